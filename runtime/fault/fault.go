@@ -1,0 +1,37 @@
+// Package fault is an expected failure: one where the caller can do something.
+//
+// Rooms return a *Fault, doors word it in their protocol. Anything that is not
+// a fault is unexpected, and a door shows it as "internal error" with an ID.
+package fault
+
+import "errors"
+
+// Fault is an expected failure. The zero value is not useful: Code and Message
+// are always set.
+type Fault struct {
+	// Code is stable, lower case with underscores, for programs to branch on.
+	Code string
+	// Message is one sentence that says what is wrong, naming the value.
+	Message string
+	// Hint names the next step. Empty when Message already does.
+	Hint string
+	// Retryable says that the same call may succeed later.
+	Retryable bool
+}
+
+// Error returns the message alone; doors add the hint in their own form.
+func (f *Fault) Error() string { return f.Message }
+
+// New returns a fault that is not retryable. hint may be empty.
+func New(code, message, hint string) *Fault {
+	return &Fault{Code: code, Message: message, Hint: hint}
+}
+
+// Of returns the fault in err's chain, or nil if there is none.
+func Of(err error) *Fault {
+	var f *Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	return nil
+}
