@@ -1,0 +1,350 @@
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Kind names what is wrong with the arguments of a call.
+type Kind string
+
+// The kinds of refusal, in the order in which the checks run. Fields are
+// checked in the order of the schema's properties.
+const (
+	NotJSON    Kind = "not_json"    // no JSON, too deep, or a name twice
+	NotObject  Kind = "not_object"  // JSON, but not an object
+	Unexpected Kind = "unexpected"  // a field that the schema does not have
+	Missing    Kind = "missing"     // a required field is absent
+	WrongType  Kind = "wrong_type"  // a field of another type
+	Blank      Kind = "blank"       // a text without a visible character
+	OutOfRange Kind = "range"       // a number or a length beyond its bounds
+	NotAllowed Kind = "not_allowed" // a value outside the enum
+	Mismatch   Kind = "mismatch"    // anything else that the schema demands
+)
+
+// Refusal is what Define is about to say of a bad call.
+type Refusal struct {
+	Kind Kind
+	// Field is the property, empty when the call as a whole is at fault.
+	Field string
+	// Value is the text given for a NotAllowed field, shortened.
+	Value string
+	// Allowed are the values of a NotAllowed field, in the schema's order.
+	Allowed []string
+	// Message is the default wording.
+	Message string
+}
+
+// check refuses args that the schema does not allow. It returns them ready to
+// decode: integers written plainly, and no undeclared field that the decoder,
+// which ignores case, would take for a declared one.
+func (s *shape) check(args json.RawMessage) (json.RawMessage, *Refusal) {
+	fields, err := Fields(args)
+	if err != nil {
+		return nil, notFields(err)
+	}
+	if name, ok := s.unexpected(fields); ok {
+		return nil, &Refusal{Kind: Unexpected, Field: name, Message: "Unexpected field " + quote(name)}
+	}
+	for _, name := range s.required {
+		if index(fields, name) < 0 {
+			return nil, s.missing(name)
+		}
+	}
+	rewritten := false
+	for i := range s.properties {
+		at := index(fields, s.properties[i].name)
+		if at < 0 {
+			continue
+		}
+		value, refusal := s.properties[i].check(fields[at].Value)
+		if refusal != nil {
+			return nil, refusal
+		}
+		if value != nil {
+			fields[at].Value, rewritten = value, true
+		}
+	}
+	if s.rest != nil {
+		if refusal := s.checkRest(args); refusal != nil {
+			return nil, refusal
+		}
+	}
+	if s.open {
+		all := len(fields)
+		fields = slices.DeleteFunc(fields, s.lookalike)
+		rewritten = rewritten || len(fields) < all
+	}
+	if !rewritten {
+		return args, nil
+	}
+	return join(fields), nil
+}
+
+func index(fields []Field, name string) int {
+	return slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
+}
+
+func notFields(err error) *Refusal {
+	switch f := fault.Of(err); f.Code {
+	case "not_object":
+		return &Refusal{Kind: NotObject, Message: "Arguments must be a JSON object"}
+	case "duplicate_field":
+		return &Refusal{Kind: NotJSON, Message: f.Message}
+	default:
+		return &Refusal{Kind: NotJSON, Message: "Arguments are " + f.Message}
+	}
+}
+
+// unexpected returns the alphabetically first field that is not declared.
+func (s *shape) unexpected(fields []Field) (first string, found bool) {
+	if s.open {
+		return "", false
+	}
+	for _, f := range fields {
+		if s.property(f.Name) == nil && (!found || f.Name < first) {
+			first, found = f.Name, true
+		}
+	}
+	return first, found
+}
+
+func (s *shape) property(name string) *property {
+	for i := range s.properties {
+		if s.properties[i].name == name {
+			return &s.properties[i]
+		}
+	}
+	return nil
+}
+
+func (s *shape) lookalike(f Field) bool {
+	return s.property(f.Name) == nil &&
+		slices.ContainsFunc(s.properties, func(p property) bool { return strings.EqualFold(p.name, f.Name) })
+}
+
+func (s *shape) missing(name string) *Refusal {
+	if p := s.property(name); p.nonBlank {
+		return p.blank(Missing)
+	}
+	return &Refusal{Kind: Missing, Field: name, Message: name + " is required"}
+}
+
+// check refuses a value, or returns how to write it when the decoder would not
+// take it as it stands; nil means as it stands.
+func (p *property) check(value json.RawMessage) (json.RawMessage, *Refusal) {
+	switch p.kind {
+	case "string":
+		return nil, p.checkText(value)
+	case "integer":
+		return p.checkInteger(value)
+	case "number":
+		return nil, p.checkNumber(value)
+	case "boolean":
+		if value[0] != 't' && value[0] != 'f' {
+			return nil, p.wrongType("true or false")
+		}
+	}
+	return nil, nil // the rest of the schema decides
+}
+
+func (p *property) checkText(value json.RawMessage) *Refusal {
+	if value[0] != '"' {
+		if p.nonBlank {
+			return p.blank(WrongType)
+		}
+		return p.wrongType("a string")
+	}
+	given := text(value)
+	if p.nonBlank && strings.TrimSpace(given) == "" {
+		return p.blank(Blank)
+	}
+	if p.allowed != nil && !slices.Contains(p.allowed, given) {
+		return p.notAllowed(given)
+	}
+	if p.minLength == nil && p.maxLength == nil {
+		return nil
+	}
+	n := utf8.RuneCountInString(given)
+	if p.minLength != nil && n < *p.minLength {
+		return &Refusal{Kind: OutOfRange, Field: p.name, Message: fmt.Sprintf("%s must be at least %d characters long", p.name, *p.minLength)}
+	}
+	if p.maxLength != nil && n > *p.maxLength {
+		return &Refusal{Kind: OutOfRange, Field: p.name, Message: fmt.Sprintf("%s must be at most %d characters long", p.name, *p.maxLength)}
+	}
+	return nil
+}
+
+func (p *property) checkInteger(value json.RawMessage) (json.RawMessage, *Refusal) {
+	if !isNumber(value) {
+		return nil, p.wrongType("an integer")
+	}
+	digits, n, ok := integer(string(value))
+	if !ok {
+		return nil, p.wrongType("an integer")
+	}
+	if refusal := p.checkRange(float64(n)); refusal != nil {
+		return nil, refusal
+	}
+	if digits == string(value) {
+		return nil, nil
+	}
+	return json.RawMessage(digits), nil
+}
+
+func (p *property) checkNumber(value json.RawMessage) *Refusal {
+	if !isNumber(value) {
+		return p.wrongType("a number")
+	}
+	f, _ := strconv.ParseFloat(string(value), 64) // too large becomes infinite, and is out of range
+	return p.checkRange(f)
+}
+
+func isNumber(value json.RawMessage) bool {
+	return value[0] == '-' || value[0] >= '0' && value[0] <= '9'
+}
+
+func (p *property) checkRange(f float64) *Refusal {
+	low := p.minimum != nil && f < *p.minimum
+	high := p.maximum != nil && f > *p.maximum
+	if !low && !high {
+		return nil
+	}
+	message := ""
+	switch {
+	case p.minimum != nil && p.maximum != nil:
+		message = fmt.Sprintf("%s must be between %s and %s", p.name, plain(*p.minimum), plain(*p.maximum))
+	case low:
+		message = fmt.Sprintf("%s must be at least %s", p.name, plain(*p.minimum))
+	default:
+		message = fmt.Sprintf("%s must be at most %s", p.name, plain(*p.maximum))
+	}
+	return &Refusal{Kind: OutOfRange, Field: p.name, Message: message}
+}
+
+func (p *property) wrongType(want string) *Refusal {
+	return &Refusal{Kind: WrongType, Field: p.name, Message: p.name + " must be " + want}
+}
+
+func (p *property) blank(kind Kind) *Refusal {
+	return &Refusal{Kind: kind, Field: p.name, Message: p.name + " must be a non-empty string"}
+}
+
+func (p *property) notAllowed(given string) *Refusal {
+	given = shorten(given)
+	return &Refusal{
+		Kind: NotAllowed, Field: p.name, Value: given, Allowed: p.allowed,
+		Message: fmt.Sprintf("Invalid value for '%s': '%s'. Allowed values: %s", p.name, given, AllowedList(p.allowed)),
+	}
+}
+
+// maxListed bounds AllowedList: with names of about 20 characters the message
+// stays near 4 KiB, and a facet may have 512 values.
+const maxListed = 200
+
+// AllowedList words the values of an enum, and says when it leaves some out.
+func AllowedList(values []string) string {
+	if len(values) <= maxListed {
+		return strings.Join(values, ", ")
+	}
+	return fmt.Sprintf("%s, ... (%d more)", strings.Join(values[:maxListed], ", "), len(values)-maxListed)
+}
+
+// checkRest asks the schema library about everything that the quick checks do
+// not know: arrays, nested objects, conditions.
+func (s *shape) checkRest(args json.RawMessage) *Refusal {
+	if name, ok := repeatedBelow(args); ok {
+		return &Refusal{Kind: NotJSON, Message: duplicate(name).Message}
+	}
+	var value map[string]any
+	if err := json.Unmarshal(args, &value); err != nil {
+		return &Refusal{Kind: Mismatch, Message: "Arguments hold a number that is out of range"}
+	}
+	if err := s.rest.Validate(value); err != nil {
+		field, message := reworded(err)
+		return &Refusal{Kind: Mismatch, Field: field, Message: message}
+	}
+	return nil
+}
+
+// reworded takes the schema library's chain of locations apart: what counts
+// for the caller is the innermost place and the reason.
+func reworded(err error) (field, message string) {
+	reason := err.Error()
+	for {
+		rest, ok := strings.CutPrefix(reason, "validating ")
+		if !ok {
+			break
+		}
+		place, tail, ok := strings.Cut(rest, ": ")
+		if !ok {
+			break
+		}
+		if path := dotted(place); path != "" {
+			field = path
+		}
+		reason = tail
+	}
+	reason, _, _ = strings.Cut(reason, "\n")
+	if field == "" {
+		return "", "Invalid arguments: " + shorten(reason)
+	}
+	return field, "Invalid value for " + quote(field) + ": " + shorten(reason)
+}
+
+// dotted turns /properties/a/items/properties/b into a.b.
+func dotted(pointer string) string {
+	var names []string
+	parts := strings.Split(pointer, "/")
+	for i := 1; i < len(parts); i++ {
+		if parts[i-1] == "properties" {
+			names = append(names, parts[i])
+		}
+	}
+	return strings.Join(names, ".")
+}
+
+// misfit words what the decoder still could not take, such as a number beyond
+// the Go type.
+func misfit(err error) *Refusal {
+	var typed *json.UnmarshalTypeError
+	if errors.As(err, &typed) && typed.Field != "" {
+		return &Refusal{Kind: Mismatch, Field: typed.Field, Message: typed.Field + " is out of range"}
+	}
+	return &Refusal{Kind: Mismatch, Message: "Arguments do not fit the schema"}
+}
+
+func join(fields []Field) json.RawMessage {
+	b := []byte{'{'}
+	for i, f := range fields {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		name, _ := json.Marshal(f.Name) // a string always marshals
+		b = append(append(append(b, name...), ':'), f.Value...)
+	}
+	return append(b, '}')
+}
+
+// maxQuoted bounds what a message repeats of the caller's own words, in bytes.
+const maxQuoted = 200
+
+func shorten(s string) string {
+	if len(s) <= maxQuoted {
+		return s
+	}
+	cut := maxQuoted
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "..."
+}
+
+func quote(s string) string { return "'" + shorten(s) + "'" }

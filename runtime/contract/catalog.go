@@ -1,0 +1,52 @@
+package contract
+
+import "context"
+
+// Catalog is all that a door publishes at one moment. A door keeps one and
+// replaces it whole; nobody changes a Catalog that was handed over.
+type Catalog struct {
+	Tools     []Tool
+	Prompts   []Prompt
+	Resources []Resource
+	// Instructions is a text for the model on how to use the tools together.
+	// Empty: none.
+	Instructions string
+}
+
+// Prompt is a template that a person picks in a client. Render may be called
+// concurrently.
+type Prompt struct {
+	// Name is unique within a Catalog; it may hold slashes.
+	Name string
+	// Title and Description are for people. Empty: none.
+	Title, Description string
+	Arguments          []PromptArgument
+	// Render fills the template. A door has already refused a call that lacks
+	// a required argument; an optional one may be absent from args.
+	Render func(args map[string]string) ([]PromptMessage, error)
+}
+
+// PromptArgument is one blank of a Prompt.
+type PromptArgument struct {
+	Name, Title, Description string
+	Required                 bool
+}
+
+// PromptMessage is one message of a rendered prompt.
+type PromptMessage struct {
+	// Role is "user" or "assistant".
+	Role string
+	Text string
+}
+
+// Resource is one document that a client can list and read whole. Read may be
+// called concurrently.
+type Resource struct {
+	// URI is absolute and unique within a Catalog.
+	URI string
+	// Name is the short name; Title and Description are for people.
+	Name, Title, Description string
+	// MIMEType is what Read returns, such as text/markdown. Empty: not said.
+	MIMEType string
+	Read     func(ctx context.Context) (string, error)
+}

@@ -1,0 +1,58 @@
+// Package contract says what a tool is, without any protocol.
+//
+// A room's tool file makes Tools with Define; a door (mcpserver, a command)
+// publishes and calls them. Define checks the arguments against the published
+// schema before the tool's function runs, so a function sees only values that
+// its schema allows.
+package contract
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Tool is one operation an agent can call. It may be called concurrently.
+type Tool struct {
+	// Name is what the agent calls, [a-zA-Z0-9_-]{1,64}.
+	Name string
+	// Title is for people, as in a list of tools. Empty: none.
+	Title string
+	// Description is for the model.
+	Description string
+	// Input and Output are JSON Schemas (draft 2020-12) of type object.
+	// Output is nil where the tool publishes none.
+	Input, Output json.RawMessage
+	// ReadOnly says that a call changes nothing and never talks back to the
+	// caller while it runs, so a door may take its shortest way.
+	ReadOnly bool
+	// Call runs the tool with args, a JSON object (nil, empty or null: {}).
+	// An error that is a *fault.Fault is for the caller to read.
+	Call func(ctx context.Context, caller Caller, args json.RawMessage) (Result, error)
+}
+
+// Caller says who calls. The zero value is an unknown caller.
+type Caller struct {
+	// Name and Version are what the client says of itself.
+	Name, Version string
+}
+
+// Result is a tool's answer: text blocks, and beside them the same facts as a
+// value that marshals to a JSON object (nil: none).
+type Result struct {
+	Text       []string
+	Structured any
+}
+
+// ValidName reports whether name fits [a-zA-Z0-9_-]{1,64}, the narrowest rule
+// among the clients that call tools.
+func ValidName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return name != "" && len(name) <= 64
+}

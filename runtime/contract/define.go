@@ -1,0 +1,121 @@
+package contract
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Spec is what is published of a tool, and how it refuses. Name, Description
+// and Input are required.
+type Spec struct {
+	Name, Title, Description string
+	// Input and Output are JSON Schemas of type object; see Freeze for writing
+	// one. Output nil: none is published.
+	Input, Output json.RawMessage
+	// NonBlank names string properties whose text must hold a visible
+	// character, where the schema's minLength does not say so already.
+	NonBlank []string
+	ReadOnly bool
+	// Reword replaces the wording of a refusal; "" keeps the default, and so
+	// does a nil Reword.
+	Reword func(Refusal) string
+}
+
+// Define makes a tool of fn. The tool decodes its arguments into In, which
+// fits spec.Input, after they were checked against the schema. A refusal is a
+// fault with code "invalid_argument". Define panics when the schemas do not
+// parse: they are written by us, not by a caller.
+func Define[In any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Result, error)) Tool {
+	input, err := parseInput(spec.Input, spec.NonBlank)
+	if err != nil {
+		panic(fmt.Sprintf("contract: tool %q: input schema: %v", spec.Name, err))
+	}
+	if spec.Output != nil {
+		if _, err := parseObjectSchema(spec.Output); err != nil {
+			panic(fmt.Sprintf("contract: tool %q: output schema: %v", spec.Name, err))
+		}
+	}
+	refuse := func(r *Refusal) error {
+		message := r.Message
+		if spec.Reword != nil {
+			if own := spec.Reword(*r); own != "" {
+				message = own
+			}
+		}
+		return fault.New("invalid_argument", message, "")
+	}
+	return Tool{
+		Name: spec.Name, Title: spec.Title, Description: spec.Description,
+		Input: spec.Input, Output: spec.Output, ReadOnly: spec.ReadOnly,
+		Call: func(ctx context.Context, caller Caller, args json.RawMessage) (Result, error) {
+			args = bytes.TrimSpace(args)
+			if len(args) == 0 || string(args) == "null" {
+				args = json.RawMessage("{}")
+			}
+			args, refusal := input.check(args)
+			if refusal != nil {
+				return Result{}, refuse(refusal)
+			}
+			var in In
+			if err := json.Unmarshal(args, &in); err != nil {
+				return Result{}, refuse(misfit(err))
+			}
+			return fn(ctx, caller, in)
+		},
+	}
+}
+
+func parseInput(raw json.RawMessage, nonBlank []string) (*shape, error) {
+	schema, err := parseObjectSchema(raw)
+	if err != nil {
+		return nil, err
+	}
+	order, err := propertyOrder(raw)
+	if err != nil {
+		return nil, err
+	}
+	return newShape(schema, order, nonBlank)
+}
+
+func parseObjectSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		return nil, err
+	}
+	if schema.Type != "object" {
+		return nil, fmt.Errorf("type is %q, want object", schema.Type)
+	}
+	// A copy is resolved, since resolving ties a schema to its root.
+	if _, err := schema.CloneSchemas().Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true}); err != nil {
+		return nil, err
+	}
+	return &schema, nil
+}
+
+// propertyOrder returns the names of the root's properties as written.
+func propertyOrder(raw json.RawMessage) ([]string, error) {
+	root, err := Fields(raw)
+	if err != nil {
+		return nil, err
+	}
+	var order []string
+	for _, member := range root {
+		if member.Name != "properties" {
+			continue
+		}
+		properties, err := Fields(member.Value)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range properties {
+			order = append(order, p.Name)
+		}
+	}
+	return order, nil
+}

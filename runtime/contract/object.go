@@ -1,0 +1,207 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// MaxDepth is how deep arrays and objects may nest in JSON from outside. Real
+// calls nest fewer than ten levels; the bound keeps recursion shallow.
+const MaxDepth = 100
+
+// Field is one member of a JSON object, its value still undecoded.
+type Field struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// Fields splits one JSON object into its members, in the order written. It is
+// how doors and tools look at bytes from outside before anything decodes them.
+// The values share data's memory.
+//
+// Its errors are faults: code "invalid_json" when data is not JSON in UTF-8,
+// "too_deep" beyond MaxDepth, "not_object", and "duplicate_field" when a name
+// appears twice at the top level, since readers disagree on which one counts.
+func Fields(data []byte) ([]Field, error) {
+	if tooDeep(data) {
+		return nil, fault.New("too_deep", fmt.Sprintf("JSON nested deeper than %d levels", MaxDepth), "")
+	}
+	if !utf8.Valid(data) || !json.Valid(data) {
+		return nil, fault.New("invalid_json", "not valid JSON", "")
+	}
+	w := walker{data: data}
+	if w.space(); w.data[w.at] != '{' {
+		return nil, fault.New("not_object", "not a JSON object", "")
+	}
+	fields := w.object()
+	if name, ok := repeated(fields); ok {
+		return nil, duplicate(name)
+	}
+	return fields, nil
+}
+
+func duplicate(name string) *fault.Fault {
+	return fault.New("duplicate_field", fmt.Sprintf("Field %s appears twice", quote(name)), "")
+}
+
+// repeatedBelow finds a name that appears twice in one object anywhere inside
+// value, which must have passed Fields as part of a larger text.
+func repeatedBelow(value []byte) (string, bool) {
+	w := walker{data: value}
+	w.space()
+	switch value[w.at] {
+	case '{':
+		fields := w.object()
+		if name, ok := repeated(fields); ok {
+			return name, true
+		}
+		for _, f := range fields {
+			if name, ok := repeatedBelow(f.Value); ok {
+				return name, true
+			}
+		}
+	case '[':
+		for _, v := range w.array() {
+			if name, ok := repeatedBelow(v); ok {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// repeated compares pairwise while that is cheaper than a map.
+func repeated(fields []Field) (string, bool) {
+	if len(fields) > 16 {
+		seen := make(map[string]bool, len(fields))
+		for _, f := range fields {
+			if seen[f.Name] {
+				return f.Name, true
+			}
+			seen[f.Name] = true
+		}
+		return "", false
+	}
+	for i, f := range fields {
+		if slices.ContainsFunc(fields[:i], func(g Field) bool { return g.Name == f.Name }) {
+			return f.Name, true
+		}
+	}
+	return "", false
+}
+
+// tooDeep counts brackets outside strings; data need not be valid.
+func tooDeep(data []byte) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > MaxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// walker steps over JSON that is known to be valid.
+type walker struct {
+	data []byte
+	at   int
+}
+
+func (w *walker) space() {
+	for w.at < len(w.data) {
+		switch w.data[w.at] {
+		case ' ', '\t', '\n', '\r':
+			w.at++
+		default:
+			return
+		}
+	}
+}
+
+// object reads the members of the object that begins at w.at.
+func (w *walker) object() []Field {
+	fields := make([]Field, 0, 8)
+	w.at++ // {
+	for w.space(); w.data[w.at] != '}'; w.space() {
+		if w.data[w.at] == ',' {
+			w.at++
+			w.space()
+		}
+		name := text(w.value())
+		w.space()
+		w.at++ // :
+		fields = append(fields, Field{Name: name, Value: w.value()})
+	}
+	return fields
+}
+
+// array reads the elements of the array that begins at w.at.
+func (w *walker) array() []json.RawMessage {
+	var values []json.RawMessage
+	w.at++ // [
+	for w.space(); w.data[w.at] != ']'; w.space() {
+		if w.data[w.at] == ',' {
+			w.at++
+		}
+		values = append(values, w.value())
+	}
+	return values
+}
+
+// value steps over one value and returns it without the space around it.
+func (w *walker) value() json.RawMessage {
+	w.space()
+	start, depth, inString := w.at, 0, false
+	for ; w.at < len(w.data); w.at++ {
+		switch c := w.data[w.at]; {
+		case inString && c == '\\':
+			w.at++
+		case c == '"':
+			if inString = !inString; !inString && depth == 0 {
+				w.at++
+				return w.data[start:w.at]
+			}
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth == 0 { // the end of what holds a number or a word
+				return w.data[start:w.at]
+			}
+			if depth--; depth == 0 {
+				w.at++
+				return w.data[start:w.at]
+			}
+		case depth == 0 && (c == ',' || c == ' ' || c == '\t' || c == '\n' || c == '\r'):
+			return w.data[start:w.at]
+		}
+	}
+	return w.data[start:w.at]
+}
+
+// text decodes a JSON string that is known to be valid.
+func text(raw []byte) string {
+	inner := raw[1 : len(raw)-1]
+	if !slices.Contains(inner, '\\') {
+		return string(inner)
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return string(inner)
+	}
+	return s
+}
