@@ -1,0 +1,189 @@
+package mcpserver
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// answer is what a tool said, in the terms of the protocol.
+type answer struct {
+	text       []string
+	structured json.RawMessage // nil: none
+	isError    bool
+}
+
+// run calls a tool and words how it ended. This is the one place where an
+// error becomes MCP: a fault shows its sentence and hint, anything else an ID
+// whose log line has the rest.
+func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.Caller, args json.RawMessage) (a answer) {
+	defer func() {
+		if r := recover(); r != nil {
+			a = s.failed(tool.Name, fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
+		}
+	}()
+	result, err := tool.Call(ctx, caller, args)
+	if err != nil {
+		if f := fault.Of(err); f != nil {
+			return answer{text: []string{worded(f)}, isError: true}
+		}
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			return answer{text: []string{"cancelled"}, isError: true}
+		}
+		return s.failed(tool.Name, err)
+	}
+	a.text = result.Text
+	if result.Structured != nil {
+		if a.structured, err = encode(result.Structured); err != nil {
+			return s.failed(tool.Name, fmt.Errorf("encode answer: %w", err))
+		}
+	}
+	return a
+}
+
+func (s *Server) failed(tool string, err error) answer {
+	return answer{text: []string{s.internal("call tool "+tool, err)}, isError: true}
+}
+
+// internal logs err and returns the sentence that stands for it outside.
+func (s *Server) internal(doing string, err error) string {
+	id := rand.Text()[:8]
+	s.opts.Logger.Error("internal error", "error_id", id, "doing", doing, "error", err)
+	return "internal error (id " + id + ")"
+}
+
+func worded(f *fault.Fault) string {
+	if f.Hint == "" {
+		return f.Message
+	}
+	return f.Message + " " + f.Hint
+}
+
+// encode marshals v without escaping <, > and &, which docs are full of.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	tool := s.current.Load().tools[req.Params.Name]
+	if tool == nil { // taken away since the SDK looked it up
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", req.Params.Name)}
+	}
+	a := s.run(ctx, tool, callerOf(req.ClientInfo()), req.Params.Arguments)
+	result := &mcp.CallToolResult{Content: make([]mcp.Content, len(a.text)), IsError: a.isError}
+	for i, text := range a.text {
+		result.Content[i] = &mcp.TextContent{Text: text}
+	}
+	if a.structured != nil {
+		result.StructuredContent = a.structured
+	}
+	return result, nil
+}
+
+func callerOf(client *mcp.Implementation) contract.Caller {
+	if client == nil {
+		return contract.Caller{}
+	}
+	return contract.Caller{Name: client.Name, Version: client.Version}
+}
+
+func (s *Server) getPrompt(_ context.Context, req *mcp.GetPromptRequest) (_ *mcp.GetPromptResult, err error) {
+	prompt := s.current.Load().prompts[req.Params.Name]
+	if prompt == nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", req.Params.Name)}
+	}
+	for _, a := range prompt.Arguments {
+		if _, ok := req.Params.Arguments[a.Name]; a.Required && !ok {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("Missing required prompt argument '%s'", a.Name)}
+		}
+	}
+	defer s.recovered("render prompt "+prompt.Name, &err)
+	messages, err := prompt.Render(req.Params.Arguments)
+	if err != nil {
+		return nil, s.protocolError("render prompt "+prompt.Name, err)
+	}
+	result := &mcp.GetPromptResult{Description: prompt.Description, Messages: make([]*mcp.PromptMessage, len(messages))}
+	for i, m := range messages {
+		result.Messages[i] = &mcp.PromptMessage{Role: mcp.Role(cmp.Or(m.Role, "user")), Content: &mcp.TextContent{Text: m.Text}}
+	}
+	return result, nil
+}
+
+func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (_ *mcp.ReadResourceResult, err error) {
+	r := s.current.Load().resources[req.Params.URI]
+	if r == nil {
+		return nil, notFound(req.Params.URI)
+	}
+	defer s.recovered("read resource "+r.URI, &err)
+	text, err := r.Read(ctx)
+	if err != nil {
+		return nil, s.protocolError("read resource "+r.URI, err)
+	}
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.URI, MIMEType: r.MIMEType, Text: text}}}, nil
+}
+
+func notFound(uri string) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found: " + uri}
+}
+
+func (s *Server) recovered(doing string, err *error) {
+	if r := recover(); r != nil {
+		*err = s.protocolError(doing, fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
+	}
+}
+
+func (s *Server) protocolError(doing string, err error) error {
+	if f := fault.Of(err); f != nil {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: worded(f)}
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: s.internal(doing, err)}
+}
+
+// middleware gives what the SDK has fixed or words otherwise: the current
+// instructions, lists that are never seen half replaced, tools in the
+// catalog's order, and the URI in "not found".
+func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch method {
+		case "initialize", "server/discover", "tools/list", "prompts/list", "resources/list":
+			s.lists.RLock()
+			defer s.lists.RUnlock()
+		case "resources/read":
+			if p, ok := req.GetParams().(*mcp.ReadResourceParams); ok && s.current.Load().resources[p.URI] == nil {
+				return nil, notFound(p.URI)
+			}
+		}
+		result, err := next(ctx, method, req)
+		if err != nil {
+			return nil, err
+		}
+		switch r := result.(type) {
+		case *mcp.InitializeResult:
+			r.Instructions = s.current.Load().instructions
+		case *mcp.DiscoverResult:
+			r.Instructions = s.current.Load().instructions
+		case *mcp.ListToolsResult:
+			order := s.current.Load().toolOrder
+			slices.SortFunc(r.Tools, func(a, b *mcp.Tool) int { return order[a.Name] - order[b.Name] })
+		}
+		return result, nil
+	}
+}

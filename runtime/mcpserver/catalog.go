@@ -1,0 +1,142 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"reflect"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+)
+
+// published is a catalog, indexed. It does not change once it is made.
+type published struct {
+	tools        map[string]*contract.Tool
+	prompts      map[string]*contract.Prompt
+	resources    map[string]*contract.Resource
+	toolOrder    map[string]int
+	instructions string
+}
+
+// publish checks c and indexes a copy.
+func publish(c contract.Catalog) (*published, error) {
+	p := &published{
+		tools:        make(map[string]*contract.Tool, len(c.Tools)),
+		prompts:      make(map[string]*contract.Prompt, len(c.Prompts)),
+		resources:    make(map[string]*contract.Resource, len(c.Resources)),
+		toolOrder:    make(map[string]int, len(c.Tools)),
+		instructions: c.Instructions,
+	}
+	for i, t := range c.Tools {
+		if !contract.ValidName(t.Name) {
+			return nil, fmt.Errorf("publish tool %q: a name is 1 to 64 of a-z, A-Z, 0-9, _ and -", t.Name)
+		}
+		if p.tools[t.Name] != nil {
+			return nil, fmt.Errorf("publish tool %q: the name is used twice", t.Name)
+		}
+		if err := checkSchemas(&t); err != nil {
+			return nil, fmt.Errorf("publish tool %q: %w", t.Name, err)
+		}
+		p.tools[t.Name], p.toolOrder[t.Name] = &t, i
+	}
+	for _, prompt := range c.Prompts {
+		if prompt.Name == "" || p.prompts[prompt.Name] != nil {
+			return nil, fmt.Errorf("publish prompt %q: the name is empty or used twice", prompt.Name)
+		}
+		p.prompts[prompt.Name] = &prompt
+	}
+	for _, r := range c.Resources {
+		if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" {
+			return nil, fmt.Errorf("publish resource %q: not an absolute URI", r.URI)
+		}
+		if p.resources[r.URI] != nil {
+			return nil, fmt.Errorf("publish resource %q: the URI is used twice", r.URI)
+		}
+		p.resources[r.URI] = &r
+	}
+	return p, nil
+}
+
+// checkSchemas finds what the SDK would panic over.
+func checkSchemas(t *contract.Tool) error {
+	var input struct{ Type any }
+	if err := json.Unmarshal(t.Input, &input); err != nil || input.Type != "object" {
+		return fmt.Errorf("the input schema is not of type object")
+	}
+	if t.Output != nil && !json.Valid(t.Output) {
+		return fmt.Errorf("the output schema is not JSON")
+	}
+	return nil
+}
+
+// announce brings the SDK's lists from old to next. Whatever an entry shows is
+// registered anew only when it changed, since the SDK tells clients of each
+// registration; what an entry does is always looked up in s.current.
+func (s *Server) announce(old, next *published) {
+	for name, t := range next.tools {
+		if shown := sdkTool(t); old.tools[name] == nil || !reflect.DeepEqual(shown, sdkTool(old.tools[name])) {
+			s.sdk.AddTool(shown, s.callTool)
+		}
+	}
+	for name, p := range next.prompts {
+		if shown := sdkPrompt(p); old.prompts[name] == nil || !reflect.DeepEqual(shown, sdkPrompt(old.prompts[name])) {
+			s.sdk.AddPrompt(shown, s.getPrompt)
+		}
+	}
+	for uri, r := range next.resources {
+		if shown := sdkResource(r); old.resources[uri] == nil || !reflect.DeepEqual(shown, sdkResource(old.resources[uri])) {
+			s.sdk.AddResource(shown, s.readResource)
+		}
+	}
+	if names := gone(old.tools, next.tools); names != nil {
+		s.sdk.RemoveTools(names...)
+	}
+	if names := gone(old.prompts, next.prompts); names != nil {
+		s.sdk.RemovePrompts(names...)
+	}
+	if uris := gone(old.resources, next.resources); uris != nil {
+		s.sdk.RemoveResources(uris...)
+	}
+}
+
+func gone[T any](old, next map[string]*T) (names []string) {
+	for name := range old {
+		if next[name] == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func sdkTool(t *contract.Tool) *mcp.Tool {
+	closed := false // the tools work on what this server holds
+	shown := &mcp.Tool{
+		Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Input,
+		Annotations: &mcp.ToolAnnotations{
+			Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: t.ReadOnly, OpenWorldHint: &closed,
+		},
+	}
+	if t.ReadOnly {
+		shown.Annotations.DestructiveHint = &closed
+	}
+	if t.Output != nil { // a nil RawMessage in an interface is not nil
+		shown.OutputSchema = t.Output
+	}
+	return shown
+}
+
+func sdkPrompt(p *contract.Prompt) *mcp.Prompt {
+	shown := &mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}
+	for _, a := range p.Arguments {
+		shown.Arguments = append(shown.Arguments, &mcp.PromptArgument{
+			Name: a.Name, Title: a.Title, Description: a.Description, Required: a.Required,
+		})
+	}
+	return shown
+}
+
+func sdkResource(r *contract.Resource) *mcp.Resource {
+	return &mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType}
+}

@@ -1,0 +1,197 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Target is a server to talk to: a command that speaks MCP on its stdin and
+// stdout, or an address that speaks it over HTTP. One of both is set.
+type Target struct {
+	// Command is a program and its arguments.
+	Command []string
+	// Env is added to the environment of the command, as KEY=value.
+	Env []string
+	// URL is the endpoint, such as http://127.0.0.1:20310/mcp.
+	URL string
+	// Token is sent as a bearer token to URL. Empty: none.
+	Token string
+}
+
+// Client is one session with a server of either era. Its methods may be called
+// concurrently, except Close.
+type Client struct {
+	session *mcp.ClientSession
+	process *exec.Cmd // nil over HTTP
+}
+
+// RemoteTool is what a server says of one of its tools.
+type RemoteTool struct {
+	Name, Title, Description string
+	Input                    json.RawMessage
+	ReadOnly                 bool
+}
+
+// Dial starts or reaches the target and agrees on a protocol version. ctx
+// bounds that, not the session. An error of a command carries the end of what
+// the command wrote to stderr.
+func Dial(ctx context.Context, target Target) (*Client, error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "deskhand", Version: "dev"}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{}, // none of roots, sampling, elicitation
+	})
+	switch {
+	case len(target.Command) > 0 && target.URL == "":
+		return dialCommand(ctx, client, target)
+	case len(target.Command) == 0 && target.URL != "":
+		return dialURL(ctx, client, target)
+	}
+	return nil, errors.New("dial server: want either a command or a URL")
+}
+
+func dialCommand(ctx context.Context, client *mcp.Client, target Target) (*Client, error) {
+	stderr := &tail{max: 4 << 10}
+	cmd := exec.Command(target.Command[0], target.Command[1:]...)
+	cmd.Env = append(os.Environ(), target.Env...)
+	cmd.Stderr = stderr
+	cmd.WaitDelay = time.Second // a grandchild may keep stderr open
+	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: 3 * time.Second}, nil)
+	if err != nil {
+		err = fmt.Errorf("dial %s: %w", target.Command[0], err)
+		if said := stderr.String(); said != "" {
+			err = fmt.Errorf("%w; it said: %s", err, said)
+		}
+		return nil, err
+	}
+	return &Client{session: session, process: cmd}, nil
+}
+
+func dialURL(ctx context.Context, client *mcp.Client, target Target) (*Client, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 16 // of one session's concurrent calls
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
+		Endpoint:             target.URL,
+		HTTPClient:           &http.Client{Transport: bearer{token: target.Token, next: transport}},
+		DisableStandaloneSSE: true,
+		MaxRetries:           -1,
+	}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("dial %s: %w", target.URL, err)
+	}
+	return &Client{session: session}, nil
+}
+
+// bearer adds the token to each request.
+type bearer struct {
+	token string
+	next  http.RoundTripper
+}
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b.token != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+b.token)
+	}
+	return b.next.RoundTrip(r)
+}
+
+// Server returns what the server calls itself; either may be empty.
+func (c *Client) Server() (name, version string) {
+	if r := c.session.InitializeResult(); r != nil && r.ServerInfo != nil {
+		return r.ServerInfo.Name, r.ServerInfo.Version
+	}
+	return "", ""
+}
+
+// PID returns the process that Dial started, 0 over HTTP.
+func (c *Client) PID() int {
+	if c.process == nil || c.process.Process == nil {
+		return 0
+	}
+	return c.process.Process.Pid
+}
+
+// ListTools returns all tools, in the server's order.
+func (c *Client) ListTools(ctx context.Context) ([]RemoteTool, error) {
+	var tools []RemoteTool
+	for t, err := range c.session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, fmt.Errorf("list tools: %w", err)
+		}
+		input, err := json.Marshal(t.InputSchema)
+		if err != nil {
+			return nil, fmt.Errorf("list tools: schema of %s: %w", t.Name, err)
+		}
+		tools = append(tools, RemoteTool{
+			Name: t.Name, Title: t.Title, Description: t.Description, Input: input,
+			ReadOnly: t.Annotations != nil && t.Annotations.ReadOnlyHint,
+		})
+	}
+	return tools, nil
+}
+
+// Call calls a tool. isError says that the tool refused, and text why; err is
+// set when there was no answer at all. Text blocks are joined by newlines;
+// structured is nil when the server sent none.
+func (c *Client) Call(ctx context.Context, tool string, args map[string]any) (text string, structured json.RawMessage, isError bool, err error) {
+	result, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		return "", nil, false, fmt.Errorf("call %s: %w", tool, err)
+	}
+	var blocks []string
+	for _, content := range result.Content {
+		if block, ok := content.(*mcp.TextContent); ok {
+			blocks = append(blocks, block.Text)
+		}
+	}
+	if result.StructuredContent != nil {
+		if structured, err = encode(result.StructuredContent); err != nil {
+			return "", nil, false, fmt.Errorf("call %s: structured content: %w", tool, err)
+		}
+	}
+	return strings.Join(blocks, "\n"), structured, result.IsError, nil
+}
+
+// Close ends the session, and the command if Dial started one: its stdin is
+// closed, and it is terminated when it does not end within seconds.
+func (c *Client) Close() error {
+	err := c.session.Close()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return nil // how the command ended is not ours to judge
+	}
+	return err
+}
+
+// tail keeps the last max bytes written to it.
+type tail struct {
+	max int
+	mu  sync.Mutex
+	end []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.end = append(t.end, p...)
+	if extra := len(t.end) - t.max; extra > 0 {
+		t.end = slices.Delete(t.end, 0, extra)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.TrimSpace(bytes.ToValidUTF8(t.end, nil)))
+}

@@ -1,0 +1,283 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// frame is one JSON-RPC message, taken apart but not decoded.
+type frame struct {
+	kind   frameKind
+	id     json.RawMessage // as written: a string or an integer; nil: none
+	method string
+	params json.RawMessage // an object; nil: none
+	// result and err belong to a reply; one of them is set.
+	result, err json.RawMessage
+}
+
+type frameKind int
+
+const (
+	unknown      frameKind = iota // so broken that it cannot be told
+	call                          // method and id: wants an answer
+	notification                  // method without id: never answered
+	reply                         // to a request of ours: never answered
+)
+
+// maxMethod bounds the name of a method, in bytes; the longest in use has 36.
+const maxMethod = 200
+
+func invalidRequest(format string, args ...any) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "invalid request: " + fmt.Sprintf(format, args...)}
+}
+
+func invalidParams(format string, args ...any) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid params: " + fmt.Sprintf(format, args...)}
+}
+
+// parseFrame reads one message. The error is what JSON-RPC 2.0 section 5.1
+// wants answered, with the id if frame has one; it goes nowhere when the frame
+// is a notification or a reply. A leading byte-order mark is ignored, as RFC
+// 8259 section 8.1 allows.
+func parseFrame(data []byte) (frame, *jsonrpc.Error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	fields, err := contract.Fields(data)
+	if err != nil {
+		return frame{}, notAFrame(err, data)
+	}
+	var f frame
+	var version, method json.RawMessage
+	for _, field := range fields {
+		switch field.Name {
+		case "jsonrpc":
+			version = field.Value
+		case "id":
+			f.id = field.Value
+		case "method":
+			method = field.Value
+		case "params":
+			f.params = field.Value
+		case "result":
+			f.result = field.Value
+		case "error":
+			f.err = field.Value
+		}
+	}
+	if f.id != nil && !validID(f.id) {
+		null := string(f.id) == "null"
+		f.id = nil
+		if null && method == nil && f.err != nil {
+			f.kind = reply // to a message of ours whose id the peer could not read
+			return f, nil
+		}
+		return f, invalidRequest("id must be a string or an integer")
+	}
+	if string(version) != `"2.0"` {
+		return f, invalidRequest(`jsonrpc must be "2.0"`)
+	}
+	if method == nil {
+		if f.result == nil && f.err == nil {
+			return f, invalidRequest("method is missing")
+		}
+		f.kind = reply
+		return f, nil
+	}
+	if json.Unmarshal(method, &f.method) != nil || method[0] != '"' {
+		return f, invalidRequest("method must be a string")
+	}
+	f.kind = call
+	if f.id == nil {
+		f.kind = notification
+	}
+	if len(f.method) > maxMethod {
+		return f, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %.40q...", f.method)}
+	}
+	return f, f.checkParams()
+}
+
+func notAFrame(err error, data []byte) *jsonrpc.Error {
+	switch f := fault.Of(err); {
+	case f.Code == "invalid_json":
+		return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "parse error: " + f.Message}
+	case f.Code == "not_object" && bytes.TrimLeft(data, " \t\r\n")[0] == '[':
+		return invalidRequest("batches are not supported, send one message at a time")
+	case f.Code == "not_object":
+		return invalidRequest("a message is a JSON object")
+	default:
+		return invalidRequest("%s", f.Message)
+	}
+}
+
+// validID reports whether raw, a JSON value, can be an id: MCP wants a string
+// or an integer, and never null.
+func validID(raw json.RawMessage) bool {
+	return raw[0] == '"' || isInteger(raw)
+}
+
+func isInteger(raw json.RawMessage) bool {
+	digits := bytes.TrimPrefix(raw, []byte("-"))
+	return len(digits) > 0 && !slices.ContainsFunc(digits, func(c byte) bool { return c < '0' || c > '9' })
+}
+
+// param is one member of the params of a method, as far as it is checked here.
+// The SDK checks the rest, in words that name Go types.
+type param struct {
+	name     string
+	want     byte // first byte of the JSON: '"' a string, '{' an object
+	required bool
+}
+
+var methodParams = map[string][]param{
+	"initialize":       {{"protocolVersion", '"', false}, {"capabilities", '{', false}, {"clientInfo", '{', false}},
+	"tools/call":       {{"name", '"', true}, {"arguments", '{', false}},
+	"prompts/get":      {{"name", '"', true}, {"arguments", '{', false}},
+	"resources/read":   {{"uri", '"', true}},
+	"tools/list":       {{"cursor", '"', false}},
+	"prompts/list":     {{"cursor", '"', false}},
+	"resources/list":   {{"cursor", '"', false}},
+	"logging/setLevel": {{"level", '"', true}},
+}
+
+// checkParams refuses params of the wrong shape. Null counts as absent.
+func (f *frame) checkParams() *jsonrpc.Error {
+	if string(f.params) == "null" {
+		f.params = nil
+	}
+	if f.params == nil {
+		if slices.ContainsFunc(methodParams[f.method], func(p param) bool { return p.required }) || f.method == "initialize" {
+			return invalidParams("%s needs params", f.method)
+		}
+		return nil
+	}
+	if f.params[0] == '[' {
+		return invalidParams("params must be an object")
+	}
+	if f.params[0] != '{' {
+		return invalidRequest("params must be an object")
+	}
+	fields, err := contract.Fields(f.params)
+	if err != nil {
+		return invalidParams("%s", fault.Of(err).Message)
+	}
+	for _, p := range append([]param{{"_meta", '{', false}}, methodParams[f.method]...) {
+		i := slices.IndexFunc(fields, func(field contract.Field) bool { return field.Name == p.name })
+		absent := i < 0 || string(fields[i].Value) == "null"
+		if absent && !p.required {
+			continue
+		}
+		if absent || fields[i].Value[0] != p.want {
+			return invalidParams("%s must be %s", p.name, map[byte]string{'"': "a string", '{': "an object"}[p.want])
+		}
+	}
+	return nil
+}
+
+// member returns one member of the frame's params, nil if absent or null.
+func (f *frame) member(name string) json.RawMessage {
+	if f.params == nil {
+		return nil
+	}
+	fields, err := contract.Fields(f.params)
+	if err != nil {
+		return nil
+	}
+	i := slices.IndexFunc(fields, func(field contract.Field) bool { return field.Name == name })
+	if i < 0 || string(fields[i].Value) == "null" {
+		return nil
+	}
+	return fields[i].Value
+}
+
+// carried marks an id that the SDK cannot hold as written: it reads integers
+// as float64, which is exact up to 2^53 only. Such an id travels through the
+// SDK as a string that begins with this mark, and so does a string that begins
+// with it already, or that is written with escapes.
+const carried = "\x00raw:"
+
+// maxExact is the largest integer below which float64 has all integers.
+const maxExact = 1 << 53
+
+// toID makes the SDK's id of one that validID accepts; wireID undoes it.
+func toID(raw json.RawMessage) jsonrpc.ID {
+	var value any = carried + string(raw)
+	if raw[0] == '"' {
+		if !bytes.ContainsRune(raw, '\\') && !strings.HasPrefix(string(raw[1:]), carried) {
+			value = string(raw[1 : len(raw)-1])
+		}
+	} else if n, ok := exact(raw); ok {
+		value = float64(n)
+	}
+	id, err := jsonrpc.MakeID(value)
+	if err != nil {
+		panic(fmt.Sprintf("mcpserver: id %q: %v", raw, err)) // strings and numbers always make one
+	}
+	return id
+}
+
+// exact returns the integer that raw is, if the SDK keeps it as written.
+func exact(raw json.RawMessage) (int64, bool) {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	return n, err == nil && n > -maxExact && n < maxExact && strconv.FormatInt(n, 10) == string(raw)
+}
+
+func wireID(id jsonrpc.ID) (json.RawMessage, error) {
+	switch v := id.Raw().(type) {
+	case nil:
+		return json.RawMessage("null"), nil
+	case string:
+		if raw, ok := strings.CutPrefix(v, carried); ok {
+			return json.RawMessage(raw), nil
+		}
+		return encode(v)
+	default:
+		return encode(v)
+	}
+}
+
+// wireError words an error of the SDK for the wire: it gives a code where the
+// SDK has none, and takes out Go types and the caller's own bytes.
+func wireError(err error) *jsonrpc.Error {
+	var e *jsonrpc.Error
+	if !errors.As(err, &e) {
+		e = &jsonrpc.Error{}
+	}
+	worded := &jsonrpc.Error{Code: e.Code, Message: err.Error(), Data: e.Data}
+	if strings.Contains(worded.Message, "unmarshaling ") {
+		worded.Code, worded.Message = jsonrpc.CodeInvalidParams, "invalid params: they do not fit the method"
+	}
+	if worded.Code == 0 {
+		worded.Code = jsonrpc.CodeInvalidRequest
+	}
+	if len(worded.Message) > 500 {
+		worded.Message = strings.ToValidUTF8(worded.Message[:500], "") + "..."
+	}
+	return worded
+}
+
+// encodeReply writes a whole reply. One of result and err is set; a nil id is
+// written as null.
+func encodeReply(id json.RawMessage, result json.RawMessage, err *jsonrpc.Error) ([]byte, error) {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	b := make([]byte, 0, len(id)+len(result)+64)
+	b = append(append(b, `{"jsonrpc":"2.0","id":`...), id...)
+	if err == nil {
+		return append(append(append(b, `,"result":`...), result...), '}'), nil
+	}
+	wire, encodeErr := encode(err)
+	if encodeErr != nil {
+		return nil, fmt.Errorf("encode error: %w", encodeErr)
+	}
+	return append(append(append(b, `,"error":`...), wire...), '}'), nil
+}

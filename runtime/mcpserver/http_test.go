@@ -1,0 +1,459 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+)
+
+func overHTTP(t testing.TB, s *Server) (url string) {
+	t.Helper()
+	ts := httptest.NewServer(s.Handler())
+	t.Cleanup(func() {
+		_ = s.Close(context.Background())
+		ts.Close()
+	})
+	return ts.URL
+}
+
+func connectHTTP(t testing.TB, url, version string) *mcp.ClientSession {
+	t.Helper()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "7"}, nil).Connect(t.Context(),
+		&mcp.StreamableClientTransport{Endpoint: url, DisableStandaloneSSE: true, MaxRetries: -1},
+		&mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close() })
+	return session
+}
+
+func TestClientsOfBothErasAreServedOverHTTP(t *testing.T) {
+	url := overHTTP(t, newServer(t, Options{}, newDesk().catalog()))
+	for _, version := range []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"} {
+		t.Run(version, func(t *testing.T) { converse(t, connectHTTP(t, url, version)) })
+	}
+}
+
+// request is a POST by hand; header names a client sends besides the usual.
+type request struct {
+	method, body string
+	header       map[string]string
+}
+
+func (q request) send(t testing.TB, url string) (status int, header http.Header, body string) {
+	t.Helper()
+	method := q.method
+	if method == "" {
+		method = http.MethodPost
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(q.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	for name, value := range q.header {
+		r.Header.Set(name, value)
+		if value == "" {
+			r.Header.Del(name)
+		}
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	all, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(all)
+}
+
+const initializeLine = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"byhand","version":"1"}}}`
+
+func openSession(t testing.TB, url string) (id string) {
+	t.Helper()
+	status, header, body := request{body: initializeLine}.send(t, url)
+	if id = header.Get("Mcp-Session-Id"); status != 200 || id == "" {
+		t.Fatalf("initialize: %d %s", status, body)
+	}
+	return id
+}
+
+// modernHeaders are what a request of 2026-07-28 repeats of its body.
+func modernHeaders(method, name string) map[string]string {
+	h := map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": method}
+	if name != "" {
+		h["Mcp-Name"] = name
+	}
+	return h
+}
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"byhand","version":"1"}}`
+
+func TestHTTPRefusesWhatTheTransportForbids(t *testing.T) {
+	url := overHTTP(t, newServer(t, Options{MaxBodyBytes: 1000}, newDesk().catalog()))
+	session := openSession(t, url)
+	inSession := map[string]string{"Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-11-25"}
+	with := func(base map[string]string, more ...string) map[string]string {
+		h := map[string]string{}
+		for k, v := range base {
+			h[k] = v
+		}
+		for i := 0; i < len(more); i += 2 {
+			h[more[i]] = more[i+1]
+		}
+		return h
+	}
+	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	for name, c := range map[string]struct {
+		request
+		status int
+		want   string // in the body
+	}{
+		"GET without session":      {request{method: "GET"}, 405, "Mcp-Session-Id"},
+		"GET of the new era":       {request{method: "GET", header: modernHeaders("", "")}, 405, ""},
+		"DELETE without session":   {request{method: "DELETE"}, 405, "Mcp-Session-Id"},
+		"PUT":                      {request{method: "PUT", body: ping, header: inSession}, 405, "use POST"},
+		"GET of unknown session":   {request{method: "GET", header: map[string]string{"Mcp-Session-Id": "gone"}}, 404, "not found"},
+		"POST to unknown session":  {request{body: list, header: map[string]string{"Mcp-Session-Id": "gone"}}, 404, "not found"},
+		"DELETE unknown session":   {request{method: "DELETE", header: map[string]string{"Mcp-Session-Id": "gone"}}, 404, "not found"},
+		"call without session":     {request{body: list}, 400, `"id":1,"error":{"code":-32600`},
+		"ping without session":     {request{body: ping}, 400, "call initialize first"},
+		"no content type":          {request{body: ping, header: with(inSession, "Content-Type", "")}, 415, "-32600"},
+		"form":                     {request{body: ping, header: with(inSession, "Content-Type", "application/x-www-form-urlencoded")}, 415, "-32600"},
+		"text/plain":               {request{body: ping, header: with(inSession, "Content-Type", "text/plain")}, 415, "-32600"},
+		"no Accept":                {request{body: ping, header: with(inSession, "Accept", "text/html")}, 406, "-32600"},
+		"half Accept":              {request{body: ping, header: with(inSession, "Accept", "application/json")}, 406, "-32600"},
+		"too large":                {request{body: `{"a":"` + strings.Repeat("x", 1000) + `"}`, header: inSession}, 413, "at most 1000"},
+		"empty":                    {request{header: inSession}, 400, "-32700"},
+		"not JSON":                 {request{body: "hello", header: inSession}, 400, `"id":null,"error":{"code":-32700`},
+		"batch":                    {request{body: "[" + ping + "]", header: inSession}, 400, "-32600"},
+		"deep":                     {request{body: strings.Repeat("[", 500), header: inSession}, 400, "-32600"},
+		"id too large":             {request{body: `{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}`, header: inSession}, 400, `"id":9007199254740993,"error"`},
+		"params array":             {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}`, header: inSession}, 400, "-32602"},
+		"unknown version":          {request{body: list, header: with(inSession, "Mcp-Protocol-Version", "1999-01-01")}, 400, ""},
+		"future version":           {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01","io.modelcontextprotocol/clientCapabilities":{}}}}`, header: map[string]string{"Mcp-Protocol-Version": "2099-01-01", "Mcp-Method": "tools/list"}}, 400, "-32022"},
+		"version only in _meta":    {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`}, 400, "Mcp-Protocol-Version header is required"},
+		"version only in header":   {request{body: list, header: modernHeaders("tools/list", "")}, 400, "missing or invalid _meta"},
+		"method header missing":    {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`, header: modernHeaders("", "")}, 400, "Mcp-Method"},
+		"name header of another":   {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"empty",` + modernMeta + `}}`, header: modernHeaders("tools/call", "search_docs")}, 400, "Mcp-Name"},
+		"modern unknown tool":      {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope",` + modernMeta + `}}`, header: modernHeaders("tools/call", "nope")}, 400, "-32602"},
+		"initialize params broken": {request{body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":[]}`}, 400, "-32602"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, header, body := c.send(t, url)
+			if status != c.status || !strings.Contains(body, c.want) {
+				t.Errorf("%d %s, want %d and %q", status, body, c.status, c.want)
+			}
+			if status == 405 && !strings.Contains(header.Get("Allow"), "POST") {
+				t.Errorf("405 with Allow %q", header.Get("Allow"))
+			}
+		})
+	}
+	if status, _, body := (request{body: ping, header: inSession}).send(t, url); status != 200 {
+		t.Errorf("the session afterwards: %d %s", status, body)
+	}
+}
+
+func TestDeleteEndsASession(t *testing.T) {
+	url := overHTTP(t, newServer(t, Options{}, newDesk().catalog()))
+	header := map[string]string{"Mcp-Session-Id": openSession(t, url)}
+	call := request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"empty"}}`, header: header}
+	if status, _, body := call.send(t, url); status != 200 {
+		t.Fatalf("before: %d %s", status, body)
+	}
+	if status, _, body := (request{method: "DELETE", header: header}).send(t, url); status != 204 {
+		t.Errorf("DELETE: %d %s, want 204", status, body)
+	}
+	if status, _, body := call.send(t, url); status != 404 {
+		t.Errorf("afterwards: %d %s, want 404", status, body)
+	}
+}
+
+// data returns the JSON of an answer, from an event stream or not.
+func data(t *testing.T, body string) (v map[string]any) {
+	t.Helper()
+	for line := range strings.Lines(body) {
+		if rest, ok := strings.CutPrefix(line, "data: "); ok {
+			body = rest
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &v); err != nil {
+		t.Fatalf("no JSON: %.300s", body)
+	}
+	return v
+}
+
+// The straight way and the SDK's must not be told apart by a client. A tool
+// goes the SDK's way when it is not read-only.
+func TestBothWaysAnswerAlike(t *testing.T) {
+	straight := newDesk().catalog()
+	long := newDesk().catalog()
+	for i := range long.Tools {
+		long.Tools[i].ReadOnly = false
+	}
+	a := overHTTP(t, newServer(t, Options{}, straight))
+	b := overHTTP(t, newServer(t, Options{}, long))
+	sessionA, sessionB := openSession(t, a), openSession(t, b)
+	took := 0
+	for _, params := range []string{
+		`"name":"search_docs","arguments":{"query":"retry","limit":5.0}`,
+		`"name":"search_docs","arguments":{"query":"\u0000<é>\"","limit":50}`,
+		`"name":"search_docs","arguments":{"query":"a","foo":1}`,
+		`"name":"search_docs","arguments":{"query":"a","query":"b"}`,
+		`"name":"search_docs","arguments":null`,
+		`"name":"search_docs"`,
+		`"name":"search_docs","arguments":[]`,
+		`"name":"empty"`,
+		`"name":"empty","arguments":{},"extra":1`,
+		`"name":"nope"`,
+		`"name":5`,
+		`"arguments":{}`,
+	} {
+		for _, era := range []string{"legacy", "modern"} {
+			for _, id := range []string{`7`, `"seven"`} {
+				q := request{body: `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{` + params}
+				header := func(session string) map[string]string {
+					name, _, _ := strings.Cut(strings.TrimPrefix(params, `"name":"`), `"`)
+					if era == "modern" {
+						return modernHeaders("tools/call", name)
+					}
+					return map[string]string{"Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-11-25"}
+				}
+				if era == "modern" {
+					q.body += "," + modernMeta
+				}
+				q.body += "}}"
+				q.header = header(sessionA)
+				statusA, headerA, bodyA := q.send(t, a)
+				q.header = header(sessionB)
+				statusB, headerB, bodyB := q.send(t, b)
+				if statusA != statusB || headerA.Get("Cache-Control") != headerB.Get("Cache-Control") {
+					t.Errorf("%s %s: straight %d %v, long %d %v", era, params, statusA, headerA, statusB, headerB)
+				}
+				if strings.HasPrefix(bodyA, "{") != strings.HasPrefix(bodyB, "{") {
+					took++
+				}
+				if x, y := data(t, bodyA), data(t, bodyB); !reflect.DeepEqual(x, y) {
+					t.Errorf("%s %s:\nstraight %s\nlong     %s", era, params, bodyA, bodyB)
+				}
+			}
+		}
+	}
+	if took < 20 {
+		t.Errorf("only %d calls went the straight way", took)
+	}
+}
+
+func TestStraightWayKeepsLargeIDs(t *testing.T) {
+	url := overHTTP(t, newServer(t, Options{}, newDesk().catalog()))
+	_, _, body := request{
+		body:   `{"jsonrpc":"2.0","id":18446744073709551617,"method":"tools/call","params":{"name":"empty"}}`,
+		header: map[string]string{"Mcp-Session-Id": openSession(t, url)},
+	}.send(t, url)
+	if !strings.HasPrefix(body, `{"jsonrpc":"2.0","id":18446744073709551617,"result":`) {
+		t.Errorf("answer %s", body)
+	}
+}
+
+func TestCallsAreCancelledOverHTTP(t *testing.T) {
+	for _, tool := range []string{"wait", "wait_long_way"} {
+		t.Run("legacy "+tool, func(t *testing.T) {
+			d := newDesk()
+			url := overHTTP(t, newServer(t, Options{}, d.catalog()))
+			header := map[string]string{"Mcp-Session-Id": openSession(t, url)}
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			wg.Go(func() {
+				<-d.entered
+				request{body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}`, header: header}.send(t, url)
+				request{body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`, header: header}.send(t, url)
+			})
+			request{body: `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"` + tool + `"}}`, header: header}.send(t, url)
+			if got := <-d.entered; got != "cancelled" {
+				t.Errorf("the tool says %s, want cancelled", got)
+			}
+		})
+		t.Run("modern "+tool, func(t *testing.T) { // there, going away is cancelling
+			d := newDesk()
+			url := overHTTP(t, newServer(t, Options{}, d.catalog()))
+			session := connectHTTP(t, url, "2026-07-28")
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				<-d.entered
+				cancel()
+			}()
+			if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool}); err == nil {
+				t.Error("a cancelled call returned")
+			}
+			if got := <-d.entered; got != "cancelled" {
+				t.Errorf("the tool says %s, want cancelled", got)
+			}
+		})
+	}
+}
+
+func TestReplaceIsToldOverHTTP(t *testing.T) {
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(version, func(t *testing.T) {
+			d := newDesk()
+			s := newServer(t, Options{}, d.catalog())
+			url := overHTTP(t, s)
+			changed := make(chan string, 8)
+			client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
+				ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- "tools" },
+			})
+			session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer session.Close()
+			time.Sleep(100 * time.Millisecond) // the stream is opened beside
+			if err := s.Replace(contract.Catalog{Tools: d.catalog().Tools[:1]}); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-changed:
+			case <-time.After(5 * time.Second):
+				t.Error("not told")
+			}
+		})
+	}
+}
+
+func TestCloseEndsStreams(t *testing.T) {
+	s := newServer(t, Options{}, newDesk().catalog())
+	url := overHTTP(t, s)
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	r.Header.Set("Accept", "text/event-stream")
+	r.Header.Set("Mcp-Session-Id", openSession(t, url))
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil || resp.StatusCode != 200 {
+		t.Fatalf("GET: %v, %v", resp, err)
+	}
+	defer resp.Body.Close()
+	if err := s.Close(t.Context()); err != nil {
+		t.Errorf("Close = %v", err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Errorf("the stream ends with %v, want its end", err)
+	}
+}
+
+func TestSessionsAreBounded(t *testing.T) {
+	url := overHTTP(t, newServer(t, Options{MaxSessions: 3}, newDesk().catalog()))
+	alive := func(id string) bool {
+		status, _, _ := request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`, header: map[string]string{"Mcp-Session-Id": id}}.send(t, url)
+		return status == 200
+	}
+	var ids []string
+	for range 3 {
+		ids = append(ids, openSession(t, url))
+	}
+	if !alive(ids[0]) { // and thereby used last
+		t.Fatal("the first session is gone already")
+	}
+	ids = append(ids, openSession(t, url))
+	deadline := time.Now().Add(5 * time.Second)
+	for alive(ids[1]) && time.Now().Before(deadline) { // it ends beside
+		time.Sleep(time.Millisecond)
+	}
+	for i, want := range []bool{true, false, true, true} {
+		if got := alive(ids[i]); got != want {
+			t.Errorf("session %d of 4 alive: %v, want %v", i+1, got, want)
+		}
+	}
+}
+
+func TestIdleSessionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := newSessions(10, time.Hour)
+		var ended atomic.Int32
+		add := func(id string) { table.add(&session{id: id, end: func() { ended.Add(1) }}) }
+		add("idle")
+		add("polled")
+		add("streaming")
+		_, release := table.hold("streaming")
+		for range 5 {
+			time.Sleep(30 * time.Minute)
+			_, done := table.hold("polled")
+			done()
+		}
+		synctest.Wait()
+		for id, want := range map[string]bool{"idle": false, "polled": true, "streaming": true} {
+			s, done := table.hold(id)
+			done()
+			if (s != nil) != want {
+				t.Errorf("after 2.5 h session %s is there: %v, want %v", id, s != nil, want)
+			}
+		}
+		release()
+		time.Sleep(3 * time.Hour)
+		table.wait()
+		if ended.Load() != 3 {
+			t.Errorf("%d of 3 sessions ended", ended.Load())
+		}
+	})
+}
+
+// BenchmarkHTTP is one client calling a tool that answers 6 KB of text and the
+// same as structure, hand-written so that its own cost is small.
+func BenchmarkHTTP(b *testing.B) {
+	text := strings.Repeat("some \"text\" of a page\n  ", 250)
+	for _, way := range []string{"straight", "SDK"} {
+		tool := contract.Define(contract.Spec{Name: "search_docs", Description: "d", Input: searchSchema, ReadOnly: way == "straight"},
+			func(context.Context, contract.Caller, searchIn) (contract.Result, error) {
+				return contract.Result{Text: []string{text}, Structured: map[string]any{"text": text}}, nil
+			})
+		s := newServer(b, Options{}, contract.Catalog{Tools: []contract.Tool{tool}})
+		url := overHTTP(b, s)
+		for _, era := range []string{"modern", "legacy"} {
+			b.Run(fmt.Sprintf("%s %s", way, era), func(b *testing.B) {
+				header := modernHeaders("tools/call", "search_docs")
+				params := `"name":"search_docs","arguments":{"query":"how to retry"}`
+				if era == "legacy" {
+					header = map[string]string{"Mcp-Session-Id": openSession(b, url)}
+				} else {
+					params += "," + modernMeta
+				}
+				body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + params + `}}`)
+				b.ReportAllocs()
+				for b.Loop() {
+					r, _ := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
+					r.Header.Set("Content-Type", "application/json")
+					r.Header.Set("Accept", "application/json, text/event-stream")
+					for name, value := range header {
+						r.Header.Set(name, value)
+					}
+					resp, err := http.DefaultClient.Do(r)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if n, err := io.Copy(io.Discard, resp.Body); err != nil || n < 10_000 {
+						b.Fatalf("%d bytes, %v", n, err)
+					}
+					resp.Body.Close()
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package mcpserver
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+)
+
+// sessions knows the HTTP sessions of clients that began with initialize. The
+// SDK holds their state; this table bounds how many there are and how long an
+// unused one lives. A session with a request or a stream open is in use.
+type sessions struct {
+	max  int
+	idle time.Duration
+
+	mu      sync.Mutex
+	byID    map[string]*session
+	closing sync.WaitGroup
+}
+
+type session struct {
+	id     string
+	caller contract.Caller
+	end    func() // ends it in the SDK; may take as long as its calls
+
+	// Guarded by sessions.mu.
+	used   time.Time
+	users  int
+	expiry *time.Timer
+	calls  map[string]context.CancelFunc // by id as written
+}
+
+func newSessions(max int, idle time.Duration) *sessions {
+	return &sessions{max: max, idle: idle, byID: make(map[string]*session)}
+}
+
+// add starts the life of a session and makes room for it.
+func (t *sessions) add(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(t.byID) >= t.max {
+		t.drop(t.leastUsed())
+	}
+	s.used = time.Now()
+	s.calls = make(map[string]context.CancelFunc)
+	s.expiry = time.AfterFunc(t.idle, func() { t.expire(s) })
+	t.byID[s.id] = s
+}
+
+// leastUsed prefers sessions that nobody is using now. t.mu is held, and the
+// table is not empty. It looks at all: at the bound that takes microseconds,
+// once for each new client.
+func (t *sessions) leastUsed() *session {
+	var least *session
+	for _, s := range t.byID {
+		if least == nil || (s.users == 0) != (least.users == 0) && s.users == 0 ||
+			(s.users == 0) == (least.users == 0) && s.used.Before(least.used) {
+			least = s
+		}
+	}
+	return least
+}
+
+// hold marks the session as in use until release is called. It returns nil for
+// an unknown id; release may be called all the same.
+func (t *sessions) hold(id string) (s *session, release func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s = t.byID[id]
+	if s == nil {
+		return nil, func() {}
+	}
+	s.users++
+	s.used = time.Now()
+	return s, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		s.users--
+		s.used = time.Now()
+	}
+}
+
+func (t *sessions) expire(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byID[s.id] != s {
+		return
+	}
+	if unused := time.Since(s.used); s.users > 0 || unused < t.idle {
+		s.expiry.Reset(max(t.idle-unused, t.idle/10))
+		return
+	}
+	t.drop(s)
+}
+
+// remove forgets a session that the client ended.
+func (t *sessions) remove(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.byID[id]; s != nil {
+		t.drop(s)
+	}
+}
+
+// drop ends s. t.mu is held.
+func (t *sessions) drop(s *session) {
+	delete(t.byID, s.id)
+	s.expiry.Stop()
+	t.closing.Go(s.end)
+}
+
+func (t *sessions) closeAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.byID {
+		t.drop(s)
+	}
+}
+
+// wait returns when every session that was dropped has ended.
+func (t *sessions) wait() { t.closing.Wait() }
+
+// begin makes a call of s that cancel can end; done must follow.
+func (t *sessions) begin(ctx context.Context, s *session, id string) (_ context.Context, done func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.calls[id] = cancel
+	return ctx, func() {
+		cancel()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(s.calls, id)
+	}
+}
+
+func (t *sessions) cancel(s *session, id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if cancel := s.calls[id]; cancel != nil {
+		cancel()
+	}
+}

@@ -1,0 +1,64 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// ServeStdio serves one client, one message a line, until it closes in or ctx
+// ends; both are a normal end and give nil, once the calls in flight were
+// answered or Options.DrainTime has passed. Whatever arrives is answered or
+// ignored as JSON-RPC says, and never ends the server. An error means that in
+// or out broke.
+//
+// Nothing but messages is written to out. The goroutine that reads in outlives
+// the call when in does not end: a read of a terminal or pipe cannot be
+// interrupted.
+func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	conn := newLineConn(s.opts, in, out, ctx.Done())
+	defer conn.Close()
+	session, err := s.sdk.Connect(context.WithoutCancel(ctx), connected{conn}, nil)
+	if err != nil {
+		return fmt.Errorf("start session: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+	select {
+	case err := <-ended:
+		return conn.ending(err)
+	case <-conn.drained:
+	}
+	// Calls still in flight were cancelled; one that does not listen is left
+	// behind.
+	select {
+	case err := <-ended:
+		return conn.ending(err)
+	case <-time.After(cancelTime):
+		s.opts.Logger.Warn("calls left unanswered at the end of input", slog.Int("calls", conn.inFlight()))
+		return nil
+	}
+}
+
+// cancelTime is how long a cancelled call may take to notice.
+const cancelTime = 500 * time.Millisecond
+
+// connected is a transport whose connection exists already.
+type connected struct{ conn mcp.Connection }
+
+func (c connected) Connect(context.Context) (mcp.Connection, error) { return c.conn, nil }
+
+func (c *lineConn) ending(err error) error {
+	if c.readErr != nil {
+		return fmt.Errorf("read messages: %w", c.readErr)
+	}
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
+		return nil
+	}
+	return fmt.Errorf("write messages: %w", err)
+}
