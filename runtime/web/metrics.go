@@ -1,0 +1,84 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics are what /metrics shows of the front itself. The route is the mount's
+// path, never the client's, so their number is fixed.
+type metrics struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	inFlight *prometheus.GaugeVec
+	page     http.Handler
+}
+
+func newMetrics(registry *prometheus.Registry) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "deskhand_http_requests_total", Help: "Requests answered, by route and status.",
+		}, []string{"route", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "deskhand_http_request_duration_seconds", Help: "Time to answer a request, streams apart.",
+			// From a cached answer to a call that waits.
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+		}, []string{"route"}),
+		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "deskhand_http_requests_in_flight", Help: "Requests being answered, open streams included.",
+		}, []string{"route"}),
+	}
+	registry.MustRegister(m.requests, m.seconds, m.inFlight)
+	m.page = reads(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP)
+	return m
+}
+
+// counted keeps the metrics of one route.
+func (s *Server) counted(route string, next http.Handler) http.Handler {
+	inFlight := s.metrics.inFlight.WithLabelValues(route)
+	seconds := s.metrics.seconds.WithLabelValues(route)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		inFlight.Inc()
+		status := &statusWriter{ResponseWriter: w}
+		ended := false
+		defer func() {
+			inFlight.Dec()
+			if !ended && status.code == 0 { // it panicked before it answered
+				status.code = http.StatusInternalServerError
+			}
+			s.metrics.requests.WithLabelValues(route, strconv.Itoa(max(status.code, http.StatusOK))).Inc()
+			if r.Method != http.MethodGet || w.Header().Get("Content-Type") != "text/event-stream" {
+				seconds.Observe(time.Since(start).Seconds())
+			}
+		}()
+		next.ServeHTTP(status, r)
+		ended = true
+	})
+}
+
+// statusWriter remembers the status; 0 before there is one.
+type statusWriter struct {
+	http.ResponseWriter
+	code int
+}
+
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *statusWriter) WriteHeader(code int) {
+	if w.code == 0 {
+		w.code = code
+	}
+	w.ResponseWriter.WriteHeader(code)
+}
+
+func (w *statusWriter) Write(p []byte) (int, error) {
+	if w.code == 0 {
+		w.code = http.StatusOK
+	}
+	return w.ResponseWriter.Write(p)
+}

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// refusal is what the front answers for itself.
+type refusal struct {
+	Error struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+		Hint    string `json:"hint,omitempty"`
+	} `json:"error"`
+}
+
+func refuse(w http.ResponseWriter, status int, code, message, hint string) {
+	var r refusal
+	r.Error.Code, r.Error.Message, r.Error.Hint = code, message, hint
+	writeJSON(w, status, r)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, "internal error", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n')) // nobody is left to tell
+}
+
+// reads serves GET and HEAD only.
+func reads(h http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", r.URL.Path+" is read with GET", "")
+			return
+		}
+		h(w, r)
+	})
+}
+
+// health says that the process lives, and which build it is.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	build := s.opts.Build
+	if build == nil {
+		build = map[string]string{}
+	}
+	writeJSON(w, http.StatusOK, struct {
+		Status string            `json:"status"`
+		Build  map[string]string `json:"build"`
+	}{"ok", build})
+}
+
+// ready says whether requests can be answered now.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if s.opts.Ready != nil {
+		if err := s.opts.Ready(); err != nil {
+			refuse(w, http.StatusServiceUnavailable, "not_ready", err.Error(), "")
+			return
+		}
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
+}
+
+// shorten bounds what an answer repeats of a request, in bytes.
+func shorten(s string) string {
+	const most = 200
+	if len(s) > most {
+		s = s[:most] + "..."
+	}
+	return strings.ToValidUTF8(s, "?")
+}

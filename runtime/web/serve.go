@@ -1,0 +1,78 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Serve listens and answers until ctx ends; then it accepts no more, lets the
+// requests in flight finish for Options.Grace, cuts the rest, and returns nil.
+// It is called once. Its errors are faults where the address is to blame: code
+// "port_in_use" or "port_denied".
+func (s *Server) Serve(ctx context.Context) error {
+	listener, err := net.Listen("tcp", s.opts.Addr)
+	if err != nil {
+		return s.listenError(err)
+	}
+	// Requests see the end of base, not of ctx: those in flight go on at first.
+	base, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	server := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: s.opts.HeaderTime,
+		IdleTimeout:       s.opts.IdleTime,
+		MaxHeaderBytes:    s.opts.MaxHeaderBytes,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ErrorLog:          slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelDebug),
+	}
+	if s.opts.OnShutdown != nil {
+		server.RegisterOnShutdown(sync.OnceFunc(s.opts.OnShutdown))
+	}
+	if s.opts.OnListen != nil {
+		s.opts.OnListen(listener.Addr())
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(limit(listener, s.opts.MaxConns)) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve http: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		s.opts.Logger.Warn("requests cut at shutdown", "after", s.opts.Grace)
+		cut()
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutTime)
+		defer cancel()
+		_ = server.Shutdown(last) // those that listen to their context end now
+		_ = server.Close()        // the connections of the others
+	}
+	<-ended
+	return nil
+}
+
+// cutTime is how long a request that was cut may take to notice.
+const cutTime = 250 * time.Millisecond
+
+func (s *Server) listenError(err error) error {
+	host, port, _ := net.SplitHostPort(s.opts.Addr) // New has checked it
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fault.New("port_in_use", fmt.Sprintf("port %s is already in use on %s", port, host),
+			"stop the program that has it, or choose another with --http HOST:PORT; port 0 takes any free one")
+	case errors.Is(err, syscall.EACCES):
+		return fault.New("port_denied", fmt.Sprintf("port %s on %s needs more rights than this user has", port, host),
+			"choose a port above 1023 with --http HOST:PORT")
+	}
+	return fmt.Errorf("listen on %s: %w", s.opts.Addr, err)
+}
