@@ -1,0 +1,237 @@
+// Package chunker cuts one markdown file into chunks with stable IDs.
+//
+// It is pure: no disk, no clock, no state between calls. It is the only user
+// of goldmark. Split never fails: what is wrong with a file is a Problem, and
+// what can be read of it is still returned.
+//
+// A file goes through six steps, one file of this package each: normalise
+// (bytes to clean text), frontmatter and strategy (what the file says about
+// itself), outline (goldmark, or a plain line scan for hostile input), cut
+// (headings to pieces with IDs), size (pieces that are too long or too short)
+// and text (the words of each piece).
+package chunker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// By says at which headings a file is cut.
+type By string
+
+// The four strategies.
+const (
+	H1   By = "h1"
+	H2   By = "h2"
+	H3   By = "h3"
+	File By = "file"
+)
+
+// Options tunes Split. The zero value is ready to use.
+type Options struct {
+	// By is where to cut. Empty means H2. A chunking hint in the file or its
+	// front matter wins over it.
+	By By
+	// MaxChars is the length, in Unicode code points of markdown, over which a
+	// chunk is cut further. Zero means 20,000, the limit of docs-mcp.
+	MaxChars int
+	// MinChars is the length under which parts of one heading are merged with
+	// their neighbour part. Zero merges none. Chunks of different headings are
+	// never merged.
+	MinChars int
+}
+
+// Page is one markdown file, cut.
+type Page struct {
+	// Title is the front matter's title, else the text of the first level-1
+	// heading, else empty.
+	Title string
+	// Description is the front matter's description, or empty.
+	Description string
+	// Metadata holds the facet values of the front matter (metadata, then
+	// mcp_metadata over it), trimmed; nil if there are none.
+	Metadata map[string]string
+	// Chunks are in file order; empty only for a file without text. Their
+	// Markdown, concatenated, is the file after its front matter. A page with
+	// front matter alone has one chunk without Markdown.
+	Chunks []Chunk
+	// Problems are what could not be read as meant, in line order.
+	Problems []Problem
+}
+
+// Chunk is one piece of a page.
+type Chunk struct {
+	// ID is path, or path#slug/slug, unique within the page; see ID.
+	ID string
+	// Heading is the plain text of the chunk's own heading; for text before the
+	// first cut it is the page's level-1 heading if the chunk holds that, else
+	// empty.
+	Heading string
+	// Level is the level of Heading, 1 to 6; 0 where Heading is empty.
+	Level int
+	// Breadcrumb is the headings from the outermost ancestor to Heading, joined
+	// by " > ". Where there are none it is the page title, else the path.
+	Breadcrumb string
+	// StartLine and EndLine are 1-based, inclusive, in the file as given
+	// (front matter counted).
+	StartLine, EndLine int
+	// Markdown is the chunk's source, with LF line ends.
+	Markdown string
+	// Text is Markdown without its markup: words of prose, code, tables and
+	// alternative texts, with no link targets, HTML tags or comments.
+	Text string
+}
+
+// Problem is something in a file that could not be read as meant.
+type Problem struct {
+	// Line is 1-based; 0 when it concerns the file as a whole.
+	Line int
+	// Reason is one sentence without a full stop.
+	Reason string
+}
+
+// maxProblems bounds Page.Problems, so that one hostile file cannot drown the
+// report of a build.
+const maxProblems = 50
+
+// Split cuts the file src, named path (relative to the corpus, with forward
+// slashes), into chunks. Equal arguments give equal pages. It does not keep
+// src and may be called concurrently.
+func Split(path string, src []byte, opts Options) Page {
+	text, problems := normalise(src)
+	front := readFrontMatter(text)
+	body := text[front.end:]
+	lines := lineCounter{text: text, line: 1}
+	problems = append(problems, front.problems...)
+
+	hint, hintProblem := readHint(body)
+	if hintProblem != "" {
+		problems = append(problems, Problem{lines.of(front.end + hint.offset), hintProblem})
+	}
+	outline := newOutline(body)
+	for _, p := range outline.problems {
+		line := 0
+		if p.offset >= 0 {
+			line = lines.of(front.end + p.offset)
+		}
+		problems = append(problems, Problem{line, p.reason})
+	}
+
+	c := cutter{
+		outline: outline,
+		opts:    effective(opts, hint.by, front),
+		issued:  map[string]bool{},
+	}
+	pieces := c.cut()
+	page := Page{
+		Title:       front.title,
+		Description: front.description,
+		Metadata:    front.metadata,
+		Problems:    inLineOrder(problems),
+	}
+	if first := outline.firstH1(0, len(outline.headings)); page.Title == "" && first >= 0 {
+		page.Title = outline.headings[first].title
+	}
+	crumbs := breadcrumbs{outline: outline, page: page.Title, front: front.title, path: path}
+	texts := outline.texts(path, pieces)
+	markdown := string(body)
+	for i, p := range pieces {
+		chunk := Chunk{
+			ID:         ID(path, p.fragment),
+			Breadcrumb: crumbs.of(p.heading),
+			StartLine:  lines.at(front.end + p.start),
+			EndLine:    lines.at(front.end + p.end - 1),
+			Markdown:   markdown[p.start:p.end],
+			Text:       texts[i],
+		}
+		if p.heading >= 0 && outline.headings[p.heading].title != "" {
+			chunk.Heading = outline.headings[p.heading].title
+			chunk.Level = outline.headings[p.heading].level
+		}
+		page.Chunks = append(page.Chunks, chunk)
+	}
+	if len(pieces) == 0 && front.end > 0 && page.Title+page.Description != "" {
+		page.Chunks = []Chunk{frontOnly(path, c.opts.By, page, lines.of(front.end-1))}
+	}
+	return page
+}
+
+// frontOnly is the chunk of a page that has front matter and nothing else, as
+// overviews of a folder often have: it is found by title and description.
+func frontOnly(path string, by By, page Page, lastLine int) Chunk {
+	fragment := preamble
+	if by == File {
+		fragment = ""
+	}
+	return Chunk{
+		ID: ID(path, fragment), Breadcrumb: cmp.Or(page.Title, path),
+		StartLine: 1, EndLine: lastLine, Text: page.Description,
+	}
+}
+
+// inLineOrder sorts problems by line and keeps the first maxProblems.
+func inLineOrder(problems []Problem) []Problem {
+	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Line - b.Line })
+	if more := len(problems) - maxProblems; more > 0 {
+		problems = append(problems[:maxProblems:maxProblems],
+			Problem{problems[maxProblems].Line, fmt.Sprintf("%d more problems from here on are not listed", more)})
+	}
+	return problems
+}
+
+// lineCounter turns offsets into line numbers. Asked in rising order it reads
+// text once.
+type lineCounter struct {
+	text   []byte
+	offset int
+	line   int
+}
+
+// at returns the 1-based line that holds offset, which must not be lower than
+// at the call before.
+func (l *lineCounter) at(offset int) int {
+	l.line += countNewlines(l.text[l.offset:offset])
+	l.offset = offset
+	return l.line
+}
+
+// of returns the 1-based line that holds offset, in any order of calls.
+func (l *lineCounter) of(offset int) int { return 1 + countNewlines(l.text[:offset]) }
+
+// breadcrumbs words the chain of headings above a chunk.
+type breadcrumbs struct {
+	outline           *outline
+	page, front, path string
+	last              int
+	made              string
+}
+
+// of returns the breadcrumb of the heading with that index, -1 for none. Parts
+// of one heading follow each other, so the last answer is kept.
+func (b *breadcrumbs) of(heading int) string {
+	if b.made != "" && b.last == heading {
+		return b.made
+	}
+	var chain []string
+	outermost := 0
+	for i := heading; i >= 0; i = b.outline.headings[i].parent {
+		if h := b.outline.headings[i]; h.title != "" {
+			chain, outermost = append(chain, h.title), h.level
+		}
+	}
+	if b.front != "" && len(chain) > 0 && outermost != 1 && chain[len(chain)-1] != b.front {
+		chain = append(chain, b.front)
+	}
+	slices.Reverse(chain)
+	b.last, b.made = heading, strings.Join(chain, " > ")
+	switch {
+	case b.made != "":
+	case b.page != "":
+		b.made = b.page
+	default:
+		b.made = b.path
+	}
+	return b.made
+}

@@ -1,0 +1,134 @@
+package chunker
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// piece is a part of the body that becomes one chunk.
+type piece struct {
+	start, end int
+	// fragment is the part of the ID after '#', empty for the file as a whole.
+	fragment string
+	// level is that of the piece's own heading, 0 without one.
+	level int
+	// heading is the index of the heading to show, -1 for none; inner and
+	// innerEnd are the range of indexes of the headings below the own one.
+	heading, inner, innerEnd int
+}
+
+// preamble is the fragment of the text before the first cut. No slug has '_'.
+const preamble = "_preamble"
+
+// cutter turns an outline into pieces.
+type cutter struct {
+	outline *outline
+	opts    Options
+	// issued holds the fragments given out, so that none is given twice.
+	issued map[string]bool
+	pieces []piece
+}
+
+// maxParts bounds the parts that a file can be cut into, headings aside: a
+// smaller MaxChars than it allows is raised.
+const maxParts = 50_000
+
+// cut returns pieces that cover the body, in order; none if it is blank.
+func (c *cutter) cut() []piece {
+	body, all := c.outline.body, len(c.outline.headings)
+	if isBlank(body) {
+		return nil
+	}
+	c.opts.MaxChars = max(c.opts.MaxChars, len(body)/maxParts)
+	whole := piece{end: len(body), fragment: preamble, heading: -1, innerEnd: all}
+	level := c.opts.By.level()
+	if level == 0 {
+		whole.fragment = ""
+		c.fit(whole)
+		return c.pieces
+	}
+	paths := c.outline.paths()
+	for _, p := range c.at(level, whole, func(i int) string { return paths[i] }) {
+		c.fit(p)
+	}
+	return c.pieces
+}
+
+// paths returns the fragment of each heading if the file were cut there: the
+// slugs of its ancestors and its own. The second heading with the same path
+// gets -2 whatever its level, and what is below it starts with that.
+func (o *outline) paths() []string {
+	paths := make([]string, len(o.headings))
+	numbers := newNumbering()
+	for i, h := range o.headings {
+		path := h.slug
+		if h.parent >= 0 {
+			path = paths[h.parent] + "/" + h.slug
+		}
+		paths[i] = numbers.unique(path)
+	}
+	return paths
+}
+
+// at cuts p at its inner headings of a level. The text before the first of them
+// stays p; if it is blank, the first one takes it along, so that no chunk is
+// blank. fragment names the piece of a heading.
+func (c *cutter) at(level int, p piece, fragment func(heading int) string) []piece {
+	before := p
+	out := []piece{}
+	for i := p.inner; i < p.innerEnd; i++ {
+		h := c.outline.headings[i]
+		if h.level != level {
+			continue
+		}
+		if len(out) == 0 {
+			before.end, before.innerEnd = h.start, i
+		} else {
+			out[len(out)-1].end, out[len(out)-1].innerEnd = h.start, i
+		}
+		out = append(out, piece{
+			start: h.start, end: p.end, fragment: c.issue(fragment(i)), level: level,
+			heading: i, inner: i + 1, innerEnd: p.innerEnd,
+		})
+	}
+	if len(out) > 0 && isBlank(c.outline.body[before.start:before.end]) {
+		out[0].start = before.start
+		return out
+	}
+	return append([]piece{before}, out...)
+}
+
+// below cuts p at the next finer level of headings that occurs in it. The new
+// fragments hang under that of p and are numbered afresh, as in docs-mcp. nil
+// if p has no finer headings.
+func (c *cutter) below(p piece) []piece {
+	finer := 7
+	for i := p.inner; i < p.innerEnd; i++ {
+		if level := c.outline.headings[i].level; level > p.level {
+			finer = min(finer, level)
+		}
+	}
+	if finer == 7 {
+		return nil
+	}
+	prefix := ""
+	if p.fragment != "" {
+		prefix = p.fragment + "/"
+	}
+	numbers := newNumbering()
+	return c.at(finer, p, func(i int) string {
+		return prefix + numbers.unique(c.outline.headings[i].slug)
+	})
+}
+
+// issue returns fragment, with the first free number behind it if it is taken.
+func (c *cutter) issue(fragment string) string {
+	free := fragment
+	for n := 2; c.issued[free]; n++ {
+		free = fragment + "-" + strconv.Itoa(n)
+	}
+	c.issued[free] = true
+	return free
+}
+
+func isBlank(b []byte) bool { return len(bytes.TrimSpace(b)) == 0 }

@@ -1,0 +1,256 @@
+package chunker
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// Limits on what goldmark is given. It cannot be interrupted, some inputs cost
+// it time that grows with the square of their length, and its tree takes up to
+// 400 bytes for one byte of input. Real files stay far below all of these; they
+// keep the worst file found within 2 s and 310 MB (BenchmarkHostile).
+const (
+	maxBodyBytes = 16 << 20
+	maxLineBytes = 1 << 20
+	maxLines     = 1 << 20
+	maxNesting   = 64      // open blocks; each level of a list counts two
+	maxNodes     = 1 << 19 // blocks, inline nodes, table cells
+	// maxEffort is what the parsers of inline markup and of link definitions may
+	// spend on one file, about one unit for each byte that they look at; one
+	// block may spend maxBlockEffort. Of 6,000 pages of documentation the worst
+	// spent 12 units a byte.
+	maxEffort      = 1 << 28
+	maxBlockEffort = maxEffort / 4
+)
+
+const readByLine = "; the file is read line by line and cut at # headings only"
+
+// beyondLimits says why body is not for goldmark, and from where on; -1 is all
+// of it.
+func beyondLimits(body []byte) (at int, reason string) {
+	if len(body) > maxBodyBytes {
+		return -1, fmt.Sprintf("file of over %d MiB", maxBodyBytes>>20) + readByLine
+	}
+	for n := 0; at < len(body); n++ {
+		length := bytes.IndexByte(body[at:], '\n')
+		if length < 0 {
+			length = len(body) - at - 1
+		}
+		if length > maxLineBytes {
+			return at, fmt.Sprintf("line of over %d KiB", maxLineBytes>>10) + readByLine
+		}
+		if n == maxLines {
+			return at, fmt.Sprintf("more than %d lines", maxLines) + readByLine
+		}
+		at += length + 1
+	}
+	return 0, ""
+}
+
+// tooMuch is the panic with which a guard stops goldmark.
+type tooMuch string
+
+// guard is goldmark's context of one file with our limits: it stops the parser
+// when blocks nest too deep and counts what inline parsers spend.
+type guard struct {
+	parser.Context
+	nodes, effort int
+	escapedPipes  int
+	block         ast.Node // the one whose inlines are being parsed
+	blockEffort   int
+	delimiters    int // in block, of emphasis and strikethrough
+	at            int // start of the last block seen
+	limited       bool
+	problems      []outlineProblem
+}
+
+// SetOpenedBlocks is called by goldmark whenever blocks open or close.
+func (g *guard) SetOpenedBlocks(blocks []parser.Block) {
+	if len(blocks) > len(g.OpenedBlocks()) {
+		if at := blocks[len(blocks)-1].Node.Pos(); at >= 0 {
+			g.at = at
+		}
+		if len(blocks) > maxNesting {
+			panic(tooMuch(fmt.Sprintf("blocks nested more than %d deep", maxNesting) + readByLine))
+		}
+		if g.nodes++; g.nodes > maxNodes {
+			panic(tooMuch(fmt.Sprintf("more than %d blocks", maxNodes) + readByLine))
+		}
+	}
+	g.Context.SetOpenedBlocks(blocks)
+}
+
+// asText notes, once in a file, that markup from offset on is read as text.
+func (g *guard) asText(offset int) {
+	if !g.limited {
+		g.limited = true
+		g.problems = append(g.problems, outlineProblem{offset, "too much markup in one place, some of it is read as text"})
+	}
+}
+
+// gate turns a paragraph that would be a table with far more cells than text,
+// or thousands of link definitions in one block, into plain text.
+type gate struct{}
+
+func (gate) Transform(paragraph *ast.Paragraph, reader text.Reader, pc parser.Context) {
+	g, lines := pc.(*guard), paragraph.Lines()
+	if g.tableFits(lines, reader.Source()) && g.definitionsFit(lines, reader.Source()) {
+		return
+	}
+	g.asText(lines.At(0).Start)
+	plain := &plainBlock{}
+	plain.SetLines(lines)
+	plain.SetPos(lines.At(0).Start)
+	paragraph.Parent().ReplaceChild(paragraph.Parent(), paragraph, plain)
+}
+
+// tableFits counts the cells that goldmark would make: rows that are too short
+// are filled up to the width of the delimiter row.
+func (g *guard) tableFits(lines *text.Segments, source []byte) bool {
+	for i := 1; i < lines.Len(); i++ {
+		delimiter := lines.At(i)
+		columns := delimiterColumns(delimiter.Value(source))
+		if columns == 0 {
+			continue
+		}
+		last := lines.At(lines.Len() - 1)
+		rows := source[delimiter.Start:last.Stop]
+		cells := columns * (lines.Len() - i + 1)
+		if cells > 4*bytes.Count(rows, []byte("|"))+10_000 || g.nodes+cells > maxNodes {
+			return false
+		}
+		// An escaped pipe in a code span is compared with all others.
+		pipes := bytes.Count(rows, []byte(`\|`))
+		g.escapedPipes += pipes
+		g.nodes += cells
+		return g.spend(pipes * g.escapedPipes)
+	}
+	return true
+}
+
+// delimiterColumns is the number of columns of a line like |---|:-:|, 0 for any
+// other line.
+func delimiterColumns(line []byte) int {
+	dash := false
+	for _, c := range line {
+		switch c {
+		case '-':
+			dash = true
+		case '|', ':', ' ', '\t', '\n':
+		default:
+			return 0
+		}
+	}
+	if !dash {
+		return 0
+	}
+	return bytes.Count(line, []byte("|")) + 1
+}
+
+// definitionsFit charges for a block of link definitions: goldmark moves all
+// following lines for each.
+func (g *guard) definitionsFit(lines *text.Segments, source []byte) bool {
+	first := lines.At(0)
+	if !bytes.HasPrefix(bytes.TrimLeft(first.Value(source), " "), []byte("[")) {
+		return true
+	}
+	return g.spend(lines.Len() * lines.Len())
+}
+
+// spend takes units from what the file has left.
+func (g *guard) spend(units int) bool {
+	if g.effort+units > maxEffort {
+		return false
+	}
+	g.effort += units
+	return true
+}
+
+// plainBlock is a paragraph whose markup is not parsed.
+type plainBlock struct{ ast.BaseBlock }
+
+var kindPlainBlock = ast.NewNodeKind("PlainBlock")
+
+func (*plainBlock) Kind() ast.NodeKind { return kindPlainBlock }
+
+// IsRaw keeps goldmark from parsing inline markup.
+func (*plainBlock) IsRaw() bool { return true }
+
+func (b *plainBlock) Dump(source []byte, level int) { ast.DumpHelper(b, source, level, nil, nil) }
+
+// measuredHTML charges the lines that may start an HTML block: goldmark matches
+// each against seven patterns, some 100 times slower than it reads other lines.
+type measuredHTML struct{ parser.BlockParser }
+
+const htmlUnits = 32 // per byte
+
+func (m measuredHTML) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	g := pc.(*guard)
+	line, at := reader.PeekLine()
+	if !g.spend(htmlUnits * len(line)) {
+		g.asText(at.Start)
+		return nil, parser.NoChildren
+	}
+	return m.BlockParser.Open(parent, reader, pc)
+}
+
+// measuredParser charges every call of an inline parser to the guard. When
+// nothing is left it reads no markup, and goldmark takes the characters as text.
+type measuredParser struct{ parser.InlineParser }
+
+// measuredCloser is a measuredParser that goldmark also tells the end of blocks.
+type measuredCloser struct {
+	measuredParser
+	parser.CloseBlocker
+}
+
+func measured(p parser.InlineParser, priority int) util.PrioritizedValue {
+	m := measuredParser{p}
+	if c, ok := p.(parser.CloseBlocker); ok {
+		return util.Prioritized(measuredCloser{m, c}, priority)
+	}
+	return util.Prioritized(m, priority)
+}
+
+func (m measuredParser) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	g := pc.(*guard)
+	if !g.allows(parent, block.Peek()) {
+		_, at := block.Position()
+		g.asText(at.Start)
+		return nil
+	}
+	n := m.InlineParser.Parse(parent, block, pc)
+	if n != nil {
+		g.nodes++
+	}
+	return n
+}
+
+// allows charges what a parser may look at when it starts at trigger.
+func (g *guard) allows(block ast.Node, trigger byte) bool {
+	if g.block != block {
+		g.block, g.blockEffort, g.delimiters = block, 0, 0
+	}
+	units := 64
+	lines := block.Lines()
+	length := lines.At(lines.Len()-1).Stop - lines.At(0).Start
+	switch trigger {
+	case '`', '<': // may read the whole block for their other end
+		units += length
+	case ']': // reads it byte by byte, for several forms of links
+		units += 4 * length
+	case '*', '_', '~': // are compared with all others in the end
+		g.delimiters++
+		units += 16 * g.delimiters
+	}
+	if g.nodes >= maxNodes || g.blockEffort+units > maxBlockEffort || !g.spend(units) {
+		return false
+	}
+	g.blockEffort += units
+	return true
+}

@@ -1,0 +1,141 @@
+package chunker
+
+import (
+	"bytes"
+
+	"github.com/yuin/goldmark/text"
+)
+
+// stripper writes the text between HTML or JSX tags. It is fed line by line and
+// remembers where it is; the zero value is outside of any tag.
+type stripper struct {
+	in      inside
+	quote   byte   // that is open inside a tag
+	depth   int    // of braces inside a tag: JSX values hold code
+	until   []byte // end of a comment, or of a script or style
+	name    []byte // of the tag, lower case
+	closing bool   // it is </name>
+}
+
+type inside int
+
+const (
+	inText inside = iota
+	inTag
+	inHidden // comment, script, style
+)
+
+// strip writes the text of one line.
+func (s *stripper) strip(w *wordWriter, line text.Segment) {
+	source, from := w.source, line.Start
+	for at := line.Start; at < line.Stop; {
+		switch s.in {
+		case inText:
+			skip := s.open(source[at:line.Stop])
+			if skip == 0 {
+				at++
+				continue
+			}
+			w.segment(text.NewSegment(from, at), resolve)
+			at += skip
+		case inTag:
+			closed := s.tagByte(source[at])
+			at++
+			if closed {
+				s.closeTag(w)
+			}
+		case inHidden:
+			end := bytes.Index(source[at:line.Stop], s.until)
+			if end < 0 {
+				return
+			}
+			at += end
+			if s.in = inText; s.until[0] != '<' {
+				at += len(s.until)
+			}
+		}
+		from = at
+	}
+	switch {
+	case s.in != inText || from == line.Stop:
+	case isBlank(source[from:line.Stop]):
+		w.lineEnd()
+	default:
+		w.segment(text.NewSegment(from, line.Stop), resolve)
+	}
+}
+
+// open enters the tag or comment that b starts with and returns the length of
+// its opening, 0 if b is text.
+func (s *stripper) open(b []byte) int {
+	if len(b) < 2 || b[0] != '<' {
+		return 0
+	}
+	if bytes.HasPrefix(b, []byte("<!--")) {
+		s.in, s.until = inHidden, []byte("-->")
+		return 4
+	}
+	begin := 1
+	if b[1] == '/' {
+		begin = 2
+	}
+	end := begin
+	for end < len(b) && (isLetter(b[end]) || end > begin && (b[end] == '-' || '0' <= b[end] && b[end] <= '9')) {
+		end++
+	}
+	fragment := end < len(b) && b[end] == '>' // <> and </> of JSX
+	declaration := b[1] == '!' || b[1] == '?'
+	if end == begin && !fragment && !declaration {
+		return 0
+	}
+	*s = stripper{in: inTag, name: bytes.ToLower(b[begin:end]), closing: begin == 2}
+	return end
+}
+
+// tagByte reads one byte of a tag and reports whether it ends there.
+func (s *stripper) tagByte(c byte) bool {
+	switch {
+	case s.quote != 0:
+		if c == s.quote {
+			s.quote = 0
+		}
+	case c == '"' || c == '\'':
+		s.quote = c
+	case c == '{':
+		s.depth++
+	case c == '}':
+		s.depth = max(s.depth-1, 0)
+	case c == '>':
+		return s.depth == 0
+	}
+	return false
+}
+
+func (s *stripper) closeTag(w *wordWriter) {
+	s.in = inText
+	if name := string(s.name); !s.closing && (name == "script" || name == "style") {
+		s.in, s.until = inHidden, []byte("</"+name)
+	}
+	if !insideWords[string(s.name)] {
+		w.space()
+	}
+}
+
+// insideWords are the tags that may stand within a word; all others separate.
+var insideWords = map[string]bool{
+	"a": true, "abbr": true, "b": true, "code": true, "del": true, "em": true, "font": true,
+	"i": true, "ins": true, "kbd": true, "mark": true, "s": true, "samp": true, "small": true,
+	"span": true, "strong": true, "sub": true, "sup": true, "u": true, "var": true, "wbr": true,
+}
+
+// isComponent reports whether a paragraph starts with a tag of a JSX component,
+// whose attributes are not HTML.
+func isComponent(source []byte, lines *text.Segments) bool {
+	if lines.Len() == 0 {
+		return false
+	}
+	first := lines.At(0)
+	tag, ok := bytes.CutPrefix(first.Value(source), []byte("<"))
+	tag = bytes.TrimPrefix(tag, []byte("/"))
+	return ok && len(tag) > 0 && 'A' <= tag[0] && tag[0] <= 'Z'
+}

@@ -1,0 +1,157 @@
+package chunker
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+)
+
+// outline is the structure of a body: its headings and its top-level blocks, in
+// order. Headings inside quotes and lists are text: cutting there would cut the
+// quote or the list in two.
+type outline struct {
+	body     []byte
+	headings []heading
+	blocks   []block
+	parsed   bool // false if the blocks are lines, without nodes
+	full     bool // maxHeadings were met
+	problems []outlineProblem
+}
+
+// heading is one top-level heading.
+type heading struct {
+	start  int // offset of its first line
+	level  int // 1 to 6
+	title  string
+	slug   string
+	parent int // index of the nearest heading above with a lower level, or -1
+}
+
+// block is one top-level block; it ends where the next one starts.
+type block struct {
+	start int
+	node  ast.Node // nil in an outline that is not parsed
+}
+
+type outlineProblem struct {
+	offset int // -1 if it concerns the body as a whole
+	reason string
+}
+
+// maxHeadings bounds the chunks, and with them the memory, that one file can
+// ask for. The largest reference pages have some 5,000 headings.
+const maxHeadings = 50_000
+
+func newOutline(body []byte) *outline {
+	o := &outline{body: body}
+	root, parsed, problems := parse(body)
+	o.parsed, o.problems = parsed, problems
+	if parsed {
+		o.readTree(root)
+	} else {
+		o.scanLines()
+	}
+	o.link()
+	return o
+}
+
+// readTree lists the children of the document.
+func (o *outline) readTree(root ast.Node) {
+	last := 0
+	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		start := last
+		if at := position(n); at >= 0 {
+			start = max(bytes.LastIndexByte(o.body[:at], '\n')+1, last)
+		}
+		last = start
+		o.blocks = append(o.blocks, block{start, n})
+		if h, ok := n.(*ast.Heading); ok {
+			o.addHeading(start, h.Level, headingText(o.body, h))
+		}
+	}
+}
+
+// position is the offset of some byte of n's first line, -1 if it has none.
+func position(n ast.Node) int {
+	if table, ok := n.(*extast.Table); ok && table.HasChildren() {
+		// A table that ends a paragraph carries the position of the paragraph.
+		return table.FirstChild().Pos()
+	}
+	return n.Pos()
+}
+
+// addHeading takes the text as the parser has it, line ends included.
+func (o *outline) addHeading(start, level int, text string) {
+	if len(o.headings) == maxHeadings {
+		if !o.full {
+			o.full = true
+			o.problem(start, "more than %d headings; from here on they are read as text", maxHeadings)
+		}
+		return
+	}
+	o.headings = append(o.headings, heading{
+		start: start, level: level, title: fold(text), slug: slug(truncate(text, maxTitle)),
+	})
+}
+
+func (o *outline) problem(offset int, format string, args ...any) {
+	o.problems = append(o.problems, outlineProblem{offset, fmt.Sprintf(format, args...)})
+}
+
+// link finds the parent of every heading. A heading ends all those above it
+// that are as deep or deeper.
+func (o *outline) link() {
+	inForce := [7]int{-1, -1, -1, -1, -1, -1, -1} // by level; 0 is the page
+	for i := range o.headings {
+		h := &o.headings[i]
+		h.parent = -1
+		for level := h.level - 1; level > 0 && h.parent < 0; level-- {
+			h.parent = inForce[level]
+		}
+		inForce[h.level] = i
+		for level := h.level + 1; level < len(inForce); level++ {
+			inForce[level] = -1
+		}
+	}
+}
+
+// firstH1 is the index of the first level-1 heading from index from up to, not
+// including, index to; -1 if there is none.
+func (o *outline) firstH1(from, to int) int {
+	for i := from; i < to; i++ {
+		if o.headings[i].level == 1 {
+			return i
+		}
+	}
+	return -1
+}
+
+// maxTitle bounds titles and headings, in code points: a paragraph with a stray
+// line of dashes below it is a heading too, and would repeat in every ID and
+// breadcrumb under it.
+const maxTitle = 1000
+
+// fold returns s on one line with single spaces, at most maxTitle long.
+func fold(s string) string {
+	return truncate(strings.Join(strings.Fields(s), " "), maxTitle)
+}
+
+// shorten makes a value from a file fit into a sentence.
+func shorten(s string) string { return truncate(s, 40) }
+
+// truncate returns the first n code points of s.
+func truncate(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}

@@ -1,0 +1,99 @@
+package chunker
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// defaultMaxChars is the limit of docs-mcp, whose chunk IDs ours follow.
+const defaultMaxChars = 20_000
+
+// ParseBy reads a chunk_by value: "h1", "h2", "h3" or "file".
+func ParseBy(s string) (By, bool) {
+	switch by := By(s); by {
+	case H1, H2, H3, File:
+		return by, true
+	}
+	return "", false
+}
+
+// level is the heading level at which b cuts, 0 for File.
+func (b By) level() int {
+	switch b {
+	case File:
+		return 0
+	case H1:
+		return 1
+	case H3:
+		return 3
+	}
+	return 2
+}
+
+// effective settles the options of one file: the caller's, then the HTML hint,
+// then the front matter, whose mcp_strategy replaces all three settings.
+func effective(opts Options, hint By, front frontMatter) Options {
+	if hint != "" {
+		opts.By = hint
+	}
+	if front.by != "" {
+		opts.By = front.by
+	}
+	if s := front.strategy; s != nil {
+		if s.By != "" {
+			opts.By = s.By
+		}
+		opts.MaxChars, opts.MinChars = s.MaxChars, s.MinChars
+	}
+	if opts.MaxChars <= 0 {
+		opts.MaxChars = defaultMaxChars
+	}
+	// Larger sizes mean the same and would overflow sums.
+	opts.MaxChars = min(opts.MaxChars, math.MaxInt32)
+	opts.MinChars = min(max(opts.MinChars, 0), math.MaxInt32)
+	return opts
+}
+
+// hint is a chunking hint in an HTML comment; by is empty without one.
+type hint struct {
+	by     By
+	offset int
+}
+
+const hintName = "mcp_chunking_hint:"
+
+// readHint finds the first <!-- mcp_chunking_hint: {"chunk_by":"h3"} --> of
+// body, wherever it stands, code included. The second result says what is wrong
+// with it, if anything; the hint then has only its offset.
+func readHint(body []byte) (hint, string) {
+	for from := 0; ; {
+		at := bytes.Index(body[from:], []byte(hintName))
+		if at < 0 {
+			return hint{}, ""
+		}
+		at += from
+		from = at + len(hintName)
+		opening := bytes.TrimRight(body[:at], " \t\n")
+		if !bytes.HasSuffix(opening, []byte("<!--")) {
+			continue
+		}
+		value, _, closed := bytes.Cut(body[from:], []byte("-->"))
+		var wanted struct {
+			ChunkBy string `json:"chunk_by"`
+		}
+		if !closed || json.Unmarshal(value, &wanted) != nil {
+			return hint{offset: at}, `the chunking hint is not {"chunk_by":"h1|h2|h3|file"} and is ignored`
+		}
+		by, ok := ParseBy(wanted.ChunkBy)
+		if !ok {
+			return hint{offset: at}, badChunkBy(wanted.ChunkBy)
+		}
+		return hint{by, at}, ""
+	}
+}
+
+func badChunkBy(value string) string {
+	return fmt.Sprintf("chunk_by %q is none of h1, h2, h3 and file and is ignored", shorten(value))
+}

@@ -1,0 +1,213 @@
+package chunker
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// texts returns the words of each piece: one walk over the tree, in which every
+// word goes to the piece that its place in the body is in.
+func (o *outline) texts(path string, pieces []piece) []string {
+	texts := make([]string, len(pieces))
+	if !o.parsed {
+		for i, p := range pieces {
+			texts[i] = string(bytes.TrimSpace(o.body[p.start:p.end]))
+		}
+		return texts
+	}
+	w := wordWriter{source: o.body, pieces: pieces, words: make([]byte, 0, len(o.body))}
+	top := strings.HasSuffix(path, ".mdx")
+	for _, b := range o.blocks {
+		w.at(b.start)
+		if top = top && isModuleSyntax(o.body[b.start:]); !top {
+			w.node(b.node)
+		}
+	}
+	w.at(len(o.body))
+	all := string(w.words)
+	for i, from := range w.begins {
+		to := len(all)
+		if i+1 < len(w.begins) {
+			to = w.begins[i+1]
+		}
+		texts[i] = strings.TrimSpace(all[from:to])
+	}
+	return texts
+}
+
+// isModuleSyntax reports whether an MDX block is code of the page's module.
+func isModuleSyntax(block []byte) bool {
+	return bytes.HasPrefix(block, []byte("import ")) || bytes.HasPrefix(block, []byte("export "))
+}
+
+// headingText returns the words of a heading with its line ends, without an
+// explicit {#id}.
+func headingText(source []byte, h *ast.Heading) string {
+	w := wordWriter{source: source}
+	w.node(h)
+	return strings.TrimSpace(string(w.words))
+}
+
+// wordWriter collects words. Places only rise during a walk.
+type wordWriter struct {
+	source []byte
+	pieces []piece
+	words  []byte
+	begins []int // of each piece met so far, in words
+}
+
+// at says that what comes next stands at offset in the source.
+func (w *wordWriter) at(offset int) {
+	for len(w.begins) < len(w.pieces) && w.pieces[len(w.begins)].start <= offset {
+		w.begins = append(w.begins, len(w.words))
+	}
+}
+
+// node writes n and what is below it. It does not recurse: inline nodes can
+// nest as deep as a line is long.
+func (w *wordWriter) node(root ast.Node) {
+	begin, begun := len(w.words), len(w.begins)
+	for n := root; ; {
+		if w.enter(n) && n.HasChildren() {
+			n = n.FirstChild()
+			continue
+		}
+		w.leave(n)
+		for n != root && n.NextSibling() == nil {
+			n = n.Parent()
+			w.leave(n)
+		}
+		if n == root {
+			break
+		}
+		n = n.NextSibling()
+	}
+	if _, ok := root.(*ast.Heading); ok && begun == len(w.begins) {
+		w.words = append(w.words[:begin], withoutID(w.words[begin:])...)
+	}
+	w.lineEnd()
+}
+
+// enter writes what n itself holds and reports whether its children count.
+func (w *wordWriter) enter(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.Text:
+		if n.IsRaw() {
+			w.segment(n.Segment, asIs)
+		} else {
+			w.segment(n.Segment, unescape)
+		}
+		if n.SoftLineBreak() || n.HardLineBreak() {
+			w.lineEnd()
+		}
+	case *ast.String:
+		w.words = append(w.words, n.Value...)
+	case *ast.AutoLink:
+		w.words = append(w.words, n.Label(w.source)...)
+	case *ast.RawHTML:
+		s := stripper{}
+		for i := range n.Segments.Len() {
+			s.strip(w, n.Segments.At(i))
+		}
+	case *ast.HTMLBlock:
+		s := stripper{}
+		w.lines(n.Lines(), s.strip)
+		if n.HasClosure() {
+			s.strip(w, n.ClosureLine)
+		}
+	case *ast.CodeBlock, *ast.FencedCodeBlock, *plainBlock:
+		w.lines(n.Lines(), func(w *wordWriter, line text.Segment) { w.segment(line, asIs) })
+	case *ast.Paragraph, *ast.TextBlock:
+		if isComponent(w.source, n.Lines()) {
+			s := stripper{}
+			w.lines(n.Lines(), s.strip)
+			return false
+		}
+		return true
+	case *ast.LinkReferenceDefinition:
+	default:
+		return true
+	}
+	return false
+}
+
+// leave writes what separates n from what follows.
+func (w *wordWriter) leave(n ast.Node) {
+	switch n.Kind() {
+	case extast.KindTableCell:
+		w.space()
+	default:
+		if n.Type() == ast.TypeBlock {
+			w.lineEnd()
+		}
+	}
+}
+
+func (w *wordWriter) lines(lines *text.Segments, write func(*wordWriter, text.Segment)) {
+	for i := range lines.Len() {
+		write(w, lines.At(i))
+	}
+}
+
+// segment writes a stretch of the source, cut where a piece starts inside it.
+func (w *wordWriter) segment(s text.Segment, decode func([]byte) []byte) {
+	w.at(s.Start)
+	for range s.Padding {
+		w.words = append(w.words, ' ')
+	}
+	for s.Start < s.Stop {
+		stop := s.Stop
+		if next := len(w.begins); next < len(w.pieces) {
+			stop = min(stop, w.pieces[next].start)
+		}
+		w.words = append(w.words, decode(w.source[s.Start:stop])...)
+		s.Start = stop
+		w.at(stop)
+	}
+}
+
+func asIs(b []byte) []byte { return b }
+
+// unescape resolves backslash escapes and character references.
+func unescape(b []byte) []byte {
+	if bytes.IndexByte(b, '\\') >= 0 {
+		b = util.UnescapePunctuations(b)
+	}
+	return resolve(b)
+}
+
+// resolve resolves character references such as &amp; and &#39;.
+func resolve(b []byte) []byte {
+	if bytes.IndexByte(b, '&') >= 0 {
+		b = util.ResolveEntityNames(util.ResolveNumericReferences(b))
+	}
+	return b
+}
+
+// space and lineEnd separate words, once.
+func (w *wordWriter) space() {
+	if n := len(w.words); n > 0 && w.words[n-1] != ' ' && w.words[n-1] != '\n' {
+		w.words = append(w.words, ' ')
+	}
+}
+
+func (w *wordWriter) lineEnd() {
+	if n := len(w.words); n > 0 && w.words[n-1] != '\n' {
+		w.words = append(w.words, '\n')
+	}
+}
+
+// withoutID drops an explicit ID such as {#install} from the end of a heading.
+func withoutID(words []byte) []byte {
+	trimmed := bytes.TrimRight(words, " \t\n")
+	at := bytes.LastIndex(trimmed, []byte("{#"))
+	if at < 0 || bytes.IndexAny(trimmed[at:], "} \t\n") != len(trimmed)-at-1 {
+		return words
+	}
+	return bytes.TrimRight(trimmed[:at], " \t\n")
+}

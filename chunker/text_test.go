@@ -1,0 +1,52 @@
+package chunker
+
+import "testing"
+
+func TestTextHasTheWordsAndNoMarkup(t *testing.T) {
+	for name, c := range map[string]struct{ src, want string }{
+		"prose":             {"a *b* **c** ~~d~~ `e *f*`\n\ng\nh\n", "a b c d e *f*\ng\nh"},
+		"headings":          {"# A *b*\n\ntext\n\n### C {#c}\n", "A b\ntext\nC"},
+		"links":             {"see [the *guide*](http://x.example \"t\") and [ref][r] and ![alt *text*](i.png)\n\n[r]: http://y.example\n", "see the guide and ref and alt text"},
+		"an address":        {"<https://x.example/a> and https://y.example\n", "https://x.example/a and https://y.example"},
+		"code blocks":       {"```sh title=x\nls -l\n\n  cd\n```\n\n    tab\n      more\n", "ls -l\n\n  cd\ntab\n  more"},
+		"lists":             {"- a\n  - b\n\n    c\n1. d\n- [x] done\n", "a\nb\nc\nd\ndone"},
+		"quotes":            {"> a\n> b\n>\n> > c\n", "a\nb\nc"},
+		"tables":            {"intro\n| a | `b` |\n|---|:-:|\n| c\\|d | **e** |\n| f |\n", "intro\na b \nc|d e \nf"},
+		"references":        {"a &amp; b &lt;c&gt; &#169; &unknown; \\*d\\* \\a\n", "a & b <c> © &unknown; *d* \\a"},
+		"inline HTML":       {"a<br>b <b>c</b>d <!-- no --> <a name=\"x\"></a>e\n", "a b cd  e"},
+		"HTML blocks":       {"<div class=\"no\">a <b>b</b>c<p>d &amp; e</div>\n\n<!-- no\n\nno -->\n\n<pre>\nx < y\n</pre>\n", "a bc d & e \nx < y"},
+		"scripts":           {"<script>\nno()\n</script>\n\n<style>no</style>\n\ntext\n", "text"},
+		"tag over lines":    {"<table\n  class=\"a > b\">\n<tr><td>c</td><td>d</td></tr></table>\n", "c d"},
+		"components":        {"<Card title=\"no\" items={[{a: '>'}]}>\n  inner *text*\n</Card>\n", "inner *text*"},
+		"component by line": {"<Tabs>\n\n**bold**\n\n</Tabs>\n", "bold"},
+		"hard breaks":       {"a  \nb\\\nc\n", "a\nb\nc"},
+		"rules":             {"a\n\n---\n\nb\n", "a\nb"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := split(t, c.src, Options{By: File}).Chunks[0].Text; got != c.want {
+				t.Errorf("text of %q = %q, want %q", c.src, got, c.want)
+			}
+		})
+	}
+}
+
+func TestImportsOfMDXStayOutOfTheText(t *testing.T) {
+	const src = "import A from './a'\nexport const b = 1\n\nimport B from './b'\n\n# T\n\nimport taxes apply\n"
+	page := Split("p.mdx", []byte(src), Options{By: File})
+	check(t, "p.mdx", src, page)
+	if got, want := page.Chunks[0].Text, "T\nimport taxes apply"; got != want {
+		t.Errorf("text of p.mdx = %q, want %q", got, want)
+	}
+	if got, want := split(t, "import taxes apply\n", Options{By: File}).Chunks[0].Text, "import taxes apply"; got != want {
+		t.Errorf("text of p.md = %q, want %q", got, want)
+	}
+}
+
+func TestTextOfAChunkIsItsOwn(t *testing.T) {
+	page := split(t, "a\n\n## B\n\n- c\n\n  d\n\n## E\n| f |\n|---|\n| g |\n", Options{})
+	for i, want := range []string{"a", "B\nc\nd", "E\nf \ng"} {
+		if got := page.Chunks[i].Text; got != want {
+			t.Errorf("text of chunk %d = %q, want %q", i, got, want)
+		}
+	}
+}
