@@ -1,0 +1,277 @@
+package artifact
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	segment "github.com/blugelabs/bluge_segment_api"
+)
+
+// BM25 with the usual parameters, and as bluge has it without the constant
+// factor k1+1.
+const (
+	k1 = 1.2
+	b  = 0.75
+)
+
+// Scored is one chunk that a lexical search found.
+type Scored struct {
+	// Chunk is its ordinal in the corpus.
+	Chunk int
+	Score float64
+}
+
+// WeightedTerm is one term of a query. Weight multiplies what it adds to a
+// score; zero means 1.
+type WeightedTerm struct {
+	*Postings
+	Weight float64
+}
+
+// list is the postings of one term in a search.
+type list struct {
+	*Postings
+	idf   float32
+	bound float64 // no chunk gets more from this term
+}
+
+// Lexical returns the k best chunks by BM25 among those that keep accepts (nil:
+// all), best first, equal scores in corpus order. The result is exact: terms
+// that can no longer bring a chunk among the best only add to those met.
+func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool) ([]Scored, error) {
+	l := r.lexical
+	lists := l.weigh(terms)
+	if len(lists) == 0 || k <= 0 {
+		return nil, nil
+	}
+	acc, _ := l.scratch.Get().(*accumulator)
+	if acc == nil {
+		acc = &accumulator{scores: make([]float32, l.n)}
+	}
+	defer func() {
+		for _, d := range acc.touched {
+			acc.scores[d] = 0
+		}
+		acc.touched = acc.touched[:0]
+		l.scratch.Put(acc)
+	}()
+	rest := 0.0 // what the lists to come can add to a chunk
+	for _, p := range lists {
+		rest += p.bound
+	}
+	for i, p := range lists {
+		if acc.kth(k) > rest {
+			if err := l.finish(acc, lists[i:], rest, k); err != nil {
+				return nil, err
+			}
+			break
+		}
+		if err := l.addAll(acc, p, keep); err != nil {
+			return nil, err
+		}
+		rest -= p.bound
+	}
+	return acc.best(k), nil
+}
+
+// weigh gives each term the weight of its rarity, rarest first.
+func (l *lexical) weigh(terms []WeightedTerm) []list {
+	var lists []list
+	for _, t := range terms {
+		if t.Chunks == 0 {
+			continue
+		}
+		idf := IDF(l.n, t.Chunks)
+		if t.Weight > 0 {
+			idf *= t.Weight
+		}
+		lists = append(lists, list{t.Postings, float32(idf), idf})
+	}
+	slices.SortStableFunc(lists, func(x, y list) int { return cmp.Compare(y.idf, x.idf) })
+	return lists
+}
+
+// IDF is the weight of a term that is in df of n chunks. bluge v0.2.2 lacks the
+// inner parentheses, which makes it the same for nearly every term.
+func IDF(n, df int) float64 {
+	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
+}
+
+// accumulator is the working memory of one search.
+type accumulator struct {
+	scores  []float32 // by chunk; 0: not met
+	touched []uint32
+}
+
+func (l *lexical) score(p list, chunk uint32, freq int) float32 {
+	tf := float32(freq)
+	return p.idf * tf / (tf + l.norms[chunk])
+}
+
+// addAll adds p to every chunk that has it.
+func (l *lexical) addAll(acc *accumulator, p list, keep func(int) bool) error {
+	if err := p.rewind(l); err != nil {
+		return err
+	}
+	add := func(d uint32, freq int) {
+		if acc.scores[d] == 0 {
+			if keep != nil && !keep(int(d)) {
+				return
+			}
+			acc.touched = append(acc.touched, d)
+		}
+		acc.scores[d] += l.score(p, d, freq)
+	}
+	for i, g := range l.groups {
+		for d, freq := range p.columns[i] {
+			if freq != 0 {
+				add(uint32(g.first+d), int(freq))
+			}
+		}
+		if p.columns[i] != nil {
+			continue
+		}
+		for {
+			posting, err := p.lists[i].Next()
+			if err != nil {
+				return err
+			}
+			if posting == nil {
+				break
+			}
+			add(uint32(g.first)+uint32(posting.Number()), posting.Frequency())
+		}
+	}
+	return nil
+}
+
+// rewind brings the lists to their beginning.
+func (p *Postings) rewind(l *lexical) error {
+	if p.read {
+		if err := p.open(l); err != nil {
+			return err
+		}
+	}
+	p.read = true
+	return nil
+}
+
+// finish adds the lists that cannot bring a new chunk among the k best: only
+// to the chunks met so far, and of those only to the ones that still can.
+func (l *lexical) finish(acc *accumulator, lists []list, rest float64, k int) error {
+	open := acc.touched
+	for i, p := range lists {
+		least := acc.kth(k) - rest
+		kept := make([]uint32, 0, 4*k)
+		for _, d := range open {
+			if float64(acc.scores[d]) >= least {
+				kept = append(kept, d)
+			}
+		}
+		if open = kept; i == 0 {
+			slices.Sort(open)
+		}
+		if err := l.addTo(open, acc, p); err != nil {
+			return err
+		}
+		rest -= p.bound
+	}
+	return nil
+}
+
+// addTo adds p to the chunks given, which are in order.
+func (l *lexical) addTo(chunks []uint32, acc *accumulator, p list) error {
+	if err := p.rewind(l); err != nil {
+		return err
+	}
+	for i, g := range l.groups {
+		n, _ := slices.BinarySearch(chunks, uint32(g.first+g.chunks))
+		here := chunks[:n]
+		chunks = chunks[n:]
+		if column := p.columns[i]; column != nil {
+			for _, d := range here {
+				if freq := column[int(d)-g.first]; freq != 0 {
+					acc.scores[d] += l.score(p, d, int(freq))
+				}
+			}
+			continue
+		}
+		var posting segment.Posting
+		for _, d := range here {
+			local := uint64(int(d) - g.first)
+			if posting == nil || posting.Number() < local {
+				var err error
+				if posting, err = p.lists[i].Advance(local); err != nil {
+					return err
+				}
+				if posting == nil {
+					break
+				}
+			}
+			if posting.Number() == local {
+				acc.scores[d] += l.score(p, d, posting.Frequency())
+			}
+		}
+	}
+	return nil
+}
+
+// kth is the k-th best score met, 0 if there are fewer.
+func (a *accumulator) kth(k int) float64 {
+	best := make([]float32, 0, k)
+	for _, d := range a.touched {
+		s := a.scores[d]
+		if len(best) == k {
+			if s <= best[0] {
+				continue
+			}
+			best[0] = s
+			sink(best, 0)
+			continue
+		}
+		best = append(best, s)
+		if len(best) == k {
+			for i := k/2 - 1; i >= 0; i-- {
+				sink(best, i)
+			}
+		}
+	}
+	if len(best) < k {
+		return 0
+	}
+	return float64(best[0])
+}
+
+// sink restores the heap (smallest first) below i.
+func sink(h []float32, i int) {
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			return
+		}
+		if c+1 < len(h) && h[c+1] < h[c] {
+			c++
+		}
+		if h[i] <= h[c] {
+			return
+		}
+		h[i], h[c] = h[c], h[i]
+		i = c
+	}
+}
+
+// best is the k best chunks met, best first, ties in corpus order.
+func (a *accumulator) best(k int) []Scored {
+	least := float32(a.kth(k))
+	out := make([]Scored, 0, min(k, len(a.touched)))
+	for _, d := range a.touched {
+		if s := a.scores[d]; s >= least {
+			out = append(out, Scored{int(d), float64(s)})
+		}
+	}
+	slices.SortFunc(out, func(x, y Scored) int {
+		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Chunk, y.Chunk))
+	})
+	return out[:min(k, len(out))]
+}

@@ -1,0 +1,107 @@
+package artifact
+
+import (
+	"strings"
+
+	segment "github.com/blugelabs/bluge_segment_api"
+
+	"github.com/deskhand/deskhand/chunker"
+)
+
+// fieldName is the one merged field: title, headings, path and body of a chunk
+// together. Fields of their own would let a short one dominate on a single
+// common word.
+const fieldName = "all"
+
+// How often a term counts, by where it stands; the body counts once, and holds
+// the chunk's own heading already.
+const (
+	titleWeight       = 2
+	headingWeight     = 2
+	breadcrumbWeight  = 1
+	pathWeight        = 1
+	descriptionWeight = 1
+)
+
+// counts is how often each term counts in one chunk: a bluge document with one
+// field.
+type counts struct {
+	terms  []termCount
+	length int
+}
+
+type termCount struct {
+	text string
+	n    int
+}
+
+func (c *counts) Analyze()                                    {}
+func (c *counts) EachField(visit segment.VisitField)          { visit(c) }
+func (c *counts) Name() string                                { return fieldName }
+func (c *counts) Length() int                                 { return c.length }
+func (c *counts) Value() []byte                               { return nil }
+func (c *counts) Index() bool                                 { return true }
+func (c *counts) Store() bool                                 { return false }
+func (c *counts) IndexDocValues() bool                        { return false }
+func (t *termCount) Term() []byte                             { return []byte(t.text) }
+func (t *termCount) Frequency() int                           { return t.n }
+func (t *termCount) EachLocation(visit segment.VisitLocation) {}
+func (c *counts) EachTerm(visit segment.VisitTerm) {
+	for i := range c.terms {
+		visit(&c.terms[i])
+	}
+}
+
+// counter counts the terms of chunks; it is for one goroutine.
+type counter struct {
+	analyzer Analyzer
+	place    map[string]int
+	out      counts
+}
+
+func (c *counter) reset() {
+	clear(c.place)
+	if c.place == nil {
+		c.place = map[string]int{}
+	}
+	c.out = counts{}
+}
+
+func (c *counter) add(text string, weight int) {
+	for _, t := range c.analyzer.Terms(text) {
+		if !t.Joined {
+			c.out.length += weight
+		}
+		c.addTerm(t.Text, weight)
+	}
+}
+
+func (c *counter) addTerm(text string, weight int) {
+	if at, ok := c.place[text]; ok {
+		c.out.terms[at].n += weight
+		return
+	}
+	c.place[text] = len(c.out.terms)
+	c.out.terms = append(c.out.terms, termCount{text, weight})
+}
+
+// chunk counts what a chunk of a page is found by.
+func (c *counter) chunk(page counts, chunk chunker.Chunk) {
+	c.reset()
+	c.out.length = page.length
+	for _, t := range page.terms {
+		c.addTerm(t.text, t.n)
+	}
+	c.add(chunk.Text, 1)
+	c.add(chunk.Heading, headingWeight)
+	c.add(chunk.Breadcrumb, breadcrumbWeight)
+}
+
+// pageCounts is what every chunk of a page is found by.
+func pageCounts(c *counter, doc Document) counts {
+	c.reset()
+	c.add(doc.Title, titleWeight)
+	c.add(doc.Description, descriptionWeight)
+	c.add(strings.TrimSuffix(doc.Path, ".md"), pathWeight)
+	return c.out
+}

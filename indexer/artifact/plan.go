@@ -1,0 +1,70 @@
+package artifact
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// Groups are cut so that a corpus has some 16 of them and a change to one file
+// costs about a sixteenth of a build, but no group is made for less than
+// minGroupBytes of markdown: each has a dictionary of its own.
+const (
+	groupsAimedAt = 16
+	minGroupBytes = 1 << 20
+	// maxGroupBytes bounds the memory of a build, some 25 times that for each
+	// group at work; a larger corpus has more groups.
+	maxGroupBytes = 8 << 20
+)
+
+// Plan cuts sources, which are sorted by path, into groups of consecutive
+// files. Whether a file begins a group depends on its own path and size and on
+// the corpus' size in powers of two alone, so a change to one file moves no
+// border but its own.
+func Plan(sources []Source) [][]Source {
+	var total int64
+	for _, s := range sources {
+		total += s.Size
+	}
+	aim := int64(minGroupBytes)
+	for aim < maxGroupBytes && aim*groupsAimedAt < total {
+		aim *= 2
+	}
+	var groups [][]Source
+	start := 0
+	var size int64
+	for i, s := range sources {
+		if i > start && (begins(s, aim) || size >= 2*aim) {
+			groups = append(groups, sources[start:i])
+			start, size = i, 0
+		}
+		size += s.Size
+	}
+	if start < len(sources) {
+		groups = append(groups, sources[start:])
+	}
+	return groups
+}
+
+// begins says whether s begins a group: by chance, in proportion to its size.
+func begins(s Source, aim int64) bool {
+	sum := sha256.Sum256([]byte(s.Path))
+	return binary.LittleEndian.Uint32(sum[:])%uint32(aim>>6) < uint32(min(s.Size, aim))>>6
+}
+
+// key names a group by all that decides its bytes.
+func key(group []Source) [sha256.Size]byte {
+	h := sha256.New()
+	var n [8]byte
+	put := func(v int) {
+		binary.LittleEndian.PutUint64(n[:], uint64(v))
+		h.Write(n[:])
+	}
+	put(FormatVersion)
+	for _, s := range group {
+		put(len(s.Path))
+		h.Write([]byte(s.Path))
+		put(int(s.Size))
+		h.Write(s.Digest[:])
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}

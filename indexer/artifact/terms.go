@@ -1,0 +1,311 @@
+package artifact
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Term is one form under which a piece of text is found.
+type Term struct {
+	Text string
+	// Start and End are the bytes it stands for in the text analysed.
+	Start, End int
+	// Joined marks a whole identifier beside its parts ("config", "map" and,
+	// joined, "configmap"). Joined terms do not count towards lengths.
+	Joined bool
+}
+
+// maxTermBytes cuts longer words: base64 and hashes have no forms worth telling
+// apart beyond it.
+const maxTermBytes = 64
+
+// maxParts is how many parts an identifier may have to be indexed whole too.
+const maxParts = 8
+
+// maxStems bounds the memory of the stem cache, some 60 bytes each.
+const maxStems = 1 << 18
+
+// Analyzer turns text into terms, the same way for documents and for queries:
+// Unicode words in lower case without accents, English stems, identifiers in
+// parts and joined, CJK runs in single characters and pairs. The zero value is
+// ready to use; it is not for concurrent use.
+type Analyzer struct {
+	// Begin holds the first bytes of the terms that matter; others come with
+	// an empty Text, which saves their stems. Nil: all matter.
+	Begin *[256]bool
+	stems map[string]string
+	terms []Term
+	lower []byte
+}
+
+// Terms returns the terms of text in order, a joined one after its parts. The
+// slice is valid until the next call.
+func (a *Analyzer) Terms(text string) []Term {
+	a.terms = a.terms[:0]
+	for i := 0; i < len(text); {
+		class, size := classAt(text, i)
+		switch class {
+		case wordClass:
+			i = a.compound(text, i)
+		case cjkClass:
+			i = a.cjk(text, i)
+		default:
+			i += size
+		}
+	}
+	return a.terms
+}
+
+type runeClass int
+
+const (
+	otherClass runeClass = iota
+	wordClass
+	cjkClass
+)
+
+var asciiWord = func() (t [utf8.RuneSelf]bool) {
+	for c := range t {
+		t[c] = c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	}
+	return
+}()
+
+func classAt(s string, i int) (runeClass, int) {
+	if i >= len(s) {
+		return otherClass, 0
+	}
+	if c := s[i]; c < utf8.RuneSelf {
+		if asciiWord[c] {
+			return wordClass, 1
+		}
+		return otherClass, 1
+	}
+	r, size := utf8.DecodeRuneInString(s[i:])
+	switch {
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+		return cjkClass, size
+	case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r):
+		return wordClass, size
+	}
+	return otherClass, size
+}
+
+// wordEnd is the end of the run of word characters that begins at i.
+func wordEnd(s string, i int) int {
+	for {
+		class, size := classAt(s, i)
+		if class != wordClass {
+			return i
+		}
+		i += size
+	}
+}
+
+// connector is the length of what ties the word that ends at i to the next one:
+// a_b, a-b, a.b, a::b, a:b, a->b, a's; 0 if nothing does.
+func connector(s string, i int) int {
+	n := 0
+	switch {
+	case i >= len(s):
+		return 0
+	case s[i] == '_':
+		for i+n < len(s) && s[i+n] == '_' {
+			n++
+		}
+	case strings.HasPrefix(s[i:], "::"), strings.HasPrefix(s[i:], "->"):
+		n = 2
+	case strings.HasPrefix(s[i:], "’"):
+		n = len("’")
+	case strings.IndexByte("-.:'", s[i]) >= 0:
+		n = 1
+	}
+	if class, _ := classAt(s, i+n); class != wordClass {
+		return 0
+	}
+	return n
+}
+
+// compound emits the word at i with all that connectors tie to it, and returns
+// its end.
+func (a *Analyzer) compound(s string, start int) int {
+	first := len(a.terms)
+	whole := make([]byte, 0, maxTermBytes)
+	parts, end := 0, start
+	for i := start; ; {
+		end = wordEnd(s, i)
+		parts += a.word(s, i, end)
+		whole = append(whole, s[i:end]...)
+		n := connector(s, end)
+		if n == 0 {
+			break
+		}
+		next := end + n
+		if s[end] == '\'' || n == len("’") && s[end] == "’"[0] {
+			if tail := wordEnd(s, next); tail-next == 1 && (s[next] == 's' || s[next] == 'S') {
+				end = tail
+				if n = connector(s, end); n == 0 {
+					break
+				}
+				next = end + n
+			}
+		}
+		if s[end] == '.' && s[end-1] >= '0' && s[end-1] <= '9' && s[next] >= '0' && s[next] <= '9' {
+			whole = append(whole, '.')
+		}
+		i = next
+	}
+	if parts == 1 {
+		if n := suffixOfLanguage(s, start, end); n > 0 {
+			a.emit(s[start:end+n], start, end+n, true)
+			return end + n
+		}
+		return end
+	}
+	if parts <= maxParts && len(whole) <= maxTermBytes {
+		// A camelCase word without connectors was joined by word already.
+		if last := a.terms[len(a.terms)-1]; !(last.Joined && last.Start == start) || len(a.terms) == first {
+			a.emit(string(whole), start, end, true)
+		}
+	}
+	return end
+}
+
+// suffixOfLanguage is the length of the sign in c++, c# and f#: it belongs to
+// a single letter.
+func suffixOfLanguage(s string, start, end int) int {
+	if end-start != 1 {
+		return 0
+	}
+	switch rest := s[end:]; {
+	case strings.HasPrefix(rest, "++"):
+		return 2
+	case strings.HasPrefix(rest, "#"):
+		return 1
+	}
+	return 0
+}
+
+// word emits s[start:end], which has no connectors: its camelCase parts, and
+// joined if there are several. It returns the number of parts.
+func (a *Analyzer) word(s string, start, end int) int {
+	parts, from := 0, start
+	for i := start + 1; i < end; i++ {
+		if isUpper(s[i]) && (isLower(s[i-1]) || isDigit(s[i-1]) || isUpper(s[i-1]) && i+1 < end && isLower(s[i+1]) && !pluralAt(s, i, end)) {
+			a.emit(s[from:i], from, i, false)
+			parts, from = parts+1, i
+		}
+	}
+	a.emit(s[from:end], from, end, false)
+	parts++
+	if parts > 1 && parts <= maxParts && end-start <= maxTermBytes {
+		a.emit(s[start:end], start, end, true)
+	}
+	return parts
+}
+
+// pluralAt says that s[i:end] is the end of a plural like "APIs": the last
+// capital and one s.
+func pluralAt(s string, i, end int) bool { return i+2 == end && s[i+1] == 's' }
+
+func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
+func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// cjk emits a run of CJK characters as single characters and pairs. The pairs
+// are joined terms, so that a run is as long as it has characters.
+func (a *Analyzer) cjk(s string, i int) int {
+	prev := -1
+	for {
+		class, size := classAt(s, i)
+		if class != cjkClass {
+			return i
+		}
+		a.terms = append(a.terms, Term{Text: s[i : i+size], Start: i, End: i + size})
+		if prev >= 0 {
+			a.terms = append(a.terms, Term{Text: s[prev : i+size], Start: prev, End: i + size, Joined: true})
+		}
+		prev = i
+		i += size
+	}
+}
+
+func (a *Analyzer) emit(word string, start, end int, joined bool) {
+	if c := word[0]; a.Begin != nil && c < utf8.RuneSelf && !a.Begin[c|0x20] {
+		a.terms = append(a.terms, Term{Start: start, End: end, Joined: joined})
+		return
+	}
+	a.terms = append(a.terms, Term{Text: a.stem(word), Start: start, End: end, Joined: joined})
+}
+
+// stem is the lower-case English stem of word; words of other languages are
+// left nearly as they are.
+func (a *Analyzer) stem(word string) string {
+	if len(word) > maxTermBytes {
+		word = cutRunes(word, maxTermBytes)
+	}
+	key := a.lower[:0]
+	ascii := true
+	for i := 0; i < len(word); i++ {
+		c := word[i]
+		if isUpper(c) {
+			c += 'a' - 'A'
+		}
+		ascii = ascii && c < utf8.RuneSelf
+		key = append(key, c)
+	}
+	a.lower = key
+	if s, ok := a.stems[string(key)]; ok {
+		return s
+	}
+	if a.stems == nil || len(a.stems) >= maxStems {
+		a.stems = map[string]string{}
+	}
+	base := string(key)
+	s := base
+	if !ascii {
+		s = foldAccents(strings.ToLower(word))
+	}
+	if len(s) > 2 && s[0] >= 'a' && s[0] <= 'z' {
+		env := snowballstem.NewEnv(s)
+		english.Stem(env)
+		s = strings.Clone(env.Current())
+	}
+	if s == "" {
+		s = base
+	}
+	a.stems[base] = s
+	return s
+}
+
+// foldAccents brings compatibility forms together and takes the accents off
+// Latin letters; marks of other scripts carry meaning and stay.
+func foldAccents(s string) string {
+	var b strings.Builder
+	latin := false
+	for _, r := range norm.NFKD.String(s) {
+		if !unicode.IsMark(r) {
+			latin = unicode.Is(unicode.Latin, r)
+		} else if latin {
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return cutRunes(norm.NFC.String(b.String()), maxTermBytes)
+}
+
+// cutRunes cuts s to at most n bytes without splitting a character.
+func cutRunes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

@@ -1,0 +1,83 @@
+package artifact
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTerms(t *testing.T) {
+	for text, want := range map[string]string{
+		"Configuring the Retries":      "configur the retri",
+		"CMFCVisualManager::OnDraw":    "cmfc visual manag +cmfcvisualmanag on draw +ondraw +cmfcvisualmanagerondraw",
+		"snake_case":                   "snake case +snakecas",
+		"--no-token":                   "no token +notoken",
+		"C2065 error":                  "c2065 error",
+		"getHTTPResponse":              "get http respons +gethttprespons",
+		"REST APIs":                    "rest api",
+		"v1.2.3":                       "v1 2 3 +v1.2.3",
+		"user's guide":                 "user guid",
+		"c++ and C# and f#":            "c +c++ and c +c# and f +f#",
+		"日本文":                          "日 本 +日本 文 +本文",
+		"Über Straße":                  "uber straße",
+		"ConfigMap configmap":          "config map +configmap configmap",
+		"e.g. this, that; (other)...":  "e g +eg this that other",
+		"https://example.com/a/b.html": "https exampl com +examplecom a b html +bhtml",
+		"":                             "",
+		"   \t\n ":                     "",
+		"привет мир":                   "привет мир",
+		"a\x00b\xffc":                  "a b c",
+	} {
+		var got []string
+		var a Analyzer
+		for _, term := range a.Terms(text) {
+			if term.Joined {
+				got = append(got, "+"+term.Text)
+			} else {
+				got = append(got, term.Text)
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("Terms(%q) = %q, want %q", text, s, want)
+		}
+	}
+}
+
+func TestTermsOfHostileTextStayBounded(t *testing.T) {
+	for name, text := range map[string]string{
+		"one long word": strings.Repeat("x", 1<<20),
+		"camels":        strings.Repeat("aB", 1<<18),
+		"connectors":    strings.Repeat("a_", 1<<18),
+		"marks":         strings.Repeat("e\u0301", 1<<18),
+		"cjk":           strings.Repeat("字", 1<<18),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var a Analyzer
+			for _, term := range a.Terms(text) {
+				if len(term.Text) > maxTermBytes || term.End > len(text) || term.Start > term.End {
+					t.Fatalf("term of %d bytes at %d..%d", len(term.Text), term.Start, term.End)
+				}
+			}
+		})
+	}
+}
+
+func FuzzTerms(f *testing.F) {
+	f.Add("Über snake_case CMFC::OnDraw 日本 c++ user's")
+	f.Fuzz(func(t *testing.T, text string) {
+		var a Analyzer
+		for _, term := range a.Terms(text) {
+			if term.Text == "" || term.Start < 0 || term.End > len(text) || term.Start >= term.End {
+				t.Fatalf("Terms(%q) has %+v", text, term)
+			}
+		}
+	})
+}
+
+func BenchmarkTerms(b *testing.B) {
+	text := strings.Repeat("The deskhand index command turns a folder of markdown (see `--output`) into an index. ", 100)
+	var a Analyzer
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		a.Terms(text)
+	}
+}

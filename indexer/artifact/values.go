@@ -1,0 +1,76 @@
+package artifact
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/chunker"
+)
+
+// fragment is the part of a chunk's id after its path and "#"; "" for a chunk
+// that is the whole file.
+func fragment(id string) string {
+	_, f, _ := strings.Cut(id, "#")
+	return f
+}
+
+// encodePairs writes facet values in the order of their keys.
+func encodePairs(m map[string]string) string {
+	var b []byte
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		b = appendString(appendString(b, k), m[k])
+	}
+	return string(b)
+}
+
+func decodePairs(s string) (map[string]string, error) {
+	m := map[string]string{}
+	for s != "" {
+		k, rest, ok := cutString(s)
+		v, rest, ok2 := cutString(rest)
+		if !ok || !ok2 {
+			return nil, errDamaged
+		}
+		m[k], s = v, rest
+	}
+	return m, nil
+}
+
+func encodeProblems(problems []chunker.Problem) string {
+	var b []byte
+	for _, p := range problems {
+		b = appendString(binary.AppendUvarint(b, uint64(max(0, p.Line))), p.Reason)
+	}
+	return string(b)
+}
+
+func decodeProblems(s string) ([]chunker.Problem, error) {
+	var out []chunker.Problem
+	for s != "" {
+		line, used := binary.Uvarint([]byte(s[:min(len(s), binary.MaxVarintLen64)]))
+		if used <= 0 {
+			return nil, errDamaged
+		}
+		reason, rest, ok := cutString(s[used:])
+		if !ok {
+			return nil, errDamaged
+		}
+		out = append(out, chunker.Problem{Line: int(line), Reason: reason})
+		s = rest
+	}
+	return out, nil
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func cutString(s string) (value, rest string, ok bool) {
+	n, used := binary.Uvarint([]byte(s[:min(len(s), binary.MaxVarintLen64)]))
+	if used <= 0 || n > uint64(len(s)-used) {
+		return "", "", false
+	}
+	return s[used : used+int(n)], s[used+int(n):], true
+}

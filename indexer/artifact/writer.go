@@ -1,0 +1,289 @@
+package artifact
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Writer makes an artifact. It is not for concurrent use.
+type Writer struct {
+	dir      string
+	lock     *os.File
+	previous *Reader
+	// pending are groups of previous to be copied: not before a group is added
+	// that is not there, since an unchanged corpus keeps its data file.
+	pending []int
+	entries []entry
+	file    *os.File
+	hash    hash.Hash
+	at      uint64
+	pages   []Page
+	err     error // the first failed write: nothing after it counts
+	done    bool
+}
+
+// Create begins an artifact in dir, which is made if need be. It holds a lock
+// until Commit or Abort; a second build in dir is refused with fault code
+// "locked".
+func Create(dir string) (*Writer, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make index folder: %w", err)
+	}
+	lock, err := lockFile(filepath.Join(dir, ".lock"))
+	if errors.Is(err, errLocked) {
+		return nil, fault.New("locked", "another build is writing to "+dir, "wait for it to end, or name another folder with -o")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock index folder: %w", err)
+	}
+	w := &Writer{dir: dir, lock: lock}
+	if err := w.sweep(""); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	// A previous artifact that cannot be read is built anew, not an error.
+	if w.previous, err = Open(dir); err != nil {
+		w.previous = nil
+	}
+	return w, nil
+}
+
+// Previous is the artifact that was in the folder; nil if there was none that
+// can be used.
+func (w *Writer) Previous() *Reader { return w.previous }
+
+// Reuse takes the group made of exactly these sources from the previous
+// artifact. It returns false if there is none, or if its bytes are damaged.
+func (w *Writer) Reuse(group []Source) bool {
+	if w.previous == nil {
+		return false
+	}
+	want := key(group)
+	for i, g := range w.previous.groups {
+		if g.key != want || g.verify() != nil {
+			continue
+		}
+		pages, err := g.allPages()
+		if err != nil {
+			return false
+		}
+		w.pages = append(w.pages, pages...)
+		if w.file == nil {
+			w.pending = append(w.pending, i)
+		} else {
+			w.copyGroup(i) // a failure is kept for Commit
+		}
+		return true
+	}
+	return false
+}
+
+// Add appends a group; groups come in the order of the plan.
+func (w *Writer) Add(g *Group) error {
+	if err := w.begin(); err != nil {
+		return err
+	}
+	e := entry{key: g.key, pages: g.pages, chunks: g.chunks}
+	for i, s := range g.sections {
+		if err := w.section(&e, i, s); err != nil {
+			return err
+		}
+	}
+	w.entries = append(w.entries, e)
+	w.pages = append(w.pages, g.list...)
+	return nil
+}
+
+// begin opens the data file and copies what waited for it.
+func (w *Writer) begin() error {
+	if w.file != nil {
+		return nil
+	}
+	file, err := os.CreateTemp(w.dir, tempPrefix+"*")
+	if err != nil {
+		return fmt.Errorf("create data file: %w", err)
+	}
+	w.file, w.hash = file, sha256.New()
+	if err := w.write(header()); err != nil {
+		return err
+	}
+	for _, i := range w.pending {
+		if err := w.copyGroup(i); err != nil {
+			return err
+		}
+	}
+	w.pending = nil
+	return nil
+}
+
+func (w *Writer) copyGroup(i int) error {
+	g := w.previous.groups[i]
+	e := entry{key: g.key, pages: g.pages, chunks: g.chunks}
+	for s := range g.sections {
+		if err := w.section(&e, s, g.bytes(s)); err != nil {
+			return err
+		}
+	}
+	w.entries = append(w.entries, e)
+	return nil
+}
+
+func (w *Writer) section(e *entry, i int, s []byte) error {
+	e.sections[i] = span{w.at, uint32(len(s)), crc32.Checksum(s, castagnoli)}
+	return w.write(s)
+}
+
+func (w *Writer) write(b []byte) error {
+	if w.err != nil {
+		return w.err
+	}
+	if _, err := w.file.Write(b); err != nil {
+		w.err = fmt.Errorf("write data file: %w", err)
+		return w.err
+	}
+	w.hash.Write(b)
+	w.at += uint64(len(b))
+	return nil
+}
+
+// Commit makes the artifact the one that dir holds, and fills in what m says of
+// the data file. The old artifact serves until the last step, a rename.
+func (w *Writer) Commit(m Metadata) (Metadata, error) {
+	defer w.Abort()
+	m.MetadataVersion = MetadataVersion
+	m.Index = Index{Engine: engineName, FormatVersion: FormatVersion}
+	if w.unchanged() {
+		m.Index = w.previous.meta.Index
+		m.Stats.TotalChunks, m.Stats.TotalFiles = w.previous.chunks, w.previous.pages
+	} else if err := w.finish(&m); err != nil {
+		return m, err
+	}
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return m, fmt.Errorf("encode metadata: %w", err)
+	}
+	if err := replaceFile(filepath.Join(w.dir, MetadataFile), append(text, '\n')); err != nil {
+		return m, fmt.Errorf("replace metadata: %w", err)
+	}
+	// What is left of older artifacts is taken away now; on systems where a
+	// file in use cannot be, the next build does.
+	return m, w.sweep(m.Index.Path)
+}
+
+// unchanged says that the artifact consists of all groups of the previous one.
+func (w *Writer) unchanged() bool {
+	if w.previous == nil || w.file != nil || len(w.pending) != len(w.previous.groups) {
+		return false
+	}
+	for i, g := range w.pending {
+		if g != i {
+			return false
+		}
+	}
+	return true
+}
+
+// finish completes the data file and gives it its name.
+func (w *Writer) finish(m *Metadata) error {
+	if err := w.begin(); err != nil {
+		return err
+	}
+	if err := w.write(tail(w.entries, w.at)); err != nil {
+		return err
+	}
+	for _, e := range w.entries {
+		m.Stats.TotalChunks += e.chunks
+		m.Stats.TotalFiles += e.pages
+	}
+	sum := hex.EncodeToString(w.hash.Sum(nil))
+	m.Index.Bytes, m.Index.SHA256 = int64(w.at), sum
+	m.Index.Path = dataPrefix + sum[:16] + dataSuffix
+	if err := w.file.Chmod(0o644); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return fmt.Errorf("set mode of data file: %w", err)
+	}
+	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil {
+		return fmt.Errorf("write data file: %w", err)
+	}
+	if err := os.Rename(w.file.Name(), filepath.Join(w.dir, m.Index.Path)); err != nil {
+		return fmt.Errorf("name data file: %w", err)
+	}
+	return nil
+}
+
+// Pages are the pages so far, in order, those of reused groups too. First is
+// not set in them.
+func (w *Writer) Pages() []Page { return w.pages }
+
+// Abort ends a build without effect and gives the lock back; after Commit it
+// does nothing.
+func (w *Writer) Abort() error {
+	if w.done {
+		return nil
+	}
+	w.done = true
+	var errs []error
+	if w.file != nil {
+		w.file.Close()
+		if err := os.Remove(w.file.Name()); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	if w.previous != nil {
+		errs = append(errs, w.previous.Close())
+	}
+	return errors.Join(append(errs, w.lock.Close())...)
+}
+
+const (
+	engineName = "deskhand"
+	dataPrefix = "index-"
+	dataSuffix = ".idx"
+	tempPrefix = ".build-"
+)
+
+// sweep removes what builds that were killed left behind and, if keep names
+// the data file in use, the others.
+func (w *Writer) sweep(keep string) error {
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
+		return fmt.Errorf("read index folder: %w", err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		old := keep != "" && name != keep && strings.HasPrefix(name, dataPrefix) && strings.HasSuffix(name, dataSuffix)
+		if old || strings.HasPrefix(name, tempPrefix) {
+			os.Remove(filepath.Join(w.dir, name))
+		}
+	}
+	return nil
+}
+
+// replaceFile writes a file beside path, syncs it and renames it over path, and
+// syncs the folder.
+func replaceFile(path string, content []byte) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, tempPrefix+"*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = io.WriteString(f, string(content))
+	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncFolder(dir)
+}
