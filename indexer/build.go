@@ -1,0 +1,208 @@
+package indexer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/deskhand/deskhand/chunker"
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// build is one run of Build or Check.
+type build struct {
+	options Options
+	about   *about // never nil
+	pages   []*page
+	byPath  map[string]*page
+	prompts []artifact.Prompt
+	// taxonomy and texts are those of metadata.json united with the manifests'.
+	taxonomy taxonomy
+	texts    texts
+	report   Report
+	running  string // the phase
+	began    time.Time
+	// split and encode are those of chunker and artifact; tests make them fail.
+	split  func(string, []byte, chunker.Options) chunker.Page
+	encode func([]artifact.Document) (*artifact.Group, error)
+}
+
+// prepare checks the options, walks the corpus and reads all settings. The
+// build it returns is never nil.
+func prepare(ctx context.Context, o Options) (*build, error) {
+	b := &build{
+		options: o,
+		about:   &about{},
+		report:  Report{Corpus: o.Dir, Problems: []Problem{}},
+		split:   chunker.Split,
+		encode:  artifact.Encode,
+	}
+	b.phase("walk")
+	b.progress("walk", 0, 0)
+	if err := b.checkOptions(); err != nil {
+		return b, err
+	}
+	root, err := resolveRoot(o.Dir)
+	if err != nil {
+		return b, err
+	}
+	a, problems, err := findAbout(o.Dir, o.MetadataPath)
+	if err != nil {
+		return b, err
+	}
+	b.note(problems)
+	if a != nil {
+		b.about = a
+		b.report.Metadata = a.file
+	}
+	return b, b.walk(ctx, root)
+}
+
+func (b *build) checkOptions() error {
+	o := &b.options
+	if _, known := chunker.ParseBy(string(o.By)); o.By != "" && !known {
+		return fault.New("bad_option", fmt.Sprintf("cannot cut by '%s'", o.By), "cut by h1, h2, h3 or file")
+	}
+	if o.MaxChars < 0 || o.MinChars < 0 {
+		return fault.New("bad_option", "chunk sizes must not be negative", "leave them out for the defaults")
+	}
+	for _, glob := range slices.Concat(o.Include, o.Exclude) {
+		if reason := checkGlob(glob); reason != "" {
+			return fault.New("bad_option", reason, "write it as in guides/**/*.md")
+		}
+	}
+	if o.Workers <= 0 {
+		o.Workers = min(runtime.GOMAXPROCS(0), 8)
+	}
+	if o.MaxFileBytes <= 0 {
+		o.MaxFileBytes = 16 << 20
+	}
+	return nil
+}
+
+// walk fills in the pages with their settings, and the prompts.
+func (b *build) walk(ctx context.Context, root string) error {
+	pick := selection{include: b.options.Include, exclude: slices.Concat(b.options.Exclude, b.about.exclude)}
+	if len(pick.include) == 0 {
+		pick.include = b.about.include
+	}
+	f, err := walk(ctx, root, pick, b.options.GitIgnore || b.about.gitIgnore)
+	if err != nil {
+		return err
+	}
+	b.note(f.problems)
+	if len(f.pages) == 0 {
+		return noDocuments(b.options.Dir, f)
+	}
+	b.pages = f.pages
+	b.byPath = make(map[string]*page, len(f.pages))
+	b.apply()
+	var problems []Problem
+	b.prompts, problems = readPrompts(f.templates)
+	b.note(problems)
+	b.report.Prompts = len(b.prompts)
+	return nil
+}
+
+func noDocuments(dir string, f *found) error {
+	hint := "pages end in .md, .markdown or .mdx; files and folders whose names begin with a dot are not looked at"
+	if f.left > 0 {
+		hint = fmt.Sprintf("include and exclude globs or .gitignore keep out %d files; loosen them", f.left)
+	}
+	return fault.New("no_documents", "no markdown files under "+dir, hint)
+}
+
+// apply gives each page its settings and unites what the manifests in force
+// say, in the order of the pages.
+func (b *build) apply() {
+	o, defaults := b.options, b.about.strategy
+	defaults.By = cmp.Or(o.By, defaults.By, chunker.H2)
+	defaults.MaxChars = cmp.Or(o.MaxChars, defaults.MaxChars)
+	defaults.MinChars = cmp.Or(o.MinChars, defaults.MinChars)
+	b.taxonomy = taxonomy{}
+	b.taxonomy.add(b.about.taxonomy)
+	b.texts = texts{o.SearchDescription, o.GetDocDescription, o.Instructions}.or(b.about.texts)
+	met := map[*manifest]bool{nil: true}
+	for _, p := range b.pages {
+		b.byPath[p.path] = p
+		p.settings = p.manifest.settings(p.path, defaults)
+		if !met[p.manifest] {
+			met[p.manifest] = true
+			b.taxonomy.add(p.manifest.taxonomy)
+			b.texts = b.texts.or(p.manifest.texts)
+		}
+	}
+}
+
+// checkOut refuses to write over a metadata.json that no build wrote.
+func (b *build) checkOut() error {
+	if b.options.Out == "" {
+		return fault.New("bad_option", "no folder to write to", "name one with -o")
+	}
+	file := filepath.Join(b.options.Out, artifact.MetadataFile)
+	src, err := readSettings(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		root, _ := parseJSON(src)
+		if root == nil {
+			return nil // what a crash left, or nothing that can be read
+		}
+		if top, ok := root.value.(*members); ok && (top.byName["index"] != nil || top.byName["stats"] != nil) {
+			return nil
+		}
+	}
+	return fault.New("out_is_input", file+" was not written by a build and would be lost", "name another folder for the index with -o")
+}
+
+// metadata is what the artifact says of itself, with the facets of values. What
+// the facets cannot be is noted as problems.
+func (b *build) metadata(ctx context.Context, values facetValues) (artifact.Metadata, error) {
+	m := artifact.Metadata{
+		CorpusDescription: cmp.Or(b.options.Description, b.about.description, DefaultDescription),
+		Instructions:      b.texts.instructions,
+		Prompts:           b.prompts,
+	}
+	if err := values.refuseReserved(b.sourceOf); err != nil {
+		return m, err
+	}
+	var problems []Problem
+	m.Taxonomy, problems = values.facets(b.taxonomy)
+	b.note(problems)
+	m.Folders, problems = b.about.notes(b.pages)
+	b.note(problems)
+	if b.texts.search != "" || b.texts.get != "" {
+		m.ToolDescriptions = &artifact.ToolDescriptions{SearchDocs: b.texts.search, GetDoc: b.texts.get}
+	}
+	p, err := readProvenance(ctx, b.options.Dir)
+	m.Stats.SourceCommit, m.Stats.IndexedAt = p.commit, p.indexedAt
+	return m, err
+}
+
+// sourceOf returns the file that gives a page its value of key.
+func (b *build) sourceOf(page, key string) string {
+	if p := b.byPath[page]; p != nil {
+		if _, manifest := p.settings.metadata[key]; manifest {
+			return p.manifest.file
+		}
+	}
+	return page
+}
+
+func (b *build) note(problems []Problem) {
+	b.report.Problems = append(b.report.Problems, problems...)
+}
+
+func (b *build) progress(phase string, done, total int) {
+	if b.options.Progress != nil {
+		b.options.Progress(Progress{phase, done, total})
+	}
+}

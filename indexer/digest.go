@@ -1,0 +1,62 @@
+package indexer
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/binary"
+	"encoding/json"
+	"hash"
+	"maps"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/deskhand/deskhand/chunker"
+)
+
+// sample holds one of each thing that the chunker treats in a way of its own.
+//
+//go:embed sample.md
+var sample []byte
+
+// cutter is the digest of how this binary cuts: a chunker that cuts the sample
+// in another way makes every file of an older artifact a changed one.
+var cutter = sync.OnceValue(func() [sha256.Size]byte {
+	h := sha256.New()
+	for _, by := range []chunker.By{chunker.H1, chunker.H2, chunker.H3, chunker.File} {
+		for _, o := range []chunker.Options{{By: by}, {By: by, MaxChars: 300, MinChars: 100}} {
+			for _, name := range []string{"sample.md", "sample.mdx"} {
+				// A Page is strings and numbers: it always has a JSON form.
+				text, _ := json.Marshal(chunker.Split(name, sample, o))
+				h.Write(text)
+			}
+		}
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+})
+
+// digest covers all that a file's Document is made of, but for its path.
+func digest(h hash.Hash, file string, s settings, src []byte) [sha256.Size]byte {
+	h.Reset()
+	version := cutter()
+	h.Write(version[:])
+	put := func(text string) {
+		var n [8]byte
+		binary.LittleEndian.PutUint64(n[:], uint64(len(text)))
+		h.Write(n[:])
+		h.Write([]byte(text))
+	}
+	put(path.Ext(file))
+	put(string(s.strategy.By))
+	for _, n := range []int{s.strategy.MaxChars, s.strategy.MinChars, len(s.metadata)} {
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], uint64(n))
+		h.Write(b[:])
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.metadata)) {
+		put(key)
+		put(s.metadata[key])
+	}
+	h.Write(src)
+	return [sha256.Size]byte(h.Sum(nil))
+}

@@ -1,0 +1,73 @@
+package indexer
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// gitWait bounds a call of git; on a disk that answers it takes some 5 ms.
+const gitWait = 2 * time.Second
+
+// provenance says where and when a corpus is from.
+type provenance struct {
+	commit    *string
+	indexedAt *string
+}
+
+// readProvenance asks git for the commit that dir is at, and takes the time
+// from SOURCE_DATE_EPOCH or that commit. Without git, or outside of a checkout,
+// both may stay nil. Fault "bad_option": SOURCE_DATE_EPOCH is no time.
+func readProvenance(ctx context.Context, dir string) (provenance, error) {
+	var p provenance
+	var seconds int64
+	if commit, at, ok := gitHead(ctx, dir); ok {
+		p.commit, seconds = &commit, at
+	}
+	known := p.commit != nil
+	if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
+		n, err := strconv.ParseInt(epoch, 10, 64)
+		if err != nil || n < 0 || n > maxEpoch {
+			return p, fault.New("bad_option", fmt.Sprintf("SOURCE_DATE_EPOCH is %q, not seconds since 1970", epoch), "unset it, or set it to a whole number")
+		}
+		seconds, known = n, true
+	}
+	if known {
+		at := time.Unix(seconds, 0).UTC().Format("2006-01-02T15:04:05.000Z")
+		p.indexedAt = &at
+	}
+	return p, nil
+}
+
+// maxEpoch is the last second of the year 9999, after which RFC 3339 ends.
+const maxEpoch = 253402300799
+
+// gitHead returns the hash of HEAD and its commit time. The command is one that
+// no user configuration changes.
+func gitHead(ctx context.Context, dir string) (commit string, seconds int64, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, gitWait)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", "-C", dir, "rev-list", "-1", "--format=%ct", "HEAD")
+	cmd.WaitDelay = gitWait / 4
+	for _, v := range os.Environ() {
+		// A hook runs with these set, for a checkout that need not be dir's.
+		if !strings.HasPrefix(v, "GIT_DIR=") && !strings.HasPrefix(v, "GIT_WORK_TREE=") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		return "", 0, false
+	}
+	var hash string
+	if n, _ := fmt.Sscanf(string(out), "commit %s\n%d", &hash, &seconds); n != 2 || seconds < 0 || seconds > maxEpoch {
+		return "", 0, false
+	}
+	return hash, seconds, true
+}

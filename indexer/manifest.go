@@ -1,0 +1,140 @@
+package indexer
+
+import (
+	"errors"
+	"maps"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/deskhand/deskhand/chunker"
+)
+
+// manifestFile is the name of a manifest. The nearest one above a file decides
+// alone: it inherits nothing from those further up.
+const manifestFile = ".docs-mcp.json"
+
+// manifest says how the files of a folder are cut and filed.
+type manifest struct {
+	file      string // relative to the corpus
+	folder    string // of file; "." at the root
+	strategy  *chunker.Options
+	metadata  map[string]string
+	overrides []override
+	taxonomy  taxonomy
+	texts     texts
+}
+
+// override replaces settings for the files that glob matches.
+type override struct {
+	glob     string // relative to the manifest's folder
+	strategy *chunker.Options
+	metadata map[string]string
+}
+
+// settings are how one page is cut and what it is filed under.
+type settings struct {
+	strategy chunker.Options
+	metadata map[string]string // not to be changed: pages share it
+}
+
+// parseManifest reads the manifest at file. With any error in it the manifest
+// is one that says nothing; warnings leave it as it is.
+func parseManifest(file string, src []byte) (*manifest, []Problem) {
+	empty := &manifest{file: file, folder: path.Dir(file)}
+	root, err := parseJSON(src)
+	if at := new(lineError); errors.As(err, &at) {
+		return empty, []Problem{{file, at.line, at.reason}}
+	}
+	c := new(checker)
+	m := c.readManifest(root, file)
+	m.file, m.folder = empty.file, empty.folder
+	if len(c.errors) > 0 {
+		m = empty
+	}
+	return m, c.problems(file)
+}
+
+func (c *checker) readManifest(root *node, file string) *manifest {
+	top := c.object(root, "manifest", "version", "strategy", "metadata", "overrides", "taxonomy",
+		"mcpServerInstructions", "tool_descriptions", "$schema")
+	if v := top.byName["version"]; v == nil {
+		c.wrong(root.line, "manifest.version must be '1'")
+	} else if v.value != "1" {
+		c.wrong(v.line, "manifest.version must be '1'")
+	}
+	m := &manifest{
+		metadata: c.readMetadata(top.byName["metadata"], "metadata"),
+		taxonomy: c.readTaxonomy(top.byName["taxonomy"], file),
+		texts:    c.readTexts(top),
+	}
+	if n := top.byName["strategy"]; n != nil {
+		s := c.readStrategy(n, "strategy")
+		m.strategy = &s
+	}
+	for _, n := range c.list(top.byName["overrides"], "overrides") {
+		m.overrides = append(m.overrides, c.readOverride(n))
+	}
+	return m
+}
+
+func (c *checker) readOverride(n *node) override {
+	m := c.object(n, "override", "pattern", "strategy", "metadata")
+	glob := c.text(m.byName["pattern"], "override.pattern")
+	if reason := checkGlob(glob); reason != "" {
+		c.wrong(n.line, "override.pattern: %s", reason)
+	}
+	o := override{
+		glob:     strings.TrimPrefix(glob, "./"),
+		metadata: c.readMetadata(m.byName["metadata"], "override.metadata"),
+	}
+	if n := m.byName["strategy"]; n != nil {
+		s := c.readStrategy(n, "override.strategy")
+		o.strategy = &s
+	}
+	return o
+}
+
+// settings returns those of file, relative to the corpus. Of the overrides that
+// match, the last one with a strategy decides it whole; metadata is merged by
+// key. A nil manifest leaves the defaults.
+func (m *manifest) settings(file string, defaults chunker.Options) settings {
+	s := settings{strategy: defaults}
+	if m == nil {
+		return s
+	}
+	s.metadata = m.metadata
+	if m.strategy != nil {
+		s.strategy = *m.strategy
+	}
+	if m.folder != "." {
+		file = strings.TrimPrefix(file, m.folder+"/")
+	}
+	for _, o := range m.overrides {
+		if !doublestar.MatchUnvalidated(o.glob, file) {
+			continue
+		}
+		if o.strategy != nil {
+			s.strategy = *o.strategy
+		}
+		if len(o.metadata) > 0 {
+			s.metadata = merged(s.metadata, o.metadata)
+		}
+	}
+	return s
+}
+
+// merged returns a map with over's values above under's; it may be one of the
+// two.
+func merged(under, over map[string]string) map[string]string {
+	switch {
+	case len(over) == 0:
+		return under
+	case len(under) == 0:
+		return over
+	}
+	all := maps.Clone(under)
+	maps.Copy(all, over)
+	return all
+}

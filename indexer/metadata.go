@@ -1,0 +1,234 @@
+package indexer
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/deskhand/deskhand/chunker"
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// about is a metadata.json that people wrote: what a corpus is, and how it is
+// indexed where no manifest and no option says otherwise.
+type about struct {
+	file             string // as shown in problems; empty: there is none
+	description      string
+	corpus           string // folder described, relative to the file's; empty: that one
+	strategy         chunker.Options
+	include, exclude []string
+	gitIgnore        bool
+	taxonomy         taxonomy
+	texts            texts
+	folders          map[string]note
+}
+
+// note is what people say of a folder, and where.
+type note struct {
+	text string
+	line int
+}
+
+// aboutKeys are the keys that make a JSON file a metadata.json of ours.
+var aboutKeys = []string{"corpus_description", "corpus", "taxonomy", "tool_descriptions", "mcpServerInstructions",
+	"folders", "strategy", "include", "exclude", "gitignore"}
+
+// Find returns the corpus that metadata.json in dir describes, and that file:
+// the corpus is the folder its "corpus" names, or dir where it names none.
+// Fault "no_corpus": there is no such file, or it describes none.
+func Find(dir string) (corpus, metadata string, err error) {
+	file := filepath.Join(dir, artifact.MetadataFile)
+	hint := "name the folder of your markdown: deskhand index DIR"
+	src, err := readSettings(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", "", fault.New("no_corpus", fmt.Sprintf("no folder given, and %s does not exist", file), hint)
+	}
+	if err != nil {
+		return "", "", fault.New("no_corpus", fmt.Sprintf("no folder given, and %s cannot be read: %s", file, cause(err)), hint)
+	}
+	a, ours, problems := parseAbout(file, src)
+	if !ours {
+		reason := "it has no key of a corpus"
+		if len(problems) > 0 {
+			reason = problems[0].String()
+		}
+		return "", "", fault.New("no_corpus", fmt.Sprintf("no folder given, and %s describes no corpus: %s", file, reason), hint)
+	}
+	return filepath.Join(dir, filepath.FromSlash(a.corpus)), file, nil
+}
+
+// findAbout reads the metadata.json of the corpus at dir: the one given, else
+// the one in dir, else the one beside dir that names it. A given one that
+// cannot be read is an error, another one a problem.
+func findAbout(dir, given string) (*about, []Problem, error) {
+	if given != "" {
+		src, err := readSettings(given)
+		if err != nil {
+			return nil, nil, fault.New("no_metadata", fmt.Sprintf("%s cannot be read: %s", given, cause(err)), "name an existing metadata.json")
+		}
+		a, ours, problems := parseAbout(given, src)
+		if !ours {
+			reason := given + ": has no key of a corpus"
+			if len(problems) > 0 {
+				reason = problems[0].String()
+			}
+			return nil, nil, fault.New("bad_metadata", reason, "its keys are "+strings.Join(aboutKeys, ", "))
+		}
+		return a, problems, nil
+	}
+	a, problems := aboutInside(dir)
+	if a != nil {
+		return a, problems, nil
+	}
+	beside, more := aboutBeside(dir)
+	return beside, append(problems, more...), nil
+}
+
+// aboutInside reads dir/metadata.json; nil if it is absent or not for dir.
+func aboutInside(dir string) (*about, []Problem) {
+	file := artifact.MetadataFile
+	src, err := readSettings(filepath.Join(dir, file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, []Problem{{file, 0, cause(err)}}
+	}
+	a, ours, problems := parseAbout(file, src)
+	switch {
+	case ours && a.corpus != "" && !sameFolder(filepath.Join(dir, filepath.FromSlash(a.corpus)), dir):
+		return nil, []Problem{{file, 0, fmt.Sprintf("not used: it describes the folder '%s'", shorten(a.corpus))}}
+	case ours:
+		return a, problems
+	case len(problems) > 0:
+		return nil, problems
+	}
+	return nil, []Problem{{file, 0, "not used: it has no key of a corpus, such as corpus_description"}}
+}
+
+// aboutBeside reads the metadata.json beside dir; nil unless its "corpus"
+// names dir. It is somebody else's file otherwise and nothing is said of it.
+func aboutBeside(dir string) (*about, []Problem) {
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, nil
+	}
+	parent := filepath.Dir(whole)
+	src, err := readSettings(filepath.Join(parent, artifact.MetadataFile))
+	if err != nil {
+		return nil, nil
+	}
+	a, ours, problems := parseAbout("../"+artifact.MetadataFile, src)
+	if !ours || a.corpus == "" || !sameFolder(filepath.Join(parent, filepath.FromSlash(a.corpus)), dir) {
+		return nil, nil
+	}
+	return a, problems
+}
+
+func sameFolder(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
+}
+
+// parseAbout reads a metadata.json. ours is false if it is none of a corpus:
+// not JSON, without a known key, or that of an artifact. Wrong values are
+// problems and count as absent.
+func parseAbout(file string, src []byte) (a *about, ours bool, problems []Problem) {
+	root, err := parseJSON(src)
+	if at := new(lineError); errors.As(err, &at) {
+		return nil, false, []Problem{{file, at.line, at.reason}}
+	}
+	top, ok := root.value.(*members)
+	if !ok || !describes(top) {
+		return nil, false, nil
+	}
+	c := new(checker)
+	c.object(root, "metadata.json", append([]string{"metadata_version", "$schema"}, aboutKeys...)...)
+	a = c.readAbout(top, file)
+	return a, true, c.problems(file)
+}
+
+// describes says whether people wrote m of a corpus: the metadata.json of an
+// artifact has an index.
+func describes(m *members) bool {
+	if m.byName["index"] != nil {
+		return false
+	}
+	for _, key := range aboutKeys {
+		if m.byName[key] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *checker) readAbout(top *members, file string) *about {
+	a := &about{
+		file:        file,
+		description: c.text(top.byName["corpus_description"], "corpus_description"),
+		corpus:      c.text(top.byName["corpus"], "corpus"),
+		gitIgnore:   c.flag(top.byName["gitignore"], "gitignore"),
+		include:     c.readGlobs(top.byName["include"], "include"),
+		exclude:     c.readGlobs(top.byName["exclude"], "exclude"),
+		taxonomy:    c.readTaxonomy(top.byName["taxonomy"], file),
+		texts:       c.readTexts(top),
+		folders:     map[string]note{},
+	}
+	if path.IsAbs(a.corpus) || filepath.IsAbs(a.corpus) {
+		c.wrong(top.byName["corpus"].line, "corpus must be relative to the folder of this file")
+		a.corpus = ""
+	}
+	if n := top.byName["strategy"]; n != nil {
+		a.strategy = c.readStrategy(n, "strategy")
+	}
+	notes := c.object(top.byName["folders"], "folders")
+	for _, key := range notes.keys {
+		if text := c.text(notes.byName[key], "folders."+shorten(key)); text != "" {
+			a.folders[path.Clean(strings.Trim(key, "/ "))] = note{text, notes.lines[key]}
+		}
+	}
+	return a
+}
+
+func (c *checker) readGlobs(n *node, what string) []string {
+	var globs []string
+	for _, e := range c.list(n, what) {
+		glob := c.text(e, what)
+		if reason := checkGlob(glob); reason != "" {
+			c.wrong(e.line, "%s: %s", what, reason)
+			continue
+		}
+		globs = append(globs, glob)
+	}
+	return globs
+}
+
+// notes returns the notes of folders by path, and a problem for each folder
+// that has no page.
+func (a *about) notes(pages []*page) (map[string]string, []Problem) {
+	if len(a.folders) == 0 {
+		return nil, nil
+	}
+	seen := map[string]bool{".": true}
+	for _, p := range pages {
+		for dir := path.Dir(p.path); !seen[dir]; dir = path.Dir(dir) {
+			seen[dir] = true
+		}
+	}
+	texts := map[string]string{}
+	var problems []Problem
+	for dir, n := range a.folders {
+		if !seen[dir] {
+			problems = append(problems, Problem{a.file, n.line, fmt.Sprintf("folders: no page lies in '%s'", shorten(dir))})
+			continue
+		}
+		texts[dir] = n.text
+	}
+	return texts, problems
+}

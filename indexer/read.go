@@ -1,0 +1,65 @@
+package indexer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// readSettings reads a small file of settings.
+func readSettings(name string) ([]byte, error) {
+	return readFile(name, maxSettingsBytes, nil)
+}
+
+// readFile reads a regular file of at most limit bytes into buffer, which it
+// grows if need be. It never waits: a pipe that took the file's place after
+// the walk is opened without blocking and refused.
+func readFile(name string, limit int64, buffer []byte) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	if info.Size() > limit {
+		return nil, fmt.Errorf("%d bytes, more than the limit of %d", info.Size(), limit)
+	}
+	// With room for one byte more, the end is found without growing.
+	if need := int(info.Size()) + 1; cap(buffer) < need {
+		buffer = make([]byte, need)
+	}
+	buffer = buffer[:cap(buffer)]
+	n := 0
+	for {
+		got, err := f.Read(buffer[n:])
+		n += got
+		switch {
+		case err == io.EOF:
+			return buffer[:n], nil
+		case err != nil:
+			return nil, err
+		case int64(n) > limit:
+			return nil, fmt.Errorf("more than the limit of %d bytes", limit)
+		case n == len(buffer):
+			buffer = append(buffer, 0)
+			buffer = buffer[:cap(buffer)]
+		}
+	}
+}
+
+// cause is the part of err that does not repeat the file's name.
+func cause(err error) string {
+	if at := new(fs.PathError); errors.As(err, &at) {
+		return at.Err.Error()
+	}
+	return err.Error()
+}

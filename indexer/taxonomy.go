@@ -1,0 +1,133 @@
+package indexer
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Limits of facets, in keys, values of a key, and characters: those within
+// which readers of docs-mcp take a metadata.json.
+const (
+	maxFacets     = 64
+	maxKeyChars   = 64
+	maxValues     = 512
+	maxValueChars = 128
+)
+
+// facetKey is what a key must look like to be an argument of a tool: the APIs
+// of models refuse a whole tool for another character in one name.
+var facetKey = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+
+// reservedKeys are the arguments that search_docs has anyway.
+var reservedKeys = []string{"query", "limit", "cursor"}
+
+// facetValues collects the metadata of pages: by key and value, the first page
+// that has it.
+type facetValues map[string]map[string]string
+
+func (f facetValues) add(page string, metadata map[string]string) {
+	for key, value := range metadata {
+		if f[key] == nil {
+			f[key] = map[string]string{}
+		}
+		if first, seen := f[key][value]; !seen || page < first {
+			f[key][value] = page
+		}
+	}
+}
+
+// first returns the first page that has key.
+func (f facetValues) first(key string) string {
+	return slices.Min(slices.Collect(maps.Values(f[key])))
+}
+
+// refuseReserved returns fault "reserved_facet" if a page has metadata under a
+// name that is an argument of search_docs. source returns the file to mend.
+func (f facetValues) refuseReserved(source func(page, key string) string) error {
+	for _, key := range reservedKeys {
+		if len(f[key]) > 0 {
+			return fault.New("reserved_facet",
+				fmt.Sprintf("%s: metadata key '%s' has the name of an argument of search_docs", source(f.first(key), key), key),
+				fmt.Sprintf("rename the key, for example to 'doc_%s'", key))
+		}
+	}
+	return nil
+}
+
+// facets makes the facets of an artifact of the values found and what people
+// say of them. What cannot be offered as a facet is a problem; its pages keep
+// the metadata.
+func (f facetValues) facets(t taxonomy) (map[string]artifact.Facet, []Problem) {
+	facets := map[string]artifact.Facet{}
+	var problems []Problem
+	for _, key := range slices.Sorted(maps.Keys(f)) {
+		reason := ""
+		switch {
+		case utf8.RuneCountInString(key) > maxKeyChars:
+			reason = fmt.Sprintf("metadata key '%s' is longer than %d characters", shorten(key), maxKeyChars)
+		case !facetKey.MatchString(key):
+			reason = fmt.Sprintf("metadata key '%s' has characters other than letters, digits, '_', '.' and '-'", key)
+		case len(facets) == maxFacets:
+			reason = fmt.Sprintf("metadata key '%s' is beyond the %d that can be filtered by", key, maxFacets)
+		}
+		if reason != "" {
+			problems = append(problems, Problem{f.first(key), 0, reason + "; it is not offered as a filter"})
+			continue
+		}
+		values, more := f.values(key)
+		problems = append(problems, more...)
+		if len(values) == 0 {
+			continue
+		}
+		facet, more := t[key].facet(key, values)
+		facets[key] = facet
+		problems = append(problems, more...)
+	}
+	for _, key := range slices.Sorted(maps.Keys(t)) {
+		if len(f[key]) == 0 {
+			problems = append(problems, Problem{t[key].file, t[key].line, fmt.Sprintf("taxonomy config key '%s' does not match any chunk metadata", shorten(key))})
+		}
+	}
+	return facets, problems
+}
+
+// values returns the values of key that can be offered, sorted.
+func (f facetValues) values(key string) ([]string, []Problem) {
+	var offered []string
+	var problems []Problem
+	for _, value := range slices.Sorted(maps.Keys(f[key])) {
+		if utf8.RuneCountInString(value) > maxValueChars {
+			problems = append(problems, Problem{f[key][value], 0, fmt.Sprintf("metadata '%s' has a value longer than %d characters; it is not offered as a filter", key, maxValueChars)})
+			continue
+		}
+		offered = append(offered, value)
+	}
+	if n := len(offered); n > maxValues {
+		problems = append(problems, Problem{f[key][offered[maxValues]], 0, fmt.Sprintf("metadata '%s' has %d values; those from '%s' on, beyond %d, are not offered as a filter", key, n, shorten(offered[maxValues]), maxValues)})
+		offered = offered[:maxValues]
+	}
+	return offered, problems
+}
+
+// facet is s with the values found.
+func (s facetSettings) facet(key string, values []string) (artifact.Facet, []Problem) {
+	f := artifact.Facet{Description: s.description, Values: values, VectorCollapse: s.collapse}
+	var problems []Problem
+	for _, value := range slices.Sorted(maps.Keys(s.properties)) {
+		if !slices.Contains(values, value) {
+			problems = append(problems, Problem{s.file, s.line, fmt.Sprintf("taxonomy.%s.properties: no page has the value '%s'", key, shorten(value))})
+			continue
+		}
+		if f.Properties == nil {
+			f.Properties = map[string]artifact.FacetValue{}
+		}
+		f.Properties[value] = s.properties[value]
+	}
+	return f, problems
+}
