@@ -1,0 +1,72 @@
+package search
+
+import (
+	"crypto/sha1"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// cursor says where the next page begins. Its signature ties it to a query; it
+// guards against mix-ups and slips, it is no secret.
+type cursor struct {
+	Offset  int    `json:"offset"`
+	Limit   int    `json:"limit"`
+	Version int    `json:"v"`
+	Sig     string `json:"sig"`
+}
+
+// cursorVersion changes when old cursors stop to mean the same.
+const cursorVersion = 1
+
+// maxOffset bounds how deep a cursor may go: no corpus has more chunks.
+const maxOffset = 1 << 31
+
+func makeCursor(offset, limit int, text string, filters map[string]string) string {
+	c := cursor{Offset: offset, Limit: limit, Version: cursorVersion}
+	c.Sig = c.sign(text, filters)
+	b, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // numbers and strings always marshal
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// parseCursor returns the offset of a cursor that makeCursor made for the same
+// query.
+func parseCursor(s, text string, filters map[string]string) (int, error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	if err != nil {
+		return 0, badCursor("malformed JSON payload")
+	}
+	var raw map[string]json.RawMessage
+	if json.Unmarshal(b, &raw) != nil {
+		return 0, badCursor("malformed JSON payload")
+	}
+	var c cursor
+	if json.Unmarshal(b, &c) != nil || len(raw) != 4 || c.Version != cursorVersion || c.Offset < 1 || c.Offset > maxOffset || c.Sig == "" {
+		return 0, badCursor("expected a search cursor payload")
+	}
+	if c.Sig != c.sign(text, filters) {
+		return 0, badCursor("does not match current query or filters")
+	}
+	return c.Offset, nil
+}
+
+// sign is over everything but the signature.
+func (c cursor) sign(text string, filters map[string]string) string {
+	h := sha1.New()
+	fmt.Fprintf(h, "%d %d %d %q", c.Version, c.Offset, c.Limit, text)
+	for _, k := range slices.Sorted(maps.Keys(filters)) {
+		fmt.Fprintf(h, " %q=%q", k, filters[k])
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
+func badCursor(why string) error {
+	f := invalid("Invalid cursor: " + why)
+	f.Hint = "Pass next_cursor of a previous search with the same query and filters unchanged, or omit cursor for the first page."
+	return f
+}

@@ -1,0 +1,151 @@
+package search
+
+import (
+	"errors"
+	"runtime"
+	"runtime/debug"
+	"sync"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+)
+
+// ErrClosed is returned by an engine after Close.
+var ErrClosed = errors.New("search engine is closed")
+
+// edition is one artifact in use. The last user closes it.
+type edition struct {
+	dir    string
+	reader *artifact.Reader
+	users  int // guarded by Engine.mu; the engine itself counts as one
+
+	facets sync.Once
+	// metadata are the distinct facet values of pages, byPage says which of
+	// them a page has.
+	metadata  []map[string]string
+	byPage    []int32
+	facetsErr error
+}
+
+// Open opens the artifact in dir. Errors are those of artifact.Open.
+func Open(dir string) (*Engine, error) {
+	r, err := artifact.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{dir: dir, current: &edition{dir: dir, reader: r, users: 1}}
+	n := runtime.GOMAXPROCS(0)
+	e.analyzers = make(chan *artifact.Analyzer, n)
+	for range n {
+		e.analyzers <- &artifact.Analyzer{}
+	}
+	return e, nil
+}
+
+// use holds the current edition until release is called. A fault of the mapped
+// memory, as when the file is cut short, is a panic until then, not the end of
+// the process.
+func (e *Engine) use() (*edition, func(), error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, nil, ErrClosed
+	}
+	ed := e.current
+	ed.users++
+	was := debug.SetPanicOnFault(true)
+	return ed, func() {
+		debug.SetPanicOnFault(was)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.release(ed)
+	}, nil
+}
+
+// release gives up one use of ed; e.mu is held.
+func (e *Engine) release(ed *edition) error {
+	ed.users--
+	if ed.users > 0 {
+		return nil
+	}
+	return ed.reader.Close()
+}
+
+// Reload opens the artifact that the folder holds now, if it is another one.
+// Queries that run go on with the old one. On an error the engine keeps what it
+// has.
+func (e *Engine) Reload() (changed bool, err error) {
+	next, err := artifact.Open(e.dir)
+	if err != nil {
+		return false, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		next.Close()
+		return false, ErrClosed
+	}
+	if e.current.reader.Digest() == next.Digest() {
+		return false, next.Close()
+	}
+	old := e.current
+	e.current = &edition{dir: e.dir, reader: next, users: 1}
+	return true, e.release(old)
+}
+
+// Metadata is what the current artifact says of itself. It is not to be
+// changed.
+func (e *Engine) Metadata() *artifact.Metadata {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.current.reader.Metadata()
+}
+
+// Verify checks every byte of the current artifact.
+func (e *Engine) Verify() error {
+	ed, release, err := e.use()
+	if err != nil {
+		return err
+	}
+	defer release()
+	return ed.reader.Verify()
+}
+
+// Close ends the engine; queries that run still end well.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil
+	}
+	e.closed = true
+	return e.release(e.current)
+}
+
+// pageFacets returns the distinct facet values of pages and which a page has.
+func (ed *edition) pageFacets() ([]map[string]string, []int32, error) {
+	ed.facets.Do(func() {
+		ed.metadata, ed.byPage, ed.facetsErr = ed.reader.PageMetadata()
+	})
+	return ed.metadata, ed.byPage, ed.facetsErr
+}
+
+// keep returns the test that filters stand for; nil accepts every chunk.
+func (ed *edition) keep(filters map[string]string) (func(chunk int) bool, error) {
+	if len(filters) == 0 {
+		return nil, nil
+	}
+	distinct, byPage, err := ed.pageFacets()
+	if err != nil {
+		return nil, err
+	}
+	accepted := make([]bool, len(distinct))
+	for i, m := range distinct {
+		accepted[i] = true
+		for k, v := range filters {
+			if m[k] != v {
+				accepted[i] = false
+			}
+		}
+	}
+	return func(chunk int) bool { return accepted[byPage[ed.reader.PageOf(chunk)]] }, nil
+}

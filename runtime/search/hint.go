@@ -1,0 +1,70 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// hintPool is how many unfiltered hits are looked at for values that would
+// have given results.
+const hintPool = 100
+
+// hint says why there are no hits and which filters would give some.
+func (r *run) hint(ctx context.Context, text string) (*Hint, error) {
+	if len(r.filters) == 0 {
+		return &Hint{
+			Message:   "0 results found. No matches were found for this query in the indexed corpus.",
+			Suggested: map[string][]string{},
+		}, nil
+	}
+	var active []string
+	for _, k := range slices.Sorted(maps.Keys(r.filters)) {
+		active = append(active, fmt.Sprintf("%s='%s'", k, r.filters[k]))
+	}
+	h := &Hint{
+		Message:   fmt.Sprintf("0 results found for query '%s' with filters %s.", text, strings.Join(active, ", ")),
+		Suggested: map[string][]string{},
+	}
+	// First the values that give results while the other filters stay, then
+	// those that give some on their own.
+	for k := range r.filters {
+		others := maps.Clone(r.filters)
+		delete(others, k)
+		if err := r.suggest(ctx, h, []string{k}, others); err != nil {
+			return nil, err
+		}
+	}
+	if len(h.Suggested) == 0 {
+		return h, r.suggest(ctx, h, slices.Collect(maps.Keys(r.filters)), nil)
+	}
+	return h, nil
+}
+
+// suggest adds the values of keys among the hits under filters.
+func (r *run) suggest(ctx context.Context, h *Hint, keys []string, filters map[string]string) error {
+	open := *r
+	open.filters = filters
+	ranked, err := open.rank(ctx, hintPool)
+	if err != nil {
+		return err
+	}
+	distinct, byPage, err := r.pageFacets()
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		found := map[string]bool{}
+		for _, s := range ranked {
+			if v := distinct[byPage[r.reader.PageOf(s.Chunk)]][k]; v != "" {
+				found[v] = true
+			}
+		}
+		if len(found) > 0 {
+			h.Suggested[k] = slices.Sorted(maps.Keys(found))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package search
+
+import (
+	"fmt"
+
+	"github.com/deskhand/deskhand/chunker"
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// MaxContext is how many neighbours on each side Passage returns at most.
+const MaxContext = 5
+
+// Passage is a chunk with its neighbours in the same file, or a whole page.
+type Passage struct {
+	// Path and Title are the page's.
+	Path, Title string
+	// Whole says that a page was asked for: Chunks are all of it.
+	Whole bool
+	// Target is the index in Chunks of the chunk that was asked for.
+	Target int
+	// Chunks are in file order.
+	Chunks []Part
+}
+
+// Part is one chunk of a passage.
+type Part struct {
+	ID                 string
+	Heading            string
+	Level              int
+	StartLine, EndLine int
+	// Position is 1-based in the file, Total is how many chunks the file has.
+	Position, Total int
+	// Markdown is the chunk's source.
+	Markdown string
+}
+
+// Passage returns the chunk with an id and up to context neighbours on each
+// side. The path of a page that is no chunk itself returns the whole page.
+// The expected failures are faults: "invalid_argument" and "chunk_not_found".
+func (e *Engine) Passage(id string, context int) (p Passage, err error) {
+	if context < 0 || context > MaxContext {
+		return p, invalid(fmt.Sprintf("context must be between 0 and %d", MaxContext))
+	}
+	path, _, err := chunker.ParseID(id)
+	if err != nil {
+		return p, invalid(fmt.Sprintf("Chunk ID '%s' has invalid format. Expected {filepath} or {filepath}#{heading-path}.", id))
+	}
+	ed, release, err := e.use()
+	if err != nil {
+		return p, err
+	}
+	defer release()
+	defer recoverAs(&err, ed)
+	notFound := fault.New("chunk_not_found", fmt.Sprintf("Chunk ID '%s' not found. Use search_docs to discover valid chunk IDs.", id), "")
+	at, ok := ed.reader.FindPage(path)
+	if !ok {
+		return p, notFound
+	}
+	page, err := ed.reader.Page(at)
+	if err != nil {
+		return p, err
+	}
+	if target, ok := ed.reader.Find(path, id); ok {
+		from := max(page.First, target-context)
+		p, err = ed.passage(page, from, min(page.First+page.Chunks, target+context+1))
+		p.Target = target - from
+		return p, err
+	}
+	if id != chunker.ID(path, "") || page.Chunks == 0 {
+		return p, notFound
+	}
+	p, err = ed.passage(page, page.First, page.First+page.Chunks)
+	p.Whole = true
+	return p, err
+}
+
+// Page returns all of the page at path, which is a plain path and not an id.
+func (e *Engine) Page(path string) (p Passage, err error) {
+	ed, release, err := e.use()
+	if err != nil {
+		return p, err
+	}
+	defer release()
+	defer recoverAs(&err, ed)
+	at, ok := ed.reader.FindPage(path)
+	if !ok {
+		return p, fault.New("page_not_found", fmt.Sprintf("Page '%s' not found.", path), "Call list_docs to see what there is.")
+	}
+	page, err := ed.reader.Page(at)
+	if err != nil {
+		return p, err
+	}
+	p, err = ed.passage(page, page.First, page.First+page.Chunks)
+	p.Whole = true
+	return p, err
+}
+
+// passage reads the chunks from..to of a page.
+func (ed *edition) passage(page artifact.Page, from, to int) (Passage, error) {
+	p := Passage{Path: page.Path, Title: page.Title}
+	for i := from; i < to; i++ {
+		c, err := ed.reader.Chunk(i)
+		if err != nil {
+			return p, err
+		}
+		markdown, _, err := ed.reader.Content(i)
+		if err != nil {
+			return p, err
+		}
+		p.Chunks = append(p.Chunks, Part{
+			ID: c.ID, Heading: c.Heading, Level: c.Level, StartLine: c.StartLine, EndLine: c.EndLine,
+			Position: i - page.First + 1, Total: page.Chunks, Markdown: markdown,
+		})
+	}
+	return p, nil
+}

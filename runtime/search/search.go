@@ -1,0 +1,207 @@
+// Package search answers questions from one open artifact: ranked hits page by
+// page, chunks with their neighbours, and an outline of the corpus.
+//
+// Everything it returns is deterministic: the same artifact and query give the
+// same bytes, in any process.
+package search
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sort"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Limits of a query.
+const (
+	DefaultLimit = 10
+	MaxLimit     = 50
+)
+
+// Engine searches the artifact in one folder. It may be used concurrently, and
+// Reload swaps the artifact below the queries that run.
+type Engine struct {
+	dir       string
+	analyzers chan *artifact.Analyzer
+	mu        sync.Mutex
+	current   *edition
+	closed    bool
+}
+
+// Query is one question.
+type Query struct {
+	// Text is what to look for. Words in double quotes must stand in the chunk
+	// next to each other, in that order.
+	Text string
+	// Filters holds facet keys and values; a hit has all of them.
+	Filters map[string]string
+	// Limit is how many hits to return, 1 to MaxLimit. Zero means DefaultLimit.
+	Limit int
+	// Cursor is Page.Next of the page before. Nil means the first page.
+	Cursor *string
+}
+
+// Page is one page of hits, best first.
+type Page struct {
+	Hits []Hit
+	// Next is the cursor of the next page; empty on the last one.
+	Next string
+	// Hint is set when there are no hits at all.
+	Hint *Hint
+}
+
+// Hit is one chunk that answers a query.
+type Hit struct {
+	ID    string
+	Score float64
+	// Path and Title are the page's. Title may be empty.
+	Path, Title         string
+	Heading, Breadcrumb string
+	// Snippet is plain text around the best evidence, with the words that were
+	// found in **bold**, at most some 250 characters.
+	Snippet string
+	// StartLine and EndLine are where the chunk stands in its file.
+	StartLine, EndLine int
+	Metadata           map[string]string
+}
+
+// Hint helps on when nothing was found.
+type Hint struct {
+	Message string
+	// Suggested holds, by facet key, values that do give results.
+	Suggested map[string][]string
+}
+
+// maxQueryBytes is how much of a query is read: more than any question, far
+// less than what would keep a core busy.
+const maxQueryBytes = 8 << 10
+
+// Search returns one page of hits. The expected failures are faults with code
+// "invalid_argument".
+func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
+	ed, release, err := e.use()
+	if err != nil {
+		return Page{}, err
+	}
+	defer release()
+	defer recoverAs(&err, ed)
+	text := strings.TrimSpace(q.Text)
+	if text == "" {
+		return Page{}, invalid("query must be a non-empty string")
+	}
+	limit := q.Limit
+	if limit == 0 {
+		limit = DefaultLimit
+	}
+	if limit < 1 || limit > MaxLimit {
+		return Page{}, invalid(fmt.Sprintf("limit must be between 1 and %d", MaxLimit))
+	}
+	if err := ed.checkFilters(q.Filters); err != nil {
+		return Page{}, err
+	}
+	offset := 0
+	if q.Cursor != nil {
+		if offset, err = parseCursor(*q.Cursor, text, q.Filters); err != nil {
+			return Page{}, err
+		}
+	}
+	analyzer := <-e.analyzers
+	defer func() { e.analyzers <- analyzer }()
+	search := &run{edition: ed, analyzer: analyzer, filters: q.Filters}
+	defer search.close()
+	if err := search.read(cutText(text, maxQueryBytes)); err != nil {
+		return Page{}, err
+	}
+	ranked, err := search.rank(ctx, offset+limit+1)
+	if err != nil {
+		return Page{}, err
+	}
+	if len(ranked) == 0 {
+		hint, err := search.hint(ctx, text)
+		return Page{Hint: hint}, err
+	}
+	if len(ranked) > offset+limit {
+		page.Next = makeCursor(offset+limit, limit, text, q.Filters)
+		ranked = ranked[:offset+limit]
+	}
+	for _, s := range ranked[min(offset, len(ranked)):] {
+		hit, err := search.hit(s)
+		if err != nil {
+			return Page{}, err
+		}
+		page.Hits = append(page.Hits, hit)
+	}
+	return page, nil
+}
+
+// hit words a ranked chunk.
+func (r *run) hit(s artifact.Scored) (Hit, error) {
+	c, err := r.reader.Chunk(s.Chunk)
+	if err != nil {
+		return Hit{}, err
+	}
+	p, err := r.reader.Page(c.Page)
+	if err != nil {
+		return Hit{}, err
+	}
+	_, text, err := r.reader.Content(s.Chunk)
+	if err != nil {
+		return Hit{}, err
+	}
+	return Hit{
+		ID: c.ID, Score: math.Round(s.Score*1e6) / 1e6,
+		Path: p.Path, Title: p.Title, Heading: c.Heading, Breadcrumb: c.Breadcrumb,
+		Snippet:   r.snippet(text, c.Heading),
+		StartLine: c.StartLine, EndLine: c.EndLine,
+		Metadata: p.Metadata,
+	}, nil
+}
+
+// checkFilters refuses facets and values that the corpus does not have.
+func (ed *edition) checkFilters(filters map[string]string) error {
+	taxonomy := ed.reader.Metadata().Taxonomy
+	keys := make([]string, 0, len(filters))
+	for k := range filters {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	for _, k := range keys {
+		facet, ok := taxonomy[k]
+		if !ok {
+			return invalid(fmt.Sprintf("Unexpected field '%s'", k))
+		}
+		i := sort.SearchStrings(facet.Values, filters[k])
+		if i == len(facet.Values) || facet.Values[i] != filters[k] {
+			return invalid(fmt.Sprintf("Invalid taxonomy value for '%s': '%s'. Allowed values: %s", k, filters[k], strings.Join(facet.Values, ", ")))
+		}
+	}
+	return nil
+}
+
+func invalid(message string) *fault.Fault { return fault.New("invalid_argument", message, "") }
+
+// cutText cuts s to at most n bytes without splitting a character.
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// recoverAs turns a panic of this query into its error: a data file that was
+// cut short while mapped, or damage that a library below does not check for.
+func recoverAs(err *error, ed *edition) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("read index %s: panic: %v\n%s", ed.dir, p, debug.Stack())
+	}
+}

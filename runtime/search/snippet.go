@@ -1,0 +1,131 @@
+package search
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+)
+
+// snippetBytes is about how long a snippet is before its marks.
+const snippetBytes = 220
+
+// snippetScan is how much of a chunk is searched for the best place.
+const snippetScan = 16 << 10
+
+// snippet is the piece of text with the most evidence, on one line, cut sides
+// marked by "..." and words that were found by "**". The heading is left out:
+// a hit shows it anyway.
+func (r *run) snippet(text, heading string) string {
+	if rest, ok := strings.CutPrefix(strings.TrimLeft(text, "\n "), heading); ok && strings.HasPrefix(rest, "\n") {
+		text = rest
+	}
+	text = oneLine(cutText(text, snippetScan))
+	var found []artifact.Term
+	r.analyzer.Begin = r.begin()
+	defer func() { r.analyzer.Begin = nil }()
+	for _, t := range r.analyzer.Terms(text) {
+		if r.weights[t.Text] > 0 {
+			found = append(found, t)
+		}
+	}
+	from := r.bestWindow(found)
+	if from > 0 {
+		from = max(0, from-snippetBytes/6)
+	}
+	from = wordStart(text, max(0, min(from, len(text)-snippetBytes)))
+	to := wordStart(text, min(len(text), from+snippetBytes))
+	var b strings.Builder
+	if from > 0 {
+		b.WriteString("...")
+	}
+	mark(&b, text, from, to, found)
+	if to < len(text) {
+		b.WriteString("...")
+	}
+	return b.String()
+}
+
+// oneLine is s with each run of white space as one space, and none around.
+func oneLine(s string) string {
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '\n' || c == '\t' || c == '\r' {
+			c = ' '
+		}
+		if c == ' ' && (len(b) == 0 || b[len(b)-1] == ' ') {
+			continue
+		}
+		b = append(b, c)
+	}
+	return strings.TrimSuffix(string(b), " ")
+}
+
+// begin is the first bytes of the terms of the query. A digit stands for itself
+// with the bit of lower case set, as the analyzer asks.
+func (r *run) begin() *[256]bool {
+	if r.begins == nil {
+		r.begins = new([256]bool)
+		for term := range r.weights {
+			r.begins[term[0]|0x20] = true
+		}
+	}
+	return r.begins
+}
+
+// bestWindow is where the snippetBytes begin that hold the most evidence, each
+// term counted once.
+func (r *run) bestWindow(found []artifact.Term) int {
+	best, bestAt := 0.0, 0
+	count := map[string]int{}
+	sum, i := 0.0, 0
+	for _, t := range found {
+		if count[t.Text]++; count[t.Text] == 1 {
+			sum += r.weights[t.Text]
+		}
+		for t.End-found[i].Start > snippetBytes && found[i].Start < t.Start {
+			if count[found[i].Text]--; count[found[i].Text] == 0 {
+				sum -= r.weights[found[i].Text]
+			}
+			i++
+		}
+		if sum > best+1e-9 {
+			best, bestAt = sum, found[i].Start
+		}
+	}
+	return bestAt
+}
+
+// wordStart is the beginning of the word at i, or near it: a very long word is
+// cut between characters.
+func wordStart(s string, i int) int {
+	if i >= len(s) {
+		return len(s)
+	}
+	if at := strings.LastIndexByte(s[max(0, i-40):i], ' '); at >= 0 && i > 0 {
+		return max(0, i-40) + at + 1
+	}
+	for i > 0 && !utf8.RuneStart(s[i]) {
+		i--
+	}
+	return i
+}
+
+// mark writes s[from:to] with the terms in bold; neighbours share their marks.
+func mark(b *strings.Builder, s string, from, to int, found []artifact.Term) {
+	at := from
+	for i := 0; i < len(found); i++ {
+		start, end := found[i].Start, found[i].End
+		if start < at || end > to {
+			continue
+		}
+		for ; i+1 < len(found) && found[i+1].End <= to && strings.Trim(s[min(end, found[i+1].Start):found[i+1].Start], " -_.:/") == ""; i++ {
+			end = max(end, found[i+1].End)
+		}
+		b.WriteString(s[at:start])
+		b.WriteString("**" + s[start:end] + "**")
+		at = end
+	}
+	b.WriteString(s[at:to])
+}
