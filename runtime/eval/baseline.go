@@ -1,0 +1,203 @@
+package eval
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Delta is how one report differs from another.
+type Delta struct {
+	Baseline string `json:"baseline"`
+	Current  string `json:"current"`
+	// Metrics are over the cases that both reports have, NDCG first; Categories
+	// is their NDCG by category.
+	Metrics    []Change `json:"metrics"`
+	Categories []Change `json:"categories"`
+	// Interval is for the difference of NDCG; nil with fewer than two cases.
+	Interval *Interval `json:"ndcg_interval,omitempty"`
+	// Regressions and Improvements are cases whose NDCG changed, most first, and
+	// then those where only the rank of the first good hit did.
+	Regressions  []CaseChange `json:"regressions"`
+	Improvements []CaseChange `json:"improvements"`
+	// Added and Removed name the cases that only one report has.
+	Added   []string `json:"added,omitempty"`
+	Removed []string `json:"removed,omitempty"`
+	// Notes say why the reports may not be comparable.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Change is one figure before and after.
+type Change struct {
+	Name     string  `json:"name"`
+	Baseline float64 `json:"baseline"`
+	Current  float64 `json:"current"`
+	Delta    float64 `json:"delta"`
+	digits   int
+}
+
+// CaseChange is one case before and after. Ranks are those of the first good
+// hit, 0 where there is none.
+type CaseChange struct {
+	Name         string  `json:"name"`
+	Category     string  `json:"category"`
+	BaselineRank int     `json:"baseline_rank"`
+	Rank         int     `json:"rank"`
+	BaselineNDCG float64 `json:"baseline_ndcg"`
+	NDCG         float64 `json:"ndcg"`
+}
+
+// Interval holds the middle 95 % of the mean difference over 2,000 resamples of
+// the cases (paired bootstrap). Zero inside means that the cases at hand do
+// not tell the two reports apart.
+type Interval struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// changed is the least difference of NDCG that counts. Reports are written with
+// nine decimals.
+const changed = 1e-8
+
+// Compare sets current against base, case by case by name. Cases that only one
+// of them has are named and left out of everything else.
+func Compare(base, current Report) Delta {
+	d := Delta{Baseline: base.Name, Current: current.Name, Regressions: []CaseChange{}, Improvements: []CaseChange{}}
+	if base.K != current.K {
+		d.Notes = append(d.Notes, fmt.Sprintf("the baseline is cut at rank %d, the current report at %d", base.K, current.K))
+	}
+	if base.Collapse != current.Collapse {
+		d.Notes = append(d.Notes, "only one of the reports collapses languages")
+	}
+	before := map[string]CaseResult{}
+	for _, c := range base.Cases {
+		before[c.Name] = c
+	}
+	var oldCases, newCases []CaseResult
+	for _, c := range current.Cases {
+		was, ok := before[c.Name]
+		if !ok {
+			d.Added = append(d.Added, c.Name)
+			continue
+		}
+		delete(before, c.Name)
+		if was.Query != c.Query {
+			d.Notes = append(d.Notes, fmt.Sprintf("%s asks something else now", c.Name))
+		}
+		// A case may have moved; both sides are counted where it is now.
+		was.Category = c.Category
+		oldCases, newCases = append(oldCases, was), append(newCases, c)
+	}
+	for _, c := range base.Cases {
+		if _, left := before[c.Name]; left {
+			d.Removed = append(d.Removed, c.Name)
+		}
+	}
+	d.compareCases(oldCases, newCases)
+	d.compareScores(base.only(oldCases), current.only(newCases))
+	return d
+}
+
+// only is the report as if it had just these cases.
+func (r Report) only(cases []CaseResult) Report {
+	part := newReport(Options{Name: r.Name, K: r.K, Collapse: r.Collapse}, cases)
+	part.Timing = r.Timing
+	return part
+}
+
+func (d *Delta) compareCases(before, after []CaseResult) {
+	differences := make([]float64, len(after))
+	for i, now := range after {
+		was := before[i]
+		differences[i] = now.NDCG - was.NDCG
+		change := CaseChange{now.Name, now.Category, was.FirstGood, now.FirstGood, was.NDCG, now.NDCG}
+		switch change.direction() {
+		case -1:
+			d.Regressions = append(d.Regressions, change)
+		case +1:
+			d.Improvements = append(d.Improvements, change)
+		}
+	}
+	most := func(a, b CaseChange) int {
+		sizeA, sizeB := math.Abs(a.NDCG-a.BaselineNDCG), math.Abs(b.NDCG-b.BaselineNDCG)
+		return cmp.Or(cmp.Compare(sizeB, sizeA), cmp.Compare(a.Name, b.Name))
+	}
+	slices.SortFunc(d.Regressions, most)
+	slices.SortFunc(d.Improvements, most)
+	d.Interval = bootstrap(differences)
+}
+
+// direction is +1 for better, -1 for worse and 0 for the same: by NDCG, and where
+// that does not tell, by rank.
+func (c CaseChange) direction() int {
+	if math.Abs(c.NDCG-c.BaselineNDCG) > changed {
+		return cmp.Compare(c.NDCG, c.BaselineNDCG)
+	}
+	last := func(rank int) int { // no rank is behind every rank
+		if rank <= 0 {
+			return math.MaxInt
+		}
+		return rank
+	}
+	return cmp.Compare(last(c.BaselineRank), last(c.Rank))
+}
+
+func (d *Delta) compareScores(base, current Report) {
+	for _, m := range metrics {
+		was, known := m.of(base)
+		now, ok := m.of(current)
+		if known && ok {
+			d.Metrics = append(d.Metrics, Change{m.title(current.K), was, now, roundTo(now-was, 9), m.digits})
+		}
+	}
+	for _, c := range current.Categories {
+		if was, ok := base.category(c.Name); ok {
+			d.Categories = append(d.Categories, Change{c.Name, was.NDCG, c.NDCG, roundTo(c.NDCG-was.NDCG, 9), 3})
+		}
+	}
+}
+
+// bootstrap does not depend on the order of differences, and its random numbers
+// are the same each time.
+func bootstrap(differences []float64) *Interval {
+	if len(differences) < 2 {
+		return nil
+	}
+	const resamples = 2000
+	differences = slices.Sorted(slices.Values(differences))
+	random := rand.New(rand.NewPCG(1, 2))
+	means := make([]float64, resamples)
+	for i := range means {
+		for range differences {
+			means[i] += differences[random.IntN(len(differences))]
+		}
+		means[i] /= float64(len(differences))
+	}
+	slices.Sort(means)
+	return &Interval{Low: roundTo(means[resamples*25/1000], 9), High: roundTo(means[resamples*975/1000-1], 9)}
+}
+
+// Gate returns a fault if current is not good enough: "score_too_low" when its
+// NDCG is under minNDCG (0 asks for nothing), "score_dropped" when delta says
+// that it fell by more than maxDrop. A nil delta or a negative maxDrop asks for
+// nothing; 0 allows no drop at all.
+func Gate(current Report, delta *Delta, minNDCG, maxDrop float64) error {
+	name := metrics[0].title(current.K)
+	if got := current.Summary.NDCG; got < minNDCG-changed {
+		return fault.New("score_too_low", fmt.Sprintf("%s is %.4f, under the required %.4f", name, got, minNDCG),
+			"look at the categories with the shortest bars and at their cases in the JSON report")
+	}
+	if delta == nil || maxDrop < 0 || len(delta.Metrics) == 0 {
+		return nil
+	}
+	ndcg := delta.Metrics[0]
+	if drop := -ndcg.Delta; drop > maxDrop+changed {
+		return fault.New("score_dropped", fmt.Sprintf("%s fell by %.4f, from %.4f to %.4f; %.4f is allowed", name, drop, ndcg.Baseline, ndcg.Current, maxDrop),
+			"see the regressions by case; if the change is meant, write a new baseline and have it reviewed")
+	}
+	return nil
+}

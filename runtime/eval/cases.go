@@ -1,0 +1,152 @@
+package eval
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Case is one graded query.
+type Case struct {
+	// Name is unique among the cases of one Load; reports are compared by it.
+	Name string
+	// Category groups cases in a report, "other" where the file says nothing.
+	Category string
+	// Query is what is asked, never blank.
+	Query string
+	// Filters are facet values by facet; nil means none.
+	Filters map[string]string
+	// Limit is the number of hits of one page, 1 to 50; 0 leaves it to
+	// Options.Limit.
+	Limit int
+	// MaxRounds is how many pages may be read until a good answer comes, 1 to
+	// 100. Zero means one page, and that rounds are not counted.
+	MaxRounds int
+	// Expected is never empty.
+	Expected []Entry
+	// Good is the grade from which a hit answers the query, for MRR, hit rate
+	// and recall: 2 where the entries are graded, else 1.
+	Good int
+}
+
+// Entry is one place that answers a query. A hit covers it
+//
+//   - with ChunkID: when it is that chunk, and in no other case;
+//   - else when its file is Filepath or one of AltFilepaths, and the hit is
+//     the whole file, or
+//   - with HasHeading: the heading is the hit's own (with HeadingPath: below the
+//     same parent, where the hit has a breadcrumb of two parts or more), or
+//     stands as a heading line in the hit's text, or with Subtree in its
+//     breadcrumb. The empty heading is the text before the first one: a hit
+//     without heading, with an id ending in "#_preamble", or headed by the
+//     title or the name of the file; with Subtree it is any hit of the file;
+//   - with Contains: the hit's text contains it, white space aside;
+//   - with Slug: it is the slug of the hit's heading, of a part of its
+//     breadcrumb or of its id, a final -2 or -part-2 aside;
+//   - with none of these: always.
+//
+// Headings are compared without markup, case and repeated spaces.
+type Entry struct {
+	// Grade is 3 for the answer, 2 for a large part of it, 1 for better than
+	// nothing, 0 for nothing. Files that give none mean 1.
+	Grade int
+	// Same is the number of a group of entries that are one answer in several
+	// languages; see Options.Collapse. Zero means no group.
+	Same int
+
+	ChunkID      string
+	Filepath     string
+	AltFilepaths []string
+	HasHeading   bool
+	Heading      string
+	HeadingPath  []string
+	Subtree      bool
+	Contains     string
+	Slug         string
+}
+
+// files are the files that the entry may be in, never none.
+func (e Entry) files() []string {
+	if e.ChunkID != "" {
+		file, _, _ := strings.Cut(e.ChunkID, "#")
+		return []string{file}
+	}
+	return append([]string{e.Filepath}, e.AltFilepaths...)
+}
+
+// label names the entry for people.
+func (e Entry) label() string {
+	part := cmp.Or(e.Heading, e.Slug, e.Contains)
+	switch {
+	case e.ChunkID != "":
+		return e.ChunkID
+	case part == "":
+		return e.Filepath
+	}
+	return e.Filepath + "#" + part
+}
+
+// maxFileBytes bounds one file of cases or one report. The largest set in use has 300
+// cases in 100 KB, so this is room for some 200,000.
+const maxFileBytes = 64 << 20
+
+// Load reads files of graded queries: each a JSON list of cases, or an object
+// whose field "cases" is that list. A case is
+//
+//	{"name", "category", "query", "filters": {facet: value}, "expected": [entry, ...]}
+//
+// of which query and expected are required. An entry is one of
+//
+//	{"filepath", "heading", "grade", "heading_path"?, "subtree"?, "same"?}
+//	{"filepath", "heading_slug"?, "contains"?, "grade"?}
+//	{"chunk_id", "grade"?}
+//
+// where the first two may have "alt_filepaths". Instead of "expected" a case may
+// have "expectedChunkId" (or "expected_chunk_id"), one chunk that is looked for
+// on up to "maxRounds" pages (3) of "limit" hits (5). The forms may be mixed in
+// one file. A case without name is called by its query.
+//
+// Warnings are sentences about what was read but looks unintended: fields that
+// nothing reads, a name given twice (the later case gets a number), a case that
+// no hit can answer well. The error is fault "bad_cases" and names file, case and
+// reason, or "no_cases" for a file that is not there.
+func Load(paths ...string) (cases []Case, warnings []string, err error) {
+	l := loader{names: map[string]int{}, unknown: map[string]*sighting{}}
+	for _, path := range paths {
+		data, err := readFile(path, "cases")
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := l.file(path, data); err != nil {
+			return nil, nil, err
+		}
+	}
+	return l.cases, l.allWarnings(), nil
+}
+
+// readFile reads a file that holds a what, "cases" or "report". The faults are
+// "no_" and "bad_" and that word.
+func readFile(path, what string) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New("no_"+what, fmt.Sprintf("%s does not exist", path), "check the path")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", what, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, err)
+	}
+	if len(data) > maxFileBytes {
+		return nil, fault.New("bad_"+what, fmt.Sprintf("%s is longer than %d MiB", path, maxFileBytes>>20), "split it into several files")
+	}
+	return data, nil
+}

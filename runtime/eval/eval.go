@@ -1,0 +1,271 @@
+// Package eval judges a search engine from outside with graded queries.
+//
+// Load reads the queries, Run asks an Engine each of them and measures the
+// answers (NDCG@5 as ndcg.go defines it, and beside it MRR, hit rate, recall,
+// facet leaks and time), Compare sets two reports against each other. Everything
+// is asked through Engine, so a server behind a protocol is judged like an
+// engine in this process.
+package eval
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Engine is what is judged. With Options.Workers over 1 it is called
+// concurrently.
+type Engine interface {
+	// Search returns at most limit hits, best first, and the cursor of the next
+	// page, empty on the last one. cursor is empty for the first page. filters
+	// are facet values by facet; nil means none.
+	Search(ctx context.Context, query string, filters map[string]string, limit int, cursor string) (hits []Hit, next string, err error)
+	// Text returns the full markdown of a chunk, without a delimiter line. It
+	// is asked only for hits that nothing but their text can decide.
+	Text(ctx context.Context, chunkID string) (string, error)
+}
+
+// Hit is one search result as an agent sees it.
+type Hit struct {
+	// ID is the chunk id; one without '#' is a whole file.
+	ID string
+	// Path is the file, relative to the indexed folder, with slashes.
+	Path string
+	// Heading and Breadcrumb are as search_docs returns them; the parts of
+	// Breadcrumb are separated by " > ". Both may be empty.
+	Heading, Breadcrumb string
+	// Metadata holds the facet values of the chunk. Nil means unknown, and such
+	// a hit is never counted as a facet leak.
+	Metadata map[string]string
+}
+
+// Options tunes Run. The zero value is ready to use.
+type Options struct {
+	// Name labels the report, as a column heading does. Empty means "deskhand".
+	Name string
+	// K is the rank at which NDCG, MRR and the hit rate are cut. Zero means 5.
+	K int
+	// Limit is how many hits are asked for where a case does not say. Zero
+	// means 10, or K where that is more: Recall@10 needs 10.
+	Limit int
+	// Collapse makes entries with the same Same one answer, for engines that
+	// show one language of a page when no filter is given.
+	Collapse bool
+	// Warmup is how many queries are asked before the measured ones. They are
+	// the cases' own, from the first on.
+	Warmup int
+	// Workers is how many queries run at the same time. Zero means 1, which is
+	// what latency figures should be taken with.
+	Workers int
+	// Timeout bounds one Search or Text. Zero means 30 seconds.
+	Timeout time.Duration
+	// Title returns the front matter title of a file (not its first heading),
+	// or "". A hit headed by it is the text before the first heading. Nil means
+	// that no file has one; the file's own name counts in any case.
+	Title func(path string) string
+	// Has says whether the corpus has a file. Nil means that nobody knows;
+	// otherwise entries that name a missing file are listed in the report.
+	Has func(path string) bool
+	// Leaks says whether a hit should not have passed the filters. Nil means
+	// the function Leaks.
+	Leaks func(hit Hit, filters map[string]string) bool
+	// PID is the process whose peak memory is read. Zero means this one.
+	PID int
+	// Progress is called after each case, never concurrently. Nil: nobody asks.
+	Progress func(done, total int)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Name == "" {
+		o.Name = "deskhand"
+	}
+	if o.K <= 0 {
+		o.K = 5
+	}
+	if o.Limit <= 0 {
+		o.Limit = max(10, o.K)
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 30 * time.Second
+	}
+	if o.Leaks == nil {
+		o.Leaks = Leaks
+	}
+	o.Workers = max(1, o.Workers)
+	return o
+}
+
+// Run asks engine every case and judges the answers. A query that fails scores
+// 0, is counted and carries its error in the report; Run itself fails only
+// without cases (fault "no_cases") and when ctx ends.
+//
+// Everything in the report but Timing depends on the engine's answers alone.
+func Run(ctx context.Context, engine Engine, cases []Case, opts Options) (Report, error) {
+	if len(cases) == 0 {
+		return Report{}, fault.New("no_cases", "there are no cases to judge by", "give a file with at least one graded query")
+	}
+	r := run{engine: engine, opts: opts.withDefaults()}
+	for i := range r.opts.Warmup {
+		c := cases[i%len(cases)]
+		_, _, _ = r.search(ctx, c, "", &stopwatch{})
+		if ctx.Err() != nil {
+			break
+		}
+	}
+
+	start := time.Now()
+	results := make([]CaseResult, len(cases))
+	watches := make([]stopwatch, len(cases))
+	r.each(ctx, len(cases), func(i int) { results[i] = r.ask(ctx, cases[i], &watches[i]) })
+	if err := ctx.Err(); err != nil {
+		return Report{}, fmt.Errorf("evaluate: %w", err)
+	}
+	report := newReport(r.opts, results)
+	report.MissingFiles = missingFiles(cases, r.opts.Has)
+	report.Timing = newTiming(results, watches, time.Since(start), peakRSS(r.opts.PID))
+	return report, nil
+}
+
+type run struct {
+	engine Engine
+	opts   Options
+}
+
+// each calls do for 0 to n-1 from the workers, until ctx ends.
+func (r *run) each(ctx context.Context, n int, do func(i int)) {
+	var (
+		workers sync.WaitGroup
+		next    atomic.Int64
+		mu      sync.Mutex
+		done    int
+	)
+	for range min(r.opts.Workers, n) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				do(i)
+				if r.opts.Progress == nil {
+					continue
+				}
+				mu.Lock()
+				done++
+				r.opts.Progress(done, n)
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// ask puts one case to the engine, page by page while the case allows it and
+// no good answer came, and judges all hits as one ranking.
+func (r *run) ask(ctx context.Context, c Case, watch *stopwatch) CaseResult {
+	result := CaseResult{Name: c.Name, Category: c.Category, Query: c.Query, Filters: c.Filters}
+	if c.MaxRounds > 0 {
+		result.Rounds = c.MaxRounds + 1
+	}
+	text := func(id string) string {
+		t, err := r.text(ctx, id, watch)
+		if err != nil && result.TextError == "" {
+			result.TextError = fmt.Sprintf("%s: %v", id, err)
+		}
+		return t
+	}
+	j, cursor := newJudge(c, r.opts), ""
+	for round := 1; round <= max(1, c.MaxRounds); round++ {
+		hits, next, err := r.search(ctx, c, cursor, watch)
+		if err != nil {
+			result.Error = err.Error()
+			return result
+		}
+		j.add(hits, text)
+		if j.firstGood() > 0 && c.MaxRounds > 0 {
+			result.Rounds = round
+		}
+		if j.firstGood() > 0 || next == "" {
+			break
+		}
+		cursor = next
+	}
+	j.fill(&result)
+	return result
+}
+
+// search asks for one page and never returns more hits than were asked for.
+func (r *run) search(ctx context.Context, c Case, cursor string, watch *stopwatch) ([]Hit, string, error) {
+	limit := c.Limit
+	if limit <= 0 {
+		limit = r.opts.Limit
+	}
+	slow := fmt.Errorf("no answer in %v", r.opts.Timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.opts.Timeout, slow)
+	defer cancel()
+	start := time.Now()
+	hits, next, err := r.engine.Search(ctx, c.Query, c.Filters, limit, cursor)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, "", err
+	}
+	watch.searches = append(watch.searches, time.Since(start))
+	return hits[:min(len(hits), limit)], next, nil
+}
+
+func (r *run) text(ctx context.Context, id string, watch *stopwatch) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.opts.Timeout)
+	defer cancel()
+	start := time.Now()
+	text, err := r.engine.Text(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	watch.texts = append(watch.texts, time.Since(start))
+	return text, nil
+}
+
+// Leaks says whether hit lies outside filters: a facet it was filtered by has
+// another value, or none. Two kinds of page may pass a filter on "language"
+// where "scope" is not filtered, as the contract of search_docs has it: those
+// of scope "global-guide", and those of other scopes without a language.
+func Leaks(hit Hit, filters map[string]string) bool {
+	if hit.Metadata == nil {
+		return false
+	}
+	for facet, want := range filters {
+		got := hit.Metadata[facet]
+		if got == want {
+			continue
+		}
+		_, scoped := filters["scope"]
+		scope := hit.Metadata["scope"]
+		if facet == "language" && !scoped && (scope == "global-guide" || scope != "" && got == "") {
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+// missingFiles lists the entries none of whose files the corpus has.
+func missingFiles(cases []Case, has func(string) bool) []MissingFile {
+	var missing []MissingFile
+	if has == nil {
+		return nil
+	}
+	for _, c := range cases {
+		for _, e := range c.Expected {
+			found := false
+			for _, path := range e.files() {
+				found = found || has(path)
+			}
+			if !found {
+				missing = append(missing, MissingFile{Case: c.Name, Filepath: e.files()[0]})
+			}
+		}
+	}
+	return missing
+}

@@ -1,0 +1,305 @@
+package eval
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// loader collects cases over the files of one Load.
+type loader struct {
+	cases    []Case
+	names    map[string]int // how often a name was asked for
+	unknown  map[string]*sighting
+	warnings []string
+}
+
+// sighting is where a field that nothing reads was met.
+type sighting struct {
+	first string
+	count int
+}
+
+// file reads one file. All its cases are looked at before one is refused, so
+// that the hint can say how much more there is to mend.
+func (l *loader) file(path string, data []byte) error {
+	list, err := caseList(data)
+	if err != nil {
+		return fault.New("bad_cases", fmt.Sprintf("%s: %v", path, err), "give a JSON list of cases, or an object with the list as \"cases\"")
+	}
+	if len(list) == 0 {
+		return fault.New("no_cases", fmt.Sprintf("%s has no cases", path), "add at least one graded query")
+	}
+	var problems []string
+	for i, raw := range list {
+		c, extra, err := readCase(raw)
+		where := fmt.Sprintf("%s: case %d", path, i+1)
+		if c.Name != "" {
+			where += fmt.Sprintf(" %q", shorten(c.Name, 60))
+		}
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s: %v", where, err))
+			continue
+		}
+		l.add(c, where, extra)
+	}
+	switch n := len(problems); n {
+	case 0:
+		return nil
+	case 1:
+		return fault.New("bad_cases", problems[0], "correct the case and run again")
+	default:
+		return fault.New("bad_cases", problems[0], fmt.Sprintf("correct it, and %d more of the %d cases; the next is %s", n-1, len(list), problems[1]))
+	}
+}
+
+// add keeps a case under a name of its own.
+func (l *loader) add(c Case, where string, extra []string) {
+	for _, field := range extra {
+		if l.unknown[field] == nil {
+			l.unknown[field] = &sighting{first: where}
+		}
+		l.unknown[field].count++
+	}
+	named := c.Name != ""
+	if !named {
+		c.Name = oneLine(c.Query)
+	}
+	name := c.Name
+	for l.names[c.Name] > 0 {
+		l.names[name]++
+		c.Name = fmt.Sprintf("%s #%d", name, l.names[name])
+	}
+	l.names[c.Name]++
+	if named && c.Name != name {
+		l.warnings = append(l.warnings, fmt.Sprintf("%s: the name is taken, so the case is called %q; give each case a name of its own", where, c.Name))
+	}
+	if best := slices.MaxFunc(c.Expected, func(a, b Entry) int { return a.Grade - b.Grade }).Grade; best < c.Good {
+		l.warnings = append(l.warnings, fmt.Sprintf("%s: its best grade is %d, and MRR, hit rate and recall count from %d on, so they stay 0", where, best, c.Good))
+	}
+	l.cases = append(l.cases, c)
+}
+
+func (l *loader) allWarnings() []string {
+	all := l.warnings
+	for _, field := range slices.Sorted(maps.Keys(l.unknown)) {
+		s := l.unknown[field]
+		all = append(all, fmt.Sprintf("%s: nothing reads the field %q (met %d times); remove it or check its spelling", s.first, field, s.count))
+	}
+	return all
+}
+
+func caseList(data []byte) ([]json.RawMessage, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	var list []json.RawMessage
+	err := json.Unmarshal(data, &list)
+	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
+		line := 1 + bytes.Count(data[:min(int(syntax.Offset), len(data))], []byte("\n"))
+		return nil, fmt.Errorf("line %d is not JSON: %w", line, err)
+	}
+	if err == nil {
+		return list, nil
+	}
+	var wrapped struct {
+		Cases []json.RawMessage `json:"cases"`
+	}
+	if json.Unmarshal(data, &wrapped) != nil {
+		return nil, errors.New("holds no list of cases")
+	}
+	return wrapped.Cases, nil
+}
+
+// readCase returns also the names of fields that nothing reads. With an error
+// the case has a name, if it could be read.
+func readCase(raw json.RawMessage) (c Case, extra []string, err error) {
+	o := newObject(raw)
+	var entries []json.RawMessage
+	var chunk, alias string
+	o.text(&c.Name, "name")
+	o.text(&c.Category, "category")
+	o.text(&c.Query, "query")
+	o.take(&c.Filters, "an object of strings", "filters")
+	o.whole(&c.Limit, 1, 50, "limit")
+	o.whole(&c.MaxRounds, 1, 100, "maxRounds")
+	o.whole(&c.MaxRounds, 1, 100, "max_rounds")
+	isList := o.take(&entries, "a list of entries", "expected")
+	o.text(&chunk, "expectedChunkId")
+	o.text(&alias, "expected_chunk_id")
+	if chunk == "" {
+		chunk = alias
+	}
+	c.Name, c.Category = oneLine(c.Name), oneLine(c.Category)
+	extra = o.rest("")
+	if o.err != nil {
+		return c, nil, o.err
+	}
+
+	c.Good = 1
+	switch {
+	case isList && chunk != "":
+		return c, nil, errors.New("has both expected and expectedChunkId; keep one")
+	case chunk != "":
+		c.Expected = []Entry{{ChunkID: chunk, Grade: 1}}
+		// The form's own defaults.
+		c.Limit, c.MaxRounds = orDefault(c.Limit, 5), orDefault(c.MaxRounds, 3)
+	}
+	for i, raw := range entries {
+		e, graded, more, err := readEntry(raw)
+		if err != nil {
+			return c, nil, fmt.Errorf("expected entry %d %w", i+1, err)
+		}
+		if graded {
+			c.Good = 2
+		}
+		c.Expected, extra = append(c.Expected, e), append(extra, more...)
+	}
+	if c.Category == "" {
+		c.Category = "other"
+	}
+	return c, extra, c.check()
+}
+
+func orDefault(n, standard int) int {
+	if n == 0 {
+		return standard
+	}
+	return n
+}
+
+func (c *Case) check() error {
+	switch {
+	case oneLine(c.Query) == "":
+		return errors.New("has no query; say what is asked")
+	case len(c.Expected) == 0:
+		return errors.New("expects nothing; list at least one place that answers it under expected")
+	}
+	for facet, value := range c.Filters {
+		if facet == "" || value == "" {
+			return fmt.Errorf("filters by %q = %q; give both or leave the filter out", facet, value)
+		}
+	}
+	if len(c.Filters) == 0 {
+		c.Filters = nil
+	}
+	return nil
+}
+
+// readEntry says also whether the entry has a grade of its own.
+func readEntry(raw json.RawMessage) (e Entry, graded bool, extra []string, err error) {
+	o := newObject(raw)
+	e.Grade = 1
+	graded = o.whole(&e.Grade, 0, 3, "grade")
+	o.whole(&e.Same, 0, math.MaxInt32, "same")
+	o.text(&e.ChunkID, "chunk_id")
+	o.text(&e.Filepath, "filepath")
+	o.take(&e.AltFilepaths, "a list of strings", "alt_filepaths")
+	e.HasHeading = o.text(&e.Heading, "heading")
+	o.take(&e.HeadingPath, "a list of strings", "heading_path")
+	o.take(&e.Subtree, "true or false", "subtree")
+	o.text(&e.Contains, "contains")
+	o.text(&e.Slug, "heading_slug")
+	if o.err != nil {
+		return e, graded, nil, o.err
+	}
+	extra = o.rest("expected.")
+	if e.HasHeading && (e.Contains != "" || e.Slug != "") {
+		extra = append(extra, "expected.contains or .heading_slug beside .heading")
+		e.Contains, e.Slug = "", ""
+	}
+	e.Filepath = cleanPath(e.Filepath)
+	for i, path := range e.AltFilepaths {
+		e.AltFilepaths[i] = cleanPath(path)
+	}
+	switch {
+	case e.ChunkID != "" && e.Filepath != "":
+		err = errors.New("names a chunk and a file; keep chunk_id or filepath")
+	case e.ChunkID == "" && e.Filepath == "":
+		err = errors.New("names no place; give filepath or chunk_id")
+	case slices.Contains(e.AltFilepaths, ""):
+		err = errors.New("has an empty path in alt_filepaths; take it out")
+	}
+	return e, graded, extra, err
+}
+
+// object is a JSON object whose fields are taken out one by one. After the first
+// field of a wrong type, err says so.
+type object struct {
+	fields map[string]json.RawMessage
+	err    error
+}
+
+func newObject(raw json.RawMessage) *object {
+	var o object
+	if json.Unmarshal(raw, &o.fields) != nil || o.fields == nil {
+		o.err = errors.New("is not a JSON object; write it as {\"name\": value, ...}")
+	}
+	return &o
+}
+
+// take moves a field into a variable and says whether it was there; null is as
+// good as absent.
+func (o *object) take(into any, want, field string) bool {
+	raw, ok := o.fields[field]
+	delete(o.fields, field)
+	if !ok || string(raw) == "null" {
+		return false
+	}
+	if err := json.Unmarshal(raw, into); err != nil && o.err == nil {
+		o.err = fmt.Errorf("has a wrong %s: it must be %s, not %s", field, want, shorten(string(raw), 40))
+	}
+	return true
+}
+
+func (o *object) text(into *string, field string) bool { return o.take(into, "a string", field) }
+
+func (o *object) whole(into *int, low, high int, field string) bool {
+	var number float64
+	want := fmt.Sprintf("a whole number from %d to %d", low, high)
+	if !o.take(&number, want, field) {
+		return false
+	}
+	if number != math.Trunc(number) || number < float64(low) || number > float64(high) {
+		if o.err == nil {
+			o.err = fmt.Errorf("has a wrong %s: it must be %s, not %v", field, want, number)
+		}
+		return true
+	}
+	*into = int(number)
+	return true
+}
+
+// rest names the fields that were not taken, in order.
+func (o *object) rest(prefix string) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(o.fields)) {
+		names = append(names, prefix+oneLine(name))
+	}
+	return names
+}
+
+// oneLine makes control characters and other runs of white space one space.
+func oneLine(s string) string {
+	return squeeze(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s))
+}
+
+// shorten keeps at most n runes of s, the last one an ellipsis where it cut.
+func shorten(s string, n int) string {
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	return string(runes[:max(0, n-1)]) + "…"
+}

@@ -1,0 +1,213 @@
+package eval
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Report is what Run found. Its JSON is the same bytes for the same answers,
+// but for Timing; set that to nil to keep a report under version control.
+type Report struct {
+	// Name is the engine's label, Options.Name.
+	Name string `json:"name"`
+	// K and Collapse are the options of the same name.
+	K        int  `json:"k"`
+	Collapse bool `json:"collapse"`
+	// Summary is over all cases, Categories each over its own, by name.
+	Summary    Scores     `json:"summary"`
+	Categories []Category `json:"categories"`
+	// MissingFiles are the entries that the corpus cannot answer.
+	MissingFiles []MissingFile `json:"missing_files,omitempty"`
+	// Cases are in the order of the files.
+	Cases  []CaseResult `json:"cases"`
+	Timing *Timing      `json:"timing,omitempty"`
+}
+
+// Scores are means over a number of cases, 0 to 1 where nothing else is said.
+// The definitions are in ndcg.go.
+type Scores struct {
+	// Cases counts all, Failed those whose query returned an error, Empty those
+	// without hits.
+	Cases  int `json:"cases"`
+	Failed int `json:"failed"`
+	Empty  int `json:"empty"`
+
+	NDCG     float64 `json:"ndcg"`
+	MRR      float64 `json:"mrr"`
+	HitRate  float64 `json:"hit_rate"`
+	Recall5  float64 `json:"recall_at_5"`
+	Recall10 float64 `json:"recall_at_10"`
+	// FacetLeaks counts hits that their filters should have kept out.
+	FacetLeaks int `json:"facet_leaks"`
+	// AvgRounds is the mean number of pages until a good hit, counting one more
+	// than allowed where none came; 0 where no case counts rounds.
+	AvgRounds float64 `json:"avg_rounds,omitempty"`
+}
+
+// Category is the scores of the cases of one category.
+type Category struct {
+	Name string `json:"name"`
+	Scores
+}
+
+// CaseResult is the outcome of one case.
+type CaseResult struct {
+	Name     string            `json:"name"`
+	Category string            `json:"category"`
+	Query    string            `json:"query"`
+	Filters  map[string]string `json:"filters,omitempty"`
+	NDCG     float64           `json:"ndcg"`
+	// FirstGood is the rank of the first good hit, from 1; 0 where no hit is good.
+	FirstGood int `json:"first_good_rank"`
+	// ReciprocalRank is 1 / FirstGood up to rank K, else 0.
+	ReciprocalRank float64 `json:"reciprocal_rank"`
+	Recall5        float64 `json:"recall_at_5"`
+	Recall10       float64 `json:"recall_at_10"`
+	// Hits is how many were returned, over all pages read.
+	Hits       int `json:"hits"`
+	FacetLeaks int `json:"facet_leaks,omitempty"`
+	// Rounds is as Scores.AvgRounds has it; 0 where they are not counted.
+	Rounds int `json:"rounds,omitempty"`
+	// Top are the first K hits.
+	Top []Ranked `json:"top,omitempty"`
+	// Missed names the good entries that no hit covers.
+	Missed []string `json:"missed,omitempty"`
+	// Error says why the query failed, which makes all scores 0. TextError says
+	// that a hit could not be opened; it was judged without its text.
+	Error     string `json:"error,omitempty"`
+	TextError string `json:"text_error,omitempty"`
+}
+
+// Ranked is one hit and the grade it earned.
+type Ranked struct {
+	ChunkID string `json:"chunk_id"`
+	Grade   int    `json:"grade"`
+}
+
+// MissingFile is an expected entry none of whose files are in the corpus.
+type MissingFile struct {
+	Case     string `json:"case"`
+	Filepath string `json:"filepath"`
+}
+
+func newReport(opts Options, results []CaseResult) Report {
+	r := Report{Name: opts.Name, K: opts.K, Collapse: opts.Collapse, Summary: average(results), Cases: results}
+	for _, name := range categoryNames(results) {
+		own := slices.DeleteFunc(slices.Clone(results), func(c CaseResult) bool { return c.Category != name })
+		r.Categories = append(r.Categories, Category{Name: name, Scores: average(own)})
+	}
+	return r
+}
+
+func categoryNames(results []CaseResult) []string {
+	names := map[string]bool{}
+	for _, c := range results {
+		names[c.Category] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+func average(results []CaseResult) Scores {
+	s := Scores{Cases: len(results)}
+	counted := 0
+	for _, c := range results {
+		s.NDCG += c.NDCG
+		s.MRR += c.ReciprocalRank
+		s.Recall5 += c.Recall5
+		s.Recall10 += c.Recall10
+		s.FacetLeaks += c.FacetLeaks
+		s.AvgRounds += float64(c.Rounds)
+		counted += min(c.Rounds, 1)
+		if c.ReciprocalRank > 0 {
+			s.HitRate++
+		}
+		switch {
+		case c.Error != "":
+			s.Failed++
+		case c.Hits == 0:
+			s.Empty++
+		}
+	}
+	n := float64(max(1, len(results)))
+	for _, mean := range []*float64{&s.NDCG, &s.MRR, &s.HitRate, &s.Recall5, &s.Recall10} {
+		*mean /= n
+	}
+	s.AvgRounds /= float64(max(1, counted))
+	return s
+}
+
+// JSON renders one report as an object and several as a list, with nine
+// decimals, so that machines which round differently in the last bit agree.
+func JSON(reports ...Report) ([]byte, error) {
+	rounded := make([]Report, len(reports))
+	for i, r := range reports {
+		rounded[i] = r.rounded()
+	}
+	var value any = rounded
+	if len(rounded) == 1 {
+		value = rounded[0]
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		return nil, fmt.Errorf("encode report: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+func (r Report) rounded() Report {
+	r.Summary = r.Summary.rounded()
+	r.Categories = slices.Clone(r.Categories)
+	for i := range r.Categories {
+		r.Categories[i].Scores = r.Categories[i].Scores.rounded()
+	}
+	r.Cases = slices.Clone(r.Cases)
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		round9(&c.NDCG, &c.ReciprocalRank, &c.Recall5, &c.Recall10)
+	}
+	return r
+}
+
+func (s Scores) rounded() Scores {
+	round9(&s.NDCG, &s.MRR, &s.HitRate, &s.Recall5, &s.Recall10, &s.AvgRounds)
+	return s
+}
+
+func round9(values ...*float64) {
+	for _, v := range values {
+		*v = roundTo(*v, 9)
+	}
+}
+
+// ReadReport reads a report that JSON wrote. The error is fault "bad_report",
+// or "no_report" for a file that is not there.
+func ReadReport(path string) (Report, error) {
+	data, err := readFile(path, "report")
+	if err != nil {
+		return Report{}, err
+	}
+	const hint = "give a file with one report, as an evaluation prints it in JSON"
+	var r Report
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Report{}, fault.New("bad_report", fmt.Sprintf("%s is not a report: %v", path, err), hint)
+	}
+	if r.K <= 0 || len(r.Cases) == 0 || r.Summary.Cases != len(r.Cases) {
+		return Report{}, fault.New("bad_report", fmt.Sprintf("%s is not a report: its cases are missing or cut off", path), hint)
+	}
+	for _, c := range r.Cases {
+		for _, score := range []float64{c.NDCG, c.ReciprocalRank, c.Recall5, c.Recall10} {
+			if score < 0 || score > 1 {
+				return Report{}, fault.New("bad_report", fmt.Sprintf("%s: case %q has a score of %v, outside 0 to 1", path, c.Name, score), hint)
+			}
+		}
+	}
+	return r, nil
+}
