@@ -307,6 +307,11 @@ func TestVerifyFindsEveryFlippedByte(t *testing.T) {
 		}
 		r, err := Open(dir)
 		if err == nil {
+			if at > headerSize {
+				if check := r.Check(); check == nil {
+					t.Errorf("byte %d flipped: Check() = nil", at)
+				}
+			}
 			err = r.Verify()
 			r.Close()
 		}

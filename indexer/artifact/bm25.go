@@ -8,11 +8,12 @@ import (
 	segment "github.com/blugelabs/bluge_segment_api"
 )
 
-// BM25 with the usual parameters, and as bluge has it without the constant
-// factor k1+1.
+// BM25 as bluge has it, without the constant factor k1+1. Pages of reference are
+// short and no better for it, so lengths count less than usual: 0.6 instead of
+// 0.75 for b is better on three of four labelled sets and as good on the fourth.
 const (
 	k1 = 1.2
-	b  = 0.75
+	b  = 0.6
 )
 
 // Scored is one chunk that a lexical search found.
@@ -104,9 +105,9 @@ type accumulator struct {
 	touched []uint32
 }
 
-func (l *lexical) score(p list, chunk uint32, freq int) float32 {
+func (l *lexical) score(idf float32, chunk uint32, freq int) float32 {
 	tf := float32(freq)
-	return p.idf * tf / (tf + l.norms[chunk])
+	return idf * tf / (tf + l.norms[chunk])
 }
 
 // addAll adds p to every chunk that has it.
@@ -114,22 +115,13 @@ func (l *lexical) addAll(acc *accumulator, p list, keep func(int) bool) error {
 	if err := p.rewind(l); err != nil {
 		return err
 	}
-	add := func(d uint32, freq int) {
-		if acc.scores[d] == 0 {
-			if keep != nil && !keep(int(d)) {
-				return
-			}
-			acc.touched = append(acc.touched, d)
-		}
-		acc.scores[d] += l.score(p, d, freq)
-	}
 	for i, g := range l.groups {
-		for d, freq := range p.columns[i] {
-			if freq != 0 {
-				add(uint32(g.first+d), int(freq))
+		if column := p.columns[i]; column != nil {
+			for d, freq := range column {
+				if freq != 0 {
+					l.add(acc, p.idf, uint32(g.first+d), int(freq), keep)
+				}
 			}
-		}
-		if p.columns[i] != nil {
 			continue
 		}
 		for {
@@ -140,10 +132,21 @@ func (l *lexical) addAll(acc *accumulator, p list, keep func(int) bool) error {
 			if posting == nil {
 				break
 			}
-			add(uint32(g.first)+uint32(posting.Number()), posting.Frequency())
+			l.add(acc, p.idf, uint32(g.first)+uint32(posting.Number()), posting.Frequency(), keep)
 		}
 	}
 	return nil
+}
+
+func (l *lexical) add(acc *accumulator, idf float32, d uint32, freq int, keep func(int) bool) {
+	was := acc.scores[d]
+	if was == 0 {
+		if keep != nil && !keep(int(d)) {
+			return
+		}
+		acc.touched = append(acc.touched, d)
+	}
+	acc.scores[d] = was + l.score(idf, d, freq)
 }
 
 // rewind brings the lists to their beginning.
@@ -192,7 +195,7 @@ func (l *lexical) addTo(chunks []uint32, acc *accumulator, p list) error {
 		if column := p.columns[i]; column != nil {
 			for _, d := range here {
 				if freq := column[int(d)-g.first]; freq != 0 {
-					acc.scores[d] += l.score(p, d, int(freq))
+					acc.scores[d] += l.score(p.idf, d, int(freq))
 				}
 			}
 			continue
@@ -210,7 +213,7 @@ func (l *lexical) addTo(chunks []uint32, acc *accumulator, p list) error {
 				}
 			}
 			if posting.Number() == local {
-				acc.scores[d] += l.score(p, d, posting.Frequency())
+				acc.scores[d] += l.score(p.idf, d, posting.Frequency())
 			}
 		}
 	}

@@ -17,8 +17,8 @@ const fieldName = "all"
 // the chunk's own heading already.
 const (
 	titleWeight       = 2
-	headingWeight     = 2
-	breadcrumbWeight  = 1
+	headingWeight     = 4
+	breadcrumbWeight  = 2
 	pathWeight        = 1
 	descriptionWeight = 1
 )

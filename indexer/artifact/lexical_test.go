@@ -58,7 +58,7 @@ func reference(docs []Document, query []string) []Scored {
 		}
 		idf := math.Log(1 + (float64(len(all))-df+0.5)/(df+0.5))
 		for i, doc := range all {
-			scores[i] += idf * tf[i] / (tf[i] + 1.2*(1-0.75+0.75*float64(doc.length)/average))
+			scores[i] += idf * tf[i] / (tf[i] + 1.2*(1-0.6+0.6*float64(doc.length)/average))
 		}
 	}
 	var out []Scored

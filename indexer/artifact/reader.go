@@ -380,6 +380,28 @@ func (r *Reader) Content(chunk int) (markdown, text string, err error) {
 	return string(block[from : from+md]), string(block[from+md : from+md+txt]), nil
 }
 
+// Check compares every section with its checksum: a tenth of the cost of Verify
+// and as good against all but intent. It reads the file anew, so that the
+// mapping stays untouched.
+func (r *Reader) Check() error {
+	buf := make([]byte, 256<<10)
+	for i, g := range r.groups {
+		for s, span := range g.sections {
+			h := crc32.New(castagnoli)
+			if _, err := io.CopyBuffer(onlyWriter{h}, io.NewSectionReader(r.file, int64(span.offset), int64(span.bytes)), buf); err != nil {
+				return fmt.Errorf("read data file: %w", err)
+			}
+			if h.Sum32() != span.crc {
+				return damaged(r.dir, fmt.Sprintf("section %s of group %d does not match its checksum", sectionNames[s], i))
+			}
+		}
+	}
+	return nil
+}
+
+// onlyWriter hides all but Write, so that a copy uses the buffer it is given.
+type onlyWriter struct{ io.Writer }
+
 // Verify reads every byte of the data file and checks it against all
 // checksums. It reads the file anew, so that the mapping stays untouched.
 func (r *Reader) Verify() error {

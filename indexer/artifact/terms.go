@@ -20,6 +20,26 @@ type Term struct {
 	Joined bool
 }
 
+// Wanted tells most of the words that cannot be a term from those that can, by
+// their first two characters, which a stem keeps.
+type Wanted [1 << 10]bool
+
+// Add makes term wanted.
+func (w *Wanted) Add(term string) { w[beginning(term)] = true }
+
+// beginning is a number for the first two characters of a word, the same for
+// both cases. All words that begin otherwise than in ASCII have one.
+func beginning(word string) int {
+	first, second := word[0], byte(' ')
+	if len(word) > 1 {
+		second = word[1]
+	}
+	if first >= utf8.RuneSelf || second >= utf8.RuneSelf {
+		return 0
+	}
+	return (int(first&0x1f)<<5 | int(second&0x1f))
+}
+
 // maxTermBytes cuts longer words: base64 and hashes have no forms worth telling
 // apart beyond it.
 const maxTermBytes = 64
@@ -35,12 +55,12 @@ const maxStems = 1 << 18
 // parts and joined, CJK runs in single characters and pairs. The zero value is
 // ready to use; it is not for concurrent use.
 type Analyzer struct {
-	// Begin holds the first bytes of the terms that matter; others come with
-	// an empty Text, which saves their stems. Nil: all matter.
-	Begin *[256]bool
-	stems map[string]string
-	terms []Term
-	lower []byte
+	// Wanted are the terms that matter; most others come with an empty Text,
+	// which saves their stems. Nil: all matter.
+	Wanted *Wanted
+	stems  map[string]string
+	terms  []Term
+	lower  []byte
 }
 
 // Terms returns the terms of text in order, a joined one after its parts. The
@@ -99,6 +119,9 @@ func classAt(s string, i int) (runeClass, int) {
 // wordEnd is the end of the run of word characters that begins at i.
 func wordEnd(s string, i int) int {
 	for {
+		for i < len(s) && s[i] < utf8.RuneSelf && asciiWord[s[i]] {
+			i++
+		}
 		class, size := classAt(s, i)
 		if class != wordClass {
 			return i
@@ -110,10 +133,11 @@ func wordEnd(s string, i int) int {
 // connector is the length of what ties the word that ends at i to the next one:
 // a_b, a-b, a.b, a::b, a:b, a->b, a's; 0 if nothing does.
 func connector(s string, i int) int {
+	if i >= len(s) || s[i] == ' ' {
+		return 0
+	}
 	n := 0
 	switch {
-	case i >= len(s):
-		return 0
 	case s[i] == '_':
 		for i+n < len(s) && s[i+n] == '_' {
 			n++
@@ -236,7 +260,7 @@ func (a *Analyzer) cjk(s string, i int) int {
 }
 
 func (a *Analyzer) emit(word string, start, end int, joined bool) {
-	if c := word[0]; a.Begin != nil && c < utf8.RuneSelf && !a.Begin[c|0x20] {
+	if a.Wanted != nil && !a.Wanted[beginning(word)] {
 		a.terms = append(a.terms, Term{Start: start, End: end, Joined: joined})
 		return
 	}

@@ -12,16 +12,10 @@ import (
 // value of a collapsing facet. A facet that is filtered does not collapse. It
 // stops once there are want hits.
 func (r *run) collapse(ranked []artifact.Scored, want int) ([]artifact.Scored, error) {
-	var keys []string
-	for k, facet := range r.reader.Metadata().Taxonomy {
-		if _, filtered := r.filters[k]; facet.VectorCollapse && !filtered {
-			keys = append(keys, k)
-		}
-	}
+	keys := r.collapsing()
 	if len(keys) == 0 {
 		return ranked, nil
 	}
-	slices.Sort(keys)
 	distinct, byPage, err := r.pageFacets()
 	if err != nil {
 		return nil, err
@@ -46,6 +40,18 @@ func (r *run) collapse(ranked []artifact.Scored, want int) ([]artifact.Scored, e
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+// collapsing are the facets that collapse in this query, sorted.
+func (r *run) collapsing() []string {
+	var keys []string
+	for k, facet := range r.reader.Metadata().Taxonomy {
+		if _, filtered := r.filters[k]; facet.VectorCollapse && !filtered {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // variant is the place of a chunk with the path segments that equal the page's

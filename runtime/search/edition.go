@@ -100,14 +100,14 @@ func (e *Engine) Metadata() *artifact.Metadata {
 	return e.current.reader.Metadata()
 }
 
-// Verify checks every byte of the current artifact.
-func (e *Engine) Verify() error {
+// Check compares every byte of the current artifact with its checksums.
+func (e *Engine) Check() error {
 	ed, release, err := e.use()
 	if err != nil {
 		return err
 	}
 	defer release()
-	return ed.reader.Verify()
+	return ed.reader.Check()
 }
 
 // Close ends the engine; queries that run still end well.

@@ -28,7 +28,8 @@ type run struct {
 	terms    []artifact.WeightedTerm
 	// weights is the evidence that a term is, for snippets and ranking.
 	weights map[string]float64
-	begins  *[256]bool // of the terms in weights; nil: not made yet
+	total   float64          // sum of weights
+	want    *artifact.Wanted // the terms in weights; nil: not made yet
 	// words are the query's own words in order, without joined forms.
 	words []string
 	// phrases are the words in double quotes, each at least two.
@@ -89,6 +90,7 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 		return false, nil
 	}
 	r.weights[text] = weight * artifact.IDF(r.reader.Len(), p.Chunks)
+	r.total += r.weights[text]
 	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: weight})
 	return true, nil
 }

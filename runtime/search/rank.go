@@ -1,14 +1,14 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// poolSize is how many of the best chunks by words are looked at closely.
+// poolSize is how many of the best chunks by words are looked at where some are
+// left out of the hits: enough for ten after five versions of each collapse.
 const poolSize = 50
 
 // rank returns at least want hits in their final order if there are as many.
@@ -18,7 +18,11 @@ func (r *run) rank(ctx context.Context, want int) ([]artifact.Scored, error) {
 	if err != nil {
 		return nil, err
 	}
-	for k := max(want, poolSize); ; k *= 4 {
+	k := want
+	if len(r.phrases) > 0 || len(r.collapsing()) > 0 {
+		k = max(want, poolSize) // some will fall away
+	}
+	for ; ; k *= 4 {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -31,9 +35,6 @@ func (r *run) rank(ctx context.Context, want int) ([]artifact.Scored, error) {
 			if ranked, err = r.withPhrases(found); err != nil {
 				return nil, err
 			}
-		}
-		if ranked, err = r.rerank(ranked); err != nil {
-			return nil, err
 		}
 		if ranked, err = r.collapse(ranked, want); err != nil {
 			return nil, err
@@ -58,14 +59,4 @@ func (r *run) withPhrases(found []artifact.Scored) ([]artifact.Scored, error) {
 		}
 	}
 	return out, nil
-}
-
-// rerank orders the pool by more than the words; what is beyond it follows in
-// its old order.
-func (r *run) rerank(found []artifact.Scored) ([]artifact.Scored, error) {
-	pool := found[:min(poolSize, len(found))]
-	slices.SortFunc(pool, func(a, b artifact.Scored) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Chunk, b.Chunk))
-	})
-	return found, nil
 }

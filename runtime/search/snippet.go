@@ -10,8 +10,12 @@ import (
 // snippetBytes is about how long a snippet is before its marks.
 const snippetBytes = 220
 
-// snippetScan is how much of a chunk is searched for the best place.
-const snippetScan = 16 << 10
+// snippetStep is how much of a chunk is searched for the best place at a time,
+// snippetScan how much at the most.
+const (
+	snippetStep = 3 << 10
+	snippetScan = 24 << 10
+)
 
 // snippet is the piece of text with the most evidence, on one line, cut sides
 // marked by "..." and words that were found by "**". The heading is left out:
@@ -21,15 +25,7 @@ func (r *run) snippet(text, heading string) string {
 		text = rest
 	}
 	text = oneLine(cutText(text, snippetScan))
-	var found []artifact.Term
-	r.analyzer.Begin = r.begin()
-	defer func() { r.analyzer.Begin = nil }()
-	for _, t := range r.analyzer.Terms(text) {
-		if r.weights[t.Text] > 0 {
-			found = append(found, t)
-		}
-	}
-	from := r.bestWindow(found)
+	found, from := r.evidence(text)
 	if from > 0 {
 		from = max(0, from-snippetBytes/6)
 	}
@@ -44,6 +40,25 @@ func (r *run) snippet(text, heading string) string {
 		b.WriteString("...")
 	}
 	return b.String()
+}
+
+// evidence is the terms of the query in text and where the best window of them
+// begins. It reads on only while most of the query was not seen.
+func (r *run) evidence(text string) (found []artifact.Term, from int) {
+	r.analyzer.Wanted = r.wanted()
+	defer func() { r.analyzer.Wanted = nil }()
+	for n := snippetStep; ; n *= 2 {
+		found = found[:0]
+		for _, t := range r.analyzer.Terms(cutText(text, n)) {
+			if t.Text != "" && r.weights[t.Text] > 0 {
+				found = append(found, t)
+			}
+		}
+		from, sum := r.bestWindow(found)
+		if n >= len(text) || sum > r.total/2 {
+			return found, from
+		}
+	}
 }
 
 // oneLine is s with each run of white space as one space, and none around.
@@ -62,22 +77,20 @@ func oneLine(s string) string {
 	return strings.TrimSuffix(string(b), " ")
 }
 
-// begin is the first bytes of the terms of the query. A digit stands for itself
-// with the bit of lower case set, as the analyzer asks.
-func (r *run) begin() *[256]bool {
-	if r.begins == nil {
-		r.begins = new([256]bool)
+// wanted is the terms of the query as the analyzer asks for them.
+func (r *run) wanted() *artifact.Wanted {
+	if r.want == nil {
+		r.want = new(artifact.Wanted)
 		for term := range r.weights {
-			r.begins[term[0]|0x20] = true
+			r.want.Add(term)
 		}
 	}
-	return r.begins
+	return r.want
 }
 
 // bestWindow is where the snippetBytes begin that hold the most evidence, each
-// term counted once.
-func (r *run) bestWindow(found []artifact.Term) int {
-	best, bestAt := 0.0, 0
+// term counted once, and how much that is.
+func (r *run) bestWindow(found []artifact.Term) (bestAt int, best float64) {
 	count := map[string]int{}
 	sum, i := 0.0, 0
 	for _, t := range found {
@@ -94,7 +107,7 @@ func (r *run) bestWindow(found []artifact.Term) int {
 			best, bestAt = sum, found[i].Start
 		}
 	}
-	return bestAt
+	return bestAt, best
 }
 
 // wordStart is the beginning of the word at i, or near it: a very long word is
