@@ -1,0 +1,261 @@
+package docs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/search"
+)
+
+type getDocIn struct {
+	ChunkID string `json:"chunk_id"`
+	Context int    `json:"context"`
+}
+
+// Doc is what get_doc returns beside its text.
+type Doc struct {
+	Filepath string    `json:"filepath"`
+	Title    string    `json:"title"`
+	Chunks   []DocPart `json:"chunks"`
+	// Outline is the sections of the page, when a page was asked for.
+	Outline []OutlineEntry `json:"outline,omitempty"`
+	// Next is the chunk_id to go on with when the answer was cut.
+	Next string `json:"next,omitempty"`
+}
+
+// DocPart says where one chunk of the text stands.
+type DocPart struct {
+	ChunkID  string `json:"chunk_id"`
+	Position int    `json:"position"`
+	Total    int    `json:"total"`
+	Target   bool   `json:"target"`
+	Lines    string `json:"lines"`
+}
+
+// OutlineEntry is one section of a page.
+type OutlineEntry struct {
+	ChunkID string `json:"chunk_id"`
+	Heading string `json:"heading"`
+	Lines   string `json:"lines"`
+}
+
+func getDoc(engine *search.Engine, o Options) contract.Tool {
+	text := "Retrieve the full content of a specific documentation chunk using its chunk_id. You can optionally request surrounding context within the same file."
+	if d := engine.Metadata().ToolDescriptions; d != nil && d.GetDoc != "" {
+		text = d.GetDoc
+	}
+	zero, five := float64(0), float64(search.MaxContext)
+	schema := contract.Object([]string{"chunk_id"},
+		contract.Property{Name: "chunk_id", Schema: &jsonschema.Schema{Type: "string", Description: "The exact ID of the chunk to retrieve, as returned by search_docs (e.g., 'guides/retries.md#backoff-strategy')."}},
+		contract.Property{Name: "context", Schema: &jsonschema.Schema{Type: "integer", Description: "Number of adjacent chunks to include before and after the target chunk. Default is 0. Use this to read the surrounding file context.",
+			Minimum: &zero, Maximum: &five, Default: json.RawMessage("0")}},
+	)
+	spec := contract.Spec{
+		Name: o.name("get_doc"), Title: "Read a section of the documentation", Description: text,
+		Input: contract.Freeze(schema), ReadOnly: true,
+	}
+	return contract.Define(spec, func(_ context.Context, _ contract.Caller, in getDocIn) (contract.Result, error) {
+		answer, doc, err := Get(engine, in.ChunkID, in.Context, o.maxBytes())
+		return contract.Result{Text: []string{answer}, Structured: doc}, err
+	})
+}
+
+// continuation matches the id with which a chunk that is longer than an answer
+// goes on: its own id, "#" and the number of the piece. No chunk id has two
+// "#", so it cannot be mistaken for one.
+var continuation = regexp.MustCompile(`^([^#]+(?:#[^#]+)?)##(\d{1,6})$`)
+
+// Get reads a chunk with its neighbours, or a page, as text in the delimiter
+// grammar and as data. The text stays under maxBytes, or says where it was cut
+// and how to go on.
+func Get(engine *search.Engine, id string, context, maxBytes int) (string, Doc, error) {
+	piece := 1
+	if m := continuation.FindStringSubmatch(id); m != nil {
+		n, err := strconv.Atoi(m[2])
+		if err == nil && n > 1 {
+			id, piece, context = m[1], n, 0
+		}
+	}
+	p, err := engine.Passage(id, context)
+	if err != nil {
+		return "", Doc{}, err
+	}
+	w := writer{passage: p, maxBytes: maxBytes, piece: piece}
+	return w.write(id)
+}
+
+// writer words one passage.
+type writer struct {
+	passage  search.Passage
+	maxBytes int
+	piece    int
+	text     strings.Builder
+	doc      Doc
+}
+
+// footRoom is kept free for the words at the end of an answer that was cut.
+const footRoom = 512
+
+func (w *writer) write(id string) (string, Doc, error) {
+	p := w.passage
+	w.doc.Filepath, w.doc.Title = p.Path, p.Title
+	outline := ""
+	if p.Whole {
+		outline = w.outline()
+	}
+	room := w.maxBytes - len(outline) - footRoom
+	target := p.Chunks[p.Target]
+	pieces := cut(body(target), max(1024, room-delimiterRoom(target)))
+	if w.piece > len(pieces) {
+		return "", Doc{}, fault.New("invalid_argument", fmt.Sprintf("Chunk ID '%s' has %d pieces, not %d.", id, len(pieces), w.piece), "Call get_doc with the chunk_id alone to begin again.")
+	}
+	from, to, next := w.fit(room - len(pieces[w.piece-1]) - delimiterRoom(target))
+	if len(pieces) > 1 {
+		from, to, next = p.Target, p.Target+1, ""
+	}
+	for i := from; i < to; i++ {
+		text := body(p.Chunks[i])
+		if i == p.Target {
+			text = pieces[w.piece-1]
+		}
+		w.chunk(i, text)
+	}
+	switch {
+	case w.piece < len(pieces):
+		w.doc.Next = fmt.Sprintf("%s##%d", target.ID, w.piece+1)
+		w.foot("Cut: piece %d of %d of this chunk.", w.piece, len(pieces))
+	case next != "":
+		w.doc.Next = next
+		w.foot("Cut: %d of %d chunks fit in %d bytes.", to-from, len(p.Chunks), w.maxBytes)
+	}
+	w.text.WriteString(outline)
+	return w.text.String(), w.doc, nil
+}
+
+// fit chooses the chunks around the target that fit into room bytes beside it,
+// the nearest first, and the id of the first one after them that does not.
+func (w *writer) fit(room int) (from, to int, next string) {
+	p := w.passage
+	from, to = p.Target, p.Target+1
+	for up, down := true, true; up || down; {
+		if down = down && to < len(p.Chunks); down {
+			if n := len(body(p.Chunks[to])) + delimiterRoom(p.Chunks[to]); n <= room {
+				room -= n
+				to++
+			} else {
+				down = false
+			}
+		}
+		if up = up && from > 0; up {
+			if n := len(body(p.Chunks[from-1])) + delimiterRoom(p.Chunks[from-1]); n <= room {
+				room -= n
+				from--
+			} else {
+				up = false
+			}
+		}
+	}
+	switch {
+	case to < len(p.Chunks):
+		next = p.Chunks[to].ID
+	case from > 0:
+		next = p.Chunks[from-1].ID
+	}
+	return from, to, next
+}
+
+func (w *writer) chunk(i int, text string) {
+	c := w.passage.Chunks[i]
+	label := "Target"
+	if i != w.passage.Target {
+		label = fmt.Sprintf("Context: %+d", i-w.passage.Target)
+	}
+	if w.text.Len() > 0 {
+		w.text.WriteString("\n\n")
+	}
+	fmt.Fprintf(&w.text, "--- Chunk: %s (Chunk %d of %d) (%s) ---\n%s", c.ID, c.Position, c.Total, label, text)
+	w.doc.Chunks = append(w.doc.Chunks, DocPart{
+		ChunkID: c.ID, Position: c.Position, Total: c.Total, Target: i == w.passage.Target, Lines: lines(c),
+	})
+}
+
+// foot says that the answer was cut and how to go on.
+func (w *writer) foot(format string, args ...any) {
+	fmt.Fprintf(&w.text, "\n\n[%s Continue with get_doc chunk_id %q.]", fmt.Sprintf(format, args...), w.doc.Next)
+}
+
+// outlineShare is the part of an answer that an outline may take.
+const outlineShare = 4
+
+// outline lists the sections of a page that has several.
+func (w *writer) outline() string {
+	p := w.passage
+	if len(p.Chunks) < 2 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n\n[Outline of " + p.Path + ":")
+	for i, c := range p.Chunks {
+		heading := c.Heading
+		if heading == "" {
+			heading = "(beginning)"
+		}
+		line := fmt.Sprintf("\n%d. %s: %s, lines %s", i+1, heading, c.ID, lines(c))
+		if b.Len()+len(line) > w.maxBytes/outlineShare {
+			fmt.Fprintf(&b, "\n... and %d more", len(p.Chunks)-i)
+			break
+		}
+		b.WriteString(line)
+		w.doc.Outline = append(w.doc.Outline, OutlineEntry{ChunkID: c.ID, Heading: c.Heading, Lines: lines(c)})
+	}
+	b.WriteString("]")
+	return b.String()
+}
+
+func lines(c search.Part) string { return fmt.Sprintf("%d-%d", c.StartLine, c.EndLine) }
+
+// delimiterRoom bounds the bytes around a chunk's text.
+func delimiterRoom(c search.Part) int { return len(c.ID) + 64 }
+
+// body is a chunk's markdown without blank lines around it. A line that looks
+// like a delimiter is set off by a backslash, so that delimiters are ours.
+func body(c search.Part) string {
+	text := strings.Trim(c.Markdown, "\n")
+	if !strings.Contains(text, delimiterStart) {
+		return text
+	}
+	all := strings.Split(text, "\n")
+	for i, line := range all {
+		if strings.HasPrefix(line, delimiterStart) {
+			all[i] = `\` + line
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+const delimiterStart = "--- Chunk: "
+
+// cut cuts text into pieces of at most n bytes, at line ends where there are
+// any in the second half of a piece.
+func cut(text string, n int) []string {
+	var pieces []string
+	for len(text) > n {
+		at := strings.LastIndexByte(text[:n], '\n') + 1
+		if at < n/2 {
+			for at = n; at > 0 && !utf8.RuneStart(text[at]); at-- {
+			}
+		}
+		pieces = append(pieces, text[:at])
+		text = text[at:]
+	}
+	return append(pieces, text)
+}

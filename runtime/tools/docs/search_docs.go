@@ -1,0 +1,168 @@
+package docs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/search"
+)
+
+// searchDocsIn is the arguments of search_docs. The facets of the corpus are
+// fields beside the three that are always there.
+type searchDocsIn struct {
+	Query   string
+	Limit   int
+	Cursor  *string
+	Filters map[string]string
+}
+
+func (in *searchDocsIn) UnmarshalJSON(b []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(b, &fields); err != nil {
+		return err
+	}
+	for name, value := range fields {
+		var err error
+		switch name {
+		case "query":
+			err = json.Unmarshal(value, &in.Query)
+		case "limit":
+			err = json.Unmarshal(value, &in.Limit)
+		case "cursor":
+			err = json.Unmarshal(value, &in.Cursor)
+		default:
+			var text string
+			err = json.Unmarshal(value, &text)
+			if in.Filters == nil {
+				in.Filters = map[string]string{}
+			}
+			in.Filters[name] = text
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// SearchResult is what search_docs returns.
+type SearchResult struct {
+	Hits       []Hit   `json:"hits"`
+	NextCursor *string `json:"next_cursor"`
+	Hint       *Hint   `json:"hint"`
+	// Note says that hits were left out to keep the answer short.
+	Note string `json:"note,omitempty"`
+}
+
+// Hit is one chunk found.
+type Hit struct {
+	ChunkID    string            `json:"chunk_id"`
+	Score      float64           `json:"score"`
+	Heading    string            `json:"heading"`
+	Breadcrumb string            `json:"breadcrumb"`
+	Snippet    string            `json:"snippet"`
+	Filepath   string            `json:"filepath"`
+	Metadata   map[string]string `json:"metadata"`
+	// Title is the page's, Lines the chunk's first and last line in the file.
+	Title string `json:"title"`
+	Lines string `json:"lines"`
+}
+
+// Hint helps on when there are no hits.
+type Hint struct {
+	Message          string              `json:"message"`
+	SuggestedFilters map[string][]string `json:"suggested_filters"`
+}
+
+func searchDocs(engine *search.Engine, o Options) contract.Tool {
+	m := engine.Metadata()
+	text := fmt.Sprintf("Search the %s. Use this to find relevant documentation, guides, or API references.", m.CorpusDescription)
+	if m.ToolDescriptions != nil && m.ToolDescriptions.SearchDocs != "" {
+		text = m.ToolDescriptions.SearchDocs
+	}
+	spec := contract.Spec{
+		Name: o.name("search_docs"), Title: "Search the documentation", Description: text,
+		Input:    contract.Freeze(searchDocsSchema(m.Taxonomy)),
+		NonBlank: []string{"query"},
+		ReadOnly: true,
+		Reword: func(r contract.Refusal) string {
+			if _, facet := m.Taxonomy[r.Field]; facet && r.Kind == contract.NotAllowed {
+				return fmt.Sprintf("Invalid taxonomy value for '%s': '%s'. Allowed values: %s", r.Field, r.Value, strings.Join(r.Allowed, ", "))
+			}
+			return ""
+		},
+	}
+	return contract.Define(spec, func(ctx context.Context, _ contract.Caller, in searchDocsIn) (contract.Result, error) {
+		answer, _, err := Search(ctx, engine, search.Query{Text: in.Query, Filters: in.Filters, Limit: in.Limit, Cursor: in.Cursor}, o.maxBytes())
+		return contract.Result{Text: []string{answer}, Structured: json.RawMessage(answer)}, err
+	})
+}
+
+// searchDocsSchema has one optional property a facet, after the fixed three.
+func searchDocsSchema(taxonomy map[string]artifact.Facet) *jsonschema.Schema {
+	one, fifty := float64(1), float64(search.MaxLimit)
+	properties := []contract.Property{
+		{Name: "query", Schema: &jsonschema.Schema{Type: "string", Description: "The search query (e.g., 'how to paginate', 'RateLimitError')."}},
+		{Name: "limit", Schema: &jsonschema.Schema{Type: "integer", Description: "Maximum number of results to return. Default is 10.",
+			Minimum: &one, Maximum: &fifty, Default: json.RawMessage("10")}},
+		{Name: "cursor", Schema: &jsonschema.Schema{Type: "string", Description: "Opaque pagination token returned from a previous search. Omit for the first page. Returns an error if invalid or malformed."}},
+	}
+	for _, key := range slices.Sorted(maps.Keys(taxonomy)) {
+		facet := taxonomy[key]
+		text := facet.Description
+		if text == "" {
+			text = fmt.Sprintf("Filter results by %s.", key)
+		}
+		enum := make([]any, len(facet.Values))
+		for i, v := range facet.Values {
+			enum[i] = v
+		}
+		properties = append(properties, contract.Property{Name: key, Schema: &jsonschema.Schema{Type: "string", Description: text, Enum: enum}})
+	}
+	return contract.Object([]string{"query"}, properties...)
+}
+
+// Search asks the engine and words its page, as JSON of at most maxBytes and as
+// a value: hits that do not fit are left for the next page.
+func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes int) (string, SearchResult, error) {
+	note := ""
+	for {
+		page, err := engine.Search(ctx, q)
+		if err != nil {
+			return "", SearchResult{}, err
+		}
+		result := word(page)
+		result.Note = note
+		answer, err := indented(result)
+		if err != nil || len(answer) <= maxBytes || len(page.Hits) <= 1 {
+			return answer, result, err
+		}
+		q.Limit = min(len(page.Hits)-1, max(1, len(page.Hits)*maxBytes/len(answer)))
+		note = fmt.Sprintf("Fewer hits than asked for, to stay under %d bytes. Pass next_cursor to read on.", maxBytes)
+	}
+}
+
+func word(page search.Page) SearchResult {
+	result := SearchResult{Hits: []Hit{}}
+	if page.Next != "" {
+		result.NextCursor = &page.Next
+	}
+	if page.Hint != nil {
+		result.Hint = &Hint{Message: page.Hint.Message, SuggestedFilters: page.Hint.Suggested}
+	}
+	for _, h := range page.Hits {
+		result.Hits = append(result.Hits, Hit{
+			ChunkID: h.ID, Score: h.Score, Heading: h.Heading, Breadcrumb: h.Breadcrumb, Snippet: h.Snippet,
+			Filepath: h.Path, Metadata: h.Metadata, Title: h.Title, Lines: fmt.Sprintf("%d-%d", h.StartLine, h.EndLine),
+		})
+	}
+	return result
+}
