@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/runtime/mcpserver"
+)
+
+// demoQuestions are asked of deskhand's own manual.
+var demoQuestions = []string{
+	"rebuild the index whenever a page changes",
+	"the index is damaged",
+	"which facets can I filter by",
+}
+
+// demoCommand shows the whole way through a real client: this program started
+// as a server, asked over a pipe.
+func demoCommand(a *app) *cobra.Command {
+	var questions []string
+	cmd := &cobra.Command{
+		Use:    "demo",
+		Short:  "Start a server on the index and ask it some questions",
+		Hidden: true,
+		Args:   arguments(0, 0, "no arguments"),
+		RunE:   func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), questions) },
+	}
+	declare(cmd.Flags(), "index")
+	cmd.Flags().StringArrayVar(&questions, "question", demoQuestions, "question to ask (repeat)")
+	return cmd
+}
+
+func (a *app) demo(ctx context.Context, questions []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	client, err := mcpserver.Dial(ctx, mcpserver.Target{Command: []string{self, "serve", "--index", a.settings.get("index")}})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	tools, err := client.ListTools(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	fmt.Fprintf(a.stdout, "A client connected and sees the tools %s.\n", strings.Join(names, ", "))
+	for _, question := range questions {
+		if err := a.demoAsk(ctx, client, question); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// demoAsk searches, and reads the first hit.
+func (a *app) demoAsk(ctx context.Context, client *mcpserver.Client, question string) error {
+	r := remote{client}
+	hits, _, err := r.Search(ctx, question, nil, 3, "")
+	if err != nil {
+		return err
+	}
+	paint := painter(a.stdout)
+	fmt.Fprintf(a.stdout, "\n%s\n", paint.bold("? "+question))
+	if len(hits) == 0 {
+		return fmt.Errorf("no answer to %q", question)
+	}
+	for i, h := range hits {
+		fmt.Fprintf(a.stdout, "  %d. %s  %s\n", i+1, h.Breadcrumb, paint.dim(h.ID))
+	}
+	text, err := r.Text(ctx, hits[0].ID)
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for _, line := range lines[:min(8, len(lines))] {
+		fmt.Fprintf(a.stdout, "     | %s\n", line)
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"runtime"
+
+	"github.com/deskhand/deskhand/runtime/web"
+)
+
+// serveHTTP serves until ctx ends, then lets the calls in flight finish.
+func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, addr string) error {
+	o := web.Options{
+		Addr: addr, NoToken: f.noToken,
+		AllowedHosts: a.settings.list("allow-host"), AllowedOrigins: a.settings.list("allow-origin"),
+		Mounts: map[string]http.Handler{"/mcp": lib.server.Handler()},
+		Build:  map[string]string{"name": a.serverName(), "version": buildVersion(), "go": runtime.Version()},
+		Ready:  lib.ready,
+		Logger: lib.log,
+		OnShutdown: func() {
+			if err := lib.server.Close(context.WithoutCancel(ctx)); err != nil {
+				lib.log.Warn("sessions did not end", "error", err)
+			}
+		},
+	}
+	where := ""
+	if !f.noToken {
+		var err error
+		if o.Token, where, err = a.token(lib); err != nil {
+			return err
+		}
+	}
+	o.OnListen = func(at net.Addr) {
+		fmt.Fprintf(a.stderr, "deskhand: serving MCP at http://%s/mcp%s\n", at, where)
+	}
+	server, err := web.New(o)
+	if err != nil {
+		return err
+	}
+	return server.Serve(ctx)
+}
+
+// token is the bearer token to ask for, and where a person finds it.
+func (a *app) token(lib *library) (token, where string, err error) {
+	if token := a.settings.get("token"); token != "" {
+		return token, "", nil
+	}
+	dir, err := a.settings.stateFolder()
+	if err != nil {
+		return "", "", err
+	}
+	token, err = web.Token(dir, lib.log)
+	return token, " (token in " + filepath.Join(dir, "token") + ")", err
+}

@@ -1,0 +1,133 @@
+package runtime
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/deskhand/deskhand/"
+
+// floors are the packages from the ground up. A package imports packages of
+// lower floors alone: two on one floor do not know each other. A new package is
+// one word here.
+var floors = [][]string{
+	{"runtime/fault", "chunker"},
+	{"runtime/contract", "indexer/artifact"},
+	{"indexer", "runtime/search"},
+	{"runtime/eval"},
+	{"runtime/tools/docs", "runtime/mcpserver", "runtime/web"},
+	{"cmd/deskhand"},
+}
+
+// notBelow are imports that the floors would allow and the line corpus,
+// chunker, indexer, runtime, cmd does not: what serves does not build.
+var notBelow = map[string][]string{
+	"runtime/eval":       {"indexer"},
+	"runtime/tools/docs": {"indexer", "runtime/eval"},
+	"runtime/mcpserver":  {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
+	"runtime/web":        {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
+}
+
+// libraries are the heavy ones and the packages that may use them.
+var libraries = map[string][]string{
+	"github.com/yuin/goldmark":               {"chunker"},
+	"github.com/blugelabs/":                  {"indexer/artifact"},
+	"github.com/blevesearch/":                {"indexer/artifact"},
+	"github.com/spf13/":                      {"cmd/deskhand"},
+	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver"},
+	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs"},
+	"github.com/prometheus/":                 {"runtime/web"},
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	floor := map[string]int{"runtime": -1}
+	for i, packages := range floors {
+		for _, p := range packages {
+			floor[p] = i
+		}
+	}
+	seen := map[string]bool{}
+	imports(t, func(pkg, path string, test bool) {
+		seen[pkg] = true
+		own, ok := strings.CutPrefix(path, module)
+		if !ok {
+			for library, users := range libraries {
+				if strings.HasPrefix(path, library) && !contains(users, pkg) && !test {
+					t.Errorf("%s imports %s, which is for %v alone", pkg, path, users)
+				}
+			}
+			return
+		}
+		from, known := floor[pkg]
+		to, knownToo := floor[own]
+		switch {
+		case !known:
+			t.Errorf("package %s has no floor: add it to the table", pkg)
+		case !knownToo:
+			t.Errorf("%s imports %s, which has no floor: add it to the table", pkg, own)
+		case own != pkg && to >= from && !test:
+			t.Errorf("%s (floor %d) imports %s (floor %d)", pkg, from, own, to)
+		case contains(notBelow[pkg], own) && !test:
+			t.Errorf("%s imports %s", pkg, own)
+		}
+	})
+	for p := range floor {
+		if !seen[p] && p != "runtime" {
+			t.Errorf("the table has %s, the tree has not", p)
+		}
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, one := range list {
+		if one == s {
+			return true
+		}
+	}
+	return false
+}
+
+// imports visits every import of every Go file of the module.
+func imports(t *testing.T, visit func(pkg, path string, test bool)) {
+	t.Helper()
+	root := ".."
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); path != root && (strings.HasPrefix(name, ".") || name == "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return fmt.Errorf("parse %s: %w", path, err)
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		for _, i := range f.Imports {
+			name, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			visit(filepath.ToSlash(dir), name, strings.HasSuffix(path, "_test.go"))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
