@@ -1,0 +1,68 @@
+# make            build bin/deskhand
+# make demo       build, index the manual, start a server, ask it three questions
+# make test       all tests with the race detector
+# make check      what CI runs: format, vet, staticcheck, tests, golden files, builds
+# make golden     rewrite the golden files; review them as a diff
+# make eval       measure search on corpus/eval and compare with the scores agreed on
+# make bench      the benchmarks
+# make bench-corpus DIR=docs [QUERIES=file]   build and serve figures for a corpus
+# make fuzz       30 s of each fuzz test
+# make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
+
+GO ?= go
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
+
+.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval bench bench-corpus fuzz clients clean
+
+all: build
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/deskhand ./cmd/deskhand
+
+demo: build
+	bin/deskhand index -o bin/demo-index
+	bin/deskhand demo --index bin/demo-index
+
+test:
+	$(GO) test -race ./...
+
+check: format vet staticcheck test golden-unchanged cross
+
+format:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
+
+vet:
+	$(GO) vet ./...
+
+staticcheck:
+	$(GO) run $(STATICCHECK) ./...
+
+cross:
+	@for p in $(PLATFORMS); do echo "build $$p"; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -o /dev/null ./cmd/deskhand || exit 1; done
+
+# Tests compare with the golden files; this makes sure that none is stale in a
+# way that no test looks at.
+golden-unchanged: golden
+	@git diff --exit-code --stat -- '*/testdata/*' corpus/eval/scores.txt || { echo "golden files changed: review and commit them"; exit 1; }
+
+golden:
+	UPDATE=1 $(GO) test -count=1 -run Golden ./... >/dev/null
+
+eval: build
+	bin/deskhand index -o bin/demo-index
+	bin/deskhand eval corpus/eval/manual.json --index bin/demo-index --baseline corpus/eval/scores.txt
+
+bench:
+	$(GO) test -run xxx -bench . -benchmem ./...
+
+fuzz:
+	@for t in $$($(GO) test -list 'Fuzz.*' ./... | awk '/^Fuzz/{f[n++]=$$1} /^ok/{for(i=0;i<n;i++)print $$2":"f[i]; n=0}'); do \
+		echo "$$t"; $(GO) test -run xxx -fuzz "^$${t#*:}$$" -fuzztime 30s "$${t%:*}" || exit 1; done
+
+clients: build
+	bin/deskhand index -o bin/demo-index
+	cmd/deskhand/testdata/clients/run.sh bin/deskhand bin/demo-index
+
+clean:
+	rm -rf bin
