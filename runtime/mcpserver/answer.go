@@ -21,7 +21,7 @@ import (
 // answer is what a tool said, in the terms of the protocol.
 type answer struct {
 	text       []string
-	structured json.RawMessage // nil: none
+	structured json.RawMessage // on one line; nil: none
 	isError    bool
 }
 
@@ -46,7 +46,7 @@ func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.C
 	}
 	a.text = result.Text
 	if result.Structured != nil {
-		if a.structured, err = encode(result.Structured); err != nil {
+		if a.structured, err = oneLine(result.Structured); err != nil {
 			return s.failed(tool.Name, fmt.Errorf("encode answer: %w", err))
 		}
 	}
@@ -80,6 +80,16 @@ func encode(v any) (json.RawMessage, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// oneLine marshals v on one line. What a tool has marshalled itself is believed
+// and not read again: that would take as long as all the rest of a short call.
+func oneLine(v any) (json.RawMessage, error) {
+	raw, ok := v.(json.RawMessage)
+	if ok && len(raw) > 0 && bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
+		return raw, nil
+	}
+	return encode(v) // which compacts a RawMessage
 }
 
 func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -8,70 +8,96 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/contract"
 )
 
 // lineConn is a connection of one message a line. It stands between the bytes
 // and the SDK: only well-formed messages pass, everything else is answered
-// here, and the SDK is told of the end of input only when the calls in flight
-// are answered.
+// here, and so are the calls that go the straight way. The SDK is told of the
+// end of input only when the calls in flight are answered.
 type lineConn struct {
-	opts  Options
-	lines chan line
-	stop  <-chan struct{} // closed: read no further
+	server *Server
+	opts   Options
+	lines  chan line
+	stop   <-chan struct{} // closed: read no further
+
+	session  atomic.Pointer[mcp.ServerSession] // nil at first
+	caller   atomic.Pointer[contract.Caller]   // nil until the SDK has let the client in
+	straight sync.WaitGroup                    // calls of ours, begun by Read
 
 	readErr error         // set before drained is closed
 	drained chan struct{} // closed when Read has reported the end
-	closed  chan struct{}
+	closed  chan struct{} // read no further: the SDK is done, or out is broken
 	once    sync.Once
 
 	write sync.Mutex // one message at a time
 	out   io.Writer
 
-	mu      sync.Mutex
-	pending map[jsonrpc.ID]*inFlight
-	writing int           // answers taken from pending but not yet written
-	idle    chan struct{} // closed when nothing is left; nil: nobody waits
+	mu       sync.Mutex
+	pending  map[jsonrpc.ID]*inFlight
+	writing  int           // answers taken from pending but not yet written
+	writeErr error         // what broke out
+	idle     chan struct{} // closed when nothing is left; nil: nobody waits
 }
 
 type inFlight struct {
 	method    string
-	cancelled bool // the client wants no answer any more
+	cancelled bool               // nobody wants the answer any more
+	cancel    context.CancelFunc // of a straight call; nil: the SDK has it
 }
 
-func newLineConn(opts Options, in io.Reader, out io.Writer, stop <-chan struct{}) *lineConn {
+func newLineConn(s *Server, in io.Reader, out io.Writer, stop <-chan struct{}) *lineConn {
 	c := &lineConn{
-		opts: opts, out: out, stop: stop,
+		server: s, opts: s.opts, out: out, stop: stop,
 		lines: make(chan line), drained: make(chan struct{}), closed: make(chan struct{}),
 		pending: make(map[jsonrpc.ID]*inFlight),
 	}
-	go readLines(in, opts.MaxLineBytes, c.lines, c.closed)
+	go readLines(in, s.opts.MaxLineBytes, c.lines, c.closed)
 	return c
 }
 
 func (c *lineConn) SessionID() string { return "" }
 
+// Close ends the reading. The SDK calls it when its own calls have ended.
 func (c *lineConn) Close() error {
-	c.once.Do(func() { close(c.closed) })
+	c.once.Do(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		close(c.closed)
+		c.wake()
+	})
 	return nil
 }
 
+func (c *lineConn) isClosed() bool {
+	select {
+	case <-c.closed:
+		return true
+	default:
+		return false
+	}
+}
+
 // Read returns the next message for the SDK, io.EOF at the end. Only the SDK's
-// reading goroutine calls it.
-func (c *lineConn) Read(context.Context) (jsonrpc.Message, error) {
+// reading goroutine calls it; ctx is that of all calls.
+func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		select {
 		case <-c.closed:
-			return nil, io.EOF
+			return nil, c.end(nil)
 		case <-c.stop:
 			return nil, c.end(nil)
 		case l := <-c.lines:
 			if l.err != nil {
 				return nil, c.end(l.err)
 			}
-			if message := c.accept(l); message != nil {
+			if message := c.accept(ctx, l); message != nil {
 				return message, nil
 			}
 		}
@@ -90,11 +116,24 @@ func (c *lineConn) end(err error) error {
 	c.mu.Unlock()
 	select {
 	case <-idle:
-	case <-c.closed:
 	case <-time.After(c.opts.DrainTime):
+		c.cancelAll()
 	}
 	close(c.drained)
 	return io.EOF
+}
+
+// cancelAll cancels the straight calls; the SDK cancels the others when it
+// learns of the end.
+func (c *lineConn) cancelAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, call := range c.pending {
+		call.cancelled = true
+		if call.cancel != nil {
+			call.cancel()
+		}
+	}
 }
 
 // wake tells end that no call is left that will be answered by itself; a
@@ -103,8 +142,9 @@ func (c *lineConn) wake() {
 	if c.idle == nil || c.writing > 0 {
 		return
 	}
+	closed := c.isClosed()
 	for _, call := range c.pending {
-		if call.method != "subscriptions/listen" {
+		if call.cancel != nil || !closed && call.method != "subscriptions/listen" {
 			return
 		}
 	}
@@ -119,7 +159,7 @@ func (c *lineConn) inFlight() int {
 }
 
 // accept returns the message of a line, or answers it and returns nil.
-func (c *lineConn) accept(l line) jsonrpc.Message {
+func (c *lineConn) accept(ctx context.Context, l line) jsonrpc.Message {
 	if l.tooLong {
 		c.refuse(nil, invalidRequest("a message is at most %d bytes long", c.opts.MaxLineBytes))
 		return nil
@@ -140,35 +180,70 @@ func (c *lineConn) accept(l line) jsonrpc.Message {
 	case f.kind == notification:
 		return c.acceptNotification(f)
 	default:
-		return c.acceptCall(f)
+		return c.acceptCall(ctx, f)
 	}
 }
 
-func (c *lineConn) acceptCall(f frame) jsonrpc.Message {
-	id := toID(f.id)
+// acceptCall begins a call: the straight way here, the long way by returning it.
+func (c *lineConn) acceptCall(ctx context.Context, f frame) jsonrpc.Message {
+	id, call := toID(f.id), &inFlight{method: f.method}
+	plain, straight := c.goesStraight(&f)
+	if straight {
+		ctx, call.cancel = context.WithCancel(ctx)
+	}
+	if !c.begin(id, f.id, call) {
+		if straight {
+			call.cancel()
+		}
+		return nil
+	}
+	if !straight {
+		return &jsonrpc.Request{ID: id, Method: f.method, Params: f.params}
+	}
+	c.straight.Go(func() {
+		defer call.cancel()
+		c.answer(id, plain, c.server.run(ctx, plain.tool, plain.caller, plain.args))
+	})
+	return nil
+}
+
+// goesStraight leaves all to the SDK until it has let the client in.
+func (c *lineConn) goesStraight(f *frame) (straightCall, bool) {
+	caller := c.caller.Load()
+	if caller == nil {
+		return straightCall{}, false
+	}
+	return c.server.straight(f, *caller)
+}
+
+// begin notes a call as in flight, or refuses it and returns false.
+func (c *lineConn) begin(id jsonrpc.ID, raw json.RawMessage, call *inFlight) bool {
 	c.mu.Lock()
 	_, used := c.pending[id]
-	full := len(c.pending) >= c.opts.MaxCalls
+	// Answers that wait for the client to read count too, against twice the
+	// bound: one that it has read may not be noted as written yet.
+	full := len(c.pending) >= c.opts.MaxCalls || len(c.pending)+c.writing >= 2*c.opts.MaxCalls
 	if !used && !full {
-		c.pending[id] = &inFlight{method: f.method}
+		c.pending[id] = call
 	}
 	c.mu.Unlock()
 	switch {
 	case used: // answered without the id: it stands for the call in flight
-		c.refuse(nil, invalidRequest("id %.100s is in use by a call in flight", f.id))
-		return nil
+		c.refuse(nil, invalidRequest("id %.100s is in use by a call in flight", raw))
+		return false
 	case full:
-		c.refuse(f.id, &jsonrpc.Error{Code: tooManyCalls, Message: "too many calls in flight, wait for answers"})
-		return nil
+		c.refuse(raw, &jsonrpc.Error{Code: tooManyCalls, Message: "too many calls in flight, wait for answers"})
+		return false
 	}
-	return &jsonrpc.Request{ID: id, Method: f.method, Params: f.params}
+	return true
 }
 
 // tooManyCalls is of the range that JSON-RPC 2.0 leaves to servers.
 const tooManyCalls = -32000
 
-// acceptNotification passes f on. A cancellation names its call by id, so that
-// id is carried as the call's was; the SDK would round it, or cancel another.
+// acceptNotification passes f on. A cancellation is done here when its call is
+// ours. Otherwise it names the call by id, so that id is carried as the call's
+// was; the SDK would round it, or cancel another.
 func (c *lineConn) acceptNotification(f frame) jsonrpc.Message {
 	if f.method != "notifications/cancelled" {
 		return &jsonrpc.Request{Method: f.method, Params: f.params}
@@ -186,6 +261,10 @@ func (c *lineConn) acceptNotification(f frame) jsonrpc.Message {
 	}
 	c.mu.Unlock()
 	if !known {
+		return nil
+	}
+	if target.cancel != nil {
+		target.cancel()
 		return nil
 	}
 	params, err := encode(map[string]any{"requestId": id.Raw()})
@@ -215,7 +294,7 @@ func replyMessage(f frame) jsonrpc.Message {
 func (c *lineConn) refuse(id json.RawMessage, err *jsonrpc.Error) {
 	data, encodeErr := encodeReply(id, nil, err)
 	if encodeErr == nil {
-		encodeErr = c.writeLine(data)
+		encodeErr = c.writeLine(data, nil)
 	}
 	if encodeErr != nil {
 		c.opts.Logger.Warn("refusal not written", slog.Any("error", encodeErr))
@@ -230,7 +309,7 @@ func (c *lineConn) Write(_ context.Context, message jsonrpc.Message) error {
 		if err != nil {
 			return err
 		}
-		return c.writeLine(data)
+		return c.writeLine(data, nil)
 	}
 	wanted := c.take(response.ID)
 	defer c.answered()
@@ -249,7 +328,35 @@ func (c *lineConn) Write(_ context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	return c.writeLine(data)
+	return c.writeLine(data, c.meet)
+}
+
+// meet notes who the client is, once the SDK has let it in. It runs with
+// c.write held, just before the answer that says so is written: calls that the
+// client makes upon it go straight, and calls sent along with initialize are
+// not answered before it.
+func (c *lineConn) meet() {
+	session := c.session.Load()
+	if session == nil || c.caller.Load() != nil {
+		return
+	}
+	if params := session.InitializeParams(); params != nil {
+		caller := callerOf(params.ClientInfo)
+		c.caller.Store(&caller)
+	}
+}
+
+// answer ends a straight call.
+func (c *lineConn) answer(id jsonrpc.ID, call straightCall, a answer) {
+	wanted := c.take(id)
+	defer c.answered()
+	if !wanted {
+		return
+	}
+	b := replies.Get().(*bytes.Buffer)
+	defer replies.Put(b)
+	c.server.writeReply(b, call, a)
+	_ = c.writeLine(b.Bytes(), nil) // which has noted an error as the end of out
 }
 
 // take ends a call before its answer is written, since the client may use the
@@ -271,9 +378,27 @@ func (c *lineConn) answered() {
 	c.wake()
 }
 
-func (c *lineConn) writeLine(data []byte) error {
+// writeLine writes one message, right after calling before unless that is nil.
+// It ends the connection when out is broken.
+func (c *lineConn) writeLine(data []byte, before func()) error {
 	c.write.Lock()
-	defer c.write.Unlock()
+	if before != nil {
+		before()
+	}
 	_, err := c.out.Write(append(data, '\n'))
+	c.write.Unlock()
+	if err != nil {
+		c.broken(err)
+	}
 	return err
+}
+
+func (c *lineConn) broken(err error) {
+	c.mu.Lock()
+	if c.writeErr == nil {
+		c.writeErr = err
+	}
+	c.mu.Unlock()
+	c.cancelAll()
+	_ = c.Close() // which has no error
 }

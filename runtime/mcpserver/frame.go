@@ -21,6 +21,8 @@ type frame struct {
 	id     json.RawMessage // as written: a string or an integer; nil: none
 	method string
 	params json.RawMessage // an object; nil: none
+	// members are those of params, once parseFrame has found no fault.
+	members []contract.Field
 	// result and err belong to a reply; one of them is set.
 	result, err json.RawMessage
 }
@@ -165,37 +167,37 @@ func (f *frame) checkParams() *jsonrpc.Error {
 	if f.params[0] != '{' {
 		return invalidRequest("params must be an object")
 	}
-	fields, err := contract.Fields(f.params)
+	members, err := contract.Fields(f.params)
 	if err != nil {
 		return invalidParams("%s", fault.Of(err).Message)
 	}
-	for _, p := range append([]param{{"_meta", '{', false}}, methodParams[f.method]...) {
-		i := slices.IndexFunc(fields, func(field contract.Field) bool { return field.Name == p.name })
-		absent := i < 0 || string(fields[i].Value) == "null"
-		if absent && !p.required {
-			continue
-		}
-		if absent || fields[i].Value[0] != p.want {
-			return invalidParams("%s must be %s", p.name, map[byte]string{'"': "a string", '{': "an object"}[p.want])
+	f.members = members
+	if refusal := f.checkMember(param{"_meta", '{', false}); refusal != nil {
+		return refusal
+	}
+	for _, p := range methodParams[f.method] {
+		if refusal := f.checkMember(p); refusal != nil {
+			return refusal
 		}
 	}
 	return nil
 }
 
+func (f *frame) checkMember(p param) *jsonrpc.Error {
+	value := f.member(p.name)
+	if value == nil && !p.required || value != nil && value[0] == p.want {
+		return nil
+	}
+	return invalidParams("%s must be %s", p.name, map[byte]string{'"': "a string", '{': "an object"}[p.want])
+}
+
 // member returns one member of the frame's params, nil if absent or null.
 func (f *frame) member(name string) json.RawMessage {
-	if f.params == nil {
+	i := slices.IndexFunc(f.members, func(m contract.Field) bool { return m.Name == name })
+	if i < 0 || string(f.members[i].Value) == "null" {
 		return nil
 	}
-	fields, err := contract.Fields(f.params)
-	if err != nil {
-		return nil
-	}
-	i := slices.IndexFunc(fields, func(field contract.Field) bool { return field.Name == name })
-	if i < 0 || string(fields[i].Value) == "null" {
-		return nil
-	}
-	return fields[i].Value
+	return f.members[i].Value
 }
 
 // carried marks an id that the SDK cannot hold as written: it reads integers

@@ -1,14 +1,10 @@
 package mcpserver
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -189,81 +185,6 @@ func TestDeleteEndsASession(t *testing.T) {
 	}
 }
 
-// data returns the JSON of an answer, from an event stream or not.
-func data(t *testing.T, body string) (v map[string]any) {
-	t.Helper()
-	for line := range strings.Lines(body) {
-		if rest, ok := strings.CutPrefix(line, "data: "); ok {
-			body = rest
-		}
-	}
-	if err := json.Unmarshal([]byte(body), &v); err != nil {
-		t.Fatalf("no JSON: %.300s", body)
-	}
-	return v
-}
-
-// The straight way and the SDK's must not be told apart by a client. A tool
-// goes the SDK's way when it is not read-only.
-func TestBothWaysAnswerAlike(t *testing.T) {
-	straight := newDesk().catalog()
-	long := newDesk().catalog()
-	for i := range long.Tools {
-		long.Tools[i].ReadOnly = false
-	}
-	a := overHTTP(t, newServer(t, Options{}, straight))
-	b := overHTTP(t, newServer(t, Options{}, long))
-	sessionA, sessionB := openSession(t, a), openSession(t, b)
-	took := 0
-	for _, params := range []string{
-		`"name":"search_docs","arguments":{"query":"retry","limit":5.0}`,
-		`"name":"search_docs","arguments":{"query":"\u0000<é>\"","limit":50}`,
-		`"name":"search_docs","arguments":{"query":"a","foo":1}`,
-		`"name":"search_docs","arguments":{"query":"a","query":"b"}`,
-		`"name":"search_docs","arguments":null`,
-		`"name":"search_docs"`,
-		`"name":"search_docs","arguments":[]`,
-		`"name":"empty"`,
-		`"name":"empty","arguments":{},"extra":1`,
-		`"name":"nope"`,
-		`"name":5`,
-		`"arguments":{}`,
-	} {
-		for _, era := range []string{"legacy", "modern"} {
-			for _, id := range []string{`7`, `"seven"`} {
-				q := request{body: `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{` + params}
-				header := func(session string) map[string]string {
-					name, _, _ := strings.Cut(strings.TrimPrefix(params, `"name":"`), `"`)
-					if era == "modern" {
-						return modernHeaders("tools/call", name)
-					}
-					return map[string]string{"Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-11-25"}
-				}
-				if era == "modern" {
-					q.body += "," + modernMeta
-				}
-				q.body += "}}"
-				q.header = header(sessionA)
-				statusA, headerA, bodyA := q.send(t, a)
-				q.header = header(sessionB)
-				statusB, headerB, bodyB := q.send(t, b)
-				if statusA != statusB || headerA.Get("Cache-Control") != headerB.Get("Cache-Control") {
-					t.Errorf("%s %s: straight %d %v, long %d %v", era, params, statusA, headerA, statusB, headerB)
-				}
-				if strings.HasPrefix(bodyA, "{") != strings.HasPrefix(bodyB, "{") {
-					took++
-				}
-				if x, y := data(t, bodyA), data(t, bodyB); !reflect.DeepEqual(x, y) {
-					t.Errorf("%s %s:\nstraight %s\nlong     %s", era, params, bodyA, bodyB)
-				}
-			}
-		}
-	}
-	if took < 20 {
-		t.Errorf("only %d calls went the straight way", took)
-	}
-}
-
 func TestStraightWayKeepsLargeIDs(t *testing.T) {
 	url := overHTTP(t, newServer(t, Options{}, newDesk().catalog()))
 	_, _, body := request{
@@ -413,47 +334,4 @@ func TestIdleSessionsEnd(t *testing.T) {
 			t.Errorf("%d of 3 sessions ended", ended.Load())
 		}
 	})
-}
-
-// BenchmarkHTTP is one client calling a tool that answers 6 KB of text and the
-// same as structure, hand-written so that its own cost is small.
-func BenchmarkHTTP(b *testing.B) {
-	text := strings.Repeat("some \"text\" of a page\n  ", 250)
-	for _, way := range []string{"straight", "SDK"} {
-		tool := contract.Define(contract.Spec{Name: "search_docs", Description: "d", Input: searchSchema, ReadOnly: way == "straight"},
-			func(context.Context, contract.Caller, searchIn) (contract.Result, error) {
-				return contract.Result{Text: []string{text}, Structured: map[string]any{"text": text}}, nil
-			})
-		s := newServer(b, Options{}, contract.Catalog{Tools: []contract.Tool{tool}})
-		url := overHTTP(b, s)
-		for _, era := range []string{"modern", "legacy"} {
-			b.Run(fmt.Sprintf("%s %s", way, era), func(b *testing.B) {
-				header := modernHeaders("tools/call", "search_docs")
-				params := `"name":"search_docs","arguments":{"query":"how to retry"}`
-				if era == "legacy" {
-					header = map[string]string{"Mcp-Session-Id": openSession(b, url)}
-				} else {
-					params += "," + modernMeta
-				}
-				body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + params + `}}`)
-				b.ReportAllocs()
-				for b.Loop() {
-					r, _ := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
-					r.Header.Set("Content-Type", "application/json")
-					r.Header.Set("Accept", "application/json, text/event-stream")
-					for name, value := range header {
-						r.Header.Set(name, value)
-					}
-					resp, err := http.DefaultClient.Do(r)
-					if err != nil {
-						b.Fatal(err)
-					}
-					if n, err := io.Copy(io.Discard, resp.Body); err != nil || n < 10_000 {
-						b.Fatalf("%d bytes, %v", n, err)
-					}
-					resp.Body.Close()
-				}
-			})
-		}
-	}
 }

@@ -12,6 +12,7 @@ package mcpserver
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -67,9 +68,10 @@ func (o Options) withDefaults() Options {
 // Server publishes one catalog at a time to any number of clients. All its
 // methods may be called concurrently.
 type Server struct {
-	opts Options
-	sdk  *mcp.Server
-	http *httpDoor
+	opts     Options
+	sdk      *mcp.Server
+	http     *httpDoor
+	identity string // the member with which results of 2026-07-28 begin
 
 	// lists keeps a reader of the SDK's lists from seeing half a Replace.
 	lists   sync.RWMutex
@@ -81,7 +83,13 @@ type Server struct {
 func New(opts Options, c contract.Catalog) (*Server, error) {
 	opts = opts.withDefaults()
 	s := &Server{opts: opts}
-	s.sdk = mcp.NewServer(&mcp.Implementation{Name: opts.Name, Version: opts.Version}, &mcp.ServerOptions{
+	self := &mcp.Implementation{Name: opts.Name, Version: opts.Version}
+	meta, err := encode(map[string]any{mcp.MetaKeyServerInfo: self})
+	if err != nil {
+		return nil, fmt.Errorf("encode server name: %w", err)
+	}
+	s.identity = `"_meta":` + string(meta) + `,`
+	s.sdk = mcp.NewServer(self, &mcp.ServerOptions{
 		Logger: slog.New(quiet{opts.Logger.Handler()}),
 		// All three are announced even when empty, as Replace may fill them.
 		Capabilities: &mcp.ServerCapabilities{

@@ -21,14 +21,19 @@ import (
 // the call when in does not end: a read of a terminal or pipe cannot be
 // interrupted.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	conn := newLineConn(s.opts, in, out, ctx.Done())
+	conn := newLineConn(s, in, out, ctx.Done())
 	defer conn.Close()
 	session, err := s.sdk.Connect(context.WithoutCancel(ctx), connected{conn}, nil)
 	if err != nil {
 		return fmt.Errorf("start session: %w", err)
 	}
+	conn.session.Store(session)
 	ended := make(chan error, 1)
-	go func() { ended <- session.Wait() }()
+	go func() {
+		err := session.Wait()
+		conn.straight.Wait()
+		ended <- err
+	}()
 	select {
 	case err := <-ended:
 		return conn.ending(err)
@@ -41,7 +46,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		return conn.ending(err)
 	case <-time.After(cancelTime):
 		s.opts.Logger.Warn("calls left unanswered at the end of input", slog.Int("calls", conn.inFlight()))
-		return nil
+		return conn.ending(nil)
 	}
 }
 
@@ -56,6 +61,11 @@ func (c connected) Connect(context.Context) (mcp.Connection, error) { return c.c
 func (c *lineConn) ending(err error) error {
 	if c.readErr != nil {
 		return fmt.Errorf("read messages: %w", c.readErr)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.writeErr != nil {
+		err = c.writeErr
 	}
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
 		return nil

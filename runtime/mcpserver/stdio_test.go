@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,6 +45,7 @@ func (w wire) says() string {
 type byHand struct {
 	t     testing.TB
 	in    *os.File
+	outR  *os.File
 	out   *bufio.Reader
 	ended chan error
 	marks int
@@ -59,7 +61,7 @@ func newByHand(t testing.TB, s *Server) *byHand {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &byHand{t: t, in: inW, out: bufio.NewReaderSize(outR, 1<<20), ended: make(chan error, 1)}
+	c := &byHand{t: t, in: inW, outR: outR, out: bufio.NewReaderSize(outR, 1<<20), ended: make(chan error, 1)}
 	go func() {
 		c.ended <- s.ServeStdio(context.Background(), inR, outW)
 		outW.Close()
@@ -246,16 +248,48 @@ func TestLastLineWithoutAnEndIsAnswered(t *testing.T) {
 	}
 }
 
+// bothWaits wait for the desk, one on each way to a tool.
+var bothWaits = []string{"wait", "wait_long_way"}
+
 func TestClosedInputLetsCallsFinish(t *testing.T) {
+	for _, tool := range bothWaits {
+		d := newDesk()
+		c := newByHand(t, newServer(t, Options{}, d.catalog()))
+		c.initialize()
+		c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `"}}` + "\n")
+		<-d.entered
+		c.in.Close()
+		d.release <- struct{}{}
+		if w, err := c.read(); err != nil || w.says() != "1 ok" {
+			t.Errorf("%s in flight: %s, %v; want its answer", tool, w.says(), err)
+		}
+		if err := <-c.ended; err != nil {
+			t.Errorf("ServeStdio = %v, want nil", err)
+		}
+	}
+}
+
+// The SDK drops the answers of its own calls then.
+func TestCloseLetsStraightCallsFinish(t *testing.T) {
 	d := newDesk()
-	c := newByHand(t, newServer(t, Options{}, d.catalog()))
+	s := newServer(t, Options{}, d.catalog())
+	c := newByHand(t, s)
 	c.initialize()
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}}` + "\n")
 	<-d.entered
-	c.in.Close()
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close(context.Background()) }()
+	select {
+	case <-closed:
+		t.Error("Close returned with a call in flight")
+	case <-time.After(50 * time.Millisecond):
+	}
 	d.release <- struct{}{}
 	if w, err := c.read(); err != nil || w.says() != "1 ok" {
 		t.Errorf("the call in flight: %s, %v; want its answer", w.says(), err)
+	}
+	if err := <-closed; err != nil {
+		t.Errorf("Close = %v", err)
 	}
 	if err := <-c.ended; err != nil {
 		t.Errorf("ServeStdio = %v, want nil", err)
@@ -269,20 +303,30 @@ func TestClosedInputWaitsNoLongerThanItsTime(t *testing.T) {
 		<-d.release // whatever its context says
 		return contract.Result{}, nil
 	}}
+	straight := deaf
+	straight.Name, straight.ReadOnly = "deaf_straight", true
 	catalog := d.catalog()
-	catalog.Tools = append(catalog.Tools, deaf)
-	for _, tool := range []string{"wait", "deaf"} {
+	catalog.Tools = append(catalog.Tools, deaf, straight)
+	for _, tool := range []string{"wait", "wait_long_way", "deaf", "deaf_straight"} {
 		c := newByHand(t, newServer(t, Options{DrainTime: 50 * time.Millisecond}, catalog))
 		c.initialize()
 		c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `"}}` + "\n")
 		<-d.entered
 		start := time.Now()
 		c.in.Close()
+		if strings.HasPrefix(tool, "wait") {
+			if got := <-d.entered; got != "cancelled" {
+				t.Errorf("%s says %s, want cancelled", tool, got)
+			}
+		}
 		if err := <-c.ended; err != nil {
 			t.Errorf("ServeStdio = %v, want nil", err)
 		}
 		if took := time.Since(start); took > 3*time.Second {
 			t.Errorf("with %s in flight the server took %v to end", tool, took)
+		}
+		if w, err := c.read(); err == nil {
+			t.Errorf("%s is answered with %s after its time", tool, w.says())
 		}
 	}
 	close(d.release)
@@ -321,31 +365,57 @@ func TestBrokenPipesAreErrors(t *testing.T) {
 	}
 }
 
-func TestCancelledCallsAreNotAnswered(t *testing.T) {
-	for _, id := range []string{`1`, `"one"`, `9007199254740993`, `"\u0061"`} {
+func TestOutputThatBreaksLaterIsAnError(t *testing.T) {
+	for _, tool := range bothWaits {
 		d := newDesk()
-		c := newByHand(t, newServer(t, Options{}, d.catalog()))
+		c := newByHand(t, newServer(t, Options{DrainTime: time.Minute}, d.catalog()))
 		c.initialize()
-		c.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"wait"}}` + "\n")
-		<-d.entered
-		for _, near := range []string{`9007199254740992`, `1.5`, `"two"`, `"init"`} { // not this one
-			c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + near + `}}` + "\n")
+		for id := range 2 {
+			c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s"}}`+"\n", id, tool))
+			<-d.entered
 		}
-		c.settle(0)
-		if len(d.entered) != 0 {
-			t.Errorf("id %s: another id cancelled the call", id)
-		}
-		c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `,"reason":"bored"}}` + "\n")
+		c.outR.Close()
+		d.release <- struct{}{}
 		if got := <-d.entered; got != "cancelled" {
-			t.Errorf("id %s: the tool says %s, want cancelled", id, got)
+			t.Errorf("the other call of %s says %s, want cancelled", tool, got)
 		}
-		if got := c.settle(0); len(got) != 0 {
-			t.Errorf("id %s: a cancelled call was answered with %+v", id, got)
+		if err := <-c.ended; err == nil || !strings.HasPrefix(err.Error(), "write messages: ") {
+			t.Errorf("ServeStdio = %v after %s, want an error in writing", err, tool)
 		}
-		c.in.Close()
-		if err := <-c.ended; err != nil {
-			t.Error(err)
+	}
+}
+
+func TestCancelledCallsAreNotAnswered(t *testing.T) {
+	for _, tool := range bothWaits {
+		for _, id := range []string{`1`, `"one"`, `9007199254740993`, `"\u0061"`} {
+			t.Run(tool+" "+id, func(t *testing.T) { cancelledCallIsNotAnswered(t, tool, id) })
 		}
+	}
+}
+
+func cancelledCallIsNotAnswered(t *testing.T, tool, id string) {
+	d := newDesk()
+	c := newByHand(t, newServer(t, Options{}, d.catalog()))
+	c.initialize()
+	c.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"` + tool + `"}}` + "\n")
+	<-d.entered
+	for _, near := range []string{`9007199254740992`, `1.5`, `"two"`, `"init"`} { // not this one
+		c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + near + `}}` + "\n")
+	}
+	c.settle(0)
+	if len(d.entered) != 0 {
+		t.Error("another id cancelled the call")
+	}
+	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `,"reason":"bored"}}` + "\n")
+	if got := <-d.entered; got != "cancelled" {
+		t.Errorf("the tool says %s, want cancelled", got)
+	}
+	if got := c.settle(0); len(got) != 0 {
+		t.Errorf("a cancelled call was answered with %+v", got)
+	}
+	c.in.Close()
+	if err := <-c.ended; err != nil {
+		t.Error(err)
 	}
 }
 
@@ -353,13 +423,15 @@ func TestCallsInFlightAreBounded(t *testing.T) {
 	d := newDesk()
 	c := newByHand(t, newServer(t, Options{MaxCalls: 3}, d.catalog()))
 	c.initialize()
-	for id := range 3 {
-		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"wait"}}`+"\n", id))
+	for id, tool := range []string{"wait", "wait_long_way", "wait"} {
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s"}}`+"\n", id, tool))
 		<-d.entered
 	}
-	c.send(`{"jsonrpc":"2.0","id":9,"method":"ping"}` + "\n")
-	if w, _ := c.read(); w.says() != "9 -32000" {
-		t.Errorf("the fourth call is answered with %s, want 9 -32000", w.says())
+	for id, params := range map[string]string{"8": `"method":"tools/call","params":{"name":"empty"}`, "9": `"method":"ping"`} {
+		c.send(`{"jsonrpc":"2.0","id":` + id + `,` + params + "}\n")
+		if w, _ := c.read(); w.says() != id+" -32000" {
+			t.Errorf("the fourth call is answered with %s, want %s -32000", w.says(), id)
+		}
 	}
 	d.release <- struct{}{}
 	if w, _ := c.read(); !strings.HasSuffix(w.says(), " ok") {
@@ -369,23 +441,59 @@ func TestCallsInFlightAreBounded(t *testing.T) {
 	close(d.release)
 }
 
+func TestAnswersNobodyReadsAreBounded(t *testing.T) {
+	for _, readOnly := range []bool{true, false} {
+		var runs atomic.Int32
+		tool := contract.Define(contract.Spec{Name: "count", Description: "d", Input: noInput, ReadOnly: readOnly},
+			func(context.Context, contract.Caller, struct{}) (contract.Result, error) {
+				runs.Add(1)
+				return contract.Result{Text: []string{strings.Repeat("x", 66_000)}}, nil // more than a pipe holds
+			})
+		c := newByHand(t, newServer(t, Options{MaxCalls: 4, DrainTime: time.Millisecond}, contract.Catalog{Tools: []contract.Tool{tool}}))
+		c.initialize()
+		sent := make(chan struct{})
+		go func() {
+			defer close(sent)
+			for id := range 50 {
+				fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"count"}}`+"\n", id)
+			}
+		}()
+		<-sent
+		for before := int32(-1); before != runs.Load(); time.Sleep(100 * time.Millisecond) {
+			before = runs.Load()
+		}
+		if got := runs.Load(); got > 8 {
+			t.Errorf("read-only %v: with 4 calls allowed in flight %d ran", readOnly, got)
+		}
+		for range 50 {
+			if _, err := c.read(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 func TestAnIDInUseIsRefused(t *testing.T) {
-	d := newDesk()
-	c := newByHand(t, newServer(t, Options{}, d.catalog()))
-	c.initialize()
-	c.send(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"wait"}}` + "\n")
-	<-d.entered
-	c.send(`{"jsonrpc":"2.0","id":5,"method":"ping"}` + "\n")
-	if w, _ := c.read(); w.says() != "null -32600" {
-		t.Errorf("the same id again is answered with %s, want null -32600", w.says())
-	}
-	close(d.release)
-	if w, _ := c.read(); w.says() != "5 ok" {
-		t.Errorf("the first call: %s, want 5 ok", w.says())
-	}
-	c.send(`{"jsonrpc":"2.0","id":5,"method":"ping"}` + "\n")
-	if w, _ := c.read(); w.says() != "5 ok" {
-		t.Errorf("the id used again after its answer: %s, want 5 ok", w.says())
+	for _, tool := range bothWaits {
+		d := newDesk()
+		c := newByHand(t, newServer(t, Options{}, d.catalog()))
+		c.initialize()
+		c.send(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"` + tool + `"}}` + "\n")
+		<-d.entered
+		for _, again := range []string{`"method":"ping"`, `"method":"tools/call","params":{"name":"empty"}`} {
+			c.send(`{"jsonrpc":"2.0","id":5,` + again + "}\n")
+			if w, _ := c.read(); w.says() != "null -32600" {
+				t.Errorf("%s: the same id again is answered with %s, want null -32600", tool, w.says())
+			}
+		}
+		close(d.release)
+		if w, _ := c.read(); w.says() != "5 ok" {
+			t.Errorf("%s: the first call: %s, want 5 ok", tool, w.says())
+		}
+		c.send(`{"jsonrpc":"2.0","id":5,"method":"ping"}` + "\n")
+		if w, _ := c.read(); w.says() != "5 ok" {
+			t.Errorf("%s: the id used again after its answer: %s, want 5 ok", tool, w.says())
+		}
 	}
 }
 
