@@ -48,19 +48,22 @@ func readProvenance(ctx context.Context, dir string) (provenance, error) {
 // maxEpoch is the last second of the year 9999, after which RFC 3339 ends.
 const maxEpoch = 253402300799
 
-// gitHead returns the hash of HEAD and its commit time. The command is one that
-// no user configuration changes.
+// gitHead returns the hash of HEAD and its commit time. The configuration of a
+// checkout may name programs, and a corpus need not be trusted: the command is
+// one that runs none but to fetch what a partial clone lacks, and no protocol is
+// allowed for that.
 func gitHead(ctx context.Context, dir string) (commit string, seconds int64, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, gitWait)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "-C", dir, "rev-list", "-1", "--format=%ct", "HEAD")
+	cmd := exec.CommandContext(ctx, "git", "-C", dir, "-c", "core.sshCommand=false", "-c", "core.fsmonitor=false", "rev-list", "-1", "--format=%ct", "HEAD")
 	cmd.WaitDelay = gitWait / 4
 	for _, v := range os.Environ() {
-		// A hook runs with these set, for a checkout that need not be dir's.
-		if !strings.HasPrefix(v, "GIT_DIR=") && !strings.HasPrefix(v, "GIT_WORK_TREE=") {
+		// A hook runs with some set, for a checkout that need not be dir's.
+		if !strings.HasPrefix(v, "GIT_") {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
+	cmd.Env = append(cmd.Env, "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0")
 	out, err := cmd.Output()
 	if err != nil {
 		return "", 0, false

@@ -12,8 +12,8 @@ import (
 // short and no better for it, so lengths count less than usual: 0.6 instead of
 // 0.75 for b is better on three of four labelled sets and as good on the fourth.
 const (
-	k1 = 1.2
-	b  = 0.6
+	saturation  = 1.2 // k1
+	lengthShare = 0.6 // b
 )
 
 // Scored is one chunk that a lexical search found.
@@ -112,41 +112,16 @@ func (l *lexical) score(idf float32, chunk uint32, freq int) float32 {
 
 // addAll adds p to every chunk that has it.
 func (l *lexical) addAll(acc *accumulator, p list, keep func(int) bool) error {
-	if err := p.rewind(l); err != nil {
-		return err
-	}
-	for i, g := range l.groups {
-		if column := p.columns[i]; column != nil {
-			for d, freq := range column {
-				if freq != 0 {
-					l.add(acc, p.idf, uint32(g.first+d), int(freq), keep)
-				}
+	return l.each(p.Postings, func(d uint32, freq int) {
+		was := acc.scores[d]
+		if was == 0 {
+			if keep != nil && !keep(int(d)) {
+				return
 			}
-			continue
+			acc.touched = append(acc.touched, d)
 		}
-		for {
-			posting, err := p.lists[i].Next()
-			if err != nil {
-				return err
-			}
-			if posting == nil {
-				break
-			}
-			l.add(acc, p.idf, uint32(g.first)+uint32(posting.Number()), posting.Frequency(), keep)
-		}
-	}
-	return nil
-}
-
-func (l *lexical) add(acc *accumulator, idf float32, d uint32, freq int, keep func(int) bool) {
-	was := acc.scores[d]
-	if was == 0 {
-		if keep != nil && !keep(int(d)) {
-			return
-		}
-		acc.touched = append(acc.touched, d)
-	}
-	acc.scores[d] = was + l.score(idf, d, freq)
+		acc.scores[d] = was + l.score(p.idf, d, freq)
+	})
 }
 
 // rewind brings the lists to their beginning.

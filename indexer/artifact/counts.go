@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"path"
 	"strings"
 
 	segment "github.com/blugelabs/bluge_segment_api"
@@ -102,6 +103,6 @@ func pageCounts(c *counter, doc Document) counts {
 	c.reset()
 	c.add(doc.Title, titleWeight)
 	c.add(doc.Description, descriptionWeight)
-	c.add(strings.TrimSuffix(doc.Path, ".md"), pathWeight)
+	c.add(strings.TrimSuffix(doc.Path, path.Ext(doc.Path)), pathWeight)
 	return c.out
 }

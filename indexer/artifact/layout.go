@@ -5,6 +5,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
 )
 
 // The data file: a header, the sections of all groups one after another, a
@@ -105,4 +109,48 @@ func parseLayout(data []byte) ([]entry, error) {
 		return nil, fmt.Errorf("its sections end at %d instead of %d", at, offset)
 	}
 	return entries, nil
+}
+
+// checkSections compares all sections but the blocks, which carry checksums of
+// their own, with their checksums. It reads the file and not the mapping, which
+// would count as memory of this process.
+func checkSections(file io.ReaderAt, entries []entry) error {
+	errs := make([]error, len(entries))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(len(entries), runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			buf := make([]byte, 128<<10)
+			for i := int(next.Add(1)) - 1; i < len(entries); i = int(next.Add(1)) - 1 {
+				errs[i] = entries[i].check(file, buf)
+			}
+		})
+	}
+	workers.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return fmt.Errorf("group %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (e *entry) check(file io.ReaderAt, buf []byte) error {
+	for i, s := range e.sections {
+		if i == blockSection {
+			continue
+		}
+		crc := uint32(0)
+		for at := uint64(0); at < uint64(s.bytes); at += uint64(len(buf)) {
+			piece := buf[:min(uint64(len(buf)), uint64(s.bytes)-at)]
+			if _, err := file.ReadAt(piece, int64(s.offset+at)); err != nil {
+				return fmt.Errorf("read section %s: %w", sectionNames[i], err)
+			}
+			crc = crc32.Update(crc, castagnoli, piece)
+		}
+		if crc != s.crc {
+			return fmt.Errorf("section %s does not match its checksum", sectionNames[i])
+		}
+	}
+	return nil
 }

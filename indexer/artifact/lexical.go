@@ -84,6 +84,13 @@ func (l *lexical) open(g *group) error {
 	if err != nil {
 		return fmt.Errorf("open full-text segment: %w", err)
 	}
+	// The library reads a dictionary when it is first asked, under a lock that a
+	// fault of the mapping would leave locked: so it is asked now.
+	it, err := snapshot.PostingsIterator(nil, fieldName, false, false, false)
+	if err != nil {
+		return fmt.Errorf("read dictionary: %w", err)
+	}
+	it.Close()
 	l.groups = append(l.groups, lexicalGroup{first: g.firstChunk, chunks: g.chunks, snapshot: snapshot, common: common})
 	l.n += g.chunks
 	return nil
@@ -98,7 +105,7 @@ func (l *lexical) measure(lengths []uint32) {
 	average := max(1, total/float64(max(1, len(lengths))))
 	l.norms = make([]float32, len(lengths))
 	for i, n := range lengths {
-		l.norms[i] = float32(k1 * (1 - b + b*float64(n)/average))
+		l.norms[i] = float32(saturation * (1 - lengthShare + lengthShare*float64(n)/average))
 	}
 }
 
@@ -152,11 +159,44 @@ func (p *Postings) open(l *lexical) error {
 		it, err := g.snapshot.PostingsIterator(p.text, fieldName, true, false, false)
 		if err != nil {
 			p.Close()
-			return err
+			return fmt.Errorf("read postings: %w", err)
 		}
 		p.lists[i] = it
 	}
 	p.read = false
+	return nil
+}
+
+// Each calls visit with the chunks that hold the term, in order.
+func (r *Reader) Each(p *Postings, visit func(chunk int)) error {
+	return r.lexical.each(p, func(chunk uint32, _ int) { visit(int(chunk)) })
+}
+
+// each calls visit with the chunks that hold the term and how often, in order.
+func (l *lexical) each(p *Postings, visit func(chunk uint32, freq int)) error {
+	if err := p.rewind(l); err != nil {
+		return err
+	}
+	for i, g := range l.groups {
+		if column := p.columns[i]; column != nil {
+			for d, freq := range column {
+				if freq != 0 {
+					visit(uint32(g.first+d), int(freq))
+				}
+			}
+			continue
+		}
+		for {
+			posting, err := p.lists[i].Next()
+			if err != nil {
+				return fmt.Errorf("read postings: %w", err)
+			}
+			if posting == nil {
+				break
+			}
+			visit(uint32(g.first)+uint32(posting.Number()), posting.Frequency())
+		}
+	}
 	return nil
 }
 

@@ -104,7 +104,7 @@ type blugeSimilarity struct{ *similarity.BM25Similarity }
 func (s blugeSimilarity) Scorer(boost float64, stats segment.CollectionStats, term segment.TermStats) search.Scorer {
 	n, df := float64(stats.DocumentCount()), float64(term.DocumentFrequency())
 	idf := math.Log(1 + (n-df+0.5)/(df+0.5))
-	return similarity.NewBM25Scorer(boost, k1, b, s.AverageFieldLength(stats), search.NewExplanation(idf, "idf"))
+	return similarity.NewBM25Scorer(boost, saturation, lengthShare, s.AverageFieldLength(stats), search.NewExplanation(idf, "idf"))
 }
 
 // TestLexicalIsBlugesBM25 asks the same index through bluge's own query path.

@@ -4,21 +4,18 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
+	"runtime/debug"
 	"sort"
-	"strings"
 
 	"github.com/blevesearch/mmap-go"
 
 	"github.com/deskhand/deskhand/chunker"
-	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // Reader is one open artifact, mapped read-only. It may be used concurrently;
@@ -84,12 +81,11 @@ type Chunk struct {
 // between its reading of the metadata and of the data file.
 const openTries = 5
 
-// maxMetadataBytes bounds what Open reads into memory.
-const maxMetadataBytes = 64 << 20
-
 // Open opens the artifact in dir. The expected failures are faults: code
-// "no_artifact", "artifact_damaged", "artifact_foreign" or "artifact_too_new".
-// Open checks the structure; Verify checks every byte.
+// "no_artifact", "artifact_damaged", "artifact_foreign", "artifact_too_new" or
+// "artifact_too_old". Open checks all that is not text against its checksums,
+// and each block of text is checked when it is read; Verify checks every byte at
+// once.
 func Open(dir string) (*Reader, error) {
 	var err error
 	for range openTries {
@@ -126,7 +122,20 @@ func open(dir string) (*Reader, error) {
 	return r, nil
 }
 
-func (r *Reader) load() error {
+// contain turns a panic into *err: bluge checks little of what it reads, and a
+// file may be cut short while it is mapped.
+func contain(err *error) func() {
+	was := debug.SetPanicOnFault(true)
+	return func() {
+		debug.SetPanicOnFault(was)
+		if p := recover(); p != nil {
+			*err = fmt.Errorf("reading it panics: %v", p)
+		}
+	}
+}
+
+func (r *Reader) load() (err error) {
+	defer contain(&err)()
 	info, err := r.file.Stat()
 	if err != nil {
 		return err
@@ -141,6 +150,9 @@ func (r *Reader) load() error {
 		return err
 	}
 	entries, err := parseLayout(r.data)
+	if err == nil {
+		err = checkSections(r.file, entries)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.meta.Index.Path, err)
 	}
@@ -167,8 +179,13 @@ func (r *Reader) load() error {
 // Metadata is what the artifact says of itself. It is not to be changed.
 func (r *Reader) Metadata() *Metadata { return &r.meta }
 
-// Digest is the SHA-256 of metadata.json, and so of all that it names.
-func (r *Reader) Digest() [sha256.Size]byte { return r.digest }
+// Same says whether other has the same metadata and the same data file, not only
+// one with the same bytes: a damaged file may have been built again.
+func (r *Reader) Same(other *Reader) bool {
+	mine, err := r.file.Stat()
+	theirs, err2 := other.file.Stat()
+	return r.digest == other.digest && err == nil && err2 == nil && os.SameFile(mine, theirs)
+}
 
 // Pages is the number of pages.
 func (r *Reader) Pages() int { return r.pages }
@@ -185,20 +202,7 @@ func (r *Reader) groupOf(chunk int) *group {
 // PageOf is the ordinal of the page of a chunk, which must be in range.
 func (r *Reader) PageOf(chunk int) int {
 	g := r.groupOf(chunk)
-	return g.firstPage + int(g.chunkField(chunk-g.firstChunk, 3))
-}
-
-// chunkField is number i of a chunk record, counted within the group.
-func (g *group) chunkField(chunk, i int) uint32 {
-	return binary.LittleEndian.Uint32(g.bytes(chunkSection)[chunk*chunkRecord+4*i:])
-}
-
-func (g *group) pageField(page, i int) uint32 {
-	return binary.LittleEndian.Uint32(g.bytes(pageSection)[page*pageRecord+4*i:])
-}
-
-func (g *group) string(at uint32) (string, error) {
-	return stringAt(g.bytes(stringSection), at)
+	return g.firstPage + int(g.chunkField(chunk-g.firstChunk, chunkPage))
 }
 
 // Page returns a page by ordinal.
@@ -215,43 +219,6 @@ func (r *Reader) Page(page int) (Page, error) {
 	return p, nil
 }
 
-// page reads a page record, counted within the group.
-func (g *group) page(i int) (Page, error) {
-	var p Page
-	var pairs, problems string
-	for at, s := range []*string{&p.Path, &p.Title, &p.Description, &pairs, &problems} {
-		var err error
-		if *s, err = g.string(g.pageField(i, at)); err != nil {
-			return p, err
-		}
-	}
-	first, n := int(g.pageField(i, 5)), int(g.pageField(i, 6))
-	if first+n > g.chunks {
-		return p, errDamaged
-	}
-	p.First, p.Chunks = g.firstChunk+first, n
-	record := g.bytes(pageSection)[i*pageRecord+7*4:]
-	p.Size = int64(binary.LittleEndian.Uint64(record))
-	p.Digest = [sha256.Size]byte(record[8:])
-	var err error
-	if p.Metadata, err = decodePairs(pairs); err != nil {
-		return p, err
-	}
-	p.Problems, err = decodeProblems(problems)
-	return p, err
-}
-
-func (g *group) allPages() ([]Page, error) {
-	pages := make([]Page, g.pages)
-	for i := range pages {
-		var err error
-		if pages[i], err = g.page(i); err != nil {
-			return nil, err
-		}
-	}
-	return pages, nil
-}
-
 // PageMetadata returns the distinct sets of facet values, and for each page
 // which of them it has.
 func (r *Reader) PageMetadata() (distinct []map[string]string, byPage []int32, err error) {
@@ -260,7 +227,7 @@ func (r *Reader) PageMetadata() (distinct []map[string]string, byPage []int32, e
 	for gi := range r.groups {
 		g := &r.groups[gi]
 		for i := range g.pages {
-			pairs, err := g.string(g.pageField(i, 3))
+			pairs, err := g.string(g.pageField(i, pageMetadata))
 			if err != nil {
 				return nil, nil, r.damagedBy(err)
 			}
@@ -283,20 +250,27 @@ func (r *Reader) PageMetadata() (distinct []map[string]string, byPage []int32, e
 func (r *Reader) PagePath(page int) (string, error) {
 	i := sort.Search(len(r.groups), func(i int) bool { return r.groups[i].firstPage > page })
 	g := &r.groups[i-1]
-	return g.string(g.pageField(page-g.firstPage, 0))
+	path, err := g.string(g.pageField(page-g.firstPage, pagePath))
+	if err != nil {
+		return "", r.damagedBy(err)
+	}
+	return path, nil
 }
 
-// FindPage returns the ordinal of the page at path.
-func (r *Reader) FindPage(path string) (int, bool) {
+// FindPage returns the page at path; ok is false if there is none.
+func (r *Reader) FindPage(path string) (p Page, ok bool, err error) {
 	i := sort.Search(r.pages, func(i int) bool {
-		p, err := r.PagePath(i)
-		return err != nil || p >= path
+		name, e := r.PagePath(i)
+		if e != nil {
+			err = e
+		}
+		return name >= path
 	})
-	if i == r.pages {
-		return 0, false
+	if err != nil || i == r.pages {
+		return p, false, err
 	}
-	p, err := r.PagePath(i)
-	return i, err == nil && p == path
+	p, err = r.Page(i)
+	return p, err == nil && p.Path == path, err
 }
 
 // Chunk returns a chunk's record by ordinal.
@@ -312,10 +286,10 @@ func (r *Reader) Chunk(chunk int) (Chunk, error) {
 	i := chunk - g.firstChunk
 	c := Chunk{
 		ID: chunker.ID(path, fragment), Page: r.PageOf(chunk),
-		Level: int(g.chunkField(i, 4)), StartLine: int(g.chunkField(i, 5)), EndLine: int(g.chunkField(i, 6)),
+		Level: int(g.chunkField(i, chunkLevel)), StartLine: int(g.chunkField(i, chunkStart)), EndLine: int(g.chunkField(i, chunkEnd)),
 	}
-	if c.Heading, err = g.string(g.chunkField(i, 1)); err == nil {
-		c.Breadcrumb, err = g.string(g.chunkField(i, 2))
+	if c.Heading, err = g.string(g.chunkField(i, chunkHeading)); err == nil {
+		c.Breadcrumb, err = g.string(g.chunkField(i, chunkBreadcrumb))
 	}
 	if err != nil {
 		return c, r.damagedBy(err)
@@ -328,12 +302,12 @@ func (r *Reader) Chunk(chunk int) (Chunk, error) {
 func (r *Reader) Place(chunk int) (path, fragment string, err error) {
 	g := r.groupOf(chunk)
 	i := chunk - g.firstChunk
-	page := int(g.chunkField(i, 3))
+	page := int(g.chunkField(i, chunkPage))
 	if page >= g.pages {
 		return "", "", r.damagedBy(errDamaged)
 	}
-	if path, err = g.string(g.pageField(page, 0)); err == nil {
-		fragment, err = g.string(g.chunkField(i, 0))
+	if path, err = g.string(g.pageField(page, pagePath)); err == nil {
+		fragment, err = g.string(g.chunkField(i, chunkFragment))
 	}
 	if err != nil {
 		return "", "", r.damagedBy(err)
@@ -341,25 +315,20 @@ func (r *Reader) Place(chunk int) (path, fragment string, err error) {
 	return path, fragment, nil
 }
 
-// Find returns the ordinal of the chunk with an id, which is looked for among
-// the chunks of the page at path.
-func (r *Reader) Find(path, id string) (int, bool) {
-	page, ok := r.FindPage(path)
-	if !ok {
-		return 0, false
-	}
-	p, err := r.Page(page)
-	if err != nil {
-		return 0, false
-	}
-	want := fragment(id)
+// Find returns the ordinal of the chunk of a page with a fragment; ok is false if
+// there is none.
+func (r *Reader) Find(p Page, fragment string) (chunk int, ok bool, err error) {
 	for i := p.First; i < p.First+p.Chunks; i++ {
 		g := r.groupOf(i)
-		if f, err := g.string(g.chunkField(i-g.firstChunk, 0)); err == nil && f == want {
-			return i, true
+		f, err := g.string(g.chunkField(i-g.firstChunk, chunkFragment))
+		if err != nil {
+			return 0, false, r.damagedBy(err)
+		}
+		if f == fragment {
+			return i, true, nil
 		}
 	}
-	return 0, false
+	return 0, false, nil
 }
 
 // Content returns a chunk's markdown and its plain text.
@@ -369,52 +338,25 @@ func (r *Reader) Content(chunk int) (markdown, text string, err error) {
 	}
 	g := r.groupOf(chunk)
 	i := chunk - g.firstChunk
-	block, err := r.blocks.get(g, g.chunkField(i, 7))
+	block, err := r.blocks.get(g, g.chunkField(i, chunkBlock))
 	if err != nil {
 		return "", "", r.damagedBy(err)
 	}
-	from, md, txt := uint64(g.chunkField(i, 8)), uint64(g.chunkField(i, 9)), uint64(g.chunkField(i, 10))
+	from, md, txt := uint64(g.chunkField(i, chunkOffset)), uint64(g.chunkField(i, chunkMarkdown)), uint64(g.chunkField(i, chunkText))
 	if from+md+txt > uint64(len(block)) {
 		return "", "", r.damagedBy(errDamaged)
 	}
 	return string(block[from : from+md]), string(block[from+md : from+md+txt]), nil
 }
 
-// Check compares every section with its checksum: a tenth of the cost of Verify
-// and as good against all but intent. It reads the file anew, so that the
-// mapping stays untouched.
-func (r *Reader) Check() error {
-	buf := make([]byte, 256<<10)
-	for i, g := range r.groups {
-		for s, span := range g.sections {
-			h := crc32.New(castagnoli)
-			if _, err := io.CopyBuffer(onlyWriter{h}, io.NewSectionReader(r.file, int64(span.offset), int64(span.bytes)), buf); err != nil {
-				return fmt.Errorf("read data file: %w", err)
-			}
-			if h.Sum32() != span.crc {
-				return damaged(r.dir, fmt.Sprintf("section %s of group %d does not match its checksum", sectionNames[s], i))
-			}
-		}
-	}
-	return nil
-}
-
-// onlyWriter hides all but Write, so that a copy uses the buffer it is given.
-type onlyWriter struct{ io.Writer }
-
-// Verify reads every byte of the data file and checks it against all
-// checksums. It reads the file anew, so that the mapping stays untouched.
+// Verify reads every byte of the data file and compares it with the digest in
+// the metadata.
 func (r *Reader) Verify() error {
 	h := sha256.New()
 	if _, err := io.Copy(h, io.NewSectionReader(r.file, 0, r.meta.Index.Bytes)); err != nil {
 		return fmt.Errorf("read data file: %w", err)
 	}
 	if sum := hex.EncodeToString(h.Sum(nil)); sum != r.meta.Index.SHA256 {
-		for i := range r.groups {
-			if err := r.groups[i].verify(); err != nil {
-				return damaged(r.dir, fmt.Sprintf("group %d: %v", i, err))
-			}
-		}
 		return damaged(r.dir, fmt.Sprintf("%s has digest %.16s... where metadata.json says %.16s...", r.meta.Index.Path, sum, r.meta.Index.SHA256))
 	}
 	return nil
@@ -431,48 +373,3 @@ func (r *Reader) Close() error {
 	}
 	return errors.Join(append(errs, r.file.Close())...)
 }
-
-var dataName = regexp.MustCompile(`^index-[0-9a-f]{16}\.idx$`)
-
-// readMetadata reads and checks the metadata of the artifact in dir.
-func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) {
-	path := filepath.Join(dir, MetadataFile)
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return m, digest, fault.New("no_artifact", "there is no index in "+dir, "build one: deskhand index DIR -o "+dir)
-	}
-	if err != nil {
-		return m, digest, fmt.Errorf("open metadata: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxMetadataBytes+1))
-	if err != nil {
-		return m, digest, fmt.Errorf("read metadata: %w", err)
-	}
-	if len(text) > maxMetadataBytes {
-		return m, digest, damaged(dir, fmt.Sprintf("metadata.json has more than %d bytes", maxMetadataBytes))
-	}
-	if err := json.Unmarshal(text, &m); err != nil {
-		return m, digest, damaged(dir, "metadata.json: "+err.Error())
-	}
-	switch major, _, _ := strings.Cut(m.MetadataVersion, "."); {
-	case m.Index.Engine != engineName:
-		return m, digest, fault.New("artifact_foreign", fmt.Sprintf("the metadata.json in %s is not of a deskhand index (engine %q)", dir, m.Index.Engine),
-			"name the folder that deskhand index wrote, or build one: deskhand index DIR -o OUT")
-	case major != "1" || m.Index.FormatVersion > FormatVersion:
-		return m, digest, fault.New("artifact_too_new", fmt.Sprintf("the index in %s has format %d (metadata %s); this deskhand reads format %d (metadata 1.x)",
-			dir, m.Index.FormatVersion, m.MetadataVersion, FormatVersion), "use a newer deskhand, or build the index again with this one")
-	case m.Index.FormatVersion < FormatVersion:
-		return m, digest, fault.New("artifact_too_old", fmt.Sprintf("the index in %s has format %d; this deskhand reads format %d", dir, m.Index.FormatVersion, FormatVersion),
-			"build it again: deskhand index DIR -o "+dir)
-	case !dataName.MatchString(m.Index.Path):
-		return m, digest, damaged(dir, fmt.Sprintf("metadata.json names %q as data file", m.Index.Path))
-	}
-	return m, sha256.Sum256(text), nil
-}
-
-func damaged(dir, why string) error {
-	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: %s", dir, why), "build it again: deskhand index DIR -o "+dir)
-}
-
-func (r *Reader) damagedBy(err error) error { return damaged(r.dir, err.Error()) }

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -24,20 +25,29 @@ type Term struct {
 // their first two characters, which a stem keeps.
 type Wanted [1 << 10]bool
 
-// Add makes term wanted.
-func (w *Wanted) Add(term string) { w[beginning(term)] = true }
+// Add makes the words that begin as this one does wanted. A word whose stem
+// begins otherwise ("dying") is to be added beside the stem.
+func (w *Wanted) Add(word string) {
+	if at, ok := beginning(word); ok {
+		w[at] = true
+	}
+}
+
+// has says whether word may be wanted; one that is not ASCII always may, since
+// accents come off.
+func (w *Wanted) has(word string) bool {
+	at, ok := beginning(word)
+	return !ok || w[at]
+}
 
 // beginning is a number for the first two characters of a word, the same for
-// both cases. All words that begin otherwise than in ASCII have one.
-func beginning(word string) int {
+// both cases; ok is false if they are not ASCII.
+func beginning(word string) (n int, ok bool) {
 	first, second := word[0], byte(' ')
 	if len(word) > 1 {
 		second = word[1]
 	}
-	if first >= utf8.RuneSelf || second >= utf8.RuneSelf {
-		return 0
-	}
-	return (int(first&0x1f)<<5 | int(second&0x1f))
+	return int(first&0x1f)<<5 | int(second&0x1f), first < utf8.RuneSelf && second < utf8.RuneSelf
 }
 
 // maxTermBytes cuts longer words: base64 and hashes have no forms worth telling
@@ -47,8 +57,9 @@ const maxTermBytes = 64
 // maxParts is how many parts an identifier may have to be indexed whole too.
 const maxParts = 8
 
-// maxStems bounds the memory of the stem cache, some 60 bytes each.
-const maxStems = 1 << 18
+// defaultStems is how many stems a build remembers, some 60 bytes each: more
+// than a large corpus has words that occur twice.
+const defaultStems = 1 << 17
 
 // Analyzer turns text into terms, the same way for documents and for queries:
 // Unicode words in lower case without accents, English stems, identifiers in
@@ -58,9 +69,11 @@ type Analyzer struct {
 	// Wanted are the terms that matter; most others come with an empty Text,
 	// which saves their stems. Nil: all matter.
 	Wanted *Wanted
-	stems  map[string]string
-	terms  []Term
-	lower  []byte
+	// MaxStems bounds the stems that are remembered. Zero: 131,072.
+	MaxStems int
+	stems    map[string]string
+	terms    []Term
+	lower    []byte
 }
 
 // Terms returns the terms of text in order, a joined one after its parts. The
@@ -158,7 +171,6 @@ func connector(s string, i int) int {
 // compound emits the word at i with all that connectors tie to it, and returns
 // its end.
 func (a *Analyzer) compound(s string, start int) int {
-	first := len(a.terms)
 	whole := make([]byte, 0, maxTermBytes)
 	parts, end := 0, start
 	for i := start; ; {
@@ -193,7 +205,7 @@ func (a *Analyzer) compound(s string, start int) int {
 	}
 	if parts <= maxParts && len(whole) <= maxTermBytes {
 		// A camelCase word without connectors was joined by word already.
-		if last := a.terms[len(a.terms)-1]; !(last.Joined && last.Start == start) || len(a.terms) == first {
+		if last := a.terms[len(a.terms)-1]; !last.Joined || last.Start != start {
 			a.emit(string(whole), start, end, true)
 		}
 	}
@@ -260,7 +272,7 @@ func (a *Analyzer) cjk(s string, i int) int {
 }
 
 func (a *Analyzer) emit(word string, start, end int, joined bool) {
-	if a.Wanted != nil && !a.Wanted[beginning(word)] {
+	if a.Wanted != nil && !a.Wanted.has(word) {
 		a.terms = append(a.terms, Term{Start: start, End: end, Joined: joined})
 		return
 	}
@@ -287,7 +299,7 @@ func (a *Analyzer) stem(word string) string {
 	if s, ok := a.stems[string(key)]; ok {
 		return s
 	}
-	if a.stems == nil || len(a.stems) >= maxStems {
+	if a.stems == nil || len(a.stems) >= cmp.Or(a.MaxStems, defaultStems) {
 		a.stems = map[string]string{}
 	}
 	base := string(key)

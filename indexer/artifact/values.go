@@ -2,12 +2,49 @@ package artifact
 
 import (
 	"encoding/binary"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/chunker"
 )
+
+// stringTable holds each string once.
+type stringTable struct {
+	bytes []byte
+	at    map[string]uint32
+}
+
+func newStringTable() *stringTable {
+	return &stringTable{bytes: []byte{0}, at: map[string]uint32{"": 0}}
+}
+
+func (t *stringTable) add(s string) uint32 {
+	if at, ok := t.at[s]; ok {
+		return at
+	}
+	at := uint32(len(t.bytes))
+	t.at[s] = at
+	t.bytes = binary.AppendUvarint(t.bytes, uint64(len(s)))
+	t.bytes = append(t.bytes, s...)
+	return at
+}
+
+var errDamaged = errors.New("offset outside of its section")
+
+// stringAt reads the string at an offset of a string section.
+func stringAt(section []byte, at uint32) (string, error) {
+	if int64(at) >= int64(len(section)) {
+		return "", errDamaged
+	}
+	n, used := binary.Uvarint(section[at:])
+	rest := section[at:]
+	if used <= 0 || n > uint64(len(rest)-used) {
+		return "", errDamaged
+	}
+	return string(rest[used : used+int(n)]), nil
+}
 
 // fragment is the part of a chunk's id after its path and "#"; "" for a chunk
 // that is the whole file.

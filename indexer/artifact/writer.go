@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash"
 	"hash/crc32"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +19,8 @@ import (
 type Writer struct {
 	dir      string
 	lock     *os.File
-	previous *Reader
+	previous *Reader           // nil: none, or closed
+	digest   [sha256.Size]byte // of its metadata
 	// pending are groups of previous to be copied: not before a group is added
 	// that is not there, since an unchanged corpus keeps its data file.
 	pending []int
@@ -42,19 +42,19 @@ func Create(dir string) (*Writer, error) {
 	}
 	lock, err := lockFile(filepath.Join(dir, ".lock"))
 	if errors.Is(err, errLocked) {
-		return nil, fault.New("locked", "another build is writing to "+dir, "wait for it to end, or name another folder with -o")
+		return nil, &fault.Fault{Code: "locked", Message: "another build is writing to " + dir,
+			Hint: "wait for it to end, or name another folder with -o", Retryable: true}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock index folder: %w", err)
 	}
 	w := &Writer{dir: dir, lock: lock}
-	if err := w.sweep(""); err != nil {
-		lock.Close()
-		return nil, err
-	}
+	w.sweep("")
 	// A previous artifact that cannot be read is built anew, not an error.
 	if w.previous, err = Open(dir); err != nil {
 		w.previous = nil
+	} else {
+		w.digest = w.previous.digest
 	}
 	return w, nil
 }
@@ -65,10 +65,13 @@ func (w *Writer) Previous() *Reader { return w.previous }
 
 // Reuse takes the group made of exactly these sources from the previous
 // artifact. It returns false if there is none, or if its bytes are damaged.
-func (w *Writer) Reuse(group []Source) bool {
+func (w *Writer) Reuse(group []Source) (reused bool) {
 	if w.previous == nil {
 		return false
 	}
+	var fails error
+	defer func() { reused = reused && fails == nil }()
+	defer contain(&fails)()
 	want := key(group)
 	for i, g := range w.previous.groups {
 		if g.key != want || g.verify() != nil {
@@ -173,12 +176,18 @@ func (w *Writer) Commit(m Metadata) (Metadata, error) {
 	if err != nil {
 		return m, fmt.Errorf("encode metadata: %w", err)
 	}
-	if err := replaceFile(filepath.Join(w.dir, MetadataFile), append(text, '\n')); err != nil {
+	text = append(text, '\n')
+	if w.file == nil && w.digest == sha256.Sum256(text) {
+		w.sweep(m.Index.Path)
+		return m, nil // nothing was written, so nobody need look
+	}
+	if err := replaceFile(filepath.Join(w.dir, MetadataFile), text); err != nil {
 		return m, fmt.Errorf("replace metadata: %w", err)
 	}
-	// What is left of older artifacts is taken away now; on systems where a
-	// file in use cannot be, the next build does.
-	return m, w.sweep(m.Index.Path)
+	// What is left of older artifacts is taken away now; what cannot be, the
+	// next build takes.
+	w.sweep(m.Index.Path)
+	return m, nil
 }
 
 // unchanged says that the artifact consists of all groups of the previous one.
@@ -215,6 +224,11 @@ func (w *Writer) finish(m *Metadata) error {
 	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil {
 		return fmt.Errorf("write data file: %w", err)
 	}
+	// The previous data file may have the name of this one, and some systems
+	// rename over no file that is mapped.
+	if err := w.closePrevious(); err != nil {
+		return err
+	}
 	if err := os.Rename(w.file.Name(), filepath.Join(w.dir, m.Index.Path)); err != nil {
 		return fmt.Errorf("name data file: %w", err)
 	}
@@ -239,10 +253,17 @@ func (w *Writer) Abort() error {
 			errs = append(errs, err)
 		}
 	}
-	if w.previous != nil {
-		errs = append(errs, w.previous.Close())
-	}
+	errs = append(errs, w.closePrevious())
 	return errors.Join(append(errs, w.lock.Close())...)
+}
+
+func (w *Writer) closePrevious() error {
+	if w.previous == nil {
+		return nil
+	}
+	err := w.previous.Close()
+	w.previous = nil
+	return err
 }
 
 const (
@@ -254,10 +275,10 @@ const (
 
 // sweep removes what builds that were killed left behind and, if keep names
 // the data file in use, the others.
-func (w *Writer) sweep(keep string) error {
+func (w *Writer) sweep(keep string) {
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {
-		return fmt.Errorf("read index folder: %w", err)
+		return // whoever reads or writes there next says so
 	}
 	for _, e := range entries {
 		name := e.Name()
@@ -266,7 +287,6 @@ func (w *Writer) sweep(keep string) error {
 			os.Remove(filepath.Join(w.dir, name))
 		}
 	}
-	return nil
 }
 
 // replaceFile writes a file beside path, syncs it and renames it over path, and
@@ -278,7 +298,7 @@ func replaceFile(path string, content []byte) error {
 		return err
 	}
 	defer os.Remove(f.Name())
-	_, err = io.WriteString(f, string(content))
+	_, err = f.Write(content)
 	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
 		return err
 	}

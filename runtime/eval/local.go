@@ -37,6 +37,6 @@ func (l Local) Text(_ context.Context, chunkID string) (string, error) {
 
 // Has says whether the corpus has a file.
 func (l Local) Has(path string) bool {
-	_, err := l.Engine.Page(path)
-	return err == nil
+	ok, err := l.Engine.Has(path)
+	return ok && err == nil
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -68,7 +69,7 @@ func worded(f *fault.Fault) string {
 	if f.Hint == "" {
 		return f.Message
 	}
-	return f.Message + " " + f.Hint
+	return strings.TrimSuffix(f.Message, ".") + ". " + f.Hint
 }
 
 // encode marshals v without escaping <, > and &, which docs are full of.

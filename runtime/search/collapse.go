@@ -3,43 +3,46 @@ package search
 import (
 	"slices"
 	"strings"
-
-	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// collapse keeps the best of the hits that are variants of one another: the
-// same section of pages whose paths differ only in the segment that is the
-// value of a collapsing facet. A facet that is filtered does not collapse. It
-// stops once there are want hits.
-func (r *run) collapse(ranked []artifact.Scored, want int) ([]artifact.Scored, error) {
-	keys := r.collapsing()
-	if len(keys) == 0 {
-		return ranked, nil
+// variants knows the sections met so far, each by what it has in common with its
+// variants: the same section of pages that differ only in the value of a
+// collapsing facet, as a segment of the path and as words of the headings
+// ("retries-in-go"). A facet that is filtered does not collapse.
+type variants struct {
+	run      *run
+	keys     []string
+	distinct []map[string]string
+	byPage   []int32
+	seen     map[string]bool
+}
+
+func (r *run) variants() (*variants, error) {
+	v := &variants{run: r, keys: r.collapsing(), seen: map[string]bool{}}
+	if len(v.keys) == 0 {
+		return v, nil
 	}
-	distinct, byPage, err := r.pageFacets()
+	var err error
+	v.distinct, v.byPage, err = r.pageFacets()
+	return v, err
+}
+
+// first says whether a chunk is the first of its variants.
+func (v *variants) first(chunk int) (bool, error) {
+	if len(v.keys) == 0 {
+		return true, nil
+	}
+	path, fragment, err := v.run.reader.Place(chunk)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	seen := map[string]bool{}
-	out := ranked[:0:0]
-	for _, s := range ranked {
-		if len(out) == want {
-			break
-		}
-		path, fragment, err := r.reader.Place(s.Chunk)
-		if err != nil {
-			return nil, err
-		}
-		id, ok := variant(path, fragment, keys, distinct[byPage[r.reader.PageOf(s.Chunk)]])
-		if ok {
-			if seen[id] {
-				continue
-			}
-			seen[id] = true
-		}
-		out = append(out, s)
+	name, ok := variant(path, fragment, v.keys, v.distinct[v.byPage[v.run.reader.PageOf(chunk)]])
+	if !ok {
+		return true, nil
 	}
-	return out, nil
+	was := v.seen[name]
+	v.seen[name] = true
+	return !was, nil
 }
 
 // collapsing are the facets that collapse in this query, sorted.
@@ -54,15 +57,24 @@ func (r *run) collapsing() []string {
 	return keys
 }
 
-// variant is the place of a chunk with the path segments that equal the page's
-// values of keys replaced by "*"; ok is false if there is none.
+// variant is the place of a chunk without the page's values of keys; ok is false
+// if the path has none.
 func variant(path, fragment string, keys []string, metadata map[string]string) (_ string, ok bool) {
 	segments := strings.Split(path, "/")
+	words := strings.FieldsFunc(fragment, func(r rune) bool { return r == '-' || r == '/' })
 	for _, k := range keys {
-		if i := slices.Index(segments, metadata[k]); i >= 0 && metadata[k] != "" {
-			segments[i] = "*"
-			ok = true
+		value := metadata[k]
+		i := slices.Index(segments, value)
+		if value == "" || i < 0 {
+			continue
+		}
+		segments[i] = "*"
+		ok = true
+		for i, w := range words {
+			if strings.EqualFold(w, value) {
+				words[i] = "*"
+			}
 		}
 	}
-	return strings.Join(segments, "/") + "#" + fragment, ok
+	return strings.Join(segments, "/") + "#" + strings.Join(words, "-"), ok
 }

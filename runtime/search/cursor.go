@@ -21,9 +21,6 @@ type cursor struct {
 // cursorVersion changes when old cursors stop to mean the same.
 const cursorVersion = 1
 
-// maxOffset bounds how deep a cursor may go: no corpus has more chunks.
-const maxOffset = 1 << 31
-
 func makeCursor(offset, limit int, text string, filters map[string]string) string {
 	c := cursor{Offset: offset, Limit: limit, Version: cursorVersion}
 	c.Sig = c.sign(text, filters)
@@ -35,8 +32,8 @@ func makeCursor(offset, limit int, text string, filters map[string]string) strin
 }
 
 // parseCursor returns the offset of a cursor that makeCursor made for the same
-// query.
-func parseCursor(s, text string, filters map[string]string) (int, error) {
+// query over a corpus of so many chunks.
+func parseCursor(s, text string, filters map[string]string, chunks int) (int, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil {
 		return 0, badCursor("malformed JSON payload")
@@ -46,10 +43,10 @@ func parseCursor(s, text string, filters map[string]string) (int, error) {
 		return 0, badCursor("malformed JSON payload")
 	}
 	var c cursor
-	if json.Unmarshal(b, &c) != nil || len(raw) != 4 || c.Version != cursorVersion || c.Offset < 1 || c.Offset > maxOffset || c.Sig == "" {
+	if json.Unmarshal(b, &c) != nil || len(raw) != 4 || c.Version != cursorVersion || c.Offset < 1 || c.Sig == "" {
 		return 0, badCursor("expected a search cursor payload")
 	}
-	if c.Sig != c.sign(text, filters) {
+	if c.Sig != c.sign(text, filters) || c.Offset > chunks {
 		return 0, badCursor("does not match current query or filters")
 	}
 	return c.Offset, nil

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
@@ -16,7 +17,8 @@ var ErrClosed = errors.New("search engine is closed")
 type edition struct {
 	dir    string
 	reader *artifact.Reader
-	users  int // guarded by Engine.mu; the engine itself counts as one
+	users  int         // guarded by Engine.mu; the engine itself counts as one
+	broken atomic.Bool // a query met damage that no checksum had shown
 
 	facets sync.Once
 	// metadata are the distinct facet values of pages, byPage says which of
@@ -25,6 +27,10 @@ type edition struct {
 	byPage    []int32
 	facetsErr error
 }
+
+// queryStems bounds the stems that an analyzer of queries remembers: half a
+// megabyte for each processor.
+const queryStems = 1 << 13
 
 // Open opens the artifact in dir. Errors are those of artifact.Open.
 func Open(dir string) (*Engine, error) {
@@ -36,7 +42,7 @@ func Open(dir string) (*Engine, error) {
 	n := runtime.GOMAXPROCS(0)
 	e.analyzers = make(chan *artifact.Analyzer, n)
 	for range n {
-		e.analyzers <- &artifact.Analyzer{}
+		e.analyzers <- &artifact.Analyzer{MaxStems: queryStems}
 	}
 	return e, nil
 }
@@ -51,6 +57,9 @@ func (e *Engine) use() (*edition, func(), error) {
 		return nil, nil, ErrClosed
 	}
 	ed := e.current
+	if ed.broken.Load() {
+		return nil, nil, damagedFault(ed.dir)
+	}
 	ed.users++
 	was := debug.SetPanicOnFault(true)
 	return ed, func() {
@@ -84,7 +93,7 @@ func (e *Engine) Reload() (changed bool, err error) {
 		next.Close()
 		return false, ErrClosed
 	}
-	if e.current.reader.Digest() == next.Digest() {
+	if e.current.reader.Same(next) && !e.current.broken.Load() {
 		return false, next.Close()
 	}
 	old := e.current
@@ -98,16 +107,6 @@ func (e *Engine) Metadata() *artifact.Metadata {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.current.reader.Metadata()
-}
-
-// Check compares every byte of the current artifact with its checksums.
-func (e *Engine) Check() error {
-	ed, release, err := e.use()
-	if err != nil {
-		return err
-	}
-	defer release()
-	return ed.reader.Check()
 }
 
 // Close ends the engine; queries that run still end well.

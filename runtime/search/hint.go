@@ -25,7 +25,7 @@ func (r *run) hint(ctx context.Context, text string) (*Hint, error) {
 		active = append(active, fmt.Sprintf("%s='%s'", k, r.filters[k]))
 	}
 	h := &Hint{
-		Message:   fmt.Sprintf("0 results found for query '%s' with filters %s.", text, strings.Join(active, ", ")),
+		Message:   fmt.Sprintf("0 results found for query '%s' with filters %s.", shorten(text), strings.Join(active, ", ")),
 		Suggested: map[string][]string{},
 	}
 	// First the values that give results while the other filters stay, then
@@ -38,9 +38,30 @@ func (r *run) hint(ctx context.Context, text string) (*Hint, error) {
 		}
 	}
 	if len(h.Suggested) == 0 {
-		return h, r.suggest(ctx, h, slices.Collect(maps.Keys(r.filters)), nil)
+		if err := r.suggest(ctx, h, slices.Collect(maps.Keys(r.filters)), nil); err != nil {
+			return nil, err
+		}
 	}
+	if len(h.Suggested) > 0 {
+		return h, nil
+	}
+	open := *r
+	open.filters = nil
+	if ranked, err := open.rank(ctx, 1); err != nil || len(ranked) == 0 {
+		return h, err
+	}
+	h.Message += " Without filters there are results."
 	return h, nil
+}
+
+// shortened is how much of a caller's text is repeated to it.
+const shortened = 200
+
+func shorten(s string) string {
+	if cut := cutText(s, shortened); cut != s {
+		return cut + "..."
+	}
+	return s
 }
 
 // suggest adds the values of keys among the hits under filters.

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/deskhand/deskhand/chunker"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -30,7 +31,8 @@ type FolderEntry struct {
 
 // PageEntry is one page right below.
 type PageEntry struct {
-	Path, Title, Description string
+	// ID is Path as Engine.Passage takes it.
+	ID, Path, Title, Description string
 	// Sections is how many chunks it has.
 	Sections int
 }
@@ -77,10 +79,10 @@ func (e *Engine) Outline(folder string) (o Outline, err error) {
 		if err != nil {
 			return o, err
 		}
-		o.Pages = append(o.Pages, PageEntry{Path: p.Path, Title: p.Title, Description: p.Description, Sections: p.Chunks})
+		o.Pages = append(o.Pages, PageEntry{ID: chunker.ID(p.Path, ""), Path: p.Path, Title: p.Title, Description: p.Description, Sections: p.Chunks})
 	}
 	if o.Total == 0 && o.Folder != "" {
-		return o, fault.New("folder_not_found", fmt.Sprintf("Folder '%s' not found.", folder), "Call list_docs without folder to see what there is.")
+		return o, fault.New("folder_not_found", fmt.Sprintf("Folder '%s' not found.", shorten(folder)), "Call list_docs without folder to see what there is.")
 	}
 	return o, nil
 }
@@ -109,7 +111,7 @@ func (e *Engine) PagesWith(accept func(metadata map[string]string) bool) (pages 
 		if err != nil {
 			return nil, err
 		}
-		pages = append(pages, PageEntry{Path: p.Path, Title: p.Title, Description: p.Description, Sections: p.Chunks})
+		pages = append(pages, PageEntry{ID: chunker.ID(p.Path, ""), Path: p.Path, Title: p.Title, Description: p.Description, Sections: p.Chunks})
 	}
 	return pages, nil
 }

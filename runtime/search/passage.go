@@ -42,9 +42,9 @@ func (e *Engine) Passage(id string, context int) (p Passage, err error) {
 	if context < 0 || context > MaxContext {
 		return p, invalid(fmt.Sprintf("context must be between 0 and %d", MaxContext))
 	}
-	path, _, err := chunker.ParseID(id)
+	path, fragment, err := chunker.ParseID(id)
 	if err != nil {
-		return p, invalid(fmt.Sprintf("Chunk ID '%s' has invalid format. Expected {filepath} or {filepath}#{heading-path}.", id))
+		return p, invalid(fmt.Sprintf("Chunk ID '%s' has invalid format. Expected {filepath} or {filepath}#{heading-path}.", shorten(id)))
 	}
 	ed, release, err := e.use()
 	if err != nil {
@@ -52,26 +52,25 @@ func (e *Engine) Passage(id string, context int) (p Passage, err error) {
 	}
 	defer release()
 	defer recoverAs(&err, ed)
-	notFound := fault.New("chunk_not_found", fmt.Sprintf("Chunk ID '%s' not found. Use search_docs to discover valid chunk IDs.", id), "")
-	at, ok := ed.reader.FindPage(path)
-	if !ok {
-		return p, notFound
-	}
-	page, err := ed.reader.Page(at)
+	page, ok, err := ed.reader.FindPage(path)
 	if err != nil {
 		return p, err
 	}
-	if target, ok := ed.reader.Find(path, id); ok {
-		from := max(page.First, target-context)
-		p, err = ed.passage(page, from, min(page.First+page.Chunks, target+context+1))
-		p.Target = target - from
-		return p, err
+	target := 0
+	if ok {
+		if target, ok, err = ed.reader.Find(page, fragment); err != nil {
+			return p, err
+		}
+		if !ok && fragment == "" && page.Chunks > 0 {
+			return ed.whole(page)
+		}
 	}
-	if id != chunker.ID(path, "") || page.Chunks == 0 {
-		return p, notFound
+	if !ok {
+		return p, fault.New("chunk_not_found", fmt.Sprintf("Chunk ID '%s' not found. Use search_docs to discover valid chunk IDs.", shorten(id)), "")
 	}
-	p, err = ed.passage(page, page.First, page.First+page.Chunks)
-	p.Whole = true
+	from := max(page.First, target-context)
+	p, err = ed.passage(page, from, min(page.First+page.Chunks, target+context+1))
+	p.Target = target - from
 	return p, err
 }
 
@@ -83,15 +82,31 @@ func (e *Engine) Page(path string) (p Passage, err error) {
 	}
 	defer release()
 	defer recoverAs(&err, ed)
-	at, ok := ed.reader.FindPage(path)
-	if !ok {
-		return p, fault.New("page_not_found", fmt.Sprintf("Page '%s' not found.", path), "Call list_docs to see what there is.")
-	}
-	page, err := ed.reader.Page(at)
+	page, ok, err := ed.reader.FindPage(path)
 	if err != nil {
 		return p, err
 	}
-	p, err = ed.passage(page, page.First, page.First+page.Chunks)
+	if !ok {
+		return p, fault.New("page_not_found", fmt.Sprintf("Page '%s' not found.", shorten(path)), "Call list_docs to see what there is.")
+	}
+	return ed.whole(page)
+}
+
+// Has says whether there is a page at path.
+func (e *Engine) Has(path string) (ok bool, err error) {
+	ed, release, err := e.use()
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	defer recoverAs(&err, ed)
+	_, ok, err = ed.reader.FindPage(path)
+	return ok, err
+}
+
+// whole reads all of a page.
+func (ed *edition) whole(page artifact.Page) (Passage, error) {
+	p, err := ed.passage(page, page.First, page.First+page.Chunks)
 	p.Whole = true
 	return p, err
 }

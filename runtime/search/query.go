@@ -3,18 +3,24 @@ package search
 import (
 	"cmp"
 	"slices"
-	"strings"
+	"unicode/utf8"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// maxTerms is how many terms of a query are looked for: the rarest win. It is
-// far above any question and bounds the cost of a pasted page.
-const maxTerms = 64
-
-// Unknown words are replaced by up to maxSimilar words one edit away, which
-// count similarWeight. Words under minSimilar bytes are too close to too many.
+// maxTerms is how many terms of a query are looked for: the rarest win of the
+// first maxLookups. Both are far above any question and bound the cost of a
+// pasted page.
 const (
+	maxTerms   = 64
+	maxLookups = 256
+)
+
+// Unknown words, the first maxUnknown of them, are replaced by up to maxSimilar
+// words one edit away, which count similarWeight. Words under minSimilar
+// characters are too close to too many.
+const (
+	maxUnknown    = 8
 	maxSimilar    = 3
 	similarWeight = 0.7
 	minSimilar    = 4
@@ -29,32 +35,33 @@ type run struct {
 	// weights is the evidence that a term is, for snippets and ranking.
 	weights map[string]float64
 	total   float64          // sum of weights
-	want    *artifact.Wanted // the terms in weights; nil: not made yet
-	// words are the query's own words in order, without joined forms.
-	words []string
+	want    *artifact.Wanted // the query's words and the terms in weights
 	// phrases are the words in double quotes, each at least two.
 	phrases [][]string
+	// cut says that not all chunks with the words of the phrases were read.
+	cut bool
 }
 
 // read takes the query apart.
 func (r *run) read(text string) error {
 	r.weights = map[string]float64{}
+	r.want = new(artifact.Wanted)
 	seen := map[string]bool{}
+	unknown := 0
 	for _, t := range slices.Clone(r.analyzer.Terms(text)) {
-		if !t.Joined {
-			r.words = append(r.words, t.Text)
-		}
-		if seen[t.Text] {
+		if seen[t.Text] || len(seen) == maxLookups {
 			continue
 		}
 		seen[t.Text] = true
+		r.want.Add(text[t.Start:t.End])
 		known, err := r.add(t.Text, 1)
 		if err != nil {
 			return err
 		}
-		if known || t.Joined || len(t.Text) < minSimilar {
+		if known || t.Joined || utf8.RuneCountInString(t.Text) < minSimilar || unknown == maxUnknown {
 			continue
 		}
+		unknown++
 		similar, err := r.reader.Similar(t.Text, maxSimilar)
 		if err != nil {
 			return err
@@ -90,6 +97,7 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 		return false, nil
 	}
 	r.weights[text] = weight * artifact.IDF(r.reader.Len(), p.Chunks)
+	r.want.Add(text)
 	r.total += r.weights[text]
 	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: weight})
 	return true, nil
@@ -100,36 +108,4 @@ func (r *run) close() {
 	for _, t := range r.terms {
 		t.Close()
 	}
-}
-
-// readPhrases finds what stands in double quotes; an odd quote is none.
-func (r *run) readPhrases(text string) {
-	text = strings.NewReplacer("“", `"`, "”", `"`).Replace(text)
-	parts := strings.Split(text, `"`)
-	for i := 1; i+1 < len(parts); i += 2 {
-		if words := r.wordsOf(parts[i]); len(words) > 1 {
-			r.phrases = append(r.phrases, words)
-		}
-	}
-}
-
-// wordsOf are the terms of text in order, without joined forms.
-func (r *run) wordsOf(text string) []string {
-	var words []string
-	for _, t := range r.analyzer.Terms(text) {
-		if !t.Joined {
-			words = append(words, t.Text)
-		}
-	}
-	return words
-}
-
-// contains says whether phrase stands in words.
-func contains(words, phrase []string) bool {
-	for i := 0; i+len(phrase) <= len(words); i++ {
-		if words[i] == phrase[0] && slices.Equal(words[i:i+len(phrase)], phrase) {
-			return true
-		}
-	}
-	return false
 }

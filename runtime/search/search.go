@@ -55,6 +55,9 @@ type Page struct {
 	Next string
 	// Hint is set when there are no hits at all.
 	Hint *Hint
+	// Cut says that so many chunks hold all words of a phrase that only the best
+	// were looked at.
+	Cut bool
 }
 
 // Hit is one chunk that answers a query.
@@ -108,11 +111,16 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	}
 	offset := 0
 	if q.Cursor != nil {
-		if offset, err = parseCursor(*q.Cursor, text, q.Filters); err != nil {
+		if offset, err = parseCursor(*q.Cursor, text, q.Filters, ed.reader.Len()); err != nil {
 			return Page{}, err
 		}
 	}
-	analyzer := <-e.analyzers
+	var analyzer *artifact.Analyzer
+	select {
+	case analyzer = <-e.analyzers:
+	case <-ctx.Done():
+		return Page{}, ctx.Err()
+	}
 	defer func() { e.analyzers <- analyzer }()
 	search := &run{edition: ed, analyzer: analyzer, filters: q.Filters}
 	defer search.close()
@@ -123,9 +131,10 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	if err != nil {
 		return Page{}, err
 	}
-	if len(ranked) == 0 {
+	page.Cut = search.cut
+	if len(ranked) == 0 && offset == 0 {
 		hint, err := search.hint(ctx, text)
-		return Page{Hint: hint}, err
+		return Page{Hint: hint, Cut: page.Cut}, err
 	}
 	if len(ranked) > offset+limit {
 		page.Next = makeCursor(offset+limit, limit, text, q.Filters)
@@ -202,6 +211,14 @@ func cutText(s string, n int) string {
 // cut short while mapped, or damage that a library below does not check for.
 func recoverAs(err *error, ed *edition) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("read index %s: panic: %v\n%s", ed.dir, p, debug.Stack())
+		// What the libraries below hold may be half done: nothing more is asked of
+		// this artifact.
+		ed.broken.Store(true)
+		*err = fmt.Errorf("%w: panic: %v\n%s", damagedFault(ed.dir), p, debug.Stack())
 	}
+}
+
+func damagedFault(dir string) *fault.Fault {
+	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: its data file changed while it was read", dir),
+		"Build it again with deskhand index; the server switches to it by itself.")
 }

@@ -261,7 +261,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add(makeCursor(10, 10, "q", nil), "q")
 	f.Add("garbage", "q")
 	f.Fuzz(func(t *testing.T, s, text string) {
-		if offset, err := parseCursor(s, text, nil); err == nil && makeCursorAgain(s, text) != s {
+		if offset, err := parseCursor(s, text, nil, 100); err == nil && makeCursorAgain(s, text) != s {
 			t.Errorf("parseCursor(%q, %q) = %d: not a cursor of ours", s, text, offset)
 		}
 	})
@@ -447,5 +447,82 @@ func BenchmarkSearch(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestACursorBeyondTheCorpusIsRefused(t *testing.T) {
+	e := engine(t, nil, sdk()...)
+	for _, offset := range []int{100, 1 << 30, 1<<31 - 1} {
+		far := makeCursor(offset, 10, "retries", nil)
+		if _, err := e.Search(t.Context(), Query{Text: "retries", Cursor: &far}); fault.Of(err) == nil {
+			t.Errorf("offset %d: %v, want a fault", offset, err)
+		}
+	}
+}
+
+func TestAPhraseOfCommonWordsReadsOnlyWhatHoldsThemAll(t *testing.T) {
+	var files []file
+	for i := range 400 {
+		files = append(files, file{fmt.Sprintf("p%03d.md", i), "# P\n\nthe of the in other words to\n", nil})
+	}
+	files = append(files, file{"q.md", "# Q\n\n" + strings.Repeat("filler ", 500) + "of to the in\n", nil})
+	e := engine(t, nil, files...)
+	if got := ask(t, e, Query{Text: `"of to the in"`}); len(got) != 1 || got[0] != "q.md#_preamble" {
+		t.Errorf("phrase = %v, want q.md alone", got)
+	}
+	if got := ask(t, e, Query{Text: `"of filler"`}); len(got) != 0 {
+		t.Errorf("phrase that stands nowhere = %v", got)
+	}
+}
+
+func TestVariantsMayNameTheirValueInHeadings(t *testing.T) {
+	var files []file
+	for _, lang := range []string{"go", "python"} {
+		files = append(files, file{"sdk/" + lang + "/retries.md", "# Retries in " + lang + "\n\n## Backoff\n\njitter\n", map[string]string{"language": lang}})
+	}
+	e := engine(t, languages, files...)
+	if got := ask(t, e, Query{Text: "jitter"}); len(got) != 1 {
+		t.Errorf("Search = %v, want one of the two variants", got)
+	}
+}
+
+func TestSnippetMarksWholeWords(t *testing.T) {
+	e := engine(t, nil, file{"a.md", "# A\n\nSet `max_retry_budget` and $PSVersionTable. See the École and the dying.\n", nil})
+	for query, want := range map[string]string{
+		"retry": "**max_retry_budget**", "version": "**$PSVersionTable**", "ecole": "**École**", "dying": "**dying**",
+	} {
+		page, err := e.Search(t.Context(), Query{Text: query})
+		if err != nil || len(page.Hits) != 1 || !strings.Contains(page.Hits[0].Snippet, want) {
+			t.Errorf("Search(%s) = %+v, %v; want a snippet with %s", query, page.Hits, err, want)
+		}
+	}
+}
+
+func TestAfterAFaultTheRebuiltIndexServes(t *testing.T) {
+	dir := t.TempDir()
+	var files []file
+	for i := range 50 {
+		files = append(files, file{fmt.Sprintf("p%02d.md", i), "# P\n\n" + strings.Repeat(fmt.Sprintf("alpha beta%d ", i), 300), nil})
+	}
+	index(t, dir, nil, files...)
+	e, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if err := os.Truncate(filepath.Join(dir, e.Metadata().Index.Path), 4096); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if _, err := e.Search(t.Context(), Query{Text: "alpha"}); fault.Of(err) == nil || fault.Of(err).Code != "artifact_damaged" {
+			t.Errorf("Search of a truncated file = %v, want fault artifact_damaged", err)
+		}
+	}
+	index(t, dir, nil, files...)
+	if changed, err := e.Reload(); !changed || err != nil {
+		t.Fatalf("Reload of the same corpus built again = %v, %v", changed, err)
+	}
+	if got := ask(t, e, Query{Text: "alpha"}); len(got) != 10 {
+		t.Errorf("%d hits after the reload, want 10", len(got))
 	}
 }

@@ -35,7 +35,7 @@ func (r *run) snippet(text, heading string) string {
 	if from > 0 {
 		b.WriteString("...")
 	}
-	mark(&b, text, from, to, found)
+	r.mark(&b, text, from, to, found)
 	if to < len(text) {
 		b.WriteString("...")
 	}
@@ -45,7 +45,7 @@ func (r *run) snippet(text, heading string) string {
 // evidence is the terms of the query in text and where the best window of them
 // begins. It reads on only while most of the query was not seen.
 func (r *run) evidence(text string) (found []artifact.Term, from int) {
-	r.analyzer.Wanted = r.wanted()
+	r.analyzer.Wanted = r.want
 	defer func() { r.analyzer.Wanted = nil }()
 	for n := snippetStep; ; n *= 2 {
 		found = found[:0]
@@ -75,17 +75,6 @@ func oneLine(s string) string {
 		b = append(b, c)
 	}
 	return strings.TrimSuffix(string(b), " ")
-}
-
-// wanted is the terms of the query as the analyzer asks for them.
-func (r *run) wanted() *artifact.Wanted {
-	if r.want == nil {
-		r.want = new(artifact.Wanted)
-		for term := range r.weights {
-			r.want.Add(term)
-		}
-	}
-	return r.want
 }
 
 // bestWindow is where the snippetBytes begin that hold the most evidence, each
@@ -125,20 +114,53 @@ func wordStart(s string, i int) int {
 	return i
 }
 
-// mark writes s[from:to] with the terms in bold; neighbours share their marks.
-func mark(b *strings.Builder, s string, from, to int, found []artifact.Term) {
-	at := from
-	for i := 0; i < len(found); i++ {
-		start, end := found[i].Start, found[i].End
-		if start < at || end > to {
+// markShare is the share of the strongest term's evidence under which a term is
+// not marked: "the" and "is" in bold would hide the words that matter.
+const markShare = 0.25
+
+// mark writes s[from:to] with the words found in bold, whole words always;
+// neighbours share their marks.
+func (r *run) mark(b *strings.Builder, s string, from, to int, found []artifact.Term) {
+	strongest := 0.0
+	for _, t := range found {
+		strongest = max(strongest, r.weights[t.Text])
+	}
+	at, start, end := from, -1, -1
+	flush := func() {
+		if start >= 0 {
+			b.WriteString(s[at:start])
+			b.WriteString("**" + s[start:end] + "**")
+			at = end
+		}
+	}
+	for _, t := range found {
+		if t.Start < from || t.End > to || r.weights[t.Text] < markShare*strongest {
 			continue
 		}
-		for ; i+1 < len(found) && found[i+1].End <= to && strings.Trim(s[min(end, found[i+1].Start):found[i+1].Start], " -_.:/") == ""; i++ {
-			end = max(end, found[i+1].End)
+		wordFrom, wordTo := wholeWord(s, t.Start, t.End)
+		wordFrom, wordTo = max(wordFrom, from), min(wordTo, to)
+		if start >= 0 && (wordFrom <= end || s[end:wordFrom] == " ") {
+			end = max(end, wordTo)
+			continue
 		}
-		b.WriteString(s[at:start])
-		b.WriteString("**" + s[start:end] + "**")
-		at = end
+		flush()
+		start, end = wordFrom, wordTo
 	}
+	flush()
 	b.WriteString(s[at:to])
+}
+
+// wholeWord widens s[start:end] to the identifier around it.
+func wholeWord(s string, start, end int) (int, int) {
+	part := func(c byte) bool {
+		return c == '_' || c == '-' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf
+	}
+	cjk := start < len(s) && s[start] >= 0xe2 // no spaces there: as found
+	for start > 0 && !cjk && part(s[start-1]) {
+		start--
+	}
+	for end < len(s) && !cjk && part(s[end]) {
+		end++
+	}
+	return start, end
 }

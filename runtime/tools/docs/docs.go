@@ -16,7 +16,8 @@ type Options struct {
 	// Prefix stands before every tool name, with "_" between. Empty: none.
 	Prefix string
 	// MaxAnswerBytes bounds the text of an answer. Zero means 64 KiB, which is
-	// under the 25,000 tokens that clients cut at.
+	// under the 25,000 tokens that clients cut at; less than MinAnswerBytes means
+	// that.
 	MaxAnswerBytes int
 }
 
@@ -31,8 +32,11 @@ func (o Options) maxBytes() int {
 	if o.MaxAnswerBytes <= 0 {
 		return 64 << 10
 	}
-	return o.MaxAnswerBytes
+	return max(o.MaxAnswerBytes, MinAnswerBytes)
 }
+
+// MinAnswerBytes is room for one hit, or for an outline and a piece of a chunk.
+const MinAnswerBytes = 4096
 
 // Catalog is all that the engine's corpus offers. It is made again when the
 // engine reloads: schemas carry the facets of the corpus.

@@ -69,108 +69,138 @@ func getDoc(engine *search.Engine, o Options) contract.Tool {
 	})
 }
 
-// continuation matches the id with which a chunk that is longer than an answer
-// goes on: its own id, "#" and the number of the piece. No chunk id has two
-// "#", so it cannot be mistaken for one.
-var continuation = regexp.MustCompile(`^([^#]+(?:#[^#]+)?)##(\d{1,6})$`)
+// continuation matches the id with which a cut answer goes on: the id that was
+// asked for, "##", for a page the number of the chunk to begin with, and for a
+// chunk that is longer than an answer the number of the piece ("a.md##16",
+// "a.md##16.2", "a.md#b##2"). No chunk id has two "#" in a row.
+var continuation = regexp.MustCompile(`^([^#]+(?:#[^#]+)?)##(\d{1,6})(?:\.(\d{1,6}))?$`)
 
 // Get reads a chunk with its neighbours, or a page, as text in the delimiter
 // grammar and as data. The text stays under maxBytes, or says where it was cut
 // and how to go on.
 func Get(engine *search.Engine, id string, context, maxBytes int) (string, Doc, error) {
-	piece := 1
+	asked, first, second := id, 0, 0
 	if m := continuation.FindStringSubmatch(id); m != nil {
-		n, err := strconv.Atoi(m[2])
-		if err == nil && n > 1 {
-			id, piece, context = m[1], n, 0
-		}
+		asked = m[1]
+		first, _ = strconv.Atoi(m[2]) // six digits always fit
+		second, _ = strconv.Atoi(m[3])
+		context = 0
 	}
-	p, err := engine.Passage(id, context)
+	p, err := engine.Passage(asked, context)
 	if err != nil {
 		return "", Doc{}, err
 	}
-	w := writer{passage: p, maxBytes: maxBytes, piece: piece}
-	return w.write(id)
+	w := writer{id: asked, passage: p, maxBytes: maxBytes, piece: 1}
+	switch {
+	case p.Whole && first > 0:
+		w.passage.Target, w.piece = first-1, max(1, second)
+	case first > 0:
+		w.piece = first
+	}
+	return w.write()
 }
 
 // writer words one passage.
 type writer struct {
+	id       string // as asked for, without a continuation
 	passage  search.Passage
 	maxBytes int
-	piece    int
+	piece    int // of the target, 1-based
 	text     strings.Builder
 	doc      Doc
 }
 
-// footRoom is kept free for the words at the end of an answer that was cut.
-const footRoom = 512
-
-func (w *writer) write(id string) (string, Doc, error) {
+func (w *writer) write() (string, Doc, error) {
 	p := w.passage
+	if p.Target >= len(p.Chunks) {
+		return "", Doc{}, w.beyond(p.Target+1, len(p.Chunks), "chunk")
+	}
 	w.doc.Filepath, w.doc.Title = p.Path, p.Title
 	outline := ""
-	if p.Whole {
+	if p.Whole && p.Target == 0 && w.piece == 1 {
 		outline = w.outline()
 	}
-	room := w.maxBytes - len(outline) - footRoom
 	target := p.Chunks[p.Target]
-	pieces := cut(body(target), max(1024, room-delimiterRoom(target)))
+	room := w.maxBytes - len(outline) - footRoom - len(w.id)
+	pieces := cut(body(target), max(MinAnswerBytes/4, room-delimiterRoom(target)))
 	if w.piece > len(pieces) {
-		return "", Doc{}, fault.New("invalid_argument", fmt.Sprintf("Chunk ID '%s' has %d pieces, not %d.", id, len(pieces), w.piece), "Call get_doc with the chunk_id alone to begin again.")
+		return "", Doc{}, w.beyond(w.piece, len(pieces), "piece")
 	}
-	from, to, next := w.fit(room - len(pieces[w.piece-1]) - delimiterRoom(target))
-	if len(pieces) > 1 {
-		from, to, next = p.Target, p.Target+1, ""
+	text := pieces[w.piece-1]
+	last := w.piece == len(pieces)
+	from, to := p.Target, p.Target+1
+	if last {
+		from, to = w.fit(room - len(text) - delimiterRoom(target))
 	}
 	for i := from; i < to; i++ {
-		text := body(p.Chunks[i])
-		if i == p.Target {
-			text = pieces[w.piece-1]
+		if i != p.Target {
+			w.chunk(i, body(p.Chunks[i]))
+		} else {
+			w.chunk(i, text)
 		}
-		w.chunk(i, text)
 	}
-	switch {
-	case w.piece < len(pieces):
-		w.doc.Next = fmt.Sprintf("%s##%d", target.ID, w.piece+1)
-		w.foot("Cut: piece %d of %d of this chunk.", w.piece, len(pieces))
-	case next != "":
-		w.doc.Next = next
-		w.foot("Cut: %d of %d chunks fit in %d bytes.", to-from, len(p.Chunks), w.maxBytes)
-	}
+	w.foot(len(pieces), from, to)
 	w.text.WriteString(outline)
 	return w.text.String(), w.doc, nil
 }
 
-// fit chooses the chunks around the target that fit into room bytes beside it,
-// the nearest first, and the id of the first one after them that does not.
-func (w *writer) fit(room int) (from, to int, next string) {
+func (w *writer) beyond(asked, has int, what string) error {
+	return fault.New("invalid_argument", fmt.Sprintf("Chunk ID '%s' has no %s %d, the last is %d.", w.id, what, asked, has), "Call get_doc with the chunk_id alone to begin again.")
+}
+
+// fit chooses the chunks around the target that fit into room bytes beside it:
+// those after it, and but for a whole page those before it, the nearest first.
+func (w *writer) fit(room int) (from, to int) {
 	p := w.passage
 	from, to = p.Target, p.Target+1
-	for up, down := true, true; up || down; {
-		if down = down && to < len(p.Chunks); down {
-			if n := len(body(p.Chunks[to])) + delimiterRoom(p.Chunks[to]); n <= room {
-				room -= n
-				to++
-			} else {
-				down = false
-			}
+	takes := func(i int) bool {
+		n := len(body(p.Chunks[i])) + delimiterRoom(p.Chunks[i])
+		if n > room {
+			return false
 		}
-		if up = up && from > 0; up {
-			if n := len(body(p.Chunks[from-1])) + delimiterRoom(p.Chunks[from-1]); n <= room {
-				room -= n
-				from--
-			} else {
-				up = false
-			}
+		room -= n
+		return true
+	}
+	for up, down := !p.Whole, true; up || down; {
+		if down = down && to < len(p.Chunks) && takes(to); down {
+			to++
+		}
+		if up = up && from > 0 && takes(from-1); up {
+			from--
 		}
 	}
+	return from, to
+}
+
+// footRoom is kept free for the words at the end of an answer that was cut,
+// beside the id they repeat.
+const footRoom = 256
+
+// foot says that the answer was cut and how to go on.
+func (w *writer) foot(pieces, from, to int) {
+	p := w.passage
+	said := ""
 	switch {
-	case to < len(p.Chunks):
-		next = p.Chunks[to].ID
-	case from > 0:
-		next = p.Chunks[from-1].ID
+	case w.piece < pieces && p.Whole:
+		w.doc.Next = fmt.Sprintf("%s##%d.%d", w.id, p.Target+1, w.piece+1)
+		said = fmt.Sprintf("Cut: piece %d of %d of this chunk.", w.piece, pieces)
+	case w.piece < pieces:
+		w.doc.Next = fmt.Sprintf("%s##%d", w.id, w.piece+1)
+		said = fmt.Sprintf("Cut: piece %d of %d of this chunk.", w.piece, pieces)
+	case p.Whole && to < len(p.Chunks):
+		w.doc.Next = fmt.Sprintf("%s##%d", w.id, to+1)
+		said = fmt.Sprintf("Cut: chunks %d to %d of %d.", from+1, to, len(p.Chunks))
+	case !p.Whole && to-from < len(p.Chunks):
+		i := to
+		if to == len(p.Chunks) {
+			i = from - 1
+		}
+		w.doc.Next = p.Chunks[i].ID
+		said = fmt.Sprintf("Cut: %d of the %d chunks asked for fit in %d bytes.", to-from, len(p.Chunks), w.maxBytes)
+	default:
+		return
 	}
-	return from, to, next
+	fmt.Fprintf(&w.text, "\n\n[%s Continue with get_doc chunk_id \"%s\".]", said, w.doc.Next)
 }
 
 func (w *writer) chunk(i int, text string) {
@@ -182,15 +212,13 @@ func (w *writer) chunk(i int, text string) {
 	if w.text.Len() > 0 {
 		w.text.WriteString("\n\n")
 	}
+	if strings.HasPrefix(text, delimiterStart) {
+		text = `\` + text // a piece may begin amid a line
+	}
 	fmt.Fprintf(&w.text, "--- Chunk: %s (Chunk %d of %d) (%s) ---\n%s", c.ID, c.Position, c.Total, label, text)
 	w.doc.Chunks = append(w.doc.Chunks, DocPart{
 		ChunkID: c.ID, Position: c.Position, Total: c.Total, Target: i == w.passage.Target, Lines: lines(c),
 	})
-}
-
-// foot says that the answer was cut and how to go on.
-func (w *writer) foot(format string, args ...any) {
-	fmt.Fprintf(&w.text, "\n\n[%s Continue with get_doc chunk_id %q.]", fmt.Sprintf(format, args...), w.doc.Next)
 }
 
 // outlineShare is the part of an answer that an outline may take.

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 type listDocsIn struct {
 	Folder string `json:"folder"`
+	After  string `json:"after"`
 }
 
 // Listing is what list_docs returns.
@@ -22,8 +24,10 @@ type Listing struct {
 	Total   int           `json:"total_pages"`
 	Folders []FolderEntry `json:"folders"`
 	Pages   []PageEntry   `json:"pages"`
-	// Cut is how many entries were left out to keep the answer short.
-	Cut int `json:"cut,omitempty"`
+	// Cut is how many entries were left out to keep the answer short, Next the
+	// value of after that goes on with them.
+	Cut  int    `json:"cut,omitempty"`
+	Next string `json:"next,omitempty"`
 }
 
 // FolderEntry is one folder right below.
@@ -33,20 +37,26 @@ type FolderEntry struct {
 	Total int    `json:"total_pages"`
 }
 
-// PageEntry is one page right below; its filepath is a chunk_id for get_doc.
+// PageEntry is one page right below. ChunkID is its path as get_doc takes it: the
+// same but for rare characters.
 type PageEntry struct {
 	Filepath    string `json:"filepath"`
+	ChunkID     string `json:"chunk_id"`
 	Title       string `json:"title"`
 	Description string `json:"description,omitempty"`
 	Sections    int    `json:"sections"`
 }
 
 func listDocs(engine *search.Engine, o Options) contract.Tool {
-	schema := contract.Object(nil, contract.Property{Name: "folder", Schema: &jsonschema.Schema{Type: "string",
-		Description: "Folder to list, as returned by an earlier call (e.g., 'guides'). Omit for the top of the documentation."}})
+	schema := contract.Object(nil,
+		contract.Property{Name: "folder", Schema: &jsonschema.Schema{Type: "string",
+			Description: "Folder to list, as returned by an earlier call (e.g., 'guides'). Omit for the top of the documentation."}},
+		contract.Property{Name: "after", Schema: &jsonschema.Schema{Type: "string",
+			Description: "List only what follows this path, as named at the end of a cut list. Omit for the beginning."}},
+	)
 	spec := contract.Spec{
 		Name: o.name("list_docs"), Title: "List the documentation",
-		Description: fmt.Sprintf("List the folders and pages of the %s, one level at a time. Use this to learn what there is; read a page with get_doc and its filepath.",
+		Description: fmt.Sprintf("List the folders and pages of the %s, one level at a time. Use this to learn what there is; read a page with get_doc and its chunk_id.",
 			engine.Metadata().CorpusDescription),
 		Input: contract.Freeze(schema), ReadOnly: true,
 	}
@@ -55,45 +65,58 @@ func listDocs(engine *search.Engine, o Options) contract.Tool {
 		if err != nil {
 			return contract.Result{}, err
 		}
-		text, listing := list(outline, o.maxBytes())
+		text, listing := list(outline, in.After, o.maxBytes())
 		return contract.Result{Text: []string{text}, Structured: listing}, nil
 	})
 }
 
-// list words an outline in at most maxBytes of text.
-func list(o search.Outline, maxBytes int) (string, Listing) {
+// list words an outline, from behind the entry called from on, in at most
+// maxBytes of text. Folders come before pages, each in corpus order.
+func list(o search.Outline, from string, maxBytes int) (string, Listing) {
 	l := Listing{Folder: o.Folder, Note: o.Note, Total: o.Total, Folders: []FolderEntry{}, Pages: []PageEntry{}}
 	var b strings.Builder
-	name := o.Folder
-	if name == "" {
-		name = "The documentation"
-	}
-	fmt.Fprintf(&b, "%s: %d pages", name, o.Total)
+	fmt.Fprintf(&b, "%s: %s", cmp.Or(o.Folder, "The documentation"), pages(o.Total))
 	if o.Note != "" {
 		fmt.Fprintf(&b, ". %s", o.Note)
 	}
-	fits := func(line string) bool {
-		if b.Len()+len(line)+footRoom > maxBytes {
+	skipping := from != ""
+	fits := func(name, line string) bool {
+		if skipping {
+			skipping = name != from
+			return false
+		}
+		if l.Cut > 0 || b.Len()+len(line)+footRoom > maxBytes {
 			l.Cut++
 			return false
 		}
 		b.WriteString(line)
+		l.Next = name
 		return true
 	}
 	for _, f := range o.Folders {
-		if fits(fmt.Sprintf("\n%s/ (%d pages)%s", f.Path, f.Total, after(f.Note))) {
+		if fits(f.Path, fmt.Sprintf("\n%s/ (%s)%s", f.Path, pages(f.Total), after(f.Note))) {
 			l.Folders = append(l.Folders, FolderEntry(f))
 		}
 	}
 	for _, p := range o.Pages {
-		if fits(fmt.Sprintf("\n%s%s%s", p.Path, after(p.Title), after(p.Description))) {
-			l.Pages = append(l.Pages, PageEntry{Filepath: p.Path, Title: p.Title, Description: p.Description, Sections: p.Sections})
+		if fits(p.ID, fmt.Sprintf("\n%s%s%s", p.ID, after(p.Title), after(p.Description))) {
+			l.Pages = append(l.Pages, PageEntry{Filepath: p.Path, ChunkID: p.ID, Title: p.Title, Description: p.Description, Sections: p.Sections})
 		}
 	}
+	if l.Cut == 0 {
+		l.Next = ""
+	}
 	if l.Cut > 0 {
-		fmt.Fprintf(&b, "\n[Cut: %d entries more than fit in %d bytes. List a folder below, or find a page with search_docs.]", l.Cut, maxBytes)
+		fmt.Fprintf(&b, "\n[Cut: %d entries more than fit in %d bytes. Pass after %q for the next ones, or find a page with search_docs.]", l.Cut, maxBytes, l.Next)
 	}
 	return b.String(), l
+}
+
+func pages(n int) string {
+	if n == 1 {
+		return "1 page"
+	}
+	return fmt.Sprintf("%d pages", n)
 }
 
 func after(s string) string {

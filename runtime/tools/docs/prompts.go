@@ -2,11 +2,13 @@ package docs
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/cbroglie/mustache"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // prompts makes the corpus' templates callable.
@@ -40,5 +42,26 @@ func render(template string, args map[string]string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return t.Render(args)
+	out := bounded{room: maxPromptBytes}
+	if err := t.FRender(&out, args); err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
+// maxPromptBytes bounds a rendered message: a template may repeat an argument as
+// often as it likes.
+const maxPromptBytes = 1 << 20
+
+// bounded refuses what would make it longer than room.
+type bounded struct {
+	strings.Builder
+	room int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.room {
+		return 0, fault.New("prompt_too_long", fmt.Sprintf("The prompt would have more than %d bytes.", b.room), "Pass shorter arguments.")
+	}
+	return b.Builder.Write(p)
 }

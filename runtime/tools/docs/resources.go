@@ -2,6 +2,7 @@ package docs
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,7 +38,7 @@ func resources(engine *search.Engine) ([]contract.Resource, error) {
 	var out []contract.Resource
 	for _, p := range pages {
 		out = append(out, contract.Resource{
-			URI: "docs:///" + p.Path, Name: p.Path, Title: resourceTitle(p.Path, p.Title), Description: p.Path,
+			URI: (&url.URL{Scheme: "docs", Path: "/" + p.Path}).String(), Name: p.Path, Title: resourceTitle(p.Path, p.Title), Description: p.Path,
 			MIMEType: "text/markdown",
 			Read:     func(context.Context) (string, error) { return whole(engine, p.Path) },
 		})

@@ -95,7 +95,7 @@ func searchDocs(engine *search.Engine, o Options) contract.Tool {
 		ReadOnly: true,
 		Reword: func(r contract.Refusal) string {
 			if _, facet := m.Taxonomy[r.Field]; facet && r.Kind == contract.NotAllowed {
-				return fmt.Sprintf("Invalid taxonomy value for '%s': '%s'. Allowed values: %s", r.Field, r.Value, strings.Join(r.Allowed, ", "))
+				return fmt.Sprintf("Invalid taxonomy value for '%s': '%s'. Allowed values: %s", r.Field, r.Value, contract.AllowedList(r.Allowed))
 			}
 			return ""
 		},
@@ -130,6 +130,9 @@ func searchDocsSchema(taxonomy map[string]artifact.Facet) *jsonschema.Schema {
 	return contract.Object([]string{"query"}, properties...)
 }
 
+// tooMany says what a search did not look at.
+const tooMany = "Very many chunks hold all of the quoted words; only the best of them were searched for the phrase."
+
 // Search asks the engine and words its page, as JSON of at most maxBytes and as
 // a value: hits that do not fit are left for the next page.
 func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes int) (string, SearchResult, error) {
@@ -140,7 +143,10 @@ func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes
 			return "", SearchResult{}, err
 		}
 		result := word(page)
-		result.Note = note
+		result.Note = strings.TrimSpace(note)
+		if page.Cut {
+			result.Note = strings.TrimSpace(tooMany + " " + result.Note)
+		}
 		answer, err := indented(result)
 		if err != nil || len(answer) <= maxBytes || len(page.Hits) <= 1 {
 			return answer, result, err

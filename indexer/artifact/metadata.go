@@ -1,0 +1,101 @@
+package artifact
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// maxMetadataBytes bounds what Open reads into memory.
+const maxMetadataBytes = 64 << 20
+
+var dataName = regexp.MustCompile(`^index-[0-9a-f]{16}\.idx$`)
+
+// readMetadata reads and checks the metadata of the artifact in dir.
+func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) {
+	path := filepath.Join(dir, MetadataFile)
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return m, digest, fault.New("no_artifact", "there is no index in "+dir, "build one: deskhand index DIR -o "+dir)
+	}
+	if err != nil {
+		return m, digest, fmt.Errorf("open metadata: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxMetadataBytes+1))
+	if err != nil {
+		return m, digest, fmt.Errorf("read metadata: %w", err)
+	}
+	if len(text) > maxMetadataBytes {
+		return m, digest, damaged(dir, fmt.Sprintf("metadata.json has more than %d bytes", maxMetadataBytes))
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, digest, damaged(dir, "metadata.json: "+err.Error())
+	}
+	for _, facet := range m.Taxonomy {
+		slices.Sort(facet.Values) // people edit, and lookups rely on it
+	}
+	switch major, _, _ := strings.Cut(m.MetadataVersion, "."); {
+	case m.Index.Engine != engineName:
+		return m, digest, fault.New("artifact_foreign", fmt.Sprintf("the metadata.json in %s is not of a deskhand index (engine %q)", dir, m.Index.Engine),
+			"name the folder that deskhand index wrote, or build one: deskhand index DIR -o OUT")
+	case major != "1" || m.Index.FormatVersion > FormatVersion:
+		return m, digest, fault.New("artifact_too_new", fmt.Sprintf("the index in %s has format %d (metadata %s); this deskhand reads format %d (metadata 1.x)",
+			dir, m.Index.FormatVersion, m.MetadataVersion, FormatVersion), "use a newer deskhand, or build the index again with this one")
+	case m.Index.FormatVersion < FormatVersion:
+		return m, digest, fault.New("artifact_too_old", fmt.Sprintf("the index in %s has format %d; this deskhand reads format %d", dir, m.Index.FormatVersion, FormatVersion),
+			"build it again: deskhand index DIR -o "+dir)
+	case checkTaxonomy(m.Taxonomy) != nil:
+		return m, digest, damaged(dir, "metadata.json: "+checkTaxonomy(m.Taxonomy).Error())
+	case !dataName.MatchString(m.Index.Path):
+		return m, digest, damaged(dir, fmt.Sprintf("metadata.json names %q as data file", m.Index.Path))
+	}
+	return m, sha256.Sum256(text), nil
+}
+
+func damaged(dir, why string) error {
+	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: %s", dir, why), "build it again: deskhand index DIR -o "+dir)
+}
+
+func (r *Reader) damagedBy(err error) error { return damaged(r.dir, err.Error()) }
+
+// Bounds of a taxonomy, those of docs-mcp: a facet is an argument of a tool, and
+// models refuse tools that are too large.
+const (
+	MaxFacets      = 64
+	MaxFacetKey    = 64
+	MaxFacetValues = 512
+	MaxFacetValue  = 128
+)
+
+// ReservedFacets are keys that no facet may have: they are arguments of
+// search_docs already.
+var ReservedFacets = []string{"query", "limit", "cursor"}
+
+// checkTaxonomy refuses what a build does not write: metadata.json may have been
+// edited since.
+func checkTaxonomy(taxonomy map[string]Facet) error {
+	if len(taxonomy) > MaxFacets {
+		return fmt.Errorf("taxonomy has more than %d keys", MaxFacets)
+	}
+	for key, facet := range taxonomy {
+		switch {
+		case key == "" || len(key) > MaxFacetKey || slices.Contains(ReservedFacets, key):
+			return fmt.Errorf("taxonomy has the key %q, which cannot be a facet", key)
+		case len(facet.Values) > MaxFacetValues:
+			return fmt.Errorf("taxonomy key %q has more than %d values", key, MaxFacetValues)
+		case len(slices.Compact(slices.Sorted(slices.Values(facet.Values)))) != len(facet.Values):
+			return fmt.Errorf("taxonomy key %q has a value twice", key)
+		}
+	}
+	return nil
+}

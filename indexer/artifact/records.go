@@ -1,0 +1,119 @@
+package artifact
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/deskhand/deskhand/chunker"
+)
+
+// The fields of a page record, u32 each; texts are offsets into the strings.
+// Behind them stand the file's size, u64, and its digest.
+const (
+	pagePath = iota
+	pageTitle
+	pageDescription
+	pageMetadata // see encodePairs
+	pageProblems // see encodeProblems
+	pageFirst    // first chunk, counted within the group
+	pageChunks   // number of chunks
+	pageFields
+)
+
+const pageRecord = 4*pageFields + 8 + sha256.Size
+
+// The fields of a chunk record, u32 each; texts are offsets into the strings.
+const (
+	chunkFragment = iota
+	chunkHeading
+	chunkBreadcrumb
+	chunkPage // counted within the group
+	chunkLevel
+	chunkStart
+	chunkEnd
+	chunkBlock
+	chunkOffset   // of its markdown in the block, its text follows
+	chunkMarkdown // bytes
+	chunkText     // bytes
+	chunkFields
+)
+
+const chunkRecord = 4 * chunkFields
+
+func appendPage(b []byte, strs *stringTable, d Document, firstChunk int) []byte {
+	b = appendFields(b, []uint32{
+		pagePath: strs.add(d.Path), pageTitle: strs.add(d.Title), pageDescription: strs.add(d.Description),
+		pageMetadata: strs.add(encodePairs(d.Metadata)), pageProblems: strs.add(encodeProblems(d.Problems)),
+		pageFirst: uint32(firstChunk), pageChunks: uint32(len(d.Chunks)),
+	})
+	b = binary.LittleEndian.AppendUint64(b, uint64(d.Size))
+	return append(b, d.Digest[:]...)
+}
+
+func appendChunk(b []byte, strs *stringTable, c chunker.Chunk, page int, block, offset uint32) []byte {
+	return appendFields(b, []uint32{
+		chunkFragment: strs.add(fragment(c.ID)), chunkHeading: strs.add(c.Heading), chunkBreadcrumb: strs.add(c.Breadcrumb),
+		chunkPage: uint32(page), chunkLevel: uint32(c.Level), chunkStart: uint32(c.StartLine), chunkEnd: uint32(c.EndLine),
+		chunkBlock: block, chunkOffset: offset, chunkMarkdown: uint32(len(c.Markdown)), chunkText: uint32(len(c.Text)),
+	})
+}
+
+func appendFields(b []byte, fields []uint32) []byte {
+	for _, v := range fields {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	return b
+}
+
+// chunkField is a field of a chunk record, the chunk counted within the group.
+func (g *group) chunkField(chunk, field int) uint32 {
+	return binary.LittleEndian.Uint32(g.bytes(chunkSection)[chunk*chunkRecord+4*field:])
+}
+
+// pageField is a field of a page record, the page counted within the group.
+func (g *group) pageField(page, field int) uint32 {
+	return binary.LittleEndian.Uint32(g.bytes(pageSection)[page*pageRecord+4*field:])
+}
+
+func (g *group) string(at uint32) (string, error) {
+	return stringAt(g.bytes(stringSection), at)
+}
+
+// page reads a page record, counted within the group.
+func (g *group) page(i int) (Page, error) {
+	var p Page
+	var pairs, problems string
+	for field, to := range [...]*string{
+		pagePath: &p.Path, pageTitle: &p.Title, pageDescription: &p.Description, pageMetadata: &pairs, pageProblems: &problems,
+	} {
+		var err error
+		if *to, err = g.string(g.pageField(i, field)); err != nil {
+			return p, err
+		}
+	}
+	first, n := int(g.pageField(i, pageFirst)), int(g.pageField(i, pageChunks))
+	if first+n > g.chunks {
+		return p, errDamaged
+	}
+	p.First, p.Chunks = g.firstChunk+first, n
+	record := g.bytes(pageSection)[i*pageRecord+4*pageFields:]
+	p.Size = int64(binary.LittleEndian.Uint64(record))
+	p.Digest = [sha256.Size]byte(record[8:])
+	var err error
+	if p.Metadata, err = decodePairs(pairs); err != nil {
+		return p, err
+	}
+	p.Problems, err = decodeProblems(problems)
+	return p, err
+}
+
+func (g *group) allPages() ([]Page, error) {
+	pages := make([]Page, g.pages)
+	for i := range pages {
+		var err error
+		if pages[i], err = g.page(i); err != nil {
+			return nil, err
+		}
+	}
+	return pages, nil
+}

@@ -1,0 +1,101 @@
+package search
+
+import (
+	"slices"
+	"strings"
+)
+
+// readPhrases finds what stands in double quotes; an odd quote is none.
+func (r *run) readPhrases(text string) {
+	text = strings.NewReplacer("\u201c", `"`, "\u201d", `"`).Replace(text)
+	parts := strings.Split(text, `"`)
+	for i := 1; i+1 < len(parts); i += 2 {
+		if words := r.wordsOf(parts[i]); len(words) > 1 {
+			r.phrases = append(r.phrases, words)
+		}
+	}
+}
+
+// wordsOf are the terms of text in order, without joined forms.
+func (r *run) wordsOf(text string) []string {
+	var words []string
+	for _, t := range r.analyzer.Terms(text) {
+		if !t.Joined {
+			words = append(words, t.Text)
+		}
+	}
+	return words
+}
+
+// holdsPhrases says whether a chunk's text has the words of every phrase next to
+// each other.
+func (r *run) holdsPhrases(chunk int) (bool, error) {
+	if len(r.phrases) == 0 {
+		return true, nil
+	}
+	_, text, err := r.reader.Content(chunk)
+	if err != nil {
+		return false, err
+	}
+	words := r.wordsOf(text)
+	return !slices.ContainsFunc(r.phrases, func(p []string) bool { return !contains(words, p) }), nil
+}
+
+// contains says whether phrase stands in words.
+func contains(words, phrase []string) bool {
+	for i := 0; i+len(phrase) <= len(words); i++ {
+		if words[i] == phrase[0] && slices.Equal(words[i:i+len(phrase)], phrase) {
+			return true
+		}
+	}
+	return false
+}
+
+// withAllWords are the chunks that hold every word of every phrase; nil if the
+// query has no phrase.
+func (r *run) withAllWords() ([]bool, error) {
+	if len(r.phrases) == 0 {
+		return nil, nil
+	}
+	count := make([]uint16, r.reader.Len())
+	need := uint16(0)
+	seen := map[string]bool{}
+	for _, word := range slices.Concat(r.phrases...) {
+		if seen[word] {
+			continue
+		}
+		seen[word] = true
+		p, err := r.reader.Postings(word)
+		if err != nil {
+			return nil, err
+		}
+		err = r.reader.Each(p, func(chunk int) {
+			if count[chunk] == need {
+				count[chunk]++
+			}
+		})
+		p.Close()
+		if err != nil {
+			return nil, err
+		}
+		need++
+	}
+	all := make([]bool, len(count))
+	for i, n := range count {
+		all[i] = n == need
+	}
+	return all, nil
+}
+
+// keep is the test that filters and phrases stand for; nil accepts every chunk.
+func (r *run) keep() (func(chunk int) bool, error) {
+	filters, err := r.edition.keep(r.filters)
+	if err != nil {
+		return nil, err
+	}
+	words, err := r.withAllWords()
+	if err != nil || words == nil {
+		return filters, err
+	}
+	return func(chunk int) bool { return words[chunk] && (filters == nil || filters(chunk)) }, nil
+}

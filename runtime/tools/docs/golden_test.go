@@ -1,0 +1,81 @@
+package docs
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// golden compares with a file that UPDATE=1 rewrites.
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s changed; UPDATE=1 rewrites it. Got:\n%s\nwant:\n%s", file, got, want)
+	}
+}
+
+func TestGoldenSchemas(t *testing.T) {
+	for _, one := range Tools(harbour(t), Options{}) {
+		var b bytes.Buffer
+		if err := json.Indent(&b, one.Input, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		b.WriteByte('\n')
+		golden(t, filepath.Join("testdata", one.Name+".schema.json"), b.Bytes())
+	}
+}
+
+// A conversation is a file of calls, each a line that begins with ">>> ", and
+// below each what the tool says; a refusal is marked by "!". The lines above
+// the first call are what it is about.
+func TestGoldenConversations(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("conversations %q, %v", files, err)
+	}
+	all := toolsOf(harbour(t), Options{})
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			script, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, file, converse(t, all, string(script)))
+		})
+	}
+}
+
+// converse makes the calls of a conversation and writes it with the answers.
+func converse(t *testing.T, all tools, script string) []byte {
+	t.Helper()
+	about, calls, found := strings.Cut(script, "\n>>> ")
+	if !found {
+		t.Fatal("no call in the conversation")
+	}
+	var b bytes.Buffer
+	b.WriteString(about)
+	for call := range strings.SplitSeq(calls, "\n>>> ") {
+		call, _, _ = strings.Cut(call, "\n")
+		name, arguments, _ := strings.Cut(call, " ")
+		text, _, refused := all.ask(t, name, arguments)
+		b.WriteString("\n>>> " + call + "\n")
+		if refused {
+			b.WriteString("! ")
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.Bytes()
+}
