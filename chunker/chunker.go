@@ -4,18 +4,17 @@
 // of goldmark. Split never fails: what is wrong with a file is a Problem, and
 // what can be read of it is still returned.
 //
-// A file goes through six steps, one file of this package each: normalise
+// A file goes through seven steps, one file of this package each: normalise
 // (bytes to clean text), frontmatter and strategy (what the file says about
 // itself), outline (goldmark, or a plain line scan for hostile input), cut
-// (headings to pieces with IDs), size (pieces that are too long or too short)
-// and text (the words of each piece).
+// (headings to pieces with IDs), size (pieces that are too long or too short),
+// text (the words of each piece) and describe (a piece to a chunk).
 package chunker
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // By says at which headings a file is cut.
@@ -102,29 +101,14 @@ const maxProblems = 50
 func Split(path string, src []byte, opts Options) Page {
 	text, problems := normalise(src)
 	front := readFrontMatter(text)
-	body := text[front.end:]
-	lines := lineCounter{text: text, line: 1}
+	outline := newOutline(text[front.end:])
+	by, wrong := readHint(outline.body)
+	lines := newLineCounter(text, front.end)
 	problems = append(problems, front.problems...)
-
-	hint, hintProblem := readHint(body)
-	if hintProblem != "" {
-		problems = append(problems, Problem{lines.of(front.end + hint.offset), hintProblem})
-	}
-	outline := newOutline(body)
-	for _, p := range outline.problems {
-		line := 0
-		if p.offset >= 0 {
-			line = lines.of(front.end + p.offset)
-		}
-		problems = append(problems, Problem{line, p.reason})
+	for _, p := range append(wrong, outline.problems...) {
+		problems = append(problems, Problem{lines.of(p.offset), p.reason})
 	}
 
-	c := cutter{
-		outline: outline,
-		opts:    effective(opts, hint.by, front),
-		issued:  map[string]bool{},
-	}
-	pieces := c.cut()
 	page := Page{
 		Title:       front.title,
 		Description: front.description,
@@ -134,26 +118,19 @@ func Split(path string, src []byte, opts Options) Page {
 	if first := outline.firstH1(0, len(outline.headings)); page.Title == "" && first >= 0 {
 		page.Title = outline.headings[first].title
 	}
-	crumbs := breadcrumbs{outline: outline, page: page.Title, front: front.title, path: path}
+	c := cutter{outline: outline, opts: effective(opts, by, front), issued: map[string]bool{}}
+	pieces := c.cut()
+	d := describer{
+		path: path, title: page.Title, front: front.title,
+		markdown: string(outline.body), outline: outline, lines: lines,
+	}
 	texts := outline.texts(path, pieces)
-	markdown := string(body)
 	for i, p := range pieces {
-		chunk := Chunk{
-			ID:         ID(path, p.fragment),
-			Breadcrumb: crumbs.of(p.heading),
-			StartLine:  lines.at(front.end + p.start),
-			EndLine:    lines.at(front.end + p.end - 1),
-			Markdown:   markdown[p.start:p.end],
-			Text:       texts[i],
-		}
-		if p.heading >= 0 && outline.headings[p.heading].title != "" {
-			chunk.Heading = outline.headings[p.heading].title
-			chunk.Level = outline.headings[p.heading].level
-		}
-		page.Chunks = append(page.Chunks, chunk)
+		page.Chunks = append(page.Chunks, d.chunk(p, texts[i]))
 	}
 	if len(pieces) == 0 && front.end > 0 && page.Title+page.Description != "" {
-		page.Chunks = []Chunk{frontOnly(path, c.opts.By, page, lines.of(front.end-1))}
+		lastLine := 1 + countNewlines(text[:front.end-1])
+		page.Chunks = []Chunk{frontOnly(path, c.opts.By, page, lastLine)}
 	}
 	return page
 }
@@ -179,59 +156,4 @@ func inLineOrder(problems []Problem) []Problem {
 			Problem{problems[maxProblems].Line, fmt.Sprintf("%d more problems from here on are not listed", more)})
 	}
 	return problems
-}
-
-// lineCounter turns offsets into line numbers. Asked in rising order it reads
-// text once.
-type lineCounter struct {
-	text   []byte
-	offset int
-	line   int
-}
-
-// at returns the 1-based line that holds offset, which must not be lower than
-// at the call before.
-func (l *lineCounter) at(offset int) int {
-	l.line += countNewlines(l.text[l.offset:offset])
-	l.offset = offset
-	return l.line
-}
-
-// of returns the 1-based line that holds offset, in any order of calls.
-func (l *lineCounter) of(offset int) int { return 1 + countNewlines(l.text[:offset]) }
-
-// breadcrumbs words the chain of headings above a chunk.
-type breadcrumbs struct {
-	outline           *outline
-	page, front, path string
-	last              int
-	made              string
-}
-
-// of returns the breadcrumb of the heading with that index, -1 for none. Parts
-// of one heading follow each other, so the last answer is kept.
-func (b *breadcrumbs) of(heading int) string {
-	if b.made != "" && b.last == heading {
-		return b.made
-	}
-	var chain []string
-	outermost := 0
-	for i := heading; i >= 0; i = b.outline.headings[i].parent {
-		if h := b.outline.headings[i]; h.title != "" {
-			chain, outermost = append(chain, h.title), h.level
-		}
-	}
-	if b.front != "" && len(chain) > 0 && outermost != 1 && chain[len(chain)-1] != b.front {
-		chain = append(chain, b.front)
-	}
-	slices.Reverse(chain)
-	b.last, b.made = heading, strings.Join(chain, " > ")
-	switch {
-	case b.made != "":
-	case b.page != "":
-		b.made = b.page
-	default:
-		b.made = b.path
-	}
-	return b.made
 }

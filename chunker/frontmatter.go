@@ -3,6 +3,7 @@ package chunker
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,43 +18,44 @@ type frontMatter struct {
 	problems           []Problem
 }
 
-// readFrontMatter reads YAML between a first line "---" and "---" or "...", or
-// TOML between two lines "+++". Without a closing line there is none.
-func readFrontMatter(text []byte) frontMatter {
-	opening, rest, _ := bytes.Cut(text, newline)
-	switch string(bytes.TrimRight(opening, " \t")) {
-	case "---":
-		block, end := fenced(text, len(text)-len(rest), "---", "...")
-		if end < 0 {
-			return frontMatter{}
-		}
-		return readYAML(block, end)
-	case "+++":
-		block, end := fenced(text, len(text)-len(rest), "+++")
-		if end < 0 {
-			return frontMatter{}
-		}
-		f := frontMatter{end: end}
-		f.readLines(block, '=')
-		return f
-	}
-	return frontMatter{}
+// FrontMatter cuts src, cleaned as by Split, into the lines of YAML between a
+// first line "---" and "---" or "...", and the text after that. The YAML may be
+// anything, and starts on line 2; without a closing line all is text.
+func FrontMatter(src []byte) (yaml, text []byte) {
+	clean, _ := normalise(src)
+	yaml, end := fenced(clean, "---", "---", "...")
+	return yaml, clean[end:]
 }
 
-// fenced returns the lines of text from start up to the first line that is one
-// of closings, and the offset after that line; -1 if there is none.
-func fenced(text []byte, start int, closings ...string) (block []byte, end int) {
-	for at := start; at < len(text); {
-		line, _, _ := bytes.Cut(text[at:], newline)
-		next := min(at+len(line)+1, len(text))
-		for _, closing := range closings {
-			if string(bytes.TrimRight(line, " \t")) == closing {
-				return text[start:at], next
-			}
-		}
-		at = next
+// readFrontMatter reads YAML as FrontMatter has it, or TOML between two lines
+// "+++".
+func readFrontMatter(text []byte) frontMatter {
+	if block, end := fenced(text, "---", "---", "..."); end > 0 {
+		return readYAML(block, end)
 	}
-	return nil, -1
+	block, end := fenced(text, "+++", "+++")
+	f := frontMatter{end: end}
+	f.readLines(block, '=')
+	return f
+}
+
+// fenced returns the lines of text between a first line that is opening and the
+// next that is one of closings, and the offset after that; 0 if it is not so.
+func fenced(text []byte, opening string, closings ...string) (block []byte, end int) {
+	start := 0
+	for line := range bytes.Lines(text) {
+		mark := string(bytes.TrimRight(line, " \t\n"))
+		end += len(line)
+		switch {
+		case start == 0 && mark != opening:
+			return nil, 0
+		case start == 0:
+			start = end
+		case slices.Contains(closings, mark):
+			return text[start : end-len(line)], end
+		}
+	}
+	return nil, 0
 }
 
 // problem notes a problem on a line of the block, counted from 1. The block

@@ -27,7 +27,8 @@ func TestFrontMatterIsReadAndNotPartOfTheText(t *testing.T) {
 		"CRLF":                     {"---\r\ntitle: T\r\n---\r\nbody\r\n", "T", "", "body\n"},
 		"byte-order mark":          {"\ufeff---\ntitle: T\n---\nbody\n", "T", "", "body\n"},
 		"empty":                    {"---\n---\nbody\n", "", "", "body\n"},
-		"only a comment":           {"---\n# c\n---\nbody\n", "", "", "body\n"},
+		"blank":                    {"---\n \n---\nbody\n", "", "", "body\n"},
+		"with a comment":           {"---\n# c\ntitle: T\n---\nbody\n", "T", "", "body\n"},
 		"no line end":              {"---\ntitle: T\n---", "T", "", ""},
 		"folded":                   {"---\ntitle: >\n  a\n  b\n---\n", "a b", "", ""},
 		"quoted":                   {"---\ntitle: \"a: 'b'\"\n---\n", "a: 'b'", "", ""},
@@ -56,13 +57,70 @@ func TestFrontMatterIsReadAndNotPartOfTheText(t *testing.T) {
 }
 
 func TestTextBetweenTwoRulesIsNoFrontMatter(t *testing.T) {
-	for _, src := range []string{"---\nA motto.\n---\nbody\n", "---\n- a\n- b\n---\nbody\n"} {
-		page := split(t, src, Options{By: File})
-		if len(page.Chunks) != 1 || page.Chunks[0].Markdown != src {
-			t.Errorf("chunks of %q = %+v, want all of it", src, page.Chunks)
-		}
-		if want := "2: the lines before the second --- are not key: value pairs and are read as text\n"; problems(page) != want {
-			t.Errorf("problems of %q = %q, want %q", src, problems(page), want)
+	for name, block := range map[string]string{
+		"a sentence":              "A motto.\n",
+		"a list":                  "- a\n- b\n",
+		"a heading":               "# A comment in YAML\n",
+		"a sentence with a colon": "Remember this: xylophones first.\n",
+		"a note":                  "Note: xylophones first.\n",
+		"quotes before a colon":   "\"One thing\": another\n",
+		"several lines":           "Remember this: xylophones\nSee also: https://x.example\n",
+		"not YAML":                "This is prose: it says\nand %: more: of it\n",
+		"an address":              "https://x.example: a: b\n",
+		"a list of pairs":         "- a: b: c\n  d: e\n",
+		"stress":                  "**warning**: a: b\n",
+		"over 256 KiB":            strings.Repeat("Remember this: xylophones first.\n", maxFrontMatter/30),
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := "---\n" + block + "---\nbody\n"
+			page := split(t, src, Options{By: File, MaxChars: 1 << 30})
+			if len(page.Chunks) != 1 || page.Chunks[0].Markdown != src {
+				t.Errorf("chunks of %q = %+v, want all of it", src, page.Chunks)
+			}
+			if want := "2: the lines before the second --- are not key: value pairs and are read as text\n"; problems(page) != want {
+				t.Errorf("problems of %q = %q, want %q", src, problems(page), want)
+			}
+		})
+	}
+}
+
+func TestOneLikelyKeyMakesFrontMatter(t *testing.T) {
+	for name, block := range map[string]string{
+		"known":          "title: T\n",
+		"unknown":        "sidebar_label: x\n",
+		"with dots":      "ms.date: 01/02/2024\n",
+		"a package":      "'@scope/name': patch\n",
+		"a capital":      "Title: x\n",
+		"no Latin":       "标题: x\n",
+		"words beside":   "external help file: x.xml\nonline version:\nschema: 2.0.0\n",
+		"JSON":           "{\"layout\": \"x\"}\n",
+		"without value":  "hide:\n  - toc\n",
+		"broken":         "authors:\n- \"@a\"\n  sponsors:\n- TBD\n",
+		"broken, quoted": "\"authors\": a: b\n",
+		"broken later":   "{{ if x }}\nweight: 3\n{{ end }}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := "---\n" + block + "---\nbody\n"
+			page := split(t, src, Options{By: File})
+			if len(page.Chunks) != 1 || page.Chunks[0].Markdown != "body\n" {
+				t.Errorf("chunks of %q = %+v, want the body alone", src, page.Chunks)
+			}
+		})
+	}
+}
+
+func TestFrontMatterCutsTheYAMLFromTheText(t *testing.T) {
+	for src, want := range map[string][2]string{
+		"---\na: b\n---\ntext\n":                {"a: b\n", "text\n"},
+		"\ufeff---\r\na: b\r\n... \r\ntext\r\n": {"a: b\n", "text\n"},
+		"---\n---":                              {"", ""},
+		"---\nprose\n---\n":                     {"prose\n", ""},
+		"---\na: b\n":                           {"", "---\na: b\n"},
+		"text\n---\n":                           {"", "text\n---\n"},
+		"":                                      {"", ""},
+	} {
+		if yaml, text := FrontMatter([]byte(src)); string(yaml) != want[0] || string(text) != want[1] {
+			t.Errorf("FrontMatter(%q) = %q, %q; want %q, %q", src, yaml, text, want[0], want[1])
 		}
 	}
 }

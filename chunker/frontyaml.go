@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
-	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -16,88 +17,75 @@ import (
 const maxFrontMatter = 256 << 10
 
 // readYAML reads a block that starts on line 2 and ends before offset end.
-// What cannot be parsed is read line by line; a block that is valid YAML but
-// not a mapping is a text between two rules, and stays in the body.
+// What cannot be parsed is read line by line. A block in which nothing looks
+// like a key is a text between two rules, and stays in the body.
 func readYAML(block []byte, end int) frontMatter {
-	f := frontMatter{end: end}
+	var document yaml.Node
+	var wrong []Problem
 	if len(block) > maxFrontMatter {
-		f.problem(1, "front matter is over %d KiB; only its title and description are read", maxFrontMatter>>10)
-		f.readLines(block, ':')
-		return f
+		wrong = []Problem{{1, fmt.Sprintf("front matter is over %d KiB; only its title and description are read", maxFrontMatter>>10)}}
+	} else if wrong = DecodeYAML(block, &document); wrong != nil {
+		wrong[0].Reason = "front matter is not valid YAML: " + wrong[0].Reason
 	}
-	root, err := parseYAML(block)
-	if err != nil {
-		f.problem(firstBadLine(block, err), "front matter is not valid YAML: %s", yamlReason(err))
-		f.readLines(block, ':')
-		return f
+	root := new(yaml.Node)
+	if len(document.Content) > 0 {
+		root = document.Content[0]
 	}
+	f := frontMatter{end: end}
 	switch {
-	case root == nil:
-	case root.Kind == yaml.MappingNode:
-		f.readRoot(root)
-	default:
+	case isBlank(block):
+	case wrong == nil && root.Kind != yaml.MappingNode, !hasKey(root) && !hasKeyLine(block):
 		f.end = 0
 		f.problem(1, "the lines before the second --- are not key: value pairs and are read as text")
+	case wrong != nil:
+		f.problem(wrong[0].Line, "%s", wrong[0].Reason)
+		f.readLines(block, ':')
+	default:
+		f.readRoot(root)
 	}
 	return f
 }
 
-// parseYAML returns the root node of block, nil if it is empty. Nodes are not
-// decoded further, so aliases cannot multiply.
-func parseYAML(block []byte) (root *yaml.Node, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			root, err = nil, fmt.Errorf("%v", r)
+// hasKey reports whether a key of mapping is one of front matter.
+func hasKey(mapping *yaml.Node) bool {
+	for i := 0; i < len(mapping.Content); i += 2 {
+		if isKey(mapping.Content[i].Value) {
+			return true
 		}
-	}()
-	var document yaml.Node
-	if err := yaml.Unmarshal(block, &document); err != nil {
-		return nil, err
 	}
-	if len(document.Content) == 0 {
-		return nil, nil
-	}
-	return document.Content[0], nil
+	return false
 }
 
-// maxBadLineLines and maxBadLineBytes bound the search of firstBadLine, which
-// parses the block once per line.
-const (
-	maxBadLineLines = 200
-	maxBadLineBytes = 16 << 10
-)
-
-// firstBadLine returns the line of the block at which err arises, counted in
-// the block from 1: the one after the longest run of first lines that is valid.
-// The parser's own numbers are sometimes off by one, sometimes missing; they
-// serve only for blocks too large for the search.
-func firstBadLine(block []byte, err error) int {
-	lines := bytes.SplitAfter(block, newline)
-	if len(lines) > maxBadLineLines || len(block) > maxBadLineBytes {
-		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-			line, _ := strconv.Atoi(m[1])
-			return line
-		}
-		return 1
-	}
-	length := len(block)
-	for i := len(lines) - 1; i > 0; i-- {
-		length -= len(lines[i])
-		if _, err := parseYAML(block[:length]); err == nil {
-			return i + 1
+// hasKeyLine reports whether a line of block begins with a key of front matter.
+func hasKeyLine(block []byte) bool {
+	for line := range bytes.SplitSeq(block, newline) {
+		key, value, colon := bytes.Cut(line, []byte(":"))
+		ends := len(value) == 0 || value[0] == ' ' || value[0] == '\t'
+		if colon && ends && isKey(strings.Trim(string(bytes.TrimRight(key, " \t")), `"'`)) {
+			return true
 		}
 	}
-	return 1
+	return false
 }
 
-var (
-	yamlLine   = regexp.MustCompile(`line (\d+):`)
-	yamlPrefix = regexp.MustCompile(`^(yaml: )?(line \d+: )?`)
-)
+// isKey tells a key from the start of a sentence: it is one word such as
+// sidebar_label, ms.date or @scope/name, and begins with a capital only if it
+// is one of those that people write so.
+func isKey(s string) bool {
+	for i, r := range s {
+		if !unicode.IsLetter(r) && !strings.ContainsRune("_@$", r) && (i == 0 || !unicode.IsDigit(r) && !strings.ContainsRune("-./", r)) {
+			return false
+		}
+	}
+	first, _ := utf8.DecodeRuneInString(s)
+	return s != "" && (!unicode.IsUpper(first) || capitalKeys[strings.ToLower(s)])
+}
 
-func yamlReason(err error) string {
-	reason := yamlPrefix.ReplaceAllString(err.Error(), "")
-	return strings.TrimRight(strings.ReplaceAll(reason, "\n", " "), ".")
+// capitalKeys are keys that may begin with a capital, in lower case.
+var capitalKeys = map[string]bool{
+	"aliases": true, "author": true, "authors": true, "categories": true, "category": true, "created": true,
+	"date": true, "description": true, "keywords": true, "layout": true, "locale": true, "slug": true,
+	"status": true, "tags": true, "title": true, "type": true, "updated": true,
 }
 
 func (f *frontMatter) readRoot(root *yaml.Node) {

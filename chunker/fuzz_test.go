@@ -1,6 +1,7 @@
 package chunker
 
 import (
+	"bytes"
 	"reflect"
 	"testing"
 	"time"
@@ -65,12 +66,21 @@ func FuzzFrontMatter(f *testing.F) {
 		"---\ntitle: T\nmetadata: {a: 1, b: [c]}\nmcp_metadata: {a: 2}\n---\n",
 		"---\nmcp_strategy: {chunk_by: h3, max_chunk_size: 10}\nmcp_chunking_hint: h1\n---\n",
 		"---\n- %\n---\n", "---\na: &a [*a]\nmetadata: *a\n---\n", "---\n\ta: b\n...\n", "---\n? [a]\n: b\n<<: {a: b}\n---\n",
-		"---\n!!binary a: !!int b\n---\n", "---\ntitle: |\n  a\n\n  b\n---\n", "+++\ntitle = \"a\\\"\n[b]\n+++\n", "---\n--- a\n%YAML 1.1\n---\n",
+		"---\n!!binary a: !!int b\n---\n", "---\ntitle: |\n  a\n\n  b\n---\n", "+++\ntitle = \"a\\\"\n[b]\n+++\n", "---\nA note: of: prose\n---\n", "---\n--- a\n%YAML 1.1\n---\n",
 	} {
 		f.Add([]byte(src))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		text, _ := normalise(src)
+		head, rest := FrontMatter(src)
+		if !bytes.Contains(text, head) || !bytes.HasSuffix(text, rest) {
+			t.Errorf("FrontMatter(%q) = %q, %q, which it was not given", src, head, rest)
+		}
+		for _, p := range DecodeYAML(head, new(struct{ Title, Description string })) {
+			if p.Line < 0 || p.Line > 1+countNewlines(head) || p.Reason == "" {
+				t.Errorf("DecodeYAML(%q): problem %+v", head, p)
+			}
+		}
 		front := readFrontMatter(text)
 		if front.end < 0 || front.end > len(text) || front.end > 0 && front.end < len(text) && text[front.end-1] != '\n' {
 			t.Errorf("front matter of %q ends at %d, which is no line start", src, front.end)

@@ -37,13 +37,22 @@ type block struct {
 }
 
 type outlineProblem struct {
-	offset int // -1 if it concerns the body as a whole
+	offset int // in the body; -1 if it concerns the body as a whole
 	reason string
 }
 
 // maxHeadings bounds the chunks, and with them the memory, that one file can
 // ask for. The largest reference pages have some 5,000 headings.
 const maxHeadings = 50_000
+
+// Headings returns how many headings of each level, 1 to 6, Split finds in src.
+func Headings(src []byte) (ofLevel [7]int) {
+	text, _ := normalise(src)
+	for _, h := range newOutline(text[readFrontMatter(text).end:]).headings {
+		ofLevel[h.level]++
+	}
+	return ofLevel
+}
 
 func newOutline(body []byte) *outline {
 	o := &outline{body: body}

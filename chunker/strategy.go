@@ -56,22 +56,16 @@ func effective(opts Options, hint By, front frontMatter) Options {
 	return opts
 }
 
-// hint is a chunking hint in an HTML comment; by is empty without one.
-type hint struct {
-	by     By
-	offset int
-}
-
 const hintName = "mcp_chunking_hint:"
 
 // readHint finds the first <!-- mcp_chunking_hint: {"chunk_by":"h3"} --> of
-// body, wherever it stands, code included. The second result says what is wrong
-// with it, if anything; the hint then has only its offset.
-func readHint(body []byte) (hint, string) {
+// body, wherever it stands, code included. Empty: there is none, or problems
+// says what is wrong with it.
+func readHint(body []byte) (by By, problems []outlineProblem) {
 	for from := 0; ; {
 		at := bytes.Index(body[from:], []byte(hintName))
 		if at < 0 {
-			return hint{}, ""
+			return "", nil
 		}
 		at += from
 		from = at + len(hintName)
@@ -84,13 +78,13 @@ func readHint(body []byte) (hint, string) {
 			ChunkBy string `json:"chunk_by"`
 		}
 		if !closed || json.Unmarshal(value, &wanted) != nil {
-			return hint{offset: at}, `the chunking hint is not {"chunk_by":"h1|h2|h3|file"} and is ignored`
+			return "", []outlineProblem{{at, `the chunking hint is not {"chunk_by":"h1|h2|h3|file"} and is ignored`}}
 		}
 		by, ok := ParseBy(wanted.ChunkBy)
 		if !ok {
-			return hint{offset: at}, badChunkBy(wanted.ChunkBy)
+			return "", []outlineProblem{{at, badChunkBy(wanted.ChunkBy)}}
 		}
-		return hint{by, at}, ""
+		return by, nil
 	}
 }
 

@@ -21,7 +21,7 @@ func (o *outline) texts(path string, pieces []piece) []string {
 		return texts
 	}
 	w := wordWriter{source: o.body, pieces: pieces, words: make([]byte, 0, len(o.body))}
-	top := strings.HasSuffix(path, ".mdx")
+	top := strings.HasSuffix(strings.ToLower(path), ".mdx")
 	for _, b := range o.blocks {
 		w.at(b.start)
 		if top = top && isModuleSyntax(o.body[b.start:]); !top {

@@ -32,10 +32,12 @@ func TestTextHasTheWordsAndNoMarkup(t *testing.T) {
 
 func TestImportsOfMDXStayOutOfTheText(t *testing.T) {
 	const src = "import A from './a'\nexport const b = 1\n\nimport B from './b'\n\n# T\n\nimport taxes apply\n"
-	page := Split("p.mdx", []byte(src), Options{By: File})
-	check(t, "p.mdx", src, page)
-	if got, want := page.Chunks[0].Text, "T\nimport taxes apply"; got != want {
-		t.Errorf("text of p.mdx = %q, want %q", got, want)
+	for _, path := range []string{"p.mdx", "p.MDX"} {
+		page := Split(path, []byte(src), Options{By: File})
+		check(t, path, src, page)
+		if got, want := page.Chunks[0].Text, "T\nimport taxes apply"; got != want {
+			t.Errorf("text of %s = %q, want %q", path, got, want)
+		}
 	}
 	if got, want := split(t, "import taxes apply\n", Options{By: File}).Chunks[0].Text, "import taxes apply"; got != want {
 		t.Errorf("text of p.md = %q, want %q", got, want)

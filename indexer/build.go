@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -143,24 +144,38 @@ func (b *build) apply() {
 
 // checkOut refuses to write over a metadata.json that no build wrote.
 func (b *build) checkOut() error {
-	if b.options.Out == "" {
+	out := b.options.Out
+	if out == "" {
 		return fault.New("bad_option", "no folder to write to", "name one with -o")
 	}
-	file := filepath.Join(b.options.Out, artifact.MetadataFile)
-	src, err := readSettings(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	file := filepath.Join(out, artifact.MetadataFile)
+	built, err := isBuilt(file)
+	damaged := err != nil && hasDataFile(out)
+	if built || damaged || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil {
-		root, _ := parseJSON(src)
-		if root == nil {
-			return nil // what a crash left, or nothing that can be read
-		}
-		if top, ok := root.value.(*members); ok && (top.byName["index"] != nil || top.byName["stats"] != nil) {
-			return nil
-		}
-	}
 	return fault.New("out_is_input", file+" was not written by a build and would be lost", "name another folder for the index with -o")
+}
+
+// isBuilt says whether a metadata.json is that of an artifact. An error means
+// that it cannot be read.
+func isBuilt(file string) (bool, error) {
+	src, err := readFile(file, artifact.MaxMetadataBytes, nil)
+	if err != nil {
+		return false, err
+	}
+	root, err := parseJSON(src)
+	if err != nil {
+		return false, err
+	}
+	top, ok := root.value.(*members)
+	return ok && (top.byName["index"] != nil || top.byName["stats"] != nil), nil
+}
+
+// hasDataFile says whether dir holds the data file of an artifact.
+func hasDataFile(dir string) bool {
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return artifact.DataFile.MatchString(e.Name()) })
 }
 
 // metadata is what the artifact says of itself, with the facets of values. What

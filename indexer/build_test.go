@@ -132,7 +132,7 @@ func TestBuildMakesAnArtifact(t *testing.T) {
 	for _, p := range r.Phases {
 		phases = append(phases, p.Name)
 	}
-	wantPaths(t, "phases", phases, "walk", "read", "write", "commit")
+	wantPaths(t, "phases", phases, "walk", "read", "build", "commit")
 }
 
 func TestBuildIsDeterministic(t *testing.T) {
@@ -185,7 +185,7 @@ func TestRebuildReusesWhatDidNotChange(t *testing.T) {
 	step("one deleted", counts{files: 109, deleted: 1, groupsMade: 1})
 	put(t, dir, "part01/zz.md", "# New\n\nxylophone\n")
 	step("one added", counts{files: 110, new: 1, groupsMade: 1})
-	if _, found := opened(t, out).FindPage(libraryPage(33)); found {
+	if _, found, err := opened(t, out).FindPage(libraryPage(33)); found || err != nil {
 		t.Errorf("%s is still there after it was deleted", libraryPage(33))
 	}
 }
@@ -378,7 +378,7 @@ func TestCancelKeepsTheOldArtifact(t *testing.T) {
 	for i := range 60 {
 		put(t, dir, libraryPage(i), libraryText(i+1, 40_000))
 	}
-	for _, phase := range []string{"walk", "read", "write"} {
+	for _, phase := range []string{"walk", "read", "build"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		o.Progress = func(p Progress) {
 			if p.Phase == phase && (p.Done > 0 || p.Total == 0) {
@@ -412,8 +412,8 @@ func TestProgressCountsUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantPaths(t, "phases", order, "walk", "read", "write")
-	for _, phase := range []string{"read", "write"} {
+	wantPaths(t, "phases", order, "walk", "read", "build")
+	for _, phase := range []string{"read", "build"} {
 		if p := last[phase]; p.Done != 30 || p.Total != 30 {
 			t.Errorf("last of %s = %+v, want 30 of 30", phase, p)
 		}
@@ -435,7 +435,7 @@ func TestFileThatVanishesIsAProblem(t *testing.T) {
 	dir := corpus(t, map[string]string{"a.md": "# A", "b.md": "# B"})
 	o := Options{Dir: dir, Out: t.TempDir(), Workers: 1}
 	o.Progress = func(p Progress) {
-		if p.Phase == "write" && p.Done == 0 {
+		if p.Phase == "build" && p.Done == 0 {
 			os.Remove(filepath.Join(dir, "b.md"))
 		}
 	}
@@ -450,7 +450,7 @@ func TestFileThatChangesMeanwhileIsTakenAsItIs(t *testing.T) {
 	dir, out, cold := corpus(t, map[string]string{"a.md": "# Before", "b.md": "# B"}), t.TempDir(), t.TempDir()
 	o := Options{Dir: dir, Out: out}
 	o.Progress = func(p Progress) {
-		if p.Phase == "write" && p.Done == 0 {
+		if p.Phase == "build" && p.Done == 0 {
 			put(t, dir, "a.md", "# Afterwards")
 		}
 	}

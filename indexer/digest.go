@@ -17,17 +17,26 @@ import (
 // sample holds one of each thing that the chunker treats in a way of its own.
 //
 //go:embed sample.md
-var sample []byte
+var sample string
 
-// cutter is the digest of how this binary cuts: a chunker that cuts the sample
-// in another way makes every file of an older artifact a changed one.
+// samples are sample and what can only stand at the beginning of a file.
+var samples = [][2]string{
+	{"sample.md", sample},
+	{"sample.mdx", sample},
+	{"module.MDX", "import A from './a'\n\ntext\n"},
+	{"rules.md", "---\nA note: prose between rules\n---\n"},
+	{"toml.md", "+++\ntitle = 'T'\n+++\ntext\n"},
+}
+
+// cutter is the digest of how this binary cuts: a chunker that cuts a sample in
+// another way makes every file of an older artifact a changed one.
 var cutter = sync.OnceValue(func() [sha256.Size]byte {
 	h := sha256.New()
 	for _, by := range []chunker.By{chunker.H1, chunker.H2, chunker.H3, chunker.File} {
 		for _, o := range []chunker.Options{{By: by}, {By: by, MaxChars: 300, MinChars: 100}} {
-			for _, name := range []string{"sample.md", "sample.mdx"} {
+			for _, s := range samples {
 				// A Page is strings and numbers: it always has a JSON form.
-				text, _ := json.Marshal(chunker.Split(name, sample, o))
+				text, _ := json.Marshal(chunker.Split(s[0], []byte(s[1]), o))
 				h.Write(text)
 			}
 		}

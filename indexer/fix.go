@@ -1,9 +1,9 @@
 package indexer
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,8 +15,8 @@ import (
 // Fix writes a manifest that cuts each file of dir at the headings it has most
 // use of, unless dir has a manifest; wrote says which. Folders with manifests
 // of their own keep them and are not counted. Errors and faults are those of a
-// walk, as of Build.
-func Fix(dir string) (file string, wrote bool, err error) {
+// walk, as of Build; whatever ends it early leaves nothing behind.
+func Fix(ctx context.Context, dir string) (file string, wrote bool, err error) {
 	root, err := resolveRoot(dir)
 	if err != nil {
 		return "", false, err
@@ -25,14 +25,18 @@ func Fix(dir string) (file string, wrote bool, err error) {
 	if _, err := os.Lstat(file); err == nil {
 		return file, false, nil
 	}
-	f, err := walk(context.Background(), root, selection{}, false)
+	f, err := walk(ctx, root, selection{}, false)
 	if err != nil {
 		return file, false, fmt.Errorf("fix %s: %w", dir, err)
 	}
 	if len(f.pages) == 0 {
 		return file, false, noDocuments(dir, f)
 	}
-	text, err := json.MarshalIndent(suggest(f.pages), "", "  ")
+	manifest, err := suggest(ctx, f.pages)
+	if err != nil {
+		return file, false, fmt.Errorf("fix %s: %w", dir, err)
+	}
+	text, err := json.MarshalIndent(manifest, "", "  ")
 	if err == nil {
 		err = writeNew(file, append(text, '\n'))
 	}
@@ -59,11 +63,15 @@ type suggestedOverride struct {
 }
 
 // suggest makes the most frequent of the files' strategies the default and
-// overrides of the others. Files that cannot be read have no say.
-func suggest(pages []*page) suggested {
+// overrides of the others. Files that cannot be read have no say. The error is
+// ctx's.
+func suggest(ctx context.Context, pages []*page) (suggested, error) {
 	best := map[string]chunker.By{}
 	votes := map[chunker.By]int{}
 	for _, p := range pages {
+		if err := ctx.Err(); err != nil {
+			return suggested{}, err
+		}
 		if p.manifest != nil {
 			continue
 		}
@@ -84,12 +92,12 @@ func suggest(pages []*page) suggested {
 			m.Overrides = append(m.Overrides, suggestedOverride{escapeGlob(p.path), suggestedStrategy{by}})
 		}
 	}
-	return m
+	return m, nil
 }
 
 // suggestBy chooses for one file by the number of its headings.
 func suggestBy(src []byte) chunker.By {
-	n := countHeadings(src)
+	n := chunker.Headings(src)
 	switch {
 	case n[3] >= 6 && n[3] >= 2*n[2]:
 		return chunker.H3
@@ -103,62 +111,6 @@ func suggestBy(src []byte) chunker.By {
 	return chunker.File
 }
 
-// countHeadings counts the headings of levels 1 to 3, those within front
-// matter and fenced code left out. It looks at lines alone, as a guess needs
-// no more.
-func countHeadings(src []byte) [4]int {
-	var n [4]int
-	fence, text := "", false
-	_, body, _ := cutFrontMatter(bytes.ReplaceAll(bytes.TrimPrefix(src, []byte("\uFEFF")), []byte("\r\n"), []byte("\n")))
-	for line := range strings.SplitSeq(body, "\n") {
-		trimmed := strings.TrimSpace(line)
-		indent := len(line) - len(strings.TrimLeft(line, " \t"))
-		before := text
-		text = false
-		switch mark := fenceOf(trimmed); {
-		case fence != "":
-			if strings.HasPrefix(mark, fence) && mark == trimmed {
-				fence = ""
-			}
-		case indent > 3:
-		case mark != "":
-			fence = mark
-		case atxLevel(trimmed) > 0:
-			if level := atxLevel(trimmed); level <= 3 {
-				n[level]++
-			}
-		case before && strings.Trim(trimmed, "=") == "" && trimmed != "":
-			n[1]++
-		case before && strings.Trim(trimmed, "-") == "" && trimmed != "":
-			n[2]++
-		default:
-			text = trimmed != "" && !strings.ContainsAny(trimmed[:1], "-*+>|<")
-		}
-	}
-	return n
-}
-
-// fenceOf returns the backticks or tildes that begin or end fenced code.
-func fenceOf(line string) string {
-	for _, c := range []string{"`", "~"} {
-		rest := strings.TrimLeft(line, c)
-		if n := len(line) - len(rest); n >= 3 && !(c == "`" && strings.Contains(rest, "`")) {
-			return line[:n]
-		}
-	}
-	return ""
-}
-
-// atxLevel returns the level of a heading line such as "## x"; 0: it is none.
-func atxLevel(line string) int {
-	rest := strings.TrimLeft(line, "#")
-	level := len(line) - len(rest)
-	if level > 6 || rest != "" && rest[0] != ' ' && rest[0] != '\t' {
-		return 0
-	}
-	return level
-}
-
 // escapeGlob makes a glob that matches name alone.
 func escapeGlob(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`).Replace(name)
@@ -166,13 +118,14 @@ func escapeGlob(name string) string {
 
 // writeNew writes file whole or not at all.
 func writeNew(file string, content []byte) error {
-	temp := file + ".tmp"
-	if err := os.WriteFile(temp, content, 0o644); err != nil {
+	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
+	if err != nil {
 		return err
 	}
-	if err := os.Rename(temp, file); err != nil {
-		os.Remove(temp)
+	defer os.Remove(temp.Name()) // no effect once it has its name
+	_, err = temp.Write(content)
+	if err := errors.Join(err, temp.Chmod(0o644), temp.Close()); err != nil {
 		return err
 	}
-	return nil
+	return os.Rename(temp.Name(), file)
 }

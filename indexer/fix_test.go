@@ -1,8 +1,11 @@
 package indexer
 
 import (
+	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,9 +23,9 @@ func TestFixWritesAManifestThatFits(t *testing.T) {
 		"z/own.md":         "# a\n# b\n# c\n",
 		"fenced.md":        "# T\n```md\n## a\n## b\n```\n~~~\n## c\n~~~\n",
 		"skip.template.md": "## a\n## b\n",
-		"front.md":         "---\n# comment\n# comment\n---\n## a\n## b\n",
+		"front.md":         "---\n# comment\n# comment\ntitle: T\n---\n## a\n## b\n",
 	})
-	file, wrote, err := Fix(dir)
+	file, wrote, err := Fix(t.Context(), dir)
 	if err != nil || !wrote || file != filepath.Join(dir, ".docs-mcp.json") {
 		t.Fatalf("Fix = %q, %v, %v; want a manifest written", file, wrote, err)
 	}
@@ -77,7 +80,7 @@ func TestFixWritesAManifestThatFits(t *testing.T) {
 
 func TestFixLeavesAManifestAlone(t *testing.T) {
 	dir := corpus(t, map[string]string{"a.md": "# A", ".docs-mcp.json": "mine"})
-	file, wrote, err := Fix(dir)
+	file, wrote, err := Fix(t.Context(), dir)
 	if err != nil || wrote {
 		t.Errorf("Fix = %q, %v, %v; want nothing written", file, wrote, err)
 	}
@@ -86,10 +89,44 @@ func TestFixLeavesAManifestAlone(t *testing.T) {
 	}
 }
 
+func TestFixTouchesNoOtherFile(t *testing.T) {
+	dir := corpus(t, map[string]string{"a.md": "# A", ".docs-mcp.json.tmp": "mine"})
+	if _, wrote, err := Fix(t.Context(), dir); err != nil || !wrote {
+		t.Fatalf("Fix = %v, %v; want a manifest written", wrote, err)
+	}
+	files := contents(t, dir)
+	wantPaths(t, "files", slices.Sorted(maps.Keys(files)), ".docs-mcp.json", ".docs-mcp.json.tmp", "a.md")
+	if files[".docs-mcp.json.tmp"] != "mine" {
+		t.Errorf(".docs-mcp.json.tmp = %q, want it untouched", files[".docs-mcp.json.tmp"])
+	}
+}
+
+func TestFixLeavesNothingBehindWhenItFails(t *testing.T) {
+	dir := corpus(t, map[string]string{"x/a.md": ""})
+	if err := writeNew(filepath.Join(dir, "x"), []byte("{}")); err == nil {
+		t.Fatal("writeNew over a folder = nil, want an error")
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%s has %v, %v; want the folder alone", dir, entries, err)
+	}
+}
+
+func TestFixEndsWithItsContext(t *testing.T) {
+	dir := corpus(t, map[string]string{"a.md": "# A"})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, wrote, err := Fix(ctx, dir)
+	mustBe(t, err, context.Canceled)
+	if wrote || len(contents(t, dir)) != 1 {
+		t.Errorf("Fix wrote a manifest after its context ended")
+	}
+}
+
 func TestFixNeedsPages(t *testing.T) {
-	_, wrote, err := Fix(t.TempDir())
+	_, wrote, err := Fix(t.Context(), t.TempDir())
 	wantFault(t, err, "no_documents", "no markdown files under")
-	_, missing, err := Fix(filepath.Join(t.TempDir(), "x"))
+	_, missing, err := Fix(t.Context(), filepath.Join(t.TempDir(), "x"))
 	wantFault(t, err, "no_documents", "no such folder")
 	if wrote || missing {
 		t.Error("Fix says it wrote a manifest")

@@ -67,8 +67,8 @@ type Options struct {
 const DefaultDescription = "Documentation corpus"
 
 // Progress says that Done of Total files are through a phase: "walk" (Total is
-// 0, since it is not known), "read", "cut" or "write". Each phase begins with a
-// Progress of Done 0.
+// 0, since it is not known), then "read" and "build" in Build and "cut" in
+// Check. Each phase begins with a Progress of Done 0.
 type Progress struct {
 	Phase       string
 	Done, Total int
@@ -98,7 +98,7 @@ type Report struct {
 	GroupsReused int `json:"groups_reused"`
 	// Bytes is the size of the artifact's data file.
 	Bytes int64 `json:"bytes"`
-	// Problems are sorted by file and line; never nil.
+	// Problems are sorted by file, line and reason; never nil.
 	Problems []Problem `json:"problems"`
 	// Phases are in the order they ran.
 	Phases []Phase `json:"phases"`
@@ -172,8 +172,8 @@ func (b *build) finish(err error) (Report, error) {
 }
 
 func (b *build) sortProblems() {
-	slices.SortStableFunc(b.report.Problems, func(x, y Problem) int {
-		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line))
+	slices.SortFunc(b.report.Problems, func(x, y Problem) int {
+		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Reason, y.Reason))
 	})
 }
 

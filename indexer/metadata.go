@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/chunker"
@@ -107,6 +109,8 @@ func aboutInside(dir string) (*about, []Problem) {
 		return a, problems
 	case len(problems) > 0:
 		return nil, problems
+	case hasDataFile(dir):
+		return nil, nil // the artifact's own: -o names the corpus
 	}
 	return nil, []Problem{{file, 0, "not used: it has no key of a corpus, such as corpus_description"}}
 }
@@ -223,7 +227,8 @@ func (a *about) notes(pages []*page) (map[string]string, []Problem) {
 	}
 	texts := map[string]string{}
 	var problems []Problem
-	for dir, n := range a.folders {
+	for _, dir := range slices.Sorted(maps.Keys(a.folders)) {
+		n := a.folders[dir]
 		if !seen[dir] {
 			problems = append(problems, Problem{a.file, n.line, fmt.Sprintf("folders: no page lies in '%s'", shorten(dir))})
 			continue

@@ -3,6 +3,7 @@ package indexer
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,13 +143,13 @@ func TestMetadataMistakesAreReportedAndTheRestIsUsed(t *testing.T) {
 		"metadata.json:4: folders.b must be a string",
 		"metadata.json:4: folders: no page lies in 'nowhere'",
 		"metadata.json:5: strategy.chunk_by must be one of h1, h2, h3, file",
-		"metadata.json:6: exclude: glob '[' is not closed",
 		"metadata.json:6: exclude must be a string",
 		"metadata.json:6: exclude: a glob must not be empty",
+		"metadata.json:6: exclude: glob '[' is not closed",
 		"metadata.json:7: gitignore must be true or false",
 		"metadata.json:8: metadata.json has no key 'typo'; known are metadata_version, $schema, corpus_description, corpus, taxonomy, tool_descriptions, mcpServerInstructions, folders, strategy, include, exclude, gitignore",
-		"metadata.json:9: taxonomy.kind has no key 'values'; known are description, vector_collapse, properties",
-		"metadata.json:9: taxonomy config key 'kind' does not match any chunk metadata")
+		"metadata.json:9: taxonomy config key 'kind' does not match any chunk metadata",
+		"metadata.json:9: taxonomy.kind has no key 'values'; known are description, vector_collapse, properties")
 }
 
 func TestFindReadsTheCorpusOfAFolder(t *testing.T) {
@@ -175,11 +176,55 @@ func TestFindReadsTheCorpusOfAFolder(t *testing.T) {
 }
 
 func TestBuildRefusesToOverwriteItsInput(t *testing.T) {
-	const about = `{"corpus_description": "mine"}`
-	dir := corpus(t, map[string]string{"a.md": "# A", "metadata.json": about})
-	_, err := Build(t.Context(), Options{Dir: dir, Out: dir})
-	wantFault(t, err, "out_is_input", "metadata.json was not written by a build")
-	if got, _ := os.ReadFile(filepath.Join(dir, "metadata.json")); string(got) != about {
-		t.Errorf("metadata.json = %q, want it untouched", got)
+	for name, files := range map[string]map[string]string{
+		"of a corpus":           {"metadata.json": `{"corpus_description": "mine"}`},
+		"with a typo":           {"metadata.json": `{"corpus_description": "mine",}`},
+		"empty":                 {"metadata.json": ""},
+		"of somebody else":      {"metadata.json": `["mine"]`, "index-0123456789abcdef.idx": ""},
+		"a typo, another index": {"metadata.json": `{"corpus_description": "mine",}`, "index-1.idx": "", "index.idx": ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := corpus(t, files)
+			put(t, dir, "a.md", "# A")
+			_, err := Build(t.Context(), Options{Dir: dir, Out: dir})
+			wantFault(t, err, "out_is_input", "metadata.json was not written by a build")
+			if got, _ := os.ReadFile(filepath.Join(dir, "metadata.json")); string(got) != files["metadata.json"] {
+				t.Errorf("metadata.json = %.80q, want it untouched", got)
+			}
+		})
+	}
+}
+
+func TestBuildReplacesAnArtifactThatCannotBeRead(t *testing.T) {
+	dir := corpus(t, map[string]string{"a.md": "# A"})
+	for name, metadata := range map[string]string{"cut off": `{"metadata_version": "1`, "zeroed": "\x00\x00", "empty": ""} {
+		t.Run(name, func(t *testing.T) {
+			out := t.TempDir()
+			built(t, Options{Dir: dir, Out: out})
+			put(t, out, "metadata.json", metadata)
+			built(t, Options{Dir: dir, Out: out})
+			opened(t, out)
+		})
+	}
+}
+
+func TestProblemsOfOneLineComeInOneOrder(t *testing.T) {
+	dir := corpus(t, map[string]string{
+		"a.md":            "# A",
+		"metadata.json":   `{"folders": {"n": "", "f": "x", "e": "x", "d": "x", "c": "x", "b": "x"}}`,
+		"p.template.yaml": "{f: 1, e: 1, d: 1, c: 1, b: 1, messages: [{role: user, content: x}]}",
+	})
+	var first []Problem
+	for range 10 {
+		r, err := Check(t.Context(), Options{Dir: dir})
+		if err != nil || len(r.Problems) != 10 {
+			t.Fatalf("Check = %+v, %v; want 10 problems", r, err)
+		}
+		if first == nil {
+			first = r.Problems
+		}
+		if !slices.Equal(r.Problems, first) {
+			t.Fatalf("problems = %v\nbefore %v", r.Problems, first)
+		}
 	}
 }

@@ -24,7 +24,7 @@ func (b *build) write(ctx context.Context) error {
 	}
 	defer w.Abort()
 	old := previous(w)
-	if err := b.groups(ctx, w, artifact.Plan(sources), artifact.Plan(old)); err != nil {
+	if err := b.groups(ctx, w, artifact.Plan(sources)); err != nil {
 		return err
 	}
 	return b.commit(ctx, w, old)
@@ -60,17 +60,17 @@ type made struct {
 }
 
 // groups brings every group of plan into w, in order: from the previous
-// artifact, whose groups old are, or made anew. At most Workers+1 groups are
-// in memory at once.
-func (b *build) groups(ctx context.Context, w *artifact.Writer, plan, old [][]artifact.Source) error {
-	b.phase("write")
+// artifact if it is there, or made anew. At most Workers+1 groups are in memory
+// at once.
+func (b *build) groups(ctx context.Context, w *artifact.Writer, plan [][]artifact.Source) error {
+	b.phase("build")
 	total := 0
 	for _, g := range plan {
 		total += len(g)
 	}
-	b.progress("write", 0, total)
+	b.progress("build", 0, total)
 	ctx, cancel := context.WithCancel(ctx)
-	jobs := b.start(ctx, plan, old)
+	jobs := b.start(ctx, plan, w.Has)
 	defer func() {
 		cancel()
 		for range jobs.queue { // let the goroutines end
@@ -86,7 +86,7 @@ func (b *build) groups(ctx context.Context, w *artifact.Writer, plan, old [][]ar
 			<-jobs.slots
 		}
 		done += len(j.sources)
-		b.progress("write", done, total)
+		b.progress("build", done, total)
 	}
 	return ctx.Err()
 }
@@ -97,12 +97,8 @@ type pipeline struct {
 	wait  sync.WaitGroup
 }
 
-// start begins to make the groups that the previous artifact lacks.
-func (b *build) start(ctx context.Context, plan, old [][]artifact.Source) *pipeline {
-	there := make(map[artifact.Source][][]artifact.Source, len(old))
-	for _, g := range old {
-		there[g[0]] = append(there[g[0]], g)
-	}
+// start begins to make the groups that are not there.
+func (b *build) start(ctx context.Context, plan [][]artifact.Source, there func([]artifact.Source) bool) *pipeline {
 	p := &pipeline{queue: make(chan job, len(plan)), slots: make(chan struct{}, b.options.Workers+1)}
 	work := make(chan job)
 	for range b.options.Workers {
@@ -116,20 +112,18 @@ func (b *build) start(ctx context.Context, plan, old [][]artifact.Source) *pipel
 		defer close(p.queue)
 		defer close(work)
 		for _, sources := range plan {
-			j := job{sources: sources}
-			same := func(g []artifact.Source) bool { return slices.Equal(g, sources) }
-			if !slices.ContainsFunc(there[sources[0]], same) {
-				j.ready = make(chan made, 1)
-				select {
-				case p.slots <- struct{}{}:
-				case <-ctx.Done():
-					return
-				}
-				p.queue <- j
-				work <- j
+			if there(sources) {
+				p.queue <- job{sources: sources}
 				continue
 			}
+			j := job{sources: sources, ready: make(chan made, 1)}
+			select {
+			case p.slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
 			p.queue <- j
+			work <- j
 		}
 	})
 	return p

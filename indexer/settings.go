@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -120,24 +121,9 @@ func (c *checker) readTexts(m *members) texts {
 
 // or fills what t leaves empty from other.
 func (t texts) or(other texts) texts {
-	first := func(a, b string) string {
-		if a != "" {
-			return a
-		}
-		return b
-	}
 	return texts{
-		search:       first(t.search, other.search),
-		get:          first(t.get, other.get),
-		instructions: first(t.instructions, other.instructions),
+		search:       cmp.Or(t.search, other.search),
+		get:          cmp.Or(t.get, other.get),
+		instructions: cmp.Or(t.instructions, other.instructions),
 	}
-}
-
-// problems turns what c found into problems of file.
-func (c *checker) problems(file string) []Problem {
-	var list []Problem
-	for _, e := range append(c.errors, c.warnings...) {
-		list = append(list, Problem{file, e.line, e.reason})
-	}
-	return list
 }

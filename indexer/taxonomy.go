@@ -11,21 +11,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Limits of facets, in keys, values of a key, and characters: those within
-// which readers of docs-mcp take a metadata.json.
-const (
-	maxFacets     = 64
-	maxKeyChars   = 64
-	maxValues     = 512
-	maxValueChars = 128
-)
-
 // facetKey is what a key must look like to be an argument of a tool: the APIs
 // of models refuse a whole tool for another character in one name.
 var facetKey = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
-
-// reservedKeys are the arguments that search_docs has anyway.
-var reservedKeys = []string{"query", "limit", "cursor"}
 
 // facetValues collects the metadata of pages: by key and value, the first page
 // that has it.
@@ -50,7 +38,7 @@ func (f facetValues) first(key string) string {
 // refuseReserved returns fault "reserved_facet" if a page has metadata under a
 // name that is an argument of search_docs. source returns the file to mend.
 func (f facetValues) refuseReserved(source func(page, key string) string) error {
-	for _, key := range reservedKeys {
+	for _, key := range artifact.ReservedFacets {
 		if len(f[key]) > 0 {
 			return fault.New("reserved_facet",
 				fmt.Sprintf("%s: metadata key '%s' has the name of an argument of search_docs", source(f.first(key), key), key),
@@ -69,12 +57,12 @@ func (f facetValues) facets(t taxonomy) (map[string]artifact.Facet, []Problem) {
 	for _, key := range slices.Sorted(maps.Keys(f)) {
 		reason := ""
 		switch {
-		case utf8.RuneCountInString(key) > maxKeyChars:
-			reason = fmt.Sprintf("metadata key '%s' is longer than %d characters", shorten(key), maxKeyChars)
+		case utf8.RuneCountInString(key) > artifact.MaxFacetKey:
+			reason = fmt.Sprintf("metadata key '%s' is longer than %d characters", shorten(key), artifact.MaxFacetKey)
 		case !facetKey.MatchString(key):
 			reason = fmt.Sprintf("metadata key '%s' has characters other than letters, digits, '_', '.' and '-'", key)
-		case len(facets) == maxFacets:
-			reason = fmt.Sprintf("metadata key '%s' is beyond the %d that can be filtered by", key, maxFacets)
+		case len(facets) == artifact.MaxFacets:
+			reason = fmt.Sprintf("metadata key '%s' is beyond the %d that can be filtered by", key, artifact.MaxFacets)
 		}
 		if reason != "" {
 			problems = append(problems, Problem{f.first(key), 0, reason + "; it is not offered as a filter"})
@@ -102,15 +90,15 @@ func (f facetValues) values(key string) ([]string, []Problem) {
 	var offered []string
 	var problems []Problem
 	for _, value := range slices.Sorted(maps.Keys(f[key])) {
-		if utf8.RuneCountInString(value) > maxValueChars {
-			problems = append(problems, Problem{f[key][value], 0, fmt.Sprintf("metadata '%s' has a value longer than %d characters; it is not offered as a filter", key, maxValueChars)})
+		if utf8.RuneCountInString(value) > artifact.MaxFacetValue {
+			problems = append(problems, Problem{f[key][value], 0, fmt.Sprintf("metadata '%s' has a value longer than %d characters; it is not offered as a filter", key, artifact.MaxFacetValue)})
 			continue
 		}
 		offered = append(offered, value)
 	}
-	if n := len(offered); n > maxValues {
-		problems = append(problems, Problem{f[key][offered[maxValues]], 0, fmt.Sprintf("metadata '%s' has %d values; those from '%s' on, beyond %d, are not offered as a filter", key, n, shorten(offered[maxValues]), maxValues)})
-		offered = offered[:maxValues]
+	if n := len(offered); n > artifact.MaxFacetValues {
+		problems = append(problems, Problem{f[key][offered[artifact.MaxFacetValues]], 0, fmt.Sprintf("metadata '%s' has %d values; those from '%s' on, beyond %d, are not offered as a filter", key, n, shorten(offered[artifact.MaxFacetValues]), artifact.MaxFacetValues)})
+		offered = offered[:artifact.MaxFacetValues]
 	}
 	return offered, problems
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
 func TestFacetsOfAPage(t *testing.T) {
@@ -70,20 +72,20 @@ func TestReservedFacetIsRefusedNamingTheFile(t *testing.T) {
 
 func TestFacetLimits(t *testing.T) {
 	values := facetValues{}
-	for i := range maxFacets + 2 {
+	for i := range artifact.MaxFacets + 2 {
 		values.add("many.md", map[string]string{fmt.Sprintf("key%03d", i): "v"})
 	}
-	for i := range maxValues + 3 {
+	for i := range artifact.MaxFacetValues + 3 {
 		values.add(fmt.Sprintf("v%03d.md", i), map[string]string{"key000": fmt.Sprintf("value%03d", i)})
 	}
-	values.add("long.md", map[string]string{strings.Repeat("k", maxKeyChars+1): "v", "key001": strings.Repeat("ä", maxValueChars+1), "a b": "v"})
-	values.add("fits.md", map[string]string{"key001": strings.Repeat("ä", maxValueChars)})
+	values.add("long.md", map[string]string{strings.Repeat("k", artifact.MaxFacetKey+1): "v", "key001": strings.Repeat("ä", artifact.MaxFacetValue+1), "a b": "v"})
+	values.add("fits.md", map[string]string{"key001": strings.Repeat("ä", artifact.MaxFacetValue)})
 	facets, problems := values.facets(nil)
-	if n := len(facets); n != maxFacets {
-		t.Errorf("%d facets, want %d", n, maxFacets)
+	if n := len(facets); n != artifact.MaxFacets {
+		t.Errorf("%d facets, want %d", n, artifact.MaxFacets)
 	}
-	if n := len(facets["key000"].Values); n != maxValues {
-		t.Errorf("%d values, want %d", n, maxValues)
+	if n := len(facets["key000"].Values); n != artifact.MaxFacetValues {
+		t.Errorf("%d values, want %d", n, artifact.MaxFacetValues)
 	}
 	if n := len(facets["key001"].Values); n != 2 {
 		t.Errorf("%d values of key001, want 2: %q", n, facets["key001"].Values)

@@ -1,19 +1,16 @@
 package indexer
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cbroglie/mustache"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/deskhand/deskhand/chunker"
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
@@ -129,43 +126,53 @@ func readPrompt(t *page) (prompt *artifact.Prompt, problems []lineError) {
 	if err != nil {
 		return nil, []lineError{{0, "cannot be read: " + cause(err)}}
 	}
-	src = bytes.ReplaceAll(bytes.TrimPrefix(src, []byte("\uFEFF")), []byte("\r\n"), []byte("\n"))
 	return parsePrompt(src, isYAML(t.path))
 }
 
+// parsePrompt reads a template: all of it is YAML, or its front matter is and
+// the rest is the one message.
 func parsePrompt(src []byte, asYAML bool) (*artifact.Prompt, []lineError) {
-	head, body, before := src, "", 0
+	head, body := src, []byte(nil)
 	if !asYAML {
-		head, body, before = cutFrontMatter(src)
+		head, body = chunker.FrontMatter(src)
+		head = slices.Concat([]byte("\n"), head) // so that its lines are those of the file
 	}
 	var f promptFile
-	if err := yaml.Unmarshal(head, &f); err != nil {
-		return nil, yamlErrors(err, before)
+	var problems []lineError
+	if wrong := chunker.DecodeYAML(head, &f); wrong != nil {
+		for _, p := range wrong {
+			problems = append(problems, lineError{p.Line, p.Reason})
+		}
+		return nil, problems
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.Rest)) {
+		problems = append(problems, lineError{f.Rest[key].Line, fmt.Sprintf("a prompt has no key '%s'; known are title, description, arguments and, in YAML, messages", shorten(key))})
 	}
 	if !asYAML {
-		f.Messages = []promptMessage{{Role: "user", Content: promptContent{"text", body}}}
+		f.Messages = []promptMessage{{Role: "user", Content: promptContent{"text", strings.TrimSpace(string(body))}}}
 	}
-	p := &artifact.Prompt{Title: strings.TrimSpace(f.Title), Description: strings.TrimSpace(f.Description)}
-	var problems []lineError
-	usable := true
+	if wrong := f.wrong(); len(wrong) > 0 {
+		return nil, append(problems, wrong...)
+	}
+	return f.prompt(), problems
+}
+
+// wrong says why the prompt cannot be used.
+func (f *promptFile) wrong() []lineError {
+	var list []lineError
 	wrong := func(format string, args ...any) {
-		problems = append(problems, lineError{0, fmt.Sprintf(format, args...)})
-		usable = false
-	}
-	for key, n := range f.Rest {
-		problems = append(problems, lineError{n.Line + before, fmt.Sprintf("a prompt has no key '%s'; known are title, description, arguments and, in YAML, messages", shorten(key))})
+		list = append(list, lineError{0, fmt.Sprintf(format, args...)})
 	}
 	seen := map[string]bool{}
 	for i, a := range f.Arguments {
-		a.Name = strings.TrimSpace(a.Name)
+		name := strings.TrimSpace(a.Name)
 		switch {
-		case a.Name == "":
+		case name == "":
 			wrong("argument %d has no name", i+1)
-		case seen[a.Name]:
-			wrong("argument '%s' is there twice", shorten(a.Name))
+		case seen[name]:
+			wrong("argument '%s' is there twice", shorten(name))
 		}
-		seen[a.Name] = true
-		p.Arguments = append(p.Arguments, artifact.PromptArgument(a))
+		seen[name] = true
 	}
 	if len(f.Messages) == 0 {
 		wrong("a prompt needs messages")
@@ -174,12 +181,21 @@ func parsePrompt(src []byte, asYAML bool) (*artifact.Prompt, []lineError) {
 		if reason := m.wrong(); reason != "" {
 			wrong("message %d: %s", i+1, reason)
 		}
+	}
+	return list
+}
+
+// prompt is f as the artifact has it, without a name.
+func (f *promptFile) prompt() *artifact.Prompt {
+	p := &artifact.Prompt{Title: strings.TrimSpace(f.Title), Description: strings.TrimSpace(f.Description)}
+	for _, a := range f.Arguments {
+		a.Name = strings.TrimSpace(a.Name)
+		p.Arguments = append(p.Arguments, artifact.PromptArgument(a))
+	}
+	for _, m := range f.Messages {
 		p.Messages = append(p.Messages, artifact.PromptMessage{Role: m.Role, Text: m.Content.Text})
 	}
-	if !usable {
-		return nil, problems
-	}
-	return p, problems
+	return p
 }
 
 // wrong says why the message cannot be used, or returns "".
@@ -220,46 +236,4 @@ func partial(tags []mustache.Tag) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// cutFrontMatter splits a markdown template into its YAML, its text without
-// the blank lines around it, and the number of lines before the YAML.
-func cutFrontMatter(src []byte) (head []byte, body string, before int) {
-	rest, found := bytes.CutPrefix(src, []byte("---\n"))
-	if !found {
-		return nil, strings.TrimSpace(string(src)), 0
-	}
-	for at := 0; at < len(rest); {
-		line, _, more := bytes.Cut(rest[at:], []byte("\n"))
-		if bytes.Equal(bytes.TrimRight(line, " \t"), []byte("---")) {
-			end := at + len(line)
-			return rest[:at], strings.TrimSpace(string(rest[end:])), 1
-		}
-		if !more {
-			break
-		}
-		at += len(line) + 1
-	}
-	return nil, strings.TrimSpace(string(src)), 0
-}
-
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
-
-// yamlErrors reads the lines out of the messages of the YAML library, which
-// stand before lines.
-func yamlErrors(err error, before int) []lineError {
-	messages := []string{err.Error()}
-	if many := new(yaml.TypeError); errors.As(err, &many) {
-		messages = many.Errors
-	}
-	var list []lineError
-	for _, m := range messages {
-		e := lineError{0, strings.TrimPrefix(m, "yaml: ")}
-		if at := yamlLine.FindStringSubmatch(m); at != nil {
-			n, _ := strconv.Atoi(at[1])
-			e = lineError{n + before, at[2]}
-		}
-		list = append(list, e)
-	}
-	return list
 }

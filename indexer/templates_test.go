@@ -70,7 +70,7 @@ func TestBadTemplatesAreProblems(t *testing.T) {
 		"content type":      {"x.template.yaml", "messages: [{role: user, content: {type: image}}]", "x.template.yaml: message 1: content type must be text, not 'image'"},
 		"empty file":        {"x.template.yaml", "", "x.template.yaml: a prompt needs messages"},
 		"a list":            {"x.template.yaml", "- a\n- b\n", "x.template.yaml:1: cannot unmarshal"},
-		"binary":            {"x.template.yaml", "\x00\x01\xff", "x.template.yaml: control characters"},
+		"binary":            {"x.template.yaml", "\x00\x01\xff", "x.template.yaml:1: control characters"},
 		"alias bomb":        {"x.template.yaml", bomb(), "x.template.yaml:9: cannot unmarshal !!seq"},
 		"deep YAML":         {"x.template.yaml", strings.Repeat("[", 200000), "x.template.yaml:"},
 		"too large":         {"x.template.md", strings.Repeat("x", maxSettingsBytes+1), "x.template.md: cannot be read: 1048577 bytes, more than the limit of 1048576"},
@@ -91,6 +91,18 @@ func bomb() string {
 		src += "a" + string(rune('0'+i)) + ": &a" + string(rune('0'+i)) + " [" + strings.Repeat(ref+",", 9) + ref + "]\n"
 	}
 	return src + "messages: *a9\n"
+}
+
+func TestPromptsMayBeLargerThanSettings(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	put(t, dir, "a.md", "# A")
+	for _, name := range []string{"x", "y"} {
+		put(t, dir, name+".template.md", strings.Repeat("ask ", maxSettingsBytes*2/3/4))
+	}
+	built(t, Options{Dir: dir, Out: out})
+	if r := built(t, Options{Dir: dir, Out: out}); r.FilesReused != 1 || r.Prompts != 2 {
+		t.Errorf("second build = %+v, want 1 file reused and 2 prompts", r)
+	}
 }
 
 func TestTemplateWarnsOfUnknownKeys(t *testing.T) {

@@ -42,12 +42,12 @@ type found struct {
 // lies, never through a link, so that loops end and no page comes twice by
 // that way; a link to a file is followed if it stays inside of root.
 func walk(ctx context.Context, root string, pick selection, gitIgnore bool) (*found, error) {
-	w := &walker{ctx: ctx, root: root, pick: pick, git: gitIgnore, found: new(found)}
+	w := &walker{root: root, pick: pick, git: gitIgnore, found: new(found)}
 	var above ignores
 	if gitIgnore {
 		above = w.ignoresAbove()
 	}
-	if err := w.folder(".", nil, above); err != nil {
+	if err := w.folder(ctx, ".", nil, above); err != nil {
 		return nil, err
 	}
 	byPath := func(a, b *page) int { return strings.Compare(a.path, b.path) }
@@ -80,7 +80,6 @@ func resolveRoot(dir string) (string, error) {
 }
 
 type walker struct {
-	ctx   context.Context // for the one walk it is made for
 	root  string
 	pick  selection
 	git   bool
@@ -95,8 +94,8 @@ func (w *walker) problem(file, format string, args ...any) {
 }
 
 // folder walks dir, relative to the root; m and ig are in force above it.
-func (w *walker) folder(dir string, m *manifest, ig ignores) error {
-	if err := w.ctx.Err(); err != nil {
+func (w *walker) folder(ctx context.Context, dir string, m *manifest, ig ignores) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(w.at(dir))
@@ -115,14 +114,14 @@ func (w *walker) folder(dir string, m *manifest, ig ignores) error {
 		}
 	}
 	for _, e := range entries {
-		if err := w.entry(path.Join(dir, e.Name()), e, m, ig); err != nil {
+		if err := w.entry(ctx, path.Join(dir, e.Name()), e, m, ig); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *walker) entry(file string, e fs.DirEntry, m *manifest, ig ignores) error {
+func (w *walker) entry(ctx context.Context, file string, e fs.DirEntry, m *manifest, ig ignores) error {
 	kind := e.Type()
 	if strings.HasPrefix(e.Name(), ".") || !isPage(e.Name()) && templateName(e.Name()) == "" && !kind.IsDir() && kind&fs.ModeSymlink == 0 {
 		return nil
@@ -136,7 +135,7 @@ func (w *walker) entry(file string, e fs.DirEntry, m *manifest, ig ignores) erro
 		return nil
 	}
 	if kind.IsDir() {
-		return w.folder(file, m, ig)
+		return w.folder(ctx, file, m, ig)
 	}
 	open := w.at(file)
 	if kind&fs.ModeSymlink != 0 {

@@ -15,10 +15,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// maxMetadataBytes bounds what Open reads into memory.
-const maxMetadataBytes = 64 << 20
+// MaxMetadataBytes bounds the metadata.json that Open reads: prompts may make it
+// large.
+const MaxMetadataBytes = 64 << 20
 
-var dataName = regexp.MustCompile(`^index-[0-9a-f]{16}\.idx$`)
+// DataFile matches the name of an artifact's data file.
+var DataFile = regexp.MustCompile(`^index-[0-9a-f]{16}\.idx$`)
 
 // readMetadata reads and checks the metadata of the artifact in dir.
 func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) {
@@ -31,12 +33,12 @@ func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) 
 		return m, digest, fmt.Errorf("open metadata: %w", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxMetadataBytes+1))
+	text, err := io.ReadAll(io.LimitReader(f, MaxMetadataBytes+1))
 	if err != nil {
 		return m, digest, fmt.Errorf("read metadata: %w", err)
 	}
-	if len(text) > maxMetadataBytes {
-		return m, digest, damaged(dir, fmt.Sprintf("metadata.json has more than %d bytes", maxMetadataBytes))
+	if len(text) > MaxMetadataBytes {
+		return m, digest, damaged(dir, fmt.Sprintf("metadata.json has more than %d bytes", MaxMetadataBytes))
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, digest, damaged(dir, "metadata.json: "+err.Error())
@@ -56,7 +58,7 @@ func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) 
 			"build it again: deskhand index DIR -o "+dir)
 	case checkTaxonomy(m.Taxonomy) != nil:
 		return m, digest, damaged(dir, "metadata.json: "+checkTaxonomy(m.Taxonomy).Error())
-	case !dataName.MatchString(m.Index.Path):
+	case !DataFile.MatchString(m.Index.Path):
 		return m, digest, damaged(dir, fmt.Sprintf("metadata.json names %q as data file", m.Index.Path))
 	}
 	return m, sha256.Sum256(text), nil

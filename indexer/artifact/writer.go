@@ -10,6 +10,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -62,6 +63,16 @@ func Create(dir string) (*Writer, error) {
 // Previous is the artifact that was in the folder; nil if there was none that
 // can be used.
 func (w *Writer) Previous() *Reader { return w.previous }
+
+// Has says whether the previous artifact has the group made of exactly these
+// sources. Its bytes may be damaged. It may be called beside other methods.
+func (w *Writer) Has(sources []Source) bool {
+	if w.previous == nil {
+		return false
+	}
+	want := key(sources)
+	return slices.ContainsFunc(w.previous.groups, func(g group) bool { return g.key == want })
+}
 
 // Reuse takes the group made of exactly these sources from the previous
 // artifact. It returns false if there is none, or if its bytes are damaged.

@@ -1,0 +1,88 @@
+package chunker
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// describer turns the pieces of one page, in order, into chunks.
+type describer struct {
+	path         string
+	title, front string // of the page, and of its front matter
+	markdown     string // the body
+	outline      *outline
+	lines        lineCounter
+	crumb        string // the last one made, for the heading crumbOf
+	crumbOf      int
+}
+
+func (d *describer) chunk(p piece, text string) Chunk {
+	chunk := Chunk{
+		ID:         ID(d.path, p.fragment),
+		Breadcrumb: d.breadcrumb(p.heading),
+		StartLine:  d.lines.at(p.start),
+		EndLine:    d.lines.at(p.end - 1),
+		Markdown:   d.markdown[p.start:p.end],
+		Text:       text,
+	}
+	if p.heading >= 0 && d.outline.headings[p.heading].title != "" {
+		chunk.Heading = d.outline.headings[p.heading].title
+		chunk.Level = d.outline.headings[p.heading].level
+	}
+	return chunk
+}
+
+// breadcrumb words the chain of headings above a chunk, whose heading has that
+// index, -1 for none. Parts of one heading follow each other, so the last
+// answer is kept.
+func (d *describer) breadcrumb(heading int) string {
+	if d.crumb != "" && d.crumbOf == heading {
+		return d.crumb
+	}
+	var chain []string
+	outermost := 0
+	for i := heading; i >= 0; i = d.outline.headings[i].parent {
+		if h := d.outline.headings[i]; h.title != "" {
+			chain, outermost = append(chain, h.title), h.level
+		}
+	}
+	if d.front != "" && len(chain) > 0 && outermost != 1 && chain[len(chain)-1] != d.front {
+		chain = append(chain, d.front)
+	}
+	slices.Reverse(chain)
+	d.crumbOf, d.crumb = heading, cmp.Or(strings.Join(chain, " > "), d.title, d.path)
+	return d.crumb
+}
+
+// lineCounter turns offsets in a body into line numbers of its file. Asked in
+// rising order it reads the body once.
+type lineCounter struct {
+	body   []byte
+	first  int // line of the body's first byte
+	offset int
+	line   int
+}
+
+// newLineCounter counts in the body of text, which starts at an offset.
+func newLineCounter(text []byte, start int) lineCounter {
+	first := 1 + countNewlines(text[:start])
+	return lineCounter{body: text[start:], first: first, line: first}
+}
+
+// at returns the 1-based line that holds offset, which must not be lower than
+// at the call before.
+func (l *lineCounter) at(offset int) int {
+	l.line += countNewlines(l.body[l.offset:offset])
+	l.offset = offset
+	return l.line
+}
+
+// of returns the 1-based line that holds offset, in any order of calls; 0 for
+// an offset of -1.
+func (l *lineCounter) of(offset int) int {
+	if offset < 0 {
+		return 0
+	}
+	return l.first + countNewlines(l.body[:offset])
+}
