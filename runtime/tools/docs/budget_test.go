@@ -112,10 +112,11 @@ func textOf(t *testing.T, answer string) string {
 }
 
 func TestALongChunkComesInPiecesThatAddUp(t *testing.T) {
+	_, want, _ := strings.Cut(large()["book.md"], "# Book\n\n")
+	want, _, _ = strings.Cut(want, "\n\n## After")
+	engine := library(t, indexer.Options{Dir: corpus(t, large()), MaxChars: 1 << 20})
 	for _, budget := range []int{MinAnswerBytes, 5000, 64 << 10} {
-		all := largeLibrary(t, Options{MaxAnswerBytes: budget})
-		_, want, _ := strings.Cut(large()["book.md"], "# Book\n\n")
-		want, _, _ = strings.Cut(want, "\n\n## After")
+		all := toolsOf(engine, Options{MaxAnswerBytes: budget})
 		var got strings.Builder
 		id, pieces := "book.md#book/chapter", 0
 		for id != "" {

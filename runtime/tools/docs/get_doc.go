@@ -255,7 +255,8 @@ func lines(c search.Part) string { return fmt.Sprintf("%d-%d", c.StartLine, c.En
 func delimiterRoom(c search.Part) int { return len(c.ID) + 64 }
 
 // body is a chunk's markdown without blank lines around it. A line that looks
-// like a delimiter is set off by a backslash, so that delimiters are ours.
+// like a delimiter, behind any number of backslashes, gets one more, so that
+// delimiters are ours and the line can be told back.
 func body(c search.Part) string {
 	text := strings.Trim(c.Markdown, "\n")
 	if !strings.Contains(text, delimiterStart) {
@@ -263,7 +264,7 @@ func body(c search.Part) string {
 	}
 	all := strings.Split(text, "\n")
 	for i, line := range all {
-		if strings.HasPrefix(line, delimiterStart) {
+		if delimiterLike(line) {
 			all[i] = `\` + line
 		}
 	}
@@ -271,6 +272,10 @@ func body(c search.Part) string {
 }
 
 const delimiterStart = "--- Chunk: "
+
+func delimiterLike(line string) bool {
+	return strings.HasPrefix(strings.TrimLeft(line, `\`), delimiterStart)
+}
 
 // cut cuts text into pieces of at most n bytes, at line ends where there are
 // any in the second half of a piece.
