@@ -115,8 +115,9 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			if err != nil || got != (Chunk{want.ID, want.Heading, want.Breadcrumb, want.Level, want.StartLine, want.EndLine, i}) {
 				t.Fatalf("Chunk(%d) = %+v, %v; want %+v", chunk, got, err, want)
 			}
-			markdown, text, err := r.Content(chunk)
-			if err != nil || markdown != want.Markdown || text != want.Text {
+			markdown, err := r.Markdown(chunk)
+			text, err2 := r.Text(chunk)
+			if err != nil || err2 != nil || markdown != want.Markdown || text != want.Text {
 				t.Fatalf("Content(%d) = %q, %q, %v; want %q, %q", chunk, markdown, text, err, want.Markdown, want.Text)
 			}
 			if at, ok, err := r.Find(p, fragment(want.ID)); !ok || at != chunk || err != nil {
@@ -443,7 +444,8 @@ func FuzzDataFile(f *testing.F) {
 		}
 		for i := range r.Len() {
 			r.Chunk(i)
-			r.Content(i)
+			r.Markdown(i)
+			r.Text(i)
 		}
 		r.PageMetadata()
 		if !bytes.Equal(b, data) && r.Verify() == nil {

@@ -56,64 +56,65 @@ func (w *blockWriter) close() (index, blocks []byte) {
 	return w.index, w.blocks
 }
 
-// cachedBlocks is how many decoded blocks a reader keeps: 1 MiB or so, enough
-// for the hits of a page and the neighbours of a get_doc.
-const cachedBlocks = 64
-
 // maxBlock bounds what a damaged block may claim to hold.
 const maxBlock = 256 << 20
 
-// blockCache keeps the blocks read last, decoded.
-type blockCache struct {
-	mu      sync.Mutex
-	decoded map[blockID][]byte
-	order   [cachedBlocks]blockID
-	next    int
+// maxScratch is the largest decoded block whose memory is kept for the next.
+const maxScratch = 256 << 10
+
+// blockReader decodes blocks. It keeps one for each of a few users at a time, so
+// that the chunks of a page, which lie side by side, are decoded once.
+type blockReader struct {
 	decoder func() (*zstd.Decoder, error)
+	scratch sync.Pool // *decoded
 }
 
-type blockID struct {
-	group *group
+// decoded is one block, as far as it was decoded.
+type decoded struct {
+	group *group // nil: none
 	n     uint32
+	bytes []byte
 }
 
-func newBlockCache() *blockCache {
-	return &blockCache{
-		decoded: map[blockID][]byte{},
-		decoder: sync.OnceValues(func() (*zstd.Decoder, error) {
-			return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true))
-		}),
-	}
+func newBlockReader() *blockReader {
+	return &blockReader{decoder: sync.OnceValues(func() (*zstd.Decoder, error) {
+		return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true))
+	})}
 }
 
-// get returns block n of g; the bytes are not to be changed.
-func (c *blockCache) get(g *group, n uint32) ([]byte, error) {
-	id := blockID{g, n}
-	c.mu.Lock()
-	block, ok := c.decoded[id]
-	c.mu.Unlock()
-	if ok {
-		return block, nil
+// read calls use with block n of g, which is not to be kept.
+func (r *blockReader) read(g *group, n uint32, use func(block []byte) error) error {
+	d, _ := r.scratch.Get().(*decoded)
+	if d == nil {
+		d = &decoded{bytes: make([]byte, 0, 2*blockBytes)}
 	}
-	decoder, err := c.decoder()
+	if d.group != g || d.n != n {
+		if err := r.decode(d, g, n); err != nil {
+			return err
+		}
+	}
+	err := use(d.bytes)
+	if cap(d.bytes) <= maxScratch {
+		r.scratch.Put(d)
+	}
+	return err
+}
+
+func (r *blockReader) decode(d *decoded, g *group, n uint32) error {
+	decoder, err := r.decoder()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	packed, err := g.block(n)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if block, err = decoder.DecodeAll(packed, make([]byte, 0, blockBytes)); err != nil {
-		return nil, fmt.Errorf("text block %d: %w", n, err)
+	d.group = nil
+	if d.bytes, err = decoder.DecodeAll(packed, d.bytes[:0]); err != nil {
+		return fmt.Errorf("text block %d: %w", n, err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.decoded[id]; !ok {
-		delete(c.decoded, c.order[c.next])
-		c.decoded[id], c.order[c.next] = block, id
-		c.next = (c.next + 1) % cachedBlocks
-	}
-	return block, nil
+	d.group, d.n = g, n
+	return nil
 }
 
 // block is the compressed bytes of block n.

@@ -31,7 +31,7 @@ type Reader struct {
 	pages   int
 	chunks  int
 	lexical *lexical
-	blocks  *blockCache
+	blocks  *blockReader
 }
 
 // group is an entry with its bytes and its place in the corpus.
@@ -114,7 +114,7 @@ func open(dir string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open data file: %w", err)
 	}
-	r := &Reader{dir: dir, meta: m, digest: digest, file: file, blocks: newBlockCache()}
+	r := &Reader{dir: dir, meta: m, digest: digest, file: file, blocks: newBlockReader()}
 	if err := r.load(); err != nil {
 		r.Close()
 		return nil, damaged(dir, err.Error())
@@ -331,22 +331,38 @@ func (r *Reader) Find(p Page, fragment string) (chunk int, ok bool, err error) {
 	return 0, false, nil
 }
 
-// Content returns a chunk's markdown and its plain text.
-func (r *Reader) Content(chunk int) (markdown, text string, err error) {
+// Markdown returns a chunk's source.
+func (r *Reader) Markdown(chunk int) (string, error) {
+	return r.content(chunk, func(md, _ []byte) []byte { return md })
+}
+
+// Text returns a chunk's plain text.
+func (r *Reader) Text(chunk int) (string, error) {
+	return r.content(chunk, func(_, text []byte) []byte { return text })
+}
+
+func (r *Reader) content(chunk int, which func(md, text []byte) []byte) (content string, err error) {
 	if chunk < 0 || chunk >= r.chunks {
-		return "", "", fmt.Errorf("chunk %d of %d", chunk, r.chunks)
+		return "", fmt.Errorf("chunk %d of %d", chunk, r.chunks)
 	}
 	g := r.groupOf(chunk)
 	i := chunk - g.firstChunk
-	block, err := r.blocks.get(g, g.chunkField(i, chunkBlock))
+	from, md, text := uint64(g.chunkField(i, chunkOffset)), uint64(g.chunkField(i, chunkMarkdown)), uint64(g.chunkField(i, chunkText))
+	if md+text == 0 {
+		return "", nil // it may be in no block
+	}
+	err = r.blocks.read(g, g.chunkField(i, chunkBlock), func(block []byte) error {
+		if from+md+text > uint64(len(block)) {
+			return errDamaged
+		}
+		block = block[from:]
+		content = string(which(block[:md], block[md:md+text]))
+		return nil
+	})
 	if err != nil {
-		return "", "", r.damagedBy(err)
+		return "", r.damagedBy(err)
 	}
-	from, md, txt := uint64(g.chunkField(i, chunkOffset)), uint64(g.chunkField(i, chunkMarkdown)), uint64(g.chunkField(i, chunkText))
-	if from+md+txt > uint64(len(block)) {
-		return "", "", r.damagedBy(errDamaged)
-	}
-	return string(block[from : from+md]), string(block[from+md : from+md+txt]), nil
+	return content, nil
 }
 
 // Verify reads every byte of the data file and compares it with the digest in

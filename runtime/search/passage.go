@@ -119,7 +119,7 @@ func (ed *edition) passage(page artifact.Page, from, to int) (Passage, error) {
 		if err != nil {
 			return p, err
 		}
-		markdown, _, err := ed.reader.Content(i)
+		markdown, err := ed.reader.Markdown(i)
 		if err != nil {
 			return p, err
 		}

@@ -33,7 +33,7 @@ func (r *run) holdsPhrases(chunk int) (bool, error) {
 	if len(r.phrases) == 0 {
 		return true, nil
 	}
-	_, text, err := r.reader.Content(chunk)
+	text, err := r.reader.Text(chunk)
 	if err != nil {
 		return false, err
 	}

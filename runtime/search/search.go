@@ -160,7 +160,7 @@ func (r *run) hit(s artifact.Scored) (Hit, error) {
 	if err != nil {
 		return Hit{}, err
 	}
-	_, text, err := r.reader.Content(s.Chunk)
+	text, err := r.reader.Text(s.Chunk)
 	if err != nil {
 		return Hit{}, err
 	}

@@ -13,7 +13,7 @@ const snippetBytes = 220
 // snippetStep is how much of a chunk is searched for the best place at a time,
 // snippetScan how much at the most.
 const (
-	snippetStep = 3 << 10
+	snippetStep = 3 << 9
 	snippetScan = 24 << 10
 )
 
@@ -24,39 +24,39 @@ func (r *run) snippet(text, heading string) string {
 	if rest, ok := strings.CutPrefix(strings.TrimLeft(text, "\n "), heading); ok && strings.HasPrefix(rest, "\n") {
 		text = rest
 	}
-	text = oneLine(cutText(text, snippetScan))
-	found, from := r.evidence(text)
+	line, found, from := r.evidence(text)
 	if from > 0 {
 		from = max(0, from-snippetBytes/6)
 	}
-	from = wordStart(text, max(0, min(from, len(text)-snippetBytes)))
-	to := wordStart(text, min(len(text), from+snippetBytes))
+	from = wordStart(line, max(0, min(from, len(line)-snippetBytes)))
+	to := wordStart(line, min(len(line), from+snippetBytes))
 	var b strings.Builder
 	if from > 0 {
 		b.WriteString("...")
 	}
-	r.mark(&b, text, from, to, found)
-	if to < len(text) {
+	r.mark(&b, line, from, to, found)
+	if to < len(line) {
 		b.WriteString("...")
 	}
 	return b.String()
 }
 
-// evidence is the terms of the query in text and where the best window of them
-// begins. It reads on only while most of the query was not seen.
-func (r *run) evidence(text string) (found []artifact.Term, from int) {
+// evidence is the beginning of text on one line, the terms of the query in it
+// and where the best window of them begins. It reads on only while most of the
+// query was not seen.
+func (r *run) evidence(text string) (line string, found []artifact.Term, from int) {
 	r.analyzer.Wanted = r.want
 	defer func() { r.analyzer.Wanted = nil }()
 	for n := snippetStep; ; n *= 2 {
-		found = found[:0]
-		for _, t := range r.analyzer.Terms(cutText(text, n)) {
+		line, found = oneLine(cutText(text, n+snippetBytes)), found[:0]
+		for _, t := range r.analyzer.Terms(line) {
 			if t.Text != "" && r.weights[t.Text] > 0 {
 				found = append(found, t)
 			}
 		}
 		from, sum := r.bestWindow(found)
-		if n >= len(text) || sum > r.total/2 {
-			return found, from
+		if n >= min(len(text), snippetScan) || sum > r.total/2 {
+			return line, found, from
 		}
 	}
 }
