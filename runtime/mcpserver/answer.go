@@ -141,7 +141,7 @@ func (s *Server) getPrompt(_ context.Context, req *mcp.GetPromptRequest) (_ *mcp
 func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (_ *mcp.ReadResourceResult, err error) {
 	r := s.current.Load().resources[req.Params.URI]
 	if r == nil {
-		return nil, notFound(req.Params.URI)
+		return nil, notFound(req.Params)
 	}
 	defer s.recovered("read resource "+r.URI, &err)
 	text, err := r.Read(ctx)
@@ -151,8 +151,14 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.URI, MIMEType: r.MIMEType, Text: text}}}, nil
 }
 
-func notFound(uri string) error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found: " + uri}
+// notFound has the code of the request's era. Up to 2025-11-25 that is one of
+// its own.
+func notFound(p *mcp.ReadResourceParams) error {
+	code := int64(jsonrpc.CodeInvalidParams)
+	if p.Meta[mcp.MetaKeyProtocolVersion] == nil {
+		code = -32002
+	}
+	return &jsonrpc.Error{Code: code, Message: "Resource not found: " + p.URI}
 }
 
 func (s *Server) recovered(doing string, err *error) {
@@ -179,7 +185,7 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			defer s.lists.RUnlock()
 		case "resources/read":
 			if p, ok := req.GetParams().(*mcp.ReadResourceParams); ok && s.current.Load().resources[p.URI] == nil {
-				return nil, notFound(p.URI)
+				return nil, notFound(p)
 			}
 		}
 		result, err := next(ctx, method, req)
@@ -189,6 +195,7 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		switch r := result.(type) {
 		case *mcp.InitializeResult:
 			r.Instructions = s.current.Load().instructions
+			s.http.opened(req.GetSession())
 		case *mcp.DiscoverResult:
 			r.Instructions = s.current.Load().instructions
 		case *mcp.ListToolsResult:

@@ -31,7 +31,6 @@ type lineConn struct {
 	caller   atomic.Pointer[contract.Caller]   // nil until the SDK has let the client in
 	straight sync.WaitGroup                    // calls of ours, begun by Read
 
-	readErr error         // set before drained is closed
 	drained chan struct{} // closed when Read has reported the end
 	closed  chan struct{} // read no further: the SDK is done, or out is broken
 	once    sync.Once
@@ -42,6 +41,7 @@ type lineConn struct {
 	mu       sync.Mutex
 	pending  map[jsonrpc.ID]*inFlight
 	writing  int           // answers taken from pending but not yet written
+	readErr  error         // what broke in
 	writeErr error         // what broke out
 	idle     chan struct{} // closed when nothing is left; nil: nobody waits
 }
@@ -106,10 +106,10 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // end waits for the calls in flight and reports the end of input.
 func (c *lineConn) end(err error) error {
+	c.mu.Lock()
 	if !errors.Is(err, io.EOF) {
 		c.readErr = err
 	}
-	c.mu.Lock()
 	idle := make(chan struct{})
 	c.idle = idle
 	c.wake()

@@ -17,6 +17,7 @@ import (
 
 // frame is one JSON-RPC message, taken apart but not decoded.
 type frame struct {
+	raw    []byte // the whole message, without a byte-order mark
 	kind   frameKind
 	id     json.RawMessage // as written: a string or an integer; nil: none
 	method string
@@ -57,7 +58,7 @@ func parseFrame(data []byte) (frame, *jsonrpc.Error) {
 	if err != nil {
 		return frame{}, notAFrame(err, data)
 	}
-	var f frame
+	f := frame{raw: data}
 	var version, method json.RawMessage
 	for _, field := range fields {
 		switch field.Name {
@@ -129,75 +130,6 @@ func validID(raw json.RawMessage) bool {
 func isInteger(raw json.RawMessage) bool {
 	digits := bytes.TrimPrefix(raw, []byte("-"))
 	return len(digits) > 0 && !slices.ContainsFunc(digits, func(c byte) bool { return c < '0' || c > '9' })
-}
-
-// param is one member of the params of a method, as far as it is checked here.
-// The SDK checks the rest, in words that name Go types.
-type param struct {
-	name     string
-	want     byte // first byte of the JSON: '"' a string, '{' an object
-	required bool
-}
-
-var methodParams = map[string][]param{
-	"initialize":       {{"protocolVersion", '"', false}, {"capabilities", '{', false}, {"clientInfo", '{', false}},
-	"tools/call":       {{"name", '"', true}, {"arguments", '{', false}},
-	"prompts/get":      {{"name", '"', true}, {"arguments", '{', false}},
-	"resources/read":   {{"uri", '"', true}},
-	"tools/list":       {{"cursor", '"', false}},
-	"prompts/list":     {{"cursor", '"', false}},
-	"resources/list":   {{"cursor", '"', false}},
-	"logging/setLevel": {{"level", '"', true}},
-}
-
-// checkParams refuses params of the wrong shape. Null counts as absent.
-func (f *frame) checkParams() *jsonrpc.Error {
-	if string(f.params) == "null" {
-		f.params = nil
-	}
-	if f.params == nil {
-		if slices.ContainsFunc(methodParams[f.method], func(p param) bool { return p.required }) || f.method == "initialize" {
-			return invalidParams("%s needs params", f.method)
-		}
-		return nil
-	}
-	if f.params[0] == '[' {
-		return invalidParams("params must be an object")
-	}
-	if f.params[0] != '{' {
-		return invalidRequest("params must be an object")
-	}
-	members, err := contract.Fields(f.params)
-	if err != nil {
-		return invalidParams("%s", fault.Of(err).Message)
-	}
-	f.members = members
-	if refusal := f.checkMember(param{"_meta", '{', false}); refusal != nil {
-		return refusal
-	}
-	for _, p := range methodParams[f.method] {
-		if refusal := f.checkMember(p); refusal != nil {
-			return refusal
-		}
-	}
-	return nil
-}
-
-func (f *frame) checkMember(p param) *jsonrpc.Error {
-	value := f.member(p.name)
-	if value == nil && !p.required || value != nil && value[0] == p.want {
-		return nil
-	}
-	return invalidParams("%s must be %s", p.name, map[byte]string{'"': "a string", '{': "an object"}[p.want])
-}
-
-// member returns one member of the frame's params, nil if absent or null.
-func (f *frame) member(name string) json.RawMessage {
-	i := slices.IndexFunc(f.members, func(m contract.Field) bool { return m.Name == name })
-	if i < 0 || string(f.members[i].Value) == "null" {
-		return nil
-	}
-	return f.members[i].Value
 }
 
 // carried marks an id that the SDK cannot hold as written: it reads integers

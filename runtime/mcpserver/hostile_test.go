@@ -118,7 +118,7 @@ var hostile = []struct{ name, line, want string }{
 	{"level unknown type", `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":3}}`, `1 -32602`},
 	{"prompt arguments of numbers", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"guides/ask","arguments":{"topic":5}}}`, `1 -32602`},
 	{"uri missing", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{}}`, `1 -32602`},
-	{"uri control characters", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"docs:///\u0000\n"}}`, `1 -32602`},
+	{"uri control characters", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"docs:///\u0000\n"}}`, `1 -32002`},
 	{"future version", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01","io.modelcontextprotocol/clientCapabilities":{}}}}`, `1 -32022`},
 	{"new version, no capabilities", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, `1 -32602`},
 	{"new version, bad capabilities", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":5}}}`, `1 -32602`},

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -125,43 +126,69 @@ func TestHTTPRefusesWhatTheTransportForbids(t *testing.T) {
 		status int
 		want   string // in the body
 	}{
-		"GET without session":      {request{method: "GET"}, 405, "Mcp-Session-Id"},
-		"GET of the new era":       {request{method: "GET", header: modernHeaders("", "")}, 405, ""},
-		"DELETE without session":   {request{method: "DELETE"}, 405, "Mcp-Session-Id"},
-		"PUT":                      {request{method: "PUT", body: ping, header: inSession}, 405, "use POST"},
-		"GET of unknown session":   {request{method: "GET", header: map[string]string{"Mcp-Session-Id": "gone"}}, 404, "not found"},
-		"POST to unknown session":  {request{body: list, header: map[string]string{"Mcp-Session-Id": "gone"}}, 404, "not found"},
-		"DELETE unknown session":   {request{method: "DELETE", header: map[string]string{"Mcp-Session-Id": "gone"}}, 404, "not found"},
-		"call without session":     {request{body: list}, 400, `"id":1,"error":{"code":-32600`},
-		"ping without session":     {request{body: ping}, 400, "call initialize first"},
-		"no content type":          {request{body: ping, header: with(inSession, "Content-Type", "")}, 415, "-32600"},
-		"form":                     {request{body: ping, header: with(inSession, "Content-Type", "application/x-www-form-urlencoded")}, 415, "-32600"},
-		"text/plain":               {request{body: ping, header: with(inSession, "Content-Type", "text/plain")}, 415, "-32600"},
-		"no Accept":                {request{body: ping, header: with(inSession, "Accept", "text/html")}, 406, "-32600"},
-		"half Accept":              {request{body: ping, header: with(inSession, "Accept", "application/json")}, 406, "-32600"},
-		"too large":                {request{body: `{"a":"` + strings.Repeat("x", 1000) + `"}`, header: inSession}, 413, "at most 1000"},
-		"empty":                    {request{header: inSession}, 400, "-32700"},
-		"not JSON":                 {request{body: "hello", header: inSession}, 400, `"id":null,"error":{"code":-32700`},
-		"batch":                    {request{body: "[" + ping + "]", header: inSession}, 400, "-32600"},
-		"deep":                     {request{body: strings.Repeat("[", 500), header: inSession}, 400, "-32600"},
-		"id too large":             {request{body: `{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}`, header: inSession}, 400, `"id":9007199254740993,"error"`},
-		"params array":             {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}`, header: inSession}, 400, "-32602"},
-		"unknown version":          {request{body: list, header: with(inSession, "Mcp-Protocol-Version", "1999-01-01")}, 400, ""},
+		"GET without session":       {request{method: "GET"}, 405, "Mcp-Session-Id"},
+		"GET of the new era":        {request{method: "GET", header: modernHeaders("", "")}, 405, ""},
+		"DELETE without session":    {request{method: "DELETE"}, 405, "Mcp-Session-Id"},
+		"PUT":                       {request{method: "PUT", body: ping, header: inSession}, 405, "use POST"},
+		"PUT of the new era":        {request{method: "PUT", header: modernHeaders("", "")}, 405, "use POST"},
+		"GET for pages":             {request{method: "GET", header: with(inSession, "Accept", "text/html")}, 406, "text/event-stream"},
+		"GET that resumes":          {request{method: "GET", header: with(inSession, "Last-Event-ID", "a_1")}, 400, "open a new one without Last-Event-ID"},
+		"POST that resumes":         {request{body: list, header: with(inSession, "Last-Event-ID", "a_1")}, 200, "Last-Event-ID"},
+		"GET of unknown session":    {request{method: "GET", header: map[string]string{"Mcp-Session-Id": "gone"}}, 404, "not found"},
+		"POST to unknown session":   {request{body: list, header: map[string]string{"Mcp-Session-Id": "gone"}}, 404, "not found"},
+		"DELETE unknown session":    {request{method: "DELETE", header: map[string]string{"Mcp-Session-Id": "gone"}}, 404, "not found"},
+		"call without session":      {request{body: list}, 400, `"id":1,"error":{"code":-32600`},
+		"ping without session":      {request{body: ping}, 400, "call initialize first"},
+		"no content type":           {request{body: ping, header: with(inSession, "Content-Type", "")}, 415, "-32600"},
+		"form":                      {request{body: ping, header: with(inSession, "Content-Type", "application/x-www-form-urlencoded")}, 415, "-32600"},
+		"text/plain":                {request{body: ping, header: with(inSession, "Content-Type", "text/plain")}, 415, "-32600"},
+		"no Accept":                 {request{body: ping, header: with(inSession, "Accept", "text/html")}, 406, "-32600"},
+		"half Accept":               {request{body: ping, header: with(inSession, "Accept", "application/json")}, 406, "-32600"},
+		"too large":                 {request{body: `{"a":"` + strings.Repeat("x", 1000) + `"}`, header: inSession}, 413, "at most 1000"},
+		"empty":                     {request{header: inSession}, 400, "-32700"},
+		"not JSON":                  {request{body: "hello", header: inSession}, 400, `"id":null,"error":{"code":-32700`},
+		"batch":                     {request{body: "[" + ping + "]", header: inSession}, 400, "-32600"},
+		"deep":                      {request{body: strings.Repeat("[", 500), header: inSession}, 400, "-32600"},
+		"id too large":              {request{body: `{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}`, header: inSession}, 200, `"id":9007199254740993,"error"`},
+		"params array":              {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}`, header: inSession}, 200, "-32602"},
+		"arguments array":           {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"empty","arguments":[]}}`, header: inSession}, 200, `"id":1,"error":{"code":-32602`},
+		"broken params, gone":       {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}`, header: map[string]string{"Mcp-Session-Id": "gone"}}, 404, "session not found"},
+		"broken params, none":       {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}`}, 400, "call initialize first"},
+		"unknown method":            {request{body: `{"jsonrpc":"2.0","id":1,"method":"tasks/list"}`, header: inSession}, 200, `"id":1,"error":{"code":-32601,"message":"method not found: \"tasks/list\""`},
+		"client's method":           {request{body: `{"jsonrpc":"2.0","id":"a","method":"roots/list"}`, header: inSession}, 200, `"id":"a","error":{"code":-32601`},
+		"notification as call":      {request{body: `{"jsonrpc":"2.0","id":1,"method":"notifications/initialized"}`, header: inSession}, 200, `"id":1,"error":{"code":-32600`},
+		"method of the new era":     {request{body: `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`, header: inSession}, 200, `-32601`},
+		"initialize again":          {request{body: initializeLine, header: inSession}, 200, `"id":1,"error":{"code":-32600,"message":"duplicate`},
+		"odd params":                {request{body: `{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":5},"argument":{"name":7}}}`, header: inSession}, 200, `"code":-32602,"message":"invalid params: they do not fit the method"`},
+		"modern unknown method":     {request{body: `{"jsonrpc":"2.0","id":1,"method":"x/y","params":{` + modernMeta + `}}`, header: modernHeaders("x/y", "")}, 404, `"id":1,"error":{"code":-32601`},
+		"modern method of sessions": {request{body: `{"jsonrpc":"2.0","id":1,"method":"ping","params":{` + modernMeta + `}}`, header: modernHeaders("ping", "")}, 404, `"id":1,"error":{"code":-32601`},
+		"modern odd params":         {request{body: `{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":5},"argument":{"name":7},` + modernMeta + `}}`, header: modernHeaders("completion/complete", "")}, 400, `"code":-32602,"message":"invalid params: they do not fit the method"`},
+		"version no date":           {request{body: list, header: with(inSession, "Mcp-Protocol-Version", "bogus")}, 400, `\"bogus\" is not supported, send one of 2026-07-28, 2025-11-25`},
+		"version of no day":         {request{body: list, header: with(inSession, "Mcp-Protocol-Version", "2099-13-01")}, 400, `"supported":["2026-07-28","2025-11-25"`},
+		"GET of version no date":    {request{method: "GET", header: with(inSession, "Mcp-Protocol-Version", "zzz")}, 400, `-32022`},
+
+		"unknown version":          {request{body: list, header: with(inSession, "Mcp-Protocol-Version", "1999-01-01")}, 400, "send one of"},
 		"future version":           {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01","io.modelcontextprotocol/clientCapabilities":{}}}}`, header: map[string]string{"Mcp-Protocol-Version": "2099-01-01", "Mcp-Method": "tools/list"}}, 400, "-32022"},
 		"version only in _meta":    {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`}, 400, "Mcp-Protocol-Version header is required"},
 		"version only in header":   {request{body: list, header: modernHeaders("tools/list", "")}, 400, "missing or invalid _meta"},
 		"method header missing":    {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + modernMeta + `}}`, header: modernHeaders("", "")}, 400, "Mcp-Method"},
 		"name header of another":   {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"empty",` + modernMeta + `}}`, header: modernHeaders("tools/call", "search_docs")}, 400, "Mcp-Name"},
 		"modern unknown tool":      {request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope",` + modernMeta + `}}`, header: modernHeaders("tools/call", "nope")}, 400, "-32602"},
-		"initialize params broken": {request{body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":[]}`}, 400, "-32602"},
+		"initialize params broken": {request{body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":[]}`}, 200, "-32602"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, header, body := c.send(t, url)
 			if status != c.status || !strings.Contains(body, c.want) {
 				t.Errorf("%d %s, want %d and %q", status, body, c.status, c.want)
 			}
-			if status == 405 && !strings.Contains(header.Get("Allow"), "POST") {
-				t.Errorf("405 with Allow %q", header.Get("Allow"))
+			var refusal wire
+			if err := json.Unmarshal([]byte(body), &refusal); err != nil || refusal.Error == nil || refusal.ID == nil ||
+				refusal.Error.Code == 0 || header.Get("Content-Type") != "application/json" {
+				t.Errorf("%s %q is no JSON-RPC error with an id and a code: %v", header.Get("Content-Type"), body, err)
+			}
+			allow := map[bool]string{true: "POST, GET, DELETE", false: "POST"}[name == "PUT"]
+			if status == 405 && header.Get("Allow") != allow {
+				t.Errorf("405 with Allow %q, want %q", header.Get("Allow"), allow)
 			}
 		})
 	}

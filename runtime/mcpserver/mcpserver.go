@@ -48,6 +48,10 @@ type Options struct {
 	// SessionIdle ends an HTTP session that was not used for so long. Zero: 30
 	// minutes.
 	SessionIdle time.Duration
+	// PingEvery is how often a comment line goes into each open HTTP stream, so
+	// that no client takes silence for the end. Zero: 1 minute, as Node's fetch
+	// gives up after 5.
+	PingEvery time.Duration
 }
 
 func (o Options) withDefaults() Options {
@@ -62,6 +66,7 @@ func (o Options) withDefaults() Options {
 	o.DrainTime = cmp.Or(o.DrainTime, 5*time.Second)
 	o.MaxSessions = cmp.Or(o.MaxSessions, 1024)
 	o.SessionIdle = cmp.Or(o.SessionIdle, 30*time.Minute)
+	o.PingEvery = cmp.Or(o.PingEvery, time.Minute)
 	return o
 }
 
@@ -90,7 +95,8 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 	}
 	s.identity = `"_meta":` + string(meta) + `,`
 	s.sdk = mcp.NewServer(self, &mcp.ServerOptions{
-		Logger: slog.New(quiet{opts.Logger.Handler()}),
+		Logger:       slog.New(quiet{opts.Logger.Handler()}),
+		SetCacheable: cacheable,
 		// All three are announced even when empty, as Replace may fill them.
 		Capabilities: &mcp.ServerCapabilities{
 			Tools:     &mcp.ToolCapabilities{ListChanged: true},
@@ -105,6 +111,16 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// cacheable lets clients of 2026-07-28 keep lists for a minute. Those that
+// subscribe hear of a change at once. The text of a resource may be as new as
+// the index, so that is not kept; and what a token guards is nobody else's.
+func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
+	c.CacheScope = "private"
+	if _, read := req.(*mcp.ReadResourceRequest); !read {
+		c.TTLMs = int(time.Minute / time.Millisecond)
+	}
 }
 
 // Replace publishes c instead of what was there, to running sessions too. Each

@@ -285,7 +285,11 @@ func converseResources(t *testing.T, session *mcp.ClientSession) {
 	if err != nil || len(got.Contents) != 1 || got.Contents[0].Text != "# A" || got.Contents[0].MIMEType != "text/markdown" || got.Contents[0].URI != "docs:///a.md" {
 		t.Errorf("resources/read = %+v, %v", got, err)
 	}
-	wantRPC(t, "resources/read", -32602, "Resource not found: docs:///zzz.md", func() error { _, err := read("docs:///zzz.md"); return err })
+	missing := int64(-32002)
+	if session.InitializeResult().ProtocolVersion >= modernVersion {
+		missing = -32602
+	}
+	wantRPC(t, "resources/read", missing, "Resource not found: docs:///zzz.md", func() error { _, err := read("docs:///zzz.md"); return err })
 	wantRPC(t, "resources/read", -32603, "internal error (id ", func() error { _, err := read("docs:///broken.md"); return err })
 }
 

@@ -95,13 +95,15 @@ func (t *sessions) expire(s *session) {
 	t.drop(s)
 }
 
-// remove forgets a session that the client ended.
-func (t *sessions) remove(id string) {
+// remove ends a session for its client, and reports whether there was one.
+func (t *sessions) remove(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s := t.byID[id]; s != nil {
+	s := t.byID[id]
+	if s != nil {
 		t.drop(s)
 	}
+	return s != nil
 }
 
 // drop ends s. t.mu is held.

@@ -18,8 +18,8 @@ import (
 // or out broke.
 //
 // Nothing but messages is written to out. The goroutine that reads in outlives
-// the call when in does not end: a read of a terminal or pipe cannot be
-// interrupted.
+// the call when in does not end, and one that writes to out when nobody reads
+// it: a read or write of a terminal or pipe cannot be interrupted.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	conn := newLineConn(s, in, out, ctx.Done())
 	defer conn.Close()
@@ -34,10 +34,15 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		conn.straight.Wait()
 		ended <- err
 	}()
+	late := make(chan struct{})
+	forget := context.AfterFunc(ctx, func() { time.AfterFunc(s.opts.DrainTime, func() { close(late) }) })
+	defer forget()
 	select {
 	case err := <-ended:
 		return conn.ending(err)
 	case <-conn.drained:
+	case <-late:
+		conn.cancelAll() // reading hangs in an answer that the client does not read
 	}
 	// Calls still in flight were cancelled; one that does not listen is left
 	// behind.
@@ -59,11 +64,11 @@ type connected struct{ conn mcp.Connection }
 func (c connected) Connect(context.Context) (mcp.Connection, error) { return c.conn, nil }
 
 func (c *lineConn) ending(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.readErr != nil {
 		return fmt.Errorf("read messages: %w", c.readErr)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.writeErr != nil {
 		err = c.writeErr
 	}

@@ -16,7 +16,7 @@ func (s *Server) ours(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.ownHost(r) {
 			refuse(w, http.StatusForbidden, "wrong_host", "Host '"+shorten(r.Host)+"' is not this server",
-				"use http://127.0.0.1 or http://localhost, or allow the name in the configuration")
+				"use http://127.0.0.1 or http://localhost, or start the server with --allow-host NAME")
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -56,7 +56,7 @@ func (s *Server) sameOrigin(next http.Handler) http.Handler {
 		allowed := slices.ContainsFunc(s.opts.AllowedOrigins, func(o string) bool { return strings.EqualFold(strings.TrimSuffix(o, "/"), origin) })
 		if len(origins) > 1 || !allowed && !ownOrigin(origin, r.Host) {
 			refuse(w, http.StatusForbidden, "foreign_origin", "pages of "+shorten(origin)+" may not call this server",
-				"allow the origin in the configuration if it is yours")
+				"if it is yours, start the server with --allow-origin ORIGIN")
 			return
 		}
 		w.Header().Add("Vary", "Origin")
@@ -93,7 +93,7 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(given[:], s.token[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="deskhand"`)
 			refuse(w, http.StatusUnauthorized, "unauthorized", "the token is missing or wrong",
-				"send it as Authorization: Bearer TOKEN; the server's user finds it in its state folder")
+				sendToken+"; whoever started it set DESKHAND_TOKEN, or finds it in the file token of the state folder")
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -6,19 +6,29 @@ import (
 	"strings"
 )
 
-// refusal is what the front answers for itself.
+// refusal is what the front answers for itself. Its names are those of OAuth (RFC
+// 6749 section 5.2), as an MCP client that was refused looks for a way to sign
+// in and shows what it then reads.
 type refusal struct {
-	Error struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-		Hint    string `json:"hint,omitempty"`
-	} `json:"error"`
+	Code    string `json:"error"`
+	Message string `json:"error_description"`
+	Hint    string `json:"hint,omitempty"`
 }
 
 func refuse(w http.ResponseWriter, status int, code, message, hint string) {
-	var r refusal
-	r.Error.Code, r.Error.Message, r.Error.Hint = code, message, hint
-	writeJSON(w, status, r)
+	writeJSON(w, status, refusal{code, message, hint})
+}
+
+// sendToken is the next step of who is not let in.
+const sendToken = "send the token of this server as Authorization: Bearer TOKEN"
+
+// missing answers for all paths that have no handler.
+func missing(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/register" || strings.Contains(r.URL.Path, "/.well-known/") {
+		refuse(w, http.StatusNotFound, "not_found", "this server has no OAuth: "+sendToken, "")
+		return
+	}
+	refuse(w, http.StatusNotFound, "not_found", "nothing is at "+shorten(r.URL.Path), "")
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -17,7 +17,7 @@ import (
 // Serve listens and answers until ctx ends; then it accepts no more, lets the
 // requests in flight finish for Options.Grace, cuts the rest, and returns nil.
 // It is called once. Its errors are faults where the address is to blame: code
-// "port_in_use" or "port_denied".
+// "port_in_use", "port_denied" or "bad_address".
 func (s *Server) Serve(ctx context.Context) error {
 	listener, err := net.Listen("tcp", s.opts.Addr)
 	if err != nil {
@@ -73,6 +73,10 @@ func (s *Server) listenError(err error) error {
 	case errors.Is(err, syscall.EACCES):
 		return fault.New("port_denied", fmt.Sprintf("port %s on %s needs more rights than this user has", port, host),
 			"choose a port above 1023 with --http HOST:PORT")
+	}
+	if unknown := new(net.DNSError); errors.As(err, &unknown) || errors.Is(err, syscall.EADDRNOTAVAIL) {
+		return fault.New("bad_address", fmt.Sprintf("cannot listen on '%s': it is no address of this machine", s.opts.Addr),
+			"use one that is, such as 127.0.0.1:20310, or 0.0.0.0:20310 for all of them")
 	}
 	return fmt.Errorf("listen on %s: %w", s.opts.Addr, err)
 }

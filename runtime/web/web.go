@@ -12,9 +12,11 @@ package web
 import (
 	"cmp"
 	"crypto/sha256"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,11 +107,10 @@ func New(opts Options) (*Server, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	host, port, err := net.SplitHostPort(opts.Addr)
-	if err != nil || port == "" {
-		return nil, fault.New("bad_address", "cannot listen on '"+opts.Addr+"'", "give --http as HOST:PORT, such as 127.0.0.1:20310")
+	if err := CheckAddr(opts.Addr); err != nil {
+		return nil, err
 	}
-	if opts.NoToken && !loopbackName(host) {
+	if host, _, _ := net.SplitHostPort(opts.Addr); opts.NoToken && !loopbackName(host) {
 		return nil, fault.New("token_required", "listening on "+opts.Addr+" without a token lets everyone in",
 			"leave --no-token out, or listen on 127.0.0.1")
 	}
@@ -123,6 +124,22 @@ func New(opts Options) (*Server, error) {
 	s := &Server{opts: opts, token: sha256.Sum256([]byte(opts.Token)), metrics: newMetrics(opts.Registry)}
 	s.handler = s.routes()
 	return s, nil
+}
+
+// CheckAddr refuses an address that is not HOST:PORT with a port from 0 to
+// 65535, with fault code "bad_address". An empty host is every interface.
+func CheckAddr(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fault.New("bad_address", fmt.Sprintf("'%s' is not HOST:PORT", addr), "write it as in --http 127.0.0.1:20310; a port alone is --port 20310")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || port != strconv.FormatUint(n, 10) {
+		return fault.New("bad_address", fmt.Sprintf("'%s' is no port in '%s'", port, addr), "use a number from 1 to 65535, or 0 for any free port")
+	}
+	if strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return fault.New("bad_address", fmt.Sprintf("'%s' is no host in '%s'", host, addr), "use an address of this machine, such as 127.0.0.1")
+	}
+	return nil
 }
 
 // routes puts the checks around the handlers. From outside in: bound, answer
@@ -141,9 +158,7 @@ func (s *Server) routes() http.Handler {
 	for path, h := range s.opts.Mounts {
 		mount(path, false, h)
 	}
-	mount("/", true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, http.StatusNotFound, "not_found", "nothing is at "+shorten(r.URL.Path), "")
-	}))
+	mount("/", true, http.HandlerFunc(missing))
 	return s.bounded(s.recovered(sealed(s.ours(s.sameOrigin(mux)))))
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -179,6 +180,9 @@ func TestWhoMayComeIn(t *testing.T) {
 		"preflight, allowed":       {"OPTIONS", "/mcp", []string{"Origin: https://inspector.example", "Access-Control-Request-Method: POST"}, 204},
 		"preflight, foreign":       {"OPTIONS", "/mcp", []string{"Origin: https://evil.example", "Access-Control-Request-Method: POST"}, 403},
 		"nothing there":            {"GET", "/wp-admin.php", nil, 404},
+		"OAuth, the resource":      {"GET", "/.well-known/oauth-protected-resource/mcp", nil, 404},
+		"OAuth, the server":        {"GET", "/.well-known/oauth-authorization-server", nil, 404},
+		"OAuth, sign up":           {"POST", "/register", []string{"Content-Type: application/json"}, 404},
 		"below a mount":            {"GET", "/mcp/x", []string{right}, 404},
 		"root":                     {"GET", "/", nil, 404},
 		"POST to health":           {"POST", "/healthz", nil, 405},
@@ -196,8 +200,12 @@ func TestWhoMayComeIn(t *testing.T) {
 			if c.want == 405 && resp.Header.Get("Allow") != "GET, HEAD" {
 				t.Errorf("405 with Allow %q", resp.Header.Get("Allow"))
 			}
-			if c.want >= 400 && !strings.HasPrefix(body, `{"error":{"code":"`) {
-				t.Errorf("%d with %q", c.want, body)
+			var refusal struct {
+				Error       string
+				Description string `json:"error_description"`
+			}
+			if err := json.Unmarshal([]byte(body), &refusal); c.want >= 400 && (err != nil || refusal.Error == "" || refusal.Description == "") {
+				t.Errorf("%d with %q, want an error that OAuth clients can read: %v", c.want, body, err)
 			}
 			if resp.Header.Get("X-Content-Type-Options") != "nosniff" || resp.Header.Get("X-Frame-Options") != "DENY" {
 				t.Errorf("headers %v", resp.Header)
@@ -207,6 +215,25 @@ func TestWhoMayComeIn(t *testing.T) {
 				t.Errorf("Access-Control-Allow-Origin %q", cors)
 			}
 		})
+	}
+}
+
+func TestRefusalsSayWhatToDo(t *testing.T) {
+	rt := run(t, guardedOptions)
+	for name, c := range map[string]struct {
+		path   string
+		header []string
+		want   string
+	}{
+		"no token":   {"/mcp", nil, "send the token of this server as Authorization: Bearer TOKEN"},
+		"sign up":    {"/register", nil, "this server has no OAuth: send the token of this server as Authorization: Bearer TOKEN"},
+		"discovery":  {"/mcp/.well-known/openid-configuration", nil, "this server has no OAuth"},
+		"wrong host": {"/mcp", []string{"Host: docs.example"}, "--allow-host NAME"},
+		"a page":     {"/mcp", []string{"Origin: https://pages.example"}, "--allow-origin ORIGIN"},
+	} {
+		if _, body := rt.ask(t, "POST", c.path, "{}", c.header...); !strings.Contains(body, c.want) {
+			t.Errorf("%s: %s, want %q", name, body, c.want)
+		}
 	}
 }
 

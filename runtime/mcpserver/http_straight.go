@@ -1,0 +1,50 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+)
+
+// straightModern answers f if it can go the straight way in the version without
+// sessions, and reports whether it did.
+func (d *httpDoor) straightModern(w http.ResponseWriter, r *http.Request, f *frame) bool {
+	c, ok := d.server.straight(f, contract.Caller{})
+	if !ok || !c.modern || r.Header.Get(versionHeader) != modernVersion ||
+		r.Header.Get(methodHeader) != f.method || r.Header.Get(nameHeader) != c.tool.Name {
+		return false
+	}
+	d.answer(r.Context(), w, c)
+	return true
+}
+
+// straightLegacy does the same within a session.
+func (d *httpDoor) straightLegacy(w http.ResponseWriter, r *http.Request, f *frame, s *session) bool {
+	if f.method == "notifications/cancelled" {
+		d.sessions.cancel(s, string(f.member("requestId")))
+		return false // the SDK may hold that call
+	}
+	c, ok := d.server.straight(f, s.caller)
+	if !ok || c.modern {
+		return false
+	}
+	ctx, done := d.sessions.begin(r.Context(), s, string(f.id))
+	defer done()
+	d.answer(ctx, w, c)
+	return true
+}
+
+func (d *httpDoor) answer(ctx context.Context, w http.ResponseWriter, c straightCall) {
+	a := d.server.run(ctx, c.tool, c.caller, c.args)
+	b := replies.Get().(*bytes.Buffer)
+	defer replies.Put(b)
+	d.server.writeReply(b, c, a)
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	_, _ = w.Write(b.Bytes()) // nobody is left to tell
+}

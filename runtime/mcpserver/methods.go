@@ -1,0 +1,111 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// methods are those that a client may send, in either era, and whether each is
+// a call or a notification. The SDK knows the same and says which of them its
+// era has not.
+var methods = map[string]frameKind{
+	"initialize":               call,
+	"server/discover":          call,
+	"ping":                     call,
+	"tools/list":               call,
+	"tools/call":               call,
+	"prompts/list":             call,
+	"prompts/get":              call,
+	"resources/list":           call,
+	"resources/templates/list": call,
+	"resources/read":           call,
+	"resources/subscribe":      call,
+	"resources/unsubscribe":    call,
+	"subscriptions/listen":     call,
+	"completion/complete":      call,
+	"logging/setLevel":         call,
+
+	"notifications/initialized":        notification,
+	"notifications/cancelled":          notification,
+	"notifications/progress":           notification,
+	"notifications/roots/list_changed": notification,
+}
+
+// param is one member of the params of a method, as far as it is checked here.
+// The SDK checks the rest, in words that name Go types.
+type param struct {
+	name     string
+	want     byte // first byte of the JSON: '"' a string, '{' an object
+	required bool
+}
+
+var methodParams = map[string][]param{
+	"initialize":               {{"protocolVersion", '"', false}, {"capabilities", '{', false}, {"clientInfo", '{', false}},
+	"tools/call":               {{"name", '"', true}, {"arguments", '{', false}},
+	"prompts/get":              {{"name", '"', true}, {"arguments", '{', false}},
+	"resources/read":           {{"uri", '"', true}},
+	"resources/subscribe":      {{"uri", '"', true}},
+	"resources/unsubscribe":    {{"uri", '"', true}},
+	"subscriptions/listen":     {{"notifications", '{', true}},
+	"completion/complete":      {{"ref", '{', true}, {"argument", '{', true}},
+	"tools/list":               {{"cursor", '"', false}},
+	"prompts/list":             {{"cursor", '"', false}},
+	"resources/list":           {{"cursor", '"', false}},
+	"resources/templates/list": {{"cursor", '"', false}},
+	"logging/setLevel":         {{"level", '"', true}},
+}
+
+// checkParams refuses params of the wrong shape. Null counts as absent.
+func (f *frame) checkParams() *jsonrpc.Error {
+	if string(f.params) == "null" {
+		f.params = nil
+	}
+	if f.params == nil {
+		if slices.ContainsFunc(methodParams[f.method], func(p param) bool { return p.required }) || f.method == "initialize" {
+			return invalidParams("%s needs params", f.method)
+		}
+		return nil
+	}
+	if f.params[0] == '[' {
+		return invalidParams("params must be an object")
+	}
+	if f.params[0] != '{' {
+		return invalidRequest("params must be an object")
+	}
+	members, err := contract.Fields(f.params)
+	if err != nil {
+		return invalidParams("%s", fault.Of(err).Message)
+	}
+	f.members = members
+	if refusal := f.checkMember(param{"_meta", '{', false}); refusal != nil {
+		return refusal
+	}
+	for _, p := range methodParams[f.method] {
+		if refusal := f.checkMember(p); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+func (f *frame) checkMember(p param) *jsonrpc.Error {
+	value := f.member(p.name)
+	if value == nil && !p.required || value != nil && value[0] == p.want {
+		return nil
+	}
+	return invalidParams("%s must be %s", p.name, map[byte]string{'"': "a string", '{': "an object"}[p.want])
+}
+
+// member returns one member of the frame's params, nil if absent or null.
+func (f *frame) member(name string) json.RawMessage {
+	i := slices.IndexFunc(f.members, func(m contract.Field) bool { return m.Name == name })
+	if i < 0 || string(f.members[i].Value) == "null" {
+		return nil
+	}
+	return f.members[i].Value
+}

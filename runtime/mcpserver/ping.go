@@ -1,0 +1,34 @@
+package mcpserver
+
+// ping writes a comment, which clients ignore, into a stream that is open: some
+// take minutes of silence for the end, Node's fetch five. It opens the stream of
+// a tool's answer, too, which may take long and is not refused by then; other
+// answers may still need a status.
+func (o *outgoing) ping() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.stopped {
+		return
+	}
+	o.timer.Reset(o.every)
+	if !o.passing && o.text.Len() == 0 && o.f.method == "tools/call" {
+		o.passing, o.stream = true, true
+		h := o.w.Header()
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("Cache-Control", "no-cache, no-transform")
+	}
+	if !o.stream {
+		return
+	}
+	if _, err := o.w.Write([]byte(": ping\n\n")); err == nil {
+		_ = o.flush() // the next write tells
+	}
+}
+
+// stop ends the pings. It returns when none is being written.
+func (o *outgoing) stop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.stopped = true
+	o.timer.Stop()
+}
