@@ -5,7 +5,7 @@
 # make golden     rewrite the golden files; review them as a diff
 # make eval       measure search on corpus/eval and compare with the scores agreed on
 # make bench      the benchmarks
-# make bench-corpus DIR=docs [QUERIES=file]   build and serve figures for a corpus
+# make bench-corpus [CORPUS=docs QUERIES=file]   what a corpus costs to build and serve
 # make fuzz       30 s of each fuzz test
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
 
@@ -18,7 +18,7 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 all: build
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/deskhand ./cmd/deskhand
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/deskhand ./cmd/deskhand
 
 demo: build
 	bin/deskhand index -o bin/demo-index
@@ -54,7 +54,11 @@ eval: build
 	bin/deskhand eval corpus/eval/manual.json --index bin/demo-index --baseline corpus/eval/scores.txt
 
 bench:
-	$(GO) test -run xxx -bench . -benchmem ./...
+	$(GO) test -run xxx -bench . -benchmem -short ./...
+	$(MAKE) bench-corpus
+
+bench-corpus:
+	BENCH_CORPUS=$(CORPUS) BENCH_QUERIES=$(QUERIES) $(GO) test -run xxx -bench 'Corpus' -benchtime 3s ./cmd/deskhand
 
 fuzz:
 	@for t in $$($(GO) test -list 'Fuzz.*' ./... | awk '/^Fuzz/{f[n++]=$$1} /^ok/{for(i=0;i<n;i++)print $$2":"f[i]; n=0}'); do \

@@ -3,11 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/deskhand/deskhand/indexer"
 )
@@ -16,7 +13,7 @@ import (
 // phase elsewhere.
 type bar struct {
 	out   io.Writer
-	width int // columns; 0: not a terminal
+	width int // columns; 0: lines are all that can be drawn
 	phase string
 	last  time.Time
 	drawn bool
@@ -24,34 +21,25 @@ type bar struct {
 
 func newBar(out io.Writer) *bar {
 	b := &bar{out: out}
-	if width, ok := terminalWidth(out); ok {
+	if width, ok := terminalWidth(out); ok && !dumb() {
 		b.width = width
 	}
 	return b
 }
 
-// terminalWidth is the number of columns of w; ok is false if it is none.
-func terminalWidth(w io.Writer) (int, bool) {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return 0, false
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width <= 0 {
-		width = 80
-	}
-	return width, true
-}
-
-// redraw bounds how often a bar is drawn.
-const redraw = 50 * time.Millisecond
+const (
+	// redraw bounds how often a bar is drawn.
+	redraw = 50 * time.Millisecond
+	// narrow is the width under which there is room for numbers alone.
+	narrow = 60
+)
 
 func (b *bar) show(p indexer.Progress) {
 	began := p.Phase != b.phase
 	b.phase = p.Phase
 	if b.width == 0 {
 		if began {
-			fmt.Fprintln(b.out, phaseName(p))
+			fmt.Fprintln(b.out, phaseName(p.Phase))
 		}
 		return
 	}
@@ -59,30 +47,37 @@ func (b *bar) show(p indexer.Progress) {
 		return
 	}
 	b.last, b.drawn = time.Now(), true
-	line := phaseName(p)
-	if p.Total > 0 {
-		const cells = 24
-		full := cells * p.Done / p.Total
-		line = fmt.Sprintf("%-18s [%s%s] %d/%d", phaseName(p), strings.Repeat("=", full), strings.Repeat(" ", cells-full), p.Done, p.Total)
-	}
-	if len(line) >= b.width {
-		line = line[:b.width-1]
-	}
-	fmt.Fprintf(b.out, "\r\x1b[K%s", line)
+	fmt.Fprintf(b.out, "\r\x1b[K%s", b.line(p))
 }
 
-func phaseName(p indexer.Progress) string {
-	switch p.Phase {
+// line is the bar, shorter than a line of the terminal.
+func (b *bar) line(p indexer.Progress) string {
+	name := phaseName(p.Phase)
+	line := name
+	switch {
+	case p.Total > 0 && b.width < narrow:
+		word, _, _ := strings.Cut(name, " ")
+		line = fmt.Sprintf("%s %d/%d", word, p.Done, p.Total)
+	case p.Total > 0:
+		const cells = 24
+		full := cells * p.Done / p.Total
+		line = fmt.Sprintf("%-18s [%s%s] %d/%d", name, strings.Repeat("=", full), strings.Repeat(" ", cells-full), p.Done, p.Total)
+	}
+	return line[:min(len(line), b.width-1)]
+}
+
+func phaseName(phase string) string {
+	switch phase {
 	case "walk":
 		return "finding files"
 	case "read":
 		return "reading files"
-	case "cut":
+	case "build":
 		return "building index"
-	case "write":
-		return "writing"
+	case "cut":
+		return "checking"
 	}
-	return p.Phase
+	return phase
 }
 
 // end takes the bar away.

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
 func configCommand(a *app) *cobra.Command {
@@ -17,7 +21,7 @@ func configCommand(a *app) *cobra.Command {
 		RunE:  func(*cobra.Command, []string) error { return a.config(asJSON) },
 	}
 	for _, s := range shared {
-		if !s.secret && cmd.Flags().Lookup(s.name) == nil && !strings.HasPrefix(s.name, "log-") && s.name != "state" {
+		if !s.secret && !strings.HasPrefix(s.name, "log-") && s.name != "state" {
 			declare(cmd.Flags(), s.name)
 		}
 	}
@@ -33,31 +37,66 @@ type effective struct {
 	Variable string `json:"variable"`
 }
 
+// config shows all settings, and then says what is wrong with them, if anything.
 func (a *app) config(asJSON bool) error {
 	var rows []effective
-	for _, s := range a.settings.all() {
-		value := a.settings.get(s.name)
-		if s.list {
-			value = strings.Join(a.settings.list(s.name), ",")
-		}
-		if s.name == "state" {
-			var err error
-			if value, err = a.settings.stateFolder(); err != nil {
-				return err
-			}
-		}
-		if s.secret && value != "" {
-			value = "********"
+	for _, s := range shared {
+		value, err := a.shown(s)
+		if err != nil {
+			return err
 		}
 		rows = append(rows, effective{s.name, value, a.settings.origin(s.name), variable(s.name)})
 	}
+	slices.SortFunc(rows, func(x, y effective) int { return cmp.Compare(x.Name, y.Name) })
 	if asJSON {
-		return a.json(rows)
+		if err := a.json(rows); err != nil {
+			return err
+		}
+		return a.checkSettings()
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Name, r.Value, r.Origin)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return a.checkSettings()
+}
+
+// shown is the value that a setting has in effect, for people.
+func (a *app) shown(s setting) (string, error) {
+	switch {
+	case s.list:
+		return strings.Join(a.settings.list(s.name), ","), nil
+	case s.secret && a.settings.get(s.name) != "":
+		return "********", nil
+	case s.name == "state":
+		return a.settings.stateFolder()
+	case s.name == "name":
+		return a.serverName(), nil
+	}
+	return a.settings.get(s.name), nil
+}
+
+// checkSettings says which setting has a value that a command would refuse.
+func (a *app) checkSettings() error {
+	if _, err := a.logger(); err != nil {
+		return err
+	}
+	if _, _, err := a.groups(); err != nil {
+		return err
+	}
+	_, err := a.docsOptions()
+	return err
+}
+
+// docsOptions are the settings of the tools over docs.
+func (a *app) docsOptions() (o docs.Options, err error) {
+	if o.Prefix, err = a.toolPrefix(); err != nil {
+		return o, err
+	}
+	o.MaxAnswerBytes, err = a.settings.atLeast("max-answer-bytes", docs.MinAnswerBytes)
+	return o, err
 }

@@ -44,17 +44,13 @@ func (a *app) demo(ctx context.Context, questions []string) error {
 		return err
 	}
 	defer client.Close()
-	tools, err := client.ListTools(ctx)
+	r, err := newRemote(ctx, client)
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, t := range tools {
-		names = append(names, t.Name)
-	}
-	fmt.Fprintf(a.stdout, "A client connected and sees the tools %s.\n", strings.Join(names, ", "))
+	fmt.Fprintf(a.stdout, "A client connected and sees the tools %s.\n", strings.Join(r.tools, ", "))
 	for _, question := range questions {
-		if err := a.demoAsk(ctx, client, question); err != nil {
+		if err := a.demoAsk(ctx, r, question); err != nil {
 			return err
 		}
 	}
@@ -62,8 +58,7 @@ func (a *app) demo(ctx context.Context, questions []string) error {
 }
 
 // demoAsk searches, and reads the first hit.
-func (a *app) demoAsk(ctx context.Context, client *mcpserver.Client, question string) error {
-	r := remote{client}
+func (a *app) demoAsk(ctx context.Context, r remote, question string) error {
 	hits, _, err := r.Search(ctx, question, nil, 3, "")
 	if err != nil {
 		return err

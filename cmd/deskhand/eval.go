@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
-	"github.com/mattn/go-shellwords"
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/runtime/eval"
-	"github.com/deskhand/deskhand/runtime/mcpserver"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
@@ -48,7 +48,7 @@ func evalCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.format, "format", "table", "table, markdown or json")
 	flags.StringVar(&f.out, "out", "", "also write the JSON report to this file")
 	flags.StringVar(&f.scores, "scores", "", "also write the scores without timings to this file")
-	flags.IntVar(&f.limit, "limit", 0, "hits to ask for (default 10)")
+	flags.IntVar(&f.limit, "limit", search.DefaultLimit, "hits to ask for, 1 to 50")
 	flags.IntVar(&f.worst, "worst", 0, "list this many of the worst queries")
 	flags.IntVar(&f.warmup, "warmup", 0, "queries to ask before the measured ones")
 	flags.BoolVar(&f.collapse, "collapse", false, "count translations of one answer once")
@@ -56,8 +56,16 @@ func evalCommand(a *app) *cobra.Command {
 }
 
 func (a *app) eval(ctx context.Context, f *evalFlags, paths []string) error {
-	if f.format != "table" && f.format != "markdown" && f.format != "json" {
-		return misuse(fmt.Sprintf("unknown --format %q", f.format), "use table, markdown or json")
+	if err := f.check(); err != nil {
+		return err
+	}
+	targets, err := a.targets(f)
+	if err != nil {
+		return err
+	}
+	base, err := readBaseline(f.baseline)
+	if err != nil {
+		return err
 	}
 	cases, warnings, err := eval.Load(paths...)
 	if err != nil {
@@ -66,13 +74,14 @@ func (a *app) eval(ctx context.Context, f *evalFlags, paths []string) error {
 	for _, w := range warnings {
 		fmt.Fprintln(a.stderr, w)
 	}
-	reports, err := a.judge(ctx, f, cases)
+	reports, err := a.judge(ctx, f, targets, cases)
 	if err != nil {
 		return err
 	}
-	delta, err := f.compare(reports[0])
-	if err != nil {
-		return err
+	var delta *eval.Delta
+	if base != nil {
+		d := base(reports[0])
+		delta = &d
 	}
 	if err := f.keep(reports); err != nil {
 		return err
@@ -80,92 +89,39 @@ func (a *app) eval(ctx context.Context, f *evalFlags, paths []string) error {
 	if err := a.showReports(f, reports, delta); err != nil {
 		return err
 	}
+	if err := answered(reports); err != nil {
+		return err
+	}
 	return eval.Gate(reports[0], delta, f.minNDCG, f.maxDrop)
 }
 
-// judge runs the cases against each engine asked for, one after another.
-func (a *app) judge(ctx context.Context, f *evalFlags, cases []eval.Case) ([]eval.Report, error) {
-	o := eval.Options{Limit: f.limit, Collapse: f.collapse, Warmup: f.warmup}
-	var reports []eval.Report
-	targets, err := f.targets()
-	if err != nil {
-		return nil, err
+// check refuses flags that cannot be meant.
+func (f *evalFlags) check() error {
+	switch {
+	case f.format != "table" && f.format != "markdown" && f.format != "json":
+		return misuse(fmt.Sprintf("unknown --format %q", f.format), "use table, markdown or json")
+	case f.maxDrop >= 0 && f.baseline == "":
+		return misuse("--max-drop needs --baseline", "name an earlier report with --baseline FILE")
+	case !(f.minNDCG >= 0 && f.minNDCG <= 1): // the negated form also refuses NaN
+		return misuse(fmt.Sprintf("--min-ndcg must be between 0 and 1, not %v", f.minNDCG), "the best NDCG there is, is 1")
+	case f.worst < 0 || f.warmup < 0:
+		return misuse("--worst and --warmup must not be negative", "leave them out for none")
 	}
-	for _, target := range targets {
-		client, err := mcpserver.Dial(ctx, target.Target)
-		if err != nil {
-			return nil, err
-		}
-		o.Name, o.PID = target.name, client.PID()
-		report, err := eval.Run(ctx, remote{client}, cases, o)
-		client.Close()
-		if err != nil {
-			return nil, err
-		}
-		reports = append(reports, report)
-	}
-	if len(reports) > 0 {
-		return reports, nil
-	}
-	engine, err := search.Open(a.settings.get("index"))
-	if err != nil {
-		return nil, err
-	}
-	defer engine.Close()
-	local := eval.Local{Engine: engine}
-	o.Has = local.Has
-	report, err := eval.Run(ctx, local, cases, o)
-	return []eval.Report{report}, err
+	return within("limit", f.limit, 1, search.MaxLimit)
 }
 
-type namedTarget struct {
-	mcpserver.Target
-	name string
-}
-
-func (f *evalFlags) targets() ([]namedTarget, error) {
-	var targets []namedTarget
-	for _, line := range f.servers {
-		words, err := shellwords.Parse(line)
-		if err != nil || len(words) == 0 {
-			return nil, misuse(fmt.Sprintf("--server %q is not a command", line), "write it as in a shell, without pipes and variables")
+// answered is an error if queries failed: their scores say nothing of the
+// search.
+func answered(reports []eval.Report) error {
+	for _, r := range reports {
+		if r.Summary.Failed == 0 {
+			continue
 		}
-		targets = append(targets, namedTarget{mcpserver.Target{Command: words}, line})
+		first := r.Cases[slices.IndexFunc(r.Cases, func(c eval.CaseResult) bool { return c.Error != "" })]
+		return fault.New("queries_failed", fmt.Sprintf("%d of %d queries failed on %s, the first: %s: %s", r.Summary.Failed, r.Summary.Cases, r.Name, first.Name, first.Error),
+			"correct the cases or the server; --format json has the error of each case")
 	}
-	for _, url := range f.urls {
-		targets = append(targets, namedTarget{mcpserver.Target{URL: url, Token: os.Getenv("DESKHAND_TOKEN")}, url})
-	}
-	return targets, nil
-}
-
-// compare sets a report against the baseline, which is a report or a scores
-// file; nil without one.
-func (f *evalFlags) compare(current eval.Report) (*eval.Delta, error) {
-	if f.baseline == "" {
-		if f.maxDrop >= 0 {
-			return nil, misuse("--max-drop needs --baseline", "name an earlier report with --baseline FILE")
-		}
-		return nil, nil
-	}
-	if strings.HasSuffix(f.baseline, ".txt") {
-		file, err := os.Open(f.baseline)
-		if err != nil {
-			return nil, fmt.Errorf("open baseline: %w", err)
-		}
-		defer file.Close()
-		agreed, err := eval.ReadScores(file)
-		if err != nil {
-			return nil, err
-		}
-		delta := eval.CompareScores(agreed, current)
-		return &delta, nil
-	}
-	base, err := eval.ReadReport(f.baseline)
-	if err != nil {
-		return nil, err
-	}
-	delta := eval.Compare(base, current)
-	return &delta, nil
+	return nil
 }
 
 // keep writes the files that were asked for.
@@ -209,7 +165,7 @@ func (a *app) showReports(f *evalFlags, reports []eval.Report, delta *eval.Delta
 		return nil
 	}
 	width, terminal := terminalWidth(a.stdout)
-	style := eval.Style{Width: width, ASCII: !terminal, Lowest: f.worst}
+	style := eval.Style{Width: width, ASCII: !terminal || dumb(), Lowest: f.worst}
 	fmt.Fprint(a.stdout, eval.Terminal(style, reports...))
 	if delta != nil {
 		fmt.Fprintf(a.stdout, "\n%s", delta.Terminal(style))

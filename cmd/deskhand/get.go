@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
@@ -17,28 +19,71 @@ func getCommand(a *app) *cobra.Command {
 		Short:   "Print a chunk or a page of the index",
 		Example: "  deskhand get reference/commands/index.md\n  deskhand get 'reference/commands/serve.md#deskhand-serve/over-http' --context 1",
 		Args:    arguments(1, 1, "one chunk id or path"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			engine, err := search.Open(a.settings.get("index"))
-			if err != nil {
-				return err
-			}
-			defer engine.Close()
-			text, doc, err := docs.Get(engine, args[0], context, 1<<30)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return a.json(struct {
-					docs.Doc
-					Text string `json:"text"`
-				}{doc, text})
-			}
-			_, err = fmt.Fprintln(a.stdout, text)
-			return err
-		},
+		RunE:    func(_ *cobra.Command, args []string) error { return a.get(args[0], context, asJSON) },
 	}
 	declare(cmd.Flags(), "index")
 	cmd.Flags().IntVar(&context, "context", 0, "neighbours on each side, 0 to 5")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print text and places as JSON")
 	return cmd
+}
+
+func (a *app) get(id string, context int, asJSON bool) error {
+	if err := within("context", context, 0, search.MaxContext); err != nil {
+		return err
+	}
+	engine, err := search.Open(a.settings.get("index"))
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	text, doc, err := docs.Get(engine, id, context, unbounded)
+	if err != nil {
+		return notGot(id, err)
+	}
+	if asJSON {
+		return a.json(struct {
+			docs.Doc
+			Text string `json:"text"`
+		}{doc, text})
+	}
+	_, err = fmt.Fprintln(a.stdout, painter(a.stdout).document(text, doc))
+	return err
+}
+
+// notGot words for the command line what the tool get_doc says to a model.
+func notGot(id string, err error) error {
+	f := fault.Of(err)
+	switch {
+	case f == nil:
+	case f.Code == "chunk_not_found":
+		return fault.New(f.Code, fmt.Sprintf("'%s' was not found in the index", id),
+			"find its id with deskhand search; paths are relative to the folder that was indexed")
+	case f.Code == "invalid_argument":
+		return misuse(fmt.Sprintf("'%s' is no chunk id and no path", id), "write PATH, or PATH#HEADING as deskhand search shows it")
+	}
+	return err
+}
+
+// delimiterStart begins the line before each chunk of a document. A line of a page
+// that begins so is set off by a backslash.
+const delimiterStart = "--- Chunk: "
+
+// document makes the lines between chunks stand out on a terminal, each with the
+// place to open in an editor.
+func (p paint) document(text string, doc docs.Doc) string {
+	if !p.terminal {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	chunk := 0
+	for i, line := range lines {
+		if !strings.HasPrefix(line, delimiterStart) || chunk == len(doc.Chunks) {
+			lines[i] = p.plain(line)
+			continue
+		}
+		first, _, _ := strings.Cut(doc.Chunks[chunk].Lines, "-")
+		lines[i] = p.bold(line) + " " + p.path(doc.Filepath+":"+first)
+		chunk++
+	}
+	return strings.Join(lines, "\n")
 }

@@ -1,11 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -31,10 +32,16 @@ func indexCommand(a *app) *cobra.Command {
 			"in the working directory names, else the working directory itself.",
 		Example: "  deskhand index docs -o .deskhand/index\n  deskhand index --check docs\n  deskhand index --verify .deskhand/index",
 		Args:    arguments(0, 1, "one folder"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.index(cmd.Context(), &f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := exclusive(cmd.Flags(), "check", "fix", "verify"); err != nil {
+				return err
+			}
+			return a.index(cmd.Context(), &f, args)
+		},
 	}
 	flags := cmd.Flags()
-	flags.StringP("output", "o", a.settings.fallback("index"), "folder of the index")
+	index, _ := settingOf("index")
+	flags.StringP("output", "o", index.fallback, "folder of the index")
 	flags.StringVar(&f.docsDir, "docs-dir", "", "the same as DIR")
 	flags.StringVar(&f.options.MetadataPath, "metadata", "", "metadata.json of the corpus (default: the one in DIR, or beside it)")
 	flags.StringVar(&f.options.Description, "description", "", `what the corpus is, completing "Search the ..."`)
@@ -52,7 +59,6 @@ func indexCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.options.SearchDescription, "tool-description-search", "", "text of search_docs for the model")
 	flags.StringVar(&f.options.GetDocDescription, "tool-description-get-doc", "", "text of get_doc for the model")
 	flags.StringVar(&f.options.Instructions, "mcp-server-instructions", "", "text that clients get when they connect")
-	cmd.MarkFlagsMutuallyExclusive("check", "fix", "verify")
 	return cmd
 }
 
@@ -81,17 +87,27 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 		return err
 	}
 	if f.fix {
-		return a.fix(f.options.Dir)
+		return a.fix(ctx, f.options.Dir)
 	}
 	bar := newBar(a.stderr)
 	f.options.Progress = bar.show
-	build := indexer.Build
 	if f.check {
-		build = indexer.Check
+		report, err := indexer.Check(ctx, f.options)
+		bar.end()
+		return a.report(f, report, err, func() string {
+			return fmt.Sprintf("checked %s, %s: %s", count(report.Files, "file"), count(report.Chunks, "chunk"), count(len(report.Problems), "problem"))
+		})
 	}
-	report, err := build(ctx, f.options)
+	before := f.metadata()
+	report, err := indexer.Build(ctx, f.options)
 	bar.end()
-	return a.report(f, report, err)
+	return a.report(f, report, err, func() string { return a.built(report, bytes.Equal(before, f.metadata())) })
+}
+
+// metadata is the metadata.json of the index as it is now; nil: there is none.
+func (f *indexFlags) metadata() []byte {
+	b, _ := os.ReadFile(filepath.Join(f.options.Out, artifact.MetadataFile))
+	return b
 }
 
 // source finds out which folder to index.
@@ -115,49 +131,50 @@ func (f *indexFlags) source(args []string) error {
 	return nil
 }
 
-// report prints what a build found, problems first.
-func (a *app) report(f *indexFlags, r indexer.Report, err error) error {
+// report prints what a build found, problems first, then what it did.
+func (a *app) report(f *indexFlags, r indexer.Report, err error, did func() string) error {
 	if f.asJSON {
 		if err != nil && len(r.Problems) == 0 {
 			return err
 		}
-		enc := json.NewEncoder(a.stdout)
-		enc.SetIndent("", "  ")
-		enc.SetEscapeHTML(false)
-		if e := enc.Encode(r); e != nil {
-			return e
-		}
-		return err
+		return errors.Join(a.json(r), err)
 	}
+	paint := painter(a.stderr)
 	for _, p := range r.Problems {
-		fmt.Fprintln(a.stderr, p)
+		fmt.Fprintln(a.stderr, paint.plain(p.String()))
 	}
 	if err != nil {
 		return err
 	}
-	if f.check {
-		fmt.Fprintf(a.stdout, "checked %d files, %d chunks: %s\n", r.Files, r.Chunks, count(len(r.Problems), "problem"))
-		return nil
-	}
+	_, err = fmt.Fprintln(a.stdout, did())
+	return err
+}
+
+// built says what a build did.
+func (a *app) built(r indexer.Report, unchanged bool) string {
 	if r.FilesReused > 0 {
-		fmt.Fprintf(a.stderr, "reused %d of %d files (%d new, %d changed, %d deleted)\n", r.FilesReused, r.Files, r.FilesNew, r.FilesChanged, r.FilesDeleted)
+		fmt.Fprintf(a.stderr, "reused %d of %s (%d new, %d changed, %d deleted)\n", r.FilesReused, count(r.Files, "file"), r.FilesNew, r.FilesChanged, r.FilesDeleted)
 	}
-	if len(r.Problems) > 0 {
-		fmt.Fprintf(a.stderr, "completed with %s\n", count(len(r.Problems), "problem"))
+	if n := len(r.Problems); n > 0 {
+		fmt.Fprintf(a.stderr, "completed with %s\n", count(n, "problem"))
 	}
-	fmt.Fprintf(a.stdout, "wrote %d chunks of %d files to %s (%.1f MB)\n", r.Chunks, r.Files, r.Out, float64(r.Bytes)/1e6)
-	return nil
+	chunks, files := count(r.Chunks, "chunk"), count(r.Files, "file")
+	if unchanged {
+		return fmt.Sprintf("unchanged: %s of %s in %s", chunks, files, r.Out)
+	}
+	return fmt.Sprintf("wrote %s of %s to %s (%s)", chunks, files, r.Out, size(r.Bytes))
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
+// size is a number of bytes for people, in thousands or millions.
+func size(n int64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%d kB", (n+999)/1000)
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-func (a *app) fix(dir string) error {
-	path, wrote, err := indexer.Fix(dir)
+func (a *app) fix(ctx context.Context, dir string) error {
+	path, wrote, err := indexer.Fix(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -179,6 +196,6 @@ func (a *app) verify(dir string) error {
 		return err
 	}
 	m := r.Metadata()
-	fmt.Fprintf(a.stdout, "%s is whole: %d chunks of %d files, %d bytes, sha256 %s\n", dir, m.Stats.TotalChunks, m.Stats.TotalFiles, m.Index.Bytes, m.Index.SHA256)
+	fmt.Fprintf(a.stdout, "%s is whole: %s of %s, %d bytes, sha256 %s\n", dir, count(m.Stats.TotalChunks, "chunk"), count(m.Stats.TotalFiles, "file"), m.Index.Bytes, m.Index.SHA256)
 	return nil
 }

@@ -6,15 +6,52 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/eval"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
-// remote judges any MCP server that has search_docs and get_doc.
-type remote struct{ client *mcpserver.Client }
+// remote judges any MCP server that has search_docs and get_doc, whatever
+// stands before these names.
+type remote struct {
+	client      *mcpserver.Client
+	tools       []string // names of all that it has
+	search, get string   // names of these two
+}
+
+func newRemote(ctx context.Context, client *mcpserver.Client) (remote, error) {
+	tools, err := client.ListTools(ctx)
+	if err != nil {
+		return remote{}, err
+	}
+	r := remote{client: client}
+	for _, t := range tools {
+		r.tools = append(r.tools, t.Name)
+	}
+	r.search, r.get = endingIn(r.tools, "search_docs"), endingIn(r.tools, "get_doc")
+	if r.search == "" {
+		return r, fault.New("no_search_docs", "the server has no tool search_docs; it has: "+firstOf(r.tools), "name a server that serves docs")
+	}
+	return r, nil
+}
+
+// endingIn is the name that is tool, else the first that ends in it; "" if
+// there is none.
+func endingIn(names []string, tool string) string {
+	if slices.Contains(names, tool) {
+		return tool
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, tool) {
+			return name
+		}
+	}
+	return ""
+}
 
 func (r remote) Search(ctx context.Context, query string, filters map[string]string, limit int, cursor string) ([]eval.Hit, string, error) {
 	args := map[string]any{"query": query, "limit": limit}
@@ -24,13 +61,13 @@ func (r remote) Search(ctx context.Context, query string, filters map[string]str
 	if cursor != "" {
 		args["cursor"] = cursor
 	}
-	text, err := r.call(ctx, "search_docs", args)
+	text, err := r.call(ctx, r.search, args)
 	if err != nil {
 		return nil, "", err
 	}
 	var result docs.SearchResult
-	if err := json.Unmarshal([]byte(text), &result); err != nil {
-		return nil, "", fmt.Errorf("read answer of search_docs: %w", err)
+	if json.Unmarshal([]byte(text), &result) != nil {
+		return nil, "", fmt.Errorf("the answer of %s is not the JSON of search_docs", r.search)
 	}
 	var hits []eval.Hit
 	for _, h := range result.Hits {
@@ -44,7 +81,10 @@ func (r remote) Search(ctx context.Context, query string, filters map[string]str
 }
 
 func (r remote) Text(ctx context.Context, chunkID string) (string, error) {
-	text, err := r.call(ctx, "get_doc", map[string]any{"chunk_id": chunkID})
+	if r.get == "" {
+		return "", errors.New("the server has no tool get_doc")
+	}
+	text, err := r.call(ctx, r.get, map[string]any{"chunk_id": chunkID})
 	if err != nil {
 		return "", err
 	}

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -42,7 +42,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return a.exitCode(root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		err = unknownCommand(root, err)
+	}
+	return a.exitCode(err)
 }
 
 func (a *app) root() *cobra.Command {
@@ -51,14 +55,14 @@ func (a *app) root() *cobra.Command {
 		Short:         "The help desk for coding agents: docs they can search, over MCP",
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       versionLine(),
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return a.settings.load(cmd)
+			return a.settings.load(cmd, a.tell)
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return misuse(err.Error(), "see "+cmd.CommandPath()+" --help")
-	})
+	root.SetFlagErrorFunc(flagError)
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetGlobalNormalizationFunc(withAliases)
 	a.settings.flags(root.PersistentFlags())
 	for _, command := range commands {
@@ -93,49 +97,30 @@ func withAliases(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// misuse is an error of the command line, exit code 2.
-func misuse(message, hint string) error { return fault.New("misuse", message, hint) }
-
-// errQuiet ends a command with exit code 1 when all was said already.
-var errQuiet = errors.New("failed")
-
-// exitCode words err for people.
+// exitCode words err for people: what is wrong, and the next step.
 func (a *app) exitCode(err error) int {
 	if err == nil {
 		return 0
 	}
-	f := fault.Of(err)
-	switch {
-	case errors.Is(err, errQuiet):
-	case errors.Is(err, context.Canceled):
+	if errors.Is(err, context.Canceled) {
 		fmt.Fprintln(a.stderr, "deskhand: interrupted")
-	case f == nil && strings.HasPrefix(err.Error(), "unknown command"):
-		message, _, _ := strings.Cut(err.Error(), "\n")
-		fmt.Fprintf(a.stderr, "deskhand: %s\nhint: see deskhand --help\n", message)
-		return exitMisused
-	default:
-		fmt.Fprintf(a.stderr, "deskhand: %v\n", err)
-	}
-	if f == nil {
 		return exitFailed
 	}
-	if f.Hint != "" {
-		fmt.Fprintf(a.stderr, "hint: %s\n", f.Hint)
+	paint := painter(a.stderr)
+	fmt.Fprintf(a.stderr, "deskhand: %s\n", paint.plain(err.Error()))
+	f := fault.Of(err)
+	if f != nil && f.Hint != "" {
+		fmt.Fprintf(a.stderr, "hint: %s\n", paint.plain(f.Hint))
 	}
-	if f.Code == "misuse" {
+	if f != nil && slices.Contains(misuses, f.Code) {
 		return exitMisused
 	}
 	return exitFailed
 }
 
-// arguments checks the number of positional arguments.
-func arguments(least, most int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) >= least && len(args) <= most {
-			return nil
-		}
-		return misuse(fmt.Sprintf("%s takes %s, got %d arguments", cmd.CommandPath(), what, len(args)), "see "+cmd.CommandPath()+" --help")
-	}
+// tell says something on stderr that is no error.
+func (a *app) tell(text string) {
+	fmt.Fprintf(a.stderr, "deskhand: %s\n", painter(a.stderr).plain(text))
 }
 
 // logger writes to stderr, never to stdout.

@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
@@ -41,42 +42,91 @@ func searchCommand(a *app) *cobra.Command {
 }
 
 func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool) error {
-	q := search.Query{Text: text, Limit: f.limit, Filters: map[string]string{}}
-	if f.limit == 0 {
-		q.Limit = -1 // refused as any other number out of range
+	if strings.TrimSpace(text) == "" {
+		return misuse("the query is empty", "say what to look for, such as: deskhand search retry backoff")
 	}
-	if more {
-		q.Cursor = &f.cursor
+	if err := within("limit", f.limit, 1, search.MaxLimit); err != nil {
+		return err
 	}
-	for _, facet := range f.facets {
-		k, v, ok := strings.Cut(facet, "=")
-		if !ok {
-			return misuse(fmt.Sprintf("--facet %q has no value", facet), "write it as key=value")
-		}
-		q.Filters[k] = v
+	filters, err := readFacets(f.facets)
+	if err != nil {
+		return err
 	}
 	engine, err := search.Open(a.settings.get("index"))
 	if err != nil {
 		return err
 	}
 	defer engine.Close()
-	text, result, err := docs.Search(ctx, engine, q, 1<<30)
+	if err := checkFacets(filters, engine.Metadata().Taxonomy); err != nil {
+		return err
+	}
+	q := search.Query{Text: text, Filters: filters, Limit: f.limit}
+	if more {
+		q.Cursor = &f.cursor
+	}
+	answer, result, err := docs.Search(ctx, engine, q, unbounded)
 	if err != nil {
 		return err
 	}
 	if f.asJSON {
-		_, err := fmt.Fprintln(a.stdout, text)
+		_, err := fmt.Fprintln(a.stdout, painter(a.stdout).plain(answer))
 		return err
 	}
 	a.hits(result)
 	return nil
 }
 
-func (a *app) json(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+// unbounded is the bytes that an answer may have on the command line.
+const unbounded = 1 << 30
+
+// readFacets reads --facet key=value.
+func readFacets(given []string) (map[string]string, error) {
+	filters := map[string]string{}
+	for _, facet := range given {
+		k, v, ok := strings.Cut(facet, "=")
+		if !ok {
+			return nil, misuse(fmt.Sprintf("--facet %q has no value", facet), "write it as key=value")
+		}
+		if _, twice := filters[k]; twice {
+			return nil, misuse(fmt.Sprintf("facet '%s' is given twice", k), "leave one out: a page has one value of a facet")
+		}
+		filters[k] = v
+	}
+	return filters, nil
+}
+
+// checkFacets refuses facets and values that the index does not have.
+func checkFacets(filters map[string]string, taxonomy map[string]artifact.Facet) error {
+	for _, k := range slices.Sorted(maps.Keys(filters)) {
+		v, has := filters[k], taxonomy[k].Values
+		if len(taxonomy) == 0 {
+			return misuse(fmt.Sprintf("no facet '%s'; this index has none", k), "leave --facet out, or give pages metadata and build again")
+		}
+		if _, known := taxonomy[k]; !known {
+			keys := slices.Sorted(maps.Keys(taxonomy))
+			return misuse(fmt.Sprintf("no facet '%s'; there are %s", k, firstOf(keys)), oneOfThese(nearest(k, keys)))
+		}
+		if !slices.Contains(has, v) {
+			return misuse(fmt.Sprintf("facet '%s' has no value '%s'; there are %s", k, v, firstOf(has)), oneOfThese(nearest(v, has)))
+		}
+	}
+	return nil
+}
+
+// firstOf lists some words, not more than a line or two.
+func firstOf(words []string) string {
+	const most = 30
+	if len(words) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
+	}
+	return strings.Join(words, ", ")
+}
+
+func oneOfThese(near string) string {
+	if near != "" {
+		return "did you mean '" + near + "'?"
+	}
+	return "give one of these, or leave --facet out"
 }
 
 // hits prints a page of hits: where they stand, what they are, the evidence.
@@ -92,40 +142,9 @@ func (a *app) hits(r docs.SearchResult) {
 		fmt.Fprintf(a.stdout, "  %s\n", paint.marks(h.Snippet))
 	}
 	if r.Hint != nil {
-		fmt.Fprintln(a.stdout, r.Hint.Message)
-		for k, values := range r.Hint.SuggestedFilters {
-			fmt.Fprintf(a.stdout, "  --facet %s=%s\n", k, strings.Join(values, " | "))
+		fmt.Fprintln(a.stdout, paint.plain(r.Hint.Message))
+		for _, k := range slices.Sorted(maps.Keys(r.Hint.SuggestedFilters)) {
+			fmt.Fprintf(a.stdout, "  --facet %s=%s\n", k, paint.plain(strings.Join(r.Hint.SuggestedFilters[k], " | ")))
 		}
 	}
-}
-
-// paint colours text for a terminal; elsewhere it leaves it plain.
-type paint bool
-
-func painter(w io.Writer) paint {
-	_, ok := terminalWidth(w)
-	return paint(ok)
-}
-
-func (p paint) code(s, code string) string {
-	if !p || s == "" {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
-
-func (p paint) bold(s string) string { return p.code(s, "1") }
-func (p paint) dim(s string) string  { return p.code(s, "2") }
-func (p paint) path(s string) string { return p.code(s, "36") }
-
-// marks shows the words between "**" highlighted, or without the marks.
-func (p paint) marks(s string) string {
-	parts := strings.Split(s, "**")
-	if len(parts)%2 == 0 {
-		return s
-	}
-	for i := 1; i < len(parts); i += 2 {
-		parts[i] = p.code(parts[i], "1;33")
-	}
-	return strings.Join(parts, "")
 }

@@ -3,21 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/deskhand/deskhand/indexer/artifact"
-	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
-	"github.com/deskhand/deskhand/runtime/search"
-	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
 type serveFlags struct {
@@ -28,9 +20,6 @@ type serveFlags struct {
 	watch     string
 }
 
-// defaultAddr is where --http listens: loopback, on the port docs-mcp uses.
-const defaultAddr = "127.0.0.1:20310"
-
 func serveCommand(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
@@ -40,7 +29,7 @@ func serveCommand(a *app) *cobra.Command {
 			"A rebuilt index is picked up while serving.",
 		Example: "  deskhand serve --index .deskhand/index\n  deskhand serve --http\n  deskhand serve --watch docs --http 127.0.0.1:8080",
 		Args:    noArguments(&f),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), &f) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
 	}
 	flags := cmd.Flags()
 	for _, name := range []string{"index", "tools", "tool-prefix", "name", "max-answer-bytes", "allow-host", "allow-origin"} {
@@ -55,110 +44,59 @@ func serveCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// noArguments allows none, but for the address after "--http": a flag whose
-// value may be left out takes it only after "=", which nobody remembers.
-func noArguments(f *serveFlags) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 1 && f.http == defaultAddr && strings.Contains(args[0], ":") {
-			f.http = args[0]
-			return nil
-		}
-		return arguments(0, 0, "no arguments")(cmd, args)
-	}
-}
-
-// address is where to serve over HTTP; empty: stdio.
-func (f *serveFlags) address() (string, error) {
-	addr := f.http
-	switch f.transport {
-	case "", "http":
-	case "stdio":
-		if addr != "" {
-			return "", misuse("--transport stdio and --http contradict each other", "leave one of them out")
-		}
-		return "", nil
-	default:
-		return "", misuse(fmt.Sprintf("unknown --transport %q", f.transport), "use stdio or http")
-	}
-	if f.port != 0 {
-		if f.port < 0 || f.port > 65535 {
-			return "", misuse(fmt.Sprintf("--port %d is no port", f.port), "use a number from 1 to 65535")
-		}
-		return fmt.Sprintf("127.0.0.1:%d", f.port), nil
-	}
-	if addr == "" && f.transport == "http" {
-		addr = defaultAddr
-	}
-	return addr, nil
-}
-
-// toolGroups are what --tools can name.
-var toolGroups = []string{"docs"}
-
-func (a *app) checkTools() error {
-	for _, group := range strings.Split(a.settings.get("tools"), ",") {
-		if !slices.Contains(toolGroups, strings.TrimSpace(group)) {
-			return misuse(fmt.Sprintf("unknown group of tools %q", group), "this version has: "+strings.Join(toolGroups, ", "))
-		}
-	}
-	return nil
-}
-
-// library is the index being served.
-type library struct {
-	dir    string
-	engine *search.Engine
-	server *mcpserver.Server
-	tools  docs.Options
-	log    *slog.Logger
-
-	mu     sync.Mutex
-	broken error // what the check of all bytes found
-}
-
-func (a *app) serve(ctx context.Context, f *serveFlags) error {
+// serve checks all that it was told, then opens the library and answers until
+// ctx ends or the client is gone.
+func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) error {
 	log, err := a.logger()
 	if err != nil {
 		return err
 	}
-	addr, err := f.address()
+	addr, err := f.address(flags)
 	if err != nil {
 		return err
 	}
-	if err := a.checkTools(); err != nil {
+	withDocs, err := a.tools(log)
+	if err != nil {
+		return err
+	}
+	lib := &library{dir: a.settings.get("index"), log: log}
+	if lib.tools, err = a.docsOptions(); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var background sync.WaitGroup
-	defer background.Wait()
-	defer stop()
-	lib := &library{dir: a.settings.get("index"), log: log, tools: docs.Options{Prefix: a.settings.get("tool-prefix")}}
-	if lib.tools.MaxAnswerBytes, err = a.settings.int("max-answer-bytes"); err != nil {
-		return err
-	}
+	defer func() {
+		stop()
+		background.Wait()
+		lib.close()
+	}()
 	if f.watch != "" {
 		w, err := newWatcher(f.watch, lib.dir, log)
 		if err != nil {
 			return err
 		}
-		defer w.close()
-		if err := w.first(ctx); err != nil {
+		ready := make(chan error, 1)
+		background.Go(func() { w.run(ctx, func(err error) { ready <- err }) })
+		if err := <-ready; err != nil {
 			return err
 		}
-		background.Go(func() { w.run(ctx) })
 	}
-	if err := lib.open(mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log}); err != nil {
+	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log}
+	if withDocs {
+		if err := lib.open(o); err != nil {
+			return err
+		}
+		background.Go(func() { lib.follow(ctx) })
+	} else if lib.server, err = mcpserver.New(o, contract.Catalog{}); err != nil {
 		return err
 	}
-	defer lib.engine.Close()
-	background.Go(func() { lib.follow(ctx) })
-	background.Go(func() { lib.verify(ctx) })
 	if addr == "" {
 		return lib.server.ServeStdio(ctx, a.stdin, a.stdout)
 	}
 	return a.serveHTTP(ctx, f, lib, addr)
 }
 
+// serverName is what the server calls itself.
 func (a *app) serverName() string {
 	if name := a.settings.get("name"); name != "" {
 		return name
@@ -169,99 +107,12 @@ func (a *app) serverName() string {
 	return "deskhand"
 }
 
-func (l *library) open(o mcpserver.Options) error {
-	engine, err := search.Open(l.dir)
-	if err != nil {
-		return err
+// toolPrefix is what stands before the tools' names; empty: nothing.
+func (a *app) toolPrefix() (string, error) {
+	prefix := a.settings.get("tool-prefix")
+	if prefix != "" && !contract.ValidName(prefix+"_search_docs") {
+		return "", a.settings.wrong("tool-prefix", "which no tool's name can begin with",
+			fmt.Sprintf("use up to %d of a-z, A-Z, 0-9, _ and -", 64-len("_search_docs")))
 	}
-	catalog, err := docs.Catalog(engine, l.tools)
-	if err == nil {
-		l.server, err = mcpserver.New(o, catalog)
-	}
-	if err != nil {
-		engine.Close()
-		return err
-	}
-	l.engine = engine
-	return nil
-}
-
-// How often the folder is looked at for a new index, and when all bytes of one
-// that was opened are checked: not while the first answers are due.
-const (
-	followEvery = 500 * time.Millisecond
-	verifyAfter = 3 * time.Second
-)
-
-// follow swaps the index when the folder holds another one.
-func (l *library) follow(ctx context.Context) {
-	path := filepath.Join(l.dir, artifact.MetadataFile)
-	last, _ := os.Stat(path)
-	tick := time.NewTicker(followEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		now, err := os.Stat(path)
-		if err != nil || last != nil && os.SameFile(last, now) && last.ModTime().Equal(now.ModTime()) && last.Size() == now.Size() {
-			continue
-		}
-		last = now
-		l.reload(ctx)
-	}
-}
-
-func (l *library) reload(ctx context.Context) {
-	changed, err := l.engine.Reload()
-	if err != nil {
-		l.log.Error("index not reloaded, the old one serves on", "index", l.dir, "error", err)
-		return
-	}
-	if !changed {
-		return
-	}
-	catalog, err := docs.Catalog(l.engine, l.tools)
-	if err == nil {
-		err = l.server.Replace(catalog)
-	}
-	if err != nil {
-		l.log.Error("tools not replaced after reload", "index", l.dir, "error", err)
-		return
-	}
-	stats := l.engine.Metadata().Stats
-	l.log.Info("index reloaded", "index", l.dir, "files", stats.TotalFiles, "chunks", stats.TotalChunks)
-	l.check()
-}
-
-// verify checks all bytes once the first answers are out.
-func (l *library) verify(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(verifyAfter):
-		l.check()
-	}
-}
-
-func (l *library) check() {
-	err := l.engine.Check()
-	l.mu.Lock()
-	l.broken = err
-	l.mu.Unlock()
-	if err != nil {
-		hint := ""
-		if f := fault.Of(err); f != nil {
-			hint = f.Hint
-		}
-		l.log.Error("index is damaged", "index", l.dir, "error", err, "hint", hint)
-	}
-}
-
-// ready says why the library cannot answer; nil: it can.
-func (l *library) ready() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.broken
+	return prefix, nil
 }

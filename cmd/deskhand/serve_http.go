@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -18,7 +19,6 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, addr s
 		AllowedHosts: a.settings.list("allow-host"), AllowedOrigins: a.settings.list("allow-origin"),
 		Mounts: map[string]http.Handler{"/mcp": lib.server.Handler()},
 		Build:  map[string]string{"name": a.serverName(), "version": buildVersion(), "go": runtime.Version()},
-		Ready:  lib.ready,
 		Logger: lib.log,
 		OnShutdown: func() {
 			if err := lib.server.Close(context.WithoutCancel(ctx)); err != nil {
@@ -29,12 +29,12 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, addr s
 	where := ""
 	if !f.noToken {
 		var err error
-		if o.Token, where, err = a.token(lib); err != nil {
+		if o.Token, where, err = a.token(lib.log); err != nil {
 			return err
 		}
 	}
 	o.OnListen = func(at net.Addr) {
-		fmt.Fprintf(a.stderr, "deskhand: serving MCP at http://%s/mcp%s\n", at, where)
+		a.tell(fmt.Sprintf("serving MCP at http://%s/mcp%s", shownAddr(addr, at), where))
 	}
 	server, err := web.New(o)
 	if err != nil {
@@ -44,7 +44,7 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, addr s
 }
 
 // token is the bearer token to ask for, and where a person finds it.
-func (a *app) token(lib *library) (token, where string, err error) {
+func (a *app) token(log *slog.Logger) (token, where string, err error) {
 	if token := a.settings.get("token"); token != "" {
 		return token, "", nil
 	}
@@ -52,6 +52,6 @@ func (a *app) token(lib *library) (token, where string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	token, err = web.Token(dir, lib.log)
+	token, err = web.Token(dir, log)
 	return token, " (token in " + filepath.Join(dir, "token") + ")", err
 }

@@ -1,48 +1,56 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"github.com/spf13/viper"
 )
 
 // setting is a value that a flag, the environment or the configuration file
-// gives, in that order. Its key in the file is its name with "_" for "-", its
-// variable DESKHAND_ and the same in capitals.
+// gives, in that order. Its key in the file is its name, with "_" for "-" if
+// you like, its variable DESKHAND_ and the same in capitals.
 type setting struct {
 	name, fallback, usage string
 	list                  bool // several values
 	secret                bool // masked when shown; never a flag
+	path                  bool // in the file it is relative to the file
 }
 
 // shared are the settings that more than one command reads, or that describe
 // an installation.
 var shared = []setting{
-	{name: "index", fallback: filepath.Join(".deskhand", "index"), usage: "folder of the index"},
-	{name: "state", usage: "state folder (default: $XDG_STATE_HOME/deskhand)"},
+	{name: "index", fallback: filepath.Join(".deskhand", "index"), usage: "folder of the index", path: true},
+	{name: "state", usage: "state folder (default: $XDG_STATE_HOME/deskhand)", path: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},
 	{name: "token", usage: "bearer token of the HTTP server", secret: true},
-	{name: "tools", fallback: "docs", usage: "groups of tools to serve"},
+	{name: "tools", fallback: "docs", usage: "groups of tools to serve, with commas between: docs, ask, work"},
 	{name: "tool-prefix", usage: "put before every tool name, as in acme_search_docs"},
 	{name: "name", usage: "name the server gives itself (default: deskhand, or PREFIX-docs-server)"},
-	{name: "max-answer-bytes", fallback: "65536", usage: "bytes of text that an answer may have"},
+	{name: "max-answer-bytes", fallback: "65536", usage: "bytes of text that an answer may have, 4096 or more"},
 	{name: "allow-host", usage: "further Host name that HTTP requests may carry (repeat)", list: true},
 	{name: "allow-origin", usage: "further Origin that HTTP requests may come from (repeat)", list: true},
 }
 
 // settings are the effective values of one run.
 type settings struct {
-	viper *viper.Viper
-	flag  *pflag.FlagSet
-	file  string // path of the configuration file; empty: none
+	values map[string]value // by name; every setting has one
+	flag   *pflag.FlagSet
+	file   string // path of the configuration file; empty: none
+}
+
+// value is what a setting has: one text, or any number for a list.
+type value struct {
+	texts  []string
+	origin string // for people, such as "flag --index"
 }
 
 // flags declares what every command takes.
@@ -55,120 +63,97 @@ func (s *settings) flags(f *pflag.FlagSet) {
 
 // declare adds the flag of a shared setting.
 func declare(f *pflag.FlagSet, name string) {
-	for _, s := range shared {
-		switch {
-		case s.name != name:
-		case s.list:
-			f.StringArray(s.name, nil, s.usage)
-		default:
-			f.String(s.name, s.fallback, s.usage)
-		}
+	one, _ := settingOf(name)
+	if one.list {
+		f.StringArray(one.name, nil, one.usage)
+		return
 	}
+	f.String(one.name, one.fallback, one.usage)
+}
+
+// settingOf finds a setting by its name or its key in the file.
+func settingOf(name string) (setting, bool) {
+	i := slices.IndexFunc(shared, func(s setting) bool { return s.name == name || key(s.name) == name })
+	if i < 0 {
+		return setting{}, false
+	}
+	return shared[i], true
 }
 
 func key(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
 func variable(name string) string { return "DESKHAND_" + strings.ToUpper(key(name)) }
 
-// load reads the configuration file and binds the flags of cmd.
-func (s *settings) load(cmd *cobra.Command) error {
-	s.viper, s.flag = viper.New(), cmd.Flags()
+// env is the value of a variable; a blank one counts as unset.
+func env(name string) string { return strings.TrimSpace(os.Getenv(name)) }
+
+// load finds the value of each setting. tell is called with what a person
+// should know of the configuration file.
+func (s *settings) load(cmd *cobra.Command, tell func(string)) error {
+	s.flag, s.values = cmd.Flags(), map[string]value{}
+	file, err := readConfig(s.flag, tell)
+	if err != nil {
+		return err
+	}
+	s.file = file.path
 	for _, one := range shared {
-		s.viper.SetDefault(key(one.name), one.fallback)
-		if err := s.viper.BindEnv(key(one.name), variable(one.name)); err != nil {
-			return err
+		v := s.resolve(one, file)
+		if one.fallback != "" && strings.TrimSpace(v.texts[0]) == "" {
+			return misuse("--"+one.name+" is empty", "leave it out for the default, "+one.fallback)
 		}
-		if f := s.flag.Lookup(one.name); f != nil && f.Changed {
-			s.viper.Set(key(one.name), flagValue(f))
-		}
+		s.values[one.name] = v
 	}
-	path, given := "", false
-	if f := s.flag.Lookup("config"); f != nil && f.Changed {
-		path, given = f.Value.String(), true
-	} else if path = os.Getenv("DESKHAND_CONFIG"); path != "" {
-		given = true
-	} else {
-		path = findConfig()
-	}
-	if path == "" {
-		return nil
-	}
-	s.viper.SetConfigFile(path)
-	s.viper.SetConfigType("yaml")
-	if err := s.viper.ReadInConfig(); err != nil {
-		if given && errors.Is(err, os.ErrNotExist) {
-			return misuse("no configuration file "+path, "name a file that exists with --config")
-		}
-		return misuse(fmt.Sprintf("read configuration %s: %v", path, err), "correct the file, or name another with --config")
-	}
-	s.file = path
 	return nil
 }
 
-func flagValue(f *pflag.Flag) any {
-	if list, ok := f.Value.(pflag.SliceValue); ok {
-		return list.GetSlice()
+func (s *settings) resolve(one setting, file configFile) value {
+	if f := s.flag.Lookup(one.name); f != nil && f.Changed {
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			return value{list.GetSlice(), "flag --" + one.name}
+		}
+		return value{[]string{f.Value.String()}, "flag --" + one.name}
 	}
-	return f.Value.String()
+	if text := env(variable(one.name)); text != "" {
+		return value{one.split(text), variable(one.name)}
+	}
+	if texts, ok := file.values[one.name]; ok {
+		return value{texts, file.path}
+	}
+	if one.list {
+		return value{nil, "default"}
+	}
+	return value{[]string{one.fallback}, "default"}
 }
 
-// findConfig looks for deskhand.yaml from the working directory upward, then in
-// the user's configuration folder; "" if there is none.
-func findConfig() string {
-	const name = "deskhand.yaml"
-	if dir, err := os.Getwd(); err == nil {
-		for {
-			path := filepath.Join(dir, name)
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				return path
-			}
-			up := filepath.Dir(dir)
-			if up == dir {
-				break
-			}
-			dir = up
-		}
+// split cuts a text into the values of a list, at commas and white space.
+func (one setting) split(text string) []string {
+	if !one.list {
+		return []string{text}
 	}
-	home := os.Getenv("XDG_CONFIG_HOME")
-	if home == "" {
-		user, err := os.UserHomeDir()
-		if err != nil {
-			return ""
-		}
-		home = filepath.Join(user, ".config")
-	}
-	path := filepath.Join(home, "deskhand", name)
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-		return path
-	}
-	return ""
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
-// get is the value of a setting; blank variables count as unset.
-func (s *settings) get(name string) string { return strings.TrimSpace(s.viper.GetString(key(name))) }
+// get is the value of a setting that is no list.
+func (s *settings) get(name string) string { return s.values[name].texts[0] }
 
-func (s *settings) list(name string) []string { return s.viper.GetStringSlice(key(name)) }
+func (s *settings) list(name string) []string { return s.values[name].texts }
 
-func (s *settings) int(name string) (int, error) {
-	var n int
-	if _, err := fmt.Sscanf(s.get(name), "%d", &n); err != nil || n <= 0 || fmt.Sprint(n) != s.get(name) {
-		return 0, misuse(fmt.Sprintf("%s is %q, not a positive number", name, s.get(name)), "correct "+s.origin(name))
+// origin says where the value of a setting came from.
+func (s *settings) origin(name string) string { return s.values[name].origin }
+
+// atLeast is the value of a setting that is a number.
+func (s *settings) atLeast(name string, least int) (int, error) {
+	n, err := strconv.Atoi(s.get(name))
+	if err != nil || n < least {
+		return 0, s.wrong(name, fmt.Sprintf("not a number of %d or more", least), "")
 	}
 	return n, nil
 }
 
-// origin says where the value of a setting came from.
-func (s *settings) origin(name string) string {
-	if f := s.flag.Lookup(name); f != nil && f.Changed {
-		return "flag --" + name
-	}
-	if os.Getenv(variable(name)) != "" {
-		return variable(name)
-	}
-	if s.file != "" && s.viper.InConfig(key(name)) {
-		return s.file
-	}
-	return "default"
+// wrong is the error of a setting with a value that cannot be used. hint may be
+// empty.
+func (s *settings) wrong(name, why, hint string) error {
+	return misuse(fmt.Sprintf("%s is %q, %s", name, s.get(name), why), cmp.Or(hint, "correct "+s.origin(name)))
 }
 
 // stateFolder is where an installation keeps what is its own.
@@ -184,21 +169,6 @@ func (s *settings) stateFolder() (string, error) {
 		return "", fmt.Errorf("find state folder: %w", err)
 	}
 	return filepath.Join(home, ".local", "state", "deskhand"), nil
-}
-
-// all are the settings by name, for showing.
-func (s *settings) all() []setting {
-	return slices.SortedFunc(slices.Values(shared), func(a, b setting) int { return strings.Compare(a.name, b.name) })
-}
-
-// fallback is the default of a shared setting.
-func (s *settings) fallback(name string) string {
-	for _, one := range shared {
-		if one.name == name {
-			return one.fallback
-		}
-	}
-	return ""
 }
 
 // output is where a build writes: -o, else the index that the others read.

@@ -17,11 +17,19 @@ func versionCommand(a *app) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Args:  arguments(0, 0, "no arguments"),
+		// It is what a bug report begins with: no configuration file keeps it from
+		// being said.
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.stdout, "deskhand %s %s/%s %s\n", buildVersion(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+			_, err := fmt.Fprintln(a.stdout, versionLine())
 			return err
 		},
 	}
+}
+
+// versionLine is what version and --version print.
+func versionLine() string {
+	return fmt.Sprintf("deskhand %s %s/%s %s", buildVersion(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
 func buildVersion() string {

@@ -2,36 +2,60 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // watcher builds an index from a folder whenever something in it changes.
 type watcher struct {
-	options indexer.Options
-	events  *fsnotify.Watcher
-	log     *slog.Logger
-	failed  string // the last failure told, so that it is told once
+	options  indexer.Options
+	events   *fsnotify.Watcher
+	log      *slog.Logger
+	failed   string            // the last failure told, so that it is told once
+	problems []indexer.Problem // the last ones told
 }
 
-// settle is how long a folder must be quiet before it is built: editors and
-// checkouts write many files in a row.
-const settle = 300 * time.Millisecond
+const (
+	// firstWait is how long the first build may hold up serving an index that is
+	// there already: clients give a server some seconds to answer.
+	firstWait = 2 * time.Second
+	// settle is how long a folder must be quiet before it is built: editors and
+	// checkouts write many files in a row.
+	settle = 300 * time.Millisecond
+	// rescan builds even without an event: systems drop some, and not every file
+	// system tells. An unchanged build costs a few percent of a full one.
+	rescan = time.Minute
+	// lockWait is how long a build waits for another process that builds into the
+	// same folder, as when a client starts two servers at once.
+	lockWait = time.Minute
+)
 
-// rescan builds even without an event: systems drop some, and not every file
-// system tells. An unchanged build costs a few percent of a full one.
-const rescan = time.Minute
-
+// newWatcher refuses a dir that is no folder; that its pages cannot be built is
+// found out later.
 func newWatcher(dir, out string, log *slog.Logger) (*watcher, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, misuse("--watch "+dir+": there is no such folder", "name the folder of the docs")
+	case err == nil && !info.IsDir():
+		return nil, misuse("--watch "+dir+" is a file, not a folder", "name the folder it lies in: "+filepath.Dir(dir))
+	case err != nil:
+		return nil, fmt.Errorf("watch: %w", err)
+	}
 	events, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", dir, err)
@@ -39,36 +63,101 @@ func newWatcher(dir, out string, log *slog.Logger) (*watcher, error) {
 	return &watcher{options: indexer.Options{Dir: dir, Out: out}, events: events, log: log}, nil
 }
 
-func (w *watcher) close() { w.events.Close() }
-
-// first builds before anything is served; an index that is there already can
-// serve while a folder that does not build is mended.
-func (w *watcher) first(ctx context.Context) error {
+// run builds, and again on every change until ctx ends. It calls ready once
+// there is an index to serve: when the first build has ended, or before that
+// with the index of an earlier run if it takes longer than firstWait. ready's
+// error says that there is none.
+func (w *watcher) run(ctx context.Context, ready func(error)) {
+	defer w.events.Close()
+	ready = onceOnly(ready)
+	if w.servable() {
+		early := time.AfterFunc(firstWait, func() { ready(nil) })
+		defer early.Stop()
+	}
 	w.follow(w.options.Dir)
 	err := w.build(ctx)
-	if err == nil {
-		return nil
+	if err != nil && ctx.Err() == nil && w.servable() {
+		w.tell(err)
+		err = nil
 	}
-	if r, openErr := artifact.Open(w.options.Out); openErr == nil {
-		w.log.Error("index not built, the old one serves", "folder", w.options.Dir, "error", err)
-		return r.Close()
+	ready(err)
+	if err == nil {
+		w.loop(ctx)
+	}
+}
+
+func onceOnly(f func(error)) func(error) {
+	var once sync.Once
+	return func(err error) { once.Do(func() { f(err) }) }
+}
+
+// servable says that an index is there, if an older one.
+func (w *watcher) servable() bool {
+	r, err := artifact.Open(w.options.Out)
+	if err == nil {
+		r.Close()
+	}
+	return err == nil
+}
+
+// tell logs a failed build, each failure once.
+func (w *watcher) tell(err error) {
+	if err.Error() != w.failed {
+		w.log.Error("index not built, the old one serves on", "folder", w.options.Dir, "error", err)
+	}
+	w.failed = err.Error()
+}
+
+func (w *watcher) build(ctx context.Context) error {
+	report, err := w.inTurn(ctx)
+	if ctx.Err() == nil && !locked(err) {
+		w.tellProblems(report.Problems)
+	}
+	if err == nil && report.FilesNew+report.FilesChanged+report.FilesDeleted > 0 {
+		w.log.Info("index built", "folder", w.options.Dir, "files", report.Files, "chunks", report.Chunks,
+			"new", report.FilesNew, "changed", report.FilesChanged, "deleted", report.FilesDeleted, "problems", len(report.Problems))
 	}
 	return err
 }
 
-func (w *watcher) build(ctx context.Context) error {
-	report, err := indexer.Build(ctx, w.options)
-	if err != nil {
-		return err
+// inTurn builds once no other process does, waiting for it with longer and
+// longer pauses.
+func (w *watcher) inTurn(ctx context.Context) (indexer.Report, error) {
+	last := time.Now().Add(lockWait)
+	for pause := settle; ; pause = min(2*pause, 5*time.Second) {
+		report, err := indexer.Build(ctx, w.options)
+		if !locked(err) || time.Now().After(last) {
+			return report, err
+		}
+		select {
+		case <-ctx.Done():
+			return report, ctx.Err()
+		case <-time.After(pause):
+		}
 	}
-	for _, p := range report.Problems {
-		w.log.Debug("problem in corpus", "problem", p.String())
+}
+
+func locked(err error) bool {
+	f := fault.Of(err)
+	return f != nil && f.Code == "locked"
+}
+
+// mostProblems is how many problems of a build are logged.
+const mostProblems = 10
+
+// tellProblems logs what is wrong with files, unless it is what was wrong
+// before.
+func (w *watcher) tellProblems(problems []indexer.Problem) {
+	if slices.Equal(problems, w.problems) {
+		return
 	}
-	if report.FilesNew+report.FilesChanged+report.FilesDeleted > 0 {
-		w.log.Info("index built", "folder", w.options.Dir, "files", report.Files, "chunks", report.Chunks,
-			"new", report.FilesNew, "changed", report.FilesChanged, "deleted", report.FilesDeleted, "problems", len(report.Problems))
+	w.problems = problems
+	for _, p := range problems[:min(mostProblems, len(problems))] {
+		w.log.Warn("problem in the docs", "problem", p.String())
 	}
-	return nil
+	if more := len(problems) - mostProblems; more > 0 {
+		w.log.Warn("more problems in the docs, deskhand index --check lists them", "folder", w.options.Dir, "more", more)
+	}
 }
 
 // follow watches dir and the folders below it. What cannot be watched is found
@@ -88,8 +177,8 @@ func (w *watcher) follow(dir string) {
 	})
 }
 
-// run rebuilds until ctx ends.
-func (w *watcher) run(ctx context.Context) {
+// loop rebuilds until ctx ends.
+func (w *watcher) loop(ctx context.Context) {
 	timer := time.NewTimer(rescan)
 	defer timer.Stop()
 	for {
@@ -100,13 +189,17 @@ func (w *watcher) run(ctx context.Context) {
 			if !ok {
 				return
 			}
+			if event.Op == fsnotify.Chmod || w.writes(event.Name) {
+				continue
+			}
 			if event.Has(fsnotify.Create) {
 				w.follow(event.Name)
 			}
-			if !event.Has(fsnotify.Chmod) || event.Op != fsnotify.Chmod {
-				timer.Reset(settle)
+			timer.Reset(settle)
+		case err, ok := <-w.events.Errors:
+			if !ok {
+				return
 			}
-		case err := <-w.events.Errors:
 			w.log.Debug("watch", "folder", w.options.Dir, "error", err)
 			timer.Reset(settle)
 		case <-timer.C:
@@ -116,14 +209,33 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
+// writes says whether path is a file that a build itself writes, when the index
+// lies in the folder that is watched.
+func (w *watcher) writes(path string) bool {
+	name := filepath.Base(path)
+	own := name == artifact.MetadataFile || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".idx")
+	return own && resolved(filepath.Dir(path)) == resolved(w.options.Out)
+}
+
+// resolved is path made absolute, without links as far as it exists.
+func resolved(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if up := filepath.Dir(path); up != path {
+		return filepath.Join(resolved(up), filepath.Base(path))
+	}
+	return path
+}
+
 func (w *watcher) rebuild(ctx context.Context) {
 	err := w.build(ctx)
 	if err == nil || ctx.Err() != nil {
 		w.failed = ""
 		return
 	}
-	if err.Error() != w.failed {
-		w.log.Error("index not built, the old one serves on", "folder", w.options.Dir, "error", err)
-	}
-	w.failed = err.Error()
+	w.tell(err)
 }

@@ -102,8 +102,7 @@ func caseList(data []byte) ([]json.RawMessage, error) {
 	var list []json.RawMessage
 	err := json.Unmarshal(data, &list)
 	if syntax := new(json.SyntaxError); errors.As(err, &syntax) {
-		line := 1 + bytes.Count(data[:min(int(syntax.Offset), len(data))], []byte("\n"))
-		return nil, fmt.Errorf("line %d is not JSON: %w", line, err)
+		return nil, errors.New(jsonFlaw(data, err))
 	}
 	if err == nil {
 		return list, nil

@@ -3,6 +3,7 @@ package eval
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -197,7 +198,7 @@ func ReadReport(path string) (Report, error) {
 	const hint = "give a file with one report, as an evaluation prints it in JSON"
 	var r Report
 	if err := json.Unmarshal(data, &r); err != nil {
-		return Report{}, fault.New("bad_report", fmt.Sprintf("%s is not a report: %v", path, err), hint)
+		return Report{}, fault.New("bad_report", fmt.Sprintf("%s is not a report: %s", path, jsonFlaw(data, err)), hint)
 	}
 	if r.K <= 0 || len(r.Cases) == 0 || r.Summary.Cases != len(r.Cases) {
 		return Report{}, fault.New("bad_report", fmt.Sprintf("%s is not a report: its cases are missing or cut off", path), hint)
@@ -210,4 +211,21 @@ func ReadReport(path string) (Report, error) {
 		}
 	}
 	return r, nil
+}
+
+// jsonFlaw says for people why data, which is JSON or should be, was refused
+// with err.
+func jsonFlaw(data []byte, err error) string {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		line := 1 + bytes.Count(data[:min(int(syntax.Offset), len(data))], []byte("\n"))
+		return fmt.Sprintf("line %d is not JSON: %v", line, syntax)
+	case errors.As(err, &kind) && kind.Field != "":
+		return fmt.Sprintf("its %s must not be a JSON %s", kind.Field, kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Sprintf("it is a JSON %s, not an object", kind.Value)
+	}
+	return "it cannot be read as JSON"
 }

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -69,7 +70,9 @@ func ReadScores(r io.Reader) (Agreed, error) {
 		}
 		a.Categories = append(a.Categories, c)
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return Agreed{}, badScores("the scores have a line that is too long for scores")
+	} else if err != nil {
 		return Agreed{}, fmt.Errorf("read scores: %w", err)
 	}
 	last := len(a.Categories) - 1

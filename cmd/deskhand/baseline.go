@@ -1,0 +1,44 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/eval"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// readBaseline reads the report or scores file at path and returns what sets a
+// report against it; nil without a path. It is read before anything is
+// measured, which may take long.
+func readBaseline(path string) (func(eval.Report) eval.Delta, error) {
+	if path == "" {
+		return nil, nil
+	}
+	if !strings.HasSuffix(path, ".txt") {
+		base, err := eval.ReadReport(path)
+		return func(current eval.Report) eval.Delta { return eval.Compare(base, current) }, err
+	}
+	agreed, err := readScores(path)
+	return func(current eval.Report) eval.Delta { return eval.CompareScores(agreed, current) }, err
+}
+
+// readScores reads a scores file, and names it when it cannot be read.
+func readScores(path string) (eval.Agreed, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return eval.Agreed{}, fault.New("no_scores", path+" does not exist", "check the path, or write it with --scores "+path)
+	}
+	if err != nil {
+		return eval.Agreed{}, fmt.Errorf("read baseline: %w", err)
+	}
+	defer file.Close()
+	agreed, err := eval.ReadScores(file)
+	if f := fault.Of(err); f != nil {
+		err = fault.New(f.Code, path+": "+f.Message, "write it anew with --scores "+path+", or name a report in JSON")
+	}
+	return agreed, err
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+)
+
+// configName is the configuration file's name.
+const configName = "deskhand.yaml"
+
+// configFile is a configuration file that was read.
+type configFile struct {
+	path   string              // empty: there is none
+	values map[string][]string // by name of the setting
+}
+
+// readConfig reads the file that --config or DESKHAND_CONFIG names, else the
+// one that findConfig finds. tell is called with each key that nothing reads.
+func readConfig(flags *pflag.FlagSet, tell func(string)) (configFile, error) {
+	path, given := env("DESKHAND_CONFIG"), true
+	if f := flags.Lookup("config"); f != nil && f.Changed {
+		path = f.Value.String()
+	} else if path == "" {
+		path, given = findConfig(), false
+	}
+	if path == "" && !given {
+		return configFile{}, nil
+	}
+	v := viper.New()
+	v.SetConfigFile(path)
+	v.SetConfigType("yaml")
+	if err := v.ReadInConfig(); err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return configFile{}, misuse("no configuration file "+path, "name a file that exists with --config")
+		}
+		if broken := new(viper.ConfigParseError); errors.As(err, broken) {
+			err = broken.Unwrap()
+		}
+		reason := strings.TrimPrefix(err.Error(), "yaml: ")
+		return configFile{}, misuse(fmt.Sprintf("read configuration %s: %s", path, reason), "correct the file, or name another with --config")
+	}
+	c := configFile{path, map[string][]string{}}
+	all := v.AllSettings()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		one, ok := settingOf(name)
+		if !ok {
+			tell(path + ": unknown key '" + name + "'" + didYouMean(nearest(name, configKeys()), "'"))
+			continue
+		}
+		if err := c.take(one, all[name]); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func configKeys() (keys []string) {
+	for _, one := range shared {
+		keys = append(keys, key(one.name))
+	}
+	return keys
+}
+
+// take keeps the value of one key. A blank one counts as unset.
+func (c *configFile) take(one setting, v any) error {
+	items, many := v.([]any)
+	if !many {
+		items = []any{v}
+	}
+	var texts []string
+	for _, item := range items {
+		switch item := item.(type) {
+		case nil:
+		case []any, map[string]any, map[any]any:
+			return c.wrong(one, "must be one value")
+		default:
+			texts = append(texts, one.split(strings.TrimSpace(fmt.Sprint(item)))...)
+		}
+	}
+	switch {
+	case many && !one.list:
+		return c.wrong(one, "must be one value, not a list")
+	case len(texts) == 0, !one.list && texts[0] == "":
+		return nil
+	case one.path && !filepath.IsAbs(texts[0]):
+		texts[0] = filepath.Join(filepath.Dir(c.path), texts[0])
+	}
+	c.values[one.name] = texts
+	return nil
+}
+
+func (c *configFile) wrong(one setting, why string) error {
+	return misuse(fmt.Sprintf("%s: %s %s", c.path, key(one.name), why), "correct the file, or name another with --config")
+}
+
+// findConfig looks for deskhand.yaml from the working directory upward, then in
+// the user's configuration folder; "" if there is none.
+func findConfig() string {
+	if dir, err := os.Getwd(); err == nil {
+		for {
+			if path := filepath.Join(dir, configName); isFile(path) {
+				return path
+			}
+			up := filepath.Dir(dir)
+			if up == dir {
+				break
+			}
+			dir = up
+		}
+	}
+	home := os.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(home) {
+		user, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		home = filepath.Join(user, ".config")
+	}
+	if path := filepath.Join(home, "deskhand", configName); isFile(path) {
+		return path
+	}
+	return ""
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/mcpserver"
+	"github.com/deskhand/deskhand/runtime/search"
+	"github.com/deskhand/deskhand/runtime/tools/docs"
+)
+
+// library is the index being served, and the server that its tools are
+// published by.
+type library struct {
+	dir    string
+	tools  docs.Options
+	log    *slog.Logger
+	engine *search.Engine // nil until open
+	server *mcpserver.Server
+	// opened is the folder as it was before it was opened, so that a build that
+	// ends meanwhile is noticed.
+	opened sight
+}
+
+func (l *library) open(o mcpserver.Options) error {
+	l.opened = l.look()
+	engine, err := search.Open(l.dir)
+	if err != nil {
+		return err
+	}
+	catalog, err := docs.Catalog(engine, l.tools)
+	if err == nil {
+		l.server, err = mcpserver.New(o, catalog)
+	}
+	if err != nil {
+		engine.Close()
+		return err
+	}
+	l.engine = engine
+	return nil
+}
+
+// close ends the engine; nobody asks it any more.
+func (l *library) close() {
+	if l.engine == nil {
+		return
+	}
+	if err := l.engine.Close(); err != nil {
+		l.log.Warn("index not closed", "index", l.dir, "error", err)
+	}
+}
+
+// sight is what an index folder looks like from outside: one text for
+// metadata.json, empty without one, and one for the data files.
+type sight struct{ metadata, data string }
+
+func (l *library) look() sight {
+	var s sight
+	if info, err := os.Stat(filepath.Join(l.dir, artifact.MetadataFile)); err == nil {
+		s.metadata = seen(info)
+	}
+	files, _ := filepath.Glob(filepath.Join(l.dir, "index-*.idx")) // fails for a bad pattern alone
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil {
+			s.data += info.Name() + seen(info)
+		}
+	}
+	return s
+}
+
+func seen(info os.FileInfo) string {
+	return fmt.Sprintf(" %d %d\n", info.ModTime().UnixNano(), info.Size())
+}
+
+// followEvery is how often the folder is looked at for a new index.
+const followEvery = 500 * time.Millisecond
+
+// follow swaps the index when the folder holds another one. One that cannot be
+// opened is tried again when anything in the folder has changed: what copies an
+// index may write metadata.json before the data file.
+func (l *library) follow(ctx context.Context) {
+	last, failed := l.opened, error(nil)
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := l.look()
+		if now.metadata == "" || now.metadata == last.metadata && (failed == nil || now.data == last.data) {
+			continue
+		}
+		last = now
+		err := l.reload()
+		if err != nil && (failed == nil || err.Error() != failed.Error()) {
+			l.log.Error("index not reloaded, the old one serves on", "index", l.dir, "error", err)
+		}
+		failed = err
+	}
+}
+
+// reload swaps the index for the one that is there now, and publishes the tools
+// of its corpus.
+func (l *library) reload() error {
+	changed, err := l.engine.Reload()
+	if err != nil || !changed {
+		return err
+	}
+	catalog, err := docs.Catalog(l.engine, l.tools)
+	if err == nil {
+		err = l.server.Replace(catalog)
+	}
+	if err != nil {
+		return fmt.Errorf("publish tools: %w", err)
+	}
+	stats := l.engine.Metadata().Stats
+	l.log.Info("index reloaded", "index", l.dir, "files", stats.TotalFiles, "chunks", stats.TotalChunks)
+	return nil
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/deskhand/deskhand/indexer"
+	"github.com/deskhand/deskhand/runtime/eval"
+	"github.com/deskhand/deskhand/runtime/search"
+)
+
+// TestGoldenScores holds the quality of search on our own manual to the scores
+// last agreed on. A change is a diff to review.
+func TestGoldenScores(t *testing.T) {
+	const agreed = "../../corpus/eval/scores.txt"
+	dir := filepath.Join(t.TempDir(), "index")
+	if _, err := indexer.Build(t.Context(), indexer.Options{Dir: "../../corpus", Out: dir, Strict: true}); err != nil {
+		t.Fatal(err)
+	}
+	engine, err := search.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	cases, warnings, err := eval.Load("../../corpus/eval/manual.json")
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	local := eval.Local{Engine: engine}
+	report, err := eval.Run(t.Context(), local, cases, eval.Options{Has: local.Has})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.MissingFiles) > 0 {
+		t.Errorf("cases name pages that are not there: %v", report.MissingFiles)
+	}
+	var got bytes.Buffer
+	if err := eval.WriteScores(&got, report); err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(agreed, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(agreed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("scores changed; UPDATE=1 rewrites %s. Got:\n%s\nwant:\n%s", agreed, got.Bytes(), want)
+	}
+}

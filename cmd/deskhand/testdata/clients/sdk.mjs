@@ -1,0 +1,62 @@
+// Sessions through the TypeScript SDK. Both its lines have the same calls: 1.x
+// is what most clients are built with; 2.x also speaks the protocol without
+// sessions (2026-07-28), if it is allowed to ask for it.
+import assert from 'node:assert/strict';
+import * as one from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport as HTTP1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import * as two from '@modelcontextprotocol/client';
+import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio';
+import pins from './package.json' with { type: 'json' };
+
+const self = { name: 'deskhand-clients', version: '1' };
+const pinned = (name) => pins.dependencies[`@modelcontextprotocol/${name}`];
+
+export const sdk1 = {
+  name: `typescript-sdk ${pinned('sdk')}`,
+  connect: (target) => open(new one.Client(self), transport(target, Stdio1, HTTP1), '2025-11-25'),
+};
+
+// sdk2 is the newer line. Mode "legacy" begins with initialize as 1.x does;
+// "auto" asks for the newest version first, and must get it.
+export function sdk2(mode) {
+  return {
+    name: `typescript-client ${pinned('client')} ${mode}`,
+    connect: (target) => open(
+      new two.Client(self, { versionNegotiation: { mode } }),
+      transport(target, Stdio2, two.StreamableHTTPClientTransport),
+      mode === 'auto' ? '2026-07-28' : '2025-11-25',
+    ),
+  };
+}
+
+function transport(target, Stdio, HTTP) {
+  if (!target.url) return new Stdio({ ...target, stderr: 'inherit' });
+  return new HTTP(new URL(target.url), { requestInit: { headers: target.headers } });
+}
+
+async function open(client, transport, wanted) {
+  // The one place where all of them say what was agreed.
+  let version;
+  const passOn = transport.setProtocolVersion?.bind(transport);
+  transport.setProtocolVersion = (agreed) => {
+    version = agreed;
+    passOn?.(agreed);
+  };
+  await client.connect(transport);
+  assert.equal(version, wanted, 'protocol version');
+  return {
+    version,
+    tools: async () => (await client.listTools()).tools,
+    call: (name, args) => client.callTool({ name, arguments: args }),
+    isUnknownTool: (error) => error.code === -32602 && error.message.includes('no_such_tool'),
+    prompts: async () => (await client.listPrompts()).prompts,
+    prompt: (name, args) => client.getPrompt({ name, arguments: args }),
+    resources: async () => (await client.listResources()).resources,
+    read: (uri) => client.readResource({ uri }),
+    close: async () => {
+      await transport.terminateSession?.(); // DELETE, over HTTP
+      await client.close();
+    },
+  };
+}
