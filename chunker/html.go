@@ -15,6 +15,10 @@ type stripper struct {
 	until   []byte // end of a comment, or of a script or style
 	name    []byte // of the tag, lower case
 	closing bool   // it is </name>
+	// component says that the tag is one of JSX, whose attributes are words too.
+	component bool
+	attribute []byte // whose value may follow, lower case
+	value     int    // where its value begins; 0: it says nothing
 }
 
 type inside int
@@ -39,6 +43,7 @@ func (s *stripper) strip(w *wordWriter, line text.Segment) {
 			w.segment(text.NewSegment(from, at), resolve)
 			at += skip
 		case inTag:
+			s.attributeByte(w, line.Start, at)
 			closed := s.tagByte(source[at])
 			at++
 			if closed {
@@ -88,8 +93,42 @@ func (s *stripper) open(b []byte) int {
 	if end == begin && !fragment && !declaration {
 		return 0
 	}
-	*s = stripper{in: inTag, name: bytes.ToLower(b[begin:end]), closing: begin == 2}
+	*s = stripper{
+		in: inTag, name: bytes.ToLower(b[begin:end]), closing: begin == 2,
+		component: begin == 1 && begin < end && 'A' <= b[begin] && b[begin] <= 'Z',
+	}
 	return end
+}
+
+// spoken are the attributes whose values a reader sees; of a component also the
+// name, which for a tag of HTML is only an anchor.
+var spoken = map[string]bool{"title": true, "alt": true, "label": true, "description": true, "summary": true, "placeholder": true}
+
+// attributeByte follows the attributes of a tag, byte by byte before tagByte,
+// and writes the values that a reader sees. One that runs over a line end is
+// left out.
+func (s *stripper) attributeByte(w *wordWriter, lineStart, at int) {
+	c := w.source[at]
+	switch {
+	case s.depth > 0:
+	case s.quote == 0 && (c == '"' || c == '\''):
+		if name := string(s.attribute); spoken[name] || s.component && name == "name" {
+			s.value = at + 1
+		}
+	case s.quote != 0 && c == s.quote:
+		if s.value > lineStart && s.value < at {
+			w.space()
+			w.segment(text.NewSegment(s.value, at), resolve)
+		}
+		s.value, s.attribute = 0, nil
+	case s.quote != 0 || c == '=':
+	case isLetter(c) || c == '-':
+		if len(s.attribute) < 20 { // longer than any that matters
+			s.attribute = append(s.attribute, c|0x20)
+		}
+	default:
+		s.attribute = nil
+	}
 }
 
 // tagByte reads one byte of a tag and reports whether it ends there.

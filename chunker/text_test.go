@@ -1,6 +1,9 @@
 package chunker
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestTextHasTheWordsAndNoMarkup(t *testing.T) {
 	for name, c := range map[string]struct{ src, want string }{
@@ -17,7 +20,7 @@ func TestTextHasTheWordsAndNoMarkup(t *testing.T) {
 		"HTML blocks":       {"<div class=\"no\">a <b>b</b>c<p>d &amp; e</div>\n\n<!-- no\n\nno -->\n\n<pre>\nx < y\n</pre>\n", "a bc d & e \nx < y"},
 		"scripts":           {"<script>\nno()\n</script>\n\n<style>no</style>\n\ntext\n", "text"},
 		"tag over lines":    {"<table\n  class=\"a > b\">\n<tr><td>c</td><td>d</td></tr></table>\n", "c d"},
-		"components":        {"<Card title=\"no\" items={[{a: '>'}]}>\n  inner *text*\n</Card>\n", "inner *text*"},
+		"components":        {"<Card icon=\"no\" items={[{a: '>'}]}>\n  inner *text*\n</Card>\n", "inner *text*"},
 		"component by line": {"<Tabs>\n\n**bold**\n\n</Tabs>\n", "bold"},
 		"hard breaks":       {"a  \nb\\\nc\n", "a\nb\nc"},
 		"rules":             {"a\n\n---\n\nb\n", "a\nb"},
@@ -49,6 +52,29 @@ func TestTextOfAChunkIsItsOwn(t *testing.T) {
 	for i, want := range []string{"a", "B\nc\nd", "E\nf \ng"} {
 		if got := page.Chunks[i].Text; got != want {
 			t.Errorf("text of chunk %d = %q, want %q", i, got, want)
+		}
+	}
+}
+
+func TestTextHasTheAttributesThatAReaderSees(t *testing.T) {
+	const src = `# T
+
+<Card title="Quickstart widget" icon="rocket" href="/start">
+  <ParamField name="limitfoo" type="string"/>
+</Card>
+
+<img src="a.png" alt="A map of moons"> <a name="anchorx"></a> <div class="hiddenclass" title='Shown "so"'>in</div>
+`
+	page := Split("p.mdx", []byte(src), Options{})
+	got := page.Chunks[0].Text
+	for _, want := range []string{"Quickstart widget", "limitfoo", "A map of moons", `Shown "so"`, "in"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("text lacks %q: %q", want, got)
+		}
+	}
+	for _, not := range []string{"rocket", "/start", "anchorx", "hiddenclass", "a.png"} {
+		if strings.Contains(got, not) {
+			t.Errorf("text has %q: %q", not, got)
 		}
 	}
 }
