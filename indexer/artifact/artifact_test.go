@@ -322,11 +322,11 @@ func TestVerifyFindsEveryFlippedByte(t *testing.T) {
 
 func TestManyReadersWhileBuildsReplace(t *testing.T) {
 	dir := t.TempDir()
-	even, odd := corpus(10), corpus(12)
+	even, odd := corpus(2), corpus(3)
 	build(t, dir, even)
 	done := make(chan struct{})
 	var readers sync.WaitGroup
-	for range 4 {
+	for range 2 {
 		readers.Go(func() {
 			for {
 				select {
