@@ -31,21 +31,17 @@ func readConfig(flags *pflag.FlagSet, tell func(string)) (configFile, error) {
 	} else if path == "" {
 		path, given = findConfig(), false
 	}
-	if path == "" && !given {
+	switch {
+	case path == "" && !given:
 		return configFile{}, nil
+	case path == "":
+		return configFile{}, misuse("--config is empty", "leave it out, or name a file")
 	}
 	v := viper.New()
 	v.SetConfigFile(path)
 	v.SetConfigType("yaml")
 	if err := v.ReadInConfig(); err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return configFile{}, misuse("no configuration file "+path, "name a file that exists with --config")
-		}
-		if broken := new(viper.ConfigParseError); errors.As(err, broken) {
-			err = broken.Unwrap()
-		}
-		reason := strings.TrimPrefix(err.Error(), "yaml: ")
-		return configFile{}, misuse(fmt.Sprintf("read configuration %s: %s", path, reason), "correct the file, or name another with --config")
+		return configFile{}, unreadable(path, err)
 	}
 	c := configFile{path, map[string][]string{}}
 	all := v.AllSettings()
@@ -60,6 +56,22 @@ func readConfig(flags *pflag.FlagSet, tell func(string)) (configFile, error) {
 		}
 	}
 	return c, nil
+}
+
+// unreadable words the library's error of a file that is not there, or is not
+// what it should be.
+func unreadable(path string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return misuse("no configuration file "+path, "name a file that exists with --config")
+	}
+	reason := err.Error()
+	if broken := new(viper.ConfigParseError); errors.As(err, broken) {
+		reason = strings.TrimPrefix(broken.Unwrap().Error(), "yaml: ")
+	}
+	if strings.HasPrefix(reason, "unmarshal errors") {
+		reason = "it does not consist of lines KEY: VALUE"
+	}
+	return misuse(fmt.Sprintf("read configuration %s: %s", path, reason), "correct the file, or name another with --config")
 }
 
 func configKeys() (keys []string) {
