@@ -18,8 +18,8 @@ const module = "github.com/deskhand/deskhand/"
 // one word here.
 var floors = [][]string{
 	{"runtime/fault", "chunker"},
-	{"runtime/contract", "indexer/artifact"},
-	{"indexer", "runtime/search"},
+	{"runtime/contract", "indexer/artifact", "indexer/embed"},
+	{"indexer", "runtime/search", "indexer/embed/train"},
 	{"runtime/eval"},
 	{"runtime/tools/docs", "runtime/mcpserver", "runtime/web"},
 	{"cmd/deskhand"},

@@ -1,0 +1,10 @@
+package embed
+
+import "golang.org/x/sys/cpu"
+
+var hasAVX2 = cpu.X86.HasAVX2
+
+// addRowAVX2 is addRowGo; n is a multiple of 8 and at least 8.
+//
+//go:noescape
+func addRowAVX2(sum *float32, row *byte, n int, factor float32)

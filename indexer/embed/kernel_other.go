@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package embed
+
+const hasAVX2 = false
+
+func addRowAVX2(*float32, *byte, int, float32) {}

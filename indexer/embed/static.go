@@ -1,0 +1,214 @@
+package embed
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"sync"
+	"unicode/utf8"
+)
+
+// Static is an embedding model without a network: a vector per token. The
+// vector of a text is the sum over its tokens of (1 + ln count) * E[token],
+// at length 1; a token's importance is the length of its row. Such a model
+// costs microseconds, so it needs no cache, no batches and no second process.
+//
+// A Static is safe to use from several goroutines at once.
+type Static struct {
+	data       []byte
+	name       string
+	dimensions int
+	vocabulary Vocabulary
+	scales     []byte // f32 each
+	rows       []byte // int8 each
+	scratch    sync.Pool
+}
+
+const (
+	// maxTextBytes bounds what is read of one text.
+	maxTextBytes = 64 << 10
+	// A chunk's vector is made of its headings and the first 300 words of its
+	// body: what the model was trained and measured with. A body is also cut
+	// at 8 KiB, some four times the usual length of 300 words.
+	maxBodyWords = 300
+	maxBodyBytes = 8 << 10
+	// headingShare is what the headings' own vector adds to that of the whole.
+	headingShare = 0.5
+)
+
+// Name identifies the weights: equal names give equal vectors.
+func (m *Static) Name() string { return m.name }
+
+// Dimensions is the length of every vector.
+func (m *Static) Dimensions() int { return m.dimensions }
+
+// Vocabulary is what the model knows.
+func (m *Static) Vocabulary() *Vocabulary { return &m.vocabulary }
+
+// Documents returns the vectors of docs, each of length 1, or all zeros for a
+// document without a known word. The only error is ctx's.
+func (m *Static) Documents(ctx context.Context, docs []Document) ([][]float32, error) {
+	vectors := make([][]float32, len(docs))
+	all := make([]float32, len(docs)*m.dimensions)
+	for i := range docs {
+		if i%64 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		vectors[i] = all[i*m.dimensions : (i+1)*m.dimensions : (i+1)*m.dimensions]
+		m.document(vectors[i], &docs[i])
+	}
+	return vectors, nil
+}
+
+// Query returns the vector of a question. It never fails.
+func (m *Static) Query(_ context.Context, text string) ([]float32, error) { return m.Embed(text), nil }
+
+// Embed returns the vector of a text, of length 1, or all zeros for a text
+// without a known word. Only the first 64 KiB are read.
+func (m *Static) Embed(text string) []float32 {
+	b := m.bag()
+	defer m.put(b)
+	b.read(cut(text, maxTextBytes))
+	vector := make([]float32, m.dimensions)
+	b.sum(vector)
+	normalise(vector)
+	return vector
+}
+
+// Row writes the vector of a row, 0 <= row < Vocabulary().Len(), to vector,
+// which has Dimensions() places.
+func (m *Static) Row(row int, vector []float32) {
+	clear(vector)
+	addRow(vector, m.row(row), m.scale(row))
+}
+
+func (m *Static) document(vector []float32, d *Document) {
+	b := m.bag()
+	defer m.put(b)
+	head := b.head[:m.dimensions]
+	for _, part := range [...]string{d.Title, d.Breadcrumb, d.Heading} {
+		b.read(cut(part, maxBodyBytes))
+	}
+	b.sum(head)
+	b.read(firstWords(d.Body, maxBodyWords, maxBodyBytes))
+	b.sum(vector)
+	normalise(head)
+	normalise(vector)
+	for i, x := range head[:len(vector)] {
+		vector[i] += headingShare * x
+	}
+	normalise(vector)
+}
+
+func (m *Static) scale(row int) float32 {
+	return math.Float32frombits(binary.LittleEndian.Uint32(m.scales[4*row:]))
+}
+
+func (m *Static) row(row int) []byte {
+	return m.rows[row*m.dimensions : (row+1)*m.dimensions]
+}
+
+// bag counts the tokens of one text. Tokens are kept in the order in which they
+// were first seen, so that a sum of floats is the same each time.
+type bag struct {
+	model  *Static
+	counts []uint16 // by row
+	seen   []uint16 // rows with a count
+	rows   []uint16
+	head   []float32
+	count  func(word []byte, joined bool)
+}
+
+func (m *Static) bag() *bag {
+	if b, ok := m.scratch.Get().(*bag); ok {
+		return b
+	}
+	b := &bag{model: m, counts: make([]uint16, m.vocabulary.rows), head: make([]float32, m.dimensions)}
+	b.count = func(word []byte, joined bool) {
+		b.rows = m.vocabulary.AppendWord(b.rows[:0], word, joined)
+		for _, row := range b.rows {
+			if b.counts[row] == 0 {
+				b.seen = append(b.seen, row)
+			}
+			if b.counts[row] < math.MaxUint16 {
+				b.counts[row]++
+			}
+		}
+	}
+	return b
+}
+
+func (m *Static) put(b *bag) {
+	for _, row := range b.seen {
+		b.counts[row] = 0
+	}
+	b.seen = b.seen[:0]
+	m.scratch.Put(b)
+}
+
+func (b *bag) read(text string) { Words(text, b.count) }
+
+// sum writes the weighted sum of all tokens counted so far to vector.
+func (b *bag) sum(vector []float32) {
+	clear(vector)
+	for _, row := range b.seen {
+		addRow(vector, b.model.row(int(row)), Weight(int(b.counts[row]))*b.model.scale(int(row)))
+	}
+}
+
+// Weight is what a token counts that stands count times in a text: 1 + ln count.
+func Weight(count int) float32 {
+	if count < len(weights) {
+		return weights[count]
+	}
+	return 1 + float32(math.Log(float64(count)))
+}
+
+var weights = func() (w [64]float32) {
+	for n := 1; n < len(w); n++ {
+		w[n] = 1 + float32(math.Log(float64(n)))
+	}
+	return w
+}()
+
+// normalise brings v to length 1; a vector of zeros stays as it is.
+func normalise(v []float32) {
+	square := 0.0
+	for _, x := range v {
+		square += float64(x * x)
+	}
+	if square == 0 {
+		return
+	}
+	f := float32(1 / math.Sqrt(square))
+	for i := range v {
+		v[i] *= f
+	}
+}
+
+// firstWords returns the first words of text, or its first bytes if that is less.
+func firstWords(text string, words, bytes int) string {
+	text = cut(text, bytes)
+	in := false
+	for i := 0; i < len(text); i++ {
+		space := text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r'
+		if in && space {
+			if words--; words == 0 {
+				return text[:i]
+			}
+		}
+		in = !space
+	}
+	return text
+}
+
+// cut returns at most n bytes of text, whole runes.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}

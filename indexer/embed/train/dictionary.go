@@ -1,0 +1,146 @@
+package train
+
+import (
+	"slices"
+
+	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// dictionary numbers words. A joined identifier is another entry than the
+// plain word of the same letters.
+type dictionary struct {
+	ids     map[string]int32
+	entries []entry
+}
+
+type entry struct {
+	word    string
+	joined  bool
+	count   int
+	sources int
+}
+
+// number appends the numbers of text's words to words and counts them.
+func (d *dictionary) number(words []int32, text string) []int32 {
+	var key []byte
+	embed.Words(text, func(word []byte, joined bool) {
+		key = key[:0]
+		if joined {
+			key = append(key, '+')
+		}
+		key = append(key, word...)
+		id, ok := d.ids[string(key)]
+		if !ok {
+			id = d.add(string(key), entry{word: string(word), joined: joined, sources: 1})
+		}
+		d.entries[id].count++
+		words = append(words, id)
+	})
+	return words
+}
+
+func (d *dictionary) add(key string, e entry) int32 {
+	if d.ids == nil {
+		d.ids = map[string]int32{}
+	}
+	id := int32(len(d.entries))
+	d.ids[key] = id
+	d.entries = append(d.entries, e)
+	return id
+}
+
+// merge adds other's entries and counts, and returns the new number of each.
+func (d *dictionary) merge(other *dictionary) []int32 {
+	numbers := make([]int32, len(other.entries))
+	for i, e := range other.entries {
+		key := e.word
+		if e.joined {
+			key = "+" + key
+		}
+		id, ok := d.ids[key]
+		if ok {
+			d.entries[id].count += e.count
+			d.entries[id].sources += e.sources
+		} else {
+			id = d.add(key, e)
+		}
+		numbers[i] = id
+	}
+	return numbers
+}
+
+// maxDocumentWords bounds what is kept of a document: 230 words with their
+// parts.
+const (
+	maxQueryWords    = 60
+	maxDocumentWords = 400
+)
+
+// pair makes the pairs of all sources.
+func (t *trainer) pair(sources [][]*page, progress func()) error {
+	pairs := make([][]pair, len(sources))
+	words := make([]dictionary, len(sources))
+	each(t.ctx, len(sources), func(i int) {
+		defer progress()
+		all := t.sourcePairs(sources[i])
+		sources[i] = nil
+		pairs[i] = make([]pair, len(all))
+		for j, p := range all {
+			query, document := words[i].number(nil, p.query), words[i].number(nil, p.document)
+			pairs[i][j] = pair{
+				kind: p.kind, source: int32(i), page: int32(p.page),
+				query: query[:min(len(query), maxQueryWords)], document: document[:min(len(document), maxDocumentWords)],
+				sameQuery: uint32(hash64(beginning(p.query, 400))), sameDocument: uint32(hash64(beginning(p.document, 120))),
+			}
+		}
+	})
+	t.report.Kinds = map[string]int{}
+	for i := range pairs {
+		numbers := t.dictionary.merge(&words[i])
+		words[i] = dictionary{}
+		for _, p := range pairs[i] {
+			renumber(p.query, numbers)
+			renumber(p.document, numbers)
+			t.report.Kinds[kindNames[p.kind]]++
+		}
+		t.pairs = append(t.pairs, pairs[i]...)
+		pairs[i] = nil
+	}
+	t.report.Pairs = len(t.pairs)
+	if len(t.pairs) < minPairs {
+		return fault.New("no_training_text", "there is too little text to learn from", "name folders with at least a few pages of markdown with headings")
+	}
+	return nil
+}
+
+// minPairs is the least that makes a batch.
+const minPairs = 16
+
+func renumber(words []int32, numbers []int32) {
+	for i, w := range words {
+		words[i] = numbers[w]
+	}
+}
+
+// sourcePairs makes the pairs of one source, whole pages left out at random
+// where there are too many.
+func (t *trainer) sourcePairs(pages []*page) []rough {
+	links := indexLinks(pages)
+	var all []rough
+	for n := range pages {
+		if t.ctx.Err() != nil {
+			return nil
+		}
+		all = append(all, pagePairs(t.Seed, n, pages, links)...)
+	}
+	all = cleaned(all)
+	if len(all) <= t.SourcePairs {
+		return all
+	}
+	share := float64(t.SourcePairs) / float64(len(all))
+	return slices.DeleteFunc(all, func(p rough) bool {
+		r := randomOf(t.Seed, hash64(pages[p.page].path), 1)
+		return !r.chance(share)
+	})
+}

@@ -1,0 +1,248 @@
+package train
+
+import (
+	"hash/fnv"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// pair is two texts of one source that mean the same. Their words are numbers
+// of a dictionary.
+type pair struct {
+	kind         kind
+	source, page int32
+	query        []int32
+	document     []int32
+	// sameQuery and sameDocument are hashes: pairs that agree in one of them
+	// are no counter-examples to each other.
+	sameQuery, sameDocument uint32
+}
+
+type kind uint8
+
+// The kinds of pairs.
+const (
+	headingBody  kind = iota // a heading and its section
+	titleHeading             // page title and heading, and the section's words alone
+	titleBody                // a page's title and its first section, or one under a heading that says nothing
+	question                 // a heading that asks, and the answer's words alone
+	firstRest                // the first sentence of a section and the rest
+	innerRest                // a sentence from within and the rest
+	linkTarget               // a link's words and the section it leads to
+	sentTarget               // the sentence around a link and the section it leads to
+	description              // a page's description and its first section
+	titleAbout               // a page's title and its description
+	kinds
+)
+
+var kindNames = [kinds]string{"heading-body", "title-heading-body", "title-body", "question-answer", "first-rest",
+	"inner-rest", "link-target", "sentence-target", "description-body", "title-description"}
+
+// wide kinds stand for a whole page: against them no section of that page is a
+// counter-example.
+func (k kind) wide() bool { return k == titleBody || k == description || k == titleAbout }
+
+// isHeading says that queries of this kind read like headings.
+func (k kind) isHeading() bool {
+	return k == headingBody || k == titleHeading || k == titleBody || k == linkTarget
+}
+
+// empty headings say nothing about what is below them.
+var empty = setOf("example", "examples", "syntax", "remarks", "see also", "parameters", "notes", "note", "return value",
+	"return values", "requirements", "usage", "overview", "introduction", "description", "options", "related links",
+	"inputs", "outputs", "prerequisites", "next steps", "before you begin", "properties", "methods", "events",
+	"arguments", "arguments reference", "argument reference", "attributes reference", "import", "timeouts", "summary",
+	"background", "installation", "configuration", "faq", "references", "resources", "details", "members",
+	"example usage", "what's next", "default value", "api", "type", "types", "limitations", "related",
+	"more information", "further reading", "learn more", "setup", "in this article", "default", "conclusion",
+	"how it works", "getting started", "return", "returns", "request", "response", "output", "input", "synopsis")
+
+func setOf(words ...string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range words {
+		set[w] = true
+	}
+	return set
+}
+
+// rough is a pair before its words are numbers.
+type rough struct {
+	kind            kind
+	page            int
+	query, document string
+}
+
+// Shares of the sections that give a pair of a kind: enough to learn from, not
+// so many that one kind drowns the others.
+const (
+	titleHeadingShare = 0.35
+	firstShare        = 0.6
+	innerShare        = 0.35
+	minBodyWords      = 12
+)
+
+// pagePairs makes the pairs of page number n of a source.
+func pagePairs(seed uint64, n int, pages []*page, links linkIndex) []rough {
+	p := pages[n]
+	r := randomOf(seed, hash64(p.path))
+	var out []rough
+	add := func(k kind, query, document string) { out = append(out, rough{k, n, query, document}) }
+	first := true
+	for _, s := range p.sections {
+		if wordCount(s.body) < minBodyWords {
+			continue
+		}
+		body := firstWords(s.body)
+		switch {
+		case s.heading != "" && !saysNothing(s.heading):
+			add(headingBody, s.heading, p.title+". "+s.crumb+". "+body)
+			if asks(s.heading) {
+				add(question, s.heading, body)
+			}
+			if r.chance(titleHeadingShare) {
+				query := p.title + " " + s.heading
+				if r.chance(0.5) {
+					query = p.title + " " + s.crumb + " " + s.heading
+				}
+				add(titleHeading, query, body)
+			}
+		case s.heading != "" || first:
+			add(titleBody, p.title+" "+s.heading, body)
+		}
+		if first {
+			first = false
+			if wordCount(p.title) > 1 {
+				add(titleBody, p.title, body)
+			}
+			if wordCount(p.description) > 4 {
+				add(titleAbout, p.title, p.description)
+				add(description, p.description, p.title+". "+s.heading+". "+body)
+			}
+		}
+		head, rest := p.title+". "+s.heading+". ", s.body
+		if sentence, tail, ok := firstSentence(rest); ok && r.chance(firstShare) {
+			add(firstRest, sentence, head+firstWords(tail))
+		}
+		if r.chance(innerShare) {
+			if sentence, others, ok := innerSentence(&r, rest); ok {
+				add(innerRest, sentence, head+firstWords(others))
+			}
+		}
+		for _, l := range linksOf(s.source) {
+			target, ts := links.resolve(p, l.to)
+			if ts == nil || target == p && ts.body == s.body {
+				continue
+			}
+			document := target.title + ". " + ts.crumb + ". " + ts.heading + ". " + firstWords(ts.body)
+			if l.text != "" && !strings.EqualFold(l.text, ts.heading) && !strings.EqualFold(l.text, target.title) {
+				add(linkTarget, l.text, document)
+			}
+			if l.sentence != "" {
+				add(sentTarget, l.sentence, document)
+			}
+		}
+	}
+	return out
+}
+
+func saysNothing(heading string) bool {
+	return empty[strings.ToLower(strings.Trim(heading, " :."))]
+}
+
+var asking = regexp.MustCompile(`(?i)^(how|what|why|when|where|which|who|can|does|do|is|are|should|will)\b.*\?$|^how (do|can|to) `)
+
+func asks(heading string) bool { return asking.MatchString(heading) }
+
+var sentenceEnd = regexp.MustCompile(`[.!?]["')]?\s+`)
+
+// firstSentence cuts a text after its first sentence, if that is one of 40 to
+// 300 bytes and 120 follow.
+func firstSentence(text string) (sentence, rest string, ok bool) {
+	head := text[:min(len(text), 330)]
+	for from := 0; ; {
+		end := sentenceEnd.FindStringIndex(head[from:])
+		if end == nil {
+			return "", "", false
+		}
+		at := from + end[1]
+		sentence = head[:at]
+		if strings.Contains(strings.TrimSpace(sentence), "\n") || len(sentence) > 302 {
+			return "", "", false
+		}
+		if len(sentence) >= 41 {
+			return strings.TrimSpace(sentence), text[at:], len(text)-at >= 120
+		}
+		from = at
+	}
+}
+
+// innerSentence takes one sentence of 6 to 35 words out of a text of at least
+// four such.
+func innerSentence(r *random, text string) (sentence, others string, ok bool) {
+	var from, to []int
+	at := 0
+	for _, end := range append(sentenceEnd.FindAllStringIndex(text, 40), []int{len(text), len(text)}) {
+		one := text[at:end[1]]
+		first, _ := utf8.DecodeRuneInString(one)
+		if n := wordCount(one); n >= 6 && n <= 35 && unicode.IsUpper(first) {
+			from, to = append(from, at), append(to, end[1])
+		}
+		at = end[1]
+	}
+	if len(from) < 4 {
+		return "", "", false
+	}
+	i := 1 + r.below(len(from)-1)
+	return oneLine(text[from[i]:to[i]]), text[:from[i]] + text[to[i]:], true
+}
+
+func wordCount(s string) int { return len(strings.Fields(s)) }
+
+// firstWords is the part of a body that is learnt from, on one line.
+func firstWords(body string) string {
+	const most = maxBodyWords * 12 // bytes
+	if len(body) > most {
+		body = body[:most]
+	}
+	words := strings.Fields(body)
+	return strings.Join(words[:min(len(words), maxBodyWords)], " ")
+}
+
+// maxSameQuery is how often one query may stand in a source.
+const maxSameQuery = 12
+
+// cleaned drops pairs that are too short, there twice, or whose query is there
+// too often, and shortens queries.
+func cleaned(all []rough) []rough {
+	seen := map[[2]uint64]bool{}
+	count := map[string]int{}
+	out := all[:0]
+	for _, p := range all {
+		p.query = oneLine(p.query)
+		if len(p.query) > 400 {
+			p.query = p.query[:400]
+		}
+		if len(p.query) < 4 || len(p.document) < 25 {
+			continue
+		}
+		query := strings.ToLower(p.query)
+		key := [2]uint64{hash64(query), hash64(beginning(p.document, 160))}
+		if seen[key] || count[query] >= maxSameQuery {
+			continue
+		}
+		seen[key] = true
+		count[query]++
+		out = append(out, p)
+	}
+	return out
+}
+
+func beginning(s string, n int) string { return strings.ToLower(s[:min(len(s), n)]) }
+
+func hash64(s string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	return mix(h.Sum64())
+}

@@ -1,0 +1,19 @@
+package train
+
+import "sync"
+
+// counter returns a function that counts one more of total done, for use from
+// several goroutines.
+func (t *trainer) counter(phase string, total int) func() {
+	var (
+		mu   sync.Mutex
+		done int
+	)
+	t.Progress(phase, 0, total)
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		t.Progress(phase, done, total)
+	}
+}

@@ -1,0 +1,101 @@
+package train
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Folders of documentation often hold the same page many times: once per
+// language and once per version. Copies teach nothing and push the rest aside,
+// so one of each is kept.
+
+var (
+	// locale is a folder that holds a translation.
+	locale = regexp.MustCompile(`(?i)^(zh|ja|ko|ru|fr|es|de|it|pt|pl|tr|uk|vi|fa|ar|id|hi|bn|ro|el|cs|nl|hu|sv|th|he|az|ur|bg|ta|fi|sr|sk|yue|i18n|translations|(zh|ja|ko|ru|fr|es|de|it|pt|pl|tr|uk|vi)[-_][a-z]{2,4})$`)
+	// version is a folder that holds the pages of one version.
+	version = regexp.MustCompile(`(?i)^(version-|release-|v)?(\d+)(\.(\d+))?(\.\d+)*(\.x|\.next)?$`)
+	// history is what a project says about its past.
+	history = regexp.MustCompile(`(?i)(^|/)(change-?logs?|changes|history|release-?notes?|releases|whats-?new|blog|news)([-_.][^/]*)?(/|$)`)
+)
+
+// chosen returns which of a source's paths to read, sorted: no histories, no
+// translations beside an original, and of several versions of a page the
+// newest, where a page outside all versions is newer than any.
+func chosen(paths []string) []string {
+	slices.Sort(paths)
+	keep := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return history.MatchString(p) || translated(p) })
+	if len(keep)*20 < len(paths) { // a corpus that is nothing else
+		keep = slices.DeleteFunc(slices.Clone(paths), history.MatchString)
+	}
+	newest := map[string]string{}
+	for _, p := range keep {
+		key, age := unversioned(p)
+		if other, ok := newest[key]; ok {
+			if _, before := unversioned(other); slices.Compare(age, before) <= 0 {
+				continue
+			}
+		}
+		newest[key] = p
+	}
+	return slices.DeleteFunc(keep, func(p string) bool {
+		key, _ := unversioned(p)
+		return newest[key] != p
+	})
+}
+
+// translated reports whether a folder of path, or a part of a name behind a
+// dot as in intro.fr.md, is a locale.
+func translated(path string) bool {
+	parts := strings.Split(path, "/")
+	for i, p := range parts {
+		names := strings.Split(p, ".")
+		if i == len(parts)-1 {
+			names = names[:len(names)-1] // the extension
+		} else if locale.MatchString(p) {
+			return true
+		}
+		if slices.ContainsFunc(names[min(1, len(names)):], locale.MatchString) {
+			return true
+		}
+	}
+	return false
+}
+
+// foreign reports whether a page is in another script than Latin: over one
+// letter in thirty of its first 4,000 bytes.
+func foreign(src []byte) bool {
+	letters, others := 0, 0
+	for _, r := range string(src[:min(len(src), 4000)]) {
+		if unicode.IsLetter(r) {
+			letters++
+			if r >= 0x300 {
+				others++
+			}
+		}
+	}
+	return others*30 > letters
+}
+
+// unversioned returns path without folders that are versions, and the version:
+// the numbers of the folders, or one above all for a path without any.
+func unversioned(path string) (key string, age []int) {
+	parts := strings.Split(path, "/")
+	kept := parts[:0:0]
+	for i, p := range parts {
+		if m := version.FindStringSubmatch(p); m != nil && i < len(parts)-1 {
+			major, _ := strconv.Atoi(m[2])
+			minor, _ := strconv.Atoi(cmp.Or(m[4], "0"))
+			age = append(age, major, minor)
+			continue
+		}
+		kept = append(kept, strings.TrimPrefix(p, "versioned_"))
+	}
+	if age == nil {
+		age = []int{1 << 30}
+	}
+	return strings.Join(kept, "/"), age
+}

@@ -1,0 +1,228 @@
+package embed
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Vocabulary maps words to rows of a model. It is a hash table laid out in
+// bytes, so that opening one costs nothing; it is safe to use at once from
+// several goroutines. A token that begins with "##" continues a word.
+type Vocabulary struct {
+	rows    int
+	slots   []byte // u16 row+1, 0 empty; a power of two of them
+	offsets []byte // u32, rows+1 of them, into strings
+	strings []byte
+}
+
+const (
+	maxRows = 1<<16 - 1
+	// maxProbes bounds a look-up in a table that somebody made to be full.
+	// NewVocabulary doubles the table until no token needs more.
+	maxProbes = 32
+	// continued marks a token as a piece that is not the first of its word.
+	continued = "##"
+
+	maxPieces     = 12
+	maxPieceBytes = 20
+)
+
+// NewVocabulary returns the vocabulary in which tokens[i] is row i. The error
+// says which token is empty, too long (255 bytes) or there twice, or that
+// there are more than 65,535.
+func NewVocabulary(tokens []string) (*Vocabulary, error) {
+	if len(tokens) > maxRows {
+		return nil, fmt.Errorf("%d tokens, more than %d", len(tokens), maxRows)
+	}
+	v := &Vocabulary{rows: len(tokens)}
+	seen := make(map[string]bool, len(tokens))
+	for i, t := range tokens {
+		if t == "" || len(t) > 255 || seen[t] {
+			return nil, fmt.Errorf("token %d, %q: empty, too long or a duplicate", i, t)
+		}
+		seen[t] = true
+		v.offsets = binary.LittleEndian.AppendUint32(v.offsets, uint32(len(v.strings)))
+		v.strings = append(v.strings, t...)
+	}
+	v.offsets = binary.LittleEndian.AppendUint32(v.offsets, uint32(len(v.strings)))
+	for size := slotsFor(len(tokens)); ; size *= 2 {
+		if v.fill(tokens, size) {
+			return v, nil
+		}
+	}
+}
+
+// slotsFor is the smallest power of two that leaves a third of the table empty.
+func slotsFor(rows int) int {
+	size := 16
+	for size*2 < rows*3 {
+		size *= 2
+	}
+	return size
+}
+
+func (v *Vocabulary) fill(tokens []string, size int) bool {
+	v.slots = make([]byte, 2*size)
+	for row, t := range tokens {
+		at, ok := v.free(hashToken(t))
+		if !ok {
+			return false
+		}
+		binary.LittleEndian.PutUint16(v.slots[at:], uint16(row+1))
+	}
+	return true
+}
+
+func (v *Vocabulary) free(hash uint32) (at int, ok bool) {
+	for i := range uint32(maxProbes) {
+		at := v.slot(hash + i)
+		if binary.LittleEndian.Uint16(v.slots[at:]) == 0 {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// slot is the place of a hash in v.slots, in bytes.
+func (v *Vocabulary) slot(hash uint32) int {
+	return 2 * int(hash&uint32(len(v.slots)/2-1))
+}
+
+// Len is the number of rows.
+func (v *Vocabulary) Len() int { return v.rows }
+
+// Token is the token of a row, 0 <= row < Len().
+func (v *Vocabulary) Token(row int) string { return string(v.token(row)) }
+
+// token returns nil where a damaged file points outside itself.
+func (v *Vocabulary) token(row int) []byte {
+	from := binary.LittleEndian.Uint32(v.offsets[4*row:])
+	to := binary.LittleEndian.Uint32(v.offsets[4*row+4:])
+	if from > to || int64(to) > int64(len(v.strings)) {
+		return nil
+	}
+	return v.strings[from:to]
+}
+
+// Row is the row of a token as the vocabulary spells it, -1 if it has none.
+func (v *Vocabulary) Row(token string) int {
+	hash := hashToken(token)
+	for i := range uint32(maxProbes) {
+		row := int(binary.LittleEndian.Uint16(v.slots[v.slot(hash+i):])) - 1
+		if row < 0 {
+			break
+		}
+		if row < v.rows && string(v.token(row)) == token {
+			return row
+		}
+	}
+	return -1
+}
+
+// find is Row for a word, or for a piece that continues one, whose hash is
+// known.
+func (v *Vocabulary) find(hash uint32, word []byte, piece bool) int {
+	for i := range uint32(maxProbes) {
+		row := int(binary.LittleEndian.Uint16(v.slots[v.slot(hash+i):])) - 1
+		if row < 0 {
+			break
+		}
+		if row >= v.rows {
+			continue
+		}
+		t := v.token(row)
+		if piece {
+			if len(t) < len(continued) || string(t[:len(continued)]) != continued {
+				continue
+			}
+			t = t[len(continued):]
+		}
+		if string(t) == string(word) {
+			return row
+		}
+	}
+	return -1
+}
+
+// AppendWord appends the rows of one word of Words to rows: its own row, or
+// those of the longest pieces it can be cut into. Numbers and words outside
+// ASCII are not cut; what has no row adds nothing.
+func (v *Vocabulary) AppendWord(rows []uint16, word []byte, joined bool) []uint16 {
+	if len(word) > maxWordBytes {
+		return rows
+	}
+	if row := v.find(hashWord(hashSeed, word), word, false); row >= 0 {
+		return append(rows, uint16(row))
+	}
+	if joined || !divisible(word) {
+		return rows
+	}
+	return v.appendPieces(rows, word)
+}
+
+// divisible reports whether an unknown word is worth cutting: ASCII and not a
+// number.
+func divisible(word []byte) bool {
+	letters := false
+	for _, c := range word {
+		if c >= 0x80 {
+			return false
+		}
+		letters = letters || classes[c] != digit
+	}
+	return letters
+}
+
+func (v *Vocabulary) appendPieces(rows []uint16, word []byte) []uint16 {
+	first := true
+	for range maxPieces {
+		if len(word) == 0 {
+			break
+		}
+		row, n := v.longest(word, first)
+		if row >= 0 {
+			rows = append(rows, uint16(row))
+		}
+		word, first = word[n:], false
+	}
+	return rows
+}
+
+// longest is the row of the longest token that word begins with and its
+// length; without one, -1 and the one byte to skip. The first piece of a word
+// of three letters or more is not two letters long.
+func (v *Vocabulary) longest(word []byte, first bool) (row, n int) {
+	var hashes [maxPieceBytes + 1]uint32
+	most := min(len(word), maxPieceBytes)
+	hashes[0] = hashSeed
+	if !first {
+		hashes[0] = hashWord(hashSeed, []byte(continued))
+	}
+	for i, c := range word[:most] {
+		hashes[i+1] = (hashes[i] ^ uint32(c)) * hashFactor
+	}
+	for n := most; n > 0; n-- {
+		if first && n == 2 && len(word) > 2 {
+			continue
+		}
+		if row := v.find(hashes[n], word[:n], !first); row >= 0 {
+			return row, n
+		}
+	}
+	return -1, 1
+}
+
+// FNV-1a, 32 bit: the hash of a prefix is known on the way to that of the word.
+const (
+	hashSeed   = 2166136261
+	hashFactor = 16777619
+)
+
+func hashWord(hash uint32, word []byte) uint32 {
+	for _, c := range word {
+		hash = (hash ^ uint32(c)) * hashFactor
+	}
+	return hash
+}
+
+func hashToken(token string) uint32 { return hashWord(hashSeed, []byte(token)) }
