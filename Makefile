@@ -58,7 +58,7 @@ bench:
 	$(MAKE) bench-corpus
 
 bench-corpus:
-	BENCH_CORPUS=$(CORPUS) BENCH_QUERIES=$(QUERIES) $(GO) test -run xxx -bench 'Corpus' -benchtime 3s ./cmd/deskhand
+	BENCH_CORPUS=$(abspath $(CORPUS)) BENCH_QUERIES=$(abspath $(QUERIES)) $(GO) test -run xxx -bench 'Corpus' -benchtime 3s ./cmd/deskhand
 
 fuzz:
 	@for t in $$($(GO) test -list 'Fuzz.*' ./... | awk '/^Fuzz/{f[n++]=$$1} /^ok/{for(i=0;i<n;i++)print $$2":"f[i]; n=0}'); do \
