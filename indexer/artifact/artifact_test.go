@@ -46,11 +46,17 @@ func corpus(n int) []Document {
 // how many groups were reused.
 func build(t testing.TB, dir string, docs []Document) (Metadata, int) {
 	t.Helper()
+	return buildWith(t, dir, docs, Model{})
+}
+
+func buildWith(t testing.TB, dir string, docs []Document, model Model) (Metadata, int) {
+	t.Helper()
 	w, err := Create(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Abort()
+	w.Use(model)
 	var sources []Source
 	byPath := map[string]Document{}
 	for _, d := range docs {
@@ -265,7 +271,7 @@ func TestOpenRefusesInOneSentence(t *testing.T) {
 		"some other JSON":      {[]byte(`{"name":"x"}`), nil, "artifact_foreign"},
 		"damaged full text":    {metadata, flip(data, len(data)/2), "artifact_damaged"},
 		"facet is an argument": {edit(`"taxonomy": null`, `"taxonomy": {"query": {"values": ["x"]}}`), data, "artifact_damaged"},
-		"newer format":         {edit(`"format_version": 1`, `"format_version": 99`), data, "artifact_too_new"},
+		"newer format":         {edit(`"format_version": 2`, `"format_version": 99`), data, "artifact_too_new"},
 		"newer metadata":       {edit(`"metadata_version": "1`, `"metadata_version": "2`), data, "artifact_too_new"},
 		"path out of the dir":  {edit(m.Index.Path, "../"+m.Index.Path), data, "artifact_damaged"},
 		"directory overturned": {metadata, flip(data, len(data)-60), "artifact_damaged"},
@@ -375,7 +381,7 @@ func TestPlanMovesFewBorders(t *testing.T) {
 	keys := func(s []Source) map[[32]byte]bool {
 		m := map[[32]byte]bool{}
 		for _, g := range Plan(s) {
-			m[key(g)] = true
+			m[key(g, "")] = true
 		}
 		return m
 	}

@@ -31,6 +31,8 @@ type Reader struct {
 	pages   int
 	chunks  int
 	lexical *lexical
+	vectors vectors
+	weights span
 	blocks  *blockReader
 }
 
@@ -44,13 +46,17 @@ type group struct {
 
 func (g *group) bytes(section int) []byte {
 	s := g.sections[section]
+	if section == vectorSection && s.bytes > 0 {
+		zeros := padding(s.offset)
+		s.offset, s.bytes = s.offset+uint64(zeros), s.bytes-uint32(zeros)
+	}
 	return g.data[s.offset : s.offset+uint64(s.bytes)]
 }
 
 // verify checks the sections against their checksums.
 func (g *group) verify() error {
-	for i := range g.sections {
-		if crc32.Checksum(g.bytes(i), castagnoli) != g.sections[i].crc {
+	for i, s := range g.sections {
+		if crc32.Checksum(g.data[s.offset:][:s.bytes], castagnoli) != s.crc {
 			return fmt.Errorf("section %s does not match its checksum", sectionNames[i])
 		}
 	}
@@ -149,16 +155,19 @@ func (r *Reader) load() (err error) {
 	if r.data, err = mmap.Map(r.file, mmap.RDONLY, 0); err != nil {
 		return err
 	}
-	entries, err := parseLayout(r.data)
+	layout, err := parseLayout(r.data)
 	if err == nil {
-		err = checkSections(r.file, entries)
+		err = layout.checkSections(r.file)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.meta.Index.Path, err)
 	}
+	if e := r.meta.Embedding; e == nil && layout.dimensions > 0 || e != nil && e.Dimensions != layout.dimensions {
+		return fmt.Errorf("%s has vectors of %d dimensions, which is not what metadata.json says of its embedding", r.meta.Index.Path, layout.dimensions)
+	}
 	r.lexical = newLexical()
 	var lengths []uint32
-	for _, e := range entries {
+	for _, e := range layout.groups {
 		g := group{entry: e, data: r.data, firstPage: r.pages, firstChunk: r.chunks}
 		r.groups = append(r.groups, g)
 		if e.chunks > 0 {
@@ -173,6 +182,7 @@ func (r *Reader) load() (err error) {
 		r.chunks += e.chunks
 	}
 	r.lexical.measure(lengths)
+	r.vectors, r.weights = openVectors(r.groups, layout.dimensions), layout.weights
 	return nil
 }
 

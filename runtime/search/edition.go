@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/embed"
 )
 
 // ErrClosed is returned by an engine after Close.
@@ -19,6 +20,10 @@ type edition struct {
 	reader *artifact.Reader
 	users  int         // guarded by Engine.mu; the engine itself counts as one
 	broken atomic.Bool // a query met damage that no checksum had shown
+	// embedder makes vectors of questions as the index has them of its chunks;
+	// nil: the index has none, or mute says why they are of no use.
+	embedder embed.Embedder
+	mute     error
 
 	facets sync.Once
 	// metadata are the distinct facet values of pages, byPage says which of
@@ -38,13 +43,29 @@ func Open(dir string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{dir: dir, current: &edition{dir: dir, reader: r, users: 1}}
+	e := &Engine{dir: dir, current: newEdition(dir, r)}
 	n := runtime.GOMAXPROCS(0)
 	e.analyzers = make(chan *artifact.Analyzer, n)
 	for range n {
 		e.analyzers <- &artifact.Analyzer{MaxStems: queryStems}
 	}
 	return e, nil
+}
+
+func newEdition(dir string, r *artifact.Reader) *edition {
+	ed := &edition{dir: dir, reader: r, users: 1}
+	if e := r.Embedding(); e != nil {
+		ed.embedder, ed.mute = embed.Reopen(e.String(), r.Weights())
+	}
+	return ed
+}
+
+// Mute says why the vectors of the current artifact are of no use, so that
+// answers go by words alone; nil: they are used, or there are none.
+func (e *Engine) Mute() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.current.mute
 }
 
 // use holds the current edition until release is called. A fault of the mapped
@@ -97,7 +118,7 @@ func (e *Engine) Reload() (changed bool, err error) {
 		return false, next.Close()
 	}
 	old := e.current
-	e.current = &edition{dir: e.dir, reader: next, users: 1}
+	e.current = newEdition(e.dir, next)
 	return true, e.release(old)
 }
 
