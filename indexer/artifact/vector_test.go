@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/deskhand/deskhand/chunker"
 )
 
 // embedded gives every chunk of docs a vector, by chance but the same each
@@ -75,7 +77,7 @@ func isZero(v Vector) bool { return !slices.ContainsFunc(v, func(x int8) bool { 
 
 func TestNearestIsExact(t *testing.T) {
 	for _, dimensions := range []int{1, 3, 64, 100, 256, 1536} {
-		docs := embedded(corpus(30), dimensions)
+		docs := embedded(corpus(8), dimensions)
 		dir := t.TempDir()
 		buildWith(t, dir, docs, testModel)
 		r := reopen(t, dir)
@@ -180,7 +182,8 @@ func TestIndexWithoutVectors(t *testing.T) {
 
 func TestAnotherModelEncodesAgain(t *testing.T) {
 	dir, fresh := t.TempDir(), t.TempDir()
-	plain, one := corpus(30), embedded(corpus(30), 64)
+	plain := corpus(20)
+	one := embedded(plain, 64)
 	build(t, dir, plain)
 	for _, step := range []struct {
 		name  string
@@ -252,6 +255,53 @@ func TestRowsAreAligned(t *testing.T) {
 	for _, g := range r.vectors.groups {
 		if at := bytes.Index(data, g.rows); at%rowAlign != 0 {
 			t.Errorf("the rows of the chunks from %d on begin at %d", g.first, at)
+		}
+	}
+}
+
+// table is a reader of n chunks that has nothing but vectors, in groups of 5,000.
+func table(b *testing.B, n, dimensions int) *Reader {
+	b.Helper()
+	rng := rand.New(rand.NewPCG(7, 8))
+	r := &Reader{}
+	for r.chunks < n {
+		doc := Document{Chunks: make([]chunker.Chunk, min(5000, n-r.chunks))}
+		for range doc.Chunks {
+			v := make(Vector, dimensions)
+			for d := range v {
+				v[d] = int8(max(-127, min(127, rng.NormFloat64()*40)))
+			}
+			doc.Vectors = append(doc.Vectors, v)
+		}
+		section, _, err := encodeVectors([]Document{doc})
+		if err != nil {
+			b.Fatal(err)
+		}
+		g := group{data: section, firstChunk: r.chunks}
+		g.chunks = len(doc.Chunks)
+		g.sections[vectorSection].bytes = uint32(len(section))
+		r.groups = append(r.groups, g)
+		r.chunks += g.chunks
+	}
+	r.vectors = openVectors(r.groups, dimensions)
+	return r
+}
+
+// BenchmarkNearest is one query on one core.
+func BenchmarkNearest(b *testing.B) {
+	for _, size := range []struct{ n, dimensions int }{{30_000, 256}, {100_000, 256}, {100_000, 384}} {
+		r := table(b, size.n, size.dimensions)
+		query := question(rand.New(rand.NewPCG(9, 9)), make(Vector, size.dimensions))
+		for name, keep := range map[string]func(int) bool{"all": nil, "a tenth": func(c int) bool { return c%10 == 0 }} {
+			b.Run(fmt.Sprintf("%dx%d/%s", size.n, size.dimensions, name), func(b *testing.B) {
+				b.SetBytes(int64(size.n * size.dimensions))
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, _, err := r.Nearest(query, 100, keep); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
 		}
 	}
 }
