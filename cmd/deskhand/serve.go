@@ -33,7 +33,7 @@ func serveCommand(a *app) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
 	}
 	flags := cmd.Flags()
-	for _, name := range []string{"index", "tools", "tool-prefix", "name", "max-answer-bytes", "allow-host", "allow-origin", "embed"} {
+	for _, name := range []string{"index", "tools", "tool-prefix", "name", "max-answer-bytes", "allow-host", "allow-origin", "embed", "vectors"} {
 		declare(flags, name)
 	}
 	flags.StringVar(&f.http, "http", "", "serve over HTTP, at this address ("+defaultAddr+" without one)")
@@ -62,6 +62,9 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	}
 	lib := &library{dir: a.settings.get("index"), log: log}
 	if lib.tools, err = a.docsOptions(); err != nil {
+		return err
+	}
+	if lib.searching, err = a.searching(); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)

@@ -30,6 +30,7 @@ type setting struct {
 var shared = []setting{
 	{name: "index", fallback: filepath.Join(".deskhand", "index"), usage: "folder of the index", path: true},
 	{name: "embed", fallback: "none", usage: "what makes the vectors of an index: none, or FILE.model", path: true, suffix: ".model"},
+	{name: "vectors", fallback: "scan", usage: "what searches the vectors of an index: scan or chromem"},
 	{name: "state", usage: "state folder (default: $XDG_STATE_HOME/deskhand)", path: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},

@@ -19,14 +19,17 @@ const margin = 50
 // Nearest returns the k chunks nearest to query by cosine among those that keep
 // accepts (nil: all), best first, equal ones in corpus order; chunks without a
 // vector are not among them. A query of zeros is near nothing. keep is asked of
-// few chunks. The error is that of a query with other dimensions.
+// few chunks. The error is that of a query with other dimensions, or of chromem.
 func (r *Reader) Nearest(query []float32, k int, keep func(chunk int) bool) ([]Scored, Spread, error) {
 	v := &r.vectors
 	unit, err := v.unit(query)
 	if unit == nil || k <= 0 {
 		return nil, Spread{}, err
 	}
-	found, best := v.scan(unit, min(k, r.chunks)+margin, keep)
+	found, best, err := v.search(unit, min(k, r.chunks)+margin, keep)
+	if err != nil {
+		return nil, Spread{}, err
+	}
 	spread := Spread{Mean: dot(unit, v.mean)}
 	if best >= 0 {
 		spread.Max = v.cosine(unit, best)
@@ -102,6 +105,16 @@ func byScore(x, y Scored) int {
 	return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Chunk, y.Chunk))
 }
 
+// search returns the k chunks with about the best cosine that keep accepts, in
+// no order, and the best of all; -1: there is none.
+func (v *vectors) search(unit []float32, k int, keep func(int) bool) (found []Scored, best int, err error) {
+	if v.chromem != nil {
+		return v.ask(unit, k, keep)
+	}
+	found, best = v.scan(unit, k, keep)
+	return found, best, nil
+}
+
 // blockRows is how many rows a kernel is given at once: their products stay in
 // the first cache, and chunks are told from each other without a call.
 const blockRows = 256
@@ -109,8 +122,7 @@ const blockRows = 256
 // products are the working memory of a scan.
 var products = sync.Pool{New: func() any { return new([blockRows]int32) }}
 
-// scan returns the k chunks with the best rounded cosine that keep accepts, in
-// no order, and the best of all; -1: there is none.
+// scan is search over the rows where they lie.
 func (v *vectors) scan(unit []float32, k int, keep func(int) bool) (found []Scored, best int) {
 	query := v.rounded(unit)
 	out := products.Get().(*[blockRows]int32)

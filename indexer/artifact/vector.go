@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/philippgille/chromem-go"
 )
 
 // Vector is the direction of a chunk's meaning, rounded to 8 bits a dimension;
@@ -128,8 +130,9 @@ func (g *vectorGroup) scale(i int) float32 {
 type vectors struct {
 	dimensions, stride int
 	groups             []vectorGroup
-	n                  int       // chunks with a vector
-	mean               []float32 // of all vectors at length 1
+	n                  int                 // chunks with a vector
+	mean               []float32           // of all vectors at length 1
+	chromem            *chromem.Collection // nil: the rows are scanned
 }
 
 func openVectors(groups []group, dimensions int) vectors {

@@ -37,13 +37,23 @@ type edition struct {
 // megabyte for each processor.
 const queryStems = 1 << 13
 
+// Options tunes an Engine. The zero value is the default.
+type Options struct {
+	// Chromem searches vectors with chromem-go, for comparison; false: with a
+	// scan, which is faster and takes less memory.
+	Chromem bool
+}
+
 // Open opens the artifact in dir. Errors are those of artifact.Open.
-func Open(dir string) (*Engine, error) {
-	r, err := artifact.Open(dir)
+func Open(dir string) (*Engine, error) { return OpenWith(dir, Options{}) }
+
+// OpenWith is Open with options.
+func OpenWith(dir string, o Options) (*Engine, error) {
+	ed, err := o.open(dir)
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{dir: dir, current: newEdition(dir, r)}
+	e := &Engine{dir: dir, options: o, current: ed}
 	n := runtime.GOMAXPROCS(0)
 	e.analyzers = make(chan *artifact.Analyzer, n)
 	for range n {
@@ -52,12 +62,23 @@ func Open(dir string) (*Engine, error) {
 	return e, nil
 }
 
-func newEdition(dir string, r *artifact.Reader) *edition {
+// open opens the artifact that dir holds now, for its first user.
+func (o Options) open(dir string) (*edition, error) {
+	r, err := artifact.Open(dir)
+	if err != nil {
+		return nil, err
+	}
 	ed := &edition{dir: dir, reader: r, users: 1}
 	if e := r.Embedding(); e != nil {
 		ed.embedder, ed.mute = embed.Reopen(e.String(), r.Weights())
 	}
-	return ed
+	if o.Chromem && ed.embedder != nil {
+		if err := r.UseChromem(); err != nil {
+			r.Close()
+			return nil, err
+		}
+	}
+	return ed, nil
 }
 
 // Mute says why the vectors of the current artifact are of no use, so that
@@ -104,21 +125,21 @@ func (e *Engine) release(ed *edition) error {
 // Queries that run go on with the old one. On an error the engine keeps what it
 // has.
 func (e *Engine) Reload() (changed bool, err error) {
-	next, err := artifact.Open(e.dir)
+	next, err := e.options.open(e.dir)
 	if err != nil {
 		return false, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		next.Close()
+		next.reader.Close()
 		return false, ErrClosed
 	}
-	if e.current.reader.Same(next) && !e.current.broken.Load() {
-		return false, next.Close()
+	if e.current.reader.Same(next.reader) && !e.current.broken.Load() {
+		return false, next.reader.Close()
 	}
 	old := e.current
-	e.current = newEdition(e.dir, next)
+	e.current = next
 	return true, e.release(old)
 }
 

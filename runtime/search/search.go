@@ -29,6 +29,7 @@ const (
 // Reload swaps the artifact below the queries that run.
 type Engine struct {
 	dir       string
+	options   Options
 	analyzers chan *artifact.Analyzer
 	mu        sync.Mutex
 	current   *edition
