@@ -17,7 +17,7 @@ const module = "github.com/deskhand/deskhand/"
 // lower floors alone: two on one floor do not know each other. A new package is
 // one word here.
 var floors = [][]string{
-	{"runtime/fault", "chunker"},
+	{"runtime/fault", "chunker", "indexer/embed/model"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed"},
 	{"indexer", "runtime/search", "indexer/embed/train"},
 	{"runtime/eval"},
