@@ -27,10 +27,15 @@ func (b *build) model() artifact.Model {
 
 // embed gives the chunks of docs their vectors. Whatever fails ends the build:
 // an index with vectors for some chunks alone would hide the others.
-func (b *build) embed(ctx context.Context, docs []artifact.Document) error {
+func (b *build) embed(ctx context.Context, docs []artifact.Document) (err error) {
 	if b.options.Embedder == nil {
 		return nil
 	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("embed the group at %s: panic: %v", docs[0].Path, r)
+		}
+	}()
 	var texts []embed.Document
 	var to []*artifact.Vector
 	flush := func() error {
@@ -42,6 +47,9 @@ func (b *build) embed(ctx context.Context, docs []artifact.Document) error {
 			return fmt.Errorf("embed: %d vectors for %d chunks", len(vectors), len(texts))
 		}
 		for i, v := range vectors {
+			if err := b.sized(len(v)); err != nil {
+				return err
+			}
 			if *to[i], err = artifact.NewVector(v); err != nil {
 				return fmt.Errorf("embed: %w", err)
 			}
@@ -65,6 +73,18 @@ func (b *build) embed(ctx context.Context, docs []artifact.Document) error {
 		return nil
 	}
 	return flush()
+}
+
+// sized refuses a vector that is longer or shorter than the first one of the
+// build.
+func (b *build) sized(n int) error {
+	if n == 0 || n > artifact.MaxDimensions {
+		return fmt.Errorf("embed: a vector has %d dimensions, want 1 to %d", n, artifact.MaxDimensions)
+	}
+	if b.dimensions.CompareAndSwap(0, int64(n)) || b.dimensions.Load() == int64(n) {
+		return nil
+	}
+	return fmt.Errorf("embed: vectors have %d and %d dimensions", b.dimensions.Load(), n)
 }
 
 // embedded is a chunk as an embedder sees it.

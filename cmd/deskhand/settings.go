@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/deskhand/deskhand/indexer/embed"
 )
 
 // setting is a value that a flag, the environment or the configuration file
@@ -29,7 +31,7 @@ type setting struct {
 // an installation.
 var shared = []setting{
 	{name: "index", fallback: filepath.Join(".deskhand", "index"), usage: "folder of the index", path: true},
-	{name: "embed", fallback: "none", usage: "what makes the vectors of an index: none, or FILE.model", path: true, suffix: ".model"},
+	{name: "embed", fallback: embed.Default, usage: "what makes the vectors of an index: builtin, none or FILE.model", path: true, suffix: ".model"},
 	{name: "vectors", fallback: "scan", usage: "what searches the vectors of an index: scan or chromem"},
 	{name: "state", usage: "state folder (default: $XDG_STATE_HOME/deskhand)", path: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
