@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -304,4 +306,27 @@ func BenchmarkNearest(b *testing.B) {
 			})
 		}
 	}
+}
+
+// A kernel that meets the end of a file that was cut short while it is mapped
+// panics as Go code does, and does not end the process.
+func TestScanOfATruncatedFilePanics(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // a mapped file cannot be cut short there
+	}
+	dir := t.TempDir()
+	m, _ := buildWith(t, dir, embedded(corpus(20), 256), testModel)
+	r := reopen(t, dir)
+	if err := os.Truncate(filepath.Join(dir, m.Index.Path), 100); err != nil {
+		t.Fatal(err)
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if recover() == nil {
+			t.Error("Nearest of a truncated file answers")
+		}
+	}()
+	query := make([]float32, 256)
+	query[0] = 1
+	r.Nearest(query, 10, nil)
 }

@@ -95,7 +95,7 @@ func (m *Static) document(vector []float32, d *Document) {
 	normalise(head)
 	normalise(vector)
 	for i, x := range head[:len(vector)] {
-		vector[i] += headingShare * x
+		vector[i] += float32(headingShare * x) // not fused, so that all machines agree
 	}
 	normalise(vector)
 }

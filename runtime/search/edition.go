@@ -69,9 +69,7 @@ func (o Options) open(dir string) (*edition, error) {
 		return nil, err
 	}
 	ed := &edition{dir: dir, reader: r, users: 1}
-	if e := r.Embedding(); e != nil {
-		ed.embedder, ed.mute = embed.Reopen(e.String(), r.Weights())
-	}
+	ed.reopen()
 	if o.Chromem && ed.embedder != nil {
 		if err := r.UseChromem(); err != nil {
 			r.Close()
@@ -79,6 +77,20 @@ func (o Options) open(dir string) (*edition, error) {
 		}
 	}
 	return ed, nil
+}
+
+// reopen finds the embedder of the index, in a mapped file that may be cut short
+// at any time.
+func (ed *edition) reopen() {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			ed.mute = damagedFault(ed.dir)
+		}
+	}()
+	if e := ed.reader.Embedding(); e != nil {
+		ed.embedder, ed.mute = embed.Reopen(e.String(), ed.reader.Weights())
+	}
 }
 
 // Mute says why the vectors of the current artifact are of no use, so that
@@ -188,5 +200,9 @@ func (ed *edition) keep(filters map[string]string) (func(chunk int) bool, error)
 			}
 		}
 	}
-	return func(chunk int) bool { return accepted[byPage[ed.reader.PageOf(chunk)]] }, nil
+	kept, err := ed.reader.ChunksOf(func(page int) bool { return accepted[byPage[page]] })
+	if err != nil {
+		return nil, err
+	}
+	return kept.Has, nil
 }
