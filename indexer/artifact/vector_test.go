@@ -184,7 +184,7 @@ func TestIndexWithoutVectors(t *testing.T) {
 
 func TestAnotherModelEncodesAgain(t *testing.T) {
 	dir, fresh := t.TempDir(), t.TempDir()
-	plain := corpus(20)
+	plain := corpus(4)
 	one := embedded(plain, 64)
 	build(t, dir, plain)
 	for _, step := range []struct {
@@ -248,7 +248,7 @@ func TestVectorOfNumbers(t *testing.T) {
 
 func TestRowsAreAligned(t *testing.T) {
 	dir := t.TempDir()
-	m, _ := buildWith(t, dir, embedded(corpus(60), 100), testModel)
+	m, _ := buildWith(t, dir, embedded(corpus(3), 100), testModel)
 	r := reopen(t, dir)
 	data, err := os.ReadFile(filepath.Join(dir, m.Index.Path))
 	if err != nil {
