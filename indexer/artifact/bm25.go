@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -46,17 +47,8 @@ func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool)
 	if len(lists) == 0 || k <= 0 {
 		return nil, nil
 	}
-	acc, _ := l.scratch.Get().(*accumulator)
-	if acc == nil {
-		acc = &accumulator{scores: make([]float32, l.n)}
-	}
-	defer func() {
-		for _, d := range acc.touched {
-			acc.scores[d] = 0
-		}
-		acc.touched = acc.touched[:0]
-		l.scratch.Put(acc)
-	}()
+	acc := l.accumulator()
+	defer l.release(acc)
 	rest := 0.0 // what the lists to come can add to a chunk
 	for _, p := range lists {
 		rest += p.bound
@@ -74,6 +66,33 @@ func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool)
 		rest -= p.bound
 	}
 	return acc.best(k), nil
+}
+
+// LexicalOf returns the scores by BM25 of the chunks given, in any order: what
+// Lexical says of them, to the bit, and 0 for one that holds none of the terms.
+// It costs little for some hundred chunks, however common the terms.
+func (r *Reader) LexicalOf(terms []WeightedTerm, chunks []int) ([]float64, error) {
+	l := r.lexical
+	acc := l.accumulator()
+	defer l.release(acc)
+	for _, c := range chunks {
+		if c < 0 || c >= l.n {
+			return nil, fmt.Errorf("chunk %d of %d", c, l.n)
+		}
+		acc.touched = append(acc.touched, uint32(c))
+	}
+	slices.Sort(acc.touched)
+	acc.touched = slices.Compact(acc.touched)
+	for _, p := range l.weigh(terms) {
+		if err := l.addTo(acc.touched, acc, p); err != nil {
+			return nil, err
+		}
+	}
+	scores := make([]float64, len(chunks))
+	for i, c := range chunks {
+		scores[i] = float64(acc.scores[c])
+	}
+	return scores, nil
 }
 
 // weigh gives each term the weight of its rarity, rarest first.
@@ -103,6 +122,22 @@ func IDF(n, df int) float64 {
 type accumulator struct {
 	scores  []float32 // by chunk; 0: not met
 	touched []uint32
+}
+
+// accumulator is one with all scores 0; release gives it back.
+func (l *lexical) accumulator() *accumulator {
+	if acc, _ := l.scratch.Get().(*accumulator); acc != nil {
+		return acc
+	}
+	return &accumulator{scores: make([]float32, l.n)}
+}
+
+func (l *lexical) release(acc *accumulator) {
+	for _, d := range acc.touched {
+		acc.scores[d] = 0
+	}
+	acc.touched = acc.touched[:0]
+	l.scratch.Put(acc)
 }
 
 func (l *lexical) score(idf float32, chunk uint32, freq int) float32 {
