@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	segment "github.com/blugelabs/bluge_segment_api"
 )
 
 // BM25 as bluge has it, without the constant factor k1+1. Pages of reference are
@@ -53,8 +51,9 @@ func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool)
 	for _, p := range lists {
 		rest += p.bound
 	}
+	met := 0.0 // the most that a chunk can have got
 	for i, p := range lists {
-		if acc.kth(k) > rest {
+		if met > rest && acc.kth(acc.touched, k) > rest {
 			if err := l.finish(acc, lists[i:], rest, k); err != nil {
 				return nil, err
 			}
@@ -64,6 +63,7 @@ func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool)
 			return nil, err
 		}
 		rest -= p.bound
+		met += p.bound
 	}
 	return acc.best(k), nil
 }
@@ -122,6 +122,7 @@ func IDF(n, df int) float64 {
 type accumulator struct {
 	scores  []float32 // by chunk; 0: not met
 	touched []uint32
+	decoded []posting
 }
 
 // accumulator is one with all scores 0; release gives it back.
@@ -140,14 +141,14 @@ func (l *lexical) release(acc *accumulator) {
 	l.scratch.Put(acc)
 }
 
-func (l *lexical) score(idf float32, chunk uint32, freq int) float32 {
+func (l *lexical) score(idf float32, chunk, freq uint32) float32 {
 	tf := float32(freq)
 	return idf * tf / (tf + l.norms[chunk])
 }
 
-// addAll adds p to every chunk that has it.
+// addAll adds p to every chunk that has it and that keep accepts.
 func (l *lexical) addAll(acc *accumulator, p list, keep func(int) bool) error {
-	return l.each(p.Postings, func(d uint32, freq int) {
+	add := func(d uint32, freq uint32) {
 		was := acc.scores[d]
 		if was == 0 {
 			if keep != nil && !keep(int(d)) {
@@ -156,18 +157,29 @@ func (l *lexical) addAll(acc *accumulator, p list, keep func(int) bool) error {
 			acc.touched = append(acc.touched, d)
 		}
 		acc.scores[d] = was + l.score(p.idf, d, freq)
-	})
-}
-
-// rewind brings the lists to their beginning.
-func (p *Postings) rewind(l *lexical) error {
-	if p.read {
-		if err := p.open(l); err != nil {
+	}
+	for i := range p.lists {
+		list := &p.lists[i]
+		g := &l.groups[list.group]
+		for d, freq := range list.column {
+			if freq != 0 {
+				add(uint32(g.first+d), uint32(freq))
+			}
+		}
+		if err := acc.decode(list, g); err != nil {
 			return err
 		}
+		for _, p := range acc.decoded {
+			add(uint32(g.first)+p.chunk, p.freq)
+		}
 	}
-	p.read = true
 	return nil
+}
+
+// decode makes the postings of a list those decoded; a column has none.
+func (acc *accumulator) decode(list *groupList, g *lexicalGroup) (err error) {
+	acc.decoded, err = list.decode(acc.decoded[:0], g.chunks)
+	return err
 }
 
 // finish adds the lists that cannot bring a new chunk among the k best: only
@@ -175,7 +187,7 @@ func (p *Postings) rewind(l *lexical) error {
 func (l *lexical) finish(acc *accumulator, lists []list, rest float64, k int) error {
 	open := acc.touched
 	for i, p := range lists {
-		least := acc.kth(k) - rest
+		least := acc.kth(open, k) - rest
 		kept := make([]uint32, 0, 4*k)
 		for _, d := range open {
 			if float64(acc.scores[d]) >= least {
@@ -195,45 +207,48 @@ func (l *lexical) finish(acc *accumulator, lists []list, rest float64, k int) er
 
 // addTo adds p to the chunks given, which are in order.
 func (l *lexical) addTo(chunks []uint32, acc *accumulator, p list) error {
-	if err := p.rewind(l); err != nil {
-		return err
-	}
-	for i, g := range l.groups {
+	for i := range p.lists {
+		list := &p.lists[i]
+		g := &l.groups[list.group]
+		from, _ := slices.BinarySearch(chunks, uint32(g.first))
+		chunks = chunks[from:]
 		n, _ := slices.BinarySearch(chunks, uint32(g.first+g.chunks))
 		here := chunks[:n]
 		chunks = chunks[n:]
-		if column := p.columns[i]; column != nil {
+		if n == 0 {
+			continue
+		}
+		if list.column != nil {
 			for _, d := range here {
-				if freq := column[int(d)-g.first]; freq != 0 {
-					acc.scores[d] += l.score(p.idf, d, int(freq))
+				if freq := list.column[int(d)-g.first]; freq != 0 {
+					acc.scores[d] += l.score(p.idf, d, uint32(freq))
 				}
 			}
 			continue
 		}
-		var posting segment.Posting
+		if err := acc.decode(list, g); err != nil {
+			return err
+		}
+		postings := acc.decoded
 		for _, d := range here {
-			local := uint64(int(d) - g.first)
-			if posting == nil || posting.Number() < local {
-				var err error
-				if posting, err = p.lists[i].Advance(local); err != nil {
-					return err
-				}
-				if posting == nil {
-					break
-				}
+			for len(postings) > 0 && uint32(g.first)+postings[0].chunk < d {
+				postings = postings[1:]
 			}
-			if posting.Number() == local {
-				acc.scores[d] += l.score(p.idf, d, posting.Frequency())
+			if len(postings) == 0 {
+				break
+			}
+			if uint32(g.first)+postings[0].chunk == d {
+				acc.scores[d] += l.score(p.idf, d, postings[0].freq)
 			}
 		}
 	}
 	return nil
 }
 
-// kth is the k-th best score met, 0 if there are fewer.
-func (a *accumulator) kth(k int) float64 {
+// kth is the k-th best score of chunks, 0 if there are fewer.
+func (a *accumulator) kth(chunks []uint32, k int) float64 {
 	best := make([]float32, 0, k)
-	for _, d := range a.touched {
+	for _, d := range chunks {
 		s := a.scores[d]
 		if len(best) == k {
 			if s <= best[0] {
@@ -276,7 +291,7 @@ func sink(h []float32, i int) {
 
 // best is the k best chunks met, best first, ties in corpus order.
 func (a *accumulator) best(k int) []Scored {
-	least := float32(a.kth(k))
+	least := float32(a.kth(a.touched, k))
 	out := make([]Scored, 0, min(k, len(a.touched)))
 	for _, d := range a.touched {
 		if s := a.scores[d]; s >= least {

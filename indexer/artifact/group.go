@@ -18,13 +18,13 @@ const (
 	stringSection         // uvarint length and bytes, one after another; offset 0 is ""
 	blockIndex            // u32 a block and one more: where each ends
 	blockSection          // zstd frames, each with its own checksum
-	commonSection         // columns of common terms, see columns.go
+	postingSection        // where terms stand, see postings.go
 	lexicalSection        // bluge segment
 	sectionCount
 )
 
 // sectionNames are for error messages.
-var sectionNames = [sectionCount]string{"pages", "chunks", "lengths", "strings", "block index", "blocks", "common terms", "full text"}
+var sectionNames = [sectionCount]string{"pages", "chunks", "lengths", "strings", "block index", "blocks", "postings", "full text"}
 
 // Group is a run of consecutive pages, encoded.
 type Group struct {
@@ -73,14 +73,14 @@ func (g *Group) encode(docs []Document) error {
 	g.pages = len(docs)
 	g.sections[stringSection] = strs.bytes
 	g.sections[blockIndex], g.sections[blockSection] = blocks.close()
-	seg, common, lengths, err := encodeSegment(docs)
+	seg, postings, lengths, err := encodeSegment(docs)
 	if err != nil {
 		return err
 	}
 	for _, n := range lengths {
 		g.sections[lengthSection] = binary.LittleEndian.AppendUint32(g.sections[lengthSection], n)
 	}
-	g.sections[commonSection], g.sections[lexicalSection] = common, seg
+	g.sections[postingSection], g.sections[lexicalSection] = postings, seg
 	return nil
 }
 

@@ -24,7 +24,6 @@ func terms(t testing.TB, r *Reader, words ...string) []WeightedTerm {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(p.Close)
 		out = append(out, WeightedTerm{Postings: p})
 	}
 	return out
@@ -278,7 +277,6 @@ func BenchmarkLexical(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					defer p.Close()
 					terms[i].Postings = p
 				}
 				if _, err := r.Lexical(terms, 100, nil); err != nil {

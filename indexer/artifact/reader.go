@@ -381,9 +381,6 @@ func (r *Reader) Verify() error {
 // Close ends the use of the artifact. No other method may run then or later.
 func (r *Reader) Close() error {
 	var errs []error
-	if r.lexical != nil {
-		errs = append(errs, r.lexical.close())
-	}
 	if r.data != nil {
 		errs = append(errs, r.data.Unmap())
 	}

@@ -74,7 +74,6 @@ func (r *run) withAllWords() ([]bool, error) {
 				count[chunk]++
 			}
 		})
-		p.Close()
 		if err != nil {
 			return nil, err
 		}

@@ -74,9 +74,6 @@ func (r *run) read(text string) error {
 	}
 	if len(r.terms) > maxTerms {
 		slices.SortStableFunc(r.terms, func(a, b artifact.WeightedTerm) int { return cmp.Compare(a.Chunks, b.Chunks) })
-		for _, t := range r.terms[maxTerms:] {
-			t.Close()
-		}
 		r.terms = r.terms[:maxTerms]
 	}
 	r.readPhrases(text)
@@ -93,7 +90,6 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 		return false, err
 	}
 	if p.Chunks == 0 {
-		p.Close()
 		return false, nil
 	}
 	r.weights[text] = weight * artifact.IDF(r.reader.Len(), p.Chunks)
@@ -101,11 +97,4 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 	r.total += r.weights[text]
 	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: weight})
 	return true, nil
-}
-
-// close gives up what the query holds.
-func (r *run) close() {
-	for _, t := range r.terms {
-		t.Close()
-	}
 }

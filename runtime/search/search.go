@@ -123,7 +123,6 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	}
 	defer func() { e.analyzers <- analyzer }()
 	search := &run{edition: ed, analyzer: analyzer, filters: q.Filters}
-	defer search.close()
 	if err := search.read(cutText(text, maxQueryBytes)); err != nil {
 		return Page{}, err
 	}
