@@ -17,14 +17,15 @@ const (
 	lengthSection         // u32 a chunk: its length in terms, weighted
 	stringSection         // uvarint length and bytes, one after another; offset 0 is ""
 	blockIndex            // u32 a block and one more: where each ends
-	blockSection          // zstd frames, each with its own checksum
+	blockSection          // zstd frames of markdown, each with its own checksum
+	textSection           // packed plain texts, see texts.go
 	postingSection        // where terms stand, see postings.go
 	lexicalSection        // bluge segment
 	sectionCount
 )
 
 // sectionNames are for error messages.
-var sectionNames = [sectionCount]string{"pages", "chunks", "lengths", "strings", "block index", "blocks", "postings", "full text"}
+var sectionNames = [sectionCount]string{"pages", "chunks", "lengths", "strings", "block index", "blocks", "texts", "postings", "full text"}
 
 // Group is a run of consecutive pages, encoded.
 type Group struct {
@@ -63,8 +64,10 @@ func (g *Group) encode(docs []Document) error {
 	for i, d := range docs {
 		g.sections[pageSection] = appendPage(g.sections[pageSection], strs, d, g.chunks)
 		for _, c := range d.Chunks {
-			block, offset := blocks.add(c.Markdown, c.Text)
-			g.sections[chunkSection] = appendChunk(g.sections[chunkSection], strs, c, i, block, offset)
+			block, offset := blocks.add(c.Markdown)
+			text := uint32(len(g.sections[textSection]))
+			g.sections[textSection] = appendText(g.sections[textSection], c.Text)
+			g.sections[chunkSection] = appendChunk(g.sections[chunkSection], strs, c, i, block, offset, text)
 		}
 		g.chunks += len(d.Chunks)
 		g.list = append(g.list, Page{Source: d.Source, Title: d.Title, Description: d.Description,

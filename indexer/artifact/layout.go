@@ -111,8 +111,8 @@ func parseLayout(data []byte) ([]entry, error) {
 	return entries, nil
 }
 
-// checkSections compares all sections but the blocks, which carry checksums of
-// their own, with their checksums. It reads the file and not the mapping, which
+// checkSections compares all sections but the blocks and texts, which carry
+// checksums of their own, with their checksums. It reads the file and not the mapping, which
 // would count as memory of this process.
 func checkSections(file io.ReaderAt, entries []entry) error {
 	errs := make([]error, len(entries))
@@ -137,7 +137,7 @@ func checkSections(file io.ReaderAt, entries []entry) error {
 
 func (e *entry) check(file io.ReaderAt, buf []byte) error {
 	for i, s := range e.sections {
-		if i == blockSection {
+		if i == blockSection || i == textSection {
 			continue
 		}
 		crc := uint32(0)

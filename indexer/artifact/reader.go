@@ -332,37 +332,41 @@ func (r *Reader) Find(p Page, fragment string) (chunk int, ok bool, err error) {
 }
 
 // Markdown returns a chunk's source.
-func (r *Reader) Markdown(chunk int) (string, error) {
-	return r.content(chunk, func(md, _ []byte) []byte { return md })
-}
-
-// Text returns a chunk's plain text.
-func (r *Reader) Text(chunk int) (string, error) {
-	return r.content(chunk, func(_, text []byte) []byte { return text })
-}
-
-func (r *Reader) content(chunk int, which func(md, text []byte) []byte) (content string, err error) {
+func (r *Reader) Markdown(chunk int) (markdown string, err error) {
 	if chunk < 0 || chunk >= r.chunks {
 		return "", fmt.Errorf("chunk %d of %d", chunk, r.chunks)
 	}
 	g := r.groupOf(chunk)
 	i := chunk - g.firstChunk
-	from, md, text := uint64(g.chunkField(i, chunkOffset)), uint64(g.chunkField(i, chunkMarkdown)), uint64(g.chunkField(i, chunkText))
-	if md+text == 0 {
+	from, size := uint64(g.chunkField(i, chunkOffset)), uint64(g.chunkField(i, chunkMarkdown))
+	if size == 0 {
 		return "", nil // it may be in no block
 	}
 	err = r.blocks.read(g, g.chunkField(i, chunkBlock), func(block []byte) error {
-		if from+md+text > uint64(len(block)) {
+		if from+size > uint64(len(block)) {
 			return errDamaged
 		}
-		block = block[from:]
-		content = string(which(block[:md], block[md:md+text]))
+		markdown = string(block[from : from+size])
 		return nil
 	})
 	if err != nil {
 		return "", r.damagedBy(err)
 	}
-	return content, nil
+	return markdown, nil
+}
+
+// Text returns a chunk's plain text, written over the bytes of into where it
+// has room for it.
+func (r *Reader) Text(into []byte, chunk int) ([]byte, error) {
+	if chunk < 0 || chunk >= r.chunks {
+		return nil, fmt.Errorf("chunk %d of %d", chunk, r.chunks)
+	}
+	g := r.groupOf(chunk)
+	text, err := g.text(into, chunk-g.firstChunk)
+	if err != nil {
+		return nil, r.damagedBy(err)
+	}
+	return text, nil
 }
 
 // Verify reads every byte of the data file and compares it with the digest in

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 
@@ -20,9 +21,9 @@ const (
 // snippet is the piece of text with the most evidence, on one line, cut sides
 // marked by "..." and words that were found by "**". The heading is left out:
 // a hit shows it anyway.
-func (r *run) snippet(text, heading string) string {
-	if rest, ok := strings.CutPrefix(strings.TrimLeft(text, "\n "), heading); ok && strings.HasPrefix(rest, "\n") {
-		text = rest
+func (r *run) snippet(text []byte, heading string) string {
+	if rest := bytes.TrimLeft(text, "\n "); len(rest) > len(heading) && string(rest[:len(heading)]) == heading && rest[len(heading)] == '\n' {
+		text = rest[len(heading):]
 	}
 	line, found, from := r.evidence(text)
 	if from > 0 {
@@ -44,7 +45,7 @@ func (r *run) snippet(text, heading string) string {
 // evidence is the beginning of text on one line, the terms of the query in it
 // and where the best window of them begins. It reads on only while most of the
 // query was not seen.
-func (r *run) evidence(text string) (line string, found []artifact.Term, from int) {
+func (r *run) evidence(text []byte) (line string, found []artifact.Term, from int) {
 	r.analyzer.Wanted = r.want
 	defer func() { r.analyzer.Wanted = nil }()
 	for n := snippetStep; ; n *= 2 {
@@ -62,19 +63,25 @@ func (r *run) evidence(text string) (line string, found []artifact.Term, from in
 }
 
 // oneLine is s with each run of white space as one space, and none around.
-func oneLine(s string) string {
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c == '\n' || c == '\t' || c == '\r' {
-			c = ' '
+func oneLine(s []byte) string {
+	line := make([]byte, len(s))
+	n, space := 0, true // space: the last byte of line is one, or there is none
+	for _, c := range s {
+		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
+			if space {
+				continue
+			}
+			c, space = ' ', true
+		} else {
+			space = false
 		}
-		if c == ' ' && (len(b) == 0 || b[len(b)-1] == ' ') {
-			continue
-		}
-		b = append(b, c)
+		line[n] = c
+		n++
 	}
-	return strings.TrimSuffix(string(b), " ")
+	if n > 0 && space {
+		n--
+	}
+	return string(line[:n])
 }
 
 // bestWindow is where the snippetBytes begin that hold the most evidence, each
