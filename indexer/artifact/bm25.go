@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -57,7 +58,7 @@ func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool)
 			if err := l.finish(acc, lists[i:], rest, k); err != nil {
 				return nil, err
 			}
-			break
+			return acc.best(acc.open, k), nil
 		}
 		if err := l.addAll(acc, p, keep); err != nil {
 			return nil, err
@@ -65,7 +66,7 @@ func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool)
 		rest -= p.bound
 		met += p.bound
 	}
-	return acc.best(k), nil
+	return acc.best(acc.touched, k), nil
 }
 
 // LexicalOf returns the scores by BM25 of the chunks given, in any order: what
@@ -121,8 +122,11 @@ func IDF(n, df int) float64 {
 // accumulator is the working memory of one search.
 type accumulator struct {
 	scores  []float32 // by chunk; 0: not met
-	touched []uint32
+	touched []uint32  // the chunks met
+	open    []uint32  // of these, the ones that finish goes on with
+	heap    []float32 // of kth
 	decoded []posting
+	bits    []uint64 // by chunk; all 0 between calls of sort
 }
 
 // accumulator is one with all scores 0; release gives it back.
@@ -130,7 +134,7 @@ func (l *lexical) accumulator() *accumulator {
 	if acc, _ := l.scratch.Get().(*accumulator); acc != nil {
 		return acc
 	}
-	return &accumulator{scores: make([]float32, l.n)}
+	return &accumulator{scores: make([]float32, l.n), bits: make([]uint64, (l.n+63)/64)}
 }
 
 func (l *lexical) release(acc *accumulator) {
@@ -188,14 +192,14 @@ func (l *lexical) finish(acc *accumulator, lists []list, rest float64, k int) er
 	open := acc.touched
 	for i, p := range lists {
 		least := acc.kth(open, k) - rest
-		kept := make([]uint32, 0, 4*k)
+		acc.open = acc.open[:0]
 		for _, d := range open {
 			if float64(acc.scores[d]) >= least {
-				kept = append(kept, d)
+				acc.open = append(acc.open, d)
 			}
 		}
-		if open = kept; i == 0 {
-			slices.Sort(open)
+		if open = acc.open; i == 0 {
+			acc.sort(open)
 		}
 		if err := l.addTo(open, acc, p); err != nil {
 			return err
@@ -245,9 +249,27 @@ func (l *lexical) addTo(chunks []uint32, acc *accumulator, p list) error {
 	return nil
 }
 
+// sort puts distinct chunks in order.
+func (a *accumulator) sort(chunks []uint32) {
+	if len(chunks) < len(a.bits)/16 {
+		slices.Sort(chunks)
+		return
+	}
+	for _, d := range chunks {
+		a.bits[d/64] |= 1 << (d % 64)
+	}
+	chunks = chunks[:0]
+	for i, word := range a.bits {
+		for ; word != 0; word &= word - 1 {
+			chunks = append(chunks, uint32(64*i+bits.TrailingZeros64(word)))
+		}
+		a.bits[i] = 0
+	}
+}
+
 // kth is the k-th best score of chunks, 0 if there are fewer.
 func (a *accumulator) kth(chunks []uint32, k int) float64 {
-	best := make([]float32, 0, k)
+	best := a.heap[:0]
 	for _, d := range chunks {
 		s := a.scores[d]
 		if len(best) == k {
@@ -265,6 +287,7 @@ func (a *accumulator) kth(chunks []uint32, k int) float64 {
 			}
 		}
 	}
+	a.heap = best
 	if len(best) < k {
 		return 0
 	}
@@ -289,11 +312,11 @@ func sink(h []float32, i int) {
 	}
 }
 
-// best is the k best chunks met, best first, ties in corpus order.
-func (a *accumulator) best(k int) []Scored {
-	least := float32(a.kth(a.touched, k))
-	out := make([]Scored, 0, min(k, len(a.touched)))
-	for _, d := range a.touched {
+// best is the k best of chunks, best first, ties in corpus order.
+func (a *accumulator) best(chunks []uint32, k int) []Scored {
+	least := float32(a.kth(chunks, k))
+	out := make([]Scored, 0, min(k, len(chunks)))
+	for _, d := range chunks {
 		if s := a.scores[d]; s >= least {
 			out = append(out, Scored{int(d), float64(s)})
 		}

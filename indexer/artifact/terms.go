@@ -66,8 +66,8 @@ const defaultStems = 1 << 17
 // parts and joined, CJK runs in single characters and pairs. The zero value is
 // ready to use; it is not for concurrent use.
 type Analyzer struct {
-	// Wanted are the terms that matter; most others come with an empty Text,
-	// which saves their stems. Nil: all matter.
+	// Wanted are the terms that matter; most others are left out or come with an
+	// empty Text, which saves their stems. Nil: all matter.
 	Wanted *Wanted
 	// MaxStems bounds the stems that are remembered. Zero: 131,072.
 	MaxStems int
@@ -81,6 +81,13 @@ type Analyzer struct {
 func (a *Analyzer) Terms(text string) []Term {
 	a.terms = a.terms[:0]
 	for i := 0; i < len(text); {
+		if end, ok := plainWord(text, i); ok {
+			if end > i && (a.Wanted == nil || a.Wanted.has(text[i:end])) {
+				a.emit(text[i:end], i, end, false)
+			}
+			i = max(end, i+1)
+			continue
+		}
 		class, size := classAt(text, i)
 		switch class {
 		case wordClass:
@@ -108,6 +115,40 @@ var asciiWord = func() (t [utf8.RuneSelf]bool) {
 	}
 	return
 }()
+
+// asciiTail are the bytes that a word of one part may go on with.
+var asciiTail = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= '0' && c <= '9' || c >= 'a' && c <= 'z'
+	}
+	return
+}()
+
+// plainWord is the end of the word at i if it plainly has one part, as most have:
+// ASCII, no capital but the first, tied to nothing. At an ASCII byte that begins
+// no word it is i. It only saves time: what it takes is found without it too.
+func plainWord(s string, i int) (end int, ok bool) {
+	if s[i] >= utf8.RuneSelf {
+		return 0, false
+	}
+	if !asciiWord[s[i]] {
+		return i, true
+	}
+	end = i + 1
+	for end < len(s) && asciiTail[s[end]] {
+		end++
+	}
+	if end == len(s) {
+		return end, true
+	}
+	switch c := s[end]; {
+	case c == ' ', c == ',':
+		return end, true
+	case c >= utf8.RuneSelf, asciiWord[c], end == i+1 && (c == '+' || c == '#'):
+		return 0, false
+	}
+	return end, connector(s, end) == 0
+}
 
 func classAt(s string, i int) (runeClass, int) {
 	if i >= len(s) {
