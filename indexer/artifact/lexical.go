@@ -125,7 +125,7 @@ type Postings struct {
 // Postings looks a term up. There are postings for unknown terms too, of no
 // chunk.
 func (r *Reader) Postings(term string) (*Postings, error) {
-	p := &Postings{}
+	p := &Postings{lists: make([]groupList, 0, len(r.lexical.groups))}
 	hash := hashTerm(term)
 	for i, g := range r.lexical.groups {
 		list, err := findPostings(g.postings, term, hash, g.chunks)

@@ -285,7 +285,7 @@ func (r *Reader) Chunk(chunk int) (Chunk, error) {
 	g := r.groupOf(chunk)
 	i := chunk - g.firstChunk
 	c := Chunk{
-		ID: chunker.ID(path, fragment), Page: r.PageOf(chunk),
+		ID: chunker.ID(string(path), string(fragment)), Page: r.PageOf(chunk),
 		Level: int(g.chunkField(i, chunkLevel)), StartLine: int(g.chunkField(i, chunkStart)), EndLine: int(g.chunkField(i, chunkEnd)),
 	}
 	if c.Heading, err = g.string(g.chunkField(i, chunkHeading)); err == nil {
@@ -298,19 +298,21 @@ func (r *Reader) Chunk(chunk int) (Chunk, error) {
 }
 
 // Place returns the path of a chunk's page and its fragment in it; the chunk
-// must be in range.
-func (r *Reader) Place(chunk int) (path, fragment string, err error) {
+// must be in range. Both lie in the mapping: they are not to be changed, nor used
+// after Close.
+func (r *Reader) Place(chunk int) (path, fragment []byte, err error) {
 	g := r.groupOf(chunk)
 	i := chunk - g.firstChunk
 	page := int(g.chunkField(i, chunkPage))
 	if page >= g.pages {
-		return "", "", r.damagedBy(errDamaged)
+		return nil, nil, r.damagedBy(errDamaged)
 	}
-	if path, err = g.string(g.pageField(page, pagePath)); err == nil {
-		fragment, err = g.string(g.chunkField(i, chunkFragment))
+	strs := g.bytes(stringSection)
+	if path, err = bytesAt(strs, g.pageField(page, pagePath)); err == nil {
+		fragment, err = bytesAt(strs, g.chunkField(i, chunkFragment))
 	}
 	if err != nil {
-		return "", "", r.damagedBy(err)
+		return nil, nil, r.damagedBy(err)
 	}
 	return path, fragment, nil
 }

@@ -38,7 +38,9 @@ type run struct {
 	want    *artifact.Wanted // the query's words and the terms in weights
 	// phrases are the words in double quotes, each at least two.
 	phrases [][]string
-	text    []byte // of the chunk read last, room for the next
+	// text, line and found are of the chunk read last, and room for the next.
+	text, line []byte
+	found      []sighting
 	// cut says that not all chunks with the words of the phrases were read.
 	cut bool
 }

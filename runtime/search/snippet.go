@@ -2,10 +2,9 @@ package search
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
 // snippetBytes is about how long a snippet is before its marks.
@@ -35,36 +34,55 @@ func (r *run) snippet(text []byte, heading string) string {
 	if from > 0 {
 		b.WriteString("...")
 	}
-	r.mark(&b, line, from, to, found)
+	mark(&b, line, from, to, found)
 	if to < len(line) {
 		b.WriteString("...")
 	}
 	return b.String()
 }
 
+// sighting is a term of the query in a text.
+type sighting struct {
+	term       int // of those that were met
+	start, end int
+	weight     float64
+}
+
 // evidence is the beginning of text on one line, the terms of the query in it
 // and where the best window of them begins. It reads on only while most of the
 // query was not seen.
-func (r *run) evidence(text []byte) (line string, found []artifact.Term, from int) {
+func (r *run) evidence(text []byte) (line string, found []sighting, from int) {
 	r.analyzer.Wanted = r.want
 	defer func() { r.analyzer.Wanted = nil }()
+	terms := make([]string, 0, 8) // those met
+	found = r.found
 	for n := snippetStep; ; n *= 2 {
-		line, found = oneLine(cutText(text, n+snippetBytes)), found[:0]
+		r.line, found = oneLine(r.line[:0], cutText(text, n+snippetBytes)), found[:0]
+		line = string(r.line)
 		for _, t := range r.analyzer.Terms(line) {
-			if t.Text != "" && r.weights[t.Text] > 0 {
-				found = append(found, t)
+			if t.Text == "" {
+				continue
+			}
+			if weight := r.weights[t.Text]; weight > 0 {
+				term := slices.Index(terms, t.Text)
+				if term < 0 {
+					term, terms = len(terms), append(terms, t.Text)
+				}
+				found = append(found, sighting{term, t.Start, t.End, weight})
 			}
 		}
-		from, sum := r.bestWindow(found)
+		r.found = found
+		from, sum := bestWindow(found, len(terms))
 		if n >= min(len(text), snippetScan) || sum > r.total/2 {
 			return line, found, from
 		}
 	}
 }
 
-// oneLine is s with each run of white space as one space, and none around.
-func oneLine(s []byte) string {
-	line := make([]byte, len(s))
+// oneLine is s with each run of white space as one space, and none around. It
+// is written behind line, which is empty.
+func oneLine(line, s []byte) []byte {
+	line = slices.Grow(line, len(s))[:len(s)]
 	n, space := 0, true // space: the last byte of line is one, or there is none
 	for _, c := range s {
 		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
@@ -81,26 +99,26 @@ func oneLine(s []byte) string {
 	if n > 0 && space {
 		n--
 	}
-	return string(line[:n])
+	return line[:n]
 }
 
 // bestWindow is where the snippetBytes begin that hold the most evidence, each
-// term counted once, and how much that is.
-func (r *run) bestWindow(found []artifact.Term) (bestAt int, best float64) {
-	count := map[string]int{}
-	sum, i := 0.0, 0
+// of so many terms counted once, and how much that is.
+func bestWindow(found []sighting, terms int) (bestAt int, best float64) {
+	count := make([]int32, terms)
+	sum, first := 0.0, 0
 	for _, t := range found {
-		if count[t.Text]++; count[t.Text] == 1 {
-			sum += r.weights[t.Text]
+		if count[t.term]++; count[t.term] == 1 {
+			sum += t.weight
 		}
-		for t.End-found[i].Start > snippetBytes && found[i].Start < t.Start {
-			if count[found[i].Text]--; count[found[i].Text] == 0 {
-				sum -= r.weights[found[i].Text]
+		for t.end-found[first].start > snippetBytes && found[first].start < t.start {
+			if count[found[first].term]--; count[found[first].term] == 0 {
+				sum -= found[first].weight
 			}
-			i++
+			first++
 		}
 		if sum > best+1e-9 {
-			best, bestAt = sum, found[i].Start
+			best, bestAt = sum, found[first].start
 		}
 	}
 	return bestAt, best
@@ -127,10 +145,10 @@ const markShare = 0.25
 
 // mark writes s[from:to] with the words found in bold, whole words always;
 // neighbours share their marks.
-func (r *run) mark(b *strings.Builder, s string, from, to int, found []artifact.Term) {
+func mark(b *strings.Builder, s string, from, to int, found []sighting) {
 	strongest := 0.0
 	for _, t := range found {
-		strongest = max(strongest, r.weights[t.Text])
+		strongest = max(strongest, t.weight)
 	}
 	at, start, end := from, -1, -1
 	flush := func() {
@@ -141,10 +159,10 @@ func (r *run) mark(b *strings.Builder, s string, from, to int, found []artifact.
 		}
 	}
 	for _, t := range found {
-		if t.Start < from || t.End > to || r.weights[t.Text] < markShare*strongest {
+		if t.start < from || t.end > to || t.weight < markShare*strongest {
 			continue
 		}
-		wordFrom, wordTo := wholeWord(s, t.Start, t.End)
+		wordFrom, wordTo := wholeWord(s, t.start, t.end)
 		wordFrom, wordTo = max(wordFrom, from), min(wordTo, to)
 		if start >= 0 && (wordFrom <= end || s[end:wordFrom] == " ") {
 			end = max(end, wordTo)
