@@ -52,9 +52,8 @@ func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool)
 	for _, p := range lists {
 		rest += p.bound
 	}
-	met := 0.0 // the most that a chunk can have got
 	for i, p := range lists {
-		if met > rest && acc.kth(acc.touched, k) > rest {
+		if float64(acc.top) > rest && acc.kth(acc.touched, k) > rest {
 			if err := l.finish(acc, lists[i:], rest, k); err != nil {
 				return nil, err
 			}
@@ -64,7 +63,6 @@ func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool)
 			return nil, err
 		}
 		rest -= p.bound
-		met += p.bound
 	}
 	return acc.best(acc.touched, k), nil
 }
@@ -123,6 +121,8 @@ func IDF(n, df int) float64 {
 type accumulator struct {
 	scores  []float32 // by chunk; 0: not met
 	touched []uint32  // the chunks met
+	top     float32   // the best score, as far as addAll brought it
+	floor   float32   // no more than the k-th best score, which only grows
 	open    []uint32  // of these, the ones that finish goes on with
 	heap    []float32 // of kth
 	decoded []posting
@@ -141,47 +141,53 @@ func (l *lexical) release(acc *accumulator) {
 	for _, d := range acc.touched {
 		acc.scores[d] = 0
 	}
-	acc.touched = acc.touched[:0]
+	acc.touched, acc.top, acc.floor = acc.touched[:0], 0, 0
 	l.scratch.Put(acc)
 }
 
-func (l *lexical) score(idf float32, chunk, freq uint32) float32 {
+func bm25(idf float32, freq uint32, norm float32) float32 {
 	tf := float32(freq)
-	return idf * tf / (tf + l.norms[chunk])
+	return idf * tf / (tf + norm)
 }
 
 // addAll adds p to every chunk that has it and that keep accepts.
 func (l *lexical) addAll(acc *accumulator, p list, keep func(int) bool) error {
-	add := func(d uint32, freq uint32) {
-		was := acc.scores[d]
-		if was == 0 {
-			if keep != nil && !keep(int(d)) {
-				return
-			}
-			acc.touched = append(acc.touched, d)
-		}
-		acc.scores[d] = was + l.score(p.idf, d, freq)
-	}
 	for i := range p.lists {
 		list := &p.lists[i]
 		g := &l.groups[list.group]
-		for d, freq := range list.column {
-			if freq != 0 {
-				add(uint32(g.first+d), uint32(freq))
-			}
-		}
 		if err := acc.decode(list, g); err != nil {
 			return err
 		}
-		for _, p := range acc.decoded {
-			add(uint32(g.first)+p.chunk, p.freq)
+		postings := acc.decoded
+		touched := slices.Grow(acc.touched, len(postings)+1)
+		n := len(touched)
+		touched = touched[:cap(touched)]
+		scores, norms := acc.scores[g.first:g.first+g.chunks], l.norms[g.first:g.first+g.chunks]
+		top := acc.top
+		for _, posting := range postings {
+			c := posting.chunk
+			was := scores[c]
+			if keep != nil && was == 0 && !keep(g.first+int(c)) {
+				continue
+			}
+			now := was + bm25(p.idf, posting.freq, norms[c])
+			scores[c], top = now, max(top, now)
+			touched[n] = uint32(g.first) + c
+			if was == 0 {
+				n++
+			}
 		}
+		acc.touched, acc.top = touched[:n], top
 	}
 	return nil
 }
 
-// decode makes the postings of a list those decoded; a column has none.
+// decode makes the postings of a list or column those decoded.
 func (acc *accumulator) decode(list *groupList, g *lexicalGroup) (err error) {
+	if list.column != nil {
+		acc.decoded = appendColumnPostings(acc.decoded[:0], list.column)
+		return nil
+	}
 	acc.decoded, err = list.decode(acc.decoded[:0], g.chunks)
 	return err
 }
@@ -225,7 +231,7 @@ func (l *lexical) addTo(chunks []uint32, acc *accumulator, p list) error {
 		if list.column != nil {
 			for _, d := range here {
 				if freq := list.column[int(d)-g.first]; freq != 0 {
-					acc.scores[d] += l.score(p.idf, d, uint32(freq))
+					acc.scores[d] += bm25(p.idf, uint32(freq), l.norms[d])
 				}
 			}
 			continue
@@ -242,7 +248,7 @@ func (l *lexical) addTo(chunks []uint32, acc *accumulator, p list) error {
 				break
 			}
 			if uint32(g.first)+postings[0].chunk == d {
-				acc.scores[d] += l.score(p.idf, d, postings[0].freq)
+				acc.scores[d] += bm25(p.idf, postings[0].freq, l.norms[d])
 			}
 		}
 	}
@@ -267,17 +273,22 @@ func (a *accumulator) sort(chunks []uint32) {
 	}
 }
 
-// kth is the k-th best score of chunks, 0 if there are fewer.
+// kth is the k-th best score of chunks, 0 if there are fewer. They are all that
+// are touched, or at least the k best of these, and k is the same in one search.
 func (a *accumulator) kth(chunks []uint32, k int) float64 {
-	best := a.heap[:0]
+	best, floor := a.heap[:0], a.floor
 	for _, d := range chunks {
 		s := a.scores[d]
+		if s < floor {
+			continue
+		}
 		if len(best) == k {
-			if s <= best[0] {
+			if s == floor {
 				continue
 			}
 			best[0] = s
 			sink(best, 0)
+			floor = best[0]
 			continue
 		}
 		best = append(best, s)
@@ -285,13 +296,15 @@ func (a *accumulator) kth(chunks []uint32, k int) float64 {
 			for i := k/2 - 1; i >= 0; i-- {
 				sink(best, i)
 			}
+			floor = best[0]
 		}
 	}
 	a.heap = best
 	if len(best) < k {
 		return 0
 	}
-	return float64(best[0])
+	a.floor = floor
+	return float64(floor)
 }
 
 // sink restores the heap (smallest first) below i.

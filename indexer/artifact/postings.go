@@ -215,3 +215,17 @@ func (l *groupList) decode(into []posting, n int) ([]posting, error) {
 	}
 	return into, nil
 }
+
+// appendColumnPostings appends the postings of a column.
+func appendColumnPostings(into []posting, column []byte) []posting {
+	into = slices.Grow(into, len(column)+1)
+	n := len(into)
+	into = into[:cap(into)]
+	for c, freq := range column {
+		into[n] = posting{uint32(c), uint32(freq)}
+		if freq != 0 {
+			n++
+		}
+	}
+	return into[:n]
+}

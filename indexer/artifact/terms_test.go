@@ -98,7 +98,7 @@ func checkTerms(t *testing.T, text string) {
 		a.Wanted.Add(one.Text)
 		for _, term := range all {
 			if term.Text == one.Text {
-				a.Wanted.Add(text[term.Start:term.End])
+				a.Wanted.AddBeginning(text[term.Start:term.End])
 			}
 		}
 		got := slices.DeleteFunc(slices.Clone(a.Terms(text)), others)

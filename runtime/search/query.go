@@ -56,7 +56,7 @@ func (r *run) read(text string) error {
 			continue
 		}
 		seen[t.Text] = true
-		r.want.Add(text[t.Start:t.End])
+		r.want.AddBeginning(text[t.Start:t.End])
 		known, err := r.add(t.Text, 1)
 		if err != nil {
 			return err

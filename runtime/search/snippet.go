@@ -60,9 +60,6 @@ func (r *run) evidence(text []byte) (line string, found []sighting, from int) {
 		r.line, found = oneLine(r.line[:0], cutText(text, n+snippetBytes)), found[:0]
 		line = string(r.line)
 		for _, t := range r.analyzer.Terms(line) {
-			if t.Text == "" {
-				continue
-			}
 			if weight := r.weights[t.Text]; weight > 0 {
 				term := slices.Index(terms, t.Text)
 				if term < 0 {
