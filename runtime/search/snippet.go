@@ -55,32 +55,39 @@ func (r *run) evidence(text []byte) (line string, found []sighting, from int) {
 	r.analyzer.Wanted = r.want
 	defer func() { r.analyzer.Wanted = nil }()
 	terms := make([]string, 0, 8) // those met
-	found = r.found
+	r.line, r.found = r.line[:0], r.found[:0]
+	read, at := 0, 0 // how much of text is in r.line, and where its last word begins
 	for n := snippetStep; ; n *= 2 {
-		r.line, found = oneLine(r.line[:0], cutText(text, n+snippetBytes)), found[:0]
-		line = string(r.line)
-		for _, t := range r.analyzer.Terms(line) {
+		next := len(cutText(text, n+snippetBytes))
+		r.line = appendOneLine(r.line, text[read:next])
+		read = next
+		// No term reaches over a space, so only those of the last word change.
+		for len(r.found) > 0 && r.found[len(r.found)-1].end > at {
+			r.found = r.found[:len(r.found)-1]
+		}
+		for _, t := range r.analyzer.Terms(string(r.line[at:])) {
 			if weight := r.weights[t.Text]; weight > 0 {
 				term := slices.Index(terms, t.Text)
 				if term < 0 {
 					term, terms = len(terms), append(terms, t.Text)
 				}
-				found = append(found, sighting{term, t.Start, t.End, weight})
+				r.found = append(r.found, sighting{term, at + t.Start, at + t.End, weight})
 			}
 		}
-		r.found = found
-		from, sum := bestWindow(found, len(terms))
+		at = bytes.LastIndexByte(r.line, ' ') + 1
+		from, sum := bestWindow(r.found, len(terms))
 		if n >= min(len(text), snippetScan) || sum > r.total/2 {
-			return line, found, from
+			return string(bytes.TrimSuffix(r.line, []byte(" "))), r.found, from
 		}
 	}
 }
 
-// oneLine is s with each run of white space as one space, and none around. It
-// is written behind line, which is empty.
-func oneLine(line, s []byte) []byte {
-	line = slices.Grow(line, len(s))[:len(s)]
-	n, space := 0, true // space: the last byte of line is one, or there is none
+// appendOneLine appends s with each run of white space as one space, none at the
+// beginning of line.
+func appendOneLine(line, s []byte) []byte {
+	n := len(line)
+	space := n == 0 || line[n-1] == ' '
+	line = slices.Grow(line, len(s))[:n+len(s)]
 	for _, c := range s {
 		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
 			if space {
@@ -92,9 +99,6 @@ func oneLine(line, s []byte) []byte {
 		}
 		line[n] = c
 		n++
-	}
-	if n > 0 && space {
-		n--
 	}
 	return line[:n]
 }
