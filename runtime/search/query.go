@@ -38,9 +38,7 @@ type run struct {
 	want    *artifact.Wanted // the query's words and the terms in weights
 	// phrases are the words in double quotes, each at least two.
 	phrases [][]string
-	// text, line and found are of the chunk read last, and room for the next.
-	text, line []byte
-	found      []sighting
+	*scratch
 	// cut says that not all chunks with the words of the phrases were read.
 	cut bool
 }

@@ -122,7 +122,8 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 		return Page{}, ctx.Err()
 	}
 	defer func() { e.analyzers <- analyzer }()
-	search := &run{edition: ed, analyzer: analyzer, filters: q.Filters}
+	search := &run{edition: ed, analyzer: analyzer, filters: q.Filters, scratch: scratches.Get().(*scratch)}
+	defer search.giveBack()
 	if err := search.read(cutText(text, maxQueryBytes)); err != nil {
 		return Page{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -31,6 +32,7 @@ func (r *run) snippet(text []byte, heading string) string {
 	from = wordStart(line, max(0, min(from, len(line)-snippetBytes)))
 	to := wordStart(line, min(len(line), from+snippetBytes))
 	var b strings.Builder
+	b.Grow(to - from + 64) // marks and dots
 	if from > 0 {
 		b.WriteString("...")
 	}
@@ -39,6 +41,23 @@ func (r *run) snippet(text []byte, heading string) string {
 		b.WriteString("...")
 	}
 	return b.String()
+}
+
+// scratch is memory for the text of a chunk, which the next one is read over.
+type scratch struct {
+	text, line []byte
+	found      []sighting
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// maxScratch is how long a text may be whose memory is kept for other queries.
+const maxScratch = 256 << 10
+
+func (s *scratch) giveBack() {
+	if cap(s.text) <= maxScratch && cap(s.line) <= maxScratch {
+		scratches.Put(s)
+	}
 }
 
 // sighting is a term of the query in a text.
@@ -51,7 +70,7 @@ type sighting struct {
 // evidence is the beginning of text on one line, the terms of the query in it
 // and where the best window of them begins. It reads on only while most of the
 // query was not seen.
-func (r *run) evidence(text []byte) (line string, found []sighting, from int) {
+func (r *run) evidence(text []byte) (line []byte, found []sighting, from int) {
 	r.analyzer.Wanted = r.want
 	defer func() { r.analyzer.Wanted = nil }()
 	terms := make([]string, 0, 8) // those met
@@ -77,7 +96,7 @@ func (r *run) evidence(text []byte) (line string, found []sighting, from int) {
 		at = bytes.LastIndexByte(r.line, ' ') + 1
 		from, sum := bestWindow(r.found, len(terms))
 		if n >= min(len(text), snippetScan) || sum > r.total/2 {
-			return string(bytes.TrimSuffix(r.line, []byte(" "))), r.found, from
+			return bytes.TrimSuffix(r.line, []byte(" ")), r.found, from
 		}
 	}
 }
@@ -127,11 +146,11 @@ func bestWindow(found []sighting, terms int) (bestAt int, best float64) {
 
 // wordStart is the beginning of the word at i, or near it: a very long word is
 // cut between characters.
-func wordStart(s string, i int) int {
+func wordStart(s []byte, i int) int {
 	if i >= len(s) {
 		return len(s)
 	}
-	if at := strings.LastIndexByte(s[max(0, i-40):i], ' '); at >= 0 && i > 0 {
+	if at := bytes.LastIndexByte(s[max(0, i-40):i], ' '); at >= 0 && i > 0 {
 		return max(0, i-40) + at + 1
 	}
 	for i > 0 && !utf8.RuneStart(s[i]) {
@@ -146,7 +165,7 @@ const markShare = 0.25
 
 // mark writes s[from:to] with the words found in bold, whole words always;
 // neighbours share their marks.
-func mark(b *strings.Builder, s string, from, to int, found []sighting) {
+func mark(b *strings.Builder, s []byte, from, to int, found []sighting) {
 	strongest := 0.0
 	for _, t := range found {
 		strongest = max(strongest, t.weight)
@@ -154,8 +173,10 @@ func mark(b *strings.Builder, s string, from, to int, found []sighting) {
 	at, start, end := from, -1, -1
 	flush := func() {
 		if start >= 0 {
-			b.WriteString(s[at:start])
-			b.WriteString("**" + s[start:end] + "**")
+			b.Write(s[at:start])
+			b.WriteString("**")
+			b.Write(s[start:end])
+			b.WriteString("**")
 			at = end
 		}
 	}
@@ -165,7 +186,7 @@ func mark(b *strings.Builder, s string, from, to int, found []sighting) {
 		}
 		wordFrom, wordTo := wholeWord(s, t.start, t.end)
 		wordFrom, wordTo = max(wordFrom, from), min(wordTo, to)
-		if start >= 0 && (wordFrom <= end || s[end:wordFrom] == " ") {
+		if start >= 0 && (wordFrom <= end || string(s[end:wordFrom]) == " ") {
 			end = max(end, wordTo)
 			continue
 		}
@@ -173,11 +194,11 @@ func mark(b *strings.Builder, s string, from, to int, found []sighting) {
 		start, end = wordFrom, wordTo
 	}
 	flush()
-	b.WriteString(s[at:to])
+	b.Write(s[at:to])
 }
 
 // wholeWord widens s[start:end] to the identifier around it.
-func wholeWord(s string, start, end int) (int, int) {
+func wholeWord(s []byte, start, end int) (int, int) {
 	part := func(c byte) bool {
 		return c == '_' || c == '-' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf
 	}
