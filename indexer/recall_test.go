@@ -106,11 +106,11 @@ func documentOf(t *testing.T, r *artifact.Reader, chunk int) embed.Document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := r.Text(chunk)
+	text, err := r.Text(nil, chunk)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return embed.Document{Title: p.Title, Breadcrumb: c.Breadcrumb, Heading: c.Heading, Body: strings.TrimPrefix(text, c.Heading)}
+	return embed.Document{Title: p.Title, Breadcrumb: c.Breadcrumb, Heading: c.Heading, Body: strings.TrimPrefix(string(text), c.Heading)}
 }
 
 func manualQueries(t *testing.T) (queries []string) {

@@ -123,8 +123,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 				t.Fatalf("Chunk(%d) = %+v, %v; want %+v", chunk, got, err, want)
 			}
 			markdown, err := r.Markdown(chunk)
-			text, err2 := r.Text(chunk)
-			if err != nil || err2 != nil || markdown != want.Markdown || text != want.Text {
+			text, err2 := r.Text(nil, chunk)
+			if err != nil || err2 != nil || markdown != want.Markdown || string(text) != want.Text {
 				t.Fatalf("Content(%d) = %q, %q, %v; want %q, %q", chunk, markdown, text, err, want.Markdown, want.Text)
 			}
 			if at, ok, err := r.Find(p, fragment(want.ID)); !ok || at != chunk || err != nil {
@@ -461,7 +461,7 @@ func FuzzDataFile(f *testing.F) {
 		for i := range r.Len() {
 			r.Chunk(i)
 			r.Markdown(i)
-			r.Text(i)
+			r.Text(nil, i)
 		}
 		r.PageMetadata()
 		if !bytes.Equal(b, data) && r.Verify() == nil {

@@ -16,15 +16,16 @@ const (
 	lengthSection         // u32 a chunk: its length in terms, weighted
 	stringSection         // uvarint length and bytes, one after another; offset 0 is ""
 	blockIndex            // u32 a block and one more: where each ends
-	blockSection          // zstd frames, each with its own checksum
-	commonSection         // columns of common terms, see columns.go
+	blockSection          // zstd frames of markdown, each with its own checksum
+	textSection           // packed plain texts, see texts.go
+	postingSection        // where terms stand, see postings.go
 	lexicalSection        // bluge segment
 	vectorSection         // see vector.go
 	sectionCount
 )
 
 // sectionNames are for error messages.
-var sectionNames = [sectionCount]string{"pages", "chunks", "lengths", "strings", "block index", "blocks", "common terms", "full text", "vectors"}
+var sectionNames = [sectionCount]string{"pages", "chunks", "lengths", "strings", "block index", "blocks", "texts", "postings", "full text", "vectors"}
 
 // Group is a run of consecutive pages, encoded.
 type Group struct {
@@ -59,8 +60,10 @@ func (g *Group) encode(docs []Document) error {
 	for i, d := range docs {
 		g.sections[pageSection] = appendPage(g.sections[pageSection], strs, d, g.chunks)
 		for _, c := range d.Chunks {
-			block, offset := blocks.add(c.Markdown, c.Text)
-			g.sections[chunkSection] = appendChunk(g.sections[chunkSection], strs, c, i, block, offset)
+			block, offset := blocks.add(c.Markdown)
+			text := uint32(len(g.sections[textSection]))
+			g.sections[textSection] = appendText(g.sections[textSection], c.Text)
+			g.sections[chunkSection] = appendChunk(g.sections[chunkSection], strs, c, i, block, offset, text)
 		}
 		g.chunks += len(d.Chunks)
 		g.sources = append(g.sources, d.Source)
@@ -69,14 +72,14 @@ func (g *Group) encode(docs []Document) error {
 	}
 	g.sections[stringSection] = strs.bytes
 	g.sections[blockIndex], g.sections[blockSection] = blocks.close()
-	seg, common, lengths, err := encodeSegment(docs)
+	seg, postings, lengths, err := encodeSegment(docs)
 	if err != nil {
 		return err
 	}
 	for _, n := range lengths {
 		g.sections[lengthSection] = binary.LittleEndian.AppendUint32(g.sections[lengthSection], n)
 	}
-	g.sections[commonSection], g.sections[lexicalSection] = common, seg
+	g.sections[postingSection], g.sections[lexicalSection] = postings, seg
 	g.sections[vectorSection], g.dimensions, err = encodeVectors(docs)
 	return err
 }

@@ -145,8 +145,8 @@ func (e *entry) vectorsFit(dimensions int) bool {
 	return uint64(s.bytes) == want
 }
 
-// checkSections compares all sections but the blocks, which carry checksums of
-// their own, with their checksums. It reads the file and not the mapping, which
+// checkSections compares all sections but the blocks and texts, which carry
+// checksums of their own, with their checksums. It reads the file and not the mapping, which
 // would count as memory of this process.
 func (l *layout) checkSections(file io.ReaderAt) error {
 	errs := make([]error, len(l.groups)+1)
@@ -175,7 +175,7 @@ func (l *layout) checkSections(file io.ReaderAt) error {
 
 func (e *entry) check(file io.ReaderAt, buf []byte) error {
 	for i, s := range e.sections {
-		if i == blockSection {
+		if i == blockSection || i == textSection {
 			continue
 		}
 		if err := s.check(file, buf); err != nil {

@@ -38,6 +38,7 @@ type run struct {
 	want    *artifact.Wanted // the query's words and the terms in weights
 	// phrases are the words in double quotes, each at least two.
 	phrases [][]string
+	*scratch
 	// cut says that not all chunks with the words of the phrases were read.
 	cut bool
 }
@@ -53,7 +54,7 @@ func (r *run) read(text string) error {
 			continue
 		}
 		seen[t.Text] = true
-		r.want.Add(text[t.Start:t.End])
+		r.want.AddBeginning(text[t.Start:t.End])
 		known, err := r.add(t.Text, 1)
 		if err != nil {
 			return err
@@ -74,9 +75,6 @@ func (r *run) read(text string) error {
 	}
 	if len(r.terms) > maxTerms {
 		slices.SortStableFunc(r.terms, func(a, b artifact.WeightedTerm) int { return cmp.Compare(a.Chunks, b.Chunks) })
-		for _, t := range r.terms[maxTerms:] {
-			t.Close()
-		}
 		r.terms = r.terms[:maxTerms]
 	}
 	r.readPhrases(text)
@@ -93,7 +91,6 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 		return false, err
 	}
 	if p.Chunks == 0 {
-		p.Close()
 		return false, nil
 	}
 	r.weights[text] = weight * artifact.IDF(r.reader.Len(), p.Chunks)
@@ -101,11 +98,4 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 	r.total += r.weights[text]
 	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: weight})
 	return true, nil
-}
-
-// close gives up what the query holds.
-func (r *run) close() {
-	for _, t := range r.terms {
-		t.Close()
-	}
 }

@@ -123,8 +123,8 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 		return Page{}, ctx.Err()
 	}
 	defer func() { e.analyzers <- analyzer }()
-	search := &run{edition: ed, analyzer: analyzer, filters: q.Filters}
-	defer search.close()
+	search := &run{edition: ed, analyzer: analyzer, filters: q.Filters, scratch: scratches.Get().(*scratch)}
+	defer search.giveBack()
 	if err := search.read(cutText(text, maxQueryBytes)); err != nil {
 		return Page{}, err
 	}
@@ -161,14 +161,13 @@ func (r *run) hit(s artifact.Scored) (Hit, error) {
 	if err != nil {
 		return Hit{}, err
 	}
-	text, err := r.reader.Text(s.Chunk)
-	if err != nil {
+	if r.text, err = r.reader.Text(r.text, s.Chunk); err != nil {
 		return Hit{}, err
 	}
 	return Hit{
 		ID: c.ID, Score: math.Round(s.Score*1e6) / 1e6,
 		Path: p.Path, Title: p.Title, Heading: c.Heading, Breadcrumb: c.Breadcrumb,
-		Snippet:   r.snippet(text, c.Heading),
+		Snippet:   r.snippet(r.text, c.Heading),
 		StartLine: c.StartLine, EndLine: c.EndLine,
 		Metadata: p.Metadata,
 	}, nil
@@ -198,7 +197,7 @@ func (ed *edition) checkFilters(filters map[string]string) error {
 func invalid(message string) *fault.Fault { return fault.New("invalid_argument", message, "") }
 
 // cutText cuts s to at most n bytes without splitting a character.
-func cutText(s string, n int) string {
+func cutText[text string | []byte](s text, n int) text {
 	if len(s) <= n {
 		return s
 	}
