@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -236,3 +237,7 @@ func cut(text string, n int) string {
 	}
 	return text[:n]
 }
+
+// Knows says whether a word has a vector of its own. Others get one from their
+// pieces, which says little about a misspelt word.
+func (m *Static) Knows(word string) bool { return m.vocabulary.Row(strings.ToLower(word)) >= 0 }

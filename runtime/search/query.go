@@ -39,6 +39,13 @@ type run struct {
 	// phrases are the words in double quotes, each at least two.
 	phrases [][]string
 	*scratch
+	// meant is the text to be embedded: the query, misspelt words mended.
+	meant string
+	weigh weights
+	best  float64 // BM25 of the best chunk
+	// lexical says why the question has no vector where the index has; empty: it
+	// has one.
+	lexical string
 	// cut says that not all chunks with the words of the phrases were read.
 	cut bool
 }
@@ -49,6 +56,7 @@ func (r *run) read(text string) error {
 	r.want = new(artifact.Wanted)
 	seen := map[string]bool{}
 	unknown := 0
+	var mended []mend
 	for _, t := range slices.Clone(r.analyzer.Terms(text)) {
 		if seen[t.Text] || len(seen) == maxLookups {
 			continue
@@ -67,6 +75,9 @@ func (r *run) read(text string) error {
 		if err != nil {
 			return err
 		}
+		if len(similar) > 0 && !r.knows(text[t.Start:t.End]) {
+			mended = append(mended, mend{t.Start, t.End, r.wordOf(similar[0])})
+		}
 		for _, s := range similar {
 			if _, err := r.add(s, similarWeight); err != nil {
 				return err
@@ -78,6 +89,7 @@ func (r *run) read(text string) error {
 		r.terms = r.terms[:maxTerms]
 	}
 	r.readPhrases(text)
+	r.meant, r.weigh = apply(mended, text), weightsFor(text)
 	return nil
 }
 

@@ -74,6 +74,8 @@ type Hit struct {
 	// StartLine and EndLine are where the chunk stands in its file.
 	StartLine, EndLine int
 	Metadata           map[string]string
+	// Evidence is why it ranks where it does.
+	Evidence Evidence
 }
 
 // Hint helps on when nothing was found.
@@ -152,8 +154,8 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 }
 
 // hit words a ranked chunk.
-func (r *run) hit(s artifact.Scored) (Hit, error) {
-	c, err := r.reader.Chunk(s.Chunk)
+func (r *run) hit(s ranked) (Hit, error) {
+	c, err := r.reader.Chunk(s.chunk)
 	if err != nil {
 		return Hit{}, err
 	}
@@ -161,15 +163,15 @@ func (r *run) hit(s artifact.Scored) (Hit, error) {
 	if err != nil {
 		return Hit{}, err
 	}
-	if r.text, err = r.reader.Text(r.text, s.Chunk); err != nil {
+	if r.text, err = r.reader.Text(r.text, s.chunk); err != nil {
 		return Hit{}, err
 	}
 	return Hit{
-		ID: c.ID, Score: math.Round(s.Score*1e6) / 1e6,
+		ID: c.ID, Score: math.Round(s.score*1e6) / 1e6,
 		Path: p.Path, Title: p.Title, Heading: c.Heading, Breadcrumb: c.Breadcrumb,
 		Snippet:   r.snippet(r.text, c.Heading),
 		StartLine: c.StartLine, EndLine: c.EndLine,
-		Metadata: p.Metadata,
+		Metadata: p.Metadata, Evidence: s.evidence,
 	}, nil
 }
 

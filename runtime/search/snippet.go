@@ -25,7 +25,7 @@ func (r *run) snippet(text []byte, heading string) string {
 	if rest := bytes.TrimLeft(text, "\n "); len(rest) > len(heading) && string(rest[:len(heading)]) == heading && rest[len(heading)] == '\n' {
 		text = rest[len(heading):]
 	}
-	line, found, from := r.evidence(text)
+	line, found, from, _ := r.evidence(text)
 	if from > 0 {
 		from = max(0, from-snippetBytes/6)
 	}
@@ -68,9 +68,9 @@ type sighting struct {
 }
 
 // evidence is the beginning of text on one line, the terms of the query in it
-// and where the best window of them begins. It reads on only while most of the
-// query was not seen.
-func (r *run) evidence(text []byte) (line []byte, found []sighting, from int) {
+// and where the best window of them begins and what it holds. It reads on only
+// while most of the query was not seen.
+func (r *run) evidence(text []byte) (line []byte, found []sighting, from int, sum float64) {
 	r.analyzer.Wanted = r.want
 	defer func() { r.analyzer.Wanted = nil }()
 	terms := make([]string, 0, 8) // those met
@@ -96,7 +96,7 @@ func (r *run) evidence(text []byte) (line []byte, found []sighting, from int) {
 		at = bytes.LastIndexByte(r.line, ' ') + 1
 		from, sum := bestWindow(r.found, len(terms))
 		if n >= min(len(text), snippetScan) || sum > r.total/2 {
-			return bytes.TrimSuffix(r.line, []byte(" ")), r.found, from
+			return bytes.TrimSuffix(r.line, []byte(" ")), r.found, from, sum
 		}
 	}
 }
