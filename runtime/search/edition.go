@@ -2,10 +2,12 @@ package search
 
 import (
 	"errors"
+	"log/slog"
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/indexer/embed"
@@ -24,6 +26,7 @@ type edition struct {
 	// nil: the index has none, or mute says why they are of no use.
 	embedder embed.Embedder
 	mute     error
+	meaning  *meaning // asks embedder; nil: there is no vector in the index
 
 	facets sync.Once
 	// metadata are the distinct facet values of pages, byPage says which of
@@ -42,6 +45,13 @@ type Options struct {
 	// Chromem searches vectors with chromem-go, for comparison; false: with a
 	// scan, which is faster and takes less memory.
 	Chromem bool
+	// EmbedTimeout bounds what a question waits for its vector, which some
+	// embedders get over a network; after that it is answered by words alone.
+	// Zero means DefaultEmbedTimeout.
+	EmbedTimeout time.Duration
+	// Log is told when questions begin to be answered by words alone though the
+	// index has vectors, and when that ends. Nil: nobody is told.
+	Log *slog.Logger
 }
 
 // Open opens the artifact in dir. Errors are those of artifact.Open.
@@ -69,7 +79,7 @@ func (o Options) open(dir string) (*edition, error) {
 		return nil, err
 	}
 	ed := &edition{dir: dir, reader: r, users: 1}
-	ed.reopen()
+	ed.reopen(o)
 	if o.Chromem && ed.embedder != nil {
 		if err := r.UseChromem(); err != nil {
 			r.Close()
@@ -81,7 +91,7 @@ func (o Options) open(dir string) (*edition, error) {
 
 // reopen finds the embedder of the index, in a mapped file that may be cut short
 // at any time.
-func (ed *edition) reopen() {
+func (ed *edition) reopen(o Options) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -90,6 +100,7 @@ func (ed *edition) reopen() {
 	}()
 	if e := ed.reader.Embedding(); e != nil {
 		ed.embedder, ed.mute = embed.Reopen(e.String(), ed.reader.Weights())
+		ed.meaning = newMeaning(ed.embedder, e.Dimensions, o)
 	}
 }
 

@@ -59,6 +59,10 @@ type Page struct {
 	// Cut says that so many chunks hold all words of a phrase that only the best
 	// were looked at.
 	Cut bool
+	// Lexical says in a sentence without a full stop why the hits were found by
+	// words alone though the index has vectors; empty: they were not, or it has
+	// none.
+	Lexical string
 }
 
 // Hit is one chunk that answers a query.
