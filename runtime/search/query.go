@@ -40,12 +40,10 @@ type run struct {
 	phrases [][]string
 	*scratch
 	// meant is the text to be embedded: the query, misspelt words mended.
-	meant string
-	weigh weights
-	best  float64 // BM25 of the best chunk
-	// lexical says why the question has no vector where the index has; empty: it
-	// has one.
-	lexical string
+	meant  string
+	vector []float32 // of it; nil: there is none
+	weigh  weights
+	best   float64 // BM25 of the best chunk
 	// cut says that not all chunks with the words of the phrases were read.
 	cut bool
 }

@@ -44,7 +44,7 @@ func (r *run) rank(ctx context.Context, want int) ([]ranked, error) {
 	if len(r.phrases) > 0 {
 		depth = phraseLimit
 	}
-	pool, met, err := r.pool(ctx, depth, keep)
+	pool, met, err := r.pool(depth, keep)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (r *run) rank(ctx context.Context, want int) ([]ranked, error) {
 
 // pool are the best depth chunks by words and the best by meaning, in their
 // order; met is how many have a word of the question, at most depth.
-func (r *run) pool(ctx context.Context, depth int, keep func(int) bool) (pool []ranked, met int, err error) {
+func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err error) {
 	found, err := r.reader.Lexical(r.terms, depth, keep)
 	if err != nil {
 		return nil, 0, err
@@ -74,7 +74,7 @@ func (r *run) pool(ctx context.Context, depth int, keep func(int) bool) (pool []
 	for _, s := range found {
 		pool = append(pool, ranked{chunk: s.Chunk, evidence: Evidence{Words: s.Score}})
 	}
-	if pool, err = r.addMeaning(ctx, pool, keep); err != nil {
+	if pool, err = r.addMeaning(pool, keep); err != nil {
 		return nil, 0, err
 	}
 	best := 0.0
@@ -113,14 +113,12 @@ func (r *run) order(pool []ranked) {
 
 // addMeaning gives the chunks found by words their meaning, and adds those that
 // are found by it.
-func (r *run) addMeaning(ctx context.Context, pool []ranked, keep func(int) bool) ([]ranked, error) {
-	vector, why := r.vector(ctx, r.meant)
-	r.lexical = why
-	if vector == nil {
+func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
+	if r.vector == nil {
 		r.weigh = r.weigh.withoutMeaning()
 		return pool, nil
 	}
-	nearest, spread, err := r.reader.Nearest(vector, poolSize, keep)
+	nearest, spread, err := r.reader.Nearest(r.vector, poolSize, keep)
 	if err != nil || spread.Max <= spread.Mean {
 		return pool, err
 	}
@@ -130,7 +128,7 @@ func (r *run) addMeaning(ctx context.Context, pool []ranked, keep func(int) bool
 		chunks[i] = p.chunk
 		known[p.chunk] = true
 	}
-	cosines, err := r.reader.Cosines(vector, chunks)
+	cosines, err := r.reader.Cosines(r.vector, chunks)
 	if err != nil {
 		return nil, err
 	}

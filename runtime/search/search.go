@@ -122,18 +122,23 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 			return Page{}, err
 		}
 	}
-	var analyzer *artifact.Analyzer
-	select {
-	case analyzer = <-e.analyzers:
-	case <-ctx.Done():
-		return Page{}, ctx.Err()
-	}
-	defer func() { e.analyzers <- analyzer }()
-	search := &run{edition: ed, analyzer: analyzer, filters: q.Filters, scratch: scratches.Get().(*scratch)}
+	search := &run{edition: ed, filters: q.Filters, scratch: scratches.Get().(*scratch)}
 	defer search.giveBack()
-	if err := search.read(cutText(text, maxQueryBytes)); err != nil {
+	if search.analyzer, err = e.takeAnalyzer(ctx); err != nil {
 		return Page{}, err
 	}
+	err = search.read(cutText(text, maxQueryBytes))
+	e.analyzers <- search.analyzer
+	if err != nil {
+		return Page{}, err
+	}
+	// A service that makes vectors may take its time, which is not to hold up
+	// others.
+	search.vector, page.Lexical = ed.vector(ctx, search.meant)
+	if search.analyzer, err = e.takeAnalyzer(ctx); err != nil {
+		return Page{}, err
+	}
+	defer func() { e.analyzers <- search.analyzer }()
 	ranked, err := search.rank(ctx, offset+limit+1)
 	if err != nil {
 		return Page{}, err
@@ -141,7 +146,8 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	page.Cut = search.cut
 	if len(ranked) == 0 && offset == 0 {
 		hint, err := search.hint(ctx, text)
-		return Page{Hint: hint, Cut: page.Cut}, err
+		page.Hint = hint
+		return page, err
 	}
 	if len(ranked) > offset+limit {
 		page.Next = makeCursor(offset+limit, limit, text, q.Filters)
@@ -155,6 +161,16 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 		page.Hits = append(page.Hits, hit)
 	}
 	return page, nil
+}
+
+// takeAnalyzer takes one of the engine's analyzers, which is to be put back.
+func (e *Engine) takeAnalyzer(ctx context.Context) (*artifact.Analyzer, error) {
+	select {
+	case a := <-e.analyzers:
+		return a, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // hit words a ranked chunk.
