@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/deskhand/deskhand/indexer"
+	"github.com/deskhand/deskhand/indexer/embed"
 	"github.com/deskhand/deskhand/runtime/eval"
 	"github.com/deskhand/deskhand/runtime/search"
 )
@@ -16,7 +17,11 @@ import (
 func TestGoldenScores(t *testing.T) {
 	const agreed = "../../corpus/eval/scores.txt"
 	dir := filepath.Join(t.TempDir(), "index")
-	if _, err := indexer.Build(t.Context(), indexer.Options{Dir: "../../corpus", Out: dir, Strict: true}); err != nil {
+	builtin, err := embed.Open("builtin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := indexer.Build(t.Context(), indexer.Options{Dir: "../../corpus", Out: dir, Strict: true, Embedder: builtin}); err != nil {
 		t.Fatal(err)
 	}
 	engine, err := search.Open(dir)

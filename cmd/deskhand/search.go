@@ -19,6 +19,7 @@ type searchFlags struct {
 	facets []string
 	cursor string
 	asJSON bool
+	why    bool
 }
 
 func searchCommand(a *app) *cobra.Command {
@@ -38,6 +39,7 @@ func searchCommand(a *app) *cobra.Command {
 	flags.IntVarP(&f.limit, "limit", "n", search.DefaultLimit, "number of hits, 1 to 50")
 	flags.StringArrayVar(&f.facets, "facet", nil, "only hits with this facet value, as key=value (repeat)")
 	flags.StringVar(&f.cursor, "cursor", "", "next_cursor of an earlier search, for the next page")
+	flags.BoolVar(&f.why, "explain", false, "say why each hit ranks where it does")
 	flags.BoolVar(&f.asJSON, "json", false, "print what the tool search_docs returns")
 	return cmd
 }
@@ -61,7 +63,7 @@ func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool
 	if err := checkFacets(filters, engine.Metadata().Taxonomy); err != nil {
 		return err
 	}
-	q := search.Query{Text: text, Filters: filters, Limit: f.limit}
+	q := search.Query{Text: text, Filters: filters, Limit: f.limit, Explain: f.why}
 	if more {
 		q.Cursor = &f.cursor
 	}
@@ -141,6 +143,12 @@ func (a *app) hits(r docs.SearchResult) {
 		fmt.Fprintf(a.stdout, "%s  %s\n", paint.bold(h.Breadcrumb), paint.dim(fmt.Sprintf("%.3f", h.Score)))
 		fmt.Fprintf(a.stdout, "%s  %s\n", paint.path(h.Filepath+":"+first), paint.dim(h.ChunkID))
 		fmt.Fprintf(a.stdout, "  %s\n", paint.marks(h.Snippet))
+		if h.Why != nil {
+			fmt.Fprintf(a.stdout, "  %s\n", paint.dim(fmt.Sprintf("words %.2f  meaning %.2f  near %.2f  path %.2f", h.Why.Words, h.Why.Meaning, h.Why.Near, h.Why.Path)))
+		}
+		for _, id := range h.Variants {
+			fmt.Fprintf(a.stdout, "  %s\n", paint.dim("also "+id))
+		}
 	}
 	if r.Hint != nil {
 		fmt.Fprintln(a.stdout, paint.plain(r.Hint.Message))

@@ -19,6 +19,7 @@ type serveFlags struct {
 	port      int
 	noToken   bool
 	watch     string
+	explain   bool
 }
 
 func serveCommand(a *app) *cobra.Command {
@@ -42,6 +43,7 @@ func serveCommand(a *app) *cobra.Command {
 	flags.IntVar(&f.port, "port", 0, "port on 127.0.0.1: the same as --http 127.0.0.1:PORT")
 	flags.BoolVar(&f.noToken, "no-token", false, "answer HTTP requests without a token (on loopback only)")
 	flags.StringVar(&f.watch, "watch", "", "build the index from this folder now and whenever it changes")
+	flags.BoolVar(&f.explain, "explain", false, "say in each hit of search_docs why it ranks where it does")
 	return cmd
 }
 
@@ -64,6 +66,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if lib.tools, err = a.docsOptions(); err != nil {
 		return err
 	}
+	lib.tools.Explain = f.explain
 	if lib.searching, err = a.searching(); err != nil {
 		return err
 	}

@@ -62,6 +62,18 @@ func (r *Reader) Cosines(query []float32, chunks []int) ([]float64, error) {
 	return out, nil
 }
 
+// Alike is the cosine between the vectors of two chunks, which are in range; 0
+// where one has none.
+func (r *Reader) Alike(a, b int) float64 {
+	x, xScale := r.vectors.row(a)
+	y, yScale := r.vectors.row(b)
+	sum := 0
+	for i := range x {
+		sum += int(int8(x[i])) * int(int8(y[i]))
+	}
+	return float64(sum) * float64(xScale) * float64(yScale)
+}
+
 // unit is query at length 1; nil for one of zeros.
 func (v *vectors) unit(query []float32) ([]float32, error) {
 	if len(query) != v.dimensions {

@@ -5,23 +5,42 @@ import (
 	"strings"
 )
 
-// variants knows the sections met so far, each by what it has in common with its
-// variants: the same section of pages that differ only in the value of a
-// collapsing facet, as a segment of the path and as words of the headings
-// ("retries-in-go"). A facet that is filtered does not collapse.
+// variants tells the sections that are one in several versions or languages,
+// which the corpus sets apart by a collapsing facet, so that a search shows one
+// and names the others. Two sections are variants
+//
+//   - by their place: of pages that differ only in the value of the facet, as a
+//     segment of the path and as words of the headings ("retries-in-go"); or
+//   - by their content, where the index has vectors: with other values of the
+//     facet, the same words in the heading, and nearly the same meaning.
+//
+// A facet that is filtered does not collapse.
 type variants struct {
 	run      *run
 	keys     []string
 	distinct []map[string]string
 	byPage   []int32
-	seen     map[string]bool
-	// Working memory of variant.
+	first    map[string]int // by place, which hit has it
+	shown    []section      // the hits
+	// Working memory.
 	segments, words [][]byte
 	name            []byte
 }
 
+// section is what variants by content are told by.
+type section struct {
+	chunk   int
+	values  map[string]string
+	heading string
+}
+
+// alike is the cosine from which two sections with the same heading say the
+// same. Between 0.7 and 0.9 it hardly matters: other sections with that heading
+// are far below, translations far above.
+const alike = 0.8
+
 func (r *run) variants() (*variants, error) {
-	v := &variants{run: r, keys: r.collapsing(), seen: map[string]bool{}}
+	v := &variants{run: r, keys: r.collapsing(), first: map[string]int{}}
 	if len(v.keys) == 0 {
 		return v, nil
 	}
@@ -30,23 +49,54 @@ func (r *run) variants() (*variants, error) {
 	return v, err
 }
 
-// first says whether a chunk is the first of its variants.
-func (v *variants) first(chunk int) (bool, error) {
+// of is the hit that a chunk is a variant of, counted from 0. A chunk that is
+// none becomes the next hit if there is room; without room of is -1, too.
+func (v *variants) of(chunk int, room bool) (of int, err error) {
 	if len(v.keys) == 0 {
-		return true, nil
+		return -1, nil
 	}
 	path, fragment, err := v.run.reader.Place(chunk)
 	if err != nil {
-		return false, err
+		return -1, err
 	}
-	if !v.variant(path, fragment, v.distinct[v.byPage[v.run.reader.PageOf(chunk)]]) {
-		return true, nil
+	values := v.distinct[v.byPage[v.run.reader.PageOf(chunk)]]
+	placed := v.place(path, fragment, values)
+	if of, ok := v.first[string(v.name)]; ok && placed {
+		return of, nil
 	}
-	if v.seen[string(v.name)] {
-		return false, nil
+	s := section{chunk: chunk, values: values}
+	if v.run.reader.Dimensions() > 0 {
+		if s.heading, err = v.run.headingWords(chunk); err != nil {
+			return -1, err
+		}
+		if of := slices.IndexFunc(v.shown, func(other section) bool { return v.same(other, s) }); of >= 0 {
+			return of, nil
+		}
 	}
-	v.seen[string(v.name)] = true
-	return true, nil
+	if room {
+		if placed {
+			v.first[string(v.name)] = len(v.shown)
+		}
+		v.shown = append(v.shown, s)
+	}
+	return -1, nil
+}
+
+// same says whether two sections are variants by content.
+func (v *variants) same(a, b section) bool {
+	return a.heading != "" && a.heading == b.heading &&
+		slices.ContainsFunc(v.keys, func(k string) bool { return a.values[k] != "" && b.values[k] != "" && a.values[k] != b.values[k] }) &&
+		v.run.reader.Alike(a.chunk, b.chunk) >= alike
+}
+
+// headingWords are the terms of a chunk's heading, so that update_or_create is
+// updateOrCreate.
+func (r *run) headingWords(chunk int) (string, error) {
+	c, err := r.reader.Chunk(chunk)
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(r.wordsOf(c.Heading), " "), nil
 }
 
 // collapsing are the facets that collapse in this query, sorted.
@@ -63,9 +113,9 @@ func (r *run) collapsing() []string {
 
 var anyValue = []byte("*")
 
-// variant makes v.name the place of a chunk without the page's values of the
-// keys; it returns false if the path has none.
-func (v *variants) variant(path, fragment []byte, metadata map[string]string) (ok bool) {
+// place makes v.name the place of a chunk without the page's values of the keys;
+// it returns false if the path has none.
+func (v *variants) place(path, fragment []byte, metadata map[string]string) (ok bool) {
 	v.segments = appendSplit(v.segments[:0], path, '/', '/')
 	v.words = appendSplit(v.words[:0], fragment, '-', '/')
 	v.words = slices.DeleteFunc(v.words, func(w []byte) bool { return len(w) == 0 })

@@ -204,12 +204,7 @@ func (ed *edition) keep(filters map[string]string) (func(chunk int) bool, error)
 	}
 	accepted := make([]bool, len(distinct))
 	for i, m := range distinct {
-		accepted[i] = true
-		for k, v := range filters {
-			if m[k] != v {
-				accepted[i] = false
-			}
-		}
+		accepted[i] = accepts(filters, m)
 	}
 	kept, err := ed.reader.ChunksOf(func(page int) bool { return accepted[byPage[page]] })
 	if err != nil {

@@ -22,6 +22,14 @@ type Evidence struct {
 	Path float64
 }
 
+// rounded is e in steps of a millionth, as scores are.
+func (e Evidence) rounded() Evidence {
+	for _, x := range []*float64{&e.Words, &e.Meaning, &e.Near, &e.Path} {
+		*x = math.Round(*x*1e6) / 1e6
+	}
+	return e
+}
+
 // weights say what each part of the evidence counts.
 type weights struct{ words, meaning, near, path float64 }
 

@@ -31,6 +31,7 @@ type run struct {
 	*edition
 	analyzer *artifact.Analyzer
 	filters  map[string]string
+	explain  bool
 	terms    []artifact.WeightedTerm
 	// weights is the evidence that a term is, for snippets and ranking.
 	weights map[string]float64
@@ -40,10 +41,13 @@ type run struct {
 	phrases [][]string
 	*scratch
 	// meant is the text to be embedded: the query, misspelt words mended.
-	meant  string
-	vector []float32 // of it; nil: there is none
-	weigh  weights
-	best   float64 // BM25 of the best chunk
+	meant string
+	// sensible says that the embedder knows a word of it. A vector put together
+	// from pieces of words alone is near anything.
+	sensible bool
+	vector   []float32 // of it; nil: there is none
+	weigh    weights
+	best     float64 // BM25 of the best chunk
 	// cut says that not all chunks with the words of the phrases were read.
 	cut bool
 }
@@ -61,6 +65,8 @@ func (r *run) read(text string) error {
 		}
 		seen[t.Text] = true
 		r.want.AddBeginning(text[t.Start:t.End])
+		sensible := !t.Joined && r.knows(text[t.Start:t.End])
+		r.sensible = r.sensible || sensible
 		known, err := r.add(t.Text, 1)
 		if err != nil {
 			return err
@@ -73,8 +79,9 @@ func (r *run) read(text string) error {
 		if err != nil {
 			return err
 		}
-		if len(similar) > 0 && !r.knows(text[t.Start:t.End]) {
+		if len(similar) > 0 && !sensible {
 			mended = append(mended, mend{t.Start, t.End, r.wordOf(similar[0])})
+			r.sensible = true
 		}
 		for _, s := range similar {
 			if _, err := r.add(s, similarWeight); err != nil {

@@ -31,6 +31,7 @@ type ranked struct {
 	chunk    int
 	score    float64
 	evidence Evidence
+	variants []int // chunks that are the same in another version or language
 }
 
 // rank returns at least want hits in their final order if there are as many.
@@ -213,14 +214,14 @@ func (r *run) further(pool []ranked, depth int, keep func(int) bool) (all []rank
 	for _, s := range found {
 		if !in[s.Chunk] {
 			e := Evidence{Words: s.Score / r.best}
-			all = append(all, ranked{s.Chunk, min(least, r.weigh.score(e)), e})
+			all = append(all, ranked{chunk: s.Chunk, score: min(least, r.weigh.score(e)), evidence: e})
 		}
 	}
 	return all, len(found), nil
 }
 
-// sieve leaves out the chunks that miss a phrase and the variants of one that
-// is there. It stops once there are want.
+// sieve leaves out the chunks that miss a phrase, and those that are variants of
+// one before, which names them. It returns at most want.
 func (r *run) sieve(ctx context.Context, found []ranked, want int) ([]ranked, error) {
 	variants, err := r.variants()
 	if err != nil {
@@ -228,20 +229,27 @@ func (r *run) sieve(ctx context.Context, found []ranked, want int) ([]ranked, er
 	}
 	var out []ranked
 	for _, s := range found {
-		if len(out) == want {
+		room := len(out) < want
+		if !room && (len(variants.keys) == 0 || len(r.phrases) > 0) {
 			break
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		ok, err := r.holdsPhrases(s.chunk)
-		if err == nil && ok {
-			ok, err = variants.first(s.chunk)
+		if ok, err := r.holdsPhrases(s.chunk); err != nil || !ok {
+			if err != nil {
+				return nil, err
+			}
+			continue
 		}
+		of, err := variants.of(s.chunk, room)
 		if err != nil {
 			return nil, err
 		}
-		if ok {
+		switch {
+		case of >= 0:
+			out[of].variants = append(out[of].variants, s.chunk)
+		case room:
 			out = append(out, s)
 		}
 	}

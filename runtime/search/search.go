@@ -47,6 +47,8 @@ type Query struct {
 	Limit int
 	// Cursor is Page.Next of the page before. Nil means the first page.
 	Cursor *string
+	// Explain asks for the evidence of each hit.
+	Explain bool
 }
 
 // Page is one page of hits, best first.
@@ -78,8 +80,11 @@ type Hit struct {
 	// StartLine and EndLine are where the chunk stands in its file.
 	StartLine, EndLine int
 	Metadata           map[string]string
-	// Evidence is why it ranks where it does.
-	Evidence Evidence
+	// Variants are the ids of the same section in other versions or languages, as
+	// far as they were among the best chunks; see artifact.Facet.
+	Variants []string
+	// Evidence is why it ranks where it does; nil unless Query.Explain.
+	Evidence *Evidence
 }
 
 // Hint helps on when nothing was found.
@@ -122,7 +127,7 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 			return Page{}, err
 		}
 	}
-	search := &run{edition: ed, filters: q.Filters, scratch: scratches.Get().(*scratch)}
+	search := &run{edition: ed, filters: q.Filters, explain: q.Explain, scratch: scratches.Get().(*scratch)}
 	defer search.giveBack()
 	if search.analyzer, err = e.takeAnalyzer(ctx); err != nil {
 		return Page{}, err
@@ -134,7 +139,9 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	}
 	// A service that makes vectors may take its time, which is not to hold up
 	// others.
-	search.vector, page.Lexical = ed.vector(ctx, search.meant)
+	if search.sensible {
+		search.vector, page.Lexical = ed.vector(ctx, search.meant)
+	}
 	if search.analyzer, err = e.takeAnalyzer(ctx); err != nil {
 		return Page{}, err
 	}
@@ -186,12 +193,25 @@ func (r *run) hit(s ranked) (Hit, error) {
 	if r.text, err = r.reader.Text(r.text, s.chunk); err != nil {
 		return Hit{}, err
 	}
+	var variants []string
+	for _, chunk := range s.variants {
+		v, err := r.reader.Chunk(chunk)
+		if err != nil {
+			return Hit{}, err
+		}
+		variants = append(variants, v.ID)
+	}
+	var why *Evidence
+	if r.explain {
+		e := s.evidence.rounded()
+		why = &e
+	}
 	return Hit{
 		ID: c.ID, Score: math.Round(s.score*1e6) / 1e6,
 		Path: p.Path, Title: p.Title, Heading: c.Heading, Breadcrumb: c.Breadcrumb,
 		Snippet:   r.snippet(r.text, c.Heading),
 		StartLine: c.StartLine, EndLine: c.EndLine,
-		Metadata: p.Metadata, Evidence: s.evidence,
+		Metadata: p.Metadata, Variants: variants, Evidence: why,
 	}, nil
 }
 

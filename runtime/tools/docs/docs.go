@@ -19,6 +19,8 @@ type Options struct {
 	// under the 25,000 tokens that clients cut at; less than MinAnswerBytes means
 	// that.
 	MaxAnswerBytes int
+	// Explain adds to each hit of a search why it ranks where it does.
+	Explain bool
 }
 
 func (o Options) name(tool string) string {

@@ -75,6 +75,19 @@ type Hit struct {
 	// Title is the page's, Lines the chunk's first and last line in the file.
 	Title string `json:"title"`
 	Lines string `json:"lines"`
+	// Variants are the same section in other versions or languages, by chunk id.
+	Variants []string `json:"variants,omitempty"`
+	// Why is there where it is asked for.
+	Why *Why `json:"why,omitempty"`
+}
+
+// Why is why a hit ranks where it does, each part from 0 to 1; see
+// search.Evidence.
+type Why struct {
+	Words   float64 `json:"words"`
+	Meaning float64 `json:"meaning"`
+	Near    float64 `json:"near"`
+	Path    float64 `json:"path"`
 }
 
 // Hint helps on when there are no hits.
@@ -102,7 +115,7 @@ func searchDocs(engine *search.Engine, o Options) contract.Tool {
 		},
 	}
 	return contract.Define(spec, func(ctx context.Context, _ contract.Caller, in searchDocsIn) (contract.Result, error) {
-		answer, result, err := Search(ctx, engine, search.Query{Text: in.Query, Filters: in.Filters, Limit: in.Limit, Cursor: in.Cursor}, o.maxBytes())
+		answer, result, err := Search(ctx, engine, search.Query{Text: in.Query, Filters: in.Filters, Limit: in.Limit, Cursor: in.Cursor, Explain: o.Explain}, o.maxBytes())
 		if err != nil {
 			return contract.Result{}, err
 		}
@@ -172,6 +185,7 @@ func word(page search.Page) SearchResult {
 		result.Hits = append(result.Hits, Hit{
 			ChunkID: h.ID, Score: h.Score, Heading: h.Heading, Breadcrumb: h.Breadcrumb, Snippet: h.Snippet,
 			Filepath: h.Path, Metadata: h.Metadata, Title: h.Title, Lines: strconv.Itoa(h.StartLine) + "-" + strconv.Itoa(h.EndLine),
+			Variants: h.Variants, Why: (*Why)(h.Evidence),
 		})
 	}
 	return result

@@ -66,6 +66,22 @@ func (w *wire) hits(hits []Hit) {
 		w.close('}')
 		w.field("title", h.Title)
 		w.field("lines", h.Lines)
+		if len(h.Variants) > 0 {
+			w.key("variants")
+			w.strings(h.Variants)
+		}
+		if why := h.Why; why != nil {
+			w.key("why")
+			w.open('{')
+			for _, part := range [...]struct {
+				name  string
+				share float64
+			}{{"words", why.Words}, {"meaning", why.Meaning}, {"near", why.Near}, {"path", why.Path}} {
+				w.key(part.name)
+				w.number(part.share)
+			}
+			w.close('}')
+		}
 		w.close('}')
 	}
 	w.close(']')
@@ -84,15 +100,19 @@ func (w *wire) hint(h *Hint) {
 		w.next()
 		w.string(k)
 		w.colon()
-		w.open('[')
-		for _, v := range h.SuggestedFilters[k] {
-			w.next()
-			w.string(v)
-		}
-		w.close(']')
+		w.strings(h.SuggestedFilters[k])
 	}
 	w.close('}')
 	w.close('}')
+}
+
+func (w *wire) strings(all []string) {
+	w.open('[')
+	for _, s := range all {
+		w.next()
+		w.string(s)
+	}
+	w.close(']')
 }
 
 func (w *wire) raw(s string) { w.b = append(w.b, s...) }
