@@ -307,6 +307,16 @@ func (r *Reader) Chunk(chunk int) (Chunk, error) {
 	return c, nil
 }
 
+// Heading returns a chunk's heading; the chunk must be in range.
+func (r *Reader) Heading(chunk int) (string, error) {
+	g := r.groupOf(chunk)
+	heading, err := g.string(g.chunkField(chunk-g.firstChunk, chunkHeading))
+	if err != nil {
+		return "", r.damagedBy(err)
+	}
+	return heading, nil
+}
+
 // Place returns the path of a chunk's page and its fragment in it; the chunk
 // must be in range. Both lie in the mapping: they are not to be changed, nor used
 // after Close.

@@ -3,6 +3,8 @@ package search
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // variants tells the sections that are one in several versions or languages,
@@ -12,7 +14,7 @@ import (
 //   - by their place: of pages that differ only in the value of the facet, as a
 //     segment of the path and as words of the headings ("retries-in-go"); or
 //   - by their content, where the index has vectors: with other values of the
-//     facet, the same words in the heading, and nearly the same meaning.
+//     facet, the same letters in the heading, and nearly the same meaning.
 //
 // A facet that is filtered does not collapse.
 type variants struct {
@@ -66,9 +68,11 @@ func (v *variants) of(chunk int, room bool) (of int, err error) {
 	}
 	s := section{chunk: chunk, values: values}
 	if v.run.reader.Dimensions() > 0 {
-		if s.heading, err = v.run.headingWords(chunk); err != nil {
+		heading, err := v.run.reader.Heading(chunk)
+		if err != nil {
 			return -1, err
 		}
+		s.heading = letters(heading)
 		if of := slices.IndexFunc(v.shown, func(other section) bool { return v.same(other, s) }); of >= 0 {
 			return of, nil
 		}
@@ -89,14 +93,15 @@ func (v *variants) same(a, b section) bool {
 		v.run.reader.Alike(a.chunk, b.chunk) >= alike
 }
 
-// headingWords are the terms of a chunk's heading, so that update_or_create is
-// updateOrCreate.
-func (r *run) headingWords(chunk int) (string, error) {
-	c, err := r.reader.Chunk(chunk)
-	if err != nil {
-		return "", err
-	}
-	return strings.Join(r.wordsOf(c.Heading), " "), nil
+// letters is the letters and digits of a heading in lower case, so that
+// update_or_create is updateOrCreate.
+func letters(heading string) string {
+	return strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, heading)
 }
 
 // collapsing are the facets that collapse in this query, sorted.

@@ -14,8 +14,8 @@ import (
 const poolSize = 60
 
 // nearSize is how many of them are read to see whether the question's words
-// stand close together.
-const nearSize = 20
+// stand close together: a page of hits and some that may get into it.
+const nearSize = 16
 
 // leastCosine is the cosine from which a chunk is a hit that shares no word with
 // the question: questions about something else are mostly below it.
@@ -32,6 +32,8 @@ type ranked struct {
 	score    float64
 	evidence Evidence
 	variants []int // chunks that are the same in another version or language
+	looked   bool  // its text was read
+	snippet  string
 }
 
 // rank returns at least want hits in their final order if there are as many.
@@ -92,13 +94,13 @@ func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err 
 	}
 	r.order(pool)
 	// What is found close together only adds, so the others stay below.
-	close := pool[:min(nearSize, len(pool))]
-	for i := range close {
-		if close[i].evidence.Near, err = r.near(close[i].chunk); err != nil {
+	first := pool[:min(nearSize, len(pool))]
+	for i := range first {
+		if err := r.look(&first[i]); err != nil {
 			return nil, 0, err
 		}
 	}
-	r.order(close)
+	r.order(first)
 	return pool, met, nil
 }
 
@@ -155,6 +157,8 @@ func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
 
 // addPaths looks for the question in the paths of the chunks' pages.
 func (r *run) addPaths(pool []ranked) error {
+	r.analyzer.Wanted = r.want
+	defer func() { r.analyzer.Wanted = nil }()
 	shares := map[int]float64{}
 	for i := range pool {
 		page := r.reader.PageOf(pool[i].chunk)
@@ -186,15 +190,19 @@ func (r *run) share(text string) float64 {
 	return min(1, sum/max(r.total, 1e-9))
 }
 
-// near is how much of the question's evidence stands in the best window of a
-// chunk's text.
-func (r *run) near(chunk int) (float64, error) {
-	var err error
-	if r.text, err = r.reader.Text(r.text, chunk); err != nil {
-		return 0, err
+// look reads a chunk's text for what stands close together and for a snippet.
+func (r *run) look(p *ranked) error {
+	heading, err := r.reader.Heading(p.chunk)
+	if err != nil {
+		return err
 	}
-	_, _, _, sum := r.evidence(r.text)
-	return min(1, sum/max(r.total, 1e-9)), nil
+	if r.text, err = r.reader.Text(r.text, p.chunk); err != nil {
+		return err
+	}
+	var near float64
+	p.snippet, near = r.snippet(r.text, heading)
+	p.evidence.Near, p.looked = min(1, near/max(r.total, 1e-9)), true
+	return nil
 }
 
 // further is the pool and behind it the chunks that have a word of the question,

@@ -190,8 +190,12 @@ func (r *run) hit(s ranked) (Hit, error) {
 	if err != nil {
 		return Hit{}, err
 	}
-	if r.text, err = r.reader.Text(r.text, s.chunk); err != nil {
-		return Hit{}, err
+	if !s.looked {
+		near := s.evidence.Near
+		if err := r.look(&s); err != nil {
+			return Hit{}, err
+		}
+		s.evidence.Near = near // what it was ranked by
 	}
 	var variants []string
 	for _, chunk := range s.variants {
@@ -209,7 +213,7 @@ func (r *run) hit(s ranked) (Hit, error) {
 	return Hit{
 		ID: c.ID, Score: math.Round(s.score*1e6) / 1e6,
 		Path: p.Path, Title: p.Title, Heading: c.Heading, Breadcrumb: c.Breadcrumb,
-		Snippet:   r.snippet(r.text, c.Heading),
+		Snippet:   s.snippet,
 		StartLine: c.StartLine, EndLine: c.EndLine,
 		Metadata: p.Metadata, Variants: variants, Evidence: why,
 	}, nil

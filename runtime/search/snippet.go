@@ -20,12 +20,12 @@ const (
 
 // snippet is the piece of text with the most evidence, on one line, cut sides
 // marked by "..." and words that were found by "**". The heading is left out:
-// a hit shows it anyway.
-func (r *run) snippet(text []byte, heading string) string {
+// a hit shows it anyway. near is the evidence in the best window.
+func (r *run) snippet(text []byte, heading string) (s string, near float64) {
 	if rest := bytes.TrimLeft(text, "\n "); len(rest) > len(heading) && string(rest[:len(heading)]) == heading && rest[len(heading)] == '\n' {
 		text = rest[len(heading):]
 	}
-	line, found, from, _ := r.evidence(text)
+	line, found, from, near := r.evidence(text)
 	if from > 0 {
 		from = max(0, from-snippetBytes/6)
 	}
@@ -40,7 +40,7 @@ func (r *run) snippet(text []byte, heading string) string {
 	if to < len(line) {
 		b.WriteString("...")
 	}
-	return b.String()
+	return b.String(), near
 }
 
 // scratch is memory for the text of a chunk, which the next one is read over.
