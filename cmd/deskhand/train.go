@@ -38,9 +38,9 @@ func trainCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.from, "from", "", "model to adapt: builtin, or a file (default: none, start from nothing)")
 	flags.Uint64Var(&f.options.Seed, "seed", 0, "number of the run; the same gives the same bytes")
 	flags.IntVar(&f.options.Epochs, "epochs", 0, "how often all text is gone through (default 4)")
-	flags.Float64Var(&f.options.Rate, "rate", 0, "size of the first steps (default 0.003)")
+	flags.Float64Var(&f.options.Rate, "rate", 0, "size of the first steps (default 0.003, with --from 0.001)")
 	flags.IntVar(&f.options.Dimensions, "dimensions", 0, "length of the vectors (default 256, or that of the model to adapt)")
-	flags.IntVar(&f.options.Words, "words", 0, "words to learn at most (default 30000, with --from 8000 new ones)")
+	flags.IntVar(&f.options.Words, "words", 0, "words to learn at most (default 28500, with --from 8000 new ones)")
 	flags.BoolVar(&f.asJSON, "json", false, "print the report as JSON")
 	return cmd
 }

@@ -20,8 +20,8 @@ func TestTheShippedModelIsWhole(t *testing.T) {
 	if err := m.Verify(); err != nil {
 		t.Errorf("Verify() = %v", err)
 	}
-	if n := len(model.Weights); n > 9e6 {
-		t.Errorf("the model has %d bytes, want at most 9,000,000", n)
+	if n := len(model.Weights); n > 4.5e6 {
+		t.Errorf("the model has %d bytes, want at most 4,500,000", n)
 	}
 }
 

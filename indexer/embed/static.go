@@ -25,7 +25,7 @@ type Static struct {
 	dimensions int
 	vocabulary Vocabulary
 	scales     []byte // f32 each
-	rows       []byte // int8 each
+	rows       []byte // 4 bits each
 	scratch    sync.Pool
 }
 
@@ -125,7 +125,8 @@ func (m *Static) scale(row int) float32 {
 }
 
 func (m *Static) row(row int) []byte {
-	return m.rows[row*m.dimensions : (row+1)*m.dimensions]
+	half := m.dimensions / 2
+	return m.rows[row*half : (row+1)*half]
 }
 
 // bag counts the tokens of one text. Tokens are kept in the order in which they

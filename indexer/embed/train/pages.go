@@ -105,6 +105,9 @@ func (t *trainer) read() error {
 // markdown lists the pages of a folder to read.
 func markdown(dir string) ([]string, error) {
 	var paths []string
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // a walk does not follow a link that it begins at
+	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
