@@ -15,6 +15,7 @@ import (
 
 	"github.com/deskhand/deskhand/chunker"
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/embed"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -33,6 +34,8 @@ type build struct {
 	began    time.Time
 	// dimensions are those of the vectors so far; 0: there are none yet.
 	dimensions atomic.Int64
+	// before is what a Meter had done when the build began.
+	before embed.Usage
 	// split and encode are those of chunker and artifact; tests make them fail.
 	split  func(string, []byte, chunker.Options) chunker.Page
 	encode func([]artifact.Document) (*artifact.Group, error)
@@ -47,6 +50,9 @@ func prepare(ctx context.Context, o Options) (*build, error) {
 		report:  Report{Corpus: o.Dir, Problems: []Problem{}},
 		split:   chunker.Split,
 		encode:  artifact.Encode,
+	}
+	if m, ok := o.Embedder.(embed.Meter); ok {
+		b.before = m.Usage()
 	}
 	b.phase("walk")
 	b.progress("walk", 0, 0)
@@ -221,6 +227,6 @@ func (b *build) note(problems []Problem) {
 
 func (b *build) progress(phase string, done, total int) {
 	if b.options.Progress != nil {
-		b.options.Progress(Progress{phase, done, total})
+		b.options.Progress(Progress{phase, done, total, b.usage()})
 	}
 }

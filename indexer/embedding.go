@@ -25,6 +25,17 @@ func (b *build) model() artifact.Model {
 	return artifact.Model{Provider: provider, Name: name, Key: embed.Fingerprint(e), Weights: embed.Weights(e)}
 }
 
+// usage is what an embedder behind a network did so far in this build; nil:
+// there is none.
+func (b *build) usage() *embed.Usage {
+	m, ok := b.options.Embedder.(embed.Meter)
+	if !ok {
+		return nil
+	}
+	u := m.Usage().Since(b.before)
+	return &u
+}
+
 // embed gives the chunks of docs their vectors. Whatever fails ends the build:
 // an index with vectors for some chunks alone would hide the others.
 func (b *build) embed(ctx context.Context, docs []artifact.Document) (err error) {

@@ -76,6 +76,9 @@ const DefaultDescription = "Documentation corpus"
 type Progress struct {
 	Phase       string
 	Done, Total int
+	// Usage is what an embedder behind a network did so far in this build; nil:
+	// there is none. With one, "build" is told of once a second at least.
+	Usage *embed.Usage
 }
 
 // Report says what a build found and did. Counts are of pages that are in the
@@ -92,6 +95,9 @@ type Report struct {
 	Prompts  int    `json:"prompts"`
 	// Embedding says what made the vectors; nil: there are none.
 	Embedding *artifact.Embedding `json:"embedding"`
+	// EmbeddingUsage is what an embedder behind a network did in this build; nil:
+	// the vectors are made here, or there are none.
+	EmbeddingUsage *embed.Usage `json:"embedding_usage,omitempty"`
 	// FilesReused lay in groups taken from the previous artifact, FilesRebuilt
 	// did not: they are new, changed, or share a group with one that is.
 	FilesReused  int `json:"files_reused"`
@@ -171,6 +177,7 @@ func Check(ctx context.Context, o Options) (Report, error) {
 func (b *build) finish(err error) (Report, error) {
 	b.phase("")
 	b.sortProblems()
+	b.report.EmbeddingUsage = b.usage()
 	if err != nil && fault.Of(err) == nil {
 		err = fmt.Errorf("index %s: %w", b.options.Dir, err)
 	}

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/embed"
 )
 
 // write makes and commits the artifact.
@@ -80,7 +82,7 @@ func (b *build) groups(ctx context.Context, w *artifact.Writer, plan [][]artifac
 	}()
 	done := 0
 	for j := range jobs.queue {
-		if err := b.add(ctx, w, j); err != nil {
+		if err := b.add(ctx, w, j, func() { b.progress("build", done, total) }); err != nil {
 			return err
 		}
 		if j.ready != nil {
@@ -130,8 +132,9 @@ func (b *build) start(ctx context.Context, plan [][]artifact.Source, there func(
 	return p
 }
 
-// add brings one group into w.
-func (b *build) add(ctx context.Context, w *artifact.Writer, j job) error {
+// add brings one group into w. While it waits for it, it calls waiting now and
+// then.
+func (b *build) add(ctx context.Context, w *artifact.Writer, j job, waiting func()) error {
 	var m made
 	if j.ready == nil {
 		if w.Reuse(j.sources) {
@@ -142,7 +145,7 @@ func (b *build) add(ctx context.Context, w *artifact.Writer, j job) error {
 		}
 		m = b.make(ctx, j.sources) // it is damaged
 	} else {
-		m = <-j.ready
+		m = b.await(j.ready, waiting)
 	}
 	b.note(m.problems)
 	if m.err != nil || m.group == nil {
@@ -150,6 +153,24 @@ func (b *build) add(ctx context.Context, w *artifact.Writer, j job) error {
 	}
 	b.report.Groups++
 	return w.Add(m.group)
+}
+
+// await waits for a group. Where an embedder behind a network may take long for
+// it, waiting is called once a second.
+func (b *build) await(ready <-chan made, waiting func()) made {
+	if _, far := b.options.Embedder.(embed.Meter); !far {
+		return <-ready
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case m := <-ready:
+			return m
+		case <-tick.C:
+			waiting()
+		}
+	}
 }
 
 // make cuts and encodes one group.

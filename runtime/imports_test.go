@@ -39,7 +39,7 @@ var libraries = map[string][]string{
 	"github.com/yuin/goldmark":               {"chunker"},
 	"github.com/blugelabs/":                  {"indexer/artifact"},
 	"github.com/blevesearch/":                {"indexer/artifact"},
-	"github.com/philippgille/chromem-go":     {"indexer/artifact"},
+	"github.com/philippgille/chromem-go":     {"indexer/artifact", "indexer/embed"},
 	"github.com/spf13/":                      {"cmd/deskhand"},
 	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver"},
 	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs"},

@@ -1,10 +1,14 @@
 // Package embed turns text into vectors, for documents and for questions alike.
 //
-// Embedder is what the rest of deskhand knows; each provider is one file and a
-// line in the table below. Static, the provider that needs nothing but itself,
-// is a model of ours: words.go cuts text into words, vocabulary.go finds their
-// rows, format.go is the file, static.go the arithmetic. Package train makes
-// such files.
+// Embedder is what the rest of deskhand knows; each provider is a line in the
+// table below. Static, the provider that needs nothing but itself, is a model
+// of ours: words.go cuts text into words, vocabulary.go finds their rows,
+// format.go is the file, static.go the arithmetic. Package train makes such
+// files.
+//
+// Remote asks somebody else's model over a network. batch.go speaks the request
+// that most services understand, single.go those of the others; ask.go decides
+// what is tried again, cache.go keeps what was paid for.
 package embed
 
 import (
@@ -25,9 +29,11 @@ type Embedder interface {
 	// Dimensions is the length of every vector; 0 where it is not known before
 	// the first one came.
 	Dimensions() int
-	// Documents returns one vector for each of docs, in their order.
+	// Documents returns one vector for each of docs, in their order. What fails
+	// over a network is a fault: "embedder_down" and "embedder_refused" of the
+	// other side, "bad_vectors" for an answer that is of no use.
 	Documents(ctx context.Context, docs []Document) ([][]float32, error)
-	// Query returns the vector of a question.
+	// Query returns the vector of a question, at once when ctx ends.
 	Query(ctx context.Context, text string) ([]float32, error)
 }
 
@@ -40,12 +46,20 @@ type Document struct {
 	Body string
 }
 
+// Options tunes what Open returns. The zero value is the default.
+type Options struct {
+	// Cache is a folder for the vectors of documents that came over a network, so
+	// that none is paid for twice. It is made if need be, and may be shared by
+	// any number of processes. Empty: nothing is kept.
+	Cache string
+}
+
 // provider is one way to make an Embedder.
 type provider struct {
 	name string
 	// claims reports whether a specification is for this provider.
 	claims func(spec string) bool
-	open   func(spec string) (Embedder, error)
+	open   func(spec string, o Options) (Embedder, error)
 }
 
 // Default is the specification of the embedder that is used where nobody names
@@ -55,18 +69,37 @@ const Default = "builtin"
 // providers are asked in this order.
 var providers = []provider{
 	{Default, func(spec string) bool { return spec == Default }, openBuiltin},
-	{"none", func(spec string) bool { return spec == "none" }, func(string) (Embedder, error) { return nil, nil }},
+	{"none", func(spec string) bool { return spec == "none" }, openNone},
+	{"openai:MODEL", begins("openai:"), service("https://api.openai.com/v1", "OPENAI_API_KEY", hosted)},
+	{"ollama:MODEL", begins("ollama:"), openOllama},
+	{"cohere:MODEL", begins("cohere:"), openCohere},
+	{"mistral:MODEL", begins("mistral:"), service("https://api.mistral.ai/v1", "MISTRAL_API_KEY", mistral)},
+	{"jina:MODEL", begins("jina:"), service("https://api.jina.ai/v1", "JINA_API_KEY", hosted)},
+	{"mixedbread:MODEL", begins("mixedbread:"), service("https://api.mixedbread.ai/v1", "MIXEDBREAD_API_KEY", hosted)},
+	{"localai:MODEL", begins("localai:"), service("http://localhost:8080/v1", "", local)},
+	{"azure:DEPLOYMENT", begins("azure:"), openAzure},
+	{"vertex:MODEL", begins("vertex:"), openVertex},
+	{"http://HOST/v1#MODEL", isURL, openURL},
 	{"a model file (FILE.model)", func(spec string) bool { return strings.HasSuffix(spec, ".model") }, openFile},
 }
 
-// Open returns the embedder that spec names: nil for "none", else what one of
-// the providers makes of it. The error is fault "bad_embedder" for a
-// specification that nobody knows, or the provider's.
-func Open(spec string) (Embedder, error) {
+// begins claims the specifications with a prefix.
+func begins(prefix string) func(string) bool {
+	return func(spec string) bool { return strings.HasPrefix(spec, prefix) }
+}
+
+// Open is OpenWith without options.
+func Open(spec string) (Embedder, error) { return OpenWith(spec, Options{}) }
+
+// OpenWith returns the embedder that spec names: nil for "none", else what one
+// of the providers makes of it. Nothing is sent anywhere. The error is fault
+// "bad_embedder" for a specification that nobody knows, "no_key" where the
+// environment lacks the provider's key, or the provider's.
+func OpenWith(spec string, o Options) (Embedder, error) {
 	var names []string
 	for _, p := range providers {
 		if p.claims(spec) {
-			return p.open(spec)
+			return p.open(spec, o)
 		}
 		names = append(names, p.name)
 	}
@@ -76,9 +109,11 @@ func Open(spec string) (Embedder, error) {
 // openBuiltin reads the shipped model where it lies in the program, which takes
 // microseconds (BenchmarkOpenBuiltin). Its bytes are as whole as the program
 // itself; a test verifies them.
-func openBuiltin(string) (Embedder, error) { return Parse(model.Weights) }
+func openBuiltin(string, Options) (Embedder, error) { return Parse(model.Weights) }
 
-func openFile(path string) (Embedder, error) {
+func openNone(string, Options) (Embedder, error) { return nil, nil }
+
+func openFile(path string, _ Options) (Embedder, error) {
 	m, err := ReadFile(path)
 	if err != nil {
 		return nil, err

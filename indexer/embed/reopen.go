@@ -59,6 +59,9 @@ func Reopen(name string, weights []byte) (Embedder, error) {
 // program does: its name, and for a model that is computed here some of what
 // it computes, since another release may cut words otherwise.
 func Fingerprint(e Embedder) string {
+	if r, ok := e.(*Remote); ok {
+		return r.name + " " + r.habit.fingerprint()
+	}
 	m, ok := e.(*Static)
 	if !ok {
 		return e.Name()

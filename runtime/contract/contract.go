@@ -41,6 +41,9 @@ type Caller struct {
 type Result struct {
 	Text       []string
 	Structured any
+	// Meta has what is said of the answer and is no part of it, by names such as
+	// "deskhand/lexical". Nil: nothing.
+	Meta map[string]any
 }
 
 // ValidName reports whether name fits [a-zA-Z0-9_-]{1,64}, the narrowest rule

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ import (
 type answer struct {
 	text       []string
 	structured json.RawMessage // on one line; nil: none
+	meta       map[string]any
 	isError    bool
 }
 
@@ -45,7 +47,7 @@ func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.C
 		}
 		return s.failed(tool.Name, err)
 	}
-	a.text = result.Text
+	a.text, a.meta = result.Text, result.Meta
 	if result.Structured != nil {
 		if a.structured, err = oneLine(result.Structured); err != nil {
 			return s.failed(tool.Name, fmt.Errorf("encode answer: %w", err))
@@ -105,6 +107,9 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	}
 	if a.structured != nil {
 		result.StructuredContent = a.structured
+	}
+	if len(a.meta) > 0 {
+		result.Meta = maps.Clone(a.meta)
 	}
 	return result, nil
 }

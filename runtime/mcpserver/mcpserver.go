@@ -76,6 +76,7 @@ type Server struct {
 	opts     Options
 	sdk      *mcp.Server
 	http     *httpDoor
+	self     *mcp.Implementation
 	identity string // the member with which results of 2026-07-28 begin
 
 	// lists keeps a reader of the SDK's lists from seeing half a Replace.
@@ -93,7 +94,7 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode server name: %w", err)
 	}
-	s.identity = `"_meta":` + string(meta) + `,`
+	s.self, s.identity = self, `"_meta":`+string(meta)+`,`
 	s.sdk = mcp.NewServer(self, &mcp.ServerOptions{
 		Logger:       slog.New(quiet{opts.Logger.Handler()}),
 		SetCacheable: cacheable,

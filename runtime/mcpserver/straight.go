@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -103,9 +104,7 @@ func (s *Server) writeReply(b *bytes.Buffer, c straightCall, a answer) {
 	b.WriteString(`{"jsonrpc":"2.0","id":`)
 	b.Write(c.id)
 	b.WriteString(`,"result":{`)
-	if c.modern {
-		b.WriteString(s.identity)
-	}
+	s.writeMeta(b, c, a)
 	b.WriteString(`"content":[`)
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
@@ -130,4 +129,26 @@ func (s *Server) writeReply(b *bytes.Buffer, c straightCall, a answer) {
 		b.WriteString(`,"resultType":"complete"`)
 	}
 	b.WriteString(`}}`)
+}
+
+// writeMeta writes the member _meta, with the server's name where the era has
+// it there.
+func (s *Server) writeMeta(b *bytes.Buffer, c straightCall, a answer) {
+	if len(a.meta) == 0 {
+		if c.modern {
+			b.WriteString(s.identity)
+		}
+		return
+	}
+	meta := maps.Clone(a.meta)
+	if c.modern {
+		meta[mcp.MetaKeyServerInfo] = s.self
+	}
+	raw, err := encode(meta)
+	if err != nil {
+		raw = []byte("{}") // what a tool says of its answer must not cost the answer
+	}
+	b.WriteString(`"_meta":`)
+	b.Write(raw)
+	b.WriteByte(',')
 }

@@ -68,7 +68,8 @@ func twoWays(t *testing.T) (straight, long *Server, straightSeen, longSeen *atom
 		catalog := newDesk().catalog()
 		catalog.Tools = append(catalog.Tools, contract.Define(contract.Spec{Name: "pages", Description: "d", Input: noInput},
 			func(context.Context, contract.Caller, struct{}) (contract.Result, error) {
-				return contract.Result{Text: []string{"a\xff", "b\r\n"}, Structured: json.RawMessage("{\n\"n\" :\r\n [1.50, \"<\u2028>\"]\n}\n")}, nil
+				return contract.Result{Text: []string{"a\xff", "b\r\n"}, Structured: json.RawMessage("{\n\"n\" :\r\n [1.50, \"<\u2028>\"]\n}\n"),
+					Meta: map[string]any{"deskhand/lexical": "<far> is down"}}, nil
 			}))
 		for i := range catalog.Tools {
 			catalog.Tools[i].ReadOnly = readOnly

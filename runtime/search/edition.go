@@ -11,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // ErrClosed is returned by an engine after Close.
@@ -49,6 +50,10 @@ type Options struct {
 	// embedders get over a network; after that it is answered by words alone.
 	// Zero means DefaultEmbedTimeout.
 	EmbedTimeout time.Duration
+	// Embedder is the specification of the user's choice: an index whose own is
+	// an address on another machine is asked by words alone unless it is this
+	// one, since whoever built the index may not be whom the questions are for.
+	Embedder string
 	// Log is told when questions begin to be answered by words alone though the
 	// index has vectors, and when that ends. Nil: nobody is told.
 	Log *slog.Logger
@@ -99,6 +104,11 @@ func (ed *edition) reopen(o Options) {
 		}
 	}()
 	if e := ed.reader.Embedding(); e != nil {
+		if embed.Elsewhere(e.String(), o.Embedder) {
+			ed.mute = fault.New("not_chosen", "the index wants questions sent to "+e.String(),
+				"if they may go there, say so: embed: "+e.String()+" in deskhand.yaml, or DESKHAND_EMBED")
+			return
+		}
 		ed.embedder, ed.mute = embed.Reopen(e.String(), ed.reader.Weights())
 		ed.meaning = newMeaning(ed.embedder, e.Dimensions, o)
 	}

@@ -108,6 +108,33 @@ func tiny(t *testing.T) []byte {
 	return data
 }
 
+func TestIndexCannotSendQuestionsWhereItLikes(t *testing.T) {
+	e, err := embed.Open(embed.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	embedIndex(t, dir, e, "//box.example/v1#m", nil)
+	raw, err := os.ReadFile(filepath.Join(dir, artifact.MetadataFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw = []byte(strings.Replace(string(raw), `"provider": "static"`, `"provider": "http"`, 1))
+	if err := os.WriteFile(filepath.Join(dir, artifact.MetadataFile), raw, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for chosen, code := range map[string]string{"builtin": "not_chosen", "": "not_chosen", "http://box.example/v1/#m": "", "http://box.example/v1#other": "not_chosen"} {
+		engine, err := OpenWith(dir, Options{Embedder: chosen})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer engine.Close()
+		if f := fault.Of(engine.Mute()); code == "" && engine.Mute() != nil || code != "" && (f == nil || f.Code != code) {
+			t.Errorf("with embedder %q Mute() = %v, want fault %q", chosen, engine.Mute(), code)
+		}
+	}
+}
+
 func TestIndexWithoutVectorsIsNotMute(t *testing.T) {
 	e := engine(t, nil, file{path: "a.md", text: "# A\n\nwords\n"})
 	if err := e.Mute(); err != nil || e.current.embedder != nil {

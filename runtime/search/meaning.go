@@ -138,7 +138,7 @@ func (m *meaning) failed(err error) {
 	}
 	if !m.failing {
 		m.failing = true
-		m.log.Warn("searching by words alone", "embedder", m.embedder.Name(), "err", err)
+		m.log.Warn("searching by words alone", "embedder", m.embedder.Name(), "error", err)
 	}
 }
 

@@ -93,7 +93,7 @@ func TestEmbedderRestsAfterThreeFailures(t *testing.T) {
 		}
 		f.err = errors.New("oh")
 		m.vector(t.Context(), "down again")
-		if lines := strings.Split(strings.TrimSpace(log.String()), "\n"); len(lines) != 3 || !strings.Contains(lines[1], "again") || !strings.Contains(lines[2], "err=oh") {
+		if lines := strings.Split(strings.TrimSpace(log.String()), "\n"); len(lines) != 3 || !strings.Contains(lines[1], "again") || !strings.Contains(lines[2], "error=oh") {
 			t.Errorf("log:\n%swant three lines: down, again, down", log)
 		}
 	})

@@ -61,6 +61,8 @@ type SearchResult struct {
 	Hint       *Hint   `json:"hint"`
 	// Note says that hits were left out to keep the answer short.
 	Note string `json:"note,omitempty"`
+	// Lexical is search.Page's: no part of the answer, but of what is said of it.
+	Lexical string `json:"-"`
 }
 
 // Hit is one chunk found.
@@ -119,7 +121,11 @@ func searchDocs(engine *search.Engine, o Options) contract.Tool {
 		if err != nil {
 			return contract.Result{}, err
 		}
-		return contract.Result{Text: []string{answer}, Structured: json.RawMessage(appendResult(make([]byte, 0, len(answer)), &result, false))}, nil
+		r := contract.Result{Text: []string{answer}, Structured: json.RawMessage(appendResult(make([]byte, 0, len(answer)), &result, false))}
+		if result.Lexical != "" {
+			r.Meta = map[string]any{"deskhand/lexical": result.Lexical}
+		}
+		return r, nil
 	})
 }
 
@@ -174,7 +180,7 @@ func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes
 }
 
 func word(page search.Page) SearchResult {
-	result := SearchResult{Hits: make([]Hit, 0, len(page.Hits))}
+	result := SearchResult{Hits: make([]Hit, 0, len(page.Hits)), Lexical: page.Lexical}
 	if page.Next != "" {
 		result.NextCursor = &page.Next
 	}

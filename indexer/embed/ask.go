@@ -1,0 +1,197 @@
+package embed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// failure is a request that brought no vectors.
+type failure struct {
+	// status is that of HTTP; 0: no answer came.
+	status int
+	// reason is what is known, on one line and without a secret.
+	reason string
+	// wait is what the provider asks to wait; 0: it does not say.
+	wait time.Duration
+	// again says that the same request may succeed later, long that less text
+	// may.
+	again, long bool
+}
+
+func (f *failure) Error() string {
+	if f.status == 0 {
+		return f.reason
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%d %s: %s", f.status, http.StatusText(f.status), f.reason), ": ")
+}
+
+const (
+	// tries of one request span half a minute of pauses, more where the provider
+	// says how long to wait.
+	tries = 7
+	// longestPause bounds our own pauses, longestWait what a provider may ask for.
+	longestPause = 20 * time.Second
+	longestWait  = 2 * time.Minute
+	// answerWithin bounds one request: a local model may first have to be loaded,
+	// and computes for a while.
+	answerWithin = 2 * time.Minute
+	// leastBytes is what a text is not halved below.
+	leastBytes = 200
+)
+
+// ask gets the vectors of wants with one request, or with more where it is too
+// much for one, and keeps them. It tries again while that has a chance and more
+// has not ended; ctx ends a request that is under way.
+func (m *Remote) ask(ctx, more context.Context, wants []*want) error {
+	texts := make([]string, len(wants))
+	for i, w := range wants {
+		texts[i] = w.text
+	}
+	for try := 1; ; try++ {
+		if err := m.quietly(more); err != nil {
+			return err
+		}
+		sending, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("no answer within %v", answerWithin))
+		r, err := m.send(sending, texts)
+		cancel()
+		if err == nil {
+			return m.keep(wants, r)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		f := new(failure)
+		switch {
+		case !errors.As(err, &f):
+			return err
+		case f.long && len(wants) > 1:
+			half := len(wants) / 2
+			if err := m.ask(ctx, more, wants[:half]); err != nil {
+				return err
+			}
+			return m.ask(ctx, more, wants[half:])
+		case f.long && len(texts[0]) > leastBytes:
+			wants[0].text = cut(texts[0], len(texts[0])/2) // its key stays that of the whole
+			return m.ask(ctx, more, wants)
+		case !f.again || try == tries || f.wait > longestWait:
+			return m.fault(err, try)
+		}
+		m.hush(f.wait)
+		if err := sleep(more, m.backoff(try)); err != nil {
+			return err
+		}
+	}
+}
+
+// backoff is the pause after a try: half of it is chance, so that requests that
+// failed together do not come back together.
+func (m *Remote) backoff(try int) time.Duration {
+	pause := min(m.pause<<(try-1), longestPause)
+	return pause/2 + rand.N(pause/2+1)
+}
+
+// hush keeps all requests back for a while.
+func (m *Remote) hush(wait time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if until := time.Now().Add(wait); until.After(m.quiet) {
+		m.quiet = until
+	}
+}
+
+// quietly waits until the provider may be asked.
+func (m *Remote) quietly(ctx context.Context) error {
+	m.mu.Lock()
+	wait := time.Until(m.quiet)
+	m.mu.Unlock()
+	return sleep(ctx, wait)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return context.Cause(ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// send asks once and counts it.
+func (m *Remote) send(ctx context.Context, texts []string) (reply, error) {
+	r, err := m.request(ctx, texts)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.usage.Requests++
+	if err != nil {
+		return reply{}, err
+	}
+	if r.tokens <= 0 {
+		m.usage.Estimated = true
+		for _, text := range texts {
+			r.tokens += (len(text) + 3) / 4
+		}
+	}
+	m.usage.Tokens += int64(r.tokens)
+	return r, nil
+}
+
+// keep gives wants their vectors, and the cache too.
+func (m *Remote) keep(wants []*want, r reply) error {
+	if err := m.accept(r, len(wants)); err != nil {
+		return err
+	}
+	for i, w := range wants {
+		w.vector = r.vectors[i]
+	}
+	if m.cache != nil {
+		m.cache.write(wants)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.usage.Made += len(wants)
+	return nil
+}
+
+// fault words the failure that a request ended with after so many tries.
+func (m *Remote) fault(err error, tries int) error {
+	f := new(failure)
+	if !errors.As(err, &f) {
+		return err
+	}
+	message := m.name + " gave no vectors: " + f.Error()
+	if tries > 1 {
+		message = fmt.Sprintf("%s gave no vectors in %d tries, the last: %s", m.name, tries, f.Error())
+	}
+	switch {
+	case f.status == http.StatusUnauthorized, f.status == http.StatusForbidden:
+		return fault.New("embedder_refused", message, m.keyHint())
+	case f.status == http.StatusNotFound:
+		return fault.New("embedder_refused", message, "check the name of the model and the address; a local server may have to fetch the model first")
+	case f.wait > longestWait:
+		return &fault.Fault{Code: "embedder_down", Message: message, Retryable: true,
+			Hint: fmt.Sprintf("it asks to wait %v; what came so far is in the cache, so build again then", f.wait)}
+	case f.again:
+		return &fault.Fault{Code: "embedder_down", Message: message, Retryable: true,
+			Hint: "see whether it runs and can be reached; what came so far is in the cache, so build again later"}
+	}
+	return fault.New("embedder_refused", message, "correct what it says, or choose another embedder")
+}
+
+func (m *Remote) keyHint() string {
+	if m.key == "" {
+		return "it wants a key that deskhand has no variable for; put a proxy before it, or choose another embedder"
+	}
+	return "check the key in the environment variable " + m.key
+}

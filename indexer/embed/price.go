@@ -1,0 +1,18 @@
+package embed
+
+// PricesOf is when the list prices below were looked up.
+const PricesOf = "April 2026"
+
+// prices are US dollars for a million tokens, as the makers list them. What is
+// not here has no estimate.
+var prices = map[string]float64{
+	"openai:text-embedding-3-small":        0.02,
+	"openai:text-embedding-3-large":        0.13,
+	"openai:text-embedding-ada-002":        0.10,
+	"mistral:mistral-embed":                0.10,
+	"cohere:embed-v4.0":                    0.12,
+	"cohere:embed-english-v3.0":            0.10,
+	"cohere:embed-multilingual-v3.0":       0.10,
+	"cohere:embed-english-light-v3.0":      0.10,
+	"cohere:embed-multilingual-light-v3.0": 0.10,
+}

@@ -1,0 +1,259 @@
+package embed
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Remote is an embedder behind a network, or in another process.
+type Remote struct {
+	name    string
+	habit   habit
+	key     string // environment variable of the key; empty: there is none
+	request request
+	// most texts and mostBytes of them go into one request.
+	most, mostBytes int
+	slots           chan struct{} // one for each request under way
+	cache           *cache        // nil: none
+	asked           int           // dimensions asked for; 0: what the model has
+	pause           time.Duration // before the second try
+
+	mu         sync.Mutex
+	dimensions int
+	usage      Usage
+	quiet      time.Time // the provider wants no request before
+}
+
+// request asks a provider once, for one vector for each of texts. An error of
+// the provider is a *failure. It keeps to ctx.
+type request func(ctx context.Context, texts []string) (reply, error)
+
+// reply is what a provider answers.
+type reply struct {
+	vectors [][]float32
+	tokens  int // 0: it does not say
+}
+
+// limits are what a provider can be asked at once.
+type limits struct{ texts, bytes, requests int }
+
+// firstPause is waited after a first failure, then twice as long each time.
+const firstPause = 500 * time.Millisecond
+
+// newRemote makes the embedder that spec names.
+func newRemote(spec, model, key string, l limits, o Options, ask request) *Remote {
+	m := &Remote{name: spec, habit: habitOf(model), key: key, request: ask, most: l.texts, mostBytes: l.bytes,
+		slots: make(chan struct{}, l.requests), pause: firstPause}
+	if o.Cache != "" {
+		m.cache = newCache(o.Cache, spec)
+	}
+	return m
+}
+
+// Name is the specification that Open was given.
+func (m *Remote) Name() string { return m.name }
+
+// Dimensions is the length of every vector; 0 before the first came.
+func (m *Remote) Dimensions() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dimensions
+}
+
+// Usage is what the embedder did so far.
+func (m *Remote) Usage() Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := m.usage
+	model, _, _ := strings.Cut(m.name, "@")
+	if price, ok := prices[model]; ok {
+		cost := float64(u.Tokens) / 1e6 * price
+		u.CostUSD = &cost
+	}
+	if m.cache != nil {
+		u.CacheProblem = m.cache.problem()
+	}
+	return u
+}
+
+// want is a text to be embedded.
+type want struct {
+	key    key
+	text   string
+	vector []float32 // nil: not yet
+}
+
+// Documents returns a vector of each of docs: those of the cache, and for the
+// rest as many requests as it takes. Each answer is in the cache before the
+// next request goes out, so what a build has paid for outlives the build.
+func (m *Remote) Documents(ctx context.Context, docs []Document) ([][]float32, error) {
+	wants := make([]*want, len(docs)) // nil: nothing to say
+	var distinct []*want
+	byKey := map[key]*want{}
+	for i, d := range docs {
+		text := m.habit.text(d)
+		if text == "" {
+			continue
+		}
+		k := keyOf(m.name, m.asked, text)
+		if byKey[k] == nil {
+			byKey[k] = &want{key: k, text: text}
+			distinct = append(distinct, byKey[k])
+		}
+		wants[i] = byKey[k]
+	}
+	missing, err := m.remembered(distinct)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.fetch(ctx, missing); err != nil {
+		return nil, err
+	}
+	return m.collect(ctx, wants)
+}
+
+// remembered fills in what the cache has, and returns the others.
+func (m *Remote) remembered(wants []*want) (missing []*want, err error) {
+	if m.cache == nil {
+		return wants, nil
+	}
+	m.cache.read(wants)
+	for _, w := range wants {
+		if w.vector == nil {
+			missing = append(missing, w)
+			continue
+		}
+		if err := m.check(w.vector); err != nil {
+			return nil, err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.usage.Cached += len(wants) - len(missing)
+	return missing, nil
+}
+
+// collect returns the vectors of wants in order, zeros for what said nothing.
+func (m *Remote) collect(ctx context.Context, wants []*want) ([][]float32, error) {
+	vectors := make([][]float32, len(wants))
+	for i, w := range wants {
+		if w != nil {
+			vectors[i] = w.vector
+			continue
+		}
+		if m.Dimensions() == 0 { // ask something, to learn them
+			if err := m.fetch(ctx, []*want{{key: keyOf(m.name, m.asked, "text"), text: "text"}}); err != nil {
+				return nil, err
+			}
+		}
+		vectors[i] = make([]float32, m.Dimensions())
+	}
+	return vectors, nil
+}
+
+// fetch asks the provider, with several requests at once. After a failure no
+// further ones begin, but those under way are let end: they are paid for.
+func (m *Remote) fetch(ctx context.Context, wants []*want) error {
+	more, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var wait sync.WaitGroup
+	for len(wants) > 0 {
+		batch := m.batch(wants)
+		wants = wants[len(batch):]
+		select {
+		case m.slots <- struct{}{}:
+		case <-more.Done():
+			wait.Wait()
+			return context.Cause(more)
+		}
+		wait.Go(func() {
+			defer func() { <-m.slots }()
+			if err := m.ask(ctx, more, batch); err != nil {
+				stop(err) // the first one counts
+			}
+		})
+	}
+	wait.Wait()
+	return context.Cause(more)
+}
+
+// batch is as many of wants as fit into one request.
+func (m *Remote) batch(wants []*want) []*want {
+	n, bytes := 0, 0
+	for n < min(len(wants), m.most) {
+		if bytes += len(wants[n].text); n > 0 && bytes > m.mostBytes {
+			break
+		}
+		n++
+	}
+	return wants[:n]
+}
+
+// Query returns the vector of a question. It is asked once: whoever waits for
+// an answer does better without the vector than with a second try.
+func (m *Remote) Query(ctx context.Context, text string) ([]float32, error) {
+	r, err := m.send(ctx, []string{m.habit.question(text)})
+	if err != nil {
+		return nil, m.fault(err, 1)
+	}
+	if err := m.accept(r, 1); err != nil {
+		return nil, err
+	}
+	return r.vectors[0], nil
+}
+
+// accept refuses a reply that is of no use for n texts, and brings its vectors
+// to length 1.
+func (m *Remote) accept(r reply, n int) error {
+	if len(r.vectors) != n {
+		return m.unusable(fmt.Sprintf("%d vectors for %d texts", len(r.vectors), n), "")
+	}
+	for _, v := range r.vectors {
+		if err := m.check(v); err != nil {
+			return err
+		}
+		normalise(v)
+	}
+	return nil
+}
+
+// longestVector is the most that an index takes.
+const longestVector = 8192
+
+// check refuses a vector with other dimensions than those before, or with what
+// is no number.
+func (m *Remote) check(v []float32) error {
+	if len(v) == 0 || len(v) > longestVector {
+		return m.unusable(fmt.Sprintf("a vector of %d numbers, want 1 to %d", len(v), longestVector), "")
+	}
+	square := 0.0
+	for _, x := range v {
+		square += float64(x) * float64(x)
+	}
+	if math.IsNaN(square) || math.IsInf(square, 0) {
+		return m.unusable("a vector with NaN or infinity in it", "")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := cmp.Or(m.dimensions, m.asked)
+	if was != 0 && was != len(v) {
+		hint := ""
+		if m.cache != nil && m.dimensions != 0 {
+			hint = "if the model was replaced under its name, remove " + m.cache.dir + " and build again"
+		}
+		return m.unusable(fmt.Sprintf("a vector of %d numbers where %d are wanted", len(v), was), hint)
+	}
+	m.dimensions = len(v)
+	return nil
+}
+
+func (m *Remote) unusable(what, hint string) *fault.Fault {
+	return fault.New("bad_vectors", m.name+" gave "+what, cmp.Or(hint, "check that it is a model for embeddings, or choose another embedder"))
+}

@@ -1,0 +1,157 @@
+package embed
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Services and servers that are asked as in batch.go. Keys come from the
+// environment alone, so that none is in a file of ours or in a command line.
+
+// hosted is what a large service can be asked at once: well under the 2,048
+// texts and 300,000 tokens of OpenAI, and slow enough for a new account.
+var hosted = limits{texts: 96, bytes: 256 << 10, requests: 8}
+
+// mistral takes 16,384 tokens in a request.
+var mistral = limits{texts: 96, bytes: 40 << 10, requests: 8}
+
+// local is what one machine can: 32 texts are the default bound of some
+// servers, and more than 4 requests only wait for each other.
+var local = limits{texts: 32, bytes: 128 << 10, requests: 4}
+
+// urlKey is the variable of the key for an address of the user's own; it may be
+// empty.
+const urlKey = "DESKHAND_EMBED_KEY"
+
+// service opens PROVIDER:MODEL or PROVIDER:MODEL@DIMENSIONS at a known address.
+// key names the variable of the key; empty: none is needed.
+func service(base, key string, l limits) func(string, Options) (Embedder, error) {
+	return func(spec string, o Options) (Embedder, error) {
+		_, model, _ := strings.Cut(spec, ":")
+		secret, err := secretOf(spec, key)
+		if err != nil {
+			return nil, err
+		}
+		return openEndpoint(spec, model, key, l, o, &endpoint{url: base + "/embeddings", header: "Authorization", prefix: "Bearer ", secret: secret})
+	}
+}
+
+// openEndpoint is the embedder of a model at e.
+func openEndpoint(spec, model, key string, l limits, o Options, e *endpoint) (Embedder, error) {
+	model, dimensions, err := asked(spec, model)
+	if err != nil {
+		return nil, err
+	}
+	e.client, e.model, e.dimensions = newClient(l.requests), model, dimensions
+	m := newRemote(spec, model, key, l, o, e.request)
+	m.asked = dimensions
+	return m, nil
+}
+
+var withDimensions = regexp.MustCompile(`^(.+)@([0-9]+)$`)
+
+// asked takes MODEL@DIMENSIONS apart; no dimensions are 0.
+func asked(spec, model string) (string, int, error) {
+	dimensions := 0
+	if parts := withDimensions.FindStringSubmatch(model); parts != nil {
+		n, err := strconv.Atoi(parts[2])
+		if err != nil || n < 1 || n > longestVector {
+			return "", 0, fault.New("bad_embedder", fmt.Sprintf("%s asks for vectors of %s numbers", spec, parts[2]), fmt.Sprintf("ask for 1 to %d", longestVector))
+		}
+		model, dimensions = parts[1], n
+	}
+	if strings.TrimSpace(model) == "" {
+		return "", 0, fault.New("bad_embedder", "the embedder "+spec+" names no model", "write it as PROVIDER:MODEL, such as openai:text-embedding-3-small")
+	}
+	return model, dimensions, nil
+}
+
+// secretOf is the value of the environment variable key.
+func secretOf(spec, key string) (string, error) {
+	if key == "" {
+		return "", nil
+	}
+	secret := strings.TrimSpace(os.Getenv(key))
+	if secret == "" {
+		return "", fault.New("no_key", spec+" needs a key", "put it into the environment variable "+key)
+	}
+	return secret, nil
+}
+
+func isURL(spec string) bool {
+	return strings.HasPrefix(spec, "http://") || strings.HasPrefix(spec, "https://")
+}
+
+// openURL opens URL#MODEL, where URL/embeddings is the address to ask.
+func openURL(spec string, o Options) (Embedder, error) {
+	base, model, _ := strings.Cut(spec, "#")
+	u, err := url.Parse(base)
+	switch {
+	case err != nil || u.Host == "":
+		return nil, fault.New("bad_embedder", "the embedder's address cannot be read", "write it as http://localhost:8080/v1#MODEL")
+	case u.User != nil || u.RawQuery != "":
+		// It would be in the index, and in every message.
+		return nil, fault.New("bad_embedder", "the address of the embedder at "+u.Host+" has a password or a query in it", "put a key into the environment variable "+urlKey)
+	case model == "":
+		return nil, fault.New("bad_embedder", "the embedder "+spec+" names no model", "write the model's name behind it, as in "+base+"#nomic-embed-text")
+	}
+	base = strings.TrimRight(base, "/")
+	secret := strings.TrimSpace(os.Getenv(urlKey))
+	return openEndpoint(nameOf(spec), model, urlKey, local, o, &endpoint{url: base + "/embeddings", header: "Authorization", prefix: "Bearer ", secret: secret})
+}
+
+// nameOf is URL#MODEL as the embedder is named.
+func nameOf(spec string) string {
+	base, model, _ := strings.Cut(spec, "#")
+	return strings.TrimRight(base, "/") + "#" + model
+}
+
+// Elsewhere reports whether name is of an embedder at an address that is
+// neither a known service's nor this machine's nor in chosen, the specification
+// that the user gave. An index may come from anybody: its word alone is not
+// enough to send questions there.
+func Elsewhere(name, chosen string) bool {
+	if !isURL(name) || nameOf(name) == nameOf(chosen) {
+		return false
+	}
+	base, _, _ := strings.Cut(name, "#")
+	u, err := url.Parse(base)
+	if err != nil {
+		return true
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
+// azureVersion is of the API, where AZURE_OPENAI_API_VERSION names none.
+const azureVersion = "2024-02-01"
+
+// openAzure opens a deployment of the resource that AZURE_OPENAI_ENDPOINT is
+// the address of, such as https://NAME.openai.azure.com.
+func openAzure(spec string, o Options) (Embedder, error) {
+	const key = "AZURE_OPENAI_API_KEY"
+	secret, err := secretOf(spec, key)
+	if err != nil {
+		return nil, err
+	}
+	resource := strings.TrimRight(strings.TrimSpace(os.Getenv("AZURE_OPENAI_ENDPOINT")), "/")
+	if resource == "" {
+		return nil, fault.New("no_key", spec+" needs the address of your resource", "put it into the environment variable AZURE_OPENAI_ENDPOINT, as https://NAME.openai.azure.com")
+	}
+	_, deployment, _ := strings.Cut(spec, ":")
+	version := cmp.Or(os.Getenv("AZURE_OPENAI_API_VERSION"), azureVersion)
+	name, _, err := asked(spec, deployment)
+	if err != nil {
+		return nil, err
+	}
+	at := resource + "/openai/deployments/" + url.PathEscape(name) + "/embeddings?api-version=" + url.QueryEscape(version)
+	return openEndpoint(spec, deployment, key, hosted, o, &endpoint{url: at, header: "api-key", secret: secret})
+}

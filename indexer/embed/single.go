@@ -1,0 +1,134 @@
+package embed
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/philippgille/chromem-go"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Providers that chromem-go asks, one text a request. It gives no more than the
+// status of a refusal, so these know neither Retry-After nor the reason.
+
+// oneByOne is how they are asked.
+func oneByOne(requests int) limits { return limits{texts: 1, bytes: textBytes, requests: requests} }
+
+// openOllama opens ollama:MODEL at OLLAMA_HOST, as ollama itself reads it.
+func openOllama(spec string, o Options) (Embedder, error) {
+	model := strings.TrimPrefix(spec, "ollama:")
+	if model == "" {
+		return nil, noModel(spec, "ollama:nomic-embed-text")
+	}
+	base := ollamaAt(os.Getenv("OLLAMA_HOST"))
+	return newRemote(spec, model, "", oneByOne(local.requests), o, single(chromem.NewEmbeddingFuncOllama(model, base), "")), nil
+}
+
+// ollamaAt is the address of ollama's API: host may lack scheme and port, and
+// may be what a server listens on.
+func ollamaAt(host string) string {
+	host = strings.TrimSpace(host)
+	if host == "" {
+		return "" // chromem-go knows it
+	}
+	if !strings.Contains(host, "://") {
+		host = "http://" + host
+	}
+	u, err := url.Parse(host)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	name, port := u.Hostname(), u.Port()
+	if ip := net.ParseIP(name); name == "" || ip != nil && ip.IsUnspecified() {
+		name = "127.0.0.1"
+	}
+	if port == "" {
+		port = map[string]string{"http": "11434", "https": "443"}[u.Scheme]
+	}
+	return u.Scheme + "://" + net.JoinHostPort(name, port) + strings.TrimRight(u.Path, "/") + "/api"
+}
+
+// openCohere opens cohere:MODEL. The model is told whether a text is a document
+// or a question, which is what the prefixes stand for in chromem-go.
+func openCohere(spec string, o Options) (Embedder, error) {
+	const key = "COHERE_API_KEY"
+	model := strings.TrimPrefix(spec, "cohere:")
+	if model == "" {
+		return nil, noModel(spec, "cohere:embed-english-v3.0")
+	}
+	secret, err := secretOf(spec, key)
+	if err != nil {
+		return nil, err
+	}
+	m := newRemote(spec, model, key, oneByOne(hosted.requests), o, single(chromem.NewEmbeddingFuncCohere(secret, chromem.EmbeddingModelCohere(model)), secret))
+	m.habit.document, m.habit.query = chromem.InputTypeCohereSearchDocumentPrefix, chromem.InputTypeCohereSearchQueryPrefix
+	if strings.HasSuffix(model, "v3.0") || strings.HasSuffix(model, "v2.0") {
+		m.habit.bytes = shortBytes
+	}
+	return m, nil
+}
+
+// openVertex opens vertex:MODEL of the project in GOOGLE_CLOUD_PROJECT. The key
+// is an access token, which lasts an hour.
+func openVertex(spec string, o Options) (Embedder, error) {
+	const key = "GOOGLE_ACCESS_TOKEN"
+	model := strings.TrimPrefix(spec, "vertex:")
+	if model == "" {
+		return nil, noModel(spec, "vertex:text-embedding-004")
+	}
+	secret, err := secretOf(spec, key)
+	if err != nil {
+		return nil, err
+	}
+	project := strings.TrimSpace(os.Getenv("GOOGLE_CLOUD_PROJECT"))
+	if project == "" {
+		return nil, fault.New("no_key", spec+" needs the id of your project", "put it into the environment variable GOOGLE_CLOUD_PROJECT")
+	}
+	ask := single(chromem.NewEmbeddingFuncVertex(secret, project, chromem.EmbeddingModelVertex(model), chromem.WithVertexAutoTruncate(true)), secret)
+	return newRemote(spec, model, key, oneByOne(hosted.requests), o, ask), nil
+}
+
+func noModel(spec, example string) error {
+	return fault.New("bad_embedder", "the embedder "+spec+" names no model", "write it as in "+example)
+}
+
+// httpStatus is the status in an error of chromem-go.
+var httpStatus = regexp.MustCompile(`embedding API: ([0-9]{3})\b`)
+
+// single asks f for each text.
+func single(f chromem.EmbeddingFunc, secret string) request {
+	return func(ctx context.Context, texts []string) (reply, error) {
+		var r reply
+		for _, text := range texts {
+			v, err := f(ctx, text)
+			if err != nil {
+				return reply{}, worded(ctx, err, secret)
+			}
+			r.vectors = append(r.vectors, v)
+		}
+		return r, nil
+	}
+}
+
+// worded is the failure in an error of chromem-go.
+func worded(ctx context.Context, err error, secret string) error {
+	if found := httpStatus.FindStringSubmatch(err.Error()); found != nil {
+		status, _ := strconv.Atoi(found[1]) // three digits
+		f := failed(status, "")
+		f.long = f.long || status == 400 || status == 422 // it may be; whoever is wrong learns it soon
+		return f
+	}
+	f := unreached(ctx, err).(*failure)
+	if secret != "" {
+		f.reason = strings.ReplaceAll(f.reason, secret, "***")
+	}
+	// What it could read, and was no vector, will not be one next time.
+	f.again = !strings.Contains(f.reason, "no embeddings found")
+	return f
+}
