@@ -202,11 +202,18 @@ func (w *wordWriter) lineEnd() {
 	}
 }
 
-// withoutID drops an explicit ID such as {#install} from the end of a heading.
+// withoutID drops an explicit ID from the end of a heading: {#install}, and with
+// the spaces or the colon that attribute lists of other tools have, { #install }
+// or {: #install}.
 func withoutID(words []byte) []byte {
 	trimmed := bytes.TrimRight(words, " \t\n")
-	at := bytes.LastIndex(trimmed, []byte("{#"))
-	if at < 0 || bytes.IndexAny(trimmed[at:], "} \t\n") != len(trimmed)-at-1 {
+	at := bytes.LastIndexByte(trimmed, '{')
+	if at < 0 {
+		return words
+	}
+	inner, closed := bytes.CutSuffix(trimmed[at+1:], []byte("}"))
+	id := bytes.Trim(bytes.TrimPrefix(inner, []byte(":")), " \t")
+	if !closed || len(id) < 2 || id[0] != '#' || bytes.ContainsAny(id, "} \t\n") {
 		return words
 	}
 	return bytes.TrimRight(trimmed[:at], " \t\n")

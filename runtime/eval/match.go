@@ -20,7 +20,7 @@ var unmarked = []struct {
 	pattern func() *regexp.Regexp
 	keep    string
 }{
-	{lazily(space + `*\{#[^}]*\}` + space + `*$`), ""}, // {#explicit-anchor}
+	{lazily(space + `*\{:?` + space + `*#[^}]*\}` + space + `*$`), ""}, // {#explicit-anchor}
 	{lazily(`^` + space + `*#{1,6}` + space + `+`), ""},
 	{lazily(space + `+#+` + space + `*$`), ""}, // closing hashes
 	{lazily(`<[^>]+>`), ""},
