@@ -10,6 +10,7 @@ import (
 
 	"github.com/blevesearch/vellum/levenshtein"
 	"github.com/blugelabs/bluge/index"
+	segment "github.com/blugelabs/bluge_segment_api"
 )
 
 // encodeSegment builds what finds the chunks of a group: the bluge segment, one
@@ -79,9 +80,9 @@ func (l *lexical) open(g *group) error {
 	if err := checkPostings(postings); err != nil {
 		return fmt.Errorf("read postings: %w", err)
 	}
-	segment := g.bytes(lexicalSection)
+	packed := g.bytes(lexicalSection)
 	l.groups = append(l.groups, lexicalGroup{first: g.firstChunk, chunks: g.chunks, postings: postings,
-		snapshot: sync.OnceValues(func() (*index.Snapshot, error) { return openSegment(segment) })})
+		snapshot: sync.OnceValues(func() (*index.Snapshot, error) { return openSegment(packed) })})
 	l.n += g.chunks
 	return nil
 }
@@ -163,7 +164,8 @@ func (r *Reader) Each(p *Postings, visit func(chunk int)) error {
 }
 
 // Similar returns the indexed terms one edit away from term (a transposition
-// counts as one), the most frequent first, at most limit.
+// counts as one), or else those that it begins, the most frequent first, at most
+// limit.
 func (r *Reader) Similar(term string, limit int) ([]string, error) {
 	builder, err := r.lexical.fuzzy()
 	if err != nil {
@@ -173,13 +175,29 @@ func (r *Reader) Similar(term string, limit int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	found, err := r.lexical.dictionary(dfa, nil, nil)
+	if err == nil && len(found) == 0 {
+		found, err = r.lexical.dictionary(nil, []byte(term), append([]byte(term), 0xff))
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := slices.SortedFunc(maps.Keys(found), func(x, y string) int {
+		return cmp.Or(cmp.Compare(found[y], found[x]), cmp.Compare(x, y))
+	})
+	return all[:min(limit, len(all))], nil
+}
+
+// dictionary returns the terms that a accepts (nil: all) from one up to another
+// (nil: to the end), and how many chunks have each.
+func (l *lexical) dictionary(a segment.Automaton, from, to []byte) (map[string]uint64, error) {
 	found := map[string]uint64{}
-	for _, g := range r.lexical.groups {
+	for _, g := range l.groups {
 		snapshot, err := g.snapshot()
 		if err != nil {
 			return nil, err
 		}
-		it, err := snapshot.DictionaryIterator(fieldName, dfa, nil, nil)
+		it, err := snapshot.DictionaryIterator(fieldName, a, from, to)
 		if err != nil {
 			return nil, err
 		}
@@ -191,8 +209,5 @@ func (r *Reader) Similar(term string, limit int) ([]string, error) {
 		}
 		it.Close()
 	}
-	all := slices.SortedFunc(maps.Keys(found), func(x, y string) int {
-		return cmp.Or(cmp.Compare(found[y], found[x]), cmp.Compare(x, y))
-	})
-	return all[:min(limit, len(all))], nil
+	return found, nil
 }

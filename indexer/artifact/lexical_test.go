@@ -235,11 +235,11 @@ func TestLexicalOfIsWhatLexicalSays(t *testing.T) {
 	}
 }
 
-func TestSimilarFindsOneEdit(t *testing.T) {
+func TestSimilarFindsOneEditOrABeginning(t *testing.T) {
 	dir := t.TempDir()
 	build(t, dir, []Document{page("a.md", "# Configuration\n\nRetries with jitter and backoff.\n", nil)})
 	r := reopen(t, dir)
-	for term, want := range map[string]string{"jiter": "jitter", "jittre": "jitter", "bakcoff": "backoff", "jiiitter": "", "backofff": "backoff"} {
+	for term, want := range map[string]string{"jiter": "jitter", "jittre": "jitter", "bakcoff": "backoff", "jiiitter": "", "backofff": "backoff", "conf": "configur", "back": "backoff", "jittering": ""} {
 		got, err := r.Similar(term, 3)
 		if err != nil || len(got) > 1 || want != "" && (len(got) == 0 || got[0] != want) || want == "" && len(got) != 0 {
 			t.Errorf("Similar(%q) = %v, %v; want %q", term, got, err, want)

@@ -17,7 +17,7 @@ const (
 )
 
 // Unknown words, the first maxUnknown of them, are replaced by up to maxSimilar
-// words one edit away, which count similarWeight. Words under minSimilar
+// words one edit away, or else that they begin, which count similarWeight. Words under minSimilar
 // characters are too close to too many.
 const (
 	maxUnknown    = 8
