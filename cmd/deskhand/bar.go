@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/indexer"
+	"github.com/deskhand/deskhand/indexer/embed"
 )
 
 // bar shows the progress of a build: a bar that moves on a terminal, one line a
@@ -30,6 +31,9 @@ func newBar(out io.Writer) *bar {
 const (
 	// redraw bounds how often a bar is drawn.
 	redraw = 50 * time.Millisecond
+	// relate is how often a build that waits for a network says how far it is,
+	// where there is no bar.
+	relate = 10 * time.Second
 	// narrow is the width under which there is room for numbers alone.
 	narrow = 60
 )
@@ -40,6 +44,10 @@ func (b *bar) show(p indexer.Progress) {
 	if b.width == 0 {
 		if began {
 			fmt.Fprintln(b.out, phaseName(p.Phase))
+			b.last = time.Now()
+		} else if p.Usage != nil && time.Since(b.last) > relate {
+			fmt.Fprintf(b.out, "%s: %d of %s, %s\n", phaseName(p.Phase), p.Done, count(p.Total, "file"), usage(*p.Usage))
+			b.last = time.Now()
 		}
 		return
 	}
@@ -63,7 +71,27 @@ func (b *bar) line(p indexer.Progress) string {
 		full := cells * p.Done / p.Total
 		line = fmt.Sprintf("%-18s [%s%s] %d/%d", name, strings.Repeat("=", full), strings.Repeat(" ", cells-full), p.Done, p.Total)
 	}
+	if p.Usage != nil && p.Phase == "build" {
+		line += "  " + usage(*p.Usage)
+	}
 	return line[:min(len(line), b.width-1)]
+}
+
+// usage words what an embedder behind a network did.
+func usage(u embed.Usage) string {
+	text := fmt.Sprintf("%s from the cache, %d made in %s", count(u.Cached, "vector"), u.Made, count(u.Requests, "request"))
+	if u.Requests == 0 {
+		return text
+	}
+	about := ""
+	if u.Estimated {
+		about = "about "
+	}
+	text += fmt.Sprintf(", %s%d tokens", about, u.Tokens)
+	if u.CostUSD != nil {
+		text += fmt.Sprintf(", about $%.4f", *u.CostUSD)
+	}
+	return text
 }
 
 func phaseName(phase string) string {

@@ -74,6 +74,8 @@ func (a *app) shown(s setting) (string, error) {
 		return "********", nil
 	case s.name == "state":
 		return a.settings.stateFolder()
+	case s.name == "cache":
+		return a.settings.cacheFolder(), nil
 	case s.name == "name":
 		return a.serverName(), nil
 	}

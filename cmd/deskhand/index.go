@@ -13,7 +13,7 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/artifact"
-	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // indexFlags are the flags of index as they were given.
@@ -44,6 +44,7 @@ func indexCommand(a *app) *cobra.Command {
 	index, _ := settingOf("index")
 	flags.StringP("output", "o", index.fallback, "folder of the index")
 	declare(flags, "embed")
+	declare(flags, "cache")
 	flags.StringVar(&f.docsDir, "docs-dir", "", "the same as DIR")
 	flags.StringVar(&f.options.MetadataPath, "metadata", "", "metadata.json of the corpus (default: the one in DIR, or beside it)")
 	flags.StringVar(&f.options.Description, "description", "", `what the corpus is, completing "Search the ..."`)
@@ -92,7 +93,8 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 		return a.fix(ctx, f.options.Dir)
 	}
 	var err error
-	if f.options.Embedder, err = embed.Open(a.settings.get("embed")); err != nil {
+	f.options.Embedder, err = a.embedder()
+	if noKey := fault.Of(err) != nil && fault.Of(err).Code == "no_key"; err != nil && !(noKey && f.check) { // a check asks nobody
 		return err
 	}
 	bar := newBar(a.stderr)
@@ -166,6 +168,12 @@ func (a *app) built(r indexer.Report, unchanged bool) string {
 	}
 	if e := r.Embedding; e != nil {
 		fmt.Fprintf(a.stderr, "embedded by %s, %d dimensions\n", e, e.Dimensions)
+	}
+	if u := r.EmbeddingUsage; u != nil && u.Cached+u.Requests > 0 {
+		fmt.Fprintf(a.stderr, "%s\n", usage(*u))
+		if u.CacheProblem != "" {
+			a.tell("the vectors are not in the cache, so the next build asks for them again: " + u.CacheProblem)
+		}
 	}
 	chunks, files := count(r.Chunks, "chunk"), count(r.Files, "file")
 	if unchanged {

@@ -36,6 +36,7 @@ func searchCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	declare(flags, "index")
 	declare(flags, "vectors")
+	declare(flags, "embed-timeout")
 	flags.IntVarP(&f.limit, "limit", "n", search.DefaultLimit, "number of hits, 1 to 50")
 	flags.StringArrayVar(&f.facets, "facet", nil, "only hits with this facet value, as key=value (repeat)")
 	flags.StringVar(&f.cursor, "cursor", "", "next_cursor of an earlier search, for the next page")

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/deskhand/deskhand/indexer/embed"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 )
@@ -34,7 +33,7 @@ func serveCommand(a *app) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
 	}
 	flags := cmd.Flags()
-	for _, name := range []string{"index", "tools", "tool-prefix", "name", "max-answer-bytes", "allow-host", "allow-origin", "embed", "vectors"} {
+	for _, name := range []string{"index", "tools", "tool-prefix", "name", "max-answer-bytes", "allow-host", "allow-origin", "embed", "embed-timeout", "cache", "vectors"} {
 		declare(flags, name)
 	}
 	flags.StringVar(&f.http, "http", "", "serve over HTTP, at this address ("+defaultAddr+" without one)")
@@ -82,7 +81,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		if err != nil {
 			return err
 		}
-		if w.options.Embedder, err = embed.Open(a.settings.get("embed")); err != nil {
+		if w.options.Embedder, err = a.embedder(); err != nil {
 			return err
 		}
 		ready := make(chan error, 1)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/runtime/search"
 )
 
 // setting is a value that a flag, the environment or the configuration file
@@ -31,7 +32,9 @@ type setting struct {
 // an installation.
 var shared = []setting{
 	{name: "index", fallback: filepath.Join(".deskhand", "index"), usage: "folder of the index", path: true},
-	{name: "embed", fallback: embed.Default, usage: "what makes the vectors of an index: builtin, none or FILE.model", path: true, suffix: ".model"},
+	{name: "embed", fallback: embed.Default, usage: "what makes the vectors of an index: builtin, none, FILE.model, PROVIDER:MODEL or URL#MODEL", path: true, suffix: ".model"},
+	{name: "embed-timeout", fallback: search.DefaultEmbedTimeout.String(), usage: "how long a question waits for its vector from a provider, as 800ms or 2s"},
+	{name: "cache", usage: "folder of vectors that providers made (default: deskhand in the user's cache folder)", path: true},
 	{name: "vectors", fallback: "scan", usage: "what searches the vectors of an index: scan or chromem"},
 	{name: "state", usage: "state folder (default: $XDG_STATE_HOME/deskhand)", path: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
@@ -174,6 +177,19 @@ func (s *settings) stateFolder() (string, error) {
 		return "", fmt.Errorf("find state folder: %w", err)
 	}
 	return filepath.Join(home, ".local", "state", "deskhand"), nil
+}
+
+// cacheFolder is where an installation keeps what it could get again; empty:
+// the system names no such folder.
+func (s *settings) cacheFolder() string {
+	if dir := s.get("cache"); dir != "" {
+		return dir
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "deskhand")
 }
 
 // output is where a build writes: -o, else the index that the others read.

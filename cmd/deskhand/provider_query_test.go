@@ -1,0 +1,62 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A provider that fails while questions come costs no answer: it goes by words,
+// and says so beside the answer, and in the log once.
+func TestQuestionsOutliveTheirProvider(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t, -1)
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out")
+	done(t, dir, "index", sections(t, 50), "-o", out, "--embed", p.spec(), "--cache", filepath.Join(dir, "cache"))
+	s := overPipe(t, "--index", out, "--embed-timeout", "200ms")
+	lexical := func(query string) string {
+		t.Helper()
+		var reply struct {
+			Meta    map[string]any `json:"_meta"`
+			Content []struct{ Text string }
+		}
+		start := time.Now()
+		raw := s.rpc("tools/call", encoded(t, map[string]any{"name": "search_docs", "arguments": map[string]any{"query": query}}))
+		if err := json.Unmarshal(raw, &reply); err != nil || len(reply.Content) != 1 || !strings.Contains(reply.Content[0].Text, "chunk_id") {
+			t.Fatalf("search_docs(%q) = %.300s, %v; want hits", query, raw, err)
+		}
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("search_docs(%q) took %v", query, took)
+		}
+		reason, _ := reply.Meta["deskhand/lexical"].(string)
+		return reason
+	}
+	if why := lexical("words of part 3"); why != "" {
+		t.Errorf("a well provider: %q", why)
+	}
+	requests, _, _ := p.counts()
+	p.set(requests, 0) // silent
+	if why := lexical("part 4 on page 2"); !strings.Contains(why, "within 200ms") {
+		t.Errorf("a silent provider: %q", why)
+	}
+	if why := lexical("words of part 3"); why != "" {
+		t.Errorf("a question of before: %q, want its vector from memory", why)
+	}
+	p.set(-1, 500)
+	if why := lexical("page 2"); !strings.Contains(why, "500") {
+		t.Errorf("a failing provider: %q", why)
+	}
+	p.set(-1, 0)
+	if why := lexical("page 3"); why != "" {
+		t.Errorf("well again: %q", why)
+	}
+	log := s.stderr.String()
+	if n := strings.Count(log, "searching by words alone"); n != 1 || strings.Count(log, "searching by meaning again") != 1 {
+		t.Errorf("log:\n%swant each of the two lines once", log)
+	}
+}
