@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -55,8 +56,12 @@ func TestQuestionsOutliveTheirProvider(t *testing.T) {
 	if why := lexical("page 3"); why != "" {
 		t.Errorf("well again: %q", why)
 	}
-	log := s.stderr.String()
-	if n := strings.Count(log, "searching by words alone"); n != 1 || strings.Count(log, "searching by meaning again") != 1 {
-		t.Errorf("log:\n%swant each of the two lines once", log)
-	}
+	// The log comes through a pipe of its own.
+	eventually(t, "each of the two lines once in the log", func() error {
+		log := s.stderr.String()
+		if strings.Count(log, "searching by words alone") != 1 || strings.Count(log, "searching by meaning again") != 1 {
+			return fmt.Errorf("it is:\n%s", log)
+		}
+		return nil
+	})
 }
