@@ -17,8 +17,8 @@ const module = "github.com/deskhand/deskhand/"
 // lower floors alone: two on one floor do not know each other. A new package is
 // one word here.
 var floors = [][]string{
-	{"runtime/fault", "chunker"},
-	{"runtime/contract", "indexer/artifact", "indexer/embed"},
+	{"runtime/fault", "chunker", "runtime/store"},
+	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest"},
 	{"indexer", "runtime/search", "indexer/embed/train"},
 	{"runtime/eval"},
 	{"runtime/tools/docs", "runtime/mcpserver", "runtime/web"},
@@ -43,6 +43,9 @@ var libraries = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver"},
 	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs"},
 	"github.com/prometheus/":                 {"runtime/web"},
+	"modernc.org/":                           {"runtime/store"},
+	"github.com/pressly/goose/":              {"runtime/store"},
+	"github.com/jackc/pgx/":                  {"runtime/store", "runtime/store/storetest"},
 }
 
 func TestImportsPointOneWay(t *testing.T) {

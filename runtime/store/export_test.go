@@ -1,0 +1,18 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Poll is the reading that [sqliteStore.poll] repeats.
+func Poll(db *DB) (func() error, error) {
+	query, err := db.read.Prepare("PRAGMA data_version")
+	return func() error {
+		var version int64
+		return query.QueryRowContext(context.Background()).Scan(&version)
+	}, err
+}
+
+// SetClock replaces the wall clock of a store on SQLite.
+func SetClock(db *DB, now func() time.Time) { db.now = now }
