@@ -1,9 +1,6 @@
 package store
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Poll is the reading that [sqliteStore.poll] repeats.
 func Poll(db *DB) (func() error, error) {
@@ -13,6 +10,3 @@ func Poll(db *DB) (func() error, error) {
 		return query.QueryRowContext(context.Background()).Scan(&version)
 	}, err
 }
-
-// SetClock replaces the wall clock of a store on SQLite.
-func SetClock(db *DB, now func() time.Time) { db.now = now }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 )
@@ -50,7 +52,35 @@ func pool(config *pgx.ConnConfig, connections int) *sql.DB {
 
 func (s *postgresStore) goose() gooseDialect { return goose.DialectPostgres }
 
-func (s *postgresStore) isolation() sql.IsolationLevel { return sql.LevelRepeatableRead }
+func (s *postgresStore) read(ctx context.Context, pool *sql.DB) (*sql.Tx, error) {
+	return again(ctx, func() (*sql.Tx, error) {
+		return pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
+	})
+}
+
+// again begins a transaction anew, for a second or so, when the connection
+// turned out to be broken, as after a restart of the server: nothing has been
+// done in it yet.
+func again(ctx context.Context, begin func() (*sql.Tx, error)) (*sql.Tx, error) {
+	for pause := 50 * time.Millisecond; ; pause *= 2 {
+		tx, err := begin()
+		if err == nil || ctx.Err() != nil || !broken(err) || pause > time.Second {
+			return tx, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// broken says that err is of the connection and not what the server thinks of a
+// statement; class 57P is a server that stops or starts.
+func broken(err error) bool {
+	var e *pgconn.PgError
+	return !errors.As(err, &e) || strings.HasPrefix(e.Code, "57P")
+}
 
 // bind turns ? into $1, $2 and so on.
 func (s *postgresStore) bind(query string) string {
@@ -74,15 +104,17 @@ func (s *postgresStore) bind(query string) string {
 }
 
 func (s *postgresStore) begin(ctx context.Context, w *sql.DB) (*sql.Tx, error) {
-	tx, err := w.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.lead(ctx, tx); err != nil {
-		tx.Rollback()
-		return nil, err
-	}
-	return tx, nil
+	return again(ctx, func() (*sql.Tx, error) {
+		tx, err := w.BeginTx(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.lead(ctx, tx); err != nil {
+			tx.Rollback()
+			return nil, err
+		}
+		return tx, nil
+	})
 }
 
 // lead takes the row that every writer takes first: one writes at a time, so

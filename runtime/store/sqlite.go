@@ -25,8 +25,8 @@ const sqliteFile = "deskhand.db"
 const lockWait = 30 * time.Second
 
 type sqliteStore struct {
-	folder string
-	read   *sql.DB
+	folder  string
+	readers *sql.DB
 }
 
 func (db *DB) openSQLite(folder string) error {
@@ -53,7 +53,7 @@ func (db *DB) openSQLite(folder string) error {
 	if db.read, err = openFile(file, 4, "_pragma=busy_timeout(10000)", "_pragma=query_only(1)"); err != nil {
 		return err
 	}
-	db.dialect = &sqliteStore{folder: folder, read: db.read}
+	db.dialect = &sqliteStore{folder: folder, readers: db.read}
 	return nil
 }
 
@@ -93,8 +93,10 @@ func (s *sqliteStore) goose() gooseDialect { return goose.DialectSQLite3 }
 
 func (s *sqliteStore) bind(query string) string { return query }
 
-// isolation has no other name here: a read transaction of SQLite is a snapshot.
-func (s *sqliteStore) isolation() sql.IsolationLevel { return sql.LevelDefault }
+// read needs no level of isolation: a transaction of SQLite is a snapshot.
+func (s *sqliteStore) read(ctx context.Context, pool *sql.DB) (*sql.Tx, error) {
+	return pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+}
 
 func (s *sqliteStore) notify(context.Context, *sql.Tx) error { return nil } // data_version tells
 
@@ -173,7 +175,7 @@ func (s *sqliteStore) listen(ctx context.Context, wake func()) {
 }
 
 func (s *sqliteStore) poll(ctx context.Context, wake func()) {
-	conn, err := s.read.Conn(ctx)
+	conn, err := s.readers.Conn(ctx)
 	if err != nil {
 		return
 	}

@@ -53,8 +53,8 @@ type dialect interface {
 	// head reads the newest sequence number, and the database's clock; the
 	// clock is zero where the process's own will do.
 	head(ctx context.Context, tx *sql.Tx) (seq int64, now time.Time, err error)
-	// isolation makes every statement of a View see the same state.
-	isolation() sql.IsolationLevel
+	// read starts a transaction whose statements all see the same state.
+	read(ctx context.Context, pool *sql.DB) (*sql.Tx, error)
 	// notify wakes the other processes when tx commits.
 	notify(ctx context.Context, tx *sql.Tx) error
 	// bind rewrites ? to what the driver wants.
@@ -99,6 +99,13 @@ func IsPostgres(place string) bool {
 
 // Place says where the store is, for people, without a password.
 func (db *DB) Place() string { return db.place }
+
+// Now is the wall clock of this process, which a store on SQLite goes by.
+func (db *DB) Now() time.Time { return db.now() }
+
+// SetClock puts another clock in its place, for tests of clocks that jump. It
+// comes before everything else that uses the store.
+func (db *DB) SetClock(now func() time.Time) { db.now = now }
 
 // Close ends every Watch with [ErrClosed] and closes the database. It may be
 // called twice.

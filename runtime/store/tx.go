@@ -72,7 +72,7 @@ func (db *DB) update(ctx context.Context, w *sql.DB, f func(*Tx) error) error {
 // View runs f in a transaction that sees one state of the store and changes
 // nothing. It never waits for an Update.
 func (db *DB) View(ctx context.Context, f func(*Tx) error) error {
-	raw, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: db.dialect.isolation()})
+	raw, err := db.dialect.read(ctx, db.read)
 	if err != nil {
 		return fmt.Errorf("begin reading: %w", err)
 	}

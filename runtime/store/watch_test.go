@@ -209,6 +209,27 @@ func TestAWatcherEndsWithItsContextAndTheStore(t *testing.T) {
 	})
 }
 
+// TestBrokenConnectionsAreMadeAnew cuts every connection to PostgreSQL, as a
+// restart of the server does.
+func TestBrokenConnectionsAreMadeAnew(t *testing.T) {
+	place := storetest.Postgres(t)
+	here, there := open(t, place, notes), open(t, place, notes)
+	w := watch(t, there, 0, store.Filter{})
+	mustWrite(t, here, "k", "before")
+	read(t, w, 1, true)
+	err := here.View(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustWrite(t, here, "k", "after")
+	mustWrite(t, there, "k", "after")
+	read(t, w, 2, true)
+}
+
 func TestPeersHearOfEachOtherSoon(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		here, there := open(t, place, notes), open(t, place, notes)
