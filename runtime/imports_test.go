@@ -19,7 +19,7 @@ const module = "github.com/deskhand/deskhand/"
 var floors = [][]string{
 	{"runtime/fault", "chunker", "runtime/store"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest"},
-	{"indexer", "runtime/search", "indexer/embed/train"},
+	{"indexer", "runtime/search", "runtime/elicit", "indexer/embed/train"},
 	{"runtime/eval"},
 	{"runtime/tools/docs", "runtime/mcpserver", "runtime/web"},
 	{"cmd/deskhand"},
