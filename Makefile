@@ -7,13 +7,14 @@
 # make bench      the benchmarks
 # make bench-corpus [CORPUS=docs QUERIES=file]   what a corpus costs to build and serve
 # make fuzz       30 s of each fuzz test
+# make model TEXTS=dir   train the shipped model anew; dir has a folder of markdown for each repository of SOURCES.md
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval bench bench-corpus fuzz clients clean
+.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval bench bench-corpus fuzz clients model clean
 
 all: build
 
@@ -67,6 +68,11 @@ fuzz:
 clients: build
 	bin/deskhand index -o bin/demo-index
 	cmd/deskhand/testdata/clients/run.sh bin/deskhand bin/demo-index
+
+# Minutes on two cores. The same texts give the same bytes, on any machine.
+model: build
+	@test -n "$(TEXTS)" || { echo "say where the texts are: make model TEXTS=dir"; exit 1; }
+	bin/deskhand train $(patsubst %/.,%,$(sort $(wildcard $(TEXTS)/*/.))) -o indexer/embed/model/builtin.model
 
 clean:
 	rm -rf bin

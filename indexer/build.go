@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/deskhand/deskhand/chunker"
@@ -30,6 +31,8 @@ type build struct {
 	report   Report
 	running  string // the phase
 	began    time.Time
+	// dimensions are those of the vectors so far; 0: there are none yet.
+	dimensions atomic.Int64
 	// split and encode are those of chunker and artifact; tests make them fail.
 	split  func(string, []byte, chunker.Options) chunker.Page
 	encode func([]artifact.Document) (*artifact.Group, error)

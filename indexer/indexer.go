@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/deskhand/deskhand/chunker"
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/embed"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -49,6 +51,8 @@ type Options struct {
 	// SearchDescription, GetDocDescription and Instructions win over the texts
 	// of metadata.json and manifests. Empty: those.
 	SearchDescription, GetDocDescription, Instructions string
+	// Embedder makes a vector of each chunk; nil: the index has none.
+	Embedder embed.Embedder
 	// Progress is told how far the work is, from one goroutine at a time. It
 	// should return at once. Nil: nobody is told.
 	Progress func(Progress)
@@ -86,6 +90,8 @@ type Report struct {
 	Files    int    `json:"files"`
 	Chunks   int    `json:"chunks"`
 	Prompts  int    `json:"prompts"`
+	// Embedding says what made the vectors; nil: there are none.
+	Embedding *artifact.Embedding `json:"embedding"`
 	// FilesReused lay in groups taken from the previous artifact, FilesRebuilt
 	// did not: they are new, changed, or share a group with one that is.
 	FilesReused  int `json:"files_reused"`

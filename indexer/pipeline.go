@@ -23,6 +23,7 @@ func (b *build) write(ctx context.Context) error {
 		return err
 	}
 	defer w.Abort()
+	w.Use(b.model())
 	old := previous(w)
 	if err := b.groups(ctx, w, artifact.Plan(sources)); err != nil {
 		return err
@@ -166,6 +167,9 @@ func (b *build) make(ctx context.Context, sources []artifact.Source) made {
 		}
 		docs = append(docs, doc)
 	}
+	if m.err = b.embed(ctx, docs); m.err != nil {
+		return m
+	}
 	if len(docs) > 0 {
 		m.group, m.err = b.encoded(docs)
 	}
@@ -230,6 +234,6 @@ func (b *build) commit(ctx context.Context, w *artifact.Writer, old []artifact.S
 		return err
 	}
 	m, err = w.Commit(m)
-	b.report.Bytes = m.Index.Bytes
+	b.report.Bytes, b.report.Embedding = m.Index.Bytes, m.Embedding
 	return err
 }

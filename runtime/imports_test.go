@@ -17,7 +17,7 @@ const module = "github.com/deskhand/deskhand/"
 // lower floors alone: two on one floor do not know each other. A new package is
 // one word here.
 var floors = [][]string{
-	{"runtime/fault", "chunker", "runtime/store"},
+	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest"},
 	{"indexer", "runtime/search", "runtime/elicit", "indexer/embed/train"},
 	{"runtime/eval"},
@@ -39,6 +39,7 @@ var libraries = map[string][]string{
 	"github.com/yuin/goldmark":               {"chunker"},
 	"github.com/blugelabs/":                  {"indexer/artifact"},
 	"github.com/blevesearch/":                {"indexer/artifact"},
+	"github.com/philippgille/chromem-go":     {"indexer/artifact"},
 	"github.com/spf13/":                      {"cmd/deskhand"},
 	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver"},
 	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs"},

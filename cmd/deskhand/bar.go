@@ -76,6 +76,12 @@ func phaseName(phase string) string {
 		return "building index"
 	case "cut":
 		return "checking"
+	case "neighbours":
+		return "counting neighbours"
+	case "start":
+		return "placing words"
+	case "learn":
+		return "learning"
 	}
 	return phase
 }

@@ -88,6 +88,9 @@ func (a *app) checkSettings() error {
 	if _, _, err := a.groups(); err != nil {
 		return err
 	}
+	if _, err := a.searching(); err != nil {
+		return err
+	}
 	_, err := a.docsOptions()
 	return err
 }

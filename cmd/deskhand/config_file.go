@@ -102,7 +102,7 @@ func (c *configFile) take(one setting, v any) error {
 		return c.wrong(one, "must be one value, not a list")
 	case len(texts) == 0, !one.list && texts[0] == "":
 		return nil
-	case one.path && !filepath.IsAbs(texts[0]):
+	case one.path && strings.HasSuffix(texts[0], one.suffix) && !filepath.IsAbs(texts[0]):
 		texts[0] = filepath.Join(filepath.Dir(c.path), texts[0])
 	}
 	c.values[one.name] = texts

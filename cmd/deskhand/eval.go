@@ -40,6 +40,7 @@ func evalCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	declare(flags, "index")
+	declare(flags, "vectors")
 	flags.StringArrayVar(&f.servers, "server", nil, "command of an MCP server to judge over stdio (repeat)")
 	flags.StringArrayVar(&f.urls, "url", nil, "address of an MCP server to judge over HTTP (repeat)")
 	flags.StringVar(&f.baseline, "baseline", "", "earlier report (JSON) or scores file to compare with")

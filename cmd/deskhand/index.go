@@ -13,6 +13,7 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/embed"
 )
 
 // indexFlags are the flags of index as they were given.
@@ -42,6 +43,7 @@ func indexCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	index, _ := settingOf("index")
 	flags.StringP("output", "o", index.fallback, "folder of the index")
+	declare(flags, "embed")
 	flags.StringVar(&f.docsDir, "docs-dir", "", "the same as DIR")
 	flags.StringVar(&f.options.MetadataPath, "metadata", "", "metadata.json of the corpus (default: the one in DIR, or beside it)")
 	flags.StringVar(&f.options.Description, "description", "", `what the corpus is, completing "Search the ..."`)
@@ -88,6 +90,10 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 	}
 	if f.fix {
 		return a.fix(ctx, f.options.Dir)
+	}
+	var err error
+	if f.options.Embedder, err = embed.Open(a.settings.get("embed")); err != nil {
+		return err
 	}
 	bar := newBar(a.stderr)
 	f.options.Progress = bar.show
@@ -157,6 +163,9 @@ func (a *app) built(r indexer.Report, unchanged bool) string {
 	}
 	if n := len(r.Problems); n > 0 {
 		fmt.Fprintf(a.stderr, "completed with %s\n", count(n, "problem"))
+	}
+	if e := r.Embedding; e != nil {
+		fmt.Fprintf(a.stderr, "embedded by %s, %d dimensions\n", e, e.Dimensions)
 	}
 	chunks, files := count(r.Chunks, "chunk"), count(r.Files, "file")
 	if unchanged {

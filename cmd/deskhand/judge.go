@@ -19,7 +19,6 @@ import (
 	"github.com/deskhand/deskhand/runtime/eval"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
-	"github.com/deskhand/deskhand/runtime/search"
 )
 
 // judge runs the cases against each of targets, one after another, or without
@@ -37,7 +36,7 @@ func (a *app) judge(ctx context.Context, f *evalFlags, targets []target, cases [
 	if len(reports) > 0 {
 		return reports, nil
 	}
-	engine, err := search.Open(a.settings.get("index"))
+	engine, err := a.engine()
 	if err != nil {
 		return nil, err
 	}

@@ -17,11 +17,12 @@ import (
 // library is the index being served, and the server that its tools are
 // published by.
 type library struct {
-	dir    string
-	tools  docs.Options
-	log    *slog.Logger
-	engine *search.Engine // nil until open
-	server *mcpserver.Server
+	dir       string
+	tools     docs.Options
+	searching search.Options
+	log       *slog.Logger
+	engine    *search.Engine // nil until open
+	server    *mcpserver.Server
 	// opened is the folder as it was before it was opened, so that a build that
 	// ends meanwhile is noticed.
 	opened sight
@@ -29,7 +30,7 @@ type library struct {
 
 func (l *library) open(o mcpserver.Options) error {
 	l.opened = l.look()
-	engine, err := search.Open(l.dir)
+	engine, err := search.OpenWith(l.dir, l.searching)
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,15 @@ func (l *library) open(o mcpserver.Options) error {
 		return err
 	}
 	l.engine = engine
+	l.tellMute()
 	return nil
+}
+
+// tellMute logs that the vectors of the index are of no use, if so.
+func (l *library) tellMute() {
+	if err := l.engine.Mute(); err != nil {
+		l.log.Warn("searching by words alone", "index", l.dir, "error", err)
+	}
 }
 
 // close ends the engine; nobody asks it any more.
@@ -122,5 +131,6 @@ func (l *library) reload() error {
 	}
 	stats := l.engine.Metadata().Stats
 	l.log.Info("index reloaded", "index", l.dir, "files", stats.TotalFiles, "chunks", stats.TotalChunks)
+	l.tellMute()
 	return nil
 }

@@ -11,7 +11,7 @@ var movedCommands = map[string]string{
 }
 
 const (
-	noEmbeddings = "leave it out: search is by words, without embeddings"
+	noEmbeddings = "leave it out: --embed builtin, FILE.model or none says what makes vectors"
 	noWeights    = "leave it out: the ranking has nothing to set"
 	ownBuild     = "leave it out: /healthz tells the build of deskhand itself"
 )

@@ -78,6 +78,7 @@ var commands = []func(*app) *cobra.Command{
 	serveCommand,
 	getCommand,
 	evalCommand,
+	trainCommand,
 	configCommand,
 	versionCommand,
 	demoCommand,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,12 +22,13 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"misused":   misused,
-			"damage":    func(ts *testscript.TestScript, _ bool, args []string) { spoil(ts, args[0], flipped) },
-			"truncated": func(ts *testscript.TestScript, _ bool, args []string) { spoil(ts, args[0], halved) },
-			"lock":      lock,
-			"unlock":    unlock,
-			"fill":      fill,
+			"misused":     misused,
+			"damage":      func(ts *testscript.TestScript, _ bool, args []string) { spoil(ts, args[0], flipped) },
+			"truncated":   func(ts *testscript.TestScript, _ bool, args []string) { spoil(ts, args[0], halved) },
+			"lock":        lock,
+			"unlock":      unlock,
+			"fill":        fill,
+			"other-model": otherModel,
 		},
 		RequireUniqueNames: true,
 	})
@@ -63,6 +65,14 @@ func spoil(ts *testscript.TestScript, index string, change func([]byte) []byte) 
 	b, err := os.ReadFile(found[0])
 	ts.Check(err)
 	ts.Check(os.WriteFile(found[0], change(b), 0o644))
+}
+
+// otherModel makes an index one of a model that no program has.
+func otherModel(ts *testscript.TestScript, _ bool, args []string) {
+	file := filepath.Join(ts.MkAbs(args[0]), "metadata.json")
+	model := regexp.MustCompile(`"model": "[0-9a-f]+"`)
+	text := model.ReplaceAllString(ts.ReadFile(file), `"model": "0123456789abcdef"`)
+	ts.Check(os.WriteFile(file, []byte(text), 0o644))
 }
 
 func flipped(b []byte) []byte {

@@ -34,6 +34,7 @@ func searchCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	declare(flags, "index")
+	declare(flags, "vectors")
 	flags.IntVarP(&f.limit, "limit", "n", search.DefaultLimit, "number of hits, 1 to 50")
 	flags.StringArrayVar(&f.facets, "facet", nil, "only hits with this facet value, as key=value (repeat)")
 	flags.StringVar(&f.cursor, "cursor", "", "next_cursor of an earlier search, for the next page")
@@ -52,7 +53,7 @@ func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool
 	if err != nil {
 		return err
 	}
-	engine, err := search.Open(a.settings.get("index"))
+	engine, err := a.engine()
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/deskhand/deskhand/indexer/embed"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 )
@@ -32,7 +33,7 @@ func serveCommand(a *app) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
 	}
 	flags := cmd.Flags()
-	for _, name := range []string{"index", "tools", "tool-prefix", "name", "max-answer-bytes", "allow-host", "allow-origin"} {
+	for _, name := range []string{"index", "tools", "tool-prefix", "name", "max-answer-bytes", "allow-host", "allow-origin", "embed", "vectors"} {
 		declare(flags, name)
 	}
 	flags.StringVar(&f.http, "http", "", "serve over HTTP, at this address ("+defaultAddr+" without one)")
@@ -63,6 +64,9 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if lib.tools, err = a.docsOptions(); err != nil {
 		return err
 	}
+	if lib.searching, err = a.searching(); err != nil {
+		return err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	var background sync.WaitGroup
 	defer func() {
@@ -73,6 +77,9 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if f.watch != "" {
 		w, err := newWatcher(f.watch, lib.dir, log)
 		if err != nil {
+			return err
+		}
+		if w.options.Embedder, err = embed.Open(a.settings.get("embed")); err != nil {
 			return err
 		}
 		ready := make(chan error, 1)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/deskhand/deskhand/indexer/embed"
 )
 
 // setting is a value that a flag, the environment or the configuration file
@@ -19,15 +21,18 @@ import (
 // you like, its variable DESKHAND_ and the same in capitals.
 type setting struct {
 	name, fallback, usage string
-	list                  bool // several values
-	secret                bool // masked when shown; never a flag
-	path                  bool // in the file it is relative to the file
+	list                  bool   // several values
+	secret                bool   // masked when shown; never a flag
+	path                  bool   // in the file it is relative to the file
+	suffix                string // of the values that path is for; empty: all
 }
 
 // shared are the settings that more than one command reads, or that describe
 // an installation.
 var shared = []setting{
 	{name: "index", fallback: filepath.Join(".deskhand", "index"), usage: "folder of the index", path: true},
+	{name: "embed", fallback: embed.Default, usage: "what makes the vectors of an index: builtin, none or FILE.model", path: true, suffix: ".model"},
+	{name: "vectors", fallback: "scan", usage: "what searches the vectors of an index: scan or chromem"},
 	{name: "state", usage: "state folder (default: $XDG_STATE_HOME/deskhand)", path: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},

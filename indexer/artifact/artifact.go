@@ -114,6 +114,26 @@ type Embedding struct {
 	Dimensions int    `json:"dimensions"`
 }
 
+// String is the name of the embedder.
+func (e *Embedding) String() string {
+	if e.Model == "" {
+		return e.Provider
+	}
+	return e.Provider + ":" + e.Model
+}
+
+// Model is what makes the vectors of an artifact. The zero value: it has none.
+type Model struct {
+	// Provider and Name are for the metadata.
+	Provider, Name string
+	// Key stands for all that decides a vector beside the chunk: groups made
+	// with another one are not reused.
+	Key string
+	// Weights is a model file to be kept in the artifact, so that it is complete
+	// without it; nil: what Provider and Name say is enough.
+	Weights []byte
+}
+
 // Index says where the data is.
 type Index struct {
 	// Engine is "deskhand".
@@ -136,6 +156,8 @@ type Document struct {
 	Metadata map[string]string
 	Problems []chunker.Problem
 	Chunks   []chunker.Chunk
+	// Vectors has one for each chunk, or is nil throughout the corpus.
+	Vectors []Vector
 }
 
 // Source is one file of the corpus before it is read into a Document.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -46,11 +47,17 @@ func corpus(n int) []Document {
 // how many groups were reused.
 func build(t testing.TB, dir string, docs []Document) (Metadata, int) {
 	t.Helper()
+	return buildWith(t, dir, docs, Model{})
+}
+
+func buildWith(t testing.TB, dir string, docs []Document, model Model) (Metadata, int) {
+	t.Helper()
 	w, err := Create(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Abort()
+	w.Use(model)
 	var sources []Source
 	byPath := map[string]Document{}
 	for _, d := range docs {
@@ -116,8 +123,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 				t.Fatalf("Chunk(%d) = %+v, %v; want %+v", chunk, got, err, want)
 			}
 			markdown, err := r.Markdown(chunk)
-			text, err2 := r.Text(chunk)
-			if err != nil || err2 != nil || markdown != want.Markdown || text != want.Text {
+			text, err2 := r.Text(nil, chunk)
+			if err != nil || err2 != nil || markdown != want.Markdown || string(text) != want.Text {
 				t.Fatalf("Content(%d) = %q, %q, %v; want %q, %q", chunk, markdown, text, err, want.Markdown, want.Text)
 			}
 			if at, ok, err := r.Find(p, fragment(want.ID)); !ok || at != chunk || err != nil {
@@ -246,7 +253,7 @@ func TestSecondBuildIsRefused(t *testing.T) {
 
 func TestOpenRefusesInOneSentence(t *testing.T) {
 	whole := t.TempDir()
-	m, _ := build(t, whole, corpus(5))
+	m, _ := buildWith(t, whole, embedded(corpus(5), 64), testModel)
 	metadata, _ := os.ReadFile(filepath.Join(whole, MetadataFile))
 	data, _ := os.ReadFile(filepath.Join(whole, m.Index.Path))
 	edit := func(from, to string) []byte { return bytes.Replace(metadata, []byte(from), []byte(to), 1) }
@@ -264,8 +271,12 @@ func TestOpenRefusesInOneSentence(t *testing.T) {
 		"foreign":              {[]byte(`{"metadata_version":"1.1.0","index":{"engine":"lancedb"}}`), nil, "artifact_foreign"},
 		"some other JSON":      {[]byte(`{"name":"x"}`), nil, "artifact_foreign"},
 		"damaged full text":    {metadata, flip(data, len(data)/2), "artifact_damaged"},
+		"damaged vectors":      {metadata, flip(data, bytes.Index(data, []byte("weights"))-1000), "artifact_damaged"},
+		"damaged model":        {metadata, flip(data, bytes.Index(data, []byte("weights"))), "artifact_damaged"},
+		"other dimensions":     {edit(`"dimensions": 64`, `"dimensions": 32`), data, "artifact_damaged"},
+		"embedding denied":     {regexp.MustCompile(`(?s)"embedding": \{.*?\}`).ReplaceAll(metadata, []byte(`"embedding": null`)), data, "artifact_damaged"},
 		"facet is an argument": {edit(`"taxonomy": null`, `"taxonomy": {"query": {"values": ["x"]}}`), data, "artifact_damaged"},
-		"newer format":         {edit(`"format_version": 1`, `"format_version": 99`), data, "artifact_too_new"},
+		"newer format":         {edit(`"format_version": 2`, `"format_version": 99`), data, "artifact_too_new"},
 		"newer metadata":       {edit(`"metadata_version": "1`, `"metadata_version": "2`), data, "artifact_too_new"},
 		"path out of the dir":  {edit(m.Index.Path, "../"+m.Index.Path), data, "artifact_damaged"},
 		"directory overturned": {metadata, flip(data, len(data)-60), "artifact_damaged"},
@@ -299,7 +310,7 @@ func flip(b []byte, at int) []byte {
 
 func TestVerifyFindsEveryFlippedByte(t *testing.T) {
 	dir := t.TempDir()
-	m, _ := build(t, dir, corpus(3))
+	m, _ := buildWith(t, dir, embedded(corpus(3), 10), testModel)
 	path := filepath.Join(dir, m.Index.Path)
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -375,7 +386,7 @@ func TestPlanMovesFewBorders(t *testing.T) {
 	keys := func(s []Source) map[[32]byte]bool {
 		m := map[[32]byte]bool{}
 		for _, g := range Plan(s) {
-			m[key(g)] = true
+			m[key(g, "")] = true
 		}
 		return m
 	}
@@ -404,7 +415,7 @@ func TestPlanMovesFewBorders(t *testing.T) {
 // not.
 func FuzzDataFile(f *testing.F) {
 	dir := f.TempDir()
-	m, _ := build(f, dir, corpus(2))
+	m, _ := buildWith(f, dir, embedded(corpus(2), 10), testModel)
 	data, err := os.ReadFile(filepath.Join(dir, m.Index.Path))
 	if err != nil {
 		f.Fatal(err)
@@ -437,6 +448,11 @@ func FuzzDataFile(f *testing.F) {
 				r.Lexical([]WeightedTerm{{Postings: p}, {Postings: q}}, 10, nil)
 			}
 			r.Similar("introductin", 3)
+			query := make([]float32, r.Dimensions())
+			for i := range query {
+				query[i] = float32(i) - 4
+			}
+			r.Nearest(query, 3, nil)
 		}()
 		for i := range r.Pages() {
 			r.Page(i)
@@ -445,7 +461,7 @@ func FuzzDataFile(f *testing.F) {
 		for i := range r.Len() {
 			r.Chunk(i)
 			r.Markdown(i)
-			r.Text(i)
+			r.Text(nil, i)
 		}
 		r.PageMetadata()
 		if !bytes.Equal(b, data) && r.Verify() == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// blockBytes is how much text a compressed block holds: at 16 KiB zstd gets
+// blockBytes is how much markdown a compressed block holds: at 16 KiB zstd gets
 // within a tenth of its best ratio, and neighbours fall in the same block.
 const blockBytes = 16 << 10
 
@@ -30,14 +30,14 @@ func newBlockWriter() *blockWriter {
 	return &blockWriter{encoder: encoder}
 }
 
-// add appends a chunk's markdown and text to the open block, which a new one
-// replaces once it is full.
-func (w *blockWriter) add(markdown, text string) (block, offset uint32) {
-	if len(w.open) > 0 && len(w.open)+len(markdown)+len(text) > blockBytes {
+// add appends a chunk's markdown to the open block, which a new one replaces
+// once it is full.
+func (w *blockWriter) add(markdown string) (block, offset uint32) {
+	if len(w.open) > 0 && len(w.open)+len(markdown) > blockBytes {
 		w.flush()
 	}
 	block, offset = w.n, uint32(len(w.open))
-	w.open = append(append(w.open, markdown...), text...)
+	w.open = append(w.open, markdown...)
 	return block, offset
 }
 

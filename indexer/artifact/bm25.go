@@ -2,10 +2,10 @@ package artifact
 
 import (
 	"cmp"
+	"fmt"
 	"math"
+	"math/bits"
 	"slices"
-
-	segment "github.com/blugelabs/bluge_segment_api"
 )
 
 // BM25 as bluge has it, without the constant factor k1+1. Pages of reference are
@@ -46,34 +46,52 @@ func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool)
 	if len(lists) == 0 || k <= 0 {
 		return nil, nil
 	}
-	acc, _ := l.scratch.Get().(*accumulator)
-	if acc == nil {
-		acc = &accumulator{scores: make([]float32, l.n)}
-	}
-	defer func() {
-		for _, d := range acc.touched {
-			acc.scores[d] = 0
-		}
-		acc.touched = acc.touched[:0]
-		l.scratch.Put(acc)
-	}()
+	acc := l.accumulator()
+	defer l.release(acc)
 	rest := 0.0 // what the lists to come can add to a chunk
 	for _, p := range lists {
 		rest += p.bound
 	}
 	for i, p := range lists {
-		if acc.kth(k) > rest {
+		if float64(acc.top) > rest && acc.kth(acc.touched, k) > rest {
 			if err := l.finish(acc, lists[i:], rest, k); err != nil {
 				return nil, err
 			}
-			break
+			return acc.best(acc.open, k), nil
 		}
 		if err := l.addAll(acc, p, keep); err != nil {
 			return nil, err
 		}
 		rest -= p.bound
 	}
-	return acc.best(k), nil
+	return acc.best(acc.touched, k), nil
+}
+
+// LexicalOf returns the scores by BM25 of the chunks given, in any order: what
+// Lexical says of them, to the bit, and 0 for one that holds none of the terms.
+// It costs little for some hundred chunks, however common the terms.
+func (r *Reader) LexicalOf(terms []WeightedTerm, chunks []int) ([]float64, error) {
+	l := r.lexical
+	acc := l.accumulator()
+	defer l.release(acc)
+	for _, c := range chunks {
+		if c < 0 || c >= l.n {
+			return nil, fmt.Errorf("chunk %d of %d", c, l.n)
+		}
+		acc.touched = append(acc.touched, uint32(c))
+	}
+	slices.Sort(acc.touched)
+	acc.touched = slices.Compact(acc.touched)
+	for _, p := range l.weigh(terms) {
+		if err := l.addTo(acc.touched, acc, p); err != nil {
+			return nil, err
+		}
+	}
+	scores := make([]float64, len(chunks))
+	for i, c := range chunks {
+		scores[i] = float64(acc.scores[c])
+	}
+	return scores, nil
 }
 
 // weigh gives each term the weight of its rarity, rarest first.
@@ -102,37 +120,76 @@ func IDF(n, df int) float64 {
 // accumulator is the working memory of one search.
 type accumulator struct {
 	scores  []float32 // by chunk; 0: not met
-	touched []uint32
+	touched []uint32  // the chunks met
+	top     float32   // the best score, as far as addAll brought it
+	floor   float32   // no more than the k-th best score, which only grows
+	open    []uint32  // of these, the ones that finish goes on with
+	heap    []float32 // of kth
+	decoded []posting
+	bits    []uint64 // by chunk; all 0 between calls of sort
 }
 
-func (l *lexical) score(idf float32, chunk uint32, freq int) float32 {
+// accumulator is one with all scores 0; release gives it back.
+func (l *lexical) accumulator() *accumulator {
+	if acc, _ := l.scratch.Get().(*accumulator); acc != nil {
+		return acc
+	}
+	return &accumulator{scores: make([]float32, l.n), bits: make([]uint64, (l.n+63)/64)}
+}
+
+func (l *lexical) release(acc *accumulator) {
+	for _, d := range acc.touched {
+		acc.scores[d] = 0
+	}
+	acc.touched, acc.top, acc.floor = acc.touched[:0], 0, 0
+	l.scratch.Put(acc)
+}
+
+func bm25(idf float32, freq uint32, norm float32) float32 {
 	tf := float32(freq)
-	return idf * tf / (tf + l.norms[chunk])
+	return idf * tf / (tf + norm)
 }
 
-// addAll adds p to every chunk that has it.
+// addAll adds p to every chunk that has it and that keep accepts.
 func (l *lexical) addAll(acc *accumulator, p list, keep func(int) bool) error {
-	return l.each(p.Postings, func(d uint32, freq int) {
-		was := acc.scores[d]
-		if was == 0 {
-			if keep != nil && !keep(int(d)) {
-				return
-			}
-			acc.touched = append(acc.touched, d)
-		}
-		acc.scores[d] = was + l.score(p.idf, d, freq)
-	})
-}
-
-// rewind brings the lists to their beginning.
-func (p *Postings) rewind(l *lexical) error {
-	if p.read {
-		if err := p.open(l); err != nil {
+	for i := range p.lists {
+		list := &p.lists[i]
+		g := &l.groups[list.group]
+		if err := acc.decode(list, g); err != nil {
 			return err
 		}
+		postings := acc.decoded
+		touched := slices.Grow(acc.touched, len(postings)+1)
+		n := len(touched)
+		touched = touched[:cap(touched)]
+		scores, norms := acc.scores[g.first:g.first+g.chunks], l.norms[g.first:g.first+g.chunks]
+		top := acc.top
+		for _, posting := range postings {
+			c := posting.chunk
+			was := scores[c]
+			if keep != nil && was == 0 && !keep(g.first+int(c)) {
+				continue
+			}
+			now := was + bm25(p.idf, posting.freq, norms[c])
+			scores[c], top = now, max(top, now)
+			touched[n] = uint32(g.first) + c
+			if was == 0 {
+				n++
+			}
+		}
+		acc.touched, acc.top = touched[:n], top
 	}
-	p.read = true
 	return nil
+}
+
+// decode makes the postings of a list or column those decoded.
+func (acc *accumulator) decode(list *groupList, g *lexicalGroup) (err error) {
+	if list.column != nil {
+		acc.decoded = appendColumnPostings(acc.decoded[:0], list.column)
+		return nil
+	}
+	acc.decoded, err = list.decode(acc.decoded[:0], g.chunks)
+	return err
 }
 
 // finish adds the lists that cannot bring a new chunk among the k best: only
@@ -140,15 +197,15 @@ func (p *Postings) rewind(l *lexical) error {
 func (l *lexical) finish(acc *accumulator, lists []list, rest float64, k int) error {
 	open := acc.touched
 	for i, p := range lists {
-		least := acc.kth(k) - rest
-		kept := make([]uint32, 0, 4*k)
+		least := acc.kth(open, k) - rest
+		acc.open = acc.open[:0]
 		for _, d := range open {
 			if float64(acc.scores[d]) >= least {
-				kept = append(kept, d)
+				acc.open = append(acc.open, d)
 			}
 		}
-		if open = kept; i == 0 {
-			slices.Sort(open)
+		if open = acc.open; i == 0 {
+			acc.sort(open)
 		}
 		if err := l.addTo(open, acc, p); err != nil {
 			return err
@@ -160,52 +217,78 @@ func (l *lexical) finish(acc *accumulator, lists []list, rest float64, k int) er
 
 // addTo adds p to the chunks given, which are in order.
 func (l *lexical) addTo(chunks []uint32, acc *accumulator, p list) error {
-	if err := p.rewind(l); err != nil {
-		return err
-	}
-	for i, g := range l.groups {
+	for i := range p.lists {
+		list := &p.lists[i]
+		g := &l.groups[list.group]
+		from, _ := slices.BinarySearch(chunks, uint32(g.first))
+		chunks = chunks[from:]
 		n, _ := slices.BinarySearch(chunks, uint32(g.first+g.chunks))
 		here := chunks[:n]
 		chunks = chunks[n:]
-		if column := p.columns[i]; column != nil {
+		if n == 0 {
+			continue
+		}
+		if list.column != nil {
 			for _, d := range here {
-				if freq := column[int(d)-g.first]; freq != 0 {
-					acc.scores[d] += l.score(p.idf, d, int(freq))
+				if freq := list.column[int(d)-g.first]; freq != 0 {
+					acc.scores[d] += bm25(p.idf, uint32(freq), l.norms[d])
 				}
 			}
 			continue
 		}
-		var posting segment.Posting
+		if err := acc.decode(list, g); err != nil {
+			return err
+		}
+		postings := acc.decoded
 		for _, d := range here {
-			local := uint64(int(d) - g.first)
-			if posting == nil || posting.Number() < local {
-				var err error
-				if posting, err = p.lists[i].Advance(local); err != nil {
-					return err
-				}
-				if posting == nil {
-					break
-				}
+			for len(postings) > 0 && uint32(g.first)+postings[0].chunk < d {
+				postings = postings[1:]
 			}
-			if posting.Number() == local {
-				acc.scores[d] += l.score(p.idf, d, posting.Frequency())
+			if len(postings) == 0 {
+				break
+			}
+			if uint32(g.first)+postings[0].chunk == d {
+				acc.scores[d] += bm25(p.idf, postings[0].freq, l.norms[d])
 			}
 		}
 	}
 	return nil
 }
 
-// kth is the k-th best score met, 0 if there are fewer.
-func (a *accumulator) kth(k int) float64 {
-	best := make([]float32, 0, k)
-	for _, d := range a.touched {
+// sort puts distinct chunks in order.
+func (a *accumulator) sort(chunks []uint32) {
+	if len(chunks) < len(a.bits)/16 {
+		slices.Sort(chunks)
+		return
+	}
+	for _, d := range chunks {
+		a.bits[d/64] |= 1 << (d % 64)
+	}
+	chunks = chunks[:0]
+	for i, word := range a.bits {
+		for ; word != 0; word &= word - 1 {
+			chunks = append(chunks, uint32(64*i+bits.TrailingZeros64(word)))
+		}
+		a.bits[i] = 0
+	}
+}
+
+// kth is the k-th best score of chunks, 0 if there are fewer. They are all that
+// are touched, or at least the k best of these, and k is the same in one search.
+func (a *accumulator) kth(chunks []uint32, k int) float64 {
+	best, floor := a.heap[:0], a.floor
+	for _, d := range chunks {
 		s := a.scores[d]
+		if s < floor {
+			continue
+		}
 		if len(best) == k {
-			if s <= best[0] {
+			if s == floor {
 				continue
 			}
 			best[0] = s
 			sink(best, 0)
+			floor = best[0]
 			continue
 		}
 		best = append(best, s)
@@ -213,12 +296,15 @@ func (a *accumulator) kth(k int) float64 {
 			for i := k/2 - 1; i >= 0; i-- {
 				sink(best, i)
 			}
+			floor = best[0]
 		}
 	}
+	a.heap = best
 	if len(best) < k {
 		return 0
 	}
-	return float64(best[0])
+	a.floor = floor
+	return float64(floor)
 }
 
 // sink restores the heap (smallest first) below i.
@@ -239,11 +325,11 @@ func sink(h []float32, i int) {
 	}
 }
 
-// best is the k best chunks met, best first, ties in corpus order.
-func (a *accumulator) best(k int) []Scored {
-	least := float32(a.kth(k))
-	out := make([]Scored, 0, min(k, len(a.touched)))
-	for _, d := range a.touched {
+// best is the k best of chunks, best first, ties in corpus order.
+func (a *accumulator) best(chunks []uint32, k int) []Scored {
+	least := float32(a.kth(chunks, k))
+	out := make([]Scored, 0, min(k, len(chunks)))
+	for _, d := range chunks {
 		if s := a.scores[d]; s >= least {
 			out = append(out, Scored{int(d), float64(s)})
 		}

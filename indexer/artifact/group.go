@@ -1,14 +1,13 @@
 package artifact
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 )
 
 // FormatVersion is the version of the data file. A reader refuses any other.
-const FormatVersion = 1
+const FormatVersion = 2
 
 // The sections of a group, in file order.
 const (
@@ -17,22 +16,24 @@ const (
 	lengthSection         // u32 a chunk: its length in terms, weighted
 	stringSection         // uvarint length and bytes, one after another; offset 0 is ""
 	blockIndex            // u32 a block and one more: where each ends
-	blockSection          // zstd frames, each with its own checksum
-	commonSection         // columns of common terms, see columns.go
+	blockSection          // zstd frames of markdown, each with its own checksum
+	textSection           // packed plain texts, see texts.go
+	postingSection        // where terms stand, see postings.go
 	lexicalSection        // bluge segment
+	vectorSection         // see vector.go
 	sectionCount
 )
 
 // sectionNames are for error messages.
-var sectionNames = [sectionCount]string{"pages", "chunks", "lengths", "strings", "block index", "blocks", "common terms", "full text"}
+var sectionNames = [sectionCount]string{"pages", "chunks", "lengths", "strings", "block index", "blocks", "texts", "postings", "full text", "vectors"}
 
 // Group is a run of consecutive pages, encoded.
 type Group struct {
-	key      [sha256.Size]byte
-	sections [sectionCount][]byte
-	list     []Page
-	pages    int
-	chunks   int
+	sections   [sectionCount][]byte
+	list       []Page
+	sources    []Source
+	chunks     int
+	dimensions int // of the vectors; 0: there are none
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -40,11 +41,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Encode makes the group of docs, one group of a plan in order. It may be
 // called concurrently.
 func Encode(docs []Document) (*Group, error) {
-	sources := make([]Source, len(docs))
-	for i, d := range docs {
-		sources[i] = d.Source
-	}
-	g := &Group{key: key(sources)}
+	g := new(Group)
 	if err := g.encode(docs); err != nil {
 		return nil, err
 	}
@@ -63,25 +60,28 @@ func (g *Group) encode(docs []Document) error {
 	for i, d := range docs {
 		g.sections[pageSection] = appendPage(g.sections[pageSection], strs, d, g.chunks)
 		for _, c := range d.Chunks {
-			block, offset := blocks.add(c.Markdown, c.Text)
-			g.sections[chunkSection] = appendChunk(g.sections[chunkSection], strs, c, i, block, offset)
+			block, offset := blocks.add(c.Markdown)
+			text := uint32(len(g.sections[textSection]))
+			g.sections[textSection] = appendText(g.sections[textSection], c.Text)
+			g.sections[chunkSection] = appendChunk(g.sections[chunkSection], strs, c, i, block, offset, text)
 		}
 		g.chunks += len(d.Chunks)
+		g.sources = append(g.sources, d.Source)
 		g.list = append(g.list, Page{Source: d.Source, Title: d.Title, Description: d.Description,
 			Metadata: d.Metadata, Problems: d.Problems, Chunks: len(d.Chunks)})
 	}
-	g.pages = len(docs)
 	g.sections[stringSection] = strs.bytes
 	g.sections[blockIndex], g.sections[blockSection] = blocks.close()
-	seg, common, lengths, err := encodeSegment(docs)
+	seg, postings, lengths, err := encodeSegment(docs)
 	if err != nil {
 		return err
 	}
 	for _, n := range lengths {
 		g.sections[lengthSection] = binary.LittleEndian.AppendUint32(g.sections[lengthSection], n)
 	}
-	g.sections[commonSection], g.sections[lexicalSection] = common, seg
-	return nil
+	g.sections[postingSection], g.sections[lexicalSection] = postings, seg
+	g.sections[vectorSection], g.dimensions, err = encodeVectors(docs)
+	return err
 }
 
 // maxSection keeps every offset within 32 bits.

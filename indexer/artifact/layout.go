@@ -3,6 +3,7 @@ package artifact
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -11,16 +12,25 @@ import (
 	"sync/atomic"
 )
 
-// The data file: a header, the sections of all groups one after another, a
-// directory of them, a footer that says where the directory is. All numbers are
-// little-endian.
+// The data file: a header, the sections of all groups one after another, the
+// model that made the vectors where it is kept, a directory of all these, a
+// footer that says where the directory is. All numbers are little-endian.
 const (
 	magic      = "deskhand"
 	headerSize = len(magic) + 8    // magic, u32 format, u32 zero
 	footerSize = 8 + 4 + 4 + 8     // u64 offset of the directory, u32 length, u32 CRC-32C, magic
+	spanSize   = 8 + 4 + 4         // u64 offset, u32 bytes, u32 CRC-32C
+	dirHead    = 4 + 4 + spanSize  // u32 dimensions of the vectors, u32 zero, the model; then the groups
 	groupEntry = sha256.Size + 8 + // key, u32 pages, u32 chunks
-		sectionCount*16 // u64 offset, u32 bytes, u32 CRC-32C
+		sectionCount*spanSize
 )
+
+// layout is the directory.
+type layout struct {
+	dimensions int // 0: there are no vectors
+	weights    span
+	groups     []entry
+}
 
 // entry is what the directory says of a group.
 type entry struct {
@@ -35,6 +45,10 @@ type span struct {
 	crc    uint32
 }
 
+// padding is how many zeros stand before the vectors of a group whose section
+// begins at offset: they are part of it.
+func padding(offset uint64) int { return int(-offset & (rowAlign - 1)) }
+
 func header() []byte {
 	b := append([]byte(nil), magic...)
 	b = binary.LittleEndian.AppendUint32(b, FormatVersion)
@@ -42,16 +56,15 @@ func header() []byte {
 }
 
 // tail is the directory and footer of a file whose sections end at offset.
-func tail(entries []entry, offset uint64) []byte {
-	var b []byte
-	for _, e := range entries {
+func (l *layout) tail(offset uint64) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, uint32(l.dimensions))
+	b = l.weights.append(binary.LittleEndian.AppendUint32(b, 0))
+	for _, e := range l.groups {
 		b = append(b, e.key[:]...)
 		b = binary.LittleEndian.AppendUint32(b, uint32(e.pages))
 		b = binary.LittleEndian.AppendUint32(b, uint32(e.chunks))
 		for _, s := range e.sections {
-			b = binary.LittleEndian.AppendUint64(b, s.offset)
-			b = binary.LittleEndian.AppendUint32(b, s.bytes)
-			b = binary.LittleEndian.AppendUint32(b, s.crc)
+			b = s.append(b)
 		}
 	}
 	n, crc := len(b), crc32.Checksum(b, castagnoli)
@@ -61,9 +74,19 @@ func tail(entries []entry, offset uint64) []byte {
 	return append(b, magic...)
 }
 
+func (s span) append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(b, s.offset)
+	b = binary.LittleEndian.AppendUint32(b, s.bytes)
+	return binary.LittleEndian.AppendUint32(b, s.crc)
+}
+
+func parseSpan(b []byte) span {
+	return span{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint32(b[8:]), binary.LittleEndian.Uint32(b[12:])}
+}
+
 // parseLayout reads the directory of a data file, checking every number that
 // later reads rely on.
-func parseLayout(data []byte) ([]entry, error) {
+func parseLayout(data []byte) (*layout, error) {
 	if len(data) < headerSize+footerSize {
 		return nil, fmt.Errorf("it has %d bytes, too few for a header", len(data))
 	}
@@ -76,14 +99,18 @@ func parseLayout(data []byte) ([]entry, error) {
 	foot := data[len(data)-footerSize:]
 	offset, n := binary.LittleEndian.Uint64(foot), uint64(binary.LittleEndian.Uint32(foot[8:]))
 	end := uint64(len(data) - footerSize)
-	if string(foot[16:]) != magic || offset > end || end-offset != n || n%uint64(groupEntry) != 0 {
+	if string(foot[16:]) != magic || offset > end || end-offset != n || n < uint64(dirHead) || (n-uint64(dirHead))%uint64(groupEntry) != 0 {
 		return nil, fmt.Errorf("its end is missing or damaged")
 	}
 	dir := data[offset:end]
 	if crc32.Checksum(dir, castagnoli) != binary.LittleEndian.Uint32(foot[12:]) {
 		return nil, fmt.Errorf("its directory does not match its checksum")
 	}
-	var entries []entry
+	l := &layout{dimensions: int(binary.LittleEndian.Uint32(dir)), weights: parseSpan(dir[8:])}
+	if l.dimensions > MaxDimensions {
+		return nil, fmt.Errorf("its vectors have %d dimensions", l.dimensions)
+	}
+	dir = dir[dirHead:]
 	at := uint64(headerSize)
 	for ; len(dir) > 0; dir = dir[groupEntry:] {
 		e := entry{
@@ -92,44 +119,55 @@ func parseLayout(data []byte) ([]entry, error) {
 			chunks: int(binary.LittleEndian.Uint32(dir[36:])),
 		}
 		for i := range e.sections {
-			s := dir[sha256.Size+8+16*i:]
-			e.sections[i] = span{binary.LittleEndian.Uint64(s), binary.LittleEndian.Uint32(s[8:]), binary.LittleEndian.Uint32(s[12:])}
+			e.sections[i] = parseSpan(dir[sha256.Size+8+spanSize*i:])
 			if e.sections[i].offset != at {
-				return nil, fmt.Errorf("section %s of group %d is out of place", sectionNames[i], len(entries))
+				return nil, fmt.Errorf("section %s of group %d is out of place", sectionNames[i], len(l.groups))
 			}
 			at += uint64(e.sections[i].bytes)
 		}
 		if at > offset || int(e.sections[pageSection].bytes) != e.pages*pageRecord ||
-			int(e.sections[chunkSection].bytes) != e.chunks*chunkRecord || int(e.sections[lengthSection].bytes) != e.chunks*4 {
-			return nil, fmt.Errorf("the sections of group %d do not fit together", len(entries))
+			int(e.sections[chunkSection].bytes) != e.chunks*chunkRecord || int(e.sections[lengthSection].bytes) != e.chunks*4 || !e.vectorsFit(l.dimensions) {
+			return nil, fmt.Errorf("the sections of group %d do not fit together", len(l.groups))
 		}
-		entries = append(entries, e)
+		l.groups = append(l.groups, e)
 	}
-	if at != offset {
-		return nil, fmt.Errorf("its sections end at %d instead of %d", at, offset)
+	if l.weights.offset != at || at+uint64(l.weights.bytes) != offset {
+		return nil, fmt.Errorf("its sections end at %d instead of %d", at+uint64(l.weights.bytes), offset)
 	}
-	return entries, nil
+	return l, nil
 }
 
-// checkSections compares all sections but the blocks, which carry checksums of
-// their own, with their checksums. It reads the file and not the mapping, which
+func (e *entry) vectorsFit(dimensions int) bool {
+	s, want := e.sections[vectorSection], vectorBytes(dimensions, e.chunks)
+	if want > 0 {
+		want += uint64(padding(s.offset))
+	}
+	return uint64(s.bytes) == want
+}
+
+// checkSections compares all sections but the blocks and texts, which carry
+// checksums of their own, with their checksums. It reads the file and not the mapping, which
 // would count as memory of this process.
-func checkSections(file io.ReaderAt, entries []entry) error {
-	errs := make([]error, len(entries))
+func (l *layout) checkSections(file io.ReaderAt) error {
+	errs := make([]error, len(l.groups)+1)
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range min(len(entries), runtime.GOMAXPROCS(0)) {
+	for range min(len(errs), runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
 			buf := make([]byte, 128<<10)
-			for i := int(next.Add(1)) - 1; i < len(entries); i = int(next.Add(1)) - 1 {
-				errs[i] = entries[i].check(file, buf)
+			for i := int(next.Add(1)) - 1; i < len(errs); i = int(next.Add(1)) - 1 {
+				if i < len(l.groups) {
+					errs[i] = l.groups[i].check(file, buf)
+				} else if err := l.weights.check(file, buf); err != nil {
+					errs[i] = fmt.Errorf("embedding model: %w", err)
+				}
 			}
 		})
 	}
 	workers.Wait()
 	for i, err := range errs {
 		if err != nil {
-			return fmt.Errorf("group %d: %w", i, err)
+			return fmt.Errorf("part %d of %d: %w", i+1, len(errs), err)
 		}
 	}
 	return nil
@@ -137,20 +175,27 @@ func checkSections(file io.ReaderAt, entries []entry) error {
 
 func (e *entry) check(file io.ReaderAt, buf []byte) error {
 	for i, s := range e.sections {
-		if i == blockSection {
+		if i == blockSection || i == textSection {
 			continue
 		}
-		crc := uint32(0)
-		for at := uint64(0); at < uint64(s.bytes); at += uint64(len(buf)) {
-			piece := buf[:min(uint64(len(buf)), uint64(s.bytes)-at)]
-			if _, err := file.ReadAt(piece, int64(s.offset+at)); err != nil {
-				return fmt.Errorf("read section %s: %w", sectionNames[i], err)
-			}
-			crc = crc32.Update(crc, castagnoli, piece)
+		if err := s.check(file, buf); err != nil {
+			return fmt.Errorf("section %s: %w", sectionNames[i], err)
 		}
-		if crc != s.crc {
-			return fmt.Errorf("section %s does not match its checksum", sectionNames[i])
+	}
+	return nil
+}
+
+func (s span) check(file io.ReaderAt, buf []byte) error {
+	crc := uint32(0)
+	for at := uint64(0); at < uint64(s.bytes); at += uint64(len(buf)) {
+		piece := buf[:min(uint64(len(buf)), uint64(s.bytes)-at)]
+		if _, err := file.ReadAt(piece, int64(s.offset+at)); err != nil {
+			return err
 		}
+		crc = crc32.Update(crc, castagnoli, piece)
+	}
+	if crc != s.crc {
+		return errors.New("it does not match its checksum")
 	}
 	return nil
 }

@@ -10,12 +10,11 @@ import (
 
 	"github.com/blevesearch/vellum/levenshtein"
 	"github.com/blugelabs/bluge/index"
-	segment "github.com/blugelabs/bluge_segment_api"
 )
 
 // encodeSegment builds what finds the chunks of a group: the bluge segment, one
-// document a chunk, the columns of its common terms, and the chunks' lengths.
-func encodeSegment(docs []Document) (seg, common []byte, lengths []uint32, err error) {
+// document a chunk, the postings, and the chunks' lengths.
+func encodeSegment(docs []Document) (seg, postings []byte, lengths []uint32, err error) {
 	batch := index.NewBatch()
 	var all []*counts
 	var c counter
@@ -44,14 +43,14 @@ func encodeSegment(docs []Document) (seg, common []byte, lengths []uint32, err e
 	if err := w.Close(); err != nil {
 		return nil, nil, nil, fmt.Errorf("close full-text segment: %w", err)
 	}
-	return dir[len(dir)-1], encodeCommon(all), lengths, nil
+	return dir[len(dir)-1], encodePostings(all), lengths, nil
 }
 
 // noNorm is the smallest norm that bluge stores, in one byte a posting: lengths
 // are kept once a chunk instead.
 func noNorm(string, int) float32 { return math.Float32frombits(1) }
 
-// lexical reads the full-text segments of all groups as one index.
+// lexical reads the postings and full-text segments of all groups as one index.
 type lexical struct {
 	groups  []lexicalGroup
 	n       int       // chunks
@@ -60,11 +59,12 @@ type lexical struct {
 	fuzzy   func() (*levenshtein.LevenshteinAutomatonBuilder, error)
 }
 
-// lexicalGroup is one segment, from chunk first on.
+// lexicalGroup is what finds the chunks of one group, from chunk first on.
 type lexicalGroup struct {
 	first, chunks int
-	snapshot      *index.Snapshot
-	common        map[string]column
+	postings      []byte
+	// snapshot opens the segment, which is needed for its dictionary alone.
+	snapshot func() (*index.Snapshot, error)
 }
 
 func newLexical() *lexical {
@@ -73,27 +73,32 @@ func newLexical() *lexical {
 	})}
 }
 
-// open adds the segment of a group with chunks.
+// open adds a group with chunks.
 func (l *lexical) open(g *group) error {
-	common, err := decodeCommon(g.bytes(commonSection), g.chunks)
-	if err != nil {
-		return fmt.Errorf("read common terms: %w", err)
+	postings := g.bytes(postingSection)
+	if err := checkPostings(postings); err != nil {
+		return fmt.Errorf("read postings: %w", err)
 	}
-	dir := segments{g.bytes(lexicalSection)}
+	segment := g.bytes(lexicalSection)
+	l.groups = append(l.groups, lexicalGroup{first: g.firstChunk, chunks: g.chunks, postings: postings,
+		snapshot: sync.OnceValues(func() (*index.Snapshot, error) { return openSegment(segment) })})
+	l.n += g.chunks
+	return nil
+}
+
+func openSegment(b []byte) (*index.Snapshot, error) {
+	dir := segments{b}
 	snapshot, err := index.OpenReader(index.DefaultConfigWithDirectory(func() index.Directory { return &dir }))
 	if err != nil {
-		return fmt.Errorf("open full-text segment: %w", err)
+		return nil, fmt.Errorf("open full-text segment: %w", err)
 	}
 	// The library reads a dictionary when it is first asked, under a lock that a
 	// fault of the mapping would leave locked: so it is asked now.
 	it, err := snapshot.PostingsIterator(nil, fieldName, false, false, false)
 	if err != nil {
-		return fmt.Errorf("read dictionary: %w", err)
+		return nil, fmt.Errorf("read dictionary: %w", err)
 	}
-	it.Close()
-	l.groups = append(l.groups, lexicalGroup{first: g.firstChunk, chunks: g.chunks, snapshot: snapshot, common: common})
-	l.n += g.chunks
-	return nil
+	return snapshot, it.Close()
 }
 
 // measure takes the lengths of all chunks.
@@ -109,106 +114,52 @@ func (l *lexical) measure(lengths []uint32) {
 	}
 }
 
-func (l *lexical) close() (err error) {
-	for _, g := range l.groups {
-		err = cmp.Or(err, g.snapshot.Close())
-	}
-	return err
-}
-
-// Postings is where one term stands. It is for one search at a time; Close ends
-// its use.
+// Postings is where one term stands. It may be used concurrently, as long as its
+// Reader is open.
 type Postings struct {
 	// Chunks is the number of chunks that hold the term.
-	Chunks  int
-	text    []byte
-	columns [][]byte                   // by group; nil where the term is not common
-	lists   []segment.PostingsIterator // by group; nil where it is
-	read    bool                       // the lists were iterated and are to be opened again
+	Chunks int
+	lists  []groupList // of the groups that have it, in order
 }
 
 // Postings looks a term up. There are postings for unknown terms too, of no
 // chunk.
 func (r *Reader) Postings(term string) (*Postings, error) {
-	l := r.lexical
-	p := &Postings{text: []byte(term), columns: make([][]byte, len(l.groups)), lists: make([]segment.PostingsIterator, len(l.groups))}
-	for i, g := range l.groups {
-		if c, ok := g.common[term]; ok {
-			p.columns[i] = c.bytes
-			p.Chunks += c.df
+	p := &Postings{lists: make([]groupList, 0, len(r.lexical.groups))}
+	hash := hashTerm(term)
+	for i, g := range r.lexical.groups {
+		list, err := findPostings(g.postings, term, hash, g.chunks)
+		if err != nil {
+			return nil, r.damagedBy(err)
 		}
-	}
-	if err := p.open(l); err != nil {
-		return nil, err
-	}
-	for _, it := range p.lists {
-		if it != nil {
-			p.Chunks += int(it.Count())
+		if list.chunks > 0 {
+			list.group = i
+			p.lists = append(p.lists, list)
+			p.Chunks += list.chunks
 		}
 	}
 	return p, nil
 }
 
-// open opens the lists at their beginning.
-func (p *Postings) open(l *lexical) error {
-	p.Close()
-	for i, g := range l.groups {
-		if p.columns[i] != nil {
-			continue
-		}
-		it, err := g.snapshot.PostingsIterator(p.text, fieldName, true, false, false)
-		if err != nil {
-			p.Close()
-			return fmt.Errorf("read postings: %w", err)
-		}
-		p.lists[i] = it
-	}
-	p.read = false
-	return nil
-}
-
 // Each calls visit with the chunks that hold the term, in order.
 func (r *Reader) Each(p *Postings, visit func(chunk int)) error {
-	return r.lexical.each(p, func(chunk uint32, _ int) { visit(int(chunk)) })
-}
-
-// each calls visit with the chunks that hold the term and how often, in order.
-func (l *lexical) each(p *Postings, visit func(chunk uint32, freq int)) error {
-	if err := p.rewind(l); err != nil {
-		return err
-	}
-	for i, g := range l.groups {
-		if column := p.columns[i]; column != nil {
-			for d, freq := range column {
-				if freq != 0 {
-					visit(uint32(g.first+d), int(freq))
-				}
+	var postings []posting
+	for _, list := range p.lists {
+		g := &r.lexical.groups[list.group]
+		for d, freq := range list.column {
+			if freq != 0 {
+				visit(g.first + d)
 			}
-			continue
 		}
-		for {
-			posting, err := p.lists[i].Next()
-			if err != nil {
-				return fmt.Errorf("read postings: %w", err)
-			}
-			if posting == nil {
-				break
-			}
-			visit(uint32(g.first)+uint32(posting.Number()), posting.Frequency())
+		var err error
+		if postings, err = list.decode(postings[:0], g.chunks); err != nil {
+			return r.damagedBy(err)
+		}
+		for _, p := range postings {
+			visit(g.first + int(p.chunk))
 		}
 	}
 	return nil
-}
-
-// Close gives the lists back.
-func (p *Postings) Close() {
-	for i, it := range p.lists {
-		if it != nil {
-			it.Close()
-			p.lists[i] = nil
-		}
-	}
-	p.read = true
 }
 
 // Similar returns the indexed terms one edit away from term (a transposition
@@ -224,7 +175,11 @@ func (r *Reader) Similar(term string, limit int) ([]string, error) {
 	}
 	found := map[string]uint64{}
 	for _, g := range r.lexical.groups {
-		it, err := g.snapshot.DictionaryIterator(fieldName, dfa, nil, nil)
+		snapshot, err := g.snapshot()
+		if err != nil {
+			return nil, err
+		}
+		it, err := snapshot.DictionaryIterator(fieldName, dfa, nil, nil)
 		if err != nil {
 			return nil, err
 		}

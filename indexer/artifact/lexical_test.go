@@ -24,7 +24,6 @@ func terms(t testing.TB, r *Reader, words ...string) []WeightedTerm {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(p.Close)
 		out = append(out, WeightedTerm{Postings: p})
 	}
 	return out
@@ -203,6 +202,39 @@ func TestLexicalIsExactWithManyTerms(t *testing.T) {
 	}
 }
 
+func TestLexicalOfIsWhatLexicalSays(t *testing.T) {
+	dir := t.TempDir()
+	build(t, dir, corpus(60))
+	r := reopen(t, dir)
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 30 {
+		words := []string{"section", "page", "nothing", fmt.Sprintf("word%d", random.IntN(977)), fmt.Sprintf("word%d", random.IntN(977))}
+		terms := terms(t, r, words...)
+		all, err := r.Lexical(terms, r.Len(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := make([]float64, r.Len())
+		for _, s := range all {
+			want[s.Chunk] = s.Score
+		}
+		chunks := random.Perm(r.Len())[:100]
+		chunks = append(chunks, chunks[0])
+		got, err := r.LexicalOf(terms, chunks)
+		if err != nil || len(got) != len(chunks) {
+			t.Fatalf("LexicalOf(%v, %d chunks) = %d scores, %v", words, len(chunks), len(got), err)
+		}
+		for i, c := range chunks {
+			if got[i] != want[c] {
+				t.Errorf("LexicalOf(%v) of chunk %d = %v, Lexical says %v", words, c, got[i], want[c])
+			}
+		}
+	}
+	if got, err := r.LexicalOf(terms(t, r, "page"), []int{r.Len()}); err == nil {
+		t.Errorf("LexicalOf a chunk that is not there = %v, want an error", got)
+	}
+}
+
 func TestSimilarFindsOneEdit(t *testing.T) {
 	dir := t.TempDir()
 	build(t, dir, []Document{page("a.md", "# Configuration\n\nRetries with jitter and backoff.\n", nil)})
@@ -245,7 +277,6 @@ func BenchmarkLexical(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					defer p.Close()
 					terms[i].Postings = p
 				}
 				if _, err := r.Lexical(terms, 100, nil); err != nil {

@@ -62,6 +62,11 @@ var encoding = sync.OnceValue(func() []byte {
 	h := sha256.New()
 	// The same page twice, so that some terms are common.
 	docs := []Document{{Title: page.Title, Chunks: page.Chunks}, {Title: page.Title, Chunks: page.Chunks}}
+	for i := range docs {
+		for j := range docs[i].Chunks {
+			docs[i].Vectors = append(docs[i].Vectors, Vector{int8(i - 3), int8(5 * j), 127})
+		}
+	}
 	var g Group
 	if err := g.encode(docs); err != nil {
 		panic(err) // the sample is a constant
@@ -72,8 +77,9 @@ var encoding = sync.OnceValue(func() []byte {
 	return h.Sum(nil)
 })
 
-// key names a group by all that decides its bytes.
-func key(group []Source) [sha256.Size]byte {
+// key names a group by all that decides its bytes; vectors says what makes its
+// vectors.
+func key(group []Source, vectors string) [sha256.Size]byte {
 	h := sha256.New()
 	var n [8]byte
 	put := func(v int) {
@@ -82,6 +88,8 @@ func key(group []Source) [sha256.Size]byte {
 	}
 	put(FormatVersion)
 	h.Write(encoding())
+	put(len(vectors))
+	h.Write([]byte(vectors))
 	for _, s := range group {
 		put(len(s.Path))
 		h.Write([]byte(s.Path))

@@ -31,6 +31,8 @@ type Reader struct {
 	pages   int
 	chunks  int
 	lexical *lexical
+	vectors vectors
+	weights span
 	blocks  *blockReader
 }
 
@@ -44,13 +46,17 @@ type group struct {
 
 func (g *group) bytes(section int) []byte {
 	s := g.sections[section]
+	if section == vectorSection && s.bytes > 0 {
+		zeros := padding(s.offset)
+		s.offset, s.bytes = s.offset+uint64(zeros), s.bytes-uint32(zeros)
+	}
 	return g.data[s.offset : s.offset+uint64(s.bytes)]
 }
 
 // verify checks the sections against their checksums.
 func (g *group) verify() error {
-	for i := range g.sections {
-		if crc32.Checksum(g.bytes(i), castagnoli) != g.sections[i].crc {
+	for i, s := range g.sections {
+		if crc32.Checksum(g.data[s.offset:][:s.bytes], castagnoli) != s.crc {
 			return fmt.Errorf("section %s does not match its checksum", sectionNames[i])
 		}
 	}
@@ -149,16 +155,19 @@ func (r *Reader) load() (err error) {
 	if r.data, err = mmap.Map(r.file, mmap.RDONLY, 0); err != nil {
 		return err
 	}
-	entries, err := parseLayout(r.data)
+	layout, err := parseLayout(r.data)
 	if err == nil {
-		err = checkSections(r.file, entries)
+		err = layout.checkSections(r.file)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.meta.Index.Path, err)
 	}
+	if e := r.meta.Embedding; e == nil && layout.dimensions > 0 || e != nil && e.Dimensions != layout.dimensions {
+		return fmt.Errorf("%s has vectors of %d dimensions, which is not what metadata.json says of its embedding", r.meta.Index.Path, layout.dimensions)
+	}
 	r.lexical = newLexical()
 	var lengths []uint32
-	for _, e := range entries {
+	for _, e := range layout.groups {
 		g := group{entry: e, data: r.data, firstPage: r.pages, firstChunk: r.chunks}
 		r.groups = append(r.groups, g)
 		if e.chunks > 0 {
@@ -173,6 +182,7 @@ func (r *Reader) load() (err error) {
 		r.chunks += e.chunks
 	}
 	r.lexical.measure(lengths)
+	r.vectors, r.weights = openVectors(r.groups, layout.dimensions), layout.weights
 	return nil
 }
 
@@ -285,7 +295,7 @@ func (r *Reader) Chunk(chunk int) (Chunk, error) {
 	g := r.groupOf(chunk)
 	i := chunk - g.firstChunk
 	c := Chunk{
-		ID: chunker.ID(path, fragment), Page: r.PageOf(chunk),
+		ID: chunker.ID(string(path), string(fragment)), Page: r.PageOf(chunk),
 		Level: int(g.chunkField(i, chunkLevel)), StartLine: int(g.chunkField(i, chunkStart)), EndLine: int(g.chunkField(i, chunkEnd)),
 	}
 	if c.Heading, err = g.string(g.chunkField(i, chunkHeading)); err == nil {
@@ -298,19 +308,21 @@ func (r *Reader) Chunk(chunk int) (Chunk, error) {
 }
 
 // Place returns the path of a chunk's page and its fragment in it; the chunk
-// must be in range.
-func (r *Reader) Place(chunk int) (path, fragment string, err error) {
+// must be in range. Both lie in the mapping: they are not to be changed, nor used
+// after Close.
+func (r *Reader) Place(chunk int) (path, fragment []byte, err error) {
 	g := r.groupOf(chunk)
 	i := chunk - g.firstChunk
 	page := int(g.chunkField(i, chunkPage))
 	if page >= g.pages {
-		return "", "", r.damagedBy(errDamaged)
+		return nil, nil, r.damagedBy(errDamaged)
 	}
-	if path, err = g.string(g.pageField(page, pagePath)); err == nil {
-		fragment, err = g.string(g.chunkField(i, chunkFragment))
+	strs := g.bytes(stringSection)
+	if path, err = bytesAt(strs, g.pageField(page, pagePath)); err == nil {
+		fragment, err = bytesAt(strs, g.chunkField(i, chunkFragment))
 	}
 	if err != nil {
-		return "", "", r.damagedBy(err)
+		return nil, nil, r.damagedBy(err)
 	}
 	return path, fragment, nil
 }
@@ -332,37 +344,41 @@ func (r *Reader) Find(p Page, fragment string) (chunk int, ok bool, err error) {
 }
 
 // Markdown returns a chunk's source.
-func (r *Reader) Markdown(chunk int) (string, error) {
-	return r.content(chunk, func(md, _ []byte) []byte { return md })
-}
-
-// Text returns a chunk's plain text.
-func (r *Reader) Text(chunk int) (string, error) {
-	return r.content(chunk, func(_, text []byte) []byte { return text })
-}
-
-func (r *Reader) content(chunk int, which func(md, text []byte) []byte) (content string, err error) {
+func (r *Reader) Markdown(chunk int) (markdown string, err error) {
 	if chunk < 0 || chunk >= r.chunks {
 		return "", fmt.Errorf("chunk %d of %d", chunk, r.chunks)
 	}
 	g := r.groupOf(chunk)
 	i := chunk - g.firstChunk
-	from, md, text := uint64(g.chunkField(i, chunkOffset)), uint64(g.chunkField(i, chunkMarkdown)), uint64(g.chunkField(i, chunkText))
-	if md+text == 0 {
+	from, size := uint64(g.chunkField(i, chunkOffset)), uint64(g.chunkField(i, chunkMarkdown))
+	if size == 0 {
 		return "", nil // it may be in no block
 	}
 	err = r.blocks.read(g, g.chunkField(i, chunkBlock), func(block []byte) error {
-		if from+md+text > uint64(len(block)) {
+		if from+size > uint64(len(block)) {
 			return errDamaged
 		}
-		block = block[from:]
-		content = string(which(block[:md], block[md:md+text]))
+		markdown = string(block[from : from+size])
 		return nil
 	})
 	if err != nil {
 		return "", r.damagedBy(err)
 	}
-	return content, nil
+	return markdown, nil
+}
+
+// Text returns a chunk's plain text, written over the bytes of into where it
+// has room for it.
+func (r *Reader) Text(into []byte, chunk int) ([]byte, error) {
+	if chunk < 0 || chunk >= r.chunks {
+		return nil, fmt.Errorf("chunk %d of %d", chunk, r.chunks)
+	}
+	g := r.groupOf(chunk)
+	text, err := g.text(into, chunk-g.firstChunk)
+	if err != nil {
+		return nil, r.damagedBy(err)
+	}
+	return text, nil
 }
 
 // Verify reads every byte of the data file and compares it with the digest in
@@ -381,9 +397,6 @@ func (r *Reader) Verify() error {
 // Close ends the use of the artifact. No other method may run then or later.
 func (r *Reader) Close() error {
 	var errs []error
-	if r.lexical != nil {
-		errs = append(errs, r.lexical.close())
-	}
 	if r.data != nil {
 		errs = append(errs, r.data.Unmap())
 	}

@@ -32,9 +32,9 @@ const (
 	chunkStart
 	chunkEnd
 	chunkBlock
-	chunkOffset   // of its markdown in the block, its text follows
+	chunkOffset   // of its markdown in the block
 	chunkMarkdown // bytes
-	chunkText     // bytes
+	chunkText     // where its text begins in the texts; it ends where the next one does
 	chunkFields
 )
 
@@ -50,11 +50,11 @@ func appendPage(b []byte, strs *stringTable, d Document, firstChunk int) []byte 
 	return append(b, d.Digest[:]...)
 }
 
-func appendChunk(b []byte, strs *stringTable, c chunker.Chunk, page int, block, offset uint32) []byte {
+func appendChunk(b []byte, strs *stringTable, c chunker.Chunk, page int, block, offset, text uint32) []byte {
 	return appendFields(b, []uint32{
 		chunkFragment: strs.add(fragment(c.ID)), chunkHeading: strs.add(c.Heading), chunkBreadcrumb: strs.add(c.Breadcrumb),
 		chunkPage: uint32(page), chunkLevel: uint32(c.Level), chunkStart: uint32(c.StartLine), chunkEnd: uint32(c.EndLine),
-		chunkBlock: block, chunkOffset: offset, chunkMarkdown: uint32(len(c.Markdown)), chunkText: uint32(len(c.Text)),
+		chunkBlock: block, chunkOffset: offset, chunkMarkdown: uint32(len(c.Markdown)), chunkText: text,
 	})
 }
 

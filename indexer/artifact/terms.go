@@ -21,23 +21,53 @@ type Term struct {
 	Joined bool
 }
 
-// Wanted tells most of the words that cannot be a term from those that can, by
-// their first two characters, which a stem keeps.
-type Wanted [1 << 10]bool
+// Wanted is the terms that one search looks for in texts. It tells most of the
+// words that are none of them by their first two characters, which a stem keeps,
+// and remembers what became of others: the words of a corpus come again. It is
+// not for concurrent use.
+type Wanted struct {
+	begins [1 << 10]bool
+	terms  map[string]bool
+	seen   [1 << 8]struct{ word, term string } // by hash; term is empty if it is not wanted
+}
 
-// Add makes the words that begin as this one does wanted. A word whose stem
-// begins otherwise ("dying") is to be added beside the stem.
-func (w *Wanted) Add(word string) {
+// Add makes a term wanted.
+func (w *Wanted) Add(term string) {
+	w.AddBeginning(term)
+	if w.terms == nil {
+		w.terms = map[string]bool{}
+	}
+	w.terms[term] = true
+}
+
+// AddBeginning says that a wanted term may stand as a word that begins as this
+// one: a stem may begin otherwise than its word ("dying").
+func (w *Wanted) AddBeginning(word string) {
 	if at, ok := beginning(word); ok {
-		w[at] = true
+		w.begins[at] = true
 	}
 }
 
-// has says whether word may be wanted; one that is not ASCII always may, since
-// accents come off.
-func (w *Wanted) has(word string) bool {
+// mayBe says whether word may stand for a wanted term; one that is not ASCII
+// always may, since accents come off.
+func (w *Wanted) mayBe(word string) bool {
 	at, ok := beginning(word)
-	return !ok || w[at]
+	return !ok || w.begins[at]
+}
+
+// term is the wanted term that word stands for; empty if it is none.
+func (w *Wanted) term(word string, a *Analyzer) string {
+	if !w.mayBe(word) {
+		return ""
+	}
+	seen := &w.seen[hashTerm(word)%uint32(len(w.seen))]
+	if seen.word != word {
+		seen.word, seen.term = word, a.stem(word)
+		if !w.terms[seen.term] {
+			seen.term = ""
+		}
+	}
+	return seen.term
 }
 
 // beginning is a number for the first two characters of a word, the same for
@@ -66,8 +96,8 @@ const defaultStems = 1 << 17
 // parts and joined, CJK runs in single characters and pairs. The zero value is
 // ready to use; it is not for concurrent use.
 type Analyzer struct {
-	// Wanted are the terms that matter; most others come with an empty Text,
-	// which saves their stems. Nil: all matter.
+	// Wanted are the terms that matter; of the others only CJK is listed, and
+	// nothing else is stemmed. Nil: all matter.
 	Wanted *Wanted
 	// MaxStems bounds the stems that are remembered. Zero: 131,072.
 	MaxStems int
@@ -81,6 +111,13 @@ type Analyzer struct {
 func (a *Analyzer) Terms(text string) []Term {
 	a.terms = a.terms[:0]
 	for i := 0; i < len(text); {
+		if end, ok := plainWord(text, i); ok {
+			if end > i {
+				a.emit(text[i:end], i, end, false)
+			}
+			i = max(end, i+1)
+			continue
+		}
 		class, size := classAt(text, i)
 		switch class {
 		case wordClass:
@@ -108,6 +145,40 @@ var asciiWord = func() (t [utf8.RuneSelf]bool) {
 	}
 	return
 }()
+
+// asciiTail are the bytes that a word of one part may go on with.
+var asciiTail = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= '0' && c <= '9' || c >= 'a' && c <= 'z'
+	}
+	return
+}()
+
+// plainWord is the end of the word at i if it plainly has one part, as most have:
+// ASCII, no capital but the first, tied to nothing. At an ASCII byte that begins
+// no word it is i. It only saves time: what it takes is found without it too.
+func plainWord(s string, i int) (end int, ok bool) {
+	if s[i] >= utf8.RuneSelf {
+		return 0, false
+	}
+	if !asciiWord[s[i]] {
+		return i, true
+	}
+	end = i + 1
+	for end < len(s) && asciiTail[s[end]] {
+		end++
+	}
+	if end == len(s) {
+		return end, true
+	}
+	switch c := s[end]; {
+	case c == ' ', c == ',':
+		return end, true
+	case c >= utf8.RuneSelf, asciiWord[c], end == i+1 && (c == '+' || c == '#'):
+		return 0, false
+	}
+	return end, connector(s, end) == 0
+}
 
 func classAt(s string, i int) (runeClass, int) {
 	if i >= len(s) {
@@ -172,10 +243,11 @@ func connector(s string, i int) int {
 // its end.
 func (a *Analyzer) compound(s string, start int) int {
 	whole := make([]byte, 0, maxTermBytes)
-	parts, end := 0, start
+	words, parts, end := 0, 0, start
 	for i := start; ; {
 		end = wordEnd(s, i)
 		parts += a.word(s, i, end)
+		words++
 		whole = append(whole, s[i:end]...)
 		n := connector(s, end)
 		if n == 0 {
@@ -203,11 +275,9 @@ func (a *Analyzer) compound(s string, start int) int {
 		}
 		return end
 	}
-	if parts <= maxParts && len(whole) <= maxTermBytes {
-		// A camelCase word without connectors was joined by word already.
-		if last := a.terms[len(a.terms)-1]; !last.Joined || last.Start != start {
-			a.emit(string(whole), start, end, true)
-		}
+	// A camelCase word without connectors was joined by word already.
+	if words > 1 && parts <= maxParts && len(whole) <= maxTermBytes {
+		a.emit(string(whole), start, end, true)
 	}
 	return end
 }
@@ -272,11 +342,13 @@ func (a *Analyzer) cjk(s string, i int) int {
 }
 
 func (a *Analyzer) emit(word string, start, end int, joined bool) {
-	if a.Wanted != nil && !a.Wanted.has(word) {
-		a.terms = append(a.terms, Term{Start: start, End: end, Joined: joined})
+	var text string
+	if a.Wanted == nil {
+		text = a.stem(word)
+	} else if text = a.Wanted.term(word, a); text == "" {
 		return
 	}
-	a.terms = append(a.terms, Term{Text: a.stem(word), Start: start, End: end, Joined: joined})
+	a.terms = append(a.terms, Term{Text: text, Start: start, End: end, Joined: joined})
 }
 
 // stem is the lower-case English stem of word; words of other languages are

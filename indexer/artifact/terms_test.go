@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -61,16 +62,65 @@ func TestTermsOfHostileTextStayBounded(t *testing.T) {
 	}
 }
 
-func FuzzTerms(f *testing.F) {
-	f.Add("Über snake_case CMFC::OnDraw 日本 c++ user's")
-	f.Fuzz(func(t *testing.T, text string) {
-		var a Analyzer
-		for _, term := range a.Terms(text) {
-			if term.Text == "" || term.Start < 0 || term.End > len(text) || term.Start >= term.End {
-				t.Fatalf("Terms(%q) has %+v", text, term)
+// slowTerms is Terms without the short way for plain words.
+func slowTerms(text string) []Term {
+	var a Analyzer
+	for i := 0; i < len(text); {
+		class, size := classAt(text, i)
+		switch class {
+		case wordClass:
+			i = a.compound(text, i)
+		case cjkClass:
+			i = a.cjk(text, i)
+		default:
+			i += size
+		}
+	}
+	return a.terms
+}
+
+// checkTerms compares Terms with slowTerms, all of them and those wanted.
+func checkTerms(t *testing.T, text string) {
+	t.Helper()
+	var a Analyzer
+	all := slices.Clone(a.Terms(text))
+	for _, term := range all {
+		if term.Text == "" || term.Start < 0 || term.End > len(text) || term.Start >= term.End {
+			t.Fatalf("Terms(%q) has %+v", text, term)
+		}
+	}
+	if slow := slowTerms(text); !slices.Equal(all, slow) {
+		t.Fatalf("Terms(%q) = %v\nthe long way gives %v", text, all, slow)
+	}
+	for _, one := range all[:min(len(all), 9)] {
+		others := func(term Term) bool { return term.Text != one.Text }
+		a.Wanted = new(Wanted)
+		a.Wanted.Add(one.Text)
+		for _, term := range all {
+			if term.Text == one.Text {
+				a.Wanted.AddBeginning(text[term.Start:term.End])
 			}
 		}
-	})
+		got := slices.DeleteFunc(slices.Clone(a.Terms(text)), others)
+		if want := slices.DeleteFunc(slices.Clone(all), others); !slices.Equal(got, want) {
+			t.Fatalf("Terms(%q), %q wanted = %v, want %v", text, one.Text, got, want)
+		}
+	}
+}
+
+func TestThePlainWayIsTheLongWay(t *testing.T) {
+	for _, text := range []string{
+		"The end. the.end, the-end; the end", "c++ c# x+ f#x a-b a_ b", "cafe\u0301 caf\u00e9s the\u2019s it's its'", "APIs API HTTPServer aB a1B2",
+		"x日y 日x", "a->b a::b a:b a: a", "1.2.3 v1.2 --flag -f", "word", "W", "",
+	} {
+		checkTerms(t, text)
+	}
+}
+
+func FuzzTerms(f *testing.F) {
+	f.Add("Über snake_case CMFC::OnDraw 日本 c++ user's")
+	f.Add("The end. the.end, the-end; c# a-b")
+	f.Fuzz(checkTerms)
 }
 
 func BenchmarkTerms(b *testing.B) {

@@ -35,15 +35,21 @@ var errDamaged = errors.New("offset outside of its section")
 
 // stringAt reads the string at an offset of a string section.
 func stringAt(section []byte, at uint32) (string, error) {
+	b, err := bytesAt(section, at)
+	return string(b), err
+}
+
+// bytesAt is stringAt without a copy.
+func bytesAt(section []byte, at uint32) ([]byte, error) {
 	if int64(at) >= int64(len(section)) {
-		return "", errDamaged
+		return nil, errDamaged
 	}
 	n, used := binary.Uvarint(section[at:])
 	rest := section[at:]
 	if used <= 0 || n > uint64(len(rest)-used) {
-		return "", errDamaged
+		return nil, errDamaged
 	}
-	return string(rest[used : used+int(n)]), nil
+	return rest[used : used+int(n)], nil
 }
 
 // fragment is the part of a chunk's id after its path and "#"; "" for a chunk

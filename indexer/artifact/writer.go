@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -25,7 +26,9 @@ type Writer struct {
 	// pending are groups of previous to be copied: not before a group is added
 	// that is not there, since an unchanged corpus keeps its data file.
 	pending []int
-	entries []entry
+	model   Model
+	layout  layout
+	sized   bool // layout.dimensions is decided
 	file    *os.File
 	hash    hash.Hash
 	at      uint64
@@ -60,6 +63,10 @@ func Create(dir string) (*Writer, error) {
 	return w, nil
 }
 
+// Use says what makes the vectors of the documents to come. It comes before
+// Has, Reuse and Add.
+func (w *Writer) Use(m Model) { w.model = m }
+
 // Previous is the artifact that was in the folder; nil if there was none that
 // can be used.
 func (w *Writer) Previous() *Reader { return w.previous }
@@ -70,7 +77,7 @@ func (w *Writer) Has(sources []Source) bool {
 	if w.previous == nil {
 		return false
 	}
-	want := key(sources)
+	want := key(sources, w.model.Key)
 	return slices.ContainsFunc(w.previous.groups, func(g group) bool { return g.key == want })
 }
 
@@ -83,7 +90,7 @@ func (w *Writer) Reuse(group []Source) (reused bool) {
 	var fails error
 	defer func() { reused = reused && fails == nil }()
 	defer contain(&fails)()
-	want := key(group)
+	want := key(group, w.model.Key)
 	for i, g := range w.previous.groups {
 		if g.key != want || g.verify() != nil {
 			continue
@@ -108,14 +115,30 @@ func (w *Writer) Add(g *Group) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
-	e := entry{key: g.key, pages: g.pages, chunks: g.chunks}
+	if err := w.size(g.chunks, g.dimensions); err != nil {
+		return err
+	}
+	e := entry{key: key(g.sources, w.model.Key), pages: len(g.sources), chunks: g.chunks}
 	for i, s := range g.sections {
 		if err := w.section(&e, i, s); err != nil {
 			return err
 		}
 	}
-	w.entries = append(w.entries, e)
+	w.layout.groups = append(w.layout.groups, e)
 	w.pages = append(w.pages, g.list...)
+	return nil
+}
+
+// size takes the dimensions of a group's vectors: they are those of all.
+func (w *Writer) size(chunks, dimensions int) error {
+	if chunks == 0 {
+		return nil
+	}
+	if w.sized && dimensions != w.layout.dimensions {
+		return fault.New("bad_vectors", fmt.Sprintf("the embedder gave vectors of %d and of %d numbers", w.layout.dimensions, dimensions),
+			"build into an empty folder; if that fails too, use another embedder")
+	}
+	w.layout.dimensions, w.sized = dimensions, true
 	return nil
 }
 
@@ -143,18 +166,29 @@ func (w *Writer) begin() error {
 
 func (w *Writer) copyGroup(i int) error {
 	g := w.previous.groups[i]
+	if err := w.size(g.chunks, w.previous.Dimensions()); err != nil {
+		return err
+	}
 	e := entry{key: g.key, pages: g.pages, chunks: g.chunks}
 	for s := range g.sections {
 		if err := w.section(&e, s, g.bytes(s)); err != nil {
 			return err
 		}
 	}
-	w.entries = append(w.entries, e)
+	w.layout.groups = append(w.layout.groups, e)
 	return nil
 }
 
 func (w *Writer) section(e *entry, i int, s []byte) error {
-	e.sections[i] = span{w.at, uint32(len(s)), crc32.Checksum(s, castagnoli)}
+	zeros := make([]byte, rowAlign)[:padding(w.at)]
+	if i != vectorSection || len(s) == 0 {
+		zeros = nil
+	}
+	crc := crc32.Update(crc32.Checksum(zeros, castagnoli), castagnoli, s)
+	e.sections[i] = span{w.at, uint32(len(zeros) + len(s)), crc}
+	if err := w.write(zeros); err != nil {
+		return err
+	}
 	return w.write(s)
 }
 
@@ -176,9 +210,9 @@ func (w *Writer) write(b []byte) error {
 func (w *Writer) Commit(m Metadata) (Metadata, error) {
 	defer w.Abort()
 	m.MetadataVersion = MetadataVersion
-	m.Index = Index{Engine: engineName, FormatVersion: FormatVersion}
+	m.Index, m.Embedding = Index{Engine: engineName, FormatVersion: FormatVersion}, nil
 	if w.unchanged() {
-		m.Index = w.previous.meta.Index
+		m.Index, m.Embedding = w.previous.meta.Index, w.previous.meta.Embedding
 		m.Stats.TotalChunks, m.Stats.TotalFiles = w.previous.chunks, w.previous.pages
 	} else if err := w.finish(&m); err != nil {
 		return m, err
@@ -201,9 +235,11 @@ func (w *Writer) Commit(m Metadata) (Metadata, error) {
 	return m, nil
 }
 
-// unchanged says that the artifact consists of all groups of the previous one.
+// unchanged says that the artifact consists of all groups of the previous one
+// and its model.
 func (w *Writer) unchanged() bool {
-	if w.previous == nil || w.file != nil || len(w.pending) != len(w.previous.groups) {
+	if w.previous == nil || w.file != nil || len(w.pending) != len(w.previous.groups) ||
+		w.previous.Dimensions() > 0 && !bytes.Equal(w.model.Weights, w.previous.Weights()) {
 		return false
 	}
 	for i, g := range w.pending {
@@ -219,10 +255,23 @@ func (w *Writer) finish(m *Metadata) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
-	if err := w.write(tail(w.entries, w.at)); err != nil {
+	w.layout.weights.offset = w.at
+	if weights := w.model.Weights; w.layout.dimensions > 0 && len(weights) > 0 {
+		if len(weights) > maxSection {
+			return fmt.Errorf("the embedding model has %d bytes, more than %d", len(weights), maxSection)
+		}
+		w.layout.weights = span{w.at, uint32(len(weights)), crc32.Checksum(weights, castagnoli)}
+		if err := w.write(weights); err != nil {
+			return err
+		}
+	}
+	if err := w.write(w.layout.tail(w.at)); err != nil {
 		return err
 	}
-	for _, e := range w.entries {
+	if w.layout.dimensions > 0 {
+		m.Embedding = &Embedding{w.model.Provider, w.model.Name, w.layout.dimensions}
+	}
+	for _, e := range w.layout.groups {
 		m.Stats.TotalChunks += e.chunks
 		m.Stats.TotalFiles += e.pages
 	}

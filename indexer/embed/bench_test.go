@@ -77,3 +77,12 @@ func BenchmarkDocuments(b *testing.B) {
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "chunks/s")
 }
+
+func BenchmarkOpenBuiltin(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Open(Default); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

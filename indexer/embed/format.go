@@ -130,7 +130,7 @@ func Parse(data []byte) (*Static, error) {
 	if want := 2*int64(slots) + 4*int64(rows+1) + int64(text) + int64(rows)*int64(4+dimensions); int64(len(body)) != want {
 		return nil, badModel(fmt.Sprintf("the model has %d bytes where its header says %d", len(data), headerBytes+want))
 	}
-	m := &Static{data: data, dimensions: int(dimensions), name: "static:" + hex.EncodeToString(data[36:44])}
+	m := &Static{data: data, dimensions: int(dimensions), name: staticPrefix + hex.EncodeToString(data[36:44])}
 	take := func(n uint32) []byte {
 		part := body[:n:n]
 		body = body[n:]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -12,6 +13,10 @@ import (
 // vector of a text is the sum over its tokens of (1 + ln count) * E[token],
 // at length 1; a token's importance is the length of its row. Such a model
 // costs microseconds, so it needs no cache, no batches and no second process.
+//
+// The last dimension of rows is not used. It is 0 in the vector of a question;
+// in that of a document it holds what brings one to length 1 that shall be
+// less near than its words say.
 //
 // A Static is safe to use from several goroutines at once.
 type Static struct {
@@ -28,12 +33,21 @@ const (
 	// maxTextBytes bounds what is read of one text.
 	maxTextBytes = 64 << 10
 	// A chunk's vector is made of its headings and the first 300 words of its
-	// body: what the model was trained and measured with. A body is also cut
-	// at 8 KiB, some four times the usual length of 300 words.
+	// body: what was measured to be best. A body is also cut at 8 KiB, some
+	// four times the usual length of 300 words.
 	maxBodyWords = 300
 	maxBodyBytes = 8 << 10
 	// headingShare is what the headings' own vector adds to that of the whole.
-	headingShare = 0.5
+	headingShare = 1
+	// A section with next to nothing below its heading is near to every question
+	// that has a word of it, and answers none; the same goes for one that is a
+	// table or code alone. So a document with n words of prose is only
+	// (n + leastNear*halfNear) / (n + halfNear) as near to anything as its words
+	// say: 0.2 with none, 0.8 with 18 and 0.95 with 90. Fused with the words'
+	// own ranking it was worth 0.02 to 0.03 NDCG@5 over four sets, for halfNear
+	// from 5 to 8.
+	halfNear  = 6
+	leastNear = 0.2
 )
 
 // Name identifies the weights: equal names give equal vectors.
@@ -71,7 +85,6 @@ func (m *Static) Embed(text string) []float32 {
 	b.read(cut(text, maxTextBytes))
 	vector := make([]float32, m.dimensions)
 	b.sum(vector)
-	normalise(vector)
 	return vector
 }
 
@@ -90,14 +103,21 @@ func (m *Static) document(vector []float32, d *Document) {
 		b.read(cut(part, maxBodyBytes))
 	}
 	b.sum(head)
-	b.read(firstWords(d.Body, maxBodyWords, maxBodyBytes))
+	body := firstWords(d.Body, maxBodyWords, maxBodyBytes)
+	b.read(body)
 	b.sum(vector)
-	normalise(head)
-	normalise(vector)
 	for i, x := range head[:len(vector)] {
-		vector[i] += headingShare * x
+		vector[i] += float32(headingShare * x) // not fused, so that all machines agree
 	}
-	normalise(vector)
+	if !normalise(vector) {
+		return
+	}
+	words := float64(proseWords(body))
+	near := (words + leastNear*halfNear) / (words + halfNear)
+	for i := range vector {
+		vector[i] *= float32(near)
+	}
+	vector[len(vector)-1] = float32(math.Sqrt(1 - near*near))
 }
 
 func (m *Static) scale(row int) float32 {
@@ -148,12 +168,15 @@ func (m *Static) put(b *bag) {
 
 func (b *bag) read(text string) { Words(text, b.count) }
 
-// sum writes the weighted sum of all tokens counted so far to vector.
+// sum writes the weighted sum of all tokens counted so far to vector, at length
+// 1 or all zeros.
 func (b *bag) sum(vector []float32) {
 	clear(vector)
 	for _, row := range b.seen {
 		addRow(vector, b.model.row(int(row)), Weight(int(b.counts[row]))*b.model.scale(int(row)))
 	}
+	vector[len(vector)-1] = 0
+	normalise(vector)
 }
 
 // Weight is what a token counts that stands count times in a text: 1 + ln count.
@@ -171,19 +194,21 @@ var weights = func() (w [64]float32) {
 	return w
 }()
 
-// normalise brings v to length 1; a vector of zeros stays as it is.
-func normalise(v []float32) {
+// normalise brings v to length 1; ok is false for a vector of zeros, which
+// stays as it is.
+func normalise(v []float32) (ok bool) {
 	square := 0.0
 	for _, x := range v {
 		square += float64(x * x)
 	}
 	if square == 0 {
-		return
+		return false
 	}
 	f := float32(1 / math.Sqrt(square))
 	for i := range v {
 		v[i] *= f
 	}
+	return true
 }
 
 // firstWords returns the first words of text, or its first bytes if that is less.
@@ -191,7 +216,7 @@ func firstWords(text string, words, bytes int) string {
 	text = cut(text, bytes)
 	in := false
 	for i := 0; i < len(text); i++ {
-		space := text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r'
+		space := isSpace(text[i])
 		if in && space {
 			if words--; words == 0 {
 				return text[:i]
@@ -212,3 +237,7 @@ func cut(text string, n int) string {
 	}
 	return text[:n]
 }
+
+// Knows says whether a word has a vector of its own. Others get one from their
+// pieces, which says little about a misspelt word.
+func (m *Static) Knows(word string) bool { return m.vocabulary.Row(strings.ToLower(word)) >= 0 }

@@ -11,15 +11,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// small is a model whose row of token i has 1 in dimension i and 0.5 in the
-// last one.
+// small is a model whose row of token i has 1 in dimension i, 0.5 in the last
+// but one, and 0.25 in the last, which is not used.
 func small(t testing.TB, tokens ...string) *Static {
 	t.Helper()
 	const dimensions = 16
 	vectors := make([]float32, len(tokens)*dimensions)
 	for i := range tokens {
 		vectors[i*dimensions+i] = 1
-		vectors[i*dimensions+dimensions-1] += 0.5
+		vectors[i*dimensions+dimensions-2] += 0.5
+		vectors[i*dimensions+dimensions-1] = 0.25
 	}
 	return parsed(t, encoded(t, vocabulary(t, tokens...), dimensions, vectors))
 }
@@ -110,7 +111,7 @@ func TestEmbedWeighsByLogarithmOfCount(t *testing.T) {
 	a, b := 1+math.Log(3), 1.0
 	end := 0.5 * (a + b)
 	n := math.Sqrt(a*a + b*b + end*end)
-	for i, want := range map[int]float64{0: a / n, 1: b / n, 2: 0, 15: end / n} {
+	for i, want := range map[int]float64{0: a / n, 1: b / n, 2: 0, 14: end / n, 15: 0} {
 		if math.Abs(float64(got[i])-want) > 0.01 {
 			t.Errorf("Embed[%d] = %g, want %g", i, got[i], want)
 		}
@@ -141,17 +142,42 @@ func TestADocumentsHeadingsCountTwice(t *testing.T) {
 	}
 	whole, head := m.Embed("title crumb heading body"), m.Embed("title crumb heading")
 	for i := range whole {
-		whole[i] += 0.5 * head[i]
+		whole[i] += head[i]
 	}
 	normalise(whole)
-	if c := cosine(vectors[0], whole); c < 0.9999 {
-		t.Errorf("cosine of the document and its definition = %g, want 1", c)
+	if c, near := cosine(vectors[0], whole), 2.2/7; math.Abs(c-near) > 1e-4 {
+		t.Errorf("cosine of the document and its definition = %g, want %g for one word of body", c, near)
 	}
-	if got, want := vectors[1], m.Embed("body"); cosine(got, want) < 0.9999 {
-		t.Error("the 301st word of a body was read")
+	if c, near := cosine(vectors[1], m.Embed("body")), 301.2/306; math.Abs(c-near) > 1e-4 {
+		t.Errorf("cosine of the first 300 words of a body = %g, want %g", c, near)
 	}
 	if cosine(vectors[2], vectors[2]) != 0 {
 		t.Error("a body was read beyond 8 KiB")
+	}
+}
+
+func TestADocumentIsAsNearAsItHasWords(t *testing.T) {
+	m := small(t, "alpha", "beta")
+	var docs []Document
+	for _, words := range []int{0, 1, 15, 100} {
+		docs = append(docs, Document{Heading: "Alpha", Body: strings.Repeat("beta ", words)})
+	}
+	docs = append(docs, Document{Body: strings.Repeat("unknown ", 100)}, Document{})
+	vectors, err := m.Documents(t.Context(), docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{0.2, 2.2 / 7, 16.2 / 21, 101.2 / 106} {
+		v := vectors[i]
+		last := float64(v[len(v)-1])
+		if near := math.Sqrt(1 - last*last); math.Abs(near-want) > 1e-4 || math.Abs(cosine(v, v)-1) > 1e-5 {
+			t.Errorf("document %d is near by %g and %g long, want %g and 1", i, near, math.Sqrt(cosine(v, v)), want)
+		}
+	}
+	for i, v := range vectors[4:] {
+		if cosine(v, v) != 0 {
+			t.Errorf("document %d = %v, want zeros for one without a known word", 4+i, v)
+		}
 	}
 }
 

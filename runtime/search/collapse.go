@@ -15,6 +15,9 @@ type variants struct {
 	distinct []map[string]string
 	byPage   []int32
 	seen     map[string]bool
+	// Working memory of variant.
+	segments, words [][]byte
+	name            []byte
 }
 
 func (r *run) variants() (*variants, error) {
@@ -36,13 +39,14 @@ func (v *variants) first(chunk int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	name, ok := variant(path, fragment, v.keys, v.distinct[v.byPage[v.run.reader.PageOf(chunk)]])
-	if !ok {
+	if !v.variant(path, fragment, v.distinct[v.byPage[v.run.reader.PageOf(chunk)]]) {
 		return true, nil
 	}
-	was := v.seen[name]
-	v.seen[name] = true
-	return !was, nil
+	if v.seen[string(v.name)] {
+		return false, nil
+	}
+	v.seen[string(v.name)] = true
+	return true, nil
 }
 
 // collapsing are the facets that collapse in this query, sorted.
@@ -57,24 +61,52 @@ func (r *run) collapsing() []string {
 	return keys
 }
 
-// variant is the place of a chunk without the page's values of keys; ok is false
-// if the path has none.
-func variant(path, fragment string, keys []string, metadata map[string]string) (_ string, ok bool) {
-	segments := strings.Split(path, "/")
-	words := strings.FieldsFunc(fragment, func(r rune) bool { return r == '-' || r == '/' })
-	for _, k := range keys {
+var anyValue = []byte("*")
+
+// variant makes v.name the place of a chunk without the page's values of the
+// keys; it returns false if the path has none.
+func (v *variants) variant(path, fragment []byte, metadata map[string]string) (ok bool) {
+	v.segments = appendSplit(v.segments[:0], path, '/', '/')
+	v.words = appendSplit(v.words[:0], fragment, '-', '/')
+	v.words = slices.DeleteFunc(v.words, func(w []byte) bool { return len(w) == 0 })
+	for _, k := range v.keys {
 		value := metadata[k]
-		i := slices.Index(segments, value)
+		i := slices.IndexFunc(v.segments, func(s []byte) bool { return string(s) == value })
 		if value == "" || i < 0 {
 			continue
 		}
-		segments[i] = "*"
+		v.segments[i] = anyValue
 		ok = true
-		for i, w := range words {
-			if strings.EqualFold(w, value) {
-				words[i] = "*"
+		for i, w := range v.words {
+			if strings.EqualFold(string(w), value) {
+				v.words[i] = anyValue
 			}
 		}
 	}
-	return strings.Join(segments, "/") + "#" + strings.Join(words, "-"), ok
+	v.name = appendJoined(v.name[:0], v.segments, '/')
+	v.name = append(v.name, '#')
+	v.name = appendJoined(v.name, v.words, '-')
+	return ok
+}
+
+// appendSplit appends the pieces of s between two separators.
+func appendSplit(pieces [][]byte, s []byte, one, other byte) [][]byte {
+	from := 0
+	for i, c := range s {
+		if c == one || c == other {
+			pieces = append(pieces, s[from:i])
+			from = i + 1
+		}
+	}
+	return append(pieces, s[from:])
+}
+
+func appendJoined(b []byte, pieces [][]byte, separator byte) []byte {
+	for i, p := range pieces {
+		if i > 0 {
+			b = append(b, separator)
+		}
+		b = append(b, p...)
+	}
+	return b
 }

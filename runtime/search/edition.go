@@ -2,12 +2,15 @@ package search
 
 import (
 	"errors"
+	"log/slog"
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/embed"
 )
 
 // ErrClosed is returned by an engine after Close.
@@ -19,6 +22,11 @@ type edition struct {
 	reader *artifact.Reader
 	users  int         // guarded by Engine.mu; the engine itself counts as one
 	broken atomic.Bool // a query met damage that no checksum had shown
+	// embedder makes vectors of questions as the index has them of its chunks;
+	// nil: the index has none, or mute says why they are of no use.
+	embedder embed.Embedder
+	mute     error
+	meaning  *meaning // asks embedder; nil: there is no vector in the index
 
 	facets sync.Once
 	// metadata are the distinct facet values of pages, byPage says which of
@@ -32,19 +40,76 @@ type edition struct {
 // megabyte for each processor.
 const queryStems = 1 << 13
 
+// Options tunes an Engine. The zero value is the default.
+type Options struct {
+	// Chromem searches vectors with chromem-go, for comparison; false: with a
+	// scan, which is faster and takes less memory.
+	Chromem bool
+	// EmbedTimeout bounds what a question waits for its vector, which some
+	// embedders get over a network; after that it is answered by words alone.
+	// Zero means DefaultEmbedTimeout.
+	EmbedTimeout time.Duration
+	// Log is told when questions begin to be answered by words alone though the
+	// index has vectors, and when that ends. Nil: nobody is told.
+	Log *slog.Logger
+}
+
 // Open opens the artifact in dir. Errors are those of artifact.Open.
-func Open(dir string) (*Engine, error) {
-	r, err := artifact.Open(dir)
+func Open(dir string) (*Engine, error) { return OpenWith(dir, Options{}) }
+
+// OpenWith is Open with options.
+func OpenWith(dir string, o Options) (*Engine, error) {
+	ed, err := o.open(dir)
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{dir: dir, current: &edition{dir: dir, reader: r, users: 1}}
+	e := &Engine{dir: dir, options: o, current: ed}
 	n := runtime.GOMAXPROCS(0)
 	e.analyzers = make(chan *artifact.Analyzer, n)
 	for range n {
 		e.analyzers <- &artifact.Analyzer{MaxStems: queryStems}
 	}
 	return e, nil
+}
+
+// open opens the artifact that dir holds now, for its first user.
+func (o Options) open(dir string) (*edition, error) {
+	r, err := artifact.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	ed := &edition{dir: dir, reader: r, users: 1}
+	ed.reopen(o)
+	if o.Chromem && ed.embedder != nil {
+		if err := r.UseChromem(); err != nil {
+			r.Close()
+			return nil, err
+		}
+	}
+	return ed, nil
+}
+
+// reopen finds the embedder of the index, in a mapped file that may be cut short
+// at any time.
+func (ed *edition) reopen(o Options) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			ed.mute = damagedFault(ed.dir)
+		}
+	}()
+	if e := ed.reader.Embedding(); e != nil {
+		ed.embedder, ed.mute = embed.Reopen(e.String(), ed.reader.Weights())
+		ed.meaning = newMeaning(ed.embedder, e.Dimensions, o)
+	}
+}
+
+// Mute says why the vectors of the current artifact are of no use, so that
+// answers go by words alone; nil: they are used, or there are none.
+func (e *Engine) Mute() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.current.mute
 }
 
 // use holds the current edition until release is called. A fault of the mapped
@@ -83,21 +148,21 @@ func (e *Engine) release(ed *edition) error {
 // Queries that run go on with the old one. On an error the engine keeps what it
 // has.
 func (e *Engine) Reload() (changed bool, err error) {
-	next, err := artifact.Open(e.dir)
+	next, err := e.options.open(e.dir)
 	if err != nil {
 		return false, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		next.Close()
+		next.reader.Close()
 		return false, ErrClosed
 	}
-	if e.current.reader.Same(next) && !e.current.broken.Load() {
-		return false, next.Close()
+	if e.current.reader.Same(next.reader) && !e.current.broken.Load() {
+		return false, next.reader.Close()
 	}
 	old := e.current
-	e.current = &edition{dir: e.dir, reader: next, users: 1}
+	e.current = next
 	return true, e.release(old)
 }
 
@@ -146,5 +211,9 @@ func (ed *edition) keep(filters map[string]string) (func(chunk int) bool, error)
 			}
 		}
 	}
-	return func(chunk int) bool { return accepted[byPage[ed.reader.PageOf(chunk)]] }, nil
+	kept, err := ed.reader.ChunksOf(func(page int) bool { return accepted[byPage[page]] })
+	if err != nil {
+		return nil, err
+	}
+	return kept.Has, nil
 }

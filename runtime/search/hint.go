@@ -79,7 +79,7 @@ func (r *run) suggest(ctx context.Context, h *Hint, keys []string, filters map[s
 	for _, k := range keys {
 		found := map[string]bool{}
 		for _, s := range ranked {
-			if v := distinct[byPage[r.reader.PageOf(s.Chunk)]][k]; v != "" {
+			if v := distinct[byPage[r.reader.PageOf(s.chunk)]][k]; v != "" {
 				found[v] = true
 			}
 		}

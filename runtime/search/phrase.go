@@ -33,11 +33,12 @@ func (r *run) holdsPhrases(chunk int) (bool, error) {
 	if len(r.phrases) == 0 {
 		return true, nil
 	}
-	text, err := r.reader.Text(chunk)
+	text, err := r.reader.Text(r.text, chunk)
 	if err != nil {
 		return false, err
 	}
-	words := r.wordsOf(text)
+	r.text = text
+	words := r.wordsOf(string(text))
 	return !slices.ContainsFunc(r.phrases, func(p []string) bool { return !contains(words, p) }), nil
 }
 
@@ -74,7 +75,6 @@ func (r *run) withAllWords() ([]bool, error) {
 				count[chunk]++
 			}
 		})
-		p.Close()
 		if err != nil {
 			return nil, err
 		}

@@ -38,6 +38,12 @@ type run struct {
 	want    *artifact.Wanted // the query's words and the terms in weights
 	// phrases are the words in double quotes, each at least two.
 	phrases [][]string
+	*scratch
+	// meant is the text to be embedded: the query, misspelt words mended.
+	meant  string
+	vector []float32 // of it; nil: there is none
+	weigh  weights
+	best   float64 // BM25 of the best chunk
 	// cut says that not all chunks with the words of the phrases were read.
 	cut bool
 }
@@ -48,12 +54,13 @@ func (r *run) read(text string) error {
 	r.want = new(artifact.Wanted)
 	seen := map[string]bool{}
 	unknown := 0
+	var mended []mend
 	for _, t := range slices.Clone(r.analyzer.Terms(text)) {
 		if seen[t.Text] || len(seen) == maxLookups {
 			continue
 		}
 		seen[t.Text] = true
-		r.want.Add(text[t.Start:t.End])
+		r.want.AddBeginning(text[t.Start:t.End])
 		known, err := r.add(t.Text, 1)
 		if err != nil {
 			return err
@@ -66,6 +73,9 @@ func (r *run) read(text string) error {
 		if err != nil {
 			return err
 		}
+		if len(similar) > 0 && !r.knows(text[t.Start:t.End]) {
+			mended = append(mended, mend{t.Start, t.End, r.wordOf(similar[0])})
+		}
 		for _, s := range similar {
 			if _, err := r.add(s, similarWeight); err != nil {
 				return err
@@ -74,12 +84,10 @@ func (r *run) read(text string) error {
 	}
 	if len(r.terms) > maxTerms {
 		slices.SortStableFunc(r.terms, func(a, b artifact.WeightedTerm) int { return cmp.Compare(a.Chunks, b.Chunks) })
-		for _, t := range r.terms[maxTerms:] {
-			t.Close()
-		}
 		r.terms = r.terms[:maxTerms]
 	}
 	r.readPhrases(text)
+	r.meant, r.weigh = apply(mended, text), weightsFor(text)
 	return nil
 }
 
@@ -93,7 +101,6 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 		return false, err
 	}
 	if p.Chunks == 0 {
-		p.Close()
 		return false, nil
 	}
 	r.weights[text] = weight * artifact.IDF(r.reader.Len(), p.Chunks)
@@ -101,11 +108,4 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 	r.total += r.weights[text]
 	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: weight})
 	return true, nil
-}
-
-// close gives up what the query holds.
-func (r *run) close() {
-	for _, t := range r.terms {
-		t.Close()
-	}
 }

@@ -1,62 +1,232 @@
 package search
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// poolSize is how many of the best chunks by words are looked at where some may
-// be left out of the hits: enough for ten after five versions of each collapse.
-const poolSize = 50
+// poolSize is how many of the best chunks by words, and as many by meaning, are
+// set against each other. Later pages go on by words alone.
+const poolSize = 60
+
+// nearSize is how many of them are read to see whether the question's words
+// stand close together.
+const nearSize = 20
+
+// leastCosine is the cosine from which a chunk is a hit that shares no word with
+// the question: questions about something else are mostly below it.
+const leastCosine = 0.35
 
 // phraseLimit is how many chunks that hold all words of a phrase are read to see
 // whether they hold it in order, the best first. It bounds a query like
 // "of the" in a large corpus to a few tenths of a second.
 const phraseLimit = 1000
 
+// ranked is a chunk with what speaks for it.
+type ranked struct {
+	chunk    int
+	score    float64
+	evidence Evidence
+}
+
 // rank returns at least want hits in their final order if there are as many.
 // The order of the first does not depend on want, so pages do not overlap.
-func (r *run) rank(ctx context.Context, want int) ([]artifact.Scored, error) {
+func (r *run) rank(ctx context.Context, want int) ([]ranked, error) {
 	keep, err := r.keep()
 	if err != nil {
 		return nil, err
 	}
-	pool := want
-	if len(r.collapsing()) > 0 {
-		pool = max(want, poolSize)
-	}
+	depth := poolSize
 	if len(r.phrases) > 0 {
-		pool = phraseLimit
+		depth = phraseLimit
 	}
-	for all := r.reader.Len(); ; pool *= 4 {
-		pool = min(pool, all)
-		found, err := r.reader.Lexical(r.terms, pool, keep)
-		if err != nil {
-			return nil, err
-		}
-		ranked, err := r.sieve(ctx, found, want)
-		if err != nil {
-			return nil, err
-		}
-		if len(r.phrases) > 0 {
-			r.cut = len(found) == phraseLimit && len(ranked) < want
-			return ranked, nil
-		}
-		if len(ranked) == want || len(found) < pool || pool == all {
-			return ranked, nil
+	pool, met, err := r.pool(depth, keep)
+	if err != nil {
+		return nil, err
+	}
+	hits, err := r.sieve(ctx, pool, want)
+	if len(r.phrases) > 0 {
+		r.cut = met == depth && len(hits) < want
+		return hits, err
+	}
+	for err == nil && len(hits) < want && met == depth && depth < r.reader.Len() {
+		depth = min(4*depth, r.reader.Len())
+		var further []ranked
+		if further, met, err = r.further(pool, depth, keep); err == nil {
+			hits, err = r.sieve(ctx, further, want)
 		}
 	}
+	return hits, err
+}
+
+// pool are the best depth chunks by words and the best by meaning, in their
+// order; met is how many have a word of the question, at most depth.
+func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err error) {
+	found, err := r.reader.Lexical(r.terms, depth, keep)
+	if err != nil {
+		return nil, 0, err
+	}
+	met = len(found)
+	for _, s := range found {
+		pool = append(pool, ranked{chunk: s.Chunk, evidence: Evidence{Words: s.Score}})
+	}
+	if pool, err = r.addMeaning(pool, keep); err != nil {
+		return nil, 0, err
+	}
+	best := 0.0
+	for _, p := range pool {
+		best = max(best, p.evidence.Words)
+	}
+	if r.best = best; best > 0 {
+		for i := range pool {
+			pool[i].evidence.Words /= best
+		}
+	}
+	if err := r.addPaths(pool); err != nil {
+		return nil, 0, err
+	}
+	r.order(pool)
+	// What is found close together only adds, so the others stay below.
+	close := pool[:min(nearSize, len(pool))]
+	for i := range close {
+		if close[i].evidence.Near, err = r.near(close[i].chunk); err != nil {
+			return nil, 0, err
+		}
+	}
+	r.order(close)
+	return pool, met, nil
+}
+
+// order scores and sorts, equal scores in corpus order.
+func (r *run) order(pool []ranked) {
+	for i := range pool {
+		pool[i].score = r.weigh.score(pool[i].evidence)
+	}
+	slices.SortFunc(pool, func(x, y ranked) int {
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.chunk, y.chunk))
+	})
+}
+
+// addMeaning gives the chunks found by words their meaning, and adds those that
+// are found by it.
+func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
+	if r.vector == nil {
+		r.weigh = r.weigh.withoutMeaning()
+		return pool, nil
+	}
+	nearest, spread, err := r.reader.Nearest(r.vector, poolSize, keep)
+	if err != nil || spread.Max <= spread.Mean {
+		return pool, err
+	}
+	chunks := make([]int, len(pool))
+	known := make(map[int]bool, len(pool))
+	for i, p := range pool {
+		chunks[i] = p.chunk
+		known[p.chunk] = true
+	}
+	cosines, err := r.reader.Cosines(r.vector, chunks)
+	if err != nil {
+		return nil, err
+	}
+	for i, cosine := range cosines {
+		pool[i].evidence.Meaning = scale(cosine, spread.Mean, spread.Max)
+	}
+	nearest = slices.DeleteFunc(nearest, func(s artifact.Scored) bool { return known[s.Chunk] })
+	chunks = chunks[:0]
+	for _, s := range nearest {
+		chunks = append(chunks, s.Chunk)
+	}
+	words, err := r.reader.LexicalOf(r.terms, chunks)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range nearest {
+		if words[i] > 0 || s.Score >= leastCosine {
+			pool = append(pool, ranked{chunk: s.Chunk, evidence: Evidence{Words: words[i], Meaning: scale(s.Score, spread.Mean, spread.Max)}})
+		}
+	}
+	return pool, nil
+}
+
+// addPaths looks for the question in the paths of the chunks' pages.
+func (r *run) addPaths(pool []ranked) error {
+	shares := map[int]float64{}
+	for i := range pool {
+		page := r.reader.PageOf(pool[i].chunk)
+		share, ok := shares[page]
+		if !ok {
+			path, err := r.reader.PagePath(page)
+			if err != nil {
+				return err
+			}
+			share = r.share(pathWords.Replace(path))
+			shares[page] = share
+		}
+		pool[i].evidence.Path = share
+	}
+	return nil
+}
+
+var pathWords = strings.NewReplacer("/", " ", "-", " ", "_", " ", ".", " ")
+
+// share is how much of the question's evidence stands in a short text.
+func (r *run) share(text string) float64 {
+	sum := 0.0
+	terms := r.analyzer.Terms(text)
+	for i, t := range terms {
+		if w := r.weights[t.Text]; w > 0 && !slices.ContainsFunc(terms[:i], func(e artifact.Term) bool { return e.Text == t.Text }) {
+			sum += w
+		}
+	}
+	return min(1, sum/max(r.total, 1e-9))
+}
+
+// near is how much of the question's evidence stands in the best window of a
+// chunk's text.
+func (r *run) near(chunk int) (float64, error) {
+	var err error
+	if r.text, err = r.reader.Text(r.text, chunk); err != nil {
+		return 0, err
+	}
+	_, _, _, sum := r.evidence(r.text)
+	return min(1, sum/max(r.total, 1e-9)), nil
+}
+
+// further is the pool and behind it the chunks that have a word of the question,
+// up to the best depth of these.
+func (r *run) further(pool []ranked, depth int, keep func(int) bool) (all []ranked, met int, err error) {
+	found, err := r.reader.Lexical(r.terms, depth, keep)
+	if err != nil {
+		return nil, 0, err
+	}
+	all = slices.Clone(pool)
+	in := make(map[int]bool, len(pool))
+	least := 0.0
+	for _, p := range pool {
+		in[p.chunk] = true
+		least = p.score
+	}
+	for _, s := range found {
+		if !in[s.Chunk] {
+			e := Evidence{Words: s.Score / r.best}
+			all = append(all, ranked{s.Chunk, min(least, r.weigh.score(e)), e})
+		}
+	}
+	return all, len(found), nil
 }
 
 // sieve leaves out the chunks that miss a phrase and the variants of one that
 // is there. It stops once there are want.
-func (r *run) sieve(ctx context.Context, found []artifact.Scored, want int) ([]artifact.Scored, error) {
+func (r *run) sieve(ctx context.Context, found []ranked, want int) ([]ranked, error) {
 	variants, err := r.variants()
 	if err != nil {
 		return nil, err
 	}
-	var out []artifact.Scored
+	var out []ranked
 	for _, s := range found {
 		if len(out) == want {
 			break
@@ -64,9 +234,9 @@ func (r *run) sieve(ctx context.Context, found []artifact.Scored, want int) ([]a
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		ok, err := r.holdsPhrases(s.Chunk)
+		ok, err := r.holdsPhrases(s.chunk)
 		if err == nil && ok {
-			ok, err = variants.first(s.Chunk)
+			ok, err = variants.first(s.chunk)
 		}
 		if err != nil {
 			return nil, err

@@ -29,6 +29,7 @@ const (
 // Reload swaps the artifact below the queries that run.
 type Engine struct {
 	dir       string
+	options   Options
 	analyzers chan *artifact.Analyzer
 	mu        sync.Mutex
 	current   *edition
@@ -58,6 +59,10 @@ type Page struct {
 	// Cut says that so many chunks hold all words of a phrase that only the best
 	// were looked at.
 	Cut bool
+	// Lexical says in a sentence without a full stop why the hits were found by
+	// words alone though the index has vectors; empty: they were not, or it has
+	// none.
+	Lexical string
 }
 
 // Hit is one chunk that answers a query.
@@ -73,6 +78,8 @@ type Hit struct {
 	// StartLine and EndLine are where the chunk stands in its file.
 	StartLine, EndLine int
 	Metadata           map[string]string
+	// Evidence is why it ranks where it does.
+	Evidence Evidence
 }
 
 // Hint helps on when nothing was found.
@@ -115,18 +122,23 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 			return Page{}, err
 		}
 	}
-	var analyzer *artifact.Analyzer
-	select {
-	case analyzer = <-e.analyzers:
-	case <-ctx.Done():
-		return Page{}, ctx.Err()
-	}
-	defer func() { e.analyzers <- analyzer }()
-	search := &run{edition: ed, analyzer: analyzer, filters: q.Filters}
-	defer search.close()
-	if err := search.read(cutText(text, maxQueryBytes)); err != nil {
+	search := &run{edition: ed, filters: q.Filters, scratch: scratches.Get().(*scratch)}
+	defer search.giveBack()
+	if search.analyzer, err = e.takeAnalyzer(ctx); err != nil {
 		return Page{}, err
 	}
+	err = search.read(cutText(text, maxQueryBytes))
+	e.analyzers <- search.analyzer
+	if err != nil {
+		return Page{}, err
+	}
+	// A service that makes vectors may take its time, which is not to hold up
+	// others.
+	search.vector, page.Lexical = ed.vector(ctx, search.meant)
+	if search.analyzer, err = e.takeAnalyzer(ctx); err != nil {
+		return Page{}, err
+	}
+	defer func() { e.analyzers <- search.analyzer }()
 	ranked, err := search.rank(ctx, offset+limit+1)
 	if err != nil {
 		return Page{}, err
@@ -134,7 +146,8 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	page.Cut = search.cut
 	if len(ranked) == 0 && offset == 0 {
 		hint, err := search.hint(ctx, text)
-		return Page{Hint: hint, Cut: page.Cut}, err
+		page.Hint = hint
+		return page, err
 	}
 	if len(ranked) > offset+limit {
 		page.Next = makeCursor(offset+limit, limit, text, q.Filters)
@@ -150,9 +163,19 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	return page, nil
 }
 
+// takeAnalyzer takes one of the engine's analyzers, which is to be put back.
+func (e *Engine) takeAnalyzer(ctx context.Context) (*artifact.Analyzer, error) {
+	select {
+	case a := <-e.analyzers:
+		return a, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // hit words a ranked chunk.
-func (r *run) hit(s artifact.Scored) (Hit, error) {
-	c, err := r.reader.Chunk(s.Chunk)
+func (r *run) hit(s ranked) (Hit, error) {
+	c, err := r.reader.Chunk(s.chunk)
 	if err != nil {
 		return Hit{}, err
 	}
@@ -160,16 +183,15 @@ func (r *run) hit(s artifact.Scored) (Hit, error) {
 	if err != nil {
 		return Hit{}, err
 	}
-	text, err := r.reader.Text(s.Chunk)
-	if err != nil {
+	if r.text, err = r.reader.Text(r.text, s.chunk); err != nil {
 		return Hit{}, err
 	}
 	return Hit{
-		ID: c.ID, Score: math.Round(s.Score*1e6) / 1e6,
+		ID: c.ID, Score: math.Round(s.score*1e6) / 1e6,
 		Path: p.Path, Title: p.Title, Heading: c.Heading, Breadcrumb: c.Breadcrumb,
-		Snippet:   r.snippet(text, c.Heading),
+		Snippet:   r.snippet(r.text, c.Heading),
 		StartLine: c.StartLine, EndLine: c.EndLine,
-		Metadata: p.Metadata,
+		Metadata: p.Metadata, Evidence: s.evidence,
 	}, nil
 }
 
@@ -197,7 +219,7 @@ func (ed *edition) checkFilters(filters map[string]string) error {
 func invalid(message string) *fault.Fault { return fault.New("invalid_argument", message, "") }
 
 // cutText cuts s to at most n bytes without splitting a character.
-func cutText(s string, n int) string {
+func cutText[text string | []byte](s text, n int) text {
 	if len(s) <= n {
 		return s
 	}

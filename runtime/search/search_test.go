@@ -29,11 +29,7 @@ func index(t testing.TB, dir string, taxonomy map[string]artifact.Facet, files .
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 	var docs []artifact.Document
 	for _, f := range files {
-		p := chunker.Split(f.path, []byte(f.text), chunker.Options{})
-		docs = append(docs, artifact.Document{
-			Source: artifact.Source{Path: f.path, Size: int64(len(f.text)), Digest: sha256.Sum256([]byte(f.text))},
-			Title:  p.Title, Description: p.Description, Metadata: f.metadata, Chunks: p.Chunks,
-		})
+		docs = append(docs, cutPage(f))
 	}
 	w, err := artifact.Create(dir)
 	if err != nil {
@@ -49,6 +45,14 @@ func index(t testing.TB, dir string, taxonomy map[string]artifact.Facet, files .
 	}
 	if _, err := w.Commit(artifact.Metadata{CorpusDescription: "test docs", Taxonomy: taxonomy, Folders: map[string]string{"guides": "How to do things."}}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func cutPage(f file) artifact.Document {
+	p := chunker.Split(f.path, []byte(f.text), chunker.Options{})
+	return artifact.Document{
+		Source: artifact.Source{Path: f.path, Size: int64(len(f.text)), Digest: sha256.Sum256([]byte(f.text))},
+		Title:  p.Title, Description: p.Description, Metadata: f.metadata, Chunks: p.Chunks,
 	}
 }
 

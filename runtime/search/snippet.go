@@ -1,10 +1,11 @@
 package search
 
 import (
+	"bytes"
+	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
-
-	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
 // snippetBytes is about how long a snippet is before its marks.
@@ -20,80 +21,124 @@ const (
 // snippet is the piece of text with the most evidence, on one line, cut sides
 // marked by "..." and words that were found by "**". The heading is left out:
 // a hit shows it anyway.
-func (r *run) snippet(text, heading string) string {
-	if rest, ok := strings.CutPrefix(strings.TrimLeft(text, "\n "), heading); ok && strings.HasPrefix(rest, "\n") {
-		text = rest
+func (r *run) snippet(text []byte, heading string) string {
+	if rest := bytes.TrimLeft(text, "\n "); len(rest) > len(heading) && string(rest[:len(heading)]) == heading && rest[len(heading)] == '\n' {
+		text = rest[len(heading):]
 	}
-	line, found, from := r.evidence(text)
+	line, found, from, _ := r.evidence(text)
 	if from > 0 {
 		from = max(0, from-snippetBytes/6)
 	}
 	from = wordStart(line, max(0, min(from, len(line)-snippetBytes)))
 	to := wordStart(line, min(len(line), from+snippetBytes))
 	var b strings.Builder
+	b.Grow(to - from + 64) // marks and dots
 	if from > 0 {
 		b.WriteString("...")
 	}
-	r.mark(&b, line, from, to, found)
+	mark(&b, line, from, to, found)
 	if to < len(line) {
 		b.WriteString("...")
 	}
 	return b.String()
 }
 
+// scratch is memory for the text of a chunk, which the next one is read over.
+type scratch struct {
+	text, line []byte
+	found      []sighting
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// maxScratch is how long a text may be whose memory is kept for other queries.
+const maxScratch = 256 << 10
+
+func (s *scratch) giveBack() {
+	if cap(s.text) <= maxScratch && cap(s.line) <= maxScratch {
+		scratches.Put(s)
+	}
+}
+
+// sighting is a term of the query in a text.
+type sighting struct {
+	term       int // of those that were met
+	start, end int
+	weight     float64
+}
+
 // evidence is the beginning of text on one line, the terms of the query in it
-// and where the best window of them begins. It reads on only while most of the
-// query was not seen.
-func (r *run) evidence(text string) (line string, found []artifact.Term, from int) {
+// and where the best window of them begins and what it holds. It reads on only
+// while most of the query was not seen.
+func (r *run) evidence(text []byte) (line []byte, found []sighting, from int, sum float64) {
 	r.analyzer.Wanted = r.want
 	defer func() { r.analyzer.Wanted = nil }()
+	terms := make([]string, 0, 8) // those met
+	r.line, r.found = r.line[:0], r.found[:0]
+	read, at := 0, 0 // how much of text is in r.line, and where its last word begins
 	for n := snippetStep; ; n *= 2 {
-		line, found = oneLine(cutText(text, n+snippetBytes)), found[:0]
-		for _, t := range r.analyzer.Terms(line) {
-			if t.Text != "" && r.weights[t.Text] > 0 {
-				found = append(found, t)
+		next := len(cutText(text, n+snippetBytes))
+		r.line = appendOneLine(r.line, text[read:next])
+		read = next
+		// No term reaches over a space, so only those of the last word change.
+		for len(r.found) > 0 && r.found[len(r.found)-1].end > at {
+			r.found = r.found[:len(r.found)-1]
+		}
+		for _, t := range r.analyzer.Terms(string(r.line[at:])) {
+			if weight := r.weights[t.Text]; weight > 0 {
+				term := slices.Index(terms, t.Text)
+				if term < 0 {
+					term, terms = len(terms), append(terms, t.Text)
+				}
+				r.found = append(r.found, sighting{term, at + t.Start, at + t.End, weight})
 			}
 		}
-		from, sum := r.bestWindow(found)
+		at = bytes.LastIndexByte(r.line, ' ') + 1
+		from, sum := bestWindow(r.found, len(terms))
 		if n >= min(len(text), snippetScan) || sum > r.total/2 {
-			return line, found, from
+			return bytes.TrimSuffix(r.line, []byte(" ")), r.found, from, sum
 		}
 	}
 }
 
-// oneLine is s with each run of white space as one space, and none around.
-func oneLine(s string) string {
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c == '\n' || c == '\t' || c == '\r' {
-			c = ' '
+// appendOneLine appends s with each run of white space as one space, none at the
+// beginning of line.
+func appendOneLine(line, s []byte) []byte {
+	n := len(line)
+	space := n == 0 || line[n-1] == ' '
+	line = slices.Grow(line, len(s))[:n+len(s)]
+	for _, c := range s {
+		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
+			if space {
+				continue
+			}
+			c, space = ' ', true
+		} else {
+			space = false
 		}
-		if c == ' ' && (len(b) == 0 || b[len(b)-1] == ' ') {
-			continue
-		}
-		b = append(b, c)
+		line[n] = c
+		n++
 	}
-	return strings.TrimSuffix(string(b), " ")
+	return line[:n]
 }
 
 // bestWindow is where the snippetBytes begin that hold the most evidence, each
-// term counted once, and how much that is.
-func (r *run) bestWindow(found []artifact.Term) (bestAt int, best float64) {
-	count := map[string]int{}
-	sum, i := 0.0, 0
+// of so many terms counted once, and how much that is.
+func bestWindow(found []sighting, terms int) (bestAt int, best float64) {
+	count := make([]int32, terms)
+	sum, first := 0.0, 0
 	for _, t := range found {
-		if count[t.Text]++; count[t.Text] == 1 {
-			sum += r.weights[t.Text]
+		if count[t.term]++; count[t.term] == 1 {
+			sum += t.weight
 		}
-		for t.End-found[i].Start > snippetBytes && found[i].Start < t.Start {
-			if count[found[i].Text]--; count[found[i].Text] == 0 {
-				sum -= r.weights[found[i].Text]
+		for t.end-found[first].start > snippetBytes && found[first].start < t.start {
+			if count[found[first].term]--; count[found[first].term] == 0 {
+				sum -= found[first].weight
 			}
-			i++
+			first++
 		}
 		if sum > best+1e-9 {
-			best, bestAt = sum, found[i].Start
+			best, bestAt = sum, found[first].start
 		}
 	}
 	return bestAt, best
@@ -101,11 +146,11 @@ func (r *run) bestWindow(found []artifact.Term) (bestAt int, best float64) {
 
 // wordStart is the beginning of the word at i, or near it: a very long word is
 // cut between characters.
-func wordStart(s string, i int) int {
+func wordStart(s []byte, i int) int {
 	if i >= len(s) {
 		return len(s)
 	}
-	if at := strings.LastIndexByte(s[max(0, i-40):i], ' '); at >= 0 && i > 0 {
+	if at := bytes.LastIndexByte(s[max(0, i-40):i], ' '); at >= 0 && i > 0 {
 		return max(0, i-40) + at + 1
 	}
 	for i > 0 && !utf8.RuneStart(s[i]) {
@@ -120,26 +165,28 @@ const markShare = 0.25
 
 // mark writes s[from:to] with the words found in bold, whole words always;
 // neighbours share their marks.
-func (r *run) mark(b *strings.Builder, s string, from, to int, found []artifact.Term) {
+func mark(b *strings.Builder, s []byte, from, to int, found []sighting) {
 	strongest := 0.0
 	for _, t := range found {
-		strongest = max(strongest, r.weights[t.Text])
+		strongest = max(strongest, t.weight)
 	}
 	at, start, end := from, -1, -1
 	flush := func() {
 		if start >= 0 {
-			b.WriteString(s[at:start])
-			b.WriteString("**" + s[start:end] + "**")
+			b.Write(s[at:start])
+			b.WriteString("**")
+			b.Write(s[start:end])
+			b.WriteString("**")
 			at = end
 		}
 	}
 	for _, t := range found {
-		if t.Start < from || t.End > to || r.weights[t.Text] < markShare*strongest {
+		if t.start < from || t.end > to || t.weight < markShare*strongest {
 			continue
 		}
-		wordFrom, wordTo := wholeWord(s, t.Start, t.End)
+		wordFrom, wordTo := wholeWord(s, t.start, t.end)
 		wordFrom, wordTo = max(wordFrom, from), min(wordTo, to)
-		if start >= 0 && (wordFrom <= end || s[end:wordFrom] == " ") {
+		if start >= 0 && (wordFrom <= end || string(s[end:wordFrom]) == " ") {
 			end = max(end, wordTo)
 			continue
 		}
@@ -147,11 +194,11 @@ func (r *run) mark(b *strings.Builder, s string, from, to int, found []artifact.
 		start, end = wordFrom, wordTo
 	}
 	flush()
-	b.WriteString(s[at:to])
+	b.Write(s[at:to])
 }
 
 // wholeWord widens s[start:end] to the identifier around it.
-func wholeWord(s string, start, end int) (int, int) {
+func wholeWord(s []byte, start, end int) (int, int) {
 	part := func(c byte) bool {
 		return c == '_' || c == '-' || c == '$' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf
 	}

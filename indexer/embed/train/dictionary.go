@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/deskhand/deskhand/indexer/embed"
@@ -109,13 +110,19 @@ func (t *trainer) pair(sources [][]*page, progress func()) error {
 	}
 	t.report.Pairs = len(t.pairs)
 	if len(t.pairs) < minPairs {
-		return fault.New("no_training_text", "there is too little text to learn from", "name folders with at least a few pages of markdown with headings")
+		return fault.New("no_training_text", fmt.Sprintf("there is too little text to learn from: %d pairs of a heading and its section or the like, of at least %d", len(t.pairs), minPairs),
+			"name folders with more pages of markdown, with headings and text below them")
 	}
 	return nil
 }
 
 // minPairs is the least that makes a batch.
 const minPairs = 16
+
+// FewPairs is what a model that starts from nothing should have at least, some
+// 10 MB of documentation. With fewer it knows too few words to be better than
+// adapting another model.
+const FewPairs = 20_000
 
 func renumber(words []int32, numbers []int32) {
 	for i, w := range words {

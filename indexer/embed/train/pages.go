@@ -51,6 +51,9 @@ func (t *trainer) read() error {
 		if err != nil {
 			return fault.New("bad_source", "the folder "+dir+" cannot be read: "+err.Error(), "name folders of markdown files")
 		}
+		if len(paths) == 0 {
+			return fault.New("no_training_text", "no markdown files under "+dir, "name folders with .md, .markdown or .mdx files, one for each product")
+		}
 		for _, p := range paths {
 			files = append(files, file{i, p})
 		}

@@ -23,6 +23,7 @@ func (t *trainer) start() error {
 	t.weights = factor(t.ctx, near, t.Dimensions, t.Seed, progress)
 	for i, n := range t.frequency {
 		row := t.row(i)
+		row[len(row)-1] = 0 // see embed.Static; learning never moves it from there
 		scaleTo(row, sif/(sif+float64(n)/float64(t.report.Tokens))+least)
 	}
 	return nil
@@ -38,6 +39,7 @@ func (t *trainer) startFrom(near sparse) {
 	var lengths float64
 	for i := range known.Len() {
 		t.From.Row(i, t.row(i))
+		t.row(i)[t.Dimensions-1] = 0
 		lengths += length(t.row(i))
 	}
 	usual := lengths / math.Max(1, float64(known.Len()))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -101,8 +102,11 @@ func searchDocs(engine *search.Engine, o Options) contract.Tool {
 		},
 	}
 	return contract.Define(spec, func(ctx context.Context, _ contract.Caller, in searchDocsIn) (contract.Result, error) {
-		answer, _, err := Search(ctx, engine, search.Query{Text: in.Query, Filters: in.Filters, Limit: in.Limit, Cursor: in.Cursor}, o.maxBytes())
-		return contract.Result{Text: []string{answer}, Structured: json.RawMessage(answer)}, err
+		answer, result, err := Search(ctx, engine, search.Query{Text: in.Query, Filters: in.Filters, Limit: in.Limit, Cursor: in.Cursor}, o.maxBytes())
+		if err != nil {
+			return contract.Result{}, err
+		}
+		return contract.Result{Text: []string{answer}, Structured: json.RawMessage(appendResult(make([]byte, 0, len(answer)), &result, false))}, nil
 	})
 }
 
@@ -147,9 +151,9 @@ func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes
 		if page.Cut {
 			result.Note = strings.TrimSpace(tooMany + " " + result.Note)
 		}
-		answer, err := indented(result)
-		if err != nil || len(answer) <= maxBytes || len(page.Hits) <= 1 {
-			return answer, result, err
+		answer := string(appendResult(make([]byte, 0, 1<<10*(1+len(page.Hits))), &result, true))
+		if len(answer) <= maxBytes || len(page.Hits) <= 1 {
+			return answer, result, nil
 		}
 		q.Limit = min(len(page.Hits)-1, max(1, len(page.Hits)*maxBytes/len(answer)))
 		note = fmt.Sprintf("Fewer hits than asked for, to stay under %d bytes. Pass next_cursor to read on.", maxBytes)
@@ -157,7 +161,7 @@ func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes
 }
 
 func word(page search.Page) SearchResult {
-	result := SearchResult{Hits: []Hit{}}
+	result := SearchResult{Hits: make([]Hit, 0, len(page.Hits))}
 	if page.Next != "" {
 		result.NextCursor = &page.Next
 	}
@@ -167,7 +171,7 @@ func word(page search.Page) SearchResult {
 	for _, h := range page.Hits {
 		result.Hits = append(result.Hits, Hit{
 			ChunkID: h.ID, Score: h.Score, Heading: h.Heading, Breadcrumb: h.Breadcrumb, Snippet: h.Snippet,
-			Filepath: h.Path, Metadata: h.Metadata, Title: h.Title, Lines: fmt.Sprintf("%d-%d", h.StartLine, h.EndLine),
+			Filepath: h.Path, Metadata: h.Metadata, Title: h.Title, Lines: strconv.Itoa(h.StartLine) + "-" + strconv.Itoa(h.EndLine),
 		})
 	}
 	return result

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/indexer"
+	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/indexer/embed/train"
+)
+
+// trainFlags are the flags of train as they were given.
+type trainFlags struct {
+	options train.Options
+	from    string
+	asJSON  bool
+}
+
+func trainCommand(a *app) *cobra.Command {
+	var f trainFlags
+	cmd := &cobra.Command{
+		Use:   "train DIR... -o FILE.model",
+		Short: "Make an embedding model from folders of markdown",
+		Long: "Make an embedding model from folders of markdown, one DIR for each product or repository.\n" +
+			"With --from builtin the model that deskhand ships is adapted to the words of DIR, in a minute or two.\n" +
+			"Without --from the model starts from nothing, which needs tens of megabytes of text.",
+		Example: "  deskhand train --from builtin docs -o my.model\n  deskhand train repos/* -o my.model",
+		Args:    arguments(1, 100_000, "one or more folders"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.train(cmd.Context(), &f, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.options.Out, "output", "o", "", "file of the model, its name ending in .model")
+	flags.StringVar(&f.from, "from", "", "model to adapt: builtin, or a file (default: none, start from nothing)")
+	flags.Uint64Var(&f.options.Seed, "seed", 0, "number of the run; the same gives the same bytes")
+	flags.IntVar(&f.options.Epochs, "epochs", 0, "how often all text is gone through (default 4)")
+	flags.Float64Var(&f.options.Rate, "rate", 0, "size of the first steps (default 0.003)")
+	flags.IntVar(&f.options.Dimensions, "dimensions", 0, "length of the vectors (default 256, or that of the model to adapt)")
+	flags.IntVar(&f.options.Words, "words", 0, "words to learn at most (default 30000, with --from 8000 new ones)")
+	flags.BoolVar(&f.asJSON, "json", false, "print the report as JSON")
+	return cmd
+}
+
+// trained is the report of train as JSON.
+type trained struct {
+	Out string `json:"out"`
+	// Name tells models apart: vectors of different names cannot be compared.
+	Name       string `json:"name"`
+	Bytes      int    `json:"bytes"`
+	Dimensions int    `json:"dimensions"`
+	// Words is the size of the vocabulary, pieces of words included.
+	Words   int      `json:"words"`
+	Sources int      `json:"sources"`
+	Pages   int      `json:"pages"`
+	Pairs   int      `json:"pairs"`
+	Tokens  int      `json:"tokens"`
+	Skipped []string `json:"skipped"`
+	// Phases are in the order they ran.
+	Phases []indexer.Phase `json:"phases"`
+}
+
+func (a *app) train(ctx context.Context, f *trainFlags, dirs []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if f.from != "" {
+		e, err := embed.Open(f.from)
+		if err != nil {
+			return err
+		}
+		from, ok := e.(*embed.Static)
+		if !ok {
+			return misuse("--from "+f.from+" is no model that can be adapted", "use builtin, or a file that deskhand train made")
+		}
+		f.options.From = from
+	}
+	f.options.Dirs = dirs
+	bar := newBar(a.stderr)
+	f.options.Progress = func(phase string, done, total int) {
+		bar.show(indexer.Progress{Phase: phase, Done: done, Total: total})
+	}
+	report, err := train.Train(ctx, f.options)
+	bar.end()
+	if err != nil {
+		return err
+	}
+	for _, s := range report.Skipped {
+		a.tell("skipped " + s)
+	}
+	if f.options.From == nil && report.Pairs < train.FewPairs {
+		a.tell(fmt.Sprintf("%d pairs of texts are little to learn from; --from builtin starts from a model that learnt from more", report.Pairs))
+	}
+	return a.showTrained(f, report)
+}
+
+// check refuses flags that cannot be meant before minutes are spent on them.
+func (f *trainFlags) check() error {
+	const hint = "name a file for the model, as in -o my.model"
+	switch {
+	case f.options.Out == "":
+		return misuse("-o is missing", hint)
+	case !strings.HasSuffix(f.options.Out, ".model"):
+		return misuse(fmt.Sprintf("-o %s does not end in .model", f.options.Out), hint)
+	}
+	info, err := os.Stat(filepath.Dir(f.options.Out))
+	if err != nil || !info.IsDir() {
+		return misuse(fmt.Sprintf("there is no folder %s to write the model to", filepath.Dir(f.options.Out)), "make it first")
+	}
+	return nil
+}
+
+func (a *app) showTrained(f *trainFlags, r train.Report) error {
+	m, err := embed.Parse(r.Model)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		out := trained{
+			Out: f.options.Out, Name: m.Name(), Bytes: len(r.Model), Dimensions: m.Dimensions(), Words: r.Rows,
+			Sources: r.Sources, Pages: r.Pages, Pairs: r.Pairs, Tokens: r.Tokens,
+			Skipped: append([]string{}, r.Skipped...),
+		}
+		for _, p := range r.Phases {
+			out.Phases = append(out.Phases, indexer.Phase{Name: p.Name, Millis: float64(p.Took.Microseconds()) / 1000})
+		}
+		return a.json(out)
+	}
+	_, err = fmt.Fprintf(a.stdout, "wrote a model of %s, trained on %s of %s, to %s (%s)\n", count(r.Rows, "word"), count(r.Pairs, "pair"),
+		count(r.Pages, "page"), f.options.Out, size(int64(len(r.Model))))
+	return err
+}

@@ -1,0 +1,74 @@
+package artifact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/philippgille/chromem-go"
+)
+
+// UseChromem makes Nearest search a collection of chromem-go instead of the
+// section of the index: the reference that the scan is held to. It holds every
+// vector in memory, at 32 bits a number, and takes some fifty times as long. It
+// comes before the reader is used concurrently.
+func (r *Reader) UseChromem() (err error) {
+	defer contain(&err)()
+	v := &r.vectors
+	if v.n == 0 {
+		return nil
+	}
+	v.chromem, err = chromem.NewDB().CreateCollection("chunks", nil, func(context.Context, string) ([]float32, error) {
+		return nil, errors.New("a chunk came without its vector")
+	})
+	if err != nil {
+		return fmt.Errorf("fill chromem: %w", err)
+	}
+	for chunk := range r.chunks {
+		row, scale := v.row(chunk)
+		if scale == 0 {
+			continue
+		}
+		unit := make([]float32, len(row))
+		for d, x := range row {
+			unit[d] = float32(int8(x)) * scale
+		}
+		if err := v.chromem.AddDocument(context.Background(), chromem.Document{ID: strconv.Itoa(chunk), Embedding: unit}); err != nil {
+			return fmt.Errorf("fill chromem: %w", err)
+		}
+	}
+	return nil
+}
+
+// ask is scan, answered by chromem. Of equal chunks it drops any, so where the
+// last ones may be equal all are asked for; and all where keep has to choose,
+// which its own filters cannot say.
+func (v *vectors) ask(unit []float32, k int, keep func(int) bool) (found []Scored, best int, err error) {
+	all := v.chromem.Count()
+	n := min(k, all)
+	if keep != nil {
+		n = all
+	}
+	results, err := v.chromem.QueryEmbedding(context.Background(), unit, n, nil, nil)
+	if err == nil && n < all && results[n-1].Similarity >= results[n-margin].Similarity {
+		results, err = v.chromem.QueryEmbedding(context.Background(), unit, all, nil, nil)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("ask chromem: %w", err)
+	}
+	best = -1
+	for i, result := range results {
+		chunk, err := strconv.Atoi(result.ID)
+		if err != nil {
+			return nil, 0, fmt.Errorf("ask chromem: %w", err)
+		}
+		if i == 0 {
+			best = chunk
+		}
+		if keep == nil || keep(chunk) {
+			found = append(found, Scored{chunk, float64(result.Similarity)})
+		}
+	}
+	return found, best, nil
+}

@@ -1,0 +1,214 @@
+package artifact
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+)
+
+// Spread is how the cosines of all chunks with a vector lie, whatever a filter
+// keeps: what a cosine is worth differs from model to model and query to query.
+type Spread struct{ Mean, Max float64 }
+
+// margin is how many chunks beyond those asked for are scored exactly: the scan
+// rounds the query to 15 bits and no more is lost by it (TestNearestIsExact).
+const margin = 50
+
+// Nearest returns the k chunks nearest to query by cosine among those that keep
+// accepts (nil: all), best first, equal ones in corpus order; chunks without a
+// vector are not among them. A query of zeros is near nothing. keep is asked of
+// few chunks. The error is that of a query with other dimensions, or of chromem.
+func (r *Reader) Nearest(query []float32, k int, keep func(chunk int) bool) ([]Scored, Spread, error) {
+	v := &r.vectors
+	unit, err := v.unit(query)
+	if unit == nil || k <= 0 {
+		return nil, Spread{}, err
+	}
+	found, best, err := v.search(unit, min(k, r.chunks)+margin, keep)
+	if err != nil {
+		return nil, Spread{}, err
+	}
+	spread := Spread{Mean: dot(unit, v.mean)}
+	if best >= 0 {
+		spread.Max = v.cosine(unit, best)
+	}
+	for i := range found {
+		found[i].Score = v.cosine(unit, found[i].Chunk)
+	}
+	slices.SortFunc(found, byScore)
+	return found[:min(k, len(found))], spread, nil
+}
+
+// Cosines returns the cosine between query and each of chunks; 0 for a chunk
+// without a vector. The error is that of a query with other dimensions or of a
+// chunk out of range.
+func (r *Reader) Cosines(query []float32, chunks []int) ([]float64, error) {
+	v := &r.vectors
+	unit, err := v.unit(query)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(chunks))
+	for i, c := range chunks {
+		if c < 0 || c >= r.chunks {
+			return nil, fmt.Errorf("chunk %d of %d", c, r.chunks)
+		}
+		if unit != nil {
+			out[i] = v.cosine(unit, c)
+		}
+	}
+	return out, nil
+}
+
+// unit is query at length 1; nil for one of zeros.
+func (v *vectors) unit(query []float32) ([]float32, error) {
+	if len(query) != v.dimensions {
+		return nil, fmt.Errorf("the query has %d dimensions, the vectors of the index %d", len(query), v.dimensions)
+	}
+	square := 0.0
+	for _, x := range query {
+		square += float64(x) * float64(x)
+	}
+	if !(square > 0 && square <= math.MaxFloat64) {
+		return nil, nil
+	}
+	length, unit := math.Sqrt(square), make([]float32, len(query))
+	for i, x := range query {
+		unit[i] = float32(float64(x) / length)
+	}
+	return unit, nil
+}
+
+// cosine is exact but for the rounding of the row. Products of an 8-bit and a
+// 24-bit number are exact, so all machines give the same.
+func (v *vectors) cosine(unit []float32, chunk int) float64 {
+	row, scale := v.row(chunk)
+	sum := 0.0
+	for i, x := range row {
+		sum += float64(unit[i]) * float64(int8(x))
+	}
+	return sum * float64(scale)
+}
+
+func dot(a, b []float32) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
+}
+
+// byScore orders the best first, equal ones as they stand in the corpus.
+func byScore(x, y Scored) int {
+	return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Chunk, y.Chunk))
+}
+
+// search returns the k chunks with about the best cosine that keep accepts, in
+// no order, and the best of all; -1: there is none.
+func (v *vectors) search(unit []float32, k int, keep func(int) bool) (found []Scored, best int, err error) {
+	if v.chromem != nil {
+		return v.ask(unit, k, keep)
+	}
+	found, best = v.scan(unit, k, keep)
+	return found, best, nil
+}
+
+// blockRows is how many rows a kernel is given at once: their products stay in
+// the first cache, and chunks are told from each other without a call.
+const blockRows = 256
+
+// products are the working memory of a scan.
+var products = sync.Pool{New: func() any { return new([blockRows]int32) }}
+
+// scan is search over the rows where they lie.
+func (v *vectors) scan(unit []float32, k int, keep func(int) bool) (found []Scored, best int) {
+	query := v.rounded(unit)
+	out := products.Get().(*[blockRows]int32)
+	defer products.Put(out)
+	near := nearest{k: k, keep: keep, least: float32(math.Inf(-1)), most: float32(math.Inf(-1)), best: -1}
+	for i := range v.groups {
+		g := &v.groups[i]
+		for from := 0; from < g.chunks; from += blockRows {
+			n := min(blockRows, g.chunks-from)
+			dots(out[:n], query, g.rows[from*v.stride:(from+n)*v.stride])
+			for i, p := range out[:n] {
+				// The best of all is never under the least of the kept.
+				if s := float32(p) * g.scale(from+i); s > near.least {
+					near.add(g.first+from+i, s, g.scale(from+i))
+				}
+			}
+		}
+	}
+	return near.heap, near.best
+}
+
+// rounded is the query in whole numbers, as large as sums over a row of -128
+// stay within 32 bits, and zeros up to the stride.
+func (v *vectors) rounded(unit []float32) []int16 {
+	most := 0.0
+	for _, x := range unit {
+		most = max(most, math.Abs(float64(x)))
+	}
+	largest := float64(min(math.MaxInt16, math.MaxInt32/(128*v.stride)))
+	query := make([]int16, v.stride)
+	for i, x := range unit {
+		query[i] = int16(math.RoundToEven(float64(x) / most * largest))
+	}
+	return query
+}
+
+// nearest gathers the best of a scan that comes in corpus order.
+type nearest struct {
+	k     int
+	keep  func(int) bool
+	heap  []Scored // the worst first; of equal ones the last of the corpus
+	least float32  // what a chunk must exceed to get into the heap
+	best  int
+	most  float32
+}
+
+func (n *nearest) add(chunk int, s, scale float32) {
+	if scale == 0 {
+		return
+	}
+	if s > n.most {
+		n.best, n.most = chunk, s
+	}
+	if n.keep != nil && !n.keep(chunk) {
+		return
+	}
+	if len(n.heap) < n.k {
+		n.heap = append(n.heap, Scored{chunk, float64(s)})
+		if len(n.heap) < n.k {
+			return
+		}
+		for i := n.k/2 - 1; i >= 0; i-- {
+			n.sink(i)
+		}
+	} else {
+		n.heap[0] = Scored{chunk, float64(s)}
+		n.sink(0)
+	}
+	n.least = float32(n.heap[0].Score)
+}
+
+// sink restores the heap below i.
+func (n *nearest) sink(i int) {
+	h := n.heap
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			return
+		}
+		if c+1 < len(h) && byScore(h[c+1], h[c]) > 0 {
+			c++
+		}
+		if byScore(h[i], h[c]) >= 0 {
+			return
+		}
+		h[i], h[c] = h[c], h[i]
+		i = c
+	}
+}

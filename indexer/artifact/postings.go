@@ -1,0 +1,231 @@
+package artifact
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+)
+
+// The postings of a group say in which of its chunks each term stands and how
+// often. The bluge segment beside them has the same and more, at some ten
+// times the cost: BenchmarkPostings reads both.
+//
+// The section is a hash table, u32 number of slots (a power of two) and a u32
+// offset a slot, 0 for an empty one, and then a record for each term in
+// alphabetical order: uvarint length and bytes of the term, uvarint 2*chunks+1
+// if it is common, else 2*chunks, and its list. A common term, one that stands
+// in commonShare of the chunks or more, has a column: a byte a chunk that says
+// how often, up to 255. The others have a uvarint of bytes, and a chunk after
+// the other as uvarint 2*gap, or 2*gap+1 and a uvarint of how often if that is
+// not once. A gap counts the chunks that lie between.
+const commonShare = 1.0 / 8
+
+// encodePostings makes the section of chunks.
+func encodePostings(chunks []*counts) []byte {
+	ids := map[string]uint32{}
+	var df []uint32
+	var flat []uint32 // the ids of the terms of all chunks, one after another
+	for _, c := range chunks {
+		for _, t := range c.terms {
+			id, ok := ids[t.text]
+			if !ok {
+				id = uint32(len(df))
+				ids[t.text] = id
+				df = append(df, 0)
+			}
+			df[id]++
+			flat = append(flat, id)
+		}
+	}
+	ends := make([]uint32, len(df)) // where the postings of a term end, as far as they are filled in
+	at := uint32(0)
+	for id, n := range df {
+		ends[id] = at
+		at += n
+	}
+	all := make([]posting, len(flat))
+	i := 0
+	for number, c := range chunks {
+		for _, t := range c.terms {
+			id := flat[i]
+			all[ends[id]] = posting{uint32(number), uint32(t.n)}
+			ends[id]++
+			i++
+		}
+	}
+	slots := uint32(1)
+	for int(slots) < len(df)*3/2 {
+		slots *= 2
+	}
+	out := binary.LittleEndian.AppendUint32(nil, slots)
+	out = append(out, make([]byte, 4*slots)...)
+	var list []byte
+	for _, term := range slices.Sorted(maps.Keys(ids)) {
+		id := ids[term]
+		slot := hashTerm(term) & (slots - 1)
+		for binary.LittleEndian.Uint32(out[4+4*slot:]) != 0 {
+			slot = (slot + 1) & (slots - 1)
+		}
+		binary.LittleEndian.PutUint32(out[4+4*slot:], uint32(len(out)))
+		out = appendString(out, term)
+		postings := all[ends[id]-df[id] : ends[id]]
+		if float64(len(postings)) >= commonShare*float64(len(chunks)) {
+			out = binary.AppendUvarint(out, uint64(2*len(postings)+1))
+			out = appendColumn(out, postings, len(chunks))
+			continue
+		}
+		out = binary.AppendUvarint(out, uint64(2*len(postings)))
+		list = appendList(list[:0], postings)
+		out = binary.AppendUvarint(out, uint64(len(list)))
+		out = append(out, list...)
+	}
+	return out
+}
+
+// posting is one chunk, counted within its group, and how often a term stands in
+// it.
+type posting struct{ chunk, freq uint32 }
+
+func appendColumn(b []byte, postings []posting, chunks int) []byte {
+	from := len(b)
+	b = append(b, make([]byte, chunks)...)
+	for _, p := range postings {
+		b[from+int(p.chunk)] = byte(min(p.freq, 255))
+	}
+	return b
+}
+
+func appendList(b []byte, postings []posting) []byte {
+	next := uint32(0)
+	for _, p := range postings {
+		gap := uint64(p.chunk-next) * 2
+		if p.freq == 1 {
+			b = binary.AppendUvarint(b, gap)
+		} else {
+			b = binary.AppendUvarint(binary.AppendUvarint(b, gap+1), uint64(p.freq))
+		}
+		next = p.chunk + 1
+	}
+	return b
+}
+
+// hashTerm is FNV-1a.
+func hashTerm(term string) uint32 {
+	h := uint32(2166136261)
+	for i := 0; i < len(term); i++ {
+		h = (h ^ uint32(term[i])) * 16777619
+	}
+	return h
+}
+
+// groupList is where a term stands in one group. Either column or list is set.
+type groupList struct {
+	group  int // of the lexical groups
+	chunks int // that have it
+	column []byte
+	list   []byte
+}
+
+// checkPostings says whether the hash table of a section fits into it.
+func checkPostings(section []byte) error {
+	if len(section) < 4 {
+		return errDamaged
+	}
+	slots := binary.LittleEndian.Uint32(section)
+	if slots == 0 || slots&(slots-1) != 0 || 4+4*uint64(slots) > uint64(len(section)) {
+		return errDamaged
+	}
+	return nil
+}
+
+// findPostings looks up a term and its hash in a checked section of a group of n
+// chunks; without chunks if it is not there.
+func findPostings(section []byte, term string, hash uint32, n int) (groupList, error) {
+	slots := binary.LittleEndian.Uint32(section)
+	for probe := range slots {
+		slot := (hash + probe) & (slots - 1)
+		at := binary.LittleEndian.Uint32(section[4+4*slot:])
+		if at == 0 {
+			return groupList{}, nil
+		}
+		if int64(at) >= int64(len(section)) {
+			return groupList{}, errDamaged
+		}
+		record := section[at:]
+		size, used := binary.Uvarint(record)
+		if used <= 0 || size > uint64(len(record)-used) {
+			return groupList{}, errDamaged
+		}
+		if record = record[used:]; string(record[:size]) == term {
+			return readRecord(record[size:], n)
+		}
+	}
+	return groupList{}, nil
+}
+
+func readRecord(record []byte, n int) (groupList, error) {
+	count, used := binary.Uvarint(record)
+	if used <= 0 || count>>1 > uint64(n) {
+		return groupList{}, errDamaged
+	}
+	record = record[used:]
+	l := groupList{chunks: int(count >> 1)}
+	if count&1 == 1 {
+		if len(record) < n {
+			return l, errDamaged
+		}
+		l.column = record[:n:n]
+		return l, nil
+	}
+	size, used := binary.Uvarint(record)
+	if used <= 0 || size > uint64(len(record)-used) {
+		return l, errDamaged
+	}
+	l.list = record[used : used+int(size)]
+	return l, nil
+}
+
+// decode appends the postings of a list in a group of n chunks.
+func (l *groupList) decode(into []posting, n int) ([]posting, error) {
+	next := uint64(0)
+	for b := l.list; len(b) > 0; {
+		gap, freq := uint64(b[0]), uint64(1)
+		if gap < 0x80 {
+			b = b[1:]
+		} else {
+			var used int
+			if gap, used = binary.Uvarint(b); used <= 0 {
+				return into, errDamaged
+			}
+			b = b[used:]
+		}
+		if gap&1 == 1 {
+			var used int
+			if freq, used = binary.Uvarint(b); used <= 0 || freq == 0 {
+				return into, errDamaged
+			}
+			b = b[used:]
+		}
+		chunk := next + gap>>1
+		if chunk >= uint64(n) {
+			return into, errDamaged
+		}
+		into = append(into, posting{uint32(chunk), uint32(freq)})
+		next = chunk + 1
+	}
+	return into, nil
+}
+
+// appendColumnPostings appends the postings of a column.
+func appendColumnPostings(into []posting, column []byte) []posting {
+	into = slices.Grow(into, len(column)+1)
+	n := len(into)
+	into = into[:cap(into)]
+	for c, freq := range column {
+		into[n] = posting{uint32(c), uint32(freq)}
+		if freq != 0 {
+			n++
+		}
+	}
+	return into[:n]
+}

@@ -1,0 +1,28 @@
+package artifact
+
+// Set is some of the chunks of an index, a bit each.
+type Set []uint64
+
+// Has says whether chunk, which is in range, is in the set.
+func (s Set) Has(chunk int) bool { return s[chunk>>6]>>(chunk&63)&1 != 0 }
+
+// ChunksOf returns the chunks of the pages that accept says.
+func (r *Reader) ChunksOf(accept func(page int) bool) (Set, error) {
+	s := make(Set, (r.chunks+63)/64)
+	for gi := range r.groups {
+		g := &r.groups[gi]
+		for i := range g.pages {
+			first, n := int(g.pageField(i, pageFirst)), int(g.pageField(i, pageChunks))
+			if first+n > g.chunks {
+				return nil, r.damagedBy(errDamaged)
+			}
+			if !accept(g.firstPage + i) {
+				continue
+			}
+			for c := g.firstChunk + first; c < g.firstChunk+first+n; c++ {
+				s[c>>6] |= 1 << (c & 63)
+			}
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,71 @@
+package artifact
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// oneText is a group of one chunk whose text is packed as given.
+func oneText(section []byte) *group {
+	g := &group{entry: entry{chunks: 1}, data: append(make([]byte, chunkRecord), section...)}
+	g.sections[chunkSection] = span{offset: 0, bytes: chunkRecord}
+	g.sections[textSection] = span{offset: chunkRecord, bytes: uint32(len(section))}
+	return g
+}
+
+func TestTextsComeBack(t *testing.T) {
+	into := make([]byte, 0, 8)
+	for _, want := range []string{"", "a", "short text", corpus(1)[0].Chunks[3].Text} {
+		got, err := oneText(appendText(nil, want)).text(into, 0)
+		if err != nil || string(got) != want {
+			t.Errorf("text of appendText(%q) = %q, %v", want, got, err)
+		}
+	}
+}
+
+// FuzzText unpacks what was not packed by us, with a checksum that fits.
+func FuzzText(f *testing.F) {
+	f.Add(appendText(nil, "some text, some text")[4:])
+	f.Add([]byte("\xff\xff\xff\xff\x0f"))
+	f.Fuzz(func(t *testing.T, packed []byte) {
+		section := binary.LittleEndian.AppendUint32(nil, crc32.Checksum(packed, castagnoli))
+		_, _ = oneText(append(section, packed...)).text(nil, 0)
+		_, _ = oneText(packed).text(nil, 0)
+	})
+}
+
+func BenchmarkText(b *testing.B) {
+	text := corpus(1)[0].Chunks[3].Text
+	b.Run("s2", func(b *testing.B) {
+		g := oneText(appendText(nil, text))
+		b.SetBytes(int64(len(text)))
+		var into []byte
+		for b.Loop() {
+			var err error
+			if into, err = g.text(into, 0); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("zstd", func(b *testing.B) {
+		w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
+		if err != nil {
+			b.Fatal(err)
+		}
+		r, err := zstd.NewReader(nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		packed := w.EncodeAll([]byte(text), nil)
+		b.SetBytes(int64(len(text)))
+		var into []byte
+		for b.Loop() {
+			if into, err = r.DecodeAll(packed, into[:0]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,25 @@
+package embed
+
+import "testing"
+
+func TestProseIsCountedInWords(t *testing.T) {
+	for text, want := range map[string]int{
+		"":                                 0,
+		" \n\t":                            0,
+		"Roll back, now.":                  3,
+		"Wait (a while) for it!":           4, // "(a" is none
+		"the kubectl command":              3,
+		"ConfigMap parseURL snake_case x1": 0,
+		"import { Voice } from \"@acme\";": 3,
+		"| name | string | 12 |":           2,
+		"déjà vu":                          2,
+		"重试失败的请求。":                         4,
+		"... -- !!!":                       0,
+		"API is":                           1,
+		"a":                                1,
+	} {
+		if got := proseWords(text); got != want {
+			t.Errorf("proseWords(%q) = %d, want %d", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package search
+
+import (
+	"math"
+	"strings"
+	"unicode"
+)
+
+// Evidence is why a hit ranks where it does. Each part is from 0 to 1, and the
+// score is their sum, each times its weight; the weights sum to 1.
+type Evidence struct {
+	// Words is the chunk's BM25 as a share of the best chunk's.
+	Words float64
+	// Meaning is how near its vector is to the question's: 1 for the nearest
+	// chunk of the corpus, 0 for the average of all and for those beyond.
+	Meaning float64
+	// Near is how much of the question stands close together in its text: within
+	// the length of a snippet, each word by its rarity. It is looked for in the
+	// best chunks only.
+	Near float64
+	// Path is how much of the question stands in the path of its page.
+	Path float64
+}
+
+// weights say what each part of the evidence counts.
+type weights struct{ words, meaning, near, path float64 }
+
+// The weights were chosen on ten labelled documentation sets, see
+// docs/ranking.md: the same for all, in steps of 0.05, and one rule: the more of
+// a question is names (identifiers, flags, error texts), the more its words
+// count and the less its meaning.
+func weightsFor(question string) weights {
+	lean := 0.18 * names(question)
+	return weights{words: 0.5 + lean, meaning: 0.32 - lean, near: 0.09, path: 0.09}
+}
+
+// withoutMeaning are the weights where nothing has a meaning: of an index without
+// vectors, or while what makes them is away.
+func (w weights) withoutMeaning() weights {
+	w.words, w.meaning = w.words+w.meaning, 0
+	return w
+}
+
+func (w weights) score(e Evidence) float64 {
+	return w.words*e.Words + w.meaning*e.Meaning + w.near*e.Near + w.path*e.Path
+}
+
+// names is the share of a question's words that look like names of code: with
+// digits, an inner capital, or a sign that prose does not have.
+func names(question string) float64 {
+	words := strings.Fields(question)
+	n := 0
+	for _, w := range words {
+		if isName(strings.Trim(w, `.,;:!?"'`)) {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(words)))
+}
+
+func isName(w string) bool {
+	if strings.ContainsAny(w, "_./:()=<>{}[]$") || strings.HasPrefix(w, "-") || strings.ContainsAny(w, "0123456789") {
+		return true
+	}
+	for i, r := range w {
+		if i > 0 && unicode.IsUpper(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// scale brings a cosine to the range of Evidence.Meaning. What a cosine is worth
+// differs from model to model and question to question, so it is set against
+// those of the whole corpus.
+func scale(cosine, mean, best float64) float64 {
+	if best <= mean {
+		return 0
+	}
+	return math.Max(0, (cosine-mean)/(best-mean))
+}

@@ -1,0 +1,160 @@
+package search
+
+import (
+	"cmp"
+	"container/list"
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/indexer/embed"
+)
+
+// DefaultEmbedTimeout is what a question waits for its vector where nobody says
+// otherwise: a healthy service far away answers in 100 to 400 ms.
+const DefaultEmbedTimeout = 800 * time.Millisecond
+
+const (
+	// tries in a row without a vector let an embedder rest for so long: a service
+	// that is down costs a few questions their deadline, not every one.
+	triesBeforeRest = 3
+	rest            = 30 * time.Second
+	// recentQuestions are remembered with their vectors: an agent asks again with
+	// a facet or for the next page. 128 are at most 4 MiB, 32 KiB each of the
+	// longest vectors there are.
+	recentQuestions = 128
+)
+
+// meaning gets the vectors of questions. It is safe for concurrent use.
+type meaning struct {
+	embedder   embed.Embedder
+	dimensions int // of the index
+	timeout    time.Duration
+	log        *slog.Logger
+
+	mu       sync.Mutex
+	recent   map[string]*list.Element // of remembered
+	order    list.List                // the last used first
+	failures int                      // in a row
+	wakes    time.Time                // not asked before
+	failing  bool                     // and the log has it
+}
+
+type remembered struct {
+	text   string
+	vector []float32
+}
+
+func newMeaning(e embed.Embedder, dimensions int, o Options) *meaning {
+	log := o.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &meaning{embedder: e, dimensions: dimensions, timeout: cmp.Or(o.EmbedTimeout, DefaultEmbedTimeout), log: log,
+		recent: map[string]*list.Element{}}
+}
+
+// vector returns the vector of a question, which is not to be changed. Without
+// one, why says in a sentence without a full stop what keeps the index from
+// using its vectors; it is empty where the index has none, and where ctx ended.
+func (ed *edition) vector(ctx context.Context, text string) (v []float32, why string) {
+	switch e := ed.embedder.(type) {
+	case nil:
+		if ed.mute != nil {
+			return nil, ed.mute.Error()
+		}
+		return nil, ""
+	case *embed.Static:
+		return e.Embed(text), "" // microseconds, and it cannot fail
+	}
+	return ed.meaning.vector(ctx, text)
+}
+
+func (m *meaning) vector(ctx context.Context, text string) (v []float32, why string) {
+	if v, why = m.before(text); v != nil || why != "" {
+		return v, why
+	}
+	asking, cancel := context.WithTimeout(ctx, m.timeout)
+	defer cancel()
+	v, err := m.embedder.Query(asking, text)
+	switch {
+	case err == nil:
+		err = m.check(v)
+	case ctx.Err() != nil:
+		return nil, "" // whoever asked is gone; that is nobody's fault
+	case asking.Err() != nil:
+		err = fmt.Errorf("%s gave no vector within %v", m.embedder.Name(), m.timeout)
+	}
+	if err != nil {
+		m.failed(err)
+		return nil, err.Error()
+	}
+	m.worked(text, v)
+	return v, ""
+}
+
+// before answers what needs no asking.
+func (m *meaning) before(text string) (v []float32, why string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if at, ok := m.recent[text]; ok {
+		m.order.MoveToFront(at)
+		return at.Value.(remembered).vector, ""
+	}
+	if m.failures < triesBeforeRest {
+		return nil, ""
+	}
+	now := time.Now()
+	if now.Before(m.wakes) {
+		return nil, fmt.Sprintf("%s failed %d times in a row and is asked again in %v", m.embedder.Name(), m.failures, m.wakes.Sub(now).Round(time.Second))
+	}
+	m.wakes = now.Add(rest) // this question tries, the others do not wait for it
+	return nil, ""
+}
+
+// check refuses a vector that says nothing beside those of the index.
+func (m *meaning) check(v []float32) error {
+	if len(v) != m.dimensions {
+		return fmt.Errorf("%s gave a vector of %d numbers, the index has %d", m.embedder.Name(), len(v), m.dimensions)
+	}
+	for _, x := range v {
+		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
+			return fmt.Errorf("%s gave a vector with %v in it", m.embedder.Name(), x)
+		}
+	}
+	return nil
+}
+
+// failed counts a failure; the log has the first since it last worked.
+func (m *meaning) failed(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failures++
+	if m.failures >= triesBeforeRest {
+		m.wakes = time.Now().Add(rest)
+	}
+	if !m.failing {
+		m.failing = true
+		m.log.Warn("searching by words alone", "embedder", m.embedder.Name(), "err", err)
+	}
+}
+
+func (m *meaning) worked(text string, v []float32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failures = 0
+	if m.failing {
+		m.failing = false
+		m.log.Info("searching by meaning again", "embedder", m.embedder.Name())
+	}
+	if _, ok := m.recent[text]; ok {
+		return
+	}
+	m.recent[text] = m.order.PushFront(remembered{text, v})
+	if m.order.Len() > recentQuestions {
+		delete(m.recent, m.order.Remove(m.order.Back()).(remembered).text)
+	}
+}

@@ -1,0 +1,197 @@
+package docs
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// wire writes a search result as JSON, the bytes that encoding/json would write
+// without HTML escapes, but for nil: maps and lists are never null. The answer to a search is worded twice, for models and
+// for programs, and reflection took longer for that than the search for its
+// words (BenchmarkAppendResult; FuzzAppendResult compares the bytes).
+type wire struct {
+	b      []byte
+	indent bool // by two spaces; else on one line without spaces
+	depth  int
+	empty  bool // nothing was written since the bracket opened
+}
+
+// appendResult appends r to b.
+func appendResult(b []byte, r *SearchResult, indent bool) []byte {
+	w := wire{b: b, indent: indent}
+	w.open('{')
+	w.key("hits")
+	w.hits(r.Hits)
+	w.key("next_cursor")
+	if r.NextCursor == nil {
+		w.raw("null")
+	} else {
+		w.string(*r.NextCursor)
+	}
+	w.key("hint")
+	w.hint(r.Hint)
+	if r.Note != "" {
+		w.key("note")
+		w.string(r.Note)
+	}
+	w.close('}')
+	return w.b
+}
+
+func (w *wire) hits(hits []Hit) {
+	w.open('[')
+	for i := range hits {
+		h := &hits[i]
+		w.next()
+		w.open('{')
+		w.field("chunk_id", h.ChunkID)
+		w.key("score")
+		w.number(h.Score)
+		w.field("heading", h.Heading)
+		w.field("breadcrumb", h.Breadcrumb)
+		w.field("snippet", h.Snippet)
+		w.field("filepath", h.Filepath)
+		w.key("metadata")
+		w.open('{')
+		for _, k := range slices.Sorted(maps.Keys(h.Metadata)) {
+			w.next()
+			w.string(k)
+			w.colon()
+			w.string(h.Metadata[k])
+		}
+		w.close('}')
+		w.field("title", h.Title)
+		w.field("lines", h.Lines)
+		w.close('}')
+	}
+	w.close(']')
+}
+
+func (w *wire) hint(h *Hint) {
+	if h == nil {
+		w.raw("null")
+		return
+	}
+	w.open('{')
+	w.field("message", h.Message)
+	w.key("suggested_filters")
+	w.open('{')
+	for _, k := range slices.Sorted(maps.Keys(h.SuggestedFilters)) {
+		w.next()
+		w.string(k)
+		w.colon()
+		w.open('[')
+		for _, v := range h.SuggestedFilters[k] {
+			w.next()
+			w.string(v)
+		}
+		w.close(']')
+	}
+	w.close('}')
+	w.close('}')
+}
+
+func (w *wire) raw(s string) { w.b = append(w.b, s...) }
+
+func (w *wire) open(bracket byte) {
+	w.b = append(w.b, bracket)
+	w.depth++
+	w.empty = true
+}
+
+func (w *wire) close(bracket byte) {
+	w.depth--
+	if !w.empty {
+		w.line()
+	}
+	w.b = append(w.b, bracket)
+	w.empty = false
+}
+
+// line begins a line, if there are any.
+func (w *wire) line() {
+	if !w.indent {
+		return
+	}
+	w.b = append(w.b, '\n')
+	for range w.depth {
+		w.b = append(w.b, "  "...)
+	}
+}
+
+// next begins a member or an element.
+func (w *wire) next() {
+	if !w.empty {
+		w.b = append(w.b, ',')
+	}
+	w.empty = false
+	w.line()
+}
+
+// key begins the member with a name that needs no escapes.
+func (w *wire) key(name string) {
+	w.next()
+	w.b = append(w.b, '"')
+	w.b = append(w.b, name...)
+	w.b = append(w.b, '"')
+	w.colon()
+}
+
+func (w *wire) colon() {
+	w.b = append(w.b, ':')
+	if w.indent {
+		w.b = append(w.b, ' ')
+	}
+}
+
+func (w *wire) field(name, value string) {
+	w.key(name)
+	w.string(value)
+}
+
+// number writes a finite number; a score is 0 or between 1e-6 and 1e9, where
+// encoding/json writes no exponent either.
+func (w *wire) number(f float64) {
+	w.b = strconv.AppendFloat(w.b, f, 'f', -1, 64)
+}
+
+func (w *wire) string(s string) {
+	w.b = append(w.b, '"')
+	from := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			continue
+		}
+		if c == '"' || c == '\\' {
+			w.b = append(w.b, s[from:i]...)
+			w.b = append(w.b, '\\', c)
+			from = i + 1
+			continue
+		}
+		if r, size := utf8.DecodeRuneInString(s[i:]); c >= utf8.RuneSelf && r != utf8.RuneError && r != '\u2028' && r != '\u2029' {
+			i += size - 1
+			continue
+		}
+		w.odd(s[from:])
+		return
+	}
+	w.b = append(w.b, s[from:]...)
+	w.b = append(w.b, '"')
+}
+
+// odd writes a string that has control characters, separators of lines or
+// invalid bytes, and the quote after it.
+func (w *wire) odd(s string) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic(err) // strings always marshal
+	}
+	w.b = append(w.b, bytes.TrimSuffix(b.Bytes()[1:], []byte("\n"))...)
+}

@@ -1,0 +1,74 @@
+package docs
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"testing"
+)
+
+// checkAppendResult compares appendResult with encoding/json.
+func checkAppendResult(t *testing.T, r *SearchResult) {
+	t.Helper()
+	want, err := indented(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(appendResult(nil, r, true)); got != want {
+		t.Errorf("appendResult(%+v) =\n%s\nwant\n%s", r, got, want)
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, []byte(want)); err != nil {
+		t.Fatal(err)
+	}
+	want = line.String()
+	if got := string(appendResult(nil, r, false)); got != want {
+		t.Errorf("appendResult(%+v), on one line =\n%s\nwant\n%s", r, got, want)
+	}
+}
+
+func TestAppendResultWritesWhatJSONDoes(t *testing.T) {
+	cursor := "abc"
+	for _, r := range []SearchResult{
+		{Hits: []Hit{}},
+		{Hits: []Hit{{Metadata: map[string]string{}}, {Metadata: map[string]string{"b": "1", "a": "\"2\""}}}, NextCursor: &cursor},
+		{Hits: []Hit{}, Hint: &Hint{Message: "none", SuggestedFilters: map[string][]string{}}, Note: "a\nb"},
+		{Hits: []Hit{}, Hint: &Hint{SuggestedFilters: map[string][]string{"y": {"1", "<2>"}, "x": {}}}},
+		{Hits: []Hit{{Score: 0.000001, Metadata: map[string]string{}}, {Score: 123456.789012, Metadata: map[string]string{}}}},
+	} {
+		checkAppendResult(t, &r)
+	}
+}
+
+func FuzzAppendResult(f *testing.F) {
+	f.Add("a/b.md#c", `quote " and \ and <b> & é 日本`, "line\u2028 sep\u2029 bad \xff\xc3( \x00\x1f\x7f\t\n", 12.25)
+	f.Fuzz(func(t *testing.T, id, snippet, value string, score float64) {
+		score = math.Round(math.Mod(math.Abs(score), 1e9)*1e6) / 1e6
+		if math.IsNaN(score) {
+			score = 0
+		}
+		checkAppendResult(t, &SearchResult{Hits: []Hit{{ChunkID: id, Snippet: snippet, Score: score, Metadata: map[string]string{value: snippet, "k": value}}}})
+	})
+}
+
+func BenchmarkAppendResult(b *testing.B) {
+	r := SearchResult{}
+	for range 10 {
+		r.Hits = append(r.Hits, Hit{ChunkID: "guides/retries.md#retries/backoff", Score: 12.345678, Heading: "Backoff", Breadcrumb: "Retries > Backoff",
+			Snippet:  "Between two attempts the client waits, each time **twice** as long as before, and at most for a minute; what it waits is drawn by chance.",
+			Filepath: "guides/retries.md", Metadata: map[string]string{"part": "guide"}, Title: "Retries", Lines: "10-20"})
+	}
+	b.Run("own", func(b *testing.B) {
+		room := make([]byte, 0, 8<<10)
+		for b.Loop() {
+			appendResult(room, &r, true)
+		}
+	})
+	b.Run("json", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := indented(&r); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
