@@ -38,7 +38,7 @@ var shared = []setting{
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},
 	{name: "token", usage: "bearer token of the HTTP server", secret: true},
-	{name: "tools", fallback: "docs", usage: "groups of tools to serve, with commas between: docs, ask, work"},
+	{name: "tools", fallback: "docs,ask", usage: "groups of tools to serve, with commas between: docs, ask, work"},
 	{name: "tool-prefix", usage: "put before every tool name, as in acme_search_docs"},
 	{name: "name", usage: "name the server gives itself (default: deskhand, or PREFIX-docs-server)"},
 	{name: "max-answer-bytes", fallback: "65536", usage: "bytes of text that an answer may have, 4096 or more"},

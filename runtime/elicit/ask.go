@@ -32,12 +32,12 @@ func (h *Hub) Ask(ctx context.Context, r Request, surfaces ...Surface) (Request,
 	if err != nil {
 		return Request{}, err
 	}
-	if len(surfaces) == 0 && !h.options.Attended {
-		reach, err := h.Reach(ctx)
+	if len(surfaces) == 0 {
+		reachable, err := h.Reachable(ctx)
 		if err != nil {
 			return Request{}, err
 		}
-		if len(reach) == 0 {
+		if !reachable {
 			return h.unreachable(ctx, r)
 		}
 	}

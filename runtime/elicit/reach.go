@@ -77,6 +77,16 @@ func (h *Hub) Reach(ctx context.Context) ([]Station, error) {
 	return up, err
 }
 
+// Reachable says that a person may see a request of this hub: somebody may come
+// and look, or a station is up in some process.
+func (h *Hub) Reachable(ctx context.Context) (bool, error) {
+	if h.options.Attended {
+		return true, nil
+	}
+	up, err := h.Reach(ctx)
+	return len(up) > 0, err
+}
+
 // station reads what Attach wrote; its kind is also in the lease's name.
 func station(l store.Lease) Station {
 	var s Station
