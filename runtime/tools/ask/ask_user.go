@@ -34,11 +34,10 @@ func (d *Desk) askUser() contract.Tool {
 }
 
 func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
-	r, err := read(args)
+	r, err := read(args, d.from(caller))
 	if err != nil {
 		return contract.Result{}, err
 	}
-	d.sign(&r, caller)
 	hub, err := d.hub(ctx)
 	if err != nil {
 		return contract.Result{}, err
@@ -65,11 +64,14 @@ func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMes
 	return d.askNow(ctx, hub, caller, r, asked)
 }
 
-// sign says who asks, and what for.
-func (d *Desk) sign(r *elicit.Request, caller contract.Caller) {
-	r.Source = elicit.Source{Kind: "mcp", Name: caller.Name, Version: caller.Version, Instance: caller.Session}
-	r.Context = d.options.Context
+// from is a request that says who asks, and what for.
+func (d *Desk) from(caller contract.Caller) elicit.Request {
+	r := elicit.Request{
+		Source:  elicit.Source{Kind: "mcp", Name: caller.Name, Version: caller.Version, Instance: caller.Session},
+		Context: d.options.Context,
+	}
 	r.Context.ToolName = d.name("ask_user")
+	return r
 }
 
 // askNow asks while the call is held; through the client too, if it can.

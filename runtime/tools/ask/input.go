@@ -26,11 +26,11 @@ func (in *reading) wrong(format string, args ...any) {
 	in.problems = append(in.problems, fmt.Sprintf(format, args...))
 }
 
-// read makes the request that args ask for. Its error is a fault with every
-// problem.
-func read(args json.RawMessage) (elicit.Request, error) {
+// read puts what args ask for into r, which says who asks. Its error is a fault
+// with every problem.
+func read(args json.RawMessage, r elicit.Request) (elicit.Request, error) {
 	in := &reading{}
-	r := elicit.Request{Trigger: elicit.AskUser}
+	r.Trigger = elicit.AskUser
 	fields := in.object("arguments", args)
 	if raw, ok := fields["title"]; ok {
 		r.Title, _ = in.text("title", raw)
