@@ -132,6 +132,28 @@ type caller struct {
 // is attended unless o says otherwise.
 func callerOf(t testing.TB, place, version string, o Options, c mcp.ClientOptions) caller {
 	t.Helper()
+	d, server := serverOf(t, place, o)
+	in, toServer := pipe(t)
+	fromServer, out := pipe(t)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		defer d.Close()
+		defer out.Close()
+		if err := server.ServeStdio(context.Background(), in, out); err != nil {
+			t.Errorf("ServeStdio = %v", err)
+		}
+	})
+	session := connect(t, &mcp.IOTransport{Reader: fromServer, Writer: toServer}, version, c)
+	t.Cleanup(func() {
+		toServer.Close()
+		serving.Wait()
+		session.Close()
+	})
+	return caller{t, session}
+}
+
+func serverOf(t testing.TB, place string, o Options) (*Desk, *mcpserver.Server) {
+	t.Helper()
 	if o.Open == nil {
 		o.Open = func(context.Context) (*elicit.Hub, func(), error) {
 			return hubAt(place, elicit.Options{Attended: true})
@@ -143,30 +165,20 @@ func callerOf(t testing.TB, place, version string, o Options, c mcp.ClientOption
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, toServer := pipe(t)
-	fromServer, out := pipe(t)
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		defer d.Close()
-		defer out.Close()
-		if err := server.ServeStdio(context.Background(), in, out); err != nil {
-			t.Errorf("ServeStdio = %v", err)
-		}
-	})
+	return d, server
+}
+
+func connect(t testing.TB, over mcp.Transport, version string, c mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
 	if c.Capabilities == nil {
 		c.Capabilities = &mcp.ClientCapabilities{}
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "testclient", Version: "1"}, &c)
-	session, err := client.Connect(context.Background(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	session, err := client.Connect(context.Background(), over, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		toServer.Close()
-		serving.Wait()
-		session.Close()
-	})
-	return caller{t, session}
+	return session
 }
 
 func pipe(t testing.TB) (r, w *os.File) {
