@@ -17,11 +17,11 @@ const module = "github.com/deskhand/deskhand/"
 // lower floors alone: two on one floor do not know each other. A new package is
 // one word here.
 var floors = [][]string{
-	{"runtime/fault", "chunker", "indexer/embed/model"},
-	{"runtime/contract", "indexer/artifact", "indexer/embed"},
-	{"indexer", "runtime/search", "indexer/embed/train"},
+	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model"},
+	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest"},
+	{"indexer", "runtime/search", "runtime/elicit", "indexer/embed/train"},
 	{"runtime/eval"},
-	{"runtime/tools/docs", "runtime/mcpserver", "runtime/web"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/mcpserver", "runtime/web"},
 	{"cmd/deskhand"},
 }
 
@@ -30,6 +30,7 @@ var floors = [][]string{
 var notBelow = map[string][]string{
 	"runtime/eval":       {"indexer"},
 	"runtime/tools/docs": {"indexer", "runtime/eval"},
+	"runtime/tools/ask":  {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store"},
 	"runtime/mcpserver":  {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
 	"runtime/web":        {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 }
@@ -42,8 +43,11 @@ var libraries = map[string][]string{
 	"github.com/philippgille/chromem-go":     {"indexer/artifact", "indexer/embed"},
 	"github.com/spf13/":                      {"cmd/deskhand"},
 	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver"},
-	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs"},
+	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask"},
 	"github.com/prometheus/":                 {"runtime/web"},
+	"modernc.org/":                           {"runtime/store"},
+	"github.com/pressly/goose/":              {"runtime/store"},
+	"github.com/jackc/pgx/":                  {"runtime/store", "runtime/store/storetest"},
 }
 
 func TestImportsPointOneWay(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 // Groups of tools that --tools can name: those that this version serves, and
 // those that a command line for another version may name.
 var (
-	servedGroups = []string{"docs"}
-	otherGroups  = []string{"ask", "work"}
+	servedGroups = []string{"docs", "ask"}
+	otherGroups  = []string{"work"}
 )
 
 // groups are the groups of tools asked for, in order, by whether this version
@@ -31,12 +31,11 @@ func (a *app) groups() (served, missing []string, err error) {
 	return served, missing, nil
 }
 
-// tools says whether the tools over docs are asked for, and logs which others
-// this version cannot serve.
-func (a *app) tools(log *slog.Logger) (withDocs bool, err error) {
+// tools are the groups to serve. It logs which others this version cannot.
+func (a *app) tools(log *slog.Logger) (served []string, err error) {
 	served, missing, err := a.groups()
 	if len(missing) > 0 {
 		log.Warn("this version does not have these tools yet, nothing is served for them", "groups", strings.Join(missing, ","))
 	}
-	return slices.Contains(served, "docs"), err
+	return served, err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
@@ -20,6 +21,7 @@ type library struct {
 	dir       string
 	tools     docs.Options
 	searching search.Options
+	more      []contract.Tool // served beside those over docs
 	log       *slog.Logger
 	engine    *search.Engine // nil until open
 	server    *mcpserver.Server
@@ -34,7 +36,7 @@ func (l *library) open(o mcpserver.Options) error {
 	if err != nil {
 		return err
 	}
-	catalog, err := docs.Catalog(engine, l.tools)
+	catalog, err := l.catalog(engine)
 	if err == nil {
 		l.server, err = mcpserver.New(o, catalog)
 	}
@@ -45,6 +47,13 @@ func (l *library) open(o mcpserver.Options) error {
 	l.engine = engine
 	l.tellMute()
 	return nil
+}
+
+// catalog is all that is served.
+func (l *library) catalog(engine *search.Engine) (contract.Catalog, error) {
+	c, err := docs.Catalog(engine, l.tools)
+	c.Tools = append(c.Tools, l.more...)
+	return c, err
 }
 
 // tellMute logs that the vectors of the index are of no use, if so.
@@ -122,7 +131,7 @@ func (l *library) reload() error {
 	if err != nil || !changed {
 		return err
 	}
-	catalog, err := docs.Catalog(l.engine, l.tools)
+	catalog, err := l.catalog(l.engine)
 	if err == nil {
 		err = l.server.Replace(catalog)
 	}

@@ -48,6 +48,15 @@ type pipe struct {
 // overPipe starts a server and begins a session.
 func overPipe(t testing.TB, flags ...string) *pipe {
 	t.Helper()
+	p := unmet(t, flags...)
+	p.welcome = p.rpc("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"byhand","version":"1"}}`)
+	p.line(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return p
+}
+
+// unmet starts a server and says nothing to it yet.
+func unmet(t testing.TB, flags ...string) *pipe {
+	t.Helper()
 	p := &pipe{
 		t: t, cmd: exec.Command("deskhand", append([]string{"serve"}, flags...)...),
 		stderr: &logged{}, ended: make(chan struct{}), waiting: map[string]chan message{},
@@ -66,8 +75,6 @@ func overPipe(t testing.TB, flags ...string) *pipe {
 	}
 	go p.read(stdout)
 	t.Cleanup(p.end)
-	p.welcome = p.rpc("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"byhand","version":"1"}}`)
-	p.line(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return p
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
+	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
 
 type serveFlags struct {
@@ -25,9 +27,10 @@ func serveCommand(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the index to agents over MCP",
-		Long: "Serve search_docs, get_doc and list_docs over MCP: on stdin and stdout, or with --http over streamable HTTP.\n" +
-			"A rebuilt index is picked up while serving.",
+		Short: "Serve docs and questions to people to agents, over MCP",
+		Long: "Serve tools over MCP: on stdin and stdout, or with --http over streamable HTTP. The tools over docs\n" +
+			"(search_docs, get_doc, list_docs) need an index; a rebuilt one is picked up while serving. Those that\n" +
+			"ask a person (ask_user, await_answer, list_questions) do not: --tools ask serves them alone.",
 		Example: "  deskhand serve --index .deskhand/index\n  deskhand serve --http\n  deskhand serve --watch docs --http 127.0.0.1:8080",
 		Args:    noArguments(&f),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
@@ -57,7 +60,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if err != nil {
 		return err
 	}
-	withDocs, err := a.tools(log)
+	groups, err := a.tools(log)
 	if err != nil {
 		return err
 	}
@@ -76,6 +79,13 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		background.Wait()
 		lib.close()
 	}()
+	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log}
+	if slices.Contains(groups, "ask") {
+		room := &peopleRoom{app: a, log: log}
+		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == "")})
+		defer desk.Close()
+		lib.more, o.StateKey = desk.Tools(), room.stateKey
+	}
 	if f.watch != "" {
 		w, err := newWatcher(f.watch, lib.dir, log)
 		if err != nil {
@@ -90,13 +100,12 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			return err
 		}
 	}
-	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log}
-	if withDocs {
+	if slices.Contains(groups, "docs") {
 		if err := lib.open(o); err != nil {
 			return err
 		}
 		background.Go(func() { lib.follow(ctx) })
-	} else if lib.server, err = mcpserver.New(o, contract.Catalog{}); err != nil {
+	} else if lib.server, err = mcpserver.New(o, contract.Catalog{Tools: lib.more}); err != nil {
 		return err
 	}
 	if addr == "" {

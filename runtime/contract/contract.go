@@ -25,6 +25,8 @@ type Tool struct {
 	// ReadOnly says that a call changes nothing and never talks back to the
 	// caller while it runs, so a door may take its shortest way.
 	ReadOnly bool
+	// Additive says that a call may add something, and takes nothing away.
+	Additive bool
 	// Call runs the tool with args, a JSON object (nil, empty or null: {}).
 	// An error that is a *fault.Fault is for the caller to read.
 	Call func(ctx context.Context, caller Caller, args json.RawMessage) (Result, error)
@@ -34,6 +36,22 @@ type Tool struct {
 type Caller struct {
 	// Name and Version are what the client says of itself.
 	Name, Version string
+	// Session tells apart clients that are connected at the same time. Empty:
+	// the door cannot.
+	Session string
+	// Progress tells the client that its call goes on, so that it waits longer.
+	// Nil: the client did not ask to be told.
+	Progress func(context.Context, Progress)
+	// Client is what the door can do with the client itself, such as showing
+	// something to its person; a tool asserts the interface that it needs. Nil:
+	// nothing.
+	Client any
+}
+
+// Progress is how far a call has come. Done grows from one to the next.
+type Progress struct {
+	Done, Total float64
+	Message     string
 }
 
 // Result is a tool's answer: text blocks, and beside them the same facts as a
@@ -41,8 +59,8 @@ type Caller struct {
 type Result struct {
 	Text       []string
 	Structured any
-	// Meta has what is said of the answer and is no part of it, by names such as
-	// "deskhand/lexical". Nil: nothing.
+	// Meta is for programs beside the model, and no part of the answer; its keys
+	// have a prefix and a slash, as "deskhand/lexical". Nil: none.
 	Meta map[string]any
 }
 

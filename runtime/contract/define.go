@@ -20,8 +20,8 @@ type Spec struct {
 	Input, Output json.RawMessage
 	// NonBlank names string properties whose text must hold a visible
 	// character, where the schema's minLength does not say so already.
-	NonBlank []string
-	ReadOnly bool
+	NonBlank           []string
+	ReadOnly, Additive bool
 	// Reword replaces the wording of a refusal; "" keeps the default, and so
 	// does a nil Reword.
 	Reword func(Refusal) string
@@ -52,7 +52,7 @@ func Define[In any](spec Spec, fn func(ctx context.Context, caller Caller, in In
 	}
 	return Tool{
 		Name: spec.Name, Title: spec.Title, Description: spec.Description,
-		Input: spec.Input, Output: spec.Output, ReadOnly: spec.ReadOnly,
+		Input: spec.Input, Output: spec.Output, ReadOnly: spec.ReadOnly, Additive: spec.Additive,
 		Call: func(ctx context.Context, caller Caller, args json.RawMessage) (Result, error) {
 			args = bytes.TrimSpace(args)
 			if len(args) == 0 || string(args) == "null" {

@@ -26,6 +26,9 @@ type answer struct {
 	structured json.RawMessage // on one line; nil: none
 	meta       map[string]any
 	isError    bool
+	// again, if not nil, is no answer: the client shall show something and call
+	// again.
+	again *inputRequired
 }
 
 // run calls a tool and words how it ended. This is the one place where an
@@ -39,6 +42,9 @@ func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.C
 	}()
 	result, err := tool.Call(ctx, caller, args)
 	if err != nil {
+		if again := new(inputRequired); errors.As(err, &again) {
+			return answer{again: again}
+		}
 		if f := fault.Of(err); f != nil {
 			return answer{text: []string{worded(f)}, isError: true}
 		}
@@ -100,8 +106,13 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	if tool == nil { // taken away since the SDK looked it up
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", req.Params.Name)}
 	}
-	a := s.run(ctx, tool, callerOf(req.ClientInfo()), req.Params.Arguments)
-	result := &mcp.CallToolResult{Content: make([]mcp.Content, len(a.text)), IsError: a.isError}
+	ctx, done := s.http.untilGone(ctx, req.Extra)
+	defer done()
+	a := s.run(ctx, tool, s.callerOn(req), req.Params.Arguments)
+	if a.again != nil {
+		return a.again.result(), nil
+	}
+	result := &mcp.CallToolResult{Content: make([]mcp.Content, len(a.text)), IsError: a.isError, Meta: a.meta}
 	for i, text := range a.text {
 		result.Content[i] = &mcp.TextContent{Text: text}
 	}

@@ -118,7 +118,7 @@ func sdkTool(t *contract.Tool) *mcp.Tool {
 			Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: t.ReadOnly, OpenWorldHint: &closed,
 		},
 	}
-	if t.ReadOnly {
+	if t.ReadOnly || t.Additive {
 		shown.Annotations.DestructiveHint = &closed
 	}
 	if t.Output != nil { // a nil RawMessage in an interface is not nil

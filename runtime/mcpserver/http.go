@@ -30,6 +30,7 @@ type httpDoor struct {
 	modern   http.Handler
 	legacy   http.Handler
 	sessions *sessions
+	calls    calls
 }
 
 func newHTTPDoor(s *Server) *httpDoor {
@@ -126,7 +127,9 @@ func (d *httpDoor) post(w http.ResponseWriter, r *http.Request, modern bool) {
 // opened notes a session of HTTP, before its client hears of it.
 func (d *httpDoor) opened(s mcp.Session) {
 	if s, ok := s.(*mcp.ServerSession); ok && s.ID() != "" {
-		d.sessions.add(&session{id: s.ID(), caller: callerOf(s.InitializeParams().ClientInfo), end: func() { _ = s.Close() }})
+		caller := callerOf(s.InitializeParams().ClientInfo)
+		caller.Session = sessionName(s.ID())
+		d.sessions.add(&session{id: s.ID(), caller: caller, end: func() { _ = s.Close() }})
 	}
 }
 
@@ -169,6 +172,7 @@ func (d *httpDoor) serve(h http.Handler, w http.ResponseWriter, r *http.Request,
 	if f.raw != nil {
 		r = withBody(r, f.raw) // which a ping must not see half done
 	}
+	defer d.calls.enter(r)()
 	o := newOutgoing(w, f, modern, d.server.opts.PingEvery)
 	defer o.stop()
 	h.ServeHTTP(o, r)

@@ -12,6 +12,7 @@ package mcpserver
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -52,6 +53,11 @@ type Options struct {
 	// that no client takes silence for the end. Zero: 1 minute, as Node's fetch
 	// gives up after 5.
 	PingEvery time.Duration
+	// StateKey gives the key, of any length, that authenticates what clients
+	// carry between two calls that belong together. It is asked for when it is
+	// first needed. Nil: a key of this server alone, so that another process
+	// cannot go on with the call.
+	StateKey func() ([]byte, error)
 }
 
 func (o Options) withDefaults() Options {
@@ -67,6 +73,10 @@ func (o Options) withDefaults() Options {
 	o.MaxSessions = cmp.Or(o.MaxSessions, 1024)
 	o.SessionIdle = cmp.Or(o.SessionIdle, 30*time.Minute)
 	o.PingEvery = cmp.Or(o.PingEvery, time.Minute)
+	if o.StateKey == nil {
+		key := []byte(rand.Text())
+		o.StateKey = func() ([]byte, error) { return key, nil }
+	}
 	return o
 }
 

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// place is where questions and answers are kept: the setting, or else the state
+// folder.
+func (s *settings) place() (string, error) {
+	if place := s.get("store"); place != "" {
+		return place, nil
+	}
+	return s.stateFolder()
+}
+
+// hub opens the store and starts a hub over it; stop ends both. log gets a line
+// for each request that opens or ends; nil: none.
+func (a *app) hub(ctx context.Context, log *slog.Logger) (hub *elicit.Hub, stop func(), err error) {
+	return (&peopleRoom{app: a, log: log}).open(ctx)
+}
+
+// peopleRoom is the store of questions as a server needs it: opened by the
+// first call that asks, so that one that never asks starts without it.
+type peopleRoom struct {
+	app *app
+	log *slog.Logger
+
+	mu  sync.Mutex
+	db  *store.DB // nil until open
+	key []byte    // of stateKey, once it was read
+}
+
+func (p *peopleRoom) open(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
+	place, err := p.app.settings.place()
+	if err != nil {
+		return nil, nil, err
+	}
+	db, err := store.Open(ctx, place, elicit.Room())
+	if err != nil {
+		return nil, nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.db = db
+	log := p.log
+	hub = elicit.New(db, elicit.Options{Attended: attended(), Log: log})
+	return hub, func() {
+		hub.Close()
+		if err := db.Close(); err != nil && log != nil {
+			log.Warn("store not closed", "error", err)
+		}
+	}, nil
+}
+
+// stateKey authenticates what clients carry between two calls: the same for
+// every server over one store. open comes first.
+func (p *peopleRoom) stateKey() ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.db == nil {
+		return nil, errors.New("the store is not open")
+	}
+	if p.key == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		key, err := sharedKey(ctx, p.db, "key/request-state")
+		if err != nil {
+			return nil, err
+		}
+		p.key = []byte(key)
+	}
+	return p.key, nil
+}
+
+// sharedKey is a secret that every process over a store has: the data of a
+// lease, which outlives its holder. Whoever holds the lease first makes it.
+func sharedKey(ctx context.Context, db *store.DB, name string) (string, error) {
+	self := store.Lease{Name: name, Holder: rand.Text()}
+	for {
+		l, held, err := db.Claim(ctx, self, 5*time.Second)
+		if err == nil && held && l.Data == "" {
+			self.Data = rand.Text() + rand.Text()
+			l, held, err = db.Claim(ctx, self, 5*time.Second)
+		}
+		if err != nil {
+			return "", err
+		}
+		if held {
+			err = db.Release(ctx, name, self.Holder)
+		}
+		if l.Data != "" {
+			return l.Data, err
+		}
+		select { // another process is making it
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// asksFor is what the questions of this process belong to: an attempt, if it was
+// started by one, and the folder, if it was started by one client for itself.
+func asksFor(alone bool) elicit.Context {
+	c := elicit.Context{
+		AttemptID: env("DESKHAND_ATTEMPT_ID"), TaskID: env("DESKHAND_TASK_ID"),
+		ProjectID: env("DESKHAND_PROJECT_ID"), Branch: env("DESKHAND_BRANCH"),
+	}
+	if alone {
+		c.CWD, _ = os.Getwd() // without one, nothing is said of it
+	}
+	return c
+}
+
+// attended says that a person may come and look: this is no build that runs on
+// its own.
+func attended() bool { return env("CI") == "" }

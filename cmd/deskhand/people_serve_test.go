@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/mcpserver"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// asking is a server that asks people, in a process of its own.
+func asking(t *testing.T, state string, variables ...string) *mcpserver.Client {
+	t.Helper()
+	c, err := mcpserver.Dial(t.Context(), mcpserver.Target{
+		Command: []string{"deskhand", "serve", "--tools", "ask", "--state", state},
+		Env:     append([]string{"CI="}, variables...),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// inboxOf is a person in this process, over the store of a state folder.
+func inboxOf(t *testing.T, state string) *elicit.Hub {
+	t.Helper()
+	db, err := store.Open(context.Background(), state, elicit.Room())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hub := elicit.New(db, elicit.Options{})
+	t.Cleanup(func() { hub.Close(); db.Close() })
+	return hub
+}
+
+// asks begins a call in the background.
+func asks(t *testing.T, c *mcpserver.Client, tool string, args map[string]any) <-chan string {
+	answers := make(chan string, 1)
+	go func() {
+		text, _, refused, err := c.Call(context.WithoutCancel(t.Context()), tool, args)
+		answers <- fmt.Sprintf("%s%v", text, map[bool]any{true: err, false: ""}[err != nil || refused])
+	}()
+	return answers
+}
+
+func oneOpen(t *testing.T, hub *elicit.Hub) elicit.Request {
+	t.Helper()
+	for since := time.Now(); time.Since(since) < patience; time.Sleep(5 * time.Millisecond) {
+		list, err := hub.List(t.Context(), elicit.Filter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Requests) > 0 {
+			return list.Requests[0]
+		}
+	}
+	t.Fatal("nothing was asked")
+	return elicit.Request{}
+}
+
+func answerWith(t *testing.T, hub *elicit.Hub, r elicit.Request, text string) {
+	t.Helper()
+	answers, err := r.Fields(map[string][]string{r.Questions[0].ID: {text}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Answers: answers}
+	if _, err := hub.Dispatch(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func come(t *testing.T, answers <-chan string) string {
+	t.Helper()
+	select {
+	case text := <-answers:
+		return text
+	case <-time.After(patience):
+		t.Fatal("no answer came")
+		return ""
+	}
+}
+
+func question(text string) map[string]any {
+	return map[string]any{"questions": []any{map[string]any{"question": text}}}
+}
+
+func TestAQuestionOfOneProcessIsAnsweredInAnother(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	answers := asks(t, asking(t, state), "ask_user", question("What is it called?"))
+	hub := inboxOf(t, state)
+	r := oneOpen(t, hub)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Source.Kind != "mcp" || r.Source.Name != "deskhand" || r.Context.CWD != here || r.Context.ToolName != "ask_user" {
+		t.Errorf("asked by %+v in %+v, want the client, from %s", r.Source, r.Context, here)
+	}
+	if left := time.Until(r.Deadline.Time); left < 4*time.Minute || left > 5*time.Minute {
+		t.Errorf("%v left, want 5 minutes", left)
+	}
+	answerWith(t, hub, r, "Ann")
+	if got := come(t, answers); !strings.Contains(got, `"values":["Ann"]`) {
+		t.Errorf("ask_user = %s, want Ann", got)
+	}
+}
+
+func TestAKilledServerLosesNoAnswer(t *testing.T) {
+	for name, answeredBefore := range map[string]bool{"answered while nobody serves": true, "answered later": false} {
+		t.Run(name, func(t *testing.T) {
+			state := filepath.Join(t.TempDir(), "state")
+			first := asking(t, state)
+			answers := asks(t, first, "ask_user", question("What is it called?"))
+			hub := inboxOf(t, state)
+			r := oneOpen(t, hub)
+			p, err := os.FindProcess(first.PID())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if got := come(t, answers); strings.Contains(got, "answered") {
+				t.Fatalf("the killed server said %s", got)
+			}
+			if answeredBefore {
+				answerWith(t, hub, r, "Ann")
+			}
+			again := asks(t, asking(t, state), "await_answer", map[string]any{"request_id": r.ID, "timeout": 30000})
+			if !answeredBefore {
+				time.Sleep(100 * time.Millisecond)
+				answerWith(t, hub, r, "Ann")
+			}
+			if got := come(t, again); !strings.Contains(got, `"values":["Ann"]`) {
+				t.Errorf("await_answer = %s, want Ann", got)
+			}
+		})
+	}
+}
+
+func TestInABuildNobodyIsAsked(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	got := come(t, asks(t, asking(t, state, "CI=true"), "ask_user", question("Go?")))
+	if want := `{"answered":false,"cancelled":false,"timedOut":false,"answers":[]}` + "\nNo person reachable"; !strings.HasPrefix(got, want) {
+		t.Errorf("ask_user = %s, want %s", got, want)
+	}
+}
+
+func TestQuestionsOfAnAttemptBelongToIt(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	answers := asks(t, asking(t, state, "DESKHAND_ATTEMPT_ID=a1", "DESKHAND_TASK_ID=t1", "DESKHAND_PROJECT_ID=p1", "DESKHAND_BRANCH=fix"), "ask_user", question("Go?"))
+	hub := inboxOf(t, state)
+	r := oneOpen(t, hub)
+	if c := r.Context; c.AttemptID != "a1" || c.TaskID != "t1" || c.ProjectID != "p1" || c.Branch != "fix" {
+		t.Errorf("context %+v, want the attempt", c)
+	}
+	answerWith(t, hub, r, "yes")
+	come(t, answers)
+}
+
+// Two servers over one store go on with each other's calls.
+func TestServersOverOneStoreShareTheKeyOfStates(t *testing.T) {
+	t.Setenv("CI", "")
+	state := filepath.Join(t.TempDir(), "state")
+	caps := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"byhand","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}`
+	call := `"name":"ask_user","arguments":{"questions":[{"id":"name","question":"What is it called?"}]}`
+	var first struct {
+		ResultType    string
+		RequestState  string
+		InputRequests map[string]struct {
+			Method string
+			Params struct {
+				Mode            string
+				RequestedSchema json.RawMessage
+			}
+		}
+	}
+	one, two := byHand(t, state), byHand(t, state)
+	if err := json.Unmarshal(one.rpc("tools/call", "{"+call+","+caps+"}"), &first); err != nil {
+		t.Fatal(err)
+	}
+	r := oneOpen(t, inboxOf(t, state))
+	asked, ok := first.InputRequests[r.ID]
+	if first.ResultType != "input_required" || !ok || asked.Method != "elicitation/create" || asked.Params.Mode != "form" || !strings.Contains(string(asked.Params.RequestedSchema), `"name"`) {
+		t.Fatalf("the first call came to %+v, want the form of %s", first, r.ID)
+	}
+	retry := func(args, name string) string {
+		responses := fmt.Sprintf(`"inputResponses":{%q:{"action":"accept","content":{"name":%q}}},"requestState":%q`, r.ID, name, first.RequestState)
+		return string(two.rpc("tools/call", "{"+args+","+responses+","+caps+"}"))
+	}
+	if got := retry(strings.Replace(call, "What", "Who", 1), "Eve"); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "from another call") {
+		t.Errorf("with other arguments: %s, want a refusal", got)
+	}
+	for _, name := range []string{"Ann", "Bob"} { // whoever repeats it changes nothing
+		if got := retry(call, name); !strings.Contains(got, `["Ann"]`) {
+			t.Errorf("with %s: %s, want Ann", name, got)
+		}
+	}
+}
+
+// byHand is a server that asks people, spoken to without a session.
+func byHand(t *testing.T, state string) *pipe {
+	t.Helper()
+	return unmet(t, "--tools", "ask", "--state", state)
+}

@@ -1,0 +1,131 @@
+package elicit
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Answer is what a person has given for one question so far.
+type Answer struct {
+	State AnswerState `json:"state"`
+	Value *Value      `json:"value,omitempty"` // draft and submitted have one
+	// Freeform is what a person says who skips a question.
+	Freeform []string    `json:"freeformValues,omitempty"`
+	Meta     *AnswerMeta `json:"_meta,omitempty"` // from the hub, never from a client
+}
+
+// AnswerState says what an answer is for.
+type AnswerState string
+
+const (
+	Draft     AnswerState = "draft"     // shared while somebody types; not checked, not handed on
+	Submitted AnswerState = "submitted" // checked; handed on when the request is accepted
+	Skipped   AnswerState = "skipped"   // left out on purpose
+)
+
+// AnswerMeta says who changed an answer last.
+type AnswerMeta struct {
+	Rev     int64  `json:"rev"` // of the request, with this change
+	By      string `json:"by,omitempty"`
+	Channel string `json:"channel,omitempty"`
+	At      Time   `json:"at"`
+}
+
+// Value is the answer itself. Which field counts depends on Kind.
+type Value struct {
+	Kind     ValueKind
+	Text     string   // of text; of selected the option's id, empty: own words alone
+	Number   float64  // of number
+	Boolean  bool     // of boolean
+	Options  []string // of selected-many: ids
+	Freeform []string // of selected and selected-many: own words
+}
+
+// ValueKind is the kind of a value.
+type ValueKind string
+
+const (
+	TextValue         ValueKind = "text"
+	NumberValue       ValueKind = "number"
+	BooleanValue      ValueKind = "boolean"
+	SelectedValue     ValueKind = "selected"
+	SelectedManyValue ValueKind = "selected-many"
+)
+
+// valueKinds are what the kinds of questions take.
+var valueKinds = map[Kind]ValueKind{
+	Text: TextValue, Number: NumberValue, Integer: NumberValue, Boolean: BooleanValue,
+	SingleSelect: SelectedValue, MultiSelect: SelectedManyValue,
+}
+
+// Equal compares two values as a person would.
+func (v *Value) Equal(w *Value) bool {
+	if v == nil || w == nil {
+		return v == w
+	}
+	return v.Kind == w.Kind && v.Text == w.Text && v.Number == w.Number && v.Boolean == w.Boolean &&
+		slices.Equal(v.Options, w.Options) && slices.Equal(v.Freeform, w.Freeform)
+}
+
+// wireValue is a value as it is written.
+type wireValue struct {
+	Kind     ValueKind `json:"kind"`
+	Value    any       `json:"value,omitempty"`
+	Freeform []string  `json:"freeformValues,omitempty"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (v Value) MarshalJSON() ([]byte, error) {
+	w := wireValue{Kind: v.Kind, Freeform: v.Freeform}
+	switch v.Kind {
+	case TextValue:
+		w.Value = v.Text
+	case NumberValue:
+		w.Value = v.Number
+	case BooleanValue:
+		w.Value = v.Boolean
+	case SelectedValue:
+		if v.Text != "" {
+			w.Value = v.Text
+		}
+	case SelectedManyValue:
+		w.Value = append([]string{}, v.Options...) // [] and not null
+	}
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. A value whose content does not
+// fit its kind is an error; a selected one may have none.
+func (v *Value) UnmarshalJSON(b []byte) error {
+	var w struct {
+		Kind     ValueKind       `json:"kind"`
+		Value    json.RawMessage `json:"value"`
+		Freeform []string        `json:"freeformValues"`
+	}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	*v = Value{Kind: w.Kind, Freeform: w.Freeform}
+	missing := len(w.Value) == 0 || string(w.Value) == "null"
+	var target any
+	switch w.Kind {
+	case TextValue, SelectedValue:
+		target = &v.Text
+	case NumberValue:
+		target = &v.Number
+	case BooleanValue:
+		target = &v.Boolean
+	case SelectedManyValue:
+		target = &v.Options
+	default:
+		return fmt.Errorf("value kind %q is not one of text, number, boolean, selected, selected-many", w.Kind)
+	}
+	if missing {
+		if w.Kind == SelectedValue {
+			return nil
+		}
+		return fmt.Errorf("a value of kind %s has no value", w.Kind)
+	}
+	return json.Unmarshal(w.Value, target)
+}

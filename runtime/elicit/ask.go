@@ -1,0 +1,213 @@
+package elicit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Surface is a way to reach a person from this process, such as the terminal or
+// the client that called. Surfaces of other processes see a request in the store.
+type Surface interface {
+	// Offer shows r to a person, answers with h.Dispatch, and returns when it
+	// has or when ctx ends: somebody answered elsewhere, or nobody waits.
+	Offer(ctx context.Context, h *Hub, r Request)
+}
+
+// Ask opens r, offers it to the surfaces and waits until it ends: by an answer,
+// by a person who will not answer, by its deadline or because it was withdrawn.
+// These are outcomes, not errors. Answers are there only if it was accepted.
+//
+// An error means that nobody was asked, or that ctx ended first. Nobody was
+// asked: fault no_surface if nobody can be reached, or the *[Rejection] of a
+// request that is not right. If ctx ended, a request that belongs to a turn is
+// withdrawn, and any other stays open with its asker gone; the request returned
+// with ctx's error tells its id.
+func (h *Hub) Ask(ctx context.Context, r Request, surfaces ...Surface) (Request, error) {
+	r, err := h.prepare(r)
+	if err != nil {
+		return Request{}, err
+	}
+	if len(surfaces) == 0 {
+		reachable, err := h.Reachable(ctx)
+		if err != nil {
+			return Request{}, err
+		}
+		if !reachable {
+			return h.unreachable(ctx, r)
+		}
+	}
+	if err := h.keeper.wait(ctx, h); err != nil {
+		return Request{}, err
+	}
+	defer h.keeper.done()
+	r.Asker = h.instance
+	r, found, err := h.open(ctx, r)
+	if err != nil {
+		return Request{}, err
+	}
+	if found {
+		if err := h.comeBack(ctx, r.ID); err != nil {
+			return Request{}, err
+		}
+	}
+	offering, stop := context.WithCancel(ctx)
+	var offers sync.WaitGroup
+	if !r.Ended() {
+		for _, s := range surfaces {
+			offers.Go(func() { s.Offer(offering, h, r) })
+		}
+	}
+	ended, err := h.await(ctx, r.ID, (*Request).Ended)
+	stop()
+	offers.Wait()
+	if err != nil {
+		return r.ForAsker(), h.left(r, err)
+	}
+	return h.collected(ctx, ended)
+}
+
+// unreachable records that somebody wanted to ask, and says so.
+func (h *Hub) unreachable(ctx context.Context, r Request) (Request, error) {
+	r, found, err := h.open(ctx, r)
+	if err != nil {
+		return Request{}, err
+	}
+	if found && r.Ended() {
+		return r.ForAsker(), nil // it was asked before, when somebody was there
+	}
+	c, err := h.dispatch(ctx, Action{Type: Withdrawn, RequestID: r.ID, Reason: "unreachable"})
+	if err != nil {
+		return Request{}, err
+	}
+	return c.Request.ForAsker(), &fault.Fault{Code: NoSurface, Message: "no person can be reached from here",
+		Hint: "go on without an answer and say so, or have somebody open the inbox and ask again", Retryable: true}
+}
+
+// leaveTime bounds the last words of an asker.
+const leaveTime = 5 * time.Second
+
+// left records that the asker of r is gone because of cause.
+func (h *Hub) left(r Request, cause error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+	defer cancel()
+	a := Action{Type: AskerLeft, RequestID: r.ID}
+	if r.OnTurnEnd == Abandon {
+		a.Type, a.Reason = Withdrawn, "asker_gone"
+	}
+	if h.ctx.Err() != nil {
+		return cause // the hub closes: the request waits for whoever comes back to it
+	}
+	if _, err := h.dispatch(ctx, a); err != nil && fault.Of(err) == nil {
+		return errors.Join(cause, fmt.Errorf("record that the asker left: %w", err))
+	}
+	return cause
+}
+
+// Wait waits until a request that somebody opened has ended, by its deadline
+// too, and returns it as Ask does.
+func (h *Hub) Wait(ctx context.Context, id string) (Request, error) {
+	return h.rejoin(ctx, id, (*Request).Ended)
+}
+
+// WaitLate waits until a request is completed: also beyond its deadline, for an
+// answer that comes late.
+func (h *Hub) WaitLate(ctx context.Context, id string) (Request, error) {
+	return h.rejoin(ctx, id, func(r *Request) bool { return r.Status == Completed })
+}
+
+// rejoin makes this hub the asker while it waits.
+func (h *Hub) rejoin(ctx context.Context, id string, done func(*Request) bool) (Request, error) {
+	r, err := h.Get(ctx, id)
+	if err != nil {
+		return Request{}, err
+	}
+	if done(&r) {
+		return h.collected(ctx, r)
+	}
+	if err := h.keeper.wait(ctx, h); err != nil {
+		return Request{}, err
+	}
+	defer h.keeper.done()
+	if err := h.comeBack(ctx, id); err != nil {
+		return Request{}, err
+	}
+	if r, err = h.await(ctx, id, done); err != nil {
+		if current, e := h.Get(context.WithoutCancel(ctx), id); e == nil && current.Asker == h.instance {
+			current.OnTurnEnd = Keep // who only looked in again does not take it back
+			err = h.left(current, err)
+		}
+		return Request{ID: id}, err
+	}
+	return h.collected(ctx, r)
+}
+
+// comeBack makes this hub the asker of a request, unless it has ended.
+func (h *Hub) comeBack(ctx context.Context, id string) error {
+	_, err := h.dispatch(ctx, Action{Type: AskerReturned, RequestID: id, Asker: h.instance})
+	if fault.Of(err) != nil {
+		return nil
+	}
+	return err
+}
+
+// collected notes that a late answer has reached somebody.
+func (h *Hub) collected(ctx context.Context, r Request) (Request, error) {
+	if r.Accepted() && r.Completion.Late && r.CollectedAt.IsZero() {
+		if _, err := h.dispatch(ctx, Action{Type: Collected, RequestID: r.ID}); err != nil && fault.Of(err) == nil {
+			return Request{}, err
+		}
+	}
+	return r.ForAsker(), nil
+}
+
+// await watches one request until it is done.
+func (h *Hub) await(ctx context.Context, id string, done func(*Request) bool) (Request, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(h.ctx, func() { cancel(ErrClosed) })()
+	r, err := h.awaiting(ctx, id, done)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return r, err
+}
+
+func (h *Hub) awaiting(ctx context.Context, id string, done func(*Request) bool) (Request, error) {
+	r, seq, err := h.get(ctx, id)
+	if err != nil || done(&r) {
+		return r.ForAsker(), err
+	}
+	w, err := h.Watch(ctx, seq, id)
+	if err != nil {
+		return Request{}, fmt.Errorf("watch request: %w", err)
+	}
+	defer w.Close()
+	for {
+		changes, err := w.Next(ctx)
+		if err != nil {
+			return Request{}, err
+		}
+		for _, c := range changes {
+			switch c.Action.Type {
+			case CompletedBy, TimeUp, Withdrawn, Removed:
+				if r, err = h.Get(ctx, id); err != nil || done(&r) {
+					return r.ForAsker(), err
+				}
+			case AskerLeft: // another one that waited here, or this machine was asleep
+				if err := h.comeBack(ctx, id); err != nil {
+					return Request{}, err
+				}
+			case Extended, Requested, PresentedTo:
+				if r, err = h.Get(ctx, id); err != nil {
+					return Request{}, err
+				}
+				h.expectEnd(&r, c.Action.At)
+			}
+		}
+	}
+}

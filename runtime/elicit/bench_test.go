@@ -1,0 +1,163 @@
+package elicit_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	. "github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// BenchmarkAnswerFromAnotherProcess is the time from an answer in one process
+// to the waiter in another, over SQLite: for p99 under 60 ms, run it with
+// -benchtime 300x.
+func BenchmarkAnswerFromAnotherProcess(b *testing.B) {
+	place := b.TempDir()
+	h := peer(b, place, attended)
+	_, out := spawn(b, place, "answer")
+	if out.Scan(); out.Text() != "ready" {
+		b.Fatalf("the other process says %q", out.Text())
+	}
+	var late []time.Duration
+	for b.Loop() {
+		r, err := h.Ask(b.Context(), greeting())
+		if err != nil {
+			b.Fatal(err)
+		}
+		given, err := strconv.ParseInt(r.Answers["name"].Value.Text, 10, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		late = append(late, time.Since(time.UnixMicro(given)))
+	}
+	slices.Sort(late)
+	b.ReportMetric(float64(late[len(late)/2].Microseconds())/1000, "ms-p50")
+	b.ReportMetric(float64(late[len(late)*99/100].Microseconds())/1000, "ms-p99")
+}
+
+// BenchmarkDraft is one change of a draft through the hub: the row, the feed
+// and the rules.
+func BenchmarkDraft(b *testing.B) {
+	for _, clients := range []int{1, 8} {
+		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
+			h := peer(b, b.TempDir(), Options{})
+			var ids []string
+			for range clients {
+				ids = append(ids, mustOpen(b, h, greeting()).ID)
+			}
+			var next atomic.Int64
+			b.SetParallelism(max(1, clients/runtime.GOMAXPROCS(0)))
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				id := ids[int(next.Add(1))%clients]
+				for pb.Next() {
+					_, err := h.Dispatch(context.Background(), Action{Type: AnswerChanged, RequestID: id, QuestionID: "name", Answer: draft("a draft of some words")})
+					if err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "drafts/s")
+		})
+	}
+}
+
+// BenchmarkDraftSeenBy500 is one change of a draft until 500 watchers have it.
+func BenchmarkDraftSeenBy500(b *testing.B) {
+	const watchers = 500
+	h := peer(b, b.TempDir(), Options{})
+	id := mustOpen(b, h, greeting()).ID
+	ctx, cancel := context.WithCancel(b.Context())
+	var seen, ended sync.WaitGroup
+	for range watchers {
+		w, err := h.Watch(ctx, 1, "")
+		if err != nil {
+			b.Fatal(err)
+		}
+		ended.Go(func() {
+			defer w.Close()
+			for {
+				changes, err := w.Next(ctx)
+				if err != nil {
+					return
+				}
+				seen.Add(-len(changes))
+			}
+		})
+	}
+	for b.Loop() {
+		seen.Add(watchers)
+		must(b, h, Action{Type: AnswerChanged, RequestID: id, QuestionID: "name", Answer: draft("a draft of some words")})
+		seen.Wait()
+	}
+	cancel()
+	ended.Wait()
+}
+
+// Benchmark200Asks is what 200 asks cost that wait at once, and how long until
+// all are answered.
+func Benchmark200Asks(b *testing.B) {
+	const asks = 200
+	for b.Loop() {
+		b.StopTimer()
+		place := b.TempDir()
+		h := peer(b, place, attended)
+		mustOpen(b, h, greeting()) // warm
+		idle := memory()
+		var waits []<-chan outcome
+		for range asks {
+			waits = append(waits, asking(b, b.Context(), h, greeting()))
+		}
+		list := List{}
+		for len(list.Requests) < asks+1 {
+			time.Sleep(10 * time.Millisecond)
+			var err error
+			if list, err = h.List(b.Context(), Filter{Limit: 1000}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(memory()-idle)/(1<<20), "MiB")
+		b.StartTimer()
+		for _, r := range list.Requests {
+			must(b, h, accept(r.ID, "Ada"))
+		}
+		for _, w := range waits {
+			if got := <-w; got.err != nil || !got.r.Accepted() {
+				b.Fatalf("Ask = %+v, %v", got.r, got.err)
+			}
+		}
+	}
+}
+
+// memory is what the process holds: from the system, without what it gave back.
+func memory() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.Sys - m.HeapReleased)
+}
+
+// BenchmarkReduce is the rules alone.
+func BenchmarkReduce(b *testing.B) {
+	r, err := Prepare(greeting())
+	if err != nil {
+		b.Fatal(err)
+	}
+	open, err := Reduce(nil, Action{Type: Requested, RequestID: "elc_1", Request: &r})
+	if err != nil {
+		b.Fatal(err)
+	}
+	a := Action{Type: AnswerChanged, RequestID: "elc_1", QuestionID: "name", Answer: draft("a draft of some words")}
+	for b.Loop() {
+		if _, err := Reduce(open, a); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,259 @@
+package elicit
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Bounds of a request. Those of ask_user are its specification's, the others
+// keep a page readable.
+const (
+	MaxQuestionsAskUser = 10
+	MaxQuestions        = 50
+	MaxTitle            = 100  // characters
+	MaxQuestionText     = 1000 // characters
+	MaxMessage          = 4000 // characters
+	MaxOptions          = 200
+	maxIDBytes          = 200
+	maxRequestBytes     = 256 << 10
+)
+
+// The wait of ask_user, in its specification: 5 minutes, or what the caller
+// says between 10 seconds and 30 minutes.
+const (
+	MinWait     = 10 * time.Second
+	MaxWait     = 30 * time.Minute
+	DefaultWait = 5 * time.Minute
+)
+
+// CredentialWait is how long a sign-in is waited for.
+const CredentialWait = 10 * time.Minute
+
+// OtherSuffix makes the name of the field for own words in flat forms, which
+// have a field "<question>" and a field "<question>__other".
+const OtherSuffix = "__other"
+
+// Prepare fills in what r leaves to custom and checks the rest. The error is a
+// *[Rejection] with every problem. Prepare is idempotent.
+func Prepare(r Request) (Request, error) {
+	r.Questions = slices.Clone(r.Questions)
+	taken := map[string]bool{}
+	for _, q := range r.Questions {
+		taken[q.ID] = true
+	}
+	for i := range r.Questions {
+		q := &r.Questions[i]
+		if kind, ok := ParseKind(string(q.Kind)); ok {
+			q.Kind = kind
+		}
+		for q.ID == "" {
+			if id := newQuestionID(); !taken[id] {
+				q.ID, taken[id] = id, true
+			}
+		}
+		if !q.Kind.selects() {
+			q.Options, q.AllowFreeform = nil, false
+		}
+	}
+	r.fill()
+	if problems := r.check(); len(problems) > 0 {
+		return r, rejectProblems(InvalidRequest, problems)
+	}
+	return r, nil
+}
+
+func (r *Request) fill() {
+	if r.Mode == "" {
+		if r.Mode = Form; r.URL != "" {
+			r.Mode = URL
+		}
+	}
+	if r.Message == "" {
+		if r.Message = r.Title; r.Message == "" && len(r.Questions) > 0 {
+			r.Message = r.Questions[0].Message
+		}
+	}
+	if r.Priority == "" {
+		r.Priority = Normal
+	}
+	if r.OnTurnEnd == "" {
+		if r.OnTurnEnd = Keep; r.Context.TurnID != "" {
+			r.OnTurnEnd = Abandon
+		}
+	}
+	if r.WaitMS == 0 {
+		r.WaitMS = customaryWait(r.Trigger).Milliseconds()
+	}
+	if r.WaitMS == 0 {
+		r.WaitMS = -1
+	}
+	if r.Clock == "" {
+		r.Clock = FromCreation
+	}
+}
+
+// customaryWait is how long an asker waits who does not say; 0: for ever.
+func customaryWait(t Trigger) time.Duration {
+	switch t {
+	case AskUser:
+		return DefaultWait
+	case CredentialRequired, A2AAuthRequired:
+		return CredentialWait
+	}
+	return 0
+}
+
+// check lists what is wrong with a request that is filled in.
+func (r *Request) check() (problems []Problem) {
+	add := func(code, format string, args ...any) {
+		problems = append(problems, Problem{Code: code, Message: fmt.Sprintf(format, args...)})
+	}
+	most := MaxQuestions
+	if r.Trigger == AskUser {
+		most = MaxQuestionsAskUser
+		if len(r.Questions) == 0 {
+			add("too_few_questions", "questions array must have at least 1 item")
+		}
+	}
+	if len(r.Questions) > most {
+		add("too_many_questions", "questions array exceeds maximum of %d", most)
+		return problems // one sentence, not one for each of a thousand
+	}
+	if r.Trigger == "" {
+		add("no_trigger", "trigger is required")
+	}
+	if n := utf8.RuneCountInString(r.Title); n > MaxTitle {
+		add("title_too_long", "title exceeds maximum of %d characters", MaxTitle)
+	}
+	if n := utf8.RuneCountInString(r.Message); n > MaxMessage {
+		add("message_too_long", "message exceeds maximum of %d characters", MaxMessage)
+	}
+	if r.Message == "" && len(r.Questions) == 0 && r.Trigger != AskUser {
+		add("no_message", "message is required when there is no title and no question")
+	}
+	if wait := time.Duration(r.WaitMS) * time.Millisecond; r.Trigger == AskUser && (wait < MinWait || wait > MaxWait) {
+		add("bad_timeout", "timeout must be between %d and %d milliseconds", MinWait.Milliseconds(), MaxWait.Milliseconds())
+	}
+	if r.WaitMS > maxWaitMS {
+		add("bad_timeout", "timeout must be at most %d milliseconds", int64(maxWaitMS))
+	}
+	if !slices.Contains(priorities, r.Priority) {
+		add("bad_priority", "priority %q is not one of low, normal, high, urgent", brief(string(r.Priority)))
+	}
+	if r.OnTurnEnd != Abandon && r.OnTurnEnd != Keep {
+		add("bad_on_turn_end", "onTurnEnd %q is not abandon or keep", brief(string(r.OnTurnEnd)))
+	}
+	if r.Clock != FromCreation && r.Clock != FromPresentation {
+		add("bad_clock", "clock %q is not creation or presented", brief(string(r.Clock)))
+	}
+	r.checkMode(add)
+	names := r.fieldNames()
+	for i := range r.Questions {
+		where := ""
+		if len(r.Questions) > 1 {
+			where = fmt.Sprintf(" (questions[%d])", i)
+		}
+		r.Questions[i].check(names, func(code, format string, args ...any) {
+			problems = append(problems, Problem{r.Questions[i].ID, code, fmt.Sprintf(format, args...) + where})
+		})
+	}
+	if b, err := json.Marshal(r); err != nil {
+		add("not_json", "the request cannot be written as JSON: %v", err)
+	} else if len(b) > maxRequestBytes {
+		add("too_big", "the request has %d bytes, at most %d are taken", len(b), maxRequestBytes)
+	} else if !utf8.Valid(b) {
+		add("not_text", "the request is not valid UTF-8")
+	}
+	return problems
+}
+
+// maxWaitMS is a hundred years: the sum with any date is one that can be
+// written.
+const maxWaitMS = 100 * 365 * 24 * 3600 * 1000
+
+func (r *Request) checkMode(add func(code, format string, args ...any)) {
+	switch {
+	case r.Mode != Form && r.Mode != URL:
+		add("bad_mode", "mode %q is not form or url", brief(string(r.Mode)))
+	case r.Mode == Form && r.URL != "":
+		add("bad_mode", "a request with a url has mode url")
+	case r.Mode == URL:
+		u, err := url.Parse(r.URL)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+			add("bad_url", "url %q is not an http or https address", brief(r.URL))
+		}
+	}
+}
+
+// fieldNames counts the names that the questions take in a flat form.
+func (r *Request) fieldNames() map[string]int {
+	names := map[string]int{}
+	for _, q := range r.Questions {
+		names[q.ID]++
+		if q.AllowFreeform {
+			names[q.ID+OtherSuffix]++
+		}
+	}
+	return names
+}
+
+func (q *Question) check(names map[string]int, add func(code, format string, args ...any)) {
+	switch n := utf8.RuneCountInString(q.Message); {
+	case n == 0:
+		add("no_question", "question text is required")
+	case n > MaxQuestionText:
+		add("question_too_long", "question text exceeds maximum of %d characters", MaxQuestionText)
+	}
+	if utf8.RuneCountInString(q.Title) > MaxTitle {
+		add("title_too_long", "question title exceeds maximum of %d characters", MaxTitle)
+	}
+	if names[q.ID] > 1 || q.AllowFreeform && names[q.ID+OtherSuffix] > 1 {
+		add("duplicate_id", "question id %q is used twice", brief(q.ID))
+	}
+	if len(q.ID) > maxIDBytes || strings.ContainsFunc(q.ID, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		add("bad_id", "question id %q is longer than %d bytes or has control characters", brief(q.ID), maxIDBytes)
+	}
+	if _, ok := valueKinds[q.Kind]; !ok {
+		add("bad_kind", "type %q is not one of text, number, integer, boolean, confirm, single-select, select, multi-select", brief(string(q.Kind)))
+		return
+	}
+	if !slices.Contains([]Format{"", Email, URI, Date, DateTime}, q.Format) {
+		add("bad_format", "format %q is not one of email, uri, date, date-time", brief(string(q.Format)))
+	}
+	if q.Min != nil && q.Max != nil && *q.Min > *q.Max {
+		add("bad_bounds", "min %v is more than max %v", *q.Min, *q.Max)
+	}
+	if q.Kind.selects() {
+		q.checkOptions(add)
+	}
+	if q.Default != nil {
+		if p := q.problem(&Answer{State: Submitted, Value: q.Default}); p != nil {
+			add("bad_default", "the default is no answer: %s", p.Message)
+		}
+	}
+}
+
+func (q *Question) checkOptions(add func(code, format string, args ...any)) {
+	if len(q.Options) == 0 {
+		add("no_options", "Options required for select/multi-select types")
+	}
+	if len(q.Options) > MaxOptions {
+		add("too_many_options", "options exceed maximum of %d", MaxOptions)
+		return
+	}
+	seen := map[string]bool{}
+	for _, o := range q.Options {
+		if o.ID == "" || o.Label == "" {
+			add("empty_option", "an option is empty")
+		}
+		if seen[o.ID] {
+			add("duplicate_option", "option %q is there twice", brief(o.ID))
+		}
+		seen[o.ID] = true
+	}
+}

@@ -1,0 +1,109 @@
+package elicit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Fields reads answers from named texts, as a command line or a plain form has
+// them: a field is named after its question, or after it with [OtherSuffix] for
+// own words. Options are given by id or by label, several as several texts;
+// yes, no, true and false are a boolean. A field without texts is as if it were
+// not there, except that it chooses nothing of a multi-select; blank texts count
+// for a text question alone. The answers are submitted ones; whether they are
+// right is for [Reduce] to say. The error is a *[Rejection] that names every
+// field that cannot be read.
+func (r *Request) Fields(fields map[string][]string) (map[string]Answer, error) {
+	answers := map[string]Answer{}
+	var problems []Problem
+	known := map[string]bool{}
+	for i := range r.Questions {
+		q := &r.Questions[i]
+		known[q.ID] = true
+		var own []string
+		if q.AllowFreeform {
+			known[q.ID+OtherSuffix] = true
+			own = notBlank(fields[q.ID+OtherSuffix])
+		}
+		texts, given := fields[q.ID]
+		if q.Kind != Text {
+			texts = notBlank(texts)
+		}
+		if len(texts) == 0 && len(own) == 0 && !(given && q.Kind == MultiSelect) {
+			continue
+		}
+		v, code, text := q.read(texts)
+		if code != "" {
+			problems = append(problems, *q.wrong(code, text))
+			continue
+		}
+		v.Freeform = own
+		answers[q.ID] = Answer{State: Submitted, Value: v}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !known[name] {
+			problems = append(problems, unknownQuestion(name))
+		}
+	}
+	if len(problems) > 0 {
+		return nil, rejectProblems(InvalidAnswers, problems)
+	}
+	return answers, nil
+}
+
+func notBlank(texts []string) []string {
+	return slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return strings.TrimSpace(s) == "" })
+}
+
+// read makes a value of texts; code says why it cannot.
+func (q *Question) read(texts []string) (v *Value, code, text string) {
+	v = &Value{Kind: valueKinds[q.Kind]}
+	if q.Kind != MultiSelect && len(texts) > 1 {
+		return nil, "too_many", fmt.Sprintf("one answer, not %d", len(texts))
+	}
+	if q.Kind == MultiSelect {
+		v.Options = []string{}
+	}
+	for _, s := range texts {
+		switch q.Kind {
+		case Text:
+			v.Text = s
+		case Number, Integer:
+			n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+			if err != nil {
+				return nil, "not_a_number", fmt.Sprintf("%q is not a number", brief(s))
+			}
+			v.Number = n
+		case Boolean:
+			switch strings.ToLower(strings.TrimSpace(s)) {
+			case "yes", "y", "true":
+				v.Boolean = true
+			case "no", "n", "false":
+			default:
+				return nil, "not_yes_or_no", fmt.Sprintf("%q is not yes or no", brief(s))
+			}
+		case SingleSelect:
+			v.Text = q.choose(s)
+		case MultiSelect:
+			v.Options = append(v.Options, q.choose(s))
+		}
+	}
+	return v, "", ""
+}
+
+// choose finds the option that a text means: by its id, or else by its label.
+// A text that means none is taken for an id, and refused as one.
+func (q *Question) choose(s string) string {
+	if _, ok := q.Option(s); ok {
+		return s
+	}
+	for _, o := range q.Options {
+		if o.Label == s {
+			return o.ID
+		}
+	}
+	return s
+}

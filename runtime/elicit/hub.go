@@ -1,0 +1,351 @@
+package elicit
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Topic is that of the room's events in the feed; their key is the request's
+// id, their data an Action as JSON.
+const Topic = "elicit"
+
+// ErrClosed is returned to who waits in a hub that closes.
+var ErrClosed = errors.New("the hub is closed")
+
+// Options tunes a Hub. The zero value is ready to use.
+type Options struct {
+	// Principal acts where an action does not say who. Zero: "local".
+	Principal string
+	// Attended says that a person can come and look, as on a machine with a
+	// terminal: asking is then worth it though no surface is there now.
+	Attended bool
+	// Retain is how long ended requests stay in the history. Zero: 90 days.
+	Retain time.Duration
+	// Log gets one line for each request that opens or ends. Nil: none.
+	Log *slog.Logger
+}
+
+// Hub is this process's way to the requests in a store. Its methods may be
+// called at once. Any number of hubs, in any number of processes, share a store.
+type Hub struct {
+	db       *store.DB
+	options  Options
+	instance string // of this hub among all
+	ctx      context.Context
+	stop     func()
+	keeping  sync.WaitGroup
+	keeper   keeper
+	decoder  decoder
+}
+
+// New starts a hub over a store that was opened with [Room].
+func New(db *store.DB, o Options) *Hub {
+	if o.Principal == "" {
+		o.Principal = "local"
+	}
+	if o.Retain == 0 {
+		o.Retain = 90 * 24 * time.Hour
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	h := &Hub{db: db, options: o, instance: "hub_" + rand.Text()}
+	h.ctx, h.stop = context.WithCancel(context.Background())
+	h.keeper.init()
+	h.keeping.Go(h.keep)
+	return h
+}
+
+// Close ends the hub's goroutines and lets go of what it holds in the store.
+// Requests stay as they are. The store is closed by who opened it.
+func (h *Hub) Close() {
+	h.stop()
+	h.keeping.Wait()
+}
+
+// Open asks r and does not wait: see [Hub.Wait]. If r has a key that was asked
+// with before, the request of then is returned, whatever became of it; a key
+// that was used for something else is an error. It does not look whether a
+// person can be reached.
+func (h *Hub) Open(ctx context.Context, r Request) (Request, error) {
+	r, err := h.prepare(r)
+	if err != nil {
+		return Request{}, err
+	}
+	opened, _, err := h.open(ctx, r)
+	return opened, err
+}
+
+func (h *Hub) prepare(r Request) (Request, error) {
+	if (r.Mode == URL || r.URL != "") && r.Audience.Principal == "" {
+		r.Audience.Principal = h.options.Principal // whoever opens the page acts for somebody
+	}
+	return Prepare(r)
+}
+
+// open puts a prepared request into the store. found says that it was there.
+func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, err error) {
+	var change Change
+	err = h.db.Update(ctx, func(tx *store.Tx) error {
+		if r.Key != "" {
+			old, err := queryRequests(ctx, tx, "WHERE once = ?", onceKey(r))
+			if err != nil {
+				return err
+			}
+			if len(old) > 0 {
+				if digest(old[0]) != digest(r) {
+					return reject(KeyReused, "take another key", "key %q was used for another question, %s", brief(r.Key), old[0].ID)
+				}
+				opened, found = old[0], true
+				return nil
+			}
+		}
+		a := Action{Type: Requested, RequestID: NewID(tx.Now), Request: &r, By: h.options.Principal}
+		change, err = h.apply(ctx, tx, nil, a)
+		if err == nil {
+			opened = *change.Request
+		}
+		return err
+	})
+	if err != nil {
+		return Request{}, false, err
+	}
+	if !found {
+		h.note(change)
+	}
+	return opened, found, nil
+}
+
+// Dispatch applies an action of a person or of the asker. The change that comes
+// back has the request as it is now; its Seq is 0 if nothing changed. An action
+// that is not allowed gives a *[Rejection].
+//
+// An answer that comes after the deadline is taken as a late one, whether or
+// not anybody has noticed the deadline yet.
+func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
+	if !fromClients[a.Type] {
+		return Change{}, reject(Malformed, "", "there is no action %q", brief(string(a.Type)))
+	}
+	a.Final, a.Request = false, nil
+	if a.By == "" {
+		a.By = h.options.Principal
+	}
+	if a.Answer != nil {
+		answer := *a.Answer
+		answer.Meta = nil
+		a.Answer = &answer
+	}
+	answers := a.Answers
+	a.Answers = nil
+	for id, answer := range answers {
+		if a.Answers == nil {
+			a.Answers = make(map[string]Answer, len(answers))
+		}
+		answer.Meta = nil
+		a.Answers[id] = answer
+	}
+	return h.dispatch(ctx, a)
+}
+
+// dispatch applies an action that may be the hub's own.
+func (h *Hub) dispatch(ctx context.Context, a Action) (Change, error) {
+	update := h.db.Update
+	switch a.Type {
+	case AnswerChanged, PresentedTo, AskerLeft, AskerReturned, Collected:
+		update = h.db.UpdateFast // there are many, and a machine that crashes has few of the last second
+	}
+	var changes []Change
+	err := update(ctx, func(tx *store.Tx) error {
+		r, err := readRequest(ctx, tx, a.RequestID)
+		if err != nil {
+			return err
+		}
+		if r != nil && r.Status == Open && a.Type != TimeUp && !r.Deadline.IsZero() && !tx.Now.Before(r.Deadline.Time) {
+			c, err := h.apply(ctx, tx, r, Action{Type: TimeUp, RequestID: r.ID})
+			if err != nil {
+				return err
+			}
+			changes, r = append(changes, c), c.Request
+		}
+		c, err := h.apply(ctx, tx, r, a)
+		var rejected *Rejection
+		if errors.As(err, &rejected) && len(changes) > 0 {
+			// That time is up is true all the same.
+			changes = append(changes, Change{Request: r, rejected: rejected})
+			return nil
+		}
+		changes = append(changes, c)
+		return err
+	})
+	if err != nil {
+		return Change{}, err
+	}
+	last := changes[len(changes)-1]
+	for _, c := range changes {
+		h.note(c)
+	}
+	if last.rejected != nil {
+		return Change{}, last.rejected
+	}
+	return last, nil
+}
+
+// apply reduces, writes the row and appends to the feed.
+func (h *Hub) apply(ctx context.Context, tx *store.Tx, r *Request, a Action) (Change, error) {
+	a.At = At(tx.Now)
+	next, err := Reduce(r, a)
+	if err != nil {
+		return Change{}, err
+	}
+	if next == r {
+		return Change{Request: r}, nil
+	}
+	if err := writeRequest(ctx, tx, r, next); err != nil {
+		return Change{}, err
+	}
+	if a.Type == CompletedBy {
+		// What was not sent is forgotten, and what was sent is here.
+		a.Answers, a.Final = next.Answers, true
+	}
+	if next == nil || next.Status == Completed && r != nil && r.Status != Completed {
+		if err := forgetDrafts(ctx, tx, a.RequestID); err != nil {
+			return Change{}, err
+		}
+	}
+	data, err := json.Marshal(a)
+	if err != nil {
+		return Change{}, fmt.Errorf("encode action: %w", err)
+	}
+	return Change{Seq: tx.Append(Topic, a.RequestID, data), Action: a, Request: next}, nil
+}
+
+// forgetDrafts takes what people typed out of the events of a request.
+func forgetDrafts(ctx context.Context, tx *store.Tx, id string) error {
+	data, err := json.Marshal(Action{Type: AnswerRedacted, RequestID: id})
+	if err != nil {
+		return err
+	}
+	return tx.Redact(ctx, Topic, id, `{"type":"`+string(AnswerChanged)+`",`, data)
+}
+
+// note logs what an operator wants to know, and tells the keeper of deadlines.
+func (h *Hub) note(c Change) {
+	r := c.Request
+	if c.Seq == 0 || r == nil {
+		return
+	}
+	event := ""
+	switch c.Action.Type {
+	case Requested:
+		event = "requested"
+	case TimeUp:
+		event = "timeout"
+	case CompletedBy:
+		event = map[Outcome]string{Accept: "completed", Decline: "declined", Cancel: "cancelled"}[r.Completion.Outcome]
+	case Withdrawn:
+		event = "abandoned"
+	}
+	if event != "" {
+		attrs := []any{"elicitationId", r.ID, "trigger", r.Trigger}
+		if r.Context.ToolName != "" {
+			attrs = append(attrs, "toolName", r.Context.ToolName)
+		}
+		if r.Completion != nil {
+			attrs = append(attrs, "outcome", r.Completion.Outcome, "duration", r.Completion.At.Sub(r.CreatedAt.Time))
+		}
+		h.options.Log.Info("elicitation."+event, attrs...)
+	}
+	h.expectEnd(r, c.Action.At)
+}
+
+// Get reads one request; the rejection unknown_request if there is none.
+func (h *Hub) Get(ctx context.Context, id string) (Request, error) {
+	r, _, err := h.get(ctx, id)
+	return r, err
+}
+
+// get also says at which place of the feed the request was so.
+func (h *Hub) get(ctx context.Context, id string) (Request, int64, error) {
+	var r *Request
+	var seq int64
+	err := h.db.View(ctx, func(tx *store.Tx) (err error) {
+		r, err = readRequest(ctx, tx, id)
+		seq = tx.Seq
+		return err
+	})
+	if err != nil {
+		return Request{}, 0, err
+	}
+	if r == nil {
+		return Request{}, 0, reject(UnknownRequest, "", "there is no request %q", brief(id))
+	}
+	return *r, seq, nil
+}
+
+// List reads requests.
+func (h *Hub) List(ctx context.Context, f Filter) (list List, err error) {
+	err = h.db.View(ctx, func(tx *store.Tx) error {
+		list, err = listRequests(ctx, tx, f)
+		return err
+	})
+	return list, err
+}
+
+// EndTurn abandons the open requests of a turn that has ended, in whatever way,
+// and says how many. Those that are to be kept stay.
+func (h *Hub) EndTurn(ctx context.Context, turnID, reason string) (n int, err error) {
+	if turnID == "" {
+		return 0, nil
+	}
+	var ids []string
+	err = h.db.View(ctx, func(tx *store.Tx) error {
+		ids, err = requestIDs(ctx, tx, "WHERE turn = ? AND status <> ?", turnID, Completed)
+		return err
+	})
+	for _, id := range ids {
+		r, err := h.Get(ctx, id)
+		if fault.Of(err) != nil || err == nil && r.OnTurnEnd != Abandon {
+			continue
+		}
+		if err != nil {
+			return n, err
+		}
+		_, err = h.dispatch(ctx, Action{Type: Withdrawn, RequestID: id, Reason: reason})
+		if fault.Of(err) != nil {
+			continue // somebody was faster
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, err
+}
+
+// Late is the newest answer that came too late for a request like r and that
+// nobody has fetched: it may be used instead of asking again. Nil if there is
+// none. It stays uncollected until somebody dispatches [Collected].
+func (h *Hub) Late(ctx context.Context, r Request) (*Request, error) {
+	r, err := h.prepare(r)
+	if err != nil {
+		return nil, err
+	}
+	var found []Request
+	err = h.db.View(ctx, func(tx *store.Tx) error {
+		found, err = queryRequests(ctx, tx, "WHERE digest = ? AND uncollected = 1 ORDER BY asked DESC LIMIT 1", digest(r))
+		return err
+	})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}

@@ -1,0 +1,37 @@
+package elicit
+
+import (
+	"crypto/rand"
+	"math/big"
+	"time"
+)
+
+// idDigits are Crockford's: no I, L, O and U, in the order of their bytes.
+const idDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// NewID makes the id of a request: 48 bits of milliseconds and 80 random bits,
+// so that ids sort by time and cannot be guessed.
+func NewID(now time.Time) string {
+	var random [10]byte
+	rand.Read(random[:]) // never fails
+	n := new(big.Int).SetInt64(now.UnixMilli() & (1<<48 - 1))
+	n.Lsh(n, 80).Or(n, new(big.Int).SetBytes(random[:]))
+	id := make([]byte, 26)
+	digit, base := new(big.Int), big.NewInt(32)
+	for i := len(id) - 1; i >= 0; i-- {
+		n.DivMod(n, base, digit)
+		id[i] = idDigits[digit.Int64()]
+	}
+	return "elc_" + string(id)
+}
+
+// newQuestionID makes an id for a question that came without one.
+func newQuestionID() string {
+	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+	id := []byte("q_......")
+	for i := 2; i < len(id); i++ {
+		n, _ := rand.Int(rand.Reader, big.NewInt(int64(len(digits)))) // never fails
+		id[i] = digits[n.Int64()]
+	}
+	return string(id)
+}

@@ -1,0 +1,289 @@
+package elicit
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// A sweep looks at everything and repairs what a process left behind that died.
+// In between the keeper sleeps until the next deadline it knows of, but never
+// long: a machine that slept, or a clock that was set, changes how far off a
+// deadline is, and timers do not notice.
+const (
+	sweepEvery = 2 * time.Minute
+	glanceAt   = 5 * time.Second
+	leaseTime  = 20 * time.Second // how long a process is believed that says nothing
+	renewEvery = 5 * time.Second
+)
+
+// keeper is what the hub's one goroutine looks after.
+type keeper struct {
+	wake chan struct{} // holds one
+
+	mu       sync.Mutex
+	next     time.Time // earliest deadline known, by the wall clock; zero: none
+	waiting  int       // callers of Ask and Wait
+	leased   bool      // the asker's lease is held
+	stations map[string]store.Lease
+	pruned   time.Time // when the history was last cut
+}
+
+func (k *keeper) init() {
+	k.wake = make(chan struct{}, 1)
+	k.stations = map[string]store.Lease{}
+}
+
+func (k *keeper) ring() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// expect makes the keeper look for a deadline in a while, if not before: by the
+// wall clock, so the monotonic one is taken off.
+func (h *Hub) expect(in time.Duration) {
+	k, at := &h.keeper, h.db.Now().Round(0).Add(in)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.next.IsZero() || at.Before(k.next) {
+		k.next = at
+		k.ring()
+	}
+}
+
+// expectEnd makes the keeper look when the deadline of a request comes, as seen
+// from when its store said it was at.
+func (h *Hub) expectEnd(r *Request, at Time) {
+	if r.Status == Open && !r.Deadline.IsZero() {
+		h.expect(r.Deadline.Sub(at.Time))
+	}
+}
+
+func (h *Hub) askerLease() store.Lease {
+	return store.Lease{Name: askerPrefix + h.instance, Holder: h.instance}
+}
+
+const askerPrefix = "asker/"
+
+// wait says that a caller waits from now on, and makes sure that other
+// processes can see that this one lives.
+func (k *keeper) wait(ctx context.Context, h *Hub) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.leased {
+		if _, _, err := h.db.Claim(ctx, h.askerLease(), leaseTime); err != nil {
+			return err
+		}
+		k.leased = true
+		k.ring()
+	}
+	k.waiting++
+	return nil
+}
+
+func (k *keeper) done() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.waiting--
+}
+
+// keep is the hub's goroutine.
+func (h *Hub) keep() {
+	k := &h.keeper
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var swept, renewed time.Time
+	for {
+		select {
+		case <-timer.C:
+		case <-k.wake:
+		case <-h.ctx.Done():
+			h.letGo()
+			return
+		}
+		now := time.Now()
+		if due := k.due(h.db.Now()); due || now.Sub(swept) >= sweepEvery {
+			if err := h.Sweep(h.ctx); err != nil && h.ctx.Err() == nil {
+				h.options.Log.Warn("sweep failed", "error", err)
+				h.expect(time.Second)
+			}
+			swept = now
+		}
+		if now.Sub(renewed) >= renewEvery {
+			h.renew()
+			renewed = now
+		}
+		timer.Reset(k.pause(now, h.db.Now(), swept, renewed))
+	}
+}
+
+// due says whether the next deadline has come, and forgets it: a sweep finds
+// the one after.
+func (k *keeper) due(now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.next.IsZero() || now.Before(k.next) {
+		return false
+	}
+	k.next = time.Time{}
+	return true
+}
+
+// pause is how long there is nothing to do.
+func (k *keeper) pause(now, wall, swept, renewed time.Time) time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	pause := sweepEvery - now.Sub(swept)
+	if !k.next.IsZero() {
+		pause = min(pause, glanceAt, k.next.Sub(wall.Round(0)))
+	}
+	if k.leased || len(k.stations) > 0 {
+		pause = min(pause, renewEvery-now.Sub(renewed))
+	}
+	return max(pause, time.Millisecond)
+}
+
+// renew tells the others that this process lives.
+func (h *Hub) renew() {
+	k := &h.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.leased && k.waiting == 0 {
+		k.leased = false
+		h.warn("release lease", h.db.Release(h.ctx, h.askerLease().Name, h.instance))
+	}
+	if k.leased {
+		_, _, err := h.db.Claim(h.ctx, h.askerLease(), leaseTime)
+		h.warn("renew lease", err)
+	}
+	for _, l := range k.stations {
+		_, _, err := h.db.Claim(h.ctx, l, leaseTime)
+		h.warn("renew lease", err)
+	}
+}
+
+func (h *Hub) warn(what string, err error) {
+	if err != nil && h.ctx.Err() == nil {
+		h.options.Log.Warn(what+" failed", "error", err)
+	}
+}
+
+// letGo releases the leases of a hub that closes.
+func (h *Hub) letGo() {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+	defer cancel()
+	k := &h.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	names := []string{}
+	if k.leased {
+		names = append(names, h.askerLease().Name)
+	}
+	for name := range k.stations {
+		names = append(names, name)
+	}
+	for _, name := range names {
+		if err := h.db.Release(ctx, name, h.instance); err != nil {
+			h.options.Log.Warn("release lease failed", "error", err)
+		}
+	}
+}
+
+// sweepAtOnce bounds one sweep; the next takes the rest.
+const sweepAtOnce = 500
+
+// work is what a sweep found to do.
+type work struct {
+	due, orphans, old []string
+	next              time.Duration // until the next deadline; 0: there is none
+	now               time.Time
+}
+
+// Sweep ends requests whose deadline has passed, marks those whose asker died,
+// and takes out what is older than the history keeps. Any peer may sweep, and
+// all at once: each step is taken only if it is still to be taken.
+func (h *Hub) Sweep(ctx context.Context) error {
+	found, err := h.findWork(ctx)
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	if found.next > 0 {
+		h.expect(found.next)
+	}
+	done := 0
+	for action, ids := range map[ActionType][]string{TimeUp: found.due, AskerLeft: found.orphans, Removed: found.old} {
+		for _, id := range ids {
+			_, err := h.dispatch(ctx, Action{Type: action, RequestID: id})
+			if err == nil {
+				done++
+			} else if fault.Of(err) == nil {
+				return fmt.Errorf("sweep: %w", err)
+			}
+		}
+	}
+	if done >= sweepAtOnce {
+		return h.Sweep(ctx) // there may be more
+	}
+	return h.prune(ctx, found.now)
+}
+
+// prune cuts the feed where the history ends, at most once an hour.
+func (h *Hub) prune(ctx context.Context, now time.Time) error {
+	k := &h.keeper
+	k.mu.Lock()
+	skip := now.Sub(k.pruned).Abs() < time.Hour
+	if !skip {
+		k.pruned = now
+	}
+	k.mu.Unlock()
+	if skip {
+		return nil
+	}
+	_, err := h.db.Prune(ctx, now.Add(-h.options.Retain))
+	return err
+}
+
+// orphans are open requests whose asker is a process that no longer says that
+// it lives.
+func orphans(ctx context.Context, tx *store.Tx) ([]string, error) {
+	leases, err := tx.Leases(ctx, askerPrefix)
+	if err != nil {
+		return nil, err
+	}
+	args := []any{Open, ""}
+	for _, l := range leases {
+		args = append(args, l.Holder)
+	}
+	known := "?" + strings.Repeat(", ?", len(leases)) // the empty asker, and those that live
+	return requestIDs(ctx, tx, "WHERE status = ? AND asker_gone = 0 AND asker NOT IN ("+known+") LIMIT ?", append(args, sweepAtOnce)...)
+}
+
+func (h *Hub) findWork(ctx context.Context) (found work, err error) {
+	err = h.db.View(ctx, func(tx *store.Tx) error {
+		found.now = tx.Now
+		now := tx.Now.UnixMilli()
+		if found.due, err = requestIDs(ctx, tx, "WHERE status = ? AND deadline <= ? LIMIT ?", Open, now, sweepAtOnce); err != nil {
+			return err
+		}
+		if found.orphans, err = orphans(ctx, tx); err != nil {
+			return err
+		}
+		old := tx.Now.Add(-h.options.Retain).UnixMilli()
+		if found.old, err = requestIDs(ctx, tx, "WHERE status <> ? AND ended_at < ? LIMIT ?", Open, old, sweepAtOnce); err != nil {
+			return err
+		}
+		next, err := nextDeadline(ctx, tx)
+		if err == nil && !next.IsZero() {
+			found.next = max(next.Sub(tx.Now), time.Millisecond)
+		}
+		return err
+	})
+	return found, err
+}

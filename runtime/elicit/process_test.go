@@ -1,0 +1,195 @@
+package elicit_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// child is this test binary started as another process. It says on stdout what
+// the hub has promised it.
+func child(job string) int {
+	part := strings.Split(job, "\n")
+	place, what := part[0], part[1]
+	db, err := store.Open(context.Background(), place, Room())
+	if err != nil {
+		fmt.Println("error:", err)
+		return 1
+	}
+	defer db.Close()
+	h := New(db, Options{Attended: true, Principal: "child"})
+	defer h.Close()
+	switch ctx := context.Background(); what {
+	case "ask":
+		r, err := h.Ask(ctx, greeting())
+		if err != nil {
+			fmt.Println("error:", err)
+			return 1
+		}
+		fmt.Println(r.ID, r.Completion.Outcome, r.Answers["name"].Value.Text)
+	case "type": // asks, types, answers, and again, until it is killed
+		for {
+			r, err := h.Open(ctx, greeting())
+			if err != nil {
+				fmt.Println("error:", err)
+				return 1
+			}
+			fmt.Println("asked", r.ID)
+			for i := range 5 {
+				if _, err := h.Dispatch(ctx, Action{Type: AnswerChanged, RequestID: r.ID, QuestionID: "name", Answer: draft(fmt.Sprint(i))}); err != nil {
+					fmt.Println("error:", err)
+					return 1
+				}
+				fmt.Println("draft", r.ID, i)
+			}
+			if _, err := h.Dispatch(ctx, accept(r.ID, "done")); err != nil {
+				fmt.Println("error:", err)
+				return 1
+			}
+			fmt.Println("answered", r.ID)
+		}
+	case "answer": // answers whatever is asked, and says when the store took it
+		list, err := h.List(ctx, Filter{})
+		if err != nil {
+			fmt.Println("error:", err)
+			return 1
+		}
+		w, err := h.Watch(ctx, list.Seq, "")
+		if err != nil {
+			fmt.Println("error:", err)
+			return 1
+		}
+		defer w.Close()
+		fmt.Println("ready")
+		for {
+			changes, err := w.Next(ctx)
+			if err != nil {
+				return 0
+			}
+			for _, c := range changes {
+				if c.Action.Type != Requested {
+					continue
+				}
+				if _, err := h.Dispatch(ctx, accept(c.Action.RequestID, fmt.Sprint(time.Now().UnixMicro()))); err != nil && fault.Of(err) == nil {
+					fmt.Println("error:", err)
+					return 1
+				}
+			}
+		}
+	}
+	return 0
+}
+
+func spawn(t testing.TB, place, what string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "ELICIT_TEST_CHILD="+place+"\n"+what)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return cmd, bufio.NewScanner(out)
+}
+
+func TestAnotherProcessGetsItsAnswer(t *testing.T) {
+	place := t.TempDir()
+	h := peer(t, place, Options{})
+	cmd, out := spawn(t, place, "ask")
+	id := asked(t, h).ID
+	must(t, h, accept(id, "Ada"))
+	out.Scan()
+	if want := id + " accept Ada"; out.Text() != want {
+		t.Errorf("the other process got %q, want %q", out.Text(), want)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAQuestionOutlivesItsAsker(t *testing.T) {
+	place := t.TempDir()
+	h := peer(t, place, Options{})
+	cmd, _ := spawn(t, place, "ask")
+	id := asked(t, h).ID
+	cmd.Process.Kill()
+	cmd.Wait()
+	must(t, h, accept(id, "Ada"))
+	if r, err := peer(t, place, Options{}).Wait(t.Context(), id); err != nil || r.Answers["name"].Value.Text != "Ada" {
+		t.Errorf("Wait in a third process = %+v, %v", r, err)
+	}
+}
+
+// TestKilledProcessesLoseNothingAcknowledged kills one of two processes that
+// ask, type and answer over one store, at 200 random moments.
+func TestKilledProcessesLoseNothingAcknowledged(t *testing.T) {
+	rounds := 200
+	if testing.Short() || raceEnabled {
+		rounds = 20 // the child is slow to start then; the moments are as random
+	}
+	place := t.TempDir()
+	h := peer(t, place, Options{})
+	random := rand.New(rand.NewPCG(3, 4))
+	for round := range rounds {
+		cmd, out := spawn(t, place, "type")
+		after := time.Duration(random.IntN(20_000)) * time.Microsecond
+		promised := map[string]string{}
+		for out.Scan() {
+			what, rest, _ := strings.Cut(out.Text(), " ")
+			id, value, _ := strings.Cut(rest, " ")
+			switch what {
+			case "asked":
+				if len(promised) == 0 {
+					time.AfterFunc(after, func() { cmd.Process.Kill() })
+				}
+				promised[id] = ""
+			case "draft":
+				promised[id] = value
+			case "answered":
+				promised[id] = "done"
+			default:
+				t.Fatalf("round %d: the process says %q", round, out.Text())
+			}
+		}
+		cmd.Wait()
+		if len(promised) == 0 {
+			t.Fatalf("round %d: nothing was asked", round)
+		}
+		for id, want := range promised {
+			r, err := h.Get(t.Context(), id)
+			if err != nil {
+				t.Fatalf("round %d: %v", round, err)
+			}
+			got := ""
+			if a, ok := r.Answers["name"]; ok {
+				got = a.Value.Text
+			}
+			if got < want { // it may have come one step further than it could say
+				t.Errorf("round %d: %s has %q, promised was %q", round, id, got, want)
+			}
+		}
+	}
+	list, err := h.List(t.Context(), Filter{Statuses: []Status{Open, Completed}, Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range list.Requests {
+		if r.Status == Open {
+			must(t, h, accept(r.ID, "later")) // nothing is left half done
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package elicit
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Station is a surface that is up in some process: while one is, a person can
+// be reached from every process.
+type Station struct {
+	// Kind is what it is: inbox, terminal, slack, push.
+	Kind string `json:"kind"`
+	// Address is where a person finds it, such as a URL.
+	Address string `json:"address,omitempty"`
+	// Alone says that there is at most one of its kind among all processes.
+	Alone bool `json:"alone,omitempty"`
+}
+
+const stationPrefix = "station/"
+
+// Attach announces a station until detach is called or this process ends. If
+// it is to be alone and another process has it, held is false and other is that
+// one; when that process ends, the station may be attached again, and has the
+// address of then in other if s names none.
+func (h *Hub) Attach(ctx context.Context, s Station) (other Station, held bool, detach func(), err error) {
+	name := stationPrefix + s.Kind
+	if !s.Alone {
+		name += "/" + rand.Text() // any number of a kind
+	}
+	l := store.Lease{Name: name, Holder: h.instance}
+	if s.Address != "" {
+		data, err := json.Marshal(s)
+		if err != nil {
+			return Station{}, false, nil, fmt.Errorf("encode station: %w", err)
+		}
+		l.Data = string(data)
+	}
+	l, held, err = h.db.Claim(ctx, l, leaseTime)
+	if err != nil {
+		return Station{}, false, nil, err
+	}
+	other = station(l)
+	if !held {
+		return other, false, func() {}, nil
+	}
+	k := &h.keeper
+	k.mu.Lock()
+	k.stations[name] = l
+	k.mu.Unlock()
+	k.ring()
+	return other, true, sync.OnceFunc(func() {
+		k.mu.Lock()
+		delete(k.stations, name)
+		k.mu.Unlock()
+		ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+		defer cancel()
+		h.warn("release station", h.db.Release(ctx, name, h.instance))
+	}), nil
+}
+
+// Reach lists the stations that are up.
+func (h *Hub) Reach(ctx context.Context) ([]Station, error) {
+	var up []Station
+	err := h.db.View(ctx, func(tx *store.Tx) error {
+		leases, err := tx.Leases(ctx, stationPrefix)
+		for _, l := range leases {
+			up = append(up, station(l))
+		}
+		return err
+	})
+	return up, err
+}
+
+// Reachable says that a person may see a request of this hub: somebody may come
+// and look, or a station is up in some process.
+func (h *Hub) Reachable(ctx context.Context) (bool, error) {
+	if h.options.Attended {
+		return true, nil
+	}
+	up, err := h.Reach(ctx)
+	return len(up) > 0, err
+}
+
+// station reads what Attach wrote; its kind is also in the lease's name.
+func station(l store.Lease) Station {
+	var s Station
+	if json.Unmarshal([]byte(l.Data), &s) != nil || s.Kind == "" {
+		kind, _, several := strings.Cut(strings.TrimPrefix(l.Name, stationPrefix), "/")
+		s = Station{Kind: kind, Alone: !several}
+	}
+	return s
+}

@@ -1,0 +1,310 @@
+package elicit
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Reduce is what becomes of a request, nil if there is none, by an action. It
+// is pure: the same request and action give the same result on every machine,
+// and the old request is not changed. An action of an unknown type, or one that
+// changes nothing, gives back the same pointer. An error is a *[Rejection].
+func Reduce(r *Request, a Action) (*Request, error) {
+	if a.Type == Requested {
+		return request(r, a)
+	}
+	if r == nil {
+		return nil, reject(UnknownRequest, "", "there is no request %q", brief(a.RequestID))
+	}
+	rule, known := rules[a.Type]
+	if !known {
+		return r, nil
+	}
+	if r.Status == Completed && !rule.after {
+		return r, rejectCompleted(r)
+	}
+	if rule.person && !r.Audience.has(a) {
+		return r, reject(NotYours, "", "this question is for somebody else")
+	}
+	next := *r
+	next.Rev++
+	changed, err := rule.apply(&next, a)
+	if err != nil {
+		return r, err
+	}
+	if !changed {
+		return r, nil
+	}
+	if next.ID == "" {
+		return nil, nil // removed
+	}
+	return &next, nil
+}
+
+// rules say for each type of action what it does. apply gets a copy whose maps
+// and slices are still shared with the old request.
+var rules = map[ActionType]struct {
+	person bool // only for the audience
+	after  bool // also when the request is completed
+	apply  func(next *Request, a Action) (changed bool, err error)
+}{
+	PresentedTo:    {apply: present, after: true},
+	AnswerChanged:  {apply: change, person: true},
+	CompletedBy:    {apply: complete, person: true},
+	Extended:       {apply: extend, person: true},
+	Reassigned:     {apply: reassign, person: true},
+	Withdrawn:      {apply: withdraw},
+	AskerLeft:      {apply: leave, after: true},
+	AskerReturned:  {apply: comeBack, after: true},
+	Collected:      {apply: collect, after: true},
+	TimeUp:         {apply: expire},
+	Removed:        {apply: remove, after: true},
+	AnswerRedacted: {apply: func(*Request, Action) (bool, error) { return true, nil }, after: true},
+}
+
+// request opens a request, or asks an open one anew: drafts of questions that
+// are still there stay.
+func request(r *Request, a Action) (*Request, error) {
+	if a.Request == nil || a.RequestID == "" {
+		return r, reject(Malformed, "", "requested needs a request and its id")
+	}
+	if r != nil && r.Status == Completed {
+		return r, rejectCompleted(r)
+	}
+	if r != nil && r.Status == ExpiredOpen {
+		return r, rejectExpired()
+	}
+	next := *a.Request
+	next.ID, next.Status, next.Completion, next.Rev = a.RequestID, Open, nil, 1
+	next.CreatedAt, next.Deadline, next.Presented, next.Answers = a.At, Time{}, nil, nil
+	next.AskerGone, next.CollectedAt = false, Time{}
+	if r != nil {
+		next.Rev, next.CreatedAt, next.Presented = r.Rev+1, r.CreatedAt, r.Presented
+		for id, answer := range r.Answers {
+			if q, ok := next.Question(id); ok && q.problem(&answer) == nil {
+				next.put(id, answer)
+			}
+		}
+	}
+	if next.Clock != FromPresentation {
+		next.Deadline = next.due(next.CreatedAt)
+	} else if len(next.Presented) > 0 {
+		next.Deadline = next.due(next.Presented[0].At)
+	}
+	return &next, nil
+}
+
+// due is the deadline of a wait that begins at a time.
+func (r *Request) due(from Time) Time {
+	if r.WaitMS <= 0 {
+		return Time{}
+	}
+	return At(from.Add(time.Duration(r.WaitMS) * time.Millisecond))
+}
+
+// put sets an answer in a map of its own.
+func (r *Request) put(id string, answer Answer) {
+	if r.Answers = maps.Clone(r.Answers); r.Answers == nil {
+		r.Answers = map[string]Answer{}
+	}
+	r.Answers[id] = answer
+}
+
+// has says whether the one who acts may answer.
+func (who Audience) has(a Action) bool {
+	if who.Principal == "" && len(who.Roles) == 0 || who.Principal != "" && who.Principal == a.By {
+		return true
+	}
+	return slices.ContainsFunc(who.Roles, func(role string) bool { return slices.Contains(a.Roles, role) })
+}
+
+// present records who could see the request, once for each channel and client,
+// and not without bound.
+func present(next *Request, a Action) (bool, error) {
+	const most = 32
+	seen := func(p Presentation) bool { return p.Channel == a.Channel && p.Client == a.Client }
+	if len(next.Presented) >= most || slices.ContainsFunc(next.Presented, seen) {
+		return false, nil
+	}
+	if next.Clock == FromPresentation && len(next.Presented) == 0 && next.Status == Open {
+		next.Deadline = next.due(a.At)
+	}
+	next.Presented = append(slices.Clip(next.Presented), Presentation{a.Channel, a.Client, a.At})
+	return true, nil
+}
+
+func change(next *Request, a Action) (bool, error) {
+	q, ok := next.Question(a.QuestionID)
+	if !ok {
+		return false, rejectProblems(InvalidAnswers, []Problem{unknownQuestion(a.QuestionID)})
+	}
+	old, given := next.Answers[q.ID]
+	if a.IfRev > 0 && given && old.Meta != nil && old.Meta.Rev > a.IfRev {
+		return false, reject(Stale, "read the request again and decide between both texts",
+			"question %q was changed by %s since revision %d", q.ID, somebody(old.Meta.By), a.IfRev)
+	}
+	if a.Answer == nil {
+		if !given {
+			return false, nil
+		}
+		next.Answers = maps.Clone(next.Answers)
+		delete(next.Answers, q.ID)
+		return true, nil
+	}
+	if p := q.problem(a.Answer); p != nil {
+		return false, rejectProblems(InvalidAnswers, []Problem{*p})
+	}
+	next.put(q.ID, next.stamped(*a.Answer, a))
+	return true, nil
+}
+
+func somebody(name string) string {
+	if name == "" {
+		return "somebody"
+	}
+	return name
+}
+
+func unknownQuestion(id string) Problem {
+	return Problem{id, "unknown_question", "there is no question \"" + brief(id) + "\""}
+}
+
+// stamped says who gave an answer, unless it is known.
+func (r *Request) stamped(answer Answer, a Action) Answer {
+	if answer.Meta == nil {
+		answer.Meta = &AnswerMeta{r.Rev, a.By, a.Channel, a.At}
+	}
+	return answer
+}
+
+// complete merges the answers that came along, checks all, and ends the
+// request. Drafts that were not submitted end with it.
+func complete(next *Request, a Action) (bool, error) {
+	switch a.Response {
+	case Accept:
+		answers, err := next.accepted(a)
+		if err != nil {
+			return false, err
+		}
+		next.Answers = answers
+	case Decline, Cancel:
+		next.Answers = nil
+	default:
+		return false, reject(Malformed, "", "response %q is not accept, decline or cancel", brief(string(a.Response)))
+	}
+	next.end(a, a.Response)
+	return true, nil
+}
+
+func (r *Request) accepted(a Action) (map[string]Answer, error) {
+	var problems []Problem
+	answers := map[string]Answer{}
+	if !a.Final {
+		maps.Copy(answers, r.Answers)
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.Answers)) {
+		given := a.Answers[id]
+		q, ok := r.Question(id)
+		if !ok {
+			problems = append(problems, unknownQuestion(id))
+			continue
+		}
+		if p := q.problem(&given); p != nil && given.State == Draft {
+			problems = append(problems, *p)
+		}
+		if old, ok := answers[id]; !ok || old.State != given.State || !old.Value.Equal(given.Value) || !slices.Equal(old.Freeform, given.Freeform) {
+			answers[id] = r.stamped(given, a)
+		}
+	}
+	if problems = append(r.missing(answers), problems...); len(problems) > 0 {
+		return nil, rejectProblems(InvalidAnswers, problems)
+	}
+	maps.DeleteFunc(answers, func(_ string, a Answer) bool { return a.State == Draft })
+	if len(answers) == 0 {
+		return nil, nil
+	}
+	return answers, nil
+}
+
+// end completes a request; late if its asker had been told that time was up.
+func (r *Request) end(a Action, outcome Outcome) {
+	r.Completion = &Completion{Outcome: outcome, Reason: a.Reason, Note: a.Note, By: a.By, Channel: a.Channel, At: a.At,
+		Late: r.Status == ExpiredOpen}
+	r.Status = Completed
+}
+
+func extend(next *Request, a Action) (bool, error) {
+	if next.Status == ExpiredOpen {
+		return false, rejectExpired()
+	}
+	if !a.Deadline.IsZero() && !a.Deadline.After(a.At.Time) {
+		return false, reject(Malformed, "", "the new deadline %s has passed already", a.Deadline.Format(timeFormat))
+	}
+	if a.Deadline.Equal(next.Deadline.Time) {
+		return false, nil
+	}
+	next.Deadline = a.Deadline
+	return true, nil
+}
+
+func reassign(next *Request, a Action) (bool, error) {
+	if a.Audience == nil {
+		return false, reject(Malformed, "", "reassigned needs an audience")
+	}
+	if next.Mode == URL && a.Audience.Principal == "" {
+		return false, reject(Malformed, "", "a request with a url is for one person: say who")
+	}
+	if next.Audience.Principal == a.Audience.Principal && slices.Equal(next.Audience.Roles, a.Audience.Roles) {
+		return false, nil
+	}
+	next.Audience = *a.Audience
+	return true, nil
+}
+
+func withdraw(next *Request, a Action) (bool, error) {
+	next.Answers = nil
+	next.end(a, Abandoned)
+	next.Completion.Late = false
+	return true, nil
+}
+
+func leave(next *Request, _ Action) (bool, error) {
+	changed := !next.AskerGone && next.Status != Completed
+	next.AskerGone = true
+	return changed, nil
+}
+
+func comeBack(next *Request, a Action) (bool, error) {
+	changed := next.Status != Completed && (next.AskerGone || next.Asker != a.Asker)
+	next.AskerGone, next.Asker = false, a.Asker
+	return changed, nil
+}
+
+func collect(next *Request, a Action) (bool, error) {
+	changed := next.Status == Completed && next.CollectedAt.IsZero()
+	next.CollectedAt = a.At
+	return changed, nil
+}
+
+// expire is for whoever notices first. The drafts stay: they may become a late
+// answer.
+func expire(next *Request, a Action) (bool, error) {
+	if next.Status != Open {
+		return false, nil
+	}
+	if next.Deadline.IsZero() || a.At.Before(next.Deadline.Time) {
+		return false, reject(NotDue, "", "the deadline has not passed")
+	}
+	next.Status = ExpiredOpen
+	next.Completion = &Completion{Outcome: Timeout, At: a.At}
+	return true, nil
+}
+
+func remove(next *Request, _ Action) (bool, error) {
+	if next.Status == Open {
+		return false, reject(Malformed, "", "an open request stays")
+	}
+	next.ID = ""
+	return true, nil
+}

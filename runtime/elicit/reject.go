@@ -1,0 +1,85 @@
+package elicit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Rejection is why an action or a request was not taken. As an error it is a
+// [fault.Fault] too.
+type Rejection struct {
+	fault.Fault
+	// Problems names every question that is wrong, in their order.
+	Problems []Problem
+	// Winner is how the request had ended when the action came, if it had.
+	Winner *Completion
+}
+
+// Unwrap lets [fault.Of] find the fault.
+func (r *Rejection) Unwrap() error { return &r.Fault }
+
+// Problem is what is wrong with one question or its answer.
+type Problem struct {
+	QuestionID string `json:"questionId,omitempty"`
+	Code       string `json:"code"`
+	Message    string `json:"message"`
+}
+
+// Codes of rejections.
+const (
+	UnknownRequest   = "unknown_request"
+	AlreadyCompleted = "already_completed"
+	Expired          = "expired"
+	NotDue           = "not_due"
+	NotYours         = "not_yours"
+	Stale            = "stale"
+	Malformed        = "malformed_action"
+	InvalidAnswers   = "invalid_answers"
+	InvalidRequest   = "invalid_request"
+	KeyReused        = "key_reused"
+	NoSurface        = "no_surface"
+)
+
+func reject(code, hint, format string, args ...any) *Rejection {
+	return &Rejection{Fault: fault.Fault{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}}
+}
+
+func rejectExpired() *Rejection {
+	return reject(Expired, "answer it all the same: a late answer is kept for the asker", "the deadline has passed and the asker was told so")
+}
+
+// rejectCompleted tells the one who came second who was first.
+func rejectCompleted(r *Request) *Rejection {
+	c := r.Completion
+	var b strings.Builder
+	switch c.Outcome {
+	case Accept:
+		b.WriteString("this question was already answered")
+	case Decline:
+		b.WriteString("this question was already declined")
+	case Cancel:
+		b.WriteString("this question was already cancelled")
+	default:
+		b.WriteString("this question was withdrawn")
+	}
+	if c.By != "" {
+		fmt.Fprintf(&b, " by %s", c.By)
+	}
+	if c.Channel != "" {
+		fmt.Fprintf(&b, " in %s", c.Channel)
+	}
+	fmt.Fprintf(&b, " at %s", c.At.Format(timeFormat))
+	winner := *c
+	return &Rejection{Fault: fault.Fault{Code: AlreadyCompleted, Message: b.String()}, Winner: &winner}
+}
+
+// rejectProblems makes one sentence of all problems.
+func rejectProblems(code string, problems []Problem) *Rejection {
+	var texts []string
+	for _, p := range problems {
+		texts = append(texts, p.Message)
+	}
+	return &Rejection{Fault: fault.Fault{Code: code, Message: strings.Join(texts, "; ")}, Problems: problems}
+}

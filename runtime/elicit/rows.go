@@ -1,0 +1,227 @@
+package elicit
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Room is what a store must be opened with for a Hub to work on it.
+func Room() store.Room {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err)
+	}
+	return store.Room{Name: "elicit", Migrations: files}
+}
+
+// readRequest returns nil if there is none.
+func readRequest(ctx context.Context, tx *store.Tx, id string) (*Request, error) {
+	requests, err := queryRequests(ctx, tx, "WHERE id = ?", id)
+	if err != nil || len(requests) == 0 {
+		return nil, err
+	}
+	return &requests[0], nil
+}
+
+// queryRequests reads the requests that a WHERE clause and what follows it
+// choose.
+func queryRequests(ctx context.Context, tx *store.Tx, clauses string, args ...any) ([]Request, error) {
+	rows, err := tx.Query(ctx, "SELECT data FROM requests "+clauses, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read requests: %w", err)
+	}
+	defer rows.Close()
+	var requests []Request
+	for rows.Next() {
+		var data []byte
+		if err := rows.Scan(&data); err != nil {
+			return nil, fmt.Errorf("read request: %w", err)
+		}
+		var r Request
+		if err := json.Unmarshal(data, &r); err != nil {
+			return nil, fmt.Errorf("decode request: %w", err)
+		}
+		requests = append(requests, r)
+	}
+	return requests, rows.Err()
+}
+
+// writeRequest puts next in the place of old. Either may be nil.
+func writeRequest(ctx context.Context, tx *store.Tx, old, next *Request) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write request: %w", err)
+		}
+	}()
+	if next == nil {
+		_, err = tx.Exec(ctx, "DELETE FROM requests WHERE id = ?", old.ID)
+		return err
+	}
+	data, err := json.Marshal(next)
+	if err != nil {
+		return err
+	}
+	changing := []any{next.Status, slices.Index(priorities, next.Priority), next.Asker, bit(next.AskerGone), milliseconds(next.Deadline),
+		milliseconds(next.endedAt()), bit(next.Accepted() && next.Completion.Late && next.CollectedAt.IsZero()), string(data)}
+	if old != nil {
+		_, err = tx.Exec(ctx, `UPDATE requests SET status = ?, rank = ?, asker = ?, asker_gone = ?, deadline = ?,
+			ended_at = ?, uncollected = ?, data = ? WHERE id = ?`, append(changing, next.ID)...)
+		return err
+	}
+	c := next.Context
+	_, err = tx.Exec(ctx, `INSERT INTO requests (status, rank, asker, asker_gone, deadline, ended_at, uncollected, data,
+		id, asked, source, session, conversation, attempt, turn, once, digest)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		append(changing, next.ID, tx.Seq+1, next.Source.Name, c.SessionID, c.ConversationID, c.AttemptID, c.TurnID,
+			sql.NullString{String: onceKey(*next), Valid: next.Key != ""}, digest(*next))...)
+	return err
+}
+
+func (r *Request) endedAt() Time {
+	if r.Completion == nil {
+		return Time{}
+	}
+	return r.Completion.At
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// milliseconds is NULL for a time that is absent.
+func milliseconds(t Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
+}
+
+// onceKey is what a key is unique by: two ways of asking do not collide.
+func onceKey(r Request) string { return string(r.Trigger) + "/" + r.Key }
+
+// digest is equal for requests that ask the same from the same source. Ids of
+// questions are not in it: they may have been made.
+func digest(r Request) string {
+	h := sha256.New()
+	for _, part := range []string{r.Source.Kind, r.Source.Name, r.Title, r.Message, r.URL} {
+		fmt.Fprintf(h, "%q\n", part)
+	}
+	for _, q := range r.Questions {
+		fmt.Fprintf(h, "%q %s\n", q.Message, q.Kind)
+		for _, o := range q.Options {
+			fmt.Fprintf(h, "  %q %q\n", o.ID, o.Label)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Filter chooses requests. The zero value is what waits for a person: open
+// ones, and expired ones that can still be answered.
+type Filter struct {
+	// Statuses to list; nil: Open and ExpiredOpen.
+	Statuses []Status
+	// These, if not empty, must be equal.
+	Source, SessionID, ConversationID, AttemptID, TurnID string
+	// Limit is how many at most; 0: 100, and never more than 1,000.
+	Limit int
+	// Offset skips that many, for the next page.
+	Offset int
+}
+
+// List is a page of requests.
+type List struct {
+	Requests []Request
+	More     bool // there are some behind this page
+	// Seq is the place in the feed at which this was so: watch from there.
+	Seq int64
+}
+
+const mostListed = 1000
+
+// query makes clauses of a filter. What waits for a person comes in the order
+// to answer it in: open before expired, askers that wait before those that left,
+// urgent first, old first. History is newest first.
+func (f Filter) query() (clauses string, args []any) {
+	order := "asked DESC"
+	if f.Statuses == nil {
+		f.Statuses = []Status{Open, ExpiredOpen}
+		order = "status DESC, asker_gone, rank DESC, asked"
+	}
+	where := []string{"status IN (?" + strings.Repeat(", ?", max(len(f.Statuses)-1, 0)) + ")"}
+	for _, s := range f.Statuses {
+		args = append(args, s)
+	}
+	if len(f.Statuses) == 0 {
+		args = append(args, "")
+	}
+	for _, c := range []struct{ column, value string }{
+		{"source", f.Source}, {"session", f.SessionID}, {"conversation", f.ConversationID}, {"attempt", f.AttemptID}, {"turn", f.TurnID},
+	} {
+		if c.value != "" {
+			where, args = append(where, c.column+" = ?"), append(args, c.value)
+		}
+	}
+	return "WHERE " + strings.Join(where, " AND ") + " ORDER BY " + order + " LIMIT ? OFFSET ?", append(args, f.limit()+1, max(f.Offset, 0))
+}
+
+func (f Filter) limit() int {
+	if f.Limit <= 0 {
+		return 100
+	}
+	return min(f.Limit, mostListed)
+}
+
+func listRequests(ctx context.Context, tx *store.Tx, f Filter) (List, error) {
+	clauses, args := f.query()
+	requests, err := queryRequests(ctx, tx, clauses, args...)
+	list := List{Requests: requests, Seq: tx.Seq}
+	if len(requests) > f.limit() {
+		list.Requests, list.More = requests[:f.limit()], true
+	}
+	return list, err
+}
+
+// requestIDs reads the first ids that a clause chooses.
+func requestIDs(ctx context.Context, tx *store.Tx, clauses string, args ...any) (ids []string, err error) {
+	rows, err := tx.Query(ctx, "SELECT id FROM requests "+clauses, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read request ids: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("read request id: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// nextDeadline is the earliest of open requests; zero: there is none.
+func nextDeadline(ctx context.Context, tx *store.Tx) (time.Time, error) {
+	var at sql.NullInt64
+	err := tx.QueryRow(ctx, "SELECT MIN(deadline) FROM requests WHERE status = ?", Open).Scan(&at)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, fmt.Errorf("read deadlines: %w", err)
+	}
+	if !at.Valid {
+		return time.Time{}, nil
+	}
+	return time.UnixMilli(at.Int64), nil
+}

@@ -1,0 +1,126 @@
+package elicit
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"sync"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Change is an action that was taken.
+type Change struct {
+	Seq    int64 // in the feed; 0: nothing changed
+	Action Action
+	// Request is what became of it; nil in a change that was watched.
+	Request *Request
+
+	rejected *Rejection
+}
+
+// State is what a peer knows of requests, by id, up to a place in the feed.
+type State struct {
+	Seq      int64
+	Requests map[string]Request
+}
+
+// Apply is the state after a change. A change that is not newer than the state,
+// or that is of a request which the state does not have, leaves it as it is.
+func (s State) Apply(c Change) State {
+	if c.Seq <= s.Seq {
+		return s
+	}
+	s.Seq = c.Seq
+	var r *Request
+	if known, ok := s.Requests[c.Action.RequestID]; ok {
+		r = &known
+	}
+	next, err := Reduce(r, c.Action)
+	if err != nil || next == r {
+		return s
+	}
+	requests := maps.Clone(s.Requests)
+	if requests == nil {
+		requests = map[string]Request{}
+	}
+	if next == nil {
+		delete(requests, c.Action.RequestID)
+	} else {
+		requests[c.Action.RequestID] = *next
+	}
+	return State{Seq: s.Seq, Requests: requests}
+}
+
+// State is a list as a state to apply changes to.
+func (l List) State() State {
+	s := State{Seq: l.Seq, Requests: make(map[string]Request, len(l.Requests))}
+	for _, r := range l.Requests {
+		s.Requests[r.ID] = r
+	}
+	return s
+}
+
+// Watcher follows the changes of requests. It is for one goroutine; Close may
+// be called from any.
+type Watcher struct {
+	events  *store.Watcher
+	decoder *decoder
+}
+
+// Watch follows all changes after seq, which is that of a [List] or of the last
+// change seen; id, if not empty, chooses one request. It fails with
+// [store.ErrGone] if the feed does not go back that far: list again.
+func (h *Hub) Watch(ctx context.Context, seq int64, id string) (*Watcher, error) {
+	w, err := h.db.Watch(ctx, seq, store.Filter{Topic: Topic, Key: id})
+	if err != nil {
+		return nil, err
+	}
+	return &Watcher{w, &h.decoder}, nil
+}
+
+// Close ends the watch.
+func (w *Watcher) Close() { w.events.Close() }
+
+// Next waits for changes and returns them in order; what they point to is
+// shared and not to be changed. The errors are those of [store.Watcher.Next].
+func (w *Watcher) Next(ctx context.Context) ([]Change, error) {
+	events, err := w.events.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	changes := make([]Change, len(events))
+	for i, e := range events {
+		changes[i] = Change{Seq: e.Seq, Action: w.decoder.decode(e)}
+	}
+	return changes, nil
+}
+
+// decoder reads each event once for all watchers of a hub.
+type decoder struct {
+	mu     sync.Mutex
+	recent [64]struct {
+		data   []byte
+		action Action
+	}
+}
+
+func (d *decoder) decode(e store.Event) Action {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	slot := &d.recent[e.Seq%int64(len(d.recent))]
+	if len(e.Data) == 0 || len(slot.data) == 0 || &slot.data[0] != &e.Data[0] {
+		slot.data, slot.action = e.Data, decodeAction(e)
+	}
+	return slot.action
+}
+
+// decodeAction reads an event. One that cannot be read, as from a version that
+// is newer, is an action of no known type, and so changes nothing.
+func decodeAction(e store.Event) Action {
+	var a Action
+	if json.Unmarshal(e.Data, &a) != nil || a.RequestID != e.Key {
+		return Action{RequestID: e.Key}
+	}
+	return a
+}

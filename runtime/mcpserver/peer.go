@@ -1,0 +1,203 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// callerOn is who makes a call, and what can be done with that one meanwhile.
+func (s *Server) callerOn(req *mcp.CallToolRequest) contract.Caller {
+	caller := callerOf(req.ClientInfo())
+	p := s.peerOn(req, caller)
+	if p.revision < modernVersion {
+		caller.Session = sessionName(req.Session.ID())
+	}
+	if token := req.Params.GetProgressToken(); token != nil {
+		caller.Progress = func(ctx context.Context, now contract.Progress) {
+			err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+				ProgressToken: token, Progress: now.Done, Total: now.Total, Message: now.Message,
+			})
+			if err != nil { // the end of the call tells
+				s.opts.Logger.Debug("progress not told", slog.Any("error", err))
+			}
+		}
+	}
+	caller.Client = p
+	return caller
+}
+
+// sessionName tells sessions apart and does not give away their ids.
+func sessionName(id string) string {
+	if id == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:6])
+}
+
+// peer is the client of one call as somebody who can show a request to a
+// person. Its methods are what tools assert of a contract.Caller's Client.
+type peer struct {
+	server    *Server
+	req       *mcp.CallToolRequest
+	caller    contract.Caller
+	revision  string
+	form, url bool // declared by the client
+}
+
+func (s *Server) peerOn(req *mcp.CallToolRequest, caller contract.Caller) *peer {
+	p := &peer{server: s, req: req, caller: caller, revision: req.ProtocolVersion()}
+	opened := req.Session.InitializeParams()
+	if opened == nil || (opened.ProtocolVersion >= modernVersion) != p.Rounds() || p.revision < firstElicitation {
+		return p // the SDK would ask in the way of the other era
+	}
+	if can := req.ClientCapabilities(); can != nil && can.Elicitation != nil {
+		p.form = can.Elicitation.Form != nil || can.Elicitation.URL == nil
+		p.url = can.Elicitation.URL != nil && p.revision >= richElicitation
+	}
+	return p
+}
+
+// CanShow says that the client has declared what it takes to show r.
+func (p *peer) CanShow(r *elicit.Request) bool {
+	if r.Mode == elicit.URL {
+		return p.url && (p.form || len(r.Questions) == 0)
+	}
+	return p.form
+}
+
+// Rounds says that the client shows a request between two calls.
+func (p *peer) Rounds() bool { return p.revision >= modernVersion }
+
+// Show is the error that ends a call for the client to show r.
+func (p *peer) Show(r *elicit.Request, why string) error {
+	state, err := p.server.sign(p.binding(r))
+	if err != nil {
+		return err
+	}
+	requests := mcp.InputRequestMap{}
+	for _, e := range explained(elicitations(r, p.revision), why) {
+		requests[e.key] = e.params
+	}
+	return &inputRequired{requests, state}
+}
+
+// Shown is the request that this call goes on with; empty: none.
+func (p *peer) Shown() (id string, err error) {
+	if p.req.Params.RequestState == "" {
+		return "", nil
+	}
+	return p.server.verify(p.req.Params.RequestState, p.binding(nil))
+}
+
+// Actions are what the client's person has done, by the replies of this call.
+func (p *peer) Actions(r *elicit.Request) []elicit.Action {
+	replies := map[string]*mcp.ElicitResult{}
+	for key, response := range p.req.Params.InputResponses {
+		if reply, ok := response.(*mcp.ElicitResult); ok {
+			replies[key] = reply
+		}
+	}
+	return p.signed(actionsOf(r, p.revision, replies))
+}
+
+// signed says which way actions came.
+func (p *peer) signed(actions []elicit.Action) []elicit.Action {
+	for i := range actions {
+		actions[i].Channel, actions[i].Client = "client", p.caller.Name
+	}
+	return actions
+}
+
+// maxOffers is how often a client is asked that answers what is no answer.
+const maxOffers = 3
+
+// Offer shows r while the call is held. A client that cannot show it after all,
+// or whose answers are none, leaves it to the inbox; if nobody can come there,
+// the request is taken back.
+func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
+	why := ""
+	for range maxOffers {
+		replies, err := p.elicit(ctx, explained(elicitations(&r, p.revision), why))
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			p.server.opts.Logger.Debug("client did not show the question", slog.String("request_id", r.ID), slog.Any("error", err))
+			break
+		}
+		done, rejected := p.apply(ctx, h, &r, replies)
+		if done || ctx.Err() != nil {
+			return
+		}
+		why = rejected
+	}
+	if reachable, err := h.Reachable(ctx); err == nil && !reachable {
+		p.dispatch(ctx, h, elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: "unreachable"})
+	}
+}
+
+// apply does what the replies say. why says that they were no answer.
+func (p *peer) apply(ctx context.Context, h *elicit.Hub, r *elicit.Request, replies map[string]*mcp.ElicitResult) (done bool, why string) {
+	actions := p.signed(actionsOf(r, p.revision, replies))
+	if len(actions) == 0 {
+		return false, "the reply was not accept, decline or cancel"
+	}
+	for _, a := range actions {
+		rejected := p.dispatch(ctx, h, a)
+		if rejected != nil && rejected.Code == elicit.InvalidAnswers {
+			return false, rejected.Message
+		}
+	}
+	return true, ""
+}
+
+func (p *peer) dispatch(ctx context.Context, h *elicit.Hub, a elicit.Action) *elicit.Rejection {
+	_, err := h.Dispatch(ctx, a)
+	rejected := new(elicit.Rejection)
+	if errors.As(err, &rejected) {
+		return rejected
+	}
+	if err != nil && ctx.Err() == nil {
+		p.server.opts.Logger.Error("answer of the client not taken", slog.String("request_id", a.RequestID), slog.Any("error", err))
+	}
+	return nil
+}
+
+// elicit asks the client one thing after another, up to the first that is not
+// accepted.
+func (p *peer) elicit(ctx context.Context, all []elicitation) (map[string]*mcp.ElicitResult, error) {
+	replies := map[string]*mcp.ElicitResult{}
+	for _, e := range all {
+		reply, err := p.req.Session.Elicit(ctx, e.params)
+		if err != nil {
+			return nil, err
+		}
+		if reply.Action != "accept" {
+			for _, e := range all { // for all
+				replies[e.key] = reply
+			}
+			break
+		}
+		replies[e.key] = reply
+	}
+	return replies, nil
+}
+
+// explained puts before a question why it is asked again.
+func explained(all []elicitation, why string) []elicitation {
+	if why != "" {
+		for _, e := range all {
+			e.params.Message = "Not accepted: " + why + "\n\n" + e.params.Message
+		}
+	}
+	return all
+}

@@ -1,0 +1,213 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Event is one entry of the feed.
+type Event struct {
+	// Seq is 1 for the first event of a store and one more for each further
+	// one. A reader who has seen n has seen, or can no longer see, all below.
+	Seq int64
+	// At is when the transaction began, in UTC with milliseconds.
+	At time.Time
+	// Topic names the room, Key the thing that changed; both are for filters.
+	Topic, Key string
+	// Data is the room's, valid UTF-8 without NUL, and shared: not to be
+	// changed.
+	Data []byte
+}
+
+// The newest events are kept in memory while somebody watches, so that many
+// watchers cost one read. They need not all fit: who is further behind reads
+// the table.
+const (
+	tailEvents = 4096
+	tailBytes  = 4 << 20
+)
+
+// feed is this process's view of the end of the feed.
+type feed struct {
+	db *DB
+
+	mu       sync.Mutex
+	closed   bool
+	pump     *pump // nil while nobody watches
+	watchers map[Filter]map[*Watcher]struct{}
+	tail     []Event // without a gap, up to last
+	bytes    int     // of data in tail
+	last     int64   // everything up to here has been seen, while pump runs
+	err      error   // why nothing newer can be read
+}
+
+// pump is the goroutine that reads what other processes append.
+type pump struct {
+	stop func()
+	done chan struct{}
+	wake chan struct{} // holds one
+}
+
+func (p *pump) ring() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// join adds a watcher, and starts the pump for the first one.
+func (f *feed) join(w *Watcher, head int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return ErrClosed
+	}
+	if f.watchers == nil {
+		f.watchers = map[Filter]map[*Watcher]struct{}{}
+	}
+	if f.watchers[w.filter] == nil {
+		f.watchers[w.filter] = map[*Watcher]struct{}{}
+	}
+	f.watchers[w.filter][w] = struct{}{}
+	if f.pump == nil {
+		f.tail, f.bytes, f.last, f.err = nil, 0, head, nil
+		ctx, cancel := context.WithCancel(context.Background())
+		f.pump = &pump{stop: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+		go f.run(ctx, f.pump)
+	}
+	return nil
+}
+
+// leave takes a watcher out, and with the last one ends the pump.
+func (f *feed) leave(w *Watcher) {
+	f.mu.Lock()
+	delete(f.watchers[w.filter], w)
+	if len(f.watchers[w.filter]) == 0 {
+		delete(f.watchers, w.filter)
+	}
+	p := f.pump
+	if len(f.watchers) > 0 || p == nil {
+		f.mu.Unlock()
+		return
+	}
+	f.pump, f.tail = nil, nil
+	f.mu.Unlock()
+	p.stop()
+	<-p.done
+}
+
+// shut ends the pump and every watcher.
+func (f *feed) shut() {
+	f.mu.Lock()
+	p := f.pump
+	f.closed, f.pump, f.tail = true, nil, nil
+	f.wakeAll()
+	f.mu.Unlock()
+	if p != nil {
+		p.stop()
+		<-p.done
+	}
+}
+
+// run reads on whenever the dialect's bell or a commit of this process says so.
+func (f *feed) run(ctx context.Context, p *pump) {
+	defer close(p.done)
+	listener := make(chan struct{})
+	go func() {
+		defer close(listener)
+		f.db.dialect.listen(ctx, p.ring)
+	}()
+	defer func() { <-listener }()
+	for {
+		select {
+		case <-p.wake:
+		case <-ctx.Done():
+			return
+		}
+		if err := f.catchUp(ctx, p); err != nil && ctx.Err() == nil {
+			f.fail(p, err)
+			p.ring()
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// catchUp reads events until there are no newer ones.
+func (f *feed) catchUp(ctx context.Context, p *pump) error {
+	for {
+		f.mu.Lock()
+		after := f.last
+		f.mu.Unlock()
+		events, _, err := f.db.events(ctx, after, Filter{}, pageEvents)
+		if err != nil {
+			return err
+		}
+		f.mu.Lock()
+		if f.pump == p {
+			f.err = nil
+			f.add(events)
+		}
+		f.mu.Unlock()
+		if len(events) < pageEvents {
+			return nil
+		}
+	}
+}
+
+func (f *feed) fail(p *pump, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.pump == p {
+		f.err = err
+		f.wakeAll()
+	}
+}
+
+// publish hands on what this process has just committed, if it is what comes
+// next; else the pump fetches it with what comes before.
+func (f *feed) publish(events []Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.pump == nil || len(events) == 0 {
+		return
+	}
+	if events[0].Seq > f.last+1 {
+		f.pump.ring()
+		return
+	}
+	f.add(events)
+}
+
+// add takes events that follow last, or overlap with what is there.
+func (f *feed) add(events []Event) {
+	for _, e := range events {
+		if e.Seq <= f.last {
+			continue
+		}
+		f.tail = append(f.tail, e)
+		f.bytes += len(e.Data)
+		f.last = e.Seq
+		for _, filter := range [...]Filter{{}, {Topic: e.Topic}, {Topic: e.Topic, Key: e.Key}} {
+			for w := range f.watchers[filter] {
+				w.ring()
+			}
+		}
+	}
+	for len(f.tail) > tailEvents || f.bytes > tailBytes {
+		f.bytes -= len(f.tail[0].Data)
+		f.tail[0] = Event{}
+		f.tail = f.tail[1:]
+	}
+}
+
+func (f *feed) wakeAll() {
+	for _, group := range f.watchers {
+		for w := range group {
+			w.ring()
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"regexp"
+
+	"github.com/pressly/goose/v3"
+)
+
+type gooseDialect = goose.Dialect
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// ownRoom has the tables of the feed.
+var ownRoom = Room{Name: "store", Migrations: sub(migrations, "migrations")}
+
+func sub(f fs.FS, dir string) fs.FS {
+	s, err := fs.Sub(f, dir)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// NewerError says that a newer deskhand has changed the schema of the store.
+type NewerError struct {
+	Place, Room  string
+	Found, Known int64
+}
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("a newer deskhand has changed it (%s schema %d, this one knows %d): use that version, or another state folder",
+		e.Room, e.Found, e.Known)
+}
+
+// migrate brings the tables of rooms up to date. A store that is up to date is
+// only read: that takes under a millisecond, and no lock.
+func (db *DB) migrate(ctx context.Context, rooms []Room) error {
+	var behind []Room
+	for _, r := range rooms {
+		want, err := r.newest()
+		if err != nil {
+			return err
+		}
+		found := r.found(ctx, db.read)
+		if found > want {
+			return &NewerError{db.place, r.Name, found, want}
+		}
+		if found < want {
+			behind = append(behind, r)
+		}
+	}
+	if len(behind) == 0 {
+		return nil
+	}
+	return db.dialect.migrationLock(ctx, func(pool *sql.DB) error {
+		for _, r := range behind {
+			if err := r.up(ctx, db, pool); err != nil {
+				return fmt.Errorf("migrate %s: %w", r.Name, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (r Room) up(ctx context.Context, db *DB, pool *sql.DB) error {
+	p, err := goose.NewProvider(db.dialect.goose(), pool, r.Migrations,
+		goose.WithTableName(r.table()), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	if err != nil {
+		return err
+	}
+	found, want, err := p.GetVersions(ctx)
+	if err != nil {
+		return err
+	}
+	if found > want { // another process was faster, and newer
+		return &NewerError{db.place, r.Name, found, want}
+	}
+	_, err = p.Up(ctx)
+	return err
+}
+
+func (r Room) table() string { return "schema_" + r.Name }
+
+// found is the version of the room's tables; -1 if that cannot be told, as in
+// a store that has none. Migrating then says what is wrong, if anything.
+func (r Room) found(ctx context.Context, pool *sql.DB) int64 {
+	var v sql.NullInt64
+	err := pool.QueryRowContext(ctx, "SELECT MAX(version_id) FROM "+r.table()).Scan(&v)
+	if err != nil || !v.Valid {
+		return -1
+	}
+	return v.Int64
+}
+
+var roomName = regexp.MustCompile(`^[a-z]+$`)
+
+// newest is the version that the room's migrations lead to.
+func (r Room) newest() (int64, error) {
+	if !roomName.MatchString(r.Name) {
+		return 0, fmt.Errorf("room %q: a name is a word of a-z", r.Name)
+	}
+	files, err := fs.Glob(r.Migrations, "*.sql")
+	if err != nil {
+		return 0, fmt.Errorf("list migrations of %s: %w", r.Name, err)
+	}
+	var newest int64
+	for _, f := range files {
+		v, err := goose.NumericComponent(f)
+		if err != nil {
+			return 0, fmt.Errorf("migration %s of %s: %w", f, r.Name, err)
+		}
+		newest = max(newest, v)
+	}
+	if newest == 0 {
+		return 0, fmt.Errorf("room %s has no migrations", r.Name)
+	}
+	return newest, nil
+}

@@ -1,0 +1,187 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+// channel is what PostgreSQL calls the bell that peers ring.
+const channel = "deskhand_feed"
+
+// migrationKey is the advisory lock of migrations: "deskhand" in ASCII.
+const migrationKey = 0x6465736b68616e64
+
+type postgresStore struct {
+	config *pgx.ConnConfig
+	pool   *sql.DB
+	bound  sync.Map // query with ? -> query with $n
+}
+
+func (db *DB) openPostgres(place string) error {
+	db.place = withoutPassword(place)
+	config, err := pgx.ParseConfig(place)
+	if err != nil {
+		return err
+	}
+	fast := config.Copy()
+	fast.RuntimeParams["synchronous_commit"] = "off"
+	db.write.firm = pool(config, 2)
+	db.write.fast = pool(fast, 2)
+	db.read = pool(config, 4)
+	db.dialect = &postgresStore{config: config, pool: db.write.firm}
+	return nil
+}
+
+func pool(config *pgx.ConnConfig, connections int) *sql.DB {
+	p := stdlib.OpenDB(*config)
+	p.SetMaxOpenConns(connections)
+	p.SetMaxIdleConns(connections)
+	return p
+}
+
+func (s *postgresStore) goose() gooseDialect { return goose.DialectPostgres }
+
+func (s *postgresStore) read(ctx context.Context, pool *sql.DB) (*sql.Tx, error) {
+	return again(ctx, func() (*sql.Tx, error) {
+		return pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
+	})
+}
+
+// again begins a transaction anew, for a second or so, when the connection
+// turned out to be broken, as after a restart of the server: nothing has been
+// done in it yet.
+func again(ctx context.Context, begin func() (*sql.Tx, error)) (*sql.Tx, error) {
+	for pause := 50 * time.Millisecond; ; pause *= 2 {
+		tx, err := begin()
+		if err == nil || ctx.Err() != nil || !broken(err) || pause > time.Second {
+			return tx, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// broken says that err is of the connection and not what the server thinks of a
+// statement; class 57P is a server that stops or starts.
+func broken(err error) bool {
+	var e *pgconn.PgError
+	return !errors.As(err, &e) || strings.HasPrefix(e.Code, "57P")
+}
+
+// bind turns ? into $1, $2 and so on.
+func (s *postgresStore) bind(query string) string {
+	if known, ok := s.bound.Load(query); ok {
+		return known.(string)
+	}
+	var b strings.Builder
+	n := 0
+	for _, r := range query {
+		if r == '?' {
+			n++
+			b.WriteString("$" + strconv.Itoa(n))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	if n <= 5*rowsAtOnce {
+		s.bound.Store(query, b.String())
+	}
+	return b.String()
+}
+
+func (s *postgresStore) begin(ctx context.Context, w *sql.DB) (*sql.Tx, error) {
+	return again(ctx, func() (*sql.Tx, error) {
+		tx, err := w.BeginTx(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.lead(ctx, tx); err != nil {
+			tx.Rollback()
+			return nil, err
+		}
+		return tx, nil
+	})
+}
+
+// lead takes the row that every writer takes first: one writes at a time, so
+// that sequence numbers appear in order, and nobody can be in a deadlock.
+func (s *postgresStore) lead(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", lockWait.Milliseconds())); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "SELECT 1 FROM feed WHERE id = 1 FOR UPDATE")
+	return err
+}
+
+// head asks for the clock after the lock was taken, which may have been a wait.
+func (s *postgresStore) head(ctx context.Context, tx *sql.Tx) (seq int64, now time.Time, err error) {
+	err = tx.QueryRowContext(ctx, "SELECT seq, clock_timestamp() FROM feed WHERE id = 1").Scan(&seq, &now)
+	return seq, now, err
+}
+
+func (s *postgresStore) notify(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, "NOTIFY "+channel)
+	return err
+}
+
+func (s *postgresStore) migrationLock(ctx context.Context, f func(*sql.DB) error) error {
+	conn, err := s.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(migrationKey)); err != nil {
+		return fmt.Errorf("lock migrations: %w", err)
+	}
+	defer conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(migrationKey))
+	return f(s.pool)
+}
+
+// listenAgain is how often the feed is looked at though nobody rang: a bell
+// can be lost with its connection.
+const listenAgain = 5 * time.Second
+
+func (s *postgresStore) listen(ctx context.Context, wake func()) {
+	for ctx.Err() == nil {
+		s.listenOnce(ctx, wake)
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (s *postgresStore) listenOnce(ctx context.Context, wake func()) {
+	conn, err := pgx.ConnectConfig(ctx, s.config.Copy())
+	if err != nil {
+		return
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+		return
+	}
+	for {
+		wake()
+		wait, cancel := context.WithTimeout(ctx, listenAgain)
+		_, err := conn.WaitForNotification(wait)
+		late := wait.Err() != nil && ctx.Err() == nil
+		cancel()
+		if err != nil && !late {
+			return
+		}
+	}
+}

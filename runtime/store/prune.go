@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// pruneAtOnce bounds how long pruning holds the store: about 10 ms.
+const pruneAtOnce = 1000
+
+// Prune takes events out of the feed that are older than before, from its
+// beginning, and says how many. The newest event always stays. Leases that
+// lapsed before then go too.
+func (db *DB) Prune(ctx context.Context, before time.Time) (removed int64, err error) {
+	for {
+		n, err := db.pruneSome(ctx, before)
+		removed += n
+		if err != nil || n < pruneAtOnce {
+			return removed, err
+		}
+	}
+}
+
+func (db *DB) pruneSome(ctx context.Context, before time.Time) (removed int64, err error) {
+	err = db.UpdateFast(ctx, func(tx *Tx) error {
+		if _, err := tx.Exec(ctx, "DELETE FROM leases WHERE until < ?", before.UnixMilli()); err != nil {
+			return err
+		}
+		last, err := tx.lastOld(ctx, before)
+		if err != nil || last == 0 {
+			return err
+		}
+		result, err := tx.Exec(ctx, "DELETE FROM events WHERE seq <= ?", last)
+		if err != nil {
+			return err
+		}
+		if removed, err = result.RowsAffected(); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "UPDATE feed SET pruned = ? WHERE id = 1", last)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("prune feed: %w", err)
+	}
+	return removed, nil
+}
+
+// lastOld is the last of the events at the beginning that are older than
+// before; 0 if the first is not. Clocks go back: what comes after a newer event
+// stays, whatever its time.
+func (tx *Tx) lastOld(ctx context.Context, before time.Time) (last int64, err error) {
+	rows, err := tx.Query(ctx, "SELECT seq, at FROM events WHERE seq < ? ORDER BY seq LIMIT ?", tx.Seq, pruneAtOnce)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var seq, at int64
+		if err := rows.Scan(&seq, &at); err != nil {
+			return 0, err
+		}
+		if at >= before.UnixMilli() {
+			break
+		}
+		last = seq
+	}
+	return last, rows.Err()
+}

@@ -1,0 +1,147 @@
+// Package store owns the one database that every deskhand process shares, and
+// its one feed of events.
+//
+// A process opens it with [Open] and is then a peer of all others: none serves
+// it. State changes only in [DB.Update], which runs alone, in any process, and
+// may append events to the feed in the same transaction. Readers follow the
+// feed with [DB.Watch] from any sequence number on.
+//
+// The database is SQLite in a folder, or PostgreSQL when several hosts share
+// it. Rooms write SQL that both understand, with ? for parameters.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Room is a part of deskhand that keeps tables in the store.
+type Room struct {
+	// Name is a word of a-z; the versions of the schema are in the table
+	// schema_<Name>.
+	Name string
+	// Migrations has goose SQL files named 0001_what.sql at its root, in SQL
+	// that both databases understand.
+	Migrations fs.FS
+}
+
+// DB is an open store. All methods may be called at once.
+type DB struct {
+	dialect dialect
+	place   string // for people; no password in it
+	read    *sql.DB
+	write   writers
+	queue   chan struct{} // one Update at a time in this process
+	feed    feed
+	now     func() time.Time
+	close   sync.Once
+}
+
+// dialect is what differs between the two databases.
+type dialect interface {
+	// migrationLock runs f while no other process migrates.
+	migrationLock(ctx context.Context, f func(*sql.DB) error) error
+	goose() gooseDialect
+	// begin starts a transaction that holds the lock of all writers.
+	begin(ctx context.Context, w *sql.DB) (*sql.Tx, error)
+	// head reads the newest sequence number, and the database's clock; the
+	// clock is zero where the process's own will do.
+	head(ctx context.Context, tx *sql.Tx) (seq int64, now time.Time, err error)
+	// read starts a transaction whose statements all see the same state.
+	read(ctx context.Context, pool *sql.DB) (*sql.Tx, error)
+	// notify wakes the other processes when tx commits.
+	notify(ctx context.Context, tx *sql.Tx) error
+	// bind rewrites ? to what the driver wants.
+	bind(query string) string
+	// listen calls wake whenever the feed may have grown, until ctx ends. It
+	// survives failures of the connection.
+	listen(ctx context.Context, wake func())
+}
+
+// writers are two ways to commit.
+type writers struct {
+	firm *sql.DB // on disk when commit returns
+	fast *sql.DB // with the operating system when commit returns
+}
+
+// Open opens the store at place: a folder, which is made with mode 0700, or a
+// postgres:// URL. It brings the tables of rooms up to date; a store that a
+// newer deskhand has changed is refused with a [*NewerError].
+func Open(ctx context.Context, place string, rooms ...Room) (*DB, error) {
+	db := &DB{queue: make(chan struct{}, 1), now: time.Now}
+	var err error
+	if IsPostgres(place) {
+		err = db.openPostgres(place)
+	} else {
+		err = db.openSQLite(place)
+	}
+	if err == nil {
+		err = db.migrate(ctx, append([]Room{ownRoom}, rooms...))
+	}
+	if err != nil {
+		db.Close()
+		return nil, fmt.Errorf("open store %s: %w", db.place, err)
+	}
+	db.feed.db = db
+	return db, nil
+}
+
+// IsPostgres says whether place is the URL of a PostgreSQL database.
+func IsPostgres(place string) bool {
+	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
+}
+
+// Place says where the store is, for people, without a password.
+func (db *DB) Place() string { return db.place }
+
+// Now is the wall clock of this process, which a store on SQLite goes by.
+func (db *DB) Now() time.Time { return db.now() }
+
+// SetClock puts another clock in its place, for tests of clocks that jump. It
+// comes before everything else that uses the store.
+func (db *DB) SetClock(now func() time.Time) { db.now = now }
+
+// Close ends every Watch with [ErrClosed] and closes the database. It may be
+// called twice.
+func (db *DB) Close() (err error) {
+	db.close.Do(func() {
+		db.feed.shut()
+		for _, pool := range []*sql.DB{db.read, db.write.fast, db.write.firm} {
+			if pool == nil {
+				continue
+			}
+			if e := pool.Close(); e != nil && err == nil {
+				err = fmt.Errorf("close store %s: %w", db.place, e)
+			}
+		}
+	})
+	return err
+}
+
+// Shown is a place as people may see it: a URL has no password in it.
+func Shown(place string) string {
+	if !IsPostgres(place) {
+		return place
+	}
+	return withoutPassword(place)
+}
+
+// withoutPassword is a URL that can be shown.
+func withoutPassword(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "postgres://..."
+	}
+	q := u.Query()
+	if q.Has("password") {
+		q.Set("password", "xxxxx")
+		u.RawQuery = q.Encode()
+	}
+	return u.Redacted()
+}

@@ -1,0 +1,154 @@
+// Package storetest gives tests a store: SQLite in a temporary folder, and a
+// PostgreSQL that is started for them and thrown away.
+package storetest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver that makes databases
+)
+
+// Main runs the tests of a package and then ends the PostgreSQL they started.
+// TestMain calls it.
+func Main(m *testing.M) int {
+	defer stop()
+	return m.Run()
+}
+
+// Each runs test against both databases; place is where a store can be opened.
+func Each(t *testing.T, test func(t *testing.T, place string)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, t.TempDir()) })
+	t.Run("postgres", func(t *testing.T) { test(t, Postgres(t)) })
+}
+
+// Postgres returns the URL of an empty database. Without PostgreSQL on the
+// machine the test is skipped, or fails if DESKHAND_TEST_POSTGRES=require.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	start.Do(func() { startErr = cluster.start() })
+	if startErr != nil {
+		if os.Getenv("DESKHAND_TEST_POSTGRES") == "require" {
+			t.Fatalf("no PostgreSQL to test with: %v", startErr)
+		}
+		t.Skipf("NOT TESTED on PostgreSQL: %v; install the package postgresql, DESKHAND_TEST_POSTGRES=require makes this a failure", startErr)
+	}
+	name := fmt.Sprintf("t%d", databases.Add(1))
+	pool, err := sql.Open("pgx", cluster.url("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	if _, err := pool.Exec("CREATE DATABASE " + name); err != nil {
+		t.Fatalf("create database: %v", err)
+	}
+	return cluster.url(name)
+}
+
+var (
+	start     sync.Once
+	startErr  error
+	cluster   server
+	databases atomic.Int64
+)
+
+// server is a PostgreSQL that listens on a socket in its own folder.
+type server struct {
+	dir     string
+	process *exec.Cmd
+}
+
+// starting bounds initdb and the start of the server: a second or two on an
+// idle machine.
+const starting = 2 * time.Minute
+
+func (s *server) start() error {
+	initdb, postgres, err := binaries()
+	if err != nil {
+		return err
+	}
+	if s.dir, err = os.MkdirTemp("", "deskhand-pg-"); err != nil {
+		return err
+	}
+	if err := hand(s.dir); err != nil {
+		return err
+	}
+	data := filepath.Join(s.dir, "data")
+	ctx, cancel := context.WithTimeout(context.Background(), starting)
+	defer cancel()
+	first := exec.CommandContext(ctx, initdb, "-D", data, "-U", "deskhand", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	if out, err := demoted(first, s.dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	log, err := os.Create(filepath.Join(s.dir, "log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s.process = exec.Command(postgres, "-D", data, "-k", s.dir, "-h", "", "-F", "-c", "max_connections=200")
+	s.process.Stdout, s.process.Stderr = log, log
+	if err := demoted(s.process, s.dir).Start(); err != nil {
+		return fmt.Errorf("start postgres: %w", err)
+	}
+	return s.ready(ctx)
+}
+
+func (s *server) ready(ctx context.Context) error {
+	pool, err := sql.Open("pgx", s.url("postgres"))
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	for {
+		err := pool.PingContext(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			out, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+			return fmt.Errorf("postgres does not answer: %w: %s", err, out)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func (s *server) url(database string) string {
+	return "postgres://deskhand@/" + database + "?host=" + url.QueryEscape(s.dir)
+}
+
+// stop ends the server at once: nothing of it is kept.
+func stop() {
+	if cluster.process != nil && cluster.process.Process != nil {
+		cluster.process.Process.Signal(os.Interrupt) // PostgreSQL's fast shutdown
+		cluster.process.Wait()
+	}
+	if cluster.dir != "" {
+		os.RemoveAll(cluster.dir)
+	}
+}
+
+// binaries finds the programs on the path, or where Debian and Homebrew put
+// them; of several versions the last.
+func binaries() (initdb, postgres string, err error) {
+	if found, err := exec.LookPath("initdb"); err == nil {
+		initdb = found
+	}
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/initdb", "/usr/local/opt/postgresql*/bin/initdb", "/opt/homebrew/opt/postgresql*/bin/initdb"} {
+		if found, _ := filepath.Glob(pattern); initdb == "" && len(found) > 0 {
+			initdb = found[len(found)-1]
+		}
+	}
+	if initdb == "" {
+		return "", "", fmt.Errorf("initdb is not on this machine")
+	}
+	return initdb, filepath.Join(filepath.Dir(initdb), "postgres"), nil
+}

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Tx is a running transaction. It is for one goroutine, and for the function
+// it was handed to.
+type Tx struct {
+	// Now is the wall clock of the store when the transaction began, in UTC
+	// with milliseconds.
+	Now time.Time
+	// Seq is the sequence number of the newest event in the feed as this
+	// transaction sees it, its own included.
+	Seq int64
+
+	tx     *sql.Tx
+	db     *DB
+	events []Event
+}
+
+// Update runs f in a transaction that is alone: between its first statement
+// and its commit no other Update runs, in any process. What f did and the
+// events it appended are there after a crash of the machine when Update
+// returns nil, and none of it is when f or Update returns an error. Update
+// waits for its turn; when another process has held the store for half a
+// minute it returns an error that says so.
+func (db *DB) Update(ctx context.Context, f func(*Tx) error) error {
+	return db.update(ctx, db.write.firm, f)
+}
+
+// UpdateFast is Update without waiting for the disk. It survives the end of
+// every process at any moment; a crash of the machine may take back the last
+// second or so.
+func (db *DB) UpdateFast(ctx context.Context, f func(*Tx) error) error {
+	return db.update(ctx, db.write.fast, f)
+}
+
+func (db *DB) update(ctx context.Context, w *sql.DB, f func(*Tx) error) error {
+	select {
+	case db.queue <- struct{}{}:
+		defer func() { <-db.queue }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	raw, err := db.dialect.begin(ctx, w)
+	if err != nil {
+		return fmt.Errorf("begin transaction: %w", err)
+	}
+	defer raw.Rollback() // after Commit it does nothing
+	tx, err := db.open(ctx, raw)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		return err
+	}
+	if err := tx.flush(ctx); err != nil {
+		return fmt.Errorf("append to feed: %w", err)
+	}
+	if err := raw.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	db.feed.publish(tx.events)
+	return nil
+}
+
+// View runs f in a transaction that sees one state of the store and changes
+// nothing. It never waits for an Update.
+func (db *DB) View(ctx context.Context, f func(*Tx) error) error {
+	raw, err := db.dialect.read(ctx, db.read)
+	if err != nil {
+		return fmt.Errorf("begin reading: %w", err)
+	}
+	defer raw.Rollback()
+	tx, err := db.open(ctx, raw)
+	if err != nil {
+		return err
+	}
+	return f(tx)
+}
+
+func (db *DB) open(ctx context.Context, raw *sql.Tx) (*Tx, error) {
+	seq, now, err := db.dialect.head(ctx, raw)
+	if err != nil {
+		return nil, fmt.Errorf("read feed: %w", err)
+	}
+	if now.IsZero() {
+		now = db.now()
+	}
+	return &Tx{Now: now.UTC().Truncate(time.Millisecond), Seq: seq, tx: raw, db: db}, nil
+}
+
+// Exec runs a statement. A ? in query stands for an argument, also inside
+// quotes: constants with a question mark are arguments.
+func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return tx.tx.ExecContext(ctx, tx.db.dialect.bind(query), args...)
+}
+
+// Query runs a statement that returns rows; the caller closes them before the
+// next statement.
+func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return tx.tx.QueryContext(ctx, tx.db.dialect.bind(query), args...)
+}
+
+// QueryRow runs a statement that returns at most one row.
+func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
+	return tx.tx.QueryRowContext(ctx, tx.db.dialect.bind(query), args...)
+}
+
+// Append adds an event to the feed and returns its sequence number, which
+// readers can see once the transaction has committed.
+func (tx *Tx) Append(topic, key string, data []byte) int64 {
+	tx.Seq++
+	tx.events = append(tx.events, Event{Seq: tx.Seq, At: tx.Now, Topic: topic, Key: key, Data: data})
+	return tx.Seq
+}
+
+// rowsAtOnce bounds an INSERT: SQLite takes 32,766 parameters, and longer
+// statements gain nothing.
+const rowsAtOnce = 64
+
+// flush writes the appended events.
+func (tx *Tx) flush(ctx context.Context) error {
+	if len(tx.events) == 0 {
+		return nil
+	}
+	for rest := tx.events; len(rest) > 0; {
+		n := min(len(rest), rowsAtOnce)
+		args := make([]any, 0, 5*n)
+		for _, e := range rest[:n] {
+			args = append(args, e.Seq, e.At.UnixMilli(), e.Topic, e.Key, string(e.Data))
+		}
+		values := strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?), ", n), ", ")
+		if _, err := tx.Exec(ctx, "INSERT INTO events (seq, at, topic, key, data) VALUES "+values, args...); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	if _, err := tx.Exec(ctx, "UPDATE feed SET seq = ? WHERE id = 1", tx.Seq); err != nil {
+		return err
+	}
+	return tx.db.dialect.notify(ctx, tx.tx)
+}

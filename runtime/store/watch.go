@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrGone is returned to a watcher whose place in the feed is no longer,
+	// or never was, in the store: it reads the state afresh and watches from
+	// there.
+	ErrGone = errors.New("the feed does not go back that far")
+	// ErrClosed is returned by watchers of a closed store.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// Filter chooses events. The zero value is all.
+type Filter struct {
+	Topic string // empty: every topic
+	Key   string // empty: every key; needs Topic
+}
+
+// Watcher follows the feed from a place. It is for one goroutine; Close may be
+// called from any.
+//
+// A watcher holds a number and no queue. However slow it is, it misses nothing,
+// holds nobody up and takes no memory: what it is behind, it reads from the
+// store, at its own pace. It fails with [ErrGone] only when it is behind by
+// more than the store keeps (see [DB.Prune]).
+type Watcher struct {
+	db     *DB
+	filter Filter
+	seq    int64
+	wake   chan struct{} // holds one
+}
+
+// Watch follows the events after seq; 0 is the beginning. Take seq from the
+// [Tx] that read the state, and state and events fit without a gap. Events of
+// this process arrive at once, those of others within some 25 ms on SQLite and
+// with the database's notification on PostgreSQL.
+func (db *DB) Watch(ctx context.Context, seq int64, filter Filter) (*Watcher, error) {
+	head, pruned, err := db.ends(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read feed: %w", err)
+	}
+	if seq > head || seq < pruned {
+		return nil, ErrGone
+	}
+	w := &Watcher{db: db, filter: filter, seq: seq, wake: make(chan struct{}, 1)}
+	if err := db.feed.join(w, head); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// ends are the newest sequence number and that of the newest pruned event.
+func (db *DB) ends(ctx context.Context) (head, pruned int64, err error) {
+	err = db.read.QueryRowContext(ctx, "SELECT seq, pruned FROM feed WHERE id = 1").Scan(&head, &pruned)
+	return head, pruned, err
+}
+
+// Seq is the place of the watcher: it has seen everything up to here.
+func (w *Watcher) Seq() int64 { return w.seq }
+
+// Close ends the watch. It may be called twice.
+func (w *Watcher) Close() { w.db.feed.leave(w) }
+
+func (w *Watcher) ring() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// pageEvents is how many events come at once.
+const pageEvents = 256
+
+// Next waits until there are events and returns them in order, at most a few
+// hundred at once. It returns ctx's error, [ErrGone], [ErrClosed] or what the
+// database said.
+func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
+	for {
+		events, behind, err := w.db.feed.take(w)
+		if behind {
+			events, w.seq, err = w.db.events(ctx, w.seq, w.filter, pageEvents)
+		}
+		if err != nil || len(events) > 0 {
+			return events, err
+		}
+		if behind {
+			continue
+		}
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// take returns what w has not seen from the events in memory, and whether it
+// is further behind than these.
+func (f *feed) take(w *Watcher) (events []Event, behind bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, joined := f.watchers[w.filter][w]; f.closed || !joined {
+		return nil, false, ErrClosed
+	}
+	first := f.last - int64(len(f.tail)) // everything after it is in memory
+	if w.seq < first {
+		return nil, true, nil
+	}
+	for _, e := range f.tail[min(w.seq-first, int64(len(f.tail))):] {
+		w.seq = e.Seq
+		if w.filter.match(e) {
+			events = append(events, e)
+		}
+		if len(events) == pageEvents {
+			break
+		}
+	}
+	if len(events) == 0 {
+		err = f.err
+	}
+	return events, false, err
+}
+
+func (f Filter) match(e Event) bool {
+	return (f.Topic == "" || f.Topic == e.Topic) && (f.Key == "" || f.Key == e.Key)
+}
+
+// events reads a page of the feed after seq, and the place that has been seen
+// with it.
+func (db *DB) events(ctx context.Context, seq int64, filter Filter, limit int) (page []Event, seen int64, err error) {
+	err = db.View(ctx, func(tx *Tx) error {
+		page, err = tx.Events(ctx, seq, filter, limit)
+		seen = tx.Seq
+		return err
+	})
+	if len(page) == limit {
+		seen = page[limit-1].Seq
+	}
+	return page, seen, err
+}
+
+// Events reads at most limit events after seq, in order. It fails with
+// [ErrGone] if some of them may be gone.
+func (tx *Tx) Events(ctx context.Context, seq int64, filter Filter, limit int) ([]Event, error) {
+	var pruned int64
+	if err := tx.QueryRow(ctx, "SELECT pruned FROM feed WHERE id = 1").Scan(&pruned); err != nil {
+		return nil, fmt.Errorf("read feed: %w", err)
+	}
+	if seq < pruned {
+		return nil, ErrGone
+	}
+	where, args := "seq > ?", []any{seq}
+	if filter.Topic != "" {
+		where, args = where+" AND topic = ?", append(args, filter.Topic)
+	}
+	if filter.Key != "" {
+		where, args = where+" AND key = ?", append(args, filter.Key)
+	}
+	rows, err := tx.Query(ctx, "SELECT seq, at, topic, key, data FROM events WHERE "+where+" ORDER BY seq LIMIT ?", append(args, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	defer rows.Close()
+	var events []Event
+	for rows.Next() {
+		var e Event
+		var at int64
+		if err := rows.Scan(&e.Seq, &at, &e.Topic, &e.Key, &e.Data); err != nil {
+			return nil, fmt.Errorf("read event: %w", err)
+		}
+		e.At = time.UnixMilli(at).UTC()
+		events = append(events, e)
+	}
+	return events, rows.Err()
+}

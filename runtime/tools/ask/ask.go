@@ -1,0 +1,112 @@
+// Package ask has the tools with which an agent asks a person: ask_user,
+// await_answer and list_questions, over the requests of elicit.
+//
+// How long a call can be held is the client's to say, and most give up before a
+// person has answered. So a [Desk] decides once for each call: it asks through
+// the client where that has a dialog, tells a client that listens every few
+// seconds that it still waits, and gives any other a handle to come back with.
+// Whatever becomes of the call, the answer is kept.
+package ask
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// Options tunes a Desk. Open is required.
+type Options struct {
+	// Open opens the hub when the first call needs it, and again at the next
+	// call if that fails; close ends it. The context is that of the call.
+	Open func(ctx context.Context) (hub *elicit.Hub, close func(), err error)
+	// Prefix stands before the names of the tools, with "_" between. Empty: none.
+	Prefix string
+	// Context is what the questions of this server belong to, such as an attempt.
+	Context elicit.Context
+	// Heartbeat is how often a client that asked for progress is told that its
+	// call goes on. Zero: 15 seconds, below the 20 to 30 seconds of silence
+	// after which proxies close a connection.
+	Heartbeat time.Duration
+	// Hold is how long a call is held for a client that did not ask for
+	// progress. Zero: 45 seconds, as common clients give up after 60.
+	Hold time.Duration
+}
+
+// Desk is the tools of one server. Its methods may be called at once.
+type Desk struct {
+	options Options
+	waits   sync.WaitGroup // one for each request that is waited for
+
+	mu    sync.Mutex
+	open  *elicit.Hub // nil until a call needs it
+	close func()
+}
+
+// New makes a desk. It opens nothing.
+func New(o Options) *Desk {
+	o.Heartbeat = cmp.Or(o.Heartbeat, 15*time.Second)
+	o.Hold = cmp.Or(o.Hold, 45*time.Second)
+	return &Desk{options: o}
+}
+
+// Tools is the list.
+func (d *Desk) Tools() []contract.Tool {
+	return []contract.Tool{d.askUser(), d.awaitAnswer(), d.listQuestions()}
+}
+
+// Close lets go of what is waited for and closes the hub. Questions stay open
+// in the store. No call may be running or come after it.
+func (d *Desk) Close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open != nil {
+		d.close()
+	}
+	d.waits.Wait()
+}
+
+func (d *Desk) hub(ctx context.Context) (*elicit.Hub, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open != nil {
+		return d.open, nil
+	}
+	hub, close, err := d.options.Open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open the desk: %w", err)
+	}
+	d.open, d.close = hub, close
+	return hub, nil
+}
+
+func (d *Desk) name(tool string) string {
+	if d.options.Prefix == "" {
+		return tool
+	}
+	return d.options.Prefix + "_" + tool
+}
+
+// client is what a door can do with the client that calls.
+type client interface {
+	// CanShow says that the client has declared what it takes to show r.
+	CanShow(r *elicit.Request) bool
+	// Rounds says that the client shows a request between two calls, and not
+	// while a call is held: it is shown by ending the call with Show's error.
+	Rounds() bool
+	// Show ends a call so that the client shows r and calls again. why, if not
+	// empty, says what was wrong with the answers before.
+	Show(r *elicit.Request, why string) error
+	// Shown is the request that the client was to show before this call; empty:
+	// this is a first call. The error is a fault: it is not of this call.
+	Shown() (id string, err error)
+	// Actions are what the client's person has done with r. None: the client
+	// has not said.
+	Actions(r *elicit.Request) []elicit.Action
+	// Offer shows r while the call is held.
+	elicit.Surface
+}

@@ -1,0 +1,156 @@
+package ask
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// askUserSchema is the specification's, byte for byte.
+//
+//go:embed ask_user.schema.json
+var askUserSchema []byte
+
+const askUserText = `Ask the user questions through deskhand's inbox. Use this tool when you need user input, clarification, or confirmation before proceeding. The tool blocks until the user responds.
+
+Ask well: 1-3 short questions per call, each about one thing; select or multi-select with the likely answers as options (the user can always answer in their own words), confirm for yes or no, text only where no list fits; a title that says what it is about. Say what happens by default, if anything.
+Read the result: "answered" has one entry of "answers" per question, in order. "cancelled" means the user will not answer; "timedOut" means nobody did in time. If none is true, the question is still open or nobody can be asked, and a second text says which. Never take silence for a yes. For a question that stays open, go on with other work and call %s.`
+
+func (d *Desk) askUser() contract.Tool {
+	return contract.Tool{
+		Name: d.name("ask_user"), Title: "Ask the user",
+		Description: fmt.Sprintf(askUserText, d.name("await_answer")),
+		Input:       json.RawMessage(askUserSchema),
+		Additive:    true,
+		Call:        d.ask,
+	}
+}
+
+func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
+	r, err := read(args, d.from(caller))
+	if err != nil {
+		return contract.Result{}, err
+	}
+	hub, err := d.hub(ctx)
+	if err != nil {
+		return contract.Result{}, err
+	}
+	asked, _ := caller.Client.(client)
+	if asked != nil {
+		id, err := asked.Shown()
+		if err != nil {
+			return contract.Result{}, err
+		}
+		if id != "" {
+			return d.shown(ctx, hub, asked, id)
+		}
+		if !asked.CanShow(&r) {
+			asked = nil
+		}
+	}
+	if asked != nil && asked.Rounds() {
+		if r, err = hub.Open(ctx, r); err != nil {
+			return contract.Result{}, err
+		}
+		return contract.Result{}, asked.Show(&r, "")
+	}
+	return d.askNow(ctx, hub, caller, r, asked)
+}
+
+// from is a request that says who asks, and what for.
+func (d *Desk) from(caller contract.Caller) elicit.Request {
+	r := elicit.Request{
+		Source:  elicit.Source{Kind: "mcp", Name: caller.Name, Version: caller.Version, Instance: caller.Session},
+		Context: d.options.Context,
+	}
+	r.Context.ToolName = d.name("ask_user")
+	return r
+}
+
+// askNow asks while the call is held; through the client too, if it can.
+func (d *Desk) askNow(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request, through client) (contract.Result, error) {
+	opened := make(opening, 1)
+	h := holding{hub: hub, caller: caller, total: time.Duration(r.WaitMS) * time.Millisecond}
+	var surfaces []elicit.Surface
+	reachable, err := hub.Reachable(ctx)
+	switch {
+	case err != nil:
+		return contract.Result{}, err
+	case through != nil:
+		surfaces = []elicit.Surface{opened, through}
+	case reachable:
+		surfaces = []elicit.Surface{opened}
+		if caller.Progress == nil {
+			h.limit = d.options.Hold
+		}
+	}
+	h.wait = func(ctx context.Context) (elicit.Request, error) { return hub.Ask(ctx, r, surfaces...) }
+	ended, done, err := d.hold(ctx, h)
+	switch f := fault.Of(err); {
+	case f != nil && f.Code == elicit.NoSurface:
+		return result(&ended, d.note(&ended, time.Now()))
+	case err != nil:
+		return contract.Result{}, d.worded(err, ended.ID)
+	case !done:
+		return d.pending(ctx, hub, (<-opened).ID)
+	}
+	return result(&ended, d.note(&ended, time.Now()))
+}
+
+// pending is the result of a call that is not held any longer.
+func (d *Desk) pending(ctx context.Context, hub *elicit.Hub, id string) (contract.Result, error) {
+	r, err := hub.Get(ctx, id)
+	if err != nil {
+		return contract.Result{}, err
+	}
+	r = r.ForAsker()
+	note := d.note(&r, time.Now())
+	if r.Status == elicit.Open {
+		note += " " + where(ctx, hub) + "."
+	}
+	return result(&r, note)
+}
+
+// opening is a surface that shows nothing: it tells which request was opened.
+type opening chan elicit.Request
+
+func (o opening) Offer(_ context.Context, _ *elicit.Hub, r elicit.Request) { o <- r }
+
+// shown goes on with a request that the client was to show between two calls.
+// What the hub knows of it counts: somebody may have answered elsewhere.
+func (d *Desk) shown(ctx context.Context, hub *elicit.Hub, through client, id string) (contract.Result, error) {
+	r, err := hub.Get(ctx, id)
+	if err != nil {
+		return contract.Result{}, err
+	}
+	why := ""
+	if r.Status != elicit.Completed {
+		for _, a := range through.Actions(&r) {
+			_, err := hub.Dispatch(ctx, a)
+			if rejected := new(elicit.Rejection); errors.As(err, &rejected) {
+				why = rejected.Message
+				break
+			}
+			if err != nil {
+				return contract.Result{}, err
+			}
+		}
+		if r, err = hub.Get(ctx, id); err != nil {
+			return contract.Result{}, err
+		}
+	}
+	if r.Status == elicit.Open {
+		return contract.Result{}, through.Show(&r, why)
+	}
+	if r, err = hub.Wait(ctx, id); err != nil {
+		return contract.Result{}, err
+	}
+	return result(&r, d.note(&r, time.Now()))
+}

@@ -1,0 +1,77 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+type awaitAnswerIn struct {
+	RequestID string `json:"request_id"`
+	Timeout   *int64 `json:"timeout"` // milliseconds
+}
+
+func (d *Desk) awaitAnswer() contract.Tool {
+	least, most := 0.0, float64(elicit.MaxWait.Milliseconds())
+	schema := contract.Object([]string{"request_id"},
+		contract.Property{Name: "request_id", Schema: &jsonschema.Schema{Type: "string",
+			Description: "ID of the question, elc_..., from the result of " + d.name("ask_user") + " or from " + d.name("list_questions") + "."}},
+		contract.Property{Name: "timeout", Schema: &jsonschema.Schema{Type: "integer", Minimum: &least, Maximum: &most,
+			Default:     []byte(fmt.Sprint(elicit.DefaultWait.Milliseconds())),
+			Description: "How long to wait at most, in milliseconds (default: 300000 = 5 minutes; 0 only looks). The question itself stays open as long as it was asked for."}},
+	)
+	spec := contract.Spec{
+		Name: d.name("await_answer"), Title: "Wait for an answer",
+		Description: fmt.Sprintf("Wait for the answer to a question that %s left open, or fetch one that came late. "+
+			"The result is that of %s; if nobody has answered yet, a second text says so and you may call this again.", d.name("ask_user"), d.name("ask_user")),
+		Input: contract.Freeze(schema), NonBlank: []string{"request_id"}, Additive: true,
+	}
+	return contract.Define(spec, d.await)
+}
+
+func (d *Desk) await(ctx context.Context, caller contract.Caller, in awaitAnswerIn) (contract.Result, error) {
+	timeout := elicit.DefaultWait
+	if in.Timeout != nil {
+		timeout = time.Duration(*in.Timeout) * time.Millisecond
+	}
+	hub, err := d.hub(ctx)
+	if err != nil {
+		return contract.Result{}, err
+	}
+	r, err := hub.Get(ctx, in.RequestID)
+	if f := fault.Of(err); f != nil {
+		return contract.Result{}, fault.New(f.Code, f.Message, fmt.Sprintf("call %s for the questions that are open", d.name("list_questions")))
+	}
+	if err != nil {
+		return contract.Result{}, err
+	}
+	if r.Status != elicit.Completed && timeout > 0 {
+		h := holding{hub: hub, caller: caller, limit: timeout, total: timeout}
+		if caller.Progress == nil {
+			h.limit = min(timeout, d.options.Hold)
+		}
+		h.wait = func(ctx context.Context) (elicit.Request, error) {
+			ctx, stop := context.WithTimeout(ctx, h.limit+waitsOn)
+			defer stop()
+			return hub.WaitLate(ctx, r.ID)
+		}
+		if _, _, err := d.hold(ctx, h); err != nil {
+			return contract.Result{}, d.worded(err, r.ID)
+		}
+	} else if r.Status == elicit.Completed {
+		if _, err := hub.Wait(ctx, r.ID); err != nil { // which notes that a late answer was fetched
+			return contract.Result{}, err
+		}
+	}
+	return d.pending(ctx, hub, r.ID)
+}
+
+// waitsOn is how long a question counts as waited for after a call that waited:
+// the agent may well call again.
+const waitsOn = 30 * time.Second

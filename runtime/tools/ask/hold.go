@@ -1,0 +1,103 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// holding is one call that is held.
+type holding struct {
+	hub    *elicit.Hub
+	caller contract.Caller
+	// limit is how long the call is held at most; 0: until wait returns.
+	limit time.Duration
+	// total is how long wait will take at most, for telling what is left; 0:
+	// nobody knows.
+	total time.Duration
+	wait  func(context.Context) (elicit.Request, error)
+}
+
+// hold waits for a request, and tells the caller meanwhile. done is false if the
+// limit came first; what wait waits for is then waited for still, so that
+// others see that somebody does. If ctx ends, so does the wait, and what that
+// means for the request is for the hub to say.
+func (d *Desk) hold(ctx context.Context, h holding) (r elicit.Request, done bool, err error) {
+	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
+	type end struct {
+		request elicit.Request
+		err     error
+	}
+	ended := make(chan end, 1)
+	d.waits.Go(func() {
+		defer leave()
+		r, err := h.wait(waiting)
+		ended <- end{r, err}
+	})
+	var beats, limit <-chan time.Time
+	if h.caller.Progress != nil {
+		tick := time.NewTicker(d.options.Heartbeat)
+		defer tick.Stop()
+		beats = tick.C
+	}
+	if h.limit > 0 {
+		timer := time.NewTimer(h.limit)
+		defer timer.Stop()
+		limit = timer.C
+	}
+	for since := time.Now(); ; {
+		if h.caller.Progress != nil {
+			h.tell(ctx, time.Since(since))
+		}
+		select {
+		case e := <-ended:
+			return e.request, true, e.err
+		case <-limit:
+			return elicit.Request{}, false, nil
+		case <-ctx.Done():
+			leave()
+			if e := <-ended; e.err == nil {
+				return e.request, true, nil // it came at the same moment
+			}
+			return elicit.Request{}, false, ctx.Err()
+		case <-beats:
+		}
+	}
+}
+
+// tell says that the call goes on, and where a person can answer.
+func (h *holding) tell(ctx context.Context, waited time.Duration) {
+	p := contract.Progress{Done: waited.Round(time.Millisecond).Seconds(), Message: "Waiting for a person. " + where(ctx, h.hub)}
+	if h.total > 0 {
+		p.Total = h.total.Seconds()
+		p.Message += ", " + span(h.total-waited) + " left"
+	}
+	h.caller.Progress(ctx, p)
+}
+
+// where says how a person gets at the question.
+func where(ctx context.Context, hub *elicit.Hub) string {
+	up, err := hub.Reach(ctx)
+	if err == nil {
+		for _, s := range up {
+			if s.Address != "" {
+				return "Answer at " + s.Address
+			}
+		}
+	}
+	return "Answer with: deskhand inbox"
+}
+
+// worded makes faults of the errors that a caller can do something about.
+func (d *Desk) worded(err error, id string) error {
+	if errors.Is(err, elicit.ErrClosed) {
+		return &fault.Fault{Code: "stopping", Message: "this server is stopping; the question stays open as " + id,
+			Hint: fmt.Sprintf("call %s with that request_id once it is back", d.name("await_answer")), Retryable: true}
+	}
+	return err
+}

@@ -1,0 +1,152 @@
+package ask
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// Output is what ask_user and await_answer return: the four fields of their
+// specification. At most one of the three is true; none is while a question is
+// open, or if it was withdrawn or nobody could be asked.
+type Output struct {
+	Answered  bool     `json:"answered"`
+	Cancelled bool     `json:"cancelled"` // declined, too
+	TimedOut  bool     `json:"timedOut"`
+	Answers   []Answer `json:"answers"` // one for each question, in their order, if answered
+}
+
+// Answer is that to one question.
+type Answer struct {
+	QuestionID string `json:"questionId"`
+	// Values are a text, "yes" or "no", or the labels chosen, in the order of
+	// the options. A question that was skipped has none.
+	Values     []string `json:"values"`
+	CustomText string   `json:"customText,omitempty"` // own words, beside or instead of options
+}
+
+// Keys of what results have for programs, beside the model.
+const (
+	metaRequest    = "deskhand/request_id"
+	metaCompletion = "deskhand/completion"
+	metaDeadline   = "deskhand/deadline"
+)
+
+// outputOf is what the asker of r gets.
+func outputOf(r *elicit.Request) Output {
+	out := Output{Answers: []Answer{}}
+	if r.Completion == nil {
+		return out
+	}
+	switch r.Completion.Outcome {
+	case elicit.Accept:
+		out.Answered = true
+		for i := range r.Questions {
+			q := &r.Questions[i]
+			out.Answers = append(out.Answers, answerOf(q, r.Answers[q.ID]))
+		}
+	case elicit.Decline, elicit.Cancel:
+		out.Cancelled = true
+	case elicit.Timeout:
+		out.TimedOut = true
+	}
+	return out
+}
+
+func answerOf(q *elicit.Question, a elicit.Answer) Answer {
+	out := Answer{QuestionID: q.ID, Values: []string{}, CustomText: strings.Join(a.Freeform, "\n")}
+	if a.Value == nil {
+		return out
+	}
+	v := a.Value
+	switch v.Kind {
+	case elicit.TextValue:
+		out.Values = append(out.Values, v.Text)
+	case elicit.NumberValue:
+		out.Values = append(out.Values, strconv.FormatFloat(v.Number, 'f', -1, 64))
+	case elicit.BooleanValue:
+		out.Values = append(out.Values, map[bool]string{true: "yes", false: "no"}[v.Boolean])
+	case elicit.SelectedValue, elicit.SelectedManyValue:
+		for _, o := range q.Options {
+			if o.ID == v.Text || slices.Contains(v.Options, o.ID) {
+				out.Values = append(out.Values, o.Label)
+			}
+		}
+		out.CustomText = strings.Join(v.Freeform, "\n")
+	}
+	return out
+}
+
+// result words what became of r. Unless it was answered, note is a second text.
+func result(r *elicit.Request, note string) (contract.Result, error) {
+	out := outputOf(r)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(out); err != nil {
+		return contract.Result{}, fmt.Errorf("encode answer: %w", err)
+	}
+	text := strings.TrimSuffix(b.String(), "\n")
+	result := contract.Result{Text: []string{text}, Structured: json.RawMessage(text), Meta: map[string]any{metaRequest: r.ID}}
+	if r.Completion != nil {
+		result.Meta[metaCompletion] = r.Completion
+	}
+	if !out.Answered {
+		result.Text = append(result.Text, note)
+		if r.Status == elicit.Open && !r.Deadline.IsZero() {
+			result.Meta[metaDeadline] = r.Deadline
+		}
+	}
+	return result, nil
+}
+
+const assumeNothing = "Do not assume an answer."
+
+// note says on one line why there is no answer and what to do.
+func (d *Desk) note(r *elicit.Request, now time.Time) string {
+	await := fmt.Sprintf("call %s with request_id %s", d.name("await_answer"), r.ID)
+	if r.Completion == nil {
+		left := ""
+		if !r.Deadline.IsZero() {
+			left = " for " + span(r.Deadline.Sub(now)) + " more"
+		}
+		return fmt.Sprintf("Nobody has answered yet. The question stays open%s as %s: %s to go on waiting. %s", left, r.ID, await, assumeNothing)
+	}
+	c := r.Completion
+	said := ""
+	if c.Note != "" {
+		said = ": " + oneLine(c.Note)
+	}
+	switch {
+	case c.Outcome == elicit.Timeout:
+		return fmt.Sprintf("No answer before the deadline. The question stays open as %s and a late answer is kept: %s to collect it. %s", r.ID, await, assumeNothing)
+	case c.Outcome == elicit.Decline:
+		return "The person declined to answer" + said + ". Go on without an answer, or ask whether to proceed differently. " + assumeNothing
+	case c.Outcome == elicit.Cancel:
+		return "The person closed the question without an answer" + said + ". Ask whether to proceed differently. " + assumeNothing
+	case c.Reason == "unreachable":
+		return "No person reachable: nobody was asked. Go on without an answer and say so, or have somebody open the inbox and ask again. " + assumeNothing
+	}
+	return "The question was withdrawn before anybody answered. Ask again if it still matters. " + assumeNothing
+}
+
+// span words a duration for people: 4m45s, 5m, 1h30m.
+func span(d time.Duration) string {
+	s := max(d, 0).Round(time.Second).String()
+	if short, ok := strings.CutSuffix(s, "m0s"); ok {
+		s = short + "m"
+	}
+	if short, ok := strings.CutSuffix(s, "h0m"); ok {
+		s = short + "h"
+	}
+	return s
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
