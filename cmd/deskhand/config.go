@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
@@ -68,6 +69,9 @@ func (a *app) config(asJSON bool) error {
 // shown is the value that a setting has in effect, for people.
 func (a *app) shown(s setting) (string, error) {
 	switch {
+	case s.name == "store":
+		place, err := a.settings.place()
+		return store.Shown(place), err
 	case s.list:
 		return strings.Join(a.settings.list(s.name), ","), nil
 	case s.secret && a.settings.get(s.name) != "":

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+
+	"github.com/deskhand/deskhand/runtime/store"
 )
 
 // configName is the configuration file's name.
@@ -102,7 +104,7 @@ func (c *configFile) take(one setting, v any) error {
 		return c.wrong(one, "must be one value, not a list")
 	case len(texts) == 0, !one.list && texts[0] == "":
 		return nil
-	case one.path && strings.HasSuffix(texts[0], one.suffix) && !filepath.IsAbs(texts[0]):
+	case one.path && strings.HasSuffix(texts[0], one.suffix) && !filepath.IsAbs(texts[0]) && !store.IsPostgres(texts[0]):
 		texts[0] = filepath.Join(filepath.Dir(c.path), texts[0])
 	}
 	c.values[one.name] = texts

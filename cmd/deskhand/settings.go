@@ -34,6 +34,7 @@ var shared = []setting{
 	{name: "embed", fallback: embed.Default, usage: "what makes the vectors of an index: builtin, none or FILE.model", path: true, suffix: ".model"},
 	{name: "vectors", fallback: "scan", usage: "what searches the vectors of an index: scan or chromem"},
 	{name: "state", usage: "state folder (default: $XDG_STATE_HOME/deskhand)", path: true},
+	{name: "store", usage: "where questions are kept: a folder or postgres://... (default: the state folder)", path: true, secret: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},
 	{name: "token", usage: "bearer token of the HTTP server", secret: true},

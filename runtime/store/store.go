@@ -124,6 +124,14 @@ func (db *DB) Close() (err error) {
 	return err
 }
 
+// Shown is a place as people may see it: a URL has no password in it.
+func Shown(place string) string {
+	if !IsPostgres(place) {
+		return place
+	}
+	return withoutPassword(place)
+}
+
 // withoutPassword is a URL that can be shown.
 func withoutPassword(raw string) string {
 	u, err := url.Parse(raw)

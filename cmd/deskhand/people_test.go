@@ -1,0 +1,49 @@
+package main
+
+import (
+	"io"
+	"path/filepath"
+	"testing"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+func TestHubKeepsRequestsInTheStateFolder(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	t.Setenv("DESKHAND_STATE", state)
+	var ids []string
+	for range 2 {
+		a := &app{stdin: nil, stdout: io.Discard, stderr: io.Discard}
+		if err := a.settings.load(configCommand(a), func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+		hub, stop, err := a.hub(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := hub.Open(t.Context(), elicit.Request{Trigger: elicit.CLI, Message: "Ship it?", Key: "once"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+		stop()
+	}
+	if ids[0] != ids[1] {
+		t.Errorf("the second process asked %s, want the request of the first, %s", ids[1], ids[0])
+	}
+	if !isFile(filepath.Join(state, "deskhand.db")) {
+		t.Errorf("no deskhand.db in the state folder")
+	}
+}
+
+func TestStoreIsShownWithoutPassword(t *testing.T) {
+	t.Setenv("DESKHAND_STORE", "postgres://ada:secret@db.example.org/deskhand")
+	a := &app{}
+	if err := a.settings.load(configCommand(a), func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	one, _ := settingOf("store")
+	if got, err := a.shown(one); err != nil || got != "postgres://ada:xxxxx@db.example.org/deskhand" {
+		t.Errorf("shown(store) = %q, %v; want it without the password", got, err)
+	}
+}
