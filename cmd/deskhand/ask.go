@@ -11,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/surface/terminal"
 )
 
 func askCommand(a *app) *cobra.Command {
@@ -74,7 +75,13 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 	if err != nil {
 		return err
 	}
-	if r.WaitMS < 0 && !flags.Changed("timeout") {
+	var device *terminal.Device
+	if !f.noTTY && !f.detach {
+		if device = a.device(); device != nil {
+			defer device.Close()
+		}
+	}
+	if r.WaitMS < 0 && !flags.Changed("timeout") && device == nil {
 		r.WaitMS = customWait.Milliseconds()
 	}
 	hub, stop, err := a.hub(ctx, nil)
@@ -82,7 +89,7 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 		return err
 	}
 	defer stop()
-	q := quest{waiter{a, hub, form, f.confirm}, f}
+	q := quest{waiter{a, hub, form, f.confirm}, f, device}
 	reached, err := q.reachable(ctx)
 	switch {
 	case err != nil:
@@ -101,12 +108,13 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 // quest is one run of ask.
 type quest struct {
 	waiter
-	flags *askFlags
+	flags  *askFlags
+	device *terminal.Device // nil: nobody sits at one
 }
 
 // reachable says whether anybody could answer.
 func (q *quest) reachable(ctx context.Context) (bool, error) {
-	if attended() && !q.flags.noInbox {
+	if q.device != nil || attended() && !q.flags.noInbox {
 		return true, nil
 	}
 	up, err := q.hub.Reach(ctx)
@@ -169,8 +177,14 @@ func (q *quest) detach(ctx context.Context, r elicit.Request) error {
 
 // ask asks and waits for the end.
 func (q *quest) ask(ctx context.Context, r elicit.Request) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var surface elicit.Surface = announcer{q.app}
+	if q.device != nil {
+		surface = &terminal.Form{Device: q.device, Plain: linewise(q.flags.plain), Interrupt: stop}
+	}
 	began := time.Now()
-	asked, err := q.hub.Ask(ctx, r, announcer{q.app})
+	asked, err := q.hub.Ask(ctx, r, surface)
 	if err == nil && asked.Status == elicit.ExpiredOpen && asked.Completion.At.Before(began) {
 		// Its key was asked with before, in vain; now somebody waits again.
 		q.tell("asked before as " + asked.ID + ", waiting for a late answer")

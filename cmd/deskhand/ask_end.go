@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -60,7 +61,7 @@ func outcome(r elicit.Request, confirm bool) error {
 	return end(exitAbandoned, by("withdrawn", c), "")
 }
 
-// by says who did something, and by what way.
+// by says who did something, by what way and when.
 func by(what string, c *elicit.Completion) string {
 	if c.By != "" {
 		what += " by " + c.By
@@ -68,6 +69,7 @@ func by(what string, c *elicit.Completion) string {
 	if c.Channel != "" {
 		what += " in " + c.Channel
 	}
+	what += " at " + c.At.Local().Format(time.TimeOnly)
 	if c.Note != "" {
 		what += ": " + c.Note
 	}

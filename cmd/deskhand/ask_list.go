@@ -148,7 +148,7 @@ func (a *app) show(r elicit.Request) error {
 		fmt.Fprintf(&b, "until %s\n", r.Deadline.Local().Format(time.DateTime))
 	}
 	if c := r.Completion; c != nil && r.Status == elicit.Completed {
-		fmt.Fprintf(&b, "%s at %s\n", paint.plain(by(stateOf(r), c)), c.At.Local().Format(time.DateTime))
+		fmt.Fprintf(&b, "%s, %s\n", paint.plain(by(stateOf(r), c)), age(c.At.Time))
 	}
 	if r.Title != "" {
 		fmt.Fprintf(&b, "\n%s\n", paint.bold(r.Title))

@@ -83,6 +83,7 @@ var commands = []func(*app) *cobra.Command{
 	versionCommand,
 	demoCommand,
 	askCommand,
+	inboxCommand,
 }
 
 // aliases are other names of flags: those of docs-mcp, so that a command line
