@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,9 @@ func meantCommand(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// localPrincipal is who acts at this machine: the hub's custom.
+const localPrincipal = "local"
+
 // customWait is how long is waited where nobody sits at a terminal and no
 // --timeout says otherwise: as long as ask_user waits.
 const customWait = elicit.DefaultWait
@@ -76,7 +80,7 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 		return err
 	}
 	var device *terminal.Device
-	if !f.noTTY && !f.detach {
+	if !f.noTTY && !f.detach && (f.to == "" || f.to == localPrincipal) {
 		if device = a.device(); device != nil {
 			defer device.Close()
 		}
@@ -188,9 +192,19 @@ func (q *quest) ask(ctx context.Context, r elicit.Request) error {
 	if err == nil && asked.Status == elicit.ExpiredOpen && asked.Completion.At.Before(began) {
 		// Its key was asked with before, in vain; now somebody waits again.
 		q.tell("asked before as " + asked.ID + ", waiting for a late answer")
-		return q.wait(ctx, asked, time.Duration(r.WaitMS)*time.Millisecond)
+		return q.late(ctx, asked, surface, time.Duration(r.WaitMS)*time.Millisecond)
 	}
 	return q.finish(asked, asked, err)
+}
+
+// late asks for the answer of a request whose deadline has passed.
+func (q *quest) late(ctx context.Context, r elicit.Request, surface elicit.Surface, timeout time.Duration) error {
+	offering, stop := context.WithCancel(ctx)
+	var offer sync.WaitGroup
+	offer.Go(func() { surface.Offer(offering, q.hub, r) })
+	defer offer.Wait()
+	defer stop()
+	return q.wait(ctx, r, timeout)
 }
 
 // announcer is the surface of a command without a terminal: it says where a

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store"
 )
 
 // asker is a deskhand ask that waits, in a store of its own.
@@ -123,6 +124,53 @@ func compact(t *testing.T, text string) string {
 		t.Fatalf("%v in %q", err, text)
 	}
 	return b.String()
+}
+
+func TestAskEndsWithSixWhenItIsWithdrawn(t *testing.T) {
+	peopleStore(t)
+	a := asks(t, "--confirm", "Deploy?")
+	db, err := store.Open(t.Context(), os.Getenv("DESKHAND_STATE"), elicit.Room())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	hub := elicit.New(db, elicit.Options{})
+	defer hub.Close()
+	if _, err := hub.Dispatch(t.Context(), elicit.Action{Type: elicit.Withdrawn, RequestID: a.id}); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.ends(); got.code != 6 || got.stdout != "" || !strings.Contains(got.stderr, "withdrawn") {
+		t.Errorf("withdrawn: exit %d, stdout %q, stderr %q, want 6", got.code, got.stdout, got.stderr)
+	}
+}
+
+func TestAskEndsWithSevenWithoutAStore(t *testing.T) {
+	peopleStore(t)
+	state := filepath.Join(t.TempDir(), "file")
+	write(t, filepath.Dir(state), map[string]string{"file": "no folder"})
+	for _, args := range [][]string{{"ask", "--confirm", "Deploy?"}, {"ask", "list"}, {"ask", "wait", "elc_00000000000000000000000000"}} {
+		if got := deskhand(t, t.TempDir(), append(args, "--state", state)...); got.code != 7 || got.stdout != "" {
+			t.Errorf("deskhand %q on a file: exit %d, stdout %q, stderr %q, want 7", args, got.code, got.stdout, got.stderr)
+		}
+	}
+}
+
+// A script that is run again after the deadline asks the same question again,
+// and gets the answer that comes now.
+func TestKeyOfAnExpiredQuestionWaitsForTheLateAnswer(t *testing.T) {
+	peopleStore(t)
+	args := []string{"ask", "Name?", "--key", "k", "--output", "json", "--timeout"}
+	if got := deskhand(t, t.TempDir(), append(args, "200ms")...); got.code != 124 {
+		t.Fatalf("exit %d, want 124", got.code)
+	}
+	if got := deskhand(t, t.TempDir(), append(args, "200ms")...); got.code != 124 || !strings.Contains(got.stderr, "late answer") {
+		t.Fatalf("again: exit %d, stderr %q, want 124", got.code, got.stderr)
+	}
+	a := asks(t, append(args[1:], "1m")...)
+	done(t, t.TempDir(), "ask", "answer", a.id, "answer=Ada")
+	if got := a.ends(); got.code != 0 || !strings.Contains(got.stdout, "Ada") {
+		t.Errorf("answered late: exit %d, stdout %q, stderr %q", got.code, got.stdout, got.stderr)
+	}
 }
 
 func TestInterruptLeavesTheQuestionOpen(t *testing.T) {

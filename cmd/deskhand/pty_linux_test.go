@@ -170,6 +170,25 @@ func TestCtrlCLeavesTheDraft(t *testing.T) {
 	}
 }
 
+// Whatever ends the command, the terminal is as it was.
+func TestTerminalIsRestored(t *testing.T) {
+	for _, end := range []func(p *person){
+		func(p *person) { p.types("\x03") },
+		func(p *person) { p.cmd.Process.Signal(syscall.SIGTERM) },
+		func(p *person) { done(t, t.TempDir(), "ask", "cancel", listed(t)[0].ID) },
+	} {
+		peopleStore(t)
+		p := sits(t, nil, nil, "ask", "Name?")
+		p.sees("Name?")
+		end(p)
+		p.ends()
+		raw := string(p.screen)
+		if enter, leave := strings.LastIndex(raw, "\x1b[?1049h"), strings.LastIndex(raw, "\x1b[?1049l"); enter < 0 || leave < enter {
+			t.Errorf("the screen is not given back: %q", raw)
+		}
+	}
+}
+
 func TestDeclineAndCancelAreDeliberate(t *testing.T) {
 	for _, c := range []struct {
 		key  string

@@ -96,6 +96,9 @@ func (f *form) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		f.width, f.height = msg.Width, msg.Height
+		if f.width == 0 || f.height == 0 { // a terminal that does not know
+			f.width, f.height = 80, 24
+		}
 	case tick:
 		f.now = time.Time(msg)
 		return f, everySecond()
