@@ -71,7 +71,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &needs):
 		return misuse("--"+needs.GetFlag().Name+" needs a value", seeHelp(cmd))
 	case errors.As(err, &invalid):
-		takes := map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false"}[invalid.GetFlag().Value.Type()]
+		takes := map[string]string{"int": "a whole number", "float64": "a number", "bool": "true or false", "duration": "a time such as 90s, 10m or 2h"}[invalid.GetFlag().Value.Type()]
 		return misuse(fmt.Sprintf("--%s takes %s, not %q", invalid.GetFlag().Name, takes, invalid.GetValue()), seeHelp(cmd))
 	}
 	return misuse(err.Error(), seeHelp(cmd))

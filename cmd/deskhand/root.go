@@ -82,6 +82,8 @@ var commands = []func(*app) *cobra.Command{
 	configCommand,
 	versionCommand,
 	demoCommand,
+	askCommand,
+	inboxCommand,
 }
 
 // aliases are other names of flags: those of docs-mcp, so that a command line
@@ -103,9 +105,16 @@ func (a *app) exitCode(err error) int {
 	if err == nil {
 		return 0
 	}
+	code := exitFailed
+	if own := new(ending); errors.As(err, &own) {
+		code = own.code
+	}
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintln(a.stderr, "deskhand: interrupted")
-		return exitFailed
+		return code
+	}
+	if errors.Is(err, errSaid) {
+		return code
 	}
 	paint := painter(a.stderr)
 	fmt.Fprintf(a.stderr, "deskhand: %s\n", paint.plain(err.Error()))
@@ -116,7 +125,7 @@ func (a *app) exitCode(err error) int {
 	if f != nil && slices.Contains(misuses, f.Code) {
 		return exitMisused
 	}
-	return exitFailed
+	return code
 }
 
 // tell says something on stderr that is no error.

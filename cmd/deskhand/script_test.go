@@ -29,6 +29,7 @@ func TestScripts(t *testing.T) {
 			"unlock":      unlock,
 			"fill":        fill,
 			"other-model": otherModel,
+			"asked":       askedID,
 		},
 		RequireUniqueNames: true,
 	})

@@ -112,7 +112,7 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	if a.again != nil {
 		return a.again.result(), nil
 	}
-	result := &mcp.CallToolResult{Content: make([]mcp.Content, len(a.text)), IsError: a.isError, Meta: a.meta}
+	result := &mcp.CallToolResult{Content: make([]mcp.Content, len(a.text)), IsError: a.isError}
 	for i, text := range a.text {
 		result.Content[i] = &mcp.TextContent{Text: text}
 	}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/surface/terminal"
+)
+
+func askCommand(a *app) *cobra.Command {
+	var f askFlags
+	cmd := &cobra.Command{
+		Use:   "ask [QUESTION]",
+		Short: "Ask a person a question and print the answer",
+		Example: "  deskhand ask --confirm 'Deploy to production?' && ./deploy\n" +
+			"  region=$(deskhand ask 'Which region?' -o 'Frankfurt=eu-central-1' -o 'Oregon=us-west-2')\n" +
+			"  deskhand ask --questions questions.json --timeout 10m",
+		Args: arguments(0, 1000, "a question"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := meantCommand(cmd, args); err != nil {
+				return err
+			}
+			return asking(a.ask(cmd.Context(), cmd.Flags(), &f, strings.Join(args, " ")))
+		},
+	}
+	f.declare(cmd.Flags())
+	for _, sub := range []func(*app) *cobra.Command{
+		askListCommand, askShowCommand, askAnswerCommand, askDeclineCommand, askCancelCommand, askExtendCommand, askWaitCommand,
+	} {
+		cmd.AddCommand(sub(a))
+	}
+	return cmd
+}
+
+// meantCommand refuses to put a misspelled command to a person.
+func meantCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 || len(args) == 2 && !strings.HasPrefix(args[1], "elc_") || len(args) > 2 {
+		return nil
+	}
+	var known []string
+	for _, sub := range cmd.Commands() {
+		known = append(known, sub.Name())
+	}
+	if near := nearest(args[0], known); near != "" {
+		return misuse(fmt.Sprintf("%q looks like the command %s, misspelled", args[0], near),
+			"write deskhand ask "+near+", or a question of several words")
+	}
+	return nil
+}
+
+// localPrincipal is who acts at this machine: the hub's custom.
+const localPrincipal = "local"
+
+// customWait is how long is waited where nobody sits at a terminal and no
+// --timeout says otherwise: as long as ask_user waits.
+const customWait = elicit.DefaultWait
+
+func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, question string) error {
+	if f.unreachable != "fail" && f.unreachable != "wait" {
+		return misuse(fmt.Sprintf("unknown --unreachable %q", f.unreachable), "take fail or wait")
+	}
+	r, err := f.request(flags, question, a.stdin)
+	if err != nil {
+		return err
+	}
+	form, err := outputOf(f.output, len(r.Questions))
+	if err != nil {
+		return err
+	}
+	assumed, err := f.assumed(r)
+	if err != nil {
+		return err
+	}
+	var device *terminal.Device
+	if !f.noTTY && !f.detach && (f.to == "" || f.to == localPrincipal) {
+		if device = a.device(); device != nil {
+			defer device.Close()
+		}
+	}
+	if r.WaitMS < 0 && !flags.Changed("timeout") && device == nil {
+		r.WaitMS = customWait.Milliseconds()
+	}
+	hub, stop, err := a.hub(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	q := quest{waiter{a, hub, form, f.confirm}, f, device}
+	reached, err := q.reachable(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !reached && assumed != nil:
+		return q.assume(ctx, r, assumed)
+	case !reached && f.unreachable == "fail":
+		return q.nobody(ctx, r)
+	}
+	if f.detach {
+		return q.detach(ctx, r)
+	}
+	return q.ask(ctx, r)
+}
+
+// quest is one run of ask.
+type quest struct {
+	waiter
+	flags  *askFlags
+	device *terminal.Device // nil: nobody sits at one
+}
+
+// reachable says whether anybody could answer.
+func (q *quest) reachable(ctx context.Context) (bool, error) {
+	if q.device != nil || attended() && !q.flags.noInbox {
+		return true, nil
+	}
+	up, err := q.hub.Reach(ctx)
+	return len(up) > 0, err
+}
+
+// nobody prints the outcome of a question that could not be asked.
+func (q *quest) nobody(_ context.Context, r elicit.Request) error {
+	if q.form == "full" {
+		r.Completion = &elicit.Completion{Outcome: elicit.Abandoned, Reason: "unreachable", At: elicit.At(time.Now())}
+	}
+	if err := q.printAnswer(r, q.form); err != nil {
+		return err
+	}
+	return fault.New(elicit.NoSurface, "no person can be reached from here",
+		"open deskhand inbox on this store and ask again, or take --unreachable wait; with --assume a script goes on without a person")
+}
+
+// assumed reads --assume; nil without it.
+func (f *askFlags) assumed(r elicit.Request) (map[string]elicit.Answer, error) {
+	if len(f.assume) == 0 {
+		return nil, nil
+	}
+	answers, err := readAnswers(&r, f.assume)
+	if err != nil {
+		return nil, err
+	}
+	if r.Answers = answers; f.confirm && yes(r) {
+		return nil, misuse("--assume says yes to --confirm", "only a person's yes is one: assume no, or leave --confirm out")
+	}
+	return answers, nil
+}
+
+// assume answers in nobody's name.
+func (q *quest) assume(ctx context.Context, r elicit.Request, answers map[string]elicit.Answer) error {
+	r, err := q.hub.Open(ctx, r)
+	if err != nil {
+		return err
+	}
+	if !r.Ended() {
+		c, err := q.hub.Dispatch(ctx, elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Answers: answers,
+			By: "assumed", Roles: r.Audience.Roles, Channel: "cli"})
+		if err != nil {
+			return err
+		}
+		q.tell("nobody could be asked, the answer is the assumed one")
+		r = *c.Request
+	}
+	return q.finish(r, r, nil)
+}
+
+// detach asks and prints the id.
+func (q *quest) detach(ctx context.Context, r elicit.Request) error {
+	r, err := q.hub.Open(ctx, r)
+	if err == nil {
+		_, err = fmt.Fprintln(q.stdout, r.ID)
+	}
+	return err
+}
+
+// ask asks and waits for the end.
+func (q *quest) ask(ctx context.Context, r elicit.Request) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var surface elicit.Surface = announcer{q.app}
+	if q.device != nil {
+		surface = &terminal.Form{Device: q.device, Plain: linewise(q.flags.plain), Interrupt: stop}
+	}
+	began := time.Now()
+	asked, err := q.hub.Ask(ctx, r, surface)
+	if err == nil && asked.Status == elicit.ExpiredOpen && asked.Completion.At.Before(began) {
+		// Its key was asked with before, in vain; now somebody waits again.
+		q.tell("asked before as " + asked.ID + ", waiting for a late answer")
+		return q.late(ctx, asked, surface, time.Duration(r.WaitMS)*time.Millisecond)
+	}
+	return q.finish(asked, asked, err)
+}
+
+// late asks for the answer of a request whose deadline has passed.
+func (q *quest) late(ctx context.Context, r elicit.Request, surface elicit.Surface, timeout time.Duration) error {
+	offering, stop := context.WithCancel(ctx)
+	var offer sync.WaitGroup
+	offer.Go(func() { surface.Offer(offering, q.hub, r) })
+	defer offer.Wait()
+	defer stop()
+	return q.wait(ctx, r, timeout)
+}
+
+// announcer is the surface of a command without a terminal: it says where a
+// person can answer.
+type announcer struct{ *app }
+
+// Offer implements [elicit.Surface].
+func (a announcer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
+	where := "deskhand inbox"
+	if up, err := h.Reach(ctx); err == nil {
+		for _, s := range up {
+			if s.Address != "" {
+				where += " or " + s.Address
+			}
+		}
+	}
+	a.tell("asked as " + r.ID + ", answer it in " + where)
+	<-ctx.Done()
+}

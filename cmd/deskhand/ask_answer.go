@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+func askAnswerCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "answer ID q=v ...",
+		Short: "Answer a question for the person who says so",
+		Example: "  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE region=eu-central-1\n" +
+			"  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE '#1=yes' '#2=Tests' '#2=Docs'",
+		Args: arguments(1, 1000, "an id and answers"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return managing(a.withRequest(cmd.Context(), args[0], func(hub *elicit.Hub, r elicit.Request) error {
+				answers, err := readAnswers(&r, args[1:])
+				if err != nil {
+					return err
+				}
+				return a.complete(cmd.Context(), hub, r, elicit.Accept, answers, "")
+			}))
+		},
+	}
+}
+
+// readAnswers reads arguments q=v, where q is the id of a question, #N for the
+// Nth, or either with "__other" for own words; repeated, for several values.
+func readAnswers(r *elicit.Request, args []string) (map[string]elicit.Answer, error) {
+	fields := map[string][]string{}
+	for _, arg := range args {
+		name, value, err := readField(r, arg)
+		if err != nil {
+			return nil, err
+		}
+		fields[name] = append(fields[name], value)
+	}
+	return r.Fields(fields)
+}
+
+func readField(r *elicit.Request, arg string) (name, value string, err error) {
+	if !strings.Contains(arg, "=") {
+		return "", "", misuse(fmt.Sprintf("answer %q is not q=v", arg), "write QUESTION=VALUE, where the question is its id or '#1', in quotes")
+	}
+	for i := range len(arg) {
+		if arg[i] != '=' {
+			continue
+		}
+		if name, ok := fieldName(r, arg[:i]); ok { // ids may have a "=" too
+			return name, arg[i+1:], nil
+		}
+	}
+	name, _, _ = strings.Cut(arg, "=")
+	var ids []string
+	for _, q := range r.Questions {
+		ids = append(ids, q.ID)
+	}
+	if len(ids) == 0 {
+		return "", "", misuse(fmt.Sprintf("there is no question %q: %s has none", name, r.ID), "agree to it without answers: deskhand ask answer "+r.ID)
+	}
+	return "", "", misuse(fmt.Sprintf("there is no question %q", name), "take "+firstOf(ids)+", or a number such as '#"+strconv.Itoa(len(ids))+"'")
+}
+
+// fieldName is the field that a name means.
+func fieldName(r *elicit.Request, name string) (string, bool) {
+	base, other := strings.CutSuffix(name, elicit.OtherSuffix)
+	for i, q := range r.Questions {
+		switch number := "#" + strconv.Itoa(i+1); {
+		case name == q.ID, name == number:
+			return q.ID, true
+		case other && (base == q.ID || base == number):
+			return q.ID + elicit.OtherSuffix, true
+		}
+	}
+	return "", false
+}
+
+func askDeclineCommand(a *app) *cobra.Command {
+	return endingCommand(a, "decline", "Say that a question will not be answered", elicit.Decline)
+}
+
+func askCancelCommand(a *app) *cobra.Command {
+	return endingCommand(a, "cancel", "Close a question without an answer", elicit.Cancel)
+}
+
+func endingCommand(a *app, name, short string, response elicit.Outcome) *cobra.Command {
+	var note string
+	cmd := &cobra.Command{
+		Use:   name + " ID",
+		Short: short,
+		Args:  arguments(1, 1, "an id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return managing(a.withRequest(cmd.Context(), args[0], func(hub *elicit.Hub, r elicit.Request) error {
+				return a.complete(cmd.Context(), hub, r, response, nil, note)
+			}))
+		},
+	}
+	cmd.Flags().StringVar(&note, "note", "", "a sentence for who asked")
+	return cmd
+}
+
+// complete ends a request in the name of whoever runs the command.
+func (a *app) complete(ctx context.Context, hub *elicit.Hub, r elicit.Request, response elicit.Outcome, answers map[string]elicit.Answer, note string) error {
+	c, err := hub.Dispatch(ctx, elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: response, Answers: answers, Note: note, Channel: "cli"})
+	if err != nil {
+		return err
+	}
+	if text := stateOf(*c.Request); c.Request.Completion.Late {
+		a.tell(text + ", after the deadline: it is kept for who asked")
+	} else {
+		a.tell(text)
+	}
+	return nil
+}
+
+func askExtendCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "extend ID DURATION",
+		Short:   "Give a question more time",
+		Example: "  deskhand ask extend elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE 10m",
+		Args:    arguments(2, 2, "an id and a duration"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			more, err := time.ParseDuration(args[1])
+			if err != nil || more <= 0 {
+				return misuse(fmt.Sprintf("%q is not a duration", args[1]), "write a time such as 90s, 10m or 2h")
+			}
+			return managing(a.withRequest(cmd.Context(), args[0], func(hub *elicit.Hub, r elicit.Request) error {
+				return a.extend(cmd.Context(), hub, r, more)
+			}))
+		},
+	}
+}
+
+func (a *app) extend(ctx context.Context, hub *elicit.Hub, r elicit.Request, more time.Duration) error {
+	if r.Status == elicit.Open && r.Deadline.IsZero() {
+		a.tell("it has no deadline")
+		return nil
+	}
+	c, err := hub.Dispatch(ctx, elicit.Action{Type: elicit.Extended, RequestID: r.ID, Deadline: elicit.At(r.Deadline.Add(more)), Channel: "cli"})
+	if err != nil {
+		return err
+	}
+	a.tell("open until " + c.Request.Deadline.Local().Format(time.DateTime))
+	return nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Exit codes of ask, besides 0 for an answer and exitMisused. They tell apart
+// what gum and dialog do not: no, will not say, went away, too late, nobody there.
+const (
+	exitNo          = 1 // --confirm was answered no
+	exitDeclined    = 3
+	exitCancelled   = 4
+	exitUnreachable = 5
+	exitAbandoned   = 6
+	exitStore       = 7
+	exitTimedOut    = 124
+	exitInterrupted = 130
+)
+
+// ending is an error that has an exit code of its own.
+type ending struct {
+	error
+	code int
+}
+
+func (e *ending) Unwrap() error { return e.error }
+
+// errSaid is why nothing is said on stderr: the answer says it.
+var errSaid = errors.New("the answer says it")
+
+func end(code int, message, hint string) error {
+	return &ending{fault.New("ended", message, hint), code}
+}
+
+// outcome is nil for an answer, or else how a question ended. confirm says that
+// no is an exit code too.
+func outcome(r elicit.Request, confirm bool) error {
+	c := r.Completion
+	if c == nil {
+		return end(exitTimedOut, "no answer yet", "the question stays open: deskhand ask wait "+r.ID)
+	}
+	switch c.Outcome {
+	case elicit.Accept:
+		if confirm && !yes(r) {
+			return &ending{errSaid, exitNo}
+		}
+		return nil
+	case elicit.Decline:
+		return end(exitDeclined, by("declined", c), "go on without an answer, and do not assume one")
+	case elicit.Cancel:
+		return end(exitCancelled, by("cancelled", c), "ask again if the answer is still needed")
+	case elicit.Timeout:
+		return end(exitTimedOut, "nobody answered in time", "a late answer is kept: deskhand ask wait "+r.ID)
+	}
+	return end(exitAbandoned, by("withdrawn", c), "")
+}
+
+// by says who did something, by what way and when.
+func by(what string, c *elicit.Completion) string {
+	if c.By != "" {
+		what += " by " + c.By
+	}
+	if c.Channel != "" {
+		what += " in " + c.Channel
+	}
+	what += " at " + c.At.Local().Format(time.TimeOnly)
+	if c.Note != "" {
+		what += ": " + c.Note
+	}
+	return what
+}
+
+// yes says that every question of yes or no was answered yes.
+func yes(r elicit.Request) bool {
+	return !slices.ContainsFunc(r.Questions, func(q elicit.Question) bool {
+		a := r.Answers[q.ID]
+		return q.Kind == elicit.Boolean && (a.Value == nil || !a.Value.Boolean)
+	})
+}
+
+// asking gives the exit code of an error while a question is asked: what is not
+// expected is the store's failure.
+func asking(err error) error {
+	f := fault.Of(err)
+	switch {
+	case err == nil || errors.As(err, new(*ending)):
+		return err
+	case f != nil && f.Code == elicit.NoSurface:
+		return &ending{err, exitUnreachable}
+	case f != nil:
+		return &ending{err, exitMisused}
+	case errors.Is(err, context.Canceled):
+		return &ending{err, exitInterrupted}
+	}
+	return &ending{err, exitStore}
+}
+
+// managing gives the exit code of an error while a request is looked at or
+// answered for somebody: 1 if somebody else was first.
+func managing(err error) error {
+	f := fault.Of(err)
+	if f != nil && slices.Contains([]string{elicit.AlreadyCompleted, elicit.Expired, elicit.NotYours}, f.Code) {
+		return &ending{err, exitFailed}
+	}
+	return asking(err)
+}

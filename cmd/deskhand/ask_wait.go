@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+func askWaitCommand(a *app) *cobra.Command {
+	var output string
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "wait ID",
+		Short: "Wait for the answer of a question that was asked before",
+		Args:  arguments(1, 1, "an id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if timeout < 0 {
+				return misuse("--timeout is negative", "give a time such as 90s, or 0 to wait for ever")
+			}
+			return asking(a.withRequest(cmd.Context(), args[0], func(hub *elicit.Hub, r elicit.Request) error {
+				form, err := outputOf(output, len(r.Questions))
+				if err != nil {
+					return err
+				}
+				w := waiter{a, hub, form, soleConfirm(r)}
+				return w.wait(cmd.Context(), r, timeout)
+			}))
+		},
+	}
+	cmd.Flags().StringVar(&output, "output", "", outputUsage)
+	cmd.Flags().DurationVar(&timeout, "timeout", customWait, "how long to wait for the end, or for a late answer; 0: for ever")
+	return cmd
+}
+
+// soleConfirm says that a request is one question of yes or no, so that no is an
+// exit code.
+func soleConfirm(r elicit.Request) bool {
+	return len(r.Questions) == 1 && r.Questions[0].Kind == elicit.Boolean
+}
+
+// waiter waits for the end of a request and prints it.
+type waiter struct {
+	*app
+	hub     *elicit.Hub
+	form    string // of the output
+	confirm bool   // no is an exit code
+}
+
+// wait waits for the end of r, or for a late answer if it has expired; a
+// timeout of 0 is none.
+func (w *waiter) wait(ctx context.Context, r elicit.Request, timeout time.Duration) error {
+	bounded, cancel := bound(ctx, timeout)
+	defer cancel()
+	wait := w.hub.Wait
+	if r.Status == elicit.ExpiredOpen {
+		wait = w.hub.WaitLate
+	}
+	ended, err := wait(bounded, r.ID)
+	if errors.Is(err, context.DeadlineExceeded) {
+		ended, err = r, nil
+	}
+	return w.finish(r, ended, err)
+}
+
+// bound is ctx with an end after a time, 0 for none.
+func bound(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
+	if after <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, after)
+}
+
+// finish prints how a request ended that was asked as r, and gives the exit
+// code. err is that of waiting.
+func (w *waiter) finish(r, ended elicit.Request, err error) error {
+	interrupted := errors.Is(err, context.Canceled)
+	if interrupted {
+		ended, err = r, nil
+	}
+	if err == nil {
+		err = w.printAnswer(ended.ForAsker(), w.form)
+	}
+	switch {
+	case err != nil:
+		return err
+	case interrupted:
+		return end(exitInterrupted, "interrupted", "the question stays open: deskhand ask wait "+r.ID)
+	}
+	return outcome(ended, w.confirm)
+}

@@ -1,0 +1,25 @@
+//go:build unix
+
+package terminal
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Open opens the terminal of this process: the one that controls it, if the
+// process is in its foreground. The error is [ErrNoTerminal].
+func Open() (*Device, error) {
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return nil, ErrNoTerminal
+	}
+	// A process in the background that reads is stopped.
+	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
+	if err != nil || group != unix.Getpgrp() {
+		f.Close()
+		return nil, ErrNoTerminal
+	}
+	return &Device{f, f}, nil
+}

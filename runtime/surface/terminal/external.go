@@ -1,0 +1,57 @@
+package terminal
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+)
+
+// outside is a text in the person's own editor: a command to run, and then the
+// text as it was left.
+type outside struct {
+	cmd  *exec.Cmd
+	file string
+}
+
+// editOutside prepares $VISUAL or $EDITOR for a text, in a file that only this
+// user can read.
+func editOutside(text string) (*outside, error) {
+	custom := "vi"
+	if runtime.GOOS == "windows" {
+		custom = "notepad"
+	}
+	words := strings.Fields(cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), custom))
+	if len(words) == 0 {
+		words = []string{custom}
+	}
+	f, err := os.CreateTemp("", "deskhand-*.md")
+	if err != nil {
+		return nil, fmt.Errorf("write for the editor: %w", err)
+	}
+	_, err = f.WriteString(text)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return nil, fmt.Errorf("write for the editor: %w", err)
+	}
+	return &outside{exec.Command(words[0], append(words[1:], f.Name())...), f.Name()}, nil
+}
+
+// text reads what was written, without the line break that editors put at the
+// end, and removes the file. failed is the error of running the editor.
+func (o *outside) text(failed error) (string, error) {
+	defer os.Remove(o.file)
+	if failed != nil {
+		return "", fmt.Errorf("run %s: %w", o.cmd.Path, failed)
+	}
+	b, err := os.ReadFile(o.file)
+	if err != nil {
+		return "", fmt.Errorf("read from the editor: %w", err)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"), nil
+}

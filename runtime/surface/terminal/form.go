@@ -1,0 +1,354 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// form is a program on the whole screen: one request, or the list of all and
+// the one that is open.
+type form struct {
+	desk          *desk
+	sheet         *sheet // nil: the list is shown
+	list          *list  // nil: there is one request
+	width, height int
+	now           time.Time
+	left          how
+}
+
+// What the program is told besides keys.
+type (
+	changed struct{ request elicit.Request }
+	tick    time.Time
+	written struct {
+		question string
+		text     string
+		err      error
+	}
+	closing struct{}
+)
+
+// formOf shows one request until it has ended, the person leaves, or ctx ends.
+func formOf(ctx context.Context, d *Device, h *elicit.Hub, r elicit.Request) (how, error) {
+	desk := newDesk(h)
+	seq, r, err := current(ctx, h, r.ID)
+	if err != nil {
+		return closed, err
+	}
+	if err := desk.present(r.ID); err != nil && !errors.As(err, new(*elicit.Rejection)) {
+		return closed, err
+	}
+	return (&form{desk: desk, sheet: newSheet(r, false)}).run(ctx, d, seq, r.ID)
+}
+
+// current is a request, and a place in the feed to follow it from.
+func current(ctx context.Context, h *elicit.Hub, id string) (int64, elicit.Request, error) {
+	list, err := h.List(ctx, elicit.Filter{Limit: 1})
+	if err != nil {
+		return 0, elicit.Request{}, err
+	}
+	r, err := h.Get(ctx, id)
+	return list.Seq, r, err
+}
+
+// run shows the form. What was typed is saved when it returns.
+func (f *form) run(ctx context.Context, d *Device, seq int64, id string) (how, error) {
+	f.now = time.Now()
+	program := tea.NewProgram(f, tea.WithInput(d.In), tea.WithOutput(d.Out), tea.WithoutSignalHandler())
+	behind, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { f.desk.run(behind) })
+	running.Go(func() {
+		err := f.desk.follow(behind, seq, id, func(r elicit.Request) { program.Send(changed{r}) })
+		if err != nil && behind.Err() == nil {
+			program.Send(closing{}) // the store is gone, and whoever waits says so
+		}
+	})
+	running.Go(func() {
+		select {
+		case <-ctx.Done():
+			program.Send(closing{})
+		case <-behind.Done():
+		}
+	})
+	_, err := program.Run()
+	stop()
+	running.Wait()
+	return f.left, err
+}
+
+// Init implements [tea.Model].
+func (f *form) Init() tea.Cmd { return everySecond() }
+
+func everySecond() tea.Cmd {
+	return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tick(t) })
+}
+
+// Update implements [tea.Model].
+func (f *form) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		f.width, f.height = msg.Width, msg.Height
+		if f.width == 0 || f.height == 0 { // a terminal that does not know
+			f.width, f.height = 80, 24
+		}
+	case tick:
+		f.now = time.Time(msg)
+		return f, everySecond()
+	case closing:
+		return f.quit(closed)
+	case changed:
+		return f.changed(msg.request)
+	case listed:
+		if msg.err != nil {
+			f.list.note = line(msg.err.Error())
+			break
+		}
+		f.list.take(msg.found)
+	case written:
+		f.written(msg)
+	case tea.PasteMsg:
+		if f.sheet != nil && f.sheet.writing {
+			return f.press(key{"paste", msg.Content})
+		}
+	case tea.KeyPressMsg:
+		return f.press(keyOf(msg))
+	}
+	return f, nil
+}
+
+// keyOf is a key by its name; letters have the same with and without Shift.
+func keyOf(msg tea.KeyPressMsg) key {
+	k := key{strings.ToLower(msg.String()), msg.Key().Text}
+	if k.name == " " {
+		k.name = "space"
+	}
+	return k
+}
+
+func (f *form) quit(left how) (tea.Model, tea.Cmd) {
+	f.left = left
+	return f, tea.Quit
+}
+
+func (f *form) press(k key) (tea.Model, tea.Cmd) {
+	if f.sheet == nil {
+		return f.pressList(k)
+	}
+	return f.perform(f.sheet.press(k))
+}
+
+// changed takes what a request has become.
+func (f *form) changed(r elicit.Request) (tea.Model, tea.Cmd) {
+	if f.sheet != nil && f.sheet.request.ID == r.ID && !f.desk.stale(r) {
+		if r.Status == "" || r.Status == elicit.Completed || r.Status != f.sheet.request.Status && f.list == nil {
+			return f.over(r)
+		}
+		f.sheet.update(r, f.desk.changing(r.ID))
+	}
+	if f.list != nil {
+		return f, f.reload
+	}
+	return f, nil
+}
+
+// over leaves a request that has ended.
+func (f *form) over(r elicit.Request) (tea.Model, tea.Cmd) {
+	if f.list == nil {
+		return f.quit(ended)
+	}
+	f.sheet = nil
+	f.list.note = heading(&r) + ": " + Ended(&r)
+	if r.Status == "" {
+		f.list.note = "the question was removed"
+	}
+	return f, f.reload
+}
+
+// perform does what the person wants.
+func (f *form) perform(want intent) (tea.Model, tea.Cmd) {
+	s := f.sheet
+	switch want {
+	case interrupt:
+		return f.quit(interrupted)
+	case later:
+		if f.list != nil {
+			f.sheet = nil
+			return f, f.reload
+		}
+		return f.quit(putOff)
+	case save:
+		f.save()
+	case submit:
+		return f.submit()
+	case send:
+		return f.send()
+	case decline:
+		return f.complete(elicit.Decline, nil)
+	case dismiss:
+		return f.complete(elicit.Cancel, nil)
+	case longer:
+		f.extend()
+	case external:
+		return f, f.editOutside()
+	}
+	if err := f.desk.trouble(); err != nil {
+		s.note = "not saved: " + line(err.Error())
+	}
+	return f, nil
+}
+
+func (f *form) save() {
+	q := f.sheet.question()
+	if a, ok := f.sheet.answers[q.ID]; ok {
+		f.desk.save(f.sheet.request.ID, q.ID, &a)
+	} else {
+		f.desk.save(f.sheet.request.ID, q.ID, nil)
+	}
+}
+
+// submit has the answer of a page checked and goes on; what is asked alone is
+// sent.
+func (f *form) submit() (tea.Model, tea.Cmd) {
+	s := f.sheet
+	if problem := s.unfinished(); problem != "" {
+		s.note = problem
+		return f, nil
+	}
+	if len(s.request.Questions) == 1 {
+		return f.send()
+	}
+	q := s.question()
+	if answers, _ := s.final(); answers[q.ID].Value != nil {
+		r, err := f.desk.submit(s.request.ID, q.ID, answers[q.ID])
+		if err != nil {
+			return f.refused(err)
+		}
+		s.update(r, f.desk.changing(r.ID))
+	}
+	s.open(s.page + 1)
+	return f, nil
+}
+
+func (f *form) send() (tea.Model, tea.Cmd) {
+	answers, missing := f.sheet.final()
+	if missing >= 0 {
+		f.sheet.open(missing)
+		f.sheet.note = "an answer is required"
+		return f, nil
+	}
+	return f.complete(elicit.Accept, answers)
+}
+
+func (f *form) complete(outcome elicit.Outcome, answers map[string]elicit.Answer) (tea.Model, tea.Cmd) {
+	r, err := f.desk.complete(f.sheet.request.ID, outcome, answers)
+	if err != nil {
+		return f.refused(err)
+	}
+	return f.over(r)
+}
+
+// refused shows why the hub did not take something, at the question it is about.
+func (f *form) refused(err error) (tea.Model, tea.Cmd) {
+	s := f.sheet
+	var rejection *elicit.Rejection
+	if errors.As(err, &rejection) {
+		if rejection.Winner != nil {
+			r := s.request
+			r.Status, r.Completion = elicit.Completed, rejection.Winner
+			return f.over(r)
+		}
+		for i, q := range s.request.Questions {
+			if len(rejection.Problems) > 0 && rejection.Problems[0].QuestionID == q.ID && i != s.page {
+				s.open(i)
+			}
+		}
+	}
+	s.note = problemText(err)
+	return f, nil
+}
+
+// problemText is an error without the name of the question, which is on the
+// screen.
+func problemText(err error) string {
+	text := err.Error()
+	if rest, ok := strings.CutPrefix(text, `question "`); ok {
+		if _, after, found := strings.Cut(rest, `": `); found {
+			text = after
+		}
+	}
+	return line(text)
+}
+
+func (f *form) extend() {
+	s := f.sheet
+	if s.request.Deadline.IsZero() {
+		s.note = "there is no deadline"
+		return
+	}
+	r, err := f.desk.extend(s.request)
+	if err != nil {
+		s.note = line(err.Error())
+		return
+	}
+	s.update(r, f.desk.changing(r.ID))
+	s.note = "open until " + r.Deadline.Local().Format(time.TimeOnly)
+}
+
+// editOutside hands the text of this page to the person's editor.
+func (f *form) editOutside() tea.Cmd {
+	q := f.sheet.question()
+	o, err := editOutside(f.sheet.editor.text())
+	if err != nil {
+		f.sheet.note = line(err.Error())
+		return nil
+	}
+	return tea.ExecProcess(o.cmd, func(failed error) tea.Msg {
+		text, err := o.text(failed)
+		return written{q.ID, text, err}
+	})
+}
+
+func (f *form) written(w written) {
+	s := f.sheet
+	if s == nil || s.question() == nil || s.question().ID != w.question {
+		return // the question has ended meanwhile
+	}
+	if w.err != nil {
+		s.note = line(w.err.Error())
+		return
+	}
+	s.editor = editor{}
+	s.editor.insert(w.text)
+	s.wrote(s.question(), s.editor.text())
+	f.save()
+}
+
+// View implements [tea.Model].
+func (f *form) View() tea.View {
+	var v tea.View
+	v.AltScreen = true
+	if f.width == 0 {
+		return v
+	}
+	var s screen
+	if f.sheet != nil {
+		s = f.sheet.view(f.width, f.height, f.now)
+		v.WindowTitle = "deskhand: " + heading(&f.sheet.request)
+	} else {
+		s = f.list.view(f.width, f.height, f.now)
+		v.WindowTitle = f.list.title()
+	}
+	v.SetContent(strings.Join(s.rows, "\n"))
+	if s.row >= 0 {
+		v.Cursor = tea.NewCursor(s.column, s.row)
+	}
+	return v
+}

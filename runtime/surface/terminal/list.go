@@ -1,0 +1,205 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// list is what waits for a person, in the order to answer it in.
+type list struct {
+	requests []elicit.Request
+	more     bool // there are some behind these
+	cursor   int
+	help     bool
+	note     string
+}
+
+// shownAtOnce is how many requests the list has at most.
+const shownAtOnce = 200
+
+// Inbox shows all requests that wait, live, until the person leaves or ctx ends.
+func Inbox(ctx context.Context, d *Device, h *elicit.Hub, linewise bool) error {
+	if linewise {
+		return talkInbox(ctx, d, h)
+	}
+	found, err := h.List(ctx, elicit.Filter{Limit: shownAtOnce})
+	if err != nil {
+		return err
+	}
+	f := &form{desk: newDesk(h), list: &list{}}
+	f.list.take(found)
+	left, err := f.run(ctx, d, found.Seq, "")
+	if err == nil && left == interrupted || ctx.Err() != nil {
+		return nil // leaving is no failure
+	}
+	return err
+}
+
+// listed is a list that was read again.
+type listed struct {
+	found elicit.List
+	err   error
+}
+
+// reload reads the list.
+func (f *form) reload() tea.Msg {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	found, err := f.desk.hub.List(ctx, elicit.Filter{Limit: shownAtOnce})
+	return listed{found, err}
+}
+
+// take shows what was found, the cursor on the same request as before.
+func (l *list) take(found elicit.List) {
+	id := ""
+	if l.cursor < len(l.requests) {
+		id = l.requests[l.cursor].ID
+	}
+	l.requests, l.more = found.Requests, found.More
+	l.cursor = min(l.cursor, max(len(l.requests)-1, 0))
+	for i, r := range l.requests {
+		if r.ID == id {
+			l.cursor = i
+		}
+	}
+}
+
+// pressList is a key while the list is shown.
+func (f *form) pressList(k key) (tea.Model, tea.Cmd) {
+	l := f.list
+	l.note = ""
+	if l.help {
+		l.help = false
+		return f, nil
+	}
+	switch k.name {
+	case "ctrl+c", "q", "esc":
+		return f.quit(interrupted)
+	case "?", "f1":
+		l.help = true
+	case "j", "down":
+		l.cursor = min(l.cursor+1, max(len(l.requests)-1, 0))
+	case "k", "up":
+		l.cursor = max(l.cursor-1, 0)
+	case "enter", "y", "n", "/", "d", "x":
+		return f.enter(k)
+	default:
+		if n, err := strconv.Atoi(k.name); err == nil && n >= 1 && n <= len(l.requests) {
+			l.cursor = n - 1
+			return f.enter(key{name: "enter"})
+		}
+	}
+	return f, nil
+}
+
+// enter opens the request under the cursor, and does there what the key does.
+func (f *form) enter(k key) (tea.Model, tea.Cmd) {
+	if len(f.list.requests) == 0 {
+		return f, nil
+	}
+	id := f.list.requests[f.list.cursor].ID
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	r, err := f.desk.hub.Get(ctx, id)
+	if err == nil {
+		if err = f.desk.present(id); errors.As(err, new(*elicit.Rejection)) {
+			err = nil
+		}
+	}
+	if err != nil {
+		f.list.note = line(err.Error())
+		return f, f.reload
+	}
+	f.sheet = newSheet(r, true)
+	switch k.name {
+	case "d", "x":
+		f.sheet.menu = true
+	case "y", "n", "/":
+		if !f.sheet.writing {
+			return f.perform(f.sheet.press(k))
+		}
+	}
+	return f, nil
+}
+
+func (l *list) title() string {
+	if len(l.requests) == 0 {
+		return "deskhand inbox"
+	}
+	return fmt.Sprintf("(%d) deskhand inbox", len(l.requests))
+}
+
+var listHelp = [][2]string{
+	{"j k", "move, also with the arrows"},
+	{"Enter", "answer the question"},
+	{"1-9", "answer the question of that number"},
+	{"y n", "answer yes or no; Enter then sends"},
+	{"/", "answer in your own words"},
+	{"d x", "decline or cancel"},
+	{"q Esc", "leave"},
+}
+
+// view shows the list.
+func (l *list) view(width, height int, now time.Time) screen {
+	p := newPage(width)
+	head := headLine(l.title(), now.Local().Format("15:04"), p.width)
+	if l.help {
+		p.add(bold, "", "Keys")
+		for _, k := range listHelp {
+			p.add("", fmt.Sprintf("  %-6s ", k[0]), k[1])
+		}
+		return p.fit(height, head, []string{"any key: back"}, new(int))
+	}
+	p.gap()
+	for i := range l.requests {
+		l.row(p, i, now)
+	}
+	switch {
+	case len(l.requests) == 0:
+		p.add("", "  ", "No question waits for you. New ones appear here by themselves.")
+	case l.more:
+		p.add(dim, "     ", fmt.Sprintf("and more: these are the first %d", shownAtOnce))
+	}
+	foot := wrapKeys([]string{"Enter answer", "q leave", "? help", "j k move", "y n", "/ own words", "d decline"}, p.width)
+	if height < lowScreen {
+		foot = foot[:1]
+	}
+	if l.note != "" {
+		foot = append([]string{plain + amber + l.note + plain}, foot...)
+	}
+	return p.fit(height, head, foot, new(int))
+}
+
+// row is one request in two lines: what, and who asks and until when.
+func (l *list) row(p *page, i int, now time.Time) {
+	r := &l.requests[i]
+	number, pointer, style := "  ", "  ", ""
+	if i < 9 {
+		number = strconv.Itoa(i+1) + " "
+	}
+	if i == l.cursor {
+		pointer, style, p.focus = "> ", bold, len(p.rows)+1
+	}
+	what := heading(r)
+	if r.Priority == elicit.Urgent || r.Priority == elicit.High {
+		what = "[" + string(r.Priority) + "] " + what
+	}
+	room := max(p.width-4, 4)
+	p.rows = append(p.rows, pointer+number+styled(style, ansi.Truncate(what, room, "…")))
+	about := asker(r)
+	if t := left(r, now); t != "" {
+		about = t + " · " + about
+	}
+	if r.AskerGone {
+		about = "nobody waits any more · " + about
+	}
+	p.rows = append(p.rows, "    "+styled(dim, ansi.Truncate(about, room, "…")))
+}

@@ -1,0 +1,523 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// talk asks line by line: everything is said in words and in order, nothing on
+// the screen changes, and every line that is typed is an answer or a command
+// that begins with "/".
+type talk struct {
+	desk  *desk
+	sheet *sheet
+	d     *Device
+	lines *lines
+	tell  chan elicit.Request // what the request has become; room for the newest
+}
+
+// talkAbout is the line mode of formOf.
+func talkAbout(ctx context.Context, d *Device, h *elicit.Hub, r elicit.Request) (how, error) {
+	in, err := readLines(d.In)
+	if err != nil {
+		return closed, err
+	}
+	defer in.stop()
+	return talkOn(ctx, d, h, r.ID, in, false)
+}
+
+func talkOn(ctx context.Context, d *Device, h *elicit.Hub, id string, in *lines, inbox bool) (how, error) {
+	desk := newDesk(h)
+	seq, r, err := current(ctx, h, id)
+	if err != nil {
+		return closed, err
+	}
+	if err := desk.present(id); err != nil && !errors.As(err, new(*elicit.Rejection)) {
+		return closed, err
+	}
+	t := &talk{desk: desk, sheet: newSheet(r, inbox), d: d, lines: in, tell: make(chan elicit.Request, 1)}
+	behind, stop := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	// Its error is that of the store, which whoever waits for the request has too.
+	following.Go(func() { _ = desk.follow(behind, seq, id, t.changed) })
+	how := t.run(ctx)
+	stop()
+	following.Wait()
+	return how, nil
+}
+
+// changed keeps the newest state of the request for who waits.
+func (t *talk) changed(r elicit.Request) {
+	select {
+	case <-t.tell:
+	default:
+	}
+	t.tell <- r
+}
+
+func (t *talk) say(format string, args ...any) {
+	fmt.Fprintf(t.d.Out, format+"\n", args...)
+}
+
+// run asks one question after the other until the request has ended.
+func (t *talk) run(ctx context.Context) how {
+	t.opening()
+	t.question()
+	t.prompt()
+	for {
+		select {
+		case <-ctx.Done():
+			t.say("")
+			return closed
+		case r := <-t.tell:
+			if r.Status == elicit.Completed || r.Status == "" || r.Status != t.sheet.request.Status {
+				t.say("")
+				return ended
+			}
+			t.sheet.update(r, nil)
+		case text, ok := <-t.lines.out:
+			if !ok {
+				return putOff // the terminal is gone, or Ctrl+D
+			}
+			if how, left := t.line(text); left {
+				return how
+			}
+			t.prompt()
+		}
+	}
+}
+
+func (t *talk) prompt() { fmt.Fprint(t.d.Out, "> ") }
+
+// opening says who asks what, once.
+func (t *talk) opening() {
+	r := &t.sheet.request
+	t.say("")
+	t.say("Question from %s.", asker(r))
+	if more := left(r, time.Now()); more != "" {
+		t.say("Time: %s.", more)
+	}
+	if r.Title != "" {
+		t.say("%s", clean(r.Title))
+	}
+	if r.Message != r.Title && (len(r.Questions) == 0 || r.Message != r.Questions[0].Message) {
+		t.say("%s", clean(r.Message))
+	}
+	if r.URL != "" {
+		t.say("Open this page yourself, if you trust who asks: %s", clean(r.URL))
+	}
+	t.say("Type /help for what else you can say.")
+}
+
+// question says what is asked on this page.
+func (t *talk) question() {
+	q, r := t.sheet.question(), &t.sheet.request
+	if q == nil {
+		t.reviewing()
+		return
+	}
+	t.say("")
+	if len(r.Questions) > 1 {
+		t.say("Question %d of %d.", t.sheet.page+1, len(r.Questions))
+	}
+	t.say("%s", clean(q.Message))
+	for i, o := range q.Options {
+		text := clean(o.Label)
+		if o.Recommended {
+			text += " (recommended)"
+		}
+		if o.Description != "" {
+			text += ": " + line(o.Description)
+		}
+		t.say("%d. %s", i+1, text)
+	}
+	if q.Default != nil {
+		t.say("Proposed: %s", clean(say(q, q.Default)))
+	}
+	t.say("%s", t.toType(q))
+	if text := clean(say(q, t.sheet.answers[q.ID].Value)); text != "" {
+		t.say("So far: %s. Enter alone takes it.", text)
+	}
+}
+
+// toType says what to type.
+func (t *talk) toType(q *elicit.Question) string {
+	text := map[elicit.Kind]string{elicit.Text: "Type a text", elicit.Number: "Type a number", elicit.Integer: "Type a whole number",
+		elicit.Boolean: "Type yes or no", elicit.SingleSelect: "Type the number of one", elicit.MultiSelect: "Type the numbers of those you choose, with spaces between"}[q.Kind]
+	if q.AllowFreeform {
+		text += ", or your own words"
+	}
+	if !q.Required {
+		text += "; Enter alone skips it"
+	}
+	if q.Placeholder != "" {
+		text += ". Placeholder: " + line(q.Placeholder)
+	}
+	return strings.TrimSuffix(text, ".") + "."
+}
+
+func (t *talk) reviewing() {
+	t.say("")
+	if len(t.sheet.request.Questions) == 0 {
+		t.say("Type yes to agree, or /decline.")
+		return
+	}
+	t.say("Your answers:")
+	for i, q := range t.sheet.request.Questions {
+		text := clean(say(&q, t.sheet.answers[q.ID].Value))
+		if text == "" {
+			text = "no answer"
+		}
+		t.say("%d. %s %s", i+1, line(q.Message), text)
+	}
+	t.say("Type send, or the number of a question to change it.")
+}
+
+// line is one line that was typed; true says that the request was left.
+func (t *talk) line(text string) (how, bool) {
+	command := strings.TrimSpace(text)
+	q := t.sheet.question()
+	switch {
+	case strings.HasPrefix(command, "//"):
+		text = strings.Replace(text, "//", "/", 1)
+	case strings.HasPrefix(command, "/"):
+		return t.command(command)
+	}
+	if q == nil {
+		return t.atEnd(command)
+	}
+	if command == "" {
+		if t.sheet.answers[q.ID].Value == nil && q.Required {
+			t.say("An answer is required.")
+			return 0, false
+		}
+	} else if problem := t.sheet.read(q, text); problem != "" {
+		t.say("%s", problem)
+		return 0, false
+	}
+	return t.next()
+}
+
+// next has the answer checked and asks the next question.
+func (t *talk) next() (how, bool) {
+	s := t.sheet
+	if len(s.request.Questions) == 1 {
+		return t.send()
+	}
+	q := s.question()
+	if answers, _ := s.final(); answers[q.ID].Value != nil {
+		r, err := t.desk.submit(s.request.ID, q.ID, answers[q.ID])
+		if err != nil {
+			return t.refused(err)
+		}
+		s.update(r, nil)
+	}
+	s.open(s.page + 1)
+	t.question()
+	return 0, false
+}
+
+func (t *talk) atEnd(text string) (how, bool) {
+	s := t.sheet
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(s.request.Questions) {
+		s.open(n - 1)
+		t.question()
+		return 0, false
+	}
+	want := "send"
+	if len(s.request.Questions) == 0 {
+		want = "yes"
+	}
+	if strings.ToLower(text) != want {
+		t.say("Type %s, or /later to leave it open.", want)
+		return 0, false
+	}
+	return t.send()
+}
+
+func (t *talk) send() (how, bool) {
+	answers, missing := t.sheet.final()
+	if missing >= 0 {
+		t.sheet.open(missing)
+		t.say("An answer is required.")
+		t.question()
+		return 0, false
+	}
+	return t.complete(elicit.Accept, answers)
+}
+
+func (t *talk) complete(outcome elicit.Outcome, answers map[string]elicit.Answer) (how, bool) {
+	if _, err := t.desk.complete(t.sheet.request.ID, outcome, answers); err != nil {
+		return t.refused(err)
+	}
+	return ended, true
+}
+
+func (t *talk) refused(err error) (how, bool) {
+	var rejection *elicit.Rejection
+	if errors.As(err, &rejection) && rejection.Winner != nil {
+		return ended, true
+	}
+	t.say("Not taken: %s.", line(err.Error()))
+	return 0, false
+}
+
+// commands are what can be said instead of an answer.
+var commands = [][2]string{
+	{"/back", "the question before"},
+	{"/edit", "write in your editor"},
+	{"/more", "ten more minutes"},
+	{"/later", "leave it open; what you answered is kept"},
+	{"/decline", "you will not answer"},
+	{"/cancel", "close it without an answer"},
+	{"//", "begins an answer with /"},
+}
+
+func (t *talk) command(text string) (how, bool) {
+	switch text {
+	case "/back":
+		t.sheet.open(t.sheet.page - 1)
+		t.question()
+	case "/edit":
+		return t.edit()
+	case "/more":
+		t.more()
+	case "/later":
+		return putOff, true
+	case "/decline":
+		return t.complete(elicit.Decline, nil)
+	case "/cancel":
+		return t.complete(elicit.Cancel, nil)
+	case "/help":
+		for _, c := range commands {
+			t.say("%s: %s.", c[0], c[1])
+		}
+	default:
+		t.say("There is no command %s. Type /help.", line(text))
+	}
+	return 0, false
+}
+
+func (t *talk) more() {
+	if t.sheet.request.Deadline.IsZero() {
+		t.say("There is no deadline.")
+		return
+	}
+	r, err := t.desk.extend(t.sheet.request)
+	if err != nil {
+		t.say("Not taken: %s.", line(err.Error()))
+		return
+	}
+	t.sheet.update(r, nil)
+	t.say("Open until %s.", r.Deadline.Local().Format(time.TimeOnly))
+}
+
+// edit has a text written in the person's editor, which gets the terminal while
+// it runs.
+func (t *talk) edit() (how, bool) {
+	q := t.sheet.question()
+	if q == nil || q.Kind != elicit.Text {
+		t.say("Only a text can be written in an editor.")
+		return 0, false
+	}
+	o, err := editOutside(t.sheet.text(q))
+	if err == nil {
+		t.lines.stop()
+		o.cmd.Stdin, o.cmd.Stdout, o.cmd.Stderr = t.d.In, t.d.Out, t.d.Out
+		var text string
+		if text, err = o.text(o.cmd.Run()); err == nil {
+			t.sheet.wrote(q, text)
+			a := t.sheet.answers[q.ID]
+			_, err = t.desk.do(elicit.Action{Type: elicit.AnswerChanged, RequestID: t.sheet.request.ID, QuestionID: q.ID, Answer: &a})
+		}
+		if e := t.lines.start(t.d.In); e != nil {
+			return putOff, true
+		}
+	}
+	if err != nil {
+		t.say("%s.", line(err.Error()))
+		return 0, false
+	}
+	if text := clean(t.sheet.text(q)); text != "" {
+		t.say("Written: %s\nEnter alone takes it.", text)
+	} else {
+		t.say("Nothing is written.")
+	}
+	return 0, false
+}
+
+// read takes a line as the answer of a question, and says why it is none.
+func (s *sheet) read(q *elicit.Question, text string) (problem string) {
+	word := strings.ToLower(strings.TrimSpace(text))
+	switch q.Kind {
+	case elicit.Boolean:
+		if word != "yes" && word != "no" && word != "y" && word != "n" {
+			return "Type yes or no."
+		}
+		s.set(q, &elicit.Value{Kind: elicit.BooleanValue, Boolean: word[0] == 'y'})
+		return ""
+	case elicit.SingleSelect, elicit.MultiSelect:
+		return s.readChoice(q, text)
+	}
+	s.wrote(q, text)
+	if _, ok := s.answers[q.ID]; !ok {
+		return "That is not a number."
+	}
+	return ""
+}
+
+// readChoice takes numbers of options, the text of one, or own words.
+func (s *sheet) readChoice(q *elicit.Question, text string) (problem string) {
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' })
+	var ids []string
+	for _, word := range words {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || n > len(q.Options) {
+			ids = nil
+			break
+		}
+		if id := q.Options[n-1].ID; !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, o := range q.Options {
+		if ids == nil && strings.EqualFold(strings.TrimSpace(text), o.Label) {
+			ids = []string{o.ID}
+		}
+	}
+	switch {
+	case len(ids) == 1 && q.Kind == elicit.SingleSelect:
+		s.set(q, &elicit.Value{Kind: elicit.SelectedValue, Text: ids[0]})
+	case len(ids) > 0 && q.Kind == elicit.MultiSelect:
+		s.set(q, &elicit.Value{Kind: elicit.SelectedManyValue, Options: ids})
+	case len(ids) == 0 && q.AllowFreeform && !number(words):
+		s.set(q, nil)
+		s.ownWords(q, strings.TrimSpace(text))
+	default:
+		return fmt.Sprintf("Type a number from 1 to %d.", len(q.Options))
+	}
+	return ""
+}
+
+// number says that words are meant as the number of an option, though there is
+// none.
+func number(words []string) bool {
+	for _, w := range words {
+		if _, err := strconv.Atoi(w); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// talkInbox is the line mode of the inbox.
+func talkInbox(ctx context.Context, d *Device, h *elicit.Hub) error {
+	in, err := readLines(d.In)
+	if err != nil {
+		return err
+	}
+	defer in.stop()
+	for {
+		found, err := h.List(ctx, elicit.Filter{Limit: shownAtOnce})
+		if err != nil {
+			return err
+		}
+		id, err := pickLine(ctx, d.Out, h, found, in)
+		if err != nil || id == "" {
+			return err
+		}
+		if id == "again" {
+			continue
+		}
+		how, err := talkOn(ctx, d, h, id, in, true)
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		if r, err := h.Get(ctx, id); err == nil && how != putOff && r.Status != elicit.Open {
+			fmt.Fprintf(d.Out, "%s: %s.\n", heading(&r), Ended(&r))
+		}
+	}
+}
+
+// pickLine lists what waits and reads which one to answer: an id, again when
+// the list has changed, or empty to leave.
+func pickLine(ctx context.Context, out *os.File, h *elicit.Hub, found elicit.List, in *lines) (string, error) {
+	fmt.Fprintln(out)
+	if len(found.Requests) == 0 {
+		fmt.Fprintln(out, "No question waits for you. New ones are told here. Type q to leave.")
+	} else {
+		fmt.Fprintf(out, "Waiting: %d.\n", len(found.Requests))
+	}
+	for i, r := range found.Requests {
+		about := asker(&r)
+		if t := left(&r, time.Now()); t != "" {
+			about += ", " + t
+		}
+		fmt.Fprintf(out, "%d. %s (from %s)\n", i+1, heading(&r), about)
+	}
+	if len(found.Requests) > 0 {
+		fmt.Fprintln(out, "Type the number of a question to answer it, or q to leave.")
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	fresh := make(chan error, 1)
+	go func() { fresh <- awaitNew(watching, h, found.Seq) }()
+	defer func() { stop(); <-fresh }()
+	for {
+		fmt.Fprint(out, "> ")
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(out)
+			return "", nil
+		case err := <-fresh:
+			fresh <- nil // for the deferred read
+			if err != nil && ctx.Err() == nil {
+				return "", err
+			}
+			fmt.Fprintln(out, "\nSomething has changed.")
+			return "again", nil
+		case text, ok := <-in.out:
+			text = strings.TrimSpace(text)
+			n, err := strconv.Atoi(text)
+			switch {
+			case !ok, text == "q":
+				return "", nil
+			case text == "":
+				return "again", nil
+			case err == nil && n >= 1 && n <= len(found.Requests):
+				return found.Requests[n-1].ID, nil
+			}
+			fmt.Fprintf(out, "Type a number from 1 to %d, or q.\n", len(found.Requests))
+		}
+	}
+}
+
+// awaitNew waits until a request is asked or ends after seq.
+func awaitNew(ctx context.Context, h *elicit.Hub, seq int64) error {
+	w, err := h.Watch(ctx, seq, "")
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	for {
+		changes, err := w.Next(ctx)
+		if err != nil {
+			return err
+		}
+		for _, c := range changes {
+			switch c.Action.Type {
+			case elicit.Requested, elicit.CompletedBy, elicit.Withdrawn:
+				return nil
+			}
+		}
+	}
+}

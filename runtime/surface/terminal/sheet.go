@@ -1,0 +1,427 @@
+package terminal
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// key is a key that was pressed: its name, and what it types if it does.
+type key struct{ name, text string }
+
+// sheet is a request while a person answers it: every rule of the keys, and
+// nothing of terminals and stores.
+type sheet struct {
+	request elicit.Request
+	answers map[string]elicit.Answer // drafts, by question
+	typed   map[string]string        // texts that are no answer yet, such as half a number
+	page    int                      // index of the question; len: the review
+	cursor  int                      // option under the cursor; -1: none, so that no key chooses by accident
+	writing bool                     // keys go into the editor
+	editor  editor
+	agreed  bool // to a request without questions
+	menu    bool // of how to leave
+	help    bool
+	note    string // for the person, until the next key
+	scroll  int    // rows that the page is moved by
+	inbox   bool   // Esc goes back to the list
+}
+
+// intent is what a person wants from outside the sheet.
+type intent int
+
+const (
+	nothing   intent = iota
+	save             // the draft of this page
+	submit           // the answer of this page is done
+	send             // everything
+	decline          // will not answer
+	dismiss          // cancels the request
+	later            // leaves it open
+	interrupt        // leaves it open and stops the program
+	longer           // ten more minutes
+	external         // the editor of the person
+)
+
+func newSheet(r elicit.Request, inbox bool) *sheet {
+	s := &sheet{inbox: inbox, typed: map[string]string{}}
+	s.update(r, nil)
+	s.open(0)
+	return s
+}
+
+// update takes what the request is now. Questions that this person is changing
+// keep what is here.
+func (s *sheet) update(r elicit.Request, changing func(id string) bool) {
+	old := s.answers
+	s.request, s.answers = r, map[string]elicit.Answer{}
+	for i, q := range r.Questions {
+		mine, had := old[q.ID]
+		theirs, has := r.Answers[q.ID]
+		if changing != nil && changing(q.ID) {
+			theirs, has = mine, had
+		}
+		if has {
+			s.answers[q.ID] = theirs
+		}
+		if changing != nil && i == s.page && !theirs.Value.Equal(mine.Value) {
+			delete(s.typed, q.ID)
+			if s.writing {
+				s.editor = edit(s.text(&q))
+			}
+			if m := theirs.Meta; m != nil {
+				s.note = "changed by " + line(m.By) + " in " + line(m.Channel)
+			}
+		}
+	}
+}
+
+// question is that of the page; nil on the review.
+func (s *sheet) question() *elicit.Question {
+	if s.page >= len(s.request.Questions) {
+		return nil
+	}
+	return &s.request.Questions[s.page]
+}
+
+// open turns to a page.
+func (s *sheet) open(page int) {
+	s.page = min(max(page, 0), len(s.request.Questions))
+	s.cursor, s.writing, s.menu, s.note = -1, false, false, ""
+	if q := s.question(); q != nil && typesIn(q) {
+		s.write(q)
+	}
+}
+
+// typesIn says that a question is answered by typing.
+func typesIn(q *elicit.Question) bool {
+	return q.Kind == elicit.Text || q.Kind == elicit.Number || q.Kind == elicit.Integer
+}
+
+func (s *sheet) write(q *elicit.Question) {
+	s.writing, s.editor = true, edit(s.text(q))
+}
+
+// text is what is in the field of a question: its own words, if it has options.
+func (s *sheet) text(q *elicit.Question) string {
+	if text, ok := s.typed[q.ID]; ok {
+		return text
+	}
+	v := s.answers[q.ID].Value
+	switch {
+	case v == nil:
+		return ""
+	case typesIn(q):
+		return say(q, v)
+	}
+	return strings.Join(v.Freeform, "\n")
+}
+
+// scrollBy is how many rows a key moves a page that does not fit.
+const scrollBy = 5
+
+// press is what a key does.
+func (s *sheet) press(k key) intent {
+	s.note = ""
+	switch k.name {
+	case "pgdown":
+		s.scroll += scrollBy
+		return nothing
+	case "pgup":
+		s.scroll -= scrollBy
+		return nothing
+	}
+	s.scroll = 0
+	switch {
+	case k.name == "ctrl+c":
+		return interrupt
+	case s.help:
+		s.help = false
+		return nothing
+	case s.menu:
+		return s.choose(k)
+	case k.name == "esc" && s.writing && !typesIn(s.question()):
+		s.writing = false
+		return nothing
+	case k.name == "esc" && s.inbox:
+		return later
+	case k.name == "esc", k.name == "ctrl+x":
+		s.menu = true
+		return nothing
+	case k.name == "f1", k.name == "?" && !s.writing:
+		s.help = true
+		return nothing
+	case k.name == "tab":
+		s.turn(1)
+		return nothing
+	case k.name == "shift+tab":
+		s.turn(-1)
+		return nothing
+	case s.writing:
+		return s.field(k)
+	case k.name == "+":
+		return longer
+	case s.question() == nil:
+		return s.review(k)
+	case s.question().Kind == elicit.Boolean:
+		return s.yesOrNo(k)
+	}
+	return s.option(k)
+}
+
+// turn goes to another page; the review is one if there are several questions.
+func (s *sheet) turn(by int) {
+	last := len(s.request.Questions)
+	if last == 1 {
+		return
+	}
+	s.open((s.page + by + last + 1) % (last + 1))
+}
+
+// choose is a key in the menu of how to leave.
+func (s *sheet) choose(k key) intent {
+	s.menu = false
+	switch k.name {
+	case "l":
+		return later
+	case "d":
+		return decline
+	case "x":
+		return dismiss
+	case "+":
+		return longer
+	case "esc", "enter":
+		return nothing
+	}
+	s.menu = true
+	return nothing
+}
+
+// field is a key in a text.
+func (s *sheet) field(k key) intent {
+	q := s.question()
+	switch k.name {
+	case "enter":
+		if !typesIn(q) {
+			s.writing = false
+		}
+		return submit
+	case "ctrl+e":
+		return external
+	}
+	if !s.editor.key(k) {
+		return nothing
+	}
+	return s.wrote(q, s.editor.text())
+}
+
+// wrote keeps what stands in the field of a question.
+func (s *sheet) wrote(q *elicit.Question, text string) intent {
+	switch q.Kind {
+	case elicit.Text:
+		s.set(q, &elicit.Value{Kind: elicit.TextValue, Text: text})
+	case elicit.Number, elicit.Integer:
+		s.typed[q.ID] = text
+		n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil {
+			s.set(q, nil)
+			break
+		}
+		s.set(q, &elicit.Value{Kind: elicit.NumberValue, Number: n})
+	default:
+		s.ownWords(q, text)
+	}
+	return save
+}
+
+// ownWords are said instead of an option, or beside several.
+func (s *sheet) ownWords(q *elicit.Question, text string) {
+	v := s.value(q)
+	v.Freeform = nil
+	if strings.TrimSpace(text) != "" {
+		v.Freeform = []string{text}
+	}
+	if q.Kind == elicit.SingleSelect && v.Freeform != nil {
+		v.Text = ""
+	}
+	if len(v.Freeform) == 0 && v.Text == "" && len(v.Options) == 0 {
+		v = nil
+	}
+	s.set(q, v)
+}
+
+// value is a copy of what was chosen so far.
+func (s *sheet) value(q *elicit.Question) *elicit.Value {
+	v := &elicit.Value{Kind: elicit.SelectedValue}
+	if q.Kind == elicit.MultiSelect {
+		v.Kind = elicit.SelectedManyValue
+	}
+	if old := s.answers[q.ID].Value; old != nil {
+		*v = *old
+		v.Options = slices.Clone(old.Options)
+	}
+	return v
+}
+
+func (s *sheet) set(q *elicit.Question, v *elicit.Value) {
+	if v == nil {
+		delete(s.answers, q.ID)
+		return
+	}
+	s.answers[q.ID] = elicit.Answer{State: elicit.Draft, Value: v}
+}
+
+func (s *sheet) yesOrNo(k key) intent {
+	q := s.question()
+	switch k.name {
+	case "y", "n", "1", "2":
+		s.set(q, &elicit.Value{Kind: elicit.BooleanValue, Boolean: k.name == "y" || k.name == "1"})
+		return save
+	case "j", "down", "k", "up":
+		s.move(k.name, 2)
+	case "space":
+		return s.pick()
+	case "enter":
+		if s.cursor >= 0 {
+			s.pick()
+		}
+		return s.chosen()
+	}
+	return nothing
+}
+
+// rows is how many rows a question offers: its options, and own words.
+func (s *sheet) rows(q *elicit.Question) int {
+	if q.AllowFreeform {
+		return len(q.Options) + 1
+	}
+	return len(q.Options)
+}
+
+func (s *sheet) move(name string, rows int) {
+	if name == "j" || name == "down" {
+		s.cursor = (s.cursor + 1) % rows
+	} else if s.cursor--; s.cursor < 0 {
+		s.cursor = rows - 1
+	}
+}
+
+func (s *sheet) option(k key) intent {
+	q := s.question()
+	switch k.name {
+	case "j", "down", "k", "up":
+		s.move(k.name, s.rows(q))
+	case "/":
+		if q.AllowFreeform {
+			s.cursor = len(q.Options)
+			s.write(q)
+		}
+	case "space":
+		return s.pick()
+	case "enter":
+		if s.cursor >= 0 && q.Kind == elicit.SingleSelect || s.cursor == len(q.Options) {
+			if intent := s.pick(); s.writing {
+				return intent
+			}
+		}
+		return s.chosen()
+	default:
+		if n, err := strconv.Atoi(k.name); err == nil && n >= 1 && n <= len(q.Options) {
+			s.cursor = n - 1
+			return s.pick()
+		}
+	}
+	return nothing
+}
+
+// pick takes what is under the cursor; of several it takes it back, too.
+func (s *sheet) pick() intent {
+	q := s.question()
+	switch {
+	case s.cursor < 0:
+		return nothing
+	case q.Kind == elicit.Boolean:
+		s.set(q, &elicit.Value{Kind: elicit.BooleanValue, Boolean: s.cursor == 0})
+		return save
+	case s.cursor == len(q.Options):
+		s.write(q)
+		return nothing
+	}
+	v, id := s.value(q), q.Options[s.cursor].ID
+	if q.Kind == elicit.SingleSelect {
+		v.Text, v.Freeform = id, nil
+	} else if i := slices.Index(v.Options, id); i >= 0 {
+		v.Options = slices.Delete(v.Options, i, i+1)
+	} else {
+		v.Options = append(v.Options, id)
+	}
+	s.set(q, v)
+	return save
+}
+
+// chosen submits a choice that was made.
+func (s *sheet) chosen() intent {
+	q := s.question()
+	if _, ok := s.answers[q.ID]; !ok && q.Required {
+		s.note = "nothing is chosen yet: move with j and k, or press a number"
+		if q.Kind == elicit.Boolean {
+			s.note = "press y or n"
+		}
+		return nothing
+	}
+	return submit
+}
+
+// review is a key where all answers are seen, or where there is nothing to
+// answer and only to agree.
+func (s *sheet) review(k key) intent {
+	n := len(s.request.Questions)
+	switch {
+	case n == 0 && k.name == "y":
+		s.agreed = true
+	case n == 0 && k.name == "n":
+		s.agreed, s.menu = false, true
+	case n == 0 && k.name == "enter" && !s.agreed:
+		s.note = "press y to agree"
+	case k.name == "enter":
+		return send
+	default:
+		if i, err := strconv.Atoi(k.name); err == nil && i >= 1 && i <= n {
+			s.open(i - 1)
+		}
+	}
+	return nothing
+}
+
+// unfinished says why this page cannot be left with an answer; empty if it can.
+func (s *sheet) unfinished() string {
+	q := s.question()
+	answers, _ := s.final()
+	switch a, ok := answers[q.ID]; {
+	case a.Value == nil && strings.TrimSpace(s.typed[q.ID]) != "":
+		return "that is not a number"
+	case !ok:
+		return "an answer is required"
+	}
+	return ""
+}
+
+// final is what is sent: what is answered, and the rest skipped. missing is the
+// first question that needs an answer, or -1.
+func (s *sheet) final() (answers map[string]elicit.Answer, missing int) {
+	answers, missing = map[string]elicit.Answer{}, -1
+	for i, q := range s.request.Questions {
+		a := s.answers[q.ID]
+		switch {
+		case a.Value != nil && (q.Kind != elicit.Text || strings.TrimSpace(a.Value.Text) != ""):
+			answers[q.ID] = elicit.Answer{State: elicit.Submitted, Value: a.Value}
+		case !q.Required:
+			answers[q.ID] = elicit.Answer{State: elicit.Skipped}
+		case missing < 0:
+			missing = i
+		}
+	}
+	return answers, missing
+}

@@ -1,0 +1,89 @@
+// Package terminal puts questions to the person at a terminal: as a form, as a
+// list of all that wait, and line by line for screen readers and for terminals
+// that know no escape sequences.
+//
+// [Form] is a surface of the hub for one request, [Inbox] a program of its own.
+// Both keep what is typed in the hub, as drafts that every other surface shows,
+// and nothing is chosen for the person: the cursor begins on no option, a
+// proposal is shown and not taken, and nothing is sent but by Enter.
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// Device is the terminal that a person sits at, whatever stdin and stdout are.
+type Device struct {
+	In, Out *os.File // may be the same
+}
+
+// ErrNoTerminal says that there is no terminal, or that this process is in its
+// background.
+var ErrNoTerminal = errors.New("no terminal")
+
+// Close closes the device.
+func (d *Device) Close() error {
+	if d.In == d.Out {
+		return d.In.Close()
+	}
+	return errors.Join(d.In.Close(), d.Out.Close())
+}
+
+// Form is a terminal as a way to reach the person at it.
+type Form struct {
+	Device *Device
+	Plain  bool // line by line
+	// Interrupt is called when the person wants the program to stop.
+	Interrupt func()
+}
+
+// Offer implements [elicit.Surface]. It closes the form when somebody answers
+// elsewhere, and says who, where and when.
+func (f *Form) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
+	show := formOf
+	if f.Plain {
+		show = talkAbout
+	}
+	how, err := show(ctx, f.Device, h, r)
+	if err != nil && ctx.Err() == nil {
+		f.say("this terminal cannot ask (%v); answer it in deskhand inbox", err)
+		return
+	}
+	switch how {
+	case interrupted:
+		f.Interrupt()
+	case putOff:
+		f.say("%s stays open, answer it in deskhand inbox; Ctrl+C stops waiting", r.ID)
+	case ended, closed:
+		f.sayEnd(h, r)
+	}
+}
+
+// sayEnd leaves on the terminal what was asked and who answered. Of any other
+// end who waits says why.
+func (f *Form) sayEnd(h *elicit.Hub, r elicit.Request) {
+	now, err := h.Get(context.Background(), r.ID)
+	if err != nil || !now.Accepted() {
+		return
+	}
+	f.say("%s: %s", heading(&now), Ended(&now))
+}
+
+func (f *Form) say(format string, args ...any) {
+	fmt.Fprintf(f.Device.Out, "deskhand: "+format+"\n", args...)
+}
+
+// how says how a form was left.
+type how int
+
+const (
+	closed      how = iota // by its context
+	ended                  // the request has ended
+	putOff                 // it stays open
+	interrupted            // it stays open, and the program is to stop
+)

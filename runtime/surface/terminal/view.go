@@ -1,0 +1,340 @@
+package terminal
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// screen is what is shown: one text per row, and where the cursor is.
+type screen struct {
+	rows        []string
+	row, column int // of the cursor; row -1: none
+}
+
+const (
+	bold  = "\x1b[1m"
+	dim   = "\x1b[2m"
+	green = "\x1b[32m"
+	amber = "\x1b[33m"
+	plain = "\x1b[m"
+)
+
+func styled(style, text string) string {
+	if text == "" {
+		return ""
+	}
+	return style + text + plain
+}
+
+// page collects rows, wrapped to a width.
+type page struct {
+	width       int
+	rows        []string
+	focus       int // row that must be seen
+	row, column int // of the cursor
+}
+
+func newPage(width int) *page { return &page{width: max(width, 10), row: -1} }
+
+// add puts a text into rows, after an indent that goes on below.
+func (p *page) add(style, indent, text string) {
+	room := max(p.width-ansi.StringWidth(indent), 4)
+	for i, l := range strings.Split(ansi.Wrap(text, room, " "), "\n") {
+		if i > 0 {
+			indent = strings.Repeat(" ", ansi.StringWidth(indent))
+		}
+		p.rows = append(p.rows, indent+styled(style, l))
+	}
+}
+
+func (p *page) gap() { p.rows = append(p.rows, "") }
+
+// fit cuts the page to a height so that the focus is seen, between a head and a
+// foot that are always seen. scroll moves it by so many rows from there.
+func (p *page) fit(height int, head string, foot []string, scroll *int) screen {
+	room := max(height-len(foot)-1, 1)
+	last := max(len(p.rows)-room, 0)
+	auto := min(max(p.focus-room*2/3, 0), last)
+	from := min(max(auto+*scroll, 0), last)
+	*scroll = from - auto
+	rows := p.rows[from:min(from+room, len(p.rows))]
+	out := screen{rows: append([]string{head}, rows...), row: -1}
+	for len(out.rows) < room+1 {
+		out.rows = append(out.rows, "")
+	}
+	if from > 0 && room > 2 {
+		out.rows[1] = styled(dim, fmt.Sprintf("  … %d above, PgUp", from+1))
+	}
+	if below := last - from; below > 0 && room > 2 {
+		out.rows[room] = styled(dim, fmt.Sprintf("  … %d more, PgDn", below+1))
+	}
+	if p.row >= from && p.row < from+room {
+		out.row, out.column = p.row-from+1, p.column
+	}
+	for _, f := range foot {
+		out.rows = append(out.rows, styled(dim, ansi.Truncate(f, p.width, "…")))
+	}
+	return out
+}
+
+// headLine has something at both ends of a row.
+func headLine(left, right string, width int) string {
+	right = ansi.Truncate(right, width/2, "…")
+	left = ansi.Truncate(left, max(width-ansi.StringWidth(right)-2, 0), "…")
+	space := max(width-ansi.StringWidth(left)-ansi.StringWidth(right), 1)
+	return styled(dim, left+strings.Repeat(" ", space)+right)
+}
+
+// lowScreen is where the rows are needed for the question, and the keys get one.
+const lowScreen = 16
+
+// view shows a sheet.
+func (s *sheet) view(width, height int, now time.Time) screen {
+	p := newPage(width)
+	r := &s.request
+	right := left(r, now)
+	if r.Priority == elicit.High || r.Priority == elicit.Urgent {
+		right = strings.TrimPrefix(right+" · "+string(r.Priority), " · ")
+	}
+	head := headLine("asked by "+asker(r), right, p.width)
+	switch {
+	case s.help:
+		s.viewHelp(p)
+		return p.fit(height, head, []string{"any key: back"}, &s.scroll)
+	case s.menu:
+		s.viewMenu(p)
+		return p.fit(height, head, []string{"Esc back to the question"}, &s.scroll)
+	}
+	s.viewTop(p)
+	if q := s.question(); q != nil {
+		s.viewQuestion(p, q)
+	} else {
+		s.viewReview(p)
+	}
+	foot := wrapKeys(s.keys(), p.width)
+	if height < lowScreen {
+		foot = foot[:1]
+	}
+	if s.note != "" {
+		foot = append([]string{plain + amber + s.note + plain}, foot...)
+	}
+	return p.fit(height, head, foot, &s.scroll)
+}
+
+// viewTop is what all pages begin with.
+func (s *sheet) viewTop(p *page) {
+	r := &s.request
+	if r.Title != "" {
+		p.add(bold, "", clean(r.Title))
+	}
+	if r.Message != r.Title && (len(r.Questions) == 0 || r.Message != r.Questions[0].Message) {
+		p.add("", "", clean(r.Message))
+	}
+	if r.URL != "" {
+		p.gap()
+		p.add("", "", "Open this page yourself, if you trust who asks:")
+		p.add(bold, "  ", clean(r.URL))
+	}
+	if len(p.rows) > 0 {
+		p.gap()
+	}
+}
+
+func (s *sheet) viewQuestion(p *page, q *elicit.Question) {
+	if n := len(s.request.Questions); n > 1 {
+		p.add(dim, "", fmt.Sprintf("Question %d of %d", s.page+1, n))
+	}
+	p.add(bold, "", clean(q.Message))
+	p.add(dim, "", wants(q))
+	if q.Default != nil {
+		p.add(dim, "", "proposed: "+clean(say(q, q.Default)))
+	}
+	p.gap()
+	if typesIn(q) {
+		s.viewEditor(p, "> ", q.Placeholder)
+		return
+	}
+	s.viewOptions(p, q)
+}
+
+// viewEditor shows the text that is typed.
+func (s *sheet) viewEditor(p *page, indent, placeholder string) {
+	rows, row, column := s.editor.lines(p.width - ansi.StringWidth(indent) - 1)
+	p.row, p.column = len(p.rows)+row, ansi.StringWidth(indent)+column
+	p.focus = p.row
+	for i, text := range rows {
+		if i > 0 {
+			indent = strings.Repeat(" ", ansi.StringWidth(indent))
+		}
+		if len(s.editor.chars) == 0 {
+			text = styled(dim, ansi.Truncate(line(placeholder), max(p.width-ansi.StringWidth(indent), 1), "…"))
+		}
+		p.rows = append(p.rows, indent+text)
+	}
+}
+
+func (s *sheet) viewOptions(p *page, q *elicit.Question) {
+	v := s.answers[q.ID].Value
+	if q.Kind == elicit.Boolean {
+		for i, name := range []string{"Yes", "No"} {
+			s.viewOption(p, i, strings.ToLower(name[:1]), name, v != nil && v.Boolean == (i == 0), false)
+		}
+		return
+	}
+	for i, o := range q.Options {
+		number := " "
+		if i < 9 {
+			number = strconv.Itoa(i + 1)
+		}
+		label := clean(o.Label)
+		if o.Recommended {
+			label += " [recommended]"
+		}
+		chosen := v != nil && (v.Text == o.ID || slices.Contains(v.Options, o.ID))
+		s.viewOption(p, i, number, label, chosen, q.Kind == elicit.MultiSelect)
+		if o.Description != "" {
+			p.add(dim, "          ", clean(o.Description))
+		}
+	}
+	if !q.AllowFreeform {
+		return
+	}
+	if s.writing {
+		p.focus = len(p.rows)
+		s.viewEditor(p, "> /     own words: ", "")
+		return
+	}
+	text := s.text(q)
+	s.viewOption(p, len(q.Options), "/", strings.TrimSuffix("own words: "+line(text), ": "), text != "", q.Kind == elicit.MultiSelect)
+}
+
+func (s *sheet) viewOption(p *page, i int, key, label string, chosen, several bool) {
+	mark := map[bool]string{false: "( )", true: "(x)"}[chosen]
+	if several {
+		mark = map[bool]string{false: "[ ]", true: "[x]"}[chosen]
+	}
+	pointer, style := "  ", ""
+	if i == s.cursor {
+		pointer, p.focus = "> ", len(p.rows)
+	}
+	if chosen {
+		style = green
+	}
+	p.add(style, pointer+key+" "+mark+" ", label)
+}
+
+func (s *sheet) viewReview(p *page) {
+	if len(s.request.Questions) == 0 {
+		mark := map[bool]string{false: "( )", true: "(x)"}[s.agreed]
+		p.add("", "  y "+mark+" ", "Yes, I agree")
+		p.add("", "  n ( ) ", "No")
+		return
+	}
+	p.add(bold, "", "Your answers")
+	for i, q := range s.request.Questions {
+		p.add(dim, strconv.Itoa(i+1)+" ", line(q.Message))
+		text := clean(say(&q, s.answers[q.ID].Value))
+		switch {
+		case text != "":
+			p.add("", "    ", text)
+		case q.Required:
+			p.add(amber, "    ", "no answer yet")
+		default:
+			p.add(dim, "    ", "skipped")
+		}
+	}
+}
+
+func (s *sheet) viewMenu(p *page) {
+	p.add(bold, "", "Leave this question?")
+	p.gap()
+	p.add("", "  l  ", "Later: it stays open, what you typed is kept")
+	p.add("", "  d  ", "Decline: you will not answer it")
+	p.add("", "  x  ", "Cancel: close it without an answer")
+	if !s.request.Deadline.IsZero() {
+		p.add("", "  +  ", "Ten more minutes")
+	}
+}
+
+// keyHelp is every key, in the order in which people need them.
+var keyHelp = [][2]string{
+	{"Enter", "take what is chosen or typed, go on; at the end, send"},
+	{"1-9", "choose an option"},
+	{"j k", "move, also with the arrows; Space chooses"},
+	{"y n", "yes, no"},
+	{"/", "answer in your own words"},
+	{"Ctrl+J", "new line in a text"},
+	{"Ctrl+E", "write in your editor, $VISUAL or $EDITOR"},
+	{"Tab", "next question; Shift+Tab the one before"},
+	{"PgDn", "the rest of what does not fit; PgUp back"},
+	{"+", "ten more minutes"},
+	{"Esc", "leave; what you typed is kept"},
+	{"Ctrl+X", "decline or cancel"},
+	{"? F1", "this help"},
+}
+
+func (s *sheet) viewHelp(p *page) {
+	p.add(bold, "", "Keys")
+	for _, k := range keyHelp {
+		p.add("", fmt.Sprintf("  %-7s ", k[0]), k[1])
+	}
+}
+
+// keys are those that do something now.
+func (s *sheet) keys() []string {
+	q, several := s.question(), len(s.request.Questions) > 1
+	var keys []string
+	enter := "Enter send"
+	if several && q != nil {
+		enter = "Enter next"
+	}
+	switch {
+	case q == nil && several:
+		keys = []string{enter, "1-9 change"}
+	case q == nil:
+		keys = []string{enter, "y n"}
+	case s.writing:
+		keys = []string{enter, "Ctrl+J new line", "Ctrl+E editor"}
+	case q.Kind == elicit.Boolean:
+		keys = []string{enter, "y n"}
+	default:
+		keys = []string{enter, "1-9 choose", "j k move"}
+		if q.Kind == elicit.MultiSelect {
+			keys[1] = "1-9 Space choose"
+		}
+		if q.AllowFreeform {
+			keys = append(keys, "/ own words")
+		}
+	}
+	if several {
+		keys = append(keys, "Tab other")
+	}
+	help := "? help"
+	if s.writing {
+		help = "F1 help"
+	}
+	keys = slices.Insert(keys, 1, "Esc leave", help) // those that a low screen must have
+	if s.inbox {
+		keys = append(keys, "Ctrl+X decline")
+	}
+	return keys
+}
+
+// wrapKeys puts keys into as few rows as they need.
+func wrapKeys(keys []string, width int) (rows []string) {
+	for _, k := range keys {
+		if n := len(rows); n > 0 && ansi.StringWidth(rows[n-1]+" · "+k) <= width {
+			rows[n-1] += " · " + k
+		} else {
+			rows = append(rows, k)
+		}
+	}
+	return rows
+}
