@@ -15,8 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// asking is a server that asks people, in a process of its own.
-func asking(t *testing.T, state string, variables ...string) *mcpserver.Client {
+// askingServer is a server that asks people, in a process of its own.
+func askingServer(t *testing.T, state string, variables ...string) *mcpserver.Client {
 	t.Helper()
 	c, err := mcpserver.Dial(t.Context(), mcpserver.Target{
 		Command: []string{"deskhand", "serve", "--tools", "ask", "--state", state},
@@ -41,8 +41,8 @@ func inboxOf(t *testing.T, state string) *elicit.Hub {
 	return hub
 }
 
-// asks begins a call in the background.
-func asks(t *testing.T, c *mcpserver.Client, tool string, args map[string]any) <-chan string {
+// calls begins a call in the background.
+func calls(t *testing.T, c *mcpserver.Client, tool string, args map[string]any) <-chan string {
 	answers := make(chan string, 1)
 	go func() {
 		text, _, refused, err := c.Call(context.WithoutCancel(t.Context()), tool, args)
@@ -95,7 +95,7 @@ func question(text string) map[string]any {
 
 func TestAQuestionOfOneProcessIsAnsweredInAnother(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
-	answers := asks(t, asking(t, state), "ask_user", question("What is it called?"))
+	answers := calls(t, askingServer(t, state), "ask_user", question("What is it called?"))
 	hub := inboxOf(t, state)
 	r := oneOpen(t, hub)
 	here, err := os.Getwd()
@@ -118,8 +118,8 @@ func TestAKilledServerLosesNoAnswer(t *testing.T) {
 	for name, answeredBefore := range map[string]bool{"answered while nobody serves": true, "answered later": false} {
 		t.Run(name, func(t *testing.T) {
 			state := filepath.Join(t.TempDir(), "state")
-			first := asking(t, state)
-			answers := asks(t, first, "ask_user", question("What is it called?"))
+			first := askingServer(t, state)
+			answers := calls(t, first, "ask_user", question("What is it called?"))
 			hub := inboxOf(t, state)
 			r := oneOpen(t, hub)
 			p, err := os.FindProcess(first.PID())
@@ -135,7 +135,7 @@ func TestAKilledServerLosesNoAnswer(t *testing.T) {
 			if answeredBefore {
 				answerWith(t, hub, r, "Ann")
 			}
-			again := asks(t, asking(t, state), "await_answer", map[string]any{"request_id": r.ID, "timeout": 30000})
+			again := calls(t, askingServer(t, state), "await_answer", map[string]any{"request_id": r.ID, "timeout": 30000})
 			if !answeredBefore {
 				time.Sleep(100 * time.Millisecond)
 				answerWith(t, hub, r, "Ann")
@@ -149,7 +149,7 @@ func TestAKilledServerLosesNoAnswer(t *testing.T) {
 
 func TestInABuildNobodyIsAsked(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
-	got := come(t, asks(t, asking(t, state, "CI=true"), "ask_user", question("Go?")))
+	got := come(t, calls(t, askingServer(t, state, "CI=true"), "ask_user", question("Go?")))
 	if want := `{"answered":false,"cancelled":false,"timedOut":false,"answers":[]}` + "\nNo person reachable"; !strings.HasPrefix(got, want) {
 		t.Errorf("ask_user = %s, want %s", got, want)
 	}
@@ -157,7 +157,7 @@ func TestInABuildNobodyIsAsked(t *testing.T) {
 
 func TestQuestionsOfAnAttemptBelongToIt(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
-	answers := asks(t, asking(t, state, "DESKHAND_ATTEMPT_ID=a1", "DESKHAND_TASK_ID=t1", "DESKHAND_PROJECT_ID=p1", "DESKHAND_BRANCH=fix"), "ask_user", question("Go?"))
+	answers := calls(t, askingServer(t, state, "DESKHAND_ATTEMPT_ID=a1", "DESKHAND_TASK_ID=t1", "DESKHAND_PROJECT_ID=p1", "DESKHAND_BRANCH=fix"), "ask_user", question("Go?"))
 	hub := inboxOf(t, state)
 	r := oneOpen(t, hub)
 	if c := r.Context; c.AttemptID != "a1" || c.TaskID != "t1" || c.ProjectID != "p1" || c.Branch != "fix" {
