@@ -80,7 +80,9 @@ func withBody(r *http.Request, body []byte) *http.Request {
 func inexact(f *frame) *jsonrpc.Error {
 	id := f.id
 	if f.method == "notifications/cancelled" {
-		id = f.member("requestId")
+		if id = f.member("requestId"); id == nil || !validID(id) {
+			return invalidRequest("requestId is no id") // the SDK would cut 1.5 to 1, and cancel that
+		}
 	}
 	if id == nil || !isInteger(id) {
 		return nil
