@@ -3,7 +3,8 @@
 # make test       all tests with the race detector
 # make check      what CI runs: format, vet, staticcheck, tests, golden files, builds
 # make golden     rewrite the golden files; review them as a diff
-# make eval       measure search on corpus/eval and compare with the scores agreed on
+# make eval [SETS=file]   measure what each part of the ranking adds, and compare with the scores agreed on
+# make ranking SETS=file  the same, written into docs/ranking.md and its chart
 # make bench      the benchmarks
 # make bench-corpus [CORPUS=docs QUERIES=file]   what a corpus costs to build and serve
 # make fuzz       30 s of each fuzz test
@@ -14,7 +15,7 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval bench bench-corpus fuzz clients model clean
+.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients model clean
 
 all: build
 
@@ -50,9 +51,17 @@ golden-unchanged: golden
 golden:
 	UPDATE=1 $(GO) test -count=1 -run Golden ./... >/dev/null
 
+# SETS has a line for each further set: name, folder of markdown, case files.
 eval: build
+	@rm -f bin/ranking.md
+	SETS=$(abspath $(SETS)) RANKING=$(abspath bin/ranking.md) $(GO) test -count=1 -timeout 60m -run '^TestRanking$$' ./cmd/deskhand
+	@cat bin/ranking.md
 	bin/deskhand index -o bin/demo-index
 	bin/deskhand eval corpus/eval/manual.json --index bin/demo-index --baseline corpus/eval/scores.txt
+
+ranking:
+	@test -n "$(SETS)" || { echo "say which sets: make ranking SETS=file; docs/ranking.md tells what they are"; exit 1; }
+	SETS=$(abspath $(SETS)) RANKING=$(abspath docs/ranking.md) $(GO) test -count=1 -timeout 60m -run '^TestRanking$$' ./cmd/deskhand
 
 bench:
 	$(GO) test -run xxx -bench . -benchmem -short ./...

@@ -14,9 +14,12 @@ import (
 // demoQuestions are asked of deskhand's own manual.
 var demoQuestions = []string{
 	"rebuild the index whenever a page changes",
-	"the index is damaged",
 	"which facets can I filter by",
+	byMeaning,
 }
+
+// byMeaning is a question without a word that the manual has.
+const byMeaning = "multilingual retrieval"
 
 // demoCommand shows the whole way through a real client: this program started
 // as a server, asked over a pipe.
@@ -65,6 +68,9 @@ func (a *app) demoAsk(ctx context.Context, r remote, question string) error {
 	}
 	paint := painter(a.stdout)
 	fmt.Fprintf(a.stdout, "\n%s\n", paint.bold("? "+question))
+	if question == byMeaning {
+		fmt.Fprintf(a.stdout, "  %s\n", paint.dim("(no page has one of these words: found by meaning)"))
+	}
 	if len(hits) == 0 {
 		return fmt.Errorf("no answer to %q", question)
 	}

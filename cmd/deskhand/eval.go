@@ -16,10 +16,11 @@ import (
 
 type evalFlags struct {
 	servers, urls    []string
+	by               []string
 	baseline         string
 	minNDCG, maxDrop float64
 	format, out      string
-	scores           string
+	scores, chart    string
 	limit, worst     int
 	warmup           int
 	collapse         bool
@@ -31,9 +32,11 @@ func evalCommand(a *app) *cobra.Command {
 		Use:   "eval CASES.json...",
 		Short: "Measure how good search is, with graded queries",
 		Long: "Ask the index every query of the case files and report NDCG@5, MRR, recall and times by category.\n" +
-			"With --server or --url another MCP server is asked instead; several give one column each.",
+			"With --server or --url another MCP server is asked instead; several give one column each,\n" +
+			"and so do several kinds of evidence to rank by.",
 		Example: "  deskhand eval corpus/eval/manual.json\n" +
 			"  deskhand eval cases.json --baseline last.json --max-drop 0.01\n" +
+			"  deskhand eval cases.json --by words,meaning,both --chart ranking.svg\n" +
 			"  deskhand eval cases.json --server 'deskhand serve --index a' --server 'deskhand serve --index b'",
 		Args: arguments(1, 1000, "one or more case files"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.eval(cmd.Context(), &f, args) },
@@ -44,12 +47,14 @@ func evalCommand(a *app) *cobra.Command {
 	declare(flags, "embed-timeout")
 	flags.StringArrayVar(&f.servers, "server", nil, "command of an MCP server to judge over stdio (repeat)")
 	flags.StringArrayVar(&f.urls, "url", nil, "address of an MCP server to judge over HTTP (repeat)")
+	flags.StringSliceVar(&f.by, "by", nil, "rank by words, meaning or both; several, with commas, are columns (default both)")
 	flags.StringVar(&f.baseline, "baseline", "", "earlier report (JSON) or scores file to compare with")
 	flags.Float64Var(&f.minNDCG, "min-ndcg", 0, "fail if NDCG is lower")
 	flags.Float64Var(&f.maxDrop, "max-drop", -1, "fail if NDCG fell by more since the baseline (negative: never)")
 	flags.StringVar(&f.format, "format", "table", "table, markdown or json")
 	flags.StringVar(&f.out, "out", "", "also write the JSON report to this file")
 	flags.StringVar(&f.scores, "scores", "", "also write the scores without timings to this file")
+	flags.StringVar(&f.chart, "chart", "", "also draw the scores by category into this SVG file")
 	flags.IntVar(&f.limit, "limit", search.DefaultLimit, "hits to ask for, 1 to 50")
 	flags.IntVar(&f.worst, "worst", 0, "list this many of the worst queries")
 	flags.IntVar(&f.warmup, "warmup", 0, "queries to ask before the measured ones")
@@ -59,6 +64,10 @@ func evalCommand(a *app) *cobra.Command {
 
 func (a *app) eval(ctx context.Context, f *evalFlags, paths []string) error {
 	if err := f.check(); err != nil {
+		return err
+	}
+	kinds, err := f.kinds()
+	if err != nil {
 		return err
 	}
 	targets, err := a.targets(f)
@@ -76,14 +85,15 @@ func (a *app) eval(ctx context.Context, f *evalFlags, paths []string) error {
 	for _, w := range warnings {
 		fmt.Fprintln(a.stderr, w)
 	}
-	reports, err := a.judge(ctx, f, targets, cases)
+	reports, err := a.judge(ctx, f, targets, kinds, cases)
 	if err != nil {
 		return err
 	}
+	eval.Against(reports)
 	var delta *eval.Delta
 	if base != nil {
 		d := base(reports[0])
-		delta = &d
+		delta, reports[0].Against = &d, &d
 	}
 	if err := f.keep(reports); err != nil {
 		return err
@@ -112,6 +122,24 @@ func (f *evalFlags) check() error {
 	return within("limit", f.limit, 1, search.MaxLimit)
 }
 
+// kinds are those of --by; none means the usual one, without a name.
+func (f *evalFlags) kinds() (kinds []search.By, err error) {
+	if len(f.by) > 0 && len(f.servers)+len(f.urls) > 0 {
+		return nil, misuse("--by is for an index, not for a server", "leave out --by, or --server and --url")
+	}
+	for _, given := range f.by {
+		by, err := readBy(given)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(kinds, by) {
+			return nil, misuse(fmt.Sprintf("--by names %s twice", by), "leave one out")
+		}
+		kinds = append(kinds, by)
+	}
+	return kinds, nil
+}
+
 // answered is an error if queries failed: their scores say nothing of the
 // search.
 func answered(reports []eval.Report) error {
@@ -135,6 +163,11 @@ func (f *evalFlags) keep(reports []eval.Report) error {
 		}
 		if err := os.WriteFile(f.out, b, 0o644); err != nil {
 			return fmt.Errorf("write report: %w", err)
+		}
+	}
+	if f.chart != "" {
+		if err := os.WriteFile(f.chart, []byte(eval.CategoryChart(reports...).SVG()), 0o644); err != nil {
+			return fmt.Errorf("write chart: %w", err)
 		}
 	}
 	if f.scores == "" {

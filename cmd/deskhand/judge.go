@@ -19,11 +19,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/eval"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
+	"github.com/deskhand/deskhand/runtime/search"
 )
 
 // judge runs the cases against each of targets, one after another, or without
-// any against the index.
-func (a *app) judge(ctx context.Context, f *evalFlags, targets []target, cases []eval.Case) ([]eval.Report, error) {
+// any against the index, ranked by each of kinds.
+func (a *app) judge(ctx context.Context, f *evalFlags, targets []target, kinds []search.By, cases []eval.Case) ([]eval.Report, error) {
 	o := eval.Options{Limit: f.limit, Collapse: f.collapse, Warmup: f.warmup}
 	var reports []eval.Report
 	for _, target := range targets {
@@ -41,10 +42,19 @@ func (a *app) judge(ctx context.Context, f *evalFlags, targets []target, cases [
 		return nil, err
 	}
 	defer engine.Close()
-	local := eval.Local{Engine: engine}
-	o.Has = local.Has
-	report, err := eval.Run(ctx, local, cases, o)
-	return []eval.Report{report}, err
+	o.Has = eval.Local{Engine: engine}.Has
+	if len(kinds) == 0 {
+		kinds = []search.By{""}
+	}
+	for _, by := range kinds {
+		o.Name = string(by)
+		report, err := eval.Run(ctx, eval.Local{Engine: engine, By: by}, cases, o)
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, report)
+	}
+	return reports, nil
 }
 
 // target is a server to judge; name is how it was given.

@@ -12,12 +12,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
-// TestGoldenScores holds the quality of search on our own manual to the scores
-// last agreed on. A change is a diff to review.
-func TestGoldenScores(t *testing.T) {
-	const agreed = "../../corpus/eval/scores.txt"
+// manualEngine is an engine over the manual, as deskhand index makes its index.
+func manualEngine(t *testing.T) *search.Engine {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "index")
-	builtin, err := embed.Open("builtin")
+	builtin, err := embed.Open(embed.Default)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +27,15 @@ func TestGoldenScores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer engine.Close()
+	t.Cleanup(func() { engine.Close() })
+	return engine
+}
+
+// TestGoldenScores holds the quality of search on our own manual to the scores
+// last agreed on. A change is a diff to review.
+func TestGoldenScores(t *testing.T) {
+	const agreed = "../../corpus/eval/scores.txt"
+	engine := manualEngine(t)
 	cases, warnings, err := eval.Load("../../corpus/eval/manual.json")
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)

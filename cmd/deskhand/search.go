@@ -20,6 +20,7 @@ type searchFlags struct {
 	cursor string
 	asJSON bool
 	why    bool
+	by     string
 }
 
 func searchCommand(a *app) *cobra.Command {
@@ -41,6 +42,7 @@ func searchCommand(a *app) *cobra.Command {
 	flags.StringArrayVar(&f.facets, "facet", nil, "only hits with this facet value, as key=value (repeat)")
 	flags.StringVar(&f.cursor, "cursor", "", "next_cursor of an earlier search, for the next page")
 	flags.BoolVar(&f.why, "explain", false, "say why each hit ranks where it does")
+	flags.StringVar(&f.by, "by", string(search.Both), "rank by words, meaning or both")
 	flags.BoolVar(&f.asJSON, "json", false, "print what the tool search_docs returns")
 	return cmd
 }
@@ -50,6 +52,10 @@ func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool
 		return misuse("the query is empty", "say what to look for, such as: deskhand search retry backoff")
 	}
 	if err := within("limit", f.limit, 1, search.MaxLimit); err != nil {
+		return err
+	}
+	by, err := readBy(f.by)
+	if err != nil {
 		return err
 	}
 	filters, err := readFacets(f.facets)
@@ -64,7 +70,7 @@ func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool
 	if err := checkFacets(filters, engine.Metadata().Taxonomy); err != nil {
 		return err
 	}
-	q := search.Query{Text: text, Filters: filters, Limit: f.limit, Explain: f.why}
+	q := search.Query{Text: text, Filters: filters, Limit: f.limit, Explain: f.why, By: by}
 	if more {
 		q.Cursor = &f.cursor
 	}
@@ -82,6 +88,15 @@ func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool
 
 // unbounded is the bytes that an answer may have on the command line.
 const unbounded = 1 << 30
+
+// readBy reads --by.
+func readBy(given string) (search.By, error) {
+	by := search.By(given)
+	if by != search.Both && by != search.Words && by != search.Meaning {
+		return "", misuse(fmt.Sprintf("unknown --by %q", given), "use words, meaning or both")
+	}
+	return by, nil
+}
 
 // readFacets reads --facet key=value.
 func readFacets(given []string) (map[string]string, error) {

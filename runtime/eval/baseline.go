@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -37,7 +36,14 @@ type Change struct {
 	Baseline float64 `json:"baseline"`
 	Current  float64 `json:"current"`
 	Delta    float64 `json:"delta"`
+	// Interval is for the difference of a category's NDCG; nil with fewer than
+	// two cases.
+	Interval *Interval `json:"interval,omitempty"`
 	digits   int
+}
+
+func newChange(name string, was, now float64, digits int) Change {
+	return Change{Name: name, Baseline: roundTo(was, 9), Current: roundTo(now, 9), Delta: roundTo(now-was, 9), digits: digits}
 }
 
 // CaseChange is one case before and after. Ranks are those of the first good
@@ -49,14 +55,6 @@ type CaseChange struct {
 	Rank         int     `json:"rank"`
 	BaselineNDCG float64 `json:"baseline_ndcg"`
 	NDCG         float64 `json:"ndcg"`
-}
-
-// Interval holds the middle 95 % of the mean difference over 2,000 resamples of
-// the cases (paired bootstrap). Zero inside means that the cases at hand do
-// not tell the two reports apart.
-type Interval struct {
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
 }
 
 // changed is the least difference of NDCG that counts. Reports are written with
@@ -73,33 +71,77 @@ func Compare(base, current Report) Delta {
 	if base.Collapse != current.Collapse {
 		d.Notes = append(d.Notes, "only one of the reports collapses languages")
 	}
+	both := pairs(base, current)
+	var oldCases, newCases []CaseResult
+	for _, pair := range both {
+		if pair.was.Query != pair.now.Query {
+			d.Notes = append(d.Notes, fmt.Sprintf("%s asks something else now", pair.now.Name))
+		}
+		// A case may have moved; both sides are counted where it is now.
+		pair.was.Category = pair.now.Category
+		oldCases, newCases = append(oldCases, pair.was), append(newCases, pair.now)
+	}
+	d.Added, d.Removed = without(current.Cases, newCases), without(base.Cases, oldCases)
+	d.compareCases(oldCases, newCases)
+	d.compareScores(base.only(oldCases), current.only(newCases))
+	for i := range d.Categories {
+		c := &d.Categories[i]
+		c.Interval = Bootstrap(differencesIn(c.Name, oldCases, newCases))
+	}
+	return d
+}
+
+// pair is one case in two reports.
+type pair struct{ was, now CaseResult }
+
+// pairs are the cases that both reports have, in the order of current.
+func pairs(base, current Report) []pair {
 	before := map[string]CaseResult{}
 	for _, c := range base.Cases {
 		before[c.Name] = c
 	}
-	var oldCases, newCases []CaseResult
+	var both []pair
 	for _, c := range current.Cases {
-		was, ok := before[c.Name]
-		if !ok {
-			d.Added = append(d.Added, c.Name)
-			continue
-		}
-		delete(before, c.Name)
-		if was.Query != c.Query {
-			d.Notes = append(d.Notes, fmt.Sprintf("%s asks something else now", c.Name))
-		}
-		// A case may have moved; both sides are counted where it is now.
-		was.Category = c.Category
-		oldCases, newCases = append(oldCases, was), append(newCases, c)
-	}
-	for _, c := range base.Cases {
-		if _, left := before[c.Name]; left {
-			d.Removed = append(d.Removed, c.Name)
+		if was, ok := before[c.Name]; ok {
+			both = append(both, pair{was, c})
 		}
 	}
-	d.compareCases(oldCases, newCases)
-	d.compareScores(base.only(oldCases), current.only(newCases))
-	return d
+	return both
+}
+
+// without are the names of the cases that are not among those in known.
+func without(cases, known []CaseResult) (names []string) {
+	in := map[string]bool{}
+	for _, c := range known {
+		in[c.Name] = true
+	}
+	for _, c := range cases {
+		if !in[c.Name] {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// differencesIn are those of the NDCG of the cases of one category.
+func differencesIn(category string, before, after []CaseResult) []float64 {
+	var all []float64
+	for i, now := range after {
+		if now.Category == category {
+			all = append(all, now.NDCG-before[i].NDCG)
+		}
+	}
+	return all
+}
+
+// Against sets each report against the first, in its Against. Cases differ in
+// what they ask for, so two systems are told apart by their differences case by
+// case, not by their means.
+func Against(reports []Report) {
+	for i := range reports[min(1, len(reports)):] {
+		d := Compare(reports[0], reports[i+1])
+		reports[i+1].Against = &d
+	}
 }
 
 // only is the report as if it had just these cases.
@@ -110,11 +152,11 @@ func (r Report) only(cases []CaseResult) Report {
 }
 
 func (d *Delta) compareCases(before, after []CaseResult) {
-	differences := make([]float64, len(after))
+	all := make([]float64, len(after))
 	for i, now := range after {
 		was := before[i]
-		differences[i] = now.NDCG - was.NDCG
-		change := CaseChange{now.Name, now.Category, was.FirstGood, now.FirstGood, was.NDCG, now.NDCG}
+		all[i] = now.NDCG - was.NDCG
+		change := CaseChange{now.Name, now.Category, was.FirstGood, now.FirstGood, roundTo(was.NDCG, 9), roundTo(now.NDCG, 9)}
 		switch change.direction() {
 		case -1:
 			d.Regressions = append(d.Regressions, change)
@@ -128,7 +170,7 @@ func (d *Delta) compareCases(before, after []CaseResult) {
 	}
 	slices.SortFunc(d.Regressions, most)
 	slices.SortFunc(d.Improvements, most)
-	d.Interval = bootstrap(differences)
+	d.Interval = Bootstrap(all)
 }
 
 // direction is +1 for better, -1 for worse and 0 for the same: by NDCG, and where
@@ -151,34 +193,14 @@ func (d *Delta) compareScores(base, current Report) {
 		was, known := m.of(base)
 		now, ok := m.of(current)
 		if known && ok {
-			d.Metrics = append(d.Metrics, Change{m.title(current.K), was, now, roundTo(now-was, 9), m.digits})
+			d.Metrics = append(d.Metrics, newChange(m.title(current.K), was, now, m.digits))
 		}
 	}
 	for _, c := range current.Categories {
 		if was, ok := base.category(c.Name); ok {
-			d.Categories = append(d.Categories, Change{c.Name, was.NDCG, c.NDCG, roundTo(c.NDCG-was.NDCG, 9), 3})
+			d.Categories = append(d.Categories, newChange(c.Name, was.NDCG, c.NDCG, 3))
 		}
 	}
-}
-
-// bootstrap does not depend on the order of differences, and its random numbers
-// are the same each time.
-func bootstrap(differences []float64) *Interval {
-	if len(differences) < 2 {
-		return nil
-	}
-	const resamples = 2000
-	differences = slices.Sorted(slices.Values(differences))
-	random := rand.New(rand.NewPCG(1, 2))
-	means := make([]float64, resamples)
-	for i := range means {
-		for range differences {
-			means[i] += differences[random.IntN(len(differences))]
-		}
-		means[i] /= float64(len(differences))
-	}
-	slices.Sort(means)
-	return &Interval{Low: roundTo(means[resamples*25/1000], 9), High: roundTo(means[resamples*975/1000-1], 9)}
 }
 
 // Gate returns a fault if current is not good enough: "score_too_low" when its

@@ -61,26 +61,6 @@ func TestCompareNotesOtherMeasures(t *testing.T) {
 	}
 }
 
-func TestTheIntervalIsTheSameEachTime(t *testing.T) {
-	differences := make([]float64, 100)
-	for i := range differences {
-		differences[i] = float64(i%10) / 100 // mean 0.045
-	}
-	a := bootstrap(differences)
-	slices.Reverse(differences)
-	b := bootstrap(differences)
-	if *a != *b {
-		t.Errorf("intervals %+v and %+v of the same cases in another order differ", a, b)
-	}
-	// The standard error is 0.0287 / 10, and 1.96 of it on each side is expected.
-	if math.Abs(a.Low-0.0394) > 0.001 || math.Abs(a.High-0.0506) > 0.001 {
-		t.Errorf("interval = %+v, want about 0.0394 to 0.0506", a)
-	}
-	if bootstrap(differences[:1]) != nil {
-		t.Error("one case has an interval")
-	}
-}
-
 func TestGate(t *testing.T) {
 	current := Report{K: 5, Summary: Scores{NDCG: 0.6}}
 	fell := &Delta{Metrics: []Change{{Name: "NDCG@5", Baseline: 0.65, Current: 0.6, Delta: -0.05}}}

@@ -7,11 +7,15 @@ import (
 )
 
 // Local judges an engine of ours in this process.
-type Local struct{ Engine *search.Engine }
+type Local struct {
+	Engine *search.Engine
+	// By is the evidence to rank by, for comparison; empty: all.
+	By search.By
+}
 
 // Search asks the engine.
 func (l Local) Search(ctx context.Context, query string, filters map[string]string, limit int, cursor string) ([]Hit, string, error) {
-	q := search.Query{Text: query, Filters: filters, Limit: limit}
+	q := search.Query{Text: query, Filters: filters, Limit: limit, By: l.By}
 	if cursor != "" {
 		q.Cursor = &cursor
 	}

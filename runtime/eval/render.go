@@ -93,7 +93,7 @@ func scoreTable(r Report) grid {
 	for _, m := range metrics[:scoreCount] {
 		g.head = append(g.head, m.title(r.K))
 	}
-	for _, c := range append(slices.Clone(r.Categories), Category{Name: "all", Scores: r.Summary}) {
+	for _, c := range append(slices.Clone(r.Categories), Category{Name: overall, Scores: r.Summary}) {
 		row := []string{c.Name, fmt.Sprint(c.Cases)}
 		for _, m := range metrics[:scoreCount] {
 			value, _ := m.of(Report{Summary: c.Scores})
@@ -105,12 +105,15 @@ func scoreTable(r Report) grid {
 }
 
 // ndcgTable has a row per category, a column per report, and after each but the
-// first how far it is from that one.
+// first how far it is from that one, with the interval if it was set against it.
 func ndcgTable(reports []Report) grid {
 	first := reports[0]
 	g := grid{head: []string{metrics[0].title(first.K), "n", first.Name}, total: true}
 	for _, r := range reports[1:] {
 		g.head = append(g.head, r.Name, "+/-")
+		if r.Against != nil {
+			g.head = append(g.head, "95 %")
+		}
 	}
 	row := func(name string, of func(Report) (Scores, bool)) {
 		base, known := of(first)
@@ -120,6 +123,9 @@ func ndcgTable(reports []Report) grid {
 			cells = append(cells, orDash(fmt.Sprintf("%.3f", s.NDCG), ok))
 			if i > 0 {
 				cells = append(cells, orDash(signed(s.NDCG-base.NDCG, 3), ok && known))
+				if r.Against != nil {
+					cells = append(cells, r.Against.interval(name).String())
+				}
 			}
 		}
 		g.rows = append(g.rows, cells)
@@ -128,13 +134,16 @@ func ndcgTable(reports []Report) grid {
 	return g
 }
 
+// overall names the row of all cases.
+const overall = "all"
+
 // eachRow calls row for every category of the reports, by name, and for all; of
 // returns a report's scores of it, if it has them.
 func eachRow(reports []Report, row func(name string, of func(Report) (Scores, bool))) {
 	for _, name := range allCategories(reports) {
 		row(name, func(r Report) (Scores, bool) { return r.category(name) })
 	}
-	row("all", func(r Report) (Scores, bool) { return r.Summary, true })
+	row(overall, func(r Report) (Scores, bool) { return r.Summary, true })
 }
 
 // metricTable has a row for each figure that a report has, NDCG aside.

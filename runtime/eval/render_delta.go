@@ -29,7 +29,19 @@ func (d Delta) Terminal(style Style) string {
 
 func (d Delta) metricGrid() grid { return changeGrid("Metric", d.Metrics) }
 
-func (d Delta) categoryGrid() grid { return changeGrid("NDCG by category", d.Categories) }
+// categoryGrid has the intervals behind the differences. Without cases, as from
+// a file of scores, there are none.
+func (d Delta) categoryGrid() grid {
+	g := changeGrid("NDCG by category", d.Categories)
+	if d.Interval == nil {
+		return g
+	}
+	g.head = append(g.head, "95 % interval")
+	for i, c := range d.Categories {
+		g.rows[i] = append(g.rows[i], c.Interval.String())
+	}
+	return g
+}
 
 func changeGrid(title string, changes []Change) grid {
 	g := grid{head: []string{title, "Baseline", "Current", "Delta"}}
@@ -58,16 +70,6 @@ func (d Delta) sections() []section {
 	add(fmt.Sprintf("Added cases (%d)", len(d.Added)), d.Added)
 	add(fmt.Sprintf("Removed cases (%d)", len(d.Removed)), d.Removed)
 	return all
-}
-
-func (i Interval) verdict() string {
-	switch {
-	case i.Low > 0:
-		return "better"
-	case i.High < 0:
-		return "worse"
-	}
-	return "too close to tell"
 }
 
 func changeLines(changes []CaseChange) []string {

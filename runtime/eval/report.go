@@ -27,6 +27,9 @@ type Report struct {
 	// Cases are in the order of the files.
 	Cases  []CaseResult `json:"cases"`
 	Timing *Timing      `json:"timing,omitempty"`
+	// Against is how it differs from a baseline, or from the first of several
+	// reports; nil where nothing is compared.
+	Against *Delta `json:"against,omitempty"`
 }
 
 // Scores are means over a number of cases, 0 to 1 where nothing else is said.

@@ -77,8 +77,14 @@ func TestRenderings(t *testing.T) {
 	golden(t, "report.md", Markdown(base))
 	golden(t, "report.txt", Terminal(Style{Lowest: 2}, base))
 	golden(t, "report-ascii.txt", Terminal(Style{ASCII: true, Width: 100}, base))
-	golden(t, "side.md", Markdown(base, now))
-	golden(t, "side.txt", Terminal(Style{}, base, now))
+	sides := []Report{base, now}
+	Against(sides)
+	if out, err = JSON(sides...); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "side.json", string(out))
+	golden(t, "side.md", Markdown(sides...))
+	golden(t, "side.txt", Terminal(Style{}, sides...))
 	golden(t, "delta.md", delta.Markdown())
 	golden(t, "delta.txt", delta.Terminal(Style{}))
 }

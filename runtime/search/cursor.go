@@ -21,9 +21,16 @@ type cursor struct {
 // cursorVersion changes when old cursors stop to mean the same.
 const cursorVersion = 1
 
-func makeCursor(offset, limit int, text string, filters map[string]string) string {
+// question is what a cursor belongs to.
+type question struct {
+	text    string
+	filters map[string]string
+	by      By
+}
+
+func makeCursor(offset, limit int, q question) string {
 	c := cursor{Offset: offset, Limit: limit, Version: cursorVersion}
-	c.Sig = c.sign(text, filters)
+	c.Sig = c.sign(q)
 	b, err := json.Marshal(c)
 	if err != nil {
 		panic(err) // numbers and strings always marshal
@@ -33,7 +40,7 @@ func makeCursor(offset, limit int, text string, filters map[string]string) strin
 
 // parseCursor returns the offset of a cursor that makeCursor made for the same
 // query over a corpus of so many chunks.
-func parseCursor(s, text string, filters map[string]string, chunks int) (int, error) {
+func parseCursor(s string, q question, chunks int) (int, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil {
 		return 0, badCursor("malformed JSON payload")
@@ -46,18 +53,21 @@ func parseCursor(s, text string, filters map[string]string, chunks int) (int, er
 	if json.Unmarshal(b, &c) != nil || len(raw) != 4 || c.Version != cursorVersion || c.Offset < 1 || c.Sig == "" {
 		return 0, badCursor("expected a search cursor payload")
 	}
-	if c.Sig != c.sign(text, filters) || c.Offset > chunks {
+	if c.Sig != c.sign(q) || c.Offset > chunks {
 		return 0, badCursor("does not match current query or filters")
 	}
 	return c.Offset, nil
 }
 
 // sign is over everything but the signature.
-func (c cursor) sign(text string, filters map[string]string) string {
+func (c cursor) sign(q question) string {
 	h := sha1.New()
-	fmt.Fprintf(h, "%d %d %d %q", c.Version, c.Offset, c.Limit, text)
-	for _, k := range slices.Sorted(maps.Keys(filters)) {
-		fmt.Fprintf(h, " %q=%q", k, filters[k])
+	fmt.Fprintf(h, "%d %d %d %q", c.Version, c.Offset, c.Limit, q.text)
+	for _, k := range slices.Sorted(maps.Keys(q.filters)) {
+		fmt.Fprintf(h, " %q=%q", k, q.filters[k])
+	}
+	if q.by != Both {
+		fmt.Fprintf(h, " by %s", q.by)
 	}
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }

@@ -32,6 +32,7 @@ type run struct {
 	analyzer *artifact.Analyzer
 	filters  map[string]string
 	explain  bool
+	by       By
 	terms    []artifact.WeightedTerm
 	// weights is the evidence that a term is, for snippets and ranking.
 	weights map[string]float64
@@ -94,7 +95,7 @@ func (r *run) read(text string) error {
 		r.terms = r.terms[:maxTerms]
 	}
 	r.readPhrases(text)
-	r.meant, r.weigh = apply(mended, text), weightsFor(text)
+	r.meant, r.weigh = apply(mended, text), r.by.weights(text)
 	return nil
 }
 

@@ -69,9 +69,11 @@ func (r *run) rank(ctx context.Context, want int) ([]ranked, error) {
 // pool are the best depth chunks by words and the best by meaning, in their
 // order; met is how many have a word of the question, at most depth.
 func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err error) {
-	found, err := r.reader.Lexical(r.terms, depth, keep)
-	if err != nil {
-		return nil, 0, err
+	var found []artifact.Scored
+	if r.by != Meaning {
+		if found, err = r.reader.Lexical(r.terms, depth, keep); err != nil {
+			return nil, 0, err
+		}
 	}
 	met = len(found)
 	for _, s := range found {
@@ -148,7 +150,7 @@ func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
 		return nil, err
 	}
 	for i, s := range nearest {
-		if words[i] > 0 || s.Score >= leastCosine {
+		if words[i] > 0 || s.Score >= leastCosine || r.by == Meaning {
 			pool = append(pool, ranked{chunk: s.Chunk, evidence: Evidence{Words: words[i], Meaning: scale(s.Score, spread.Mean, spread.Max)}})
 		}
 	}

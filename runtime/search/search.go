@@ -49,6 +49,8 @@ type Query struct {
 	Cursor *string
 	// Explain asks for the evidence of each hit.
 	Explain bool
+	// By ranks by one kind of evidence alone, for comparison. Empty means Both.
+	By By
 }
 
 // Page is one page of hits, best first.
@@ -121,13 +123,16 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	if err := ed.checkFilters(q.Filters); err != nil {
 		return Page{}, err
 	}
+	if err := ed.checkBy(&q.By); err != nil {
+		return Page{}, err
+	}
 	offset := 0
 	if q.Cursor != nil {
-		if offset, err = parseCursor(*q.Cursor, text, q.Filters, ed.reader.Len()); err != nil {
+		if offset, err = parseCursor(*q.Cursor, question{text, q.Filters, q.By}, ed.reader.Len()); err != nil {
 			return Page{}, err
 		}
 	}
-	search := &run{edition: ed, filters: q.Filters, explain: q.Explain, scratch: scratches.Get().(*scratch)}
+	search := &run{edition: ed, filters: q.Filters, explain: q.Explain, by: q.By, scratch: scratches.Get().(*scratch)}
 	defer search.giveBack()
 	if search.analyzer, err = e.takeAnalyzer(ctx); err != nil {
 		return Page{}, err
@@ -139,7 +144,7 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	}
 	// A service that makes vectors may take its time, which is not to hold up
 	// others.
-	if search.sensible {
+	if search.sensible && q.By != Words {
 		search.vector, page.Lexical = ed.vector(ctx, search.meant)
 	}
 	if search.analyzer, err = e.takeAnalyzer(ctx); err != nil {
@@ -157,7 +162,7 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 		return page, err
 	}
 	if len(ranked) > offset+limit {
-		page.Next = makeCursor(offset+limit, limit, text, q.Filters)
+		page.Next = makeCursor(offset+limit, limit, question{text, q.Filters, q.By})
 		ranked = ranked[:offset+limit]
 	}
 	for _, s := range ranked[min(offset, len(ranked)):] {

@@ -262,10 +262,10 @@ func TestCursorRefusals(t *testing.T) {
 }
 
 func FuzzCursor(f *testing.F) {
-	f.Add(makeCursor(10, 10, "q", nil), "q")
+	f.Add(makeCursor(10, 10, question{text: "q"}), "q")
 	f.Add("garbage", "q")
 	f.Fuzz(func(t *testing.T, s, text string) {
-		if offset, err := parseCursor(s, text, nil, 100); err == nil && makeCursorAgain(s, text) != s {
+		if offset, err := parseCursor(s, question{text: text}, 100); err == nil && makeCursorAgain(s, text) != s {
 			t.Errorf("parseCursor(%q, %q) = %d: not a cursor of ours", s, text, offset)
 		}
 	})
@@ -276,7 +276,7 @@ func makeCursorAgain(s, text string) string {
 	b, _ := base64.RawURLEncoding.DecodeString(s)
 	var offset, limit int
 	fmt.Sscanf(string(b), `{"offset":%d,"limit":%d`, &offset, &limit)
-	return makeCursor(offset, limit, text, nil)
+	return makeCursor(offset, limit, question{text: text})
 }
 
 func TestBadQueriesAreRefused(t *testing.T) {
@@ -457,7 +457,7 @@ func BenchmarkSearch(b *testing.B) {
 func TestACursorBeyondTheCorpusIsRefused(t *testing.T) {
 	e := engine(t, nil, sdk()...)
 	for _, offset := range []int{100, 1 << 30, 1<<31 - 1} {
-		far := makeCursor(offset, 10, "retries", nil)
+		far := makeCursor(offset, 10, question{text: "retries"})
 		if _, err := e.Search(t.Context(), Query{Text: "retries", Cursor: &far}); fault.Of(err) == nil {
 			t.Errorf("offset %d: %v, want a fault", offset, err)
 		}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/deskhand/deskhand/runtime/search"
+)
+
+// TestAQuestionWithoutAWordOfItsAnswerFindsIt asks the manual what its pages do
+// not have one word of: nothing is found by words, and the answer by meaning.
+func TestAQuestionWithoutAWordOfItsAnswerFindsIt(t *testing.T) {
+	engine := manualEngine(t)
+	for question, want := range map[string]string{
+		byMeaning:            "concepts/how-search-works.md#how-search-works/chinese-japanese-korean",
+		"login unauthorized": "troubleshooting/serve-errors.md#errors-of-deskhand-serve-search-and-get/401-the-token-is-missing-or-wrong",
+	} {
+		words, err := engine.Search(t.Context(), search.Query{Text: question, By: search.Words})
+		if err != nil || len(words.Hits) > 0 {
+			t.Errorf("by words %q finds %+v, %v; want nothing: ask something else", question, words.Hits, err)
+		}
+		page, err := engine.Search(t.Context(), search.Query{Text: question})
+		if err != nil || len(page.Hits) == 0 || page.Hits[0].ID != want {
+			t.Errorf("%q finds %+v, %v; want %s first", question, page.Hits, err, want)
+		}
+	}
+}

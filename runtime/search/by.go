@@ -1,0 +1,51 @@
+package search
+
+import (
+	"fmt"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// By is the kind of evidence that hits are ranked by.
+type By string
+
+// Both is how questions are answered. The others are for measuring what each
+// part does: Words is BM25 alone, Meaning the cosine alone, of the nearest 60
+// chunks, however far.
+const (
+	Both    By = "both"
+	Words   By = "words"
+	Meaning By = "meaning"
+)
+
+// checkBy refuses a kind that there is not, or that the index has no evidence
+// of. Empty becomes Both.
+func (ed *edition) checkBy(by *By) error {
+	switch *by {
+	case "":
+		*by = Both
+	case Both, Words:
+	case Meaning:
+		if ed.mute != nil {
+			return ed.mute
+		}
+		if ed.embedder == nil {
+			return fault.New("no_vectors", "the index has no vectors to rank by meaning with",
+				"build it with an embedder: deskhand index --embed builtin")
+		}
+	default:
+		return invalid(fmt.Sprintf("nothing is ranked by '%s'; there are %s, %s and %s", *by, Both, Words, Meaning))
+	}
+	return nil
+}
+
+// weights are those of a question: of all evidence, or of one kind.
+func (by By) weights(question string) weights {
+	switch by {
+	case Words:
+		return weights{words: 1}
+	case Meaning:
+		return weights{meaning: 1}
+	}
+	return weightsFor(question)
+}
