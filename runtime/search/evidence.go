@@ -33,7 +33,7 @@ func (e Evidence) rounded() Evidence {
 // weights say what each part of the evidence counts.
 type weights struct{ words, meaning, near, path float64 }
 
-// The weights were chosen on ten labelled documentation sets, see
+// The weights were chosen on eleven labelled documentation sets, see
 // docs/ranking.md: the same for all, in steps of 0.05, and one rule: the more of
 // a question is names (identifiers, flags, error texts), the more its words
 // count and the less its meaning.
