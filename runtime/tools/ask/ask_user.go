@@ -101,7 +101,21 @@ func (d *Desk) askNow(ctx context.Context, hub *elicit.Hub, caller contract.Call
 	case !done:
 		return d.pending(ctx, hub, (<-opened).ID)
 	}
-	return result(&ended, d.note(&ended, time.Now()))
+	note := d.note(&ended, time.Now())
+	if ended.Status == elicit.ExpiredOpen {
+		note += d.before(ctx, hub, r)
+	}
+	return result(&ended, note)
+}
+
+// before says that the same question was answered before, too late for whoever
+// asked it then, if so.
+func (d *Desk) before(ctx context.Context, hub *elicit.Hub, r elicit.Request) string {
+	late, err := hub.Late(ctx, r)
+	if err != nil || late == nil {
+		return "" // it is only a hint
+	}
+	return fmt.Sprintf(" The same question was answered late at %s, as %s: call %s for that.", late.Completion.At.UTC().Format(time.RFC3339), late.ID, d.name("await_answer"))
 }
 
 // pending is the result of a call that is not held any longer.

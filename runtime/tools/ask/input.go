@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +23,16 @@ var types = []string{"text", "select", "multi-select", "confirm"}
 // specification, and passes over fields that nobody declared.
 type reading struct{ problems []string }
 
+// mostProblems are as many as anybody reads.
+const mostProblems = 20
+
 func (in *reading) wrong(format string, args ...any) {
+	switch len(in.problems) {
+	case mostProblems:
+		format, args = "and more", nil
+	case mostProblems + 1:
+		return
+	}
 	in.problems = append(in.problems, fmt.Sprintf(format, args...))
 }
 
@@ -31,6 +41,9 @@ func (in *reading) wrong(format string, args ...any) {
 func read(args json.RawMessage, r elicit.Request) (elicit.Request, error) {
 	in := &reading{}
 	r.Trigger = elicit.AskUser
+	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
+		args = json.RawMessage("{}")
+	}
 	fields := in.object("arguments", args)
 	if raw, ok := fields["title"]; ok {
 		r.Title, _ = in.text("title", raw)

@@ -255,3 +255,22 @@ func TestOthersQuestionsAreNotListed(t *testing.T) {
 		}
 	}
 }
+
+func TestALateAnswerToTheSameQuestionIsPointedAt(t *testing.T) {
+	place := t.TempDir()
+	agent, human := callerOf(t, place, legacy, Options{}, mcp.ClientOptions{}), personAt(t, place)
+	var ids []string
+	for range 2 {
+		replies := agent.calls(t.Context(), "ask_user", oneQuestion, nil)
+		r := human.sees(ids...)
+		ids = append(ids, r.ID)
+		human.expires(r)
+		note := got(t, replies).texts()[1]
+		if points := strings.Contains(note, "answered late") && strings.Contains(note, ids[0]+": call await_answer"); points != (len(ids) == 2) {
+			t.Errorf("the %dth time: %q", len(ids), note)
+		}
+		if len(ids) == 1 {
+			human.answers(human.becomes(r.ID, elicit.ExpiredOpen), "Ann")
+		}
+	}
+}

@@ -1,12 +1,14 @@
 // What every client must see, whatever its library, transport and protocol
 // version. A session has: version, tools, call, prompts, prompt, resources,
-// read, isUnknownTool and close; answers are as the protocol has them.
+// read, isUnknownTool and close; answers are as the protocol has them. One that
+// shows forms has dialog too: what its person does with the next form, after how
+// many milliseconds.
 import assert from 'node:assert/strict';
 
 // check returns a summary of what it saw.
 export async function check(session) {
   const tools = await session.tools();
-  assert.deepEqual(tools.map((tool) => tool.name), ['search_docs', 'get_doc', 'list_docs']);
+  assert.deepEqual(tools.map((tool) => tool.name), ['search_docs', 'get_doc', 'list_docs', 'ask_user', 'await_answer', 'list_questions']);
   for (const tool of tools) assert.equal(tool.inputSchema.type, 'object', tool.name);
 
   const first = found(await session.call('search_docs', { query: 'index', limit: 3 }));
@@ -28,6 +30,8 @@ export async function check(session) {
   assert.equal(refused.content[0].text, 'limit must be between 1 and 50');
   await assert.rejects(session.call('no_such_tool', {}), session.isUnknownTool);
 
+  const asked = await ask(session);
+
   const prompts = await session.prompts();
   const { messages } = await session.prompt(prompts[0].name, { question: 'Why a cursor?' });
   assert.match(messages[0].content.text, /Why a cursor\?/);
@@ -38,7 +42,38 @@ export async function check(session) {
   assert.match(contents[0].text, /^\s*# /);
 
   return `protocol ${session.version}, ${tools.length} tools, ${ids.length} hits on 2 pages, 2 docs, ` +
-    `refusals worded, ${prompts.length} prompt, ${resources.length} resources`;
+    `refusals worded, ${asked}, ${prompts.length} prompt, ${resources.length} resources`;
+}
+
+// ask asks the person of the session, if that can show a form. Before 2026-07-28
+// the call is held meanwhile: longer than the client waits in silence, so that
+// it is the heartbeat every 15 seconds that holds it.
+async function ask(session) {
+  const bad = await session.call('ask_user', { questions: [] });
+  assert.equal(bad.isError, true);
+  assert.equal(bad.content[0].text, 'Validation error: questions array must have at least 1 item');
+  if (!session.dialog) return 'no form to ask in';
+
+  const held = session.version < '2026-07-28';
+  session.dialog.after = held ? 20_000 : 0;
+  session.dialog.result = { action: 'accept', content: { name: 'Ann', style: 'Fancy' } };
+  const questions = [
+    { id: 'name', question: 'What is it called?' },
+    { id: 'style', question: 'Which style?', type: 'select', options: ['Plain', 'Fancy'] },
+  ];
+  const answer = JSON.parse(text(await session.call('ask_user', { title: 'Naming', questions },
+    { timeout: 17_000, resetTimeoutOnProgress: true, onprogress: () => {} })));
+  assert.deepEqual(answer, {
+    answered: true, cancelled: false, timedOut: false,
+    answers: [{ questionId: 'name', values: ['Ann'] }, { questionId: 'style', values: ['Fancy'] }],
+  });
+
+  session.dialog.after = 0;
+  session.dialog.result = { action: 'decline' };
+  const declined = await session.call('ask_user', { questions });
+  assert.equal(JSON.parse(declined.content[0].text).cancelled, true);
+  assert.match(declined.content[1].text, /^The person declined/);
+  return held ? 'asked in a form for 20 s' : 'asked between two calls';
 }
 
 function text(result) {

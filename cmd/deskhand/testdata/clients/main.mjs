@@ -2,6 +2,8 @@
 // transport, and prints a line for each. Called by run.sh.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { check } from './checks.mjs';
 import { inspector } from './inspector.mjs';
@@ -10,8 +12,10 @@ import { sdk1, sdk2 } from './sdk.mjs';
 const [binary, index] = process.argv.slice(2);
 const token = 'clients-' + process.pid;
 
+const env = { ...process.env, DESKHAND_TOKEN: token, DESKHAND_STATE: mkdtempSync(join(process.cwd(), 'state-')) };
+
 const server = spawn(binary, ['serve', '--index', index, '--http', '127.0.0.1:0'], {
-  env: { ...process.env, DESKHAND_TOKEN: token },
+  env,
   stdio: ['ignore', 'inherit', 'pipe'],
 });
 process.on('exit', () => server.kill());
@@ -19,7 +23,7 @@ for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(signal, () => p
 const gone = once(server, 'exit');
 
 const targets = {
-  stdio: { command: binary, args: ['serve', '--index', index] },
+  stdio: { command: binary, args: ['serve', '--index', index], env },
   http: { url: await address(server), headers: { Authorization: `Bearer ${token}` } },
 };
 

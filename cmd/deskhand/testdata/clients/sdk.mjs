@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import * as one from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as HTTP1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import * as two from '@modelcontextprotocol/client';
 import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio';
 import pins from './package.json' with { type: 'json' };
@@ -14,7 +15,12 @@ const pinned = (name) => pins.dependencies[`@modelcontextprotocol/${name}`];
 
 export const sdk1 = {
   name: `typescript-sdk ${pinned('sdk')}`,
-  connect: (target) => open(new one.Client(self), transport(target, Stdio1, HTTP1), '2025-11-25'),
+  connect: (target) => {
+    const dialog = {};
+    const client = new one.Client(self, { capabilities: { elicitation: {} } });
+    client.setRequestHandler(ElicitRequestSchema, () => shown(dialog));
+    return open(client, transport(target, Stdio1, HTTP1), '2025-11-25', dialog);
+  },
 };
 
 // sdk2 is the newer line. Mode "legacy" begins with initialize as 1.x does;
@@ -22,12 +28,20 @@ export const sdk1 = {
 export function sdk2(mode) {
   return {
     name: `typescript-client ${pinned('client')} ${mode}`,
-    connect: (target) => open(
-      new two.Client(self, { versionNegotiation: { mode } }),
-      transport(target, Stdio2, two.StreamableHTTPClientTransport),
-      mode === 'auto' ? '2026-07-28' : '2025-11-25',
-    ),
+    connect: (target) => {
+      const dialog = {};
+      const client = new two.Client(self, { versionNegotiation: { mode }, capabilities: { elicitation: {} } });
+      client.setRequestHandler('elicitation/create', () => shown(dialog));
+      const over = transport(target, Stdio2, two.StreamableHTTPClientTransport);
+      return open(client, over, mode === 'auto' ? '2026-07-28' : '2025-11-25', dialog);
+    },
   };
+}
+
+// shown is what the person does with a form.
+async function shown(dialog) {
+  await new Promise((resolve) => setTimeout(resolve, dialog.after));
+  return dialog.result;
 }
 
 function transport(target, Stdio, HTTP) {
@@ -35,7 +49,12 @@ function transport(target, Stdio, HTTP) {
   return new HTTP(new URL(target.url), { requestInit: { headers: target.headers } });
 }
 
-async function open(client, transport, wanted) {
+// callTool puts the options where each line has them.
+function callTool(client, params, options) {
+  return client instanceof one.Client ? client.callTool(params, undefined, options) : client.callTool(params, options);
+}
+
+async function open(client, transport, wanted, dialog) {
   // The one place where all of them say what was agreed.
   let version;
   const passOn = transport.setProtocolVersion?.bind(transport);
@@ -47,8 +66,9 @@ async function open(client, transport, wanted) {
   assert.equal(version, wanted, 'protocol version');
   return {
     version,
+    dialog,
     tools: async () => (await client.listTools()).tools,
-    call: (name, args) => client.callTool({ name, arguments: args }),
+    call: (name, args, options) => callTool(client, { name, arguments: args }, options),
     isUnknownTool: (error) => error.code === -32602 && error.message.includes('no_such_tool'),
     prompts: async () => (await client.listPrompts()).prompts,
     prompt: (name, args) => client.getPrompt({ name, arguments: args }),
