@@ -165,7 +165,7 @@ func (f *form) over(r elicit.Request) (tea.Model, tea.Cmd) {
 		return f.quit(ended)
 	}
 	f.sheet = nil
-	f.list.note = heading(&r) + ": " + Ended(&r)
+	f.list.note = Ended(&r) + ": " + heading(&r)
 	if r.Status == "" {
 		f.list.note = "the question was removed"
 	}

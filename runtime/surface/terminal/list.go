@@ -89,6 +89,10 @@ func (f *form) pressList(k key) (tea.Model, tea.Cmd) {
 		l.cursor = min(l.cursor+1, max(len(l.requests)-1, 0))
 	case "k", "up":
 		l.cursor = max(l.cursor-1, 0)
+	case "pgdown":
+		l.cursor = min(l.cursor+scrollBy, max(len(l.requests)-1, 0))
+	case "pgup":
+		l.cursor = max(l.cursor-scrollBy, 0)
 	case "enter", "y", "n", "/", "d", "x":
 		return f.enter(k)
 	default:

@@ -258,7 +258,7 @@ func (s *sheet) viewMenu(p *page) {
 	p.add("", "  l  ", "Later: it stays open, what you typed is kept")
 	p.add("", "  d  ", "Decline: you will not answer it")
 	p.add("", "  x  ", "Cancel: close it without an answer")
-	if !s.request.Deadline.IsZero() {
+	if s.request.Status == elicit.Open && !s.request.Deadline.IsZero() {
 		p.add("", "  +  ", "Ten more minutes")
 	}
 }
@@ -301,7 +301,9 @@ func (s *sheet) keys() []string {
 	case q == nil:
 		keys = []string{enter, "y n"}
 	case s.writing:
-		keys = []string{enter, "Ctrl+J new line", "Ctrl+E editor"}
+		if keys = []string{enter}; q.Kind != elicit.Number && q.Kind != elicit.Integer {
+			keys = append(keys, "Ctrl+J new line", "Ctrl+E editor")
+		}
 	case q.Kind == elicit.Boolean:
 		keys = []string{enter, "y n"}
 	default:
