@@ -129,55 +129,56 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	}
 	search := &run{edition: ed, filters: q.Filters, explain: q.Explain, scratch: scratches.Get().(*scratch)}
 	defer search.giveBack()
-	if search.analyzer, err = e.takeAnalyzer(ctx); err != nil {
-		return Page{}, err
-	}
-	err = search.read(cutText(text, maxQueryBytes))
-	e.analyzers <- search.analyzer
-	if err != nil {
+	if err := e.withAnalyzer(ctx, search, func() error { return search.read(cutText(text, maxQueryBytes)) }); err != nil {
 		return Page{}, err
 	}
 	// A service that makes vectors may take its time, which is not to hold up
-	// others.
+	// others: they have the analyzer meanwhile.
 	if search.sensible {
 		search.vector, page.Lexical = ed.vector(ctx, search.meant)
 	}
-	if search.analyzer, err = e.takeAnalyzer(ctx); err != nil {
+	if err := e.withAnalyzer(ctx, search, func() error { return search.answer(ctx, &page, text, offset, limit) }); err != nil {
 		return Page{}, err
-	}
-	defer func() { e.analyzers <- search.analyzer }()
-	ranked, err := search.rank(ctx, offset+limit+1)
-	if err != nil {
-		return Page{}, err
-	}
-	page.Cut = search.cut
-	if len(ranked) == 0 && offset == 0 {
-		hint, err := search.hint(ctx, text)
-		page.Hint = hint
-		return page, err
-	}
-	if len(ranked) > offset+limit {
-		page.Next = makeCursor(offset+limit, limit, text, q.Filters)
-		ranked = ranked[:offset+limit]
-	}
-	for _, s := range ranked[min(offset, len(ranked)):] {
-		hit, err := search.hit(s)
-		if err != nil {
-			return Page{}, err
-		}
-		page.Hits = append(page.Hits, hit)
 	}
 	return page, nil
 }
 
-// takeAnalyzer takes one of the engine's analyzers, which is to be put back.
-func (e *Engine) takeAnalyzer(ctx context.Context) (*artifact.Analyzer, error) {
+// withAnalyzer runs a part of a search with one of the engine's analyzers. It is
+// given back whatever happens: a fault ends a query, and not those of the index
+// that is built after it.
+func (e *Engine) withAnalyzer(ctx context.Context, r *run, part func() error) error {
 	select {
-	case a := <-e.analyzers:
-		return a, nil
+	case r.analyzer = <-e.analyzers:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
+	defer func() { e.analyzers <- r.analyzer }()
+	return part()
+}
+
+// answer fills in the page of hits from offset on.
+func (r *run) answer(ctx context.Context, page *Page, text string, offset, limit int) error {
+	ranked, err := r.rank(ctx, offset+limit+1)
+	if err != nil {
+		return err
+	}
+	page.Cut = r.cut
+	if len(ranked) == 0 && offset == 0 {
+		page.Hint, err = r.hint(ctx, text)
+		return err
+	}
+	if len(ranked) > offset+limit {
+		page.Next = makeCursor(offset+limit, limit, text, r.filters)
+		ranked = ranked[:offset+limit]
+	}
+	for _, s := range ranked[min(offset, len(ranked)):] {
+		hit, err := r.hit(s)
+		if err != nil {
+			return err
+		}
+		page.Hits = append(page.Hits, hit)
+	}
+	return nil
 }
 
 // hit words a ranked chunk.
