@@ -12,17 +12,21 @@ import (
 // cursor says where the next page begins. Its signature ties it to a query; it
 // guards against mix-ups and slips, it is no secret.
 type cursor struct {
-	Offset  int    `json:"offset"`
-	Limit   int    `json:"limit"`
-	Version int    `json:"v"`
-	Sig     string `json:"sig"`
+	Offset  int `json:"offset"`
+	Limit   int `json:"limit"`
+	Version int `json:"v"`
+	// Words says that the pages before were found by words alone. The next ones
+	// are too, also when there is a vector again: it would order all hits anew.
+	Words bool   `json:"words,omitempty"`
+	Sig   string `json:"sig"`
 }
 
 // cursorVersion changes when old cursors stop to mean the same.
 const cursorVersion = 1
 
-func makeCursor(offset, limit int, text string, filters map[string]string) string {
-	c := cursor{Offset: offset, Limit: limit, Version: cursorVersion}
+// encode signs a cursor for a query.
+func (c cursor) encode(text string, filters map[string]string) string {
+	c.Version = cursorVersion
 	c.Sig = c.sign(text, filters)
 	b, err := json.Marshal(c)
 	if err != nil {
@@ -31,31 +35,37 @@ func makeCursor(offset, limit int, text string, filters map[string]string) strin
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// parseCursor returns the offset of a cursor that makeCursor made for the same
-// query over a corpus of so many chunks.
-func parseCursor(s, text string, filters map[string]string, chunks int) (int, error) {
+// parseCursor reads a cursor that encode wrote for the same query over a corpus
+// of so many chunks.
+func parseCursor(s, text string, filters map[string]string, chunks int) (c cursor, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil {
-		return 0, badCursor("malformed JSON payload")
+		return c, badCursor("malformed JSON payload")
 	}
 	var raw map[string]json.RawMessage
 	if json.Unmarshal(b, &raw) != nil {
-		return 0, badCursor("malformed JSON payload")
+		return c, badCursor("malformed JSON payload")
 	}
-	var c cursor
-	if json.Unmarshal(b, &c) != nil || len(raw) != 4 || c.Version != cursorVersion || c.Offset < 1 || c.Sig == "" {
-		return 0, badCursor("expected a search cursor payload")
+	fields := 4
+	if _, ok := raw["words"]; ok {
+		fields++
+	}
+	if json.Unmarshal(b, &c) != nil || len(raw) != fields || c.Version != cursorVersion || c.Offset < 1 || c.Sig == "" {
+		return c, badCursor("expected a search cursor payload")
 	}
 	if c.Sig != c.sign(text, filters) || c.Offset > chunks {
-		return 0, badCursor("does not match current query or filters")
+		return c, badCursor("does not match current query or filters")
 	}
-	return c.Offset, nil
+	return c, nil
 }
 
 // sign is over everything but the signature.
 func (c cursor) sign(text string, filters map[string]string) string {
 	h := sha1.New()
 	fmt.Fprintf(h, "%d %d %d %q", c.Version, c.Offset, c.Limit, text)
+	if c.Words {
+		fmt.Fprint(h, " by words")
+	}
 	for _, k := range slices.Sorted(maps.Keys(filters)) {
 		fmt.Fprintf(h, " %q=%q", k, filters[k])
 	}

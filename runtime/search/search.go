@@ -49,6 +49,9 @@ type Query struct {
 	Cursor *string
 	// Explain asks for the evidence of each hit.
 	Explain bool
+	// Words asks for hits found by words alone, as Cursor does where the page
+	// before was.
+	Words bool
 }
 
 // Page is one page of hits, best first.
@@ -121,11 +124,12 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	if err := ed.checkFilters(q.Filters); err != nil {
 		return Page{}, err
 	}
-	offset := 0
+	from := cursor{Limit: limit}
 	if q.Cursor != nil {
-		if offset, err = parseCursor(*q.Cursor, text, q.Filters, ed.reader.Len()); err != nil {
+		if from, err = parseCursor(*q.Cursor, text, q.Filters, ed.reader.Len()); err != nil {
 			return Page{}, err
 		}
+		from.Limit = limit
 	}
 	search := &run{edition: ed, filters: q.Filters, explain: q.Explain, scratch: scratches.Get().(*scratch)}
 	defer search.giveBack()
@@ -134,14 +138,21 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	}
 	// A service that makes vectors may take its time, which is not to hold up
 	// others: they have the analyzer meanwhile.
-	if search.sensible {
+	switch {
+	case from.Words:
+		page.Lexical = byWordsBefore
+	case search.sensible && !q.Words:
 		search.vector, page.Lexical = ed.vector(ctx, search.meant)
 	}
-	if err := e.withAnalyzer(ctx, search, func() error { return search.answer(ctx, &page, text, offset, limit) }); err != nil {
+	from.Words = q.Words || page.Lexical != ""
+	if err := e.withAnalyzer(ctx, search, func() error { return search.answer(ctx, &page, text, from) }); err != nil {
 		return Page{}, err
 	}
 	return page, nil
 }
+
+// byWordsBefore is why a page has no meaning in it though there may be a vector.
+const byWordsBefore = "the pages before were found by words alone"
 
 // withAnalyzer runs a part of a search with one of the engine's analyzers. It is
 // given back whatever happens: a fault ends a query, and not those of the index
@@ -156,22 +167,23 @@ func (e *Engine) withAnalyzer(ctx context.Context, r *run, part func() error) er
 	return part()
 }
 
-// answer fills in the page of hits from offset on.
-func (r *run) answer(ctx context.Context, page *Page, text string, offset, limit int) error {
-	ranked, err := r.rank(ctx, offset+limit+1)
+// answer fills in the page of from.Limit hits from from.Offset on.
+func (r *run) answer(ctx context.Context, page *Page, text string, from cursor) error {
+	to := from.Offset + from.Limit
+	ranked, err := r.rank(ctx, to+1)
 	if err != nil {
 		return err
 	}
 	page.Cut = r.cut
-	if len(ranked) == 0 && offset == 0 {
+	if len(ranked) == 0 && from.Offset == 0 {
 		page.Hint, err = r.hint(ctx, text)
 		return err
 	}
-	if len(ranked) > offset+limit {
-		page.Next = makeCursor(offset+limit, limit, text, r.filters)
-		ranked = ranked[:offset+limit]
+	if len(ranked) > to {
+		page.Next = cursor{Offset: to, Limit: from.Limit, Words: from.Words}.encode(text, r.filters)
+		ranked = ranked[:to]
 	}
-	for _, s := range ranked[min(offset, len(ranked)):] {
+	for _, s := range ranked[min(from.Offset, len(ranked)):] {
 		hit, err := r.hit(s)
 		if err != nil {
 			return err

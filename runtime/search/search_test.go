@@ -263,21 +263,14 @@ func TestCursorRefusals(t *testing.T) {
 }
 
 func FuzzCursor(f *testing.F) {
-	f.Add(makeCursor(10, 10, "q", nil), "q")
+	f.Add(cursor{Offset: 10, Limit: 10}.encode("q", nil), "q")
+	f.Add(cursor{Offset: 10, Limit: 10, Words: true}.encode("q", nil), "q")
 	f.Add("garbage", "q")
 	f.Fuzz(func(t *testing.T, s, text string) {
-		if offset, err := parseCursor(s, text, nil, 100); err == nil && makeCursorAgain(s, text) != s {
-			t.Errorf("parseCursor(%q, %q) = %d: not a cursor of ours", s, text, offset)
+		if c, err := parseCursor(s, text, nil, 100); err == nil && c.encode(text, nil) != s {
+			t.Errorf("parseCursor(%q, %q) = %+v: not a cursor of ours", s, text, c)
 		}
 	})
-}
-
-// makeCursorAgain makes the cursor that has the same numbers as s.
-func makeCursorAgain(s, text string) string {
-	b, _ := base64.RawURLEncoding.DecodeString(s)
-	var offset, limit int
-	fmt.Sscanf(string(b), `{"offset":%d,"limit":%d`, &offset, &limit)
-	return makeCursor(offset, limit, text, nil)
 }
 
 func TestBadQueriesAreRefused(t *testing.T) {
@@ -458,7 +451,7 @@ func BenchmarkSearch(b *testing.B) {
 func TestACursorBeyondTheCorpusIsRefused(t *testing.T) {
 	e := engine(t, nil, sdk()...)
 	for _, offset := range []int{100, 1 << 30, 1<<31 - 1} {
-		far := makeCursor(offset, 10, "retries", nil)
+		far := cursor{Offset: offset, Limit: 10}.encode("retries", nil)
 		if _, err := e.Search(t.Context(), Query{Text: "retries", Cursor: &far}); fault.Of(err) == nil {
 			t.Errorf("offset %d: %v, want a fault", offset, err)
 		}
