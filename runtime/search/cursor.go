@@ -15,10 +15,10 @@ type cursor struct {
 	Offset  int `json:"offset"`
 	Limit   int `json:"limit"`
 	Version int `json:"v"`
-	// Words says that the pages before were found by words alone. The next ones
+	// Lexical says that the pages before were found by words alone. The next ones
 	// are too, also when there is a vector again: it would order all hits anew.
-	Words bool   `json:"words,omitempty"`
-	Sig   string `json:"sig"`
+	Lexical bool   `json:"lexical,omitempty"`
+	Sig     string `json:"sig"`
 }
 
 // cursorVersion changes when old cursors stop to mean the same.
@@ -47,7 +47,7 @@ func parseCursor(s, text string, filters map[string]string, chunks int) (c curso
 		return c, badCursor("malformed JSON payload")
 	}
 	fields := 4
-	if _, ok := raw["words"]; ok {
+	if _, ok := raw["lexical"]; ok {
 		fields++
 	}
 	if json.Unmarshal(b, &c) != nil || len(raw) != fields || c.Version != cursorVersion || c.Offset < 1 || c.Sig == "" {
@@ -63,8 +63,8 @@ func parseCursor(s, text string, filters map[string]string, chunks int) (c curso
 func (c cursor) sign(text string, filters map[string]string) string {
 	h := sha1.New()
 	fmt.Fprintf(h, "%d %d %d %q", c.Version, c.Offset, c.Limit, text)
-	if c.Words {
-		fmt.Fprint(h, " by words")
+	if c.Lexical {
+		fmt.Fprint(h, " lexical")
 	}
 	for _, k := range slices.Sorted(maps.Keys(filters)) {
 		fmt.Fprintf(h, " %q=%q", k, filters[k])

@@ -49,9 +49,9 @@ type Query struct {
 	Cursor *string
 	// Explain asks for the evidence of each hit.
 	Explain bool
-	// Words asks for hits found by words alone, as Cursor does where the page
+	// Lexical asks for hits found by words alone, as Cursor does where the page
 	// before was.
-	Words bool
+	Lexical bool
 }
 
 // Page is one page of hits, best first.
@@ -139,12 +139,12 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	// A service that makes vectors may take its time, which is not to hold up
 	// others: they have the analyzer meanwhile.
 	switch {
-	case from.Words:
+	case from.Lexical:
 		page.Lexical = byWordsBefore
-	case search.sensible && !q.Words:
+	case search.sensible && !q.Lexical:
 		search.vector, page.Lexical = ed.vector(ctx, search.meant)
 	}
-	from.Words = q.Words || page.Lexical != ""
+	from.Lexical = q.Lexical || page.Lexical != ""
 	if err := e.withAnalyzer(ctx, search, func() error { return search.answer(ctx, &page, text, from) }); err != nil {
 		return Page{}, err
 	}
@@ -180,7 +180,7 @@ func (r *run) answer(ctx context.Context, page *Page, text string, from cursor) 
 		return err
 	}
 	if len(ranked) > to {
-		page.Next = cursor{Offset: to, Limit: from.Limit, Words: from.Words}.encode(text, r.filters)
+		page.Next = cursor{Offset: to, Limit: from.Limit, Lexical: from.Lexical}.encode(text, r.filters)
 		ranked = ranked[:to]
 	}
 	for _, s := range ranked[min(from.Offset, len(ranked)):] {

@@ -264,7 +264,7 @@ func TestCursorRefusals(t *testing.T) {
 
 func FuzzCursor(f *testing.F) {
 	f.Add(cursor{Offset: 10, Limit: 10}.encode("q", nil), "q")
-	f.Add(cursor{Offset: 10, Limit: 10, Words: true}.encode("q", nil), "q")
+	f.Add(cursor{Offset: 10, Limit: 10, Lexical: true}.encode("q", nil), "q")
 	f.Add("garbage", "q")
 	f.Fuzz(func(t *testing.T, s, text string) {
 		if c, err := parseCursor(s, text, nil, 100); err == nil && c.encode(text, nil) != s {

@@ -168,7 +168,7 @@ func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes
 		}
 		// A vector that did not come is not waited for twice.
 		lexical = cmp.Or(lexical, page.Lexical)
-		page.Lexical, q.Words = lexical, lexical != ""
+		page.Lexical, q.Lexical = lexical, lexical != ""
 		result := word(page)
 		result.Note = strings.TrimSpace(note)
 		if page.Cut {
