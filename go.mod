@@ -9,6 +9,7 @@ require (
 	github.com/blevesearch/vellum v1.0.7
 	github.com/blugelabs/bluge v0.2.2
 	github.com/blugelabs/bluge_segment_api v0.2.0
+	github.com/blugelabs/ice v1.0.0
 	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/cbroglie/mustache v1.4.2
 	github.com/charmbracelet/x/ansi v0.11.7
@@ -41,7 +42,6 @@ require (
 	github.com/bits-and-blooms/bitset v1.24.4 // indirect
 	github.com/blevesearch/go-porterstemmer v1.0.3 // indirect
 	github.com/blevesearch/segment v0.9.0 // indirect
-	github.com/blugelabs/ice v1.0.0 // indirect
 	github.com/blugelabs/ice/v2 v2.0.1 // indirect
 	github.com/caio/go-tdigest v3.1.0+incompatible // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect

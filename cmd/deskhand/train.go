@@ -74,7 +74,7 @@ func (a *app) train(ctx context.Context, f *trainFlags, dirs []string) error {
 		}
 		from, ok := e.(*embed.Static)
 		if !ok {
-			return misuse("--from "+f.from+" is no model that can be adapted", "use builtin, or a file that deskhand train made")
+			return f.noModel()
 		}
 		f.options.From = from
 	}
@@ -105,12 +105,18 @@ func (f *trainFlags) check() error {
 		return misuse("-o is missing", hint)
 	case !strings.HasSuffix(f.options.Out, ".model"):
 		return misuse(fmt.Sprintf("-o %s does not end in .model", f.options.Out), hint)
+	case f.from != "" && f.from != embed.Default && !strings.HasSuffix(f.from, ".model"):
+		return f.noModel() // and not what a service would need to be asked
 	}
 	info, err := os.Stat(filepath.Dir(f.options.Out))
 	if err != nil || !info.IsDir() {
 		return misuse(fmt.Sprintf("there is no folder %s to write the model to", filepath.Dir(f.options.Out)), "make it first")
 	}
 	return nil
+}
+
+func (f *trainFlags) noModel() error {
+	return misuse("--from "+f.from+" is no model that can be adapted", "use builtin, or a file that deskhand train made")
 }
 
 func (a *app) showTrained(f *trainFlags, r train.Report) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -411,8 +412,9 @@ func TestPlanMovesFewBorders(t *testing.T) {
 }
 
 // FuzzDataFile changes bytes of a data file and reads all of it: errors are
-// fine, panics are contained by the engine above, hangs and wrong ordinals are
-// not.
+// fine, panics are contained by the engine above, hangs, wrong ordinals and
+// scores that are no numbers are not. Where sealed is set the checksums are those
+// of the changed bytes.
 func FuzzDataFile(f *testing.F) {
 	dir := f.TempDir()
 	m, _ := buildWith(f, dir, embedded(corpus(2), 10), testModel)
@@ -424,35 +426,48 @@ func FuzzDataFile(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(uint32(0), byte(1), uint16(0))
-	f.Add(uint32(len(data)/2), byte(0xff), uint16(9))
-	f.Add(uint32(len(data)-3), byte(0x80), uint16(0))
-	f.Fuzz(func(t *testing.T, at uint32, x byte, zeros uint16) {
-		dir := t.TempDir()
+	f.Add(uint32(0), byte(1), uint16(0), false)
+	f.Add(uint32(len(data)/2), byte(0xff), uint16(9), false)
+	f.Add(uint32(len(data)-3), byte(0x80), uint16(0), false)
+	for i := range 64 {
+		f.Add(uint32(i*len(data)/64+i), byte(0xff>>(i%8)), uint16(i%3), true)
+	}
+	f.Fuzz(func(t *testing.T, at uint32, x byte, zeros uint16, sealed bool) {
 		b := bytes.Clone(data)
 		i := int(at) % len(b)
 		b[i] ^= x
 		clear(b[i:min(len(b), i+int(zeros))])
-		os.WriteFile(filepath.Join(dir, MetadataFile), metadata, 0o644)
-		os.WriteFile(filepath.Join(dir, m.Index.Path), b, 0o644)
+		var dir string
+		if sealed = sealed && i+int(zeros) <= len(b)-footerSize; sealed {
+			dir = resealed(t, m, b)
+		} else {
+			dir = t.TempDir()
+			os.WriteFile(filepath.Join(dir, MetadataFile), metadata, 0o644)
+			os.WriteFile(filepath.Join(dir, m.Index.Path), b, 0o644)
+		}
 		r, err := Open(dir)
 		if err != nil {
 			return
 		}
 		defer r.Close()
+		if sealed {
+			defer func() { recover() }() // as search.Engine does
+		}
 		func() {
 			defer func() { recover() }() // as search.Engine does
 			p, err := r.Postings("word31")
 			q, err2 := r.Postings("section")
 			if err == nil && err2 == nil {
-				r.Lexical([]WeightedTerm{{Postings: p}, {Postings: q}}, 10, nil)
+				found, _ := r.Lexical([]WeightedTerm{{Postings: p}, {Postings: q}}, 10, nil)
+				checkScored(t, r, found)
 			}
 			r.Similar("introductin", 3)
 			query := make([]float32, r.Dimensions())
 			for i := range query {
 				query[i] = float32(i) - 4
 			}
-			r.Nearest(query, 3, nil)
+			found, _, _ := r.Nearest(query, 3, nil)
+			checkScored(t, r, found)
 		}()
 		for i := range r.Pages() {
 			r.Page(i)
@@ -464,8 +479,20 @@ func FuzzDataFile(f *testing.F) {
 			r.Text(nil, i)
 		}
 		r.PageMetadata()
-		if !bytes.Equal(b, data) && r.Verify() == nil {
+		if !sealed && !bytes.Equal(b, data) && r.Verify() == nil {
 			t.Errorf("Verify() = nil though byte %d was changed", i)
 		}
 	})
+}
+
+// checkScored wants each chunk once, in range, and falling scores.
+func checkScored(t *testing.T, r *Reader, found []Scored) {
+	t.Helper()
+	seen := map[int]bool{}
+	for i, s := range found {
+		if s.Chunk < 0 || s.Chunk >= r.Len() || seen[s.Chunk] || math.IsNaN(s.Score) || math.IsInf(s.Score, 0) || i > 0 && s.Score > found[i-1].Score {
+			t.Errorf("hit %d of %v: a chunk out of range or twice, or no falling scores", i, found)
+		}
+		seen[s.Chunk] = true
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/blevesearch/vellum/levenshtein"
 	"github.com/blugelabs/bluge/index"
 	segment "github.com/blugelabs/bluge_segment_api"
+	"github.com/blugelabs/ice"
 )
 
 // encodeSegment builds what finds the chunks of a group: the bluge segment, one
@@ -64,8 +65,8 @@ type lexical struct {
 type lexicalGroup struct {
 	first, chunks int
 	postings      []byte
-	// snapshot opens the segment, which is needed for its dictionary alone.
-	snapshot func() (*index.Snapshot, error)
+	// dictionary is that of the segment, which is needed for nothing else.
+	dictionary func() (segment.Dictionary, error)
 }
 
 func newLexical() *lexical {
@@ -82,24 +83,25 @@ func (l *lexical) open(g *group) error {
 	}
 	packed := g.bytes(lexicalSection)
 	l.groups = append(l.groups, lexicalGroup{first: g.firstChunk, chunks: g.chunks, postings: postings,
-		snapshot: sync.OnceValues(func() (*index.Snapshot, error) { return openSegment(packed) })})
+		dictionary: sync.OnceValues(func() (segment.Dictionary, error) { return openDictionary(packed) })})
 	l.n += g.chunks
 	return nil
 }
 
-func openSegment(b []byte) (*index.Snapshot, error) {
-	dir := segments{b}
-	snapshot, err := index.OpenReader(index.DefaultConfigWithDirectory(func() index.Directory { return &dir }))
+// openDictionary reads where the dictionary of a segment lies. The segment is
+// opened without bluge, which reads dictionaries in goroutines of its own: a
+// fault of the mapping there would end the process. It happens once, as the
+// library holds a lock meanwhile that a fault would leave locked.
+func openDictionary(packed []byte) (segment.Dictionary, error) {
+	s, err := ice.Load(segment.NewDataBytes(packed))
 	if err != nil {
 		return nil, fmt.Errorf("open full-text segment: %w", err)
 	}
-	// The library reads a dictionary when it is first asked, under a lock that a
-	// fault of the mapping would leave locked: so it is asked now.
-	it, err := snapshot.PostingsIterator(nil, fieldName, false, false, false)
+	d, err := s.Dictionary(fieldName)
 	if err != nil {
 		return nil, fmt.Errorf("read dictionary: %w", err)
 	}
-	return snapshot, it.Close()
+	return d, nil
 }
 
 // measure takes the lengths of all chunks.
@@ -193,14 +195,11 @@ func (r *Reader) Similar(term string, limit int) ([]string, error) {
 func (l *lexical) dictionary(a segment.Automaton, from, to []byte) (map[string]uint64, error) {
 	found := map[string]uint64{}
 	for _, g := range l.groups {
-		snapshot, err := g.snapshot()
+		d, err := g.dictionary()
 		if err != nil {
 			return nil, err
 		}
-		it, err := snapshot.DictionaryIterator(fieldName, a, from, to)
-		if err != nil {
-			return nil, err
-		}
+		it := d.Iterator(a, from, to)
 		for entry, err := it.Next(); entry != nil || err != nil; entry, err = it.Next() {
 			if err != nil {
 				return nil, err

@@ -5,7 +5,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/blugelabs/bluge"
@@ -297,4 +302,51 @@ func BenchmarkOpen(b *testing.B) {
 		}
 		r.Close()
 	}
+}
+
+// A dictionary that was opened before its file was cut short is read in the
+// goroutine of the query, whose panic is that query's error: one in another
+// goroutine would end the process.
+func TestDictionaryOfATruncatedFilePanicsWhereItIsAsked(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // a mapped file cannot be cut short there
+	}
+	dir := t.TempDir()
+	m, _ := build(t, dir, corpus(40))
+	r := reopen(t, dir)
+	if got, err := r.Similar("wird31", 3); err != nil || len(got) == 0 {
+		t.Fatalf("Similar(wird31) = %v, %v; want some", got, err)
+	}
+	if err := os.Truncate(filepath.Join(dir, m.Index.Path), 100); err != nil {
+		t.Fatal(err)
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if recover() == nil {
+			t.Error("Similar of a truncated file answers")
+		}
+	}()
+	r.Similar("qqqqqqq", 3)
+}
+
+func TestSimilarMayBeAskedConcurrently(t *testing.T) {
+	dir := t.TempDir()
+	build(t, dir, corpus(40))
+	r := reopen(t, dir)
+	want, err := r.Similar("wird31", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var askers sync.WaitGroup
+	for range 4 {
+		askers.Go(func() {
+			for range 50 {
+				if got, err := r.Similar("wird31", 3); err != nil || !slices.Equal(got, want) {
+					t.Errorf("Similar(wird31) = %v, %v; want %v", got, err, want)
+					return
+				}
+			}
+		})
+	}
+	askers.Wait()
 }

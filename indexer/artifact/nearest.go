@@ -38,6 +38,9 @@ func (r *Reader) Nearest(query []float32, k int, keep func(chunk int) bool) ([]S
 		found[i].Score = v.cosine(unit, found[i].Chunk)
 	}
 	slices.SortFunc(found, byScore)
+	if len(found) > 0 { // the scan may have taken one for the best that is a rounding below it
+		spread.Max = max(spread.Max, found[0].Score)
+	}
 	return found[:min(k, len(found))], spread, nil
 }
 

@@ -3,6 +3,7 @@ package artifact
 import (
 	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -201,7 +202,7 @@ func (l *groupList) decode(into []posting, n int) ([]posting, error) {
 		}
 		if gap&1 == 1 {
 			var used int
-			if freq, used = binary.Uvarint(b); used <= 0 || freq == 0 {
+			if freq, used = binary.Uvarint(b); used <= 0 || freq == 0 || freq > math.MaxUint32 {
 				return into, errDamaged
 			}
 			b = b[used:]

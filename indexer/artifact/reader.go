@@ -182,8 +182,9 @@ func (r *Reader) load() (err error) {
 		r.chunks += e.chunks
 	}
 	r.lexical.measure(lengths)
-	r.vectors, r.weights = openVectors(r.groups, layout.dimensions), layout.weights
-	return nil
+	r.weights = layout.weights
+	r.vectors, err = openVectors(r.groups, layout.dimensions)
+	return err
 }
 
 // Metadata is what the artifact says of itself. It is not to be changed.

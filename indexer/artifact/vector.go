@@ -135,7 +135,9 @@ type vectors struct {
 	chromem            *chromem.Collection // nil: the rows are scanned
 }
 
-func openVectors(groups []group, dimensions int) vectors {
+// openVectors refuses vectors that would make a score something else than a
+// number: a data file may come from anybody.
+func openVectors(groups []group, dimensions int) (vectors, error) {
 	v := vectors{dimensions: dimensions, stride: stride(dimensions), mean: make([]float32, dimensions)}
 	sum := make([]float64, dimensions)
 	for i := range groups {
@@ -151,11 +153,20 @@ func openVectors(groups []group, dimensions int) vectors {
 		for d := range sum {
 			sum[d] += float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4+4*d:])))
 		}
+		last := &v.groups[len(v.groups)-1]
+		for c := range last.chunks {
+			if s := last.scale(c); !(s >= 0 && s <= 1) {
+				return v, fmt.Errorf("the vector of chunk %d has the scale %g", last.first+c, s)
+			}
+		}
 	}
 	for d, x := range sum {
 		v.mean[d] = float32(x / float64(max(1, v.n)))
+		if !(math.Abs(float64(v.mean[d])) <= 1) {
+			return v, fmt.Errorf("the mean of its vectors is %g in dimension %d", v.mean[d], d)
+		}
 	}
-	return v
+	return v, nil
 }
 
 // row is the vector of a chunk and its scale. The chunk is in range.

@@ -2,7 +2,13 @@ package artifact
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -14,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/deskhand/deskhand/chunker"
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // embedded gives every chunk of docs a vector, by chance but the same each
@@ -261,6 +268,77 @@ func TestRowsAreAligned(t *testing.T) {
 	}
 }
 
+// What is written with a right checksum may still be no vector.
+func TestVectorsThatAreNoNumbersAreRefused(t *testing.T) {
+	whole := t.TempDir()
+	m, _ := buildWith(t, whole, embedded(corpus(5), 64), testModel)
+	data, err := os.ReadFile(filepath.Join(whole, m.Index.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := parseLayout(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, chunks := l.groups[0].sections[vectorSection], l.groups[0].chunks
+	scales := int(s.offset) + padding(s.offset) + chunks*stride(64)
+	for name, c := range map[string]struct {
+		at int
+		is float32
+	}{
+		"scale NaN":         {scales, float32(math.NaN())},
+		"scale infinite":    {scales + 4, float32(math.Inf(1))},
+		"scale negative":    {scales + 8, -0.01},
+		"scale over 1":      {scales + 12, 1.5},
+		"sum NaN":           {scales + 4*chunks + 4, float32(math.NaN())},
+		"sum infinite":      {scales + 4*chunks + 8, float32(math.Inf(-1))},
+		"sum over its rows": {scales + 4*chunks + 12, 1e9},
+	} {
+		b := bytes.Clone(data)
+		binary.LittleEndian.PutUint32(b[c.at:], math.Float32bits(c.is))
+		r, err := Open(resealed(t, m, b))
+		if err == nil {
+			r.Close()
+		}
+		if f := fault.Of(err); f == nil || f.Code != "artifact_damaged" {
+			t.Errorf("%s: Open = %v, want fault artifact_damaged", name, err)
+		}
+	}
+}
+
+// resealed is a folder with an index whose data file has the checksums of data
+// as it is now; m is of the index that data was taken from.
+func resealed(t testing.TB, m Metadata, data []byte) (dir string) {
+	t.Helper()
+	foot := data[len(data)-footerSize:]
+	l := data[binary.LittleEndian.Uint64(foot) : len(data)-footerSize]
+	seal := func(span []byte) {
+		s := parseSpan(span)
+		if end := s.offset + uint64(s.bytes); end >= s.offset && end <= uint64(len(data)) {
+			binary.LittleEndian.PutUint32(span[12:], crc32.Checksum(data[s.offset:end], castagnoli))
+		}
+	}
+	seal(l[8:])
+	for at := dirHead; at < len(l); at += groupEntry {
+		for i := range sectionCount {
+			seal(l[at+sha256.Size+8+i*spanSize:])
+		}
+	}
+	binary.LittleEndian.PutUint32(foot[12:], crc32.Checksum(l, castagnoli))
+	sum := sha256.Sum256(data)
+	m.Index.SHA256 = hex.EncodeToString(sum[:])
+	metadata, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, MetadataFile), metadata, 0o644),
+		os.WriteFile(filepath.Join(dir, m.Index.Path), data, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // table is a reader of n chunks that has nothing but vectors, in groups of 5,000.
 func table(b *testing.B, n, dimensions int) *Reader {
 	b.Helper()
@@ -285,7 +363,10 @@ func table(b *testing.B, n, dimensions int) *Reader {
 		r.groups = append(r.groups, g)
 		r.chunks += g.chunks
 	}
-	r.vectors = openVectors(r.groups, dimensions)
+	var err error
+	if r.vectors, err = openVectors(r.groups, dimensions); err != nil {
+		b.Fatal(err)
+	}
 	return r
 }
 

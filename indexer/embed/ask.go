@@ -149,7 +149,7 @@ func (m *Remote) send(ctx context.Context, texts []string) (reply, error) {
 
 // keep gives wants their vectors, and the cache too.
 func (m *Remote) keep(wants []*want, r reply) error {
-	if err := m.accept(r, len(wants)); err != nil {
+	if err := m.accept(r, len(wants), true); err != nil {
 		return err
 	}
 	for i, w := range wants {

@@ -13,6 +13,7 @@ package embed
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/indexer/embed/model"
@@ -60,6 +61,9 @@ type provider struct {
 	// claims reports whether a specification is for this provider.
 	claims func(spec string) bool
 	open   func(spec string, o Options) (Embedder, error)
+	// far providers are behind a network, or in another process: an index says
+	// no more of them than their specification.
+	far bool
 }
 
 // Default is the specification of the embedder that is used where nobody names
@@ -68,19 +72,19 @@ const Default = "builtin"
 
 // providers are asked in this order.
 var providers = []provider{
-	{Default, func(spec string) bool { return spec == Default }, openBuiltin},
-	{"none", func(spec string) bool { return spec == "none" }, openNone},
-	{"openai:MODEL", begins("openai:"), service("https://api.openai.com/v1", "OPENAI_API_KEY", hosted)},
-	{"ollama:MODEL", begins("ollama:"), openOllama},
-	{"cohere:MODEL", begins("cohere:"), openCohere},
-	{"mistral:MODEL", begins("mistral:"), service("https://api.mistral.ai/v1", "MISTRAL_API_KEY", mistral)},
-	{"jina:MODEL", begins("jina:"), service("https://api.jina.ai/v1", "JINA_API_KEY", hosted)},
-	{"mixedbread:MODEL", begins("mixedbread:"), service("https://api.mixedbread.ai/v1", "MIXEDBREAD_API_KEY", hosted)},
-	{"localai:MODEL", begins("localai:"), service("http://localhost:8080/v1", "", local)},
-	{"azure:DEPLOYMENT", begins("azure:"), openAzure},
-	{"vertex:MODEL", begins("vertex:"), openVertex},
-	{"http://HOST/v1#MODEL", isURL, openURL},
-	{"a model file (FILE.model)", func(spec string) bool { return strings.HasSuffix(spec, ".model") }, openFile},
+	{Default, func(spec string) bool { return spec == Default }, openBuiltin, false},
+	{"none", func(spec string) bool { return spec == "none" }, openNone, false},
+	{"openai:MODEL", begins("openai:"), service("https://api.openai.com/v1", "OPENAI_API_KEY", hosted), true},
+	{"ollama:MODEL", begins("ollama:"), openOllama, true},
+	{"cohere:MODEL", begins("cohere:"), openCohere, true},
+	{"mistral:MODEL", begins("mistral:"), service("https://api.mistral.ai/v1", "MISTRAL_API_KEY", mistral), true},
+	{"jina:MODEL", begins("jina:"), service("https://api.jina.ai/v1", "JINA_API_KEY", hosted), true},
+	{"mixedbread:MODEL", begins("mixedbread:"), service("https://api.mixedbread.ai/v1", "MIXEDBREAD_API_KEY", hosted), true},
+	{"localai:MODEL", begins("localai:"), service("http://localhost:8080/v1", "", local), true},
+	{"azure:DEPLOYMENT", begins("azure:"), openAzure, true},
+	{"vertex:MODEL", begins("vertex:"), openVertex, true},
+	{"http://HOST/v1#MODEL", isURL, openURL, true},
+	{"a model file (FILE.model)", func(spec string) bool { return strings.HasSuffix(spec, ".model") }, openFile, false},
 }
 
 // begins claims the specifications with a prefix.
@@ -96,14 +100,23 @@ func Open(spec string) (Embedder, error) { return OpenWith(spec, Options{}) }
 // "bad_embedder" for a specification that nobody knows, "no_key" where the
 // environment lacks the provider's key, or the provider's.
 func OpenWith(spec string, o Options) (Embedder, error) {
+	if p := providerOf(spec); p != nil {
+		return p.open(spec, o)
+	}
 	var names []string
 	for _, p := range providers {
-		if p.claims(spec) {
-			return p.open(spec, o)
-		}
 		names = append(names, p.name)
 	}
 	return nil, fault.New("bad_embedder", "there is no embedder "+spec, "use one of: "+strings.Join(names, ", "))
+}
+
+// providerOf is the provider that a specification is for; nil: there is none.
+func providerOf(spec string) *provider {
+	i := slices.IndexFunc(providers, func(p provider) bool { return p.claims(spec) })
+	if i < 0 {
+		return nil
+	}
+	return &providers[i]
 }
 
 // openBuiltin reads the shipped model where it lies in the program, which takes

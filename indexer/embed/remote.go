@@ -130,7 +130,7 @@ func (m *Remote) remembered(wants []*want) (missing []*want, err error) {
 			missing = append(missing, w)
 			continue
 		}
-		if err := m.check(w.vector); err != nil {
+		if err := m.check(w.vector, true); err != nil {
 			return nil, err
 		}
 	}
@@ -203,20 +203,20 @@ func (m *Remote) Query(ctx context.Context, text string) ([]float32, error) {
 	if err != nil {
 		return nil, m.fault(err, 1)
 	}
-	if err := m.accept(r, 1); err != nil {
+	if err := m.accept(r, 1, false); err != nil {
 		return nil, err
 	}
 	return r.vectors[0], nil
 }
 
 // accept refuses a reply that is of no use for n texts, and brings its vectors
-// to length 1.
-func (m *Remote) accept(r reply, n int) error {
+// to length 1; for learn see check.
+func (m *Remote) accept(r reply, n int, learn bool) error {
 	if len(r.vectors) != n {
 		return m.unusable(fmt.Sprintf("%d vectors for %d texts", len(r.vectors), n), "")
 	}
 	for _, v := range r.vectors {
-		if err := m.check(v); err != nil {
+		if err := m.check(v, learn); err != nil {
 			return err
 		}
 		normalise(v)
@@ -228,8 +228,10 @@ func (m *Remote) accept(r reply, n int) error {
 const longestVector = 8192
 
 // check refuses a vector with other dimensions than those before, or with what
-// is no number.
-func (m *Remote) check(v []float32) error {
+// is no number. Where learn is set and none came before, its dimensions are those
+// of all. Those of a question are not: its answer may be wrong once, and whoever
+// asks knows what the index has.
+func (m *Remote) check(v []float32, learn bool) error {
 	if len(v) == 0 || len(v) > longestVector {
 		return m.unusable(fmt.Sprintf("a vector of %d numbers, want 1 to %d", len(v), longestVector), "")
 	}
@@ -250,7 +252,9 @@ func (m *Remote) check(v []float32) error {
 		}
 		return m.unusable(fmt.Sprintf("a vector of %d numbers where %d are wanted", len(v), was), hint)
 	}
-	m.dimensions = len(v)
+	if learn {
+		m.dimensions = len(v)
+	}
 	return nil
 }
 

@@ -33,12 +33,13 @@ func Weights(e Embedder) []byte {
 
 // Reopen returns the embedder with that name, for the questions to an index.
 // weights is what Weights gave; they are kept and used in place, and were
-// checked by whoever kept them. A name that is no model file's is a
-// specification, see Open. The error is fault "other_model" where the model is
-// neither in weights nor in this program, or that of Parse or Open.
+// checked by whoever kept them. Another name is the specification of a provider
+// behind a network, see Open; an index has no say in which files are read. The
+// error is fault "other_model" where the model is neither in weights nor in this
+// program, or that of Parse or Open.
 func Reopen(name string, weights []byte) (Embedder, error) {
-	if !strings.HasPrefix(name, staticPrefix) {
-		return Open(name)
+	if p := providerOf(name); p != nil && p.far {
+		return p.open(name, Options{})
 	}
 	if len(weights) > 0 {
 		m, err := Parse(weights)

@@ -3,11 +3,13 @@ package embed
 import (
 	"context"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/deskhand/deskhand/indexer/embed/model"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -224,6 +226,21 @@ func TestADamagedModelIsRefused(t *testing.T) {
 		if _, err := Parse(good[:n]); fault.Of(err) == nil {
 			t.Errorf("Parse(first %d bytes) = %v, want a fault", n, err)
 		}
+	}
+}
+
+// What an index says of its embedder may come from anybody.
+func TestIndexNamesNoFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "my.model")
+	if err := os.WriteFile(path, model.Weights, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, "builtin", "none", "static:", "nobody:model"} {
+		e, err := Reopen(name, nil)
+		if e != nil {
+			t.Errorf("Reopen(%q) = %s, want none", name, e.Name())
+		}
+		wantFault(t, "Reopen("+name+")", err, "other_model")
 	}
 }
 

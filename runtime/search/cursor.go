@@ -12,9 +12,12 @@ import (
 // cursor says where the next page begins. Its signature ties it to a query; it
 // guards against mix-ups and slips, it is no secret.
 type cursor struct {
-	Offset  int    `json:"offset"`
-	Limit   int    `json:"limit"`
-	Version int    `json:"v"`
+	Offset  int `json:"offset"`
+	Limit   int `json:"limit"`
+	Version int `json:"v"`
+	// Lexical says that the pages before were found by words alone. The next ones
+	// are too, also when there is a vector again: it would order all hits anew.
+	Lexical bool   `json:"lexical,omitempty"`
 	Sig     string `json:"sig"`
 }
 
@@ -28,8 +31,9 @@ type question struct {
 	by      By
 }
 
-func makeCursor(offset, limit int, q question) string {
-	c := cursor{Offset: offset, Limit: limit, Version: cursorVersion}
+// encode signs a cursor for a question.
+func (c cursor) encode(q question) string {
+	c.Version = cursorVersion
 	c.Sig = c.sign(q)
 	b, err := json.Marshal(c)
 	if err != nil {
@@ -38,31 +42,37 @@ func makeCursor(offset, limit int, q question) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// parseCursor returns the offset of a cursor that makeCursor made for the same
-// query over a corpus of so many chunks.
-func parseCursor(s string, q question, chunks int) (int, error) {
+// parseCursor reads a cursor that encode wrote for the same question over a
+// corpus of so many chunks.
+func parseCursor(s string, q question, chunks int) (c cursor, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil {
-		return 0, badCursor("malformed JSON payload")
+		return c, badCursor("malformed JSON payload")
 	}
 	var raw map[string]json.RawMessage
 	if json.Unmarshal(b, &raw) != nil {
-		return 0, badCursor("malformed JSON payload")
+		return c, badCursor("malformed JSON payload")
 	}
-	var c cursor
-	if json.Unmarshal(b, &c) != nil || len(raw) != 4 || c.Version != cursorVersion || c.Offset < 1 || c.Sig == "" {
-		return 0, badCursor("expected a search cursor payload")
+	fields := 4
+	if _, ok := raw["lexical"]; ok {
+		fields++
+	}
+	if json.Unmarshal(b, &c) != nil || len(raw) != fields || c.Version != cursorVersion || c.Offset < 1 || c.Sig == "" {
+		return c, badCursor("expected a search cursor payload")
 	}
 	if c.Sig != c.sign(q) || c.Offset > chunks {
-		return 0, badCursor("does not match current query or filters")
+		return c, badCursor("does not match current query or filters")
 	}
-	return c.Offset, nil
+	return c, nil
 }
 
 // sign is over everything but the signature.
 func (c cursor) sign(q question) string {
 	h := sha1.New()
 	fmt.Fprintf(h, "%d %d %d %q", c.Version, c.Offset, c.Limit, q.text)
+	if c.Lexical {
+		fmt.Fprint(h, " lexical")
+	}
 	for _, k := range slices.Sorted(maps.Keys(q.filters)) {
 		fmt.Fprintf(h, " %q=%q", k, q.filters[k])
 	}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"runtime/debug"
@@ -110,6 +111,10 @@ func (ed *edition) reopen(o Options) {
 			return
 		}
 		ed.embedder, ed.mute = embed.Reopen(e.String(), ed.reader.Weights())
+		if ed.mute == nil && ed.embedder.Dimensions() != 0 && ed.embedder.Dimensions() != e.Dimensions {
+			ed.embedder, ed.mute = nil, fault.New("other_model", fmt.Sprintf("%s makes vectors of %d numbers, the index has %d", e, ed.embedder.Dimensions(), e.Dimensions),
+				"build the index again: deskhand index")
+		}
 		ed.meaning = newMeaning(ed.embedder, e.Dimensions, o)
 	}
 }

@@ -66,6 +66,7 @@ func TestEngineFindsTheEmbedderOfItsIndex(t *testing.T) {
 		"one that lies in the index":          {file, strings.TrimPrefix(file.Name(), "static:"), tiny(t), ""},
 		"one of another release":              {e, "0123456789abcdef", nil, "other_model"},
 		"one that is not what the index says": {file, own, tiny(t), "other_model"},
+		"one with other dimensions":           {file, own, nil, "other_model"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -166,6 +166,40 @@ func TestEmbedderIsAskedConcurrently(t *testing.T) {
 	wait.Wait()
 }
 
+// A page that follows one found by words goes on in its order, also when the
+// embedder is back: in another one hits would come twice, and others never.
+func TestPagesKeepTheirOrderWhenTheEmbedderComesBack(t *testing.T) {
+	e, err := embed.Open(embed.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	embedIndex(t, dir, e, strings.TrimPrefix(e.Name(), "static:"), nil)
+	for _, near := range []string{"client attempts a call again", "red and blue"} {
+		engine, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer engine.Close()
+		vector, err := e.Query(t.Context(), near)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &far{err: errors.New("it is down")}
+		engine.current.embedder, engine.current.meaning = f, newMeaning(f, len(vector), Options{})
+		q := Query{Text: "red client", Limit: 1}
+		first, err := engine.Search(t.Context(), q)
+		if err != nil || len(first.Hits) != 1 || first.Next == "" || first.Lexical == "" {
+			t.Fatalf("Search without a vector = %+v, %v; want a hit by words and a next page", first, err)
+		}
+		f.err, f.vector, q.Cursor = nil, vector, &first.Next
+		second, err := engine.Search(t.Context(), q)
+		if err != nil || len(second.Hits) != 1 || second.Hits[0].ID == first.Hits[0].ID || second.Lexical == "" {
+			t.Errorf("the page after %s with the vector of %q = %+v, %v; want the other hit, by words", first.Hits[0].ID, near, second, err)
+		}
+	}
+}
+
 func TestModelInTheProgramIsAskedDirectly(t *testing.T) {
 	e, err := embed.Open(embed.Default)
 	if err != nil {

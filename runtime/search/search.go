@@ -51,6 +51,9 @@ type Query struct {
 	Explain bool
 	// By ranks by one kind of evidence alone, for comparison. Empty means Both.
 	By By
+	// Lexical asks for hits found by words alone, as Cursor does where the page
+	// before was.
+	Lexical bool
 }
 
 // Page is one page of hits, best first.
@@ -126,63 +129,74 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 	if err := ed.checkBy(&q.By); err != nil {
 		return Page{}, err
 	}
-	offset := 0
+	asked := question{text, q.Filters, q.By}
+	from := cursor{Limit: limit}
 	if q.Cursor != nil {
-		if offset, err = parseCursor(*q.Cursor, question{text, q.Filters, q.By}, ed.reader.Len()); err != nil {
+		if from, err = parseCursor(*q.Cursor, asked, ed.reader.Len()); err != nil {
 			return Page{}, err
 		}
+		from.Limit = limit
 	}
 	search := &run{edition: ed, filters: q.Filters, explain: q.Explain, by: q.By, scratch: scratches.Get().(*scratch)}
 	defer search.giveBack()
-	if search.analyzer, err = e.takeAnalyzer(ctx); err != nil {
-		return Page{}, err
-	}
-	err = search.read(cutText(text, maxQueryBytes))
-	e.analyzers <- search.analyzer
-	if err != nil {
+	if err := e.withAnalyzer(ctx, search, func() error { return search.read(cutText(text, maxQueryBytes)) }); err != nil {
 		return Page{}, err
 	}
 	// A service that makes vectors may take its time, which is not to hold up
-	// others.
-	if search.sensible && q.By != Words {
+	// others: they have the analyzer meanwhile.
+	switch {
+	case from.Lexical:
+		page.Lexical = byWordsBefore
+	case search.sensible && !q.Lexical && q.By != Words:
 		search.vector, page.Lexical = ed.vector(ctx, search.meant)
 	}
-	if search.analyzer, err = e.takeAnalyzer(ctx); err != nil {
+	from.Lexical = q.Lexical || page.Lexical != ""
+	if err := e.withAnalyzer(ctx, search, func() error { return search.answer(ctx, &page, asked, from) }); err != nil {
 		return Page{}, err
-	}
-	defer func() { e.analyzers <- search.analyzer }()
-	ranked, err := search.rank(ctx, offset+limit+1)
-	if err != nil {
-		return Page{}, err
-	}
-	page.Cut = search.cut
-	if len(ranked) == 0 && offset == 0 {
-		hint, err := search.hint(ctx, text)
-		page.Hint = hint
-		return page, err
-	}
-	if len(ranked) > offset+limit {
-		page.Next = makeCursor(offset+limit, limit, question{text, q.Filters, q.By})
-		ranked = ranked[:offset+limit]
-	}
-	for _, s := range ranked[min(offset, len(ranked)):] {
-		hit, err := search.hit(s)
-		if err != nil {
-			return Page{}, err
-		}
-		page.Hits = append(page.Hits, hit)
 	}
 	return page, nil
 }
 
-// takeAnalyzer takes one of the engine's analyzers, which is to be put back.
-func (e *Engine) takeAnalyzer(ctx context.Context) (*artifact.Analyzer, error) {
+// byWordsBefore is why a page has no meaning in it though there may be a vector.
+const byWordsBefore = "the pages before were found by words alone"
+
+// withAnalyzer runs a part of a search with one of the engine's analyzers. It is
+// given back whatever happens: a fault ends a query, and not those of the index
+// that is built after it.
+func (e *Engine) withAnalyzer(ctx context.Context, r *run, part func() error) error {
 	select {
-	case a := <-e.analyzers:
-		return a, nil
+	case r.analyzer = <-e.analyzers:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
+	defer func() { e.analyzers <- r.analyzer }()
+	return part()
+}
+
+// answer fills in the page of from.Limit hits from from.Offset on.
+func (r *run) answer(ctx context.Context, page *Page, asked question, from cursor) error {
+	to := from.Offset + from.Limit
+	ranked, err := r.rank(ctx, to+1)
+	if err != nil {
+		return err
+	}
+	page.Cut = r.cut
+	if len(ranked) == 0 && from.Offset == 0 {
+		page.Hint, err = r.hint(ctx, asked.text)
+		return err
+	}
+	if len(ranked) > to {
+		page.Next = cursor{Offset: to, Limit: from.Limit, Lexical: from.Lexical}.encode(asked)
+		ranked = ranked[:to]
+	}
+	for _, s := range ranked[min(from.Offset, len(ranked)):] {
+		hit, err := r.hit(s)
+		if err != nil {
+			return err
+		}
+		page.Hits = append(page.Hits, hit)
+	}
+	return nil
 }
 
 // hit words a ranked chunk.

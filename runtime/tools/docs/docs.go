@@ -3,8 +3,6 @@
 package docs
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/contract"
@@ -63,16 +61,4 @@ func Tools(engine *search.Engine, o Options) []contract.Tool {
 		getDoc(engine, o),
 		listDocs(engine, o),
 	}
-}
-
-// indented is v as JSON for people and models: two spaces, no HTML escapes.
-func indented(v any) (string, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
 }

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -159,12 +160,15 @@ const tooMany = "Very many chunks hold all of the quoted words; only the best of
 // Search asks the engine and words its page, as JSON of at most maxBytes and as
 // a value: hits that do not fit are left for the next page.
 func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes int) (string, SearchResult, error) {
-	note := ""
+	note, lexical := "", ""
 	for {
 		page, err := engine.Search(ctx, q)
 		if err != nil {
 			return "", SearchResult{}, err
 		}
+		// A vector that did not come is not waited for twice.
+		lexical = cmp.Or(lexical, page.Lexical)
+		page.Lexical, q.Lexical = lexical, lexical != ""
 		result := word(page)
 		result.Note = strings.TrimSpace(note)
 		if page.Cut {
