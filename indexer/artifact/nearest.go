@@ -209,6 +209,10 @@ func (n *nearest) add(chunk int, s, scale float32) {
 	n.least = float32(n.heap[0].Score)
 }
 
+// worse says whether x comes after y; it is byScore for the heap, which asks
+// often.
+func worse(x, y Scored) bool { return x.Score < y.Score || x.Score == y.Score && x.Chunk > y.Chunk }
+
 // sink restores the heap below i.
 func (n *nearest) sink(i int) {
 	h := n.heap
@@ -217,10 +221,10 @@ func (n *nearest) sink(i int) {
 		if c >= len(h) {
 			return
 		}
-		if c+1 < len(h) && byScore(h[c+1], h[c]) > 0 {
+		if c+1 < len(h) && worse(h[c+1], h[c]) {
 			c++
 		}
-		if byScore(h[i], h[c]) >= 0 {
+		if !worse(h[c], h[i]) {
 			return
 		}
 		h[i], h[c] = h[c], h[i]
