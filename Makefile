@@ -65,6 +65,7 @@ ranking:
 
 bench:
 	$(GO) test -run xxx -bench . -benchmem -short ./...
+	$(GO) test -run xxx -bench People -benchtime 5x ./cmd/deskhand
 	$(MAKE) bench-corpus
 
 bench-corpus:

@@ -59,13 +59,13 @@ func meantCommand(cmd *cobra.Command, args []string) error {
 // localPrincipal is who acts at this machine: the hub's custom.
 const localPrincipal = "local"
 
-// customWait is how long is waited where nobody sits at a terminal and no
-// --timeout says otherwise: as long as ask_user waits.
-const customWait = elicit.DefaultWait
-
 func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, question string) error {
 	if f.unreachable != "fail" && f.unreachable != "wait" {
 		return misuse(fmt.Sprintf("unknown --unreachable %q", f.unreachable), "take fail or wait")
+	}
+	people, err := a.people()
+	if err != nil {
+		return err
 	}
 	r, err := f.request(flags, question, a.stdin)
 	if err != nil {
@@ -85,15 +85,15 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 			defer device.Close()
 		}
 	}
-	if r.WaitMS < 0 && !flags.Changed("timeout") && device == nil {
-		r.WaitMS = customWait.Milliseconds()
+	if !f.bounded && (device == nil || a.settings.given("elicitation.timeout")) {
+		r.WaitMS = people.wait.Milliseconds()
 	}
 	hub, stop, err := a.hub(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	q := quest{waiter{a, hub, form, f.confirm}, f, device}
+	q := quest{waiter{a, hub, form, f.confirm}, f, device, people.attended && !f.noInbox}
 	reached, err := q.reachable(ctx)
 	switch {
 	case err != nil:
@@ -114,11 +114,12 @@ type quest struct {
 	waiter
 	flags  *askFlags
 	device *terminal.Device // nil: nobody sits at one
+	inbox  bool             // somebody may open it
 }
 
 // reachable says whether anybody could answer.
 func (q *quest) reachable(ctx context.Context) (bool, error) {
-	if q.device != nil || attended() && !q.flags.noInbox {
+	if q.device != nil || q.inbox {
 		return true, nil
 	}
 	up, err := q.hub.Reach(ctx)

@@ -26,6 +26,7 @@ type askFlags struct {
 	format, url, questions           string
 	priority, to, key                string
 	timeout                          time.Duration
+	bounded                          bool // the request itself says how long to wait
 	assume                           []string
 	unreachable                      string
 	noInbox, noTTY, plain, detach    bool
@@ -51,7 +52,7 @@ func (f *askFlags) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&f.format, "format", "", "of a text: email, uri, date or date-time")
 	flags.StringVar(&f.url, "url", "", "page to open and review or agree to")
 	flags.StringVar(&f.questions, "questions", "", "file with the input of ask_user as JSON, or - for stdin")
-	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; 0: for ever (default: 0 at a terminal, else 5m)")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; 0: for ever (default: elicitation.timeout, 5m; at a terminal 0 unless that is set)")
 	flags.StringVar(&f.priority, "priority", "", "low, normal, high or urgent (default normal)")
 	flags.StringVar(&f.to, "to", "", "who may answer: a name, or role:NAME")
 	flags.StringVar(&f.key, "key", "", "asking again with this key finds the first question instead")
@@ -113,6 +114,7 @@ func (f *askFlags) request(flags *pflag.FlagSet, question string, stdin io.Reade
 			r.WaitMS = -1
 		}
 	}
+	f.bounded = r.WaitMS != 0
 	surroundings(&r.Context)
 	return f.prepare(r)
 }

@@ -144,6 +144,28 @@ func TestAskEndsWithSixWhenItIsWithdrawn(t *testing.T) {
 	}
 }
 
+func TestAskKeepsToTheSettings(t *testing.T) {
+	peopleStore(t)
+	t.Setenv("DESKHAND_ELICITATION_TIMEOUT", "300ms")
+	for _, args := range [][]string{{"ask", "Name?"}, {"ask", "Name?", "--timeout", "200ms"}} {
+		if got := deskhand(t, t.TempDir(), args...); got.code != 124 {
+			t.Errorf("deskhand %q: exit %d, stderr %q, want 124", args, got.code, got.stderr)
+		}
+	}
+	id := strings.TrimSpace(done(t, t.TempDir(), "ask", "Name?", "--detach", "--timeout", "1m"))
+	var r elicit.Request
+	if err := json.Unmarshal([]byte(done(t, t.TempDir(), "ask", "show", id, "--json")), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.WaitMS != 60_000 {
+		t.Errorf("asked with --timeout 1m: waits %d ms", r.WaitMS)
+	}
+	t.Setenv("DESKHAND_INBOX", "off")
+	if got := deskhand(t, t.TempDir(), "ask", "Name?"); got.code != 5 {
+		t.Errorf("without an inbox: exit %d, stderr %q, want 5", got.code, got.stderr)
+	}
+}
+
 func TestAskEndsWithSevenWithoutAStore(t *testing.T) {
 	peopleStore(t)
 	state := filepath.Join(t.TempDir(), "file")

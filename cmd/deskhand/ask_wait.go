@@ -32,7 +32,7 @@ func askWaitCommand(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&output, "output", "", outputUsage)
-	cmd.Flags().DurationVar(&timeout, "timeout", customWait, "how long to wait for the end, or for a late answer; 0: for ever")
+	cmd.Flags().DurationVar(&timeout, "timeout", elicit.DefaultWait, "how long to wait for the end, or for a late answer; 0: for ever")
 	return cmd
 }
 

@@ -22,7 +22,7 @@ func configCommand(a *app) *cobra.Command {
 		RunE:  func(*cobra.Command, []string) error { return a.config(asJSON) },
 	}
 	for _, s := range shared {
-		if !s.secret && !strings.HasPrefix(s.name, "log-") && s.name != "state" {
+		if !s.secret && !s.noFlag && !strings.HasPrefix(s.name, "log-") && s.name != "state" {
 			declare(cmd.Flags(), s.name)
 		}
 	}
@@ -95,6 +95,9 @@ func (a *app) checkSettings() error {
 		return err
 	}
 	if _, err := a.searching(); err != nil {
+		return err
+	}
+	if _, err := a.people(); err != nil {
 		return err
 	}
 	_, err := a.docsOptions()

@@ -45,6 +45,9 @@ func readConfig(flags *pflag.FlagSet, tell func(string)) (configFile, error) {
 	}
 	c := configFile{path, map[string][]string{}}
 	all := v.AllSettings()
+	if err := c.ungroup(all); err != nil {
+		return c, err
+	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		one, ok := settingOf(name)
 		if !ok {
@@ -81,6 +84,27 @@ func configKeys() (keys []string) {
 	return keys
 }
 
+// ungroup puts the keys of groups beside the others, each with its group's name
+// and a dot before its own.
+func (c *configFile) ungroup(all map[string]any) error {
+	for _, one := range shared {
+		group, inner, ok := strings.Cut(key(one.name), ".")
+		v, there := all[group]
+		if !ok || !there {
+			continue
+		}
+		keys, ok := v.(map[string]any)
+		if !ok {
+			return c.wrong(group, "must be a group of keys, with "+inner+" in it")
+		}
+		delete(all, group)
+		for name, v := range keys {
+			all[group+"."+name] = v
+		}
+	}
+	return nil
+}
+
 // take keeps the value of one key. A blank one counts as unset.
 func (c *configFile) take(one setting, v any) error {
 	items, many := v.([]any)
@@ -92,14 +116,14 @@ func (c *configFile) take(one setting, v any) error {
 		switch item := item.(type) {
 		case nil:
 		case []any, map[string]any, map[any]any:
-			return c.wrong(one, "must be one value")
+			return c.wrong(key(one.name), "must be one value")
 		default:
 			texts = append(texts, one.split(strings.TrimSpace(fmt.Sprint(item)))...)
 		}
 	}
 	switch {
 	case many && !one.list:
-		return c.wrong(one, "must be one value, not a list")
+		return c.wrong(key(one.name), "must be one value, not a list")
 	case len(texts) == 0, !one.list && texts[0] == "":
 		return nil
 	case one.path && strings.HasSuffix(texts[0], one.suffix) && !filepath.IsAbs(texts[0]) && !strings.Contains(texts[0], "://"):
@@ -109,8 +133,8 @@ func (c *configFile) take(one setting, v any) error {
 	return nil
 }
 
-func (c *configFile) wrong(one setting, why string) error {
-	return misuse(fmt.Sprintf("%s: %s %s", c.path, key(one.name), why), "correct the file, or name another with --config")
+func (c *configFile) wrong(key, why string) error {
+	return misuse(fmt.Sprintf("%s: %s %s", c.path, key, why), "correct the file, or name another with --config")
 }
 
 // findConfig looks for deskhand.yaml from the working directory upward, then in

@@ -11,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/web"
 )
 
 // place is where questions and answers are kept: the setting, or else the state
@@ -20,6 +21,36 @@ func (s *settings) place() (string, error) {
 		return place, nil
 	}
 	return s.stateFolder()
+}
+
+// people are the settings of questions to them.
+type people struct {
+	wait     time.Duration // of a question that does not say
+	inbox    string        // inboxAuto, inboxOff or HOST:PORT
+	attended bool          // a person counts as reachable by coming to look
+}
+
+// What the setting inbox may be besides an address.
+const (
+	inboxAuto = "auto"
+	inboxOff  = "off"
+)
+
+// people reads the settings; an error is a misuse that names the one to correct.
+func (a *app) people() (o people, err error) {
+	o.wait, err = time.ParseDuration(a.settings.get("elicitation.timeout"))
+	if err != nil || o.wait < time.Millisecond || o.wait > elicit.MaxWait {
+		return o, a.settings.wrong("elicitation.timeout", "not a time between 1ms and 30m", "write it as 90s or 10m")
+	}
+	switch o.inbox = a.settings.get("inbox"); o.inbox {
+	case inboxAuto, inboxOff:
+	default:
+		if err := web.CheckAddr(o.inbox); err != nil {
+			return o, a.settings.wrong("inbox", "not auto, off or HOST:PORT", "")
+		}
+	}
+	o.attended = attended() && o.inbox != inboxOff
+	return o, nil
 }
 
 // hub opens the store and starts a hub over it; stop ends both. log gets a line
@@ -44,6 +75,10 @@ func (p *peopleRoom) open(ctx context.Context) (hub *elicit.Hub, stop func(), er
 	if err != nil {
 		return nil, nil, err
 	}
+	o, err := p.app.people()
+	if err != nil {
+		return nil, nil, err
+	}
 	db, err := store.Open(ctx, place, elicit.Room())
 	if err != nil {
 		return nil, nil, err
@@ -52,7 +87,7 @@ func (p *peopleRoom) open(ctx context.Context) (hub *elicit.Hub, stop func(), er
 	defer p.mu.Unlock()
 	p.db = db
 	log := p.log
-	hub = elicit.New(db, elicit.Options{Attended: attended(), Log: log})
+	hub = elicit.New(db, elicit.Options{Attended: o.attended, Log: log})
 	return hub, func() {
 		hub.Close()
 		if err := db.Close(); err != nil && log != nil {

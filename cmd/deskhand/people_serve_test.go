@@ -155,6 +155,69 @@ func TestInABuildNobodyIsAsked(t *testing.T) {
 	}
 }
 
+func TestWithoutAnInboxNobodyIsAskedUnlessSomebodyIsThere(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	agent := askingServer(t, state, "DESKHAND_INBOX=off")
+	if got := come(t, calls(t, agent, "ask_user", question("Go?"))); !strings.Contains(got, "No person reachable") {
+		t.Errorf("ask_user = %s, want that nobody is reachable", got)
+	}
+	hub := inboxOf(t, state)
+	_, _, leave, err := hub.Attach(t.Context(), elicit.Station{Kind: "terminal"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
+	answers := calls(t, agent, "ask_user", question("Go?"))
+	answerWith(t, hub, oneOpen(t, hub), "yes")
+	if got := come(t, answers); !strings.Contains(got, `"values":["yes"]`) {
+		t.Errorf("with an open inbox: ask_user = %s, want yes", got)
+	}
+}
+
+func TestTimeoutOfTheInstallationIsForCallsWithoutOne(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	agent := askingServer(t, state, "DESKHAND_ELICITATION_TIMEOUT=300ms")
+	if got := come(t, calls(t, agent, "ask_user", question("Go?"))); !strings.Contains(got, `"timedOut":true`) {
+		t.Errorf("ask_user = %s, want a timeout", got)
+	}
+	own := question("Stay?")
+	own["timeout"] = 60_000
+	answers, hub := calls(t, agent, "ask_user", own), inboxOf(t, state)
+	r := newest(t, hub, "Stay?")
+	if left := time.Until(r.Deadline.Time); left < 30*time.Second {
+		t.Errorf("a call with a timeout of a minute has %v left", left)
+	}
+	answerWith(t, hub, r, "yes")
+	come(t, answers)
+}
+
+// newest waits until a question with that text is asked.
+func newest(t *testing.T, hub *elicit.Hub, text string) elicit.Request {
+	t.Helper()
+	for since := time.Now(); time.Since(since) < patience; time.Sleep(5 * time.Millisecond) {
+		list, err := hub.List(t.Context(), elicit.Filter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list.Requests {
+			if r.Message == text {
+				return r
+			}
+		}
+	}
+	t.Fatalf("%q was not asked", text)
+	return elicit.Request{}
+}
+
+func TestAnAddressOfTheInboxIsWarnedOf(t *testing.T) {
+	t.Setenv("DESKHAND_INBOX", "127.0.0.1:20311")
+	t.Setenv("CI", "")
+	got := deskhand(t, t.TempDir(), "serve", "--tools", "ask", "--state", filepath.Join(t.TempDir(), "state"))
+	if got.code != 0 || strings.Count(got.stderr, "web inbox") != 1 || !strings.Contains(got.stderr, "inbox=127.0.0.1:20311") {
+		t.Errorf("serve: exit %d, stderr %q, want one warning", got.code, got.stderr)
+	}
+}
+
 func TestQuestionsOfAnAttemptBelongToIt(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	answers := calls(t, askingServer(t, state, "DESKHAND_ATTEMPT_ID=a1", "DESKHAND_TASK_ID=t1", "DESKHAND_PROJECT_ID=p1", "DESKHAND_BRANCH=fix"), "ask_user", question("Go?"))

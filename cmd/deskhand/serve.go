@@ -81,8 +81,15 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	}()
 	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log}
 	if slices.Contains(groups, "ask") {
+		people, err := a.people()
+		if err != nil {
+			return err
+		}
+		if people.inbox != inboxAuto && people.inbox != inboxOff {
+			log.Warn("this version does not have the web inbox yet, nothing is served for it", "inbox", people.inbox)
+		}
 		room := &peopleRoom{app: a, log: log}
-		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == "")})
+		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait})
 		defer desk.Close()
 		lib.more, o.StateKey = desk.Tools(), room.stateKey
 	}

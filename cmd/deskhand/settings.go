@@ -19,11 +19,13 @@ import (
 
 // setting is a value that a flag, the environment or the configuration file
 // gives, in that order. Its key in the file is its name, with "_" for "-" if
-// you like, its variable DESKHAND_ and the same in capitals.
+// you like, and a dot for each group of keys that it is in; its variable is
+// DESKHAND_ and the same in capitals, with "_" for the dots.
 type setting struct {
 	name, fallback, usage string
-	list                  bool   // several values
-	secret                bool   // masked when shown; never a flag
+	list                  bool // several values
+	secret                bool // masked when shown; never a flag
+	noFlag                bool
 	path                  bool   // in the file it is relative to the file
 	suffix                string // of the values that path is for; empty: all
 }
@@ -38,6 +40,8 @@ var shared = []setting{
 	{name: "vectors", fallback: "scan", usage: "what searches the vectors of an index: scan or chromem"},
 	{name: "state", usage: "state folder (default: $XDG_STATE_HOME/deskhand)", path: true},
 	{name: "store", usage: "where questions are kept: a folder or postgres://... (default: the state folder)", path: true, secret: true},
+	{name: "elicitation.timeout", fallback: "5m", usage: "how long ask_user and ask wait that do not say, as 90s or 10m", noFlag: true},
+	{name: "inbox", fallback: inboxAuto, usage: "who counts as reachable: auto, off or HOST:PORT", noFlag: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},
 	{name: "token", usage: "bearer token of the HTTP server", secret: true},
@@ -61,6 +65,9 @@ type value struct {
 	texts  []string
 	origin string // for people, such as "flag --index"
 }
+
+// byDefault is the origin of a value that nobody gave.
+const byDefault = "default"
 
 // flags declares what every command takes.
 func (s *settings) flags(f *pflag.FlagSet) {
@@ -91,7 +98,9 @@ func settingOf(name string) (setting, bool) {
 
 func key(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
-func variable(name string) string { return "DESKHAND_" + strings.ToUpper(key(name)) }
+func variable(name string) string {
+	return "DESKHAND_" + strings.ToUpper(strings.ReplaceAll(key(name), ".", "_"))
+}
 
 // env is the value of a variable; a blank one counts as unset.
 func env(name string) string { return strings.TrimSpace(os.Getenv(name)) }
@@ -129,9 +138,9 @@ func (s *settings) resolve(one setting, file configFile) value {
 		return value{texts, file.path}
 	}
 	if one.list {
-		return value{nil, "default"}
+		return value{nil, byDefault}
 	}
-	return value{[]string{one.fallback}, "default"}
+	return value{[]string{one.fallback}, byDefault}
 }
 
 // split cuts a text into the values of a list, at commas and white space.
@@ -149,6 +158,9 @@ func (s *settings) list(name string) []string { return s.values[name].texts }
 
 // origin says where the value of a setting came from.
 func (s *settings) origin(name string) string { return s.values[name].origin }
+
+// given says that somebody set a value, if only to the default.
+func (s *settings) given(name string) bool { return s.origin(name) != byDefault }
 
 // atLeast is the value of a setting that is a number.
 func (s *settings) atLeast(name string, least int) (int, error) {

@@ -28,6 +28,9 @@ type Options struct {
 	Prefix string
 	// Context is what the questions of this server belong to, such as an attempt.
 	Context elicit.Context
+	// Wait is how long ask_user waits if the call does not say. Zero:
+	// [elicit.DefaultWait].
+	Wait time.Duration
 	// Heartbeat is how often a client that asked for progress is told that its
 	// call goes on. Zero: 15 seconds, below the 20 to 30 seconds of silence
 	// after which proxies close a connection.

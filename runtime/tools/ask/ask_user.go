@@ -69,6 +69,7 @@ func (d *Desk) from(caller contract.Caller) elicit.Request {
 	r := elicit.Request{
 		Source:  elicit.Source{Kind: "mcp", Name: caller.Name, Version: caller.Version, Instance: caller.Session},
 		Context: d.options.Context,
+		WaitMS:  d.options.Wait.Milliseconds(),
 	}
 	r.Context.ToolName = d.name("ask_user")
 	return r

@@ -57,15 +57,19 @@ func read(args json.RawMessage, r elicit.Request) (elicit.Request, error) {
 		in.wrong("questions is required")
 	}
 	if len(in.problems) == 0 {
+		if fields["timeout"] != nil && len(r.Questions) <= elicit.MaxQuestionsAskUser {
+			in.inRange("timeout", r.WaitMS)
+		}
 		prepared, err := elicit.Prepare(r)
-		if err == nil {
+		rejected := new(elicit.Rejection)
+		switch {
+		case errors.As(err, &rejected):
+			in.wrong("%s", rejected.Message)
+		case err != nil:
+			return r, err
+		case len(in.problems) == 0:
 			return prepared, nil
 		}
-		rejected := new(elicit.Rejection)
-		if !errors.As(err, &rejected) {
-			return r, err
-		}
-		in.wrong("%s", rejected.Message)
 	}
 	return r, fault.New("invalid_argument", "Validation error: "+strings.Join(in.problems, "; "), "")
 }
@@ -104,8 +108,8 @@ func (in *reading) text(place string, raw json.RawMessage) (s string, ok bool) {
 	return s, true
 }
 
-// milliseconds reads a whole number; 5e4 and 50000.0 are ones. What is out of
-// range is for elicit to say, and zero is, which there means that none was given.
+// milliseconds reads a whole number; 5e4 and 50000.0 are ones. Zero, which to
+// elicit means that none was given, is out of range as 1 is.
 func (in *reading) milliseconds(place string, raw json.RawMessage) int64 {
 	n, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || n != math.Trunc(n) {
@@ -116,6 +120,13 @@ func (in *reading) milliseconds(place string, raw json.RawMessage) int64 {
 		return 1
 	}
 	return int64(min(n, 1<<53))
+}
+
+func (in *reading) inRange(place string, milliseconds int64) {
+	least, most := elicit.MinWait.Milliseconds(), elicit.MaxWait.Milliseconds()
+	if milliseconds < least || milliseconds > most {
+		in.wrong("%s must be between %d and %d milliseconds", place, least, most)
+	}
 }
 
 func (in *reading) questions(raw json.RawMessage) []elicit.Question {

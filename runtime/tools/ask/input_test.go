@@ -33,6 +33,21 @@ func TestToolsAreAsClientsWantThem(t *testing.T) {
 // asks is the arguments of one question, with these members.
 func asks(members string) string { return `{"questions":[{"question":"Which?"` + members + `}]}` }
 
+func TestEveryProblemOfACallIsNamed(t *testing.T) {
+	const bounds = "timeout must be between 10000 and 1800000 milliseconds"
+	for args, want := range map[string]string{
+		`{"questions":[{"question":""}],"timeout":5}`: bounds + "; question text is required",
+		`{"questions":[],"timeout":5}`:                bounds + "; questions array must have at least 1 item",
+	} {
+		if _, err := read(json.RawMessage(args), elicit.Request{WaitMS: 300}); err == nil || err.Error() != "Validation error: "+want {
+			t.Errorf("read(%s) = %v, want %s", args, err, want)
+		}
+	}
+	if r, err := read(json.RawMessage(asks(``)), elicit.Request{WaitMS: 300}); err != nil || r.WaitMS != 300 {
+		t.Errorf("a call without a timeout waits %d ms, %v; want what the desk was made with, 300", r.WaitMS, err)
+	}
+}
+
 // The published schema and what the tool takes agree; what it cannot say is
 // marked: it lets through what the tool refuses.
 func TestThePublishedSchemaSaysWhatIsTaken(t *testing.T) {
