@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -49,9 +51,18 @@ func serveCommand(a *app) *cobra.Command {
 	return cmd
 }
 
+// gcPercent is how much a server's heap may grow between two collections. It is
+// a few megabytes, most of which queries keep and use again. With the usual 100
+// eight clients over HTTP get 5 to 20 % fewer answers a second; this takes some
+// 10 MiB more. GOGC in the environment wins.
+const gcPercent = 400
+
 // serve checks all that it was told, then opens the library and answers until
 // ctx ends or the client is gone.
 func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) error {
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	}
 	log, err := a.logger()
 	if err != nil {
 		return err
