@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
 
 func askListCommand(a *app) *cobra.Command {
@@ -165,7 +166,7 @@ func (a *app) show(r elicit.Request) error {
 			fmt.Fprintf(&b, "   - %s\n", paint.plain(optionLine(o)))
 		}
 		if answer, ok := r.Answers[q.ID]; ok {
-			fmt.Fprintf(&b, "   %s: %s\n", answer.State, paint.plain(strings.Join(answerFor(q, answer).texts(), ", ")))
+			fmt.Fprintf(&b, "   %s: %s\n", answer.State, paint.plain(strings.Join(answerTexts(asktools.AnswerOf(&q, answer)), ", ")))
 		}
 	}
 	_, err := a.stdout.Write([]byte(b.String()))

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
 
 // outputs are the forms in which ask prints an answer.
@@ -30,69 +30,8 @@ func outputOf(given string, questions int) (string, error) {
 	return given, nil
 }
 
-// askOutput is what ask_user returns.
-type askOutput struct {
-	Answered  bool        `json:"answered"`
-	Cancelled bool        `json:"cancelled"`
-	TimedOut  bool        `json:"timedOut"`
-	Answers   []askAnswer `json:"answers"`
-}
-
-type askAnswer struct {
-	QuestionID string   `json:"questionId"`
-	Values     []string `json:"values"`
-	CustomText string   `json:"customText,omitempty"`
-}
-
-// outputFor is an ended request as ask_user tells of it.
-func outputFor(r elicit.Request) askOutput {
-	out := askOutput{Answers: []askAnswer{}}
-	if r.Completion == nil {
-		return out
-	}
-	switch r.Completion.Outcome {
-	case elicit.Accept:
-		out.Answered = true
-		for _, q := range r.Questions {
-			out.Answers = append(out.Answers, answerFor(q, r.Answers[q.ID]))
-		}
-	case elicit.Decline, elicit.Cancel:
-		out.Cancelled = true
-	case elicit.Timeout:
-		out.TimedOut = true
-	}
-	return out
-}
-
-func answerFor(q elicit.Question, a elicit.Answer) askAnswer {
-	out := askAnswer{QuestionID: q.ID, Values: []string{}, CustomText: strings.Join(a.Freeform, "\n")}
-	if a.Value == nil {
-		return out
-	}
-	out.CustomText = strings.Join(a.Value.Freeform, "\n")
-	switch v := a.Value; v.Kind {
-	case elicit.TextValue:
-		out.Values = append(out.Values, v.Text)
-	case elicit.NumberValue:
-		out.Values = append(out.Values, strconv.FormatFloat(v.Number, 'f', -1, 64))
-	case elicit.BooleanValue:
-		out.Values = append(out.Values, map[bool]string{true: "yes", false: "no"}[v.Boolean])
-	case elicit.SelectedValue:
-		if o, ok := q.Option(v.Text); ok {
-			out.Values = append(out.Values, o.Label)
-		}
-	case elicit.SelectedManyValue:
-		for _, o := range q.Options { // in their order, however they were chosen
-			if slices.Contains(v.Options, o.ID) {
-				out.Values = append(out.Values, o.Label)
-			}
-		}
-	}
-	return out
-}
-
-// texts are an answer's choices, and its own words behind them.
-func (a askAnswer) texts() []string {
+// answerTexts are an answer's choices, and its own words behind them.
+func answerTexts(a asktools.Answer) []string {
 	if a.CustomText == "" {
 		return a.Values
 	}
@@ -104,7 +43,7 @@ func (a askAnswer) texts() []string {
 func (a *app) printAnswer(r elicit.Request, form string) error {
 	switch form {
 	case "json":
-		return a.json(outputFor(r))
+		return a.json(asktools.OutputOf(&r))
 	case "full":
 		return a.json(r)
 	}
@@ -112,29 +51,29 @@ func (a *app) printAnswer(r elicit.Request, form string) error {
 		return nil
 	}
 	var b strings.Builder
-	for _, one := range outputFor(r).Answers {
-		one.write(&b, form)
+	for _, one := range asktools.OutputOf(&r).Answers {
+		writeAnswer(&b, one, form)
 	}
 	_, err := io.WriteString(a.stdout, painter(a.stdout).plain(b.String()))
 	return err
 }
 
-func (a askAnswer) write(b *strings.Builder, form string) {
+func writeAnswer(b *strings.Builder, a asktools.Answer, form string) {
 	switch form {
 	case "value":
-		for _, text := range a.texts() {
+		for _, text := range answerTexts(a) {
 			b.WriteString(text + "\n")
 		}
 	case "nul":
-		for _, text := range a.texts() {
+		for _, text := range answerTexts(a) {
 			b.WriteString(text + "\x00")
 		}
 	case "lines":
-		for _, text := range a.texts() {
+		for _, text := range answerTexts(a) {
 			fmt.Fprintf(b, "%s=%s\n", a.QuestionID, strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`).Replace(text))
 		}
 	case "env":
-		fmt.Fprintf(b, "%s='%s'\n", variableName(a.QuestionID), strings.ReplaceAll(strings.Join(a.texts(), "\n"), "'", `'\''`))
+		fmt.Fprintf(b, "%s='%s'\n", variableName(a.QuestionID), strings.ReplaceAll(strings.Join(answerTexts(a), "\n"), "'", `'\''`))
 	}
 }
 

@@ -306,18 +306,3 @@ func (in askQuestion) question() elicit.Question {
 	}
 	return q
 }
-
-// surroundings is where the command runs, for the person to know what it is
-// about. An attempt has told its processes.
-func surroundings(c *elicit.Context) {
-	for name, field := range map[string]*string{
-		"DESKHAND_PROJECT_ID": &c.ProjectID, "DESKHAND_TASK_ID": &c.TaskID, "DESKHAND_ATTEMPT_ID": &c.AttemptID, "DESKHAND_BRANCH": &c.Branch,
-	} {
-		if *field == "" {
-			*field = env(name)
-		}
-	}
-	if c.CWD == "" {
-		c.CWD, _ = os.Getwd() // a folder that is gone has no name
-	}
-}

@@ -145,15 +145,28 @@ func sharedKey(ctx context.Context, db *store.DB, name string) (string, error) {
 
 // asksFor is what the questions of this process belong to: an attempt, if it was
 // started by one, and the folder, if it was started by one client for itself.
-func asksFor(alone bool) elicit.Context {
-	c := elicit.Context{
-		AttemptID: env("DESKHAND_ATTEMPT_ID"), TaskID: env("DESKHAND_TASK_ID"),
-		ProjectID: env("DESKHAND_PROJECT_ID"), Branch: env("DESKHAND_BRANCH"),
-	}
-	if alone {
-		c.CWD, _ = os.Getwd() // without one, nothing is said of it
+func asksFor(alone bool) (c elicit.Context) {
+	surroundings(&c)
+	if !alone {
+		c.CWD = ""
 	}
 	return c
+}
+
+// surroundings fills in where this process runs, for the person to know what a
+// question is about; what is said already stays. An attempt has told its
+// processes.
+func surroundings(c *elicit.Context) {
+	for name, field := range map[string]*string{
+		"DESKHAND_PROJECT_ID": &c.ProjectID, "DESKHAND_TASK_ID": &c.TaskID, "DESKHAND_ATTEMPT_ID": &c.AttemptID, "DESKHAND_BRANCH": &c.Branch,
+	} {
+		if *field == "" {
+			*field = env(name)
+		}
+	}
+	if c.CWD == "" {
+		c.CWD, _ = os.Getwd() // a folder that is gone has no name
+	}
 }
 
 // attended says that a person may come and look: this is no build that runs on

@@ -39,8 +39,8 @@ const (
 	metaDeadline   = "deskhand/deadline"
 )
 
-// outputOf is what the asker of r gets.
-func outputOf(r *elicit.Request) Output {
+// OutputOf is what the asker of r gets.
+func OutputOf(r *elicit.Request) Output {
 	out := Output{Answers: []Answer{}}
 	if r.Completion == nil {
 		return out
@@ -50,7 +50,7 @@ func outputOf(r *elicit.Request) Output {
 		out.Answered = true
 		for i := range r.Questions {
 			q := &r.Questions[i]
-			out.Answers = append(out.Answers, answerOf(q, r.Answers[q.ID]))
+			out.Answers = append(out.Answers, AnswerOf(q, r.Answers[q.ID]))
 		}
 	case elicit.Decline, elicit.Cancel:
 		out.Cancelled = true
@@ -60,7 +60,8 @@ func outputOf(r *elicit.Request) Output {
 	return out
 }
 
-func answerOf(q *elicit.Question, a elicit.Answer) Answer {
+// AnswerOf words one answer.
+func AnswerOf(q *elicit.Question, a elicit.Answer) Answer {
 	out := Answer{QuestionID: q.ID, Values: []string{}, CustomText: strings.Join(a.Freeform, "\n")}
 	if a.Value == nil {
 		return out
@@ -86,7 +87,7 @@ func answerOf(q *elicit.Question, a elicit.Answer) Answer {
 
 // result words what became of r. Unless it was answered, note is a second text.
 func result(r *elicit.Request, note string) (contract.Result, error) {
-	out := outputOf(r)
+	out := OutputOf(r)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
