@@ -2,12 +2,12 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/runtime/contract/contracttest"
 	"github.com/deskhand/deskhand/runtime/eval"
 	"github.com/deskhand/deskhand/runtime/search"
 )
@@ -52,17 +52,5 @@ func TestGoldenScores(t *testing.T) {
 	if err := eval.WriteScores(&got, report); err != nil {
 		t.Fatal(err)
 	}
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(agreed, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(agreed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("scores changed; UPDATE=1 rewrites %s. Got:\n%s\nwant:\n%s", agreed, got.Bytes(), want)
-	}
+	contracttest.Golden(t, agreed, got.Bytes())
 }

@@ -12,37 +12,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/deskhand/deskhand/runtime/contract/contracttest"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// golden compares with a file that UPDATE=1 rewrites.
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s changed; UPDATE=1 rewrites it. Got:\n%s\nwant:\n%s", file, got, want)
-	}
-}
-
-func TestGoldenSchemas(t *testing.T) {
-	for _, one := range New(Options{}).Tools() {
-		var b bytes.Buffer
-		if err := json.Indent(&b, one.Input, "", "  "); err != nil {
-			t.Fatal(err)
-		}
-		b.WriteByte('\n')
-		golden(t, filepath.Join("testdata", one.Name+".schema.json"), b.Bytes())
-	}
-}
+func TestGoldenSchemas(t *testing.T) { contracttest.GoldenSchemas(t, New(Options{}).Tools()) }
 
 // A conversation is a file of calls, each a line that begins with ">>> ". Below
 // it a line that begins with "<<< " is what a person does meanwhile, and then
@@ -60,7 +34,7 @@ func TestGoldenConversations(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				golden(t, file, converse(t, version, string(script)))
+				contracttest.Golden(t, file, converse(t, version, string(script)))
 			})
 		})
 	}

@@ -2,41 +2,15 @@ package docs
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/deskhand/deskhand/runtime/contract/contracttest"
 )
 
-// golden compares with a file that UPDATE=1 rewrites.
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s changed; UPDATE=1 rewrites it. Got:\n%s\nwant:\n%s", file, got, want)
-	}
-}
-
-func TestGoldenSchemas(t *testing.T) {
-	for _, one := range Tools(harbour(t), Options{}) {
-		var b bytes.Buffer
-		if err := json.Indent(&b, one.Input, "", "  "); err != nil {
-			t.Fatal(err)
-		}
-		b.WriteByte('\n')
-		golden(t, filepath.Join("testdata", one.Name+".schema.json"), b.Bytes())
-	}
-}
+func TestGoldenSchemas(t *testing.T) { contracttest.GoldenSchemas(t, Tools(harbour(t), Options{})) }
 
 // A conversation is a file of calls, each a line that begins with ">>> ", and
 // below each what the tool says; a refusal is marked by "!". The lines above
@@ -53,7 +27,7 @@ func TestGoldenConversations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, file, converse(t, all, string(script)))
+			contracttest.Golden(t, file, converse(t, all, string(script)))
 		})
 	}
 }

@@ -1,0 +1,44 @@
+// Package contracttest holds what a group of tools puts on the wire to golden
+// files. It is for tests.
+package contracttest
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+)
+
+// Golden compares got with a file, or writes it there if UPDATE is set.
+func Golden(t testing.TB, file string, got []byte) {
+	t.Helper()
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s changed; UPDATE=1 rewrites it. Got:\n%s\nwant:\n%s", file, got, want)
+	}
+}
+
+// GoldenSchemas compares the input schemas of tools with testdata/TOOL.schema.json.
+func GoldenSchemas(t testing.TB, tools []contract.Tool) {
+	t.Helper()
+	for _, one := range tools {
+		var b bytes.Buffer
+		if err := json.Indent(&b, one.Input, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		b.WriteByte('\n')
+		Golden(t, filepath.Join("testdata", one.Name+".schema.json"), b.Bytes())
+	}
+}
