@@ -1,8 +1,6 @@
 package train
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,23 +22,6 @@ func TestChosenKeepsOneOfEachPage(t *testing.T) {
 				t.Errorf("chosen(%s) = %s, want %s", try.paths, got, try.want)
 			}
 		})
-	}
-}
-
-func TestAFolderMayBeALink(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "real", "in"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "real", "in", "a.md"), []byte("# A\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink("real", link); err != nil {
-		t.Skip("SKIPPED: this system makes no symbolic links:", err)
-	}
-	if got, err := markdown(link); err != nil || !slices.Equal(got, []string{"in/a.md"}) {
-		t.Errorf("markdown(a link to a folder) = %q, %v; want in/a.md", got, err)
 	}
 }
 

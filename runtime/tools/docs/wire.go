@@ -10,9 +10,10 @@ import (
 )
 
 // wire writes a search result as JSON, the bytes that encoding/json would write
-// without HTML escapes, but for nil: maps and lists are never null. The answer to a search is worded twice, for models and
-// for programs, and reflection took longer for that than the search for its
-// words (BenchmarkAppendResult; FuzzAppendResult compares the bytes).
+// without HTML escapes, but for nil: maps and lists are never null. The answer
+// to a search is worded twice, for models and for programs, and reflection took
+// longer for that than the search for its words (BenchmarkAppendResult;
+// FuzzAppendResult compares the bytes).
 type wire struct {
 	b      []byte
 	indent bool // by two spaces; else on one line without spaces
