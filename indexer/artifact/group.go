@@ -7,7 +7,7 @@ import (
 )
 
 // FormatVersion is the version of the data file. A reader refuses any other.
-const FormatVersion = 2
+const FormatVersion = 3
 
 // The sections of a group, in file order.
 const (

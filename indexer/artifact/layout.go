@@ -12,22 +12,23 @@ import (
 	"sync/atomic"
 )
 
-// The data file: a header, the sections of all groups one after another, the
-// model that made the vectors where it is kept, a directory of all these, a
-// footer that says where the directory is. All numbers are little-endian.
+// The data file: a header, the sections of all groups one after another, which
+// vectors are equal, the model that made them where it is kept, a directory of
+// all these, a footer that says where the directory is. All numbers are little-endian.
 const (
 	magic      = "deskhand"
-	headerSize = len(magic) + 8    // magic, u32 format, u32 zero
-	footerSize = 8 + 4 + 4 + 8     // u64 offset of the directory, u32 length, u32 CRC-32C, magic
-	spanSize   = 8 + 4 + 4         // u64 offset, u32 bytes, u32 CRC-32C
-	dirHead    = 4 + 4 + spanSize  // u32 dimensions of the vectors, u32 zero, the model; then the groups
-	groupEntry = sha256.Size + 8 + // key, u32 pages, u32 chunks
+	headerSize = len(magic) + 8     // magic, u32 format, u32 zero
+	footerSize = 8 + 4 + 4 + 8      // u64 offset of the directory, u32 length, u32 CRC-32C, magic
+	spanSize   = 8 + 4 + 4          // u64 offset, u32 bytes, u32 CRC-32C
+	dirHead    = 4 + 4 + 2*spanSize // u32 dimensions of the vectors, u32 zero, twins, the model; then the groups
+	groupEntry = sha256.Size + 8 +  // key, u32 pages, u32 chunks
 		sectionCount*spanSize
 )
 
 // layout is the directory.
 type layout struct {
 	dimensions int // 0: there are no vectors
+	twins      span
 	weights    span
 	groups     []entry
 }
@@ -58,7 +59,7 @@ func header() []byte {
 // tail is the directory and footer of a file whose sections end at offset.
 func (l *layout) tail(offset uint64) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(l.dimensions))
-	b = l.weights.append(binary.LittleEndian.AppendUint32(b, 0))
+	b = l.weights.append(l.twins.append(binary.LittleEndian.AppendUint32(b, 0)))
 	for _, e := range l.groups {
 		b = append(b, e.key[:]...)
 		b = binary.LittleEndian.AppendUint32(b, uint32(e.pages))
@@ -106,12 +107,12 @@ func parseLayout(data []byte) (*layout, error) {
 	if crc32.Checksum(dir, castagnoli) != binary.LittleEndian.Uint32(foot[12:]) {
 		return nil, fmt.Errorf("its directory does not match its checksum")
 	}
-	l := &layout{dimensions: int(binary.LittleEndian.Uint32(dir)), weights: parseSpan(dir[8:])}
+	l := &layout{dimensions: int(binary.LittleEndian.Uint32(dir)), twins: parseSpan(dir[8:]), weights: parseSpan(dir[8+spanSize:])}
 	if l.dimensions > MaxDimensions {
 		return nil, fmt.Errorf("its vectors have %d dimensions", l.dimensions)
 	}
 	dir = dir[dirHead:]
-	at := uint64(headerSize)
+	at, chunks := uint64(headerSize), 0
 	for ; len(dir) > 0; dir = dir[groupEntry:] {
 		e := entry{
 			key:    [sha256.Size]byte(dir),
@@ -130,8 +131,12 @@ func parseLayout(data []byte) (*layout, error) {
 			return nil, fmt.Errorf("the sections of group %d do not fit together", len(l.groups))
 		}
 		l.groups = append(l.groups, e)
+		chunks += e.chunks
 	}
-	if l.weights.offset != at || at+uint64(l.weights.bytes) != offset {
+	if l.twins.offset != at || uint64(l.twins.bytes) != twinBytes(l.dimensions, chunks) {
+		return nil, fmt.Errorf("its list of equal vectors is out of place")
+	}
+	if at += uint64(l.twins.bytes); l.weights.offset != at || at+uint64(l.weights.bytes) != offset {
 		return nil, fmt.Errorf("its sections end at %d instead of %d", at+uint64(l.weights.bytes), offset)
 	}
 	return l, nil
@@ -149,7 +154,7 @@ func (e *entry) vectorsFit(dimensions int) bool {
 // checksums of their own, with their checksums. It reads the file and not the mapping, which
 // would count as memory of this process.
 func (l *layout) checkSections(file io.ReaderAt) error {
-	errs := make([]error, len(l.groups)+1)
+	errs := make([]error, len(l.groups)+1) // the last for what stands behind the groups
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(len(errs), runtime.GOMAXPROCS(0)) {
@@ -158,6 +163,8 @@ func (l *layout) checkSections(file io.ReaderAt) error {
 			for i := int(next.Add(1)) - 1; i < len(errs); i = int(next.Add(1)) - 1 {
 				if i < len(l.groups) {
 					errs[i] = l.groups[i].check(file, buf)
+				} else if err := l.twins.check(file, buf); err != nil {
+					errs[i] = fmt.Errorf("equal vectors: %w", err)
 				} else if err := l.weights.check(file, buf); err != nil {
 					errs[i] = fmt.Errorf("embedding model: %w", err)
 				}

@@ -100,11 +100,19 @@ func (v *vectors) unit(query []float32) ([]float32, error) {
 // 24-bit number are exact, so all machines give the same.
 func (v *vectors) cosine(unit []float32, chunk int) float64 {
 	row, scale := v.row(chunk)
-	sum := 0.0
-	for i, x := range row {
-		sum += float64(unit[i]) * float64(int8(x))
+	unit = unit[:len(row)]
+	var sum [4]float64 // four, so that one addition need not wait for the one before
+	i := 0
+	for ; i+4 <= len(row); i += 4 {
+		sum[0] += float64(unit[i]) * float64(int8(row[i]))
+		sum[1] += float64(unit[i+1]) * float64(int8(row[i+1]))
+		sum[2] += float64(unit[i+2]) * float64(int8(row[i+2]))
+		sum[3] += float64(unit[i+3]) * float64(int8(row[i+3]))
 	}
-	return sum * float64(scale)
+	for ; i < len(row); i++ {
+		sum[0] += float64(unit[i]) * float64(int8(row[i]))
+	}
+	return (sum[0] + sum[1] + sum[2] + sum[3]) * float64(scale)
 }
 
 func dot(a, b []float32) float64 {
@@ -143,17 +151,24 @@ func (v *vectors) scan(unit []float32, k int, keep func(int) bool) (found []Scor
 	out := products.Get().(*[blockRows]int32)
 	defer products.Put(out)
 	near := nearest{k: k, keep: keep, least: float32(math.Inf(-1)), most: float32(math.Inf(-1)), best: -1}
-	for i := range v.groups {
-		g := &v.groups[i]
-		for from := 0; from < g.chunks; from += blockRows {
-			n := min(blockRows, g.chunks-from)
-			dots(out[:n], query, g.rows[from*v.stride:(from+n)*v.stride])
+	for i := range v.runs {
+		r := &v.runs[i]
+		for rows, first := r.rows, 0; len(rows) > 0; {
+			n := min(blockRows, len(rows)/v.stride)
+			dots(out[:n], query, rows[:n*v.stride])
 			for i, p := range out[:n] {
+				scale := scaleAt(r.scales, first+i)
 				// The best of all is never under the least of the kept.
-				if s := float32(p) * g.scale(from+i); s > near.least {
-					near.add(g.first+from+i, s, g.scale(from+i))
+				if s := float32(p) * scale; s >= near.least && scale != 0 {
+					for c := r.first + first + i; ; {
+						near.add(c, s)
+						if c = v.after(c); c == 0 {
+							break
+						}
+					}
 				}
 			}
+			rows, first = rows[n*v.stride:], first+n
 		}
 	}
 	return near.heap, near.best
@@ -174,28 +189,26 @@ func (v *vectors) rounded(unit []float32) []int16 {
 	return query
 }
 
-// nearest gathers the best of a scan that comes in corpus order.
+// nearest gathers the best of a scan.
 type nearest struct {
 	k     int
 	keep  func(int) bool
 	heap  []Scored // the worst first; of equal ones the last of the corpus
-	least float32  // what a chunk must exceed to get into the heap
+	least float32  // what a chunk must reach to get into the heap
 	best  int
 	most  float32
 }
 
-func (n *nearest) add(chunk int, s, scale float32) {
-	if scale == 0 {
-		return
-	}
-	if s > n.most {
+func (n *nearest) add(chunk int, s float32) {
+	if s > n.most || s == n.most && chunk < n.best {
 		n.best, n.most = chunk, s
 	}
-	if n.keep != nil && !n.keep(chunk) {
+	candidate := Scored{chunk, float64(s)}
+	if len(n.heap) == n.k && !worse(n.heap[0], candidate) || n.keep != nil && !n.keep(chunk) {
 		return
 	}
 	if len(n.heap) < n.k {
-		n.heap = append(n.heap, Scored{chunk, float64(s)})
+		n.heap = append(n.heap, candidate)
 		if len(n.heap) < n.k {
 			return
 		}
@@ -203,7 +216,7 @@ func (n *nearest) add(chunk int, s, scale float32) {
 			n.sink(i)
 		}
 	} else {
-		n.heap[0] = Scored{chunk, float64(s)}
+		n.heap[0] = candidate
 		n.sink(0)
 	}
 	n.least = float32(n.heap[0].Score)

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -183,7 +184,7 @@ func (r *Reader) load() (err error) {
 	}
 	r.lexical.measure(lengths)
 	r.weights = layout.weights
-	r.vectors, err = openVectors(r.groups, layout.dimensions)
+	r.vectors, err = openVectors(r.groups, layout.dimensions, r.data[layout.twins.offset:][:layout.twins.bytes])
 	return err
 }
 
@@ -390,6 +391,15 @@ func (r *Reader) Text(into []byte, chunk int) ([]byte, error) {
 		return nil, r.damagedBy(err)
 	}
 	return text, nil
+}
+
+// SameText says whether two chunks, which are in range, have the same plain text;
+// it unpacks neither.
+func (r *Reader) SameText(a, b int) bool {
+	x, y := r.groupOf(a), r.groupOf(b)
+	one, err := x.packed(a - x.firstChunk)
+	other, err2 := y.packed(b - y.firstChunk)
+	return err == nil && err2 == nil && bytes.Equal(one, other)
 }
 
 // Verify reads every byte of the data file and compares it with the digest in

@@ -27,15 +27,10 @@ func appendText(texts []byte, text string) []byte {
 // text unpacks the text of a chunk, counted within the group, over the bytes of
 // into.
 func (g *group) text(into []byte, chunk int) ([]byte, error) {
-	texts := g.bytes(textSection)
-	from, to := uint32(g.chunkField(chunk, chunkText)), uint32(len(texts))
-	if chunk+1 < g.chunks {
-		to = g.chunkField(chunk+1, chunkText)
+	packed, err := g.packed(chunk)
+	if err != nil {
+		return nil, err
 	}
-	if from > to || uint64(to) > uint64(len(texts)) {
-		return nil, errDamaged
-	}
-	packed := texts[from:to]
 	if len(packed) == 0 {
 		return into[:0], nil
 	}
@@ -51,4 +46,17 @@ func (g *group) text(into []byte, chunk int) ([]byte, error) {
 		return nil, fmt.Errorf("unpack the text of chunk %d: %w", chunk, err)
 	}
 	return text, nil
+}
+
+// packed is the text of a chunk as it lies in the file.
+func (g *group) packed(chunk int) ([]byte, error) {
+	texts := g.bytes(textSection)
+	from, to := uint32(g.chunkField(chunk, chunkText)), uint32(len(texts))
+	if chunk+1 < g.chunks {
+		to = g.chunkField(chunk+1, chunkText)
+	}
+	if from > to || uint64(to) > uint64(len(texts)) {
+		return nil, errDamaged
+	}
+	return texts[from:to], nil
 }

@@ -122,14 +122,18 @@ type vectorGroup struct {
 	rows, scales  []byte
 }
 
-func (g *vectorGroup) scale(i int) float32 {
-	return math.Float32frombits(binary.LittleEndian.Uint32(g.scales[4*i:]))
+func (g *vectorGroup) scale(i int) float32 { return scaleAt(g.scales, i) }
+
+func scaleAt(scales []byte, i int) float32 {
+	return math.Float32frombits(binary.LittleEndian.Uint32(scales[4*i:]))
 }
 
 // vectors reads the vectors of all groups as one table.
 type vectors struct {
 	dimensions, stride int
 	groups             []vectorGroup
+	runs               []run               // what a scan reads
+	next               []byte              // see twins.go
 	n                  int                 // chunks with a vector
 	mean               []float32           // of all vectors at length 1
 	chromem            *chromem.Collection // nil: the rows are scanned
@@ -137,7 +141,7 @@ type vectors struct {
 
 // openVectors refuses vectors that would make a score something else than a
 // number: a data file may come from anybody.
-func openVectors(groups []group, dimensions int) (vectors, error) {
+func openVectors(groups []group, dimensions int, next []byte) (vectors, error) {
 	v := vectors{dimensions: dimensions, stride: stride(dimensions), mean: make([]float32, dimensions)}
 	sum := make([]float64, dimensions)
 	for i := range groups {
@@ -159,6 +163,9 @@ func openVectors(groups []group, dimensions int) (vectors, error) {
 				return v, fmt.Errorf("the vector of chunk %d has the scale %g", last.first+c, s)
 			}
 		}
+	}
+	if err := v.readTwins(next); err != nil {
+		return v, err
 	}
 	for d, x := range sum {
 		v.mean[d] = float32(x / float64(max(1, v.n)))

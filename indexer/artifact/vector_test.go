@@ -319,6 +319,7 @@ func resealed(t testing.TB, m Metadata, data []byte) (dir string) {
 		}
 	}
 	seal(l[8:])
+	seal(l[8+spanSize:])
 	for at := dirHead; at < len(l); at += groupEntry {
 		for i := range sectionCount {
 			seal(l[at+sha256.Size+8+i*spanSize:])
@@ -344,6 +345,7 @@ func table(b *testing.B, n, dimensions int) *Reader {
 	b.Helper()
 	rng := rand.New(rand.NewPCG(7, 8))
 	r := &Reader{}
+	var equal twins
 	for r.chunks < n {
 		doc := Document{Chunks: make([]chunker.Chunk, min(5000, n-r.chunks))}
 		for range doc.Chunks {
@@ -357,6 +359,7 @@ func table(b *testing.B, n, dimensions int) *Reader {
 		if err != nil {
 			b.Fatal(err)
 		}
+		equal.add(section, len(doc.Chunks), dimensions)
 		g := group{data: section, firstChunk: r.chunks}
 		g.chunks = len(doc.Chunks)
 		g.sections[vectorSection].bytes = uint32(len(section))
@@ -364,7 +367,7 @@ func table(b *testing.B, n, dimensions int) *Reader {
 		r.chunks += g.chunks
 	}
 	var err error
-	if r.vectors, err = openVectors(r.groups, dimensions); err != nil {
+	if r.vectors, err = openVectors(r.groups, dimensions, equal.bytes()); err != nil {
 		b.Fatal(err)
 	}
 	return r

@@ -32,6 +32,7 @@ type Writer struct {
 	file    *os.File
 	hash    hash.Hash
 	at      uint64
+	twins   twins
 	pages   []Page
 	err     error // the first failed write: nothing after it counts
 	done    bool
@@ -125,6 +126,7 @@ func (w *Writer) Add(g *Group) error {
 		}
 	}
 	w.layout.groups = append(w.layout.groups, e)
+	w.twins.add(g.sections[vectorSection], g.chunks, g.dimensions)
 	w.pages = append(w.pages, g.list...)
 	return nil
 }
@@ -176,6 +178,7 @@ func (w *Writer) copyGroup(i int) error {
 		}
 	}
 	w.layout.groups = append(w.layout.groups, e)
+	w.twins.add(g.bytes(vectorSection), g.chunks, w.previous.Dimensions())
 	return nil
 }
 
@@ -253,6 +256,11 @@ func (w *Writer) unchanged() bool {
 // finish completes the data file and gives it its name.
 func (w *Writer) finish(m *Metadata) error {
 	if err := w.begin(); err != nil {
+		return err
+	}
+	equal := w.twins.bytes()
+	w.layout.twins = span{w.at, uint32(len(equal)), crc32.Checksum(equal, castagnoli)}
+	if err := w.write(equal); err != nil {
 		return err
 	}
 	w.layout.weights.offset = w.at

@@ -49,6 +49,7 @@ type run struct {
 	vector   []float32 // of it; nil: there is none
 	weigh    weights
 	best     float64 // BM25 of the best chunk
+	seen     []seen
 	// cut says that not all chunks with the words of the phrases were read.
 	cut bool
 }

@@ -193,10 +193,17 @@ func (r *run) share(text string) float64 {
 }
 
 // look reads a chunk's text for what stands close together and for a snippet.
+// The same section of another version mostly has the same text: it is read once.
 func (r *run) look(p *ranked) error {
 	heading, err := r.reader.Heading(p.chunk)
 	if err != nil {
 		return err
+	}
+	for _, s := range r.seen {
+		if s.heading == heading && r.reader.SameText(s.chunk, p.chunk) {
+			p.snippet, p.evidence.Near, p.looked = s.snippet, s.near, true
+			return nil
+		}
 	}
 	if r.text, err = r.reader.Text(r.text, p.chunk); err != nil {
 		return err
@@ -204,7 +211,15 @@ func (r *run) look(p *ranked) error {
 	var near float64
 	p.snippet, near = r.snippet(r.text, heading)
 	p.evidence.Near, p.looked = min(1, near/max(r.total, 1e-9)), true
+	r.seen = append(r.seen, seen{p.chunk, heading, p.snippet, p.evidence.Near})
 	return nil
+}
+
+// seen is a chunk whose text was read, and what was found in it.
+type seen struct {
+	chunk            int
+	heading, snippet string
+	near             float64
 }
 
 // further is the pool and behind it the chunks that have a word of the question,
