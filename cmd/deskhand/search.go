@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -79,7 +81,11 @@ func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool
 		return err
 	}
 	if f.asJSON {
-		_, err := fmt.Fprintln(a.stdout, painter(a.stdout).plain(answer))
+		var b bytes.Buffer
+		if err := json.Indent(&b, []byte(answer), "", "  "); err != nil {
+			return fmt.Errorf("indent answer: %w", err)
+		}
+		_, err := fmt.Fprintln(a.stdout, painter(a.stdout).plain(b.String()))
 		return err
 	}
 	a.hits(result)
@@ -162,8 +168,8 @@ func (a *app) hits(r docs.SearchResult) {
 		if h.Why != nil {
 			fmt.Fprintf(a.stdout, "  %s\n", paint.dim(fmt.Sprintf("words %.2f  meaning %.2f  near %.2f  path %.2f", h.Why.Words, h.Why.Meaning, h.Why.Near, h.Why.Path)))
 		}
-		for _, id := range h.Variants {
-			fmt.Fprintf(a.stdout, "  %s\n", paint.dim("also "+id))
+		for _, k := range slices.Sorted(maps.Keys(h.Variants)) {
+			fmt.Fprintf(a.stdout, "  %s\n", paint.dim("also for "+k+" "+strings.Join(h.Variants[k], ", ")))
 		}
 	}
 	if r.Hint != nil {

@@ -86,6 +86,33 @@ func (v *variants) of(chunk int, room bool) (of int, err error) {
 	return -1, nil
 }
 
+// otherValues are the values of the collapsing facets that chunks have and a hit
+// with these values has not, by facet, sorted.
+func (r *run) otherValues(values map[string]string, chunks []int) (map[string][]string, error) {
+	if len(chunks) == 0 {
+		return nil, nil
+	}
+	distinct, byPage, err := r.pageFacets()
+	if err != nil {
+		return nil, err
+	}
+	var others map[string][]string
+	for _, k := range r.collapsing() {
+		for _, chunk := range chunks {
+			value := distinct[byPage[r.reader.PageOf(chunk)]][k]
+			at, known := slices.BinarySearch(others[k], value)
+			if value == "" || value == values[k] || known {
+				continue
+			}
+			if others == nil {
+				others = map[string][]string{}
+			}
+			others[k] = slices.Insert(others[k], at, value)
+		}
+	}
+	return others, nil
+}
+
 // same says whether two sections are variants by content.
 func (v *variants) same(a, b section) bool {
 	return a.heading != "" && a.heading == b.heading &&

@@ -85,9 +85,10 @@ type Hit struct {
 	// StartLine and EndLine are where the chunk stands in its file.
 	StartLine, EndLine int
 	Metadata           map[string]string
-	// Variants are the ids of the same section in other versions or languages, as
-	// far as they were among the best chunks; see artifact.Facet.
-	Variants []string
+	// Variants are the values of collapsing facets that have the same section, as
+	// far as it was among the best chunks there; see artifact.Facet. A search that
+	// filters by one finds it. Nil: there are none.
+	Variants map[string][]string
 	// Evidence is why it ranks where it does; nil unless Query.Explain.
 	Evidence *Evidence
 }
@@ -216,13 +217,9 @@ func (r *run) hit(s ranked) (Hit, error) {
 		}
 		s.evidence.Near = near // what it was ranked by
 	}
-	var variants []string
-	for _, chunk := range s.variants {
-		v, err := r.reader.Chunk(chunk)
-		if err != nil {
-			return Hit{}, err
-		}
-		variants = append(variants, v.ID)
+	variants, err := r.otherValues(p.Metadata, s.variants)
+	if err != nil {
+		return Hit{}, err
 	}
 	var why *Evidence
 	if r.explain {

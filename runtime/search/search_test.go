@@ -166,6 +166,13 @@ func TestVariantsCollapseUnlessFiltered(t *testing.T) {
 	if n := len(slices.DeleteFunc(slices.Clone(open), func(id string) bool { return !strings.HasSuffix(id, "/backoff") })); n != 1 {
 		t.Errorf("without a filter %v, want one of the two variants", open)
 	}
+	page, err := e.Search(t.Context(), Query{Text: "backoff jitter"})
+	if err != nil || len(page.Hits) == 0 {
+		t.Fatalf("%d hits, %v", len(page.Hits), err)
+	}
+	if first := page.Hits[0]; len(first.Variants["language"]) != 1 || first.Variants["language"][0] == first.Metadata["language"] {
+		t.Errorf("the hit in %q names the variants %v, want the other language", first.Metadata["language"], first.Variants)
+	}
 	if got := ask(t, e, Query{Text: "backoff jitter", Filters: map[string]string{"language": "python"}}); len(got) == 0 || got[0] != "sdk/python/retries.md#retries/backoff" {
 		t.Errorf("language python = %v", got)
 	}

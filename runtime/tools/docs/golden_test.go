@@ -2,6 +2,7 @@ package docs
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,8 +14,8 @@ import (
 func TestGoldenSchemas(t *testing.T) { contracttest.GoldenSchemas(t, Tools(harbour(t), Options{})) }
 
 // A conversation is a file of calls, each a line that begins with ">>> ", and
-// below each what the tool says; a refusal is marked by "!". The lines above
-// the first call are what it is about.
+// below each what the tool says, JSON indented so that a change shows as a few
+// lines; a refusal is marked by "!". The lines above the first call are what it is about.
 func TestGoldenConversations(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
 	if err != nil || len(files) == 0 {
@@ -49,7 +50,10 @@ func converse(t *testing.T, all tools, script string) []byte {
 		if refused {
 			b.WriteString("! ")
 		}
-		b.WriteString(text + "\n")
+		if !strings.HasPrefix(text, "{") || json.Indent(&b, []byte(text), "", "  ") != nil {
+			b.WriteString(text)
+		}
+		b.WriteByte('\n')
 	}
 	return b.Bytes()
 }

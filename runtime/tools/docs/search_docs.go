@@ -78,8 +78,8 @@ type Hit struct {
 	// Title is the page's, Lines the chunk's first and last line in the file.
 	Title string `json:"title"`
 	Lines string `json:"lines"`
-	// Variants are the same section in other versions or languages, by chunk id.
-	Variants []string `json:"variants,omitempty"`
+	// Variants are search.Hit's.
+	Variants map[string][]string `json:"variants,omitempty"`
 	// Why is there where it is asked for.
 	Why *Why `json:"why,omitempty"`
 }
@@ -122,7 +122,7 @@ func searchDocs(engine *search.Engine, o Options) contract.Tool {
 		if err != nil {
 			return contract.Result{}, err
 		}
-		r := contract.Result{Text: []string{answer}, Structured: json.RawMessage(appendResult(make([]byte, 0, len(answer)), &result, false))}
+		r := contract.Result{Text: []string{answer}, Structured: json.RawMessage(answer)}
 		if result.Lexical != "" {
 			r.Meta = map[string]any{"deskhand/lexical": result.Lexical}
 		}
@@ -174,7 +174,7 @@ func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes
 		if page.Cut {
 			result.Note = strings.TrimSpace(tooMany + " " + result.Note)
 		}
-		answer := string(appendResult(make([]byte, 0, 1<<10*(1+len(page.Hits))), &result, true))
+		answer := string(appendResult(make([]byte, 0, 1<<10*(1+len(page.Hits))), &result))
 		if len(answer) <= maxBytes || len(page.Hits) <= 1 {
 			return answer, result, nil
 		}

@@ -9,21 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// wire writes a search result as JSON, the bytes that encoding/json would write
-// without HTML escapes, but for nil: maps and lists are never null. The answer
-// to a search is worded twice, for models and for programs, and reflection took
-// longer for that than the search for its words (BenchmarkAppendResult;
+// wire writes a search result as JSON on one line, the bytes that encoding/json
+// would write without HTML escapes, but for nil: maps and lists are never null.
+// Reflection took longer than the search for its words (BenchmarkAppendResult;
 // FuzzAppendResult compares the bytes).
 type wire struct {
-	b      []byte
-	indent bool // by two spaces; else on one line without spaces
-	depth  int
-	empty  bool // nothing was written since the bracket opened
+	b     []byte
+	empty bool // nothing was written since the bracket opened
 }
 
 // appendResult appends r to b.
-func appendResult(b []byte, r *SearchResult, indent bool) []byte {
-	w := wire{b: b, indent: indent}
+func appendResult(b []byte, r *SearchResult) []byte {
+	w := wire{b: b}
 	w.open('{')
 	w.key("hits")
 	w.hits(r.Hits)
@@ -59,9 +56,7 @@ func (w *wire) hits(hits []Hit) {
 		w.key("metadata")
 		w.open('{')
 		for _, k := range slices.Sorted(maps.Keys(h.Metadata)) {
-			w.next()
-			w.string(k)
-			w.colon()
+			w.named(k)
 			w.string(h.Metadata[k])
 		}
 		w.close('}')
@@ -69,7 +64,7 @@ func (w *wire) hits(hits []Hit) {
 		w.field("lines", h.Lines)
 		if len(h.Variants) > 0 {
 			w.key("variants")
-			w.strings(h.Variants)
+			w.lists(h.Variants)
 		}
 		if why := h.Why; why != nil {
 			w.key("why")
@@ -96,52 +91,34 @@ func (w *wire) hint(h *Hint) {
 	w.open('{')
 	w.field("message", h.Message)
 	w.key("suggested_filters")
-	w.open('{')
-	for _, k := range slices.Sorted(maps.Keys(h.SuggestedFilters)) {
-		w.next()
-		w.string(k)
-		w.colon()
-		w.strings(h.SuggestedFilters[k])
-	}
-	w.close('}')
+	w.lists(h.SuggestedFilters)
 	w.close('}')
 }
 
-func (w *wire) strings(all []string) {
-	w.open('[')
-	for _, s := range all {
-		w.next()
-		w.string(s)
+func (w *wire) lists(all map[string][]string) {
+	w.open('{')
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		w.named(k)
+		w.open('[')
+		for _, s := range all[k] {
+			w.next()
+			w.string(s)
+		}
+		w.close(']')
 	}
-	w.close(']')
+	w.close('}')
 }
 
 func (w *wire) raw(s string) { w.b = append(w.b, s...) }
 
 func (w *wire) open(bracket byte) {
 	w.b = append(w.b, bracket)
-	w.depth++
 	w.empty = true
 }
 
 func (w *wire) close(bracket byte) {
-	w.depth--
-	if !w.empty {
-		w.line()
-	}
 	w.b = append(w.b, bracket)
 	w.empty = false
-}
-
-// line begins a line, if there are any.
-func (w *wire) line() {
-	if !w.indent {
-		return
-	}
-	w.b = append(w.b, '\n')
-	for range w.depth {
-		w.b = append(w.b, "  "...)
-	}
 }
 
 // next begins a member or an element.
@@ -150,7 +127,6 @@ func (w *wire) next() {
 		w.b = append(w.b, ',')
 	}
 	w.empty = false
-	w.line()
 }
 
 // key begins the member with a name that needs no escapes.
@@ -158,15 +134,14 @@ func (w *wire) key(name string) {
 	w.next()
 	w.b = append(w.b, '"')
 	w.b = append(w.b, name...)
-	w.b = append(w.b, '"')
-	w.colon()
+	w.b = append(w.b, `":`...)
 }
 
-func (w *wire) colon() {
+// named begins the member with any name.
+func (w *wire) named(name string) {
+	w.next()
+	w.string(name)
 	w.b = append(w.b, ':')
-	if w.indent {
-		w.b = append(w.b, ' ')
-	}
 }
 
 func (w *wire) field(name, value string) {
