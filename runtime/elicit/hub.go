@@ -1,6 +1,7 @@
 package elicit
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -255,16 +256,25 @@ func (h *Hub) note(c Change) {
 		event = "abandoned"
 	}
 	if event != "" {
-		attrs := []any{"elicitationId", r.ID, "trigger", r.Trigger}
-		if r.Context.ToolName != "" {
-			attrs = append(attrs, "toolName", r.Context.ToolName)
-		}
-		if r.Completion != nil {
-			attrs = append(attrs, "outcome", r.Completion.Outcome, "duration", r.Completion.At.Sub(r.CreatedAt.Time))
-		}
-		h.options.Log.Info("elicitation."+event, attrs...)
+		h.options.Log.Info("elicitation."+event, logged(r)...)
 	}
 	h.expectEnd(r, c.Action.At)
+}
+
+// logged are the fields of a log line of r: nothing that was asked or said.
+func logged(r *Request) []any {
+	attrs := []any{"elicitationId", r.ID, "trigger", r.Trigger}
+	user := r.Audience.Principal
+	if r.Completion != nil {
+		attrs = append(attrs, "outcome", r.Completion.Outcome, "duration", r.Completion.At.Sub(r.CreatedAt.Time))
+		user = cmp.Or(r.Completion.By, user)
+	}
+	for _, one := range [][2]string{{"toolName", r.Context.ToolName}, {"toolId", r.Context.ToolCallID}, {"userId", user}} {
+		if one[1] != "" {
+			attrs = append(attrs, one[0], one[1])
+		}
+	}
+	return attrs
 }
 
 // Get reads one request; the rejection unknown_request if there is none.
