@@ -214,6 +214,14 @@ func requestIDs(ctx context.Context, tx *store.Tx, clauses string, args ...any) 
 	return ids, rows.Err()
 }
 
+// askedSince counts the requests of a source since a time, by their ids.
+func askedSince(ctx context.Context, tx *store.Tx, s Source, since time.Time) (n int, err error) {
+	if err = tx.QueryRow(ctx, "SELECT COUNT(*) FROM requests WHERE id >= ? AND source = ?", idAt(since, [10]byte{}), s.Name).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count requests: %w", err)
+	}
+	return n, nil
+}
+
 // nextDeadline is the earliest of open requests; zero: there is none.
 func nextDeadline(ctx context.Context, tx *store.Tx) (time.Time, error) {
 	var at sql.NullInt64
