@@ -28,8 +28,8 @@ func stated(t *testing.T, page string, phrases ...string) {
 	}
 }
 
-// The tools' contract has 74 lines, D-001 to D-074; the tests that show one to
-// hold are named after it.
+// The contracts of search_docs and get_doc have lines D-001 to D-074, that of
+// ask_user A-001 to A-066; the tests that show one to hold are named after it.
 func TestEveryLineOfTheContractHasATest(t *testing.T) {
 	files, err := filepath.Glob("acceptance_*_test.go")
 	if err != nil {
@@ -41,13 +41,15 @@ func TestEveryLineOfTheContractHasATest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`(?:line|Run)\("(D-\d{3})`).FindAllSubmatch(src, -1) {
+		for _, m := range regexp.MustCompile(`[({]"([AD]-\d{3})`).FindAllSubmatch(src, -1) {
 			shown[string(m[1])] = true
 		}
 	}
-	for i := 1; i <= 74; i++ {
-		if id := fmt.Sprintf("D-%03d", i); !shown[id] {
-			t.Errorf("no test is named after %s", id)
+	for letter, lines := range map[string]int{"A": 66, "D": 74} {
+		for i := 1; i <= lines; i++ {
+			if id := fmt.Sprintf("%s-%03d", letter, i); !shown[id] {
+				t.Errorf("no test is named after %s", id)
+			}
 		}
 	}
 }

@@ -26,9 +26,16 @@ func (s *settings) place() (string, error) {
 // people are the settings of questions to them.
 type people struct {
 	wait     time.Duration // of a question that does not say
+	secrets  bool          // questions that ask for them are taken
 	inbox    string        // inboxAuto, inboxOff or HOST:PORT
 	attended bool          // a person counts as reachable by coming to look
 }
+
+// What the setting elicitation.secrets may be.
+const (
+	secretsRefuse = "refuse"
+	secretsAllow  = "allow"
+)
 
 // What the setting inbox may be besides an address.
 const (
@@ -41,6 +48,12 @@ func (a *app) people() (o people, err error) {
 	o.wait, err = time.ParseDuration(a.settings.get("elicitation.timeout"))
 	if err != nil || o.wait < time.Millisecond || o.wait > elicit.MaxWait {
 		return o, a.settings.wrong("elicitation.timeout", "not a time between 1ms and 30m", "write it as 90s or 10m")
+	}
+	switch secrets := a.settings.get("elicitation.secrets"); secrets {
+	case secretsRefuse, secretsAllow:
+		o.secrets = secrets == secretsAllow
+	default:
+		return o, a.settings.wrong("elicitation.secrets", "not refuse or allow", "")
 	}
 	switch o.inbox = a.settings.get("inbox"); o.inbox {
 	case inboxAuto, inboxOff:
@@ -87,7 +100,7 @@ func (p *peopleRoom) open(ctx context.Context) (hub *elicit.Hub, stop func(), er
 	defer p.mu.Unlock()
 	p.db = db
 	log := p.log
-	hub = elicit.New(db, elicit.Options{Attended: o.attended, Log: log})
+	hub = elicit.New(db, elicit.Options{Attended: o.attended, AllowSecrets: o.secrets, Log: log})
 	return hub, func() {
 		hub.Close()
 		if err := db.Close(); err != nil && log != nil {

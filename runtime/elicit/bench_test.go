@@ -19,7 +19,7 @@ import (
 // -benchtime 300x.
 func BenchmarkAnswerFromAnotherProcess(b *testing.B) {
 	place := b.TempDir()
-	h := peer(b, place, attended)
+	h := peer(b, place, Options{Attended: true, Rate: -1})
 	_, out := spawn(b, place, "answer")
 	if out.Scan(); out.Text() != "ready" {
 		b.Fatalf("the other process says %q", out.Text())
@@ -108,7 +108,7 @@ func Benchmark200Asks(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		place := b.TempDir()
-		h := peer(b, place, attended)
+		h := peer(b, place, Options{Attended: true, Rate: -1})
 		mustOpen(b, h, greeting()) // warm
 		idle := memory()
 		var waits []<-chan outcome

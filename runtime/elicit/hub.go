@@ -1,6 +1,7 @@
 package elicit
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -30,6 +31,11 @@ type Options struct {
 	Attended bool
 	// Retain is how long ended requests stay in the history. Zero: 90 days.
 	Retain time.Duration
+	// AllowSecrets takes questions that ask for passwords and the like.
+	AllowSecrets bool
+	// Rate is how many requests one source may open in ten minutes. Zero: 3,000,
+	// far above what anybody answers; negative: any number.
+	Rate int
 	// Log gets one line for each request that opens or ends. Nil: none.
 	Log *slog.Logger
 }
@@ -54,6 +60,9 @@ func New(db *store.DB, o Options) *Hub {
 	}
 	if o.Retain == 0 {
 		o.Retain = 90 * 24 * time.Hour
+	}
+	if o.Rate == 0 {
+		o.Rate = 3000
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -89,7 +98,16 @@ func (h *Hub) prepare(r Request) (Request, error) {
 	if (r.Mode == URL || r.URL != "") && r.Audience.Principal == "" {
 		r.Audience.Principal = h.options.Principal // whoever opens the page acts for somebody
 	}
-	return Prepare(r)
+	r, err := Prepare(r)
+	if err != nil || h.options.AllowSecrets {
+		return r, err
+	}
+	if secrets := r.secrets(); len(secrets) > 0 {
+		rejected := rejectProblems(InvalidRequest, secrets)
+		rejected.Hint = "answers are shown, passed on and kept: have it put where you read it, such as a variable or a file, and ask whether that is done"
+		return r, rejected
+	}
+	return r, nil
 }
 
 // open puts a prepared request into the store. found says that it was there.
@@ -109,6 +127,9 @@ func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, 
 				return nil
 			}
 		}
+		if err := h.admit(ctx, tx, r.Source); err != nil {
+			return err
+		}
 		a := Action{Type: Requested, RequestID: NewID(tx.Now), Request: &r, By: h.options.Principal}
 		change, err = h.apply(ctx, tx, nil, a)
 		if err == nil {
@@ -123,6 +144,24 @@ func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, 
 		h.note(change)
 	}
 	return opened, found, nil
+}
+
+// ratePeriod is what Options.Rate counts in.
+const ratePeriod = 10 * time.Minute
+
+// admit refuses a source that asks without end: an agent in a loop would bury
+// what others ask.
+func (h *Hub) admit(ctx context.Context, tx *store.Tx, s Source) error {
+	if h.options.Rate < 0 {
+		return nil
+	}
+	n, err := askedSince(ctx, tx, s, tx.Now.Add(-ratePeriod))
+	if err != nil || n < h.options.Rate {
+		return err
+	}
+	rejected := reject(TooMany, "wait for answers, and ask less", "%d questions came from %s within %v", n, somebody(brief(s.Name)), ratePeriod)
+	rejected.Retryable = true
+	return rejected
 }
 
 // Dispatch applies an action of a person or of the asker. The change that comes
@@ -255,16 +294,25 @@ func (h *Hub) note(c Change) {
 		event = "abandoned"
 	}
 	if event != "" {
-		attrs := []any{"elicitationId", r.ID, "trigger", r.Trigger}
-		if r.Context.ToolName != "" {
-			attrs = append(attrs, "toolName", r.Context.ToolName)
-		}
-		if r.Completion != nil {
-			attrs = append(attrs, "outcome", r.Completion.Outcome, "duration", r.Completion.At.Sub(r.CreatedAt.Time))
-		}
-		h.options.Log.Info("elicitation."+event, attrs...)
+		h.options.Log.Info("elicitation."+event, logged(r)...)
 	}
 	h.expectEnd(r, c.Action.At)
+}
+
+// logged are the fields of a log line of r: nothing that was asked or said.
+func logged(r *Request) []any {
+	attrs := []any{"elicitationId", r.ID, "trigger", r.Trigger}
+	user := r.Audience.Principal
+	if r.Completion != nil {
+		attrs = append(attrs, "outcome", r.Completion.Outcome, "duration", r.Completion.At.Sub(r.CreatedAt.Time))
+		user = cmp.Or(r.Completion.By, user)
+	}
+	for _, one := range [][2]string{{"toolName", r.Context.ToolName}, {"toolId", r.Context.ToolCallID}, {"userId", user}} {
+		if one[1] != "" {
+			attrs = append(attrs, one[0], one[1])
+		}
+	}
+	return attrs
 }
 
 // Get reads one request; the rejection unknown_request if there is none.

@@ -14,6 +14,11 @@ const idDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 func NewID(now time.Time) string {
 	var random [10]byte
 	rand.Read(random[:]) // never fails
+	return idAt(now, random)
+}
+
+// idAt is the id of a time; without random bits, the first one.
+func idAt(now time.Time, random [10]byte) string {
 	n := new(big.Int).SetInt64(now.UnixMilli() & (1<<48 - 1))
 	n.Lsh(n, 80).Or(n, new(big.Int).SetBytes(random[:]))
 	id := make([]byte, 26)

@@ -40,6 +40,7 @@ const (
 	InvalidRequest   = "invalid_request"
 	KeyReused        = "key_reused"
 	NoSurface        = "no_surface"
+	TooMany          = "too_many_requests"
 )
 
 func reject(code, hint, format string, args ...any) *Rejection {

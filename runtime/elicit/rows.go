@@ -131,9 +131,9 @@ func digest(r Request) string {
 }
 
 // Filter chooses requests. The zero value is what waits for a person: open
-// ones, and expired ones that can still be answered.
+// ones, and expired ones that somebody still waits for or may come back to.
 type Filter struct {
-	// Statuses to list; nil: Open and ExpiredOpen.
+	// Statuses to list; nil: Open, and ExpiredOpen unless its asker is gone.
 	Statuses []Status
 	// These, if not empty, must be equal.
 	Source, SessionID, ConversationID, AttemptID, TurnID string
@@ -157,12 +157,13 @@ const mostListed = 1000
 // to answer it in: open before expired, askers that wait before those that left,
 // urgent first, old first. History is newest first.
 func (f Filter) query() (clauses string, args []any) {
-	order := "asked DESC"
+	order, where := "asked DESC", []string{}
 	if f.Statuses == nil {
 		f.Statuses = []Status{Open, ExpiredOpen}
+		where = append(where, "(status = '"+string(Open)+"' OR asker_gone = 0)")
 		order = "status DESC, asker_gone, rank DESC, asked"
 	}
-	where := []string{"status IN (?" + strings.Repeat(", ?", max(len(f.Statuses)-1, 0)) + ")"}
+	where = append(where, "status IN (?"+strings.Repeat(", ?", max(len(f.Statuses)-1, 0))+")")
 	for _, s := range f.Statuses {
 		args = append(args, s)
 	}
@@ -211,6 +212,14 @@ func requestIDs(ctx context.Context, tx *store.Tx, clauses string, args ...any) 
 		ids = append(ids, id)
 	}
 	return ids, rows.Err()
+}
+
+// askedSince counts the requests of a source since a time, by their ids.
+func askedSince(ctx context.Context, tx *store.Tx, s Source, since time.Time) (n int, err error) {
+	if err = tx.QueryRow(ctx, "SELECT COUNT(*) FROM requests WHERE id >= ? AND source = ?", idAt(since, [10]byte{}), s.Name).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count requests: %w", err)
+	}
+	return n, nil
 }
 
 // nextDeadline is the earliest of open requests; zero: there is none.

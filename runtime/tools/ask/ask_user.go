@@ -57,7 +57,7 @@ func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMes
 	}
 	if asked != nil && asked.Rounds() {
 		if r, err = hub.Open(ctx, r); err != nil {
-			return contract.Result{}, err
+			return contract.Result{}, d.worded(err, "")
 		}
 		return contract.Result{}, asked.Show(&r, "")
 	}

@@ -50,9 +50,11 @@ func (d *Desk) hold(ctx context.Context, h holding) (r elicit.Request, done bool
 		defer timer.Stop()
 		limit = timer.C
 	}
+	told := -time.Millisecond // progress must grow, however late a beat comes
 	for since := time.Now(); ; {
 		if h.caller.Progress != nil {
-			h.tell(ctx, time.Since(since))
+			told = max(time.Since(since).Truncate(time.Millisecond), told+time.Millisecond)
+			h.tell(ctx, told)
 		}
 		select {
 		case e := <-ended:
@@ -72,7 +74,7 @@ func (d *Desk) hold(ctx context.Context, h holding) (r elicit.Request, done bool
 
 // tell says that the call goes on, and where a person can answer.
 func (h *holding) tell(ctx context.Context, waited time.Duration) {
-	p := contract.Progress{Done: waited.Round(time.Millisecond).Seconds(), Message: "Waiting for a person. " + where(ctx, h.hub)}
+	p := contract.Progress{Done: waited.Seconds(), Message: "Waiting for a person. " + where(ctx, h.hub)}
 	if h.total > 0 {
 		p.Total = h.total.Seconds()
 		p.Message += ", " + span(h.total-waited) + " left"
@@ -95,6 +97,9 @@ func where(ctx context.Context, hub *elicit.Hub) string {
 
 // worded makes faults of the errors that a caller can do something about.
 func (d *Desk) worded(err error, id string) error {
+	if rejected := new(elicit.Rejection); errors.As(err, &rejected) && rejected.Code == elicit.InvalidRequest {
+		return fault.New("invalid_argument", invalid+rejected.Message, rejected.Hint)
+	}
 	if errors.Is(err, elicit.ErrClosed) {
 		return &fault.Fault{Code: "stopping", Message: "this server is stopping; the question stays open as " + id,
 			Hint: fmt.Sprintf("call %s with that request_id once it is back", d.name("await_answer")), Retryable: true}

@@ -23,6 +23,9 @@ var types = []string{"text", "select", "multi-select", "confirm"}
 // specification, and passes over fields that nobody declared.
 type reading struct{ problems []string }
 
+// invalid begins what is said of a call that is refused.
+const invalid = "Validation error: "
+
 // mostProblems are as many as anybody reads.
 const mostProblems = 20
 
@@ -71,7 +74,7 @@ func read(args json.RawMessage, r elicit.Request) (elicit.Request, error) {
 			return prepared, nil
 		}
 	}
-	return r, fault.New("invalid_argument", "Validation error: "+strings.Join(in.problems, "; "), "")
+	return r, fault.New("invalid_argument", invalid+strings.Join(in.problems, "; "), "")
 }
 
 // object reads the members of an object; nil if it is none.

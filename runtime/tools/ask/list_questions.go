@@ -51,7 +51,7 @@ func (d *Desk) list(ctx context.Context, caller contract.Caller, _ struct{}) (co
 		return contract.Result{}, err
 	}
 	listing := Listing{Questions: []Listed{}}
-	for _, statuses := range [][]elicit.Status{nil, {elicit.Completed}} {
+	for _, statuses := range [][]elicit.Status{{elicit.Open, elicit.ExpiredOpen}, {elicit.Completed}} {
 		all, err := hub.List(ctx, elicit.Filter{Statuses: statuses, Source: caller.Name, AttemptID: d.options.Context.AttemptID, Limit: 500})
 		if err != nil {
 			return contract.Result{}, err
