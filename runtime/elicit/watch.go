@@ -3,8 +3,10 @@ package elicit
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
 )
@@ -59,6 +61,40 @@ func (l List) State() State {
 		s.Requests[r.ID] = r
 	}
 	return s
+}
+
+// State reads, as they are at one place in the feed, the requests that a person
+// may answer and those that ended at since or later.
+func (h *Hub) State(ctx context.Context, since time.Time) (s State, err error) {
+	err = h.db.View(ctx, func(tx *store.Tx) error {
+		requests, err := queryRequests(ctx, tx, "WHERE status IN (?, ?) OR ended_at >= ?", Open, ExpiredOpen, since.UnixMilli())
+		s = List{Requests: requests, Seq: tx.Seq}.State()
+		return err
+	})
+	return s, err
+}
+
+// Changes reads at most limit changes after seq, in order, and the place in the
+// feed that is seen with them. It fails with [store.ErrGone] as Watch does.
+func (h *Hub) Changes(ctx context.Context, seq int64, limit int) (changes []Change, seen int64, err error) {
+	err = h.db.View(ctx, func(tx *store.Tx) error {
+		if seq > tx.Seq {
+			return store.ErrGone
+		}
+		events, err := tx.Events(ctx, seq, store.Filter{Topic: Topic}, limit)
+		if err != nil {
+			return fmt.Errorf("read changes: %w", err)
+		}
+		seen = tx.Seq
+		for _, e := range events {
+			changes = append(changes, Change{Seq: e.Seq, Action: decodeAction(e)})
+		}
+		if len(events) == limit {
+			seen = events[limit-1].Seq
+		}
+		return nil
+	})
+	return changes, seen, err
 }
 
 // Watcher follows the changes of requests. It is for one goroutine; Close may

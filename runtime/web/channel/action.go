@@ -1,0 +1,171 @@
+package channel
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// The actions of a session's channel. Clients may dispatch AnswerChanged and
+// Completed.
+const (
+	Requested     = "session/inputRequested" // a request, new or in place of the one with its id
+	AnswerChanged = "session/inputAnswerChanged"
+	Completed     = "session/inputCompleted"
+	TurnComplete  = "session/turnComplete"
+	TurnCancelled = "session/turnCancelled"
+	TurnFailed    = "session/error"
+	// Replaced is the whole state, to a client that did not keep up.
+	Replaced = "session/stateReplaced"
+)
+
+// RootReplaced is Replaced for [RootURI].
+const RootReplaced = "root/stateReplaced"
+
+// Action changes the state of a channel. Type says which other fields count.
+type Action struct {
+	Type       string            `json:"type"`
+	Request    *InputRequest     `json:"request,omitempty"`    // Requested
+	RequestID  string            `json:"requestId,omitempty"`  // AnswerChanged, Completed
+	QuestionID string            `json:"questionId,omitempty"` // AnswerChanged
+	Answer     *Answer           `json:"answer,omitempty"`     // AnswerChanged; nil takes it out
+	Response   elicit.Outcome    `json:"response,omitempty"`   // Completed: accept, decline or cancel
+	Answers    map[string]Answer `json:"answers,omitempty"`    // Completed: merged over those given before
+	TurnID     string            `json:"turnId,omitempty"`     // of the turn that ended
+	Error      *TurnError        `json:"error,omitempty"`      // TurnFailed
+	State      json.RawMessage   `json:"state,omitempty"`      // Replaced, RootReplaced
+	Meta       *Ending           `json:"_meta,omitempty"`      // how a request ended
+}
+
+// TurnError is why a turn failed.
+type TurnError struct {
+	Type    string `json:"errorType"`
+	Message string `json:"message"`
+}
+
+// Ending is how a request ended, where the action cannot say it: nobody answered
+// in time, or the asker took it back.
+type Ending struct {
+	RequestID string         `json:"requestId,omitempty"`
+	Outcome   elicit.Outcome `json:"outcome"`
+	Reason    string         `json:"reason,omitempty"`
+	Late      bool           `json:"late,omitempty"` // the asker had been told that time was up
+}
+
+// Envelope is an action with its place in the order of all.
+type Envelope struct {
+	Channel string  `json:"channel"`
+	Action  Action  `json:"action"`
+	Seq     int64   `json:"serverSeq"`
+	Origin  *Origin `json:"origin,omitempty"` // nil: no client of this channel
+	// RejectionReason says why the action was not taken; empty: it was.
+	RejectionReason string     `json:"rejectionReason,omitempty"`
+	Meta            *Rejection `json:"_meta,omitempty"`
+}
+
+// Origin is the client that dispatched an action, and its own number for it.
+type Origin struct {
+	ClientID  string `json:"clientId"`
+	ClientSeq int64  `json:"clientSeq"`
+}
+
+// Rejection is what a program wants to know of a rejection.
+type Rejection struct {
+	Code     string             `json:"code"`
+	Hint     string             `json:"hint,omitempty"`
+	Problems []elicit.Problem   `json:"problems,omitempty"`
+	Winner   *elicit.Completion `json:"winner,omitempty"` // how the request had ended already
+}
+
+// Apply is the session after an action: what a client does with what it is told,
+// and the server with what it tells. An action of an unknown type, or of a
+// request that is not open, changes nothing. Replaced is for the caller.
+func (s SessionState) Apply(a Action) SessionState {
+	switch a.Type {
+	case Requested:
+		if a.Request == nil {
+			return s
+		}
+		s = s.withRequest(*a.Request)
+	case AnswerChanged:
+		i := s.index(a.RequestID)
+		if i < 0 {
+			return s
+		}
+		s.InputRequests = slices.Clone(s.InputRequests)
+		s.InputRequests[i] = s.InputRequests[i].withAnswer(a.QuestionID, a.Answer)
+		return s
+	case Completed:
+		i := s.index(a.RequestID)
+		if i < 0 {
+			return s
+		}
+		s.InputRequests = slices.Delete(slices.Clone(s.InputRequests), i, i+1)
+	case TurnComplete, TurnCancelled, TurnFailed:
+		if s.ActiveTurn == nil || s.ActiveTurn.ID != a.TurnID {
+			return s
+		}
+		s.ActiveTurn, s.InputRequests = nil, nil
+	default:
+		return s
+	}
+	if len(s.InputRequests) == 0 {
+		s.InputRequests = nil
+	}
+	s.Summary.Status = s.status()
+	if a.Type == TurnFailed {
+		s.Summary.Status = Failed
+	}
+	return s
+}
+
+func (s SessionState) index(requestID string) int {
+	return slices.IndexFunc(s.InputRequests, func(r InputRequest) bool { return r.ID == requestID })
+}
+
+func (s SessionState) status() Status {
+	switch {
+	case len(s.InputRequests) > 0:
+		return InputNeeded
+	case s.ActiveTurn != nil:
+		return InProgress
+	}
+	return Idle
+}
+
+// withRequest puts a request in; one without answers keeps those that are
+// there. Who asks is at a turn.
+func (s SessionState) withRequest(r InputRequest) SessionState {
+	if s.ActiveTurn == nil {
+		s.ActiveTurn = newTurn(s.Summary)
+	}
+	i := s.index(r.ID)
+	s.InputRequests = slices.Clone(s.InputRequests)
+	if i < 0 {
+		s.InputRequests = append(s.InputRequests, r)
+		return s
+	}
+	if r.Answers == nil {
+		r.Answers = s.InputRequests[i].Answers
+	}
+	s.InputRequests[i] = r
+	return s
+}
+
+func (r InputRequest) withAnswer(question string, a *Answer) InputRequest {
+	r.Answers = maps.Clone(r.Answers)
+	if a == nil {
+		delete(r.Answers, question)
+	} else {
+		if r.Answers == nil {
+			r.Answers = map[string]Answer{}
+		}
+		r.Answers[question] = *a
+	}
+	if len(r.Answers) == 0 {
+		r.Answers = nil
+	}
+	return r
+}

@@ -1,0 +1,204 @@
+package channel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// methods are what a client may call. first says that it may come before
+// initialize. answer replies itself; its error is the answer otherwise.
+var methods = map[string]struct {
+	first  bool
+	answer func(*conn, context.Context, message) error
+}{
+	"initialize":     {true, (*conn).initialize},
+	"reconnect":      {true, (*conn).reconnect},
+	"ping":           {true, (*conn).pong},
+	"subscribe":      {false, (*conn).subscribe},
+	"unsubscribe":    {false, (*conn).unsubscribe},
+	"listSessions":   {false, (*conn).listSessions},
+	"dispatchAction": {false, (*conn).dispatch},
+}
+
+// Bounds of what a client may ask for.
+const (
+	mostWatches   = 1000
+	maxClientID   = 200  // bytes
+	replayMost    = 1000 // changes; a client that missed more gets the state
+	replayMostTry = 5    // reads, while new changes come
+)
+
+// version is MAJOR.MINOR.PATCH. The methods here are the same in all versions
+// so far, so the client's first is taken.
+var version = regexp.MustCompile(`^[01]\.(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})$`)
+
+// serverVersions is what a client is told whose versions are all unknown.
+var serverVersions = []string{">=0.1.0 <2.0.0"}
+
+// handshake is the result of initialize and reconnect.
+type handshake struct {
+	ProtocolVersion string          `json:"protocolVersion,omitempty"`
+	Seq             int64           `json:"serverSeq"`
+	ServerInfo      json.RawMessage `json:"serverInfo,omitempty"`
+	Type            string          `json:"type,omitempty"`      // of reconnect: replay or snapshot
+	Snapshots       []Snapshot      `json:"snapshots,omitempty"` // also beside a replay, of what is not replayed
+	Actions         *[]Envelope     `json:"actions,omitempty"`   // of a replay
+	Missing         *[]string       `json:"missing,omitempty"`   // of a replay: channels that are gone
+}
+
+func (c *conn) initialize(ctx context.Context, m message) error {
+	var p struct {
+		ClientID      string   `json:"clientId"`
+		Versions      []string `json:"protocolVersions"`
+		Subscriptions []string `json:"initialSubscriptions"`
+	}
+	if err := m.params(&p); err != nil {
+		return err
+	}
+	chosen := ""
+	for _, v := range p.Versions {
+		if version.MatchString(v) {
+			chosen = v
+			break
+		}
+	}
+	if chosen == "" {
+		err := failed(codeVersion, "none of the client's protocol versions is known here")
+		err.Data = map[string][]string{"supportedVersions": serverVersions}
+		return err
+	}
+	if err := c.introduce(p.ClientID, p.Subscriptions); err != nil {
+		return err
+	}
+	c.mirror.freshen(ctx)
+	c.mirror.mu.Lock()
+	defer c.mirror.mu.Unlock()
+	c.named(p.ClientID)
+	h := handshake{ProtocolVersion: chosen, ServerInfo: c.server.about(), Seq: c.mirror.seq, Snapshots: c.watchAll(p.Subscriptions)}
+	c.reply(m, h)
+	return nil
+}
+
+// introduce checks what begins a connection.
+func (c *conn) introduce(id string, subscriptions []string) error {
+	switch {
+	case c.client != "":
+		return failed(codeInvalid, "this connection is initialized already")
+	case id == "" || len(id) > maxClientID:
+		return failed(codeParams, "clientId has 1 to %d bytes", maxClientID)
+	case len(subscriptions) > mostWatches:
+		return failed(codeParams, "at most %d channels can be watched at once", mostWatches)
+	}
+	return nil
+}
+
+// named makes the echo of what this client dispatches come here. The caller has
+// the mirror's lock, as with watchAll.
+func (c *conn) named(id string) {
+	c.client = id
+	c.mirror.clients[id] = c
+}
+
+// watchAll watches those of the channels that are there.
+func (c *conn) watchAll(uris []string) []Snapshot {
+	snapshots := []Snapshot{}
+	for _, uri := range uris {
+		if s, ok := c.mirror.watch(c, cleanURI(uri)); ok {
+			snapshots = append(snapshots, s)
+		}
+	}
+	return snapshots
+}
+
+// target is the channel that a method is about, by either of its names.
+type target struct {
+	Channel  string `json:"channel"`
+	Resource string `json:"resource"`
+}
+
+func (t target) uri() string {
+	if t.Resource != "" {
+		return cleanURI(t.Resource)
+	}
+	return cleanURI(t.Channel)
+}
+
+func (c *conn) subscribe(ctx context.Context, m message) error {
+	var p target
+	if err := m.params(&p); err != nil {
+		return err
+	}
+	c.mirror.freshen(ctx)
+	c.mirror.mu.Lock()
+	defer c.mirror.mu.Unlock()
+	if _, already := c.watches[p.uri()]; !already && len(c.watches) >= mostWatches {
+		return failed(codeParams, "at most %d channels can be watched at once", mostWatches)
+	}
+	s, ok := c.mirror.watch(c, p.uri())
+	if !ok {
+		return failed(codeNoSession, "there is no channel %.200q: the sessions are those of %s", p.Resource+p.Channel, RootURI)
+	}
+	c.reply(m, struct {
+		Snapshot Snapshot `json:"snapshot"`
+		Seq      int64    `json:"serverSeq"`
+	}{s, s.FromSeq})
+	return nil
+}
+
+func (c *conn) unsubscribe(_ context.Context, m message) error {
+	var p target
+	if err := m.params(&p); err != nil {
+		return err
+	}
+	c.mirror.mu.Lock()
+	defer c.mirror.mu.Unlock()
+	c.mirror.unwatch(c, p.uri())
+	c.reply(m, struct{}{})
+	return nil
+}
+
+func (c *conn) listSessions(ctx context.Context, m message) error {
+	c.mirror.freshen(ctx)
+	c.mirror.mu.Lock()
+	defer c.mirror.mu.Unlock()
+	c.reply(m, map[string]any{"items": c.mirror.sessions.root().Sessions, "serverSeq": c.mirror.seq})
+	return nil
+}
+
+func (c *conn) pong(_ context.Context, m message) error {
+	c.reply(m, struct{}{})
+	return nil
+}
+
+// reconnect tells a client what it missed, or the state of now if that is too
+// much or no longer known. The answer and what comes after it have no gap.
+func (c *conn) reconnect(ctx context.Context, m message) error {
+	var p struct {
+		ClientID      string   `json:"clientId"`
+		LastSeen      int64    `json:"lastSeenServerSeq"`
+		Subscriptions []string `json:"subscriptions"`
+	}
+	if err := m.params(&p); err != nil {
+		return err
+	}
+	if err := c.introduce(p.ClientID, p.Subscriptions); err != nil {
+		return err
+	}
+	c.mirror.freshen(ctx)
+	missed, err := c.missed(ctx, p.LastSeen) // takes the mirror's lock
+	defer c.mirror.mu.Unlock()
+	if err != nil && !errors.Is(err, errTooMuch) && !errors.Is(err, store.ErrGone) {
+		return err
+	}
+	c.named(p.ClientID)
+	h := handshake{Seq: c.mirror.seq, ServerInfo: c.server.about(), Snapshots: c.watchAll(p.Subscriptions)}
+	if h.Type = "snapshot"; err == nil {
+		c.replay(&h, p.Subscriptions, missed, p.LastSeen)
+	}
+	c.reply(m, h)
+	return nil
+}

@@ -1,0 +1,181 @@
+package channel
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// channelOf names the session that a request belongs to: the agent's session, or
+// else the attempt, or else the conversation. A request of none of these belongs
+// to all that the same client asks in the same folder, so that what one agent
+// asks is one session.
+func channelOf(r *elicit.Request) string {
+	c := r.Context
+	for _, id := range []string{c.SessionID, c.AttemptID, c.ConversationID} {
+		if id != "" {
+			return sessionURI(id)
+		}
+	}
+	asker := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", r.Source.Kind, r.Source.Name, r.Source.Instance, c.CWD))
+	return sessionURI("asker-" + hex.EncodeToString(asker[:8]))
+}
+
+func sessionURI(id string) string { return sessionScheme + "/" + url.PathEscape(id) }
+
+// cleanURI is the one spelling of a channel's name; empty: it names none.
+func cleanURI(uri string) string {
+	if rest, ok := strings.CutPrefix(uri, sessionScheme); ok {
+		if id := strings.Trim(rest, "/"); id != "" {
+			return sessionScheme + "/" + id
+		}
+	}
+	if rest, ok := strings.CutPrefix(uri, "ahp-root:"); ok && strings.Trim(rest, "/") == "" {
+		return RootURI
+	}
+	return ""
+}
+
+// newSession is the session of a request, with no request in it.
+func newSession(r *elicit.Request) SessionState {
+	c, at := r.Context, r.CreatedAt.UnixMilli()
+	s := Summary{
+		Resource: channelOf(r), Provider: r.Source.Name, Title: r.Source.Name, Status: InProgress, CreatedAt: at, ModifiedAt: at,
+	}
+	if s.Provider == "" {
+		s.Provider, s.Title = r.Source.Kind, string(r.Trigger)
+	}
+	if c.CWD != "" {
+		slashed := filepath.ToSlash(c.CWD)
+		s.Title += " in " + path.Base(slashed)
+		s.WorkingDirectory = (&url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(slashed, "/")}).String()
+	}
+	about := About{c.ProjectID, c.TaskID, c.AttemptID, c.Branch}
+	if about != (About{}) {
+		s.Meta = &about
+	}
+	return SessionState{Summary: s, Lifecycle: "ready", Turns: []struct{}{}, ActiveTurn: newTurn(s)}
+}
+
+// newTurn is the turn of a session. deskhand sees of it what is asked, so the
+// session's name is its id.
+func newTurn(s Summary) *Turn {
+	return &Turn{ID: strings.TrimPrefix(s.Resource, sessionScheme+"/"), UserMessage: UserMessage{Text: s.Title}, ResponseParts: []struct{}{}}
+}
+
+func projectRequest(r *elicit.Request) InputRequest {
+	p := InputRequest{
+		ID: r.ID, Message: r.Message, URL: r.URL,
+		Meta: RequestMeta{r.Source, r.Trigger, r.Title, r.Priority, r.Context.TurnID, r.CreatedAt, r.Deadline},
+	}
+	for i := range r.Questions {
+		p.Questions = append(p.Questions, projectQuestion(&r.Questions[i]))
+	}
+	for id, a := range r.Answers {
+		answer := projectAnswer(a)
+		if a.Meta != nil {
+			answer.Meta = &AnswerMeta{a.Meta.By, a.Meta.Channel, a.Meta.At}
+		}
+		p = p.withAnswer(id, &answer)
+	}
+	return p
+}
+
+func projectQuestion(q *elicit.Question) Question {
+	p := Question{
+		ID: q.ID, Kind: q.Kind, Title: q.Title, Message: q.Message, Required: q.Required, Format: q.Format,
+		Min: q.Min, Max: q.Max, Options: q.Options, AllowFreeform: q.AllowFreeform,
+	}
+	if meta := (QuestionMeta{q.Placeholder, q.Multiline}); meta != (QuestionMeta{}) {
+		p.Meta = &meta
+	}
+	if v := q.Default; v != nil {
+		p.Default = map[elicit.ValueKind]any{
+			elicit.TextValue: v.Text, elicit.NumberValue: v.Number, elicit.BooleanValue: v.Boolean,
+			elicit.SelectedValue: v.Text, elicit.SelectedManyValue: v.Options,
+		}[v.Kind]
+	}
+	return p
+}
+
+func projectAnswer(a elicit.Answer) Answer {
+	return Answer{State: a.State, Value: (*Value)(a.Value), Freeform: a.Freeform}
+}
+
+// elicited is the answer as the room knows it.
+func (a Answer) elicited() elicit.Answer {
+	return elicit.Answer{State: a.State, Value: (*elicit.Value)(a.Value), Freeform: a.Freeform}
+}
+
+// turnEnds are the actions for the reasons with which a turn ends; any other
+// reason is a cancellation.
+var turnEnds = map[string]string{"complete": TurnComplete, "error": TurnFailed}
+
+// ofTurn fills in the turn of an action that ends one.
+func (a Action) ofTurn(s Summary) Action {
+	switch a.Type {
+	case TurnComplete, TurnCancelled, TurnFailed:
+		a.TurnID = newTurn(s).ID
+	}
+	return a
+}
+
+// project is what the watchers of a session are told of a change to one of its
+// requests, before and after it; false: nothing. left is how many requests are
+// open in the session after it. Requests that are not open are not in a
+// session's state, and only the answers to them are told.
+func project(a elicit.Action, before, after *elicit.Request, left int) (Action, bool) {
+	open := before != nil && before.Status == elicit.Open
+	switch a.Type {
+	case elicit.AnswerChanged:
+		p := Action{Type: AnswerChanged, RequestID: a.RequestID, QuestionID: a.QuestionID}
+		if a.Answer != nil {
+			answer := projectAnswer(*a.Answer)
+			answer.Meta = &AnswerMeta{a.By, a.Channel, a.At}
+			p.Answer = &answer
+		}
+		return p, true
+	case elicit.CompletedBy:
+		p := Action{Type: Completed, RequestID: a.RequestID, Response: a.Response}
+		for id, answer := range a.Answers {
+			if p.Answers == nil {
+				p.Answers = map[string]Answer{}
+			}
+			p.Answers[id] = projectAnswer(answer)
+		}
+		if before != nil && !open {
+			p.Meta = &Ending{Outcome: a.Response, Late: true}
+		}
+		return p, true
+	case elicit.TimeUp:
+		return Action{Type: Completed, RequestID: a.RequestID, Response: elicit.Cancel, Meta: &Ending{Outcome: elicit.Timeout}}, open
+	case elicit.Withdrawn:
+		ending := &Ending{Outcome: elicit.Abandoned, Reason: a.Reason}
+		if left > 0 {
+			return Action{Type: Completed, RequestID: a.RequestID, Response: elicit.Cancel, Meta: ending}, open
+		}
+		ending.RequestID = a.RequestID
+		p := Action{Type: TurnCancelled, Meta: ending}
+		if t := turnEnds[a.Reason]; t != "" {
+			p.Type = t
+		}
+		if p.Type == TurnFailed {
+			p.Error = &TurnError{Type: a.Reason, Message: "the turn ended with an error"}
+		}
+		return p, open // see ofTurn
+	case elicit.Requested, elicit.PresentedTo, elicit.Extended:
+		if after == nil || after.Status != elicit.Open || open && before.Deadline.Equal(after.Deadline.Time) {
+			return Action{}, false
+		}
+		r := projectRequest(after)
+		r.Answers = nil
+		return Action{Type: Requested, Request: &r}, true
+	}
+	return Action{}, false
+}

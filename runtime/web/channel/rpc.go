@@ -1,0 +1,123 @@
+package channel
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// message is one JSON-RPC message of a client.
+type message struct {
+	ID     json.RawMessage // nil: a notification
+	Method string
+	Params json.RawMessage
+}
+
+// Codes of JSON-RPC 2.0, section 5.1, and of the protocol.
+const (
+	codeParse       = -32700
+	codeInvalid     = -32600
+	codeNoMethod    = -32601
+	codeParams      = -32602
+	codeInternal    = -32603
+	codeNoSession   = -32001
+	codeVersion     = -32005
+	maxMessageBytes = 512 << 10 // a request of 256 KiB, answered in full, and its envelope
+)
+
+// rpcError is the error of a response.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+func (e *rpcError) Error() string { return e.Message }
+
+func failed(code int, format string, args ...any) *rpcError {
+	return &rpcError{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// decodeMessage reads what a client sent. The message is there, with the id to
+// answer to, also beside an error, if that much could be read.
+func decodeMessage(data []byte) (m message, err *rpcError) {
+	var raw struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Method  *string         `json:"method"`
+		Params  json.RawMessage `json:"params"`
+	}
+	if !json.Valid(data) {
+		return m, failed(codeParse, "the message is not JSON")
+	}
+	if json.Unmarshal(data, &raw) != nil {
+		return m, failed(codeInvalid, "the message is not one JSON-RPC object")
+	}
+	switch id := bytes.TrimSpace(raw.ID); {
+	case len(id) == 0 || bytes.Equal(id, []byte("null")):
+	case id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9':
+		m.ID = id
+	default:
+		return m, failed(codeInvalid, "the id is no string and no number")
+	}
+	if raw.JSONRPC != "2.0" || raw.Method == nil {
+		return m, failed(codeInvalid, `the message has no "jsonrpc":"2.0" or no method`)
+	}
+	m.Method, m.Params = *raw.Method, raw.Params
+	return m, nil
+}
+
+// params reads the parameters of a method; they may be missing.
+func (m message) params(into any) error {
+	if len(m.Params) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(m.Params, into); err != nil {
+		return failed(codeParams, "the parameters of %s are not as they should be: %v", m.Method, err)
+	}
+	return nil
+}
+
+// encodeResponse is the answer to a request; err, if not nil, says why there is
+// no result. What is neither our own nor a fault stays inside.
+func encodeResponse(id json.RawMessage, result any, err error) []byte {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	response := struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Result  any             `json:"result,omitempty"`
+		Error   *rpcError       `json:"error,omitempty"`
+	}{JSONRPC: "2.0", ID: id, Result: result}
+	if err != nil {
+		response.Result = nil
+		if !errors.As(err, &response.Error) {
+			response.Error = &rpcError{Code: codeInternal, Message: "internal error"}
+			if f := fault.Of(err); f != nil {
+				response.Error.Message = f.Message
+			}
+		}
+	}
+	return encode(response)
+}
+
+func encodeNotification(method string, params any) []byte {
+	return encode(struct {
+		JSONRPC string `json:"jsonrpc"`
+		Method  string `json:"method"`
+		Params  any    `json:"params"`
+	}{"2.0", method, params})
+}
+
+// encode writes our own types, which can be written.
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("encode %T: %v", v, err))
+	}
+	return data
+}
