@@ -19,7 +19,7 @@ const module = "github.com/deskhand/deskhand/"
 var floors = [][]string{
 	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest"},
-	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train"},
+	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/tasks", "indexer/embed/train"},
 	{"runtime/eval"},
 	{"runtime/tools/docs", "runtime/tools/ask", "runtime/mcpserver", "runtime/web", "runtime/surface/terminal"},
 	{"cmd/deskhand"},
