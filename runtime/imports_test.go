@@ -19,9 +19,9 @@ const module = "github.com/deskhand/deskhand/"
 var floors = [][]string{
 	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest"},
-	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train"},
+	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/tasks", "indexer/embed/train"},
 	{"runtime/eval"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal"},
 	{"cmd/deskhand"},
 }
 
@@ -31,6 +31,7 @@ var notBelow = map[string][]string{
 	"runtime/eval":        {"indexer"},
 	"runtime/tools/docs":  {"indexer", "runtime/eval"},
 	"runtime/tools/ask":   {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store"},
+	"runtime/tools/work":  {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store", "runtime/elicit"},
 	"runtime/mcpserver":   {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
 	"runtime/web/channel": {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 	"runtime/web":         {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
@@ -44,7 +45,7 @@ var libraries = map[string][]string{
 	"github.com/philippgille/chromem-go":     {"indexer/artifact", "indexer/embed"},
 	"github.com/spf13/":                      {"cmd/deskhand"},
 	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver"},
-	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask"},
+	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work"},
 	"github.com/prometheus/":                 {"runtime/web"},
 	"github.com/coder/websocket":             {"runtime/web/channel"},
 	"charm.land/":                            {"runtime/surface/terminal"},

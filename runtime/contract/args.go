@@ -169,6 +169,9 @@ func (p *property) checkText(value json.RawMessage) *Refusal {
 	if p.allowed != nil && !slices.Contains(p.allowed, given) {
 		return p.notAllowed(given)
 	}
+	if p.uuid && !isUUID.MatchString(given) {
+		return &Refusal{Kind: Mismatch, Field: p.name, Message: fmt.Sprintf("%s must be a UUID, not %s", p.name, quote(given))}
+	}
 	if p.minLength == nil && p.maxLength == nil {
 		return nil
 	}

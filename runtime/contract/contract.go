@@ -27,6 +27,13 @@ type Tool struct {
 	ReadOnly bool
 	// Additive says that a call may add something, and takes nothing away.
 	Additive bool
+	// Idempotent says that the same call a second time changes nothing more, as
+	// a read-only one anyway.
+	Idempotent bool
+	// Envelope says that a failure is for programs to read too: an object with
+	// code, message, retryable, hint and details, as text and as the structured
+	// answer, where other tools fail with a sentence.
+	Envelope bool
 	// Call runs the tool with args, a JSON object (nil, empty or null: {}).
 	// An error that is a *fault.Fault is for the caller to read.
 	Call func(ctx context.Context, caller Caller, args json.RawMessage) (Result, error)

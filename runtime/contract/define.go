@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -20,8 +21,12 @@ type Spec struct {
 	Input, Output json.RawMessage
 	// NonBlank names string properties whose text must hold a visible
 	// character, where the schema's minLength does not say so already.
-	NonBlank           []string
-	ReadOnly, Additive bool
+	NonBlank []string
+	// ReadOnly, Additive, Idempotent and Envelope are those of the Tool.
+	ReadOnly, Additive, Idempotent, Envelope bool
+	// Before refuses what the conditions of the schema (if, not) would refuse in
+	// words that no model makes sense of, ahead of every other check. Nil: nothing.
+	Before func(Given) *fault.Fault
 	// Reword replaces the wording of a refusal; "" keeps the default, and so
 	// does a nil Reword.
 	Reword func(Refusal) string
@@ -48,15 +53,25 @@ func Define[In any](spec Spec, fn func(ctx context.Context, caller Caller, in In
 				message = own
 			}
 		}
-		return fault.New("invalid_argument", message, "")
+		f := fault.New("invalid_argument", message, "")
+		if r.Field != "" && spec.Envelope {
+			f = f.With("field", r.Field)
+		}
+		return f
 	}
 	return Tool{
 		Name: spec.Name, Title: spec.Title, Description: spec.Description,
 		Input: spec.Input, Output: spec.Output, ReadOnly: spec.ReadOnly, Additive: spec.Additive,
+		Idempotent: spec.Idempotent, Envelope: spec.Envelope,
 		Call: func(ctx context.Context, caller Caller, args json.RawMessage) (Result, error) {
 			args = bytes.TrimSpace(args)
 			if len(args) == 0 || string(args) == "null" {
 				args = json.RawMessage("{}")
+			}
+			if spec.Before != nil {
+				if f := before(args, spec.Before); f != nil {
+					return Result{}, f
+				}
 			}
 			args, refusal := input.check(args)
 			if refusal != nil {
@@ -69,6 +84,26 @@ func Define[In any](spec Spec, fn func(ctx context.Context, caller Caller, in In
 			return fn(ctx, caller, in)
 		},
 	}
+}
+
+// Given are the arguments of a call, unchecked.
+type Given []Field
+
+// Has says that a field is given, if only as null.
+func (g Given) Has(name string) bool { return index(g, name) >= 0 }
+
+// Is says that a field is given as this text.
+func (g Given) Is(name, text string) bool {
+	i := index(g, name)
+	return i >= 0 && string(g[i].Value) == strconv.Quote(text)
+}
+
+func before(args json.RawMessage, refuse func(Given) *fault.Fault) *fault.Fault {
+	fields, err := Fields(args)
+	if err != nil {
+		return nil // worded by what checks all tools
+	}
+	return refuse(fields)
 }
 
 func parseInput(raw json.RawMessage, nonBlank []string) (*shape, error) {

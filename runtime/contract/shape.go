@@ -26,6 +26,7 @@ type property struct {
 	minimum, maximum     *float64
 	minLength, maxLength *int
 	nonBlank             bool
+	uuid                 bool
 }
 
 // newShape prepares schema, whose properties are named in order.
@@ -88,6 +89,14 @@ func quickProperty(name string, schema *jsonschema.Schema) (property, bool) {
 			p.allowed = append(p.allowed, text)
 		}
 		known.Enum = schema.Enum
+		switch schema.Pattern {
+		case uuidPattern:
+			p.uuid = true
+			known.Pattern, known.Format = schema.Pattern, schema.Format
+		case visiblePattern:
+			p.nonBlank = true
+			known.Pattern = schema.Pattern
+		}
 	case "boolean":
 	default:
 		return p, false

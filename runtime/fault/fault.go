@@ -4,7 +4,10 @@
 // a fault is unexpected, and a door shows it as "internal error" with an ID.
 package fault
 
-import "errors"
+import (
+	"errors"
+	"maps"
+)
 
 // Fault is an expected failure. The zero value is not useful: Code and Message
 // are always set.
@@ -17,6 +20,20 @@ type Fault struct {
 	Hint string
 	// Retryable says that the same call may succeed later.
 	Retryable bool
+	// Details are small facts for programs, such as the field at fault; values
+	// marshal to JSON. Nil: none.
+	Details map[string]any
+}
+
+// With returns a copy of f that has one detail more.
+func (f *Fault) With(name string, value any) *Fault {
+	own := *f
+	own.Details = maps.Clone(f.Details)
+	if own.Details == nil {
+		own.Details = map[string]any{}
+	}
+	own.Details[name] = value
+	return &own
 }
 
 // Error returns the message alone; doors add the hint in their own form.

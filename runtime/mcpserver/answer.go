@@ -37,7 +37,7 @@ type answer struct {
 func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.Caller, args json.RawMessage) (a answer) {
 	defer func() {
 		if r := recover(); r != nil {
-			a = s.failed(tool.Name, fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
+			a = s.failed(tool, fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
 		}
 	}()
 	result, err := tool.Call(ctx, caller, args)
@@ -46,24 +46,48 @@ func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.C
 			return answer{again: again}
 		}
 		if f := fault.Of(err); f != nil {
-			return answer{text: []string{worded(f)}, isError: true}
+			return refusal(tool, f)
 		}
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 			return answer{text: []string{"cancelled"}, isError: true}
 		}
-		return s.failed(tool.Name, err)
+		return s.failed(tool, err)
 	}
 	a.text, a.meta = result.Text, result.Meta
 	if result.Structured != nil {
 		if a.structured, err = oneLine(result.Structured); err != nil {
-			return s.failed(tool.Name, fmt.Errorf("encode answer: %w", err))
+			return s.failed(tool, fmt.Errorf("encode answer: %w", err))
 		}
 	}
 	return a
 }
 
-func (s *Server) failed(tool string, err error) answer {
-	return answer{text: []string{s.internal("call tool "+tool, err)}, isError: true}
+func (s *Server) failed(tool *contract.Tool, err error) answer {
+	f := fault.New("internal", s.internal("call tool "+tool.Name, err), "")
+	if tool.Envelope {
+		f.Hint, f.Retryable = "call "+tool.Name+" again; if it fails again, tell whoever runs the server this id, it is in the log", true
+	}
+	return refusal(tool, f)
+}
+
+// refusal is an expected failure in the form that the tool has for it.
+func refusal(tool *contract.Tool, f *fault.Fault) answer {
+	if tool.Envelope {
+		raw, err := encode(envelope{f.Code, f.Message, f.Retryable, f.Hint, f.Details})
+		if err == nil {
+			return answer{text: []string{string(raw)}, structured: raw, isError: true}
+		}
+	}
+	return answer{text: []string{worded(f)}, isError: true}
+}
+
+// envelope is a fault for programs.
+type envelope struct {
+	Code      string         `json:"code"`
+	Message   string         `json:"message"`
+	Retryable bool           `json:"retryable"`
+	Hint      string         `json:"hint"`
+	Details   map[string]any `json:"details,omitempty"`
 }
 
 // internal logs err and returns the sentence that stands for it outside.

@@ -115,7 +115,7 @@ func sdkTool(t *contract.Tool) *mcp.Tool {
 	shown := &mcp.Tool{
 		Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Input,
 		Annotations: &mcp.ToolAnnotations{
-			Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: t.ReadOnly, OpenWorldHint: &closed,
+			Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: t.ReadOnly || t.Idempotent, OpenWorldHint: &closed,
 		},
 	}
 	if t.ReadOnly || t.Additive {

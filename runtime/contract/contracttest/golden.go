@@ -30,15 +30,24 @@ func Golden(t testing.TB, file string, got []byte) {
 	}
 }
 
-// GoldenSchemas compares the input schemas of tools with testdata/TOOL.schema.json.
+// GoldenSchemas compares the input schemas of tools with testdata/TOOL.schema.json,
+// and their output schemas, of those that publish one, with TOOL.output.json.
 func GoldenSchemas(t testing.TB, tools []contract.Tool) {
 	t.Helper()
 	for _, one := range tools {
-		var b bytes.Buffer
-		if err := json.Indent(&b, one.Input, "", "  "); err != nil {
-			t.Fatal(err)
+		goldenSchema(t, one.Name+".schema.json", one.Input)
+		if one.Output != nil {
+			goldenSchema(t, one.Name+".output.json", one.Output)
 		}
-		b.WriteByte('\n')
-		Golden(t, filepath.Join("testdata", one.Name+".schema.json"), b.Bytes())
 	}
+}
+
+func goldenSchema(t testing.TB, name string, schema json.RawMessage) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Indent(&b, schema, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	b.WriteByte('\n')
+	Golden(t, filepath.Join("testdata", name), b.Bytes())
 }

@@ -1,0 +1,157 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Schema reads the schema of a tool's arguments or answer from the fields of the
+// struct T, in their order. Each exported field needs the tags json and doc, its
+// description; an embedded struct's fields are its own. The Go type gives the
+// type: a pointer may be null, [UUID] and [Time] have their formats,
+// json.RawMessage is anything. Further tags:
+//
+//	required:"true"   in arguments; an answer has all its fields without omitempty
+//	enum:"a,b"        the texts allowed, which the description then lists
+//	min:"1" max:"9"   bounds of a number; of the length of a text or list
+//	default:"50"      the value without one, as JSON
+//	visible:"true"    a text that is not blank
+//
+// It panics when a tag does not fit: tools are written by us.
+func Schema[T any](answer bool) *jsonschema.Schema {
+	return structSchema(reflect.TypeFor[T](), answer)
+}
+
+func structSchema(t reflect.Type, answer bool) *jsonschema.Schema {
+	var required []string
+	var properties []Property
+	var fields func(reflect.Type)
+	fields = func(t reflect.Type) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if f.Anonymous {
+				fields(f.Type)
+				continue
+			}
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "" || f.Tag.Get("doc") == "" {
+				panic(fmt.Sprintf("contract: field %s of %s has no json or doc tag", f.Name, t))
+			}
+			properties = append(properties, Property{name, fieldSchema(f, answer)})
+			if answer && options != "omitempty" || f.Tag.Get("required") != "" {
+				required = append(required, name)
+			}
+		}
+	}
+	fields(t)
+	s := Object(required, properties...)
+	if answer { // a later version may say more
+		s.AdditionalProperties = nil
+	}
+	return s
+}
+
+func fieldSchema(f reflect.StructField, answer bool) *jsonschema.Schema {
+	t, null := f.Type, false
+	if t.Kind() == reflect.Pointer {
+		t, null = t.Elem(), answer // an argument that is not given is absent
+	}
+	s := typeSchema(t, answer)
+	s.Description = f.Tag.Get("doc")
+	switch t {
+	case reflect.TypeFor[UUID]():
+		s.Description += " UUID."
+	case reflect.TypeFor[Time]():
+		s.Description += " RFC3339, UTC."
+	}
+	if list := f.Tag.Get("enum"); list != "" {
+		on := s
+		if s.Items != nil {
+			on = s.Items
+		}
+		for one := range strings.SplitSeq(list, ",") {
+			on.Enum = append(on.Enum, one)
+		}
+		s.Description += " One of: " + strings.ReplaceAll(list, ",", ", ") + "."
+	}
+	bounds(f, s)
+	if f.Tag.Get("visible") != "" {
+		s.Pattern = visiblePattern
+	}
+	if text := f.Tag.Get("default"); text != "" {
+		s.Default = json.RawMessage(text)
+	}
+	if null {
+		if s.Enum != nil {
+			s.Enum = append(s.Enum, nil)
+		}
+		s.Types, s.Type = []string{s.Type, "null"}, ""
+	}
+	return s
+}
+
+func bounds(f reflect.StructField, s *jsonschema.Schema) {
+	for tag, set := range map[string]func(int){
+		"min": func(n int) {
+			switch low := float64(n); s.Type {
+			case "integer":
+				s.Minimum = &low
+			case "array":
+				s.MinItems = &n
+			default:
+				s.MinLength = &n
+			}
+		},
+		"max": func(n int) {
+			switch high := float64(n); s.Type {
+			case "integer":
+				s.Maximum = &high
+			case "array":
+				s.MaxItems = &n
+			default:
+				s.MaxLength = &n
+			}
+		},
+	} {
+		text := f.Tag.Get(tag)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			panic(fmt.Sprintf("contract: field %s: %s is %q", f.Name, tag, text))
+		}
+		set(n)
+	}
+}
+
+func typeSchema(t reflect.Type, answer bool) *jsonschema.Schema {
+	switch t {
+	case reflect.TypeFor[UUID]():
+		return &jsonschema.Schema{Type: "string", Format: "uuid", Pattern: uuidPattern}
+	case reflect.TypeFor[Time]():
+		return &jsonschema.Schema{Type: "string", Format: "date-time"}
+	case reflect.TypeFor[json.RawMessage]():
+		return &jsonschema.Schema{}
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return &jsonschema.Schema{Type: "string"}
+	case reflect.Bool:
+		return &jsonschema.Schema{Type: "boolean"}
+	case reflect.Int, reflect.Int64:
+		return &jsonschema.Schema{Type: "integer"}
+	case reflect.Float64:
+		return &jsonschema.Schema{Type: "number"}
+	case reflect.Slice:
+		return &jsonschema.Schema{Type: "array", Items: typeSchema(t.Elem(), answer)}
+	case reflect.Struct:
+		return structSchema(t, answer)
+	}
+	panic(fmt.Sprintf("contract: no schema for %s", t))
+}

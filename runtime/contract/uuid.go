@@ -1,0 +1,28 @@
+package contract
+
+import (
+	"encoding/json"
+	"regexp"
+	"time"
+)
+
+// uuidPattern is what a UUID looks like; visiblePattern is a text with something
+// to see in it. Both are in published schemas, so that a client's validator
+// refuses what Define refuses.
+const (
+	uuidPattern    = `^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`
+	visiblePattern = `\S`
+)
+
+var isUUID = regexp.MustCompile(uuidPattern)
+
+// UUID is a text that [Schema] describes as a UUID.
+type UUID string
+
+// Time is a moment on the wire: RFC 3339 in UTC with milliseconds.
+type Time struct{ time.Time }
+
+// MarshalJSON implements [json.Marshaler].
+func (t Time) MarshalJSON() ([]byte, error) {
+	return json.Marshal(t.UTC().Format("2006-01-02T15:04:05.000Z"))
+}

@@ -1,0 +1,41 @@
+package work
+
+import (
+	"context"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+type createTaskIn struct {
+	ProjectID   contract.UUID `json:"project_id" required:"true" doc:"Project to add the task to, from list_projects or get_context."`
+	Title       string        `json:"title" required:"true" visible:"true" max:"500" doc:"What is to be done, in a line of up to 500 characters."`
+	Description string        `json:"description" max:"100000" doc:"What is to be done, at length; the agent of an attempt gets title and description as its prompt. Default: nothing more."`
+	RequestID   string        `json:"request_id" visible:"true" max:"200" doc:"Key of your own for a safe retry, such as a new UUID: the same key with the same arguments makes one task and answers with it again. Omit to make a task at every call."`
+}
+
+// CreatedTask is the answer of create_task.
+type CreatedTask struct {
+	ID contract.UUID `json:"task_id" doc:"The task that was made."`
+}
+
+func (o Options) createTask() contract.Tool {
+	return define(spec{
+		name: o.name("create_task"), title: "Create a task", additive: true,
+		about: about{
+			useWhen: "there is work to be done in a project that no task says yet.",
+			next:    "start_task_attempt to let an agent do it, or nothing: the task waits as todo.",
+			avoid:   "a retry without request_id, which makes a second task; a new request_id for a retry.",
+		},
+	}, func(ctx context.Context, in createTaskIn) (out CreatedTask, err error) {
+		m, err := o.Open(ctx)
+		if err != nil {
+			return out, err
+		}
+		t, err := m.CreateTask(ctx, tasks.NewTask{ProjectID: string(in.ProjectID), Title: in.Title, Description: in.Description, RequestID: in.RequestID})
+		if err != nil {
+			return out, err
+		}
+		return CreatedTask{contract.UUID(t.ID)}, nil
+	})
+}

@@ -1,0 +1,118 @@
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// about is what a model reads of a tool, in one template for all of them.
+type about struct {
+	useWhen, next, avoid string
+}
+
+// spec is what is particular to one tool.
+type spec struct {
+	name, title string
+	about       about
+	// readOnly, additive and idempotent are those of [contract.Tool].
+	readOnly, additive, idempotent bool
+	// refine adds to the schema of the arguments what tags cannot say.
+	refine func(*jsonschema.Schema)
+	// before is that of [contract.Spec].
+	before func(given contract.Given) *fault.Fault
+}
+
+// define makes a tool of fn: its schemas are those of In and Out, its answer is
+// Out as JSON, once for models and once for programs.
+func define[In, Out any](s spec, fn func(ctx context.Context, in In) (Out, error)) contract.Tool {
+	input := contract.Schema[In](false)
+	if s.refine != nil {
+		s.refine(input)
+	}
+	tool := contract.Define(contract.Spec{
+		Name: s.name, Title: s.title, Description: s.description(input),
+		Input: contract.Freeze(input), Output: contract.Freeze(orEnvelope(contract.Schema[Out](true))),
+		ReadOnly: s.readOnly, Additive: s.additive, Idempotent: s.idempotent, Envelope: true,
+		Before: s.before,
+	}, func(ctx context.Context, _ contract.Caller, in In) (contract.Result, error) {
+		out, err := fn(ctx, in)
+		if err != nil {
+			return contract.Result{}, err
+		}
+		raw, err := encode(out)
+		if err != nil {
+			return contract.Result{}, fmt.Errorf("encode answer of %s: %w", s.name, err)
+		}
+		return contract.Result{Text: []string{string(raw)}, Structured: raw}, nil
+	})
+	call := tool.Call
+	tool.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
+		r, err := call(ctx, caller, args)
+		if f := fault.Of(err); f != nil && f.Hint == "" {
+			own := *f
+			own.Hint = hint(s.name, f)
+			return r, &own
+		}
+		return r, err
+	}
+	return tool
+}
+
+// description fills in the template.
+func (s *spec) description(input *jsonschema.Schema) string {
+	var required, optional []string
+	for _, name := range input.PropertyOrder {
+		if contains(input.Required, name) {
+			required = append(required, name)
+		} else {
+			optional = append(optional, name)
+		}
+	}
+	return "Use when: " + s.about.useWhen +
+		"\nRequired: " + listed(required) + "\nOptional: " + listed(optional) +
+		"\nNext: " + s.about.next + "\nAvoid: " + s.about.avoid
+}
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "none."
+	}
+	return strings.Join(names, ", ") + "."
+}
+
+func contains(list []string, name string) bool {
+	for _, one := range list {
+		if one == name {
+			return true
+		}
+	}
+	return false
+}
+
+// orEnvelope lets an output schema allow a failure too: some clients hold the
+// envelope to the schema of the answer. Only a failure has a message.
+func orEnvelope(s *jsonschema.Schema) *jsonschema.Schema {
+	s.If = &jsonschema.Schema{Required: []string{"message"}}
+	s.Then = &jsonschema.Schema{Required: []string{"code", "retryable", "hint"}}
+	s.Else = &jsonschema.Schema{Required: s.Required}
+	s.Required = nil
+	return s
+}
+
+// encode writes v on one line, without escaping <, > and &, which code is full of.
+func encode(v any) (json.RawMessage, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
+}

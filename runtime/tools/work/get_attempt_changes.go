@@ -1,0 +1,68 @@
+package work
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+type getAttemptChangesIn struct {
+	ID    contract.UUID `json:"attempt_id" required:"true" doc:"Attempt whose changes to list, from list_tasks or list_task_attempts."`
+	Force bool          `json:"force" default:"false" doc:"List the files even if there are more changes than the guard lets through. Default false."`
+}
+
+// Changes is the answer of get_attempt_changes.
+type Changes struct {
+	AttemptID     contract.UUID `json:"attempt_id" doc:"The attempt that was asked for."`
+	Summary       Summary       `json:"summary" doc:"All changes in numbers, also when the files are not listed."`
+	Blocked       bool          `json:"blocked" doc:"True if the files are not listed, for blocked_reason."`
+	BlockedReason *string       `json:"blocked_reason" enum:"summary_failed,threshold_exceeded" doc:"summary_failed: the worktree could not be read; threshold_exceeded: more than the guard lets through. Null if not blocked."`
+	blockedWhy
+	Files     []string `json:"files" doc:"Paths of the changed files, each REPO_NAME/path, sorted: committed, uncommitted and untracked ones, compared with the target branch. Empty when blocked."`
+	Truncated bool     `json:"truncated" doc:"Whether there are more files than are listed; summary counts them all."`
+}
+
+// Summary is a set of changes in numbers.
+type Summary struct {
+	Files   int   `json:"file_count" doc:"Number of changed files."`
+	Added   int   `json:"added" doc:"Lines added."`
+	Deleted int   `json:"deleted" doc:"Lines deleted."`
+	Bytes   int64 `json:"total_bytes" doc:"Bytes of the changed files as they are now."`
+}
+
+func (o Options) getAttemptChanges() contract.Tool {
+	return define(spec{
+		name: o.name("get_attempt_changes"), title: "List what an attempt has changed", readOnly: true,
+		about: about{
+			useWhen: "you want to know which files an attempt has changed, before reading or reviewing them.",
+			next:    "get_attempt_patch with some of files as paths, or get_attempt_file.",
+			avoid:   "force=true before reading the summary: a generated folder can be thousands of files. An empty list with blocked=true does not mean no change.",
+		},
+	}, func(ctx context.Context, in getAttemptChangesIn) (out Changes, err error) {
+		m, err := o.Open(ctx)
+		if err != nil {
+			return out, err
+		}
+		c, err := m.Changes(ctx, string(in.ID), in.Force)
+		if err != nil {
+			return out, err
+		}
+		return ChangesOf(c), nil
+	})
+}
+
+// ChangesOf words a set of changes.
+func ChangesOf(c tasks.Changes) Changes {
+	out := Changes{
+		AttemptID: contract.UUID(c.AttemptID), Summary: Summary{c.Count, c.Added, c.Deleted, c.Bytes},
+		Blocked: c.Blocked.Reason != "", BlockedReason: textOrNull(c.Blocked.Reason), blockedWhy: whyBlocked(c.Blocked),
+		Files: each(c.Files, func(f tasks.Change) string { return f.Path }), Truncated: c.Truncated,
+	}
+	if out.Truncated && out.Hint == nil {
+		text := fmt.Sprintf("only %d of %d files are listed; call get_attempt_patch with paths for what you need", len(out.Files), c.Count)
+		out.Hint = &text
+	}
+	return out
+}

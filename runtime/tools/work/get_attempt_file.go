@@ -1,0 +1,102 @@
+package work
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+type getAttemptFileIn struct {
+	ID        contract.UUID `json:"attempt_id" required:"true" doc:"Attempt to read from, from list_tasks or list_task_attempts."`
+	Path      string        `json:"path" required:"true" visible:"true" max:"4096" doc:"File to read, as REPO_NAME/path, from get_attempt_changes."`
+	Start     *int64        `json:"start" min:"0" default:"0" doc:"First byte to read, from 0. Default 0. Not with start_line."`
+	MaxBytes  int           `json:"max_bytes" min:"1" default:"65536" doc:"How many bytes at most; above 524288 is blocked. Default 65536."`
+	StartLine *int          `json:"start_line" min:"1" doc:"First line to read, from 1. Not with start."`
+	EndLine   *int          `json:"end_line" min:"1" doc:"Last line to read, with start_line. Default: the last of the file."`
+}
+
+// File is the answer of get_attempt_file.
+type File struct {
+	AttemptID     contract.UUID `json:"attempt_id" doc:"The attempt that was asked for."`
+	Path          string        `json:"path" doc:"The path that was asked for."`
+	Blocked       bool          `json:"blocked" doc:"True if nothing is shown, for blocked_reason."`
+	BlockedReason *string       `json:"blocked_reason" enum:"path_outside_workspace,size_exceeded,summary_failed" doc:"path_outside_workspace: not a file of the attempt's worktrees; size_exceeded: more was asked for than is ever sent; summary_failed: the worktree could not be read. Null if not blocked."`
+	blockedWhy
+	Truncated  bool    `json:"truncated" doc:"Whether more of what was asked for follows; go on with start at start + bytes."`
+	Start      int64   `json:"start" doc:"Byte of the file that content begins with."`
+	Bytes      int     `json:"bytes" doc:"Number of bytes of the file in content."`
+	TotalBytes *int64  `json:"total_bytes" doc:"Size of the file in bytes. Null if blocked."`
+	Encoding   string  `json:"encoding" enum:"utf8,base64" doc:"How content is written: a text as it is, anything else as base64."`
+	Content    *string `json:"content" doc:"The part of the file. Null if blocked."`
+}
+
+func (o Options) getAttemptFile() contract.Tool {
+	name := o.name("get_attempt_file")
+	return define(spec{
+		name: name, title: "Read a file of an attempt", readOnly: true,
+		about: about{
+			useWhen: "you want to read a file as an attempt has left it, whole or in part.",
+			next:    "the same with start when truncated, get_attempt_patch for what changed, or follow_up with a correction.",
+			avoid:   "an absolute path, or one without the repository's name before it; start together with start_line.",
+		},
+		refine: func(s *jsonschema.Schema) {
+			s.Not = anyOf(needs("start", "start_line"), needs("start", "end_line"))
+			s.If, s.Then = needs("end_line"), needs("start_line")
+		},
+		before: func(given contract.Given) *fault.Fault {
+			switch {
+			case given.Has("start") && (given.Has("start_line") || given.Has("end_line")):
+				return because(tasks.MixedPagination, invalid("start", "start and start_line are given together", "call "+name+" again with start for bytes or start_line for lines, not both"))
+			case given.Has("end_line") && !given.Has("start_line"):
+				return because(tasks.MissingRequired, invalid("start_line", "end_line needs start_line", "call "+name+" again with start_line"))
+			}
+			return nil
+		},
+	}, func(ctx context.Context, in getAttemptFileIn) (out File, err error) {
+		q := tasks.FileQuery{AttemptID: string(in.ID), Path: in.Path, MaxBytes: in.MaxBytes}
+		if in.Start != nil {
+			q.Start = *in.Start
+		}
+		if in.StartLine != nil {
+			q.StartLine = *in.StartLine
+			if in.EndLine != nil {
+				if q.EndLine = *in.EndLine; q.EndLine < q.StartLine {
+					return out, invalid("end_line", "end_line is before start_line", "call "+name+" again with end_line at start_line or after")
+				}
+			}
+		}
+		m, err := o.Open(ctx)
+		if err != nil {
+			return out, err
+		}
+		f, err := m.File(ctx, q)
+		if err != nil {
+			return out, err
+		}
+		return FileOf(f), nil
+	})
+}
+
+// FileOf words a part of a file.
+func FileOf(f tasks.File) File {
+	out := File{
+		AttemptID: contract.UUID(f.AttemptID), Path: f.Path, Blocked: f.Blocked.Reason != "", BlockedReason: textOrNull(f.Blocked.Reason),
+		blockedWhy: whyBlocked(f.Blocked), Truncated: f.Truncated, Start: f.Start, Bytes: len(f.Content), Encoding: "utf8",
+	}
+	if out.Blocked {
+		return out
+	}
+	content := string(f.Content)
+	if f.Binary || !utf8.ValidString(content) || strings.ContainsRune(content, 0) {
+		out.Encoding, content = "base64", base64.StdEncoding.EncodeToString(f.Content)
+	}
+	out.TotalBytes, out.Content = &f.Total, &content
+	return out
+}

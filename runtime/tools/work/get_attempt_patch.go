@@ -1,0 +1,71 @@
+package work
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+type getAttemptPatchIn struct {
+	ID       contract.UUID `json:"attempt_id" required:"true" doc:"Attempt whose changes to read, from list_tasks or list_task_attempts."`
+	Paths    []string      `json:"paths" required:"true" min:"1" doc:"Changed files or folders, each REPO_NAME/path, from get_attempt_changes; more than 100 are blocked."`
+	MaxBytes int           `json:"max_bytes" min:"1" default:"65536" doc:"How long the patch may be, in bytes; above 2097152 is blocked. Default 65536."`
+	Force    bool          `json:"force" default:"false" doc:"Go on even if the attempt as a whole has more changes than the guard lets through. Default false."`
+}
+
+// Patch is the answer of get_attempt_patch.
+type Patch struct {
+	AttemptID     contract.UUID `json:"attempt_id" doc:"The attempt that was asked for."`
+	Paths         []string      `json:"paths" doc:"The paths that were asked for."`
+	Blocked       bool          `json:"blocked" doc:"True if nothing is shown, for blocked_reason."`
+	BlockedReason *string       `json:"blocked_reason" enum:"path_outside_workspace,size_exceeded,too_many_paths,summary_failed,threshold_exceeded" doc:"Why nothing is shown: a path that is not of the attempt's worktrees, more bytes or paths asked for than are ever sent, a worktree that could not be read, or more changes than the guard lets through. Null if not blocked."`
+	blockedWhy
+	Truncated bool     `json:"truncated" doc:"Whether files were left out, which omitted_paths names."`
+	Omitted   []string `json:"omitted_paths" doc:"Files whose part did not fit; ask for them with a further call."`
+	Lossy     bool     `json:"lossy" doc:"Whether bytes that are not UTF-8 were replaced, so that git apply does not take the patch."`
+	Bytes     int      `json:"bytes" doc:"Length of the patch in bytes."`
+	Patch     *string  `json:"patch" doc:"The patch, as git apply takes it in a checkout of the target branch, file by file. Null if blocked."`
+}
+
+func (o Options) getAttemptPatch() contract.Tool {
+	return define(spec{
+		name: o.name("get_attempt_patch"), title: "Read changes as a patch", readOnly: true,
+		about: about{
+			useWhen: "you want to review what an attempt has changed in some files, line by line.",
+			next:    "the same with omitted_paths when truncated, follow_up with what to correct, or update_task with status=done.",
+			avoid:   "asking for everything at once: take paths from get_attempt_changes, a few at a time.",
+		},
+	}, func(ctx context.Context, in getAttemptPatchIn) (out Patch, err error) {
+		m, err := o.Open(ctx)
+		if err != nil {
+			return out, err
+		}
+		p, err := m.Patch(ctx, tasks.PatchQuery{AttemptID: string(in.ID), Paths: in.Paths, MaxBytes: orDefault(in.MaxBytes, o.MaxAnswerBytes), Force: in.Force})
+		if err != nil {
+			return out, err
+		}
+		return PatchOf(in.Paths, p), nil
+	})
+}
+
+// maxNamed bounds the paths that an answer repeats.
+const maxNamed = 100
+
+// PatchOf words a patch of paths.
+func PatchOf(paths []string, p tasks.Patch) Patch {
+	out := Patch{
+		AttemptID: contract.UUID(p.AttemptID), Paths: paths[:min(len(paths), maxNamed)], Blocked: p.Blocked.Reason != "", BlockedReason: textOrNull(p.Blocked.Reason),
+		blockedWhy: whyBlocked(p.Blocked), Truncated: p.Truncated, Omitted: append([]string{}, p.Omitted[:min(len(p.Omitted), maxNamed)]...),
+	}
+	if out.Blocked {
+		return out
+	}
+	out.Patch, out.Bytes, out.Lossy = &p.Text, len(p.Text), p.Lossy
+	if out.Truncated && out.Hint == nil {
+		text := fmt.Sprintf("%d files were left out; call get_attempt_patch again with omitted_paths as paths, or a larger max_bytes", len(p.Omitted))
+		out.Hint = &text
+	}
+	return out
+}

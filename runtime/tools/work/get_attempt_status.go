@@ -1,0 +1,86 @@
+package work
+
+import (
+	"context"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+type getAttemptStatusIn struct {
+	ID contract.UUID `json:"attempt_id" required:"true" doc:"Attempt to look at, from start_task_attempt, list_tasks or list_task_attempts."`
+}
+
+// Status is the answer of get_attempt_status.
+type Status struct {
+	AttemptID contract.UUID  `json:"attempt_id" doc:"The attempt that was asked for."`
+	TaskID    contract.UUID  `json:"task_id" doc:"The task that it is an attempt at."`
+	Branch    string         `json:"workspace_branch" doc:"Git branch of the attempt, in each of its repositories."`
+	Created   contract.Time  `json:"created_at" doc:"When the attempt was made."`
+	Updated   contract.Time  `json:"updated_at" doc:"When the attempt was last changed."`
+	SessionID *contract.UUID `json:"latest_session_id" doc:"Newest session. Null before the agent has started."`
+	ProcessID *contract.UUID `json:"latest_execution_process_id" doc:"Newest process: setup script, agent or cleanup script. Null before the first."`
+	State     string         `json:"state" enum:"idle,running,completed,failed" doc:"Where the newest process stands; idle without one. A stopped one is failed."`
+	Active    *contract.Time `json:"last_activity_at" doc:"When the attempt last did something. Null before it did."`
+	Failure   *string        `json:"failure_summary" doc:"Why it failed, in a line. Null unless state is failed."`
+	Executor  *string        `json:"latest_session_executor" doc:"Executor of the newest session. Null without a session."`
+	Waiting   bool           `json:"waiting_for_slot" doc:"Whether it waits because as many attempts run as may."`
+	Usage     Usage          `json:"usage" doc:"What all runs have taken together, as far as their agents say."`
+	Questions int            `json:"pending_questions" doc:"How many questions of the agent wait for a person."`
+	Open      []Question     `json:"questions" doc:"Those questions, at most 10."`
+	Queued    *QueuedMessage `json:"queued" doc:"The follow-up that waits or was discarded. Null: none."`
+}
+
+// Usage is what runs of agents took.
+type Usage struct {
+	TokensIn  int64   `json:"input_tokens" doc:"Tokens that the agent's model read."`
+	TokensOut int64   `json:"output_tokens" doc:"Tokens that it wrote."`
+	Cost      float64 `json:"cost_usd" doc:"Cost in US dollars."`
+}
+
+// Question is one that waits for a person.
+type Question struct {
+	ID    string        `json:"id" doc:"Id of the question, elc_..., for the person's inbox."`
+	Text  string        `json:"text" doc:"What is asked, at most 200 characters."`
+	Asked contract.Time `json:"asked_at" doc:"When it was asked."`
+}
+
+func (o Options) getAttemptStatus() contract.Tool {
+	return define(spec{
+		name: o.name("get_attempt_status"), title: "See how an attempt stands", readOnly: true,
+		about: about{
+			useWhen: "you want to know whether an attempt runs, has ended well or failed, and what it waits for.",
+			next:    "get_attempt_changes when completed, tail_attempt_logs when failed or to watch, follow_up to go on.",
+			avoid:   "calling it in a loop without a pause: tail_attempt_logs with after_entry_index and wait_ms waits for you.",
+		},
+	}, func(ctx context.Context, in getAttemptStatusIn) (out Status, err error) {
+		m, err := o.Open(ctx)
+		if err != nil {
+			return out, err
+		}
+		s, err := m.Status(ctx, string(in.ID))
+		if err != nil {
+			return out, err
+		}
+		out = StatusOf(s)
+		if o.Questions != nil && s.Questions > 0 {
+			questions, err := o.Questions(ctx, s.ID)
+			if err != nil {
+				return out, err
+			}
+			out.Open = append(out.Open, questions[:min(len(questions), 10)]...)
+		}
+		return out, nil
+	})
+}
+
+// StatusOf words where an attempt stands, without the texts of its questions.
+func StatusOf(s tasks.AttemptStatus) Status {
+	return Status{
+		AttemptID: contract.UUID(s.ID), TaskID: contract.UUID(s.TaskID), Branch: s.Branch, Created: stamp(s.Created), Updated: stamp(s.Updated),
+		SessionID: idOrNull(s.SessionID), ProcessID: idOrNull(s.ProcessID), State: string(s.State), Active: timeOrNull(s.Active),
+		Failure: textOrNull(s.Failure), Executor: textOrNull(s.Executor), Waiting: s.Waiting,
+		Usage:     Usage{s.Usage.TokensIn, s.Usage.TokensOut, float64(s.Usage.Cost) / 1e6},
+		Questions: s.Questions, Open: []Question{}, Queued: queuedOf(s.Queued),
+	}
+}

@@ -1,0 +1,57 @@
+package work
+
+import (
+	"context"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+type listProjectsIn struct {
+	Limit  int    `json:"limit" min:"1" default:"50" doc:"How many projects at most, 1 or more; above 500 counts as 500. Default 50."`
+	Cursor string `json:"cursor" doc:"next_cursor of the page before. Omit for the first page."`
+}
+
+// Projects is the answer of list_projects.
+type Projects struct {
+	Projects   []Project `json:"projects" doc:"The projects, by name."`
+	Count      int       `json:"count" doc:"Number of projects in this answer."`
+	NextCursor *string   `json:"next_cursor" doc:"Cursor of the next page. Null on the last one."`
+}
+
+// Project is one of them.
+type Project struct {
+	ID      contract.UUID `json:"project_id" doc:"Id of the project, for list_tasks, list_repos and create_task."`
+	Name    string        `json:"name" doc:"Name of the project, unique."`
+	Created contract.Time `json:"created_at" doc:"When the project was made."`
+	Updated contract.Time `json:"updated_at" doc:"When the project was last changed."`
+}
+
+func (o Options) listProjects() contract.Tool {
+	return define(spec{
+		name: o.name("list_projects"), title: "List projects", readOnly: true,
+		about: about{
+			useWhen: "you need a project_id, before anything else with tasks.",
+			next:    "list_tasks for the work of a project, or create_task to add some.",
+			avoid:   "guessing a project_id, or taking a project's name for one.",
+		},
+	}, func(ctx context.Context, in listProjectsIn) (out Projects, err error) {
+		m, err := o.Open(ctx)
+		if err != nil {
+			return out, err
+		}
+		page, err := m.Projects(ctx, tasks.Page{Limit: in.Limit, Cursor: in.Cursor})
+		if err != nil {
+			return out, err
+		}
+		return ProjectsOf(page), nil
+	})
+}
+
+// ProjectsOf words a page of projects.
+func ProjectsOf(page tasks.ProjectPage) Projects {
+	list := each(page.Projects, func(p tasks.Project) Project {
+		return Project{contract.UUID(p.ID), p.Name, stamp(p.Created), stamp(p.Updated)}
+	})
+	return Projects{list, len(list), textOrNull(page.Next)}
+}

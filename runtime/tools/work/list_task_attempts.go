@@ -1,0 +1,67 @@
+package work
+
+import (
+	"context"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+type listTaskAttemptsIn struct {
+	TaskID contract.UUID `json:"task_id" required:"true" doc:"Task whose attempts to list, from list_tasks."`
+}
+
+// Attempts is the answer of list_task_attempts.
+type Attempts struct {
+	TaskID          contract.UUID  `json:"task_id" doc:"The task that was asked for."`
+	Attempts        []Attempt      `json:"attempts" doc:"Its attempts, newest first."`
+	Count           int            `json:"count" doc:"Number of attempts."`
+	LatestAttemptID *contract.UUID `json:"latest_attempt_id" doc:"The newest attempt, by time made. Null without an attempt."`
+	LatestSessionID *contract.UUID `json:"latest_session_id" doc:"Newest session of the newest attempt. Null before its agent has started."`
+}
+
+// Attempt is one of them.
+type Attempt struct {
+	ID        contract.UUID  `json:"attempt_id" doc:"Id of the attempt, for follow_up, get_attempt_status and all others."`
+	Branch    string         `json:"workspace_branch" doc:"Git branch of the attempt, in each of its repositories."`
+	Created   contract.Time  `json:"created_at" doc:"When the attempt was made."`
+	Updated   contract.Time  `json:"updated_at" doc:"When the attempt was last changed, as by a follow-up."`
+	SessionID *contract.UUID `json:"latest_session_id" doc:"Newest session of the attempt. Null before the agent has started."`
+	Executor  *string        `json:"latest_session_executor" doc:"Executor of that session. Null without a session."`
+}
+
+func (o Options) listTaskAttempts() contract.Tool {
+	return define(spec{
+		name: o.name("list_task_attempts"), title: "List the attempts at a task", readOnly: true,
+		about: about{
+			useWhen: "you want all attempts at a task, or the attempt_id of an older one.",
+			next:    "get_attempt_status with an attempt_id, or follow_up.",
+			avoid:   "calling this for the newest attempt alone: list_tasks names it.",
+		},
+	}, func(ctx context.Context, in listTaskAttemptsIn) (out Attempts, err error) {
+		m, err := o.Open(ctx)
+		if err != nil {
+			return out, err
+		}
+		attempts, err := m.Attempts(ctx, string(in.TaskID))
+		if err != nil {
+			return out, err
+		}
+		return AttemptsOf(string(in.TaskID), attempts), nil
+	})
+}
+
+// AttemptsOf words the attempts at a task, newest first.
+func AttemptsOf(taskID string, attempts []tasks.AttemptSummary) Attempts {
+	list := each(attempts, func(a tasks.AttemptSummary) Attempt {
+		return Attempt{
+			ID: contract.UUID(a.ID), Branch: a.Branch, Created: stamp(a.Created), Updated: stamp(a.Updated),
+			SessionID: idOrNull(a.SessionID), Executor: textOrNull(a.Executor),
+		}
+	})
+	out := Attempts{TaskID: contract.UUID(taskID), Attempts: list, Count: len(list)}
+	if len(list) > 0 {
+		out.LatestAttemptID, out.LatestSessionID = &list[0].ID, list[0].SessionID
+	}
+	return out
+}

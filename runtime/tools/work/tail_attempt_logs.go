@@ -1,0 +1,145 @@
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+type tailAttemptLogsIn struct {
+	AttemptID     contract.UUID `json:"attempt_id" required:"true" doc:"Attempt whose log to read, from list_tasks or list_task_attempts."`
+	Channel       string        `json:"channel" enum:"normalized,raw" default:"\"normalized\"" doc:"normalized: what the agent said and did, entry by entry. raw: the lines that the process wrote. Default normalized."`
+	Limit         int           `json:"limit" min:"1" doc:"How many entries at most, 1 or more; above 1000 counts as 1000. Default 20, of the raw channel 200."`
+	Cursor        *int64        `json:"cursor" min:"0" doc:"next_cursor of an earlier answer: the entries that are older. Not with after_entry_index or after_revision."`
+	After         *int64        `json:"after_entry_index" min:"-1" doc:"Only entries newer than this entry_index, the oldest of them first; -1 for all from the start. Not with cursor."`
+	AfterRevision *int64        `json:"after_revision" min:"0" doc:"Only entries that are new or were changed since this revision, such as a tool call that has ended. Not with cursor or after_entry_index."`
+	Wait          int           `json:"wait_ms" min:"0" max:"30000" default:"0" doc:"How long to wait for an entry if there is none yet, in milliseconds, up to 30000. Only with after_entry_index or after_revision. Default 0."`
+	ProcessID     contract.UUID `json:"execution_process_id" doc:"Process of the attempt to read the log of, as an older one. Default: the newest."`
+}
+
+// Logs is the answer of tail_attempt_logs.
+type Logs struct {
+	AttemptID contract.UUID  `json:"attempt_id" doc:"The attempt that was asked for."`
+	ProcessID *contract.UUID `json:"execution_process_id" doc:"Process that the entries are of; each process counts from 0. Null if there is none yet."`
+	Channel   string         `json:"channel" enum:"normalized,raw" doc:"The channel that was read."`
+	Page      LogPage        `json:"page" doc:"The entries."`
+	Newer     *contract.UUID `json:"newer_execution_process_id" doc:"A newer process, as of a follow-up, to read from its start. Null if this is the newest."`
+	Ended     bool           `json:"process_ended" doc:"Whether the process has ended, so that no entry will be added."`
+}
+
+// LogPage is a part of a log.
+type LogPage struct {
+	Entries      []LogEntry `json:"entries" doc:"The entries, oldest first."`
+	NextCursor   *int64     `json:"next_cursor" doc:"Cursor of the page of older entries. Null if there are none, or without paging to older ones."`
+	More         bool       `json:"has_more" doc:"Whether there are more: older ones, or newer ones with after_entry_index or after_revision."`
+	Truncated    bool       `json:"history_truncated" doc:"Whether old entries were dropped for good, to save space."`
+	NextAfter    *int64     `json:"next_after_entry_index" doc:"after_entry_index for what comes next. Null without any entry."`
+	NextRevision int64      `json:"next_after_revision" doc:"after_revision for what comes next."`
+	Cut          bool       `json:"cut" doc:"Whether there are fewer entries than the limit to keep the answer short; go on with the cursor as usual."`
+}
+
+// LogEntry is one entry of a log.
+type LogEntry struct {
+	Index    int64           `json:"entry_index" doc:"Place in the log of the process, from 0."`
+	Revision int64           `json:"revision" doc:"Grows with every change; an entry that is changed keeps its entry_index."`
+	Entry    json.RawMessage `json:"entry" doc:"The entry: type STDOUT or STDERR with a line as content, or type NORMALIZED_ENTRY with content.entry_type.type saying what happened. Branch on type; the rest may grow."`
+}
+
+func (o Options) tailAttemptLogs() contract.Tool {
+	name := o.name("tail_attempt_logs")
+	return define(spec{
+		name: name, title: "Read the log of an attempt", readOnly: true,
+		about: about{
+			useWhen: "you want to see what the agent of an attempt says and does, or why it failed.",
+			next:    "the same with after_entry_index and wait_ms to watch on, with cursor for what was before; get_attempt_status for the state.",
+			avoid:   "cursor together with after_entry_index; keeping an entry_index when execution_process_id has changed; polling without wait_ms.",
+		},
+		refine: func(s *jsonschema.Schema) {
+			s.Not = anyOf(needs("cursor", "after_entry_index"), needs("cursor", "after_revision"), needs("after_entry_index", "after_revision"))
+			s.If = needs("wait_ms")
+			s.Then = anyOf(needs("after_entry_index"), needs("after_revision"))
+		},
+		before: func(given contract.Given) *fault.Fault {
+			if f := onePagination(name, given, "after_entry_index", "after_revision"); f != nil {
+				return f
+			}
+			if given.Has("wait_ms") && !given.Has("after_entry_index") && !given.Has("after_revision") {
+				return because(tasks.MissingRequired, invalid("wait_ms", "wait_ms needs after_entry_index or after_revision",
+					"call "+name+" again with after_entry_index, or without wait_ms"))
+			}
+			return nil
+		},
+	}, func(ctx context.Context, in tailAttemptLogsIn) (out Logs, err error) {
+		m, err := o.Open(ctx)
+		if err != nil {
+			return out, err
+		}
+		page, err := m.Logs(ctx, tasks.LogQuery{
+			AttemptID: string(in.AttemptID), ProcessID: string(in.ProcessID), Channel: tasks.Channel(in.Channel), Limit: min(in.Limit, 1000),
+			Before: in.Cursor, After: in.After, AfterRevision: in.AfterRevision, Wait: time.Duration(in.Wait) * time.Millisecond,
+		})
+		if err != nil {
+			return out, err
+		}
+		newer := in.After != nil || in.AfterRevision != nil
+		return LogsOf(page, newer, o.MaxAnswerBytes), nil
+	})
+}
+
+// LogsOf words a part of a log in about maxBytes of entries. newer says that it
+// was read towards newer entries, and is cut at the new end.
+func LogsOf(page tasks.LogPage, newer bool, maxBytes int) Logs {
+	out := Logs{
+		AttemptID: contract.UUID(page.AttemptID), ProcessID: idOrNull(page.ProcessID), Channel: string(page.Channel),
+		Newer: idOrNull(page.Newer), Ended: page.Ended,
+	}
+	kept, cut := fitting(page.Entries, newer, maxBytes)
+	out.Page = LogPage{
+		Entries: each(kept, func(e tasks.LogEntry) LogEntry { return LogEntry(e) }), Cut: cut,
+		More: page.More || cut, Truncated: page.Truncated, NextRevision: page.Revision,
+	}
+	if len(kept) > 0 {
+		last := kept[len(kept)-1].Index
+		out.Page.NextAfter = &last
+	}
+	switch {
+	case newer && len(kept) == 0:
+		out.Page.NextAfter = page.NextAfter
+	case newer && out.Page.More: // what is left out comes next
+		out.Page.NextRevision = kept[len(kept)-1].Revision
+	case !newer && cut:
+		first := kept[0].Index
+		out.Page.NextCursor = &first
+	case !newer:
+		out.Page.NextCursor = page.Next
+	}
+	return out
+}
+
+// fitting keeps the entries that fit, of the old end if newer, else of the new
+// end; one is always kept.
+func fitting(entries []tasks.LogEntry, newer bool, maxBytes int) (kept []tasks.LogEntry, cut bool) {
+	const frame = 48 // bytes of an entry beside itself
+	room := maxBytes
+	for n := range entries {
+		i := n
+		if !newer {
+			i = len(entries) - 1 - n
+		}
+		room -= len(entries[i].Entry) + frame
+		if room >= 0 || n == 0 {
+			continue
+		}
+		if newer {
+			return entries[:i], true
+		}
+		return entries[i+1:], true
+	}
+	return entries, false
+}

@@ -1,0 +1,130 @@
+package work
+
+import (
+	"context"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+type tailSessionMessagesIn struct {
+	target
+	Limit  int    `json:"limit" min:"1" default:"20" doc:"How many turns at most, 1 or more; above 200 counts as 200. Default 20."`
+	Cursor *int64 `json:"cursor" min:"0" doc:"next_cursor of an earlier answer: the turns that are older. Not with after_entry_index."`
+	After  *int64 `json:"after_entry_index" min:"-1" doc:"Only turns newer than this entry_index, the oldest of them first. Not with cursor."`
+}
+
+// Messages is the answer of tail_session_messages.
+type Messages struct {
+	SessionID contract.UUID `json:"session_id" doc:"The session that was read."`
+	Page      MessagePage   `json:"page" doc:"The turns."`
+}
+
+// MessagePage is a part of a transcript.
+type MessagePage struct {
+	Entries    []Turn `json:"entries" doc:"The turns, oldest first."`
+	NextCursor *int64 `json:"next_cursor" doc:"Cursor of the page of older turns. Null if there are none, or with after_entry_index."`
+	More       bool   `json:"has_more" doc:"Whether there are more: older ones, or newer ones with after_entry_index."`
+	NextAfter  *int64 `json:"next_after_entry_index" doc:"after_entry_index for what comes next. Null without any turn."`
+	Cut        bool   `json:"cut" doc:"Whether turns or texts were left out to keep the answer short; go on with the cursor as usual."`
+}
+
+// Turn is a prompt and what came of it.
+type Turn struct {
+	Index   int64         `json:"entry_index" doc:"Place in the session, from 0."`
+	ID      contract.UUID `json:"turn_id" doc:"Id of the turn."`
+	Prompt  string        `json:"prompt" doc:"What the agent was told."`
+	Summary *string       `json:"summary" doc:"What the agent said at the end. Null while it runs, or if it said nothing."`
+	Created contract.Time `json:"created_at" doc:"When the turn began."`
+	Updated contract.Time `json:"updated_at" doc:"When the turn last changed."`
+}
+
+func (o Options) tailSessionMessages() contract.Tool {
+	name := o.name("tail_session_messages")
+	return define(spec{
+		name: name, title: "Read a conversation", readOnly: true,
+		about: about{
+			useWhen: "you want the prompts and final replies of a session, to restore the context of an attempt in few words.",
+			next:    "follow_up to go on with the session, or tail_attempt_logs for each step of a turn.",
+			avoid:   "both attempt_id and session_id; cursor together with after_entry_index.",
+		},
+		refine: func(s *jsonschema.Schema) {
+			s.Not = anyOf(needs("attempt_id", "session_id"), not(anyOf(needs("attempt_id"), needs("session_id"))), needs("cursor", "after_entry_index"))
+		},
+		before: func(given contract.Given) *fault.Fault {
+			if f := oneTarget(name, given); f != nil {
+				return f
+			}
+			return onePagination(name, given, "after_entry_index")
+		},
+	}, func(ctx context.Context, in tailSessionMessagesIn) (out Messages, err error) {
+		m, err := o.Open(ctx)
+		if err != nil {
+			return out, err
+		}
+		page, err := m.Messages(ctx, tasks.MessageQuery{
+			AttemptID: string(in.AttemptID), SessionID: string(in.SessionID),
+			Limit: min(orDefault(in.Limit, 20), 200), Before: in.Cursor, After: in.After,
+		})
+		if err != nil {
+			return out, err
+		}
+		return MessagesOf(page, in.After != nil, o.MaxAnswerBytes), nil
+	})
+}
+
+// MessagesOf words a part of a transcript in about maxBytes of texts. newer says
+// that it was read towards newer turns.
+func MessagesOf(page tasks.MessagePage, newer bool, maxBytes int) Messages {
+	kept, cut := turnsFitting(page.Turns, newer, maxBytes)
+	out := Messages{SessionID: contract.UUID(page.SessionID), Page: MessagePage{
+		Entries: each(kept, func(t tasks.Turn) Turn {
+			return Turn{t.Index, contract.UUID(t.ID), t.Prompt, textOrNull(t.Summary), stamp(t.Created), stamp(t.Updated)}
+		}),
+		More: page.More || len(kept) < len(page.Turns), Cut: cut,
+	}}
+	if len(kept) > 0 {
+		last := kept[len(kept)-1].Index
+		out.Page.NextAfter = &last
+	}
+	switch {
+	case newer && len(kept) == 0:
+		out.Page.NextAfter = page.NextAfter
+	case newer:
+	case len(kept) < len(page.Turns):
+		first := kept[0].Index
+		out.Page.NextCursor = &first
+	default:
+		out.Page.NextCursor = page.Next
+	}
+	return out
+}
+
+// turnsFitting keeps the turns that fit, of the old end if newer, else of the
+// new end; one is always kept, its texts shortened if they must be.
+func turnsFitting(turns []tasks.Turn, newer bool, maxBytes int) (kept []tasks.Turn, cut bool) {
+	const frame = 250 // bytes of a turn beside its texts
+	room := maxBytes
+	for n := range turns {
+		i := n
+		if !newer {
+			i = len(turns) - 1 - n
+		}
+		t := &turns[i]
+		room -= len(t.Prompt) + len(t.Summary) + frame
+		switch {
+		case room >= 0:
+		case n == 0:
+			t.Prompt, t.Summary = shorten(t.Prompt, maxBytes/2), shorten(t.Summary, maxBytes/2)
+			cut = true
+		case newer:
+			return turns[:i], true
+		default:
+			return turns[i+1:], true
+		}
+	}
+	return turns, cut
+}

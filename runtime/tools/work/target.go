@@ -1,0 +1,54 @@
+package work
+
+import (
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// target is an attempt, which stands for its newest session, or a session.
+type target struct {
+	AttemptID contract.UUID `json:"attempt_id" doc:"Attempt, which stands for its newest session. Exactly one of attempt_id and session_id."`
+	SessionID contract.UUID `json:"session_id" doc:"Session, from get_attempt_status. Exactly one of attempt_id and session_id."`
+}
+
+func needs(fields ...string) *jsonschema.Schema { return &jsonschema.Schema{Required: fields} }
+
+func not(s *jsonschema.Schema) *jsonschema.Schema { return &jsonschema.Schema{Not: s} }
+
+func anyOf(list ...*jsonschema.Schema) *jsonschema.Schema { return &jsonschema.Schema{AnyOf: list} }
+
+// notOneTarget fits arguments with both targets or none.
+func notOneTarget() *jsonschema.Schema {
+	return anyOf(needs("attempt_id", "session_id"), not(anyOf(needs("attempt_id"), needs("session_id"))))
+}
+
+func oneTarget(tool string, given contract.Given) *fault.Fault {
+	const exactly = "supply exactly one target identifier, attempt_id or session_id, and call "
+	switch attempt, session := given.Has("attempt_id"), given.Has("session_id"); {
+	case attempt && session:
+		return because(tasks.AmbiguousTarget, fault.New("invalid_argument", "both attempt_id and session_id are given", exactly+tool+" again"))
+	case !attempt && !session:
+		return because(tasks.MissingRequired, fault.New("invalid_argument", "neither attempt_id nor session_id is given",
+			exactly+tool+" again; list_task_attempts names attempts"))
+	}
+	return nil
+}
+
+// onePagination refuses cursor together with a field of the other direction.
+func onePagination(tool string, given contract.Given, afters ...string) *fault.Fault {
+	modes := append([]string{"cursor"}, afters...)
+	var both []string
+	for _, mode := range modes {
+		if given.Has(mode) {
+			both = append(both, mode)
+		}
+	}
+	if len(both) < 2 {
+		return nil
+	}
+	return because(tasks.MixedPagination, fault.New("invalid_argument", both[0]+" and "+both[1]+" are given together",
+		"use only one pagination mode and call "+tool+" again: cursor for older entries, "+afters[0]+" for newer ones"))
+}

@@ -1,0 +1,67 @@
+package work
+
+import (
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// Of a text that is empty when there is none, or a time that is zero.
+
+func idOrNull(id string) *contract.UUID {
+	if id == "" {
+		return nil
+	}
+	u := contract.UUID(id)
+	return &u
+}
+
+func textOrNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func timeOrNull(t time.Time) *contract.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &contract.Time{Time: t}
+}
+
+func stamp(t time.Time) contract.Time { return contract.Time{Time: t} }
+
+// Of an argument that may be absent.
+
+func text[T ~string](p *T) string {
+	if p == nil {
+		return ""
+	}
+	return string(*p)
+}
+
+// each makes a list for the wire, [] and never null.
+func each[A, B any](list []A, one func(A) B) []B {
+	out := make([]B, len(list))
+	for i, a := range list {
+		out[i] = one(a)
+	}
+	return out
+}
+
+// blockedWhy are the fields beside blocked and blocked_reason.
+type blockedWhy struct {
+	Code      *string `json:"code" doc:"The reason as a stable code, the same as blocked_reason. Null if not blocked."`
+	Retryable *bool   `json:"retryable" doc:"Whether the same call may succeed later. Null if not blocked."`
+	Hint      *string `json:"hint" doc:"What to do next, naming a tool and a field. Null if there is nothing to do."`
+}
+
+func whyBlocked(b tasks.Blocked) blockedWhy {
+	w := blockedWhy{Hint: textOrNull(b.Hint)}
+	if b.Reason != "" {
+		w.Code, w.Retryable = &b.Reason, &b.Retryable
+	}
+	return w
+}
