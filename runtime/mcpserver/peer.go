@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -135,6 +136,9 @@ func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 			break
 		}
 		done, rejected := p.apply(ctx, h, &r, replies)
+		if done && r.Mode == elicit.URL {
+			p.tellDone(ctx, h, r.ID)
+		}
 		if done || ctx.Err() != nil {
 			return
 		}
@@ -142,6 +146,21 @@ func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	}
 	if reachable, err := h.Reachable(ctx); err == nil && !reachable {
 		p.dispatch(ctx, h, elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: "unreachable"})
+	}
+}
+
+// tellDone tells a client that has opened a link when its page is done with,
+// so that it can close what it shows. 2026-07-28 has no such notice.
+func (p *peer) tellDone(ctx context.Context, h *elicit.Hub, id string) {
+	<-ctx.Done()
+	const patience = 2 * time.Second // of a client that does not read
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	if r, err := h.Get(ctx, id); err != nil || !r.Accepted() {
+		return
+	}
+	if err := p.req.Session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id}); err != nil {
+		p.server.opts.Logger.Debug("client not told that the page is done", slog.String("request_id", id), slog.Any("error", err))
 	}
 }
 
