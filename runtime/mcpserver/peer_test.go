@@ -47,8 +47,13 @@ func asking(t *testing.T, r elicit.Request) (*Server, *elicit.Hub) {
 // dials is a client of 2025-11-25.
 func dials(t *testing.T, s *Server, o mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
+	return dialsAs(t, s, "tester", o)
+}
+
+func dialsAs(t *testing.T, s *Server, name string, o mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
 	in, out, ended := overPipes(t, s)
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "7"}, &o).Connect(
+	session, err := mcp.NewClient(&mcp.Implementation{Name: name, Version: "7"}, &o).Connect(
 		t.Context(), &mcp.IOTransport{Reader: out, Writer: in}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		t.Fatal(err)
@@ -133,6 +138,63 @@ func TestAFormIsShownByAClientThatShowsForms(t *testing.T) {
 			saysIt(t, session, "ask", map[string]any{}, c.want, false)
 		})
 	}
+}
+
+// A client that runs without a person declines at once, which is no answer of
+// anybody: whoever is at the inbox is asked all the same.
+func TestAClientThatDeclinesForNobodyLeavesItToTheInbox(t *testing.T) {
+	declines := func(after time.Duration) mcp.ClientOptions {
+		return mcp.ClientOptions{
+			Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}},
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				time.Sleep(after)
+				return &mcp.ElicitResult{Action: "decline"}, nil
+			},
+		}
+	}
+	form := elicit.Request{Trigger: elicit.MCPElicitation, Message: "Go?"}
+	for _, c := range []struct {
+		name, client string
+		after        time.Duration
+		want         string
+	}{
+		{"at once", "codex-mcp-client", 0, "accept"},
+		{"after reading", "codex-mcp-client", readingTime + 50*time.Millisecond, "decline"},
+		{"another client at once", "tester", 0, "decline"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, hub := asking(t, form)
+			_, _, leave, err := hub.Attach(t.Context(), elicit.Station{Kind: "terminal"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer leave()
+			if c.want == "accept" {
+				go func() {
+					for {
+						list, err := hub.List(context.Background(), elicit.Filter{})
+						if err != nil {
+							return
+						}
+						if len(list.Requests) == 1 {
+							time.Sleep(100 * time.Millisecond)
+							_, err := hub.Dispatch(context.Background(), elicit.Action{Type: elicit.CompletedBy, RequestID: list.Requests[0].ID, Response: elicit.Accept})
+							if err != nil {
+								t.Error(err)
+							}
+							return
+						}
+						time.Sleep(5 * time.Millisecond)
+					}
+				}()
+			}
+			saysIt(t, dialsAs(t, s, c.client, declines(c.after)), "ask", map[string]any{}, c.want, false)
+		})
+	}
+	t.Run("and nobody is there", func(t *testing.T) {
+		s, _ := asking(t, form)
+		saysIt(t, dialsAs(t, s, "codex-mcp-client", declines(0)), "ask", map[string]any{}, string(elicit.Abandoned), false)
+	})
 }
 
 func TestAClientThatDeclaredNothingIsSentNothing(t *testing.T) {
