@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,9 @@ import (
 // folder.
 func (s *settings) place() (string, error) {
 	if place := s.get("store"); place != "" {
+		if strings.Contains(place, "://") && !store.IsPostgres(place) {
+			return "", misuse("store is an address, and not one of PostgreSQL", "name a folder, or postgres://USER@HOST/DATABASE")
+		}
 		return place, nil
 	}
 	return s.stateFolder()
@@ -27,6 +31,7 @@ func (s *settings) place() (string, error) {
 type people struct {
 	wait     time.Duration // of a question that does not say
 	secrets  bool          // questions that ask for them are taken
+	inline   bool          // the schema of ask_user has no reference
 	inbox    string        // inboxAuto, inboxOff or HOST:PORT
 	attended bool          // a person counts as reachable by coming to look
 }
@@ -35,6 +40,12 @@ type people struct {
 const (
 	secretsRefuse = "refuse"
 	secretsAllow  = "allow"
+)
+
+// What the setting elicitation.schema may be.
+const (
+	schemaRef    = "ref"
+	schemaInline = "inline"
 )
 
 // What the setting inbox may be besides an address.
@@ -49,11 +60,11 @@ func (a *app) people() (o people, err error) {
 	if err != nil || o.wait < time.Millisecond || o.wait > elicit.MaxWait {
 		return o, a.settings.wrong("elicitation.timeout", "not a time between 1ms and 30m", "write it as 90s or 10m")
 	}
-	switch secrets := a.settings.get("elicitation.secrets"); secrets {
-	case secretsRefuse, secretsAllow:
-		o.secrets = secrets == secretsAllow
-	default:
-		return o, a.settings.wrong("elicitation.secrets", "not refuse or allow", "")
+	if o.secrets, err = a.settings.either("elicitation.secrets", secretsAllow, secretsRefuse); err != nil {
+		return o, err
+	}
+	if o.inline, err = a.settings.either("elicitation.schema", schemaInline, schemaRef); err != nil {
+		return o, err
 	}
 	switch o.inbox = a.settings.get("inbox"); o.inbox {
 	case inboxAuto, inboxOff:

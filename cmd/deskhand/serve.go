@@ -100,7 +100,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			log.Warn("this version does not have the web inbox yet, nothing is served for it", "inbox", people.inbox)
 		}
 		room := &peopleRoom{app: a, log: log}
-		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait})
+		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait, InlineSchema: people.inline})
 		defer desk.Close()
 		lib.more, o.StateKey = desk.Tools(), room.stateKey
 	}

@@ -42,6 +42,7 @@ var shared = []setting{
 	{name: "store", usage: "where questions are kept: a folder or postgres://... (default: the state folder)", path: true, secret: true},
 	{name: "elicitation.timeout", fallback: "5m", usage: "how long ask_user and ask wait that do not say, as 90s or 10m", noFlag: true},
 	{name: "elicitation.secrets", fallback: secretsRefuse, usage: "what becomes of questions for passwords and keys: refuse or allow", noFlag: true},
+	{name: "elicitation.schema", fallback: schemaRef, usage: "schema of ask_user: ref as specified, or inline for models that take no $ref", noFlag: true},
 	{name: "inbox", fallback: inboxAuto, usage: "who counts as reachable: auto, off or HOST:PORT", noFlag: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},
@@ -176,6 +177,17 @@ func (s *settings) atLeast(name string, least int) (int, error) {
 // empty.
 func (s *settings) wrong(name, why, hint string) error {
 	return misuse(fmt.Sprintf("%s is %q, %s", name, s.get(name), why), cmp.Or(hint, "correct "+s.origin(name)))
+}
+
+// either reads a setting of two words: true for the first.
+func (s *settings) either(name, yes, no string) (bool, error) {
+	switch s.get(name) {
+	case yes:
+		return true, nil
+	case no:
+		return false, nil
+	}
+	return false, s.wrong(name, "not "+no+" or "+yes, "")
 }
 
 // stateFolder is where an installation keeps what is its own.
