@@ -21,7 +21,7 @@ var floors = [][]string{
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train"},
 	{"runtime/eval"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/mcpserver", "runtime/web", "runtime/surface/terminal"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/mcpserver", "runtime/web", "runtime/web/inbox", "runtime/surface/terminal"},
 	{"cmd/deskhand"},
 }
 
@@ -32,6 +32,7 @@ var notBelow = map[string][]string{
 	"runtime/tools/docs": {"indexer", "runtime/eval"},
 	"runtime/tools/ask":  {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store"},
 	"runtime/mcpserver":  {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
+	"runtime/web/inbox":  {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 	"runtime/web":        {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 }
 
