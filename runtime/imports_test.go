@@ -21,7 +21,7 @@ var floors = [][]string{
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/tasks", "indexer/embed/train"},
 	{"runtime/eval"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox"},
 	{"cmd/deskhand"},
 }
 
@@ -35,6 +35,7 @@ var notBelow = map[string][]string{
 	"runtime/mcpserver":   {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
 	"runtime/web/channel": {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 	"runtime/web":         {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
+	"runtime/web/inbox":   {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 }
 
 // libraries are the heavy ones and the packages that may use them.

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -57,6 +58,10 @@ func serveCommand(a *app) *cobra.Command {
 // 10 MiB more. GOGC in the environment wins.
 const gcPercent = 400
 
+// inboxAfter is how long a server answers its client before it opens the store
+// for the inbox.
+const inboxAfter = 200 * time.Millisecond
+
 // serve checks all that it was told, then opens the library and answers until
 // ctx ends or the client is gone.
 func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) error {
@@ -90,18 +95,24 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		background.Wait()
 		lib.close()
 	}()
+	var room *peopleRoom
 	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log}
 	if slices.Contains(groups, "ask") {
 		people, err := a.people()
 		if err != nil {
 			return err
 		}
-		if people.inbox != inboxAuto && people.inbox != inboxOff {
-			log.Warn("this version does not have the web inbox yet, nothing is served for it", "inbox", people.inbox)
-		}
-		room := &peopleRoom{app: a, log: log}
+		room = &peopleRoom{app: a, log: log}
 		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait, InlineSchema: people.inline})
+		defer room.close()
 		defer desk.Close()
+		if people.hasInbox() && (addr == "" || people.inbox != inboxAuto) {
+			stop, err := a.keepInbox(ctx, room, log, inboxAfter)
+			if err != nil {
+				return err
+			}
+			defer stop()
+		}
 		lib.more, o.StateKey = desk.Tools(), room.stateKey
 	}
 	if f.watch != "" {
@@ -129,7 +140,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if addr == "" {
 		return lib.server.ServeStdio(ctx, a.stdin, a.stdout)
 	}
-	return a.serveHTTP(ctx, f, lib, addr)
+	return a.serveHTTP(ctx, f, lib, room, addr)
 }
 
 // serverName is what the server calls itself.

@@ -43,7 +43,7 @@ var shared = []setting{
 	{name: "elicitation.timeout", fallback: "5m", usage: "how long ask_user and ask wait that do not say, as 90s or 10m", noFlag: true},
 	{name: "elicitation.secrets", fallback: secretsRefuse, usage: "what becomes of questions for passwords and keys: refuse or allow", noFlag: true},
 	{name: "elicitation.schema", fallback: schemaRef, usage: "schema of ask_user: ref as specified, or inline for models that take no $ref", noFlag: true},
-	{name: "inbox", fallback: inboxAuto, usage: "who counts as reachable: auto, off or HOST:PORT", noFlag: true},
+	{name: "inbox", fallback: inboxAuto, usage: "where the inbox is in the browser: auto, off or HOST:PORT", noFlag: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},
 	{name: "token", usage: "bearer token of the HTTP server", secret: true},

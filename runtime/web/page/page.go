@@ -4,7 +4,7 @@
 // A page joins in three steps. Its package embeds templates that define "main",
 // and perhaps "head" for scripts, and parses them with [Shell.Parse]; in them
 // .Data is its own, .Token is for the hidden field "token" of each form, and
-// the functions asset, text and line are there. A handler answers with
+// the functions asset, text, phrase and line are there. A handler answers with
 // [Shell.Write], and begins what changes something with [Shell.Checked]. Where
 // the front is made, its path is mounted and [Shell.Nav] gets a line. Styles
 // are those of static/deskhand.css; a page brings scripts and more styles with
@@ -47,9 +47,10 @@ type Link struct{ Path, Name string }
 func New(key []byte) *Shell {
 	s := &Shell{key: key, assets: map[string]asset{}}
 	s.base = template.Must(template.New("").Funcs(template.FuncMap{
-		"asset": s.url,
-		"text":  Text,
-		"line":  Line,
+		"asset":  s.url,
+		"text":   Text,
+		"line":   Line,
+		"phrase": Phrase,
 	}).ParseFS(templates, "templates/*.html"))
 	files, err := fs.Sub(static, "static")
 	if err != nil {
@@ -96,6 +97,7 @@ func (s *Shell) Write(w http.ResponseWriter, r *http.Request, status int, t *tem
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "same-origin") // with none, a browser hides the origin of a form from us too
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
