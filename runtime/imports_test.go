@@ -17,11 +17,11 @@ const module = "github.com/deskhand/deskhand/"
 // lower floors alone: two on one floor do not know each other. A new package is
 // one word here.
 var floors = [][]string{
-	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model"},
+	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train"},
 	{"runtime/eval"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/mcpserver", "runtime/web", "runtime/web/inbox", "runtime/web/channel", "runtime/surface/terminal"},
 	{"cmd/deskhand"},
 }
 
@@ -34,6 +34,7 @@ var notBelow = map[string][]string{
 	"runtime/mcpserver":   {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
 	"runtime/web/channel": {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 	"runtime/web":         {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
+	"runtime/web/inbox":   {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 }
 
 // libraries are the heavy ones and the packages that may use them.

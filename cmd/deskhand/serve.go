@@ -90,6 +90,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		background.Wait()
 		lib.close()
 	}()
+	var room *peopleRoom
 	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log}
 	if slices.Contains(groups, "ask") {
 		people, err := a.people()
@@ -99,8 +100,9 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		if people.inbox != inboxAuto && people.inbox != inboxOff {
 			log.Warn("this version does not have the web inbox yet, nothing is served for it", "inbox", people.inbox)
 		}
-		room := &peopleRoom{app: a, log: log}
+		room = &peopleRoom{app: a, log: log}
 		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait})
+		defer room.close()
 		defer desk.Close()
 		lib.more, o.StateKey = desk.Tools(), room.stateKey
 	}
@@ -129,7 +131,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if addr == "" {
 		return lib.server.ServeStdio(ctx, a.stdin, a.stdout)
 	}
-	return a.serveHTTP(ctx, f, lib, addr)
+	return a.serveHTTP(ctx, f, lib, room, addr)
 }
 
 // serverName is what the server calls itself.

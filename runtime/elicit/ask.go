@@ -178,7 +178,7 @@ func (h *Hub) await(ctx context.Context, id string, done func(*Request) bool) (R
 }
 
 func (h *Hub) awaiting(ctx context.Context, id string, done func(*Request) bool) (Request, error) {
-	r, seq, err := h.get(ctx, id)
+	r, seq, err := h.GetAt(ctx, id)
 	if err != nil || done(&r) {
 		return r.ForAsker(), err
 	}

@@ -269,12 +269,13 @@ func (h *Hub) note(c Change) {
 
 // Get reads one request; the rejection unknown_request if there is none.
 func (h *Hub) Get(ctx context.Context, id string) (Request, error) {
-	r, _, err := h.get(ctx, id)
+	r, _, err := h.GetAt(ctx, id)
 	return r, err
 }
 
-// get also says at which place of the feed the request was so.
-func (h *Hub) get(ctx context.Context, id string) (Request, int64, error) {
+// GetAt also says at which place of the feed the request was so: watch from
+// there.
+func (h *Hub) GetAt(ctx context.Context, id string) (Request, int64, error) {
 	var r *Request
 	var seq int64
 	err := h.db.View(ctx, func(tx *store.Tx) (err error) {

@@ -1,8 +1,6 @@
 package web
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"net"
 	"net/http"
 	"net/url"
@@ -81,22 +79,24 @@ func ownOrigin(origin, host string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.EqualFold(u.Host, host)
 }
 
-// guarded asks for the token. It is compared by its hash, so that the time
-// taken tells nothing of it, not even its length.
+// guarded asks for the token, or for the cookie of a browser that was let in.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	if s.opts.NoToken {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		given := sha256.Sum256([]byte(strings.TrimSpace(token)))
-		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(given[:], s.token[:]) != 1 {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="deskhand"`)
-			refuse(w, http.StatusUnauthorized, "unauthorized", "the token is missing or wrong",
-				sendToken+"; whoever started it set DESKHAND_TOKEN, or finds it in the file token of the state folder")
+		if strings.EqualFold(scheme, "Bearer") && s.isToken(strings.TrimSpace(token)) || scheme == "" && s.signedIn(r) {
+			next.ServeHTTP(w, r)
 			return
 		}
-		next.ServeHTTP(w, r)
+		if s.wantsPage(r) && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			http.Redirect(w, r, "/login?to="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer realm="deskhand"`)
+		refuse(w, http.StatusUnauthorized, "unauthorized", "the token is missing or wrong",
+			sendToken+"; whoever started it set DESKHAND_TOKEN, or finds it in the file token of the state folder")
 	})
 }
 

@@ -5,12 +5,14 @@
 // It is closed by default. A page in a browser on this machine can reach a
 // loopback port, so three checks stand before every handler: the Host must be
 // ours (or a name that resolves here by a trick is taken for us), the Origin
-// must be ours if there is one, and the bearer token must be right. Only
-// /healthz and /readyz need no token.
+// must be ours if there is one, and the bearer token must be right, or a browser
+// must have the cookie of somebody who had it. /healthz, /readyz, the page to
+// sign in on and what Options.Public has need no token.
 package web
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
@@ -18,11 +20,13 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
 // Options tunes a Server. Token or NoToken is required; every other zero value
@@ -45,6 +49,16 @@ type Options struct {
 	// Mounts are the handlers by path: "/mcp" is that path alone, "/inbox/" all
 	// below it. They check methods themselves.
 	Mounts map[string]http.Handler
+	// Public are handlers that need no token, as they check something else.
+	Public map[string]http.Handler
+	// Shell makes the pages of people. Its static files and the page on which
+	// people sign in are served with it, and a browser that may not come in is
+	// sent there. Nil: there are no pages.
+	Shell *page.Shell
+	// Once says whether it is called with an id for the first time, by any
+	// process that takes the same links; until is when the id may be forgotten.
+	// Nil: this process alone counts.
+	Once func(ctx context.Context, id string, until time.Time) (first bool, err error)
 	// Build is what /healthz says of this program, such as name and version.
 	Build map[string]string
 	// Ready returns nil when requests can be answered, else why not. Nil: always
@@ -89,6 +103,7 @@ type Server struct {
 	token   [sha256.Size]byte
 	metrics *metrics
 	handler http.Handler
+	used    sync.Map // ids of links, if Options.Once is nil
 }
 
 // New checks the options. Its errors are faults: code "token_required" when
@@ -157,6 +172,13 @@ func (s *Server) routes() http.Handler {
 	mount("/metrics", false, s.metrics.page)
 	for path, h := range s.opts.Mounts {
 		mount(path, false, h)
+	}
+	for path, h := range s.opts.Public {
+		mount(path, true, h)
+	}
+	if s.opts.Shell != nil {
+		mount(page.StaticPath, true, s.opts.Shell.Static())
+		mount("/login", true, s.login())
 	}
 	mount("/", true, http.HandlerFunc(missing))
 	return s.bounded(s.recovered(sealed(s.ours(s.sameOrigin(mux)))))

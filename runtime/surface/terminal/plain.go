@@ -140,10 +140,10 @@ func (t *talk) question() {
 		t.say("%d. %s", i+1, text)
 	}
 	if q.Default != nil {
-		t.say("Proposed: %s", clean(say(q, q.Default)))
+		t.say("Proposed: %s", clean(q.Say(q.Default)))
 	}
 	t.say("%s", t.toType(q))
-	if text := clean(say(q, t.sheet.answers[q.ID].Value)); text != "" {
+	if text := clean(q.Say(t.sheet.answers[q.ID].Value)); text != "" {
 		t.say("So far: %s. Enter alone takes it.", text)
 	}
 }
@@ -172,7 +172,7 @@ func (t *talk) reviewing() {
 	}
 	t.say("Your answers:")
 	for i, q := range t.sheet.request.Questions {
-		text := clean(say(&q, t.sheet.answers[q.ID].Value))
+		text := clean(q.Say(t.sheet.answers[q.ID].Value))
 		if text == "" {
 			text = "no answer"
 		}

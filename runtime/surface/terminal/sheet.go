@@ -114,7 +114,7 @@ func (s *sheet) text(q *elicit.Question) string {
 	case v == nil:
 		return ""
 	case typesIn(q):
-		return say(q, v)
+		return q.Say(v)
 	}
 	return strings.Join(v.Freeform, "\n")
 }

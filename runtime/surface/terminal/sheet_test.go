@@ -92,7 +92,7 @@ func TestKeysAnswer(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSheet(asked(t, c.question), false)
 			intent := s.types(c.keys)
-			got := say(&c.question, s.answers["q"].Value)
+			got := c.question.Say(s.answers["q"].Value)
 			if intent != c.intent || got != c.answer {
 				t.Errorf("keys %s: intent %d, answer %q, want %d and %q", c.keys, intent, got, c.intent, c.answer)
 			}

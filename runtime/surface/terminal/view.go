@@ -152,9 +152,9 @@ func (s *sheet) viewQuestion(p *page, q *elicit.Question) {
 		p.add(dim, "", fmt.Sprintf("Question %d of %d", s.page+1, n))
 	}
 	p.add(bold, "", clean(q.Message))
-	p.add(dim, "", wants(q))
+	p.add(dim, "", q.Wants())
 	if q.Default != nil {
-		p.add(dim, "", "proposed: "+clean(say(q, q.Default)))
+		p.add(dim, "", "proposed: "+clean(q.Say(q.Default)))
 	}
 	p.gap()
 	if typesIn(q) {
@@ -240,7 +240,7 @@ func (s *sheet) viewReview(p *page) {
 	p.add(bold, "", "Your answers")
 	for i, q := range s.request.Questions {
 		p.add(dim, strconv.Itoa(i+1)+" ", line(q.Message))
-		text := clean(say(&q, s.answers[q.ID].Value))
+		text := clean(q.Say(s.answers[q.ID].Value))
 		switch {
 		case text != "":
 			p.add("", "    ", text)

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -29,10 +28,7 @@ func line(text string) string {
 
 // heading is what a request is called in one line.
 func heading(r *elicit.Request) string {
-	if r.Title != "" {
-		return line(r.Title)
-	}
-	return line(r.Message)
+	return line(r.Heading())
 }
 
 // asker says who asks, and about what place.
@@ -74,69 +70,11 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// wants says in words what sort of answer a question takes.
-func wants(q *elicit.Question) string {
-	text := map[elicit.Kind]string{elicit.Text: "a text", elicit.Number: "a number", elicit.Integer: "a whole number",
-		elicit.Boolean: "yes or no", elicit.SingleSelect: "choose one", elicit.MultiSelect: "choose any"}[q.Kind]
-	if q.Format != "" {
-		text += ", " + string(q.Format)
-	}
-	unit := map[elicit.Kind]string{elicit.Text: " characters", elicit.MultiSelect: " choices"}[q.Kind]
-	if q.Min != nil {
-		text += fmt.Sprintf(", at least %v%s", *q.Min, unit)
-	}
-	if q.Max != nil {
-		text += fmt.Sprintf(", at most %v%s", *q.Max, unit)
-	}
-	if !q.Required {
-		text += ", may be skipped"
-	}
-	return text
-}
-
-// say words an answer; empty if there is none.
-func say(q *elicit.Question, v *elicit.Value) string {
-	if v == nil {
-		return ""
-	}
-	var parts []string
-	switch v.Kind {
-	case elicit.TextValue:
-		return v.Text
-	case elicit.NumberValue:
-		return strconv.FormatFloat(v.Number, 'f', -1, 64)
-	case elicit.BooleanValue:
-		if v.Boolean {
-			return "Yes"
-		}
-		return "No"
-	case elicit.SelectedValue:
-		if o, ok := q.Option(v.Text); ok {
-			parts = append(parts, o.Label)
-		}
-	case elicit.SelectedManyValue:
-		for _, id := range v.Options {
-			if o, ok := q.Option(id); ok {
-				parts = append(parts, o.Label)
-			}
-		}
-	}
-	return strings.Join(append(parts, v.Freeform...), ", ")
-}
-
 // Ended says how a request ended: what, by whom, where and when.
 func Ended(r *elicit.Request) string {
 	c := r.Completion
 	if c == nil {
 		return "the question is closed"
 	}
-	what := map[elicit.Outcome]string{elicit.Accept: "answered", elicit.Decline: "declined", elicit.Cancel: "cancelled",
-		elicit.Abandoned: "withdrawn", elicit.Timeout: "time is up"}[c.Outcome]
-	if c.By != "" {
-		what += " by " + line(c.By)
-	}
-	if c.Channel != "" {
-		what += " in " + line(c.Channel)
-	}
-	return what + " at " + c.At.Local().Format(time.TimeOnly)
+	return line(c.Words()) + " at " + c.At.Local().Format(time.TimeOnly)
 }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"net/http"
+	"runtime"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/web"
+	"github.com/deskhand/deskhand/runtime/web/inbox"
+	webpage "github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// peoplePages are what a browser finds at this process: the inbox over a room of
+// questions, whoever serves it.
+type peoplePages struct {
+	shell *webpage.Shell
+	inbox *inbox.Inbox
+	room  *peopleRoom
+	token string
+}
+
+// peoplePages makes them. An empty token is that of a server which asks for none.
+func (a *app) peoplePages(room *peopleRoom, token string, log *slog.Logger) *peoplePages {
+	p := &peoplePages{room: room, token: token, shell: webpage.New(web.Key(token, "forms"))}
+	p.inbox = inbox.New(inbox.Options{
+		Shell: p.shell, Log: log, Key: web.Key(token, "answers"),
+		Hub: func(ctx context.Context) (*elicit.Hub, error) {
+			hub, _, err := room.open(ctx)
+			return hub, err
+		},
+	})
+	return p
+}
+
+// enter puts the pages behind a front.
+func (p *peoplePages) enter(o *web.Options) {
+	o.Shell, o.Once = p.shell, p.room.once
+	if o.Mounts == nil {
+		o.Mounts = map[string]http.Handler{}
+	}
+	maps.Copy(o.Mounts, p.inbox.Mounts())
+	o.Public = p.inbox.Public()
+	shutdown := o.OnShutdown
+	o.OnShutdown = func() {
+		p.inbox.Stop()
+		if shutdown != nil {
+			shutdown()
+		}
+	}
+}
+
+// build is what a server says of this program.
+func (a *app) build() map[string]string {
+	return map[string]string{"name": a.serverName(), "version": buildVersion(), "go": runtime.Version()}
+}
+
+// link is the address of a page. With a way in it lets a browser in once, which
+// is for the eyes of the person alone.
+func (p *peoplePages) link(base, path string, wayIn bool) string {
+	if wayIn && p.token != "" {
+		return web.LoginLink(base, p.token, path)
+	}
+	return base + path
+}

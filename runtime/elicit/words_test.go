@@ -1,0 +1,51 @@
+package elicit
+
+import (
+	"reflect"
+	"testing"
+)
+
+func TestFieldsAndValuesAreTheSame(t *testing.T) {
+	r := Request{Questions: []Question{
+		{ID: "t", Kind: Text}, {ID: "n", Kind: Number}, {ID: "b", Kind: Boolean},
+		{ID: "s", Kind: SingleSelect, Options: OptionsOf("x", "y"), AllowFreeform: true},
+		{ID: "m", Kind: MultiSelect, Options: OptionsOf("x", "y"), AllowFreeform: true},
+	}}
+	for _, c := range []struct {
+		question string
+		value    Value
+	}{
+		{"t", Value{Kind: TextValue, Text: "two\nlines"}},
+		{"n", Value{Kind: NumberValue, Number: -1.5}},
+		{"b", Value{Kind: BooleanValue}},
+		{"b", Value{Kind: BooleanValue, Boolean: true}},
+		{"s", Value{Kind: SelectedValue, Text: "x"}},
+		{"s", Value{Kind: SelectedValue, Freeform: []string{"z"}}},
+		{"m", Value{Kind: SelectedManyValue, Options: []string{"y", "x"}, Freeform: []string{"z"}}},
+		{"m", Value{Kind: SelectedManyValue, Options: []string{}}},
+	} {
+		fields := c.value.Fields(c.question)
+		answers, err := r.Fields(fields)
+		got := answers[c.question].Value
+		if err != nil || !reflect.DeepEqual(got, &c.value) {
+			t.Errorf("Fields(%v) = %+v, %v; want %+v", fields, got, err, c.value)
+		}
+	}
+}
+
+func TestFinalSkipsWhatMayBeSkipped(t *testing.T) {
+	r := Request{Questions: []Question{
+		{ID: "a", Kind: Text, Required: true}, {ID: "b", Kind: Text, Required: true}, {ID: "c", Kind: Text}, {ID: "d", Kind: Text}, {ID: "e", Kind: Text},
+	}}
+	text := func(s string) *Value { return &Value{Kind: TextValue, Text: s} }
+	got := r.Final(map[string]Answer{
+		"a": {State: Draft, Value: text("yes")}, "b": {State: Draft, Value: text("  ")},
+		"c": {State: Submitted, Value: text("")}, "d": {State: Skipped, Value: text("typed before")},
+	})
+	want := map[string]Answer{
+		"a": {State: Submitted, Value: text("yes")}, "c": {State: Skipped}, "d": {State: Skipped}, "e": {State: Skipped},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("Final = %+v, want %+v", got, want)
+	}
+}

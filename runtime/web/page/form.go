@@ -1,0 +1,53 @@
+package page
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+)
+
+// formCookie is a random text of a browser, that the token of its forms is
+// made of. Another site can make a browser send it, and cannot read it.
+const formCookie = "deskhand_form"
+
+// token is what the forms of a page carry. It gives the browser a cookie if it
+// has none.
+func (s *Shell) token(w http.ResponseWriter, r *http.Request) string {
+	c, err := r.Cookie(formCookie)
+	if err != nil || c.Value == "" {
+		c = &http.Cookie{Name: formCookie, Value: rand.Text(), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: 400 * 24 * 3600}
+		http.SetCookie(w, c)
+		r.AddCookie(c) // for the next page of this request
+	}
+	return s.sign(c.Value)
+}
+
+func (s *Shell) sign(cookie string) string {
+	mac := hmac.New(sha256.New, s.key)
+	mac.Write([]byte("form " + cookie))
+	return hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// TokenHeader has the token of a request that is no form.
+const TokenHeader = "Deskhand-Token"
+
+// Checked says whether a request that changes something comes from a page of
+// ours: its token, in the field "token" or in [TokenHeader], is that of its
+// cookie. A program that has sent the bearer token needs none: no page can make
+// a browser send that.
+func (s *Shell) Checked(r *http.Request) bool {
+	if r.Header.Get("Authorization") != "" {
+		return true
+	}
+	c, err := r.Cookie(formCookie)
+	if err != nil {
+		return false
+	}
+	given := r.Header.Get(TokenHeader)
+	if given == "" {
+		given = r.PostFormValue("token")
+	}
+	return hmac.Equal([]byte(given), []byte(s.sign(c.Value)))
+}

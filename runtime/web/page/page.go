@@ -1,0 +1,106 @@
+// Package page is what the pages of deskhand have in common: the layout, the
+// styles, how texts of agents are shown, and what a form must carry.
+//
+// A page joins in three steps. Its package embeds templates that define "main",
+// and perhaps "head" for scripts, and parses them with [Shell.Parse]; in them
+// .Data is its own, .Token is for the hidden field "token" of each form, and
+// the functions asset, text, phrase and line are there. A handler answers with
+// [Shell.Write], and begins what changes something with [Shell.Checked]. Where
+// the front is made, its path is mounted and [Shell.Nav] gets a line. Styles
+// are those of static/deskhand.css; a page brings scripts and more styles with
+// [Shell.Add] and names them with {{asset "name.js"}}. The policy allows no
+// inline script and no inline style, and nothing from elsewhere. Every page
+// works without its script.
+package page
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"strconv"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+//go:embed static/*
+var static embed.FS
+
+// Shell makes pages. Its methods may be called at once, after Nav is set and
+// the last Add.
+type Shell struct {
+	// Nav is the list of places, in order.
+	Nav []Link
+
+	key    []byte
+	base   *template.Template
+	assets map[string]asset // by name
+}
+
+// Link is a place that every page leads to.
+type Link struct{ Path, Name string }
+
+// New makes a shell. key, of any length, signs the tokens of forms: processes
+// that are to take each other's forms share it.
+func New(key []byte) *Shell {
+	s := &Shell{key: key, assets: map[string]asset{}}
+	s.base = template.Must(template.New("").Funcs(template.FuncMap{
+		"asset":  s.url,
+		"text":   Text,
+		"line":   Line,
+		"phrase": Phrase,
+	}).ParseFS(templates, "templates/*.html"))
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err)
+	}
+	s.Add(files)
+	return s
+}
+
+// Parse reads the templates of a page over the layout. Broken ones are a bug.
+func (s *Shell) Parse(files fs.FS, patterns ...string) *template.Template {
+	return template.Must(template.Must(s.base.Clone()).ParseFS(files, patterns...))
+}
+
+// Page is one answer.
+type Page struct {
+	Title string // of the tab
+	Here  string // path of the place that it belongs to
+	// Class is for the styles of a page; empty: a column of text.
+	Class string
+	Data  any
+}
+
+// view is what the layout sees.
+type view struct {
+	Page
+	Nav   []Link
+	Token string
+}
+
+// policy allows what the server itself sends.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// Write answers with a page, or with one template of it if name is not empty.
+func (s *Shell) Write(w http.ResponseWriter, r *http.Request, status int, t *template.Template, name string, p Page) {
+	if name == "" {
+		name = "page"
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, name, view{p, s.Nav, s.token(w, r)}); err != nil {
+		panic(err) // a template that does not fit its data
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "same-origin") // with none, a browser hides the origin of a form from us too
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(b.Bytes()) // nobody is left to tell
+	}
+}

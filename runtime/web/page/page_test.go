@@ -1,0 +1,128 @@
+package page
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestTextOfAgentsIsTypesetAndInert(t *testing.T) { // A-020
+	for source, want := range map[string]string{
+		"Is **this** `ok`?":             `<p dir="auto">Is <strong>this</strong> <code>ok</code>?</p>`,
+		"a *few* words":                 `<p dir="auto">a <em>few</em> words</p>`,
+		"2 * 3 * 4":                     `<p dir="auto">2 * 3 * 4</p>`,
+		"one\ntwo\n\nthree":             `<p dir="auto">one<br>two</p> <p dir="auto">three</p>`,
+		"- a\n- b":                      `<ul dir="auto"><li>a<li>b</ul>`,
+		"1. a\n2. b\n\nend":             `<ol dir="auto"><li>a<li>b</ol> <p dir="auto">end</p>`,
+		"# Head":                        `<p dir="auto"><strong>Head</strong></p>`,
+		"```go\nif a < b {\n```\nafter": `<pre dir="auto">if a &lt; b { </pre> <p dir="auto">after</p>`,
+		"[here](https://evil.example/)": `<p dir="auto">here (<code>https://evil.example/</code>)</p>`,
+		"<script>alert(1)</script>":     `<p dir="auto">&lt;script&gt;alert(1)&lt;/script&gt;</p>`,
+		"`<b>` **<i>**":                 `<p dir="auto"><code>&lt;b&gt;</code> <strong>&lt;i&gt;</strong></p>`,
+		"safe \u202egpj.exe":            "<p dir=\"auto\">safe \ufffdgpj.exe</p>",
+		"":                              "",
+	} {
+		if got := strings.Join(strings.Fields(string(Text(source))), " "); got != strings.Join(strings.Fields(want), " ") {
+			t.Errorf("Text(%q) = %s, want %s", source, got, want)
+		}
+	}
+}
+
+// known are the tags that a text may have.
+var known = regexp.MustCompile(`</?(p|ul|ol|pre)( dir="auto")?>|<(li|br)>|</?(strong|em|code)>`)
+
+func FuzzText(f *testing.F) {
+	for _, s := range []string{"**a** `b`\n- c\n```\nd", "[a](javascript:alert(1))", "<img src=x onerror=alert(1)>", "1. *x*\n  y\n~~~"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		if rest := known.ReplaceAllString(string(Text(source)), ""); strings.ContainsAny(rest, "<>\"") {
+			t.Errorf("Text(%q) leaves %q", source, rest)
+		}
+	})
+}
+
+func shell() (*Shell, http.Handler) {
+	s := New([]byte("key"))
+	s.Nav = []Link{{"/", "Inbox"}, {"/history", "History"}}
+	t := s.Parse(fstest.MapFS{"a.html": {Data: []byte(`{{define "main"}}<h1>{{.Data}}</h1>{{end}}`)}}, "a.html")
+	return s, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && !s.Checked(r) {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		s.Write(w, r, http.StatusOK, t, "", Page{Title: "A", Here: "/", Data: "<b>"})
+	})
+}
+
+func TestPageHasLayoutAndPolicy(t *testing.T) {
+	_, h := shell()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+	body := w.Body.String()
+	for _, want := range []string{"<title>A · deskhand</title>", "<h1>&lt;b&gt;</h1>", `href="/" aria-current="page"`, `href="#main"`, "/static/deskhand.css?v="} {
+		if !strings.Contains(body, want) {
+			t.Errorf("page lacks %q", want)
+		}
+	}
+	if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+		t.Errorf("Content-Security-Policy = %q", csp)
+	}
+}
+
+func TestFormsCarryTheTokenOfTheirBrowser(t *testing.T) {
+	_, h := shell()
+	visit := func() (cookie *http.Cookie, token string) {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		m := regexp.MustCompile(`name="token" content="(\w+)"`).FindStringSubmatch(w.Body.String())
+		return w.Result().Cookies()[0], m[1]
+	}
+	mine, token := visit()
+	_, theirs := visit()
+	for name, c := range map[string]struct {
+		cookie *http.Cookie
+		token  string
+		header string
+		want   int
+	}{
+		"the own":             {mine, token, "", 200},
+		"of another browser":  {mine, theirs, "", 403},
+		"none":                {mine, "", "", 403},
+		"no cookie":           {nil, token, "", 403},
+		"a program's request": {nil, "", "Bearer x", 200},
+	} {
+		r := httptest.NewRequest("POST", "/", strings.NewReader(url.Values{"token": {c.token}}.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if c.cookie != nil {
+			r.AddCookie(c.cookie)
+		}
+		if c.header != "" {
+			r.Header.Set("Authorization", c.header)
+		}
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != c.want {
+			t.Errorf("token %s: status %d, want %d", name, w.Code, c.want)
+		}
+	}
+}
+
+func TestFilesAreKeptByBrowsersAndPacked(t *testing.T) {
+	s, _ := shell()
+	r := httptest.NewRequest("GET", s.url("deskhand.css"), nil)
+	r.Header.Set("Accept-Encoding", "gzip")
+	w := httptest.NewRecorder()
+	s.Static().ServeHTTP(w, r)
+	if w.Code != 200 || w.Header().Get("Content-Encoding") != "gzip" || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
+		t.Errorf("GET %s: %d %v", r.URL, w.Code, w.Header())
+	}
+	w = httptest.NewRecorder()
+	s.Static().ServeHTTP(w, httptest.NewRequest("GET", StaticPath+"../page.go", nil))
+	if w.Code != 404 {
+		t.Errorf("GET of a file that is none: %d, want 404", w.Code)
+	}
+}

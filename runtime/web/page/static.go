@@ -1,0 +1,96 @@
+package page
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// asset is a file that pages refer to.
+type asset struct {
+	version string // changes with the bytes
+	kind    string
+	plain   []byte
+	packed  []byte
+}
+
+// StaticPath is where [Shell.Static] is mounted.
+const StaticPath = "/static/"
+
+// Add takes the files of a folder, without those below it. A name that was
+// taken before is a bug.
+func (s *Shell) Add(files fs.FS) {
+	names, err := fs.Glob(files, "*.*")
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range names {
+		data, err := fs.ReadFile(files, name)
+		if err != nil {
+			panic(err)
+		}
+		if _, taken := s.assets[name]; taken {
+			panic("two files " + name)
+		}
+		sum := sha256.Sum256(data)
+		s.assets[name] = asset{hex.EncodeToString(sum[:6]), kindOf(name), data, pack(data)}
+	}
+}
+
+func kindOf(name string) string {
+	switch path.Ext(name) {
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	}
+	return mime.TypeByExtension(path.Ext(name))
+}
+
+func pack(data []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a level there is
+	_, _ = w.Write(data)                                  // a buffer takes all
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// url is the address of a file. It has the version in it, so that a browser can
+// keep the file.
+func (s *Shell) url(name string) string { return StaticPath + name + "?v=" + s.assets[name].version }
+
+// Static serves the files. There is no secret in them: the page that asks for
+// the token needs them.
+func (s *Shell) Static() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a, ok := s.assets[strings.TrimPrefix(r.URL.Path, StaticPath)]
+		if !ok || r.Method != http.MethodGet && r.Method != http.MethodHead {
+			http.NotFound(w, r)
+			return
+		}
+		h := w.Header()
+		h.Set("Content-Type", a.kind)
+		h.Set("Vary", "Accept-Encoding")
+		if r.URL.Query().Get("v") == a.version {
+			h.Set("Cache-Control", "public, max-age=31536000, immutable")
+		}
+		body := a.plain
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			h.Set("Content-Encoding", "gzip")
+			body = a.packed
+		}
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+		if r.Method == http.MethodGet {
+			_, _ = w.Write(body) // nobody is left to tell
+		}
+	})
+}
