@@ -38,6 +38,9 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 		door = a.peoplePages(room, o.Token, lib.log)
 		door.enter(&o)
 	}
+	if lib.engine != nil {
+		a.searchPage(&o, lib)
+	}
 	o.OnListen = func(at net.Addr) {
 		shown := shownAddr(addr, at)
 		a.tell(fmt.Sprintf("serving MCP at http://%s/mcp%s", shown, where))
