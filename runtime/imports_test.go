@@ -21,21 +21,22 @@ var floors = [][]string{
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/tasks", "indexer/embed/train"},
 	{"runtime/eval"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage"},
 	{"cmd/deskhand"},
 }
 
 // notBelow are imports that the floors would allow and the line corpus,
 // chunker, indexer, runtime, cmd does not: what serves does not build.
 var notBelow = map[string][]string{
-	"runtime/eval":        {"indexer"},
-	"runtime/tools/docs":  {"indexer", "runtime/eval"},
-	"runtime/tools/ask":   {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store"},
-	"runtime/tools/work":  {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store", "runtime/elicit"},
-	"runtime/mcpserver":   {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
-	"runtime/web/channel": {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
-	"runtime/web":         {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
-	"runtime/web/inbox":   {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
+	"runtime/eval":           {"indexer"},
+	"runtime/tools/docs":     {"indexer", "runtime/eval"},
+	"runtime/tools/ask":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store"},
+	"runtime/tools/work":     {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store", "runtime/elicit"},
+	"runtime/mcpserver":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
+	"runtime/web/channel":    {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
+	"runtime/web":            {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
+	"runtime/web/inbox":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
+	"runtime/web/searchpage": {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/elicit", "runtime/store"},
 }
 
 // libraries are the heavy ones and the packages that may use them.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/web"
+	"github.com/deskhand/deskhand/runtime/web/channel"
 	"github.com/deskhand/deskhand/runtime/web/inbox"
 	webpage "github.com/deskhand/deskhand/runtime/web/page"
 )
@@ -18,20 +19,21 @@ import (
 type peoplePages struct {
 	shell *webpage.Shell
 	inbox *inbox.Inbox
-	room  *peopleRoom
-	token string
+	// channel is the same questions as shared state, for programs.
+	channel *channel.Server
+	room    *peopleRoom
+	token   string
 }
 
 // peoplePages makes them. An empty token is that of a server which asks for none.
 func (a *app) peoplePages(room *peopleRoom, token string, log *slog.Logger) *peoplePages {
 	p := &peoplePages{room: room, token: token, shell: webpage.New(web.Key(token, "forms"))}
-	p.inbox = inbox.New(inbox.Options{
-		Shell: p.shell, Log: log, Key: web.Key(token, "answers"),
-		Hub: func(ctx context.Context) (*elicit.Hub, error) {
-			hub, _, err := room.open(ctx)
-			return hub, err
-		},
-	})
+	hub := func(ctx context.Context) (*elicit.Hub, error) {
+		hub, _, err := room.open(ctx)
+		return hub, err
+	}
+	p.inbox = inbox.New(inbox.Options{Shell: p.shell, Log: log, Key: web.Key(token, "answers"), Hub: hub})
+	p.channel = channel.New(channel.Options{Hub: hub, Name: a.serverName(), Version: buildVersion(), Log: log})
 	return p
 }
 
@@ -42,10 +44,12 @@ func (p *peoplePages) enter(o *web.Options) {
 		o.Mounts = map[string]http.Handler{}
 	}
 	maps.Copy(o.Mounts, p.inbox.Mounts())
+	o.Mounts["/ahp"] = p.channel
 	o.Public = p.inbox.Public()
 	shutdown := o.OnShutdown
 	o.OnShutdown = func() {
 		p.inbox.Stop()
+		p.channel.Close()
 		if shutdown != nil {
 			shutdown()
 		}

@@ -47,6 +47,9 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 	var announcing sync.WaitGroup
 	defer announcing.Wait()
 	defer stop()
+	if lib.engine != nil {
+		a.searchPage(&o, lib)
+	}
 	o.OnListen = func(at net.Addr) {
 		shown := shownAddr(addr, at)
 		a.tell(fmt.Sprintf("serving MCP at http://%s/mcp%s", shown, where))

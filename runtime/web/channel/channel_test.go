@@ -32,28 +32,20 @@ type desk struct {
 // hubOver is a hub with a connection of its own to a store.
 func hubOver(t testing.TB, place string) *elicit.Hub {
 	t.Helper()
-	hub, stop, err := openHub(t.Context(), place)
+	db, err := store.Open(context.Background(), place, elicit.Room())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(stop)
-	return hub
-}
-
-func openHub(ctx context.Context, place string) (*elicit.Hub, func(), error) {
-	db, err := store.Open(ctx, place, elicit.Room())
-	if err != nil {
-		return nil, nil, err
-	}
 	hub := elicit.New(db, elicit.Options{Attended: true, Principal: "ada"})
-	return hub, func() { hub.Close(); db.Close() }, nil
+	t.Cleanup(func() { hub.Close(); db.Close() })
+	return hub
 }
 
 // serve starts a server over a store.
 func serve(t testing.TB, place string, o Options) *desk {
 	t.Helper()
 	d := &desk{place: place, hub: hubOver(t, place)}
-	o.Open = func(context.Context) (*elicit.Hub, func(), error) { return d.hub, func() {}, nil }
+	o.Hub = func(context.Context) (*elicit.Hub, error) { return d.hub, nil }
 	server := New(o)
 	bound := make(chan net.Addr, 1)
 	front, err := web.New(web.Options{
