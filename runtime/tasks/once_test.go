@@ -118,6 +118,9 @@ func work(ctx context.Context, place, what string, args []string) error {
 		return err
 	}
 	defer db.Close()
+	if what == "runner" {
+		return runner(ctx, db, place, args)
+	}
 	m := New(db, Options{Dir: place})
 	defer m.Close()
 	switch what {
