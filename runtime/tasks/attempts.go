@@ -1,0 +1,212 @@
+package tasks
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Attempts are the attempts at a task, newest first.
+func (m *Manager) Attempts(ctx context.Context, taskID string) (found []AttemptSummary, err error) {
+	if taskID, err = parseID("task_id", taskID); err != nil {
+		return nil, err
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		if _, err := readTask(ctx, tx, taskID); err != nil {
+			return err
+		}
+		attempts, err := attemptsOf(ctx, tx, taskID)
+		if err != nil {
+			return err
+		}
+		for _, a := range attempts {
+			s, err := latestSession(ctx, tx, a.ID)
+			if err != nil {
+				return err
+			}
+			found = append(found, AttemptSummary{Attempt: a.Attempt, SessionID: s.ID, Executor: s.Executor})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read attempts: %w", err)
+	}
+	return found, nil
+}
+
+func attemptsOf(ctx context.Context, tx *store.Tx, taskID string) ([]attempt, error) {
+	return all(ctx, tx, scanAttempt, "SELECT "+attemptColumns+" FROM attempts a WHERE a.task_id = ? ORDER BY a.created_at DESC, a.id", taskID)
+}
+
+// Attempt reads one attempt.
+func (m *Manager) Attempt(ctx context.Context, id string) (a Attempt, err error) {
+	if id, err = parseID("attempt_id", id); err != nil {
+		return Attempt{}, err
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		found, err := readAttempt(ctx, tx, id)
+		a = found.Attempt
+		return err
+	})
+	return a, err
+}
+
+// Processes are the processes of an attempt, oldest first.
+func (m *Manager) Processes(ctx context.Context, attemptID string) (found []Process, err error) {
+	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
+		return nil, err
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		if _, err := readAttempt(ctx, tx, attemptID); err != nil {
+			return err
+		}
+		processes, err := all(ctx, tx, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.attempt_id = ? ORDER BY p.ordinal", attemptID)
+		for _, p := range processes {
+			found = append(found, p.Process)
+		}
+		return err
+	})
+	return found, err
+}
+
+// Context is an attempt with all that it belongs to.
+func (m *Manager) Context(ctx context.Context, attemptID string) (c Context, err error) {
+	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
+		return Context{}, err
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		c, err = readContext(ctx, tx, attemptID)
+		return err
+	})
+	return c, err
+}
+
+func readContext(ctx context.Context, tx *store.Tx, attemptID string) (Context, error) {
+	a, err := readAttempt(ctx, tx, attemptID)
+	if err != nil {
+		return Context{}, err
+	}
+	t, err := readTask(ctx, tx, a.TaskID)
+	if err != nil {
+		return Context{}, err
+	}
+	p, err := readProject(ctx, tx, t.ProjectID)
+	return Context{Project: p, Task: t, Attempt: a.Attempt}, err
+}
+
+// AttemptAt is the id of the attempt whose folder has dir in it; empty if there
+// is none.
+func (m *Manager) AttemptAt(ctx context.Context, dir string) (id string, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	rest, ok := strings.CutPrefix(dir, m.attemptsDir()+string(filepath.Separator))
+	if !ok {
+		return "", nil
+	}
+	name, _, _ := strings.Cut(rest, string(filepath.Separator))
+	return m.attemptWhere(ctx, "a.dir = ? LIMIT 1", filepath.Join(m.attemptsDir(), name))
+}
+
+// AttemptOf is the id of the attempt in which a process runs that was given the
+// token; empty if there is none.
+func (m *Manager) AttemptOf(ctx context.Context, token string) (id string, err error) {
+	if token == "" {
+		return "", nil
+	}
+	return m.attemptWhere(ctx, "a.id = (SELECT p.attempt_id FROM processes p WHERE p.state = 'running' AND p.token = ? LIMIT 1)", tokenDigest(token))
+}
+
+func (m *Manager) attemptWhere(ctx context.Context, where string, arg any) (id string, err error) {
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		found, err := all(ctx, tx, scanAttempt, "SELECT "+attemptColumns+" FROM attempts a WHERE "+where, arg)
+		if len(found) > 0 {
+			id = found[0].ID
+		}
+		return err
+	})
+	return id, err
+}
+
+// tokenDigest is what the store has of a token.
+func tokenDigest(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// attemptsDir is the folder of all worktrees, without symbolic links in it.
+func (m *Manager) attemptsDir() string {
+	dir := filepath.Join(m.options.Dir, "attempts")
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}
+
+// Kind is a kind of thing that people name by the first digits of its id.
+type Kind string
+
+// Kinds of things.
+const (
+	KindProject Kind = "project"
+	KindTask    Kind = "task"
+	KindAttempt Kind = "attempt"
+	KindSession Kind = "session"
+)
+
+// Find is the id that begins with prefix, or for a project the one of that
+// name. Faults: not_found, ambiguous_id.
+func (m *Manager) Find(ctx context.Context, kind Kind, prefix string) (string, error) {
+	found, err := m.IDs(ctx, kind, prefix)
+	switch {
+	case err != nil:
+		return "", err
+	case len(found) == 1:
+		return found[0].ID, nil
+	case len(found) == 0:
+		return "", refuse(NotFound, "", "there is no %s %q", kind, brief(prefix))
+	}
+	return "", refuse(AmbiguousID, "give more of the id: "+found[0].ID+" or "+found[1].ID+", for example", "several %ss begin with %q", kind, brief(prefix))
+}
+
+// Named is an id and what people call the thing.
+type Named struct{ ID, Name string }
+
+// IDs are those that begin with prefix, newest first and 100 at most; a project
+// is found by its whole name too.
+func (m *Manager) IDs(ctx context.Context, kind Kind, prefix string) (found []Named, err error) {
+	query := map[Kind]string{
+		KindProject: "SELECT id, name FROM projects WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
+		KindTask:    "SELECT id, title FROM tasks WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
+		KindAttempt: "SELECT id, branch FROM attempts WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
+		KindSession: "SELECT id, executor FROM sessions WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
+	}[kind]
+	low := strings.ToLower(strings.TrimSpace(prefix))
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		if kind == KindProject && low != "" {
+			found, err = all(ctx, tx, scanNamed, "SELECT id, name FROM projects WHERE name = ?", strings.TrimSpace(prefix))
+			if err != nil || len(found) > 0 {
+				return err
+			}
+		}
+		found, err = all(ctx, tx, scanNamed, query, low, low+"g") // g is behind every digit and dash
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for a %s: %w", kind, err)
+	}
+	return found, nil
+}
+
+func scanNamed(row scanner) (n Named, err error) {
+	err = row.Scan(&n.ID, &n.Name)
+	return n, err
+}

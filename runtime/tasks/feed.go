@@ -1,0 +1,110 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Topic is that of the room's events in the feed. Their key is the id of the
+// attempt, else of the task, else of the project.
+const Topic = "tasks"
+
+// EventType is what has happened.
+type EventType string
+
+// Types of events.
+const (
+	ProjectChanged EventType = "project_changed"
+	TaskCreated    EventType = "task_created"
+	TaskUpdated    EventType = "task_updated"
+	TaskDeleted    EventType = "task_deleted"
+	AttemptStarted EventType = "attempt_started"
+	SessionStarted EventType = "session_started"
+	ProcessQueued  EventType = "process_queued"
+	ProcessStarted EventType = "process_started"
+	ProcessEnded   EventType = "process_ended"
+	StopRequested  EventType = "stop_requested"
+	MessageQueued  EventType = "message_queued"
+	MessageDropped EventType = "message_dropped" // taken back or discarded
+)
+
+// Event is something that has happened; ids of what it does not concern are
+// empty.
+type Event struct {
+	Seq       int64     `json:"-"`
+	At        time.Time `json:"-"`
+	Type      EventType `json:"type"`
+	ProjectID string    `json:"projectId,omitempty"`
+	TaskID    string    `json:"taskId,omitempty"`
+	AttemptID string    `json:"attemptId,omitempty"`
+	SessionID string    `json:"sessionId,omitempty"`
+	ProcessID string    `json:"processId,omitempty"`
+	State     State     `json:"state,omitempty"`  // of the process
+	Status    Status    `json:"status,omitempty"` // of the task
+}
+
+func (e Event) key() string {
+	for _, id := range []string{e.AttemptID, e.TaskID} {
+		if id != "" {
+			return id
+		}
+	}
+	return e.ProjectID
+}
+
+// note appends e to the feed and returns its number.
+func note(tx *store.Tx, e Event) (int64, error) {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return 0, err
+	}
+	return tx.Append(Topic, e.key(), data), nil
+}
+
+// Watcher follows what happens. It is for one goroutine; Close may be called
+// from any.
+type Watcher struct{ events *store.Watcher }
+
+// Watch follows the events after seq; id, if not empty, chooses the events of
+// an attempt, or those of a task or project alone. A negative seq is the end of
+// the feed. It fails with [store.ErrGone] if the feed does not go back that far.
+func (m *Manager) Watch(ctx context.Context, seq int64, id string) (*Watcher, error) {
+	if seq < 0 {
+		err := m.db.View(ctx, func(tx *store.Tx) error {
+			seq = tx.Seq
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	w, err := m.db.Watch(ctx, seq, store.Filter{Topic: Topic, Key: id})
+	if err != nil {
+		return nil, err
+	}
+	return &Watcher{w}, nil
+}
+
+// Close ends the watch.
+func (w *Watcher) Close() { w.events.Close() }
+
+// Next waits for events and returns them in order. One that cannot be read, as
+// from a version that is newer, has no type. The errors are those of
+// [store.Watcher.Next].
+func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
+	found, err := w.events.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]Event, len(found))
+	for i, e := range found {
+		if json.Unmarshal(e.Data, &events[i]) != nil {
+			events[i] = Event{}
+		}
+		events[i].Seq, events[i].At = e.Seq, e.At
+	}
+	return events, nil
+}

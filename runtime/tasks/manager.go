@@ -1,0 +1,102 @@
+package tasks
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Options tunes a Manager. Dir is required.
+type Options struct {
+	// Dir is the absolute path of the folder for worktrees and spool files.
+	Dir string
+	// BranchPrefix stands before the names of branches. Zero: "deskhand".
+	BranchPrefix string
+	// MaxRunning is how many processes run at once on this machine; others
+	// wait for their turn. Zero: one for each CPU, and at least 4.
+	MaxRunning int
+	// Retain is how long the worktree of an attempt stays after its last use,
+	// by the status of its task; a status that is not in it: for ever. Nil: 7
+	// days for done and cancelled, 30 days for inreview.
+	Retain map[Status]time.Duration
+	// WallClock ends a run that takes longer. Zero: 6 hours.
+	WallClock time.Duration
+	// Silence ends an agent that says nothing for so long, and asks nobody
+	// anything. Zero: 30 minutes.
+	Silence time.Duration
+	// Env names more variables of the environment that scripts and agents get,
+	// beside what every program needs.
+	Env []string
+	// Runner is the command line that runs [Manager.Run] with a process id,
+	// which is appended. Nil: this program with "tasks runner".
+	Runner []string
+	// RunnerEnv is added to the environment of runners.
+	RunnerEnv []string
+	// Lease is how long a runner is believed that says nothing. Zero: 20 s.
+	Lease time.Duration
+	// Serve offers deskhand's tools to the agent of an attempt while a process
+	// runs; what comes back goes into its environment. Nil: it has no tools.
+	Serve func(ctx context.Context, attempt Attempt, process Process) (url, token string, stop func(), err error)
+	// Questions counts what waits for a person in an attempt. Nil: nothing does.
+	Questions func(ctx context.Context, attemptID string) (int, error)
+	// Log gets one line for each process that starts or ends. Nil: none.
+	Log *slog.Logger
+}
+
+// Manager is this process's way to the tasks in a store. Its methods may be
+// called at once.
+type Manager struct {
+	db      *store.DB
+	options Options
+	host    string
+	ctx     context.Context
+	stop    func()
+	keeping sync.WaitGroup
+}
+
+// New starts a manager over a store that was opened with [Rooms].
+func New(db *store.DB, o Options) *Manager {
+	m := &Manager{db: db, options: o.filled()}
+	m.host, _ = os.Hostname() // one without a name is like any other without
+	m.ctx, m.stop = context.WithCancel(context.Background())
+	return m
+}
+
+// filled is o with its zero values replaced.
+func (o Options) filled() Options {
+	if o.BranchPrefix == "" {
+		o.BranchPrefix = "deskhand"
+	}
+	if o.MaxRunning == 0 {
+		o.MaxRunning = max(4, runtime.NumCPU())
+	}
+	if o.Retain == nil {
+		const day = 24 * time.Hour
+		o.Retain = map[Status]time.Duration{Done: 7 * day, Cancelled: 7 * day, InReview: 30 * day}
+	}
+	if o.WallClock == 0 {
+		o.WallClock = 6 * time.Hour
+	}
+	if o.Silence == 0 {
+		o.Silence = 30 * time.Minute
+	}
+	if o.Lease == 0 {
+		o.Lease = 20 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Close ends the manager's goroutines. Runners go on. The store is closed by
+// who opened it.
+func (m *Manager) Close() {
+	m.stop()
+	m.keeping.Wait()
+}

@@ -1,0 +1,105 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Bounds of transcripts.
+const (
+	usualTurns = 20
+	mostTurns  = 200
+)
+
+// Messages is a page of a transcript.
+func (m *Manager) Messages(ctx context.Context, q MessageQuery) (page MessagePage, err error) {
+	if q.Before != nil && q.After != nil {
+		return MessagePage{}, mixedPagination("tail_session_messages")
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		s, err := target(ctx, tx, "tail_session_messages", q.AttemptID, q.SessionID)
+		if err != nil {
+			return err
+		}
+		page, err = readTurns(ctx, tx, s.ID, q)
+		return err
+	})
+	return page, err
+}
+
+func mixedPagination(tool string) error {
+	return refuse(MixedPagination, "call "+tool+" with cursor for older entries or with after_entry_index for newer ones, not with both",
+		"two ways of paging were asked for at once")
+}
+
+func readTurns(ctx context.Context, tx *store.Tx, sessionID string, q MessageQuery) (page MessagePage, err error) {
+	limit := usualTurns
+	if q.Limit > 0 {
+		limit = min(q.Limit, mostTurns)
+	}
+	where, order, args := "session_id = ?", "DESC", []any{sessionID}
+	switch {
+	case q.Before != nil:
+		where, args = where+" AND entry_index < ?", append(args, *q.Before)
+	case q.After != nil:
+		where, order, args = where+" AND entry_index > ?", "ASC", append(args, *q.After)
+	}
+	turns, err := all(ctx, tx, scanTurn, "SELECT entry_index, id, process_id, prompt, summary, created_at, updated_at FROM turns WHERE "+
+		where+" ORDER BY entry_index "+order+" LIMIT ?", append(args, limit+1)...)
+	if err != nil {
+		return page, fmt.Errorf("read transcript: %w", err)
+	}
+	if page.More = len(turns) > limit; page.More {
+		turns = turns[:limit]
+	}
+	page.SessionID, page.Turns = sessionID, turns
+	if q.After != nil {
+		page.NextAfter = q.After
+		if len(turns) > 0 {
+			page.NextAfter = &turns[len(turns)-1].Index
+		}
+		return page, nil
+	}
+	slices.Reverse(turns)
+	if page.More {
+		page.Next = &turns[0].Index
+	}
+	return page, nil
+}
+
+func scanTurn(row scanner) (t Turn, err error) {
+	var created, updated int64
+	err = row.Scan(&t.Index, &t.ID, &t.ProcessID, &t.Prompt, &t.Summary, &created, &updated)
+	t.Created, t.Updated = at(created), at(updated)
+	return t, err
+}
+
+// target is the session that a call is about: the one named, or the newest of
+// the attempt named.
+func target(ctx context.Context, tx *store.Tx, tool, attemptID, sessionID string) (s Session, err error) {
+	switch {
+	case attemptID != "" && sessionID != "":
+		return s, refuse(AmbiguousTarget, "call "+tool+" with exactly one of attempt_id and session_id", "attempt_id and session_id were both given")
+	case attemptID == "" && sessionID == "":
+		return s, refuse(AmbiguousTarget, "call "+tool+" with exactly one of attempt_id and session_id", "neither attempt_id nor session_id was given")
+	case sessionID != "":
+		if sessionID, err = parseID("session_id", sessionID); err != nil {
+			return s, err
+		}
+		return readSession(ctx, tx, sessionID)
+	}
+	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
+		return s, err
+	}
+	if _, err := readAttempt(ctx, tx, attemptID); err != nil {
+		return s, err
+	}
+	if s, err = latestSession(ctx, tx, attemptID); err == nil && s.ID == "" {
+		err = later(NoSession, "call get_attempt_status with the attempt_id and retry once latest_session_id is non-null",
+			"attempt %s has no session yet", attemptID)
+	}
+	return s, err
+}

@@ -1,0 +1,136 @@
+package tasks
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// keepOnce is how long a request id is remembered: longer than any client
+// retries, shorter than anybody keeps a list of ids to reuse.
+const keepOnce = 7 * 24 * time.Hour
+
+const mostRequestID = 200
+
+// request is a call that may come twice. What it does happens in the
+// transaction that remembers its result, so a second call finds the result of
+// the first or, if that has failed or died, nothing; there is no state between
+// the two. Two calls at one moment are one behind the other, in whatever
+// processes they are.
+type request struct {
+	// scope is the tool: the ids of two tools do not collide.
+	scope string
+	// id is what the caller calls it; empty: every call is another one.
+	id string
+	// payload is what it asks for, with every default filled in: it decides
+	// whether two calls ask for the same.
+	payload any
+}
+
+// result looks whether the request was made before, and reads what came of it.
+func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool, err error) {
+	if r.id == "" {
+		return false, nil
+	}
+	var digest, result string
+	err = tx.QueryRow(ctx, "SELECT digest, result FROM once WHERE scope = ? AND key = ?", r.scope, r.id).Scan(&digest, &result)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read request id: %w", err)
+	}
+	own, err := r.digest()
+	if err != nil {
+		return false, err
+	}
+	if digest != own {
+		return false, refuse(Conflict, "generate a new request_id for this call of "+r.scope+", or repeat the first call unchanged to get its result",
+			"request_id %q was used for a %s that asked for something else", brief(r.id), r.scope)
+	}
+	if err := json.Unmarshal([]byte(result), into); err != nil {
+		return false, fmt.Errorf("decode result of request %s: %w", brief(r.id), err)
+	}
+	return true, nil
+}
+
+// remember keeps the result of a request.
+func (r request) remember(ctx context.Context, tx *store.Tx, result any) error {
+	if r.id == "" {
+		return nil
+	}
+	digest, err := r.digest()
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(result)
+	if err != nil {
+		return fmt.Errorf("encode result of request: %w", err)
+	}
+	_, err = tx.Exec(ctx, "INSERT INTO once (scope, key, digest, result, created_at) VALUES (?, ?, ?, ?, ?)",
+		r.scope, r.id, digest, string(data), tx.Now.UnixMilli())
+	if err != nil {
+		return fmt.Errorf("remember request id: %w", err)
+	}
+	return nil
+}
+
+func (r request) digest() (string, error) {
+	data, err := json.Marshal(r.payload)
+	if err != nil {
+		return "", fmt.Errorf("encode request: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// before is what came of a request that was made before; nil: it was not. It
+// comes before the checks of what may have changed since.
+func before[T any](ctx context.Context, m *Manager, r request) (*T, error) {
+	if err := text("request_id", r.id, mostRequestID); err != nil || r.id == "" {
+		return nil, err
+	}
+	var result T
+	found := false
+	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
+		found, err = r.result(ctx, tx, &result)
+		return err
+	})
+	if err != nil || !found {
+		return nil, err
+	}
+	return &result, nil
+}
+
+// once runs do in a transaction unless the request was made before, and
+// returns what came of it then or now.
+func once[T any](ctx context.Context, m *Manager, r request, do func(*store.Tx) (T, error)) (result T, err error) {
+	err = m.db.Update(ctx, func(tx *store.Tx) error {
+		found, err := r.result(ctx, tx, &result)
+		if err != nil || found {
+			return err
+		}
+		if result, err = do(tx); err != nil {
+			return err
+		}
+		return r.remember(ctx, tx, result)
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return result, nil
+}
+
+// forgetRequests takes out ids that are too old to come again.
+func forgetRequests(ctx context.Context, tx *store.Tx) error {
+	_, err := tx.Exec(ctx, "DELETE FROM once WHERE created_at < ?", tx.Now.Add(-keepOnce).UnixMilli())
+	return err
+}

@@ -1,0 +1,277 @@
+package tasks
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Rooms are what a store must be opened with for a Manager to work on it.
+func Rooms() []store.Room {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err)
+	}
+	return []store.Room{{Name: "tasks", Migrations: files}}
+}
+
+// at is the time of a column.
+func at(milliseconds int64) time.Time {
+	if milliseconds == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(milliseconds).UTC()
+}
+
+// millis is the column of a time.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// scanner is a row, or rows at one of them.
+type scanner interface{ Scan(...any) error }
+
+// one reads the row of an id; it is an unknown id of field if there is none.
+func one[T any](ctx context.Context, tx *store.Tx, field, id string, scan func(scanner) (T, error), query string) (T, error) {
+	v, err := scan(tx.QueryRow(ctx, query, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return v, unknown(field, id)
+	}
+	if err != nil {
+		return v, fmt.Errorf("read %s: %w", noun(field), err)
+	}
+	return v, nil
+}
+
+// all reads every row of a query.
+func all[T any](ctx context.Context, tx *store.Tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var found []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, v)
+	}
+	return found, rows.Err()
+}
+
+// marks are n parameters of an SQL list.
+func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+
+const projectColumns = "id, name, created_at, updated_at"
+
+func scanProject(row scanner) (p Project, err error) {
+	var created, updated int64
+	err = row.Scan(&p.ID, &p.Name, &created, &updated)
+	p.Created, p.Updated = at(created), at(updated)
+	return p, err
+}
+
+func readProject(ctx context.Context, tx *store.Tx, id string) (Project, error) {
+	return one(ctx, tx, "project_id", id, scanProject, "SELECT "+projectColumns+" FROM projects WHERE id = ?")
+}
+
+const repoColumns = "id, project_id, name, path, target_branch, setup, cleanup, copy_files, created_at, updated_at"
+
+func scanRepo(row scanner) (r Repo, err error) {
+	var created, updated int64
+	var globs string
+	if err = row.Scan(&r.ID, &r.ProjectID, &r.Name, &r.Path, &r.TargetBranch, &r.Setup, &r.Cleanup, &globs, &created, &updated); err != nil {
+		return r, err
+	}
+	r.Created, r.Updated = at(created), at(updated)
+	return r, json.Unmarshal([]byte(globs), &r.CopyFiles)
+}
+
+func readRepo(ctx context.Context, tx *store.Tx, id string) (Repo, error) {
+	return one(ctx, tx, "repo_id", id, scanRepo, "SELECT "+repoColumns+" FROM repos WHERE id = ?")
+}
+
+func writeRepo(ctx context.Context, tx *store.Tx, r Repo) error {
+	globs, err := json.Marshal(r.CopyFiles)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO repos (`+repoColumns+`) VALUES (`+marks(10)+`)
+		ON CONFLICT (id) DO UPDATE SET path = excluded.path, target_branch = excluded.target_branch, setup = excluded.setup,
+			cleanup = excluded.cleanup, copy_files = excluded.copy_files, updated_at = excluded.updated_at`,
+		r.ID, r.ProjectID, r.Name, r.Path, r.TargetBranch, r.Setup, r.Cleanup, string(globs), millis(r.Created), millis(r.Updated))
+	if err != nil {
+		return fmt.Errorf("write repo: %w", err)
+	}
+	return nil
+}
+
+const taskColumns = "t.id, t.project_id, t.title, t.description, t.status, t.created_at, t.updated_at"
+
+func scanTask(row scanner) (t Task, err error) {
+	var created, updated int64
+	err = row.Scan(&t.ID, &t.ProjectID, &t.Title, &t.Description, &t.Status, &created, &updated)
+	t.Created, t.Updated = at(created), at(updated)
+	return t, err
+}
+
+func readTask(ctx context.Context, tx *store.Tx, id string) (Task, error) {
+	return one(ctx, tx, "task_id", id, scanTask, "SELECT "+taskColumns+" FROM tasks t WHERE t.id = ?")
+}
+
+const attemptColumns = "a.id, a.task_id, a.branch, a.dir, a.host, a.removed, a.repos, a.created_at, a.updated_at"
+
+func scanAttempt(row scanner) (a attempt, err error) {
+	var created, updated int64
+	var repos string
+	if err = row.Scan(&a.ID, &a.TaskID, &a.Branch, &a.Dir, &a.host, &a.removed, &repos, &created, &updated); err != nil {
+		return a, err
+	}
+	a.Created, a.Updated = at(created), at(updated)
+	return a, json.Unmarshal([]byte(repos), &a.Repos)
+}
+
+// attempt is an attempt with what callers do not see.
+type attempt struct {
+	Attempt
+	host    string
+	removed int
+}
+
+func readAttempt(ctx context.Context, tx *store.Tx, id string) (attempt, error) {
+	return one(ctx, tx, "attempt_id", id, scanAttempt, "SELECT "+attemptColumns+" FROM attempts a WHERE a.id = ?")
+}
+
+func insertAttempt(ctx context.Context, tx *store.Tx, a attempt) error {
+	repos, err := json.Marshal(a.Repos)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, "INSERT INTO attempts (id, task_id, branch, dir, host, removed, repos, created_at, updated_at) VALUES ("+marks(9)+")",
+		a.ID, a.TaskID, a.Branch, a.Dir, a.host, a.removed, string(repos), millis(a.Created), millis(a.Updated))
+	if err != nil {
+		return fmt.Errorf("write attempt: %w", err)
+	}
+	return nil
+}
+
+const sessionColumns = "s.id, s.attempt_id, s.executor, s.variant, s.agent_session, s.created_at, s.updated_at"
+
+func scanSession(row scanner) (s Session, err error) {
+	var created, updated int64
+	err = row.Scan(&s.ID, &s.AttemptID, &s.Executor, &s.Variant, &s.AgentSession, &created, &updated)
+	s.Created, s.Updated = at(created), at(updated)
+	return s, err
+}
+
+func readSession(ctx context.Context, tx *store.Tx, id string) (Session, error) {
+	return one(ctx, tx, "session_id", id, scanSession, "SELECT "+sessionColumns+" FROM sessions s WHERE s.id = ?")
+}
+
+// latestSession is the newest session of an attempt, or the zero one.
+func latestSession(ctx context.Context, tx *store.Tx, attemptID string) (Session, error) {
+	s, err := scanSession(tx.QueryRow(ctx, "SELECT "+sessionColumns+" FROM sessions s WHERE s.attempt_id = ? ORDER BY s.created_at DESC, s.id LIMIT 1", attemptID))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Session{}, nil
+	}
+	return s, err
+}
+
+const processColumns = `p.id, p.attempt_id, p.task_id, p.session_id, p.ordinal, p.reason, p.state, p.executor, p.variant, p.prompt, p.exit_code, p.failure,
+	p.tokens_in, p.tokens_out, p.cost, p.created_at, p.started_at, p.completed_at, p.updated_at,
+	p.host, p.launched_at, p.owner, p.lease_until, p.runner_pid, p.runner_born, p.agent_pid, p.agent_born, p.stop, p.token`
+
+// process is a process with what callers do not see.
+type process struct {
+	Process
+	taskID        string
+	ordinal       int64
+	host          string
+	launched      time.Time
+	owner         string
+	lease         time.Time
+	runner, agent groupLeader
+	stop          string
+	token         string
+}
+
+// groupLeader is an operating system's process that leads a group. The zero
+// value is none.
+type groupLeader struct {
+	pid  int
+	born string // tells it from a later process with its number
+}
+
+func scanProcess(row scanner) (p process, err error) {
+	var exit sql.NullInt64
+	var created, started, completed, updated, launched, lease int64
+	err = row.Scan(&p.ID, &p.AttemptID, &p.taskID, &p.SessionID, &p.ordinal, &p.Reason, &p.State, &p.Executor, &p.Variant, &p.Prompt, &exit, &p.Failure,
+		&p.Usage.TokensIn, &p.Usage.TokensOut, &p.Usage.Cost, &created, &started, &completed, &updated,
+		&p.host, &launched, &p.owner, &lease, &p.runner.pid, &p.runner.born, &p.agent.pid, &p.agent.born, &p.stop, &p.token)
+	if exit.Valid {
+		code := int(exit.Int64)
+		p.ExitCode = &code
+	}
+	p.Created, p.Started, p.Completed, p.Updated = at(created), at(started), at(completed), at(updated)
+	p.launched, p.lease = at(launched), at(lease)
+	return p, err
+}
+
+func readProcess(ctx context.Context, tx *store.Tx, id string) (process, error) {
+	return one(ctx, tx, "execution_process_id", id, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.id = ?")
+}
+
+// latestProcess is the newest process of an attempt; nil if there is none.
+func latestProcess(ctx context.Context, tx *store.Tx, attemptID string) (*process, error) {
+	p, err := scanProcess(tx.QueryRow(ctx, "SELECT "+processColumns+" FROM processes p WHERE p.attempt_id = ? ORDER BY p.ordinal DESC LIMIT 1", attemptID))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read process: %w", err)
+	}
+	return &p, nil
+}
+
+// insertProcess appends its event, whose number is its place in the order.
+func insertProcess(ctx context.Context, tx *store.Tx, p *process, projectID string) (err error) {
+	kind := ProcessQueued
+	if p.State == Running {
+		kind = ProcessStarted
+	}
+	p.ordinal, err = note(tx, Event{Type: kind, ProjectID: projectID, TaskID: p.taskID, AttemptID: p.AttemptID, SessionID: p.SessionID, ProcessID: p.ID, State: p.State})
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, "INSERT INTO processes ("+strings.ReplaceAll(processColumns, "p.", "")+") VALUES ("+marks(29)+")",
+		p.ID, p.AttemptID, p.taskID, p.SessionID, p.ordinal, p.Reason, p.State, p.Executor, p.Variant, p.Prompt, exitColumn(p.ExitCode), p.Failure,
+		p.Usage.TokensIn, p.Usage.TokensOut, p.Usage.Cost, millis(p.Created), millis(p.Started), millis(p.Completed), millis(p.Updated),
+		p.host, millis(p.launched), p.owner, millis(p.lease), p.runner.pid, p.runner.born, p.agent.pid, p.agent.born, p.stop, p.token)
+	if err != nil {
+		return fmt.Errorf("write process: %w", err)
+	}
+	return nil
+}
+
+func exitColumn(code *int) sql.NullInt64 {
+	if code == nil {
+		return sql.NullInt64{}
+	}
+	return sql.NullInt64{Int64: int64(*code), Valid: true}
+}

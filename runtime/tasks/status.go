@@ -1,0 +1,106 @@
+package tasks
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Status says where an attempt stands.
+func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus, err error) {
+	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
+		return AttemptStatus{}, err
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		s, err = readStatus(ctx, tx, attemptID)
+		return err
+	})
+	if err != nil {
+		return AttemptStatus{}, err
+	}
+	if m.options.Questions != nil {
+		if s.Questions, err = m.options.Questions(ctx, attemptID); err != nil {
+			return AttemptStatus{}, fmt.Errorf("count questions: %w", err)
+		}
+	}
+	return s, nil
+}
+
+func readStatus(ctx context.Context, tx *store.Tx, attemptID string) (s AttemptStatus, err error) {
+	a, err := readAttempt(ctx, tx, attemptID)
+	if err != nil {
+		return s, err
+	}
+	session, err := latestSession(ctx, tx, attemptID)
+	if err != nil {
+		return s, err
+	}
+	p, err := latestProcess(ctx, tx, attemptID)
+	if err != nil {
+		return s, err
+	}
+	s = AttemptStatus{Attempt: a.Attempt, SessionID: session.ID, Executor: session.Executor, Active: session.Updated, State: p.attemptState()}
+	if p != nil {
+		s.ProcessID, s.Active, s.Waiting = p.ID, p.Updated, p.State == Queued
+		if p.Completed.After(p.Updated) {
+			s.Active = p.Completed
+		}
+		if s.State == Failed {
+			s.Failure = p.failure()
+		}
+	}
+	if s.Queued, err = queuedMessage(ctx, tx, session.ID); err != nil {
+		return s, err
+	}
+	if s.Queued != nil && s.Queued.Discarded != "" {
+		s.Queued = nil
+	}
+	err = tx.QueryRow(ctx, "SELECT COALESCE(SUM(tokens_in), 0), COALESCE(SUM(tokens_out), 0), COALESCE(SUM(cost), 0) FROM processes WHERE attempt_id = ?", attemptID).
+		Scan(&s.Usage.TokensIn, &s.Usage.TokensOut, &s.Usage.Cost)
+	return s, err
+}
+
+// attemptState is the state of an attempt whose newest process is p.
+func (p *process) attemptState() State {
+	switch {
+	case p == nil:
+		return Idle
+	case p.State == Queued:
+		return Running
+	case p.State == Killed:
+		return Failed
+	}
+	return p.State
+}
+
+// failure is never empty.
+func (p *process) failure() string {
+	switch {
+	case p.Failure != "":
+		return p.Failure
+	case p.State == Killed:
+		return "killed"
+	case p.ExitCode != nil:
+		return fmt.Sprintf("failed (exit_code=%d)", *p.ExitCode)
+	}
+	return "failed"
+}
+
+// queuedMessage is the message of a session, discarded or not; nil: none.
+func queuedMessage(ctx context.Context, tx *store.Tx, sessionID string) (*QueuedMessage, error) {
+	var q QueuedMessage
+	var queued int64
+	err := tx.QueryRow(ctx, "SELECT session_id, message, variant, queued_at, discarded FROM queued WHERE session_id = ?", sessionID).
+		Scan(&q.SessionID, &q.Message, &q.Variant, &queued, &q.Discarded)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read queued message: %w", err)
+	}
+	q.At = at(queued)
+	return &q, nil
+}

@@ -1,0 +1,236 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// summary are the columns of a task's summary. Each is found by one index.
+const summary = taskColumns + `, a.id, a.branch, s.id, s.executor,
+	EXISTS (SELECT 1 FROM processes p WHERE p.task_id = t.id AND p.state IN ('queued', 'running')),
+	(SELECT p.state FROM processes p WHERE p.task_id = t.id ORDER BY p.ordinal DESC LIMIT 1)
+	FROM tasks t
+	LEFT JOIN attempts a ON a.id = (SELECT n.id FROM attempts n WHERE n.task_id = t.id ORDER BY n.created_at DESC, n.id LIMIT 1)
+	LEFT JOIN sessions s ON s.id = (SELECT n.id FROM sessions n WHERE n.attempt_id = a.id ORDER BY n.created_at DESC, n.id LIMIT 1)`
+
+func scanSummary(row scanner) (t TaskSummary, err error) {
+	var created, updated int64
+	var attempt, branch, session, executor, last *string
+	err = row.Scan(&t.ID, &t.ProjectID, &t.Title, &t.Description, &t.Status, &created, &updated,
+		&attempt, &branch, &session, &executor, &t.InProgress, &last)
+	t.Created, t.Updated = at(created), at(updated)
+	t.AttemptID, t.Branch, t.SessionID, t.Executor = value(attempt), value(branch), value(session), value(executor)
+	t.LastFailed = last != nil && (State(*last) == Failed || State(*last) == Killed)
+	return t, err
+}
+
+func value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// Tasks is a page of a project's tasks, newest first.
+func (m *Manager) Tasks(ctx context.Context, q TaskQuery) (found TaskPage, err error) {
+	if q.ProjectID, err = parseID("project_id", q.ProjectID); err != nil {
+		return TaskPage{}, err
+	}
+	if q.Status != "" {
+		if err := checkStatus(q.Status); err != nil {
+			return TaskPage{}, err
+		}
+	}
+	where, args := "t.project_id = ?", []any{q.ProjectID}
+	if q.Status != "" {
+		where, args = where+" AND t.status = ?", append(args, q.Status)
+	}
+	if !q.Since.IsZero() {
+		where, args = where+" AND t.updated_at >= ?", append(args, q.Since.UnixMilli())
+	}
+	if q.Cursor != "" {
+		created, id, err := readCursor(q.Cursor)
+		if err != nil {
+			return TaskPage{}, err
+		}
+		where, args = where+" AND t.created_at <= ? AND (t.created_at < ? OR t.id > ?)", append(args, created, created, id)
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		if _, err := readProject(ctx, tx, q.ProjectID); err != nil {
+			return err
+		}
+		found.Tasks, err = all(ctx, tx, scanSummary, "SELECT "+summary+" WHERE "+where+" ORDER BY t.created_at DESC, t.id LIMIT ?", append(args, q.limit()+1)...)
+		return err
+	})
+	if err != nil {
+		return TaskPage{}, fmt.Errorf("read tasks: %w", err)
+	}
+	if len(found.Tasks) > q.limit() {
+		found.Tasks = found.Tasks[:q.limit()]
+		last := found.Tasks[q.limit()-1]
+		found.Next = strconv.FormatInt(millis(last.Created), 10) + "." + last.ID
+	}
+	return found, nil
+}
+
+// readCursor reads the place behind a task.
+func readCursor(cursor string) (created int64, id string, err error) {
+	number, rest, _ := strings.Cut(cursor, ".")
+	created, err = strconv.ParseInt(number, 10, 64)
+	if err == nil {
+		id, err = parseID("task_id", rest)
+	}
+	if err != nil {
+		return 0, "", badCursor(cursor, "list_tasks")
+	}
+	return created, id, nil
+}
+
+func checkStatus(s Status) error {
+	if slices.Contains(Statuses, s) {
+		return nil
+	}
+	return refuse(InvalidArgument, "pass status as one of todo, inprogress, inreview, done, cancelled", "there is no status %q", brief(string(s)))
+}
+
+// Task reads one task.
+func (m *Manager) Task(ctx context.Context, id string) (t Task, err error) {
+	if id, err = parseID("task_id", id); err != nil {
+		return Task{}, err
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		t, err = readTask(ctx, tx, id)
+		return err
+	})
+	return t, err
+}
+
+// CreateTask makes a task with status todo.
+func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error) {
+	if n.ProjectID, err = parseID("project_id", n.ProjectID); err != nil {
+		return Task{}, err
+	}
+	if n.Title, err = checkTitle(n.Title); err != nil {
+		return Task{}, err
+	}
+	n.Description = strings.TrimSpace(n.Description)
+	if err := text("description", n.Description, mostPrompt); err != nil {
+		return Task{}, err
+	}
+	r := request{scope: "create_task", id: n.RequestID}
+	n.RequestID = ""
+	r.payload = n
+	if old, err := before[Task](ctx, m, r); err != nil || old != nil {
+		return deref(old), err
+	}
+	return once(ctx, m, r, func(tx *store.Tx) (Task, error) {
+		if _, err := readProject(ctx, tx, n.ProjectID); err != nil {
+			return Task{}, err
+		}
+		t := Task{ID: newID(), ProjectID: n.ProjectID, Title: n.Title, Description: n.Description, Status: Todo, Created: tx.Now, Updated: tx.Now}
+		_, err := tx.Exec(ctx, "INSERT INTO tasks (id, project_id, title, description, status, created_at, updated_at) VALUES ("+marks(7)+")",
+			t.ID, t.ProjectID, t.Title, t.Description, t.Status, millis(t.Created), millis(t.Updated))
+		if err != nil {
+			return Task{}, fmt.Errorf("write task: %w", err)
+		}
+		_, err = note(tx, Event{Type: TaskCreated, ProjectID: t.ProjectID, TaskID: t.ID, Status: t.Status})
+		return t, err
+	})
+}
+
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+func checkTitle(title string) (string, error) {
+	title = strings.TrimSpace(title)
+	if title == "" {
+		return "", refuse(MissingRequired, "pass title, a line that says what is to be done", "title is missing")
+	}
+	return title, text("title", title, mostTitle)
+}
+
+// UpdateTask changes a task.
+func (m *Manager) UpdateTask(ctx context.Context, id string, c TaskChange) (t Task, err error) {
+	if id, err = parseID("task_id", id); err != nil {
+		return Task{}, err
+	}
+	if c.Title != nil {
+		title, err := checkTitle(*c.Title)
+		if err != nil {
+			return Task{}, err
+		}
+		c.Title = &title
+	}
+	if c.Description != nil {
+		if err := text("description", *c.Description, mostPrompt); err != nil {
+			return Task{}, err
+		}
+	}
+	if c.Status != nil {
+		if err := checkStatus(*c.Status); err != nil {
+			return Task{}, err
+		}
+	}
+	err = m.db.Update(ctx, func(tx *store.Tx) error {
+		if t, err = readTask(ctx, tx, id); err != nil {
+			return err
+		}
+		before := t
+		set(&t.Title, c.Title)
+		set(&t.Description, c.Description)
+		set(&t.Status, c.Status)
+		if t == before {
+			return nil
+		}
+		t.Updated = tx.Now
+		return writeTask(ctx, tx, t)
+	})
+	return t, err
+}
+
+func set[T any](field, to *T) {
+	if to != nil {
+		*field = *to
+	}
+}
+
+// writeTask puts a task that was changed in the place of the old one.
+func writeTask(ctx context.Context, tx *store.Tx, t Task) error {
+	_, err := tx.Exec(ctx, "UPDATE tasks SET title = ?, description = ?, status = ?, updated_at = ? WHERE id = ?",
+		t.Title, t.Description, t.Status, millis(t.Updated), t.ID)
+	if err == nil {
+		_, err = note(tx, Event{Type: TaskUpdated, ProjectID: t.ProjectID, TaskID: t.ID, Status: t.Status})
+	}
+	if err != nil {
+		return fmt.Errorf("write task: %w", err)
+	}
+	return nil
+}
+
+// moveTask gives a task the status to, if it has one of from.
+func moveTask(ctx context.Context, tx *store.Tx, t Task, to Status, from ...Status) error {
+	if !slices.Contains(from, t.Status) {
+		return nil
+	}
+	t.Status, t.Updated = to, tx.Now
+	return writeTask(ctx, tx, t)
+}
+
+// after is now, or a millisecond after last if that is not before: what is
+// made later sorts behind, whatever the clock does.
+func after(now, last time.Time) time.Time {
+	if !now.After(last) {
+		return last.Add(time.Millisecond)
+	}
+	return now
+}
