@@ -18,7 +18,7 @@ const module = "github.com/deskhand/deskhand/"
 // one word here.
 var floors = [][]string{
 	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model"},
-	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest"},
+	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/tasks", "indexer/embed/train"},
 	{"runtime/eval"},
 	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/surface/terminal"},
@@ -50,7 +50,7 @@ var libraries = map[string][]string{
 	"github.com/charmbracelet/":              {"runtime/surface/terminal"},
 	"modernc.org/":                           {"runtime/store"},
 	"github.com/pressly/goose/":              {"runtime/store"},
-	"github.com/jackc/pgx/":                  {"runtime/store", "runtime/store/storetest"},
+	"github.com/jackc/pgx/":                  {"runtime/store", "runtime/store/storetest", "runtime/tasks/worktree"},
 }
 
 func TestImportsPointOneWay(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
 // Options tunes a Manager. Dir is required.
@@ -20,6 +21,8 @@ type Options struct {
 	// MaxRunning is how many processes run at once on this machine; others
 	// wait for their turn. Zero: one for each CPU, and at least 4.
 	MaxRunning int
+	// Guard bounds what is listed of changes. Nil: [worktree.Balanced].
+	Guard *worktree.Guard
 	// Retain is how long the worktree of an attempt stays after its last use,
 	// by the status of its task; a status that is not in it: for ever. Nil: 7
 	// days for done and cancelled, 30 days for inreview.
@@ -62,7 +65,9 @@ type Manager struct {
 // New starts a manager over a store that was opened with [Rooms].
 func New(db *store.DB, o Options) *Manager {
 	m := &Manager{db: db, options: o.filled()}
-	m.host, _ = os.Hostname() // one without a name is like any other without
+	if store.IsPostgres(db.Place()) {
+		m.host, _ = os.Hostname() // a store in a folder is of one machine, whatever it is called today
+	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	return m
 }
@@ -74,6 +79,10 @@ func (o Options) filled() Options {
 	}
 	if o.MaxRunning == 0 {
 		o.MaxRunning = max(4, runtime.NumCPU())
+	}
+	if o.Guard == nil {
+		guard := worktree.Balanced
+		o.Guard = &guard
 	}
 	if o.Retain == nil {
 		const day = 24 * time.Hour

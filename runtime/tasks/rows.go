@@ -275,3 +275,6 @@ func exitColumn(code *int) sql.NullInt64 {
 	}
 	return sql.NullInt64{Int64: int64(*code), Valid: true}
 }
+
+// alive says that the leader runs, and not another process with its number.
+func (l groupLeader) alive() bool { return l.pid > 0 && l.born != "" && born(l.pid) == l.born }

@@ -15,16 +15,6 @@ func (m *Manager) Executors(ctx context.Context) ([]Executor, error) { return ni
 // refuses with task_has_running_attempt.
 func (m *Manager) DeleteTask(ctx context.Context, id string) error { return errSoon }
 
-// Start makes an attempt and starts it, or puts it in the queue.
-func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
-	return Started{}, errSoon
-}
-
-// FollowUp continues a session.
-func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, error) {
-	return FollowUp{}, errSoon
-}
-
 // Stop ends what runs in an attempt and waits until it has ended.
 func (m *Manager) Stop(ctx context.Context, attemptID string, force bool) (Stopped, error) {
 	return Stopped{}, errSoon
@@ -32,17 +22,6 @@ func (m *Manager) Stop(ctx context.Context, attemptID string, force bool) (Stopp
 
 // Logs reads a page of a log.
 func (m *Manager) Logs(ctx context.Context, q LogQuery) (LogPage, error) { return LogPage{}, errSoon }
-
-// Changes lists what an attempt has changed.
-func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Changes, error) {
-	return Changes{}, errSoon
-}
-
-// File reads a part of a file.
-func (m *Manager) File(ctx context.Context, q FileQuery) (File, error) { return File{}, errSoon }
-
-// Patch reads the changes of some files.
-func (m *Manager) Patch(ctx context.Context, q PatchQuery) (Patch, error) { return Patch{}, errSoon }
 
 // GC takes away worktrees that nobody uses any more. Branches stay.
 func (m *Manager) GC(ctx context.Context, g GC) (GCReport, error) { return GCReport{}, errSoon }
@@ -54,5 +33,3 @@ func (m *Manager) Run(ctx context.Context, processID string) error { return errS
 // Sweep repairs what processes left behind that died, and starts what waits for
 // a free place. Any manager may sweep, and all at once.
 func (m *Manager) Sweep(ctx context.Context) error { return errSoon }
-
-func (m *Manager) inspect(ctx context.Context, r Repo) (Repo, error) { return r, errSoon }

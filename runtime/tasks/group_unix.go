@@ -1,0 +1,30 @@
+//go:build unix
+
+package tasks
+
+import (
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// detach makes cmd outlive this process and its terminal.
+func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// end kills the group of a leader, whether the leader still lives or has left
+// others behind, and waits until it is gone. A process that has the number of a
+// leader and is another one is left alone: the number of a group is not given
+// away while somebody is in it.
+func (l groupLeader) end() {
+	if l.pid <= 1 {
+		return
+	}
+	if now := born(l.pid); now != "" && now != l.born {
+		return
+	}
+	for since := time.Now(); time.Since(since) < 2*time.Second; time.Sleep(2 * time.Millisecond) {
+		if syscall.Kill(-l.pid, syscall.SIGKILL) != nil {
+			return // nobody is there
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Commit commits what was changed in each worktree on the attempt's branch, and
+// says in how many there was something. No hook runs and nothing is signed. It
+// is for a moment when no agent works there: a lock that a killed git left is
+// removed. A repository inside the worktree that is no submodule is left out.
+//
+// It commits to no other branch: where the agent went to another one, or left a
+// merge or rebase unfinished, the fault is head_moved and the files stay as
+// they are.
+func (t Tree) Commit(ctx context.Context, message string) (int, error) {
+	n := 0
+	var problems []error
+	for _, r := range t.Repos {
+		made, err := t.commit(ctx, r, message)
+		if made {
+			n++
+		}
+		if err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if len(problems) == 1 {
+		return n, problems[0]
+	}
+	return n, errors.Join(problems...)
+}
+
+func (t Tree) commit(ctx context.Context, r Repo, message string) (bool, error) {
+	dir := t.path(r)
+	if !t.present(ctx, r) {
+		return false, missing(r)
+	}
+	if err := t.onBranch(ctx, r); err != nil {
+		return false, err
+	}
+	if lock, err := gitPath(ctx, dir, "index.lock"); err == nil {
+		os.Remove(lock)
+	}
+	names, err := changedNames(ctx, dir)
+	if err != nil {
+		return false, fmt.Errorf("list changes of %s: %w", r.Name, err)
+	}
+	if len(names) > 0 {
+		if _, err := feed(inTree(ctx, dir, "add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul"), names); err != nil {
+			return false, fmt.Errorf("stage changes of %s: %w", r.Name, err)
+		}
+	}
+	if _, err := run(inTree(ctx, dir, "diff", "--cached", "--quiet", "--no-ext-diff")); err == nil {
+		return false, nil
+	}
+	cmd := inTree(ctx, dir, "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=whitespace", "--file=-")
+	cmd.Stdin = strings.NewReader(subject(message))
+	cmd.Env = append(cmd.Env, identity(ctx, dir)...)
+	if _, err := run(cmd); err != nil {
+		return false, fmt.Errorf("commit in %s: %w", r.Name, err)
+	}
+	return true, nil
+}
+
+// onBranch makes sure that a commit lands on the attempt's branch.
+func (t Tree) onBranch(ctx context.Context, r Repo) error {
+	dir := t.path(r)
+	moved := func(what string) error {
+		return fault.New("head_moved", fmt.Sprintf("worktree of %s %s, so nothing is committed there", r.Name, what),
+			fmt.Sprintf("finish it by hand in %s on branch %s", dir, t.Branch))
+	}
+	out, err := git(ctx, dir, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil {
+		if f := fault.Of(err); f != nil {
+			return f
+		}
+		return moved("has a detached head")
+	}
+	if ref := strings.TrimSpace(string(out)); ref != "refs/heads/"+t.Branch {
+		return moved("is on " + strings.TrimPrefix(ref, "refs/heads/"))
+	}
+	for name, what := range map[string]string{
+		"MERGE_HEAD": "a merge", "CHERRY_PICK_HEAD": "a cherry-pick", "REVERT_HEAD": "a revert", "rebase-merge": "a rebase", "rebase-apply": "a rebase",
+	} {
+		path, err := gitPath(ctx, dir, name)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return moved("has " + what + " in progress")
+		}
+	}
+	return nil
+}
+
+// changedNames are the files that differ from the index, or are not in it, but
+// for repositories inside this one.
+func changedNames(ctx context.Context, dir string) ([]string, error) {
+	modified, err := run(inTree(ctx, dir, "ls-files", "--modified", "--deleted", "-z"))
+	if err != nil {
+		return nil, err
+	}
+	names, err := untracked(ctx, dir, nil)
+	return append(names, fields(modified)...), err
+}
+
+// identity is the environment that names deskhand as author where the user has
+// not said who they are; git would refuse to commit.
+func identity(ctx context.Context, dir string) []string {
+	name, _ := git(ctx, dir, "config", "user.name")
+	email, _ := git(ctx, dir, "config", "user.email")
+	if len(name) > 0 && len(email) > 0 {
+		return nil
+	}
+	return []string{
+		"GIT_AUTHOR_NAME=deskhand", "GIT_AUTHOR_EMAIL=deskhand@localhost",
+		"GIT_COMMITTER_NAME=deskhand", "GIT_COMMITTER_EMAIL=deskhand@localhost",
+	}
+}
+
+// subject makes sure that there is a message, in bytes that git takes.
+func subject(message string) string {
+	message = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(message, "\x00", ""), "\uFFFD"))
+	if message == "" {
+		return "Work of an attempt"
+	}
+	return message
+}
+
+func missing(r Repo) error {
+	return fault.New("worktree_missing", fmt.Sprintf("the worktree of %s is not there", r.Name), "send a follow-up: it brings the worktree back")
+}

@@ -1,0 +1,278 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// The bounds of a file's content.
+const (
+	defaultFileBytes = 64 << 10
+	mostFileBytes    = 512 << 10
+)
+
+// Slice is the part of a file to read. The zero value is its first 64 KiB.
+type Slice struct {
+	// Start is in bytes.
+	Start int64
+	// MaxBytes of content; 0 means 64 KiB, more than 512 KiB is blocked.
+	MaxBytes int
+	// StartLine and EndLine, counted from 1 and both included, are another way
+	// to say what to read: then Start is 0. EndLine 0: up to the end.
+	StartLine, EndLine int
+}
+
+// File is a part of a file as it is now.
+type File struct {
+	// Blocked is empty, or OutsideWorkspace or SizeExceeded; then there is no
+	// content.
+	Blocked, Detail string
+	// Path is clean, and begins with the repository.
+	Path string
+	// Start is where Content begins, Total the size of the file, in bytes.
+	Start, Total int64
+	// Content is text that ends at a whole character if Binary is false.
+	Content []byte
+	// Binary says that Content has a NUL, or is not UTF-8.
+	Binary bool
+	// Truncated says that the file goes on behind what was asked for, up to
+	// MaxBytes.
+	Truncated bool
+}
+
+// File reads a part of a file. Symbolic links are followed as long as they stay
+// in the attempt's folder and out of git's own files. A start behind the end
+// gives no content. Faults: not_found, worktree_missing, invalid_argument for a
+// folder or a device.
+func (t Tree) File(ctx context.Context, name string, s Slice) (File, error) {
+	clean, repo, err := t.inside(name)
+	if err != nil {
+		return File{Path: name, Blocked: OutsideWorkspace, Detail: err.Error()}, nil
+	}
+	file := File{Path: quote(clean)}
+	if s.MaxBytes <= 0 {
+		s.MaxBytes = defaultFileBytes
+	}
+	if s.MaxBytes > mostFileBytes {
+		file.Blocked, file.Detail = SizeExceeded, fmt.Sprintf("at most %d bytes at once", mostFileBytes)
+		return file, nil
+	}
+	f, err := t.open(clean)
+	switch {
+	case errors.Is(err, errOutside):
+		file.Blocked, file.Detail = OutsideWorkspace, err.Error()
+		return file, nil
+	case errors.Is(err, fs.ErrNotExist):
+		if _, gone := os.Lstat(t.path(t.Repos[repo])); gone != nil {
+			return File{}, missing(t.Repos[repo])
+		}
+		return File{}, fault.New("not_found", fmt.Sprintf("there is no file %s", quote(clean)), "")
+	case err != nil:
+		return File{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return File{}, fmt.Errorf("read %s: %w", quote(clean), err)
+	}
+	if !info.Mode().IsRegular() {
+		return File{}, fault.New("invalid_argument", fmt.Sprintf("%s is not a file", quote(clean)), "name a file")
+	}
+	file.Total = info.Size()
+	if s.StartLine > 0 || s.EndLine > 0 {
+		err = file.lines(ctx, f, max(s.StartLine, 1), s.EndLine, s.MaxBytes)
+	} else {
+		err = file.bytes(f, max(s.Start, 0), s.MaxBytes)
+	}
+	if err != nil {
+		return File{}, fmt.Errorf("read %s: %w", quote(clean), err)
+	}
+	file.judge()
+	return file, nil
+}
+
+// bytes reads n bytes from start on.
+func (file *File) bytes(f *os.File, start int64, n int) error {
+	file.Start = start
+	content, err := io.ReadAll(io.NewSectionReader(f, start, int64(n)))
+	file.Content = content
+	file.Truncated = start+int64(len(content)) < file.Total
+	return err
+}
+
+// lines reads lines first to last, at most n bytes of them.
+func (file *File) lines(ctx context.Context, f *os.File, first, last, n int) error {
+	buf := make([]byte, 64<<10)
+	line, offset := 1, int64(0)
+	file.Start = -1
+	for ctx.Err() == nil {
+		got, err := f.Read(buf)
+		for part := buf[:got]; len(part) > 0; {
+			end := bytes.IndexByte(part, '\n') + 1
+			whole := end > 0
+			if !whole {
+				end = len(part)
+			}
+			if line >= first {
+				if file.Start < 0 {
+					file.Start = offset
+				}
+				take := min(end, n-len(file.Content))
+				file.Content = append(file.Content, part[:take]...)
+				if take < end {
+					file.Truncated = true
+					return nil
+				}
+			}
+			offset += int64(end)
+			part = part[end:]
+			if whole {
+				line++
+			}
+			if last > 0 && line > last {
+				file.Start = max(file.Start, 0)
+				return nil
+			}
+		}
+		if err == io.EOF {
+			if file.Start < 0 {
+				file.Start = offset
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// judge says whether the content is text, and lets text that was cut end at a
+// whole character.
+func (file *File) judge() {
+	c := file.Content
+	if file.Truncated {
+		for cut := 0; cut < utf8.UTFMax && cut <= len(c); cut++ {
+			if r, size := utf8.DecodeLastRune(c[:len(c)-cut]); r != utf8.RuneError || size != 1 {
+				if utf8.Valid(c[:len(c)-cut]) {
+					c = c[:len(c)-cut]
+				}
+				break
+			}
+		}
+	}
+	file.Binary = bytes.IndexByte(c, 0) >= 0 || !utf8.Valid(c)
+	if !file.Binary {
+		file.Content = c
+	}
+}
+
+var errOutside = errors.New("the path leads out of the attempt")
+
+// mostLinks is how many symbolic links one path may go through, as on Linux.
+const mostLinks = 40
+
+// open opens a clean path, going from folder to folder below the attempt's so
+// that no link leads out or into git's own files, not even one that is put
+// there meanwhile: os.Root guards the outside, and what was looked at is
+// compared with what was opened.
+func (t Tree) open(clean string) (*os.File, error) {
+	if info, err := os.Lstat(t.Dir); err != nil || !info.IsDir() {
+		return nil, fs.ErrNotExist
+	}
+	top, err := os.OpenRoot(t.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open folder of attempt: %w", err)
+	}
+	defer top.Close()
+	for range mostLinks {
+		f, link, err := t.walk(top, strings.Split(clean, "/"))
+		if err != nil || f != nil {
+			return f, err
+		}
+		if clean, _, err = t.inside(link); err != nil {
+			return nil, fmt.Errorf("%w: a symbolic link on it does", errOutside)
+		}
+	}
+	return nil, fmt.Errorf("%w: it has too many symbolic links", errOutside)
+}
+
+// walk opens the file at the end of elements, or returns the path that the
+// first symbolic link makes of it.
+func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
+	dir := top
+	defer func() {
+		if dir != top {
+			dir.Close()
+		}
+	}()
+	for i, name := range elements {
+		info, err := dir.Lstat(name)
+		if err != nil {
+			return nil, "", notThere(err)
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			if i == 0 {
+				return nil, "", fmt.Errorf("%w: its repository is a symbolic link", errOutside)
+			}
+			target, err := dir.Readlink(name)
+			if err != nil {
+				return nil, "", notThere(err)
+			}
+			target = filepath.ToSlash(target)
+			if path.IsAbs(target) || strings.HasPrefix(target, `"`) {
+				return nil, "", fmt.Errorf("%w: a symbolic link on it does", errOutside)
+			}
+			parts := append(append([]string{}, elements[:i]...), target)
+			return nil, strings.Join(append(parts, elements[i+1:]...), "/"), nil
+		}
+		if i == len(elements)-1 {
+			if !info.Mode().IsRegular() && !info.IsDir() {
+				return nil, "", fault.New("invalid_argument", fmt.Sprintf("%s is not a file", quote(strings.Join(elements, "/"))), "name a file")
+			}
+			f, err := dir.OpenFile(name, openFlags, 0)
+			if err != nil {
+				return nil, "", notThere(err)
+			}
+			if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
+				f.Close()
+				return nil, "", fmt.Errorf("%w: it changed while it was opened", errOutside)
+			}
+			return f, "", nil
+		}
+		if !info.IsDir() {
+			return nil, "", fs.ErrNotExist
+		}
+		next, err := dir.OpenRoot(name)
+		if err != nil {
+			return nil, "", notThere(err)
+		}
+		if dir != top {
+			dir.Close()
+		}
+		dir = next
+		if now, err := dir.Stat("."); err != nil || !os.SameFile(info, now) {
+			return nil, "", fmt.Errorf("%w: it changed while it was opened", errOutside)
+		}
+	}
+	return nil, "", fs.ErrNotExist
+}
+
+// notThere turns what a path can be wrong with into "does not exist".
+func notThere(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || isNotFolder(err) {
+		return fs.ErrNotExist
+	}
+	return err
+}

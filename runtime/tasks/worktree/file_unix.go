@@ -1,0 +1,16 @@
+//go:build unix
+
+package worktree
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// openFlags do not wait for who writes into a pipe.
+const openFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
+
+func isNotFolder(err error) bool {
+	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.EINVAL)
+}

@@ -1,0 +1,180 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// settings are what a user's configuration could change under a program that
+// reads git's output, or that would run or write more than was asked for.
+var settings = []string{
+	"core.hooksPath=" + os.DevNull,
+	"core.fsmonitor=false",
+	"core.quotePath=false",
+	"core.splitIndex=false",
+	"core.pager=cat",
+	"color.ui=false",
+	"commit.gpgSign=false",
+	"gc.auto=0",
+	"maintenance.auto=false",
+	"advice.detachedHead=false",
+	"diff.orderFile=" + os.DevNull,
+	"diff.renameLimit=1000",
+	"status.showUntrackedFiles=normal",
+	"submodule.recurse=false",
+	"worktree.guessRemote=false",
+	"checkout.defaultRemote=",
+}
+
+// command is git in dir, with the user's configuration but for settings, and
+// without the variables that a calling git leaves in the environment.
+func command(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	all := make([]string, 0, 2*len(settings)+len(args))
+	for _, s := range settings {
+		all = append(all, "-c", s)
+	}
+	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
+	cmd.Dir = dir
+	cmd.Env = environment()
+	cmd.WaitDelay = 2 * time.Second // a child of git may hold the pipe
+	return cmd
+}
+
+// inTree is command in a worktree, which is taken to be there whatever the
+// repository's configuration says.
+func inTree(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := command(ctx, dir, args...)
+	cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+dir)
+	return cmd
+}
+
+// kept are the variables of git that say where its programs and the user's
+// configuration are. All others could point at another repository.
+var kept = map[string]bool{
+	"GIT_EXEC_PATH": true, "GIT_CONFIG_GLOBAL": true, "GIT_CONFIG_SYSTEM": true, "GIT_CONFIG_NOSYSTEM": true,
+}
+
+func environment() []string {
+	var env []string
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		if !strings.HasPrefix(strings.ToUpper(name), "GIT_") || kept[strings.ToUpper(name)] {
+			env = append(env, v)
+		}
+	}
+	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C", "PAGER=cat")
+}
+
+// git runs git and returns what it printed.
+func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	return run(command(ctx, dir, args...))
+}
+
+func run(cmd *exec.Cmd) ([]byte, error) {
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	err := stream(cmd)
+	return out.Bytes(), err
+}
+
+// stream runs a git whose output goes somewhere, and words its failure.
+func stream(cmd *exec.Cmd) error {
+	said := &head{limit: 2000}
+	cmd.Stderr = said
+	err := cmd.Run()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, exec.ErrNotFound):
+		return fault.New("git_missing", "the program git is not on the path", "install git 2.25 or newer")
+	case strings.Contains(said.String(), "dubious ownership"):
+		return fault.New("repo_not_trusted", "git does not trust "+cmd.Dir+": it belongs to another user",
+			"git config --global --add safe.directory "+cmd.Dir)
+	case strings.Contains(said.String(), "No space left on device"):
+		return fault.New("disk_full", "the disk is full: "+said.line(), "make room; `deskhand tasks gc` removes old worktrees")
+	case said.Len() > 0:
+		return errors.New(said.line())
+	}
+	if _, gone := os.Stat(cmd.Dir); gone != nil {
+		return gone
+	}
+	return err
+}
+
+// head is the beginning of what a program says.
+type head struct {
+	bytes.Buffer
+	limit int
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	h.Buffer.Write(p[:min(len(p), h.limit-h.Len())])
+	return len(p), nil
+}
+
+// line is all of it in one line.
+func (h *head) line() string {
+	return strings.Join(strings.FieldsFunc(h.String(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}
+
+// feed runs git with names on its standard input, each followed by NUL.
+func feed(cmd *exec.Cmd, names []string) ([]byte, error) {
+	cmd.Stdin = io.Reader(strings.NewReader(strings.Join(names, "\x00") + "\x00"))
+	return run(cmd)
+}
+
+// fields splits output whose parts each end with NUL.
+func fields(out []byte) []string {
+	if len(out) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+}
+
+// revision is the id of the commit that a name means.
+func revision(ctx context.Context, dir, name string) (string, error) {
+	out, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	if err != nil {
+		return "", fmt.Errorf("%s is no commit: %w", name, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// commonDir is the folder that all worktrees of a repository share.
+func commonDir(ctx context.Context, dir string) (string, error) {
+	out, err := git(ctx, dir, "rev-parse", "--git-common-dir")
+	if err != nil {
+		return "", err
+	}
+	return resolved(dir, strings.TrimSuffix(string(out), "\n"))
+}
+
+// gitPath is where git keeps a file of a worktree.
+func gitPath(ctx context.Context, dir, name string) (string, error) {
+	out, err := git(ctx, dir, "rev-parse", "--git-path", name)
+	if err != nil {
+		return "", err
+	}
+	path := strings.TrimSuffix(string(out), "\n")
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	return path, nil
+}
+
+func resolved(dir, path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	return filepath.EvalSymlinks(path)
+}

@@ -1,0 +1,45 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// lockPause is how long to wait before trying a lock again.
+const lockPause = 5 * time.Millisecond
+
+var errHeld = errors.New("lock is held")
+
+// alone runs f while no other deskhand adds or removes a worktree of the
+// repository: a git that lists worktrees fails when another one is half made
+// (TestManyAttemptsAtOnce). The lock is on a file in git's own folder, and goes
+// with the process.
+func (r Repo) alone(ctx context.Context, f func() error) error {
+	dir, err := commonDir(ctx, r.Path)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(filepath.Join(dir, "deskhand.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("lock repository %s: %w", r.Name, err)
+	}
+	defer file.Close()
+	for {
+		err := tryLock(file)
+		if err == nil {
+			return f()
+		}
+		if !errors.Is(err, errHeld) {
+			return fmt.Errorf("lock repository %s: %w", r.Name, err)
+		}
+		select {
+		case <-time.After(lockPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The bounds of a patch.
+const (
+	mostPaths         = 100
+	defaultPatchBytes = 200 << 10
+	mostPatchBytes    = 2 << 20
+)
+
+// Patch is what changed in some files, as `git diff` prints it.
+type Patch struct {
+	// Blocked is empty, or why there is no text: TooManyPaths, SizeExceeded,
+	// OutsideWorkspace, SummaryFailed, ThresholdExceeded.
+	Blocked, Detail string
+	// Text is UTF-8. A binary file is one line that says so.
+	Text string
+	// Lossy says that bytes which are not UTF-8 were replaced in Text: such a
+	// patch cannot be applied.
+	Lossy bool
+	// Truncated says that files are left out: those of Omitted.
+	Truncated bool
+	Omitted   []string
+}
+
+// Patch returns the changes of paths, which begin with the name of a
+// repository; a folder stands for all in it. It has whole files, up to maxBytes
+// of text; 0 means 200 KiB, and more than 2 MiB is blocked. A path without
+// changes adds nothing. Guard applies to all changes of the attempt.
+func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Guard, force bool) (Patch, error) {
+	if maxBytes <= 0 {
+		maxBytes = defaultPatchBytes
+	}
+	if maxBytes > mostPatchBytes {
+		return Patch{Blocked: SizeExceeded, Detail: fmt.Sprintf("at most %d bytes", mostPatchBytes)}, nil
+	}
+	if len(paths) == 0 || len(paths) > mostPaths {
+		return Patch{Blocked: TooManyPaths, Detail: fmt.Sprintf("name 1 to %d paths", mostPaths)}, nil
+	}
+	wanted := make([]string, len(paths))
+	for i, p := range paths {
+		clean, _, err := t.inside(p)
+		if err != nil {
+			return Patch{Blocked: OutsideWorkspace, Detail: err.Error()}, nil
+		}
+		wanted[i] = clean
+	}
+	changes, err := t.Changes(ctx, guard, force)
+	if err != nil || changes.Blocked != "" {
+		return Patch{Blocked: changes.Blocked, Detail: changes.Detail}, err
+	}
+	chosen := slices.DeleteFunc(changes.Files, func(f FileChange) bool {
+		full := t.Repos[f.repo].Name + "/" + f.name
+		return !slices.ContainsFunc(wanted, func(w string) bool { return full == w || strings.HasPrefix(full, w+"/") })
+	})
+	var patch Patch
+	var text strings.Builder
+	for i := range t.Repos {
+		files := slices.DeleteFunc(slices.Clone(chosen), func(f FileChange) bool { return f.repo != i })
+		if len(files) == 0 {
+			continue
+		}
+		if patch.Truncated {
+			patch.omit(files)
+			continue
+		}
+		if err := t.patch(ctx, i, files, maxBytes, &text, &patch); err != nil {
+			if ctx.Err() != nil {
+				return Patch{}, ctx.Err()
+			}
+			return Patch{Blocked: SummaryFailed, Detail: fmt.Sprintf("%s: %v", t.Repos[i].Name, hinted(err))}, nil
+		}
+	}
+	patch.Text = text.String()
+	if !utf8.ValidString(patch.Text) {
+		patch.Text, patch.Lossy = strings.ToValidUTF8(patch.Text, "\uFFFD"), true
+	}
+	return patch, nil
+}
+
+func (p *Patch) omit(files []FileChange) {
+	p.Truncated = true
+	for _, f := range files {
+		p.Omitted = append(p.Omitted, f.Path)
+	}
+}
+
+// The names that one git is asked for: Windows takes 32 KiB of arguments, and a
+// git that has printed enough is ended anyway.
+const (
+	batchFiles = 200
+	batchBytes = 16 << 10
+)
+
+// patch appends the differences of files of one repository to text, as long as
+// whole files fit.
+func (t Tree) patch(ctx context.Context, repo int, files []FileChange, maxBytes int, text *strings.Builder, patch *Patch) error {
+	v, err := t.view(ctx, t.Repos[repo])
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	for len(files) > 0 {
+		n, bytes := 0, 0
+		var names []string
+		for n < len(files) && n < batchFiles && bytes < batchBytes {
+			if files[n].oldName != "" {
+				names = append(names, files[n].oldName)
+			}
+			names = append(names, files[n].name)
+			bytes += len(files[n].name) + len(files[n].oldName)
+			n++
+		}
+		sections, listed, err := v.sections(ctx, names, maxBytes-text.Len())
+		if err != nil {
+			return err
+		}
+		for i, f := range listed {
+			if i >= len(sections) || text.Len()+len(sections[i]) > maxBytes {
+				f.Path = quote(v.repo.Name + "/" + f.name)
+				patch.omit(append([]FileChange{f}, rest(listed[i+1:], v.repo.Name)...))
+				patch.omit(files[n:])
+				return nil
+			}
+			text.WriteString(sections[i])
+		}
+		files = files[n:]
+	}
+	return nil
+}
+
+func rest(files []FileChange, repo string) []FileChange {
+	for i := range files {
+		files[i].Path = quote(repo + "/" + files[i].name)
+	}
+	return files
+}
+
+// sections are the differences of names, one for each of the files that git
+// lists for them. Those that begin after limit bytes are not there.
+func (v *view) sections(ctx context.Context, names []string, limit int) ([]string, []FileChange, error) {
+	raw, err := run(v.git(ctx, append(v.diff("--raw", "--numstat", "-z", "--no-abbrev"), names...)...))
+	if err != nil {
+		return nil, nil, fmt.Errorf("compare with the base: %w", err)
+	}
+	listed, err := parseRaw(fields(raw))
+	if err != nil {
+		return nil, nil, err
+	}
+	out, cut, err := v.print(ctx, append(v.diff("--patch"), names...), limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	parts := splitSections(out)
+	if cut && len(parts) > 0 {
+		parts = parts[:len(parts)-1] // the one that was cut
+	}
+	var sections []string
+	for _, f := range listed {
+		n := 1
+		if f.Kind == "type_changed" {
+			n = 2 // one goes, one comes
+		}
+		if len(parts) < n {
+			break
+		}
+		sections = append(sections, strings.Join(parts[:n], ""))
+		parts = parts[n:]
+	}
+	return sections, listed, nil
+}
+
+// splitSections cuts a patch before each file. Only a file's first line starts
+// so: lines of files have a sign in front.
+func splitSections(patch []byte) []string {
+	const start = "diff --git "
+	var parts []string
+	for text := string(patch); text != ""; {
+		end := strings.Index(text, "\n"+start)
+		if end < 0 {
+			return append(parts, text)
+		}
+		parts = append(parts, text[:end+1])
+		text = text[end+1:]
+	}
+	return parts
+}
+
+// print is what git prints, cut soon after limit bytes.
+func (v *view) print(ctx context.Context, args []string, limit int) (out []byte, cut bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := v.git(ctx, args...)
+	pipe, w := io.Pipe()
+	cmd.Stdout = w
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.CloseWithError(stream(cmd))
+	}()
+	out, err = io.ReadAll(io.LimitReader(pipe, int64(limit)+1))
+	cut = len(out) > limit
+	if cut {
+		cancel()
+		err = nil
+	}
+	pipe.Close()
+	<-done
+	if err != nil {
+		return nil, false, fmt.Errorf("compare with the base: %w", err)
+	}
+	return out, cut, nil
+}

@@ -1,0 +1,201 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Found is what Inspect says of a repository.
+type Found struct {
+	// Path is the top of the repository, absolute, symbolic links resolved.
+	Path string
+	// Branch is the one to work for if nobody says which: the one that is
+	// checked out; with a detached head the remote's default, then main, then
+	// master. Empty if there is none of these.
+	Branch string
+}
+
+// Inspect looks whether path is in a git repository that has a commit. Faults:
+// not_found, no_commits, repo_not_trusted.
+func Inspect(ctx context.Context, path string) (Found, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return Found{}, fmt.Errorf("find %s: %w", path, err)
+	}
+	if info, err := os.Stat(absolute); err != nil || !info.IsDir() {
+		return Found{}, fault.New("not_found", fmt.Sprintf("%s is not a folder", path), "name the folder of a git repository")
+	}
+	out, err := git(ctx, absolute, "rev-parse", "--show-toplevel")
+	if err != nil && strings.Contains(err.Error(), "work tree") { // a bare one
+		out, err = git(ctx, absolute, "rev-parse", "--absolute-git-dir")
+	}
+	if f := fault.Of(err); f != nil {
+		return Found{}, f
+	}
+	if err != nil {
+		return Found{}, fault.New("not_found", fmt.Sprintf("%s is not in a git repository: %v", path, err), "run git init there, or name another folder")
+	}
+	found := Found{}
+	if found.Path, err = resolved(absolute, strings.TrimSuffix(string(out), "\n")); err != nil {
+		return Found{}, fmt.Errorf("find top of %s: %w", path, err)
+	}
+	if out, _ := git(ctx, found.Path, "rev-list", "--all", "--max-count=1"); len(out) == 0 {
+		return Found{}, fault.New("no_commits", fmt.Sprintf("repository %s has no commit yet", found.Path), "commit something first")
+	}
+	found.Branch = defaultBranch(ctx, found.Path)
+	return found, nil
+}
+
+func defaultBranch(ctx context.Context, path string) string {
+	exists := func(ref string) bool { _, err := revision(ctx, path, ref); return err == nil }
+	if out, err := git(ctx, path, "symbolic-ref", "--quiet", "--short", "HEAD"); err == nil {
+		if name := strings.TrimSpace(string(out)); exists("refs/heads/" + name) {
+			return name
+		}
+	}
+	if out, err := git(ctx, path, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"); err == nil {
+		if name := strings.TrimSpace(string(out)); exists("refs/remotes/" + name) {
+			return strings.TrimPrefix(name, "origin/")
+		}
+	}
+	for _, name := range []string{"main", "master"} {
+		if exists("refs/heads/" + name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// resolve is the commit of a branch: one of the user's, or of a remote.
+func (r Repo) resolve(ctx context.Context, branch string) (string, error) {
+	if info, err := os.Stat(r.Path); err != nil || !info.IsDir() {
+		return "", fault.New("not_found", fmt.Sprintf("repository %s is not at %s any more", r.Name, r.Path), "move it back, or add it again")
+	}
+	if branch != "" {
+		for _, ref := range []string{"refs/heads/", "refs/remotes/origin/", "refs/remotes/"} {
+			commit, err := revision(ctx, r.Path, ref+branch)
+			if err == nil {
+				return commit, nil
+			}
+			if f := fault.Of(err); f != nil {
+				return "", f
+			}
+		}
+	}
+	return "", fault.New("not_found", fmt.Sprintf("repository %s has no branch %q", r.Name, branch), "name a branch that exists")
+}
+
+func (t Tree) branchIsFree(ctx context.Context, r Repo) error {
+	if _, err := git(ctx, r.Path, "check-ref-format", "--branch", t.Branch); err != nil {
+		return fault.New("invalid_argument", fmt.Sprintf("%q cannot be the name of a branch", t.Branch), "")
+	}
+	if !branchFree(ctx, r.Path, t.Branch) {
+		return fault.New("branch_exists", fmt.Sprintf("repository %s has a branch %s, or one that is in its way", r.Name, t.Branch), "")
+	}
+	return nil
+}
+
+// branchFree says whether a branch can be made: it is not there, and neither is
+// one below it or one that is a folder of it.
+func branchFree(ctx context.Context, path, branch string) bool {
+	out, err := git(ctx, path, "for-each-ref", "--format=%(refname)", "--count=1", "refs/heads/"+branch, "refs/heads/"+branch+"/")
+	if err != nil || len(out) > 0 {
+		return false
+	}
+	for i, c := range branch {
+		if c != '/' {
+			continue
+		}
+		if _, err := revision(ctx, path, "refs/heads/"+branch[:i]); err == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// FreeBranch is want if no repository has such a branch, else want with a
+// number behind it; where a branch named as its first part is in the way, with -
+// for /.
+func FreeBranch(ctx context.Context, repos []Repo, want string) (string, error) {
+	free := func(branch string) bool {
+		for _, r := range repos {
+			if !branchFree(ctx, r.Path, branch) {
+				return false
+			}
+		}
+		return true
+	}
+	for _, base := range []string{want, strings.ReplaceAll(want, "/", "-")} {
+		for n := 1; n < 20; n++ {
+			branch := base
+			if n > 1 {
+				branch = fmt.Sprintf("%s-%d", base, n)
+			}
+			if free(branch) {
+				return branch, ctx.Err()
+			}
+		}
+	}
+	return "", fault.New("branch_exists", fmt.Sprintf("no branch like %s is free", want), "delete old branches, or set another branch prefix")
+}
+
+// Slug is text as part of a branch's name: lower case letters, digits and
+// dashes, at most 40, and never empty.
+func Slug(text string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(text) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() >= 40 {
+			break
+		}
+	}
+	if s := strings.Trim(b.String(), "-"); s != "" {
+		return s
+	}
+	return "task"
+}
+
+// ValidName refuses a name of a repository that cannot be a folder on every
+// system, or that could be taken for something else: at most 100 bytes of UTF-8
+// without / \ : * ? " < > | and control characters, no dot or dash in front, no
+// dot or space at the end, and no device of Windows. The fault is
+// invalid_argument.
+func ValidName(name string) error {
+	bad := ""
+	switch base, _, _ := strings.Cut(strings.ToUpper(name), "."); {
+	case name == "" || len(name) > 100:
+		bad = "has 1 to 100 bytes"
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		bad = "is text without control characters"
+	case strings.ContainsAny(name, `/\:*?"<>|`):
+		bad = `has none of / \ : * ? " < > |`
+	case strings.ContainsAny(name[:1], ".- "):
+		bad = "does not start with a dot, a dash or a space"
+	case strings.ContainsAny(name[len(name)-1:], ". "):
+		bad = "does not end with a dot or a space"
+	case base == "CON" || base == "PRN" || base == "AUX" || base == "NUL" ||
+		len(base) == 4 && (strings.HasPrefix(base, "COM") || strings.HasPrefix(base, "LPT")) && base[3] >= '0' && base[3] <= '9':
+		bad = "is not a device"
+	default:
+		return nil
+	}
+	return fault.New("invalid_argument", fmt.Sprintf("repository name %q cannot be a folder", name), "take a name that "+bad)
+}
+
+// Resolve is the commit of a branch of the repository: one of the user's, or
+// of a remote. Faults: not_found, repo_not_trusted.
+func (r Repo) Resolve(ctx context.Context, branch string) (string, error) {
+	return r.resolve(ctx, branch)
+}

@@ -1,0 +1,165 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// view is a worktree as it can be compared: a copy of its index, in which files
+// that nobody added are noted as added. The index itself is not touched, so a
+// git that the agent runs is not in the way.
+type view struct {
+	repo Repo
+	dir  string // the worktree
+	base string
+	temp string
+}
+
+// view copies the index. Its error may be a fault.
+func (t Tree) view(ctx context.Context, r Repo) (*view, error) {
+	dir := t.path(r)
+	if !t.present(ctx, r) {
+		return nil, missing(r)
+	}
+	v := &view{repo: r, dir: dir}
+	var err error
+	if v.base, err = t.base(ctx, r); err != nil {
+		return nil, err
+	}
+	if v.temp, err = os.MkdirTemp("", "deskhand-index-"); err != nil {
+		return nil, fmt.Errorf("make folder for an index: %w", err)
+	}
+	if err := v.fill(ctx); err != nil {
+		v.close()
+		return nil, err
+	}
+	return v, nil
+}
+
+func (v *view) close() { os.RemoveAll(v.temp) }
+
+// base is where the attempt's work left the target. A target that was deleted
+// or rewritten leaves the commit that the attempt started from.
+func (t Tree) base(ctx context.Context, r Repo) (string, error) {
+	if target, err := r.resolve(ctx, r.Target); err == nil {
+		if out, err := git(ctx, t.path(r), "merge-base", "HEAD", target); err == nil {
+			return strings.TrimSpace(string(out)), nil
+		}
+	}
+	if r.Base == "" {
+		return "", errors.New("no commit to compare with")
+	}
+	base, err := revision(ctx, t.path(r), r.Base)
+	if err != nil {
+		return "", fmt.Errorf("no commit to compare with: %w", err)
+	}
+	return base, nil
+}
+
+func (v *view) index() string { return filepath.Join(v.temp, "index") }
+
+func (v *view) fill(ctx context.Context) error {
+	path, err := gitPath(ctx, v.dir, "index")
+	if err != nil {
+		return fmt.Errorf("find index: %w", err)
+	}
+	if err := copyFile(path, v.index()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("copy index: %w", err)
+	}
+	// A file in conflict is in the index three times: take it out, and what is
+	// on the disk counts as any other file.
+	out, err := run(v.git(ctx, "ls-files", "--unmerged", "-z"))
+	if err != nil {
+		return fmt.Errorf("read index: %w", err)
+	}
+	var unmerged []string
+	for _, line := range fields(out) {
+		if _, name, ok := strings.Cut(line, "\t"); ok {
+			unmerged = append(unmerged, name)
+		}
+	}
+	if len(unmerged) > 0 {
+		if _, err := feed(v.git(ctx, "update-index", "--force-remove", "-z", "--stdin"), unmerged); err != nil {
+			return fmt.Errorf("resolve index: %w", err)
+		}
+	}
+	names, err := untracked(ctx, v.dir, []string{"GIT_INDEX_FILE=" + v.index()})
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	// git writes an empty object for these: not into the user's repository.
+	objects, err := gitPath(ctx, v.dir, "objects")
+	if err != nil {
+		return fmt.Errorf("find objects: %w", err)
+	}
+	cmd := v.git(ctx, "add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul")
+	cmd.Env = append(cmd.Env, "GIT_OBJECT_DIRECTORY="+v.temp, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+alternate(objects))
+	if _, err := feed(cmd, names); err != nil {
+		return fmt.Errorf("note new files: %w", err)
+	}
+	return nil
+}
+
+// alternate is a folder as git takes it in a list: quoted, as : divides.
+func alternate(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
+}
+
+// git is git with the copied index.
+func (v *view) git(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := inTree(ctx, v.dir, args...)
+	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+v.index())
+	return cmd
+}
+
+// diff are the arguments that compare the files with the base, whatever the
+// user's configuration and attributes say about showing differences.
+func (v *view) diff(more ...string) []string {
+	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--find-renames", "--no-indent-heuristic",
+		"--diff-algorithm=myers", "--submodule=short", "--ignore-submodules=none", "--src-prefix=a/", "--dst-prefix=b/", "--unified=3", "--inter-hunk-context=0"}
+	return append(append(args, more...), v.base, "--")
+}
+
+// untracked are the files that git neither tracks nor ignores. A repository
+// inside, which git shows as a folder, is not among them.
+func untracked(ctx context.Context, dir string, env []string) ([]string, error) {
+	cmd := inTree(ctx, dir, "ls-files", "--others", "--exclude-standard", "-z")
+	cmd.Env = append(cmd.Env, env...)
+	out, err := run(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("list new files: %w", err)
+	}
+	var names []string
+	for _, name := range fields(out) {
+		if !strings.HasSuffix(name, "/") {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func copyFile(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := out.Close(); err == nil {
+			err = e
+		}
+	}()
+	_, err = io.Copy(out, in)
+	return err
+}

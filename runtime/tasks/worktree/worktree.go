@@ -1,0 +1,341 @@
+// Package worktree owns the checkouts of attempts: one folder for each attempt,
+// in it one linked git worktree for each repository, on a branch of the attempt.
+//
+// Everything is done with the git program, so that sparse checkouts, LFS and
+// filters work as the user set them up. The user's repository gets a branch and
+// a worktree, nothing else: no hook of it runs, nothing in it is collected or
+// pruned, and a branch that has commits stays. What is read for others is read
+// below the attempt's folder and nowhere else.
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Tree is the checkout of one attempt. It is a value: what is true is on the
+// disk. Methods may be called at once, but Add, Recreate, Remove and Commit are
+// for whoever owns the attempt.
+type Tree struct {
+	// Dir is the attempt's folder, absolute. It belongs to deskhand.
+	Dir string
+	// Branch is the attempt's, the same in every repository.
+	Branch string
+	Repos  []Repo
+}
+
+// Repo is one repository of an attempt.
+type Repo struct {
+	// Name is the folder below the attempt's: see [ValidName].
+	Name string
+	// Path is the user's repository, absolute.
+	Path string
+	// Target is the branch that the work is for.
+	Target string
+	// Base is the commit that the attempt started from. Add fills it.
+	Base string
+}
+
+func (t Tree) path(r Repo) string { return filepath.Join(t.Dir, r.Name) }
+
+// marker is a file that says that a folder is an attempt's and may be removed.
+const marker = ".deskhand-attempt"
+
+// Add makes the folder, and in it a worktree of each repository on a new branch
+// that starts at its target. All worktrees are locked. It returns the
+// repositories with their bases. When something fails, all of it is undone.
+//
+// Faults: not_found for a repository or branch that is not there, branch_exists,
+// invalid_argument for a name that cannot be a folder, no_commits.
+func (t Tree) Add(ctx context.Context) (_ []Repo, err error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	repos := slices.Clone(t.Repos)
+	for i, r := range repos {
+		if repos[i].Base, err = r.resolve(ctx, r.Target); err != nil {
+			return nil, err
+		}
+		if err := t.branchIsFree(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.makeDir(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			t.undo(repos)
+		}
+	}()
+	for _, r := range repos {
+		// --no-track keeps the user's configuration as it is.
+		err := r.alone(ctx, func() error {
+			_, err := git(ctx, r.Path, "worktree", "add", "--quiet", "--lock", "--no-track", "-b", t.Branch, t.path(r), r.Base)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("add worktree of %s: %w", r.Name, err)
+		}
+	}
+	return repos, nil
+}
+
+// check refuses what would lead out of the folder.
+func (t Tree) check() error {
+	if !filepath.IsAbs(t.Dir) {
+		return fmt.Errorf("attempt folder %q is not absolute", t.Dir)
+	}
+	if len(t.Repos) == 0 {
+		return fault.New("invalid_argument", "an attempt needs a repository", "")
+	}
+	seen := map[string]bool{}
+	for _, r := range t.Repos {
+		if err := ValidName(r.Name); err != nil {
+			return err
+		}
+		if name := strings.ToLower(r.Name); seen[name] {
+			return fault.New("invalid_argument", fmt.Sprintf("repository name %q is there twice", r.Name), "")
+		} else {
+			seen[name] = true
+		}
+	}
+	return nil
+}
+
+func (t Tree) makeDir() error {
+	if err := os.MkdirAll(filepath.Dir(t.Dir), 0o700); err != nil {
+		return fmt.Errorf("make folder for attempts: %w", err)
+	}
+	if err := os.Mkdir(t.Dir, 0o700); err != nil {
+		return fmt.Errorf("make folder of attempt: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(t.Dir, marker), nil, 0o600); err != nil {
+		os.Remove(t.Dir)
+		return fmt.Errorf("mark folder of attempt: %w", err)
+	}
+	return nil
+}
+
+// undo takes back a half-made attempt: its branches have no commits yet.
+func (t Tree) undo(repos []Repo) {
+	ctx := context.Background()
+	for _, r := range repos {
+		t.detach(ctx, r)
+		if head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err == nil && head == r.Base {
+			t.deleteBranch(ctx, r)
+		}
+	}
+	t.removeDir()
+}
+
+// Recreate brings back the worktrees that are missing, from the branch. Those
+// that are there are left as they are. All are locked afterwards.
+//
+// Faults: not_found when a repository or the branch is gone, branch_in_use when
+// the user has the branch checked out elsewhere.
+func (t Tree) Recreate(ctx context.Context) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	for _, r := range t.Repos {
+		if t.present(ctx, r) {
+			continue
+		}
+		if _, err := os.Lstat(t.path(r)); err == nil {
+			return fault.New("worktree_missing", fmt.Sprintf("%s is there and is no worktree of %s", t.path(r), r.Path), "move it away")
+		}
+		if _, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err != nil {
+			return fault.New("not_found", fmt.Sprintf("branch %s of repository %s is gone", t.Branch, r.Name), "start a new attempt")
+		}
+		t.detach(ctx, r) // what git remembers of the folder that is gone
+		if err := os.MkdirAll(t.Dir, 0o700); err != nil {
+			return fmt.Errorf("make folder of attempt: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(t.Dir, marker), nil, 0o600); err != nil {
+			return fmt.Errorf("mark folder of attempt: %w", err)
+		}
+		err := r.alone(ctx, func() error {
+			_, err := git(ctx, r.Path, "worktree", "add", "--quiet", "--lock", t.path(r), t.Branch)
+			return err
+		})
+		if err != nil {
+			if strings.Contains(err.Error(), "already") {
+				return fault.New("branch_in_use", fmt.Sprintf("branch %s is checked out elsewhere: %v", t.Branch, err), "switch that checkout to another branch")
+			}
+			return fmt.Errorf("recreate worktree of %s: %w", r.Name, err)
+		}
+	}
+	return t.Lock(ctx)
+}
+
+// Lock keeps git from pruning the worktrees, also while their folder cannot be
+// seen. Locking twice is fine.
+func (t Tree) Lock(ctx context.Context) error { return t.eachPresent(ctx, "lock", "already locked") }
+
+// Unlock is the reverse of Lock, for an attempt that nobody works on.
+func (t Tree) Unlock(ctx context.Context) error { return t.eachPresent(ctx, "unlock", "not locked") }
+
+func (t Tree) eachPresent(ctx context.Context, verb, fine string) error {
+	for _, r := range t.Repos {
+		if !t.present(ctx, r) {
+			continue
+		}
+		err := r.alone(ctx, func() error {
+			_, err := git(ctx, r.Path, "worktree", verb, t.path(r))
+			return err
+		})
+		if err != nil && !strings.Contains(err.Error(), fine) {
+			return fmt.Errorf("%s worktree of %s: %w", verb, r.Name, err)
+		}
+	}
+	return nil
+}
+
+// Present says whether all worktrees are there.
+func (t Tree) Present(ctx context.Context) bool {
+	for _, r := range t.Repos {
+		if !t.present(ctx, r) {
+			return false
+		}
+	}
+	return len(t.Repos) > 0
+}
+
+// present says whether the folder is a worktree of the repository, and not a
+// symbolic link or a folder that somebody put there.
+func (t Tree) present(ctx context.Context, r Repo) bool {
+	if info, err := os.Lstat(t.path(r)); err != nil || !info.IsDir() {
+		return false
+	}
+	if info, err := os.Lstat(filepath.Join(t.path(r), ".git")); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	mine, err := commonDir(ctx, t.path(r))
+	if err != nil {
+		return false
+	}
+	theirs, err := commonDir(ctx, r.Path)
+	return err == nil && mine == theirs
+}
+
+// Remove takes away the folder and what git knows of it. The branches stay.
+// Without force it refuses with worktree_dirty when something in a worktree is
+// not committed; files that git ignores do not count.
+func (t Tree) Remove(ctx context.Context, force bool) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	for _, r := range t.Repos {
+		if force || !t.present(ctx, r) {
+			continue
+		}
+		dirty, err := git(ctx, t.path(r), "status", "--porcelain", "-z", "--ignore-submodules=none", "--untracked-files=normal")
+		if err != nil {
+			return fmt.Errorf("look for changes in %s: %w", r.Name, err)
+		}
+		if len(dirty) > 0 {
+			return fault.New("worktree_dirty", fmt.Sprintf("%s has changes that are not committed", t.path(r)), "commit them, or remove with force")
+		}
+	}
+	for _, r := range t.Repos {
+		t.detach(ctx, r)
+	}
+	return t.removeDir()
+}
+
+// detach makes git forget a worktree, and takes its folder away. The rest is
+// removeDir's: a worktree whose repository is gone has only a folder.
+func (t Tree) detach(ctx context.Context, r Repo) {
+	r.alone(ctx, func() error {
+		git(ctx, r.Path, "worktree", "unlock", t.path(r))
+		_, err := git(ctx, r.Path, "worktree", "remove", "--force", t.path(r))
+		return err
+	})
+}
+
+// removeDir removes the folder if it is an attempt's.
+func (t Tree) removeDir() error {
+	info, err := os.Lstat(t.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || !info.IsDir() {
+		return fmt.Errorf("remove folder of attempt: %s is not a folder", t.Dir)
+	}
+	for _, r := range t.Repos {
+		if within(t.Dir, r.Path) {
+			return fmt.Errorf("remove folder of attempt: repository %s is in it", r.Path)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(t.Dir, marker)); err != nil {
+		if os.Remove(t.Dir) == nil { // it was empty
+			return nil
+		}
+		return fmt.Errorf("remove folder of attempt: %s has no %s, so it is left as it is", t.Dir, marker)
+	}
+	if err := removeAll(t.Dir); err != nil {
+		return fmt.Errorf("remove folder of attempt: %w", err)
+	}
+	return nil
+}
+
+// removeAll also removes folders that are not writable, as module caches are.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// within says whether path is dir or below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// DropBranches deletes the attempt's branch where nothing would be lost: it
+// points at the base, or its target has all of it. It names the repositories
+// where the branch stays. The worktrees are removed before.
+func (t Tree) DropBranches(ctx context.Context) (kept []string) {
+	for _, r := range t.Repos {
+		head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)
+		if err != nil {
+			continue // it is not there
+		}
+		merged := head == r.Base
+		if target, err := r.resolve(ctx, r.Target); !merged && err == nil {
+			_, err = git(ctx, r.Path, "merge-base", "--is-ancestor", head, target)
+			merged = err == nil
+		}
+		if merged {
+			err = t.deleteBranch(ctx, r)
+		}
+		if !merged || err != nil {
+			kept = append(kept, r.Name)
+		}
+	}
+	return kept
+}
+
+// deleteBranch fails where the branch is checked out.
+func (t Tree) deleteBranch(ctx context.Context, r Repo) error {
+	return r.alone(ctx, func() error {
+		_, err := git(ctx, r.Path, "branch", "-D", "--quiet", "--", t.Branch)
+		return err
+	})
+}

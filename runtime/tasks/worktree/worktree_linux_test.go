@@ -1,0 +1,79 @@
+package worktree
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestAPipeDoesNotHang(t *testing.T) {
+	private(t)
+	tree := attempt(t, repository(t, "app"))
+	if err := syscall.Mkfifo(filepath.Join(tree.Dir, "app", "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := tree.File(t.Context(), "app/pipe", Slice{})
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		wantFault(t, "File(pipe)", err, "invalid_argument")
+	case <-time.After(10 * time.Second):
+		t.Fatal("File(pipe) hangs")
+	}
+	if changes, err := tree.Changes(t.Context(), Balanced, false); err != nil || changes.Blocked != "" {
+		t.Errorf("Changes beside a pipe = %+v, %v", changes, err)
+	}
+}
+
+func TestARepositoryOfAnotherUserSaysWhatToDo(t *testing.T) {
+	private(t)
+	if os.Getuid() != 0 {
+		t.Skip("NOT TESTED: only root can give a repository away")
+	}
+	repo := repository(t, "app")
+	if err := os.Chown(repo, 12345, 12345); err != nil {
+		t.Fatal(err)
+	}
+	os.Chown(filepath.Join(repo, ".git"), 12345, 12345)
+	_, err := Inspect(t.Context(), repo)
+	wantFault(t, "Inspect", err, "repo_not_trusted")
+	tree := Tree{Dir: filepath.Join(t.TempDir(), "a"), Branch: "x", Repos: []Repo{{Name: "app", Path: repo, Target: "main"}}}
+	_, err = tree.Add(t.Context())
+	wantFault(t, "Add", err, "repo_not_trusted")
+}
+
+func TestAFullDiskLeavesTheRepositoryAsItWas(t *testing.T) {
+	private(t)
+	small := t.TempDir()
+	if err := syscall.Mount("tmpfs", small, "tmpfs", 0, "size=256k"); err != nil {
+		t.Skipf("NOT TESTED: a small disk cannot be mounted: %v", err)
+	}
+	defer syscall.Unmount(small, 0)
+	repo := repository(t, "app")
+	put(t, filepath.Join(repo, "big.txt"), strings.Repeat("0123456789\n", 50_000))
+	shell(t, repo, "add", "-A")
+	shell(t, repo, "commit", "-qm", "big")
+	before := state(t, repo)
+	tree := Tree{Dir: filepath.Join(small, "attempts", "a"), Branch: "deskhand/x", Repos: []Repo{{Name: "app", Path: repo, Target: "main"}}}
+	if _, err := tree.Add(t.Context()); err == nil {
+		t.Error("Add on a full disk: no error")
+	} else {
+		t.Logf("Add on a full disk: %v", err)
+	}
+	if _, err := os.Lstat(tree.Dir); err == nil {
+		t.Errorf("%s is still there", tree.Dir)
+	}
+	if out := shell(t, repo, "branch", "--list", "deskhand/*"); out != "" {
+		t.Errorf("branches %q stay", out)
+	}
+	if after := state(t, repo); after != before {
+		t.Errorf("the repository was\n%s\nand is\n%s", before, after)
+	}
+	shell(t, repo, "fsck")
+}
