@@ -13,6 +13,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
@@ -84,7 +85,7 @@ func (b *bench) diff(ctx context.Context, id string, paths []string, f diffFlags
 // notShown is the error of what a guard holds back.
 func notShown(reason, what string, hint *string) error {
 	next := "--force shows it"
-	if reason == tasks.SummaryFailed && hint != nil {
+	if reason == worktree.SummaryFailed && hint != nil {
 		next = *hint
 	}
 	return fault.New(reason, "not shown ("+reason+"): "+what, next)
@@ -100,10 +101,10 @@ func (b *bench) stat(ctx context.Context, id string, force bool, out work.Change
 	w := tabwriter.NewWriter(b.stdout, 0, 0, 2, ' ', 0)
 	for _, f := range c.Files {
 		name := f.Path
-		if f.From != "" {
-			name = f.From + " -> " + f.Path
+		if f.OldPath != "" {
+			name = f.OldPath + " -> " + f.Path
 		}
-		fmt.Fprintf(w, "%s\t+%d\t-%d\t%s\n", f.Status, f.Added, f.Deleted, paint.plain(name))
+		fmt.Fprintf(w, "%s\t+%d\t-%d\t%s\n", f.Kind, f.Added, f.Deleted, paint.plain(name))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
 // tasksOptions are the settings of attempts; an error is a misuse that names the
@@ -35,6 +36,11 @@ func (a *app) tasksOptions() (o tasks.Options, err error) {
 	if o.Retain, err = a.retained(); err != nil {
 		return o, err
 	}
+	guard, ok := guards[a.settings.get("tasks.diff-guard")]
+	if !ok {
+		return o, a.settings.wrong("tasks.diff-guard", "not safe, balanced, relaxed or off", "")
+	}
+	o.Guard = &guard
 	o.BranchPrefix, o.Env = a.settings.get("tasks.branch-prefix"), a.settings.list("tasks.env")
 	if strings.ContainsAny(o.BranchPrefix, " ~^:?*[\\") || strings.HasPrefix(o.BranchPrefix, "-") || strings.Trim(o.BranchPrefix, "/") != o.BranchPrefix {
 		return o, a.settings.wrong("tasks.branch-prefix", "which no git branch can begin with", "use letters, digits and dashes, as deskhand")
@@ -47,6 +53,9 @@ func (a *app) tasksOptions() (o tasks.Options, err error) {
 	o.RunnerEnv, err = a.settings.environment()
 	return o, err
 }
+
+// guards are the values of tasks.diff-guard.
+var guards = map[string]worktree.Guard{"safe": worktree.Safe, "balanced": worktree.Balanced, "relaxed": worktree.Relaxed, "off": {}}
 
 // retained reads how long worktrees are kept; nil: the room's own.
 func (a *app) retained() (map[tasks.Status]time.Duration, error) {
