@@ -18,9 +18,9 @@ const module = "github.com/deskhand/deskhand/"
 // one word here.
 var floors = [][]string{
 	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model"},
-	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree"},
-	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/tasks", "indexer/embed/train"},
-	{"runtime/eval"},
+	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs"},
+	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/tasks/executor", "indexer/embed/train"},
+	{"runtime/eval", "runtime/tasks"},
 	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/surface/terminal"},
 	{"cmd/deskhand"},
 }

@@ -54,21 +54,26 @@ type Options struct {
 // Manager is this process's way to the tasks in a store. Its methods may be
 // called at once.
 type Manager struct {
-	db      *store.DB
-	options Options
-	host    string
-	ctx     context.Context
-	stop    func()
-	keeping sync.WaitGroup
+	db        *store.DB
+	options   Options
+	host      string      // of the worktrees that can be reached here
+	instance  string      // of this manager among all
+	self      groupLeader // this process
+	ctx       context.Context
+	stop      func()
+	keeping   sync.WaitGroup
+	sightings sightings
 }
 
-// New starts a manager over a store that was opened with [Rooms].
+// New starts a manager over a store that was opened with [Rooms]. It sweeps at
+// once and then now and then.
 func New(db *store.DB, o Options) *Manager {
-	m := &Manager{db: db, options: o.filled()}
+	m := &Manager{db: db, options: o.filled(), instance: newID(), self: groupLeader{os.Getpid(), born(os.Getpid())}}
 	if store.IsPostgres(db.Place()) {
 		m.host, _ = os.Hostname() // a store in a folder is of one machine, whatever it is called today
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
+	m.keeping.Go(m.keep)
 	return m
 }
 
