@@ -19,8 +19,8 @@ const module = "github.com/deskhand/deskhand/"
 var floors = [][]string{
 	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs"},
-	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/tasks", "indexer/embed/train", "runtime/tasks/executor"},
-	{"runtime/eval"},
+	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
+	{"runtime/eval", "runtime/tasks"},
 	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage"},
 	{"cmd/deskhand"},
 }

@@ -91,13 +91,16 @@ func (a *app) checkSettings() error {
 	if _, err := a.logger(); err != nil {
 		return err
 	}
-	if _, _, err := a.groups(); err != nil {
+	if _, err := a.groups(); err != nil {
 		return err
 	}
 	if _, err := a.searching(); err != nil {
 		return err
 	}
 	if _, err := a.people(); err != nil {
+		return err
+	}
+	if _, err := a.tasksOptions(); err != nil {
 		return err
 	}
 	_, err := a.docsOptions()

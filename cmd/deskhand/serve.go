@@ -30,10 +30,11 @@ func serveCommand(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve docs and questions to people to agents, over MCP",
+		Short: "Serve docs, people and tasks to agents, over MCP",
 		Long: "Serve tools over MCP: on stdin and stdout, or with --http over streamable HTTP. The tools over docs\n" +
 			"(search_docs, get_doc, list_docs) need an index; a rebuilt one is picked up while serving. Those that\n" +
-			"ask a person (ask_user, await_answer, list_questions) do not: --tools ask serves them alone.",
+			"ask a person (ask_user, await_answer, list_questions) do not: --tools ask serves them alone. Those\n" +
+			"that start coding agents (list_tasks, start_task_attempt and others) are served with --tools work.",
 		Example: "  deskhand serve --index .deskhand/index\n  deskhand serve --http\n  deskhand serve --watch docs --http 127.0.0.1:8080",
 		Args:    noArguments(&f),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
@@ -76,7 +77,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if err != nil {
 		return err
 	}
-	groups, err := a.tools(log)
+	groups, err := a.groups()
 	if err != nil {
 		return err
 	}
@@ -114,6 +115,15 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			defer stop()
 		}
 		lib.more, o.StateKey = desk.Tools(), room.stateKey
+	}
+	if slices.Contains(groups, "work") {
+		room := &workRoom{app: a, log: log}
+		defer room.close()
+		tools, err := room.tools(ctx, lib.tools.Prefix, here())
+		if err != nil {
+			return err
+		}
+		lib.more = append(lib.more, tools...)
 	}
 	if f.watch != "" {
 		w, err := newWatcher(f.watch, lib.dir, log)
