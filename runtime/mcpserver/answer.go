@@ -23,6 +23,7 @@ import (
 // answer is what a tool said, in the terms of the protocol.
 type answer struct {
 	text       []string
+	content    json.RawMessage // in place of text; nil: text
 	structured json.RawMessage // on one line; nil: none
 	meta       map[string]any
 	isError    bool
@@ -53,7 +54,7 @@ func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.C
 		}
 		return s.failed(tool, err)
 	}
-	a.text, a.meta = result.Text, result.Meta
+	a.text, a.meta, a.content, a.isError = result.Text, result.Meta, result.Content, result.Refused
 	if result.Structured != nil {
 		if a.structured, err = oneLine(result.Structured); err != nil {
 			return s.failed(tool, fmt.Errorf("encode answer: %w", err))
@@ -136,15 +137,29 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	if a.again != nil {
 		return a.again.result(), nil
 	}
-	result := &mcp.CallToolResult{Content: make([]mcp.Content, len(a.text)), IsError: a.isError}
-	for i, text := range a.text {
-		result.Content[i] = &mcp.TextContent{Text: text}
+	result, err := a.result()
+	if err != nil {
+		return nil, s.protocolError("call tool "+tool.Name, err)
 	}
 	if a.structured != nil {
 		result.StructuredContent = a.structured
 	}
 	if len(a.meta) > 0 {
 		result.Meta = maps.Clone(a.meta)
+	}
+	return result, nil
+}
+
+// result is an answer without what is beside its content.
+func (a *answer) result() (*mcp.CallToolResult, error) {
+	result := &mcp.CallToolResult{Content: make([]mcp.Content, len(a.text)), IsError: a.isError}
+	for i, text := range a.text {
+		result.Content[i] = &mcp.TextContent{Text: text}
+	}
+	if a.content != nil {
+		if err := json.Unmarshal(fmt.Appendf(nil, `{"content":%s}`, a.content), result); err != nil {
+			return nil, fmt.Errorf("read content that was passed on: %w", err)
+		}
 	}
 	return result, nil
 }
