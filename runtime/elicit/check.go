@@ -165,6 +165,9 @@ func (r *Request) check() (problems []Problem) {
 	if r.Clock != FromCreation && r.Clock != FromPresentation {
 		add("bad_clock", "clock %q is not creation or presented", brief(string(r.Clock)))
 	}
+	if r.Audience.size() > maxAudienceBytes {
+		add("audience_too_big", "audience exceeds maximum of %d bytes", maxAudienceBytes)
+	}
 	for _, word := range []string{r.Key, r.Audience.Principal, r.Context.SessionID, r.Context.ConversationID, r.Context.AttemptID, r.Context.TurnID} {
 		if strings.ContainsFunc(word, unicode.IsControl) {
 			add("bad_id", "id or key %q has control characters", brief(word))

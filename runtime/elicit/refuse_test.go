@@ -131,3 +131,25 @@ func TestASourceThatAsksWithoutEndIsStopped(t *testing.T) {
 		})
 	})
 }
+
+func TestWhatAPersonSendsIsBounded(t *testing.T) {
+	h := peer(t, t.TempDir(), Options{})
+	id := mustOpen(t, h, greeting()).ID
+	crowd := make([]string, 10_000)
+	for name, a := range map[string]Action{
+		"a note":          {Type: CompletedBy, Response: Decline, Note: strings.Repeat("x", MaxMessage+1)},
+		"an audience":     {Type: Reassigned, Audience: &Audience{Roles: crowd}},
+		"a text":          {Type: AnswerChanged, QuestionID: "name", Answer: draft(strings.Repeat("x", 65<<10))},
+		"answers to none": {Type: CompletedBy, Response: Accept, Answers: map[string]Answer{strings.Repeat("x", 1<<20): said("x")}},
+	} {
+		a.RequestID = id
+		_, err := h.Dispatch(t.Context(), a)
+		if f := fault.Of(err); f == nil || len(f.Message) > 1000 {
+			t.Errorf("%s that is too long = %.200v, want a short refusal", name, err)
+		}
+	}
+	c := must(t, h, Action{Type: PresentedTo, RequestID: id, Channel: "web\n", Client: strings.Repeat("x", 1<<20)})
+	if p := c.Request.Presented[0]; p.Channel != "web" || len(p.Client) > 100 {
+		t.Errorf("presented on %q to %.120q..., want both cut", p.Channel, p.Client)
+	}
+}
