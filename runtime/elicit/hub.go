@@ -181,6 +181,7 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 		return Change{}, reject(Malformed, "", "there is no action %q", brief(string(a.Type)))
 	}
 	a.Final, a.Request = false, nil
+	a.Channel, a.Client = CleanName(a.Channel), CleanName(a.Client)
 	if a.By == "" {
 		a.By = h.options.Principal
 	}

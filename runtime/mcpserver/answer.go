@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -168,7 +169,7 @@ func callerOf(client *mcp.Implementation) contract.Caller {
 	if client == nil {
 		return contract.Caller{}
 	}
-	return contract.Caller{Name: client.Name, Version: client.Version}
+	return contract.Caller{Name: elicit.CleanName(client.Name), Version: elicit.CleanName(client.Version)}
 }
 
 func (s *Server) getPrompt(_ context.Context, req *mcp.GetPromptRequest) (_ *mcp.GetPromptResult, err error) {
