@@ -44,10 +44,10 @@ type handshake struct {
 	ProtocolVersion string          `json:"protocolVersion,omitempty"`
 	Seq             int64           `json:"serverSeq"`
 	ServerInfo      json.RawMessage `json:"serverInfo,omitempty"`
-	Type            string          `json:"type,omitempty"`      // of reconnect: replay or snapshot
-	Snapshots       []Snapshot      `json:"snapshots,omitempty"` // also beside a replay, of what is not replayed
-	Actions         *[]Envelope     `json:"actions,omitempty"`   // of a replay
-	Missing         *[]string       `json:"missing,omitempty"`   // of a replay: channels that are gone
+	Type            string          `json:"type,omitempty"`    // of reconnect: replay or snapshot
+	Snapshots       []Snapshot      `json:"snapshots"`         // beside a replay of the root, which is not replayed
+	Actions         *[]Envelope     `json:"actions,omitempty"` // of a replay
+	Missing         *[]string       `json:"missing,omitempty"` // of a replay: channels that are gone
 }
 
 func (c *conn) initialize(ctx context.Context, m message) error {
