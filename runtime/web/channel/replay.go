@@ -17,9 +17,9 @@ func (c *conn) missed(ctx context.Context, after int64) ([]located, error) {
 	m := c.mirror
 	var all []elicit.Change
 	rows := map[string]*elicit.Request{}
-	for range replayMostTry {
+	for range replayReads {
 		changes, seen, err := m.hub.Changes(ctx, after, replayMost)
-		if all = append(all, changes...); err == nil && len(all) >= replayMost {
+		if all = append(all, changes...); len(all) > replayMost {
 			err = errTooMuch
 		}
 		if err == nil {
