@@ -69,3 +69,20 @@ func (p *peoplePages) link(base, path string, wayIn bool) string {
 	}
 	return base + path
 }
+
+// announce tells the other processes of the store where these pages are, until
+// ctx ends.
+func (p *peoplePages) announce(ctx context.Context, address string, log *slog.Logger) {
+	hub, _, err := p.room.open(ctx)
+	if err != nil {
+		log.Warn("inbox not announced", "error", err)
+		return
+	}
+	_, _, detach, err := hub.Attach(ctx, elicit.Station{Kind: serverStation, Address: address})
+	if err != nil {
+		log.Warn("inbox not announced", "error", err)
+		return
+	}
+	<-ctx.Done()
+	detach()
+}

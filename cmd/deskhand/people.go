@@ -53,6 +53,21 @@ func (a *app) people() (o people, err error) {
 	return o, nil
 }
 
+// attendedHub is hub, and keeps the inbox meanwhile if nobody else does.
+func (a *app) attendedHub(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
+	room := &peopleRoom{app: a}
+	hub, closeHub, err := room.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	leave, err := a.keepInbox(ctx, room, nil, 0)
+	if err != nil {
+		closeHub()
+		return nil, nil, err
+	}
+	return hub, func() { leave(); closeHub() }, nil
+}
+
 // hub opens the store and starts a hub over it; stop ends both. log gets a line
 // for each request that opens or ends; nil: none.
 func (a *app) hub(ctx context.Context, log *slog.Logger) (hub *elicit.Hub, stop func(), err error) {

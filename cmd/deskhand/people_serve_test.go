@@ -209,15 +209,6 @@ func newest(t *testing.T, hub *elicit.Hub, text string) elicit.Request {
 	return elicit.Request{}
 }
 
-func TestAnAddressOfTheInboxIsWarnedOf(t *testing.T) {
-	t.Setenv("DESKHAND_INBOX", "127.0.0.1:20311")
-	t.Setenv("CI", "")
-	got := deskhand(t, t.TempDir(), "serve", "--tools", "ask", "--state", filepath.Join(t.TempDir(), "state"))
-	if got.code != 0 || strings.Count(got.stderr, "web inbox") != 1 || !strings.Contains(got.stderr, "inbox=127.0.0.1:20311") {
-		t.Errorf("serve: exit %d, stderr %q, want one warning", got.code, got.stderr)
-	}
-}
-
 func TestQuestionsOfAnAttemptBelongToIt(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	answers := calls(t, askingServer(t, state, "DESKHAND_ATTEMPT_ID=a1", "DESKHAND_TASK_ID=t1", "DESKHAND_PROJECT_ID=p1", "DESKHAND_BRANCH=fix"), "ask_user", question("Go?"))

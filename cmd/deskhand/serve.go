@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -57,6 +58,10 @@ func serveCommand(a *app) *cobra.Command {
 // 10 MiB more. GOGC in the environment wins.
 const gcPercent = 400
 
+// inboxAfter is how long a server answers its client before it opens the store
+// for the inbox.
+const inboxAfter = 200 * time.Millisecond
+
 // serve checks all that it was told, then opens the library and answers until
 // ctx ends or the client is gone.
 func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) error {
@@ -97,13 +102,17 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		if err != nil {
 			return err
 		}
-		if people.inbox != inboxAuto && people.inbox != inboxOff {
-			log.Warn("this version does not have the web inbox yet, nothing is served for it", "inbox", people.inbox)
-		}
 		room = &peopleRoom{app: a, log: log}
 		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait})
 		defer room.close()
 		defer desk.Close()
+		if people.hasInbox() && (addr == "" || people.inbox != inboxAuto) {
+			stop, err := a.keepInbox(ctx, room, log, inboxAfter)
+			if err != nil {
+				return err
+			}
+			defer stop()
+		}
 		lib.more, o.StateKey = desk.Tools(), room.stateKey
 	}
 	if f.watch != "" {

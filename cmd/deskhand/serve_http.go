@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"sync"
 
 	"github.com/deskhand/deskhand/runtime/web"
 )
@@ -33,17 +34,28 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 			return err
 		}
 	}
+	people, err := a.people()
+	if err != nil {
+		return err
+	}
 	var door *peoplePages
-	if room != nil {
+	if room != nil && people.inbox != inboxOff {
 		door = a.peoplePages(room, o.Token, lib.log)
 		door.enter(&o)
 	}
+	ctx, stop := context.WithCancel(ctx)
+	var announcing sync.WaitGroup
+	defer announcing.Wait()
+	defer stop()
 	if lib.engine != nil {
 		a.searchPage(&o, lib)
 	}
 	o.OnListen = func(at net.Addr) {
 		shown := shownAddr(addr, at)
 		a.tell(fmt.Sprintf("serving MCP at http://%s/mcp%s", shown, where))
+		if door != nil && people.hasInbox() {
+			announcing.Go(func() { door.announce(ctx, "http://"+shown, lib.log) })
+		}
 		if door != nil {
 			a.tell("inbox at " + door.link("http://"+shown, "/", onTerminal(a.stderr)))
 		}

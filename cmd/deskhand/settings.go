@@ -41,7 +41,7 @@ var shared = []setting{
 	{name: "state", usage: "state folder (default: $XDG_STATE_HOME/deskhand)", path: true},
 	{name: "store", usage: "where questions are kept: a folder or postgres://... (default: the state folder)", path: true, secret: true},
 	{name: "elicitation.timeout", fallback: "5m", usage: "how long ask_user and ask wait that do not say, as 90s or 10m", noFlag: true},
-	{name: "inbox", fallback: inboxAuto, usage: "who counts as reachable: auto, off or HOST:PORT", noFlag: true},
+	{name: "inbox", fallback: inboxAuto, usage: "where the inbox is in the browser: auto, off or HOST:PORT", noFlag: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},
 	{name: "token", usage: "bearer token of the HTTP server", secret: true},

@@ -65,7 +65,7 @@ func (in *Inbox) events(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 		case ctx.Err() != nil, errors.Is(err, store.ErrClosed):
 			return nil
 		case errors.Is(err, context.DeadlineExceeded):
-			err = stream.send(": still here\n\n")
+			err = stream.send("event: beat\ndata: 1\n\n")
 		case errors.Is(err, store.ErrGone):
 			return stream.send("event: reset\ndata: {}\n\n")
 		case err != nil:
