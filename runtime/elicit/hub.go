@@ -363,7 +363,8 @@ func (h *Hub) List(ctx context.Context, f Filter) (list List, err error) {
 }
 
 // EndTurn abandons the open requests of a turn that has ended, in whatever way,
-// and says how many. Those that are to be kept stay.
+// and says how many. Those that are to be kept stay. The reasons "complete" and
+// "error" are told as such to who watches; any other is a cancellation.
 func (h *Hub) EndTurn(ctx context.Context, turnID, reason string) (n int, err error) {
 	if turnID == "" {
 		return 0, nil

@@ -1,6 +1,11 @@
 package channel
 
-import "github.com/deskhand/deskhand/runtime/elicit"
+import (
+	"maps"
+	"slices"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
 
 // Sessions is what a server that starts now says of requests, by channel.
 func Sessions(s elicit.State) map[string]SessionState { return buildSessions(s) }
@@ -19,3 +24,6 @@ func Decode(data []byte) (method string, id []byte, ok bool) {
 
 // Applied is the state after an action.
 func Applied(s SessionState, a Action) SessionState { return s.Apply(a) }
+
+// Methods are the names of all methods.
+func Methods() []string { return slices.Sorted(maps.Keys(methods)) }

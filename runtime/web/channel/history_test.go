@@ -20,8 +20,9 @@ import (
 // it what a session looked like there.
 type room struct {
 	mu     sync.Mutex
-	all    map[string]elicit.Request // by id
-	states map[int64][2]string       // the session that changed, and its state
+	all    map[string]elicit.State // by session
+	of     map[string]string       // the session of a request
+	states map[int64][2]string     // the session that changed, and its state
 	seq    int64
 }
 
@@ -30,7 +31,7 @@ func follow(t *testing.T, hub *elicit.Hub) *room {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &room{all: map[string]elicit.Request{}, states: map[int64][2]string{}}
+	r := &room{all: map[string]elicit.State{}, of: map[string]string{}, states: map[int64][2]string{}}
 	var following sync.WaitGroup
 	following.Go(func() {
 		defer w.Close()
@@ -52,8 +53,9 @@ func follow(t *testing.T, hub *elicit.Hub) *room {
 
 func (r *room) take(t *testing.T, c elicit.Change) {
 	r.seq = c.Seq
+	id := c.Action.RequestID
 	var before *elicit.Request
-	if known, ok := r.all[c.Action.RequestID]; ok {
+	if known, ok := r.all[r.of[id]].Requests[id]; ok {
 		before = &known
 	}
 	after, err := elicit.Reduce(before, c.Action)
@@ -61,18 +63,12 @@ func (r *room) take(t *testing.T, c elicit.Change) {
 		t.Errorf("Reduce(%s) at %d = %v, %v", c.Action.Type, c.Seq, after, err)
 		return
 	}
-	r.all[after.ID] = *after
 	uri := ChannelOf(*after)
-	mine := elicit.State{Requests: map[string]elicit.Request{}}
-	for id, one := range r.all {
-		if ChannelOf(one) == uri {
-			mine.Requests[id] = one
-		}
+	if r.of[id] = uri; r.all[uri].Requests == nil {
+		r.all[uri] = elicit.State{Requests: map[string]elicit.Request{}}
 	}
-	r.states[c.Seq] = [2]string{uri, essence(Sessions(mine)[uri])}
-	if after.Status == elicit.Completed && len(mine.Requests) > 8 {
-		delete(r.all, after.ID)
-	}
+	r.all[uri].Requests[id] = *after
+	r.states[c.Seq] = [2]string{uri, essence(Sessions(r.all[uri])[uri])}
 }
 
 // at is which session changed at a place in the feed, and how it was then.
