@@ -8,3 +8,9 @@ func detach(*exec.Cmd) {}
 
 // end does nothing: this system has no processes to end.
 func (l groupLeader) end() {}
+
+func lead(*exec.Cmd) {}
+
+func (l groupLeader) interrupt() {}
+
+func (l groupLeader) terminate() {}

@@ -28,3 +28,9 @@ func (l groupLeader) end() {
 		}
 	}
 }
+
+// interrupt is what a terminal sends for Ctrl-C.
+func (l groupLeader) interrupt() { syscall.Kill(-l.pid, syscall.SIGINT) }
+
+// terminate asks the group to end.
+func (l groupLeader) terminate() { syscall.Kill(-l.pid, syscall.SIGTERM) }

@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -132,6 +131,3 @@ func (m *Manager) fail(ctx context.Context, processID, why string) error {
 		return endProcess(ctx, tx, &p, ending{State: Failed, Failure: why})
 	})
 }
-
-// errLost says that others think this runner dead.
-var errLost = errors.New("the lease was lost")

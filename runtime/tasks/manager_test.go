@@ -179,9 +179,12 @@ func TestUnknownAndBrokenIDsAreRefused(t *testing.T) {
 		"Stop":       func(id string) error { _, err := m.Stop(ctx, id, false); return err },
 		"Changes":    func(id string) error { _, err := m.Changes(ctx, id, false); return err },
 		"File":       func(id string) error { _, err := m.File(ctx, FileQuery{AttemptID: id, Path: "a/b"}); return err },
-		"Patch":      func(id string) error { _, err := m.Patch(ctx, PatchQuery{AttemptID: id, Paths: []string{"a/b"}}); return err },
-		"Logs":       func(id string) error { _, err := m.Logs(ctx, LogQuery{AttemptID: id}); return err },
-		"Messages":   func(id string) error { _, err := m.Messages(ctx, MessageQuery{SessionID: id}); return err },
+		"Patch": func(id string) error {
+			_, err := m.Patch(ctx, PatchQuery{AttemptID: id, Paths: []string{"a/b"}})
+			return err
+		},
+		"Logs":     func(id string) error { _, err := m.Logs(ctx, LogQuery{AttemptID: id}); return err },
+		"Messages": func(id string) error { _, err := m.Messages(ctx, MessageQuery{SessionID: id}); return err },
 		"FollowUp": func(id string) error {
 			_, err := m.FollowUp(ctx, FollowUpRequest{Action: Send, AttemptID: id, Prompt: "go on"})
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
@@ -64,7 +65,7 @@ func deleteTask(ctx context.Context, tx *store.Tx, t Task) error {
 		}
 		for _, p := range processes {
 			left.Processes = append(left.Processes, p.ID)
-			if err := deleteLog(ctx, tx, p.ID); err != nil {
+			if err := logs.Delete(ctx, tx, p.ID); err != nil {
 				return err
 			}
 		}

@@ -62,6 +62,18 @@ func readCheckout(ctx context.Context, tx *store.Tx, attemptID string) (c checko
 	return c, nil
 }
 
+// folder is the worktree of a repository.
+func (c checkout) folder(i int) string { return filepath.Join(c.tree.Dir, c.tree.Repos[i].Name) }
+
+// home is where an agent starts: in the worktree if there is one, else in the
+// folder of all of them.
+func (c checkout) home() string {
+	if len(c.tree.Repos) == 1 {
+		return c.folder(0)
+	}
+	return c.tree.Dir
+}
+
 // look reads the checkout of an attempt for somebody who wants to see it.
 func (m *Manager) look(ctx context.Context, attemptID string) (c checkout, err error) {
 	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
