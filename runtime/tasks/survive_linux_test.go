@@ -159,7 +159,7 @@ func (d *desk) ownerless() {
 			if err := rows.Scan(&id, &pid); err != nil {
 				return err
 			}
-			if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err != nil || strings.Contains(string(stat), ") Z ") {
+			if dead(pid) {
 				d.t.Errorf("process %s is running by its row, and its runner %d is dead", id, pid)
 			}
 		}
@@ -170,12 +170,18 @@ func (d *desk) ownerless() {
 	}
 }
 
+// dead says that a process has ended, whether or not its parent has noticed.
+func dead(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(stat), ") Z ") || strings.Contains(string(stat), ") X ")
+}
+
 // lines is what an agent does in these tests: it leaves an effect that must not
 // come twice, writes lines, and has a child.
 func lines(effects, name string) []string {
 	return []string{
 		"run echo " + name + " >> " + effects,
-		"run sleep 30 & i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo line-$i; done; sleep 0.05; echo line-201; echo line-202; sleep 0.1",
+		"run sleep 30 >/dev/null 2>&1 & i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo line-$i; done; sleep 0.05; echo line-201; echo line-202; sleep 0.1",
 		"write " + name + ".txt done",
 	}
 }
@@ -207,6 +213,9 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 				}
 				if pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil {
 					killed++
+					for !dead(pid) {
+						time.Sleep(time.Millisecond)
+					}
 				}
 				d.ownerless()
 				s := d.ended(started.AttemptID)
