@@ -118,8 +118,11 @@ func work(ctx context.Context, place, what string, args []string) error {
 		return err
 	}
 	defer db.Close()
-	if what == "runner" {
+	switch what {
+	case "runner":
 		return runner(ctx, db, place, args)
+	case "server":
+		return server(ctx, db, place, args[0])
 	}
 	m := New(db, Options{Dir: place})
 	defer m.Close()
@@ -132,28 +135,52 @@ func work(ctx context.Context, place, what string, args []string) error {
 			}
 			fmt.Println(t.ID)
 		}
+	case "flood": // tasks, until it is killed
+		for i := 0; ; i++ {
+			t, err := m.CreateTask(ctx, NewTask{ProjectID: args[0], Title: "flood", RequestID: fmt.Sprint(os.Getpid(), "/", i)})
+			if err != nil {
+				return err
+			}
+			fmt.Println(t.ID)
+		}
 	}
 	return nil
 }
 
+// spawn starts another process that reads lines from this one.
 func spawn(t testing.TB, place string, job ...string) (*bufio.Scanner, *os.File) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "TASKS_TEST_CHILD="+strings.Join(append([]string{place}, job...), "\n"))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stdin = read
+	_, out := startWith(t, read, place, job)
+	read.Close()
+	t.Cleanup(func() { write.Close() })
+	return out, write
+}
+
+// start starts another process.
+func start(t testing.TB, place string, job ...string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	return startWith(t, nil, place, job)
+}
+
+func startWith(t testing.TB, in *os.File, place string, job []string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "TASKS_TEST_CHILD="+strings.Join(append([]string{place}, job...), "\n"))
+	cmd.Stderr = os.Stderr
+	if in != nil {
+		cmd.Stdin = in
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	read.Close()
-	t.Cleanup(func() { write.Close(); cmd.Process.Kill(); cmd.Wait() })
-	return bufio.NewScanner(out), write
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return cmd, bufio.NewScanner(out)
 }

@@ -176,6 +176,9 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 	if e.State != Completed {
 		next = ""
 	}
+	if e.State != Completed {
+		endStrays(r.p.AttemptID)
+	}
 	if next == "" && r.c.made() {
 		if err := r.c.tree.Unlock(ctx); err != nil {
 			r.m.options.Log.Warn("unlock of worktree failed", "attempt_id", r.p.AttemptID, "error", err)

@@ -19,6 +19,8 @@ import (
 const (
 	afterInterrupt = 5 * time.Second
 	afterTerminate = 2 * time.Second
+	// afterExit is how long the children of one that has ended are listened to.
+	afterExit = 300 * time.Millisecond
 )
 
 // scripts runs the script of each repository in its worktree, until one fails.
@@ -41,7 +43,7 @@ func (r *run) scripts(script func(Repo) string) ending {
 func (r *run) script(dir, script string) ending {
 	line := shell(script)
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, r.env, 2*time.Second
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, r.env, afterExit
 	tail := &tail{}
 	cmd.Stdout = said{r, logs.Stdout, io.Discard}
 	cmd.Stderr = said{r, logs.Stderr, tail}
@@ -101,7 +103,7 @@ func (r *run) await(done <-chan error, l groupLeader) error {
 func scriptEnding(err error, last string) ending {
 	var exit *exec.ExitError
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // a child still has its output
 		code := 0
 		return ending{State: Completed, ExitCode: &code}
 	case errors.As(err, &exit) && exit.ExitCode() >= 0:

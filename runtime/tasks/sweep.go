@@ -92,6 +92,7 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	if p.host == m.host {
 		p.runner.end()
 		p.agent.end()
+		endStrays(p.AttemptID)
 		if err := m.tidy(ctx, p); err != nil {
 			m.options.Log.Warn("tidy after runner failed", "process_id", p.ID, "error", err)
 		}
