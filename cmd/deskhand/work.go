@@ -91,7 +91,7 @@ func (w *workRoom) waiting(ctx context.Context, attemptID string) ([]elicit.Requ
 	if w.hub == nil {
 		return nil, errors.New("the store is not open")
 	}
-	list, err := w.hub.List(ctx, elicit.Filter{AttemptID: attemptID, Statuses: []elicit.Status{elicit.Open, elicit.ExpiredOpen}, Limit: 100})
+	list, err := w.hub.List(ctx, elicit.Filter{AttemptID: attemptID})
 	return list.Requests, err
 }
 
