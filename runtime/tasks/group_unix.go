@@ -11,11 +11,11 @@ import (
 // detach makes cmd outlive this process and its terminal.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// end kills the group of a leader, whether the leader still lives or has left
+// Kill ends the group of a leader, whether the leader still lives or has left
 // others behind, and waits until it is gone. A process that has the number of a
 // leader and is another one is left alone: the number of a group is not given
 // away while somebody is in it.
-func (l groupLeader) end() {
+func (l groupLeader) Kill() {
 	if l.pid <= 1 {
 		return
 	}
@@ -29,8 +29,8 @@ func (l groupLeader) end() {
 	}
 }
 
-// interrupt is what a terminal sends for Ctrl-C.
-func (l groupLeader) interrupt() { syscall.Kill(-l.pid, syscall.SIGINT) }
+// Interrupt is what a terminal sends for Ctrl-C.
+func (l groupLeader) Interrupt() { syscall.Kill(-l.pid, syscall.SIGINT) }
 
-// terminate asks the group to end.
-func (l groupLeader) terminate() { syscall.Kill(-l.pid, syscall.SIGTERM) }
+// Terminate asks the group to end.
+func (l groupLeader) Terminate() { syscall.Kill(-l.pid, syscall.SIGTERM) }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
@@ -32,8 +33,10 @@ type Options struct {
 	// Silence ends an agent that says nothing for so long, and asks nobody
 	// anything. Zero: 30 minutes.
 	Silence time.Duration
+	// Agents are those that can be started. Nil: the shipped ones.
+	Agents *executor.Table
 	// Env names more variables of the environment that scripts and agents get,
-	// beside what every program needs.
+	// beside what every program needs; a * at the end stands for any rest.
 	Env []string
 	// Runner is the command line that runs [Manager.Run] with a process id,
 	// which is appended. Nil: this program with "tasks runner".
@@ -45,6 +48,9 @@ type Options struct {
 	// Serve offers deskhand's tools to the agent of an attempt while a process
 	// runs; what comes back goes into its environment. Nil: it has no tools.
 	Serve func(ctx context.Context, attempt Attempt, process Process) (url, token string, stop func(), err error)
+	// Ask puts a question of an agent to a person and waits; see [executor.Spec].
+	// Nil: nobody is there.
+	Ask func(context.Context, Attempt, Process, executor.Question) (executor.Answer, error)
 	// Questions counts what waits for a person in an attempt. Nil: nothing does.
 	Questions func(ctx context.Context, attemptID string) (int, error)
 	// Log gets one line for each process that starts or ends. Nil: none.
@@ -84,6 +90,13 @@ func (o Options) filled() Options {
 	}
 	if o.MaxRunning == 0 {
 		o.MaxRunning = max(4, runtime.NumCPU())
+	}
+	if o.Agents == nil {
+		shipped, err := executor.New(nil)
+		if err != nil {
+			panic(err) // the shipped ones have a test
+		}
+		o.Agents = shipped
 	}
 	if o.Guard == nil {
 		guard := worktree.Balanced

@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
@@ -110,7 +110,7 @@ func (r *run) openLog() error {
 	if err != nil {
 		return err
 	}
-	r.log, err = logs.NewWriter(r.ctx, r.m.db, r.p.ID, logs.Options{Redact: logs.NewRedactor(r.secrets()), Spool: spool})
+	r.log, err = logs.NewWriter(r.ctx, r.m.db, r.p.ID, logs.Options{Redact: logs.NewRedactor(r.hidden), Spool: spool})
 	if err != nil {
 		spool.Close()
 	}
@@ -133,56 +133,12 @@ func (r *run) serve() (stop func(), err error) {
 			return nil, err
 		}
 	}
-	r.env = append(r.m.allowed(os.Environ()),
-		"DESKHAND_URL="+url, "DESKHAND_TOKEN="+token, "DESKHAND_ATTEMPT_ID="+r.c.ID, "DESKHAND_TASK_ID="+r.task.ID,
+	r.env, r.hidden = executor.Environment(os.Environ(), append(r.m.options.Agents.Passed(r.p.Executor), r.m.options.Env...))
+	r.env = append(r.env, "DESKHAND_URL="+url, "DESKHAND_TOKEN="+token, "DESKHAND_ATTEMPT_ID="+r.c.ID, "DESKHAND_TASK_ID="+r.task.ID,
 		"DESKHAND_PROJECT_ID="+r.task.ProjectID, "DESKHAND_BRANCH="+r.c.attempt.Branch)
+	r.hidden = append(r.hidden, token)
 	r.url, r.token = url, token
 	return stop, nil
-}
-
-// everyProgram are the variables that programs need to run at all. Upper and
-// lower case do not differ.
-var everyProgram = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TERM", "TZ", "TMPDIR", "XDG_*",
-	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
-	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH",
-	"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
-}
-
-// allowed is the part of an environment that scripts and agents get.
-func (m *Manager) allowed(env []string) (kept []string) {
-	for _, variable := range env {
-		name, _, _ := strings.Cut(variable, "=")
-		if slices.Contains(attemptEnv, name) {
-			continue
-		}
-		if matches(everyProgram, name) || matches(m.options.Env, name) {
-			kept = append(kept, variable)
-		}
-	}
-	return kept
-}
-
-func matches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		if prefix, ok := strings.CutSuffix(p, "*"); ok {
-			return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
-		}
-		return strings.EqualFold(p, name)
-	})
-}
-
-// secrets are the values that no log may have: the token, and the variables
-// that were allowed beside what every program needs.
-func (r *run) secrets() []string {
-	secrets := []string{r.token}
-	for _, variable := range r.env {
-		name, value, _ := strings.Cut(variable, "=")
-		if matches(r.m.options.Env, name) && !matches(everyProgram, name) {
-			secrets = append(secrets, value)
-		}
-	}
-	return secrets
 }
 
 // shell is the command line of a script.

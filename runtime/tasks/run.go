@@ -76,10 +76,12 @@ type run struct {
 	env    []string     // of everything that is started
 	url    string       // of deskhand's tools for the agent; empty: it has none
 	token  string       // that they ask for
+	hidden []string     // values that no log may have
 	log    *logs.Writer // of the process that runs
 
 	mu     sync.Mutex
 	p      process                   // what runs; changes together with its row
+	told   string                    // the agent's own session
 	active atomic.Pointer[time.Time] // when something last happened
 	asking atomic.Int64              // questions that wait for a person
 	forced chan struct{}             // closed: no time to finish

@@ -48,8 +48,8 @@ func (r *run) script(dir, script string) ending {
 	cmd.Stdout = said{r, logs.Stdout, io.Discard}
 	cmd.Stderr = said{r, logs.Stderr, tail}
 	lead(cmd)
-	done := make(chan error, 1)
-	started := make(chan error, 1)
+	var ended error
+	done, started := make(chan struct{}), make(chan error, 1)
 	go func() {
 		// Where the system ends the child with its parent, the parent is the
 		// thread that started it.
@@ -58,46 +58,55 @@ func (r *run) script(dir, script string) ending {
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			done <- cmd.Wait()
+			ended = cmd.Wait()
 		}
+		close(done)
 	}()
 	if err := <-started; err != nil {
 		return failed("cannot start: " + err.Error())
 	}
 	leader := groupLeader{cmd.Process.Pid, born(cmd.Process.Pid)}
-	defer leader.end() // whatever it left behind
+	defer leader.Kill() // whatever it left behind
 	if err := r.noteAgent(leader); err != nil {
-		leader.end()
+		leader.Kill()
 		<-done
 		return failed(err.Error())
 	}
-	return scriptEnding(r.await(done, leader), tail.line())
+	r.await(done, leader)
+	return scriptEnding(ended, tail.line())
+}
+
+// controls are how a process group is made to end.
+type controls interface {
+	Interrupt()
+	Terminate()
+	Kill()
 }
 
 // await waits for the end of a process group, which it hastens if the run is to
 // stop.
-func (r *run) await(done <-chan error, l groupLeader) error {
+func (r *run) await(done <-chan struct{}, c controls) {
 	select {
-	case err := <-done:
-		return err
+	case <-done:
+		return
 	case <-r.ctx.Done():
 	}
 	if cause := context.Cause(r.ctx); !errors.Is(cause, errLost) && !errors.Is(cause, errForce) {
 		for _, step := range []struct {
 			ask  func()
 			wait time.Duration
-		}{{l.interrupt, afterInterrupt}, {l.terminate, afterTerminate}} {
+		}{{c.Interrupt, afterInterrupt}, {c.Terminate, afterTerminate}} {
 			step.ask()
 			select {
-			case err := <-done:
-				return err
+			case <-done:
+				return
 			case <-r.forced:
 			case <-time.After(step.wait):
 			}
 		}
 	}
-	l.end()
-	return <-done
+	c.Kill()
+	<-done
 }
 
 func scriptEnding(err error, last string) ending {

@@ -175,7 +175,7 @@ func (d *desk) ownerless() {
 func lines(effects, name string) []string {
 	return []string{
 		"run echo " + name + " >> " + effects,
-		"run sleep 30 & i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo line-$i; done; sleep 0.05; echo line-201; echo line-202; sleep 0.1",
+		"run sleep 30 >/dev/null 2>&1 & i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo line-$i; done; sleep 0.05; echo line-201; echo line-202; sleep 0.1",
 		"write " + name + ".txt done",
 	}
 }

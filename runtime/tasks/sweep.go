@@ -90,8 +90,8 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 		return err
 	}
 	if p.host == m.host {
-		p.runner.end()
-		p.agent.end()
+		p.runner.Kill()
+		p.agent.Kill()
 		endStrays(p.AttemptID)
 		if err := m.tidy(ctx, p); err != nil {
 			m.options.Log.Warn("tidy after runner failed", "process_id", p.ID, "error", err)
