@@ -41,7 +41,7 @@ func tasksCommand(a *app) *cobra.Command {
 	for _, sub := range []func(*app) *cobra.Command{
 		tasksProjectCommand, tasksAddCommand, tasksListCommand, tasksShowCommand, tasksSetCommand, tasksRemoveCommand,
 		tasksStartCommand, tasksSayCommand, tasksStopCommand, tasksLogsCommand, tasksMessagesCommand,
-		tasksDiffCommand, tasksCatCommand, tasksExecutorsCommand, tasksGCCommand, tasksRunnerCommand,
+		tasksDiffCommand, tasksCatCommand, tasksExecutorsCommand, tasksGCCommand, tasksRunnerCommand, tasksFakeCommand,
 	} {
 		cmd.AddCommand(sub(a))
 	}
