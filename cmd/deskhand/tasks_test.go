@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -54,41 +53,6 @@ func mcpCalled(args []string) error {
 	}
 	fmt.Println(text)
 	return err
-}
-
-// An answer that comes when the agent has ended is told to it as a follow-up,
-// once, whoever serves.
-func TestALateAnswerBecomesAFollowUp(t *testing.T) {
-	t.Setenv("CI", "")
-	t.Setenv("DESKHAND_ELICITATION_TIMEOUT", "300ms")
-	state := lingering(t)
-	t.Setenv("DESKHAND_STATE", state)
-	repo := gitRepo(t, map[string]string{"README.md": "# Shop\n"})
-	done(t, repo, "tasks", "project", "add", ".", "--name", "shop")
-	task := strings.TrimSpace(done(t, repo, "tasks", "add", "Name it"))
-	done(t, repo, "tasks", "start", task, "--executor", "fake", "--follow", "--prompt",
-		`run mcpcall ask_user '{"questions":[{"question":"What is it called?"}]}'`)
-	for range 2 {
-		overPipe(t, "--tools", "work")
-	}
-	r := newest(t, inboxOf(t, state), "What is it called?")
-	if r.Status != elicit.ExpiredOpen || r.Context.AttemptID == "" {
-		t.Fatalf("the question is %s, of attempt %q", r.Status, r.Context.AttemptID)
-	}
-	done(t, repo, "ask", "answer", r.ID, "#1=Endurance")
-	var out struct {
-		Page struct{ Entries []struct{ Prompt string } }
-	}
-	eventually(t, "follow-up", func() error {
-		if err := json.Unmarshal([]byte(done(t, repo, "tasks", "messages", task, "--json")), &out); err != nil || len(out.Page.Entries) < 2 {
-			return fmt.Errorf("turns %+v, %w", out.Page.Entries, err)
-		}
-		return nil
-	})
-	if n := len(out.Page.Entries); n != 2 || !strings.Contains(out.Page.Entries[1].Prompt, "Question: What is it called?\nAnswer: Endurance") {
-		t.Errorf("turns %q", out.Page.Entries)
-	}
-	done(t, repo, "tasks", "show", task, "--follow")
 }
 
 // keep puts what the last command printed into a variable.

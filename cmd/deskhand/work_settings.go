@@ -67,6 +67,31 @@ func (a *app) tasksOptions() (o tasks.Options, err error) {
 	return o, nil
 }
 
+// shownExecutors are those configured as JSON, without the values of variables.
+func (a *app) shownExecutors() (string, error) {
+	configured := map[string]executor.Config{}
+	if err := a.settings.tree("tasks.executors", &configured); err != nil || len(configured) == 0 {
+		return "", nil // checkSettings says what is wrong
+	}
+	for id, c := range configured {
+		c.Env = masked(c.Env)
+		for name, v := range c.Variants {
+			v.Env = masked(v.Env)
+			c.Variants[name] = v
+		}
+		configured[id] = c
+	}
+	text, err := json.Marshal(configured)
+	return string(text), err
+}
+
+func masked(env map[string]string) map[string]string {
+	for name := range env {
+		env[name] = "********"
+	}
+	return env
+}
+
 // agents are the coding agents that can be started: those configured over those
 // shipped, each behind tasks.wrap.
 func (a *app) agents() (*executor.Table, error) {
