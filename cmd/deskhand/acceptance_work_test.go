@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -45,7 +47,7 @@ func everyWorkDoor(t *testing.T, test func(*testing.T, *workDesk)) {
 	for _, name := range []string{"stdio", "http"} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("CI", "")
-			state := filepath.Join(t.TempDir(), "state")
+			state := lingering(t)
 			repo := gitRepo(t, map[string]string{"README.md": "# Shop\n", "src/price.txt": "one\ntwo\nthree\n"})
 			done(t, t.TempDir(), "tasks", "project", "add", repo, "--name", "shop", "--repo", "shop", "--state", state)
 			flags := []string{"--tools", "work", "--state", state}
@@ -60,6 +62,22 @@ func everyWorkDoor(t *testing.T, test func(*testing.T, *workDesk)) {
 			test(t, w)
 		})
 	}
+}
+
+// lingering is a folder for state. Runners outlive the server and write there to
+// their end, so it is removed with patience.
+func lingering(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "deskhand-state")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for end := time.Now().Add(patience); os.RemoveAll(dir) != nil && time.Now().Before(end); {
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	return dir
 }
 
 // gitRepo is a repository with one commit on main.

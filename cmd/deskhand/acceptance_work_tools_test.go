@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -156,7 +158,7 @@ func TestWorkTools(t *testing.T) {
 			}
 		})
 		w.line("T-150 an executor that is not there", func(t *testing.T, w *workDesk) {
-			w.refuse("start_task_attempt", m{"task_id": w.task("x"), "executor": "nope", "repos": []any{m{"repo_id": w.repoID}}}, "executor_unavailable", "list_executors")
+			w.refuse("start_task_attempt", m{"task_id": w.task("x"), "executor": "nope", "repos": []any{m{"repo_id": w.repoID}}}, "invalid_argument", "nope", "list_executors")
 		})
 		w.line("T-093 T-155 there are no dev servers", func(t *testing.T, w *workDesk) {
 			for name := range w.listed {

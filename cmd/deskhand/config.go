@@ -72,6 +72,8 @@ func (a *app) shown(s setting) (string, error) {
 	case s.name == "store":
 		place, err := a.settings.place()
 		return store.Shown(place), err
+	case s.name == "tasks.executors":
+		return a.shownExecutors()
 	case s.list:
 		return strings.Join(a.settings.list(s.name), ","), nil
 	case s.secret && a.settings.get(s.name) != "":

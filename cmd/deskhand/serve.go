@@ -118,7 +118,12 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	}
 	if slices.Contains(groups, "work") {
 		room := &workRoom{app: a, log: log}
-		defer room.close()
+		defer func() {
+			stop()
+			background.Wait()
+			room.close()
+		}()
+		background.Go(func() { room.followAnswers(ctx) })
 		tools, err := room.tools(ctx, lib.tools.Prefix, here())
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ func tasksCommand(a *app) *cobra.Command {
 	for _, sub := range []func(*app) *cobra.Command{
 		tasksProjectCommand, tasksAddCommand, tasksListCommand, tasksShowCommand, tasksSetCommand, tasksRemoveCommand,
 		tasksStartCommand, tasksSayCommand, tasksStopCommand, tasksLogsCommand, tasksMessagesCommand,
-		tasksDiffCommand, tasksCatCommand, tasksExecutorsCommand, tasksGCCommand, tasksRunnerCommand,
+		tasksDiffCommand, tasksCatCommand, tasksExecutorsCommand, tasksGCCommand, tasksRunnerCommand, tasksFakeCommand,
 	} {
 		cmd.AddCommand(sub(a))
 	}
@@ -110,14 +110,26 @@ var commandOf = strings.NewReplacer(
 	"get_attempt_file", "deskhand tasks cat",
 )
 
+// hints are those of codes for which a command line has words of its own.
+var hints = map[string]string{
+	tasks.AttemptRunning: "say it with --queue, and it runs when the agent has ended; or end it first with deskhand tasks stop",
+	tasks.TaskRunning:    "stop it first: deskhand tasks stop, with the same id",
+	tasks.Conflict:       "take another --request-id, or the same arguments as before",
+}
+
 // worded is a fault whose hint names commands and no tools.
 func (b *bench) worded(err error) error {
-	if f := fault.Of(err); f != nil {
-		own := *f
-		own.Hint = commandOf.Replace(f.Hint)
-		return &own
+	f := fault.Of(err)
+	if f == nil {
+		return err
 	}
-	return err
+	own := *f
+	if hint, ok := hints[f.Code]; ok {
+		own.Hint = hint
+	} else {
+		own.Hint = commandOf.Replace(f.Hint)
+	}
+	return &own
 }
 
 // attempt is the attempt whose id begins so, or the newest one of the task whose

@@ -85,7 +85,7 @@ func (b *bench) diff(ctx context.Context, id string, paths []string, f diffFlags
 // notShown is the error of what a guard holds back.
 func notShown(reason, what string, hint *string) error {
 	next := "--force shows it"
-	if reason == worktree.SummaryFailed && hint != nil {
+	if reason != worktree.ThresholdExceeded && hint != nil {
 		next = *hint
 	}
 	return fault.New(reason, "not shown ("+reason+"): "+what, next)

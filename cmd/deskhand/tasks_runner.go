@@ -16,6 +16,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 	"github.com/deskhand/deskhand/runtime/tools/work"
 	"github.com/deskhand/deskhand/runtime/web"
@@ -41,6 +42,22 @@ func tasksRunnerCommand(a *app) *cobra.Command {
 				return err
 			}
 			return m.Run(cmd.Context(), args[0])
+		},
+	}
+}
+
+// tasksFakeCommand is the agent of the executor fake.
+func tasksFakeCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:    executor.FakeArgs[len(executor.FakeArgs)-1],
+		Short:  "Do what a prompt says, line by line; started by deskhand itself",
+		Hidden: true,
+		Args:   arguments(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			if code := executor.FakeMain(a.stdin, a.stdout); code != 0 {
+				return &ending{code: code, error: errSaid}
+			}
+			return nil
 		},
 	}
 }

@@ -51,7 +51,7 @@ func (w *workRoom) open(ctx context.Context) (*tasks.Manager, error) {
 		return nil, err
 	}
 	w.db, w.hub = db, elicit.New(db, elicit.Options{Attended: people.attended, Log: w.log})
-	o.Log, o.Questions, o.Serve = w.log, w.count, w.serve
+	o.Log, o.Questions, o.Serve, o.Ask = w.log, w.count, w.serve, w.ask
 	w.manager = tasks.New(db, o)
 	return w.manager, nil
 }
@@ -91,7 +91,7 @@ func (w *workRoom) waiting(ctx context.Context, attemptID string) ([]elicit.Requ
 	if w.hub == nil {
 		return nil, errors.New("the store is not open")
 	}
-	list, err := w.hub.List(ctx, elicit.Filter{AttemptID: attemptID, Statuses: []elicit.Status{elicit.Open, elicit.ExpiredOpen}, Limit: 100})
+	list, err := w.hub.List(ctx, elicit.Filter{AttemptID: attemptID})
 	return list.Requests, err
 }
 

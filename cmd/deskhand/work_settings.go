@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
@@ -45,13 +46,83 @@ func (a *app) tasksOptions() (o tasks.Options, err error) {
 	if strings.ContainsAny(o.BranchPrefix, " ~^:?*[\\") || strings.HasPrefix(o.BranchPrefix, "-") || strings.Trim(o.BranchPrefix, "/") != o.BranchPrefix {
 		return o, a.settings.wrong("tasks.branch-prefix", "which no git branch can begin with", "use letters, digits and dashes, as deskhand")
 	}
+	if o.Agents, err = a.agents(); err != nil {
+		return o, err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return o, fmt.Errorf("find this program: %w", err)
 	}
 	o.Runner = []string{self, "tasks", "runner"}
-	o.RunnerEnv, err = a.settings.environment()
-	return o, err
+	if o.RunnerEnv, err = a.settings.environment(); err != nil {
+		return o, err
+	}
+	// What a script or an agent calls by the name of deskhand finds the same
+	// place, but for a store whose address may hold a password.
+	for _, v := range o.RunnerEnv {
+		if name, _, _ := strings.Cut(v, "="); name == "DESKHAND_STATE" || name == "DESKHAND_CONFIG" || name == "DESKHAND_INDEX" {
+			o.AttemptEnv = append(o.AttemptEnv, v)
+		}
+	}
+	return o, nil
+}
+
+// shownExecutors are those configured as JSON, without the values of variables.
+func (a *app) shownExecutors() (string, error) {
+	configured := map[string]executor.Config{}
+	if err := a.settings.tree("tasks.executors", &configured); err != nil || len(configured) == 0 {
+		return "", nil // checkSettings says what is wrong
+	}
+	for id, c := range configured {
+		c.Env = masked(c.Env)
+		for name, v := range c.Variants {
+			v.Env = masked(v.Env)
+			c.Variants[name] = v
+		}
+		configured[id] = c
+	}
+	text, err := json.Marshal(configured)
+	return string(text), err
+}
+
+func masked(env map[string]string) map[string]string {
+	for name := range env {
+		env[name] = "********"
+	}
+	return env
+}
+
+// agents are the coding agents that can be started: those configured over those
+// shipped, each behind tasks.wrap.
+func (a *app) agents() (*executor.Table, error) {
+	configured := map[string]executor.Config{}
+	if err := a.settings.tree("tasks.executors", &configured); err != nil {
+		return nil, err
+	}
+	var wrap []string
+	if err := a.settings.tree("tasks.wrap", &wrap); err != nil {
+		return nil, err
+	}
+	table, err := executor.New(configured)
+	if err != nil || len(wrap) == 0 {
+		return table, err
+	}
+	all := executor.Defaults()
+	for id, c := range configured {
+		all[executor.Canonical(id)] = c
+	}
+	for _, info := range table.List() {
+		// One that is not installed must go on saying so, which a command that
+		// begins with the wrapper does not.
+		if c := all[info.ID]; info.Missing == "" && len(c.Command) > 0 {
+			c.Command = slices.Concat(wrap, c.Command)
+			if c.Resume != nil {
+				c.Resume = slices.Concat(wrap, c.Resume)
+			}
+			all[info.ID] = c
+		}
+	}
+	return executor.New(all)
 }
 
 // guards are the values of tasks.diff-guard.

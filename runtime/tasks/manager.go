@@ -41,6 +41,8 @@ type Options struct {
 	// Env names more variables of the environment that scripts and agents get,
 	// beside what every program needs; a * at the end stands for any rest.
 	Env []string
+	// AttemptEnv is added to the environment of scripts and agents, as NAME=value.
+	AttemptEnv []string
 	// Runner is the command line that runs [Manager.Run] with a process id,
 	// which is appended. Nil: this program with "tasks runner".
 	Runner []string

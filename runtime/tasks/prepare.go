@@ -136,6 +136,7 @@ func (r *run) serve() (stop func(), err error) {
 	r.env, r.hidden = executor.Environment(os.Environ(), append(r.m.options.Agents.Passed(r.p.Executor), r.m.options.Env...))
 	r.env = append(r.env, "DESKHAND_URL="+url, "DESKHAND_TOKEN="+token, "DESKHAND_ATTEMPT_ID="+r.c.ID, "DESKHAND_TASK_ID="+r.task.ID,
 		"DESKHAND_PROJECT_ID="+r.task.ProjectID, "DESKHAND_BRANCH="+r.c.attempt.Branch)
+	r.env = append(r.env, r.m.options.AttemptEnv...)
 	r.hidden = append(r.hidden, token)
 	r.url, r.token = url, token
 	return stop, nil
