@@ -21,7 +21,7 @@ var floors = [][]string{
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/tasks", "indexer/embed/train"},
 	{"runtime/eval"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/gateway"},
 	{"cmd/deskhand"},
 }
 
@@ -33,6 +33,7 @@ var notBelow = map[string][]string{
 	"runtime/tools/ask":   {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store"},
 	"runtime/tools/work":  {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store", "runtime/elicit"},
 	"runtime/mcpserver":   {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
+	"runtime/gateway":     {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
 	"runtime/web/channel": {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 	"runtime/web":         {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 }
@@ -44,7 +45,9 @@ var libraries = map[string][]string{
 	"github.com/blevesearch/":                {"indexer/artifact"},
 	"github.com/philippgille/chromem-go":     {"indexer/artifact", "indexer/embed"},
 	"github.com/spf13/":                      {"cmd/deskhand"},
-	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver"},
+	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver", "runtime/gateway"},
+	"golang.org/x/oauth2":                    {"runtime/gateway"},
+	"filippo.io/age":                         {"runtime/gateway"},
 	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work"},
 	"github.com/prometheus/":                 {"runtime/web"},
 	"github.com/coder/websocket":             {"runtime/web/channel"},
