@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -150,6 +152,7 @@ func newGuard(t testing.TB) *guard {
 		var in map[string]any
 		_ = json.NewDecoder(r.Body).Decode(&in)
 		in["client_id"] = "client-1"
+		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusCreated)
 		writeJSON(w, in)
 	})
@@ -161,7 +164,10 @@ func newGuard(t testing.TB) *guard {
 	return g
 }
 
-func writeJSON(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}
 
 func (g *guard) note(what string) {
 	g.mu.Lock()
@@ -245,6 +251,7 @@ func (g *guard) token(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	refused := func(why string) {
+		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
 		writeJSON(w, map[string]string{"error": why})
 	}
@@ -418,7 +425,7 @@ func (d *desk) wait(ended <-chan outcome) outcome {
 	select {
 	case o := <-ended:
 		return o
-	case <-time.After(15 * time.Second):
+	case <-time.After(8 * time.Second):
 		d.t.Fatalf("the call does not end\n%s", d.log)
 		return outcome{}
 	}
@@ -446,4 +453,25 @@ func (d *desk) answer(id string, how elicit.Outcome) {
 	if _, err := d.hub.Dispatch(d.t.Context(), elicit.Action{Type: elicit.CompletedBy, RequestID: id, Response: how}); err != nil {
 		d.t.Fatal(err)
 	}
+}
+
+// folder is all that the files of a folder hold, but for the key.
+func folder(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		if f.IsDir() || f.Name() == keyFile {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(data)
+	}
+	return all.String()
 }
