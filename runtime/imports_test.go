@@ -21,7 +21,7 @@ var floors = [][]string{
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
 	{"runtime/eval", "runtime/tasks"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/surface/notify"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/surface/notify", "runtime/gateway"},
 	{"cmd/deskhand"},
 }
 
@@ -37,6 +37,7 @@ var notBelow = map[string][]string{
 	"runtime/web":            {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 	"runtime/web/inbox":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 	"runtime/web/searchpage": {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/elicit", "runtime/store"},
+	"runtime/gateway":        {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
 }
 
 // libraries are the heavy ones and the packages that may use them.
@@ -46,7 +47,9 @@ var libraries = map[string][]string{
 	"github.com/blevesearch/":                {"indexer/artifact"},
 	"github.com/philippgille/chromem-go":     {"indexer/artifact", "indexer/embed"},
 	"github.com/spf13/":                      {"cmd/deskhand"},
-	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver"},
+	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver", "runtime/gateway"},
+	"golang.org/x/oauth2":                    {"runtime/gateway"},
+	"filippo.io/age":                         {"runtime/gateway"},
 	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work"},
 	"github.com/prometheus/":                 {"runtime/web"},
 	"github.com/coder/websocket":             {"runtime/web/channel"},

@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 //go:embed templates/*.html
@@ -72,6 +73,9 @@ type Page struct {
 	// Class is for the styles of a page; empty: a column of text.
 	Class string
 	Data  any
+	// FormsTo is a further origin that the forms of the page may lead to. Empty:
+	// none.
+	FormsTo string
 }
 
 // view is what the layout sees.
@@ -83,7 +87,7 @@ type view struct {
 
 // policy allows what the server itself sends.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	"manifest-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 
 // Write answers with a page, or with one template of it if name is not empty.
 func (s *Shell) Write(w http.ResponseWriter, r *http.Request, status int, t *template.Template, name string, p Page) {
@@ -96,7 +100,7 @@ func (s *Shell) Write(w http.ResponseWriter, r *http.Request, status int, t *tem
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", strings.TrimSpace(policy+" "+p.FormsTo))
 	h.Set("Referrer-Policy", "same-origin") // with none, a browser hides the origin of a form from us too
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
