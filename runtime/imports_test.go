@@ -17,11 +17,12 @@ const module = "github.com/deskhand/deskhand/"
 // lower floors alone: two on one floor do not know each other. A new package is
 // one word here.
 var floors = [][]string{
-	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page"},
+	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/tasks", "indexer/embed/train"},
 	{"runtime/eval"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/surface/slack"},
+	{"runtime/surface"},
 	{"cmd/deskhand"},
 }
 
@@ -47,7 +48,8 @@ var libraries = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver"},
 	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work"},
 	"github.com/prometheus/":                 {"runtime/web"},
-	"github.com/coder/websocket":             {"runtime/web/channel"},
+	"github.com/coder/websocket":             {"runtime/web/channel", "runtime/surface/slack/slacktest"},
+	"github.com/slack-go/":                   {"runtime/surface/slack"},
 	"charm.land/":                            {"runtime/surface/terminal"},
 	"github.com/charmbracelet/":              {"runtime/surface/terminal"},
 	"modernc.org/":                           {"runtime/store"},
