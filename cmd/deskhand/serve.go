@@ -103,6 +103,11 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait})
 		defer desk.Close()
 		lib.more, o.StateKey = desk.Tools(), room.stateKey
+		surfaces, err := a.surfaces(log)
+		if err != nil {
+			return err
+		}
+		background.Go(func() { a.stand(ctx, surfaces, log) })
 	}
 	if f.watch != "" {
 		w, err := newWatcher(f.watch, lib.dir, log)

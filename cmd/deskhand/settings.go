@@ -15,6 +15,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/embed"
 	"github.com/deskhand/deskhand/runtime/search"
+	"github.com/deskhand/deskhand/runtime/surface/slack"
 )
 
 // setting is a value that a flag, the environment or the configuration file
@@ -43,6 +44,9 @@ var shared = []setting{
 	{name: "elicitation.timeout", fallback: "5m", usage: "how long ask_user and ask wait that do not say, as 90s or 10m", noFlag: true},
 	{name: "elicitation.secrets", fallback: secretsRefuse, usage: "what becomes of questions for passwords and keys: refuse or allow", noFlag: true},
 	{name: "inbox", fallback: inboxAuto, usage: "who counts as reachable: auto, off or HOST:PORT", noFlag: true},
+	{name: "slack.channel", usage: "id of the Slack channel or person that questions go to (default: no Slack)", noFlag: true},
+	{name: "slack.people", usage: "who in Slack may answer, as U012ABCDEF=local", list: true, noFlag: true},
+	{name: "slack.api", fallback: slack.DefaultAPI, usage: "address of Slack's methods", noFlag: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},
 	{name: "token", usage: "bearer token of the HTTP server", secret: true},

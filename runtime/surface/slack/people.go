@@ -21,7 +21,7 @@ type Person struct {
 var slackID = regexp.MustCompile(`^[A-Z][A-Z0-9]{2,30}$`)
 
 // ParsePerson reads USER=PRINCIPAL or USER=PRINCIPAL:ROLE:ROLE. Its errors are
-// faults, code "bad_slack".
+// faults, code "bad_settings".
 func ParsePerson(text string) (Person, error) {
 	user, who, _ := strings.Cut(text, "=")
 	words := strings.Split(who, ":")
@@ -32,7 +32,7 @@ func ParsePerson(text string) (Person, error) {
 	return p, nil
 }
 
-func bad(message, hint string) error { return fault.New("bad_slack", message, hint) }
+func bad(message, hint string) error { return fault.New("bad_settings", message, hint) }
 
 func (o *Options) check() error {
 	switch {

@@ -41,7 +41,7 @@ type Options struct {
 	People []Person
 	// AppToken (xapp-...) opens the connection, BotToken (xoxb-...) posts.
 	AppToken, BotToken string
-	// API is where Slack's methods are. Zero: https://slack.com/api/.
+	// API is where Slack's methods are. Zero: DefaultAPI.
 	API string
 	// Log takes what an operator should know, and nothing that was asked or
 	// said. Nil: nothing is logged.
@@ -57,6 +57,10 @@ const (
 	callTime  = 10 * time.Second
 )
 
+// DefaultAPI is where the methods of Slack are for most; Slack for governments
+// has them at another host.
+const DefaultAPI = "https://slack.com/api/"
+
 const leaseName = "surface/slack"
 
 // Surface is this process's way to Slack.
@@ -67,10 +71,10 @@ type Surface struct {
 	holder string
 }
 
-// New checks the options; its errors are faults, code "bad_slack". The store was
+// New checks the options; its errors are faults, code "bad_settings". The store was
 // opened with [Room].
 func New(db *store.DB, hub *elicit.Hub, o Options) (*Surface, error) {
-	o.API = cmp.Or(o.API, api.APIURL)
+	o.API = cmp.Or(o.API, DefaultAPI)
 	o.lease = cmp.Or(o.lease, leaseTime)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -172,7 +176,7 @@ func refused(err error) error {
 	if !final {
 		return nil
 	}
-	return fault.New("bad_slack", fmt.Sprintf("Slack refuses: %s", answer.Err), hint)
+	return fault.New("slack_refused", fmt.Sprintf("Slack refuses: %s", answer.Err), hint)
 }
 
 // discard is the logger of the library, which writes to stderr otherwise.

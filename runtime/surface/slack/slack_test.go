@@ -531,3 +531,18 @@ func TestSettingsThatCannotWorkAreNamed(t *testing.T) {
 		t.Errorf("ParsePerson = %+v, %v", p, err)
 	}
 }
+
+// A process that died between its note and the posting left nothing in Slack.
+func TestWhatWasOnlyBegunIsPosted(t *testing.T) {
+	s, place := slacktest.New(t), t.TempDir()
+	db, hub := peer(t, place)
+	r := open(t, hub, confirm("Ship it?"))
+	if _, fresh, err := begin(t.Context(), db, r.ID, slacktest.Channel); err != nil || !fresh {
+		t.Fatalf("begin = fresh %v, %v", fresh, err)
+	}
+	at(t, place, s)
+	shown(t, s, r, "")
+	if looks := s.Calls("conversations.history"); looks != 1 {
+		t.Errorf("looked for the message %d times, want once", looks)
+	}
+}
