@@ -17,11 +17,12 @@ const module = "github.com/deskhand/deskhand/"
 // lower floors alone: two on one floor do not know each other. A new package is
 // one word here.
 var floors = [][]string{
-	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page"},
+	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
 	{"runtime/eval", "runtime/tasks"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/surface/notify", "runtime/gateway"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack"},
+	{"runtime/surface"},
 	{"cmd/deskhand"},
 }
 
@@ -52,9 +53,10 @@ var libraries = map[string][]string{
 	"filippo.io/age":                         {"runtime/gateway"},
 	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work"},
 	"github.com/prometheus/":                 {"runtime/web"},
-	"github.com/coder/websocket":             {"runtime/web/channel"},
+	"github.com/coder/websocket":             {"runtime/web/channel", "runtime/surface/slack/slacktest"},
 	"charm.land/":                            {"runtime/surface/terminal", "runtime/surface/notify"},
 	"github.com/charmbracelet/":              {"runtime/surface/terminal", "runtime/surface/notify"},
+	"github.com/slack-go/":                   {"runtime/surface/slack"},
 	"modernc.org/":                           {"runtime/store"},
 	"github.com/pressly/goose/":              {"runtime/store"},
 	"github.com/coder/acp-go-sdk":            {"runtime/tasks/executor"},

@@ -105,6 +105,9 @@ func (a *app) checkSettings() error {
 	if _, err := a.tasksOptions(); err != nil {
 		return err
 	}
+	if _, err := a.surfaces(nil); err != nil {
+		return err
+	}
 	_, err := a.docsOptions()
 	return err
 }

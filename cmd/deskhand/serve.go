@@ -115,6 +115,11 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			defer stop()
 		}
 		lib.more, o.StateKey = desk.Tools(), room.stateKey
+		surfaces, err := a.surfaces(log)
+		if err != nil {
+			return err
+		}
+		background.Go(func() { a.stand(ctx, surfaces, log) })
 	}
 	if slices.Contains(groups, "work") {
 		room := &workRoom{app: a, log: log}

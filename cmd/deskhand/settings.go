@@ -15,6 +15,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/embed"
 	"github.com/deskhand/deskhand/runtime/search"
+	"github.com/deskhand/deskhand/runtime/surface/slack"
 )
 
 // setting is a value that a flag, the environment or the configuration file
@@ -54,6 +55,9 @@ var shared = []setting{
 	{name: "tasks.retain", usage: "how long tasks gc keeps worktrees that are not used, by status (default: done=7d,cancelled=7d,inreview=30d)", noFlag: true, list: true},
 	{name: "tasks.env", usage: "further variables that agents and scripts get", noFlag: true, list: true},
 	{name: "tasks.wrap", usage: "command that stands before every agent, as a sandbox", noFlag: true, tree: true},
+	{name: "slack.channel", usage: "id of the Slack channel or person that questions go to (default: no Slack)", noFlag: true},
+	{name: "slack.people", usage: "who in Slack may answer, as U012ABCDEF=local", list: true, noFlag: true},
+	{name: "slack.api", fallback: slack.DefaultAPI, usage: "address of Slack's methods", noFlag: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},
 	{name: "token", usage: "bearer token of the HTTP server", secret: true},

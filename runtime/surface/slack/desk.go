@@ -1,0 +1,285 @@
+package slack
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	api "github.com/slack-go/slack"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// desk is what the process has at hand that has the lease.
+type desk struct {
+	*Surface
+	api *api.Client
+
+	mu      sync.Mutex
+	queue   []string        // requests whose message may have to change, in order
+	pending map[string]bool // those in queue
+	wake    chan struct{}   // holds one
+	timers  sync.WaitGroup
+
+	rooms map[string]string // direct messages by person; for post alone
+}
+
+const (
+	// retryTime is between two tries of what Slack did not do.
+	retryTime = 5 * time.Second
+	// slowRetryTime is for what somebody has to mend, as a channel that the bot
+	// is not in.
+	slowRetryTime = time.Minute
+)
+
+// want has the message of a request looked at.
+func (d *desk) want(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.pending[id] {
+		d.pending[id] = true
+		d.queue = append(d.queue, id)
+	}
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next waits for a request to look at; false: ctx has ended.
+func (d *desk) next(ctx context.Context) (string, bool) {
+	for {
+		d.mu.Lock()
+		if len(d.queue) > 0 {
+			id := d.queue[0]
+			d.queue = d.queue[1:]
+			delete(d.pending, id)
+			d.mu.Unlock()
+			return id, ctx.Err() == nil
+		}
+		d.mu.Unlock()
+		select {
+		case <-d.wake:
+		case <-ctx.Done():
+			return "", false
+		}
+	}
+}
+
+// follow wants every request that changes, and first all that are open or whose
+// message another process left as it was.
+func (d *desk) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := d.followOn(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrGone) {
+			d.o.Log.Warn("requests not followed", "surface", Channel, "error", err)
+			pause(ctx, time.Second)
+		}
+	}
+}
+
+func pause(ctx context.Context, t time.Duration) {
+	select {
+	case <-time.After(t):
+	case <-ctx.Done():
+	}
+}
+
+// visible are the changes that a message shows.
+var visible = []elicit.ActionType{elicit.Requested, elicit.CompletedBy, elicit.Extended, elicit.Reassigned, elicit.Withdrawn, elicit.TimeUp, elicit.Removed}
+
+func (d *desk) followOn(ctx context.Context) error {
+	state, err := d.hub.State(ctx, d.db.Now())
+	if err != nil {
+		return err
+	}
+	left, err := unfinished(ctx, d.db)
+	if err != nil {
+		return err
+	}
+	for id := range state.Requests {
+		left = append(left, id)
+	}
+	slices.Sort(left) // ids sort by time
+	for _, id := range slices.Compact(left) {
+		d.want(id)
+	}
+	w, err := d.hub.Watch(ctx, state.Seq, "")
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	for {
+		changes, err := w.Next(ctx)
+		if err != nil {
+			return err
+		}
+		for _, c := range changes {
+			if slices.Contains(visible, c.Action.Type) {
+				d.want(c.Action.RequestID)
+			}
+		}
+	}
+}
+
+// post makes the messages what they should be, one after the other: Slack takes
+// about one a second in a channel.
+func (d *desk) post(ctx context.Context) {
+	for {
+		id, ok := d.next(ctx)
+		if !ok {
+			return
+		}
+		err := d.bring(ctx, id)
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		wait := retryTime
+		if limited := new(api.RateLimitedError); errors.As(err, &limited) {
+			pause(ctx, limited.RetryAfter)
+			wait = 0
+		} else {
+			if answer := (api.SlackErrorResponse{}); errors.As(err, &answer) {
+				wait = slowRetryTime
+			}
+			d.o.Log.Warn("message not posted", "surface", Channel, "elicitationId", id, "error", err, "again", wait)
+		}
+		d.timers.Go(func() {
+			pause(ctx, wait)
+			d.want(id)
+		})
+	}
+}
+
+// bring makes the message of one request what it should be.
+func (d *desk) bring(ctx context.Context, id string) error {
+	r, err := d.hub.Get(ctx, id)
+	if fault.Of(err) != nil {
+		return forget(ctx, d.db, id)
+	}
+	if err != nil {
+		return err
+	}
+	p, there, err := load(ctx, d.db, id)
+	if err != nil {
+		return err
+	}
+	if !there && r.Status != elicit.Open || p.final {
+		return nil
+	}
+	m := render(&r)
+	says, err := m.digest()
+	if err != nil {
+		return err
+	}
+	fresh := false
+	if !there {
+		channel, err := d.room(ctx, d.o.addressee(r.Audience.Principal))
+		if err != nil {
+			return err
+		}
+		if p, fresh, err = begin(ctx, d.db, id, channel); err != nil {
+			return err
+		}
+	}
+	if p.ts == "" && !fresh {
+		if err := d.find(ctx, id, &p); err != nil {
+			return err
+		}
+	}
+	switch {
+	case p.ts == "" && r.Status == elicit.Completed: // nobody saw it, and nobody need
+	case p.ts == "":
+		if p.channel, p.ts, err = d.api.PostMessageContext(ctx, p.channel, m.options(id)...); err != nil {
+			return fmt.Errorf("post message: %w", err)
+		}
+	case p.says != says:
+		if _, _, _, err := d.api.UpdateMessageContext(ctx, p.channel, p.ts, m.options(id)...); err != nil {
+			return fmt.Errorf("update message: %w", err)
+		}
+	}
+	shown := p.says == "" && p.ts != ""
+	p.says, p.final = says, r.Status == elicit.Completed
+	if err := save(context.WithoutCancel(ctx), d.db, id, p); err != nil {
+		return err
+	}
+	if shown && r.Status != elicit.Completed {
+		_, err = d.hub.Dispatch(ctx, elicit.Action{Type: elicit.PresentedTo, RequestID: id, Channel: Channel, Client: p.channel})
+		if fault.Of(err) != nil {
+			return nil // it has ended since
+		}
+	}
+	return err
+}
+
+// room is the id to post to: that of a direct message if the addressee is a
+// person, since Slack shows the history of that alone.
+func (d *desk) room(ctx context.Context, to string) (string, error) {
+	if to[0] != 'U' && to[0] != 'W' {
+		return to, nil
+	}
+	if room, ok := d.rooms[to]; ok {
+		return room, nil
+	}
+	c, _, _, err := d.api.OpenConversationContext(ctx, &api.OpenConversationParameters{Users: []string{to}})
+	if err != nil {
+		return "", fmt.Errorf("open direct message: %w", err)
+	}
+	d.rooms[to] = c.ID
+	return c.ID, nil
+}
+
+// messageEvent names the metadata of our messages, by which they are found.
+const messageEvent = "deskhand_request"
+
+// find looks for a message that was perhaps posted: by a process that died, or
+// by a call whose answer did not come.
+func (d *desk) find(ctx context.Context, id string, p *posted) error {
+	const slack, pages = 2 * time.Minute, 10 // clocks differ; a page has 200 messages
+	query := &api.GetConversationHistoryParameters{ChannelID: p.channel, IncludeAllMetadata: true, Limit: 200,
+		Oldest: strconv.FormatInt(p.begun.Add(-slack).Unix(), 10)}
+	for range pages {
+		page, err := d.api.GetConversationHistoryContext(ctx, query)
+		if answer := (api.SlackErrorResponse{}); errors.As(err, &answer) && answer.Err == "missing_scope" {
+			d.o.Log.Warn("the bot may not look whether a message was posted, so it may be there twice",
+				"surface", Channel, "elicitationId", id, "hint", "give it the scopes channels:history, groups:history and im:history")
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("look for message: %w", err)
+		}
+		for _, m := range page.Messages {
+			if m.Metadata.EventType == messageEvent && m.Metadata.EventPayload["id"] == id {
+				p.ts = m.Timestamp
+				return nil
+			}
+		}
+		if query.Cursor = page.ResponseMetaData.NextCursor; query.Cursor == "" {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (m message) options(id string) []api.MsgOption {
+	return []api.MsgOption{api.MsgOptionText(m.text, false), api.MsgOptionBlocks(m.blocks...), api.MsgOptionDisableLinkUnfurl(),
+		api.MsgOptionMetadata(api.SlackMetadata{EventType: messageEvent, EventPayload: map[string]any{"id": id}})}
+}
+
+// digest tells two messages apart.
+func (m message) digest() (string, error) {
+	b, err := json.Marshal(m.blocks)
+	if err != nil {
+		return "", fmt.Errorf("encode message: %w", err)
+	}
+	sum := sha256.Sum256(append(b, m.text...))
+	return hex.EncodeToString(sum[:16]), nil
+}

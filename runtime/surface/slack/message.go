@@ -1,0 +1,282 @@
+package slack
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	api "github.com/slack-go/slack"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// What a press in a message means: the action ids. Those of a menu's items are
+// its values.
+const (
+	opYes     = "yes"
+	opNo      = "no"
+	opChoose  = "choose:" // and the tag of the option
+	opPick    = "pick"    // from a menu of options
+	opForm    = "form"
+	opAgree   = "agree"
+	opLink    = "open"
+	opDecline = "decline"
+	opMore    = "more" // a menu of:
+	opLonger  = "longer"
+	opCancel  = "cancel"
+)
+
+// mostButtons is how many options are buttons; more are a menu.
+const mostButtons = 5
+
+// message is what a request looks like in Slack.
+type message struct {
+	text   string // for notifications
+	blocks []api.Block
+}
+
+// render words a request as it is now.
+func render(r *elicit.Request) message {
+	heading := line(r.Heading())
+	asker := cmp.Or(line(r.Source.Name), "somebody")
+	m := message{blocks: []api.Block{api.NewHeaderBlock(plain(heading, maxHeader)), api.NewContextBlock("", plain(about(r), maxText))}}
+	if text := clean(r.Message); text != heading {
+		m.add(text, 2)
+	}
+	if r.Mode == elicit.URL {
+		m.add("Leads to "+host(r.URL)+". Open it if you trust who asks.", 1)
+	}
+	m.questions(r)
+	switch r.Status {
+	case elicit.Completed:
+		m.text = ended(r)
+		m.note(escape.Replace(m.text))
+	case elicit.ExpiredOpen:
+		m.text = "Expired: nobody answered in time"
+		m.note("*Expired*: nobody answered in time. A late answer still reaches who asked.")
+		m.actions(r)
+	default:
+		m.text = asker + " asks"
+		if !r.Deadline.IsZero() {
+			at := r.Deadline.Unix()
+			m.note(fmt.Sprintf("Answer by <!date^%d^{date_short_pretty} at {time}|%s>", at, r.Deadline.UTC().Format("2 January 15:04 UTC")))
+		}
+		m.actions(r)
+	}
+	m.text = escape.Replace(cut(m.text+": "+heading, maxText))
+	return m
+}
+
+// about says who asks, and about what place.
+func about(r *elicit.Request) string {
+	parts := []string{cmp.Or(line(r.Source.Name), "somebody") + " asks"}
+	for _, more := range []string{r.Place(), r.Context.Branch} {
+		if more = line(more); more != "" {
+			parts = append(parts, more)
+		}
+	}
+	if r.Priority == elicit.High || r.Priority == elicit.Urgent {
+		parts = append(parts, string(r.Priority))
+	}
+	if r.Audience.Principal != "" {
+		parts = append(parts, "for "+line(r.Audience.Principal))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// host is where a link leads, for people to judge it by.
+func host(link string) string {
+	u, err := url.Parse(link)
+	if err != nil || u.Host == "" {
+		return "an address that cannot be read"
+	}
+	return u.Host
+}
+
+// add puts a text into sections, at most so many.
+func (m *message) add(text string, most int) {
+	for ; text != "" && most > 0; most-- {
+		part := text
+		if units(text) > maxText && most > 1 {
+			part = strings.TrimSuffix(cut(text, maxText), "…")
+		}
+		m.blocks = append(m.blocks, api.NewSectionBlock(plain(part, maxText), nil, nil))
+		text = clean(text[len(part):])
+	}
+}
+
+// note puts words of ours below; they may have Slack's marks.
+func (m *message) note(text string) {
+	m.blocks = append(m.blocks, api.NewContextBlock("", api.NewTextBlockObject(api.MarkdownType, cut(text, maxText), false, true)))
+}
+
+// questions shows what is asked; the options of a question that stands alone,
+// if its buttons cannot say all.
+func (m *message) questions(r *elicit.Request) {
+	var b strings.Builder
+	for i := range r.Questions {
+		q := &r.Questions[i]
+		if len(r.Questions) == 1 {
+			if q.Message != r.Message {
+				b.WriteString(clean(q.Message) + "\n")
+			}
+			break
+		}
+		fmt.Fprintf(&b, "%d. %s (%s)\n", i+1, clean(q.Message), q.Wants())
+	}
+	if len(r.Questions) == 1 && wordy(&r.Questions[0]) {
+		for i, o := range r.Questions[0].Options {
+			fmt.Fprintf(&b, "%d. %s", i+1, line(o.Label))
+			if o.Description != "" {
+				b.WriteString(": " + line(o.Description))
+			}
+			b.WriteString("\n")
+		}
+	}
+	m.add(strings.TrimSpace(b.String()), maxBlocks-10)
+}
+
+// wordy says that some option of q has more to say than fits on its button.
+func wordy(q *elicit.Question) bool {
+	for _, o := range q.Options {
+		if o.Description != "" || units(label(o)) > maxButton {
+			return true
+		}
+	}
+	return false
+}
+
+func label(o elicit.Option) string {
+	text := line(o.Label)
+	if o.Recommended {
+		text += " (recommended)"
+	}
+	return text
+}
+
+// small is the question of a request that a press in the message answers; nil:
+// it takes a form.
+func small(r *elicit.Request) *elicit.Question {
+	if len(r.Questions) != 1 {
+		return nil
+	}
+	if q := &r.Questions[0]; q.Kind == elicit.Boolean || q.Kind == elicit.SingleSelect {
+		return q
+	}
+	return nil
+}
+
+// actions are what can be pressed. Their block has the request's id.
+func (m *message) actions(r *elicit.Request) {
+	var elements []api.BlockElement
+	button := func(op, text string) *api.ButtonBlockElement {
+		e := api.NewButtonBlockElement(op, r.ID, plain(text, maxButton))
+		elements = append(elements, e)
+		return e
+	}
+	if r.Mode == elicit.URL && units(r.URL) <= maxURL {
+		button(opLink, linkText(r)).URL = r.URL
+	}
+	q := small(r)
+	switch {
+	case q == nil && len(r.Questions) > 0:
+		button(opForm, "Answer…")
+	case q == nil && r.Mode == elicit.URL:
+		if r.Trigger != elicit.CredentialRequired { // its page ends the request itself
+			button(opAgree, "Done")
+		}
+	case q == nil:
+		button(opAgree, "Agree")
+	case q.Kind == elicit.Boolean:
+		button(opYes, "Yes")
+		button(opNo, "No")
+	case len(q.Options) <= mostButtons:
+		for i, o := range q.Options {
+			button(opChoose+tag(o.ID), numbered(q, i))
+		}
+	default:
+		menu := selectMenu(opPick, q)
+		menu.Confirm = api.NewConfirmationBlockObject(plain("Send this answer?", 100), plain("It goes to who asked.", 300), plain("Send", 30), plain("Not yet", 30))
+		elements = append(elements, menu)
+	}
+	if q != nil && (q.AllowFreeform || !q.Required) {
+		button(opForm, "Own words…")
+	}
+	button(opDecline, dismissText(r))
+	items := []*api.OptionBlockObject{api.NewOptionBlockObject(opCancel, plain("Close it without an answer", maxOption), nil)}
+	if r.Status == elicit.Open && !r.Deadline.IsZero() {
+		items = append(items, api.NewOptionBlockObject(opLonger, plain("10 more minutes", maxOption), nil))
+	}
+	elements = append(elements, api.NewOverflowBlockElement(opMore, items...))
+	m.blocks = append(m.blocks, api.NewActionBlock(r.ID, elements...))
+}
+
+func linkText(r *elicit.Request) string {
+	if r.Trigger == elicit.CredentialRequired || r.Trigger == elicit.A2AAuthRequired {
+		return "Connect your account"
+	}
+	return "Open the page"
+}
+
+func dismissText(r *elicit.Request) string {
+	if r.Mode == elicit.URL {
+		return "Dismiss"
+	}
+	return "Decline"
+}
+
+// numbered is an option's label; with its number if a text above says more.
+func numbered(q *elicit.Question, i int) string {
+	if text := label(q.Options[i]); !wordy(q) {
+		return text
+	}
+	return fmt.Sprintf("%d. %s", i+1, label(q.Options[i]))
+}
+
+// options are those of q, from one index to another.
+func options(q *elicit.Question, from, to int) (all []*api.OptionBlockObject) {
+	for i := from; i < min(to, len(q.Options)); i++ {
+		o := q.Options[i]
+		var description *api.TextBlockObject
+		if o.Description != "" {
+			description = plain(line(o.Description), maxOption)
+		}
+		all = append(all, api.NewOptionBlockObject(tag(o.ID), plain(numbered(q, i), maxOption), description))
+	}
+	return all
+}
+
+// groups are for a menu of more options than Slack takes in one list.
+func groups(q *elicit.Question) (all []*api.OptionGroupBlockObject) {
+	for from := 0; from < len(q.Options); from += maxOptions {
+		to := min(from+maxOptions, len(q.Options))
+		all = append(all, api.NewOptionGroupBlockElement(plain(fmt.Sprintf("%d to %d", from+1, to), maxOption), options(q, from, to)...))
+	}
+	return all
+}
+
+func selectMenu(op string, q *elicit.Question) *api.SelectBlockElement {
+	hint := plain("Choose one", maxPlaceholder)
+	if len(q.Options) > maxOptions {
+		return api.NewOptionsGroupSelectBlockElement(api.OptTypeStatic, hint, op, groups(q)...)
+	}
+	return api.NewOptionsSelectBlockElement(api.OptTypeStatic, hint, op, options(q, 0, maxOptions)...)
+}
+
+// ended says what became of a request. What was answered is said if a press
+// could say it: other words stay between who wrote them and who asked.
+func ended(r *elicit.Request) string {
+	words := line(r.Completion.Words())
+	text := strings.ToUpper(words[:1]) + words[1:]
+	if q := small(r); q != nil && r.Accepted() {
+		if a := r.Answers[q.ID]; a.Value != nil && len(a.Value.Freeform) == 0 {
+			text += ": " + cut(line(q.Say(a.Value)), maxButton)
+		}
+	}
+	if r.Completion.Late {
+		text += ", late"
+	}
+	return text + ", " + r.Completion.At.UTC().Format(time.DateOnly+" 15:04 UTC")
+}

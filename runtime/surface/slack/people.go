@@ -1,0 +1,75 @@
+package slack
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Person is somebody in Slack who may answer, and who that is to deskhand.
+type Person struct {
+	User      string // Slack's id of the person, as U012ABCDEF
+	Principal string
+	Roles     []string
+}
+
+// slackID is how ids of Slack look: a letter for the kind, then capitals and
+// digits.
+var slackID = regexp.MustCompile(`^[A-Z][A-Z0-9]{2,30}$`)
+
+// ParsePerson reads USER=PRINCIPAL or USER=PRINCIPAL:ROLE:ROLE. Its errors are
+// faults, code "bad_settings".
+func ParsePerson(text string) (Person, error) {
+	user, who, _ := strings.Cut(text, "=")
+	words := strings.Split(who, ":")
+	p := Person{User: strings.ToUpper(strings.TrimSpace(user)), Principal: words[0], Roles: words[1:]}
+	if !slackID.MatchString(p.User) || slices.Contains(words, "") {
+		return Person{}, bad(fmt.Sprintf("%q does not say who is who", text), "write USER=PRINCIPAL, as U012ABCDEF=local; the id is in the profile in Slack, under Copy member ID")
+	}
+	return p, nil
+}
+
+func bad(message, hint string) error { return fault.New("bad_settings", message, hint) }
+
+func (o *Options) check() error {
+	switch {
+	case !slackID.MatchString(o.Channel):
+		return bad(fmt.Sprintf("slack.channel %q is no id of Slack", o.Channel), "take the id of the channel, as C012ABCDEF, and not its name: it is at the end of the channel's details")
+	case len(o.People) == 0:
+		return bad("slack.people is empty: nobody could answer", "name who may, as U012ABCDEF=local")
+	case !strings.HasPrefix(o.BotToken, "xoxb-"):
+		return bad("the bot token of Slack is missing or begins with something else than xoxb-", "set DESKHAND_SLACK_BOT_TOKEN")
+	case !strings.HasPrefix(o.AppToken, "xapp-"):
+		return bad("the app token of Slack is missing or begins with something else than xapp-", "set DESKHAND_SLACK_APP_TOKEN")
+	case !strings.HasSuffix(o.API, "/"):
+		return bad(fmt.Sprintf("slack.api %q does not end with /", o.API), "write it as https://slack-gov.com/api/")
+	}
+	for i, p := range o.People {
+		if slices.ContainsFunc(o.People[:i], func(q Person) bool { return q.User == p.User }) {
+			return bad("slack.people has "+p.User+" twice", "a person in Slack is one principal")
+		}
+	}
+	return nil
+}
+
+// person finds who a user of Slack is.
+func (o *Options) person(user string) (Person, bool) {
+	i := slices.IndexFunc(o.People, func(p Person) bool { return p.User == user })
+	if i < 0 {
+		return Person{}, false
+	}
+	return o.People[i], true
+}
+
+// addressee is where a request for a principal goes: to that person, if known,
+// and else where all go.
+func (o *Options) addressee(principal string) string {
+	i := slices.IndexFunc(o.People, func(p Person) bool { return principal != "" && p.Principal == principal })
+	if i < 0 {
+		return o.Channel
+	}
+	return o.People[i].User
+}

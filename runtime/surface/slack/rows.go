@@ -1,0 +1,128 @@
+package slack
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Room is what a store must be opened with for a Surface to work on it.
+func Room() store.Room {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err)
+	}
+	return store.Room{Name: Channel, Migrations: files}
+}
+
+// posted is the message of a request.
+type posted struct {
+	channel string // Slack's id
+	ts      string // Slack's id of the message; empty: not known whether there is one
+	begun   time.Time
+	says    string // digest
+	final   bool
+}
+
+// begin notes that a message is about to be posted. fresh says that this is the
+// first time anybody tries; if not, the note of then comes back.
+func begin(ctx context.Context, db *store.DB, request, channel string) (p posted, fresh bool, err error) {
+	err = db.Update(ctx, func(tx *store.Tx) error {
+		found, there, err := read(ctx, tx, request)
+		if err != nil || there {
+			p = found
+			return err
+		}
+		p, fresh = posted{channel: channel, begun: tx.Now}, true
+		_, err = tx.Exec(ctx, "INSERT INTO slack_messages (request, channel, ts, begun, says, final) VALUES (?, ?, ?, ?, ?, 0)",
+			request, channel, "", tx.Now.UnixMilli(), "")
+		return err
+	})
+	if err != nil {
+		return posted{}, false, fmt.Errorf("note message: %w", err)
+	}
+	return p, fresh, nil
+}
+
+func read(ctx context.Context, tx *store.Tx, request string) (p posted, there bool, err error) {
+	var begun int64
+	err = tx.QueryRow(ctx, "SELECT channel, ts, begun, says, final FROM slack_messages WHERE request = ?", request).
+		Scan(&p.channel, &p.ts, &begun, &p.says, &p.final)
+	if errors.Is(err, sql.ErrNoRows) {
+		return posted{}, false, nil
+	}
+	p.begun = time.UnixMilli(begun)
+	return p, err == nil, err
+}
+
+// load reads the message of a request; there is false if none was begun.
+func load(ctx context.Context, db *store.DB, request string) (p posted, there bool, err error) {
+	err = db.View(ctx, func(tx *store.Tx) error {
+		p, there, err = read(ctx, tx, request)
+		return err
+	})
+	if err != nil {
+		return posted{}, false, fmt.Errorf("read message: %w", err)
+	}
+	return p, there, nil
+}
+
+// save notes what a message has become.
+func save(ctx context.Context, db *store.DB, request string, p posted) error {
+	final := 0
+	if p.final {
+		final = 1
+	}
+	err := db.Update(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, "UPDATE slack_messages SET ts = ?, says = ?, final = ? WHERE request = ?", p.ts, p.says, final, request)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("note message: %w", err)
+	}
+	return nil
+}
+
+// unfinished are the requests whose message may still change.
+func unfinished(ctx context.Context, db *store.DB) (ids []string, err error) {
+	err = db.View(ctx, func(tx *store.Tx) error {
+		rows, err := tx.Query(ctx, "SELECT request FROM slack_messages WHERE final = 0")
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id string
+			if err := rows.Scan(&id); err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read messages: %w", err)
+	}
+	return ids, nil
+}
+
+// forget takes out the message of a request that is no longer in the history.
+func forget(ctx context.Context, db *store.DB, request string) error {
+	err := db.Update(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, "DELETE FROM slack_messages WHERE request = ?", request)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("forget message: %w", err)
+	}
+	return nil
+}
