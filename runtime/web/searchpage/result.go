@@ -55,8 +55,9 @@ type found struct {
 		Metadata   map[string]string `json:"metadata"`
 		Title      string            `json:"title"`
 		Lines      string            `json:"lines"`
-		Variants   []string          `json:"variants"`
-		Why        *struct {
+		// Variants are values of facets.
+		Variants map[string][]string `json:"variants"`
+		Why      *struct {
 			Words, Meaning, Near, Path float64
 		} `json:"why"`
 	} `json:"hits"`
@@ -107,8 +108,10 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 				{"path", "how much of the question is in the path of its page", share(w.Path)},
 			}
 		}
-		for _, id := range h.Variants {
-			one.Variants = append(one.Variants, link{id, with(asked, "read", id) + "#reading"})
+		for _, key := range slices.Sorted(maps.Keys(h.Variants)) {
+			for _, value := range h.Variants[key] {
+				one.Variants = append(one.Variants, link{key + ": " + value, with(asked, key, value)})
+			}
 		}
 		r.Hits = append(r.Hits, one)
 	}
