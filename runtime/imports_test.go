@@ -21,7 +21,7 @@ var floors = [][]string{
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
 	{"runtime/eval", "runtime/tasks"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack"},
 	{"runtime/surface"},
 	{"cmd/deskhand"},
 }
@@ -36,6 +36,7 @@ var notBelow = map[string][]string{
 	"runtime/mcpserver":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
 	"runtime/web/channel":    {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 	"runtime/web":            {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
+	"runtime/web/board":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract", "runtime/elicit", "runtime/store"},
 	"runtime/web/inbox":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 	"runtime/web/searchpage": {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/elicit", "runtime/store"},
 	"runtime/gateway":        {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},

@@ -20,6 +20,12 @@ func looks(t *testing.T, s *socket, path, token string) (status int, body, locat
 	if err != nil {
 		t.Fatal(err)
 	}
+	return browsed(t, r, token)
+}
+
+// browsed is what a request of a browser comes to; token may be empty.
+func browsed(t *testing.T, r *http.Request, token string) (status int, body, location string) {
+	t.Helper()
 	r.Header.Set("Accept", "text/html")
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)

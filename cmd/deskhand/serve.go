@@ -97,6 +97,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		lib.close()
 	}()
 	var room *peopleRoom
+	var bench *workRoom
 	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log}
 	if slices.Contains(groups, "ask") {
 		people, err := a.people()
@@ -122,14 +123,14 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		background.Go(func() { a.stand(ctx, surfaces, log) })
 	}
 	if slices.Contains(groups, "work") {
-		room := &workRoom{app: a, log: log}
+		bench = &workRoom{app: a, log: log}
 		defer func() {
 			stop()
 			background.Wait()
-			room.close()
+			bench.close()
 		}()
-		background.Go(func() { room.followAnswers(ctx) })
-		tools, err := room.tools(ctx, lib.tools.Prefix, here())
+		background.Go(func() { bench.followAnswers(ctx) })
+		tools, err := bench.tools(ctx, lib.tools.Prefix, here())
 		if err != nil {
 			return err
 		}
@@ -160,7 +161,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if addr == "" {
 		return lib.server.ServeStdio(ctx, a.stdin, a.stdout)
 	}
-	return a.serveHTTP(ctx, f, lib, room, addr)
+	return a.serveHTTP(ctx, f, lib, room, bench, addr)
 }
 
 // serverName is what the server calls itself.

@@ -13,8 +13,8 @@ import (
 )
 
 // serveHTTP serves until ctx ends, then lets the calls in flight finish.
-// room is nil if no questions are served.
-func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *peopleRoom, addr string) error {
+// room is nil if no questions are served, work if no tasks are.
+func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *peopleRoom, work *workRoom, addr string) error {
 	o := web.Options{
 		Addr: addr, NoToken: f.noToken,
 		AllowedHosts: a.settings.list("allow-host"), AllowedOrigins: a.settings.list("allow-origin"),
@@ -47,6 +47,9 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 	var announcing sync.WaitGroup
 	defer announcing.Wait()
 	defer stop()
+	if work != nil {
+		a.boardPage(&o, work)
+	}
 	if lib.engine != nil {
 		a.searchPage(&o, lib)
 	}

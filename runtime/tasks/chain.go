@@ -59,7 +59,7 @@ func endProcess(ctx context.Context, tx *store.Tx, p *process, e ending) error {
 		return err
 	}
 	if e.State != Completed {
-		if err := discard(ctx, tx, t, p, "the run before it "+string(e.State)); err != nil {
+		if err := discard(ctx, tx, t, p, map[State]string{Failed: "the run before it failed", Killed: "the run before it was stopped"}[e.State]); err != nil {
 			return err
 		}
 	}

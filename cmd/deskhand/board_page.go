@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"net/http"
+
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/web"
+	"github.com/deskhand/deskhand/runtime/web/board"
+	webpage "github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// boardPage puts the pages of the work behind a front.
+func (a *app) boardPage(o *web.Options, work *workRoom) {
+	a.needShell(o, board.Path)
+	maps.Copy(o.Mounts, board.New(board.Options{
+		Shell: o.Shell, Log: work.log,
+		Manager: func(ctx context.Context) (*tasks.Manager, error) { return work.open(ctx) },
+		Questions: func(ctx context.Context, attemptID string) (list []board.Question, err error) {
+			questions, err := work.questions(ctx, attemptID)
+			for _, q := range questions {
+				list = append(list, board.Question{ID: q.ID, Text: q.Text})
+			}
+			return list, err
+		},
+	}).Mounts())
+}
+
+// needShell makes what pages share, where the inbox has not; first is then the
+// page that people see first.
+func (a *app) needShell(o *web.Options, first string) {
+	if o.Shell != nil {
+		return
+	}
+	o.Shell = webpage.New(web.Key(o.Token, "forms"))
+	o.Mounts["GET /{$}"] = http.RedirectHandler(first, http.StatusSeeOther)
+}

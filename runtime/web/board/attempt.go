@@ -1,0 +1,124 @@
+package board
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// standing is where an attempt stands, in words.
+type standing struct {
+	tasks.AttemptStatus
+	Word      string // completed, running, ...
+	Tone      string // class of the chip: good, warn, alarm or nothing
+	Live      bool   // something runs or will run
+	Since     moment
+	Last      moment
+	Questions []Question
+}
+
+func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s standing, err error) {
+	if s.AttemptStatus, err = m.Status(ctx, id); err != nil {
+		return s, err
+	}
+	if s.Questions, err = b.options.Questions(ctx, id); err != nil {
+		return s, err
+	}
+	s.Word, s.Since, s.Last = string(s.State), moment{s.Created}, moment{s.Active}
+	s.Live = s.State == tasks.Running
+	switch {
+	case s.Waiting:
+		s.Word, s.Tone = "waits for a free place", "warn"
+	case s.Live && len(s.Questions) > 0:
+		s.Word, s.Tone = "waits for you", "warn"
+	case s.Live, s.State == tasks.Completed:
+		s.Tone = "good"
+	case s.State == tasks.Failed:
+		s.Tone = "alarm"
+		if s.Failure == "killed" {
+			s.Word = "stopped"
+		}
+	case s.State == tasks.Idle:
+		s.Word = "not started"
+	}
+	return s, nil
+}
+
+// attemptView is the data of an attempt's page.
+type attemptView struct {
+	standing
+	Task    tasks.Task
+	Log     logView
+	Runs    []choice // the processes, oldest first
+	Raw     bool     // the log is shown as it was written
+	Changes changesView
+	CanSend bool // a follow-up can be sent or queued
+}
+
+func (b *Board) oneAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	ctx, id := r.Context(), r.PathValue("id")
+	one, err := b.standingOf(ctx, m, id)
+	if err != nil {
+		return err
+	}
+	v := attemptView{standing: one, Raw: r.FormValue("channel") == "raw", CanSend: one.SessionID != ""}
+	if v.Task, err = m.Task(ctx, one.TaskID); err != nil {
+		return err
+	}
+	processes, err := m.Processes(ctx, id)
+	if err != nil {
+		return err
+	}
+	q := tasks.LogQuery{AttemptID: id, ProcessID: r.FormValue("run"), Limit: pageEntries}
+	for i, p := range processes {
+		here := p.ID == q.ProcessID || q.ProcessID == "" && i == len(processes)-1
+		v.Runs = append(v.Runs, choice{p.ID, strconv.Itoa(i+1) + ". " + string(p.Reason) + ", " + string(p.State), here})
+	}
+	if v.Raw {
+		q.Channel = tasks.Raw
+	}
+	if before, err := strconv.ParseInt(r.FormValue("before"), 10, 64); err == nil {
+		q.Before = &before
+	}
+	page, err := m.Logs(ctx, q)
+	if err != nil {
+		return err
+	}
+	v.Log = readLog(page)
+	if v.Changes, err = changesOf(ctx, m, id, r.FormValue("all") != ""); err != nil {
+		return err
+	}
+	b.write(w, r, http.StatusOK, b.attempt, v.Task.Title, v)
+	return nil
+}
+
+// actOnAttempt is what a person decided on the page of an attempt.
+func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	id := r.PathValue("id")
+	var err error
+	switch act := r.PostFormValue("act"); act {
+	case "send", "queue":
+		action := map[string]tasks.Action{"send": tasks.Send, "queue": tasks.Queue}[act]
+		_, err = m.FollowUp(r.Context(), tasks.FollowUpRequest{Action: action, AttemptID: id, Prompt: typed(r, "prompt"), RequestID: r.PostFormValue("once")})
+	case "cancel":
+		_, err = m.FollowUp(r.Context(), tasks.FollowUpRequest{Action: tasks.Cancel, AttemptID: id})
+	case "stop", "kill":
+		_, err = m.Stop(r.Context(), id, act == "kill")
+	default:
+		err = errButton
+	}
+	if f := fault.Of(err); f != nil && f.Code == tasks.MissingRequired {
+		err = fault.New(f.Code, "There is nothing to send.", "Go back and write what the agent shall do next.")
+	}
+	if err != nil {
+		return err
+	}
+	return back(w, r, attemptPath(id))
+}
+
+// Quoted is the folder of the attempt as a shell takes it.
+func (v attemptView) Quoted() string { return "'" + strings.ReplaceAll(v.Dir, "'", `'\''`) + "'" }

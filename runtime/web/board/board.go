@@ -1,0 +1,151 @@
+// Package board is the pages of the work: a board of tasks by status, a task
+// with its attempts side by side, and an attempt with its log, its changes and
+// what a person can do about it. It stands over the manager of tasks as the
+// tools and the command line do.
+//
+// Every page is complete without its script: forms are plain, and what is done
+// with them is one POST. The script follows the log and the board while somebody
+// looks.
+package board
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// Path is where the board is; the other pages are below it.
+const Path = "/work"
+
+//go:embed templates/*.html
+var templates embed.FS
+
+//go:embed static/*
+var static embed.FS
+
+// Question is one that waits for a person.
+type Question struct{ ID, Text string }
+
+// Options is what a Board works with. Manager and Shell are required.
+type Options struct {
+	// Manager opens the manager of tasks, or returns the one that is open.
+	Manager func(ctx context.Context) (*tasks.Manager, error)
+	// Shell makes the pages; New adds files and a place to it.
+	Shell *page.Shell
+	// Questions are those of an attempt that wait. Nil: none are shown.
+	Questions func(ctx context.Context, attemptID string) ([]Question, error)
+	// Log takes what goes wrong. Nil: nothing is logged.
+	Log *slog.Logger
+}
+
+// Board is the handlers. Make it with New.
+type Board struct {
+	options                        Options
+	board, task, attempt, troubles *template.Template
+}
+
+// New makes the handlers and enters them in the shell.
+func New(o Options) *Board {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Questions == nil {
+		o.Questions = func(context.Context, string) ([]Question, error) { return nil, nil }
+	}
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err)
+	}
+	o.Shell.Add(files)
+	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: Path, Name: "Work"})
+	parse := func(name string) *template.Template {
+		return o.Shell.Parse(templates, "templates/parts.html", "templates/"+name+".html")
+	}
+	return &Board{options: o, board: parse("board"), task: parse("task"), attempt: parse("attempt"), troubles: parse("trouble")}
+}
+
+// Mounts are the handlers by path, for people who have signed in.
+func (b *Board) Mounts() map[string]http.Handler {
+	return map[string]http.Handler{
+		"GET " + Path:                         b.page(b.index),
+		"POST " + Path:                        b.page(b.create),
+		"GET " + Path + "/tasks/{id}":         b.page(b.oneTask),
+		"POST " + Path + "/tasks/{id}":        b.page(b.actOnTask),
+		"GET " + Path + "/attempts/{id}":      b.page(b.oneAttempt),
+		"POST " + Path + "/attempts/{id}":     b.page(b.actOnAttempt),
+		"GET " + Path + "/attempts/{id}/news": b.page(b.news),
+	}
+}
+
+// page opens the manager for a handler and answers for its errors.
+func (b *Board) page(h func(http.ResponseWriter, *http.Request, *tasks.Manager) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m, err := b.options.Manager(r.Context())
+		if err == nil && r.Method == http.MethodPost && !b.options.Shell.Checked(r) {
+			err = errStale
+		}
+		if err == nil {
+			err = h(w, r, m)
+		}
+		if err != nil && r.Context().Err() == nil {
+			b.fail(w, r, err)
+		}
+	})
+}
+
+var errStale = fault.New("stale", "This page was open for too long. Nothing was done.", "Go back, reload the page and do it again.")
+
+// trouble is a page that says what is wrong and what to do.
+type trouble struct{ Message, Hint string }
+
+func (b *Board) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status, t := http.StatusInternalServerError, trouble{"Something went wrong here.", "Reload the page; the log of deskhand says more."}
+	f := fault.Of(err)
+	switch {
+	case errors.Is(err, errStale):
+		status, t = http.StatusForbidden, trouble{f.Message, f.Hint}
+	case f != nil && f.Code == tasks.NotFound:
+		status, t = http.StatusNotFound, trouble{"There is no such thing on the board.", "It may have been deleted."}
+	case f != nil:
+		status, t = http.StatusConflict, trouble{f.Message, forPeople(f)}
+	case errors.As(err, new(*http.MaxBytesError)):
+		status, t = http.StatusRequestEntityTooLarge, trouble{"That is more text than a prompt can have.", "Put it into a file of the repository and name the file."}
+	default:
+		b.options.Log.Error("page failed", "path", r.Pattern, "error", err)
+	}
+	b.write(w, r, status, b.troubles, "Not possible", t)
+}
+
+// forPeople are hints that say which button to press, where those of the manager
+// name tools.
+func forPeople(f *fault.Fault) string {
+	switch f.Code {
+	case tasks.AttemptRunning:
+		return "Queue the message instead, or stop the attempt first."
+	case tasks.TaskRunning:
+		return "Stop its attempts first."
+	case tasks.NoSession:
+		return "Wait until the agent has started, then send it again."
+	case tasks.ExecutorMissing:
+		return "Choose another agent, or install this one: deskhand tasks executors says what is missing."
+	}
+	return f.Hint
+}
+
+func (b *Board) write(w http.ResponseWriter, r *http.Request, status int, t *template.Template, title string, data any) {
+	b.options.Shell.Write(w, r, status, t, "", page.Page{Title: title, Here: Path, Class: "working", Data: data})
+}
+
+// back sends the browser to a page after something was done.
+func back(w http.ResponseWriter, r *http.Request, path string) error {
+	http.Redirect(w, r, path, http.StatusSeeOther)
+	return nil
+}

@@ -1,0 +1,117 @@
+package board
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// columnTasks is how many tasks a column shows; the command line lists all.
+const columnTasks = 100
+
+// boardView is the data of the board.
+type boardView struct {
+	Projects []choice
+	Project  string // id of the one shown; empty: there is none
+	Name     string
+	Columns  []column
+}
+
+// choice is one line of a menu.
+type choice struct {
+	Value, Name string
+	Here        bool
+}
+
+// column is the tasks of one status.
+type column struct {
+	Status string
+	Name   string
+	Tasks  []card
+	More   bool // there are older ones
+}
+
+// card is one task on the board.
+type card struct {
+	ID, Title, Executor string
+	Running, Failed     bool
+	Asks                bool // a question of its newest attempt waits
+	Changed             moment
+}
+
+// statusNames are what people call the statuses.
+var statusNames = map[tasks.Status]string{
+	tasks.Todo: "To do", tasks.InProgress: "In progress", tasks.InReview: "In review", tasks.Done: "Done", tasks.Cancelled: "Cancelled",
+}
+
+func (b *Board) index(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	v, err := b.boardOf(r.Context(), m, r.FormValue("project"))
+	if err != nil {
+		return err
+	}
+	b.write(w, r, http.StatusOK, b.board, "Work", v)
+	return nil
+}
+
+func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string) (v boardView, err error) {
+	all, err := m.Projects(ctx, tasks.Page{Limit: 500})
+	if err != nil {
+		return v, err
+	}
+	for i, p := range all.Projects {
+		here := p.ID == project || project == "" && i == 0
+		if here {
+			v.Project, v.Name = p.ID, p.Name
+		}
+		v.Projects = append(v.Projects, choice{p.ID, p.Name, here})
+	}
+	if v.Project == "" {
+		if project != "" {
+			_, err = m.Repos(ctx, project) // says that there is none
+		}
+		return v, err
+	}
+	for _, s := range tasks.Statuses {
+		found, err := m.Tasks(ctx, tasks.TaskQuery{ProjectID: v.Project, Status: s, Page: tasks.Page{Limit: columnTasks}})
+		if err != nil {
+			return v, err
+		}
+		c := column{Status: string(s), Name: statusNames[s], More: found.Next != ""}
+		for _, t := range found.Tasks {
+			one := card{ID: t.ID, Title: t.Title, Executor: t.Executor, Running: t.InProgress, Failed: t.LastFailed && !t.InProgress, Changed: moment{t.Updated}}
+			if t.InProgress && t.AttemptID != "" {
+				questions, err := b.options.Questions(ctx, t.AttemptID)
+				if err != nil {
+					return v, err
+				}
+				one.Asks = len(questions) > 0
+			}
+			c.Tasks = append(c.Tasks, one)
+		}
+		v.Columns = append(v.Columns, c)
+	}
+	return v, nil
+}
+
+// create makes the task that was typed.
+func (b *Board) create(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	t, err := m.CreateTask(r.Context(), tasks.NewTask{
+		ProjectID: r.PostFormValue("project"), Title: strings.TrimSpace(r.PostFormValue("title")), Description: typed(r, "description"),
+		RequestID: r.PostFormValue("once"),
+	})
+	if err != nil {
+		return err
+	}
+	return back(w, r, taskPath(t.ID))
+}
+
+// typed is a text of a form with the line ends of a file.
+func typed(r *http.Request, field string) string {
+	return strings.TrimSpace(strings.ReplaceAll(r.PostFormValue(field), "\r\n", "\n"))
+}
+
+func taskPath(id string) string    { return Path + "/tasks/" + url.PathEscape(id) }
+func attemptPath(id string) string { return Path + "/attempts/" + url.PathEscape(id) }

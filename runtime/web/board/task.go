@@ -1,0 +1,152 @@
+package board
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// comparedAttempts is how many attempts of a task, the newest, are shown with
+// their changes, which git has to count.
+const comparedAttempts = 6
+
+// taskView is the data of a task's page.
+type taskView struct {
+	tasks.Task
+	Project  choice
+	Statuses []choice
+	Attempts []side
+	Agents   []agent
+	Repos    []tasks.Repo
+}
+
+// side is an attempt beside others.
+type side struct {
+	standing
+	Changes *tally // nil: not counted
+	Reply   string // the last thing that the agent said
+}
+
+// tally is how much an attempt has changed.
+type tally struct {
+	Files, Added, Deleted int
+	Unknown               bool // it could not be counted
+}
+
+// agent is a line of the menu to start from.
+type agent struct {
+	ID, Missing string
+	Variants    []string
+}
+
+func (b *Board) oneTask(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	v, err := b.taskOf(r.Context(), m, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	b.write(w, r, http.StatusOK, b.task, v.Title, v)
+	return nil
+}
+
+func (b *Board) taskOf(ctx context.Context, m *tasks.Manager, id string) (v taskView, err error) {
+	if v.Task, err = m.Task(ctx, id); err != nil {
+		return v, err
+	}
+	for _, s := range tasks.Statuses {
+		v.Statuses = append(v.Statuses, choice{string(s), statusNames[s], s == v.Status})
+	}
+	projects, err := m.Projects(ctx, tasks.Page{Limit: 500})
+	if err != nil {
+		return v, err
+	}
+	for _, p := range projects.Projects {
+		if p.ID == v.ProjectID {
+			v.Project = choice{Value: p.ID, Name: p.Name}
+		}
+	}
+	if v.Repos, err = m.Repos(ctx, v.ProjectID); err != nil {
+		return v, err
+	}
+	executors, err := m.Executors(ctx)
+	if err != nil {
+		return v, err
+	}
+	for _, e := range executors {
+		v.Agents = append(v.Agents, agent{e.ID, e.Missing, e.Variants})
+	}
+	attempts, err := m.Attempts(ctx, id)
+	if err != nil {
+		return v, err
+	}
+	for i, a := range attempts {
+		one, err := b.sideOf(ctx, m, a.ID, i < comparedAttempts)
+		if err != nil {
+			return v, err
+		}
+		v.Attempts = append(v.Attempts, one)
+	}
+	return v, nil
+}
+
+func (b *Board) sideOf(ctx context.Context, m *tasks.Manager, id string, compared bool) (s side, err error) {
+	if s.standing, err = b.standingOf(ctx, m, id); err != nil || !compared {
+		return s, err
+	}
+	changes, err := m.Changes(ctx, id, false)
+	if err != nil && fault.Of(err) == nil {
+		return s, err
+	}
+	s.Changes = &tally{changes.Count, changes.Added, changes.Deleted, err != nil || changes.Blocked.Reason == "summary_failed"}
+	if s.SessionID != "" {
+		page, err := m.Messages(ctx, tasks.MessageQuery{AttemptID: id, Limit: 1})
+		if err != nil {
+			return s, err
+		}
+		for _, turn := range page.Turns {
+			s.Reply = turn.Summary
+		}
+	}
+	return s, nil
+}
+
+// actOnTask is what a person decided on the page of a task.
+func (b *Board) actOnTask(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	id := r.PathValue("id")
+	switch r.PostFormValue("act") {
+	case "start":
+		task, err := m.Task(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		repos, err := m.Repos(r.Context(), task.ProjectID)
+		if err != nil {
+			return err
+		}
+		start := tasks.StartRequest{TaskID: id, Executor: r.PostFormValue("agent"), Variant: r.PostFormValue("variant"), Prompt: typed(r, "prompt"), RequestID: r.PostFormValue("once")}
+		for _, repo := range repos {
+			start.Repos = append(start.Repos, tasks.RepoTarget{RepoID: repo.ID, TargetBranch: r.PostFormValue("branch-" + repo.ID)})
+		}
+		started, err := m.Start(r.Context(), start)
+		if err != nil {
+			return err
+		}
+		return back(w, r, attemptPath(started.AttemptID))
+	case "status":
+		status := tasks.Status(r.PostFormValue("status"))
+		if _, err := m.UpdateTask(r.Context(), id, tasks.TaskChange{Status: &status}); err != nil {
+			return err
+		}
+	case "edit":
+		title, description := typed(r, "title"), typed(r, "description")
+		if _, err := m.UpdateTask(r.Context(), id, tasks.TaskChange{Title: &title, Description: &description}); err != nil {
+			return err
+		}
+	default:
+		return errButton
+	}
+	return back(w, r, taskPath(id))
+}
+
+var errButton = fault.New(tasks.InvalidArgument, "That button is not known here.", "Reload the page.")
