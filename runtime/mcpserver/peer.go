@@ -159,7 +159,8 @@ func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 // declines has to read first.
 var headless = map[string]bool{"codex-mcp-client": true, "claude-code": true}
 
-const readingTime = 500 * time.Millisecond
+// readingTime is a variable for tests alone.
+var readingTime = 500 * time.Millisecond
 
 var errNobodyAsked = errors.New("the client declined faster than a person can read")
 
