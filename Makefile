@@ -10,12 +10,13 @@
 # make fuzz       30 s of each fuzz test
 # make model TEXTS=dir   train the shipped model anew; dir has a folder of markdown for each repository of SOURCES.md
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
+# make codex CODEX=path   ask a person from that codex, with a stub for its model (needs node)
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients model clean
+.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients codex model clean
 
 all: build
 
@@ -78,6 +79,10 @@ fuzz:
 clients: build
 	bin/deskhand index -o bin/demo-index
 	cmd/deskhand/testdata/clients/run.sh bin/deskhand bin/demo-index
+
+codex: build
+	@test -n "$(CODEX)" || { echo "say where codex is: make codex CODEX=node_modules/.bin/codex"; exit 1; }
+	node cmd/deskhand/testdata/clients/codex.mjs bin/deskhand $(CODEX)
 
 # Minutes on two cores. The same texts give the same bytes, on any machine.
 model: build
