@@ -563,8 +563,13 @@ func TestTimeIsUp(t *testing.T) {
 	took := time.Since(since)
 	t.Run("A-054 at its time", func(t *testing.T) {
 		same(t, r.Content[0].Text, `{"answered":false,"cancelled":false,"timedOut":true,"answers":[]}`)
-		if took < 9*time.Second || took > 11*time.Second {
-			t.Errorf("it came after %v, want 10 s", took)
+		asked, err := d.hub.Get(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The rest of the way is as long as this machine is slow.
+		if ended := asked.Completion.At.Sub(asked.CreatedAt.Time); ended < 10*time.Second || ended > 11*time.Second || took < ended {
+			t.Errorf("it ended after %v and came after %v, want 10 s", ended, took)
 		}
 	})
 	t.Run("A-033 timed out", func(t *testing.T) { same(t, r.output(t).TimedOut, true) })

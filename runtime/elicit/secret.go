@@ -1,6 +1,7 @@
 package elicit
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -57,31 +58,33 @@ func setOf(list string) map[string]bool {
 
 // secrets are the questions that ask for one.
 func (r *Request) secrets() (problems []Problem) {
+	above := r.secretAbove()
 	for i := range r.Questions {
-		if s := r.secret(&r.Questions[i]); s != "" {
-			problems = append(problems, *r.Questions[i].wrong(AsksForSecret, "this asks for a secret ("+s+"), and a form is no place for one"))
+		q := &r.Questions[i]
+		if s := cmp.Or(q.secret(), above); s != "" && q.typed() {
+			problems = append(problems, *q.wrong(AsksForSecret, "this asks for a secret ("+s+"), and a form is no place for one"))
 		}
 	}
 	return problems
 }
 
-// secret is what q asks for that is one; empty: nothing.
-func (r *Request) secret(q *Question) string {
-	if q.Kind != Text && q.Kind != Number && q.Kind != Integer {
-		return ""
+// secretAbove is what the title or the message asks for, for whatever question.
+func (r *Request) secretAbove() string {
+	found := secretIn(r.Title, false)
+	isQuestion := func(q Question) bool { return q.Message == r.Message }
+	if found == "" && !slices.ContainsFunc(r.Questions, isQuestion) {
+		found = secretIn(r.Message, false)
 	}
-	for _, label := range []string{q.Message, q.Title} {
-		if s := secretIn(label, true); s != "" {
-			return s
-		}
-	}
-	for _, text := range []string{r.Title, r.Message} {
-		if s := secretIn(text, false); s != "" {
-			return s
-		}
-	}
-	return ""
+	return found
 }
+
+// secret is what q asks for that is one; empty: nothing.
+func (q *Question) secret() string {
+	return cmp.Or(secretIn(q.Message, true), secretIn(q.Title, true))
+}
+
+// typed says that an answer is written, and not chosen.
+func (q *Question) typed() bool { return q.Kind == Text || q.Kind == Number || q.Kind == Integer }
 
 // secretIn is the secret that a text asks for; a label does so by its name.
 func secretIn(text string, label bool) string {

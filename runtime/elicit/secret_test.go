@@ -59,27 +59,30 @@ func TestASecretIsNotAskedForInAForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.secret(&r.Questions[0]); got != want {
+		if got := r.Questions[0].secret(); got != want {
 			t.Errorf("%q asks for %q, want %q", text, got, want)
 		}
 	}
 }
 
 func TestOnlyWhatIsTypedCanBeASecret(t *testing.T) {
-	for _, q := range []Question{
-		{Kind: Boolean, Message: "Enter the password?"},
-		{Kind: SingleSelect, Message: "Password", Options: OptionsOf("rotate", "keep")},
+	value := Question{ID: "value", Kind: Text, Message: "Value?"}
+	for name, c := range map[string]struct {
+		request Request
+		want    int // questions that ask for one
+	}{
+		"yes or no":                         {Request{Questions: []Question{{Kind: Boolean, Message: "Enter the password?"}}}, 0},
+		"a choice":                          {Request{Questions: []Question{{Kind: SingleSelect, Message: "Password", Options: OptionsOf("rotate", "keep")}}}, 0},
+		"a choice beside a text":            {Request{Message: "Set a password?", Questions: []Question{{Kind: SingleSelect, Message: "Set a password?"}, value}}, 0},
+		"a number":                          {Request{Questions: []Question{{Kind: Integer, Message: "What is your PIN?"}}}, 1},
+		"the name of a field":               {Request{Questions: []Question{{Kind: Text, Title: "API key", Message: "As in the console."}}}, 1},
+		"under a title that wants it":       {Request{Title: "Enter your API key", Questions: []Question{value, value}}, 2},
+		"under a message that wants it":     {Request{Message: "Please paste the token below.", Questions: []Question{value}}, 1},
+		"under a title that names a matter": {Request{Title: "API keys", Questions: []Question{value}}, 0},
 	} {
-		if got := (&Request{}).secret(&q); got != "" {
-			t.Errorf("%s %q asks for %q, want nothing", q.Kind, q.Message, got)
+		if got := c.request.secrets(); len(got) != c.want {
+			t.Errorf("%s: %+v, want %d", name, got, c.want)
 		}
-	}
-	q := Question{Kind: Text, Message: "Value?"}
-	if got := (&Request{Title: "Enter your API key"}).secret(&q); got != "api key" {
-		t.Errorf("under a title that wants it, a question asks for %q", got)
-	}
-	if got := (&Request{Title: "API keys"}).secret(&q); got != "" {
-		t.Errorf("under a title that only names a subject, a question asks for %q", got)
 	}
 }
 

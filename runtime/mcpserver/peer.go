@@ -109,13 +109,23 @@ func (p *peer) Shown() (id string, err error) {
 
 // Actions are what the client's person has done, by the replies of this call.
 func (p *peer) Actions(r *elicit.Request) []elicit.Action {
+	return p.signed(actionsOf(r, p.revision, p.replies()))
+}
+
+// replies are those of this call, by key.
+func (p *peer) replies() map[string]*mcp.ElicitResult {
 	replies := map[string]*mcp.ElicitResult{}
 	for key, response := range p.req.Params.InputResponses {
 		if reply, ok := response.(*mcp.ElicitResult); ok {
 			replies[key] = reply
 		}
 	}
-	return p.signed(actionsOf(r, p.revision, replies))
+	return replies
+}
+
+// Unattended says that the replies of this call to r are not a person's.
+func (p *peer) Unattended(r *elicit.Request) bool {
+	return p.answersAlone(p.replies(), time.Since(r.CreatedAt.Time))
 }
 
 // signed says which way actions came.
@@ -167,7 +177,8 @@ func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 // declines has to read first.
 var headless = map[string]bool{"codex-mcp-client": true, "claude-code": true}
 
-const readingTime = 500 * time.Millisecond
+// readingTime is a variable for tests alone.
+var readingTime = 500 * time.Millisecond
 
 var errNobodyAsked = errors.New("the client declined faster than a person can read")
 

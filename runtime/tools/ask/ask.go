@@ -113,6 +113,9 @@ type client interface {
 	// Actions are what the client's person has done with r. None: the client
 	// has not said.
 	Actions(r *elicit.Request) []elicit.Action
+	// Unattended says that the client has answered for a person whom it did not
+	// ask: it shows nothing after all.
+	Unattended(r *elicit.Request) bool
 	// Offer shows r while the call is held.
 	elicit.Surface
 }

@@ -64,7 +64,7 @@ func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMes
 			return contract.Result{}, err
 		}
 		if id != "" {
-			return d.shown(ctx, hub, asked, id)
+			return d.shown(ctx, hub, caller, asked, id)
 		}
 		if !asked.CanShow(&r) {
 			asked = nil
@@ -155,10 +155,13 @@ func (o opening) Offer(_ context.Context, _ *elicit.Hub, r elicit.Request) { o <
 
 // shown goes on with a request that the client was to show between two calls.
 // What the hub knows of it counts: somebody may have answered elsewhere.
-func (d *Desk) shown(ctx context.Context, hub *elicit.Hub, through client, id string) (contract.Result, error) {
+func (d *Desk) shown(ctx context.Context, hub *elicit.Hub, caller contract.Caller, through client, id string) (contract.Result, error) {
 	r, err := hub.Get(ctx, id)
 	if err != nil {
 		return contract.Result{}, err
+	}
+	if r.Status == elicit.Open && through.Unattended(&r) {
+		return d.elsewhere(ctx, hub, caller, r)
 	}
 	why := ""
 	if r.Status != elicit.Completed {
@@ -183,4 +186,28 @@ func (d *Desk) shown(ctx context.Context, hub *elicit.Hub, through client, id st
 		return contract.Result{}, err
 	}
 	return result(&r, d.note(&r, time.Now()))
+}
+
+// elsewhere waits for the answer to a request that the client did not show.
+func (d *Desk) elsewhere(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request) (contract.Result, error) {
+	reachable, err := hub.Reachable(ctx)
+	if err != nil {
+		return contract.Result{}, err
+	}
+	if !reachable {
+		a := elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: "unreachable"}
+		if _, err := hub.Dispatch(ctx, a); err != nil && fault.Of(err) == nil { // else somebody was faster
+			return contract.Result{}, err
+		}
+		return d.pending(ctx, hub, r.ID)
+	}
+	h := holding{hub: hub, caller: caller, total: time.Duration(r.WaitMS) * time.Millisecond}
+	if caller.Progress == nil {
+		h.limit = d.options.Hold
+	}
+	h.wait = func(ctx context.Context) (elicit.Request, error) { return hub.Wait(ctx, r.ID) }
+	if _, _, err := d.hold(ctx, h); err != nil {
+		return contract.Result{}, d.worded(err, r.ID)
+	}
+	return d.pending(ctx, hub, r.ID)
 }

@@ -132,6 +132,11 @@ type caller struct {
 // is attended unless o says otherwise.
 func callerOf(t testing.TB, place, version string, o Options, c mcp.ClientOptions) caller {
 	t.Helper()
+	return callerNamed(t, "testclient", place, version, o, c)
+}
+
+func callerNamed(t testing.TB, name, place, version string, o Options, c mcp.ClientOptions) caller {
+	t.Helper()
 	d, server := serverOf(t, place, o)
 	in, toServer := pipe(t)
 	fromServer, out := pipe(t)
@@ -143,7 +148,7 @@ func callerOf(t testing.TB, place, version string, o Options, c mcp.ClientOption
 			t.Errorf("ServeStdio = %v", err)
 		}
 	})
-	session := connect(t, &mcp.IOTransport{Reader: fromServer, Writer: toServer}, version, c)
+	session := connectAs(t, name, &mcp.IOTransport{Reader: fromServer, Writer: toServer}, version, c)
 	t.Cleanup(func() {
 		toServer.Close()
 		serving.Wait()
@@ -173,7 +178,12 @@ func connect(t testing.TB, over mcp.Transport, version string, c mcp.ClientOptio
 	if c.Capabilities == nil {
 		c.Capabilities = &mcp.ClientCapabilities{}
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "testclient", Version: "1"}, &c)
+	return connectAs(t, "testclient", over, version, c)
+}
+
+func connectAs(t testing.TB, name string, over mcp.Transport, version string, c mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, &c)
 	session, err := client.Connect(context.Background(), over, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)

@@ -114,7 +114,11 @@ func TestAClientThatDoesNotListenGetsAHandle(t *testing.T) {
 		}
 		replies := agent.calls(t.Context(), "await_answer", await, nil)
 		human.answers(r, "Ann")
-		if out := got(t, replies).output(t); !out.Answered || out.Answers[0].Values[0] != "Ann" {
+		out := got(t, replies).output(t)
+		if !out.Answered { // a slow machine: the call was held for no longer
+			out = agent.call("await_answer", await).output(t)
+		}
+		if !out.Answered || out.Answers[0].Values[0] != "Ann" {
 			t.Errorf("await_answer = %+v, want Ann", out)
 		}
 		if out := agent.call("await_answer", await).output(t); !out.Answered {
