@@ -235,6 +235,33 @@ export const stories = {
     clean(page)
   },
 
+  async 'the link of a notification, pressed twice'(desk) {
+    const { createServer } = await import('node:http')
+    let message
+    const hook = createServer((r, w) => { let body = ''; r.on('data', d => { body += d }); r.on('end', () => { message = JSON.parse(body); w.end() }) })
+    await new Promise(done => hook.listen(0, '127.0.0.1', done))
+    desk.env.DESKHAND_NOTIFY = `webhook:http://127.0.0.1:${hook.address().port}/`
+    desk.server.kill()
+    await desk.server.ended
+    desk.server = desk.peer()
+    await desk.up()
+    const id = await desk.ask('Deploy?', '--confirm')
+    await until('the hook was told', () => message)
+    hook.close()
+    const yes = message.answers.find(a => a.label === 'Yes').url
+    const page = await desk.browser.newPage() // nobody has signed in here
+    await page.goto(yes)
+    assert.equal((await desk.request(id)).status, 'open') // to look at it answers nothing
+    await accessible(page, 'the page of a link')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('answered by local in notification').waitFor()
+    assert.equal(Object.values((await desk.request(id)).answers)[0].value.value, true)
+    const again = await fetch(message.answers.find(a => a.label === 'No').url, { method: 'POST' })
+    assert.equal(again.status, 409)
+    assert.match(await again.text(), /already answered/)
+    await page.close()
+  },
+
   async 'after the deadline'(desk) {
     const id = await desk.ask('Still wanted?', '--confirm', '--timeout', '1s')
     const page = await desk.window('/inbox/' + id)
