@@ -35,4 +35,4 @@ npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error >
 	cat npm.log >&2
 	fail "NOT RUN: npm could not install playwright-core and axe-core"
 }
-BINARY=$binary BROWSER=$browser PICTURES=$pictures STORY=${3:-} node main.mjs
+BINARY=$binary BROWSER=$browser PICTURES=$pictures STORY=${3:-} node "${SCRIPT:-main.mjs}"
