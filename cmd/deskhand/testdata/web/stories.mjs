@@ -82,6 +82,26 @@ export const stories = {
     clean(a), clean(b)
   },
 
+  async 'a window and the form of a terminal have one draft'(desk) {
+    const id = await desk.ask('Which name?')
+    const page = await desk.window('/inbox/' + id)
+    const field = page.getByRole('textbox', { name: 'Which name?' })
+    const terminal = desk.terminal('inbox')
+    await until('the terminal lists it', () => terminal.said.includes('Which name?'))
+    terminal.stdin.write('1')
+    await until('the terminal opens it', () => /a text/.test(terminal.said))
+    for (const key of 'abc') terminal.stdin.write(key)
+    await until('the window has what the terminal types', async () => await field.inputValue() === 'abc')
+    await page.getByText('in the terminal').first().waitFor()
+    await field.pressSequentially('def')
+    await until('the hub has both', async () => Object.values((await desk.request(id)).answers)[0].value.value === 'abcdef')
+    await sleep(500) // the terminal follows
+    terminal.stdin.write('\r')
+    await page.getByText('answered by local in terminal').waitFor()
+    assert.equal(Object.values((await desk.request(id)).answers)[0].value.value, 'abcdef')
+    clean(page)
+  },
+
   async 'what is typed offline is sent later'(desk) {
     const id = await askFour(desk)
     const [a, b] = [await desk.window('/inbox/' + id), await desk.window('/inbox/' + id)]
