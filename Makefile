@@ -12,12 +12,13 @@
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
 # make test-web [PICTURES=dir] [STORY=word]   drive the pages in chromium (needs chromium, node and npm)
 # make codex CODEX=path   ask a person from that codex, with a stub for its model (needs node)
+# make bench-web  what the pages take in a browser
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean codex
+.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean codex bench-web
 
 all: build
 
@@ -87,6 +88,9 @@ test-web: build
 codex: build
 	@test -n "$(CODEX)" || { echo "say where codex is: make codex CODEX=node_modules/.bin/codex"; exit 1; }
 	node cmd/deskhand/testdata/clients/codex.mjs bin/deskhand $(CODEX)
+
+bench-web: build
+	SCRIPT=speed.mjs cmd/deskhand/testdata/web/run.sh bin/deskhand
 
 # Minutes on two cores. The same texts give the same bytes, on any machine.
 model: build

@@ -74,6 +74,8 @@ func (a *app) shown(s setting) (string, error) {
 		return store.Shown(place), err
 	case s.name == "tasks.executors":
 		return a.shownExecutors()
+	case s.list && s.secret && len(a.settings.list(s.name)) > 0:
+		return "********", nil
 	case s.list:
 		return strings.Join(a.settings.list(s.name), ","), nil
 	case s.secret && a.settings.get(s.name) != "":
@@ -106,6 +108,9 @@ func (a *app) checkSettings() error {
 		return err
 	}
 	if _, err := a.surfaces(nil); err != nil {
+		return err
+	}
+	if _, err := a.notices(""); err != nil {
 		return err
 	}
 	_, err := a.docsOptions()

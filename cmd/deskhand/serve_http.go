@@ -17,7 +17,7 @@ import (
 func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *peopleRoom, work *workRoom, addr string) error {
 	o := web.Options{
 		Addr: addr, NoToken: f.noToken,
-		AllowedHosts: a.settings.list("allow-host"), AllowedOrigins: a.settings.list("allow-origin"),
+		AllowedHosts: a.hosts(), AllowedOrigins: a.settings.list("allow-origin"),
 		Mounts: map[string]http.Handler{"/mcp": lib.server.Handler()},
 		Build:  a.build(),
 		Logger: lib.log,
@@ -36,6 +36,9 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 	}
 	people, err := a.people()
 	if err != nil {
+		return err
+	}
+	if _, err := a.notices(""); err != nil {
 		return err
 	}
 	var door *peoplePages
@@ -58,6 +61,7 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 		a.tell(fmt.Sprintf("serving MCP at http://%s/mcp%s", shown, where))
 		if door != nil && people.hasInbox() {
 			announcing.Go(func() { door.announce(ctx, "http://"+shown, lib.log) })
+			announcing.Go(func() { door.notify(ctx, a, "http://"+shown, lib.log) })
 		}
 		if door != nil {
 			a.tell("inbox at " + door.link("http://"+shown, "/", onTerminal(a.stderr)))

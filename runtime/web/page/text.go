@@ -30,8 +30,10 @@ func Phrase(source string) template.HTML {
 // one.
 func Line(source string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(Clean(source)), "\n")
-	return strings.NewReplacer("**", "", "`", "").Replace(line)
+	return unmarked.Replace(line)
 }
+
+var unmarked = strings.NewReplacer("**", "", "`", "")
 
 // Clean takes out what would show a text in an order that it does not have, and
 // what is no character.

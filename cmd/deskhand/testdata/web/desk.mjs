@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { chromium } from 'playwright-core'
 
-const { BINARY, BROWSER } = process.env
+const { BINARY, BROWSER, PICTURES } = process.env
 const token = 'a-token-for-tests-of-the-web'
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -52,13 +52,18 @@ export class Desk {
 
   peer() { return this.start(['serve', '--tools', 'ask']) }
 
-  start(args) {
-    const p = spawn(BINARY, args, { env: this.env, cwd: this.dir, stdio: ['pipe', 'pipe', 'pipe'] })
+  start(args, program = BINARY, more = {}) {
+    const p = spawn(program, args, { env: { ...this.env, ...more }, cwd: this.dir, stdio: ['pipe', 'pipe', 'pipe'] })
     p.said = ''
     p.ended = new Promise(done => p.on('close', code => done(code)))
     for (const s of [p.stdout, p.stderr]) s.on('data', text => { p.said += text })
     this.running.push(p)
     return p
+  }
+
+  // terminal runs a command at a terminal of its own, which the tool script makes.
+  terminal(...args) {
+    return this.start(['-qfec', 'stty cols 80 rows 24; exec ' + [BINARY, ...args].join(' '), '/dev/null'], 'script', { TERM: 'xterm-256color' })
   }
 
   up() { return until('the inbox is up', async () => (await fetch(this.base + '/healthz')).ok) }
@@ -98,15 +103,20 @@ export class Desk {
   }
 }
 
-// accessible fails with what axe finds.
+// accessible fails with what axe finds, in light and dark, and takes pictures if
+// they are wanted.
 export async function accessible(page, what) {
   // The policy of the page allows no script but its own: axe comes another way.
   const cdp = await page.context().newCDPSession(page)
   await cdp.send('Runtime.evaluate', { expression: axe })
-  const { result } = await cdp.send('Runtime.evaluate', {
-    expression: `axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + (n.failureSummary || '')).join(' | '))))`,
-    awaitPromise: true, returnByValue: true,
-  })
-  const found = JSON.parse(result.value)
-  if (found.length) throw new Error(`axe on ${what}: ${found.join('\n  ')}`)
+  for (const colorScheme of ['dark', 'light']) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    const { result } = await cdp.send('Runtime.evaluate', {
+      expression: `axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + (n.failureSummary || '')).join(' | '))))`,
+      awaitPromise: true, returnByValue: true,
+    })
+    const found = JSON.parse(result.value)
+    if (found.length) throw new Error(`axe on ${what}, ${colorScheme}: ${found.join('\n  ')}`)
+    if (PICTURES) await page.screenshot({ path: join(PICTURES, `${what}, ${colorScheme}.png`) })
+  }
 }

@@ -20,6 +20,7 @@ fail() {
 command -v node >/dev/null || fail "NOT RUN: node is missing (install Node.js 20 or newer)"
 command -v npm >/dev/null || fail "NOT RUN: npm is missing (it comes with most packages of Node.js)"
 browser=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
+command -v script >/dev/null || fail "NOT RUN: script is missing (install the package bsdutils or util-linux)"
 [ -n "$browser" ] || fail "NOT RUN: chromium is missing (install the package chromium, or name a browser in CHROMIUM)"
 [ -x "$1" ] || fail "NOT RUN: there is no program $1 (run make)"
 binary=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -35,4 +36,4 @@ npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error >
 	cat npm.log >&2
 	fail "NOT RUN: npm could not install playwright-core and axe-core"
 }
-BINARY=$binary BROWSER=$browser PICTURES=$pictures STORY=${3:-} node main.mjs
+BINARY=$binary BROWSER=$browser PICTURES=$pictures STORY=${3:-} node "${SCRIPT:-main.mjs}"

@@ -82,6 +82,26 @@ export const stories = {
     clean(a), clean(b)
   },
 
+  async 'a window and the form of a terminal have one draft'(desk) {
+    const id = await desk.ask('Which name?')
+    const page = await desk.window('/inbox/' + id)
+    const field = page.getByRole('textbox', { name: 'Which name?' })
+    const terminal = desk.terminal('inbox')
+    await until('the terminal lists it', () => terminal.said.includes('Which name?'))
+    terminal.stdin.write('1')
+    await until('the terminal opens it', () => /a text/.test(terminal.said))
+    for (const key of 'abc') terminal.stdin.write(key)
+    await until('the window has what the terminal types', async () => await field.inputValue() === 'abc')
+    await page.getByText('in the terminal').first().waitFor()
+    await field.pressSequentially('def')
+    await until('the hub has both', async () => Object.values((await desk.request(id)).answers)[0].value.value === 'abcdef')
+    await sleep(500) // the terminal follows
+    terminal.stdin.write('\r')
+    await page.getByText('answered by local in terminal').waitFor()
+    assert.equal(Object.values((await desk.request(id)).answers)[0].value.value, 'abcdef')
+    clean(page)
+  },
+
   async 'what is typed offline is sent later'(desk) {
     const id = await askFour(desk)
     const [a, b] = [await desk.window('/inbox/' + id), await desk.window('/inbox/' + id)]
@@ -233,6 +253,33 @@ export const stories = {
     await page.getByText('declined by local').waitFor()
     assert.equal((await desk.request(id)).completion.outcome, 'decline')
     clean(page)
+  },
+
+  async 'the link of a notification, pressed twice'(desk) {
+    const { createServer } = await import('node:http')
+    let message
+    const hook = createServer((r, w) => { let body = ''; r.on('data', d => { body += d }); r.on('end', () => { message = JSON.parse(body); w.end() }) })
+    await new Promise(done => hook.listen(0, '127.0.0.1', done))
+    desk.env.DESKHAND_NOTIFY = `webhook:http://127.0.0.1:${hook.address().port}/`
+    desk.server.kill()
+    await desk.server.ended
+    desk.server = desk.peer()
+    await desk.up()
+    const id = await desk.ask('Deploy?', '--confirm')
+    await until('the hook was told', () => message)
+    hook.close()
+    const yes = message.answers.find(a => a.label === 'Yes').url
+    const page = await desk.browser.newPage() // nobody has signed in here
+    await page.goto(yes)
+    assert.equal((await desk.request(id)).status, 'open') // to look at it answers nothing
+    await accessible(page, 'the page of a link')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('answered by local in notification').waitFor()
+    assert.equal(Object.values((await desk.request(id)).answers)[0].value.value, true)
+    const again = await fetch(message.answers.find(a => a.label === 'No').url, { method: 'POST' })
+    assert.equal(again.status, 409)
+    assert.match(await again.text(), /already answered/)
+    await page.close()
   },
 
   async 'after the deadline'(desk) {

@@ -40,7 +40,7 @@
   const cardOf = id => $(`li[data-id="${CSS.escape(id)}"]`, list);
   const count = () => {
     const n = $$('li.card', list).length;
-    put($('#count'), n === 0 ? 'Nothing open' : n === 1 ? '1 open question' : n + ' open questions');
+    if (!$('.more', list)) put($('#count'), n === 0 ? 'Nothing open' : n === 1 ? '1 open question' : n + ' open questions');
     document.title = (n ? `(${n}) ` : '') + title;
     return n;
   };
@@ -109,13 +109,16 @@
     revision = Number(pane()?.dataset.rev ?? 0);
     pending.clear();
     touched.clear();
-    tick();
     choose();
+    setTimeout(tick); // which needs the layout, and is in no hurry
     const form = $('#form');
     if (!form) return;
     $('#open').classList.add('live');
     restore();
-    if (!document.hidden && form.checkVisibility?.() !== false) post(`/inbox/${current()}/presented`, {}).catch(() => {});
+    setTimeout(present);
+  };
+  const present = () => {
+    if (!document.hidden && $('#form')?.checkVisibility?.()) post(`/inbox/${current()}/presented`, {}).catch(() => {});
   };
   const openQuestion = async (id, push = true) => {
     await settle();
@@ -390,7 +393,7 @@
   let resting;
   document.addEventListener('visibilitychange', () => {
     clearTimeout(resting);
-    if (!document.hidden) { tick(); if (source.readyState === EventSource.CLOSED) connect(); if (current() && $('#form')) post(`/inbox/${current()}/presented`, {}).catch(() => {}); }
+    if (!document.hidden) { tick(); if (source.readyState === EventSource.CLOSED) connect(); present(); }
     else resting = setTimeout(() => { if (!alerts.notify && !alerts.sound) source.close(); }, 60000);
   });
 

@@ -1,0 +1,154 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/web/page"
+)
+
+const rightToken = "right-token-right-token"
+
+// house is a server with pages, and a browser in front of it.
+func house(t *testing.T) (rt *running, browser *http.Client) {
+	t.Helper()
+	rt = run(t, Options{Token: rightToken, Shell: page.New([]byte("key")), Mounts: map[string]http.Handler{
+		"/in": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("welcome")) }), //nolint:errcheck // a test
+	}})
+	return rt, newBrowser(t)
+}
+
+func newBrowser(t *testing.T) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &http.Client{Jar: jar}
+}
+
+// visit opens an address as a browser does and gives where it ended.
+func visit(t *testing.T, browser *http.Client, address string, header ...string) (path, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/html")
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	return finish(t, browser, r)
+}
+
+func finish(t *testing.T, browser *http.Client, r *http.Request) (path, body string) {
+	t.Helper()
+	response, err := browser.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var b strings.Builder
+	if err := response.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return response.Request.URL.RequestURI(), b.String()
+}
+
+func TestALinkLetsABrowserInOnce(t *testing.T) {
+	rt, browser := house(t)
+	base := "http://" + rt.addr
+	if path, _ := visit(t, browser, base+"/in"); path != "/login?to=%2Fin" {
+		t.Errorf("a stranger ends at %s, want the page to sign in on", path)
+	}
+	link := LoginLink(base, rightToken, "/in")
+	if _, body := visit(t, newBrowser(t), link, "Sec-Purpose: prefetch"); strings.Contains(body, "welcome") {
+		t.Error("a link that was only looked at let somebody in")
+	}
+	if path, body := visit(t, browser, link); path != "/in" || !strings.Contains(body, "welcome") {
+		t.Errorf("the link leads to %s\n%s", path, body)
+	}
+	if _, body := visit(t, browser, base+"/in"); !strings.Contains(body, "welcome") {
+		t.Error("the browser is not signed in")
+	}
+	if _, body := visit(t, newBrowser(t), link); !strings.Contains(body, "used before") {
+		t.Errorf("the link works twice:\n%s", body)
+	}
+}
+
+func TestLinksThatLetNobodyIn(t *testing.T) {
+	rt, _ := house(t)
+	base := "http://" + rt.addr
+	old := base + "/login?" + url.Values{"key": {pass(rightToken, "login", time.Now().Add(-time.Second))}}.Encode()
+	for what, link := range map[string]string{
+		"of another token":      LoginLink(base, "another-token-another", "/in"),
+		"too old":               old,
+		"of another use":        base + "/login?" + url.Values{"key": {pass(rightToken, "session", time.Now().Add(time.Hour))}}.Encode(),
+		"nonsense":              base + "/login?key=1.2.3",
+		"with a later deadline": strings.Replace(LoginLink(base, rightToken, "/in"), "key=1", "key=9", 1),
+	} {
+		if path, body := visit(t, newBrowser(t), link); strings.Contains(body, "welcome") || !strings.HasPrefix(path, "/login") {
+			t.Errorf("a link %s leads to %s", what, path)
+		}
+	}
+}
+
+func TestTheTokenLetsABrowserIn(t *testing.T) {
+	rt, browser := house(t)
+	base := "http://" + rt.addr
+	for _, c := range []struct{ key, to, want string }{
+		{"wrong", "/in", "/login"}, {rightToken, "//evil.example/", "/"}, {rightToken, "/in", "/in"},
+	} {
+		browser.Jar, _ = cookiejar.New(nil) // it has no error
+		_, body := visit(t, browser, base+"/login")
+		form := url.Values{"token": {regexp.MustCompile(`name="token" content="(\w+)"`).FindStringSubmatch(body)[1]}, "key": {c.key}, "to": {c.to}}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/login", strings.NewReader(form.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if path, _ := finish(t, browser, r); path != c.want {
+			t.Errorf("POST %v leads to %s, want %s", form, path, c.want)
+		}
+	}
+}
+
+func TestForgedSessionsAreNone(t *testing.T) {
+	rt, _ := house(t)
+	for what, cookie := range map[string]string{
+		"of another token": pass("another-token-another", "session", time.Now().Add(time.Hour)),
+		"too old":          pass(rightToken, "session", time.Now().Add(-time.Second)),
+		"of a link":        pass(rightToken, "login", time.Now().Add(time.Hour)),
+		"nonsense":         "x",
+	} {
+		if response, _ := rt.ask(t, "GET", "/in", "", "Cookie: "+sessionCookie+"="+cookie); response.StatusCode != 401 {
+			t.Errorf("a session %s: %d, want 401", what, response.StatusCode)
+		}
+	}
+	good := sessionCookie + "=" + pass(rightToken, "session", time.Now().Add(time.Hour))
+	if response, _ := rt.ask(t, "GET", "/in", "", "Cookie: "+sessionCookie+"=x; "+good); response.StatusCode != 200 {
+		t.Errorf("a session beside that of another port: %d, want 200", response.StatusCode)
+	}
+	if response, _ := rt.ask(t, "POST", "/in", "", "Cookie: "+good, "Origin: http://evil.example"); response.StatusCode != 403 {
+		t.Errorf("a session on a foreign page: %d, want 403", response.StatusCode)
+	}
+}
+
+func TestOnceIsAskedForLinks(t *testing.T) {
+	asked := ""
+	rt := run(t, Options{Token: rightToken, Shell: page.New(nil), Once: func(_ context.Context, id string, until time.Time) (bool, error) {
+		asked = id
+		return time.Until(until) > time.Minute, nil
+	}})
+	visit(t, newBrowser(t), LoginLink("http://"+rt.addr, rightToken, ""))
+	if !strings.HasPrefix(asked, "login/") {
+		t.Errorf("Once was asked for %q", asked)
+	}
+}
