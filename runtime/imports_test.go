@@ -21,7 +21,7 @@ var floors = [][]string{
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train"},
 	{"runtime/eval"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/mcpserver", "runtime/web", "runtime/web/inbox", "runtime/web/channel", "runtime/web/searchpage", "runtime/surface/terminal"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/mcpserver", "runtime/web", "runtime/web/inbox", "runtime/web/channel", "runtime/web/searchpage", "runtime/surface/terminal", "runtime/surface/notify"},
 	{"cmd/deskhand"},
 }
 
@@ -49,8 +49,8 @@ var libraries = map[string][]string{
 	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask"},
 	"github.com/prometheus/":                 {"runtime/web"},
 	"github.com/coder/websocket":             {"runtime/web/channel"},
-	"charm.land/":                            {"runtime/surface/terminal"},
-	"github.com/charmbracelet/":              {"runtime/surface/terminal"},
+	"charm.land/":                            {"runtime/surface/terminal", "runtime/surface/notify"},
+	"github.com/charmbracelet/":              {"runtime/surface/terminal", "runtime/surface/notify"},
 	"modernc.org/":                           {"runtime/store"},
 	"github.com/pressly/goose/":              {"runtime/store"},
 	"github.com/jackc/pgx/":                  {"runtime/store", "runtime/store/storetest"},

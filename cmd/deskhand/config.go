@@ -72,6 +72,8 @@ func (a *app) shown(s setting) (string, error) {
 	case s.name == "store":
 		place, err := a.settings.place()
 		return store.Shown(place), err
+	case s.list && s.secret && len(a.settings.list(s.name)) > 0:
+		return "********", nil
 	case s.list:
 		return strings.Join(a.settings.list(s.name), ","), nil
 	case s.secret && a.settings.get(s.name) != "":
@@ -98,6 +100,9 @@ func (a *app) checkSettings() error {
 		return err
 	}
 	if _, err := a.people(); err != nil {
+		return err
+	}
+	if _, err := a.notices(""); err != nil {
 		return err
 	}
 	_, err := a.docsOptions()

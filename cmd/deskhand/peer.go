@@ -51,6 +51,9 @@ func (a *app) keepInbox(ctx context.Context, room *peopleRoom, log *slog.Logger,
 	if err != nil {
 		return nil, err
 	}
+	if _, err := a.notices(""); err != nil {
+		return nil, err
+	}
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -177,14 +180,17 @@ func (p *peer) serveAt(ctx context.Context, addr string) error {
 	var announcing sync.WaitGroup
 	defer announcing.Wait()
 	defer cancel()
+	pages := p.app.peoplePages(p.room, token, p.log)
 	o := web.Options{
 		Addr: addr, Token: token, Build: p.app.build(), Logger: p.log, Grace: peerGrace,
-		AllowedHosts: p.app.settings.list("allow-host"), AllowedOrigins: p.app.settings.list("allow-origin"),
+		AllowedHosts: p.app.hosts(), AllowedOrigins: p.app.settings.list("allow-origin"),
 		OnListen: func(at net.Addr) {
-			announcing.Go(func() { p.announce(ctx, "http://"+shownAddr(addr, at)) })
+			address := "http://" + shownAddr(addr, at)
+			announcing.Go(func() { p.announce(ctx, address) })
+			announcing.Go(func() { pages.notify(ctx, p.app, address, p.log) })
 		},
 	}
-	p.app.peoplePages(p.room, token, p.log).enter(&o)
+	pages.enter(&o)
 	server, err := web.New(o)
 	if err != nil {
 		return err

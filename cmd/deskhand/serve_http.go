@@ -17,7 +17,7 @@ import (
 func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *peopleRoom, addr string) error {
 	o := web.Options{
 		Addr: addr, NoToken: f.noToken,
-		AllowedHosts: a.settings.list("allow-host"), AllowedOrigins: a.settings.list("allow-origin"),
+		AllowedHosts: a.hosts(), AllowedOrigins: a.settings.list("allow-origin"),
 		Mounts: map[string]http.Handler{"/mcp": lib.server.Handler()},
 		Build:  a.build(),
 		Logger: lib.log,
@@ -38,6 +38,9 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 	if err != nil {
 		return err
 	}
+	if _, err := a.notices(""); err != nil {
+		return err
+	}
 	var door *peoplePages
 	if room != nil && people.inbox != inboxOff {
 		door = a.peoplePages(room, o.Token, lib.log)
@@ -55,6 +58,7 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 		a.tell(fmt.Sprintf("serving MCP at http://%s/mcp%s", shown, where))
 		if door != nil && people.hasInbox() {
 			announcing.Go(func() { door.announce(ctx, "http://"+shown, lib.log) })
+			announcing.Go(func() { door.notify(ctx, a, "http://"+shown, lib.log) })
 		}
 		if door != nil {
 			a.tell("inbox at " + door.link("http://"+shown, "/", onTerminal(a.stderr)))

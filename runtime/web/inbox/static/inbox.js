@@ -83,14 +83,15 @@
       changed.clear();
       refreshing = undefined;
       try {
-        if (ids.length > 8 || !$('li', list)) return await reloadList();
-        for (const id of ids) {
+        let all = ids.length > 8 || !$('li', list);
+        for (const id of all ? [] : ids) {
           const response = await ask(`/inbox/${id}/card`), old = cardOf(id);
           const card = response.status === 200 && $('li', parsed(await response.text()));
           if (!card) { if (old) drop(old); continue; }
           if (!old) card.classList.add('new');
-          if (!place(card)) return await reloadList();
+          all ||= !place(card);
         }
+        if (all) await reloadList();
         count();
         choose();
         if (!current() && $('li', list)) await openQuestion($('li', list).dataset.id, false); // nobody is in the middle of anything
@@ -137,6 +138,7 @@
     const html = await response.text(), next = parsed(html);
     if (form && $('form', next)) { // still open: what is being typed stays
       $('.panehead').replaceWith($('.panehead', next));
+      for (const note of $$('.pane > .note:not([role=alert])', next)) if (!$$('.pane > .note').some(n => n.textContent === note.textContent)) form.before(note);
       $('button[value=extend]', form)?.toggleAttribute('hidden', !$('button[value=extend]', next));
       return tick();
     }
@@ -150,7 +152,7 @@
       for (const [question, text] of had) if (text) { const p = document.createElement('p'); p.textContent = question + ' ' + text; note.append(p); }
       ended.after(note);
     }
-    if (ended) { say(ended.innerText); document.activeElement === document.body && ended.focus(); }
+    if (ended && document.activeElement === document.body) ended.focus();
   };
 
   // ---- drafts
@@ -274,7 +276,6 @@
     }
     box.append(p, quote, row);
     box.hidden = false;
-    say(message);
   };
   const conflict = (el, out) => both(el, `Changed ${out.by} in the meantime. There it says:`, out.said,
     ['Keep mine', () => edited(el)],
@@ -318,7 +319,7 @@
       if (response.ok) forget(id);
       const focus = $('[data-focus]', open) ?? $('#pane-title');
       focus?.focus();
-      if ($('[data-ended]')) { const card = cardOf(id); if (card) drop(card); count(); say($('[data-ended]').innerText); }
+      if ($('[data-ended]')) { const card = cardOf(id); if (card) drop(card); count(); }
       else if (body.get('do.act') === 'extend') say('10 more minutes');
     } catch {
       offline();
@@ -337,7 +338,18 @@
 
   // ---- the feed
   let source, heard = Date.now();
-  const offline = () => { connected = false; $('#offline').hidden = false; };
+  let probing;
+  const offline = () => {
+    connected = false;
+    $('#offline').hidden = false;
+    probing ??= setTimeout(async () => {
+      probing = undefined;
+      const there = await fetch('/healthz').then(r => r.ok, () => false);
+      if (!there) return offline();
+      if (source.readyState === EventSource.CLOSED) connect();
+      online();
+    }, 700);
+  };
   const online = () => {
     heard = Date.now();
     $('#offline').hidden = true;

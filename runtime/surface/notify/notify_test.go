@@ -1,0 +1,182 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// got is a request that a hook sent.
+type got struct {
+	path   string
+	header http.Header
+	body   map[string]any
+}
+
+// receiver is where hooks send to.
+func receiver(t *testing.T) (url string, requests <-chan got) {
+	t.Helper()
+	all := make(chan got, 16)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		data, err := io.ReadAll(r.Body)
+		g := got{path: r.URL.Path, header: r.Header}
+		if err != nil || json.Unmarshal(data, &g.body) != nil {
+			t.Errorf("body %s, %v", data, err)
+		}
+		all <- g
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, all
+}
+
+func hook(t *testing.T, text string) Hook {
+	t.Helper()
+	h, err := ParseHook(text, []byte("key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// runs a notifier over a store of its own, until the test ends.
+func runs(t *testing.T, o Options) *elicit.Hub {
+	t.Helper()
+	db, err := store.Open(context.Background(), t.TempDir(), elicit.Room())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Hub = elicit.New(db, elicit.Options{})
+	o.Page = func(id string) string { return "http://desk/inbox/" + id }
+	o.Choices = func(*elicit.Request) []Choice { return []Choice{{"Yes", "http://desk/answer/1"}} }
+	seen := map[string]bool{}
+	o.First = func(_ context.Context, id string, _ time.Time) (bool, error) {
+		defer func() { seen[id] = true }()
+		return !seen[id], nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = Run(ctx, o) }()
+	t.Cleanup(func() { cancel(); <-ended; o.Hub.Close(); db.Close() })
+	return o.Hub
+}
+
+func ask(t *testing.T, hub *elicit.Hub, title string, p elicit.Priority) elicit.Request {
+	t.Helper()
+	r, err := hub.Open(t.Context(), elicit.Request{Trigger: elicit.CLI, Title: title, Priority: p, Source: elicit.Source{Name: "agent"},
+		Questions: []elicit.Question{{ID: "q", Kind: elicit.Boolean, Message: "Go?"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestNtfyGetsButtons(t *testing.T) {
+	url, requests := receiver(t)
+	hub := runs(t, Options{Hooks: []Hook{hook(t, "ntfy:"+strings.Replace(url, "http://", "http://secret@", 1)+"/topic")}})
+	ask(t, hub, "Deploy", elicit.High)
+	g := <-requests
+	actions, _ := g.body["actions"].([]any)
+	if g.path != "/" || g.body["topic"] != "topic" || g.body["title"] != "Deploy" || g.body["priority"] != 4.0 || len(actions) != 1 || g.header.Get("Authorization") != "Bearer secret" {
+		t.Errorf("ntfy got %s %v", g.path, g.body)
+	}
+}
+
+func TestWebhookGetsSignedJSON(t *testing.T) {
+	url, requests := receiver(t)
+	hub := runs(t, Options{Hooks: []Hook{hook(t, "webhook:"+url+"/hook")}})
+	r := ask(t, hub, "Deploy", "")
+	g := <-requests
+	if g.path != "/hook" || g.body["id"] != r.ID || g.body["url"] != "http://desk/inbox/"+r.ID || !strings.HasPrefix(g.header.Get("Deskhand-Signature"), "sha256=") {
+		t.Errorf("webhook got %s %v %v", g.path, g.header, g.body)
+	}
+}
+
+func TestCommandGetsTheMessage(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	script := filepath.Join(t.TempDir(), "tell")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\ncat >'"+out+".tmp'; echo \"$DESKHAND_QUESTION_TITLE\" >>'"+out+".tmp'; mv '"+out+".tmp' '"+out+"'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h := hook(t, "command:"+script)
+	if err := h.deliver(t.Context(), Message{Title: "$(touch /nowhere)", Body: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(out)
+	if err != nil || !strings.Contains(string(data), `"body":"b"`) || !strings.HasSuffix(string(data), "$(touch /nowhere)\n") {
+		t.Errorf("the command got %s, %v", data, err)
+	}
+}
+
+func TestHooksThatCannotBeRead(t *testing.T) {
+	for _, text := range []string{"", "pigeon", "desktop:now", "command:", "ntfy:https://ntfy.sh", "ntfy:ftp://x/y", "webhook:/path"} {
+		if h, err := ParseHook(text, nil); err == nil {
+			t.Errorf("ParseHook(%q) = %+v, want an error", text, h)
+		}
+	}
+	if name := hook(t, "webhook:https://host/secret").Name(); strings.Contains(name, "secret") {
+		t.Errorf("Name = %q, want no secret in it", name)
+	}
+}
+
+func TestQuietHours(t *testing.T) {
+	at := func(clock string) time.Time {
+		now, err := time.Parse(time.DateTime, "2026-02-25 "+clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return now
+	}
+	for _, c := range []struct {
+		hours, now string
+		want       time.Duration
+	}{
+		{"22:00-07:00", "23:30:00", 7*time.Hour + 30*time.Minute}, {"22:00-07:00", "06:59:00", time.Minute},
+		{"22:00-07:00", "07:00:00", 0}, {"22:00-07:00", "12:00:00", 0}, {"12:00-13:30", "12:00:00", 90 * time.Minute}, {"", "12:00:00", 0},
+	} {
+		q, err := ParseQuiet(c.hours)
+		if got := q.left(at(c.now)); err != nil || got != c.want {
+			t.Errorf("quiet %s at %s: %v left, %v; want %v", c.hours, c.now, got, err, c.want)
+		}
+	}
+	for _, text := range []string{"22-7", "22:00", "25:00-07:00", "22:00-07:60", "22:00-07:00x", "late"} {
+		if _, err := ParseQuiet(text); err == nil {
+			t.Errorf("ParseQuiet(%q) took it", text)
+		}
+	}
+}
+
+// What comes in quiet hours is told of when they end, in one message; what is
+// urgent at once.
+func TestQuietHoursCollect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		n := &notifier{Options: Options{Quiet: Quiet{now.Hour() * 60, (now.Hour()*60 + 60) % (24 * 60)}, Page: func(string) string { return "" },
+			Choices: func(*elicit.Request) []Choice { return nil },
+			First:   func(context.Context, string, time.Time) (bool, error) { return true, nil }}, held: map[string]bool{}}
+		n.tell(t.Context(), &elicit.Request{ID: "a", Priority: elicit.Normal})
+		n.tell(t.Context(), &elicit.Request{ID: "b", Priority: elicit.High})
+		if len(n.held) != 2 {
+			t.Errorf("%d are held, want 2", len(n.held))
+		}
+		n.tell(t.Context(), &elicit.Request{ID: "c", Priority: elicit.Urgent})
+		if n.held["c"] {
+			t.Error("an urgent one is held")
+		}
+		time.Sleep(n.Quiet.left(time.Now()))
+		n.digest(t.Context())
+		if len(n.held) != 0 {
+			t.Errorf("%d are held after the end of quiet hours", len(n.held))
+		}
+	})
+}
