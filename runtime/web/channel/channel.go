@@ -38,6 +38,9 @@ type Options struct {
 	// MaxClients bounds the connections open at once; more are refused. Zero:
 	// 500, which leaves some of the front's 512 to others.
 	MaxClients int
+	// Replay is how many changes a client is told one by one that it missed; one
+	// that missed more gets the state. Zero: 1,000.
+	Replay int
 	// Log takes what an operator should know. Nil: nothing is logged.
 	Log *slog.Logger
 }
@@ -57,6 +60,7 @@ type Server struct {
 // New makes a server. It opens nothing.
 func New(o Options) *Server {
 	o.MaxClients = cmp.Or(o.MaxClients, 500)
+	o.Replay = cmp.Or(o.Replay, 1000)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -175,6 +175,7 @@ func (c *conn) write(ctx context.Context) {
 			}
 			more = behind
 		}
+		ping.Reset(pingEvery) // who takes messages is there
 	}
 }
 

@@ -103,7 +103,7 @@ func essence(s SessionState) string {
 // server tells a newcomer.
 func TestEveryHistoryIsSeenAsTheRoomKnowsIt(t *testing.T) {
 	histories := 1000
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		histories = 100
 	}
 	d := serve(t, t.TempDir(), Options{})

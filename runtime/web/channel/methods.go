@@ -27,9 +27,7 @@ var methods = map[string]struct {
 // Bounds of what a client may ask for.
 const (
 	mostWatches = 1000
-	maxClientID = 200  // bytes
-	replayMost  = 1000 // changes; a client that missed more gets the state
-	replayReads = 5    // of replayMost events each; those of others count too
+	maxClientID = 200 // bytes
 )
 
 // version is MAJOR.MINOR.PATCH. The methods here are the same in all versions

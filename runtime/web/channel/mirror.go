@@ -277,7 +277,7 @@ func (m *mirror) freshen(ctx context.Context) {
 	m.mu.Lock()
 	seq := m.seq
 	m.mu.Unlock()
-	changes, _, err := m.hub.Changes(ctx, seq, replayMost)
+	changes, _, err := m.hub.Changes(ctx, seq, readEvents)
 	if err != nil || len(changes) == 0 {
 		return
 	}

@@ -11,15 +11,22 @@ import (
 // errTooMuch says that a client missed more than it is told one by one.
 var errTooMuch = errors.New("too much was missed")
 
+// readEvents is how many events of the feed are read at once, those of others
+// too, and readTimes how often while new ones come.
+const (
+	readEvents = 1000
+	readTimes  = 5
+)
+
 // missed reads the changes after a place, up to where the mirror is. It returns
 // with the mirror's lock held, so that nothing comes in between.
 func (c *conn) missed(ctx context.Context, after int64) ([]located, error) {
 	m := c.mirror
 	var all []elicit.Change
 	rows := map[string]*elicit.Request{}
-	for range replayReads {
-		changes, seen, err := m.hub.Changes(ctx, after, replayMost)
-		if all = append(all, changes...); len(all) > replayMost {
+	for range readTimes {
+		changes, seen, err := m.hub.Changes(ctx, after, readEvents)
+		if all = append(all, changes...); len(all) > c.server.options.Replay {
 			err = errTooMuch
 		}
 		if err == nil {

@@ -19,3 +19,5 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   button.hidden = false;
   button.addEventListener("click", () => copy(button));
 }
+
+document.documentElement.dataset.ready = "";

@@ -1,0 +1,7 @@
+//go:build race
+
+package channel_test
+
+// raceEnabled says that the race detector is on, with which the store takes ten times
+// as long.
+const raceEnabled = true
