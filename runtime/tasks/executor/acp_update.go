@@ -238,6 +238,8 @@ func outputOf(raw json.RawMessage) (string, *int) {
 		Aggregated string `json:"aggregated_output"`
 		Output     string `json:"output"`
 		ExitCode   *int   `json:"exit_code"`
+
+		Content json.RawMessage `json:"content"` // of a tool of MCP
 	}
 	if raw[0] != '{' || json.Unmarshal(raw, &o) != nil {
 		return textOf(raw), nil
@@ -246,6 +248,9 @@ func outputOf(raw json.RawMessage) (string, *int) {
 		if s != "" {
 			return s, o.ExitCode
 		}
+	}
+	if len(o.Content) > 0 {
+		return textOf(o.Content), nil
 	}
 	if o.ExitCode != nil {
 		return "", o.ExitCode

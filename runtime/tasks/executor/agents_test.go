@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,17 +36,24 @@ func TestRealAgents(t *testing.T) {
 }
 
 func story(t *testing.T, id, bin string) {
-	model := modeltest.New(t, "do the story", "Done: the colour is in colour.txt.",
-		modeltest.Step{Tools: []string{"search_docs"}, Args: func(string, []string) map[string]any { return map[string]any{"query": "colour"} }},
-		modeltest.Step{Tools: []string{"ask_user"}, Args: func(string, []string) map[string]any { return map[string]any{"question": "Which colour?"} }},
-		modeltest.Step{Tools: []string{"Write", "write_file", "write", "exec_command", "shell", "shell_command"}, Args: func(tool string, results []string) map[string]any {
+	steps := []modeltest.Step{
+		{Tools: []string{"search_docs"}, Args: func(string, []string) map[string]any { return map[string]any{"query": "colour"} }},
+		{Tools: []string{"ask_user"}, Args: func(string, []string) map[string]any { return map[string]any{"question": "Which colour?"} }},
+		{Tools: []string{"Write", "write_file", "write", "exec_command", "shell", "shell_command"}, Args: func(tool string, results []string) map[string]any {
 			text := "no answer\n"
 			if strings.Contains(strings.Join(results, ""), "the person says blue") {
 				text = "blue\n"
 			}
 			return writeArgs(tool, text)
 		}},
-	)
+	}
+	wantText, wantCalls := "blue\n", "search_docs ask_user"
+	if strings.HasPrefix(id, "gemini") {
+		// Without a terminal it offers no tool named ask_user, whoever has it.
+		steps = slices.Delete(steps, 1, 2)
+		wantText, wantCalls = "no answer\n", "search_docs"
+	}
+	model := modeltest.New(t, "do the story", "Done: the colour is in colour.txt.", steps...)
 	calls, served := tools(t)
 	dir := filepath.Join(t.TempDir(), "work")
 	home := agentHome(t, model.URL)
@@ -69,17 +77,20 @@ func story(t *testing.T, id, bin string) {
 		}
 		return Answer{Outcome: "decline"}, nil
 	}}
+	// The sandbox of codex wants a system that not every machine with tests is;
+	// gemini without a model asks one which to take.
+	spec.Variant = map[string]string{"codex": "full-access", "gemini": "flash", "gemini-stream": "flash"}[id]
 	first, log := realRun(t, id, spec)
 	text, err := os.ReadFile(filepath.Join(dir, "colour.txt"))
-	if string(text) != "blue\n" {
+	if string(text) != wantText {
 		t.Errorf("colour.txt = %q, %v; result %+v\noffered %v\ncalled %v\nlog\n%s\nstderr %s\nasked %+v\nraw %s", text, err, first, model.Offered(), *calls, log.text(), log.said("STDERR"), asked, log.said("STDOUT"))
 		return
 	}
 	if first.Failure != "" || first.AgentSession == "" || !strings.Contains(first.Summary, "Done: the colour") {
 		t.Errorf("result = %+v\n%s", first, log.text())
 	}
-	if got := strings.Join(*calls, " "); got != "search_docs ask_user" {
-		t.Errorf("called %s, want search_docs and ask_user", got)
+	if got := strings.Join(*calls, " "); got != wantCalls {
+		t.Errorf("called %s, want %s", got, wantCalls)
 	}
 	t.Logf("%s: %d tokens in, %d permissions asked\n%s", id, first.Usage.TokensIn, len(asked), log.text())
 	if info, err := table(t, nil).Info(id); err != nil || !info.FollowUp {
