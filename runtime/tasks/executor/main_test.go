@@ -102,7 +102,7 @@ func run(t testing.TB, tb *Table, id string, s Spec) (Result, *memory) {
 	r, log := start(t, tb, id, s)
 	select {
 	case <-r.Done():
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		r.Kill()
 		t.Fatalf("%s does not end; it said %s", id, log.text())
 	}

@@ -26,7 +26,7 @@ func (l *launch) private(name string, v any) (string, error) {
 		return "", err
 	}
 	if l.temp == "" {
-		if l.temp, err = os.MkdirTemp("", "deskhand-agent-"); err != nil {
+		if l.temp, err = privateFolder(); err != nil {
 			return "", fmt.Errorf("make folder for an agent's settings: %w", err)
 		}
 	}
@@ -35,6 +35,21 @@ func (l *launch) private(name string, v any) (string, error) {
 		return "", fmt.Errorf("write an agent's settings: %w", err)
 	}
 	return path, nil
+}
+
+// privateFolder makes one in the user's cache, as gemini reads no settings below
+// a folder that others can write to; where there is no cache, in the temporary
+// folder.
+func privateFolder() (string, error) {
+	if cache, err := os.UserCacheDir(); err == nil {
+		base := filepath.Join(cache, "deskhand")
+		if os.MkdirAll(base, 0o700) == nil {
+			if dir, err := os.MkdirTemp(base, "agent-"); err == nil {
+				return dir, nil
+			}
+		}
+	}
+	return os.MkdirTemp("", "deskhand-agent-")
 }
 
 type object = map[string]any

@@ -322,7 +322,7 @@ func TestOldEntriesAreDroppedAndItIsSaid(t *testing.T) {
 func TestBytesAreBoundedToo(t *testing.T) {
 	db := open(t, t.TempDir())
 	w := writer(t, db, Options{Raw: Limit{Entries: 1 << 30, Bytes: 100_000}})
-	for range 300 {
+	for range 150 {
 		w.Raw(Stdout, []byte(strings.Repeat("x", 1000)+"\n"))
 		w.Flush(t.Context())
 	}
