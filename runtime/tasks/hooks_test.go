@@ -41,9 +41,9 @@ func inProcess(t *testing.T, o Options, r Repo, script ...string) (*desk, Starte
 func TestAnAgentAsksAPerson(t *testing.T) {
 	var asked []executor.Question
 	var by Process
-	o := Options{Silence: 200 * time.Millisecond, Ask: func(ctx context.Context, a Attempt, p Process, q executor.Question) (executor.Answer, error) {
+	o := Options{Silence: 1500 * time.Millisecond, Ask: func(ctx context.Context, a Attempt, p Process, q executor.Question) (executor.Answer, error) {
 		asked, by = append(asked, q), p
-		time.Sleep(500 * time.Millisecond) // people are slow, and that is not the agent's silence
+		time.Sleep(2 * time.Second) // people are slow, and that is not the agent's silence
 		if q.Permission {
 			return executor.Answer{Outcome: "accept", Option: "allow"}, nil
 		}

@@ -198,19 +198,19 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 				effects := filepath.Join(t.TempDir(), "effects")
 				started := d.start(lines(effects, "first")...)
 				after := time.Duration(random.IntN(450)) * time.Millisecond
-				if round%3 == 0 { // while it starts, too
-					after /= 4
-				}
 				go d.followWhenPossible(started.AttemptID, strings.Join(lines(effects, "second"), "\n"))
-				if who == "agent" {
-					d.until(started.AttemptID, "had an agent", func(s AttemptStatus) bool { return d.running(started.AttemptID).agent > 0 || s.State != Running })
+				of := func() int {
+					if v := d.running(started.AttemptID); who == "runner" {
+						return v.runner
+					} else {
+						return v.agent
+					}
+				}
+				if round%4 > 0 { // else while it starts
+					d.until(started.AttemptID, "began", func(s AttemptStatus) bool { return of() > 0 || s.State != Running })
 				}
 				time.Sleep(after)
-				v := d.running(started.AttemptID)
-				pid := v.runner
-				if who == "agent" {
-					pid = v.agent
-				}
+				pid := of()
 				if pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil {
 					killed++
 					for !dead(pid) {
