@@ -20,7 +20,8 @@ type Options struct {
 	// BranchPrefix stands before the names of branches. Zero: "deskhand".
 	BranchPrefix string
 	// MaxRunning is how many processes run at once on this machine; others
-	// wait for their turn. Zero: one for each CPU, and at least 4.
+	// wait for their turn. Zero: one for each CPU, and at least 4. Negative:
+	// this manager starts none.
 	MaxRunning int
 	// Guard bounds what is listed of changes. Nil: [worktree.Balanced].
 	Guard *worktree.Guard

@@ -81,7 +81,7 @@ func TestARequestIDMakesOneTask(t *testing.T) {
 func TestTwoProcessesRacingOneRequestIDDoOneThing(t *testing.T) {
 	const rounds = 50
 	place := t.TempDir()
-	m := peer(t, place, Options{Runner: []string{"true"}})
+	m := peer(t, place, Options{MaxRunning: -1})
 	p, r := project(t, m, Repo{})
 	a, aIn := spawn(t, place, "create", p.ID, r.ID)
 	b, bIn := spawn(t, place, "create", p.ID, r.ID)
@@ -129,7 +129,7 @@ func work(ctx context.Context, place, what string, args []string) error {
 	case "server":
 		return server(ctx, db, place, args[0])
 	}
-	m := New(db, Options{Dir: place, Runner: []string{"true"}})
+	m := New(db, Options{Dir: place, MaxRunning: -1})
 	defer m.Close()
 	switch what {
 	case "create": // a task and an attempt for each line that comes

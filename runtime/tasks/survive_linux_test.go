@@ -147,6 +147,20 @@ func (d *desk) ownerless() {
 	if err := d.Sweep(context.Background()); err != nil {
 		d.t.Errorf("Sweep = %v", err)
 	}
+	for id, pid := range d.owned() {
+		if !dead(pid) {
+			continue
+		}
+		if again, ok := d.owned()[id]; ok && again == pid { // it did not end in order just now
+			d.t.Errorf("process %s is running by its row, and its runner %d is dead", id, pid)
+		}
+	}
+}
+
+// owned are the processes that run, and their runners.
+func (d *desk) owned() map[string]int {
+	d.t.Helper()
+	found := map[string]int{}
 	err := d.db.View(context.Background(), func(tx *store.Tx) error {
 		rows, err := tx.Query(context.Background(), "SELECT id, runner_pid FROM processes WHERE state = 'running'")
 		if err != nil {
@@ -159,15 +173,14 @@ func (d *desk) ownerless() {
 			if err := rows.Scan(&id, &pid); err != nil {
 				return err
 			}
-			if dead(pid) {
-				d.t.Errorf("process %s is running by its row, and its runner %d is dead", id, pid)
-			}
+			found[id] = pid
 		}
 		return rows.Err()
 	})
 	if err != nil {
 		d.t.Fatal(err)
 	}
+	return found
 }
 
 // dead says that a process has ended, whether or not its parent has noticed.
