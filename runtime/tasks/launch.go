@@ -146,13 +146,25 @@ func withoutAttempt(env []string) []string {
 // fail ends a process that was launched and has not begun, unless somebody has
 // launched it again.
 func (m *Manager) fail(ctx context.Context, p process, why string) {
-	err := m.db.Update(ctx, func(tx *store.Tx) error {
-		now, err := readProcess(ctx, tx, p.ID)
-		if err != nil || now.State != Queued || !now.launched.Equal(p.launched) {
-			return err
-		}
-		return endProcess(ctx, tx, &now, ending{State: Failed, Failure: why})
+	var now process
+	waits := func(tx *store.Tx) (bool, error) {
+		var err error
+		now, err = readProcess(ctx, tx, p.ID)
+		return err == nil && now.State == Queued && now.launched.Equal(p.launched), err
+	}
+	still := false
+	err := m.db.View(ctx, func(tx *store.Tx) (err error) { // most have begun, and ended: nobody has to wait for that
+		still, err = waits(tx)
+		return err
 	})
+	if err == nil && still {
+		err = m.db.Update(ctx, func(tx *store.Tx) error {
+			if still, err := waits(tx); err != nil || !still {
+				return err
+			}
+			return endProcess(ctx, tx, &now, ending{State: Failed, Failure: why})
+		})
+	}
 	if err != nil && fault.Of(err) == nil && ctx.Err() == nil {
 		m.options.Log.Warn("end of process failed", "process_id", p.ID, "error", err)
 	}

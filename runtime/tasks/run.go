@@ -136,7 +136,7 @@ func (r *run) step() (more bool, err error) {
 	r.touch()
 	r.wrote.Store(0)
 	if err := r.openLog(); err != nil {
-		return r.finish(failed("cannot write the log: "+err.Error()), "")
+		return r.finish(r.judge(failed("cannot write the log: "+err.Error())), "")
 	}
 	if err := r.prepare(); err != nil {
 		r.log.Append(logs.Failed(worded(err)))
