@@ -49,8 +49,9 @@ type Options struct {
 	RunnerEnv []string
 	// Lease is how long a runner is believed that says nothing. Zero: 20 s.
 	Lease time.Duration
-	// Serve offers deskhand's tools to the agent of an attempt while a process
-	// runs; what comes back goes into its environment. Nil: it has no tools.
+	// Serve offers deskhand's tools to the agent of an attempt. A runner calls it
+	// once, with its first process, and stop at its end; what comes back goes into
+	// the environment of everything that it starts. Nil: there are no tools.
 	Serve func(ctx context.Context, attempt Attempt, process Process) (url, token string, stop func(), err error)
 	// Ask puts a question of an agent to a person and waits; see [executor.Spec].
 	// Nil: nobody is there.

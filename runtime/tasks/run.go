@@ -232,7 +232,7 @@ func (r *run) beat(ctx context.Context) {
 			return
 		}
 		active := *r.active.Load()
-		if silence := r.m.options.Silence; r.asking.Load() == 0 && time.Since(active) > silence {
+		if time.Since(active) > r.m.options.Silence && !r.waits(ctx) {
 			r.cancel(errSilent)
 		}
 		if !active.After(told) && time.Since(renewed) < term/4 {
@@ -248,6 +248,15 @@ func (r *run) beat(ctx context.Context) {
 			r.m.options.Log.Warn("renewal of lease failed", "attempt_id", r.attemptID, "error", err)
 		}
 	}
+}
+
+// waits says whether the agent is silent because a person is to answer it.
+func (r *run) waits(ctx context.Context) bool {
+	if r.asking.Load() > 0 || r.m.options.Questions == nil {
+		return r.asking.Load() > 0
+	}
+	n, err := r.m.options.Questions(ctx, r.attemptID)
+	return err != nil || n > 0
 }
 
 // renew also reads whether a stop was requested: the feed says so too, sooner.
