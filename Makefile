@@ -10,6 +10,7 @@
 # make fuzz       30 s of each fuzz test
 # make test-agents [AGENTS="claude codex"]   drive real coding agents, with a scripted model (needs npm)
 # make model TEXTS=dir   train the shipped model anew; dir has a folder of markdown for each repository of SOURCES.md
+# make survive    kill servers, runners and agents at 100 random moments each (minutes)
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
 # make test-web [PICTURES=dir] [STORY=word]   drive the pages in chromium (needs chromium, node and npm)
 # make codex CODEX=path   ask a person from that codex, with a stub for its model (needs node)
@@ -19,7 +20,11 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
+<<<<<<< HEAD
 .PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean codex bench-web test-agents
+=======
+.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz survive clients model test-agents clean
+>>>>>>> wip/tasks
 
 all: build
 
@@ -78,6 +83,9 @@ bench-corpus:
 fuzz:
 	@for t in $$($(GO) test -list 'Fuzz.*' ./... | awk '/^Fuzz/{f[n++]=$$1} /^ok/{for(i=0;i<n;i++)print $$2":"f[i]; n=0}'); do \
 		echo "$$t"; $(GO) test -run xxx -fuzz "^$${t#*:}$$" -fuzztime 30s "$${t%:*}" || exit 1; done
+
+survive:
+	SURVIVE=100 $(GO) test -count=1 -timeout 60m -v -run 'Killed|CutOff|Suspended|Sleeping' ./runtime/tasks
 
 clients: build
 	bin/deskhand index -o bin/demo-index

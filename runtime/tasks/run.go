@@ -34,7 +34,7 @@ func (m *Manager) Run(ctx context.Context, processID string) error {
 	if err != nil || p == nil {
 		return err
 	}
-	r := &run{m: m, p: *p, forced: make(chan struct{})}
+	r := &run{m: m, attemptID: p.AttemptID, p: *p, forced: make(chan struct{})}
 	r.touch()
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer r.cancel(nil)
@@ -69,16 +69,17 @@ func (m *Manager) claim(ctx context.Context, id string) (claimed *process, seq i
 
 // run is a runner at work on the chain of an attempt.
 type run struct {
-	m      *Manager
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	c      checkout
-	task   Task
-	env    []string     // of everything that is started
-	url    string       // of deskhand's tools for the agent; empty: it has none
-	token  string       // that they ask for
-	hidden []string     // values that no log may have
-	log    *logs.Writer // of the process that runs
+	m         *Manager
+	attemptID string
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	c         checkout
+	task      Task
+	env       []string       // of everything that is started
+	url       string         // of deskhand's tools for the agent; empty: it has none
+	token     string         // that they ask for
+	redactor  *logs.Redactor // takes out what nobody may read
+	log       *logs.Writer   // of the process that runs
 
 	mu     sync.Mutex
 	p      process                   // what runs; changes together with its row
@@ -93,14 +94,13 @@ type run struct {
 // whole runs the chain with its heartbeat, and with deskhand's tools at hand.
 func (r *run) whole(seq int64) error {
 	var beside sync.WaitGroup
-	watching, end := context.WithCancel(r.ctx)
+	// They go on while what runs is made to end: the lease is still to be kept,
+	// and a stop may become one with force.
+	watching, end := context.WithCancel(context.WithoutCancel(r.ctx))
 	beside.Go(func() { r.beat(watching) })
 	beside.Go(func() { r.heed(watching, seq) })
 	defer beside.Wait()
 	defer end()
-	if wall := r.m.options.WallClock; wall > 0 {
-		defer time.AfterFunc(wall, func() { r.cancel(errWallClock) }).Stop()
-	}
 	err := r.m.db.View(r.ctx, func(tx *store.Tx) (err error) {
 		if r.c, err = readCheckout(r.ctx, tx, r.p.AttemptID); err != nil {
 			return err
@@ -132,9 +132,11 @@ func failed(why string) ending { return ending{State: Failed, Failure: why} }
 // step runs one process and says whether another one follows.
 func (r *run) step() (more bool, err error) {
 	r.m.options.Log.Info("process started", "attempt_id", r.p.AttemptID, "process_id", r.p.ID, "reason", r.p.Reason, "executor", r.p.Executor)
+	defer time.AfterFunc(r.m.options.WallClock, func() { r.cancel(errWallClock) }).Stop()
+	r.touch()
 	r.wrote.Store(0)
 	if err := r.openLog(); err != nil {
-		return r.finish(failed("cannot write the log: "+err.Error()), "")
+		return r.finish(r.judge(failed("cannot write the log: "+err.Error())), "")
 	}
 	if err := r.prepare(); err != nil {
 		r.log.Append(logs.Failed(worded(err)))
@@ -178,10 +180,9 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 			r.m.options.Log.Warn("end of log failed", "process_id", r.p.ID, "error", err)
 		}
 	}
+	e.Failure, e.Summary = r.redact(e.Failure), r.redact(e.Summary)
 	if e.State != Completed {
 		next = ""
-	}
-	if e.State != Completed {
 		endStrays(r.p.AttemptID)
 	}
 	if next == "" && r.c.made() {
@@ -218,98 +219,7 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 	return true, nil
 }
 
-// beat renews the lease, and says when something last happened.
-func (r *run) beat(ctx context.Context) {
-	term := r.m.options.Lease
-	tick := time.NewTicker(min(term/4, time.Second))
-	defer tick.Stop()
-	renewed, told := time.Now(), time.Now()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		active := *r.active.Load()
-		if silence := r.m.options.Silence; r.asking.Load() == 0 && time.Since(active) > silence {
-			r.cancel(errSilent)
-		}
-		if !active.After(told) && time.Since(renewed) < term/4 {
-			continue
-		}
-		switch err := r.renew(ctx, active); {
-		case err == nil:
-			renewed, told = time.Now(), active
-		case errors.Is(err, errLost):
-			r.cancel(errLost)
-			return
-		case ctx.Err() == nil:
-			r.m.options.Log.Warn("renewal of lease failed", "process_id", r.p.ID, "error", err)
-		}
-	}
-}
-
-// renew also reads whether a stop was requested: the feed says so too, sooner.
-func (r *run) renew(ctx context.Context, active time.Time) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	stop := ""
-	err := r.m.db.UpdateFast(ctx, func(tx *store.Tx) error {
-		ago := max(0, time.Since(active))
-		done, err := tx.Exec(ctx, "UPDATE processes SET lease_until = ?, updated_at = ? WHERE id = ? AND owner = ? AND state = ?",
-			millis(tx.Now.Add(r.m.options.Lease)), millis(tx.Now.Add(-ago)), r.p.ID, r.p.owner, Running)
-		if err != nil {
-			return err
-		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return errLost
-		}
-		return tx.QueryRow(ctx, "SELECT stop FROM processes WHERE id = ?", r.p.ID).Scan(&stop)
-	})
-	if err == nil {
-		r.obey(stop)
-	}
-	return err
-}
-
-// heed waits for stop requests in the feed.
-func (r *run) heed(ctx context.Context, seq int64) {
-	w, err := r.m.Watch(ctx, seq, r.p.AttemptID)
-	if err != nil {
-		return // the heartbeat sees it too
-	}
-	defer w.Close()
-	for {
-		events, err := w.Next(ctx)
-		if err != nil {
-			return
-		}
-		for _, e := range events {
-			if e.Type != StopRequested {
-				continue
-			}
-			if p, err := r.m.newest(ctx, e.AttemptID); err == nil && p != nil {
-				r.obey(p.stop)
-			}
-		}
-	}
-}
-
-func (r *run) obey(stop string) {
-	switch stop {
-	case "stop":
-		r.cancel(errStop)
-	case "force":
-		r.force.Do(func() { close(r.forced) })
-		r.cancel(errForce)
-	}
-}
-
-// touch says that something happened.
-func (r *run) touch() {
-	now := time.Now()
-	r.active.Store(&now)
-}
+func (r *run) redact(s string) string { return string(r.redactor.Redact([]byte(s))) }
 
 // raw takes what a process writes into its log.
 func (r *run) raw(s logs.Stream, p []byte) {
