@@ -34,12 +34,11 @@ type workTool struct {
 // workDesk is a server of work with one project of one repository, and a client.
 type workDesk struct {
 	door
-	state, repo       string // folders
-	project, repoID   string
-	listed            map[string]workTool
-	output            map[string]*jsonschema.Resolved
-	mu                *sync.Mutex
-	project2, repoID2 string // a repository whose setup script takes long
+	state, repo     string // folders
+	project, repoID string
+	listed          map[string]workTool
+	output          map[string]*jsonschema.Resolved
+	mu              *sync.Mutex
 }
 
 // everyWorkDoor runs a test with a server and a store of its own over each way in.
