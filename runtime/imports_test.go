@@ -50,6 +50,7 @@ var libraries = map[string][]string{
 	"github.com/charmbracelet/":              {"runtime/surface/terminal"},
 	"modernc.org/":                           {"runtime/store"},
 	"github.com/pressly/goose/":              {"runtime/store"},
+	"github.com/coder/acp-go-sdk":            {"runtime/tasks/executor"},
 	"github.com/jackc/pgx/":                  {"runtime/store", "runtime/store/storetest", "runtime/tasks/worktree"},
 }
 

@@ -170,10 +170,7 @@ type noted struct {
 	r *run
 }
 
-func (n noted) Raw(s logs.Stream, p []byte) {
-	n.r.touch()
-	n.Writer.Raw(s, p)
-}
+func (n noted) Raw(s logs.Stream, p []byte) { n.r.raw(s, p) }
 
 func (n noted) Append(e logs.Entry) int64 {
 	n.r.touch()

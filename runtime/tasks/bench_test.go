@@ -97,3 +97,71 @@ func BenchmarkTasks(b *testing.B) {
 		}
 	}
 }
+
+// Benchmark100Attempts is the time until 100 attempts have run that were
+// started at once, each with a worktree of its own, a file and a commit.
+func Benchmark100Attempts(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		d := open(b, Repo{}, settings{MaxRunning: 100})
+		b.StartTimer()
+		since := time.Now()
+		var all []Started
+		for range 100 {
+			all = append(all, d.start("say hello", "write a.txt x", "sleep 1"))
+		}
+		b.ReportMetric(time.Since(since).Seconds(), "s-to-start")
+		for _, a := range all {
+			if s := d.ended(a.AttemptID); s.State != Completed {
+				b.Fatalf("Status = %+v\n%s", s, d.said(a.ProcessID))
+			}
+		}
+	}
+}
+
+// BenchmarkSpam is how many entries a second an agent gets into its logs, both
+// channels together, from its start to the end of the attempt.
+func BenchmarkSpam(b *testing.B) {
+	const entries = 100_000
+	d := open(b, Repo{}, settings{})
+	for b.Loop() {
+		since := time.Now()
+		started := d.start(fmt.Sprint("spam ", entries))
+		if s := d.ended(started.AttemptID); s.State != Completed {
+			b.Fatalf("Status = %+v\n%s", s, d.said(s.ProcessID))
+		}
+		b.ReportMetric(2*entries/time.Since(since).Seconds(), "entries/s")
+	}
+}
+
+// BenchmarkLogPage reads 50 entries from the end of 1,000,000: for under 2 ms.
+func BenchmarkLogPage(b *testing.B) {
+	d := open(b, Repo{}, settings{})
+	started := d.start("say x")
+	d.ended(started.AttemptID)
+	var log int64
+	err := d.db.View(b.Context(), func(tx *store.Tx) error {
+		return tx.QueryRow(b.Context(), "SELECT id FROM logs WHERE process_id = ? AND channel = 'normalized'", started.ProcessID).Scan(&log)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var rows [][]any
+	for i := range 1_000_000 {
+		rows = append(rows, []any{log, i + 10, i + 10, 100, `{"type":"NORMALIZED_ENTRY","content":{"timestamp":"2026-01-01T00:00:00Z","entry_type":{"type":"assistant_message"},"content":"line"}}`})
+		if len(rows) == 50_000 {
+			insert(b, d.db, "log_entries", "log_id, entry_index, revision, size, entry", rows)
+			rows = nil
+		}
+	}
+	for name, q := range map[string]LogQuery{"newest": {}, "older": {Before: pointer(int64(500_000))}, "newer": {After: pointer(int64(500_000))}} {
+		q.AttemptID, q.Limit = started.AttemptID, 50
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if page, err := d.Logs(b.Context(), q); err != nil || len(page.Entries) != 50 {
+					b.Fatalf("Logs = %d, %v", len(page.Entries), err)
+				}
+			}
+		})
+	}
+}

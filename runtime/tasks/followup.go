@@ -26,7 +26,11 @@ func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, er
 	if old, err := before[FollowUp](ctx, m, req); err != nil || old != nil {
 		return deref(old), err
 	}
-	done, err := once(ctx, m, req, func(tx *store.Tx) (FollowUp, error) { return m.followUp(ctx, tx, r) })
+	known, err := m.Executors(ctx) // looks for programs: not while others wait for the store
+	if err != nil {
+		return FollowUp{}, err
+	}
+	done, err := once(ctx, m, req, func(tx *store.Tx) (FollowUp, error) { return followUp(ctx, tx, known, r) })
 	if err != nil {
 		return FollowUp{}, err
 	}
@@ -48,12 +52,12 @@ func checkFollowUp(r FollowUpRequest) (request, FollowUpRequest, error) {
 	return req, r, text("prompt", r.Prompt, mostPrompt)
 }
 
-func (m *Manager) followUp(ctx context.Context, tx *store.Tx, r FollowUpRequest) (FollowUp, error) {
+func followUp(ctx context.Context, tx *store.Tx, known []Executor, r FollowUpRequest) (FollowUp, error) {
 	s, err := target(ctx, tx, "follow_up", r.AttemptID, r.SessionID)
 	if err != nil {
 		return FollowUp{}, err
 	}
-	variant, err := m.variantOf(ctx, s, r.Variant)
+	variant, err := variantOf(known, s, r.Variant)
 	if err != nil {
 		return FollowUp{}, err
 	}
@@ -67,11 +71,11 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, r FollowUpRequest)
 		return FollowUp{}, later(AttemptRunning, "call follow_up with action=queue to run the prompt afterwards, or stop_attempt with the attempt_id first",
 			"attempt %s is running", s.AttemptID)
 	case running && r.Variant == "":
-		return m.queue(ctx, tx, s, r.Prompt, "")
+		return queue(ctx, tx, s, r.Prompt, "")
 	case running:
-		return m.queue(ctx, tx, s, r.Prompt, variant)
+		return queue(ctx, tx, s, r.Prompt, variant)
 	}
-	p, err := m.resume(ctx, tx, s, r.Prompt, variant)
+	p, err := resume(ctx, tx, s, r.Prompt, variant)
 	if err != nil {
 		return FollowUp{}, err
 	}
@@ -83,11 +87,7 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, r FollowUpRequest)
 }
 
 // variantOf is the variant to go on with, and makes sure that the executor can.
-func (m *Manager) variantOf(ctx context.Context, s Session, variant string) (string, error) {
-	known, err := m.Executors(ctx)
-	if err != nil {
-		return "", err
-	}
+func variantOf(known []Executor, s Session, variant string) (string, error) {
 	for _, e := range known {
 		switch {
 		case e.ID != s.Executor:
@@ -105,7 +105,7 @@ func (m *Manager) variantOf(ctx context.Context, s Session, variant string) (str
 }
 
 // queue puts a message behind what runs.
-func (m *Manager) queue(ctx context.Context, tx *store.Tx, s Session, prompt, variant string) (FollowUp, error) {
+func queue(ctx context.Context, tx *store.Tx, s Session, prompt, variant string) (FollowUp, error) {
 	q := QueuedMessage{SessionID: s.ID, Message: prompt, Variant: variant, At: tx.Now}
 	_, err := tx.Exec(ctx, `INSERT INTO queued (session_id, attempt_id, message, variant, queued_at, discarded) VALUES (?, ?, ?, ?, ?, '')
 		ON CONFLICT (session_id) DO UPDATE SET message = excluded.message, variant = excluded.variant, queued_at = excluded.queued_at, discarded = ''`,
@@ -129,7 +129,7 @@ func noteMessage(ctx context.Context, tx *store.Tx, kind EventType, s Session) e
 
 // resume puts a process into the store that continues a session. Where the
 // worktree was taken away and comes back, the setup script comes first.
-func (m *Manager) resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string) (*process, error) {
+func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string) (*process, error) {
 	c, err := readCheckout(ctx, tx, s.AttemptID)
 	if err != nil {
 		return nil, err

@@ -22,9 +22,11 @@ func (l groupLeader) Kill() {
 	if now := born(l.pid); now != "" && now != l.born {
 		return
 	}
+	// The signal reaches everybody who is in the group now. Those who have ended
+	// stay in it until their parent takes note, which may be never.
 	for since := time.Now(); time.Since(since) < 2*time.Second; time.Sleep(2 * time.Millisecond) {
-		if syscall.Kill(-l.pid, syscall.SIGKILL) != nil {
-			return // nobody is there
+		if syscall.Kill(-l.pid, syscall.SIGKILL) != nil || born(l.pid) == "" && time.Since(since) > 20*time.Millisecond {
+			return
 		}
 	}
 }

@@ -33,6 +33,9 @@ type Options struct {
 	// Silence ends an agent that says nothing for so long, and asks nobody
 	// anything. Zero: 30 minutes.
 	Silence time.Duration
+	// MaxOutput ends a process that writes more, in bytes. Zero: 1 GiB. What is
+	// kept of it is less: see [logs.Options].
+	MaxOutput int64
 	// Agents are those that can be started. Nil: the shipped ones.
 	Agents *executor.Table
 	// Env names more variables of the environment that scripts and agents get,
@@ -113,6 +116,9 @@ func (o Options) filled() Options {
 	}
 	if o.Silence == 0 {
 		o.Silence = 30 * time.Minute
+	}
+	if o.MaxOutput == 0 {
+		o.MaxOutput = 1 << 30
 	}
 	if o.Lease == 0 {
 		o.Lease = 20 * time.Second

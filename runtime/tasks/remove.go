@@ -274,10 +274,29 @@ func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 		err = c.tree.Remove(ctx, false)
 	}
 	if err == nil {
+		if err := m.removeSpools(ctx, c.ID); err != nil {
+			m.options.Log.Warn("removal of spools failed", "attempt_id", c.ID, "error", err)
+		}
 		return ""
 	}
 	if _, e := mark(0); e != nil {
 		err = errors.Join(err, e)
 	}
 	return err.Error()
+}
+
+// removeSpools takes away the files of an attempt's runs: what was in them is
+// in the log.
+func (m *Manager) removeSpools(ctx context.Context, attemptID string) error {
+	processes, err := m.Processes(ctx, attemptID)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, p := range processes {
+		if p.State.Ended() {
+			problems = append(problems, os.RemoveAll(m.runDir(p.ID)))
+		}
+	}
+	return errors.Join(problems...)
 }

@@ -19,6 +19,7 @@ var (
 	errForce     = errors.New("stop with force was requested")
 	errWallClock = errors.New("it took too long")
 	errSilent    = errors.New("it said nothing for too long")
+	errOutput    = errors.New("it wrote too much")
 )
 
 // Run is what a runner process does: it claims the process and ends with the
@@ -84,6 +85,7 @@ type run struct {
 	told   string                    // the agent's own session
 	active atomic.Pointer[time.Time] // when something last happened
 	asking atomic.Int64              // questions that wait for a person
+	wrote  atomic.Int64              // bytes, by the process that runs
 	forced chan struct{}             // closed: no time to finish
 	force  sync.Once
 }
@@ -130,6 +132,7 @@ func failed(why string) ending { return ending{State: Failed, Failure: why} }
 // step runs one process and says whether another one follows.
 func (r *run) step() (more bool, err error) {
 	r.m.options.Log.Info("process started", "attempt_id", r.p.AttemptID, "process_id", r.p.ID, "reason", r.p.Reason, "executor", r.p.Executor)
+	r.wrote.Store(0)
 	if err := r.openLog(); err != nil {
 		return r.finish(failed("cannot write the log: "+err.Error()), "")
 	}
@@ -306,4 +309,13 @@ func (r *run) obey(stop string) {
 func (r *run) touch() {
 	now := time.Now()
 	r.active.Store(&now)
+}
+
+// raw takes what a process writes into its log.
+func (r *run) raw(s logs.Stream, p []byte) {
+	r.touch()
+	if r.wrote.Add(int64(len(p))) > r.m.options.MaxOutput {
+		r.cancel(errOutput)
+	}
+	r.log.Raw(s, p)
 }

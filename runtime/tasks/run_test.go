@@ -35,12 +35,13 @@ type settings struct {
 	Lease      time.Duration
 	Silence    time.Duration
 	WallClock  time.Duration
+	MaxOutput  int64
 	Env        []string
 }
 
 func (s settings) options(place string) Options {
 	job, _ := json.Marshal(s)
-	return Options{Dir: s.Dir, MaxRunning: s.MaxRunning, Lease: s.Lease, Silence: s.Silence, WallClock: s.WallClock, Env: s.Env,
+	return Options{Dir: s.Dir, MaxRunning: s.MaxRunning, Lease: s.Lease, Silence: s.Silence, WallClock: s.WallClock, MaxOutput: s.MaxOutput, Env: s.Env,
 		Runner: []string{os.Args[0]}, RunnerEnv: []string{"TASKS_TEST_CHILD=" + place + "\nrunner\n" + string(job)}}
 }
 
@@ -443,15 +444,16 @@ func TestMoreThanTheLimitWait(t *testing.T) {
 	}
 }
 
-// TestLimitsEndARun: wall clock and silence.
+// TestLimitsEndARun: wall clock, silence and output.
 func TestLimitsEndARun(t *testing.T) {
 	for name, s := range map[string]settings{
 		"took too long":             {WallClock: 300 * time.Millisecond},
 		"said nothing for too long": {Silence: 300 * time.Millisecond},
+		"wrote too much":            {MaxOutput: 1000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t, Repo{}, s)
-			if got := d.ended(d.start("hang").AttemptID); !strings.Contains(got.Failure, name) {
+			if got := d.ended(d.start("spam 1000", "hang").AttemptID); !strings.Contains(got.Failure, name) {
 				t.Errorf("Status = %+v", got)
 			}
 		})

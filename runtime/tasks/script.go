@@ -156,8 +156,7 @@ type said struct {
 }
 
 func (s said) Write(p []byte) (int, error) {
-	s.r.touch()
-	s.r.log.Raw(s.stream, p)
+	s.r.raw(s.stream, p)
 	s.also.Write(p)
 	return len(p), nil
 }

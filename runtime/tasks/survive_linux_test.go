@@ -159,7 +159,7 @@ func (d *desk) ownerless() {
 			if err := rows.Scan(&id, &pid); err != nil {
 				return err
 			}
-			if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err != nil || strings.Contains(string(stat), ") Z ") {
+			if dead(pid) {
 				d.t.Errorf("process %s is running by its row, and its runner %d is dead", id, pid)
 			}
 		}
@@ -168,6 +168,12 @@ func (d *desk) ownerless() {
 	if err != nil {
 		d.t.Fatal(err)
 	}
+}
+
+// dead says that a process has ended, whether or not its parent has noticed.
+func dead(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(stat), ") Z ") || strings.Contains(string(stat), ") X ")
 }
 
 // lines is what an agent does in these tests: it leaves an effect that must not
@@ -207,6 +213,9 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 				}
 				if pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil {
 					killed++
+					for !dead(pid) {
+						time.Sleep(time.Millisecond)
+					}
 				}
 				d.ownerless()
 				s := d.ended(started.AttemptID)

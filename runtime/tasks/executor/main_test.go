@@ -19,6 +19,9 @@ func TestMain(m *testing.M) {
 	if slices.Equal(os.Args[1:], FakeArgs) {
 		os.Exit(FakeMain(os.Stdin, os.Stdout))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "acp-double" {
+		os.Exit(doubleMain(strings.Join(os.Args[2:], "")))
+	}
 	os.Exit(m.Run())
 }
 

@@ -26,6 +26,7 @@ type Run struct {
 	result  Result
 	mu      sync.Mutex
 	stopped bool // somebody asked it to end
+	ended   bool // its turn is over: how the process ends does not matter
 	// interrupt asks the agent in its own protocol to end its turn, and says
 	// whether it could. Nil: it has no such thing.
 	interrupt func() bool
@@ -216,7 +217,14 @@ func (r *Run) supervise(cmd *exec.Cmd, p *pipes, l *launch, cancel func()) {
 
 // judge adds to what the agent said how its process ended.
 func (r *Run) judge(result Result, err error, state *os.ProcessState, said string) Result {
-	if code := state.ExitCode(); code >= 0 {
+	r.mu.Lock()
+	ended := r.ended
+	r.mu.Unlock()
+	code := state.ExitCode()
+	if ended {
+		code, err = 0, nil
+	}
+	if code >= 0 {
 		result.Exit = &code
 	}
 	if result.AgentSession == "" {
@@ -224,12 +232,13 @@ func (r *Run) judge(result Result, err error, state *os.ProcessState, said strin
 	}
 	var exit *exec.ExitError
 	switch {
-	case result.Failure != "" || err == nil:
+	case result.Failure != "" && !result.unsure || err == nil:
 	case errors.As(err, &exit):
-		result.Failure = exit.Error()
+		end := exit.Error()
 		if said != "" {
-			result.Failure += ": " + said
+			end += ": " + said
 		}
+		result.Failure = strings.TrimPrefix(result.Failure+"; "+end, "; ")
 	default:
 		result.Failure = err.Error()
 	}
@@ -287,6 +296,20 @@ func (r *Run) Stop(polite, firm time.Duration) Result {
 	}
 	r.Kill()
 	return r.Wait()
+}
+
+// over notes that the agent has done what it was asked: a process that then does
+// not end by itself has not failed.
+func (r *Run) over() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+}
+
+func (r *Run) onInterrupt(ask func() bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.interrupt = ask
 }
 
 // asked says whether somebody wants the run to end.

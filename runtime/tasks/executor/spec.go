@@ -90,4 +90,6 @@ type Result struct {
 	// Failure says what went wrong; empty: the run ended well. It has the last
 	// lines of stderr of a process that failed without a word.
 	Failure string
+
+	unsure bool // how the process ended may say more than Failure
 }

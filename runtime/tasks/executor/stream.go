@@ -60,9 +60,10 @@ type talk struct {
 	result  Result
 	tools   map[string]*tool
 	// the text that is being said in pieces
-	kind  logs.Kind
-	text  strings.Builder
-	index int64
+	kind    logs.Kind
+	text    strings.Builder
+	index   int64
+	message string // its id, if the agent gives one
 }
 
 // tool is a tool call that was shown.
@@ -71,6 +72,7 @@ type tool struct {
 	name    string
 	content string
 	status  string
+	kind    string // as acp has it
 	action  logs.Action
 }
 
