@@ -113,7 +113,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			room.close()
 		}()
 		background.Go(func() { room.followAnswers(ctx) })
-		tools, err := room.tools(ctx, lib.tools.Prefix, here())
+		tools, err := room.tools(ctx, lib.tools, here())
 		if err != nil {
 			return err
 		}

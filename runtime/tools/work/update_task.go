@@ -46,7 +46,7 @@ func (o Options) updateTask() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return TaskAnswer{TaskOf(t)}, nil
+		return TaskAnswer{taskOf(t)}, nil
 	})
 }
 
