@@ -9,13 +9,14 @@
 # make bench-corpus [CORPUS=docs QUERIES=file]   what a corpus costs to build and serve
 # make fuzz       30 s of each fuzz test
 # make model TEXTS=dir   train the shipped model anew; dir has a folder of markdown for each repository of SOURCES.md
+# make survive    kill servers, runners and agents at 100 random moments each (minutes)
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients model clean
+.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz survive clients model clean
 
 all: build
 
@@ -74,6 +75,9 @@ bench-corpus:
 fuzz:
 	@for t in $$($(GO) test -list 'Fuzz.*' ./... | awk '/^Fuzz/{f[n++]=$$1} /^ok/{for(i=0;i<n;i++)print $$2":"f[i]; n=0}'); do \
 		echo "$$t"; $(GO) test -run xxx -fuzz "^$${t#*:}$$" -fuzztime 30s "$${t%:*}" || exit 1; done
+
+survive:
+	SURVIVE=100 $(GO) test -count=1 -timeout 60m -v -run 'Killed|CutOff|Suspended|Sleeping' ./runtime/tasks
 
 clients: build
 	bin/deskhand index -o bin/demo-index

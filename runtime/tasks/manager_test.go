@@ -290,3 +290,24 @@ func TestIDsAreFoundByTheirBeginning(t *testing.T) {
 		t.Errorf("IDs = %v, %v; want both tasks", got, err)
 	}
 }
+
+// FuzzCursors: a cursor is one of ours or refused, whatever it is.
+func FuzzCursors(f *testing.F) {
+	m := peer(f, f.TempDir(), Options{})
+	p, _ := project(f, m, Repo{})
+	made := task(f, m, p.ID, "x")
+	for _, seed := range []string{"", "x", ".", "1." + made.ID, "-9223372036854775808." + made.ID, "99999999999999999999." + made.ID, "ZGVzaw", "\x00", "1.\xff"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, cursor string) {
+		if _, err := m.Tasks(t.Context(), TaskQuery{ProjectID: p.ID, Page: Page{Cursor: cursor}}); err != nil && code(err) != InvalidArgument {
+			t.Errorf("Tasks with cursor %q = %v", cursor, err)
+		}
+		if _, err := m.Projects(t.Context(), Page{Cursor: cursor}); err != nil && code(err) != InvalidArgument {
+			t.Errorf("Projects with cursor %q = %v", cursor, err)
+		}
+		if _, err := m.Find(t.Context(), KindTask, cursor); err != nil && code(err) != NotFound && code(err) != AmbiguousID {
+			t.Errorf("Find(%q) = %v", cursor, err)
+		}
+	})
+}

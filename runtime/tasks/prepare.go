@@ -102,6 +102,7 @@ func (r *run) commit(e ending, message string) ending {
 
 // openLog starts the log of the process that runs.
 func (r *run) openLog() error {
+	r.log = nil
 	dir := r.m.runDir(r.p.ID)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -110,7 +111,7 @@ func (r *run) openLog() error {
 	if err != nil {
 		return err
 	}
-	r.log, err = logs.NewWriter(r.ctx, r.m.db, r.p.ID, logs.Options{Redact: logs.NewRedactor(r.hidden), Spool: spool})
+	r.log, err = logs.NewWriter(r.ctx, r.m.db, r.p.ID, logs.Options{Redact: r.redactor, Spool: spool})
 	if err != nil {
 		spool.Close()
 	}
@@ -133,11 +134,11 @@ func (r *run) serve() (stop func(), err error) {
 			return nil, err
 		}
 	}
-	r.env, r.hidden = executor.Environment(os.Environ(), append(r.m.options.Agents.Passed(r.p.Executor), r.m.options.Env...))
-	r.env = append(r.env, "DESKHAND_URL="+url, "DESKHAND_TOKEN="+token, "DESKHAND_ATTEMPT_ID="+r.c.ID, "DESKHAND_TASK_ID="+r.task.ID,
+	env, secrets := executor.Environment(os.Environ(), append(r.m.options.Agents.Passed(r.p.Executor), r.m.options.Env...))
+	r.env = append(env, "DESKHAND_URL="+url, "DESKHAND_TOKEN="+token, "DESKHAND_ATTEMPT_ID="+r.c.ID, "DESKHAND_TASK_ID="+r.task.ID,
 		"DESKHAND_PROJECT_ID="+r.task.ProjectID, "DESKHAND_BRANCH="+r.c.attempt.Branch)
 	r.env = append(r.env, r.m.options.AttemptEnv...)
-	r.hidden = append(r.hidden, token)
+	r.redactor = logs.NewRedactor(append(secrets, token))
 	r.url, r.token = url, token
 	return stop, nil
 }

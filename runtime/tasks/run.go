@@ -34,7 +34,7 @@ func (m *Manager) Run(ctx context.Context, processID string) error {
 	if err != nil || p == nil {
 		return err
 	}
-	r := &run{m: m, p: *p, forced: make(chan struct{})}
+	r := &run{m: m, attemptID: p.AttemptID, p: *p, forced: make(chan struct{})}
 	r.touch()
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer r.cancel(nil)
@@ -69,16 +69,17 @@ func (m *Manager) claim(ctx context.Context, id string) (claimed *process, seq i
 
 // run is a runner at work on the chain of an attempt.
 type run struct {
-	m      *Manager
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	c      checkout
-	task   Task
-	env    []string     // of everything that is started
-	url    string       // of deskhand's tools for the agent; empty: it has none
-	token  string       // that they ask for
-	hidden []string     // values that no log may have
-	log    *logs.Writer // of the process that runs
+	m         *Manager
+	attemptID string
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	c         checkout
+	task      Task
+	env       []string       // of everything that is started
+	url       string         // of deskhand's tools for the agent; empty: it has none
+	token     string         // that they ask for
+	redactor  *logs.Redactor // takes out what nobody may read
+	log       *logs.Writer   // of the process that runs
 
 	mu     sync.Mutex
 	p      process                   // what runs; changes together with its row
@@ -93,14 +94,13 @@ type run struct {
 // whole runs the chain with its heartbeat, and with deskhand's tools at hand.
 func (r *run) whole(seq int64) error {
 	var beside sync.WaitGroup
-	watching, end := context.WithCancel(r.ctx)
+	// They go on while what runs is made to end: the lease is still to be kept,
+	// and a stop may become one with force.
+	watching, end := context.WithCancel(context.WithoutCancel(r.ctx))
 	beside.Go(func() { r.beat(watching) })
 	beside.Go(func() { r.heed(watching, seq) })
 	defer beside.Wait()
 	defer end()
-	if wall := r.m.options.WallClock; wall > 0 {
-		defer time.AfterFunc(wall, func() { r.cancel(errWallClock) }).Stop()
-	}
 	err := r.m.db.View(r.ctx, func(tx *store.Tx) (err error) {
 		if r.c, err = readCheckout(r.ctx, tx, r.p.AttemptID); err != nil {
 			return err
@@ -132,6 +132,8 @@ func failed(why string) ending { return ending{State: Failed, Failure: why} }
 // step runs one process and says whether another one follows.
 func (r *run) step() (more bool, err error) {
 	r.m.options.Log.Info("process started", "attempt_id", r.p.AttemptID, "process_id", r.p.ID, "reason", r.p.Reason, "executor", r.p.Executor)
+	defer time.AfterFunc(r.m.options.WallClock, func() { r.cancel(errWallClock) }).Stop()
+	r.touch()
 	r.wrote.Store(0)
 	if err := r.openLog(); err != nil {
 		return r.finish(failed("cannot write the log: "+err.Error()), "")
@@ -178,10 +180,9 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 			r.m.options.Log.Warn("end of log failed", "process_id", r.p.ID, "error", err)
 		}
 	}
+	e.Failure, e.Summary = r.redact(e.Failure), r.redact(e.Summary)
 	if e.State != Completed {
 		next = ""
-	}
-	if e.State != Completed {
 		endStrays(r.p.AttemptID)
 	}
 	if next == "" && r.c.made() {
@@ -244,7 +245,7 @@ func (r *run) beat(ctx context.Context) {
 			r.cancel(errLost)
 			return
 		case ctx.Err() == nil:
-			r.m.options.Log.Warn("renewal of lease failed", "process_id", r.p.ID, "error", err)
+			r.m.options.Log.Warn("renewal of lease failed", "attempt_id", r.attemptID, "error", err)
 		}
 	}
 }
@@ -274,7 +275,7 @@ func (r *run) renew(ctx context.Context, active time.Time) error {
 
 // heed waits for stop requests in the feed.
 func (r *run) heed(ctx context.Context, seq int64) {
-	w, err := r.m.Watch(ctx, seq, r.p.AttemptID)
+	w, err := r.m.Watch(ctx, seq, r.attemptID)
 	if err != nil {
 		return // the heartbeat sees it too
 	}
@@ -304,6 +305,8 @@ func (r *run) obey(stop string) {
 		r.cancel(errForce)
 	}
 }
+
+func (r *run) redact(s string) string { return string(r.redactor.Redact([]byte(s))) }
 
 // touch says that something happened.
 func (r *run) touch() {

@@ -485,3 +485,35 @@ func TestTheEnvironmentIsShort(t *testing.T) {
 		t.Errorf("the spool has the secret, or is not there: %v", err)
 	}
 }
+
+// TestAStopCanBecomeOneWithForce: who waits for a gentle stop need not.
+func TestAStopCanBecomeOneWithForce(t *testing.T) {
+	d := open(t, Repo{}, settings{})
+	started := d.start("hang")
+	d.until(started.AttemptID, "began", func(s AttemptStatus) bool { return s.SessionID != "" })
+	gentle := make(chan error, 1)
+	since := time.Now()
+	go func() {
+		_, err := d.Stop(context.Background(), started.AttemptID, false)
+		gentle <- err
+	}()
+	time.Sleep(300 * time.Millisecond)
+	if s, err := d.Status(t.Context(), started.AttemptID); err != nil || s.State != Running {
+		t.Errorf("Status after the interrupt = %+v, %v; want it running: it ignores signals", s, err)
+	}
+	stopped, err := d.Stop(t.Context(), started.AttemptID, true)
+	if took := time.Since(since); err != nil || stopped.State != Failed || took > 4*time.Second {
+		t.Errorf("Stop with force = %+v, %v after %v; want it sooner than the gentle one's 7 s", stopped, err, took)
+	}
+	if err := <-gentle; err != nil {
+		t.Errorf("Stop = %v", err)
+	}
+}
+
+func TestAFailureHasNoSecrets(t *testing.T) {
+	t.Setenv("MY_PROVIDER_KEY", "a-very-secret-value")
+	d := open(t, Repo{Setup: "echo no access with $MY_PROVIDER_KEY >&2; exit 1"}, settings{Env: []string{"MY_PROVIDER_KEY"}})
+	if s := d.ended(d.start("say x").AttemptID); s.Failure != "failed (exit_code=1): no access with [redacted]" {
+		t.Errorf("Status = %+v", s)
+	}
+}

@@ -193,8 +193,8 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 		t.Run(who, func(t *testing.T) {
 			d := open(t, Repo{Setup: "echo line-1"}, settings{Lease: 4 * time.Second})
 			random := rand.New(rand.NewPCG(5, 6))
-			killed, lost := 0, 0
-			for round := range rounds(t, 5) {
+			killed, lost, most := 0, 0, rounds(t, 5)
+			for round := 0; killed < most && round < 4*most; round++ { // some end before they can be killed
 				effects := filepath.Join(t.TempDir(), "effects")
 				started := d.start(lines(effects, "first")...)
 				after := time.Duration(random.IntN(450)) * time.Millisecond
@@ -230,8 +230,8 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 				}
 			}
 			t.Logf("%d killed, %d lost", killed, lost)
-			if killed == 0 {
-				t.Error("nobody was killed")
+			if killed < most {
+				t.Errorf("%d were killed, want %d", killed, most)
 			}
 		})
 	}
