@@ -33,7 +33,7 @@ type Summary struct {
 }
 
 func (o Options) getAttemptChanges() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("get_attempt_changes"), title: "List what an attempt has changed", readOnly: true,
 		about: about{
 			useWhen: "you want to know which files an attempt has changed, before reading or reviewing them.",

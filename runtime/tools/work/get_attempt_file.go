@@ -39,7 +39,7 @@ type File struct {
 
 func (o Options) getAttemptFile() contract.Tool {
 	name := o.name("get_attempt_file")
-	return define(spec{
+	return define(o, spec{
 		name: name, title: "Read a file of an attempt", readOnly: true,
 		about: about{
 			useWhen: "you want to read a file as an attempt has left it, whole or in part.",

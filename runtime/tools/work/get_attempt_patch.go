@@ -30,7 +30,7 @@ type Patch struct {
 }
 
 func (o Options) getAttemptPatch() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("get_attempt_patch"), title: "Read changes as a patch", readOnly: true,
 		about: about{
 			useWhen: "you want to review what an attempt has changed in some files, line by line.",

@@ -46,7 +46,7 @@ type Question struct {
 }
 
 func (o Options) getAttemptStatus() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("get_attempt_status"), title: "See how an attempt stands", readOnly: true,
 		about: about{
 			useWhen: "you want to know whether an attempt runs, has ended well or failed, and what it waits for.",

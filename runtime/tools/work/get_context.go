@@ -27,7 +27,7 @@ type WorkspaceRepo struct {
 }
 
 func (o Options) getContext() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("get_context"), title: "Where am I", readOnly: true,
 		about: about{
 			useWhen: "you are the agent of an attempt and want to know its project, task, branch and repositories.",

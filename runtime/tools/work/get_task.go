@@ -36,7 +36,7 @@ func taskOf(t tasks.Task) Task {
 }
 
 func (o Options) getTask() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("get_task"), title: "Read a task", readOnly: true,
 		about: about{
 			useWhen: "you need the description of a task, or want to know whether it still exists.",

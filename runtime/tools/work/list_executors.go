@@ -27,7 +27,7 @@ type Executor struct {
 }
 
 func (o Options) listExecutors() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("list_executors"), title: "List executors", readOnly: true,
 		about: about{
 			useWhen: "you are about to start an attempt and need to know which coding agents can be started here.",

@@ -28,7 +28,7 @@ type Project struct {
 }
 
 func (o Options) listProjects() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("list_projects"), title: "List projects", readOnly: true,
 		about: about{
 			useWhen: "you need a project_id, before anything else with tasks.",

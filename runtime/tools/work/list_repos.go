@@ -26,7 +26,7 @@ type Repo struct {
 }
 
 func (o Options) listRepos() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("list_repos"), title: "List repositories", readOnly: true,
 		about: about{
 			useWhen: "you are about to start an attempt and need the repo_id of each repository that it works on.",

@@ -32,7 +32,7 @@ type Attempt struct {
 }
 
 func (o Options) listTaskAttempts() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("list_task_attempts"), title: "List the attempts at a task", readOnly: true,
 		about: about{
 			useWhen: "you want all attempts at a task, or the attempt_id of an older one.",

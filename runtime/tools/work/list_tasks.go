@@ -48,7 +48,7 @@ type TaskSummary struct {
 }
 
 func (o Options) listTasks() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("list_tasks"), title: "List tasks", readOnly: true,
 		about: about{
 			useWhen: "you want to see the work of a project, or find a task_id or the newest attempt of a task.",

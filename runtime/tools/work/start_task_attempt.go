@@ -31,7 +31,7 @@ type Started struct {
 }
 
 func (o Options) startTaskAttempt() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("start_task_attempt"), title: "Start an attempt", additive: true,
 		about: about{
 			useWhen: "a coding agent shall work on a task, on a git branch and in a folder of its own.",

@@ -21,7 +21,7 @@ type Stopped struct {
 }
 
 func (o Options) stopAttempt() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("stop_attempt"), title: "Stop an attempt", idempotent: true,
 		about: about{
 			useWhen: "the running agent or script of an attempt shall end now. What it has written stays, uncommitted.",

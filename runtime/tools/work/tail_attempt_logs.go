@@ -55,7 +55,7 @@ type LogEntry struct {
 
 func (o Options) tailAttemptLogs() contract.Tool {
 	name := o.name("tail_attempt_logs")
-	return define(spec{
+	return define(o, spec{
 		name: name, title: "Read the log of an attempt", readOnly: true,
 		about: about{
 			useWhen: "you want to see what the agent of an attempt says and does, or why it failed.",

@@ -44,7 +44,7 @@ type Turn struct {
 
 func (o Options) tailSessionMessages() contract.Tool {
 	name := o.name("tail_session_messages")
-	return define(spec{
+	return define(o, spec{
 		name: name, title: "Read a conversation", readOnly: true,
 		about: about{
 			useWhen: "you want the prompts and final replies of a session, to restore the context of an attempt in few words.",
