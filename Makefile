@@ -8,6 +8,7 @@
 # make bench      the benchmarks
 # make bench-corpus [CORPUS=docs QUERIES=file]   what a corpus costs to build and serve
 # make fuzz       30 s of each fuzz test
+# make test-agents [AGENTS="claude codex"]   drive real coding agents, with a scripted model (needs npm)
 # make model TEXTS=dir   train the shipped model anew; dir has a folder of markdown for each repository of SOURCES.md
 # make survive    kill servers, runners and agents at 100 random moments each (minutes)
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
@@ -16,7 +17,7 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz survive clients model clean
+.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz survive clients model test-agents clean
 
 all: build
 
@@ -82,6 +83,16 @@ survive:
 clients: build
 	bin/deskhand index -o bin/demo-index
 	cmd/deskhand/testdata/clients/run.sh bin/deskhand bin/demo-index
+
+# The versions that the recorded streams are of. Others are other agents.
+AGENT_PACKAGES = @agentclientprotocol/claude-agent-acp@0.49.0 @anthropic-ai/claude-code@2.1.197 opencode-ai@1.18.33 \
+	@openai/codex@0.169.0 @zed-industries/codex-acp@0.16.0 @google/gemini-cli@0.61.0
+
+# 1.6 GB under bin/agents, and minutes.
+test-agents:
+	@mkdir -p bin/agents && test -f bin/agents/package.json || echo '{"private":true}' >bin/agents/package.json
+	cd bin/agents && npm install --no-audit --no-fund $(AGENT_PACKAGES)
+	AGENTS_BIN=$(abspath bin/agents/node_modules/.bin) AGENTS="$(AGENTS)" $(GO) test -count=1 -v -timeout 20m -run '^TestRealAgents$$' ./runtime/tasks/executor
 
 # Minutes on two cores. The same texts give the same bytes, on any machine.
 model: build

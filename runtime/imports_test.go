@@ -17,7 +17,7 @@ const module = "github.com/deskhand/deskhand/"
 // lower floors alone: two on one floor do not know each other. A new package is
 // one word here.
 var floors = [][]string{
-	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model"},
+	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model", "runtime/tasks/executor/modeltest"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/tasks/executor", "indexer/embed/train"},
 	{"runtime/eval", "runtime/tasks"},

@@ -18,7 +18,7 @@ func detach(cmd *exec.Cmd) {
 // while the starter lives: what a leader left behind that has ended is not
 // found.
 func (l groupLeader) Kill() {
-	if !l.alive() {
+	if l.pid <= 0 || l.born == "" || l.dead() {
 		return
 	}
 	if exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(l.pid)).Run() == nil {

@@ -20,7 +20,7 @@ func inProcess(t *testing.T, o Options, r Repo, script ...string) (*desk, Starte
 	t.Helper()
 	place := t.TempDir()
 	o.Dir = t.TempDir()
-	o.Runner = []string{"true"} // it claims nothing
+	o.MaxRunning = -1
 	d := &desk{options: o, place: place, t: t}
 	d.Manager, d.db = peerAndStore(t, place, o)
 	d.project, d.repo = project(t, d.Manager, r)
@@ -41,9 +41,9 @@ func inProcess(t *testing.T, o Options, r Repo, script ...string) (*desk, Starte
 func TestAnAgentAsksAPerson(t *testing.T) {
 	var asked []executor.Question
 	var by Process
-	o := Options{Silence: 200 * time.Millisecond, Ask: func(ctx context.Context, a Attempt, p Process, q executor.Question) (executor.Answer, error) {
+	o := Options{Silence: 1500 * time.Millisecond, Ask: func(ctx context.Context, a Attempt, p Process, q executor.Question) (executor.Answer, error) {
 		asked, by = append(asked, q), p
-		time.Sleep(500 * time.Millisecond) // people are slow, and that is not the agent's silence
+		time.Sleep(2 * time.Second) // people are slow, and that is not the agent's silence
 		if q.Permission {
 			return executor.Answer{Outcome: "accept", Option: "allow"}, nil
 		}
@@ -73,7 +73,7 @@ func TestAnAgentIsGivenATokenThatDiesWithIt(t *testing.T) {
 		},
 	}
 	place := t.TempDir()
-	o.Dir, o.Runner = t.TempDir(), []string{"true"}
+	o.Dir, o.MaxRunning = t.TempDir(), -1
 	d.Manager, d.db = peerAndStore(t, place, o)
 	d.t = t
 	d.project, d.repo = project(t, d.Manager, Repo{})
@@ -94,6 +94,22 @@ func TestAnAgentIsGivenATokenThatDiesWithIt(t *testing.T) {
 }
 
 func TestWhatCannotStartSaysWhy(t *testing.T) {
+	t.Run("a runner that cannot run", func(t *testing.T) {
+		d := &desk{t: t}
+		d.Manager, d.db = peerAndStore(t, t.TempDir(), Options{Runner: []string{"sh", "-c", "echo bad setting >&2; exit 1"}})
+		d.project, d.repo = project(t, d.Manager, Repo{})
+		if s := d.ended(d.start("say x").AttemptID); s.State != Failed || !strings.Contains(s.Failure, "bad setting") {
+			t.Errorf("Status = %+v", s)
+		}
+	})
+	t.Run("no runner", func(t *testing.T) {
+		d := &desk{t: t}
+		d.Manager, d.db = peerAndStore(t, t.TempDir(), Options{Runner: []string{filepath.Join(t.TempDir(), "gone")}})
+		d.project, d.repo = project(t, d.Manager, Repo{})
+		if s := d.ended(d.start("say x").AttemptID); s.State != Failed || !strings.Contains(s.Failure, "cannot start a runner") {
+			t.Errorf("Status = %+v", s)
+		}
+	})
 	t.Run("no tools", func(t *testing.T) {
 		o := Options{Serve: func(context.Context, Attempt, Process) (string, string, func(), error) {
 			return "", "", nil, errors.New("no port is free")
@@ -113,7 +129,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &desk{t: t}
-		d.Manager, d.db = peerAndStore(t, t.TempDir(), Options{Agents: agents, Runner: []string{"true"}})
+		d.Manager, d.db = peerAndStore(t, t.TempDir(), Options{Agents: agents, MaxRunning: -1})
 		d.project, d.repo = project(t, d.Manager, Repo{})
 		made := task(t, d.Manager, d.project.ID, "x")
 		r := d.request(made.ID, "say x")
@@ -138,7 +154,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 	})
 	t.Run("a branch that is gone", func(t *testing.T) {
 		d := &desk{t: t}
-		d.Manager, d.db = peerAndStore(t, t.TempDir(), Options{Runner: []string{"true"}})
+		d.Manager, d.db = peerAndStore(t, t.TempDir(), Options{MaxRunning: -1})
 		path := gitRepo(t)
 		git(t, path, "branch", "feature")
 		d.project, d.repo = project(t, d.Manager, Repo{Path: path, TargetBranch: "feature"})
@@ -159,7 +175,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 
 // TestStartRefuses: T-150 and what else is wrong with a request.
 func TestStartRefuses(t *testing.T) {
-	m := peer(t, t.TempDir(), Options{Runner: []string{"true"}})
+	m := peer(t, t.TempDir(), Options{MaxRunning: -1})
 	p, r := project(t, m, Repo{})
 	made := task(t, m, p.ID, "x")
 	for name, c := range map[string]struct {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -28,11 +29,9 @@ func (m *Manager) launch(ctx context.Context) {
 		return
 	}
 	for _, p := range chosen {
-		if err := m.startRunner(p.ID); err != nil {
+		if err := m.startRunner(p); err != nil {
 			m.options.Log.Warn("start of runner failed", "process_id", p.ID, "error", err)
-			if err := m.fail(context.WithoutCancel(ctx), p.ID, "cannot start a runner: "+err.Error()); err != nil {
-				m.options.Log.Warn("end of process failed", "process_id", p.ID, "error", err)
-			}
+			m.fail(context.WithoutCancel(ctx), p, "cannot start a runner: "+err.Error())
 		}
 	}
 }
@@ -62,6 +61,9 @@ func (m *Manager) chooseWaiting(ctx context.Context) (chosen []process, err erro
 				return err
 			}
 		}
+		for i := range chosen {
+			chosen[i].launched = tx.Now
+		}
 		return err
 	})
 	if err != nil {
@@ -75,8 +77,10 @@ func (m *Manager) runDir(processID string) string {
 	return filepath.Join(m.options.Dir, "runs", processID)
 }
 
-// startRunner starts a runner that outlives this process.
-func (m *Manager) startRunner(processID string) error {
+// startRunner starts a runner that outlives this process. One that ends without
+// having begun, as with a setting that it cannot read, ends its process in the
+// store: it would be started again and again.
+func (m *Manager) startRunner(p process) error {
 	line := m.options.Runner
 	if len(line) == 0 {
 		own, err := os.Executable()
@@ -85,25 +89,43 @@ func (m *Manager) startRunner(processID string) error {
 		}
 		line = []string{own, "tasks", "runner"}
 	}
-	dir := m.runDir(processID)
+	dir := m.runDir(p.ID)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	said, err := os.OpenFile(filepath.Join(dir, "runner.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	said, err := os.OpenFile(filepath.Join(dir, runnerLog), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer said.Close()
-	cmd := exec.Command(line[0], append(slices.Clone(line[1:]), processID)...)
+	cmd := exec.Command(line[0], append(slices.Clone(line[1:]), p.ID)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = m.options.Dir, said, said
 	cmd.Env = append(withoutAttempt(os.Environ()), m.options.RunnerEnv...)
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go cmd.Wait() // as long as both live: a process that has ended wants to be noticed
+	go func() { // as long as both live
+		ended := cmd.Wait()
+		if m.ctx.Err() == nil {
+			m.fail(m.ctx, p, "its runner ended before it began: "+m.lastWords(p.ID, ended))
+		}
+	}()
 	return nil
 }
+
+// lastWords are what a runner said at its end.
+func (m *Manager) lastWords(processID string, ended error) string {
+	said, err := os.ReadFile(filepath.Join(m.runDir(processID), runnerLog))
+	t := &tail{}
+	t.Write(said)
+	if line := t.line(); err == nil && line != "" {
+		return line
+	}
+	return fmt.Sprint(ended)
+}
+
+const runnerLog = "runner.log"
 
 // attemptEnv are the variables that every process of an attempt has.
 var attemptEnv = []string{"DESKHAND_URL", "DESKHAND_TOKEN", "DESKHAND_ATTEMPT_ID", "DESKHAND_TASK_ID", "DESKHAND_PROJECT_ID", "DESKHAND_BRANCH"}
@@ -121,13 +143,29 @@ func withoutAttempt(env []string) []string {
 	})
 }
 
-// fail ends a process that has not begun.
-func (m *Manager) fail(ctx context.Context, processID, why string) error {
-	return m.db.Update(ctx, func(tx *store.Tx) error {
-		p, err := readProcess(ctx, tx, processID)
-		if err != nil || p.State != Queued {
-			return err
-		}
-		return endProcess(ctx, tx, &p, ending{State: Failed, Failure: why})
+// fail ends a process that was launched and has not begun, unless somebody has
+// launched it again.
+func (m *Manager) fail(ctx context.Context, p process, why string) {
+	var now process
+	waits := func(tx *store.Tx) (bool, error) {
+		var err error
+		now, err = readProcess(ctx, tx, p.ID)
+		return err == nil && now.State == Queued && now.launched.Equal(p.launched), err
+	}
+	still := false
+	err := m.db.View(ctx, func(tx *store.Tx) (err error) { // most have begun, and ended: nobody has to wait for that
+		still, err = waits(tx)
+		return err
 	})
+	if err == nil && still {
+		err = m.db.Update(ctx, func(tx *store.Tx) error {
+			if still, err := waits(tx); err != nil || !still {
+				return err
+			}
+			return endProcess(ctx, tx, &now, ending{State: Failed, Failure: why})
+		})
+	}
+	if err != nil && fault.Of(err) == nil && ctx.Err() == nil {
+		m.options.Log.Warn("end of process failed", "process_id", p.ID, "error", err)
+	}
 }

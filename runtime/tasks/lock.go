@@ -30,7 +30,7 @@ func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func()
 				}
 			}, nil
 		}
-		if leader, here := m.leaderOf(held.Data); here && !leader.alive() {
+		if leader, here := m.leaderOf(held.Data); here && leader.dead() {
 			if err := m.db.Release(ctx, held.Name, held.Holder); err != nil {
 				return nil, err
 			}

@@ -20,7 +20,8 @@ type Options struct {
 	// BranchPrefix stands before the names of branches. Zero: "deskhand".
 	BranchPrefix string
 	// MaxRunning is how many processes run at once on this machine; others
-	// wait for their turn. Zero: one for each CPU, and at least 4.
+	// wait for their turn. Zero: one for each CPU, and at least 4. Negative:
+	// this manager starts none.
 	MaxRunning int
 	// Guard bounds what is listed of changes. Nil: [worktree.Balanced].
 	Guard *worktree.Guard
@@ -50,8 +51,9 @@ type Options struct {
 	RunnerEnv []string
 	// Lease is how long a runner is believed that says nothing. Zero: 20 s.
 	Lease time.Duration
-	// Serve offers deskhand's tools to the agent of an attempt while a process
-	// runs; what comes back goes into its environment. Nil: it has no tools.
+	// Serve offers deskhand's tools to the agent of an attempt. A runner calls it
+	// once, with its first process, and stop at its end; what comes back goes into
+	// the environment of everything that it starts. Nil: there are no tools.
 	Serve func(ctx context.Context, attempt Attempt, process Process) (url, token string, stop func(), err error)
 	// Ask puts a question of an agent to a person and waits; see [executor.Spec].
 	// Nil: nobody is there.

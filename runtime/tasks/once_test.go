@@ -77,27 +77,32 @@ func TestARequestIDMakesOneTask(t *testing.T) {
 	})
 }
 
-// TestTwoProcessesRacingOneRequestIDMakeOneTask: T-192.
-func TestTwoProcessesRacingOneRequestIDMakeOneTask(t *testing.T) {
+// TestTwoProcessesRacingOneRequestIDDoOneThing: T-192.
+func TestTwoProcessesRacingOneRequestIDDoOneThing(t *testing.T) {
 	const rounds = 50
 	place := t.TempDir()
-	m := peer(t, place, Options{})
-	p, _ := project(t, m, Repo{})
-	a, aIn := spawn(t, place, "create", p.ID)
-	b, bIn := spawn(t, place, "create", p.ID)
+	m := peer(t, place, Options{MaxRunning: -1})
+	p, r := project(t, m, Repo{})
+	a, aIn := spawn(t, place, "create", p.ID, r.ID)
+	b, bIn := spawn(t, place, "create", p.ID, r.ID)
 	for round := range rounds {
 		fmt.Fprintln(aIn, round)
 		fmt.Fprintln(bIn, round)
 		if !a.Scan() || !b.Scan() {
 			t.Fatalf("round %d: a process ended", round)
 		}
-		if a.Text() != b.Text() || len(a.Text()) != 36 {
+		if a.Text() != b.Text() || len(a.Text()) != 3*36+2 {
 			t.Fatalf("round %d: one process made %q, the other %q", round, a.Text(), b.Text())
 		}
 	}
 	page, err := m.Tasks(t.Context(), TaskQuery{ProjectID: p.ID, Page: Page{Limit: 500}})
 	if err != nil || len(page.Tasks) != rounds {
 		t.Errorf("there are %d tasks, %v; want %d", len(page.Tasks), err, rounds)
+	}
+	for _, made := range page.Tasks {
+		if list, err := m.Attempts(t.Context(), made.ID); err != nil || len(list) != 1 {
+			t.Errorf("task %s has %d attempts, %v; want 1", made.ID, len(list), err)
+		}
 	}
 }
 
@@ -124,16 +129,20 @@ func work(ctx context.Context, place, what string, args []string) error {
 	case "server":
 		return server(ctx, db, place, args[0])
 	}
-	m := New(db, Options{Dir: place})
+	m := New(db, Options{Dir: place, MaxRunning: -1})
 	defer m.Close()
 	switch what {
-	case "create": // a task for each line that comes
+	case "create": // a task and an attempt for each line that comes
 		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 			t, err := m.CreateTask(ctx, NewTask{ProjectID: args[0], Title: "race", RequestID: in.Text()})
 			if err != nil {
 				return err
 			}
-			fmt.Println(t.ID)
+			s, err := m.Start(ctx, StartRequest{TaskID: t.ID, Executor: "fake", Repos: []RepoTarget{{RepoID: args[1]}}, RequestID: in.Text()})
+			if err != nil {
+				return err
+			}
+			fmt.Println(t.ID, s.AttemptID, s.ProcessID)
 		}
 	case "flood": // tasks, until it is killed
 		for i := 0; ; i++ {

@@ -17,7 +17,7 @@ import (
 func TestTheLatestAttemptIsTheNewest(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		ctx := t.Context()
-		m, db := peerAndStore(t, place, Options{Runner: []string{"true"}})
+		m, db := peerAndStore(t, place, Options{MaxRunning: -1})
 		p, _ := project(t, m, Repo{})
 		made := task(t, m, p.ID, "many")
 		host := ""

@@ -27,7 +27,7 @@ func (p Page) limit() int {
 // Projects is a page of all projects, by name.
 func (m *Manager) Projects(ctx context.Context, page Page) (found ProjectPage, err error) {
 	after, err := base64.RawURLEncoding.DecodeString(page.Cursor)
-	if err != nil {
+	if err != nil || text("cursor", string(after), mostName) != nil {
 		return ProjectPage{}, badCursor(page.Cursor, "list_projects")
 	}
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {

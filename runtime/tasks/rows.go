@@ -277,5 +277,6 @@ func exitColumn(code *int) sql.NullInt64 {
 	return sql.NullInt64{Int64: int64(*code), Valid: true}
 }
 
-// alive says that the leader runs, and not another process with its number.
-func (l groupLeader) alive() bool { return l.pid > 0 && l.born != "" && born(l.pid) == l.born }
+// dead says that the leader has ended, whoever has its number now. Of one whose
+// birth nobody could tell it says nothing.
+func (l groupLeader) dead() bool { return l.born != "" && born(l.pid) != l.born }

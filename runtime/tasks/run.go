@@ -136,7 +136,7 @@ func (r *run) step() (more bool, err error) {
 	r.touch()
 	r.wrote.Store(0)
 	if err := r.openLog(); err != nil {
-		return r.finish(failed("cannot write the log: "+err.Error()), "")
+		return r.finish(r.judge(failed("cannot write the log: "+err.Error())), "")
 	}
 	if err := r.prepare(); err != nil {
 		r.log.Append(logs.Failed(worded(err)))
@@ -219,100 +219,7 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 	return true, nil
 }
 
-// beat renews the lease, and says when something last happened.
-func (r *run) beat(ctx context.Context) {
-	term := r.m.options.Lease
-	tick := time.NewTicker(min(term/4, time.Second))
-	defer tick.Stop()
-	renewed, told := time.Now(), time.Now()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		active := *r.active.Load()
-		if silence := r.m.options.Silence; r.asking.Load() == 0 && time.Since(active) > silence {
-			r.cancel(errSilent)
-		}
-		if !active.After(told) && time.Since(renewed) < term/4 {
-			continue
-		}
-		switch err := r.renew(ctx, active); {
-		case err == nil:
-			renewed, told = time.Now(), active
-		case errors.Is(err, errLost):
-			r.cancel(errLost)
-			return
-		case ctx.Err() == nil:
-			r.m.options.Log.Warn("renewal of lease failed", "attempt_id", r.attemptID, "error", err)
-		}
-	}
-}
-
-// renew also reads whether a stop was requested: the feed says so too, sooner.
-func (r *run) renew(ctx context.Context, active time.Time) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	stop := ""
-	err := r.m.db.UpdateFast(ctx, func(tx *store.Tx) error {
-		ago := max(0, time.Since(active))
-		done, err := tx.Exec(ctx, "UPDATE processes SET lease_until = ?, updated_at = ? WHERE id = ? AND owner = ? AND state = ?",
-			millis(tx.Now.Add(r.m.options.Lease)), millis(tx.Now.Add(-ago)), r.p.ID, r.p.owner, Running)
-		if err != nil {
-			return err
-		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return errLost
-		}
-		return tx.QueryRow(ctx, "SELECT stop FROM processes WHERE id = ?", r.p.ID).Scan(&stop)
-	})
-	if err == nil {
-		r.obey(stop)
-	}
-	return err
-}
-
-// heed waits for stop requests in the feed.
-func (r *run) heed(ctx context.Context, seq int64) {
-	w, err := r.m.Watch(ctx, seq, r.attemptID)
-	if err != nil {
-		return // the heartbeat sees it too
-	}
-	defer w.Close()
-	for {
-		events, err := w.Next(ctx)
-		if err != nil {
-			return
-		}
-		for _, e := range events {
-			if e.Type != StopRequested {
-				continue
-			}
-			if p, err := r.m.newest(ctx, e.AttemptID); err == nil && p != nil {
-				r.obey(p.stop)
-			}
-		}
-	}
-}
-
-func (r *run) obey(stop string) {
-	switch stop {
-	case "stop":
-		r.cancel(errStop)
-	case "force":
-		r.force.Do(func() { close(r.forced) })
-		r.cancel(errForce)
-	}
-}
-
 func (r *run) redact(s string) string { return string(r.redactor.Redact([]byte(s))) }
-
-// touch says that something happened.
-func (r *run) touch() {
-	now := time.Now()
-	r.active.Store(&now)
-}
 
 // raw takes what a process writes into its log.
 func (r *run) raw(s logs.Stream, p []byte) {

@@ -86,7 +86,7 @@ func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, fo
 			return err
 		}
 		expired := until.Err() != nil
-		if p.host == m.host && (expired || !p.runner.alive()) {
+		if p.host == m.host && (expired || p.runner.dead()) {
 			if err := m.giveUp(ctx, *p, "killed"); err != nil {
 				return err
 			}

@@ -147,6 +147,20 @@ func (d *desk) ownerless() {
 	if err := d.Sweep(context.Background()); err != nil {
 		d.t.Errorf("Sweep = %v", err)
 	}
+	for id, pid := range d.owned() {
+		if !dead(pid) {
+			continue
+		}
+		if again, ok := d.owned()[id]; ok && again == pid { // it did not end in order just now
+			d.t.Errorf("process %s is running by its row, and its runner %d is dead", id, pid)
+		}
+	}
+}
+
+// owned are the processes that run, and their runners.
+func (d *desk) owned() map[string]int {
+	d.t.Helper()
+	found := map[string]int{}
 	err := d.db.View(context.Background(), func(tx *store.Tx) error {
 		rows, err := tx.Query(context.Background(), "SELECT id, runner_pid FROM processes WHERE state = 'running'")
 		if err != nil {
@@ -159,31 +173,20 @@ func (d *desk) ownerless() {
 			if err := rows.Scan(&id, &pid); err != nil {
 				return err
 			}
-			if dead(pid) {
-				d.t.Errorf("process %s is running by its row, and its runner %d is dead", id, pid)
-			}
+			found[id] = pid
 		}
 		return rows.Err()
 	})
 	if err != nil {
 		d.t.Fatal(err)
 	}
+	return found
 }
 
 // dead says that a process has ended, whether or not its parent has noticed.
 func dead(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ") || strings.Contains(string(stat), ") X ")
-}
-
-// lines is what an agent does in these tests: it leaves an effect that must not
-// come twice, writes lines, and has a child.
-func lines(effects, name string) []string {
-	return []string{
-		"run echo " + name + " >> " + effects,
-		"run sleep 30 >/dev/null 2>&1 & i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo line-$i; done; sleep 0.05; echo line-201; echo line-202; sleep 0.1",
-		"write " + name + ".txt done",
-	}
 }
 
 // TestAKilledRunnerLosesNothing kills runners, and in the second part agents,
@@ -198,19 +201,19 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 				effects := filepath.Join(t.TempDir(), "effects")
 				started := d.start(lines(effects, "first")...)
 				after := time.Duration(random.IntN(450)) * time.Millisecond
-				if round%3 == 0 { // while it starts, too
-					after /= 4
-				}
 				go d.followWhenPossible(started.AttemptID, strings.Join(lines(effects, "second"), "\n"))
-				if who == "agent" {
-					d.until(started.AttemptID, "had an agent", func(s AttemptStatus) bool { return d.running(started.AttemptID).agent > 0 || s.State != Running })
+				of := func() int {
+					if v := d.running(started.AttemptID); who == "runner" {
+						return v.runner
+					} else {
+						return v.agent
+					}
+				}
+				if round%4 > 0 { // else while it starts
+					d.until(started.AttemptID, "began", func(s AttemptStatus) bool { return of() > 0 || s.State != Running })
 				}
 				time.Sleep(after)
-				v := d.running(started.AttemptID)
-				pid := v.runner
-				if who == "agent" {
-					pid = v.agent
-				}
+				pid := of()
 				if pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil {
 					killed++
 					for !dead(pid) {
@@ -257,56 +260,6 @@ func (d *desk) quietAttempt(attemptID string) {
 		}
 	}
 	d.ended(attemptID)
-}
-
-// serverJob is what a server of these tests is to do.
-type serverJob struct {
-	Settings       settings
-	Project, Repo  string
-	Effects, Round string
-}
-
-// server starts attempts and follows them up, and says what it was promised.
-func server(ctx context.Context, db *store.DB, place, args string) error {
-	var job serverJob
-	if err := json.Unmarshal([]byte(args), &job); err != nil {
-		return err
-	}
-	m := New(db, job.Settings.options(place))
-	defer m.Close()
-	for i := range 3 {
-		name := fmt.Sprintf("%s-%d", job.Round, i)
-		attempt, err := job.do(ctx, m, name)
-		if err != nil {
-			return err
-		}
-		fmt.Println(name, attempt)
-	}
-	fmt.Println("done")
-	time.Sleep(time.Hour)
-	return nil
-}
-
-// do makes a task, starts it and queues a message, each with a request id: it
-// may be done again, by anybody.
-func (job serverJob) do(ctx context.Context, m *Manager, name string) (attemptID string, err error) {
-	t, err := m.CreateTask(ctx, NewTask{ProjectID: job.Project, Title: name, RequestID: "task-" + name})
-	if err != nil {
-		return "", err
-	}
-	started, err := m.Start(ctx, StartRequest{TaskID: t.ID, Executor: "fake", Prompt: strings.Join(lines(job.Effects, "start-"+name), "\n"),
-		Repos: []RepoTarget{{RepoID: job.Repo}}, RequestID: "start-" + name})
-	if err != nil {
-		return "", err
-	}
-	for {
-		_, err := m.FollowUp(ctx, FollowUpRequest{Action: Queue, AttemptID: started.AttemptID, Prompt: strings.Join(lines(job.Effects, "queue-"+name), "\n"),
-			RequestID: "queue-" + name})
-		if code(err) != NoSession {
-			return started.AttemptID, err
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }
 
 // TestAKilledServerLosesNothing: what it was asked for is done once, and what

@@ -66,7 +66,7 @@ func (m *Manager) Sweep(ctx context.Context) error {
 	lapsed := []process{}
 	for _, p := range running {
 		switch {
-		case p.host == m.host && !p.runner.alive():
+		case p.host == m.host && p.runner.dead():
 			problems = append(problems, m.giveUp(ctx, p, "lost: its runner died"))
 		case p.lease.Before(now):
 			lapsed = append(lapsed, p)

@@ -98,7 +98,7 @@ func (c *client) UnstableCompleteElicitation(context.Context, acp.UnstableComple
 }
 
 // ours are deskhand's own tools as agents name them.
-var ours = regexp.MustCompile(`^(?:mcp__deskhand__[a-z_]+|mcp\.deskhand\.[a-z_]+|deskhand[._/][a-z_]+|[a-z_]+ \(deskhand MCP Server\))$`)
+var ours = regexp.MustCompile(`^(?:mcp__deskhand__[a-z_]+|mcp\.deskhand\.[a-z_]+|deskhand[._/][a-z_]+|Tool: deskhand/[a-z_]+|[a-z_]+ \(deskhand MCP Server\))$`)
 
 var errNotOffered = errors.New("deskhand does not offer this to agents")
 

@@ -52,6 +52,14 @@ type acpContent struct {
 	NewText string  `json:"newText"`
 }
 
+// parts are what a tool call has to show.
+func (u acpUpdate) parts() (parts []acpContent) {
+	if len(u.Content) > 0 {
+		json.Unmarshal(u.Content, &parts) // an unknown shape is in the raw log
+	}
+	return parts
+}
+
 // update shows what the agent says.
 func (c *client) update(raw json.RawMessage) {
 	var u acpUpdate
@@ -147,10 +155,6 @@ func (c *tool) describe(u acpUpdate) {
 	if len(u.Input) > 0 {
 		json.Unmarshal(u.Input, &args) // what is no object has no names to look at
 	}
-	var parts []acpContent
-	if len(u.Content) > 0 {
-		json.Unmarshal(u.Content, &parts) // an unknown shape is in the raw log
-	}
 	path := c.action.Path
 	if len(u.Locations) > 0 {
 		path = u.Locations[0].Path
@@ -186,7 +190,7 @@ func (c *tool) describe(u acpUpdate) {
 		}
 	}
 	var texts []string
-	for _, p := range parts {
+	for _, p := range u.parts() {
 		switch p.Type {
 		case "diff":
 			a.Action, a.Path = "file_edit", p.Path
@@ -275,10 +279,23 @@ func (c *client) shown(raw json.RawMessage) permission {
 	if u.ID == "" {
 		return permission{name: "tool"}
 	}
-	u.Status = nil
-	t := c.call(u)
+	t := c.talk.tools[u.ID]
+	if t == nil { // what was shown before has a better title
+		u.Status = nil
+		t = c.call(u)
+	}
 	p := permission{id: u.ID, name: t.name, call: t.content, content: t.content}
 	p.ours = ours.MatchString(t.name) && t.kind != "execute" && t.kind != "edit" && t.kind != "delete" && t.kind != "move"
+	var said []string
+	for _, part := range u.parts() {
+		if part.Type == "content" && part.Content.Text != "" {
+			said = append(said, part.Content.Text)
+		}
+	}
+	if len(said) > 0 { // the agent's own words
+		p.content = strings.Join(said, "\n\n")
+		return p
+	}
 	switch a := t.action; a.Action {
 	case "command_run":
 		p.content = a.Command

@@ -73,6 +73,7 @@ type tool struct {
 	content string
 	status  string
 	kind    string // as acp has it
+	reason  string // what it said at the end, for one that failed
 	action  logs.Action
 }
 
@@ -152,7 +153,11 @@ func (t *talk) change(id string, do func(c *tool)) {
 		c = t.tools[id]
 	}
 	do(c)
-	t.log.Replace(c.index, logs.Tool(c.name, c.content, c.status, c.action))
+	e := logs.Tool(c.name, c.content, c.status, c.action)
+	if c.status == "failed" && c.action.Result == nil {
+		e.Type.Status.Reason = c.reason
+	}
+	t.log.Replace(c.index, e)
 }
 
 // end shows the result of a tool call.
@@ -168,6 +173,7 @@ func (t *talk) end(id string, ok bool, output string, exit *int) {
 
 func (c *tool) result(output string, exit *int) {
 	output = logs.Clip(output)
+	c.reason = output
 	switch c.action.Action {
 	case "command_run":
 		result := logs.CommandResult{Output: output}

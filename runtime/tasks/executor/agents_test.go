@@ -1,0 +1,161 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/tasks/executor/modeltest"
+)
+
+// The main story with real agents and a scripted model: the agent searches the
+// docs, asks a person, and writes what the person said into a file; a second run
+// goes on with the session. `make test-agents` installs the agents and sets
+// AGENTS_BIN to where their programs are.
+func TestRealAgents(t *testing.T) {
+	bin := os.Getenv("AGENTS_BIN")
+	if bin == "" {
+		t.Skip("NOT TESTED: make test-agents installs real agents and runs this")
+	}
+	for _, id := range strings.Fields("claude claude-stream opencode opencode-stream codex codex-stream gemini gemini-stream") {
+		if only := os.Getenv("AGENTS"); only != "" && !strings.Contains(" "+only+" ", " "+id+" ") {
+			continue
+		}
+		t.Run(id, func(t *testing.T) { story(t, id, bin) })
+	}
+}
+
+func story(t *testing.T, id, bin string) {
+	model := modeltest.New(t, "do the story", "Done: the colour is in colour.txt.",
+		modeltest.Step{Tools: []string{"search_docs"}, Args: func(string, []string) map[string]any { return map[string]any{"query": "colour"} }},
+		modeltest.Step{Tools: []string{"ask_user"}, Args: func(string, []string) map[string]any { return map[string]any{"question": "Which colour?"} }},
+		modeltest.Step{Tools: []string{"Write", "write_file", "write", "exec_command", "shell", "shell_command"}, Args: func(tool string, results []string) map[string]any {
+			text := "no answer\n"
+			if strings.Contains(strings.Join(results, ""), "the person says blue") {
+				text = "blue\n"
+			}
+			return writeArgs(tool, text)
+		}},
+	)
+	calls, served := tools(t)
+	dir := filepath.Join(t.TempDir(), "work")
+	home := agentHome(t, model.URL)
+	os.Mkdir(dir, 0o755)
+	shell := exec.Command("git", "init", "-q", "-b", "main")
+	shell.Dir = dir
+	if out, err := shell.CombinedOutput(); err != nil {
+		t.Fatalf("git init: %v %s", err, out)
+	}
+	env, _ := Environment(os.Environ(), nil)
+	env = append(env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_STATE_HOME="+home,
+		"ANTHROPIC_BASE_URL="+model.URL, "ANTHROPIC_API_KEY=x", "ANTHROPIC_MODEL=stub-model", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
+		"STUB_KEY=x", "TMPDIR="+t.TempDir(), "OPENAI_API_KEY=x", "OPENCODE_CONFIG="+filepath.Join(home, "opencode.json"), "GEMINI_API_KEY=x", "GOOGLE_GEMINI_BASE_URL="+model.URL)
+	var asked []Question
+	spec := Spec{Dir: dir, Prompt: "Please do the story", Env: env, MCP: MCP{URL: served, Token: "attempt-token"}, Ask: func(_ context.Context, q Question) (Answer, error) {
+		asked = append(asked, q)
+		for _, o := range q.Options {
+			if o.Kind == "allow_once" {
+				return Answer{Outcome: "accept", Option: o.ID}, nil
+			}
+		}
+		return Answer{Outcome: "decline"}, nil
+	}}
+	first, log := realRun(t, id, spec)
+	text, err := os.ReadFile(filepath.Join(dir, "colour.txt"))
+	if string(text) != "blue\n" {
+		t.Errorf("colour.txt = %q, %v; result %+v\noffered %v\ncalled %v\nlog\n%s\nstderr %s\nasked %+v\nraw %s", text, err, first, model.Offered(), *calls, log.text(), log.said("STDERR"), asked, log.said("STDOUT"))
+		return
+	}
+	if first.Failure != "" || first.AgentSession == "" || !strings.Contains(first.Summary, "Done: the colour") {
+		t.Errorf("result = %+v\n%s", first, log.text())
+	}
+	if got := strings.Join(*calls, " "); got != "search_docs ask_user" {
+		t.Errorf("called %s, want search_docs and ask_user", got)
+	}
+	t.Logf("%s: %d tokens in, %d permissions asked\n%s", id, first.Usage.TokensIn, len(asked), log.text())
+	if info, err := table(t, nil).Info(id); err != nil || !info.FollowUp {
+		return
+	}
+	spec.Resume, spec.Prompt = first.AgentSession, "Please do the story again"
+	second, log := realRun(t, id, spec)
+	if second.Failure != "" || second.AgentSession != first.AgentSession || !strings.Contains(second.Summary, "Done: the colour") {
+		t.Errorf("resumed: %+v\n%s", second, log.text())
+	}
+}
+
+func realRun(t *testing.T, id string, s Spec) (Result, *memory) {
+	t.Helper()
+	since := time.Now()
+	r, log := start(t, table(t, nil), id, s)
+	select {
+	case <-r.Done():
+	case <-time.After(150 * time.Second):
+		r.Kill()
+		t.Errorf("%s does not end", id)
+	}
+	t.Logf("%s took %v", id, time.Since(since).Round(100*time.Millisecond))
+	return r.Wait(), log
+}
+
+func writeArgs(tool, text string) map[string]any {
+	switch tool {
+	case "exec_command":
+		return map[string]any{"cmd": fmt.Sprintf("printf %q > colour.txt", strings.TrimSuffix(text, "\n")+`\n`)}
+	case "shell", "shell_command":
+		return map[string]any{"command": []string{"bash", "-lc", "echo " + strings.TrimSpace(text) + " > colour.txt"}}
+	case "write":
+		return map[string]any{"filePath": "colour.txt", "content": text}
+	}
+	return map[string]any{"file_path": "colour.txt", "content": text}
+}
+
+// tools is an MCP server with two of deskhand's tools, as an agent sees them.
+func tools(t *testing.T) (calls *[]string, url string) {
+	calls = &[]string{}
+	server := mcp.NewServer(&mcp.Implementation{Name: "deskhand", Version: "1"}, nil)
+	tool := func(name, answer string) {
+		server.AddTool(&mcp.Tool{Name: name, Description: name, InputSchema: map[string]any{"type": "object", "properties": map[string]any{"query": map[string]any{"type": "string"}, "question": map[string]any{"type": "string"}}}},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				*calls = append(*calls, name)
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer}}}, nil
+			})
+	}
+	tool("search_docs", "colours are in colour.txt")
+	tool("ask_user", "the person says blue")
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer attempt-token" {
+			http.Error(w, "no token", http.StatusUnauthorized)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(h.Close)
+	return calls, h.URL
+}
+
+// agentHome has what agents read from their user's folder.
+func agentHome(t *testing.T, url string) string {
+	home := t.TempDir()
+	for name, text := range map[string]string{
+		".codex/config.toml":    "model = \"stub-model\"\nmodel_provider = \"stub\"\n[model_providers.stub]\nname = \"stub\"\nbase_url = \"" + url + "/v1\"\nwire_api = \"responses\"\nenv_key = \"STUB_KEY\"\n",
+		".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}}}`,
+		"opencode.json":         `{"provider":{"stub":{"npm":"@ai-sdk/openai-compatible","name":"stub","options":{"baseURL":"` + url + `/v1","apiKey":"x"},"models":{"stub-model":{"name":"stub","tool_call":true}}}},"model":"stub/stub-model","autoupdate":false}`,
+	} {
+		path := filepath.Join(home, filepath.FromSlash(name))
+		os.MkdirAll(filepath.Dir(path), 0o755)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return home
+}

@@ -1,0 +1,152 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// GC takes away worktrees that nobody has used for a while. Branches stay, and
+// a follow-up brings a worktree back. What runs and what has changes that are
+// not committed is kept.
+func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
+	if err := m.clearLeftovers(ctx); err != nil {
+		m.options.Log.Warn("clearing of deleted attempts failed", "error", err)
+	}
+	found, now, err := m.worktrees(ctx)
+	if err != nil {
+		return GCReport{}, err
+	}
+	for _, f := range found {
+		if f.item.Bytes, err = f.tree.Size(ctx); err != nil {
+			return report, err
+		}
+		f.item.Kept = m.retained(g, f, now)
+		if f.item.Kept == "" && !g.DryRun {
+			f.item.Kept = m.collect(ctx, f.checkout)
+		}
+		f.item.Removed = f.item.Kept == ""
+		report.Bytes += f.item.Bytes
+		if f.item.Removed {
+			report.Freed += f.item.Bytes
+		}
+		report.Worktrees = append(report.Worktrees, f.item)
+	}
+	return report, m.db.UpdateFast(ctx, func(tx *store.Tx) error { return forgetRequests(ctx, tx) })
+}
+
+// usedTree is a worktree and how it is used.
+type usedTree struct {
+	checkout
+	item    GCItem
+	running bool
+}
+
+func (m *Manager) worktrees(ctx context.Context) (found []usedTree, now time.Time, err error) {
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		now = tx.Now
+		attempts, err := all(ctx, tx, scanAttempt, "SELECT "+attemptColumns+" FROM attempts a WHERE a.removed = 0 AND a.host = ? ORDER BY a.created_at, a.id", m.host)
+		if err != nil {
+			return err
+		}
+		for _, a := range attempts {
+			c, err := readCheckout(ctx, tx, a.ID)
+			if err != nil {
+				return err
+			}
+			t, err := readTask(ctx, tx, a.TaskID)
+			if err != nil {
+				return err
+			}
+			p, err := latestProcess(ctx, tx, a.ID)
+			if err != nil {
+				return err
+			}
+			u := usedTree{checkout: c, running: p != nil && !p.State.Ended()}
+			u.item = GCItem{AttemptID: a.ID, TaskID: t.ID, Title: t.Title, Status: t.Status, Dir: a.Dir, LastUsed: a.Updated}
+			found = append(found, u)
+		}
+		return nil
+	})
+	return found, now, err
+}
+
+// retained says why a worktree is not to be collected; empty: it is.
+func (m *Manager) retained(g GC, u usedTree, now time.Time) string {
+	age, limit := now.Sub(u.item.LastUsed), g.OlderThan
+	if limit == 0 {
+		retain, ok := m.options.Retain[u.item.Status]
+		if !ok {
+			return fmt.Sprintf("its task is %s", u.item.Status)
+		}
+		limit = retain
+	}
+	switch {
+	case u.running:
+		return "it is running"
+	case age < limit:
+		return fmt.Sprintf("it was used %v ago", age.Round(time.Second))
+	}
+	return ""
+}
+
+// collect takes a worktree away and says why it did not, if so. The row is
+// marked first, under the lock: a process that starts meanwhile waits and then
+// brings the worktree back.
+func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
+	unlock, err := m.lockTree(ctx, c.ID)
+	if err != nil {
+		return err.Error()
+	}
+	defer unlock()
+	mark := func(removed int) (bool, error) {
+		marked := false
+		err := m.db.Update(ctx, func(tx *store.Tx) error {
+			p, err := latestProcess(ctx, tx, c.ID)
+			if err != nil || p != nil && !p.State.Ended() {
+				return err
+			}
+			marked = true
+			_, err = tx.Exec(ctx, "UPDATE attempts SET removed = ? WHERE id = ?", removed, c.ID)
+			return err
+		})
+		return marked, err
+	}
+	marked, err := mark(1)
+	if err == nil && !marked {
+		return "it is running"
+	}
+	if err == nil {
+		err = c.tree.Remove(ctx, false)
+	}
+	if err == nil {
+		if err := m.removeSpools(ctx, c.ID); err != nil {
+			m.options.Log.Warn("removal of spools failed", "attempt_id", c.ID, "error", err)
+		}
+		return ""
+	}
+	if _, e := mark(0); e != nil {
+		err = errors.Join(err, e)
+	}
+	return err.Error()
+}
+
+// removeSpools takes away the files of an attempt's runs: what was in them is
+// in the log.
+func (m *Manager) removeSpools(ctx context.Context, attemptID string) error {
+	processes, err := m.Processes(ctx, attemptID)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, p := range processes {
+		if p.State.Ended() {
+			problems = append(problems, os.RemoveAll(m.runDir(p.ID)))
+		}
+	}
+	return errors.Join(problems...)
+}

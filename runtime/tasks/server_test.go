@@ -1,0 +1,72 @@
+package tasks_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+	. "github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// serverJob is what a server of these tests is to do.
+type serverJob struct {
+	Settings       settings
+	Project, Repo  string
+	Effects, Round string
+}
+
+// server starts attempts and follows them up, and says what it was promised.
+func server(ctx context.Context, db *store.DB, place, args string) error {
+	var job serverJob
+	if err := json.Unmarshal([]byte(args), &job); err != nil {
+		return err
+	}
+	m := New(db, job.Settings.options(place))
+	defer m.Close()
+	for i := range 3 {
+		name := fmt.Sprintf("%s-%d", job.Round, i)
+		attempt, err := job.do(ctx, m, name)
+		if err != nil {
+			return err
+		}
+		fmt.Println(name, attempt)
+	}
+	fmt.Println("done")
+	time.Sleep(time.Hour)
+	return nil
+}
+
+// do makes a task, starts it and queues a message, each with a request id: it
+// may be done again, by anybody.
+func (job serverJob) do(ctx context.Context, m *Manager, name string) (attemptID string, err error) {
+	t, err := m.CreateTask(ctx, NewTask{ProjectID: job.Project, Title: name, RequestID: "task-" + name})
+	if err != nil {
+		return "", err
+	}
+	started, err := m.Start(ctx, StartRequest{TaskID: t.ID, Executor: "fake", Prompt: strings.Join(lines(job.Effects, "start-"+name), "\n"),
+		Repos: []RepoTarget{{RepoID: job.Repo}}, RequestID: "start-" + name})
+	if err != nil {
+		return "", err
+	}
+	for {
+		_, err := m.FollowUp(ctx, FollowUpRequest{Action: Queue, AttemptID: started.AttemptID, Prompt: strings.Join(lines(job.Effects, "queue-"+name), "\n"),
+			RequestID: "queue-" + name})
+		if code(err) != NoSession {
+			return started.AttemptID, err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// lines is what an agent does in these tests: it leaves an effect that must not
+// come twice, writes lines, and has a child.
+func lines(effects, name string) []string {
+	return []string{
+		"run echo " + name + " >> " + effects,
+		"run sleep 30 >/dev/null 2>&1 & i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo line-$i; done; sleep 0.05; echo line-201; echo line-202; sleep 0.1",
+		"write " + name + ".txt done",
+	}
+}
