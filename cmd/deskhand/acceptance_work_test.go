@@ -34,15 +34,15 @@ type workTool struct {
 // workDesk is a server of work with one project of one repository, and a client.
 type workDesk struct {
 	door
-	state, repo       string // folders
-	project, repoID   string
-	listed            map[string]workTool
-	output            map[string]*jsonschema.Resolved
-	mu                *sync.Mutex
-	project2, repoID2 string // a repository whose setup script takes long
+	state, repo     string // folders
+	project, repoID string
+	listed          map[string]workTool
+	output          map[string]*jsonschema.Resolved
+	mu              *sync.Mutex
 }
 
-// everyWorkDoor runs a test with a server and a store of its own over each way in.
+// everyWorkDoor runs a test with a server and a store of its own over each way
+// in: over stdio in the era with sessions, over HTTP in the one without.
 func everyWorkDoor(t *testing.T, test func(*testing.T, *workDesk)) {
 	for _, name := range []string{"stdio", "http"} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func everyWorkDoor(t *testing.T, test func(*testing.T, *workDesk)) {
 			if name == "stdio" {
 				d = door{t, name, overPipe(t, flags...).ask}
 			} else {
-				d = door{t, name, overSocket(t, flags...).withSession().ask}
+				d = door{t, name, overSocket(t, flags...).withoutSession().ask}
 			}
 			w := &workDesk{door: d, state: state, repo: repo, mu: &sync.Mutex{}}
 			w.meet()

@@ -117,7 +117,7 @@ func (a *app) complete(ctx context.Context, hub *elicit.Hub, r elicit.Request, r
 	} else {
 		a.tell(text)
 	}
-	return nil
+	return a.tellAttempt(ctx, *c.Request)
 }
 
 func askExtendCommand(a *app) *cobra.Command {

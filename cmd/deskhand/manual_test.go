@@ -134,6 +134,59 @@ func TestEveryFlagIsInTheManual(t *testing.T) {
 	sameNames(t, global, listed, has)
 }
 
+// Commands with commands have one page for all of them.
+func TestEveryFlagOfASubcommandIsInTheManual(t *testing.T) {
+	var all func(page, cmd *cobra.Command)
+	all = func(top, cmd *cobra.Command) {
+		file := "corpus/reference/commands/" + top.Name() + ".md"
+		for _, sub := range cmd.Commands() {
+			if sub.Hidden {
+				continue
+			}
+			text := pageNamed(t, file).text
+			if !regexp.MustCompile("\\b" + sub.Name() + "\\b").MatchString(text) {
+				t.Errorf("%s does not tell of %s", file, sub.CommandPath())
+			}
+			for _, name := range flagNames(sub.LocalNonPersistentFlags()) {
+				if !strings.Contains(text, name) {
+					t.Errorf("%s does not tell of %s %s", file, sub.CommandPath(), name)
+				}
+			}
+			all(top, sub)
+		}
+	}
+	for _, cmd := range commandTree().Commands() {
+		if !cmd.Hidden && cmd.HasSubCommands() && cmd.Name() != "completion" {
+			all(cmd, cmd)
+		}
+	}
+}
+
+func TestEveryCodeOfWorkIsInTheManual(t *testing.T) {
+	text := pageNamed(t, "corpus/troubleshooting/work-errors.md").text
+	found := 0
+	for _, dir := range []string{"", "/worktree", "/executor", "/logs"} {
+		files, err := filepath.Glob("../../runtime/tasks" + dir + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range regexp.MustCompile(`(?:fault\.New\("|(?m)^\t[A-Z][A-Za-z]+ += ")([a-z]+(?:_[a-z]+)+)"`).FindAllSubmatch(src, -1) {
+				if found++; !strings.HasSuffix(file, "_test.go") && !strings.Contains(text, string(m[1])) {
+					t.Errorf("%s has the code %s, which the page does not tell of", file, m[1])
+				}
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("%d codes found, which cannot be all", found)
+	}
+}
+
 func TestEverySettingIsInTheManual(t *testing.T) {
 	file := "corpus/reference/settings.md"
 	var listed, has []string

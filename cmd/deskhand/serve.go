@@ -130,7 +130,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			bench.close()
 		}()
 		background.Go(func() { bench.followAnswers(ctx) })
-		tools, err := bench.tools(ctx, lib.tools.Prefix, here())
+		tools, err := bench.tools(ctx, lib.tools, here())
 		if err != nil {
 			return err
 		}

@@ -67,7 +67,9 @@ func (a *app) withBench(ctx context.Context, asJSON bool, do func(*bench) error)
 		return err
 	}
 	b := &bench{app: a, room: room, manager: m, asJSON: asJSON, tools: map[string]contract.Tool{}}
-	for _, tool := range work.Tools(work.Options{Open: func(context.Context) (work.Manager, error) { return m, nil }, Questions: room.questions}) {
+	for _, tool := range work.Tools(work.Options{
+		Open: func(context.Context) (work.Manager, error) { return m, nil }, Questions: room.questions, MaxAnswerBytes: 64 << 20,
+	}) {
 		b.tools[tool.Name] = tool
 	}
 	return b.worded(do(b))

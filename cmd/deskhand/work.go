@@ -11,6 +11,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tools/docs"
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
@@ -70,11 +71,12 @@ func (w *workRoom) close() {
 	}
 }
 
-// tools are those over work, for a process that runs in dir.
-func (w *workRoom) tools(ctx context.Context, prefix, dir string) ([]contract.Tool, error) {
+// tools are those over work, worded as those over docs, for a process that runs
+// in dir.
+func (w *workRoom) tools(ctx context.Context, as docs.Options, dir string) ([]contract.Tool, error) {
 	o := work.Options{
-		Open:      func(ctx context.Context) (work.Manager, error) { return w.open(ctx) },
-		Prefix:    prefix,
+		Open:   func(ctx context.Context) (work.Manager, error) { return w.open(ctx) },
+		Prefix: as.Prefix, MaxAnswerBytes: as.MaxAnswerBytes,
 		Questions: w.questions,
 	}
 	m, err := w.open(ctx)

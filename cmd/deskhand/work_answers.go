@@ -125,6 +125,21 @@ func (w *workRoom) deliver(ctx context.Context, m *tasks.Manager, r elicit.Reque
 	return err
 }
 
+// tellAttempt delivers an answer that was just given, if it is of an attempt: no
+// server need run.
+func (a *app) tellAttempt(ctx context.Context, r elicit.Request) error {
+	if r.Context.AttemptID == "" || !r.Accepted() {
+		return nil
+	}
+	w := &workRoom{app: a}
+	defer w.close()
+	m, err := w.open(ctx)
+	if err != nil {
+		return err
+	}
+	return w.deliver(ctx, m, r)
+}
+
 // missed says that the agent which asked has ended, and without the answer. One
 // that a person has stopped, or whose task is over, is left in peace.
 func missed(ctx context.Context, m *tasks.Manager, r elicit.Request) (bool, error) {

@@ -14,8 +14,14 @@ import (
 )
 
 // An answer that comes when the agent has ended is told to it as a follow-up,
-// once, whoever serves.
+// once, whoever serves and if nobody does.
 func TestALateAnswerBecomesAFollowUp(t *testing.T) {
+	for name, servers := range map[string]int{"two serve": 2, "nobody serves": 0} {
+		t.Run(name, func(t *testing.T) { lateAnswerFollows(t, servers) })
+	}
+}
+
+func lateAnswerFollows(t *testing.T, servers int) {
 	t.Setenv("CI", "")
 	t.Setenv("DESKHAND_ELICITATION_TIMEOUT", "300ms")
 	state := lingering(t)
@@ -25,7 +31,7 @@ func TestALateAnswerBecomesAFollowUp(t *testing.T) {
 	task := strings.TrimSpace(done(t, repo, "tasks", "add", "Name it"))
 	done(t, repo, "tasks", "start", task, "--executor", "fake", "--follow", "--prompt",
 		`run mcpcall ask_user '{"questions":[{"question":"What is it called?"}]}'`)
-	for range 2 {
+	for range servers {
 		overPipe(t, "--tools", "work")
 	}
 	r := newest(t, inboxOf(t, state), "What is it called?")

@@ -36,7 +36,7 @@ func (o Options) createTask() contract.Tool {
 			in.Properties["project_id"].Description = "Project to add the task to, from get_context. UUID."
 		}
 	}
-	return define(s, func(ctx context.Context, in createTaskIn) (out CreatedTask, err error) {
+	return define(o, s, func(ctx context.Context, in createTaskIn) (out CreatedTask, err error) {
 		m, err := o.Open(ctx)
 		if err != nil {
 			return out, err

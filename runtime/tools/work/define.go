@@ -31,14 +31,15 @@ type spec struct {
 
 // define makes a tool of fn: its schemas are those of In and Out, its answer is
 // Out as JSON, once for models and once for programs.
-func define[In, Out any](s spec, fn func(ctx context.Context, in In) (Out, error)) contract.Tool {
+func define[In, Out any](o Options, s spec, fn func(ctx context.Context, in In) (Out, error)) contract.Tool {
 	input := contract.Schema[In](false)
 	if s.refine != nil {
 		s.refine(input)
 	}
 	tool := contract.Define(contract.Spec{
-		Name: s.name, Title: s.title, Description: s.description(input),
-		Input: contract.Freeze(input), Output: contract.Freeze(orEnvelope(contract.Schema[Out](true))),
+		Name: s.name, Title: s.title, Description: o.named(s.description(input)),
+		Input:    json.RawMessage(o.named(string(contract.Freeze(input)))),
+		Output:   json.RawMessage(o.named(string(contract.Freeze(orEnvelope(contract.Schema[Out](true)))))),
 		ReadOnly: s.readOnly, Additive: s.additive, Idempotent: s.idempotent, Envelope: true,
 		Before: s.before,
 	}, func(ctx context.Context, _ contract.Caller, in In) (contract.Result, error) {
@@ -55,9 +56,9 @@ func define[In, Out any](s spec, fn func(ctx context.Context, in In) (Out, error
 	call := tool.Call
 	tool.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
 		r, err := call(ctx, caller, args)
-		if f := fault.Of(err); f != nil && f.Hint == "" {
+		if f := fault.Of(err); f != nil {
 			own := *f
-			own.Hint = hint(s.name, f)
+			own.Hint = o.hint(s.name, f)
 			return r, &own
 		}
 		return r, err

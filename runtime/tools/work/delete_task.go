@@ -16,7 +16,7 @@ type DeletedTask struct {
 }
 
 func (o Options) deleteTask() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("delete_task"), title: "Delete a task", idempotent: true,
 		about: about{
 			useWhen: "a task and its attempts shall be gone for good. Git branches with commits stay.",

@@ -38,7 +38,7 @@ type QueuedMessage struct {
 
 func (o Options) followUp() contract.Tool {
 	name := o.name("follow_up")
-	return define(spec{
+	return define(o, spec{
 		name: name, title: "Tell the agent more", additive: true,
 		about: about{
 			useWhen: "the agent of an attempt shall do more, in the same conversation and folder: corrections after a review, an answer, the next step.",
@@ -76,12 +76,12 @@ func (o Options) followUp() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return FollowUpOf(f), nil
+		return followUpOf(f), nil
 	})
 }
 
-// FollowUpOf words what became of a follow-up.
-func FollowUpOf(f tasks.FollowUp) FollowUp {
+// followUpOf words what became of a follow-up.
+func followUpOf(f tasks.FollowUp) FollowUp {
 	return FollowUp{contract.UUID(f.SessionID), string(f.Action), idOrNull(f.ProcessID), f.Status, queuedOf(f.Queued)}
 }
 

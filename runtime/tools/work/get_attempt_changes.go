@@ -33,7 +33,7 @@ type Summary struct {
 }
 
 func (o Options) getAttemptChanges() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("get_attempt_changes"), title: "List what an attempt has changed", readOnly: true,
 		about: about{
 			useWhen: "you want to know which files an attempt has changed, before reading or reviewing them.",
@@ -49,19 +49,26 @@ func (o Options) getAttemptChanges() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return ChangesOf(c), nil
+		return changesOf(c, o.MaxAnswerBytes), nil
 	})
 }
 
-// ChangesOf words a set of changes.
-func ChangesOf(c tasks.Changes) Changes {
+// changesOf words a set of changes, with about maxBytes of paths.
+func changesOf(c tasks.Changes, maxBytes int) Changes {
+	room := maxBytes
+	for i, f := range c.Files {
+		if room -= len(f.Path) + len(`"",`); room < 0 {
+			c.Files, c.Truncated = c.Files[:i], true
+			break
+		}
+	}
 	out := Changes{
 		AttemptID: contract.UUID(c.AttemptID), Summary: Summary{c.Count, c.Added, c.Deleted, c.Bytes},
 		Blocked: c.Blocked.Reason != "", BlockedReason: textOrNull(c.Blocked.Reason), blockedWhy: whyBlocked(c.Blocked),
 		Files: each(c.Files, func(f tasks.Change) string { return f.Path }), Truncated: c.Truncated,
 	}
 	if out.Truncated && out.Hint == nil {
-		text := fmt.Sprintf("only %d of %d files are listed; call get_attempt_patch with paths for what you need", len(out.Files), c.Count)
+		text := fmt.Sprintf("only %d of %d files are listed; call get_attempt_patch with folders as paths for the rest", len(out.Files), c.Count)
 		out.Hint = &text
 	}
 	return out

@@ -39,7 +39,7 @@ type File struct {
 
 func (o Options) getAttemptFile() contract.Tool {
 	name := o.name("get_attempt_file")
-	return define(spec{
+	return define(o, spec{
 		name: name, title: "Read a file of an attempt", readOnly: true,
 		about: about{
 			useWhen: "you want to read a file as an attempt has left it, whole or in part.",
@@ -80,12 +80,12 @@ func (o Options) getAttemptFile() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return FileOf(f), nil
+		return fileOf(f), nil
 	})
 }
 
-// FileOf words a part of a file.
-func FileOf(f tasks.File) File {
+// fileOf words a part of a file.
+func fileOf(f tasks.File) File {
 	out := File{
 		AttemptID: contract.UUID(f.AttemptID), Path: f.Path, Blocked: f.Blocked.Reason != "", BlockedReason: textOrNull(f.Blocked.Reason),
 		blockedWhy: whyBlocked(f.Blocked), Truncated: f.Truncated, Start: f.Start, Bytes: len(f.Content), Encoding: "utf8",

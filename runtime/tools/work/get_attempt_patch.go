@@ -30,7 +30,7 @@ type Patch struct {
 }
 
 func (o Options) getAttemptPatch() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("get_attempt_patch"), title: "Read changes as a patch", readOnly: true,
 		about: about{
 			useWhen: "you want to review what an attempt has changed in some files, line by line.",
@@ -46,15 +46,15 @@ func (o Options) getAttemptPatch() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return PatchOf(in.Paths, p), nil
+		return patchOf(in.Paths, p), nil
 	})
 }
 
 // maxNamed bounds the paths that an answer repeats.
 const maxNamed = 100
 
-// PatchOf words a patch of paths.
-func PatchOf(paths []string, p tasks.Patch) Patch {
+// patchOf words a patch of paths.
+func patchOf(paths []string, p tasks.Patch) Patch {
 	out := Patch{
 		AttemptID: contract.UUID(p.AttemptID), Paths: paths[:min(len(paths), maxNamed)], Blocked: p.Blocked.Reason != "", BlockedReason: textOrNull(p.Blocked.Reason),
 		blockedWhy: whyBlocked(p.Blocked), Truncated: p.Truncated, Omitted: append([]string{}, p.Omitted[:min(len(p.Omitted), maxNamed)]...),

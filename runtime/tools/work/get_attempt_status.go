@@ -46,7 +46,7 @@ type Question struct {
 }
 
 func (o Options) getAttemptStatus() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("get_attempt_status"), title: "See how an attempt stands", readOnly: true,
 		about: about{
 			useWhen: "you want to know whether an attempt runs, has ended well or failed, and what it waits for.",
@@ -62,7 +62,7 @@ func (o Options) getAttemptStatus() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		out = StatusOf(s)
+		out = statusOf(s)
 		if o.Questions != nil && s.Questions > 0 {
 			questions, err := o.Questions(ctx, s.ID)
 			if err != nil {
@@ -74,8 +74,8 @@ func (o Options) getAttemptStatus() contract.Tool {
 	})
 }
 
-// StatusOf words where an attempt stands, without the texts of its questions.
-func StatusOf(s tasks.AttemptStatus) Status {
+// statusOf words where an attempt stands, without the texts of its questions.
+func statusOf(s tasks.AttemptStatus) Status {
 	return Status{
 		AttemptID: contract.UUID(s.ID), TaskID: contract.UUID(s.TaskID), Branch: s.Branch, Created: stamp(s.Created), Updated: stamp(s.Updated),
 		SessionID: idOrNull(s.SessionID), ProcessID: idOrNull(s.ProcessID), State: string(s.State), Active: timeOrNull(s.Active),

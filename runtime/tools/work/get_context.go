@@ -27,7 +27,7 @@ type WorkspaceRepo struct {
 }
 
 func (o Options) getContext() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("get_context"), title: "Where am I", readOnly: true,
 		about: about{
 			useWhen: "you are the agent of an attempt and want to know its project, task, branch and repositories.",
@@ -43,12 +43,12 @@ func (o Options) getContext() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return ContextOf(c), nil
+		return contextOf(c), nil
 	})
 }
 
-// ContextOf words an attempt with all that it belongs to.
-func ContextOf(c tasks.Context) Context {
+// contextOf words an attempt with all that it belongs to.
+func contextOf(c tasks.Context) Context {
 	return Context{
 		ProjectID: contract.UUID(c.Project.ID), ProjectName: c.Project.Name,
 		TaskID: contract.UUID(c.Task.ID), TaskTitle: c.Task.Title, TaskStatus: string(c.Task.Status),

@@ -27,8 +27,8 @@ type Task struct {
 	Updated     contract.Time `json:"updated_at" doc:"When the task was last changed."`
 }
 
-// TaskOf words a task.
-func TaskOf(t tasks.Task) Task {
+// taskOf words a task.
+func taskOf(t tasks.Task) Task {
 	return Task{
 		ID: contract.UUID(t.ID), ProjectID: contract.UUID(t.ProjectID), Title: t.Title, Description: textOrNull(t.Description),
 		Status: string(t.Status), Created: stamp(t.Created), Updated: stamp(t.Updated),
@@ -36,7 +36,7 @@ func TaskOf(t tasks.Task) Task {
 }
 
 func (o Options) getTask() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("get_task"), title: "Read a task", readOnly: true,
 		about: about{
 			useWhen: "you need the description of a task, or want to know whether it still exists.",
@@ -52,6 +52,6 @@ func (o Options) getTask() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return TaskAnswer{TaskOf(t)}, nil
+		return TaskAnswer{taskOf(t)}, nil
 	})
 }

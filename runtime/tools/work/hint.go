@@ -2,6 +2,7 @@ package work
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -23,19 +24,38 @@ var sources = map[string]string{
 	"paths":                "get_attempt_changes",
 }
 
-// hint is the next step after a failure that has none of its own.
-func hint(tool string, f *fault.Fault) string {
+// hint is the next step after a failure of a tool. It names a tool, always.
+func (o Options) hint(tool string, f *fault.Fault) string {
+	if f.Hint != "" {
+		if names.MatchString(f.Hint) {
+			return o.named(f.Hint)
+		}
+		return f.Hint + "; then call " + tool + " again"
+	}
 	field, _ := f.Details["field"].(string)
 	if i := strings.LastIndexByte(field, '.'); i >= 0 {
 		field = field[i+1:]
 	}
 	switch source, ok := sources[field]; {
-	case ok && source != tool:
-		return fmt.Sprintf("call %s for a valid %s, then call %s again", source, field, tool)
+	case ok && o.name(source) != tool:
+		return fmt.Sprintf("call %s for a valid %s, then call %s again", o.name(source), field, tool)
 	case field != "":
 		return fmt.Sprintf("correct %s and call %s again", field, tool)
 	}
 	return fmt.Sprintf("correct the arguments and call %s again; tools/list has its schema", tool)
+}
+
+// names matches the names of the tools without a prefix.
+var names = regexp.MustCompile(`\b(list_projects|list_repos|list_executors|list_tasks|get_task|create_task|update_task|delete_task|` +
+	`list_task_attempts|start_task_attempt|follow_up|stop_attempt|get_attempt_status|tail_attempt_logs|tail_session_messages|` +
+	`get_attempt_changes|get_attempt_file|get_attempt_patch|get_context)\b`)
+
+// named is a text about tools with the names that they have here.
+func (o Options) named(text string) string {
+	if o.Prefix == "" {
+		return text
+	}
+	return names.ReplaceAllStringFunc(text, o.name)
 }
 
 // invalid is a refusal that names a field.

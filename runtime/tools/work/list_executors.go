@@ -27,7 +27,7 @@ type Executor struct {
 }
 
 func (o Options) listExecutors() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("list_executors"), title: "List executors", readOnly: true,
 		about: about{
 			useWhen: "you are about to start an attempt and need to know which coding agents can be started here.",
@@ -43,12 +43,12 @@ func (o Options) listExecutors() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return ExecutorsOf(executors), nil
+		return executorsOf(executors), nil
 	})
 }
 
-// ExecutorsOf words the executors.
-func ExecutorsOf(executors []tasks.Executor) Executors {
+// executorsOf words the executors.
+func executorsOf(executors []tasks.Executor) Executors {
 	list := each(executors, func(e tasks.Executor) Executor {
 		return Executor{
 			ID: e.ID, Variants: append([]string{}, e.Variants...), DefaultVariant: textOrNull(e.Default),

@@ -28,7 +28,7 @@ type Project struct {
 }
 
 func (o Options) listProjects() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("list_projects"), title: "List projects", readOnly: true,
 		about: about{
 			useWhen: "you need a project_id, before anything else with tasks.",
@@ -44,12 +44,12 @@ func (o Options) listProjects() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return ProjectsOf(page), nil
+		return projectsOf(page), nil
 	})
 }
 
-// ProjectsOf words a page of projects.
-func ProjectsOf(page tasks.ProjectPage) Projects {
+// projectsOf words a page of projects.
+func projectsOf(page tasks.ProjectPage) Projects {
 	list := each(page.Projects, func(p tasks.Project) Project {
 		return Project{contract.UUID(p.ID), p.Name, stamp(p.Created), stamp(p.Updated)}
 	})

@@ -26,7 +26,7 @@ type Repo struct {
 }
 
 func (o Options) listRepos() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("list_repos"), title: "List repositories", readOnly: true,
 		about: about{
 			useWhen: "you are about to start an attempt and need the repo_id of each repository that it works on.",
@@ -42,12 +42,12 @@ func (o Options) listRepos() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return ReposOf(string(in.ProjectID), repos), nil
+		return reposOf(string(in.ProjectID), repos), nil
 	})
 }
 
-// ReposOf words the repositories of a project.
-func ReposOf(projectID string, repos []tasks.Repo) Repos {
+// reposOf words the repositories of a project.
+func reposOf(projectID string, repos []tasks.Repo) Repos {
 	list := each(repos, func(r tasks.Repo) Repo {
 		return Repo{contract.UUID(r.ID), r.Name, textOrNull(r.TargetBranch)}
 	})

@@ -15,7 +15,8 @@ type listTaskAttemptsIn struct {
 type Attempts struct {
 	TaskID          contract.UUID  `json:"task_id" doc:"The task that was asked for."`
 	Attempts        []Attempt      `json:"attempts" doc:"Its attempts, newest first."`
-	Count           int            `json:"count" doc:"Number of attempts."`
+	Count           int            `json:"count" doc:"Number of attempts in this answer."`
+	Truncated       bool           `json:"truncated" doc:"Whether there are older attempts that are not listed."`
 	LatestAttemptID *contract.UUID `json:"latest_attempt_id" doc:"The newest attempt, by time made. Null without an attempt."`
 	LatestSessionID *contract.UUID `json:"latest_session_id" doc:"Newest session of the newest attempt. Null before its agent has started."`
 }
@@ -31,7 +32,7 @@ type Attempt struct {
 }
 
 func (o Options) listTaskAttempts() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("list_task_attempts"), title: "List the attempts at a task", readOnly: true,
 		about: about{
 			useWhen: "you want all attempts at a task, or the attempt_id of an older one.",
@@ -47,19 +48,22 @@ func (o Options) listTaskAttempts() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return AttemptsOf(string(in.TaskID), attempts), nil
+		return attemptsOf(string(in.TaskID), attempts), nil
 	})
 }
 
-// AttemptsOf words the attempts at a task, newest first.
-func AttemptsOf(taskID string, attempts []tasks.AttemptSummary) Attempts {
-	list := each(attempts, func(a tasks.AttemptSummary) Attempt {
+// mostAttempts keeps an answer under 64 KiB; an attempt has some 300 bytes.
+const mostAttempts = 200
+
+// attemptsOf words the attempts at a task, newest first.
+func attemptsOf(taskID string, attempts []tasks.AttemptSummary) Attempts {
+	list := each(attempts[:min(len(attempts), mostAttempts)], func(a tasks.AttemptSummary) Attempt {
 		return Attempt{
 			ID: contract.UUID(a.ID), Branch: a.Branch, Created: stamp(a.Created), Updated: stamp(a.Updated),
 			SessionID: idOrNull(a.SessionID), Executor: textOrNull(a.Executor),
 		}
 	})
-	out := Attempts{TaskID: contract.UUID(taskID), Attempts: list, Count: len(list)}
+	out := Attempts{TaskID: contract.UUID(taskID), Attempts: list, Count: len(list), Truncated: len(list) < len(attempts)}
 	if len(list) > 0 {
 		out.LatestAttemptID, out.LatestSessionID = &list[0].ID, list[0].SessionID
 	}

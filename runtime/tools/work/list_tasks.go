@@ -12,7 +12,7 @@ type listTasksIn struct {
 	ProjectID    contract.UUID `json:"project_id" required:"true" doc:"Project whose tasks to list, from list_projects."`
 	Status       *string       `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"Only tasks of this status. Omit for all."`
 	UpdatedSince *string       `json:"updated_since" doc:"Only tasks changed at this time or later, RFC3339 as 2026-01-31T08:00:00Z. Omit for all."`
-	Limit        int           `json:"limit" min:"1" default:"50" doc:"How many tasks at most, 1 or more; above 500 counts as 500. Default 50."`
+	Limit        int           `json:"limit" min:"1" default:"50" doc:"How many tasks at most, 1 or more; above 500 counts as 500, and an answer that grows too long has fewer. Default 50."`
 	Cursor       string        `json:"cursor" doc:"next_cursor of the page before, with the same filters. Omit for the first page."`
 }
 
@@ -48,7 +48,7 @@ type TaskSummary struct {
 }
 
 func (o Options) listTasks() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("list_tasks"), title: "List tasks", readOnly: true,
 		about: about{
 			useWhen: "you want to see the work of a project, or find a task_id or the newest attempt of a task.",
@@ -70,11 +70,20 @@ func (o Options) listTasks() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		page, err := m.Tasks(ctx, q)
-		if err != nil {
-			return out, err
+		for asked := q.Limit; ; {
+			page, err := m.Tasks(ctx, q)
+			if err != nil {
+				return out, err
+			}
+			out = tasksOf(q, page)
+			out.AppliedFilters.Limit = asked
+			raw, err := encode(out)
+			if err != nil || len(raw) <= o.MaxAnswerBytes || q.Limit == 1 {
+				return out, err
+			}
+			// The next page begins where this one ends, so it is read again, shorter.
+			q.Limit = max(1, min(q.Limit, out.Count)*o.MaxAnswerBytes/len(raw)*9/10)
 		}
-		return TasksOf(q, page), nil
 	})
 }
 
@@ -86,8 +95,8 @@ func orDefault(n, otherwise int) int {
 	return n
 }
 
-// TasksOf words a page of tasks.
-func TasksOf(q tasks.TaskQuery, page tasks.TaskPage) Tasks {
+// tasksOf words a page of tasks.
+func tasksOf(q tasks.TaskQuery, page tasks.TaskPage) Tasks {
 	list := each(page.Tasks, func(t tasks.TaskSummary) TaskSummary {
 		return TaskSummary{
 			ID: contract.UUID(t.ID), Title: t.Title, Status: string(t.Status), Created: stamp(t.Created), Updated: stamp(t.Updated),

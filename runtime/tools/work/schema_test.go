@@ -26,7 +26,7 @@ func all() []contract.Tool {
 
 func TestGoldenSchemas(t *testing.T) { contracttest.GoldenSchemas(t, all()) }
 
-var names = strings.Fields(`list_projects list_repos list_executors list_tasks get_task create_task update_task delete_task
+var known = strings.Fields(`list_projects list_repos list_executors list_tasks get_task create_task update_task delete_task
 	list_task_attempts start_task_attempt follow_up stop_attempt get_attempt_status tail_attempt_logs tail_session_messages
 	get_attempt_changes get_attempt_file get_attempt_patch get_context`)
 
@@ -35,11 +35,11 @@ func TestTheListHasNineteenTools(t *testing.T) {
 	for _, one := range all() {
 		got = append(got, one.Name)
 	}
-	if !slices.Equal(got, names) {
-		t.Errorf("tools %q, want %q", got, names)
+	if !slices.Equal(got, known) {
+		t.Errorf("tools %q, want %q", got, known)
 	}
-	if n := len(Tools(Options{})); n != len(names)-1 {
-		t.Errorf("outside of an attempt there are %d tools, want %d", n, len(names)-1)
+	if n := len(Tools(Options{})); n != len(known)-1 {
+		t.Errorf("outside of an attempt there are %d tools, want %d", n, len(known)-1)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestDescriptionsFollowTheTemplate(t *testing.T) {
 				}
 			}
 		}
-		if next := word.FindString(m[4]); one.Name != "list_repos" && !slices.ContainsFunc(word.FindAllString(m[4], -1), func(w string) bool { return slices.Contains(names, w) }) {
+		if next := word.FindString(m[4]); one.Name != "list_repos" && !slices.ContainsFunc(word.FindAllString(m[4], -1), func(w string) bool { return slices.Contains(known, w) }) {
 			t.Errorf("%s: Next names no tool: %s", one.Name, next)
 		}
 	}
@@ -246,7 +246,31 @@ func refused(t *testing.T, err error, code, says string) {
 		t.Errorf("the call says %s, want code %s and %q", fmt.Sprintf("%+v", f), code, says)
 		return
 	}
-	if !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(f.Hint, name) }) {
+	if !slices.ContainsFunc(known, func(name string) bool { return strings.Contains(f.Hint, name) }) {
 		t.Errorf("the hint names no tool: %s", f.Hint)
+	}
+}
+
+// With a prefix, everything that a model reads has it.
+func TestNamesInTextsHaveThePrefix(t *testing.T) {
+	tools := Tools(Options{AttemptID: "a", Prefix: "acme", Open: func(context.Context) (Manager, error) {
+		return nil, fault.New("not_found", "gone", "call list_tasks")
+	}})
+	for _, one := range tools {
+		if !strings.HasPrefix(one.Name, "acme_") {
+			t.Errorf("name %s", one.Name)
+		}
+		if bare := names.FindString(one.Description + string(one.Input) + string(one.Output)); bare != "" {
+			t.Errorf("%s speaks of %s", one.Name, bare)
+		}
+	}
+	for args, want := range map[string]string{
+		`{"limit":1}`: "call acme_list_tasks",
+		`{"limit":0}`: "correct limit and call acme_list_projects again",
+	} {
+		_, err := tools[0].Call(t.Context(), contract.Caller{}, json.RawMessage(args))
+		if f := fault.Of(err); f == nil || f.Hint != want {
+			t.Errorf("acme_list_projects %s: %+v, want the hint %q", args, f, want)
+		}
 	}
 }

@@ -31,7 +31,7 @@ type Started struct {
 }
 
 func (o Options) startTaskAttempt() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("start_task_attempt"), title: "Start an attempt", additive: true,
 		about: about{
 			useWhen: "a coding agent shall work on a task, on a git branch and in a folder of its own.",
@@ -52,11 +52,11 @@ func (o Options) startTaskAttempt() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return StartedOf(s), nil
+		return startedOf(s), nil
 	})
 }
 
-// StartedOf words an attempt that was started.
-func StartedOf(s tasks.Started) Started {
+// startedOf words an attempt that was started.
+func startedOf(s tasks.Started) Started {
 	return Started{contract.UUID(s.TaskID), contract.UUID(s.AttemptID), s.Branch, idOrNull(s.SessionID), idOrNull(s.ProcessID)}
 }

@@ -21,7 +21,7 @@ type Stopped struct {
 }
 
 func (o Options) stopAttempt() contract.Tool {
-	return define(spec{
+	return define(o, spec{
 		name: o.name("stop_attempt"), title: "Stop an attempt", idempotent: true,
 		about: about{
 			useWhen: "the running agent or script of an attempt shall end now. What it has written stays, uncommitted.",
@@ -37,11 +37,11 @@ func (o Options) stopAttempt() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return StoppedOf(s), nil
+		return stoppedOf(s), nil
 	})
 }
 
-// StoppedOf words how a stop went.
-func StoppedOf(s tasks.Stopped) Stopped {
+// stoppedOf words how a stop went.
+func stoppedOf(s tasks.Stopped) Stopped {
 	return Stopped{contract.UUID(s.AttemptID), s.Force, s.Stopped, string(s.State)}
 }

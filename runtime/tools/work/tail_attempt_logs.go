@@ -1,8 +1,10 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -53,7 +55,7 @@ type LogEntry struct {
 
 func (o Options) tailAttemptLogs() contract.Tool {
 	name := o.name("tail_attempt_logs")
-	return define(spec{
+	return define(o, spec{
 		name: name, title: "Read the log of an attempt", readOnly: true,
 		about: about{
 			useWhen: "you want to see what the agent of an attempt says and does, or why it failed.",
@@ -87,37 +89,55 @@ func (o Options) tailAttemptLogs() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		newer := in.After != nil || in.AfterRevision != nil
-		return LogsOf(page, newer, o.MaxAnswerBytes), nil
+		order := backward
+		switch {
+		case in.AfterRevision != nil:
+			order = byRevision
+		case in.After != nil:
+			order = byIndex
+		}
+		return logsOf(page, order, o.MaxAnswerBytes), nil
 	})
 }
 
-// LogsOf words a part of a log in about maxBytes of entries. newer says that it
-// was read towards newer entries, and is cut at the new end.
-func LogsOf(page tasks.LogPage, newer bool, maxBytes int) Logs {
+// order is how a log was read.
+type order int
+
+const (
+	backward   order = iota // the newest entries, or those before a cursor
+	byIndex                 // those after an index
+	byRevision              // those after a revision, in the order of that
+)
+
+// logsOf words a part of a log in about maxBytes of entries.
+func logsOf(page tasks.LogPage, in order, maxBytes int) Logs {
 	out := Logs{
 		AttemptID: contract.UUID(page.AttemptID), ProcessID: idOrNull(page.ProcessID), Channel: string(page.Channel),
 		Newer: idOrNull(page.Newer), Ended: page.Ended,
 	}
-	kept, cut := fitting(page.Entries, newer, maxBytes)
+	kept, cut := fitting(page.Entries, in != backward, maxBytes)
 	out.Page = LogPage{
 		Entries: each(kept, func(e tasks.LogEntry) LogEntry { return LogEntry(e) }), Cut: cut,
 		More: page.More || cut, Truncated: page.Truncated, NextRevision: page.Revision,
 	}
-	if len(kept) > 0 {
-		last := kept[len(kept)-1].Index
-		out.Page.NextAfter = &last
+	if len(kept) == 0 {
+		if in == byIndex {
+			out.Page.NextAfter = page.NextAfter
+		}
+		return out
 	}
+	newest := slices.MaxFunc(kept, func(a, b tasks.LogEntry) int { return cmp.Compare(a.Index, b.Index) })
+	out.Page.NextAfter = &newest.Index
 	switch {
-	case newer && len(kept) == 0:
-		out.Page.NextAfter = page.NextAfter
-	case newer && out.Page.More: // what is left out comes next
-		out.Page.NextRevision = kept[len(kept)-1].Revision
-	case !newer && cut:
-		first := kept[0].Index
-		out.Page.NextCursor = &first
-	case !newer:
+	case in == backward && cut:
+		out.Page.NextCursor = &kept[0].Index
+	case in == backward:
 		out.Page.NextCursor = page.Next
+	case !out.Page.More: // all up to page.Revision was seen
+	case in == byRevision:
+		out.Page.NextRevision = kept[len(kept)-1].Revision
+	default: // whatever was not seen is newer than the oldest of these
+		out.Page.NextRevision = slices.MinFunc(kept, func(a, b tasks.LogEntry) int { return cmp.Compare(a.Revision, b.Revision) }).Revision
 	}
 	return out
 }

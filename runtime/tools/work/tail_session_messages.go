@@ -44,7 +44,7 @@ type Turn struct {
 
 func (o Options) tailSessionMessages() contract.Tool {
 	name := o.name("tail_session_messages")
-	return define(spec{
+	return define(o, spec{
 		name: name, title: "Read a conversation", readOnly: true,
 		about: about{
 			useWhen: "you want the prompts and final replies of a session, to restore the context of an attempt in few words.",
@@ -72,13 +72,13 @@ func (o Options) tailSessionMessages() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return MessagesOf(page, in.After != nil, o.MaxAnswerBytes), nil
+		return messagesOf(page, in.After != nil, o.MaxAnswerBytes), nil
 	})
 }
 
-// MessagesOf words a part of a transcript in about maxBytes of texts. newer says
+// messagesOf words a part of a transcript in about maxBytes of texts. newer says
 // that it was read towards newer turns.
-func MessagesOf(page tasks.MessagePage, newer bool, maxBytes int) Messages {
+func messagesOf(page tasks.MessagePage, newer bool, maxBytes int) Messages {
 	kept, cut := turnsFitting(page.Turns, newer, maxBytes)
 	out := Messages{SessionID: contract.UUID(page.SessionID), Page: MessagePage{
 		Entries: each(kept, func(t tasks.Turn) Turn {

@@ -19,7 +19,7 @@ type updateTaskIn struct {
 
 func (o Options) updateTask() contract.Tool {
 	name := o.name("update_task")
-	return define(spec{
+	return define(o, spec{
 		name: name, title: "Change a task", idempotent: true,
 		about: about{
 			useWhen: "a task's title, description or status shall change, as to done after a review.",
@@ -46,7 +46,7 @@ func (o Options) updateTask() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return TaskAnswer{TaskOf(t)}, nil
+		return TaskAnswer{taskOf(t)}, nil
 	})
 }
 
