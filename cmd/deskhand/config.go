@@ -100,6 +100,12 @@ func (a *app) checkSettings() error {
 	if _, err := a.people(); err != nil {
 		return err
 	}
+	if _, err := a.settings.upstreams(); err != nil {
+		return err
+	}
+	if err := a.checkConnect(); err != nil {
+		return err
+	}
 	_, err := a.docsOptions()
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/web"
 )
@@ -72,18 +73,29 @@ func (a *app) hub(ctx context.Context, log *slog.Logger) (hub *elicit.Hub, stop 
 	return (&peopleRoom{app: a, log: log}).open(ctx)
 }
 
-// peopleRoom is the store of questions as a server needs it: opened by the
-// first call that asks, so that one that never asks starts without it.
+// peopleRoom is the store of questions as a server needs it: opened once, by
+// whatever asks or looks first.
 type peopleRoom struct {
 	app *app
 	log *slog.Logger
 
 	mu  sync.Mutex
-	db  *store.DB // nil until open
-	key []byte    // of stateKey, once it was read
+	hub *elicit.Hub // nil until open
+	end bool        // closed, for good
+	db  *store.DB
+	key []byte // of stateKey, once it was read
 }
 
+// open returns the hub, and what closes it for everybody who opened it.
 func (p *peopleRoom) open(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.end:
+		return nil, nil, elicit.ErrClosed
+	case p.hub != nil:
+		return p.hub, p.close, nil
+	}
 	place, err := p.app.settings.place()
 	if err != nil {
 		return nil, nil, err
@@ -92,21 +104,27 @@ func (p *peopleRoom) open(ctx context.Context) (hub *elicit.Hub, stop func(), er
 	if err != nil {
 		return nil, nil, err
 	}
-	db, err := store.Open(ctx, place, elicit.Room())
+	db, err := store.Open(ctx, place, elicit.Room(), gateway.Room())
 	if err != nil {
 		return nil, nil, err
 	}
+	p.db, p.hub = db, elicit.New(db, elicit.Options{Attended: o.attended, AllowSecrets: o.secrets, Log: p.log})
+	return p.hub, p.close, nil
+}
+
+// close ends the hub, if it is open.
+func (p *peopleRoom) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.db = db
-	log := p.log
-	hub = elicit.New(db, elicit.Options{Attended: o.attended, AllowSecrets: o.secrets, Log: log})
-	return hub, func() {
-		hub.Close()
-		if err := db.Close(); err != nil && log != nil {
-			log.Warn("store not closed", "error", err)
-		}
-	}, nil
+	p.end = true
+	if p.hub == nil {
+		return
+	}
+	p.hub.Close()
+	if err := p.db.Close(); err != nil && p.log != nil {
+		p.log.Warn("store not closed", "error", err)
+	}
+	p.hub = nil
 }
 
 // stateKey authenticates what clients carry between two calls: the same for

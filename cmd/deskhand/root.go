@@ -84,6 +84,9 @@ var commands = []func(*app) *cobra.Command{
 	demoCommand,
 	askCommand,
 	inboxCommand,
+	connectCommand,
+	disconnectCommand,
+	connectionsCommand,
 }
 
 // aliases are other names of flags: those of docs-mcp, so that a command line

@@ -90,7 +90,9 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		background.Wait()
 		lib.close()
 	}()
-	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log}
+	room := &peopleRoom{app: a, log: log}
+	defer room.close()
+	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log, StateKey: room.stateKey}
 	if slices.Contains(groups, "ask") {
 		people, err := a.people()
 		if err != nil {
@@ -99,10 +101,22 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		if people.inbox != inboxAuto && people.inbox != inboxOff {
 			log.Warn("this version does not have the web inbox yet, nothing is served for it", "inbox", people.inbox)
 		}
-		room := &peopleRoom{app: a, log: log}
 		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait})
 		defer desk.Close()
-		lib.more, o.StateKey = desk.Tools(), room.stateKey
+		lib.more = desk.Tools()
+	}
+	changed := func() {
+		if err := lib.republish(); err != nil {
+			log.Error("tools of upstreams not published", "error", err)
+		}
+	}
+	if lib.door, err = a.door(room, addr == "", changed, log); err != nil {
+		return err
+	}
+	if lib.door != nil {
+		o.Logs = true
+		defer lib.door.end()
+		lib.door.Start(upstreamPatience)
 	}
 	if f.watch != "" {
 		w, err := newWatcher(f.watch, lib.dir, log)
@@ -123,7 +137,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			return err
 		}
 		background.Go(func() { lib.follow(ctx) })
-	} else if lib.server, err = mcpserver.New(o, contract.Catalog{Tools: lib.more}); err != nil {
+	} else if err := lib.serve(o); err != nil {
 		return err
 	}
 	if addr == "" {

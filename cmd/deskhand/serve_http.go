@@ -33,7 +33,13 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, addr s
 			return err
 		}
 	}
+	if lib.door != nil {
+		lib.door.enter(&o)
+	}
 	o.OnListen = func(at net.Addr) {
+		if lib.door != nil {
+			lib.door.at("http://" + shownAddr(addr, at))
+		}
 		a.tell(fmt.Sprintf("serving MCP at http://%s/mcp%s", shownAddr(addr, at), where))
 	}
 	server, err := web.New(o)

@@ -43,6 +43,8 @@ var shared = []setting{
 	{name: "elicitation.timeout", fallback: "5m", usage: "how long ask_user and ask wait that do not say, as 90s or 10m", noFlag: true},
 	{name: "elicitation.secrets", fallback: secretsRefuse, usage: "what becomes of questions for passwords and keys: refuse or allow", noFlag: true},
 	{name: "inbox", fallback: inboxAuto, usage: "who counts as reachable: auto, off or HOST:PORT", noFlag: true},
+	{name: "connect.address", usage: "HOST:PORT of the page to connect upstreams on, under stdio (default: any free port)", noFlag: true},
+	{name: "connect.url", usage: "address at which browsers reach that page, if it is behind a proxy", noFlag: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},
 	{name: "token", usage: "bearer token of the HTTP server", secret: true},
