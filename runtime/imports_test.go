@@ -21,7 +21,7 @@ var floors = [][]string{
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/tasks", "indexer/embed/train"},
 	{"runtime/eval"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/gateway"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/gateway", "runtime/telemetry"},
 	{"cmd/deskhand"},
 }
 
@@ -47,6 +47,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/":                      {"cmd/deskhand"},
 	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver", "runtime/gateway"},
 	"golang.org/x/oauth2":                    {"runtime/gateway"},
+	"go.opentelemetry.io/":                   {"runtime/telemetry"},
 	"filippo.io/age":                         {"runtime/gateway"},
 	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work"},
 	"github.com/prometheus/":                 {"runtime/web"},

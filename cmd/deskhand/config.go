@@ -106,6 +106,9 @@ func (a *app) checkSettings() error {
 	if err := a.checkConnect(); err != nil {
 		return err
 	}
+	if _, err := a.collector(); err != nil {
+		return err
+	}
 	_, err := a.docsOptions()
 	return err
 }
