@@ -116,7 +116,7 @@ func nanoseconds(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10
 func pairs(all []attribute.KeyValue) []keyValue {
 	out := []keyValue{}
 	for _, one := range all {
-		value := map[string]any{"stringValue": one.Value.Emit()}
+		value := map[string]any{"stringValue": one.Value.String()}
 		if one.Value.Type() == attribute.INT64 {
 			value = map[string]any{"intValue": strconv.FormatInt(one.Value.AsInt64(), 10)}
 		}
