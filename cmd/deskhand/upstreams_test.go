@@ -65,6 +65,13 @@ func (k *keyed) seen() string {
 	return fmt.Sprintf("%d calls, %d refused", k.calls, k.refusals)
 }
 
+// answering is a tool that says one thing.
+func answering(text string) mcp.ToolHandler {
+	return func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+	}
+}
+
 // configured writes a configuration file and names it and a state folder.
 func configured(t *testing.T, config string) (file, state string) {
 	t.Helper()
@@ -129,37 +136,19 @@ var hidden = regexp.MustCompile(`name="token" value="([^"]*)"`)
 // paste signs a browser in and gives a key on the page of a request.
 func paste(t *testing.T, state string, r elicit.Request, key string) string {
 	t.Helper()
-	token, err := os.ReadFile(filepath.Join(state, "token"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	jar, _ := cookiejar.New(nil)
 	browser := &http.Client{Jar: jar, Timeout: patience}
-	read := func(answer *http.Response, err error) string {
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		body, _ := io.ReadAll(answer.Body)
-		return string(body)
-	}
-	get := func() string {
-		r, _ := http.NewRequest("GET", r.URL, nil)
-		r.Header.Set("Accept", "text/html")
-		return read(browser.Do(r))
-	}
 	base, _, _ := strings.Cut(r.URL, "/connect/")
-	login := get()
+	login := opened(t, browser, r.URL)
 	if !strings.Contains(login, "Sign in to deskhand") {
 		t.Fatalf("the page is open to everybody: %s", login)
 	}
-	m := hidden.FindStringSubmatch(login)
-	read(browser.PostForm(base+"/login", url.Values{"token": {m[1]}, "key": {strings.TrimSpace(string(token))}}))
-	m = hidden.FindStringSubmatch(get())
+	submit(t, browser, base+"/login", url.Values{"token": {hidden.FindStringSubmatch(login)[1]}, "key": {tokenOf(t, state)}})
+	m := hidden.FindStringSubmatch(opened(t, browser, r.URL))
 	if m == nil {
 		t.Fatal("the page has no form")
 	}
-	return read(browser.PostForm(r.URL, url.Values{"token": {m[1]}, "act": {"connect"}, "key": {key}}))
+	return submit(t, browser, r.URL, url.Values{"token": {m[1]}, "act": {"connect"}, "key": {key}})
 }
 
 func TestUpstreamToolsAreServedOverHTTPToo(t *testing.T) {
@@ -167,11 +156,7 @@ func TestUpstreamToolsAreServedOverHTTPToo(t *testing.T) {
 	file, state := configured(t, "upstreams:\n  - {name: linear, url: '"+k.URL+"', credential_scope: user, auth: {kind: header}}\n")
 	cmd := exec.Command("deskhand", "serve", "--http", "127.0.0.1:0", "--tools", "ask", "--config", file, "--state", state)
 	s := socketOf(t, cmd)
-	token, err := os.ReadFile(filepath.Join(state, "token"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := mcpserver.Dial(t.Context(), mcpserver.Target{URL: s.url, Token: strings.TrimSpace(string(token))})
+	c, err := mcpserver.Dial(t.Context(), mcpserver.Target{URL: s.url, Token: tokenOf(t, state)})
 	if err != nil {
 		t.Fatal(err)
 	}
