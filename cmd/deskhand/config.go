@@ -113,6 +113,15 @@ func (a *app) checkSettings() error {
 	if _, err := a.notices(""); err != nil {
 		return err
 	}
+	if _, err := a.settings.upstreams(); err != nil {
+		return err
+	}
+	if err := a.checkConnect(); err != nil {
+		return err
+	}
+	if _, err := a.collector(); err != nil {
+		return err
+	}
 	_, err := a.docsOptions()
 	return err
 }

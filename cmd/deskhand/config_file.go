@@ -54,6 +54,7 @@ func readConfig(flags *pflag.FlagSet, tell func(string)) (configFile, error) {
 	if err := c.ungroup(all, exact); err != nil {
 		return c, err
 	}
+	delete(all, upstreamsKey) // read by who needs them
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		one, ok := settingOf(name)
 		if !ok {

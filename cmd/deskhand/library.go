@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
@@ -22,6 +24,8 @@ type library struct {
 	tools     docs.Options
 	searching search.Options
 	more      []contract.Tool // served beside those over docs
+	door      *upstreamDoor   // whose tools are served too; nil: there are no upstreams
+	publish   sync.Mutex      // one new catalog at a time
 	log       *slog.Logger
 	engine    *search.Engine // nil until open
 	server    *mcpserver.Server
@@ -36,24 +40,62 @@ func (l *library) open(o mcpserver.Options) error {
 	if err != nil {
 		return err
 	}
-	catalog, err := l.catalog(engine)
-	if err == nil {
-		l.server, err = mcpserver.New(o, catalog)
-	}
-	if err != nil {
+	l.engine = engine
+	if err := l.serve(o); err != nil {
 		engine.Close()
+		l.engine = nil
 		return err
 	}
-	l.engine = engine
 	l.tellMute()
 	return nil
 }
 
-// catalog is all that is served.
-func (l *library) catalog(engine *search.Engine) (contract.Catalog, error) {
-	c, err := docs.Catalog(engine, l.tools)
+// serve makes the server of what there is.
+func (l *library) serve(o mcpserver.Options) error {
+	l.publish.Lock()
+	defer l.publish.Unlock()
+	catalog, err := l.catalog()
+	if err == nil {
+		l.server, err = mcpserver.New(o, catalog)
+	}
+	return err
+}
+
+// republish serves what there is now.
+func (l *library) republish() error {
+	l.publish.Lock()
+	defer l.publish.Unlock()
+	if l.server == nil {
+		return nil // which is made of what there is then
+	}
+	catalog, err := l.catalog()
+	if err == nil {
+		err = l.server.Replace(catalog)
+	}
+	if err != nil {
+		return fmt.Errorf("publish tools: %w", err)
+	}
+	return nil
+}
+
+// catalog is all that is served. A tool of an upstream whose name another one
+// has is left out.
+func (l *library) catalog() (c contract.Catalog, err error) {
+	if l.engine != nil {
+		c, err = docs.Catalog(l.engine, l.tools)
+	}
 	c.Tools = append(c.Tools, l.more...)
-	return c, err
+	if l.door == nil || err != nil {
+		return c, err
+	}
+	for _, t := range l.door.Tools() {
+		if slices.ContainsFunc(c.Tools, func(own contract.Tool) bool { return own.Name == t.Name }) {
+			l.log.Warn("tool of an upstream left out, its name is taken: give the upstream a prefix", "tool", t.Name)
+			continue
+		}
+		c.Tools = append(c.Tools, t)
+	}
+	return c, nil
 }
 
 // tellMute logs that the vectors of the index are of no use, if so.
@@ -131,12 +173,8 @@ func (l *library) reload() error {
 	if err != nil || !changed {
 		return err
 	}
-	catalog, err := l.catalog(l.engine)
-	if err == nil {
-		err = l.server.Replace(catalog)
-	}
-	if err != nil {
-		return fmt.Errorf("publish tools: %w", err)
+	if err := l.republish(); err != nil {
+		return err
 	}
 	stats := l.engine.Metadata().Stats
 	l.log.Info("index reloaded", "index", l.dir, "files", stats.TotalFiles, "chunks", stats.TotalChunks)

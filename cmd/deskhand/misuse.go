@@ -17,7 +17,7 @@ func misuse(message, hint string) error { return fault.New("misuse", message, hi
 
 // misuses are the codes of faults that such an error has: ours, and those of
 // rooms for values that a command line passes on.
-var misuses = []string{"misuse", "bad_dimensions", "bad_settings", "bad_option", "bad_address", "token_required", "invalid_argument"}
+var misuses = []string{"misuse", "bad_dimensions", "bad_settings", "bad_option", "bad_address", "token_required", "invalid_argument", "bad_upstream", "unknown_upstream", "nothing_to_connect", "wrong_kind", "bad_key"}
 
 // arguments checks the number of positional arguments.
 func arguments(least, most int, what string) cobra.PositionalArgs {

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/telemetry"
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
@@ -109,6 +111,8 @@ type peopleRoom struct {
 	end bool        // closed, for good
 	db  *store.DB
 	key []byte // of stateKey, once it was read
+	// spans tells a collector of what is asked; nil: there is none.
+	spans *telemetry.Telemetry
 }
 
 // open returns the hub, and what closes it for everybody who opened it.
@@ -129,11 +133,18 @@ func (p *peopleRoom) open(ctx context.Context) (hub *elicit.Hub, stop func(), er
 	if err != nil {
 		return nil, nil, err
 	}
-	db, err := store.Open(ctx, place, elicit.Room())
+	db, err := store.Open(ctx, place, elicit.Room(), gateway.Room())
 	if err != nil {
 		return nil, nil, err
 	}
-	p.db, p.hub = db, elicit.New(db, elicit.Options{Attended: o.attended, AllowSecrets: o.secrets, Log: p.log})
+	options := elicit.Options{Attended: o.attended, AllowSecrets: o.secrets, Log: p.log}
+	if p.spans, err = p.app.telemetry(p.log); err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	if p.spans != nil {
+		options.Observe = p.spans.Observe
+	}
+	p.db, p.hub = db, elicit.New(db, options)
 	return p.hub, p.close, nil
 }
 
@@ -150,6 +161,13 @@ func (p *peopleRoom) close() {
 		p.log.Warn("store not closed", "error", err)
 	}
 	p.hub = nil
+	if p.spans != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if err := p.spans.Close(ctx); err != nil && p.log != nil {
+			p.log.Warn("last spans not sent", "error", err)
+		}
+	}
 }
 
 // once says whether an id is used for the first time, by any process over the

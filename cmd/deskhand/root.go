@@ -85,6 +85,9 @@ var commands = []func(*app) *cobra.Command{
 	askCommand,
 	inboxCommand,
 	tasksCommand,
+	connectCommand,
+	disconnectCommand,
+	connectionsCommand,
 }
 
 // aliases are other names of flags: those of docs-mcp, so that a command line

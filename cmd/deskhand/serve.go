@@ -96,17 +96,17 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		background.Wait()
 		lib.close()
 	}()
-	var room *peopleRoom
+	room, asked := &peopleRoom{app: a, log: log}, false
+	defer room.close()
 	var bench *workRoom
-	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log}
+	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log, StateKey: room.stateKey}
 	if slices.Contains(groups, "ask") {
 		people, err := a.people()
 		if err != nil {
 			return err
 		}
-		room = &peopleRoom{app: a, log: log}
+		asked = true
 		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait, InlineSchema: people.inline})
-		defer room.close()
 		defer desk.Close()
 		if people.hasInbox() && (addr == "" || people.inbox != inboxAuto) {
 			stop, err := a.keepInbox(ctx, room, log, inboxAfter)
@@ -115,7 +115,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			}
 			defer stop()
 		}
-		lib.more, o.StateKey = desk.Tools(), room.stateKey
+		lib.more = desk.Tools()
 		surfaces, err := a.surfaces(log)
 		if err != nil {
 			return err
@@ -136,6 +136,19 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		}
 		lib.more = append(lib.more, tools...)
 	}
+	changed := func() {
+		if err := lib.republish(); err != nil {
+			log.Error("tools of upstreams not published", "error", err)
+		}
+	}
+	if lib.door, err = a.door(room, addr == "", changed, log); err != nil {
+		return err
+	}
+	if lib.door != nil {
+		o.Logs = true
+		defer lib.door.end()
+		lib.door.Start(upstreamPatience)
+	}
 	if f.watch != "" {
 		w, err := newWatcher(f.watch, lib.dir, log)
 		if err != nil {
@@ -155,11 +168,14 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			return err
 		}
 		background.Go(func() { lib.follow(ctx) })
-	} else if lib.server, err = mcpserver.New(o, contract.Catalog{Tools: lib.more}); err != nil {
+	} else if err := lib.serve(o); err != nil {
 		return err
 	}
 	if addr == "" {
 		return lib.server.ServeStdio(ctx, a.stdin, a.stdout)
+	}
+	if !asked {
+		room = nil
 	}
 	return a.serveHTTP(ctx, f, lib, room, bench, addr)
 }

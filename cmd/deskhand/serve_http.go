@@ -56,8 +56,14 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 	if lib.engine != nil {
 		a.searchPage(&o, lib)
 	}
+	if lib.door != nil {
+		lib.door.enter(&o)
+	}
 	o.OnListen = func(at net.Addr) {
 		shown := shownAddr(addr, at)
+		if lib.door != nil {
+			lib.door.at("http://" + shown)
+		}
 		a.tell(fmt.Sprintf("serving MCP at http://%s/mcp%s", shown, where))
 		if door != nil && people.hasInbox() {
 			announcing.Go(func() { door.announce(ctx, "http://"+shown, lib.log) })

@@ -26,6 +26,7 @@ type socket struct {
 	token  string
 	stderr *logged
 	quiet  chan struct{} // closed when stderr ends
+	killed bool
 }
 
 var servingAt = regexp.MustCompile(`(?m)^deskhand: serving MCP at (http://\S+)`)
@@ -67,8 +68,22 @@ func socketOf(t testing.TB, cmd *exec.Cmd) *socket {
 	return s
 }
 
+// kill ends the server without a word to it.
+func (s *socket) kill() {
+	s.t.Helper()
+	s.killed = true
+	if err := s.cmd.Process.Kill(); err != nil {
+		s.t.Fatal(err)
+	}
+	<-s.quiet
+	_ = s.cmd.Wait() // says that it was killed
+}
+
 // end stops the server as an operator does.
 func (s *socket) end() {
+	if s.killed {
+		return
+	}
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	ended(s.t, s.cmd, s.quiet, s.stderr)
 }

@@ -232,17 +232,3 @@ func (c *call) progress(ctx context.Context, p contract.Progress) {
 	c.told = p.Done
 	c.caller.Progress(ctx, p)
 }
-
-// logged passes on what an upstream says for its client to log, to the clients
-// of all calls that it may belong to.
-func (u *upstream) logged(ctx context.Context, req *mcp.LoggingMessageRequest) {
-	logger := u.Name
-	if req.Params.Logger != "" {
-		logger += "/" + req.Params.Logger
-	}
-	for _, c := range u.inFlight() {
-		if c.caller.Log != nil {
-			c.caller.Log(ctx, string(req.Params.Level), logger, req.Params.Data)
-		}
-	}
-}

@@ -1,5 +1,7 @@
 package gateway
 
+//lint:file-ignore SA1019 2026-07-28 deprecates logging, and servers of before do it
+
 import (
 	"context"
 	"crypto/sha256"

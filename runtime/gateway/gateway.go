@@ -221,7 +221,7 @@ func (g *Gateway) following(ctx context.Context) error {
 		}
 		for _, e := range events {
 			if u := g.named(e.Key); u != nil {
-				u.credentialChanged(ctx)
+				u.credentialChanged(ctx, string(e.Data) == eventRenewed)
 			}
 		}
 	}

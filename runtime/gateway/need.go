@@ -279,11 +279,21 @@ func (u *upstream) connect(ctx context.Context, c *call) (contract.Result, error
 }
 
 // credentialChanged looks whether somebody has connected by another way than the
-// request that waits, such as the command line, and ends it then.
-func (u *upstream) credentialChanged(ctx context.Context) {
-	c, err := u.usable(ctx)
+// request that waits, such as the command line, and ends it then. One that was
+// only renewed is taken over for requests that are under way.
+func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
+	v, err := u.g.open(ctx)
+	if err != nil {
+		return
+	}
+	c, err := v.credential(ctx, u.Name, u.principal())
 	if err != nil {
 		u.g.log.Warn("changed credential not read", "upstream", u.Name, "error", err)
+		return
+	}
+	u.use(c)
+	if renewed {
+		return
 	}
 	u.wake()
 	u.asking.Lock()

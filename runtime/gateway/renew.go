@@ -106,11 +106,11 @@ func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Cred
 			Hint: "call again in a moment", Retryable: true}
 	}
 	next := *c
-	next.Access, next.Expires = token.AccessToken, token.Expiry
+	next.Access, next.Got, next.Expires = token.AccessToken, time.Now(), token.Expiry
 	if token.RefreshToken != "" {
 		next.Refresh = token.RefreshToken
 	}
-	if err := v.put(ctx, u.Name, u.principal(), &next); err != nil {
+	if err := v.write(ctx, u.Name, u.principal(), &next, eventRenewed); err != nil {
 		return nil, err
 	}
 	u.g.log.Debug("credential renewed", "upstream", u.Name)

@@ -28,16 +28,17 @@ type session struct {
 
 // dial starts or reaches the upstream, with c if it is not nil.
 func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
-	client := mcp.NewClient(&mcp.Implementation{Name: "deskhand", Version: u.g.options.Version}, &mcp.ClientOptions{
+	options := &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
 			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}},
 		ElicitationHandler:          u.elicited,
 		ElicitationCompleteHandler:  u.elicitationDone,
 		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { u.wake() },
-		LoggingMessageHandler:       u.logged,
 		ProgressNotificationHandler: u.progressed,
 		MultiRoundTrip:              nil, // the SDK asks elicited and calls again
-	})
+	}
+	u.hearLogs(options)
+	client := mcp.NewClient(&mcp.Implementation{Name: "deskhand", Version: u.g.options.Version}, options)
 	s := &session{}
 	var transport mcp.Transport
 	if u.URL != "" {
@@ -62,10 +63,7 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 		}
 		return nil, err
 	}
-	if opened := s.InitializeResult(); opened != nil && opened.Capabilities != nil && opened.Capabilities.Logging != nil && opened.ProtocolVersion < modernVersion {
-		// What a client does not want to hear its own door leaves out.
-		_ = s.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "debug"})
-	}
+	s.askForLogs(ctx)
 	return s, nil
 }
 

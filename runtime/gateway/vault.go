@@ -29,7 +29,7 @@ func Room() store.Room {
 }
 
 // topic is that of the gateway's events in the feed: their key is the upstream
-// whose credential changed, and they say nothing else.
+// whose credential changed, and they say nothing of it.
 const topic = "gateway"
 
 // Credential is what an upstream knows a caller by.
@@ -43,6 +43,7 @@ type Credential struct {
 	// The others are of OAuth: a token, and what it takes to renew it.
 	Access    string      `json:"access,omitempty"`
 	Refresh   string      `json:"refresh,omitempty"`
+	Got       time.Time   `json:"got,omitzero"`     // when the issuer gave the token
 	Expires   time.Time   `json:"expires,omitzero"` // zero: it does not say
 	Scopes    []string    `json:"scopes,omitempty"`
 	Issuer    string      `json:"issuer,omitempty"`
@@ -62,13 +63,14 @@ func (c *Credential) secret() string {
 	return c.Key
 }
 
-// stale says that the token has to be renewed before it is used.
+// stale says that the token has to be renewed before it is used: shortly before
+// its end, so that it does not end on its way, and never in the first three
+// quarters of its life, so that a short one is used at all.
 func (c *Credential) stale(now time.Time) bool {
-	return c.Kind == OAuth && !c.Expires.IsZero() && !now.Add(renewBefore).Before(c.Expires)
+	margin := min(renewBefore, c.Expires.Sub(c.Got)/4)
+	return c.Kind == OAuth && !c.Expires.IsZero() && !now.Add(margin).Before(c.Expires)
 }
 
-// renewBefore is how long before its end a token is renewed, so that it does
-// not end on its way.
 const renewBefore = 30 * time.Second
 
 // vault keeps the gateway's rows.
@@ -97,14 +99,25 @@ func (v *vault) credential(ctx context.Context, upstream, principal string) (c *
 	return c, nil
 }
 
-// put stores a credential and tells all processes.
+// What an event says: somebody has connected or disconnected, or the same
+// credential has a new token.
+const (
+	eventChanged = `{"type":"changed"}`
+	eventRenewed = `{"type":"renewed"}`
+)
+
+// put stores what somebody has connected, and tells all processes.
 func (v *vault) put(ctx context.Context, upstream, principal string, c *Credential) error {
+	return v.write(ctx, upstream, principal, c, eventChanged)
+}
+
+func (v *vault) write(ctx context.Context, upstream, principal string, c *Credential, event string) error {
 	sealed, err := v.seal(c)
 	if err != nil {
 		return err
 	}
 	err = v.db.Update(ctx, func(tx *store.Tx) error {
-		c.rev = tx.Append(topic, upstream, []byte(`{}`))
+		c.rev = tx.Append(topic, upstream, []byte(event))
 		_, err := tx.Exec(ctx, `INSERT INTO credentials (upstream, principal, rev, changed_at, sealed) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (upstream, principal) DO UPDATE SET rev = excluded.rev, changed_at = excluded.changed_at, sealed = excluded.sealed`,
 			upstream, principal, c.rev, tx.Now.UnixMilli(), sealed)
@@ -125,7 +138,7 @@ func (v *vault) drop(ctx context.Context, upstream, principal string, rev int64)
 		}
 		n, err := result.RowsAffected()
 		if dropped = n > 0; dropped {
-			tx.Append(topic, upstream, []byte(`{}`))
+			tx.Append(topic, upstream, []byte(eventChanged))
 		}
 		return err
 	})

@@ -153,7 +153,7 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 
 // result is an answer without what is beside its content.
 func (a *answer) result() (*mcp.CallToolResult, error) {
-	result := &mcp.CallToolResult{Content: make([]mcp.Content, len(a.text)), IsError: a.isError}
+	result := &mcp.CallToolResult{Content: make([]mcp.Content, len(a.text))}
 	for i, text := range a.text {
 		result.Content[i] = &mcp.TextContent{Text: text}
 	}
@@ -162,6 +162,7 @@ func (a *answer) result() (*mcp.CallToolResult, error) {
 			return nil, fmt.Errorf("read content that was passed on: %w", err)
 		}
 	}
+	result.IsError = a.isError
 	return result, nil
 }
 

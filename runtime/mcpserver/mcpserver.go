@@ -117,9 +117,7 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 			Resources: &mcp.ResourceCapabilities{ListChanged: true},
 		},
 	}
-	if opts.Logs {
-		options.Capabilities.Logging = &mcp.LoggingCapabilities{}
-	}
+	s.announceLogs(options.Capabilities)
 	s.sdk = mcp.NewServer(self, options)
 	s.sdk.AddReceivingMiddleware(s.middleware)
 	s.http = newHTTPDoor(s)

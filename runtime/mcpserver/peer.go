@@ -31,15 +31,7 @@ func (s *Server) callerOn(req *mcp.CallToolRequest) contract.Caller {
 			}
 		}
 	}
-	if s.opts.Logs {
-		caller.Log = func(ctx context.Context, level, logger string, data any) {
-			err := req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(level), Logger: logger, Data: data})
-			if err != nil { // the end of the call tells
-				s.opts.Logger.Debug("log message not told", slog.Any("error", err))
-			}
-		}
-	}
-	caller.Client = p
+	caller.Client, caller.Log = p, s.logTo(req)
 	return caller
 }
 

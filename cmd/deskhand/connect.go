@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/gateway"
+	"github.com/deskhand/deskhand/runtime/web"
+)
+
+func connectCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "connect NAME",
+		Short: "Connect your account at an upstream MCP server",
+		Long: "Connect an upstream of the configuration file: sign in in a browser, by the link that is printed, or give\n" +
+			"the key of one that takes a key: at a terminal it is asked for and not shown, else it is read from stdin.",
+		Example: "  deskhand connect linear\n  pass show linear/token | deskhand connect linear",
+		Args:    arguments(1, 1, "the name of an upstream"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withDoor(cmd.Context(), func(d *upstreamDoor, room *peopleRoom) error { return a.connect(cmd.Context(), d, room, args[0]) })
+		},
+	}
+}
+
+func disconnectCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "disconnect NAME",
+		Short: "Forget the credential for an upstream MCP server",
+		Args:  arguments(1, 1, "the name of an upstream"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withDoor(cmd.Context(), func(d *upstreamDoor, _ *peopleRoom) error {
+				was, err := d.Disconnect(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				said := args[0] + " is disconnected"
+				if !was {
+					said = args[0] + " was not connected"
+				}
+				_, err = fmt.Fprintln(a.stdout, said)
+				return err
+			})
+		},
+	}
+}
+
+func connectionsCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "connections",
+		Short: "List the upstream MCP servers and who is connected to them",
+		Args:  arguments(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withDoor(cmd.Context(), func(d *upstreamDoor, _ *peopleRoom) error {
+				all, err := d.Connections(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.json(all)
+				}
+				return a.connections(all)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return cmd
+}
+
+// withDoor runs f with the upstreams, to which nothing is connected.
+func (a *app) withDoor(ctx context.Context, f func(*upstreamDoor, *peopleRoom) error) error {
+	log, err := a.logger()
+	if err != nil {
+		return err
+	}
+	room := &peopleRoom{app: a, log: slog.New(slog.DiscardHandler)}
+	defer room.close()
+	d, err := a.door(room, true, nil, log)
+	if err != nil {
+		return err
+	}
+	if d == nil {
+		return misuse("no upstream is configured", "name one under upstreams in deskhand.yaml")
+	}
+	defer d.end()
+	return f(d, room)
+}
+
+// connect connects one upstream, by a key or in a browser.
+func (a *app) connect(ctx context.Context, d *upstreamDoor, room *peopleRoom, name string) error {
+	kind, err := d.Takes(name)
+	if err != nil {
+		return err
+	}
+	if kind == gateway.Key {
+		key, err := a.readKey(name)
+		if err != nil {
+			return err
+		}
+		if err := d.Connect(ctx, name, key); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(a.stdout, name+" is connected")
+		return err
+	}
+	r, err := d.Ask(ctx, name)
+	if err != nil {
+		return err
+	}
+	token, _, err := a.token(d.log)
+	if err != nil {
+		return err
+	}
+	base, path, _ := strings.Cut(r.URL, gateway.Path)
+	a.tell("open " + web.LoginLink(base, token, gateway.Path+path))
+	hub, _, err := room.open(ctx)
+	if err != nil {
+		return err
+	}
+	r, err = hub.Wait(ctx, r.ID)
+	if ctx.Err() != nil { // nobody is there for whom it would stay open
+		_, _ = hub.Dispatch(context.WithoutCancel(ctx), elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: "asker_gone"})
+	}
+	if err != nil {
+		return err
+	}
+	if err := outcome(r, false); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.stdout, name+" is connected")
+	return err
+}
+
+// mostKey is more than any key has, in bytes.
+const mostKey = 64 << 10
+
+// readKey asks for a key at a terminal, without showing it, or reads stdin.
+func (a *app) readKey(name string) (string, error) {
+	if f, ok := a.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintf(a.stderr, "Key or token for %s (not shown): ", name)
+		key, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(a.stderr)
+		if err != nil {
+			return "", fmt.Errorf("read key: %w", err)
+		}
+		return string(key), nil
+	}
+	key, err := io.ReadAll(io.LimitReader(a.stdin, mostKey))
+	if err != nil {
+		return "", fmt.Errorf("read key: %w", err)
+	}
+	if strings.TrimSpace(string(key)) == "" {
+		return "", fault.New("misuse", "there is no key on stdin", "run it at a terminal, or pipe the key into it")
+	}
+	return string(key), nil
+}
+
+// connections prints a table.
+func (a *app) connections(all []gateway.Connection) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tAT\tCREDENTIAL\tCONNECTED\tTOOLS")
+	for _, c := range all {
+		of := string(c.Scope)
+		if c.Scope != gateway.NoScope {
+			of += ", " + string(c.Kind)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\n", c.Name, c.At, of, connected(c), c.Tools)
+	}
+	return w.Flush()
+}
+
+func connected(c gateway.Connection) string {
+	switch {
+	case c.Scope == gateway.NoScope:
+		return "-"
+	case !c.Connected:
+		return "no"
+	}
+	said := "since " + c.Since.Local().Format("2006-01-02 15:04")
+	if !c.Expires.IsZero() && !c.Renews {
+		said += ", until " + c.Expires.Local().Format("2006-01-02 15:04")
+		if time.Now().After(c.Expires) {
+			said = "ended " + c.Expires.Local().Format("2006-01-02 15:04")
+		}
+	}
+	return said
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/gateway"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/web"
+	webpage "github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// upstreamPatience is how long serve waits, at its start, for upstreams that it
+// has never seen; their tools are listed when they answer later.
+const upstreamPatience = 5 * time.Second
+
+// upstreamDoor is the upstreams of this process and the pages on which a person connects
+// to them: on the server that this process is, or else on one of its own that
+// is started when somebody is first asked.
+type upstreamDoor struct {
+	*gateway.Gateway
+	app *app
+	log *slog.Logger
+
+	mu    sync.Mutex
+	base  string // of the pages; empty: nobody serves them yet
+	own   bool   // this process serves nothing else over HTTP
+	stop  func()
+	ended sync.WaitGroup
+}
+
+// door makes the gateway, and connects to nobody. Nil: no upstream is
+// configured. changed is called when its tools have.
+func (a *app) door(room *peopleRoom, alone bool, changed func(), log *slog.Logger) (*upstreamDoor, error) {
+	all, err := a.settings.upstreams()
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	people, err := a.people()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := a.settings.stateFolder()
+	if err != nil {
+		return nil, err
+	}
+	if err := a.checkConnect(); err != nil {
+		return nil, err
+	}
+	d := &upstreamDoor{app: a, log: log, own: alone, stop: func() {}}
+	o := gateway.Options{
+		Upstreams: all, StateDir: dir, Context: asksFor(alone), Version: buildVersion(), Log: log, Changed: changed, Base: d.address,
+		Open: func(ctx context.Context) (*elicit.Hub, *store.DB, error) {
+			hub, _, err := room.open(ctx)
+			return hub, room.db, err
+		},
+	}
+	if a.settings.given("elicitation.timeout") {
+		o.Wait = people.wait
+	}
+	d.Gateway, err = gateway.New(o)
+	return d, err
+}
+
+// checkConnect refuses addresses that nobody could be led to.
+func (a *app) checkConnect() error {
+	if addr := a.settings.get("connect.address"); addr != "" {
+		if web.CheckAddr(addr) != nil {
+			return a.settings.wrong("connect.address", "not HOST:PORT", "write it as 127.0.0.1:20312")
+		}
+	}
+	if at := a.settings.get("connect.url"); at != "" {
+		if u, err := url.Parse(at); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+			return a.settings.wrong("connect.url", "not an address", "write it as https://desk.example.com")
+		}
+	}
+	return nil
+}
+
+// end closes the gateway and what it was served by.
+func (d *upstreamDoor) end() {
+	if d == nil {
+		return
+	}
+	d.Close()
+	d.mu.Lock()
+	stop := d.stop
+	d.mu.Unlock()
+	stop()
+	d.ended.Wait()
+}
+
+// enter puts the pages behind a front.
+func (d *upstreamDoor) enter(o *web.Options) {
+	if o.Shell == nil {
+		o.Shell = webpage.New(web.Key(o.Token, "forms"))
+	}
+	if o.Mounts == nil {
+		o.Mounts = map[string]http.Handler{}
+	}
+	if o.Public == nil {
+		o.Public = map[string]http.Handler{}
+	}
+	maps.Copy(o.Mounts, d.Mounts(o.Shell, nil))
+	maps.Copy(o.Public, d.Public())
+}
+
+// at says where the front is found.
+func (d *upstreamDoor) at(base string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.base = base
+}
+
+// address is where people find the pages.
+func (d *upstreamDoor) address(ctx context.Context) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.base == "" {
+		if !d.own {
+			return "", errors.New("the server does not listen yet")
+		}
+		if err := d.listen(ctx); err != nil {
+			return "", err
+		}
+	}
+	if public := d.app.settings.get("connect.url"); public != "" {
+		return strings.TrimSuffix(public, "/"), nil
+	}
+	return d.base, nil
+}
+
+// listen serves the pages alone. d.mu is held.
+func (d *upstreamDoor) listen(ctx context.Context) error {
+	token, _, err := d.app.token(d.log)
+	if err != nil {
+		return err
+	}
+	addr := d.app.settings.get("connect.address")
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	listening := make(chan net.Addr, 1)
+	o := web.Options{Addr: addr, Token: token, Logger: d.log, AllowedHosts: d.app.settings.list("allow-host"),
+		Grace: time.Second, OnListen: func(at net.Addr) { listening <- at }}
+	d.enter(&o)
+	server, err := web.New(o)
+	if err != nil {
+		return err
+	}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	failed := make(chan error, 1)
+	d.ended.Go(func() { failed <- server.Serve(serving) })
+	select {
+	case at := <-listening:
+		d.base, d.stop = "http://"+shownAddr(addr, at), stop
+		return nil
+	case err := <-failed:
+		stop()
+		return err
+	}
+}

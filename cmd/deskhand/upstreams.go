@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/deskhand/deskhand/runtime/gateway"
+)
+
+// upstreamsKey is the list of upstreams in the configuration file, which no flag
+// and no variable can hold.
+const upstreamsKey = "upstreams"
+
+// upstreamEntry is one of them as it is written.
+type upstreamEntry struct {
+	Name    string            `yaml:"name"`
+	Title   string            `yaml:"title"`
+	Command words             `yaml:"command"`
+	Dir     string            `yaml:"dir"`
+	Env     map[string]string `yaml:"env"`
+	URL     string            `yaml:"url"`
+	Headers map[string]string `yaml:"headers"`
+	Prefix  string            `yaml:"prefix"`
+	Allow   words             `yaml:"allow"`
+	Deny    words             `yaml:"deny"`
+	Scope   string            `yaml:"credential_scope"`
+	Timeout time.Duration     `yaml:"timeout"`
+	Auth    struct {
+		Kind         string            `yaml:"kind"`
+		Header       string            `yaml:"header"`
+		Format       string            `yaml:"format"`
+		Env          string            `yaml:"env"`
+		Issuer       string            `yaml:"issuer"`
+		ClientID     string            `yaml:"client_id"`
+		ClientSecret string            `yaml:"client_secret"`
+		ClientURL    string            `yaml:"client_url"`
+		Scopes       words             `yaml:"scopes"`
+		OmitResource bool              `yaml:"omit_resource"`
+		Style        string            `yaml:"style"`
+		Params       map[string]string `yaml:"params"`
+	} `yaml:"auth"`
+}
+
+// words are a list, or one text that white space cuts into one.
+type words []string
+
+func (w *words) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		*w = strings.Fields(node.Value)
+		return nil
+	}
+	var list []string
+	if err := node.Decode(&list); err != nil {
+		return err
+	}
+	*w = list
+	return nil
+}
+
+// upstreams are those of the configuration file, in their order. An error is a
+// misuse that names the place to correct.
+func (s *settings) upstreams() ([]gateway.Upstream, error) {
+	if s.file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(s.file)
+	if err != nil {
+		return nil, unreadable(s.file, err)
+	}
+	var file map[string]yaml.Node
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		return nil, unreadable(s.file, err)
+	}
+	wrong := func(why string) error {
+		return misuse(s.file+": "+why, "correct the file, or name another with --config")
+	}
+	node, ok := file[upstreamsKey]
+	if !ok || node.Tag == "!!null" {
+		return nil, nil
+	}
+	if node.Kind != yaml.SequenceNode {
+		return nil, wrong(upstreamsKey + " must be a list, each with a name and a command or url")
+	}
+	var all []gateway.Upstream
+	for i, one := range node.Content {
+		entry, err := readUpstream(one)
+		if err == nil {
+			err = entry.expand()
+		}
+		if err != nil {
+			return nil, wrong(fmt.Sprintf("%s, number %d: %v", upstreamsKey, i+1, err))
+		}
+		u, err := gateway.Check(entry.upstream(filepath.Dir(s.file)))
+		if err != nil {
+			return nil, wrong(err.Error())
+		}
+		all = append(all, u)
+	}
+	return all, nil
+}
+
+// yamlField is how the library names a field that there is not.
+var yamlField = regexp.MustCompile(`field (\S+) not found in type \S+`)
+
+func readUpstream(node *yaml.Node) (entry upstreamEntry, err error) {
+	data, err := yaml.Marshal(node)
+	if err != nil {
+		return entry, err
+	}
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	if err = d.Decode(&entry); err == nil {
+		return entry, nil
+	}
+	if m := yamlField.FindStringSubmatch(err.Error()); m != nil {
+		return entry, fmt.Errorf("unknown key %q", m[1])
+	}
+	return entry, errors.New("a value is not of the kind that its key wants")
+}
+
+// named are ${NAME} in a text.
+var named = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// expand puts the values of variables where a text names them, so that no secret
+// has to be in the file.
+func (e *upstreamEntry) expand() error {
+	var missing error
+	in := func(text *string) {
+		*text = named.ReplaceAllStringFunc(*text, func(name string) string {
+			value, ok := os.LookupEnv(name[2 : len(name)-1])
+			if !ok && missing == nil {
+				missing = fmt.Errorf("%s is not set in the environment", name)
+			}
+			return value
+		})
+	}
+	for i := range e.Command {
+		in(&e.Command[i])
+	}
+	for _, values := range []map[string]string{e.Env, e.Headers, e.Auth.Params} {
+		for name, value := range values {
+			in(&value)
+			values[name] = value
+		}
+	}
+	for _, text := range []*string{&e.URL, &e.Dir, &e.Auth.ClientID, &e.Auth.ClientSecret, &e.Auth.Issuer} {
+		in(text)
+	}
+	return missing
+}
+
+func (e *upstreamEntry) upstream(base string) gateway.Upstream {
+	if e.Dir != "" && !filepath.IsAbs(e.Dir) {
+		e.Dir = filepath.Join(base, e.Dir)
+	}
+	a := &e.Auth
+	return gateway.Upstream{
+		Name: e.Name, Title: e.Title, Command: e.Command, Dir: e.Dir, Env: e.Env, URL: e.URL, Headers: e.Headers,
+		Prefix: e.Prefix, Allow: e.Allow, Deny: e.Deny, Scope: gateway.Scope(e.Scope), Timeout: e.Timeout,
+		Auth: gateway.Auth{
+			Kind: gateway.AuthKind(a.Kind), Header: a.Header, Format: a.Format, Env: a.Env, Issuer: a.Issuer,
+			ClientID: a.ClientID, ClientSecret: a.ClientSecret, ClientURL: a.ClientURL, Scopes: a.Scopes,
+			OmitResource: a.OmitResource, Style: a.Style, Params: a.Params,
+		},
+	}
+}

@@ -1,0 +1,34 @@
+package gateway
+
+//lint:file-ignore SA1019 2026-07-28 deprecates logging, and servers of before do it
+
+import (
+	"context"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+func (u *upstream) hearLogs(o *mcp.ClientOptions) { o.LoggingMessageHandler = u.logged }
+
+// askForLogs asks a server for all that it logs: what a client does not want to
+// hear its own door leaves out.
+func (s *session) askForLogs(ctx context.Context) {
+	opened := s.InitializeResult()
+	if opened != nil && opened.Capabilities != nil && opened.Capabilities.Logging != nil && opened.ProtocolVersion < modernVersion {
+		_ = s.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "debug"}) // one that refuses logs nothing
+	}
+}
+
+// logged passes on what an upstream says for its client to log, to the clients
+// of all calls that it may belong to.
+func (u *upstream) logged(ctx context.Context, req *mcp.LoggingMessageRequest) {
+	logger := u.Name
+	if req.Params.Logger != "" {
+		logger += "/" + req.Params.Logger
+	}
+	for _, c := range u.inFlight() {
+		if c.caller.Log != nil {
+			c.caller.Log(ctx, string(req.Params.Level), logger, req.Params.Data)
+		}
+	}
+}

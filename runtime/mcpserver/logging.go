@@ -1,0 +1,29 @@
+package mcpserver
+
+//lint:file-ignore SA1019 2026-07-28 deprecates logging, and clients of before do it
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+func (s *Server) announceLogs(c *mcp.ServerCapabilities) {
+	if s.opts.Logs {
+		c.Logging = &mcp.LoggingCapabilities{}
+	}
+}
+
+// logTo tells the client of a call what to log; nil if that is not announced.
+func (s *Server) logTo(req *mcp.CallToolRequest) func(ctx context.Context, level, logger string, data any) {
+	if !s.opts.Logs {
+		return nil
+	}
+	return func(ctx context.Context, level, logger string, data any) {
+		err := req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(level), Logger: logger, Data: data})
+		if err != nil { // the end of the call tells
+			s.opts.Logger.Debug("log message not told", slog.Any("error", err))
+		}
+	}
+}
