@@ -21,7 +21,7 @@ var floors = [][]string{
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/tasks", "indexer/embed/train"},
 	{"runtime/eval"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/surface/slack"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/surface/slack", "runtime/surface/a2a"},
 	{"runtime/surface"},
 	{"cmd/deskhand"},
 }
@@ -49,6 +49,7 @@ var libraries = map[string][]string{
 	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work"},
 	"github.com/prometheus/":                 {"runtime/web"},
 	"github.com/coder/websocket":             {"runtime/web/channel", "runtime/surface/slack/slacktest"},
+	"github.com/a2aproject/":                 {"runtime/surface/a2a"},
 	"github.com/slack-go/":                   {"runtime/surface/slack"},
 	"charm.land/":                            {"runtime/surface/terminal"},
 	"github.com/charmbracelet/":              {"runtime/surface/terminal"},

@@ -100,6 +100,9 @@ func (a *app) checkSettings() error {
 	if _, err := a.people(); err != nil {
 		return err
 	}
+	if _, err := a.agentsWanted(); err != nil {
+		return err
+	}
 	if _, err := a.surfaces(nil); err != nil {
 		return err
 	}

@@ -26,9 +26,14 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, addr s
 			}
 		},
 	}
+	agents, err := a.openAgents(ctx, f.noToken, lib.log)
+	if err != nil {
+		return err
+	}
+	defer agents.close()
+	agents.mount(&o)
 	where := ""
 	if !f.noToken {
-		var err error
 		if o.Token, where, err = a.token(lib.log); err != nil {
 			return err
 		}

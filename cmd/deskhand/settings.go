@@ -47,6 +47,7 @@ var shared = []setting{
 	{name: "slack.channel", usage: "id of the Slack channel or person that questions go to (default: no Slack)", noFlag: true},
 	{name: "slack.people", usage: "who in Slack may answer, as U012ABCDEF=local", list: true, noFlag: true},
 	{name: "slack.api", fallback: slack.DefaultAPI, usage: "address of Slack's methods", noFlag: true},
+	{name: "a2a.enabled", fallback: agentsOff, usage: "let other agents ask over A2A, beside MCP over HTTP: true or false", noFlag: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},
 	{name: "token", usage: "bearer token of the HTTP server", secret: true},
