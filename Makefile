@@ -10,12 +10,13 @@
 # make fuzz       30 s of each fuzz test
 # make model TEXTS=dir   train the shipped model anew; dir has a folder of markdown for each repository of SOURCES.md
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
+# make test-web [PICTURES=dir] [STORY=word]   drive the pages in chromium (needs chromium, node and npm)
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients model clean
+.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean
 
 all: build
 
@@ -78,6 +79,9 @@ fuzz:
 clients: build
 	bin/deskhand index -o bin/demo-index
 	cmd/deskhand/testdata/clients/run.sh bin/deskhand bin/demo-index
+
+test-web: build
+	cmd/deskhand/testdata/web/run.sh bin/deskhand "$(PICTURES)" "$(STORY)"
 
 # Minutes on two cores. The same texts give the same bytes, on any machine.
 model: build

@@ -18,10 +18,10 @@ const module = "github.com/deskhand/deskhand/"
 // one word here.
 var floors = [][]string{
 	{"runtime/fault", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest"},
-	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree"},
-	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "runtime/tasks", "indexer/embed/train"},
-	{"runtime/eval"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/surface/slack", "runtime/surface/a2a"},
+	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs"},
+	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
+	{"runtime/eval", "runtime/tasks"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/surface/a2a"},
 	{"runtime/surface"},
 	{"cmd/deskhand"},
 }
@@ -29,13 +29,16 @@ var floors = [][]string{
 // notBelow are imports that the floors would allow and the line corpus,
 // chunker, indexer, runtime, cmd does not: what serves does not build.
 var notBelow = map[string][]string{
-	"runtime/eval":        {"indexer"},
-	"runtime/tools/docs":  {"indexer", "runtime/eval"},
-	"runtime/tools/ask":   {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store"},
-	"runtime/tools/work":  {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store", "runtime/elicit"},
-	"runtime/mcpserver":   {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
-	"runtime/web/channel": {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
-	"runtime/web":         {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
+	"runtime/eval":           {"indexer"},
+	"runtime/tools/docs":     {"indexer", "runtime/eval"},
+	"runtime/tools/ask":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store"},
+	"runtime/tools/work":     {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store", "runtime/elicit"},
+	"runtime/mcpserver":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
+	"runtime/web/channel":    {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
+	"runtime/web":            {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
+	"runtime/web/inbox":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
+	"runtime/web/searchpage": {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/elicit", "runtime/store"},
+	"runtime/gateway":        {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
 }
 
 // libraries are the heavy ones and the packages that may use them.
@@ -45,16 +48,19 @@ var libraries = map[string][]string{
 	"github.com/blevesearch/":                {"indexer/artifact"},
 	"github.com/philippgille/chromem-go":     {"indexer/artifact", "indexer/embed"},
 	"github.com/spf13/":                      {"cmd/deskhand"},
-	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver"},
+	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver", "runtime/gateway"},
+	"golang.org/x/oauth2":                    {"runtime/gateway"},
+	"filippo.io/age":                         {"runtime/gateway"},
 	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work"},
 	"github.com/prometheus/":                 {"runtime/web"},
 	"github.com/coder/websocket":             {"runtime/web/channel", "runtime/surface/slack/slacktest"},
+	"charm.land/":                            {"runtime/surface/terminal", "runtime/surface/notify"},
+	"github.com/charmbracelet/":              {"runtime/surface/terminal", "runtime/surface/notify"},
 	"github.com/a2aproject/":                 {"runtime/surface/a2a"},
 	"github.com/slack-go/":                   {"runtime/surface/slack"},
-	"charm.land/":                            {"runtime/surface/terminal"},
-	"github.com/charmbracelet/":              {"runtime/surface/terminal"},
 	"modernc.org/":                           {"runtime/store"},
 	"github.com/pressly/goose/":              {"runtime/store"},
+	"github.com/coder/acp-go-sdk":            {"runtime/tasks/executor"},
 	"github.com/jackc/pgx/":                  {"runtime/store", "runtime/store/storetest", "runtime/tasks/worktree"},
 }
 

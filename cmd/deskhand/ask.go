@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/surface/terminal"
+	"github.com/deskhand/deskhand/runtime/web"
 )
 
 func askCommand(a *app) *cobra.Command {
@@ -88,7 +90,11 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 	if !f.bounded && (device == nil || a.settings.given("elicitation.timeout")) {
 		r.WaitMS = people.wait.Milliseconds()
 	}
-	hub, stop, err := a.hub(ctx, nil)
+	open := func(ctx context.Context) (*elicit.Hub, func(), error) { return a.hub(ctx, nil) }
+	if people.hasInbox() && !f.noInbox && !f.detach {
+		open = a.attendedHub
+	}
+	hub, stop, err := open(ctx)
 	if err != nil {
 		return err
 	}
@@ -208,6 +214,23 @@ func (q *quest) late(ctx context.Context, r elicit.Request, surface elicit.Surfa
 	return q.wait(ctx, r, timeout)
 }
 
+// inboxComes is how long a command waits for its own inbox to listen before it
+// says where a person can answer.
+const inboxComes = 500 * time.Millisecond
+
+// inboxLink is the address of a page. For the eyes of a person at a terminal it
+// is a link that lets a browser in.
+func (a *app) inboxLink(address, path string) string {
+	if !onTerminal(a.stderr) {
+		return address + path
+	}
+	token, _, err := a.token(slog.New(slog.DiscardHandler))
+	if err != nil {
+		return address + path
+	}
+	return web.LoginLink(address, token, path)
+}
+
 // announcer is the surface of a command without a terminal: it says where a
 // person can answer.
 type announcer struct{ *app }
@@ -215,12 +238,8 @@ type announcer struct{ *app }
 // Offer implements [elicit.Surface].
 func (a announcer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	where := "deskhand inbox"
-	if up, err := h.Reach(ctx); err == nil {
-		for _, s := range up {
-			if s.Address != "" {
-				where += " or " + s.Address
-			}
-		}
+	if address := awaitInbox(ctx, h, inboxComes); address != "" {
+		where += " or " + a.inboxLink(address, "/inbox/"+r.ID)
 	}
 	a.tell("asked as " + r.ID + ", answer it in " + where)
 	<-ctx.Done()

@@ -163,7 +163,7 @@ func (a *app) show(r elicit.Request) error {
 	for i, q := range r.Questions {
 		fmt.Fprintf(&b, "\n#%d %s  %s\n", i+1, paint.plain(q.Message), paint.dim(describe(q)))
 		for _, o := range q.Options {
-			fmt.Fprintf(&b, "   - %s\n", paint.plain(optionLine(o)))
+			fmt.Fprintf(&b, "   - %s\n", paint.plain(strings.Join(strings.Fields(optionLine(o)), " ")))
 		}
 		if answer, ok := r.Answers[q.ID]; ok {
 			fmt.Fprintf(&b, "   %s: %s\n", answer.State, paint.plain(strings.Join(answerTexts(asktools.AnswerOf(&q, answer)), ", ")))

@@ -144,6 +144,19 @@ func TestAskEndsWithSixWhenItIsWithdrawn(t *testing.T) {
 	}
 }
 
+func TestSecretsAreAskedForElsewhereUnlessTheSettingsSaySo(t *testing.T) {
+	peopleStore(t)
+	args := []string{"ask", "What is the admin password?", "--timeout", "200ms"}
+	got := deskhand(t, t.TempDir(), args...)
+	if got.code != exitMisused || !strings.Contains(got.stderr, "this asks for a secret (password)") || !strings.Contains(got.stderr, "\nhint: ") {
+		t.Errorf("deskhand %q: exit %d, stderr %q, want a refusal with a hint", args, got.code, got.stderr)
+	}
+	t.Setenv("DESKHAND_ELICITATION_SECRETS", "allow")
+	if got := deskhand(t, t.TempDir(), args...); got.code != exitTimedOut {
+		t.Errorf("deskhand %q, allowed: exit %d, stderr %q, want %d", args, got.code, got.stderr, exitTimedOut)
+	}
+}
+
 func TestAskKeepsToTheSettings(t *testing.T) {
 	peopleStore(t)
 	t.Setenv("DESKHAND_ELICITATION_TIMEOUT", "300ms")

@@ -72,6 +72,8 @@ func (a *app) shown(s setting) (string, error) {
 	case s.name == "store":
 		place, err := a.settings.place()
 		return store.Shown(place), err
+	case s.name == "tasks.executors":
+		return a.shownExecutors()
 	case s.list:
 		return strings.Join(a.settings.list(s.name), ","), nil
 	case s.secret && a.settings.get(s.name) != "":
@@ -91,7 +93,7 @@ func (a *app) checkSettings() error {
 	if _, err := a.logger(); err != nil {
 		return err
 	}
-	if _, _, err := a.groups(); err != nil {
+	if _, err := a.groups(); err != nil {
 		return err
 	}
 	if _, err := a.searching(); err != nil {
@@ -101,6 +103,9 @@ func (a *app) checkSettings() error {
 		return err
 	}
 	if _, err := a.agentsWanted(); err != nil {
+		return err
+	}
+	if _, err := a.tasksOptions(); err != nil {
 		return err
 	}
 	if _, err := a.surfaces(nil); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
 )
 
 // configName is the configuration file's name.
@@ -45,7 +47,11 @@ func readConfig(flags *pflag.FlagSet, tell func(string)) (configFile, error) {
 	}
 	c := configFile{path, map[string][]string{}}
 	all := v.AllSettings()
-	if err := c.ungroup(all); err != nil {
+	exact, err := written(path)
+	if err != nil {
+		return c, err
+	}
+	if err := c.ungroup(all, exact); err != nil {
 		return c, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -84,9 +90,23 @@ func configKeys() (keys []string) {
 	return keys
 }
 
+// written are the file's keys as written: the library makes all of them lower
+// case, also names of variables within a value.
+func written(path string) (keys map[string]any, err error) {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = yaml.Unmarshal(text, &keys)
+	}
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	return keys, nil
+}
+
 // ungroup puts the keys of groups beside the others, each with its group's name
-// and a dot before its own.
-func (c *configFile) ungroup(all map[string]any) error {
+// and a dot before its own. The value of a setting that is a tree is taken from
+// what is written.
+func (c *configFile) ungroup(all, written map[string]any) error {
 	for _, one := range shared {
 		group, inner, ok := strings.Cut(key(one.name), ".")
 		v, there := all[group]
@@ -97,9 +117,26 @@ func (c *configFile) ungroup(all map[string]any) error {
 		if !ok {
 			return c.wrong(group, "must be a group of keys, with "+inner+" in it")
 		}
+		exact, _ := member(written, group).(map[string]any)
 		delete(all, group)
 		for name, v := range keys {
+			if one, ok := settingOf(group + "." + key(name)); ok && one.tree {
+				v = tree{member(exact, name)}
+			}
 			all[group+"."+name] = v
+		}
+	}
+	return nil
+}
+
+// tree is a value of any shape.
+type tree struct{ value any }
+
+// member is the value of a key in whatever case.
+func member(keys map[string]any, name string) any {
+	for key, v := range keys {
+		if strings.EqualFold(key, name) {
+			return v
 		}
 	}
 	return nil
@@ -107,6 +144,16 @@ func (c *configFile) ungroup(all map[string]any) error {
 
 // take keeps the value of one key. A blank one counts as unset.
 func (c *configFile) take(one setting, v any) error {
+	if t, ok := v.(tree); ok {
+		text, err := json.Marshal(t.value)
+		if err != nil {
+			return c.wrong(key(one.name), "must have texts as keys")
+		}
+		if t.value != nil {
+			c.values[one.name] = []string{string(text)}
+		}
+		return nil
+	}
 	items, many := v.([]any)
 	if !many {
 		items = []any{v}

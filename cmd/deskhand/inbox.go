@@ -2,28 +2,76 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/surface/terminal"
+	"github.com/deskhand/deskhand/runtime/web"
 )
 
 func inboxCommand(a *app) *cobra.Command {
-	var plain bool
+	var plain, browser bool
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "See the questions of all agents, and answer them",
 		Args:  arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if browser {
+				return managing(a.inboxWeb(cmd.Context()))
+			}
 			return managing(a.inbox(cmd.Context(), plain))
 		},
 	}
 	cmd.Flags().BoolVar(&plain, "plain", false, "line by line, as for a screen reader")
+	cmd.Flags().BoolVar(&browser, "web", false, "print a link that opens it in a browser, once; serve it if nobody does")
 	return cmd
+}
+
+// inboxWeb prints a link. If no process keeps the inbox, this one does until it
+// is interrupted.
+func (a *app) inboxWeb(ctx context.Context) error {
+	room := &peopleRoom{app: a}
+	hub, stop, err := room.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	log := slog.New(slog.DiscardHandler)
+	token, _, err := a.token(log)
+	if err != nil {
+		return err
+	}
+	up, err := hub.Reach(ctx)
+	if err != nil {
+		return err
+	}
+	if address := inboxAddress(up); address != "" && listening(ctx, hostOf(address)) {
+		_, err := fmt.Fprintln(a.stdout, web.LoginLink(address, token, "/"))
+		return err
+	}
+	leave, err := a.keepInbox(ctx, room, nil, 0)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	address := awaitInbox(ctx, hub, 5*time.Second)
+	if address == "" {
+		return fault.New("no_inbox", "the inbox could not be served", "try deskhand serve --http, or free the address that inbox is set to")
+	}
+	if _, err := fmt.Fprintln(a.stdout, web.LoginLink(address, token, "/")); err != nil {
+		return err
+	}
+	a.tell("open it within 10 minutes; serving until Ctrl+C")
+	<-ctx.Done()
+	return nil
 }
 
 func (a *app) inbox(ctx context.Context, plain bool) error {
@@ -32,7 +80,15 @@ func (a *app) inbox(ctx context.Context, plain bool) error {
 		return misuse("deskhand inbox needs a terminal", "without one: deskhand ask list, and deskhand ask answer")
 	}
 	defer device.Close()
-	hub, stop, err := a.hub(ctx, nil)
+	people, err := a.people()
+	if err != nil {
+		return err
+	}
+	open := func(ctx context.Context) (*elicit.Hub, func(), error) { return a.hub(ctx, nil) }
+	if people.hasInbox() {
+		open = a.attendedHub
+	}
+	hub, stop, err := open(ctx)
 	if err != nil {
 		return err
 	}

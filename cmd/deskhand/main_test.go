@@ -13,7 +13,7 @@ import (
 // name deskhand it is deskhand, and it is first in PATH under that name. With
 // -race the servers that the tests start are checked too.
 func TestMain(m *testing.M) {
-	testscript.Main(alone{m}, map[string]func(){"deskhand": main})
+	testscript.Main(alone{m}, map[string]func(){"deskhand": main, "mcpcall": mcpCall})
 }
 
 // alone runs the tests apart from the settings of whoever runs them.

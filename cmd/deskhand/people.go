@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,9 @@ import (
 // folder.
 func (s *settings) place() (string, error) {
 	if place := s.get("store"); place != "" {
+		if strings.Contains(place, "://") && !store.IsPostgres(place) {
+			return "", misuse("store is an address, and not one of PostgreSQL", "name a folder, or postgres://USER@HOST/DATABASE")
+		}
 		return place, nil
 	}
 	return s.stateFolder()
@@ -27,6 +31,7 @@ func (s *settings) place() (string, error) {
 type people struct {
 	wait     time.Duration // of a question that does not say
 	secrets  bool          // questions that ask for them are taken
+	inline   bool          // the schema of ask_user has no reference
 	inbox    string        // inboxAuto, inboxOff or HOST:PORT
 	attended bool          // a person counts as reachable by coming to look
 }
@@ -35,6 +40,12 @@ type people struct {
 const (
 	secretsRefuse = "refuse"
 	secretsAllow  = "allow"
+)
+
+// What the setting elicitation.schema may be.
+const (
+	schemaRef    = "ref"
+	schemaInline = "inline"
 )
 
 // What the setting inbox may be besides an address.
@@ -49,11 +60,11 @@ func (a *app) people() (o people, err error) {
 	if err != nil || o.wait < time.Millisecond || o.wait > elicit.MaxWait {
 		return o, a.settings.wrong("elicitation.timeout", "not a time between 1ms and 30m", "write it as 90s or 10m")
 	}
-	switch secrets := a.settings.get("elicitation.secrets"); secrets {
-	case secretsRefuse, secretsAllow:
-		o.secrets = secrets == secretsAllow
-	default:
-		return o, a.settings.wrong("elicitation.secrets", "not refuse or allow", "")
+	if o.secrets, err = a.settings.either("elicitation.secrets", secretsAllow, secretsRefuse); err != nil {
+		return o, err
+	}
+	if o.inline, err = a.settings.either("elicitation.schema", schemaInline, schemaRef); err != nil {
+		return o, err
 	}
 	switch o.inbox = a.settings.get("inbox"); o.inbox {
 	case inboxAuto, inboxOff:
@@ -66,24 +77,50 @@ func (a *app) people() (o people, err error) {
 	return o, nil
 }
 
+// attendedHub is hub, and keeps the inbox meanwhile if nobody else does.
+func (a *app) attendedHub(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
+	room := &peopleRoom{app: a}
+	hub, closeHub, err := room.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	leave, err := a.keepInbox(ctx, room, nil, 0)
+	if err != nil {
+		closeHub()
+		return nil, nil, err
+	}
+	return hub, func() { leave(); closeHub() }, nil
+}
+
 // hub opens the store and starts a hub over it; stop ends both. log gets a line
 // for each request that opens or ends; nil: none.
 func (a *app) hub(ctx context.Context, log *slog.Logger) (hub *elicit.Hub, stop func(), err error) {
 	return (&peopleRoom{app: a, log: log}).open(ctx)
 }
 
-// peopleRoom is the store of questions as a server needs it: opened by the
-// first call that asks, so that one that never asks starts without it.
+// peopleRoom is the store of questions as a server needs it: opened once, by
+// whatever asks or looks first.
 type peopleRoom struct {
 	app *app
 	log *slog.Logger
 
 	mu  sync.Mutex
-	db  *store.DB // nil until open
-	key []byte    // of stateKey, once it was read
+	hub *elicit.Hub // nil until open
+	end bool        // closed, for good
+	db  *store.DB
+	key []byte // of stateKey, once it was read
 }
 
+// open returns the hub, and what closes it for everybody who opened it.
 func (p *peopleRoom) open(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.end:
+		return nil, nil, elicit.ErrClosed
+	case p.hub != nil:
+		return p.hub, p.close, nil
+	}
 	place, err := p.app.settings.place()
 	if err != nil {
 		return nil, nil, err
@@ -96,17 +133,33 @@ func (p *peopleRoom) open(ctx context.Context) (hub *elicit.Hub, stop func(), er
 	if err != nil {
 		return nil, nil, err
 	}
+	p.db, p.hub = db, elicit.New(db, elicit.Options{Attended: o.attended, AllowSecrets: o.secrets, Log: p.log})
+	return p.hub, p.close, nil
+}
+
+// close ends the hub, if it is open.
+func (p *peopleRoom) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.db = db
-	log := p.log
-	hub = elicit.New(db, elicit.Options{Attended: o.attended, AllowSecrets: o.secrets, Log: log})
-	return hub, func() {
-		hub.Close()
-		if err := db.Close(); err != nil && log != nil {
-			log.Warn("store not closed", "error", err)
-		}
-	}, nil
+	p.end = true
+	if p.hub == nil {
+		return
+	}
+	p.hub.Close()
+	if err := p.db.Close(); err != nil && p.log != nil {
+		p.log.Warn("store not closed", "error", err)
+	}
+	p.hub = nil
+}
+
+// once says whether an id is used for the first time, by any process over the
+// store.
+func (p *peopleRoom) once(ctx context.Context, id string, until time.Time) (bool, error) {
+	if _, _, err := p.open(ctx); err != nil {
+		return false, err
+	}
+	_, first, err := p.db.Claim(ctx, store.Lease{Name: "once/" + id, Holder: rand.Text()}, time.Until(until))
+	return first, err
 }
 
 // stateKey authenticates what clients carry between two calls: the same for

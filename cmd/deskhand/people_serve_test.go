@@ -209,15 +209,6 @@ func newest(t *testing.T, hub *elicit.Hub, text string) elicit.Request {
 	return elicit.Request{}
 }
 
-func TestAnAddressOfTheInboxIsWarnedOf(t *testing.T) {
-	t.Setenv("DESKHAND_INBOX", "127.0.0.1:20311")
-	t.Setenv("CI", "")
-	got := deskhand(t, t.TempDir(), "serve", "--tools", "ask", "--state", filepath.Join(t.TempDir(), "state"))
-	if got.code != 0 || strings.Count(got.stderr, "web inbox") != 1 || !strings.Contains(got.stderr, "inbox=127.0.0.1:20311") {
-		t.Errorf("serve: exit %d, stderr %q, want one warning", got.code, got.stderr)
-	}
-}
-
 func TestQuestionsOfAnAttemptBelongToIt(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	answers := calls(t, askingServer(t, state, "DESKHAND_ATTEMPT_ID=a1", "DESKHAND_TASK_ID=t1", "DESKHAND_PROJECT_ID=p1", "DESKHAND_BRANCH=fix"), "ask_user", question("Go?"))
@@ -274,4 +265,31 @@ func TestServersOverOneStoreShareTheKeyOfStates(t *testing.T) {
 func byHand(t *testing.T, state string) *pipe {
 	t.Helper()
 	return unmet(t, "--tools", "ask", "--state", state)
+}
+
+// A client says of itself what it likes, and its questions what they like: a
+// list still has one row for each.
+func TestAClientCannotForgeARow(t *testing.T) {
+	t.Setenv("CI", "")
+	state := filepath.Join(t.TempDir(), "state")
+	p := unmet(t, "--tools", "ask", "--state", state)
+	name := "tool\nelc_00000000000000000000000000  open  1s ago  boss  Pay?\x1b[2J" + strings.Repeat("x", 1<<20)
+	p.rpc("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":`+encoded(t, name)+`,"version":"1\n2"}}`)
+	p.line(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	p.line(`{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"ask_user","arguments":{"title":"A\u001b]0;b\u0007\nelc_1","questions":[{"question":"Go?"}]}}}`)
+	hub := inboxOf(t, state)
+	r := oneOpen(t, hub)
+	if len(r.Source.Name) > 100 || strings.ContainsAny(r.Source.Name+r.Source.Version, "\n\x1b") {
+		t.Errorf("the source is %+v, want it cut and on one line", r.Source)
+	}
+	if list := done(t, t.TempDir(), "ask", "list", "--state", state); strings.Count(list, "\n") != 2 {
+		t.Errorf("ask list = %q, want a head and one row", list)
+	}
+	if got := p.rpc("tools/call", `{"name":"list_questions","arguments":{}}`); !strings.Contains(string(got), r.ID) {
+		t.Errorf("list_questions = %s, want its own %s", got, r.ID)
+	}
+	a := elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Cancel}
+	if _, err := hub.Dispatch(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
@@ -33,6 +34,14 @@ func TestHubKeepsRequestsInTheStateFolder(t *testing.T) {
 	}
 	if !isFile(filepath.Join(state, "deskhand.db")) {
 		t.Errorf("no deskhand.db in the state folder")
+	}
+}
+
+func TestStoreIsAFolderOrPostgres(t *testing.T) {
+	t.Setenv("DESKHAND_STORE", "mysql://ada:secret@db.example.org/deskhand")
+	got := deskhand(t, t.TempDir(), "ask", "list")
+	if got.code != exitMisused || !strings.Contains(got.stderr, "store is an address, and not one of PostgreSQL") || strings.Contains(got.stderr, "secret") {
+		t.Errorf("ask list: exit %d, %s; want that the store is wrong, without the password", got.code, got.stderr)
 	}
 }
 

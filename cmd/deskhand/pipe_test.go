@@ -48,7 +48,12 @@ type pipe struct {
 // overPipe starts a server and begins a session.
 func overPipe(t testing.TB, flags ...string) *pipe {
 	t.Helper()
-	p := unmet(t, flags...)
+	return met(unmet(t, flags...))
+}
+
+// met begins a session.
+func met(p *pipe) *pipe {
+	p.t.Helper()
 	p.welcome = p.rpc("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"byhand","version":"1"}}`)
 	p.line(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return p
@@ -57,11 +62,17 @@ func overPipe(t testing.TB, flags ...string) *pipe {
 // unmet starts a server and says nothing to it yet.
 func unmet(t testing.TB, flags ...string) *pipe {
 	t.Helper()
+	return unmetIn(t, t.TempDir(), flags...)
+}
+
+// unmetIn starts a server in a folder and says nothing to it yet.
+func unmetIn(t testing.TB, dir string, flags ...string) *pipe {
+	t.Helper()
 	p := &pipe{
 		t: t, cmd: exec.Command("deskhand", append([]string{"serve"}, flags...)...),
 		stderr: &logged{}, ended: make(chan struct{}), waiting: map[string]chan message{},
 	}
-	p.cmd.Dir, p.cmd.Stderr = t.TempDir(), p.stderr
+	p.cmd.Dir, p.cmd.Stderr = dir, p.stderr
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)

@@ -48,14 +48,14 @@ func painter(w io.Writer) paint {
 	return paint{terminal, terminal && !dumb() && os.Getenv("NO_COLOR") == ""}
 }
 
-// plain takes out of text what would do something to a terminal: pages may hold
-// any character.
+// plain takes out of text what would do something to a terminal, or turn the
+// order of what it shows: pages and questions may hold any character.
 func (p paint) plain(text string) string {
 	if !p.terminal {
 		return text
 	}
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
 			return unicode.ReplacementChar
 		}
 		return r

@@ -18,6 +18,7 @@ func TestPagesDoNothingToATerminal(t *testing.T) {
 	}{
 		{"not on a terminal", paint{}.plain(page), page},
 		{"text", paint{terminal: true}.plain(page), "a\ufffd[31mb\ufffd1mc\ufffdd\ufffde\ufffd\tf\n"},
+		{"text that turns around", paint{terminal: true}.plain("a\u202eb\u2066c"), "a\ufffdb\ufffdc"},
 		{"in colour", paint{true, true}.bold("x\x1b[0m"), "\x1b[1mx\ufffd[0m\x1b[0m"},
 		{"without colours", paint{terminal: true}.bold("x\x1b[0m"), "x\ufffd[0m"},
 		{"a snippet", paint{true, true}.marks("a\x1b **b\x1b** c"), "a\ufffd \x1b[1;33mb\ufffd\x1b[0m c"},

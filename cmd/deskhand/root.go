@@ -84,6 +84,7 @@ var commands = []func(*app) *cobra.Command{
 	demoCommand,
 	askCommand,
 	inboxCommand,
+	tasksCommand,
 }
 
 // aliases are other names of flags: those of docs-mcp, so that a command line

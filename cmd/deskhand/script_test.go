@@ -30,6 +30,8 @@ func TestScripts(t *testing.T) {
 			"fill":        fill,
 			"other-model": otherModel,
 			"asked":       askedID,
+			"keep":        keep,
+			"waits":       waits,
 		},
 		RequireUniqueNames: true,
 	})

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,10 +30,11 @@ func serveCommand(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve docs and questions to people to agents, over MCP",
+		Short: "Serve docs, people and tasks to agents, over MCP",
 		Long: "Serve tools over MCP: on stdin and stdout, or with --http over streamable HTTP. The tools over docs\n" +
 			"(search_docs, get_doc, list_docs) need an index; a rebuilt one is picked up while serving. Those that\n" +
-			"ask a person (ask_user, await_answer, list_questions) do not: --tools ask serves them alone.",
+			"ask a person (ask_user, await_answer, list_questions) do not: --tools ask serves them alone. Those\n" +
+			"that start coding agents (list_tasks, start_task_attempt and others) are served with --tools work.",
 		Example: "  deskhand serve --index .deskhand/index\n  deskhand serve --http\n  deskhand serve --watch docs --http 127.0.0.1:8080",
 		Args:    noArguments(&f),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
@@ -57,6 +59,10 @@ func serveCommand(a *app) *cobra.Command {
 // 10 MiB more. GOGC in the environment wins.
 const gcPercent = 400
 
+// inboxAfter is how long a server answers its client before it opens the store
+// for the inbox.
+const inboxAfter = 200 * time.Millisecond
+
 // serve checks all that it was told, then opens the library and answers until
 // ctx ends or the client is gone.
 func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) error {
@@ -71,7 +77,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if err != nil {
 		return err
 	}
-	groups, err := a.tools(log)
+	groups, err := a.groups()
 	if err != nil {
 		return err
 	}
@@ -90,24 +96,44 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		background.Wait()
 		lib.close()
 	}()
+	var room *peopleRoom
 	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log}
 	if slices.Contains(groups, "ask") {
 		people, err := a.people()
 		if err != nil {
 			return err
 		}
-		if people.inbox != inboxAuto && people.inbox != inboxOff {
-			log.Warn("this version does not have the web inbox yet, nothing is served for it", "inbox", people.inbox)
-		}
-		room := &peopleRoom{app: a, log: log}
-		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait})
+		room = &peopleRoom{app: a, log: log}
+		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait, InlineSchema: people.inline})
+		defer room.close()
 		defer desk.Close()
+		if people.hasInbox() && (addr == "" || people.inbox != inboxAuto) {
+			stop, err := a.keepInbox(ctx, room, log, inboxAfter)
+			if err != nil {
+				return err
+			}
+			defer stop()
+		}
 		lib.more, o.StateKey = desk.Tools(), room.stateKey
 		surfaces, err := a.surfaces(log)
 		if err != nil {
 			return err
 		}
 		background.Go(func() { a.stand(ctx, surfaces, log) })
+	}
+	if slices.Contains(groups, "work") {
+		room := &workRoom{app: a, log: log}
+		defer func() {
+			stop()
+			background.Wait()
+			room.close()
+		}()
+		background.Go(func() { room.followAnswers(ctx) })
+		tools, err := room.tools(ctx, lib.tools.Prefix, here())
+		if err != nil {
+			return err
+		}
+		lib.more = append(lib.more, tools...)
 	}
 	if f.watch != "" {
 		w, err := newWatcher(f.watch, lib.dir, log)
@@ -134,7 +160,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if addr == "" {
 		return lib.server.ServeStdio(ctx, a.stdin, a.stdout)
 	}
-	return a.serveHTTP(ctx, f, lib, addr)
+	return a.serveHTTP(ctx, f, lib, room, addr)
 }
 
 // serverName is what the server calls itself.

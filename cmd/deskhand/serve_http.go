@@ -7,18 +7,19 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"runtime"
+	"sync"
 
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
 // serveHTTP serves until ctx ends, then lets the calls in flight finish.
-func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, addr string) error {
+// room is nil if no questions are served.
+func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *peopleRoom, addr string) error {
 	o := web.Options{
 		Addr: addr, NoToken: f.noToken,
 		AllowedHosts: a.settings.list("allow-host"), AllowedOrigins: a.settings.list("allow-origin"),
 		Mounts: map[string]http.Handler{"/mcp": lib.server.Handler()},
-		Build:  map[string]string{"name": a.serverName(), "version": buildVersion(), "go": runtime.Version()},
+		Build:  a.build(),
 		Logger: lib.log,
 		OnShutdown: func() {
 			if err := lib.server.Close(context.WithoutCancel(ctx)); err != nil {
@@ -38,8 +39,31 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, addr s
 			return err
 		}
 	}
+	people, err := a.people()
+	if err != nil {
+		return err
+	}
+	var door *peoplePages
+	if room != nil && people.inbox != inboxOff {
+		door = a.peoplePages(room, o.Token, lib.log)
+		door.enter(&o)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var announcing sync.WaitGroup
+	defer announcing.Wait()
+	defer stop()
+	if lib.engine != nil {
+		a.searchPage(&o, lib)
+	}
 	o.OnListen = func(at net.Addr) {
-		a.tell(fmt.Sprintf("serving MCP at http://%s/mcp%s", shownAddr(addr, at), where))
+		shown := shownAddr(addr, at)
+		a.tell(fmt.Sprintf("serving MCP at http://%s/mcp%s", shown, where))
+		if door != nil && people.hasInbox() {
+			announcing.Go(func() { door.announce(ctx, "http://"+shown, lib.log) })
+		}
+		if door != nil {
+			a.tell("inbox at " + door.link("http://"+shown, "/", onTerminal(a.stderr)))
+		}
 	}
 	server, err := web.New(o)
 	if err != nil {

@@ -25,6 +25,7 @@ import (
 type setting struct {
 	name, fallback, usage string
 	list                  bool // several values
+	tree                  bool // any shape: YAML in the file, JSON in a variable
 	secret                bool // masked when shown; never a flag
 	noFlag                bool
 	path                  bool   // in the file it is relative to the file
@@ -40,10 +41,20 @@ var shared = []setting{
 	{name: "cache", usage: "folder of vectors that providers made (default: deskhand in the user's cache folder)", path: true},
 	{name: "vectors", fallback: "scan", usage: "what searches the vectors of an index: scan or chromem"},
 	{name: "state", usage: "state folder (default: $XDG_STATE_HOME/deskhand)", path: true},
-	{name: "store", usage: "where questions are kept: a folder or postgres://... (default: the state folder)", path: true, secret: true},
+	{name: "store", usage: "where questions and tasks are kept: a folder or postgres://... (default: the state folder)", path: true, secret: true},
 	{name: "elicitation.timeout", fallback: "5m", usage: "how long ask_user and ask wait that do not say, as 90s or 10m", noFlag: true},
 	{name: "elicitation.secrets", fallback: secretsRefuse, usage: "what becomes of questions for passwords and keys: refuse or allow", noFlag: true},
-	{name: "inbox", fallback: inboxAuto, usage: "who counts as reachable: auto, off or HOST:PORT", noFlag: true},
+	{name: "elicitation.schema", fallback: schemaRef, usage: "schema of ask_user: ref as specified, or inline for models that take no $ref", noFlag: true},
+	{name: "inbox", fallback: inboxAuto, usage: "where the inbox is in the browser: auto, off or HOST:PORT", noFlag: true},
+	{name: "tasks.executors", usage: "coding agents beside the shipped ones, by id", noFlag: true, tree: true},
+	{name: "tasks.max-running", fallback: "0", usage: "how many processes of attempts run at once (0: one for each CPU, 4 at least)", noFlag: true},
+	{name: "tasks.time-limit", fallback: "6h", usage: "how long a run of an agent may take", noFlag: true},
+	{name: "tasks.idle-limit", fallback: "30m", usage: "how long an agent may be silent", noFlag: true},
+	{name: "tasks.diff-guard", fallback: "balanced", usage: "how many changes get_attempt_changes lists: safe, balanced, relaxed or off", noFlag: true},
+	{name: "tasks.branch-prefix", fallback: "deskhand", usage: "what stands before the names of branches", noFlag: true},
+	{name: "tasks.retain", usage: "how long tasks gc keeps worktrees that are not used, by status (default: done=7d,cancelled=7d,inreview=30d)", noFlag: true, list: true},
+	{name: "tasks.env", usage: "further variables that agents and scripts get", noFlag: true, list: true},
+	{name: "tasks.wrap", usage: "command that stands before every agent, as a sandbox", noFlag: true, tree: true},
 	{name: "slack.channel", usage: "id of the Slack channel or person that questions go to (default: no Slack)", noFlag: true},
 	{name: "slack.people", usage: "who in Slack may answer, as U012ABCDEF=local", list: true, noFlag: true},
 	{name: "slack.api", fallback: slack.DefaultAPI, usage: "address of Slack's methods", noFlag: true},
@@ -181,6 +192,17 @@ func (s *settings) atLeast(name string, least int) (int, error) {
 // empty.
 func (s *settings) wrong(name, why, hint string) error {
 	return misuse(fmt.Sprintf("%s is %q, %s", name, s.get(name), why), cmp.Or(hint, "correct "+s.origin(name)))
+}
+
+// either reads a setting of two words: true for the first.
+func (s *settings) either(name, yes, no string) (bool, error) {
+	switch s.get(name) {
+	case yes:
+		return true, nil
+	case no:
+		return false, nil
+	}
+	return false, s.wrong(name, "not "+no+" or "+yes, "")
 }
 
 // stateFolder is where an installation keeps what is its own.

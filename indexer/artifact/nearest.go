@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -14,7 +15,7 @@ type Spread struct{ Mean, Max float64 }
 
 // margin is how many chunks beyond those asked for are scored exactly: the scan
 // rounds the query to 15 bits and no more is lost by it (TestNearestIsExact).
-const margin = 50
+const margin = 20
 
 // Nearest returns the k chunks nearest to query by cosine among those that keep
 // accepts (nil: all), best first, equal ones in corpus order; chunks without a
@@ -34,8 +35,10 @@ func (r *Reader) Nearest(query []float32, k int, keep func(chunk int) bool) ([]S
 	if best >= 0 {
 		spread.Max = v.cosine(unit, best)
 	}
+	slices.SortFunc(found, byScore) // which brings twins together
+	same := cosines{vectors: v, unit: unit}
 	for i := range found {
-		found[i].Score = v.cosine(unit, found[i].Chunk)
+		found[i].Score = same.of(found[i].Chunk)
 	}
 	slices.SortFunc(found, byScore)
 	if len(found) > 0 { // the scan may have taken one for the best that is a rounding below it
@@ -54,15 +57,32 @@ func (r *Reader) Cosines(query []float32, chunks []int) ([]float64, error) {
 		return nil, err
 	}
 	out := make([]float64, len(chunks))
+	same := cosines{vectors: v, unit: unit}
 	for i, c := range chunks {
 		if c < 0 || c >= r.chunks {
 			return nil, fmt.Errorf("chunk %d of %d", c, r.chunks)
 		}
 		if unit != nil {
-			out[i] = v.cosine(unit, c)
+			out[i] = same.of(c)
 		}
 	}
 	return out, nil
+}
+
+// cosines are those of one query with chunk after chunk: the twin of the last
+// one needs no counting.
+type cosines struct {
+	*vectors
+	unit   []float32
+	row    []byte
+	cosine float64
+}
+
+func (s *cosines) of(chunk int) float64 {
+	if row, _ := s.vectors.row(chunk); s.row == nil || !bytes.Equal(row, s.row) {
+		s.row, s.cosine = row, s.vectors.cosine(s.unit, chunk)
+	}
+	return s.cosine
 }
 
 // Alike is the cosine between the vectors of two chunks, which are in range; 0

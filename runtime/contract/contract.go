@@ -34,6 +34,10 @@ type Tool struct {
 	// code, message, retryable, hint and details, as text and as the structured
 	// answer, where other tools fail with a sentence.
 	Envelope bool
+	// Published is the tool as another server publishes it, a Tool of MCP in
+	// JSON: what the fields above do not say of it, such as annotations and
+	// icons, is shown as it is there. Nil: there is nothing else to show.
+	Published json.RawMessage
 	// Call runs the tool with args, a JSON object (nil, empty or null: {}).
 	// An error that is a *fault.Fault is for the caller to read.
 	Call func(ctx context.Context, caller Caller, args json.RawMessage) (Result, error)
@@ -49,6 +53,9 @@ type Caller struct {
 	// Progress tells the client that its call goes on, so that it waits longer.
 	// Nil: the client did not ask to be told.
 	Progress func(context.Context, Progress)
+	// Log tells the client, on a level of RFC 5424 such as "warning", what
+	// another server said for it to log. Nil: the door cannot.
+	Log func(ctx context.Context, level, logger string, data any)
 	// Client is what the door can do with the client itself, such as showing
 	// something to its person; a tool asserts the interface that it needs. Nil:
 	// nothing.
@@ -66,6 +73,11 @@ type Progress struct {
 type Result struct {
 	Text       []string
 	Structured any
+	// Content, if not nil, is in place of Text what another server answered: an
+	// array of content blocks of MCP, which may be images and links.
+	Content json.RawMessage
+	// Refused says that this is the tool's own word for why it failed.
+	Refused bool
 	// Meta is for programs beside the model, and no part of the answer; its keys
 	// have a prefix and a slash, as "deskhand/lexical". Nil: none.
 	Meta map[string]any

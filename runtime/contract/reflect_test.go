@@ -41,7 +41,7 @@ func TestSchemaIsReadFromTheFields(t *testing.T) {
 			`"log":{"type":["string","null"],"description":"What was noted. Null: nothing."},` +
 			`"raw":{"description":"Anything."},` +
 			`"rest":{"type":"array","description":"The others.","items":{"type":"object","properties":{"ship_id":` +
-			`{"type":"string","description":"Ship to move. UUID.","pattern":"` + uuidPattern + `","format":"uuid"}},"required":["ship_id"]}}},` +
+			`{"type":"string","description":"Ship to move. UUID.","format":"uuid"}},"required":["ship_id"]}}},` +
 			`"required":["moved_at","log","raw"]}`: Freeze(Schema[moveOut](true)),
 	} {
 		var a, b any

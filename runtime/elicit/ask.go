@@ -157,7 +157,7 @@ func (h *Hub) comeBack(ctx context.Context, id string) error {
 
 // collected notes that a late answer has reached somebody.
 func (h *Hub) collected(ctx context.Context, r Request) (Request, error) {
-	if r.Accepted() && r.Completion.Late && r.CollectedAt.IsZero() {
+	if r.Accepted() && (r.Completion.Late || r.AskerGone) && r.CollectedAt.IsZero() {
 		if _, err := h.dispatch(ctx, Action{Type: Collected, RequestID: r.ID}); err != nil && fault.Of(err) == nil {
 			return Request{}, err
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -19,6 +20,7 @@ const (
 	MaxQuestionText     = 1000 // characters
 	MaxMessage          = 4000 // characters
 	MaxOptions          = 200
+	MaxLabel            = 1000 // characters of an option, a placeholder or a name
 	maxIDBytes          = 200
 	maxRequestBytes     = 256 << 10
 )
@@ -68,7 +70,21 @@ func Prepare(r Request) (Request, error) {
 	return r, nil
 }
 
+// CleanName is the name of a client or another source as a request has it: on
+// one line, without control characters, and not longer than anybody reads. What
+// others say of themselves goes through it before it is compared or shown.
+func CleanName(name string) string {
+	const most = 100 // characters
+	name = strings.Join(strings.FieldsFunc(name, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
+	if utf8.RuneCountInString(name) > most {
+		name = string([]rune(name)[:most])
+	}
+	return strings.ToValidUTF8(name, "\ufffd")
+}
+
 func (r *Request) fill() {
+	s := &r.Source
+	s.Kind, s.Name, s.Version, s.Instance = CleanName(s.Kind), CleanName(s.Name), CleanName(s.Version), CleanName(s.Instance)
 	if r.Mode == "" {
 		if r.Mode = Form; r.URL != "" {
 			r.Mode = URL
@@ -149,6 +165,14 @@ func (r *Request) check() (problems []Problem) {
 	if r.Clock != FromCreation && r.Clock != FromPresentation {
 		add("bad_clock", "clock %q is not creation or presented", brief(string(r.Clock)))
 	}
+	if r.Audience.size() > maxAudienceBytes {
+		add("audience_too_big", "audience exceeds maximum of %d bytes", maxAudienceBytes)
+	}
+	for _, word := range []string{r.Key, r.Audience.Principal, r.Context.SessionID, r.Context.ConversationID, r.Context.AttemptID, r.Context.TurnID} {
+		if strings.ContainsFunc(word, unicode.IsControl) {
+			add("bad_id", "id or key %q has control characters", brief(word))
+		}
+	}
 	r.checkMode(add)
 	names := r.fieldNames()
 	for i := range r.Questions {
@@ -184,6 +208,8 @@ func (r *Request) checkMode(add func(code, format string, args ...any)) {
 		u, err := url.Parse(r.URL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 			add("bad_url", "url %q is not an http or https address", brief(r.URL))
+		} else if u.User != nil {
+			add("bad_url", "url %q has a user name, which hides where it leads", brief(r.URL))
 		}
 	}
 }
@@ -206,6 +232,9 @@ func (q *Question) check(names map[string]int, add func(code, format string, arg
 		add("no_question", "question text is required")
 	case n > MaxQuestionText:
 		add("question_too_long", "question text exceeds maximum of %d characters", MaxQuestionText)
+	}
+	if utf8.RuneCountInString(q.Placeholder) > MaxLabel {
+		add("placeholder_too_long", "placeholder exceeds maximum of %d characters", MaxLabel)
 	}
 	if utf8.RuneCountInString(q.Title) > MaxTitle {
 		add("title_too_long", "question title exceeds maximum of %d characters", MaxTitle)
@@ -248,6 +277,9 @@ func (q *Question) checkOptions(add func(code, format string, args ...any)) {
 	for _, o := range q.Options {
 		if o.ID == "" || o.Label == "" {
 			add("empty_option", "an option is empty")
+		}
+		if utf8.RuneCountInString(o.Label) > MaxLabel || len(o.ID) > utf8.UTFMax*MaxLabel || utf8.RuneCountInString(o.Description) > MaxMessage {
+			add("option_too_long", "option %q exceeds maximum of %d characters, or its description of %d", brief(o.Label), MaxLabel, MaxMessage)
 		}
 		if seen[o.ID] {
 			add("duplicate_option", "option %q is there twice", brief(o.ID))

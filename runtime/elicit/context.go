@@ -14,6 +14,12 @@ func (c *Context) named() map[string]*string {
 	}
 }
 
+// text is another key that holds a text; empty: there is none.
+func (c *Context) text(key string) (s string) {
+	_ = json.Unmarshal(c.Other[key], &s) // what is no text is none
+	return s
+}
+
 // IsZero says that there is nothing in it.
 func (c Context) IsZero() bool {
 	for _, field := range c.named() {

@@ -29,7 +29,9 @@ type Request struct {
 	// Zero when asked: the title, or else the text of the first question.
 	Message   string     `json:"message"`
 	Questions []Question `json:"questions"` // in the order to show them
-	URL       string     `json:"url,omitempty"`
+	// URL is an http or https address. [IDInURL] in it becomes the request's id
+	// when it is asked.
+	URL string `json:"url,omitempty"`
 	// Schema is what another protocol asked, byte for byte, for answering in
 	// its terms.
 	Schema  json.RawMessage `json:"schema,omitempty"`
@@ -63,6 +65,9 @@ type Request struct {
 	// CollectedAt is when somebody fetched an answer that came too late.
 	CollectedAt Time `json:"collectedAt,omitzero"`
 }
+
+// IDInURL stands in the URL of a request that has no id yet.
+const IDInURL = "-request-id-"
 
 // Mode says what the person is to do.
 type Mode string

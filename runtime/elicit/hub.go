@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,6 +39,9 @@ type Options struct {
 	Rate int
 	// Log gets one line for each request that opens or ends. Nil: none.
 	Log *slog.Logger
+	// Observe is called with the name of each such line and the request as it is
+	// then, for tracing. It must not block. Nil: nothing.
+	Observe func(event string, r *Request)
 }
 
 // Hub is this process's way to the requests in a store. Its methods may be
@@ -130,7 +134,9 @@ func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, 
 		if err := h.admit(ctx, tx, r.Source); err != nil {
 			return err
 		}
-		a := Action{Type: Requested, RequestID: NewID(tx.Now), Request: &r, By: h.options.Principal}
+		id := NewID(tx.Now)
+		r.URL = strings.ReplaceAll(r.URL, IDInURL, id)
+		a := Action{Type: Requested, RequestID: id, Request: &r, By: h.options.Principal}
 		change, err = h.apply(ctx, tx, nil, a)
 		if err == nil {
 			opened = *change.Request
@@ -175,6 +181,7 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 		return Change{}, reject(Malformed, "", "there is no action %q", brief(string(a.Type)))
 	}
 	a.Final, a.Request = false, nil
+	a.Channel, a.Client = CleanName(a.Channel), CleanName(a.Client)
 	if a.By == "" {
 		a.By = h.options.Principal
 	}
@@ -295,6 +302,9 @@ func (h *Hub) note(c Change) {
 	}
 	if event != "" {
 		h.options.Log.Info("elicitation."+event, logged(r)...)
+		if h.options.Observe != nil {
+			h.options.Observe("elicitation."+event, r)
+		}
 	}
 	h.expectEnd(r, c.Action.At)
 }
@@ -307,7 +317,10 @@ func logged(r *Request) []any {
 		attrs = append(attrs, "outcome", r.Completion.Outcome, "duration", r.Completion.At.Sub(r.CreatedAt.Time))
 		user = cmp.Or(r.Completion.By, user)
 	}
-	for _, one := range [][2]string{{"toolName", r.Context.ToolName}, {"toolId", r.Context.ToolCallID}, {"userId", user}} {
+	for _, one := range [][2]string{
+		{"toolName", r.Context.ToolName}, {"toolId", cmp.Or(r.Context.ToolCallID, r.Context.Upstream)}, {"userId", user},
+		{"credentialType", r.Context.text("credentialType")},
+	} {
 		if one[1] != "" {
 			attrs = append(attrs, one[0], one[1])
 		}
@@ -350,7 +363,8 @@ func (h *Hub) List(ctx context.Context, f Filter) (list List, err error) {
 }
 
 // EndTurn abandons the open requests of a turn that has ended, in whatever way,
-// and says how many. Those that are to be kept stay.
+// and says how many. Those that are to be kept stay. The reasons "complete" and
+// "error" are told as such to who watches; any other is a cancellation.
 func (h *Hub) EndTurn(ctx context.Context, turnID, reason string) (n int, err error) {
 	if turnID == "" {
 		return 0, nil

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"unicode/utf8"
 )
 
 // Reduce is what becomes of a request, nil if there is none, by an action. It
@@ -119,6 +120,18 @@ func (who Audience) has(a Action) bool {
 	return slices.ContainsFunc(who.Roles, func(role string) bool { return slices.Contains(a.Roles, role) })
 }
 
+// maxAudienceBytes is far above the names of any team.
+const maxAudienceBytes = 8 << 10
+
+// size is how many bytes an audience takes, with one for each role.
+func (who Audience) size() int {
+	n := len(who.Principal) + len(who.Roles)
+	for _, role := range who.Roles {
+		n += len(role)
+	}
+	return n
+}
+
 // present records who could see the request, once for each channel and client,
 // and not without bound.
 func present(next *Request, a Action) (bool, error) {
@@ -181,6 +194,9 @@ func (r *Request) stamped(answer Answer, a Action) Answer {
 // complete merges the answers that came along, checks all, and ends the
 // request. Drafts that were not submitted end with it.
 func complete(next *Request, a Action) (bool, error) {
+	if utf8.RuneCountInString(a.Note)+utf8.RuneCountInString(a.Reason) > MaxMessage {
+		return false, reject(Malformed, "say it shorter", "the note exceeds maximum of %d characters", MaxMessage)
+	}
 	switch a.Response {
 	case Accept:
 		answers, err := next.accepted(a)
@@ -251,6 +267,9 @@ func extend(next *Request, a Action) (bool, error) {
 func reassign(next *Request, a Action) (bool, error) {
 	if a.Audience == nil {
 		return false, reject(Malformed, "", "reassigned needs an audience")
+	}
+	if a.Audience.size() > maxAudienceBytes {
+		return false, reject(Malformed, "name a role that all of them have", "the audience exceeds maximum of %d bytes", maxAudienceBytes)
 	}
 	if next.Mode == URL && a.Audience.Principal == "" {
 		return false, reject(Malformed, "", "a request with a url is for one person: say who")

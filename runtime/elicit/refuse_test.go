@@ -33,6 +33,71 @@ func TestSecretsAreForOtherWaysUnlessTheHubTakesThem(t *testing.T) {
 	mustOpen(t, peer(t, t.TempDir(), Options{AllowSecrets: true}), r)
 }
 
+func TestWhatAnAskerSendsIsBounded(t *testing.T) {
+	long := strings.Repeat("漢", MaxLabel)
+	for name, c := range map[string]struct {
+		change func(*Request)
+		code   string // empty: it is taken
+	}{
+		"a long option":                 {func(r *Request) { r.Questions[0].Options[0] = Option{ID: "a", Label: long} }, ""},
+		"a longer option":               {func(r *Request) { r.Questions[0].Options[0] = Option{ID: "a", Label: long + "x"} }, "option_too_long"},
+		"a long description":            {func(r *Request) { r.Questions[0].Options[0].Description = strings.Repeat("x", MaxMessage+1) }, "option_too_long"},
+		"a long placeholder":            {func(r *Request) { r.Questions[0].Placeholder = long }, ""},
+		"a longer placeholder":          {func(r *Request) { r.Questions[0].Placeholder = long + "x" }, "placeholder_too_long"},
+		"a link that hides its host":    {func(r *Request) { r.URL = "https://bank.example@evil.example/" }, "bad_url"},
+		"a link that is a program":      {func(r *Request) { r.URL = "javascript:alert(1)" }, "bad_url"},
+		"a key that no database takes":  {func(r *Request) { r.Key = "a\x00b" }, "bad_id"},
+		"a session with an escape":      {func(r *Request) { r.Context.SessionID = "\x1b[2J" }, "bad_id"},
+		"a quarter of a megabyte":       {func(r *Request) { r.Schema = []byte(`"` + strings.Repeat("x", 256<<10) + `"`) }, "too_big"},
+		"a page of options":             {func(r *Request) { r.Questions[0].Options = OptionsOf(make([]string, MaxOptions+1)...) }, "too_many_options"},
+		"a question id with an escape":  {func(r *Request) { r.Questions[0].ID = "a\x1b" }, "bad_id"},
+		"a text that is not valid UTF8": {func(r *Request) { r.Message = "a\xffb" }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Request{Trigger: MCPElicitation, Message: "Which?", Questions: []Question{{ID: "q", Kind: SingleSelect, Message: "Which?", Options: OptionsOf("a", "b")}}}
+			c.change(&r)
+			_, err := Prepare(r)
+			var rejected *Rejection
+			if !errors.As(err, &rejected) && (err != nil || c.code != "") {
+				t.Fatalf("Prepare = %v, want %q", err, c.code)
+			}
+			if c.code != "" && rejected.Problems[0].Code != c.code {
+				t.Errorf("Prepare = %+v, want %s", rejected.Problems, c.code)
+			}
+		})
+	}
+	t.Run("a thousand problems", func(t *testing.T) {
+		r := Request{Trigger: HTTP}
+		for range MaxQuestions {
+			r.Questions = append(r.Questions, Question{Kind: SingleSelect, Message: "?", Options: OptionsOf(make([]string, MaxOptions)...)})
+		}
+		_, err := Prepare(r)
+		if rejected := new(Rejection); !errors.As(err, &rejected) || len(rejected.Problems) < 1000 || len(rejected.Message) > 4000 || !strings.HasSuffix(rejected.Message, " more") {
+			t.Errorf("Prepare = %.200s, want a short sentence", err)
+		}
+	})
+}
+
+func TestNamesAreOnOneLineAndShort(t *testing.T) {
+	for name, want := range map[string]string{
+		"claude-code":             "claude-code",
+		"a\nelc_1  open\x1b[31m":  "a elc_1 open [31m",
+		strings.Repeat("漢", 1000): strings.Repeat("漢", 100),
+		"\xff":                    "\ufffd",
+		" \t ":                    "",
+	} {
+		got := CleanName(name)
+		if got != want || CleanName(got) != got {
+			t.Errorf("CleanName(%.40q) = %.40q, want %.40q", name, got, want)
+		}
+		r := greeting()
+		r.Source.Name = name
+		if r, err := Prepare(r); err != nil || r.Source.Name != want {
+			t.Errorf("a request of %.40q has the name %.40q, %v", name, r.Source.Name, err)
+		}
+	}
+}
+
 func TestASourceThatAsksWithoutEndIsStopped(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		h, other := peer(t, place, Options{Rate: 3}), peer(t, place, Options{Rate: 3})
@@ -65,4 +130,26 @@ func TestASourceThatAsksWithoutEndIsStopped(t *testing.T) {
 			mustOpen(t, h, greeting())
 		})
 	})
+}
+
+func TestWhatAPersonSendsIsBounded(t *testing.T) {
+	h := peer(t, t.TempDir(), Options{})
+	id := mustOpen(t, h, greeting()).ID
+	crowd := make([]string, 10_000)
+	for name, a := range map[string]Action{
+		"a note":          {Type: CompletedBy, Response: Decline, Note: strings.Repeat("x", MaxMessage+1)},
+		"an audience":     {Type: Reassigned, Audience: &Audience{Roles: crowd}},
+		"a text":          {Type: AnswerChanged, QuestionID: "name", Answer: draft(strings.Repeat("x", 65<<10))},
+		"answers to none": {Type: CompletedBy, Response: Accept, Answers: map[string]Answer{strings.Repeat("x", 1<<20): said("x")}},
+	} {
+		a.RequestID = id
+		_, err := h.Dispatch(t.Context(), a)
+		if f := fault.Of(err); f == nil || len(f.Message) > 1000 {
+			t.Errorf("%s that is too long = %.200v, want a short refusal", name, err)
+		}
+	}
+	c := must(t, h, Action{Type: PresentedTo, RequestID: id, Channel: "web\n", Client: strings.Repeat("x", 1<<20)})
+	if p := c.Request.Presented[0]; p.Channel != "web" || len(p.Client) > 100 {
+		t.Errorf("presented on %q to %.120q..., want both cut", p.Channel, p.Client)
+	}
 }

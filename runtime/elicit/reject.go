@@ -76,10 +76,15 @@ func rejectCompleted(r *Request) *Rejection {
 	return &Rejection{Fault: fault.Fault{Code: AlreadyCompleted, Message: b.String()}, Winner: &winner}
 }
 
-// rejectProblems makes one sentence of all problems.
+// rejectProblems makes one sentence of the problems, as many as anybody reads.
 func rejectProblems(code string, problems []Problem) *Rejection {
+	const most = 20
 	var texts []string
-	for _, p := range problems {
+	for i, p := range problems {
+		if i == most {
+			texts = append(texts, fmt.Sprintf("and %d more", len(problems)-most))
+			break
+		}
 		texts = append(texts, p.Message)
 	}
 	return &Rejection{Fault: fault.Fault{Code: code, Message: strings.Join(texts, "; ")}, Problems: problems}

@@ -74,22 +74,24 @@ func (h *Hub) State(ctx context.Context, since time.Time) (s State, err error) {
 	return s, err
 }
 
-// Changes reads at most limit changes after seq, in order, and the place in the
-// feed that is seen with them. It fails with [store.ErrGone] as Watch does.
+// Changes reads changes after seq, in order, from the next limit events of the
+// feed, and says up to which place it has read. It fails with [store.ErrGone] as
+// Watch does.
 func (h *Hub) Changes(ctx context.Context, seq int64, limit int) (changes []Change, seen int64, err error) {
 	err = h.db.View(ctx, func(tx *store.Tx) error {
 		if seq > tx.Seq {
 			return store.ErrGone
 		}
-		events, err := tx.Events(ctx, seq, store.Filter{Topic: Topic}, limit)
+		events, err := tx.Events(ctx, seq, store.Filter{}, limit) // by place alone: the newest are few
 		if err != nil {
 			return fmt.Errorf("read changes: %w", err)
 		}
-		seen = tx.Seq
 		for _, e := range events {
-			changes = append(changes, Change{Seq: e.Seq, Action: decodeAction(e)})
+			if e.Topic == Topic {
+				changes = append(changes, Change{Seq: e.Seq, Action: decodeAction(e)})
+			}
 		}
-		if len(events) == limit {
+		if seen = tx.Seq; len(events) == limit {
 			seen = events[limit-1].Seq
 		}
 		return nil

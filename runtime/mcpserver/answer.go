@@ -17,12 +17,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // answer is what a tool said, in the terms of the protocol.
 type answer struct {
 	text       []string
+	content    json.RawMessage // in place of text; nil: text
 	structured json.RawMessage // on one line; nil: none
 	meta       map[string]any
 	isError    bool
@@ -53,7 +55,7 @@ func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.C
 		}
 		return s.failed(tool, err)
 	}
-	a.text, a.meta = result.Text, result.Meta
+	a.text, a.meta, a.content, a.isError = result.Text, result.Meta, result.Content, result.Refused
 	if result.Structured != nil {
 		if a.structured, err = oneLine(result.Structured); err != nil {
 			return s.failed(tool, fmt.Errorf("encode answer: %w", err))
@@ -136,9 +138,9 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	if a.again != nil {
 		return a.again.result(), nil
 	}
-	result := &mcp.CallToolResult{Content: make([]mcp.Content, len(a.text)), IsError: a.isError}
-	for i, text := range a.text {
-		result.Content[i] = &mcp.TextContent{Text: text}
+	result, err := a.result()
+	if err != nil {
+		return nil, s.protocolError("call tool "+tool.Name, err)
 	}
 	if a.structured != nil {
 		result.StructuredContent = a.structured
@@ -149,11 +151,25 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	return result, nil
 }
 
+// result is an answer without what is beside its content.
+func (a *answer) result() (*mcp.CallToolResult, error) {
+	result := &mcp.CallToolResult{Content: make([]mcp.Content, len(a.text)), IsError: a.isError}
+	for i, text := range a.text {
+		result.Content[i] = &mcp.TextContent{Text: text}
+	}
+	if a.content != nil {
+		if err := json.Unmarshal(fmt.Appendf(nil, `{"content":%s}`, a.content), result); err != nil {
+			return nil, fmt.Errorf("read content that was passed on: %w", err)
+		}
+	}
+	return result, nil
+}
+
 func callerOf(client *mcp.Implementation) contract.Caller {
 	if client == nil {
 		return contract.Caller{}
 	}
-	return contract.Caller{Name: client.Name, Version: client.Version}
+	return contract.Caller{Name: elicit.CleanName(client.Name), Version: elicit.CleanName(client.Version)}
 }
 
 func (s *Server) getPrompt(_ context.Context, req *mcp.GetPromptRequest) (_ *mcp.GetPromptResult, err error) {

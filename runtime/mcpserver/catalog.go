@@ -111,6 +111,9 @@ func gone[T any](old, next map[string]*T) (names []string) {
 }
 
 func sdkTool(t *contract.Tool) *mcp.Tool {
+	if t.Published != nil {
+		return foreignTool(t)
+	}
 	closed := false // the tools work on what this server holds
 	shown := &mcp.Tool{
 		Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Input,
@@ -122,6 +125,20 @@ func sdkTool(t *contract.Tool) *mcp.Tool {
 		shown.Annotations.DestructiveHint = &closed
 	}
 	if t.Output != nil { // a nil RawMessage in an interface is not nil
+		shown.OutputSchema = t.Output
+	}
+	return shown
+}
+
+// foreignTool shows a tool of another server as that one does, under our name.
+// What cannot be read of it is left out.
+func foreignTool(t *contract.Tool) *mcp.Tool {
+	shown := new(mcp.Tool)
+	if err := json.Unmarshal(t.Published, shown); err != nil {
+		shown = &mcp.Tool{Title: t.Title}
+	}
+	shown.Name, shown.Description, shown.InputSchema, shown.OutputSchema = t.Name, t.Description, t.Input, nil
+	if t.Output != nil {
 		shown.OutputSchema = t.Output
 	}
 	return shown

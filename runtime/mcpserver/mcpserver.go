@@ -53,6 +53,8 @@ type Options struct {
 	// that no client takes silence for the end. Zero: 1 minute, as Node's fetch
 	// gives up after 5.
 	PingEvery time.Duration
+	// Logs says that tools tell clients what to log, as [contract.Caller] has it.
+	Logs bool
 	// StateKey gives the key, of any length, that authenticates what clients
 	// carry between two calls that belong together. It is asked for when it is
 	// first needed. Nil: a key of this server alone, so that another process
@@ -105,7 +107,7 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 		return nil, fmt.Errorf("encode server name: %w", err)
 	}
 	s.self, s.identity = self, `"_meta":`+string(meta)+`,`
-	s.sdk = mcp.NewServer(self, &mcp.ServerOptions{
+	options := &mcp.ServerOptions{
 		Logger:       slog.New(quiet{opts.Logger.Handler()}),
 		SetCacheable: cacheable,
 		// All three are announced even when empty, as Replace may fill them.
@@ -114,7 +116,11 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 			Prompts:   &mcp.PromptCapabilities{ListChanged: true},
 			Resources: &mcp.ResourceCapabilities{ListChanged: true},
 		},
-	})
+	}
+	if opts.Logs {
+		options.Capabilities.Logging = &mcp.LoggingCapabilities{}
+	}
+	s.sdk = mcp.NewServer(self, options)
 	s.sdk.AddReceivingMiddleware(s.middleware)
 	s.http = newHTTPDoor(s)
 	s.current.Store(&published{})

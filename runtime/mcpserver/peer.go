@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -27,6 +28,14 @@ func (s *Server) callerOn(req *mcp.CallToolRequest) contract.Caller {
 			})
 			if err != nil { // the end of the call tells
 				s.opts.Logger.Debug("progress not told", slog.Any("error", err))
+			}
+		}
+	}
+	if s.opts.Logs {
+		caller.Log = func(ctx context.Context, level, logger string, data any) {
+			err := req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(level), Logger: logger, Data: data})
+			if err != nil { // the end of the call tells
+				s.opts.Logger.Debug("log message not told", slog.Any("error", err))
 			}
 		}
 	}
@@ -126,15 +135,22 @@ const maxOffers = 3
 func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	why := ""
 	for range maxOffers {
+		since := time.Now()
 		replies, err := p.elicit(ctx, explained(elicitations(&r, p.revision), why))
 		if ctx.Err() != nil {
 			return
+		}
+		if err == nil && p.answersAlone(replies, time.Since(since)) {
+			err = errNobodyAsked
 		}
 		if err != nil {
 			p.server.opts.Logger.Debug("client did not show the question", slog.String("request_id", r.ID), slog.Any("error", err))
 			break
 		}
 		done, rejected := p.apply(ctx, h, &r, replies)
+		if done && r.Mode == elicit.URL {
+			p.tellDone(ctx, h, r.ID)
+		}
 		if done || ctx.Err() != nil {
 			return
 		}
@@ -142,6 +158,44 @@ func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	}
 	if reachable, err := h.Reachable(ctx); err == nil && !reachable {
 		p.dispatch(ctx, h, elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: "unreachable"})
+	}
+}
+
+// headless are clients that declare a dialog also when they run without a
+// person, and decline in that one's name at once: codex exec 0.169.0 within a
+// few milliseconds, and releases of Claude Code with a fault. A person who
+// declines has to read first.
+var headless = map[string]bool{"codex-mcp-client": true, "claude-code": true}
+
+const readingTime = 500 * time.Millisecond
+
+var errNobodyAsked = errors.New("the client declined faster than a person can read")
+
+// answersAlone says that a client has declined and asked nobody.
+func (p *peer) answersAlone(replies map[string]*mcp.ElicitResult, took time.Duration) bool {
+	if !headless[p.caller.Name] || took >= readingTime {
+		return false
+	}
+	for _, reply := range replies {
+		if reply.Action != "accept" {
+			return true
+		}
+	}
+	return false
+}
+
+// tellDone tells a client that has opened a link when its page is done with,
+// so that it can close what it shows. 2026-07-28 has no such notice.
+func (p *peer) tellDone(ctx context.Context, h *elicit.Hub, id string) {
+	<-ctx.Done()
+	const patience = 2 * time.Second // of a client that does not read
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	if r, err := h.Get(ctx, id); err != nil || !r.Accepted() {
+		return
+	}
+	if err := p.req.Session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id}); err != nil {
+		p.server.opts.Logger.Debug("client not told that the page is done", slog.String("request_id", id), slog.Any("error", err))
 	}
 }
 

@@ -26,14 +26,14 @@ type variants struct {
 	shown    []section      // the hits
 	// Working memory.
 	segments, words [][]byte
-	name            []byte
+	name, letters   []byte
 }
 
 // section is what variants by content are told by.
 type section struct {
 	chunk   int
 	values  map[string]string
-	heading string
+	heading string // its letters
 }
 
 // alike is the cosine from which two sections with the same heading say the
@@ -72,12 +72,13 @@ func (v *variants) of(chunk int, room bool) (of int, err error) {
 		if err != nil {
 			return -1, err
 		}
-		s.heading = letters(heading)
+		v.letters = appendLetters(v.letters[:0], heading)
 		if of := slices.IndexFunc(v.shown, func(other section) bool { return v.same(other, s) }); of >= 0 {
 			return of, nil
 		}
 	}
 	if room {
+		s.heading = string(v.letters)
 		if placed {
 			v.first[string(v.name)] = len(v.shown)
 		}
@@ -113,22 +114,28 @@ func (r *run) otherValues(values map[string]string, chunks []int) (map[string][]
 	return others, nil
 }
 
-// same says whether two sections are variants by content.
+// same says whether two sections are variants by content; v.letters is the
+// heading of b.
 func (v *variants) same(a, b section) bool {
-	return a.heading != "" && a.heading == b.heading &&
+	return a.heading != "" && a.heading == string(v.letters) &&
 		slices.ContainsFunc(v.keys, func(k string) bool { return a.values[k] != "" && b.values[k] != "" && a.values[k] != b.values[k] }) &&
 		v.run.reader.Alike(a.chunk, b.chunk) >= alike
 }
 
-// letters is the letters and digits of a heading in lower case, so that
-// update_or_create is updateOrCreate.
-func letters(heading string) string {
-	return strings.Map(func(r rune) rune {
-		if r < utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			return -1
+// appendLetters appends the letters and digits of a heading in lower case, so
+// that update_or_create is updateOrCreate.
+func appendLetters(b []byte, heading string) []byte {
+	for _, c := range heading {
+		switch {
+		case c >= utf8.RuneSelf:
+			b = utf8.AppendRune(b, unicode.ToLower(c))
+		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
+			b = append(b, byte(c))
+		case 'A' <= c && c <= 'Z':
+			b = append(b, byte(c)+'a'-'A')
 		}
-		return unicode.ToLower(r)
-	}, heading)
+	}
+	return b
 }
 
 // collapsing are the facets that collapse in this query, sorted.

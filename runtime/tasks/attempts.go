@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -142,9 +143,13 @@ func tokenDigest(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// attemptsDir is the folder of all worktrees, without symbolic links in it.
+// attemptsDir is the folder of all worktrees, without symbolic links in it: an
+// agent that asks where it is gets such a path.
 func (m *Manager) attemptsDir() string {
 	dir := filepath.Join(m.options.Dir, "attempts")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return dir // making a worktree in it says what is wrong
+	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
 	}

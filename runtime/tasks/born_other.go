@@ -15,5 +15,5 @@ func born(pid int) string {
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(string(out))
+	return strings.Join(strings.Fields(string(out)), "-")
 }

@@ -6,5 +6,11 @@ import "os/exec"
 
 func detach(*exec.Cmd) {}
 
-// end does nothing: this system has no processes to end.
-func (l groupLeader) end() {}
+// Kill does nothing: this system has no processes to end.
+func (l groupLeader) Kill() {}
+
+func lead(*exec.Cmd) {}
+
+func (l groupLeader) Interrupt() {}
+
+func (l groupLeader) Terminate() {}

@@ -11,20 +11,28 @@ import (
 // detach makes cmd outlive this process and its terminal.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// end kills the group of a leader, whether the leader still lives or has left
+// Kill ends the group of a leader, whether the leader still lives or has left
 // others behind, and waits until it is gone. A process that has the number of a
 // leader and is another one is left alone: the number of a group is not given
 // away while somebody is in it.
-func (l groupLeader) end() {
+func (l groupLeader) Kill() {
 	if l.pid <= 1 {
 		return
 	}
 	if now := born(l.pid); now != "" && now != l.born {
 		return
 	}
+	// The signal reaches everybody who is in the group now. Those who have ended
+	// stay in it until their parent takes note, which may be never.
 	for since := time.Now(); time.Since(since) < 2*time.Second; time.Sleep(2 * time.Millisecond) {
-		if syscall.Kill(-l.pid, syscall.SIGKILL) != nil {
-			return // nobody is there
+		if syscall.Kill(-l.pid, syscall.SIGKILL) != nil || born(l.pid) == "" && time.Since(since) > 20*time.Millisecond {
+			return
 		}
 	}
 }
+
+// Interrupt is what a terminal sends for Ctrl-C.
+func (l groupLeader) Interrupt() { syscall.Kill(-l.pid, syscall.SIGINT) }
+
+// Terminate asks the group to end.
+func (l groupLeader) Terminate() { syscall.Kill(-l.pid, syscall.SIGTERM) }

@@ -14,10 +14,10 @@ func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS, HideWindow: true}
 }
 
-// end kills a process and what it started. Windows knows who started whom only
+// Kill ends a process and what it started. Windows knows who started whom only
 // while the starter lives: what a leader left behind that has ended is not
 // found.
-func (l groupLeader) end() {
+func (l groupLeader) Kill() {
 	if !l.alive() {
 		return
 	}
@@ -29,3 +29,16 @@ func (l groupLeader) end() {
 		p.Release()
 	}
 }
+
+// lead makes cmd the leader of a group.
+func lead(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
+}
+
+// Interrupt sends Ctrl-Break, the only signal that a group of Windows takes.
+func (l groupLeader) Interrupt() {
+	windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(l.pid))
+}
+
+// Terminate does nothing: between an interrupt and the end Windows has no step.
+func (l groupLeader) Terminate() {}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
 // Options tunes a Manager. Dir is required.
@@ -20,6 +22,8 @@ type Options struct {
 	// MaxRunning is how many processes run at once on this machine; others
 	// wait for their turn. Zero: one for each CPU, and at least 4.
 	MaxRunning int
+	// Guard bounds what is listed of changes. Nil: [worktree.Balanced].
+	Guard *worktree.Guard
 	// Retain is how long the worktree of an attempt stays after its last use,
 	// by the status of its task; a status that is not in it: for ever. Nil: 7
 	// days for done and cancelled, 30 days for inreview.
@@ -29,9 +33,16 @@ type Options struct {
 	// Silence ends an agent that says nothing for so long, and asks nobody
 	// anything. Zero: 30 minutes.
 	Silence time.Duration
+	// MaxOutput ends a process that writes more, in bytes. Zero: 1 GiB. What is
+	// kept of it is less: see [logs.Options].
+	MaxOutput int64
+	// Agents are those that can be started. Nil: the shipped ones.
+	Agents *executor.Table
 	// Env names more variables of the environment that scripts and agents get,
-	// beside what every program needs.
+	// beside what every program needs; a * at the end stands for any rest.
 	Env []string
+	// AttemptEnv is added to the environment of scripts and agents, as NAME=value.
+	AttemptEnv []string
 	// Runner is the command line that runs [Manager.Run] with a process id,
 	// which is appended. Nil: this program with "tasks runner".
 	Runner []string
@@ -42,6 +53,9 @@ type Options struct {
 	// Serve offers deskhand's tools to the agent of an attempt while a process
 	// runs; what comes back goes into its environment. Nil: it has no tools.
 	Serve func(ctx context.Context, attempt Attempt, process Process) (url, token string, stop func(), err error)
+	// Ask puts a question of an agent to a person and waits; see [executor.Spec].
+	// Nil: nobody is there.
+	Ask func(context.Context, Attempt, Process, executor.Question) (executor.Answer, error)
 	// Questions counts what waits for a person in an attempt. Nil: nothing does.
 	Questions func(ctx context.Context, attemptID string) (int, error)
 	// Log gets one line for each process that starts or ends. Nil: none.
@@ -51,19 +65,26 @@ type Options struct {
 // Manager is this process's way to the tasks in a store. Its methods may be
 // called at once.
 type Manager struct {
-	db      *store.DB
-	options Options
-	host    string
-	ctx     context.Context
-	stop    func()
-	keeping sync.WaitGroup
+	db        *store.DB
+	options   Options
+	host      string      // of the worktrees that can be reached here
+	instance  string      // of this manager among all
+	self      groupLeader // this process
+	ctx       context.Context
+	stop      func()
+	keeping   sync.WaitGroup
+	sightings sightings
 }
 
-// New starts a manager over a store that was opened with [Rooms].
+// New starts a manager over a store that was opened with [Rooms]. It sweeps at
+// once and then now and then.
 func New(db *store.DB, o Options) *Manager {
-	m := &Manager{db: db, options: o.filled()}
-	m.host, _ = os.Hostname() // one without a name is like any other without
+	m := &Manager{db: db, options: o.filled(), instance: newID(), self: groupLeader{os.Getpid(), born(os.Getpid())}}
+	if store.IsPostgres(db.Place()) {
+		m.host, _ = os.Hostname() // a store in a folder is of one machine, whatever it is called today
+	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
+	m.keeping.Go(m.keep)
 	return m
 }
 
@@ -75,6 +96,17 @@ func (o Options) filled() Options {
 	if o.MaxRunning == 0 {
 		o.MaxRunning = max(4, runtime.NumCPU())
 	}
+	if o.Agents == nil {
+		shipped, err := executor.New(nil)
+		if err != nil {
+			panic(err) // the shipped ones have a test
+		}
+		o.Agents = shipped
+	}
+	if o.Guard == nil {
+		guard := worktree.Balanced
+		o.Guard = &guard
+	}
 	if o.Retain == nil {
 		const day = 24 * time.Hour
 		o.Retain = map[Status]time.Duration{Done: 7 * day, Cancelled: 7 * day, InReview: 30 * day}
@@ -84,6 +116,9 @@ func (o Options) filled() Options {
 	}
 	if o.Silence == 0 {
 		o.Silence = 30 * time.Minute
+	}
+	if o.MaxOutput == 0 {
+		o.MaxOutput = 1 << 30
 	}
 	if o.Lease == 0 {
 		o.Lease = 20 * time.Second

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/store"
@@ -128,21 +127,4 @@ func putRepo(ctx context.Context, tx *store.Tx, p Project, r Repo) (Repo, error)
 	}
 	r.ProjectID, r.Updated = p.ID, tx.Now
 	return r, writeRepo(ctx, tx, r)
-}
-
-// repoName makes a name of a path that can be a folder and the beginning of
-// paths.
-func repoName(path string) string {
-	return strings.TrimLeft(filepath.Base(path), ".-")
-}
-
-// checkRepoName refuses what cannot be the name of a folder everywhere.
-func checkRepoName(name string) error {
-	if err := text("repository name", name, mostName); err != nil {
-		return err
-	}
-	if name == "" || strings.ContainsAny(name, "/\\:*?\"<>|\n\r\t") || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "-") || strings.TrimSpace(name) != name {
-		return refuse(InvalidArgument, "give it a name of letters and digits", "%q cannot be the name of a repository", brief(name))
-	}
-	return nil
 }

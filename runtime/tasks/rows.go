@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
 //go:embed migrations/*.sql
@@ -23,7 +24,7 @@ func Rooms() []store.Room {
 	if err != nil {
 		panic(err)
 	}
-	return []store.Room{{Name: "tasks", Migrations: files}}
+	return []store.Room{{Name: "tasks", Migrations: files}, logs.Room()}
 }
 
 // at is the time of a column.

@@ -2,8 +2,6 @@ package tasks
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/deskhand/deskhand/runtime/store"
@@ -55,9 +53,6 @@ func readStatus(ctx context.Context, tx *store.Tx, attemptID string) (s AttemptS
 	if s.Queued, err = queuedMessage(ctx, tx, session.ID); err != nil {
 		return s, err
 	}
-	if s.Queued != nil && s.Queued.Discarded != "" {
-		s.Queued = nil
-	}
 	err = tx.QueryRow(ctx, "SELECT COALESCE(SUM(tokens_in), 0), COALESCE(SUM(tokens_out), 0), COALESCE(SUM(cost), 0) FROM processes WHERE attempt_id = ?", attemptID).
 		Scan(&s.Usage.TokensIn, &s.Usage.TokensOut, &s.Usage.Cost)
 	return s, err
@@ -91,16 +86,12 @@ func (p *process) failure() string {
 
 // queuedMessage is the message of a session, discarded or not; nil: none.
 func queuedMessage(ctx context.Context, tx *store.Tx, sessionID string) (*QueuedMessage, error) {
-	var q QueuedMessage
-	var queued int64
-	err := tx.QueryRow(ctx, "SELECT session_id, message, variant, queued_at, discarded FROM queued WHERE session_id = ?", sessionID).
-		Scan(&q.SessionID, &q.Message, &q.Variant, &queued, &q.Discarded)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
+	found, err := all(ctx, tx, scanQueued, "SELECT "+queuedColumns+" FROM queued WHERE session_id = ?", sessionID)
 	if err != nil {
 		return nil, fmt.Errorf("read queued message: %w", err)
 	}
-	q.At = at(queued)
-	return &q, nil
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return &found[0], nil
 }

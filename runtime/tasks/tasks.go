@@ -290,7 +290,8 @@ type AttemptStatus struct {
 	Usage Usage
 	// Waiting: the process waits for a free place among those that run.
 	Waiting bool
-	// Queued is the message that waits; nil: none.
+	// Queued is the message that waits in the newest session, or that was
+	// discarded there; nil: none.
 	Queued *QueuedMessage
 	// Questions is how many wait for a person.
 	Questions int
@@ -508,7 +509,5 @@ const (
 	UnsupportedFollow  = "follow_up_unsupported"
 	AmbiguousID        = "ambiguous_id"
 	WaitTooLong        = "wait_ms_too_large"
-	NotARepository     = "not_a_repository"
-	BranchMissing      = "branch_missing"
 	RepositoryConflict = "repo_conflict"
 )

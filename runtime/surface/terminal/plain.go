@@ -106,7 +106,7 @@ func (t *talk) opening() {
 		t.say("Time: %s.", more)
 	}
 	if r.Title != "" {
-		t.say("%s", clean(r.Title))
+		t.say("%s", flat(r.Title))
 	}
 	if r.Message != r.Title && (len(r.Questions) == 0 || r.Message != r.Questions[0].Message) {
 		t.say("%s", clean(r.Message))
@@ -130,7 +130,7 @@ func (t *talk) question() {
 	}
 	t.say("%s", clean(q.Message))
 	for i, o := range q.Options {
-		text := clean(o.Label)
+		text := flat(o.Label)
 		if o.Recommended {
 			text += " (recommended)"
 		}

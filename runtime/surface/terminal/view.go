@@ -132,7 +132,7 @@ func (s *sheet) view(width, height int, now time.Time) screen {
 func (s *sheet) viewTop(p *page) {
 	r := &s.request
 	if r.Title != "" {
-		p.add(bold, "", clean(r.Title))
+		p.add(bold, "", flat(r.Title))
 	}
 	if r.Message != r.Title && (len(r.Questions) == 0 || r.Message != r.Questions[0].Message) {
 		p.add("", "", clean(r.Message))
@@ -193,14 +193,14 @@ func (s *sheet) viewOptions(p *page, q *elicit.Question) {
 		if i < 9 {
 			number = strconv.Itoa(i + 1)
 		}
-		label := clean(o.Label)
+		label := flat(o.Label)
 		if o.Recommended {
 			label += " [recommended]"
 		}
 		chosen := v != nil && (v.Text == o.ID || slices.Contains(v.Options, o.ID))
 		s.viewOption(p, i, number, label, chosen, q.Kind == elicit.MultiSelect)
 		if o.Description != "" {
-			p.add(dim, "          ", clean(o.Description))
+			p.add(dim, "          ", flat(o.Description))
 		}
 	}
 	if !q.AllowFreeform {

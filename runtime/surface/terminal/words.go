@@ -26,6 +26,9 @@ func line(text string) string {
 	return strings.ReplaceAll(clean(text), "\t", " ")
 }
 
+// flat is all of a text on one line, clean: an option must not look like two.
+func flat(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
+
 // heading is what a request is called in one line.
 func heading(r *elicit.Request) string {
 	return line(r.Heading())

@@ -90,7 +90,7 @@ CREATE TABLE processes (
 	token        TEXT NOT NULL     -- digest of what the agent calls deskhand with
 );
 CREATE INDEX processes_of_attempt ON processes (attempt_id, ordinal);
-CREATE INDEX processes_of_task ON processes (task_id, ordinal);
+CREATE INDEX processes_of_task ON processes (task_id, ordinal, state);
 CREATE INDEX processes_by_state ON processes (state, ordinal);
 
 CREATE TABLE turns (

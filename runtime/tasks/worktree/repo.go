@@ -193,3 +193,9 @@ func ValidName(name string) error {
 	}
 	return fault.New("invalid_argument", fmt.Sprintf("repository name %q cannot be a folder", name), "take a name that "+bad)
 }
+
+// Resolve is the commit of a branch of the repository: one of the user's, or
+// of a remote. Faults: not_found, repo_not_trusted.
+func (r Repo) Resolve(ctx context.Context, branch string) (string, error) {
+	return r.resolve(ctx, branch)
+}

@@ -31,6 +31,9 @@ type Options struct {
 	// Wait is how long ask_user waits if the call does not say. Zero:
 	// [elicit.DefaultWait].
 	Wait time.Duration
+	// InlineSchema publishes the schema of ask_user without a reference, for
+	// models whose provider takes none. It says the same.
+	InlineSchema bool
 	// Heartbeat is how often a client that asked for progress is told that its
 	// call goes on. Zero: 15 seconds, below the 20 to 30 seconds of silence
 	// after which proxies close a connection.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -27,10 +29,23 @@ func (d *Desk) askUser() contract.Tool {
 	return contract.Tool{
 		Name: d.name("ask_user"), Title: "Ask the user",
 		Description: fmt.Sprintf(askUserText, d.name("await_answer")),
-		Input:       json.RawMessage(askUserSchema),
+		Input:       d.askUserInput(),
 		Additive:    true,
 		Call:        d.ask,
 	}
+}
+
+// askUserInput is the schema, with or without its reference.
+func (d *Desk) askUserInput() json.RawMessage {
+	if !d.options.InlineSchema {
+		return askUserSchema
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(askUserSchema, &s); err != nil {
+		panic(err)
+	}
+	s.Properties["questions"].Items, s.Definitions = s.Definitions["QuestionInfo"], nil
+	return contract.Freeze(&s)
 }
 
 func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {

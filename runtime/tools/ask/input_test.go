@@ -28,6 +28,9 @@ func TestToolsAreAsClientsWantThem(t *testing.T) {
 			}
 		}
 	}
+	if err := contract.Check(New(Options{InlineSchema: true}).askUser()); err != nil {
+		t.Errorf("inline: %v", err)
+	}
 }
 
 // asks is the arguments of one question, with these members.
@@ -51,8 +54,15 @@ func TestEveryProblemOfACallIsNamed(t *testing.T) {
 // The published schema and what the tool takes agree; what it cannot say is
 // marked: it lets through what the tool refuses.
 func TestThePublishedSchemaSaysWhatIsTaken(t *testing.T) {
+	for name, inline := range map[string]bool{"with a reference": false, "inline": true} {
+		t.Run(name, func(t *testing.T) { takes(t, New(Options{InlineSchema: inline}).askUser()) })
+	}
+}
+
+func takes(t *testing.T, tool contract.Tool) {
+	t.Helper()
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(askUserSchema, &schema); err != nil {
+	if err := json.Unmarshal(tool.Input, &schema); err != nil {
 		t.Fatal(err)
 	}
 	published, err := schema.Resolve(nil)

@@ -3,12 +3,14 @@ package work
 import (
 	"context"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
 type createTaskIn struct {
-	ProjectID   contract.UUID `json:"project_id" required:"true" doc:"Project to add the task to, from list_projects or get_context."`
+	ProjectID   contract.UUID `json:"project_id" required:"true" doc:"Project to add the task to, from list_projects."`
 	Title       string        `json:"title" required:"true" visible:"true" max:"500" doc:"What is to be done, in a line of up to 500 characters."`
 	Description string        `json:"description" max:"100000" doc:"What is to be done, at length; the agent of an attempt gets title and description as its prompt. Default: nothing more."`
 	RequestID   string        `json:"request_id" visible:"true" max:"200" doc:"Key of your own for a safe retry, such as a new UUID: the same key with the same arguments makes one task and answers with it again. Omit to make a task at every call."`
@@ -20,14 +22,21 @@ type CreatedTask struct {
 }
 
 func (o Options) createTask() contract.Tool {
-	return define(spec{
+	s := spec{
 		name: o.name("create_task"), title: "Create a task", additive: true,
 		about: about{
 			useWhen: "there is work to be done in a project that no task says yet.",
 			next:    "start_task_attempt to let an agent do it, or nothing: the task waits as todo.",
 			avoid:   "a retry without request_id, which makes a second task; a new request_id for a retry.",
 		},
-	}, func(ctx context.Context, in createTaskIn) (out CreatedTask, err error) {
+	}
+	if o.fewer {
+		s.about.next = "go on with your own task; get_context has the project_id. A person decides who does the new one."
+		s.refine = func(in *jsonschema.Schema) {
+			in.Properties["project_id"].Description = "Project to add the task to, from get_context. UUID."
+		}
+	}
+	return define(s, func(ctx context.Context, in createTaskIn) (out CreatedTask, err error) {
 		m, err := o.Open(ctx)
 		if err != nil {
 			return out, err

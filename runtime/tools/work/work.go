@@ -54,6 +54,8 @@ type Options struct {
 	// MaxAnswerBytes bounds an answer of which more can be had. Zero means 64 KiB,
 	// under the 25,000 tokens that clients cut at.
 	MaxAnswerBytes int
+
+	fewer bool // the agent of an attempt has few of the tools
 }
 
 // Tools is the list of all.
@@ -76,6 +78,7 @@ func Tools(o Options) []contract.Tool {
 // may note further work, and does not start or end any.
 func AttemptTools(o Options) []contract.Tool {
 	o = o.withDefaults()
+	o.fewer = true
 	return []contract.Tool{o.getContext(), o.createTask()}
 }
 

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -144,7 +145,8 @@ func (s SessionState) withRequest(r InputRequest) SessionState {
 	i := s.index(r.ID)
 	s.InputRequests = slices.Clone(s.InputRequests)
 	if i < 0 {
-		s.InputRequests = append(s.InputRequests, r)
+		at, _ := slices.BinarySearchFunc(s.InputRequests, r, InputRequest.compare)
+		s.InputRequests = slices.Insert(s.InputRequests, at, r)
 		return s
 	}
 	if r.Answers == nil {
@@ -152,6 +154,11 @@ func (s SessionState) withRequest(r InputRequest) SessionState {
 	}
 	s.InputRequests[i] = r
 	return s
+}
+
+// compare puts the older first.
+func (r InputRequest) compare(other InputRequest) int {
+	return cmp.Or(r.Meta.CreatedAt.Compare(other.Meta.CreatedAt.Time), cmp.Compare(r.ID, other.ID))
 }
 
 func (r InputRequest) withAnswer(question string, a *Answer) InputRequest {

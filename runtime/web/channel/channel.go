@@ -29,11 +29,10 @@ import (
 // Channel is the way by which actions come from here, in the record of a request.
 const Channel = "ahp"
 
-// Options tunes a Server. Open is required.
+// Options tunes a Server. Hub is required.
 type Options struct {
-	// Open opens the hub when the first client comes, and again for the next one
-	// if that fails; close ends it.
-	Open func(ctx context.Context) (hub *elicit.Hub, close func(), err error)
+	// Hub opens the hub, or returns the one that is open.
+	Hub func(ctx context.Context) (*elicit.Hub, error)
 	// Name and Version are what the server says it is. Zero: it does not say.
 	Name, Version string
 	// MaxClients bounds the connections open at once; more are refused. Zero:
@@ -51,8 +50,6 @@ type Server struct {
 
 	mu     sync.Mutex
 	closed bool
-	hub    *elicit.Hub // nil until somebody came
-	close  func()
 	mirror *mirror // nil while nobody is connected
 	conns  map[*conn]struct{}
 }
@@ -96,15 +93,12 @@ func (s *Server) join(ctx context.Context) (*conn, error) {
 	if s.closed || len(s.conns) >= s.options.MaxClients {
 		return nil, nil
 	}
-	if s.hub == nil {
-		hub, close, err := s.options.Open(ctx)
+	if s.mirror == nil {
+		hub, err := s.options.Hub(ctx)
 		if err != nil {
 			return nil, err
 		}
-		s.hub, s.close = hub, close
-	}
-	if s.mirror == nil {
-		m := newMirror(s.hub)
+		m := newMirror(hub)
 		if err := m.start(ctx, func(err error) { s.lost(m, err) }); err != nil {
 			return nil, err
 		}
@@ -160,8 +154,8 @@ func (s *Server) lost(m *mirror, err error) {
 	}
 }
 
-// Close hangs up on everybody and closes the hub. Clients may go on with another
-// process over the same store.
+// Close hangs up on everybody and lets go of the hub. Clients may go on with
+// another process over the same store.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -172,9 +166,6 @@ func (s *Server) Close() {
 	}
 	s.mu.Unlock()
 	s.serving.Wait()
-	if s.close != nil {
-		s.close()
-	}
 }
 
 // about is what the server says it is.

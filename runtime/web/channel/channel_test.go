@@ -16,6 +16,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/web"
 	. "github.com/deskhand/deskhand/runtime/web/channel"
+	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
 const token = "right-token-right-token"
@@ -32,32 +33,24 @@ type desk struct {
 // hubOver is a hub with a connection of its own to a store.
 func hubOver(t testing.TB, place string) *elicit.Hub {
 	t.Helper()
-	hub, stop, err := openHub(t.Context(), place)
+	db, err := store.Open(context.Background(), place, elicit.Room())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(stop)
-	return hub
-}
-
-func openHub(ctx context.Context, place string) (*elicit.Hub, func(), error) {
-	db, err := store.Open(ctx, place, elicit.Room())
-	if err != nil {
-		return nil, nil, err
-	}
 	hub := elicit.New(db, elicit.Options{Attended: true, Principal: "ada"})
-	return hub, func() { hub.Close(); db.Close() }, nil
+	t.Cleanup(func() { hub.Close(); db.Close() })
+	return hub
 }
 
 // serve starts a server over a store.
 func serve(t testing.TB, place string, o Options) *desk {
 	t.Helper()
 	d := &desk{place: place, hub: hubOver(t, place)}
-	o.Open = func(context.Context) (*elicit.Hub, func(), error) { return d.hub, func() {}, nil }
+	o.Hub = func(context.Context) (*elicit.Hub, error) { return d.hub, nil }
 	server := New(o)
 	bound := make(chan net.Addr, 1)
 	front, err := web.New(web.Options{
-		Addr: "127.0.0.1:0", Token: token, Mounts: map[string]http.Handler{"/ahp": server}, MaxConns: 2000,
+		Addr: "127.0.0.1:0", Token: token, Mounts: map[string]http.Handler{"/ahp": server}, MaxConns: 2000, Shell: page.New([]byte(token)),
 		OnListen: func(a net.Addr) { bound <- a }, OnShutdown: server.Close,
 	})
 	if err != nil {
@@ -309,17 +302,38 @@ func dump(v any) string {
 	return string(b)
 }
 
+// signedIn is the cookies of a browser that came by the link of a login.
+func signedIn(t *testing.T, base string) string {
+	t.Helper()
+	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := browser.Get(web.LoginLink(base, token, "/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	var all []string
+	for _, c := range response.Cookies() {
+		all = append(all, c.Name+"="+c.Value)
+	}
+	return strings.Join(all, "; ")
+}
+
 func TestTheFrontDecidesWhoMayConnect(t *testing.T) {
 	d := serve(t, t.TempDir(), Options{})
+	own := strings.Replace(strings.TrimSuffix(d.url, "/ahp"), "ws", "http", 1)
+	cookie := signedIn(t, own)
 	for name, c := range map[string]struct {
 		header http.Header
 		status int
 	}{
-		"no token":       {http.Header{}, 401},
-		"a wrong token":  {http.Header{"Authorization": {"Bearer " + token + "x"}}, 401},
-		"a foreign page": {http.Header{"Authorization": {"Bearer " + token}, "Origin": {"https://evil.example"}}, 403},
-		"the own page":   {http.Header{"Authorization": {"Bearer " + token}, "Origin": {strings.Replace(strings.TrimSuffix(d.url, "/ahp"), "ws", "http", 1)}}, 101},
-		"no page":        {http.Header{"Authorization": {"Bearer " + token}}, 101},
+		"a page that signed in":          {http.Header{"Cookie": {cookie}, "Origin": {own}}, 101},
+		"a foreign page with its cookie": {http.Header{"Cookie": {cookie}, "Origin": {"http://127.0.0.1:1"}}, 403},
+		"a cookie that was made up":      {http.Header{"Cookie": {"deskhand_session=1.2.3"}, "Origin": {own}}, 401},
+		"no token":                       {http.Header{}, 401},
+		"a wrong token":                  {http.Header{"Authorization": {"Bearer " + token + "x"}}, 401},
+		"a foreign page":                 {http.Header{"Authorization": {"Bearer " + token}, "Origin": {"https://evil.example"}}, 403},
+		"the own page":                   {http.Header{"Authorization": {"Bearer " + token}, "Origin": {own}}, 101},
+		"no page":                        {http.Header{"Authorization": {"Bearer " + token}}, 101},
 	} {
 		t.Run(name, func(t *testing.T) {
 			socket, response, err := websocket.Dial(t.Context(), d.url, &websocket.DialOptions{HTTPHeader: c.header})

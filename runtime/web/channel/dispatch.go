@@ -54,14 +54,14 @@ func (c *conn) echo(p dispatched, why *Rejection, reason string) {
 	}
 	c.mirror.mu.Lock()
 	defer c.mirror.mu.Unlock()
-	c.send(encodeNotification("action", struct {
+	c.push(p.Channel, c.mirror.seq, encodeNotification("action", struct {
 		Channel         string          `json:"channel"`
 		Action          json.RawMessage `json:"action"`
 		Seq             int64           `json:"serverSeq"`
 		Origin          Origin          `json:"origin"`
 		RejectionReason string          `json:"rejectionReason,omitempty"`
 		Meta            *Rejection      `json:"_meta,omitempty"`
-	}{p.Channel, p.Action, c.mirror.seq, Origin{c.client, p.ClientSeq}, reason, why}))
+	}{p.Channel, p.Action, c.mirror.seq, Origin{c.client, p.ClientSeq}, reason, why}), true)
 }
 
 func rejection(err error) *Rejection {

@@ -26,10 +26,10 @@ var methods = map[string]struct {
 
 // Bounds of what a client may ask for.
 const (
-	mostWatches   = 1000
-	maxClientID   = 200  // bytes
-	replayMost    = 1000 // changes; a client that missed more gets the state
-	replayMostTry = 5    // reads, while new changes come
+	mostWatches = 1000
+	maxClientID = 200  // bytes
+	replayMost  = 1000 // changes; a client that missed more gets the state
+	replayReads = 5    // of replayMost events each; those of others count too
 )
 
 // version is MAJOR.MINOR.PATCH. The methods here are the same in all versions
@@ -44,10 +44,10 @@ type handshake struct {
 	ProtocolVersion string          `json:"protocolVersion,omitempty"`
 	Seq             int64           `json:"serverSeq"`
 	ServerInfo      json.RawMessage `json:"serverInfo,omitempty"`
-	Type            string          `json:"type,omitempty"`      // of reconnect: replay or snapshot
-	Snapshots       []Snapshot      `json:"snapshots,omitempty"` // also beside a replay, of what is not replayed
-	Actions         *[]Envelope     `json:"actions,omitempty"`   // of a replay
-	Missing         *[]string       `json:"missing,omitempty"`   // of a replay: channels that are gone
+	Type            string          `json:"type,omitempty"`    // of reconnect: replay or snapshot
+	Snapshots       []Snapshot      `json:"snapshots"`         // beside a replay of the root, which is not replayed
+	Actions         *[]Envelope     `json:"actions,omitempty"` // of a replay
+	Missing         *[]string       `json:"missing,omitempty"` // of a replay: channels that are gone
 }
 
 func (c *conn) initialize(ctx context.Context, m message) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // errTooMuch says that a client missed more than it is told one by one.
@@ -13,56 +14,66 @@ var errTooMuch = errors.New("too much was missed")
 // missed reads the changes after a place, up to where the mirror is. It returns
 // with the mirror's lock held, so that nothing comes in between.
 func (c *conn) missed(ctx context.Context, after int64) ([]located, error) {
-	var all []located
-	var read int64 = after
-	for range replayMostTry {
-		changes, seen, err := c.mirror.hub.Changes(ctx, read, replayMost)
-		if err == nil && len(all)+len(changes) >= replayMost {
+	m := c.mirror
+	var all []elicit.Change
+	rows := map[string]*elicit.Request{}
+	for range replayReads {
+		changes, seen, err := m.hub.Changes(ctx, after, replayMost)
+		if all = append(all, changes...); len(all) > replayMost {
 			err = errTooMuch
 		}
 		if err == nil {
-			for _, change := range changes {
-				var l located
-				if l, err = c.locate(ctx, change, all); err != nil {
-					break
-				}
-				all = append(all, l)
-			}
+			err = m.read(ctx, changes, rows)
 		}
-		c.mirror.mu.Lock()
+		m.mu.Lock()
 		if err != nil {
 			return nil, err
 		}
-		if read = seen; read >= c.mirror.seq {
-			return all, nil
+		if after = seen; after >= m.seq {
+			return m.locate(all, rows), nil
 		}
-		c.mirror.mu.Unlock()
+		m.mu.Unlock()
 	}
-	c.mirror.mu.Lock()
+	m.mu.Lock()
 	return nil, errTooMuch
 }
 
-// located is a change and the request as it is now; nil: it is gone.
+// read reads the requests that changed, as they are now.
+func (m *mirror) read(ctx context.Context, changes []elicit.Change, into map[string]*elicit.Request) error {
+	fresh := map[string]bool{}
+	for _, change := range changes {
+		id := change.Action.RequestID
+		if fresh[id] {
+			continue
+		}
+		fresh[id] = true
+		r, err := m.hub.Get(ctx, id)
+		switch {
+		case err == nil:
+			into[id] = &r
+		case fault.Of(err) == nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// located is a change, and the request as the mirror has it or, if it has ended,
+// as it ended; nil: it is gone.
 type located struct {
 	elicit.Change
 	request *elicit.Request
 }
 
-func (c *conn) locate(ctx context.Context, change elicit.Change, before []located) (located, error) {
-	l := located{Change: change}
-	id := change.Action.RequestID
-	for i := len(before) - 1; i >= 0; i-- {
-		if before[i].Action.RequestID == id {
-			l.request = before[i].request
-			return l, nil
+func (m *mirror) locate(changes []elicit.Change, rows map[string]*elicit.Request) (all []located) {
+	for _, change := range changes {
+		r := m.requests[change.Action.RequestID]
+		if r == nil {
+			r = rows[change.Action.RequestID]
 		}
+		all = append(all, located{change, r})
 	}
-	r, err := c.mirror.hub.Get(ctx, id)
-	if rejected := new(elicit.Rejection); errors.As(err, &rejected) {
-		return l, nil
-	}
-	l.request = &r
-	return l, err
+	return all
 }
 
 // replay makes the result of a reconnect of missed changes. Drafts of a request
@@ -84,7 +95,7 @@ func (c *conn) replay(h *handshake, subscriptions []string, missed []located, la
 			missing = append(missing, uri)
 		}
 	}
-	ends := turnEndsIn(missed)
+	ends := c.mirror.turnEnds(missed)
 	for _, l := range missed {
 		if l.request == nil || l.Seq > c.mirror.seq || !there[channelOf(l.request)] {
 			continue
@@ -103,16 +114,20 @@ func (c *conn) replay(h *handshake, subscriptions []string, missed []located, la
 	h.Type, h.Snapshots, h.Actions, h.Missing = "replay", kept, &actions, &missing
 }
 
-// turnEndsIn says for each session which change ended its turn, if it has ended.
-func turnEndsIn(missed []located) map[string]int64 {
+// turnEnds says for each session which change ended its turn, if it has ended:
+// the last that took an open request back.
+func (m *mirror) turnEnds(missed []located) map[string]int64 {
 	ends := map[string]int64{}
 	for _, l := range missed {
-		if l.request != nil && l.Action.Type == elicit.Withdrawn {
+		if l.request != nil && l.Seq <= m.seq && l.Action.Type == elicit.Withdrawn && !l.late() {
 			ends[channelOf(l.request)] = l.Seq
 		}
 	}
 	return ends
 }
+
+// late says that time was up before the request ended in the way it did.
+func (l located) late() bool { return l.request.Completion != nil && timedOut(l.request) }
 
 // project is what was told of a change when it came, as far as the request of
 // now shows it.
@@ -127,7 +142,7 @@ func (l located) project(left int) (Action, bool) {
 			return Action{}, false
 		}
 	case elicit.CompletedBy, elicit.Withdrawn:
-		if l.request.Completion != nil && timedOut(l.request) {
+		if l.late() {
 			before.Status = elicit.ExpiredOpen
 		}
 	}

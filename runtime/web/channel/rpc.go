@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -50,8 +51,8 @@ func decodeMessage(data []byte) (m message, err *rpcError) {
 		Method  *string         `json:"method"`
 		Params  json.RawMessage `json:"params"`
 	}
-	if !json.Valid(data) {
-		return m, failed(codeParse, "the message is not JSON")
+	if !utf8.Valid(data) || !json.Valid(data) {
+		return m, failed(codeParse, "the message is not JSON in UTF-8")
 	}
 	if json.Unmarshal(data, &raw) != nil {
 		return m, failed(codeInvalid, "the message is not one JSON-RPC object")

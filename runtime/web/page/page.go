@@ -4,7 +4,7 @@
 // A page joins in three steps. Its package embeds templates that define "main",
 // and perhaps "head" for scripts, and parses them with [Shell.Parse]; in them
 // .Data is its own, .Token is for the hidden field "token" of each form, and
-// the functions asset, text and line are there. A handler answers with
+// the functions asset, text, phrase and line are there. A handler answers with
 // [Shell.Write], and begins what changes something with [Shell.Checked]. Where
 // the front is made, its path is mounted and [Shell.Nav] gets a line. Styles
 // are those of static/deskhand.css; a page brings scripts and more styles with
@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 //go:embed templates/*.html
@@ -47,9 +48,10 @@ type Link struct{ Path, Name string }
 func New(key []byte) *Shell {
 	s := &Shell{key: key, assets: map[string]asset{}}
 	s.base = template.Must(template.New("").Funcs(template.FuncMap{
-		"asset": s.url,
-		"text":  Text,
-		"line":  Line,
+		"asset":  s.url,
+		"text":   Text,
+		"line":   Line,
+		"phrase": Phrase,
 	}).ParseFS(templates, "templates/*.html"))
 	files, err := fs.Sub(static, "static")
 	if err != nil {
@@ -71,6 +73,9 @@ type Page struct {
 	// Class is for the styles of a page; empty: a column of text.
 	Class string
 	Data  any
+	// FormsTo is a further origin that the forms of the page may lead to. Empty:
+	// none.
+	FormsTo string
 }
 
 // view is what the layout sees.
@@ -82,7 +87,7 @@ type view struct {
 
 // policy allows what the server itself sends.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	"manifest-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 
 // Write answers with a page, or with one template of it if name is not empty.
 func (s *Shell) Write(w http.ResponseWriter, r *http.Request, status int, t *template.Template, name string, p Page) {
@@ -95,7 +100,8 @@ func (s *Shell) Write(w http.ResponseWriter, r *http.Request, status int, t *tem
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", strings.TrimSpace(policy+" "+p.FormsTo))
+	h.Set("Referrer-Policy", "same-origin") // with none, a browser hides the origin of a form from us too
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {

@@ -19,6 +19,13 @@ func Text(source string) template.HTML {
 	return template.HTML(t.out.String())
 }
 
+// Phrase is the first line of a text with what markup a line can have, for
+// labels and headings.
+func Phrase(source string) template.HTML {
+	line, _, _ := strings.Cut(strings.TrimSpace(Clean(source)), "\n")
+	return template.HTML(inline(line))
+}
+
 // Line is the first line of a text, without markup, for where there is room for
 // one.
 func Line(source string) string {

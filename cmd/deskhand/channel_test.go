@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/mcpserver"
+	"github.com/deskhand/deskhand/runtime/web/channel"
+)
+
+// watching is a program that watches the one session with an open request.
+func watching(t *testing.T, s *socket) (c *channel.Client, session string, r channel.InputRequest) {
+	t.Helper()
+	c = channel.NewClient(channel.ClientOptions{
+		URL: strings.TrimSuffix(s.url, "/mcp") + "/ahp", Header: http.Header{"Authorization": {"Bearer " + bearer}}, ID: t.Name(),
+	})
+	if err := c.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Disconnect)
+	for since := time.Now(); time.Since(since) < patience; time.Sleep(5 * time.Millisecond) {
+		sessions, err := c.Sessions(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range sessions {
+			if one.Status != channel.InputNeeded {
+				continue
+			}
+			if err := c.Subscribe(t.Context(), one.Resource); err != nil {
+				t.Fatal(err)
+			}
+			if state, _ := c.State(one.Resource); len(state.InputRequests) > 0 {
+				return c, one.Resource, state.InputRequests[0]
+			}
+		}
+	}
+	t.Fatal("no session needs input")
+	return nil, "", r
+}
+
+// E-015: what is completed through the channel, the tool call that asked returns.
+func TestTheChannelAnswersACallOfAskUser(t *testing.T) {
+	t.Setenv("CI", "") // somebody may come and look
+	s := overSocket(t, "--tools", "ask", "--state", t.TempDir())
+	agent, err := mcpserver.Dial(t.Context(), mcpserver.Target{URL: s.url, Token: bearer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer agent.Close()
+	for _, response := range []elicit.Outcome{elicit.Accept, elicit.Decline} {
+		said := calls(t, agent, "ask_user", map[string]any{"questions": []map[string]any{
+			{"id": "way", "question": "Which way?", "type": "select", "options": []string{"Left", "Right"}},
+		}})
+		c, session, r := watching(t, s)
+		var answer channel.Answer
+		if err := json.Unmarshal([]byte(`{"state":"submitted","value":{"kind":"selected","value":"Right"}}`), &answer); err != nil {
+			t.Fatal(err)
+		}
+		a := channel.Action{Type: channel.Completed, RequestID: r.ID, Response: response}
+		if response == elicit.Accept {
+			a.Answers = map[string]channel.Answer{r.Questions[0].ID: answer}
+		}
+		if _, err := c.Dispatch(t.Context(), session, a); err != nil {
+			t.Fatal(err)
+		}
+		want := map[elicit.Outcome]string{elicit.Accept: `"Right"`, elicit.Decline: `"cancelled":true`}[response]
+		if got := <-said; !strings.Contains(strings.ReplaceAll(got, " ", ""), want) {
+			t.Errorf("after %s ask_user returns %s, want %s", response, got, want)
+		}
+		c.Disconnect()
+	}
+}

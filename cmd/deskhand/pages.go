@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"net/http"
+	"runtime"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/web"
+	"github.com/deskhand/deskhand/runtime/web/channel"
+	"github.com/deskhand/deskhand/runtime/web/inbox"
+	webpage "github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// peoplePages are what a browser finds at this process: the inbox over a room of
+// questions, whoever serves it.
+type peoplePages struct {
+	shell *webpage.Shell
+	inbox *inbox.Inbox
+	// channel is the same questions as shared state, for programs.
+	channel *channel.Server
+	room    *peopleRoom
+	token   string
+}
+
+// peoplePages makes them. An empty token is that of a server which asks for none.
+func (a *app) peoplePages(room *peopleRoom, token string, log *slog.Logger) *peoplePages {
+	p := &peoplePages{room: room, token: token, shell: webpage.New(web.Key(token, "forms"))}
+	hub := func(ctx context.Context) (*elicit.Hub, error) {
+		hub, _, err := room.open(ctx)
+		return hub, err
+	}
+	p.inbox = inbox.New(inbox.Options{Shell: p.shell, Log: log, Key: web.Key(token, "answers"), Hub: hub})
+	p.channel = channel.New(channel.Options{Hub: hub, Name: a.serverName(), Version: buildVersion(), Log: log})
+	return p
+}
+
+// enter puts the pages behind a front.
+func (p *peoplePages) enter(o *web.Options) {
+	o.Shell, o.Once = p.shell, p.room.once
+	if o.Mounts == nil {
+		o.Mounts = map[string]http.Handler{}
+	}
+	maps.Copy(o.Mounts, p.inbox.Mounts())
+	o.Mounts["/ahp"] = p.channel
+	o.Public = p.inbox.Public()
+	shutdown := o.OnShutdown
+	o.OnShutdown = func() {
+		p.inbox.Stop()
+		p.channel.Close()
+		if shutdown != nil {
+			shutdown()
+		}
+	}
+}
+
+// build is what a server says of this program.
+func (a *app) build() map[string]string {
+	return map[string]string{"name": a.serverName(), "version": buildVersion(), "go": runtime.Version()}
+}
+
+// link is the address of a page. With a way in it lets a browser in once, which
+// is for the eyes of the person alone.
+func (p *peoplePages) link(base, path string, wayIn bool) string {
+	if wayIn && p.token != "" {
+		return web.LoginLink(base, p.token, path)
+	}
+	return base + path
+}
+
+// announce tells the other processes of the store where these pages are, until
+// ctx ends.
+func (p *peoplePages) announce(ctx context.Context, address string, log *slog.Logger) {
+	hub, _, err := p.room.open(ctx)
+	if err != nil {
+		log.Warn("inbox not announced", "error", err)
+		return
+	}
+	_, _, detach, err := hub.Attach(ctx, elicit.Station{Kind: serverStation, Address: address})
+	if err != nil {
+		log.Warn("inbox not announced", "error", err)
+		return
+	}
+	<-ctx.Done()
+	detach()
+}

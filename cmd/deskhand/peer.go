@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/web"
+)
+
+// inboxAddr is where the inbox is if no setting says so and nothing else is
+// there.
+const inboxAddr = "127.0.0.1:20311"
+
+// Stations of the inbox: the one that any process on a store may keep, on
+// loopback, and those of servers that have pages beside MCP.
+const (
+	inboxStation  = "inbox"
+	serverStation = "web"
+)
+
+// peerGlance is how often a process looks whether the inbox is still kept by
+// another: it is a connection on loopback, some 0.1 ms.
+const peerGlance = time.Second
+
+// peerGrace is how long answers in flight may take when a process that keeps
+// the inbox ends.
+const peerGrace = time.Second
+
+// peer keeps the inbox, or stands by to take over when the process that keeps
+// it is gone: at the same address and with the same token, so that a page in a
+// browser goes on as if nothing had happened.
+type peer struct {
+	app  *app
+	room *peopleRoom
+	log  *slog.Logger
+	addr string // fixed by a setting; empty: that of before, or inboxAddr
+}
+
+// keepInbox runs a peer until stop is called, after a while, so that what a
+// process is started for comes first.
+func (a *app) keepInbox(ctx context.Context, room *peopleRoom, log *slog.Logger, after time.Duration) (stop func(), err error) {
+	people, err := a.people()
+	if err != nil {
+		return nil, err
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	p := &peer{app: a, room: room, log: log}
+	if people.inbox != inboxAuto {
+		p.addr = people.inbox
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		pause(ctx, after)
+		p.run(ctx)
+	})
+	return func() { cancel(); running.Wait() }, nil
+}
+
+// hasInbox says that there is to be an inbox in the browser: somebody may come
+// and look, or an address is set.
+func (o people) hasInbox() bool { return o.inbox != inboxOff && (o.attended || o.inbox != inboxAuto) }
+
+// run stands by and keeps the inbox in turn.
+func (p *peer) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		addr, err := p.vacant(ctx)
+		if err == nil && addr != "" {
+			err = p.serve(ctx, addr)
+		}
+		if err != nil && ctx.Err() == nil {
+			if errors.Is(err, elicit.ErrClosed) {
+				return
+			}
+			p.log.Warn("inbox not kept", "error", err)
+		}
+		pause(ctx, peerGlance)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// vacant is where the inbox has to be kept now; empty: somebody does.
+func (p *peer) vacant(ctx context.Context) (addr string, err error) {
+	hub, _, err := p.room.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	up, err := hub.Reach(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, s := range up {
+		at := hostOf(s.Address)
+		switch {
+		case s.Kind == serverStation && p.addr == "" && listening(ctx, at):
+			return "", nil // a server's pages will do
+		case s.Kind == inboxStation && (at == "" || listening(ctx, at)):
+			return "", nil
+		case s.Kind == inboxStation:
+			return p.wanted(at), nil // its process was killed, its lease has not lapsed
+		}
+	}
+	other, held, detach, err := hub.Attach(ctx, elicit.Station{Kind: inboxStation, Alone: true})
+	if err != nil || !held {
+		return "", err
+	}
+	detach() // serve takes it when it listens
+	return p.wanted(hostOf(other.Address)), nil
+}
+
+// wanted is the address of the settings, or else that of before.
+func (p *peer) wanted(before string) string {
+	switch {
+	case p.addr != "":
+		return p.addr
+	case before != "":
+		return before
+	}
+	return inboxAddr
+}
+
+// hostOf is the host and port of a station's address; empty: it has none.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// listening says that a process answers at an address.
+func listening(ctx context.Context, addr string) bool {
+	d := net.Dialer{Timeout: peerGlance}
+	c, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return false
+	}
+	c.Close()
+	return true
+}
+
+// serve keeps the inbox until ctx ends. An address that somebody else has is
+// replaced by a free one, if it is not fixed by a setting.
+func (p *peer) serve(ctx context.Context, addr string) error {
+	err := p.serveAt(ctx, addr)
+	if f := fault.Of(err); f != nil && f.Code == "port_in_use" && p.addr == "" {
+		if kept, e := p.vacant(ctx); e != nil || kept == "" {
+			return e // another peer was faster
+		}
+		return p.serveAt(ctx, "127.0.0.1:0")
+	}
+	return err
+}
+
+func (p *peer) serveAt(ctx context.Context, addr string) error {
+	token, _, err := p.app.token(p.log)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var announcing sync.WaitGroup
+	defer announcing.Wait()
+	defer cancel()
+	o := web.Options{
+		Addr: addr, Token: token, Build: p.app.build(), Logger: p.log, Grace: peerGrace,
+		AllowedHosts: p.app.settings.list("allow-host"), AllowedOrigins: p.app.settings.list("allow-origin"),
+		OnListen: func(at net.Addr) {
+			announcing.Go(func() { p.announce(ctx, "http://"+shownAddr(addr, at)) })
+		},
+	}
+	p.app.peoplePages(p.room, token, p.log).enter(&o)
+	server, err := web.New(o)
+	if err != nil {
+		return err
+	}
+	return server.Serve(ctx)
+}
+
+// announce makes the address known until ctx ends. The lease of a process that
+// was killed may have to lapse first.
+func (p *peer) announce(ctx context.Context, address string) {
+	for ctx.Err() == nil {
+		hub, _, err := p.room.open(ctx)
+		if err != nil {
+			return
+		}
+		_, held, detach, err := hub.Attach(ctx, elicit.Station{Kind: inboxStation, Address: address, Alone: true})
+		if err == nil && held {
+			p.log.Info("inbox kept", "address", address)
+			<-ctx.Done()
+			detach()
+			return
+		}
+		pause(ctx, peerGlance)
+	}
+}
+
+// inboxAddress is where a browser finds the inbox now; empty: nowhere.
+func inboxAddress(up []elicit.Station) string {
+	for _, kind := range []string{serverStation, inboxStation} {
+		i := slices.IndexFunc(up, func(s elicit.Station) bool { return s.Kind == kind && s.Address != "" })
+		if i >= 0 {
+			return up[i].Address
+		}
+	}
+	return ""
+}
+
+// awaitInbox waits for a while until a browser can find the inbox; empty: it
+// cannot.
+func awaitInbox(ctx context.Context, hub *elicit.Hub, most time.Duration) string {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for {
+		up, err := hub.Reach(ctx)
+		address := inboxAddress(up)
+		if err != nil || address != "" && listening(ctx, hostOf(address)) || ctx.Err() != nil {
+			return address
+		}
+		pause(ctx, 20*time.Millisecond)
+	}
+}

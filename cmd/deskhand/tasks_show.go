@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+)
+
+func tasksShowCommand(a *app) *cobra.Command {
+	var asJSON, follow bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a task with its attempts, or how an attempt stands",
+		Long: "Show a task with its attempts, or how an attempt stands. With --follow it goes on until nothing runs;\n" +
+			"the exit code is then 1 if the attempt failed.",
+		Args:              arguments(1, 1, "a task or an attempt"),
+		ValidArgsFunction: a.ids(tasks.KindTask, tasks.KindAttempt),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.showOne(cmd.Context(), args[0], follow) })
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "show every change until nothing runs")
+	jsonFlag(cmd, &asJSON, "get_task or get_attempt_status")
+	return cmd
+}
+
+func (b *bench) showOne(ctx context.Context, prefix string, follow bool) error {
+	if !follow {
+		id, err := b.manager.Find(ctx, tasks.KindTask, prefix)
+		if err == nil {
+			return b.showTask(ctx, id)
+		}
+		if f := fault.Of(err); f == nil || f.Code != tasks.NotFound {
+			return err
+		}
+	}
+	id, err := b.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	if follow {
+		return b.followStatus(ctx, id)
+	}
+	var out work.Status
+	return b.show(ctx, "get_attempt_status", map[string]any{"attempt_id": id}, &out, func() error { return b.status(ctx, out) })
+}
+
+func (b *bench) showTask(ctx context.Context, id string) error {
+	var out work.TaskAnswer
+	return b.show(ctx, "get_task", map[string]any{"task_id": id}, &out, func() error {
+		paint := painter(b.stdout)
+		t := out.Task
+		if err := b.line("%s  %s, changed %s\n\n%s", t.ID, t.Status, age(t.Updated.Time), t.Title); err != nil {
+			return err
+		}
+		if t.Description != nil {
+			if err := b.line("\n%s", strings.TrimRight(*t.Description, "\n")); err != nil {
+				return err
+			}
+		}
+		var all work.Attempts
+		if _, err := b.call(ctx, "list_task_attempts", map[string]any{"task_id": id}, &all); err != nil || all.Count == 0 {
+			return err
+		}
+		w := tabwriter.NewWriter(b.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "\nATTEMPT\tSTATE\tEXECUTOR\tSTARTED\tBRANCH")
+		for _, one := range all.Attempts {
+			var s work.Status
+			if _, err := b.call(ctx, "get_attempt_status", map[string]any{"attempt_id": one.ID}, &s); err != nil {
+				return err
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", brief(one.ID), stateWord(s), orDash(one.Executor), age(one.Created.Time), paint.plain(one.Branch))
+		}
+		return w.Flush()
+	})
+}
+
+// stateWord is the state of an attempt in a word or two.
+func stateWord(s work.Status) string {
+	switch {
+	case s.Questions > 0 && s.State == string(tasks.Running):
+		return "asks"
+	case s.Waiting:
+		return "waits"
+	}
+	return s.State
+}
+
+// status prints how an attempt stands.
+func (b *bench) status(ctx context.Context, s work.Status) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s  %s", s.AttemptID, stateWord(s))
+	if s.Failure != nil {
+		fmt.Fprintf(&text, ": %s", *s.Failure)
+	}
+	fmt.Fprintf(&text, "\ntask      %s\nbranch    %s\n", brief(s.TaskID), s.Branch)
+	if c, err := b.manager.Context(ctx, string(s.AttemptID)); err == nil {
+		fmt.Fprintf(&text, "folder    %s\n", c.Attempt.Dir)
+	}
+	fmt.Fprintf(&text, "executor  %s\nsession   %s\n", orDash(s.Executor), briefOr(s.SessionID, "-"))
+	if s.Active != nil {
+		fmt.Fprintf(&text, "active    %s\n", age(s.Active.Time))
+	}
+	if s.Usage.TokensIn+s.Usage.TokensOut > 0 || s.Usage.Cost > 0 {
+		fmt.Fprintf(&text, "usage     %d tokens read, %d written, $%.2f\n", s.Usage.TokensIn, s.Usage.TokensOut, s.Usage.Cost)
+	}
+	if s.Waiting {
+		text.WriteString("waits for a free place among those that run\n")
+	}
+	for _, q := range s.Open {
+		fmt.Fprintf(&text, "asks      %s  %s (deskhand ask show %s)\n", q.ID, oneLine(q.Text), q.ID)
+	}
+	if q := s.Queued; q != nil && q.Discarded == nil {
+		fmt.Fprintf(&text, "queued    %s\n", oneLine(q.Message))
+	} else if q != nil {
+		fmt.Fprintf(&text, "dropped   %s: %s\n", oneLine(q.Message), *q.Discarded)
+	}
+	return b.line("%s", strings.TrimRight(text.String(), "\n"))
+}
+
+// followStatus prints the state at every change until nothing runs.
+func (b *bench) followStatus(ctx context.Context, id string) error {
+	watch, err := b.manager.Watch(ctx, -1, id)
+	if err != nil {
+		return err
+	}
+	defer watch.Close()
+	var last string
+	for {
+		var s work.Status
+		raw, err := b.call(ctx, "get_attempt_status", map[string]any{"attempt_id": id}, &s)
+		if err != nil {
+			return err
+		}
+		now := stateWord(s)
+		if s.Failure != nil {
+			now += ": " + *s.Failure
+		}
+		if now += " " + briefOr(s.ProcessID, ""); now != last {
+			last = now
+			if b.asJSON {
+				err = b.json(raw)
+			} else {
+				err = b.line("%s  %s", time.Now().Format(time.TimeOnly), strings.TrimSpace(now))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if s.State != string(tasks.Running) {
+			return failedEnd(s)
+		}
+		// Questions are of another topic: look again after a while.
+		next, cancel := context.WithTimeout(ctx, 2*time.Second)
+		_, err = watch.Next(next)
+		cancel()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && next.Err() == nil {
+			return err
+		}
+	}
+}
+
+// failedEnd is the error of a command that followed an attempt to its end.
+func failedEnd(s work.Status) error {
+	if s.State == string(tasks.Failed) {
+		why := "failed"
+		if s.Failure != nil {
+			why = *s.Failure
+		}
+		return fault.New("attempt_failed", "the attempt failed: "+why, "see deskhand tasks logs "+brief(s.AttemptID)+", and go on with deskhand tasks say")
+	}
+	return nil
+}

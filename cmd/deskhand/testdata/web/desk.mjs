@@ -1,0 +1,112 @@
+// What the stories stand on: deskhand processes over one store, browsers that
+// have signed in, and questions.
+import { spawn, execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { chromium } from 'playwright-core'
+
+const { BINARY, BROWSER } = process.env
+const token = 'a-token-for-tests-of-the-web'
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+export const sleep = ms => new Promise(done => setTimeout(done, ms))
+
+export async function until(what, check, most = 8000) {
+  let last
+  for (const end = Date.now() + most; Date.now() < end; await sleep(20)) {
+    try { const got = await check(); if (got) return got } catch (e) { last = e }
+  }
+  throw new Error(`${what}: not within ${most} ms${last ? ', ' + last.message : ''}`)
+}
+
+export const freePort = () => new Promise(done => {
+  const s = createServer().listen(0, '127.0.0.1', () => { const { port } = s.address(); s.close(() => done(port)) })
+})
+
+export const launch = () => chromium.launch({ executablePath: BROWSER, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+
+// Desk is a store of its own and what runs over it.
+export class Desk {
+  constructor(browser) {
+    this.browser = browser
+    this.dir = mkdtempSync(join(tmpdir(), 'deskhand-web-'))
+    this.running = []
+    this.contexts = []
+    this.env = { ...process.env, CI: '', DESKHAND_STATE: this.dir, DESKHAND_TOKEN: token, DESKHAND_LOG_LEVEL: 'error' }
+  }
+
+  // open makes a desk whose inbox is served by a process over stdio.
+  static async open(browser) {
+    const d = new Desk(browser)
+    d.port = await freePort()
+    d.base = 'http://127.0.0.1:' + d.port
+    d.env.DESKHAND_INBOX = '127.0.0.1:' + d.port
+    d.server = d.peer()
+    await d.up()
+    return d
+  }
+
+  peer() { return this.start(['serve', '--tools', 'ask']) }
+
+  start(args) {
+    const p = spawn(BINARY, args, { env: this.env, cwd: this.dir, stdio: ['pipe', 'pipe', 'pipe'] })
+    p.said = ''
+    p.ended = new Promise(done => p.on('close', code => done(code)))
+    for (const s of [p.stdout, p.stderr]) s.on('data', text => { p.said += text })
+    this.running.push(p)
+    return p
+  }
+
+  up() { return until('the inbox is up', async () => (await fetch(this.base + '/healthz')).ok) }
+
+  async run(...args) {
+    const { stdout } = await promisify(execFile)(BINARY, args, { env: { ...this.env, DESKHAND_INBOX: 'off' }, cwd: this.dir })
+    return stdout.trim()
+  }
+
+  // ask puts a question to people and gives its id.
+  ask(...args) { return this.run('ask', '--detach', ...args) }
+
+  async request(id) { return JSON.parse(await this.run('ask', 'show', id, '--json')) }
+
+  // window is a browser of its own that has signed in.
+  async window(path = '/', options = {}) {
+    const context = await this.browser.newContext({ viewport: { width: 1280, height: 850 }, ...options })
+    this.contexts.push(context)
+    context.setDefaultTimeout(8000)
+    const page = await context.newPage()
+    page.errors = []
+    page.on('pageerror', e => page.errors.push(String(e)))
+    page.on('console', m => { if (m.type() === 'error' && !/Failed to load resource|net::ERR/.test(m.text())) page.errors.push(m.text()) })
+    await page.goto(this.base + '/login?to=' + encodeURIComponent(path))
+    await page.getByLabel('token of this server').fill(token)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.waitForURL(this.base + path)
+    if (options.javaScriptEnabled !== false && !path.startsWith('/history')) await page.waitForSelector('html[data-ready]', { state: 'attached' })
+    return page
+  }
+
+  async close() {
+    for (const c of this.contexts) await c.close().catch(() => {})
+    for (const p of this.running) p.kill()
+    await Promise.all(this.running.map(p => p.ended))
+    rmSync(this.dir, { recursive: true, force: true })
+  }
+}
+
+// accessible fails with what axe finds.
+export async function accessible(page, what) {
+  // The policy of the page allows no script but its own: axe comes another way.
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('Runtime.evaluate', { expression: axe })
+  const { result } = await cdp.send('Runtime.evaluate', {
+    expression: `axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + (n.failureSummary || '')).join(' | '))))`,
+    awaitPromise: true, returnByValue: true,
+  })
+  const found = JSON.parse(result.value)
+  if (found.length) throw new Error(`axe on ${what}: ${found.join('\n  ')}`)
+}

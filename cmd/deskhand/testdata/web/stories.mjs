@@ -1,0 +1,261 @@
+// The stories. Each has a desk of its own; a story ends without an error or
+// with one that says what was not so.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { accessible, sleep, until } from './desk.mjs'
+
+const four = { title: 'Name and shape', questions: [
+  { id: 'name', question: 'What is it called?', type: 'text', placeholder: '/v2/...' },
+  { id: 'style', question: 'Paging?', type: 'select', options: ['Cursor', 'Offset'] },
+  { id: 'breaking', question: 'May it break?', type: 'confirm' },
+  { id: 'notes', question: 'Anything else?', type: 'text', required: false },
+] }
+
+async function askFour(desk) {
+  const { writeFileSync } = await import('node:fs')
+  const file = join(desk.dir, 'four.json')
+  writeFileSync(file, JSON.stringify(four))
+  return desk.ask('--questions', file, '--timeout', '20m')
+}
+
+const send = page => page.getByRole('button', { name: /^Send/ })
+const clean = page => assert.deepEqual(page.errors, [])
+const valueOf = (r, q) => r.answers?.[q]?.value?.value
+
+export const stories = {
+  async 'a question comes, is answered and goes'(desk) { // A-011, A-020, A-024, A-025, A-029, E-005
+    const page = await desk.window()
+    await page.getByText('Nobody needs you').waitFor()
+    await accessible(page, 'the empty inbox')
+    const id = await askFour(desk)
+    await page.getByRole('heading', { name: 'Name and shape' }).waitFor()
+    assert.match(await page.title(), /^\(1\)/)
+    await accessible(page, 'a form')
+    await page.getByPlaceholder('/v2/...').fill('things')
+    await page.getByLabel('Cursor').check()
+    await page.getByRole('group', { name: 'May it break?' }).getByLabel('No').check()
+    await page.getByRole('button', { name: 'Review' }).click()
+    await page.getByText('This will be sent').waitFor()
+    await accessible(page, 'the review')
+    await send(page).click()
+    await page.getByText('answered by local in web').waitFor()
+    await accessible(page, 'an ended question')
+    const r = await desk.request(id)
+    assert.equal(r.completion.outcome, 'accept')
+    assert.deepEqual([valueOf(r, 'name'), valueOf(r, 'style'), valueOf(r, 'breaking'), r.answers.notes.state], ['things', 'Cursor', false, 'skipped'])
+    assert.doesNotMatch(await page.title(), /^\(/)
+    clean(page)
+  },
+
+  async 'an answer that is needed is asked for again'(desk) { // A-027, A-028
+    const id = await askFour(desk)
+    const page = await desk.window('/inbox/' + id)
+    await page.getByLabel('What is it called?').fill('kept')
+    await send(page).click()
+    const alert = page.getByRole('alert')
+    await alert.getByText('Nothing was sent yet').waitFor()
+    assert.equal(await alert.getByRole('link').count(), 2)
+    await accessible(page, 'a form with problems')
+    assert.equal(await page.getByLabel('What is it called?').inputValue(), 'kept')
+    assert.equal((await desk.request(id)).status, 'open')
+    clean(page)
+  },
+
+  async 'two windows and a terminal have one draft'(desk) { // E-002, E-016, E-017, E-018
+    const id = await askFour(desk)
+    const [a, b] = [await desk.window('/inbox/' + id), await desk.window('/inbox/' + id)]
+    const terminal = desk.start(['ask', 'wait', id, '--output', 'json'])
+    await a.getByLabel('What is it called?').pressSequentially('things', { delay: 15 })
+    await until('the other window has it', async () => await b.getByLabel('What is it called?').inputValue() === 'things')
+    await b.getByText('Being typed in another window').first().waitFor()
+    await b.getByLabel('Offset').check()
+    await until('the first window has it', () => a.getByLabel('Offset').isChecked())
+    await b.getByLabel('What is it called?').fill('other things')
+    await until('the last one to write wins', async () => await a.getByLabel('What is it called?').inputValue() === 'other things')
+    await a.locator('.conflict').getByText('You had:').waitFor()
+    await accessible(a, 'a form that another window has changed')
+    await b.reload()
+    assert.equal(await b.getByLabel('What is it called?').inputValue(), 'other things')
+    await desk.run('ask', 'answer', id, 'name=by hand', 'style=Cursor', 'breaking=yes')
+    for (const page of [a, b]) await page.getByText('answered by local in cli').waitFor()
+    assert.equal(await terminal.ended, 0)
+    clean(a), clean(b)
+  },
+
+  async 'what is typed offline is sent later'(desk) {
+    const id = await askFour(desk)
+    const [a, b] = [await desk.window('/inbox/' + id), await desk.window('/inbox/' + id)]
+    await a.context().setOffline(true)
+    await a.getByLabel('What is it called?').fill('from the train')
+    await a.getByText('Not connected').waitFor()
+    await accessible(a, 'a form without a connection')
+    await a.context().setOffline(false)
+    await until('the other window has it', async () => await b.getByLabel('What is it called?').inputValue() === 'from the train')
+    await a.getByText('Not connected').waitFor({ state: 'hidden' })
+    await a.context().setOffline(true)
+    await a.getByLabel('What is it called?').fill('mine')
+    await a.getByText('Not connected').waitFor()
+    await b.getByLabel('What is it called?').fill('theirs')
+    await until('the hub has it', async () => valueOf(await desk.request(id), 'name') === 'theirs')
+    await a.context().setOffline(false)
+    await a.locator('.conflict').getByText('There it says:').waitFor() // both texts are there
+    await a.locator('blockquote').getByText('theirs').waitFor()
+    assert.equal(await a.getByLabel('What is it called?').inputValue(), 'mine')
+    await a.getByRole('button', { name: 'Keep mine' }).click()
+    await until('the other window has it', async () => await b.getByLabel('What is it called?').inputValue() === 'mine')
+    clean(b)
+  },
+
+  async 'the process that serves is killed while somebody types'(desk) {
+    const id = await askFour(desk)
+    const page = await desk.window('/inbox/' + id)
+    desk.peer()
+    await sleep(600) // it stands by
+    const field = page.getByLabel('What is it called?')
+    await field.pressSequentially('before ')
+    await until('the hub has it', async () => valueOf(await desk.request(id), 'name') === 'before ')
+    desk.server.kill('SIGKILL')
+    await field.pressSequentially('and after', { delay: 30 })
+    await until('the draft went on', async () => valueOf(await desk.request(id), 'name') === 'before and after', 10000)
+    await page.getByText('Not connected').waitFor({ state: 'hidden' })
+    await page.reload()
+    assert.equal(await field.inputValue(), 'before and after')
+    clean(page)
+  },
+
+  async 'without JavaScript'(desk) {
+    const id = await askFour(desk)
+    const page = await desk.window('/inbox/' + id, { javaScriptEnabled: false })
+    await page.getByLabel('What is it called?').fill('plain')
+    await page.getByRole('button', { name: 'Keep as draft' }).click()
+    assert.equal(await page.getByLabel('What is it called?').inputValue(), 'plain')
+    assert.equal(valueOf(await desk.request(id), 'name'), 'plain')
+    await page.getByRole('button', { name: '10 more minutes' }).click()
+    await page.getByLabel('Cursor').check()
+    await page.getByRole('group', { name: 'May it break?' }).getByLabel('Yes').check()
+    await page.getByRole('button', { name: 'Review' }).click()
+    await page.getByText('This will be sent').waitFor()
+    await send(page).click()
+    await page.getByText('answered by local in web').waitFor()
+    const r = await desk.request(id)
+    assert.equal(r.completion.outcome, 'accept')
+    assert.equal(Date.parse(r.deadline) - Date.parse(r.createdAt), 30 * 60000)
+    for (const [button, outcome] of [['Decline', 'decline'], ['Cancel question', 'cancel']]) {
+      const id = await desk.ask('Really?', '--confirm')
+      await page.goto(desk.base + '/inbox/' + id)
+      await page.getByRole('button', { name: button }).click()
+      assert.equal((await desk.request(id)).completion.outcome, outcome)
+    }
+  },
+
+  async 'a stale window'(desk) {
+    const id = await desk.ask('Which name?')
+    const page = await desk.window('/inbox/' + id, { javaScriptEnabled: false })
+    await page.getByRole('textbox', { name: 'Which name?' }).fill('too late')
+    await desk.run('ask', 'answer', id, '#1=first')
+    await send(page).click()
+    await page.getByText('You were not the first').waitFor()
+    await page.getByText('answered by local in cli').waitFor()
+    await page.getByText('too late').waitFor()
+    const again = await desk.ask('Which name now?')
+    const live = await desk.window('/inbox/' + again)
+    await live.context().setOffline(true) // so that it does not hear of the end
+    await live.getByRole('textbox', { name: 'Which name now?' }).fill('mine')
+    await desk.run('ask', 'decline', again)
+    await live.context().setOffline(false)
+    await live.getByText('declined by local in cli').waitFor()
+    await live.getByText('mine').waitFor()
+    await accessible(live, 'a question that somebody else ended')
+  },
+
+  async 'a foreign page'(desk) {
+    const id = await desk.ask('Deploy?', '--confirm')
+    const page = await desk.window('/inbox/' + id)
+    const { createServer } = await import('node:http')
+    const evil = createServer((_, w) => w.setHeader('Content-Type', 'text/html').end(
+      `<form method=post action="${desk.base}/inbox/${id}"><input name="do.act" value="send"><input name="a.q" value="yes"><button>Win</button></form>`))
+    await new Promise(done => evil.listen(0, '127.0.0.1', done))
+    const other = await page.context().newPage()
+    await other.goto(`http://127.0.0.1:${evil.address().port}/`)
+    const [response] = await Promise.all([other.waitForResponse(r => r.request().method() === 'POST'), other.getByRole('button').click()])
+    evil.close()
+    assert.equal(response.status(), 403)
+    assert.equal((await desk.request(id)).status, 'open')
+    const forged = await page.request.post(`${desk.base}/inbox/${id}`, { form: { 'do.act': 'decline' } }) // no token of a form
+    assert.equal(forged.status(), 403)
+    assert.equal((await desk.request(id)).status, 'open')
+  },
+
+  async 'the link to sign in works once'(desk) {
+    const link = await desk.run('inbox', '--web').catch(() => '') || await new Promise((done, fail) => { const p = desk.start(['inbox', '--web']); setTimeout(() => p.said ? done(p.said.split('\n')[0]) : fail(new Error('no link')), 1500) })
+    assert.match(link, /\/login\?key=/)
+    const [a, b] = [await desk.browser.newPage(), await desk.browser.newPage()]
+    await a.goto(link)
+    await a.getByText('Nobody needs you').waitFor()
+    await b.goto(link)
+    await b.getByText('This link was used before').waitFor()
+    await accessible(b, 'the page to sign in')
+    const bare = await fetch(desk.base + '/', { redirect: 'manual', headers: { Accept: 'text/html' } })
+    assert.deepEqual([bare.status, bare.headers.get('location')], [303, '/login?to=%2F'])
+    await a.close(), await b.close()
+  },
+
+  async 'keys alone'(desk) {
+    const [first, second] = [await desk.ask('Which one?', '-o', 'A', '-o', 'B'), await desk.ask('Deploy?', '--confirm')]
+    const page = await desk.window()
+    await page.getByRole('group', { name: 'Which one?' }).waitFor()
+    await page.keyboard.press('2')
+    assert.ok(await page.getByLabel('B', { exact: true }).isChecked())
+    await page.keyboard.press('j')
+    await page.getByRole('group', { name: 'Deploy?' }).waitFor()
+    await page.keyboard.press('k')
+    await until('the draft is back', () => page.getByLabel('B', { exact: true }).isChecked())
+    await page.keyboard.press('Control+Enter')
+    await page.getByText('answered by local').waitFor()
+    assert.equal(valueOf(await desk.request(first), 'q') ?? Object.values((await desk.request(first)).answers)[0].value.value, 'B')
+    await page.goto(desk.base + '/inbox/' + second)
+    await page.keyboard.press('y')
+    await page.keyboard.press('Escape') // puts it aside
+    await page.waitForURL(desk.base + '/')
+    const r = await desk.request(second)
+    assert.equal(r.status, 'open')
+    assert.equal(Object.values(r.answers)[0].value.value, true)
+    clean(page)
+  },
+
+  async 'a page to open'(desk) { // I-052, E-009
+    const id = await desk.ask('Sign in to the tracker', '--url', 'https://tracker.example/connect?x=1')
+    const page = await desk.window('/inbox/' + id)
+    const connect = page.getByRole('button', { name: 'Connect' })
+    assert.deepEqual([await connect.getAttribute('href'), await connect.getAttribute('target')], ['https://tracker.example/connect?x=1', '_blank'])
+    await accessible(page, 'a page to open')
+    await page.getByRole('button', { name: 'Dismiss' }).click()
+    await page.getByText('declined by local').waitFor()
+    assert.equal((await desk.request(id)).completion.outcome, 'decline')
+    clean(page)
+  },
+
+  async 'after the deadline'(desk) {
+    const id = await desk.ask('Still wanted?', '--confirm', '--timeout', '1s')
+    const page = await desk.window('/inbox/' + id)
+    await page.getByText('An answer is still welcome').waitFor()
+    await accessible(page, 'a late question')
+    await page.getByLabel('Yes').check()
+    await send(page).click()
+    await page.getByText('it is kept for who asked').waitFor()
+    assert.equal((await desk.request(id)).completion.late, true)
+  },
+
+  async 'history'(desk) {
+    for (const [text, answer] of [['Which colour?', 'teal'], ['Which size?', 'large']]) await desk.run('ask', 'answer', await desk.ask(text), '#1=' + answer)
+    const page = await desk.window('/history')
+    await page.getByRole('searchbox').fill('TEAL')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('Which colour?').waitFor()
+    assert.equal(await page.getByText('Which size?').count(), 0)
+    await accessible(page, 'the history')
+    const lines = (await (await page.request.get(desk.base + '/history.jsonl?q=teal')).text()).trim().split('\n').map(l => JSON.parse(l))
+    assert.deepEqual(lines.map(r => r.message), ['Which colour?'])
+    clean(page)
+  },
+}

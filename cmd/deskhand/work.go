@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+)
+
+// workRoom is the store of tasks and the people who are asked about them, opened
+// by the first call that needs it.
+type workRoom struct {
+	app *app
+	log *slog.Logger
+
+	mu      sync.Mutex
+	db      *store.DB // nil until open
+	hub     *elicit.Hub
+	manager *tasks.Manager
+	// serve is [tasks.Options.Serve], which a runner has.
+	serve func(ctx context.Context, attempt tasks.Attempt, process tasks.Process) (url, token string, stop func(), err error)
+}
+
+func (w *workRoom) open(ctx context.Context) (*tasks.Manager, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.manager != nil {
+		return w.manager, nil
+	}
+	place, err := w.app.settings.place()
+	if err != nil {
+		return nil, err
+	}
+	people, err := w.app.people()
+	if err != nil {
+		return nil, err
+	}
+	o, err := w.app.tasksOptions()
+	if err != nil {
+		return nil, err
+	}
+	db, err := store.Open(ctx, place, append(tasks.Rooms(), elicit.Room())...)
+	if err != nil {
+		return nil, err
+	}
+	w.db, w.hub = db, elicit.New(db, elicit.Options{Attended: people.attended, Log: w.log})
+	o.Log, o.Questions, o.Serve, o.Ask = w.log, w.count, w.serve, w.ask
+	w.manager = tasks.New(db, o)
+	return w.manager, nil
+}
+
+// close ends what open has opened.
+func (w *workRoom) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.manager == nil {
+		return
+	}
+	w.manager.Close()
+	w.hub.Close()
+	if err := w.db.Close(); err != nil && w.log != nil {
+		w.log.Warn("store not closed", "error", err)
+	}
+}
+
+// tools are those over work, for a process that runs in dir.
+func (w *workRoom) tools(ctx context.Context, prefix, dir string) ([]contract.Tool, error) {
+	o := work.Options{
+		Open:      func(ctx context.Context) (work.Manager, error) { return w.open(ctx) },
+		Prefix:    prefix,
+		Questions: w.questions,
+	}
+	m, err := w.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.AttemptID, err = m.AttemptAt(ctx, dir); err != nil {
+		return nil, err
+	}
+	return work.Tools(o), nil
+}
+
+func (w *workRoom) waiting(ctx context.Context, attemptID string) ([]elicit.Request, error) {
+	if w.hub == nil {
+		return nil, errors.New("the store is not open")
+	}
+	list, err := w.hub.List(ctx, elicit.Filter{AttemptID: attemptID})
+	return list.Requests, err
+}
+
+// count is how many questions of an attempt wait for a person.
+func (w *workRoom) count(ctx context.Context, attemptID string) (int, error) {
+	requests, err := w.waiting(ctx, attemptID)
+	return len(requests), err
+}
+
+// questions are those that wait.
+func (w *workRoom) questions(ctx context.Context, attemptID string) (list []work.Question, err error) {
+	requests, err := w.waiting(ctx, attemptID)
+	for _, r := range requests {
+		text := r.Message
+		for len(text) > 200 {
+			_, n := utf8.DecodeLastRuneInString(text)
+			text = text[:len(text)-n]
+		}
+		list = append(list, work.Question{ID: r.ID, Text: text, Asked: contract.Time{Time: r.CreatedAt.Time}})
+	}
+	return list, err
+}

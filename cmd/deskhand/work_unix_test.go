@@ -1,0 +1,195 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// An answer that comes when the agent has ended is told to it as a follow-up,
+// once, whoever serves.
+func TestALateAnswerBecomesAFollowUp(t *testing.T) {
+	t.Setenv("CI", "")
+	t.Setenv("DESKHAND_ELICITATION_TIMEOUT", "300ms")
+	state := lingering(t)
+	t.Setenv("DESKHAND_STATE", state)
+	repo := gitRepo(t, map[string]string{"README.md": "# Shop\n"})
+	done(t, repo, "tasks", "project", "add", ".", "--name", "shop")
+	task := strings.TrimSpace(done(t, repo, "tasks", "add", "Name it"))
+	done(t, repo, "tasks", "start", task, "--executor", "fake", "--follow", "--prompt",
+		`run mcpcall ask_user '{"questions":[{"question":"What is it called?"}]}'`)
+	for range 2 {
+		overPipe(t, "--tools", "work")
+	}
+	r := newest(t, inboxOf(t, state), "What is it called?")
+	if r.Status != elicit.ExpiredOpen || r.Context.AttemptID == "" {
+		t.Fatalf("the question is %s, of attempt %q", r.Status, r.Context.AttemptID)
+	}
+	done(t, repo, "ask", "answer", r.ID, "#1=Endurance")
+	var out struct {
+		Page struct{ Entries []struct{ Prompt string } }
+	}
+	eventually(t, "follow-up", func() error {
+		if err := json.Unmarshal([]byte(done(t, repo, "tasks", "messages", task, "--json")), &out); err != nil || len(out.Page.Entries) < 2 {
+			return fmt.Errorf("turns %+v, %w", out.Page.Entries, err)
+		}
+		return nil
+	})
+	if n := len(out.Page.Entries); n != 2 || !strings.Contains(out.Page.Entries[1].Prompt, "Question: What is it called?\nAnswer: Endurance") {
+		t.Errorf("turns %q", out.Page.Entries)
+	}
+	done(t, repo, "tasks", "show", task, "--follow")
+}
+
+// onTask makes a project and a task in a state folder of the test's own, and
+// returns the folder of the repository and the task.
+func onTask(t *testing.T) (repo, task string) {
+	t.Helper()
+	t.Setenv("CI", "")
+	t.Setenv("DESKHAND_STATE", lingering(t))
+	repo = gitRepo(t, map[string]string{"README.md": "# Shop\n"})
+	done(t, repo, "tasks", "project", "add", ".", "--name", "shop")
+	return repo, strings.TrimSpace(done(t, repo, "tasks", "add", "Round prices"))
+}
+
+// What an agent asks itself, and what it wants permission for, is in the inbox
+// with the attempt that it is about.
+func TestQuestionsOfAnAgentAreInTheInbox(t *testing.T) {
+	repo, task := onTask(t)
+	done(t, repo, "tasks", "start", task, "--executor", "fake", "--prompt", "ask What is it called?\npermit launch it\npermit sink it\nsay never")
+	hub := inboxOf(t, os.Getenv("DESKHAND_STATE"))
+	for _, c := range []struct {
+		asks, answer string
+		trigger      elicit.Trigger
+		kind         elicit.Kind
+	}{
+		{"What is it called?", "Endurance", elicit.ACPElicitation, elicit.Text},
+		{"launch it", "Allow", elicit.ACPPermission, elicit.SingleSelect},
+		{"sink it", "Reject", elicit.ACPPermission, elicit.SingleSelect},
+	} {
+		r := newest(t, hub, c.asks)
+		if r.Trigger != c.trigger || r.Questions[0].Kind != c.kind || r.Source.Kind != "attempt" || r.Source.Name != "fake" ||
+			r.Context.TaskID != task || !strings.HasPrefix(r.Context.Branch, "deskhand/") || !r.Deadline.IsZero() {
+			t.Errorf("%s is asked as %+v", c.asks, r)
+		}
+		if shown := done(t, repo, "tasks", "show", r.Context.AttemptID); !strings.Contains(shown, "asks") || !strings.Contains(shown, r.ID) {
+			t.Errorf("tasks show says %s", shown)
+		}
+		done(t, repo, "ask", "answer", r.ID, "#1="+c.answer)
+	}
+	log := done(t, repo, "tasks", "logs", task, "--follow")
+	for _, want := range []string{"\nanswer: Endurance\n", "\npermitted: launch it\n", "\nnot permitted: sink it\n"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+	if strings.Contains(log, "\nnever") {
+		t.Errorf("it went on without permission:\n%s", log)
+	}
+}
+
+// Names of variables in deskhand.yaml keep their case, an agent sees them and
+// nothing that it was not given, and runs behind tasks.wrap.
+func TestExecutorsAreConfigured(t *testing.T) {
+	repo, task := onTask(t)
+	t.Setenv("MY_SECRET", "hidden")
+	t.Setenv("MY_SHARED", "shared")
+	write(t, repo, map[string]string{"deskhand.yaml": `
+tasks:
+  branch_prefix: agents
+  env: [MY_SHARED]
+  wrap: [env, WRAPPED=yes]
+  executors:
+    Mine:
+      kind: shell
+      command: [sh, -c, "env; echo said $0; cat README.md", "{{prompt}}"]
+      env: {myCase: Kept}
+`})
+	if list := done(t, repo, "tasks", "executors"); !strings.Contains(list, "mine ") {
+		t.Errorf("executors %s", list)
+	}
+	done(t, repo, "tasks", "start", task, "--executor", "mine", "--prompt", "$(echo no shell)", "--follow")
+	log := done(t, repo, "tasks", "logs", task, "--raw", "-n", "1000")
+	for _, want := range []string{"myCase=Kept", "MY_SHARED=shared", "WRAPPED=yes", "said $(echo no shell)", "# Shop", "DESKHAND_TASK_ID=" + task, "DESKHAND_BRANCH=agents/", "DESKHAND_URL=http://127.0.0.1:", "DESKHAND_STATE="} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the agent does not see %s:\n%s", want, log)
+		}
+	}
+	if strings.Contains(log, "MY_SECRET") {
+		t.Errorf("the agent sees MY_SECRET:\n%s", log)
+	}
+	if shown := done(t, repo, "config"); strings.Contains(shown, "Kept") || !strings.Contains(shown, "myCase") || !strings.Contains(shown, "agents") {
+		t.Errorf("config shows %s", shown)
+	}
+}
+
+func TestSettingsOfAttemptsThatCannotBe(t *testing.T) {
+	for text, says := range map[string]string{
+		"max_running: many":                     "tasks.max-running",
+		"time_limit: soon":                      "tasks.time-limit",
+		"idle_limit: 0s":                        "tasks.idle-limit",
+		"diff_guard: strict":                    "tasks.diff-guard",
+		"branch_prefix: 'a b'":                  "tasks.branch-prefix",
+		"retain: [done=soon]":                   "tasks.retain",
+		"retain: [started=7d]":                  "tasks.retain",
+		"executors: [a, b]":                     "tasks.executors",
+		"executors: {a: {kind: magic}}":         "magic",
+		"executors: {a: {kind: shell, run: x}}": "run",
+		"executors: {a: {kind: shell}}":         "command",
+		"wrap: bwrap":                           "tasks.wrap",
+	} {
+		dir := t.TempDir()
+		write(t, dir, map[string]string{"deskhand.yaml": "tasks: {" + text + "}\n"})
+		for _, args := range [][]string{{"config"}, {"tasks", "ls", "--state", filepath.Join(dir, "state")}} {
+			if r := deskhand(t, dir, args...); r.code != 2 || !strings.Contains(r.stderr, says) || !strings.Contains(r.stderr, "\nhint: ") {
+				t.Errorf("deskhand %s with %s: exit %d, %q", args[0], text, r.code, r.stderr)
+			}
+		}
+	}
+}
+
+// --json is the answer of the tool, to the last value.
+func TestJSONOfTasksIsTheToolsAnswer(t *testing.T) {
+	repo, task := onTask(t)
+	attempt := strings.Fields(done(t, repo, "tasks", "start", task, "--executor", "fake", "--prompt", "write a.txt a"))[0]
+	done(t, repo, "tasks", "show", attempt, "--follow")
+	p := overPipe(t, "--tools", "work")
+	d := door{t, "stdio", p.ask}
+	var list struct {
+		ProjectID string `json:"project_id"`
+		Tasks     []struct {
+			Latest string `json:"latest_attempt_id"`
+		}
+	}
+	if err := json.Unmarshal([]byte(done(t, repo, "tasks", "ls", "--json")), &list); err != nil || len(list.Tasks) != 1 {
+		t.Fatalf("tasks ls: %+v, %v", list, err)
+	}
+	id := list.Tasks[0].Latest
+	for tool, c := range map[string]struct {
+		args    string
+		command []string
+	}{
+		"list_projects":         {`{"limit":500}`, []string{"project", "ls"}},
+		"list_executors":        {`{}`, []string{"executors"}},
+		"list_tasks":            {`{"project_id":"` + list.ProjectID + `"}`, []string{"ls"}},
+		"get_task":              {`{"task_id":"` + task + `"}`, []string{"show", task}},
+		"get_attempt_status":    {`{"attempt_id":"` + id + `"}`, []string{"show", id}},
+		"tail_attempt_logs":     {`{"attempt_id":"` + id + `","limit":50,"channel":"normalized"}`, []string{"logs", id}},
+		"tail_session_messages": {`{"attempt_id":"` + id + `","limit":20}`, []string{"messages", id}},
+		"get_attempt_changes":   {`{"attempt_id":"` + id + `"}`, []string{"diff", id}},
+	} {
+		var a, b any
+		said := done(t, repo, append(append([]string{"tasks"}, c.command...), "--json")...)
+		answered := d.succeed(tool, c.args)
+		if json.Unmarshal([]byte(said), &a) != nil || json.Unmarshal([]byte(answered), &b) != nil || encoded(t, a) != encoded(t, b) {
+			t.Errorf("deskhand tasks %s --json is\n%s\n%s answers\n%s", strings.Join(c.command, " "), said, tool, answered)
+		}
+	}
+}

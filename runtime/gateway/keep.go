@@ -1,0 +1,323 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// upstream is a configured one and what is known of it now.
+type upstream struct {
+	Upstream
+	g         *Gateway
+	http      *http.Client // nil for a command
+	originals originals
+
+	current   atomic.Pointer[Credential] // what requests go with; nil: nothing
+	challenge atomic.Pointer[string]     // with which it last asked for one
+	renewing  sync.Mutex                 // one renewal at a time
+	dialing   chan struct{}              // holds one token: one dial at a time
+	woken     chan struct{}              // something has changed: look again
+	settled   chan struct{}              // closed when its tools are known, or that they are not
+	settle    func()
+
+	asking  sync.Mutex // one request to connect at a time
+	pending string     // the id of the last one
+	// elsewhere are requests whose page is the upstream's, by its own id.
+	elsewhere sync.Map
+
+	mu       sync.Mutex
+	live     *session // nil: not connected
+	tools    []remote
+	known    bool  // tools is what it offers, or did
+	guarded  bool  // it shows its tools to those it knows alone
+	trouble  error // why it is not connected; nil: nobody tried, or it is
+	provider providerThen
+	calls    map[string]*call // in flight, by token
+	lastCall int64
+}
+
+// remote is a tool as an upstream has it.
+type remote struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Input       json.RawMessage `json:"input"`
+	Output      json.RawMessage `json:"output,omitempty"`
+	Published   json.RawMessage `json:"published"` // all of it, but for the schemas
+}
+
+func newUpstream(g *Gateway, checked Upstream) *upstream {
+	u := &upstream{Upstream: checked, g: g, dialing: make(chan struct{}, 1), woken: make(chan struct{}, 1),
+		settled: make(chan struct{}), calls: map[string]*call{}}
+	u.http = u.httpClient()
+	u.settle = sync.OnceFunc(func() { close(u.settled) })
+	return u
+}
+
+// principal is whose credential it is called with.
+func (u *upstream) principal() string {
+	if u.Scope == UserScope {
+		return u.g.options.Principal
+	}
+	return ""
+}
+
+func (u *upstream) wake() {
+	select {
+	case u.woken <- struct{}{}:
+	default: // it is about to look
+	}
+}
+
+// Pauses between attempts to connect.
+const (
+	firstPause = time.Second
+	lastPause  = time.Minute
+)
+
+// keep holds the connection and knows the tools, until ctx ends.
+func (u *upstream) keep(ctx context.Context) {
+	defer u.settle()
+	u.recall(ctx)
+	pause := firstPause
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := u.look(ctx)
+		u.noted(ctx, err)
+		u.settle()
+		if err == nil {
+			pause = firstPause
+		}
+		var again <-chan time.Time
+		if err != nil && !errors.As(err, new(*unauthorized)) {
+			again = time.After(pause)
+			pause = min(2*pause, lastPause)
+		}
+		select {
+		case <-ctx.Done():
+		case <-again:
+		case <-u.woken:
+			// One that ends as soon as it was started is not started all the time.
+			time.Sleep(max(0, firstPause/4-time.Since(began)))
+		}
+	}
+}
+
+// recall offers what the upstream offered when it was last seen.
+func (u *upstream) recall(ctx context.Context) {
+	v, err := u.g.open(ctx)
+	if err != nil {
+		u.g.log.Warn("tools of upstream not remembered", "upstream", u.Name, "error", err)
+		return
+	}
+	tools, known, err := v.remembered(ctx, u.Name, u.principal())
+	if err != nil {
+		u.g.log.Warn("tools of upstream not remembered", "upstream", u.Name, "error", err)
+		return
+	}
+	if known {
+		u.know(tools)
+		u.settle()
+	}
+}
+
+// look connects if need be and reads the tools. An upstream of people that is
+// known is left alone until somebody has connected: it would only refuse.
+func (u *upstream) look(ctx context.Context) error {
+	c, err := u.usable(ctx)
+	if err != nil {
+		return err
+	}
+	u.mu.Lock()
+	known := u.known
+	u.mu.Unlock()
+	if u.Scope == UserScope && c == nil && known {
+		return nil
+	}
+	s, err := u.session(ctx, c)
+	if err != nil {
+		return err
+	}
+	listing, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	tools, err := u.list(listing, s)
+	if err != nil {
+		return err
+	}
+	v, err := u.g.open(ctx)
+	if err == nil {
+		err = v.remember(ctx, u.Name, u.principal(), tools)
+	}
+	if err != nil {
+		u.g.log.Warn("tools of upstream not remembered", "upstream", u.Name, "error", err)
+	}
+	u.know(tools)
+	return nil
+}
+
+// maxTools bounds what one upstream may offer.
+const maxTools = 2000
+
+func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err error) {
+	for t, err := range s.Tools(ctx, nil) {
+		if err != nil {
+			return nil, fmt.Errorf("list tools: %w", err)
+		}
+		if len(tools) == maxTools {
+			u.g.log.Warn("upstream has more tools than are passed on", "upstream", u.Name, "most", maxTools)
+			break
+		}
+		one := remote{Name: t.Name, Title: t.Title, Description: t.Description}
+		if one.Input, err = u.originals.of(t.InputSchema); err == nil {
+			one.Output, err = u.originals.of(t.OutputSchema)
+		}
+		shown := *t
+		shown.InputSchema, shown.OutputSchema = json.RawMessage("null"), nil
+		if err == nil {
+			one.Published, err = json.Marshal(&shown)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read tool %s: %w", t.Name, err)
+		}
+		tools = append(tools, one)
+	}
+	return tools, nil
+}
+
+// know takes a list of tools over.
+func (u *upstream) know(tools []remote) {
+	u.mu.Lock()
+	same := u.known && reflect.DeepEqual(u.tools, tools)
+	u.tools, u.known, u.guarded = tools, true, false
+	u.mu.Unlock()
+	if !same {
+		u.g.changed()
+	}
+}
+
+// noted keeps and logs how connecting went.
+func (u *upstream) noted(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	guarded := errors.As(err, new(*unauthorized)) || err != nil && u.Scope == UserScope && len(u.Command) > 0 && u.current.Load() == nil
+	u.mu.Lock()
+	before, was := u.trouble, u.guarded
+	u.trouble, u.guarded = err, guarded
+	u.mu.Unlock()
+	switch {
+	case guarded && !was:
+		u.g.log.Info("upstream shows its tools only to those who are connected", "upstream", u.Name)
+		u.g.changed()
+	case err != nil && !guarded && (before == nil || before.Error() != err.Error()):
+		u.g.log.Warn("upstream is not reachable", "upstream", u.Name, "error", u.clean(err.Error()))
+	case err == nil && before != nil:
+		u.g.log.Info("upstream is reachable again", "upstream", u.Name)
+	}
+}
+
+// session is the connection, made if there is none. A command that was started
+// with another credential is started again.
+func (u *upstream) session(ctx context.Context, c *Credential) (*session, error) {
+	select {
+	case u.dialing <- struct{}{}:
+		defer func() { <-u.dialing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	u.mu.Lock()
+	live := u.live
+	u.mu.Unlock()
+	if live != nil && (u.URL != "" || c == nil || live.rev == c.rev) {
+		return live, nil
+	}
+	if live != nil {
+		u.lost(live)
+		_ = live.Close() // it is replaced, however it ends
+	}
+	s, err := u.dial(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	u.mu.Lock()
+	u.live = s
+	u.mu.Unlock()
+	u.g.running.Go(func() {
+		_ = s.Wait() // why it ended is told by the next attempt
+		if u.lost(s) && u.g.ctx.Err() == nil {
+			u.g.log.Warn("connection to upstream ended", "upstream", u.Name)
+			u.wake()
+		}
+	})
+	if u.g.ctx.Err() != nil {
+		_ = s.Close() // the gateway was closed meanwhile
+	}
+	return s, nil
+}
+
+// lost forgets a connection and says whether it was the current one.
+func (u *upstream) lost(s *session) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.live != s {
+		return false
+	}
+	u.live = nil
+	return true
+}
+
+func (u *upstream) hangUp() {
+	u.mu.Lock()
+	s := u.live
+	u.mu.Unlock()
+	if s != nil {
+		_ = s.Close() // nobody needs to know how it ends
+	}
+}
+
+// unreachable is the fault of a call to an upstream that is not there.
+func (u *upstream) unreachable(err error) error {
+	if f := fault.Of(err); f != nil {
+		return f
+	}
+	u.wake()
+	return &fault.Fault{Code: "upstream_unreachable", Message: u.clean(fmt.Sprintf("%s cannot be reached: %v", u.Title, err)),
+		Hint: "call again in a moment; if it stays so, tell whoever runs the server " + u.host(), Retryable: true}
+}
+
+// clean takes out of a text what only the upstream may know.
+func (u *upstream) clean(text string) string {
+	var secrets []string
+	if c := u.current.Load(); c != nil {
+		secrets = append(secrets, c.Key, c.Access, c.Refresh, c.Client.Secret)
+	}
+	for _, value := range u.Headers {
+		secrets = append(secrets, value, strings.TrimPrefix(value, "Bearer "))
+	}
+	for _, value := range u.Env {
+		secrets = append(secrets, value)
+	}
+	secrets = append(secrets, u.Auth.ClientSecret)
+	if _, query, ok := strings.Cut(u.URL, "?"); ok {
+		secrets = append(secrets, query)
+	}
+	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, s := range secrets {
+		if len(s) >= 6 { // less is a word, and no secret
+			text = strings.ReplaceAll(text, s, "[secret]")
+		}
+	}
+	return text
+}

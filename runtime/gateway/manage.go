@@ -1,0 +1,142 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Connection is an upstream and whether somebody has connected to it. There is
+// no secret in it.
+type Connection struct {
+	Name  string   `json:"name"`
+	Title string   `json:"title"`
+	At    string   `json:"at"` // host, or the command
+	Scope Scope    `json:"credential_scope"`
+	Kind  AuthKind `json:"auth"`
+	// Connected says that there is a credential.
+	Connected bool      `json:"connected"`
+	Since     time.Time `json:"since,omitzero"`
+	By        string    `json:"by,omitempty"`
+	Scopes    []string  `json:"scopes,omitempty"`
+	// Expires is when the token ends; Renews says that it is then renewed by
+	// itself.
+	Expires time.Time `json:"expires,omitzero"`
+	Renews  bool      `json:"renews,omitempty"`
+	Tools   int       `json:"tools"` // that it was last seen to have
+}
+
+// Connections lists the upstreams, in their order.
+func (g *Gateway) Connections(ctx context.Context) (all []Connection, err error) {
+	v, err := g.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range g.upstreams {
+		one := Connection{Name: u.Name, Title: u.Title, At: u.host(), Scope: u.Scope, Kind: u.Auth.Kind}
+		c, err := v.credential(ctx, u.Name, u.principal())
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			one.Connected, one.Since, one.By, one.Scopes, one.Expires, one.Renews = true, c.At, c.By, c.Scopes, c.Expires, c.Refresh != ""
+		}
+		tools, _, err := v.remembered(ctx, u.Name, u.principal())
+		if err != nil {
+			return nil, err
+		}
+		one.Tools = len(tools)
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// connectable finds an upstream that somebody can connect to.
+func (g *Gateway) connectable(name string) (*upstream, error) {
+	u := g.named(name)
+	if u == nil {
+		var names []string
+		for _, one := range g.upstreams {
+			names = append(names, one.Name)
+		}
+		hint := "there is none under upstreams in the configuration file"
+		if len(names) > 0 {
+			hint = "there are " + strings.Join(names, ", ")
+		}
+		return nil, fault.New("unknown_upstream", fmt.Sprintf("no upstream is named %q", name), hint)
+	}
+	if u.Scope == NoScope {
+		return nil, fault.New("nothing_to_connect", u.Title+" is called without a credential", "set credential_scope and auth of upstream "+name+" if it needs one")
+	}
+	return u, nil
+}
+
+// Takes says which kind of credential an upstream takes. The error is a fault.
+func (g *Gateway) Takes(name string) (AuthKind, error) {
+	u, err := g.connectable(name)
+	if err != nil {
+		return "", err
+	}
+	return u.Auth.Kind, nil
+}
+
+// Connect stores a key for an upstream that takes one.
+func (g *Gateway) Connect(ctx context.Context, name, key string) error {
+	u, err := g.connectable(name)
+	if err != nil {
+		return err
+	}
+	if u.Auth.Kind != Key {
+		return fault.New("wrong_kind", u.Title+" takes no key: its people sign in", "leave the key out")
+	}
+	return g.store(ctx, u, key, g.options.Principal)
+}
+
+// Ask opens a request to connect an upstream, for whoever waits for it.
+func (g *Gateway) Ask(ctx context.Context, name string) (elicit.Request, error) {
+	u, err := g.connectable(name)
+	if err != nil {
+		return elicit.Request{}, err
+	}
+	hub, err := g.desk(ctx)
+	if err != nil {
+		return elicit.Request{}, err
+	}
+	c := &call{name: "deskhand connect"}
+	r, err := u.request(ctx, c)
+	if err != nil {
+		return elicit.Request{}, err
+	}
+	r.Source = elicit.Source{Kind: "cli", Name: "deskhand connect"}
+	r.Message = fmt.Sprintf("Connect your account for %s.", u.Title)
+	r, _, err = u.opened(ctx, hub, r)
+	return r, err
+}
+
+// Disconnect forgets the credential of an upstream and tells its issuer so. was
+// says that there was one.
+func (g *Gateway) Disconnect(ctx context.Context, name string) (was bool, err error) {
+	u, err := g.connectable(name)
+	if err != nil {
+		return false, err
+	}
+	v, err := g.open(ctx)
+	if err != nil {
+		return false, err
+	}
+	c, err := v.credential(ctx, u.Name, u.principal())
+	if err != nil && fault.Of(err) == nil { // one that cannot be read is forgotten all the same
+		return false, err
+	}
+	was, err = v.drop(ctx, u.Name, u.principal(), 0)
+	if err != nil {
+		return false, err
+	}
+	u.use(nil)
+	u.revoke(ctx, c)
+	return was, nil
+}

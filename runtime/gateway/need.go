@@ -1,0 +1,319 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// client is what a door can do with the client that calls, as the tools that ask
+// a person have it.
+type client interface {
+	CanShow(r *elicit.Request) bool
+	Rounds() bool
+	Show(r *elicit.Request, why string) error
+	Shown() (id string, err error)
+	Actions(r *elicit.Request) []elicit.Action
+	elicit.Surface
+}
+
+// obtain gets the credential that a call lacks, from the person: one request,
+// however many calls wait for it. A nil credential comes with how the call ends
+// instead.
+func (u *upstream) obtain(ctx context.Context, c *call) (*Credential, contract.Result, error) {
+	if u.Scope == ProjectScope {
+		return nil, contract.Result{}, fault.New("not_connected", fmt.Sprintf("Tool %s needs the credential that this project shares for %s, and there is none.", c.name, u.Title),
+			"whoever runs the server connects it with: deskhand connect "+u.Name)
+	}
+	hub, err := u.g.desk(ctx)
+	if err != nil {
+		return nil, contract.Result{}, err
+	}
+	r, err := u.requested(ctx, hub, c)
+	if errors.Is(err, errNobody) {
+		return nil, refusal(fmt.Sprintf(needsConnecting, c.name, u.Title), ""), nil
+	}
+	if err != nil {
+		return nil, contract.Result{}, err
+	}
+	if !r.Accepted() {
+		sentence, detail := u.unconnected(c.name, &r)
+		return nil, refusal(sentence, detail), nil
+	}
+	credential, err := u.arrived(ctx)
+	if err == nil && credential == nil {
+		return nil, refusal(notProvided, fmt.Sprintf("The request was accepted, but no credential for %s has arrived. Ask the user to finish signing in, then call %s again.", u.Title, c.name)), nil
+	}
+	return credential, contract.Result{}, err
+}
+
+// What agents are told, in the words of the specification.
+const (
+	needsConnecting = "Tool %s requires user authentication. The user needs to connect their %s account before this tool can be used."
+	notProvided     = "Authentication required but not provided."
+)
+
+// unconnected says why nobody has connected.
+func (u *upstream) unconnected(tool string, r *elicit.Request) (sentence, detail string) {
+	retry := fmt.Sprintf("Go on without %s, or ask the user to connect %s and call it again.", tool, u.Title)
+	switch {
+	case r.Completion == nil:
+		return notProvided, retry
+	case r.Completion.Outcome == elicit.Timeout:
+		waited := r.Completion.At.Sub(r.CreatedAt.Time).Round(time.Second)
+		return fmt.Sprintf("%s The request timed out after %v.", notProvided, waited),
+			fmt.Sprintf("Nobody has connected %s yet. The user still can, at %s; call %s again after that.", u.Title, r.URL, tool)
+	case r.Completion.Outcome == elicit.Decline:
+		return notProvided, fmt.Sprintf("The user declined to connect %s. ", u.Title) + retry
+	case r.Completion.Outcome == elicit.Cancel:
+		return notProvided, fmt.Sprintf("The user closed the request to connect %s. ", u.Title) + retry
+	}
+	return notProvided, "The request was withdrawn before anybody had connected. " + retry
+}
+
+func refusal(sentence, detail string) contract.Result {
+	result := contract.Result{Text: []string{sentence}, Refused: true}
+	if detail != "" {
+		result.Text = append(result.Text, detail)
+	}
+	return result
+}
+
+// errNobody is that no person can be asked to connect.
+var errNobody = errors.New("nobody can be asked to connect")
+
+// requested asks the person and returns how that ended. The error is errNobody,
+// or one that ends the call.
+func (u *upstream) requested(ctx context.Context, hub *elicit.Hub, c *call) (elicit.Request, error) {
+	asked, _ := c.caller.Client.(client)
+	if asked != nil {
+		id, err := asked.Shown()
+		if err != nil {
+			return elicit.Request{}, err
+		}
+		if id != "" {
+			return u.shown(ctx, hub, c, asked, id)
+		}
+	}
+	r, err := u.request(ctx, c)
+	if err != nil {
+		return r, err
+	}
+	if asked != nil && !asked.CanShow(&r) {
+		asked = nil
+	}
+	if asked == nil {
+		reachable, err := hub.Reachable(ctx)
+		if err != nil {
+			return r, err
+		}
+		if !reachable {
+			return r, errNobody
+		}
+	}
+	r, isNew, err := u.opened(ctx, hub, r)
+	if err != nil {
+		return r, err
+	}
+	if asked != nil && asked.Rounds() {
+		return r, asked.Show(&r, "")
+	}
+	if asked == nil || !isNew {
+		return u.wait(ctx, hub, c, r)
+	}
+	offering, stop := context.WithCancel(ctx)
+	offered := make(chan struct{})
+	go func() { defer close(offered); asked.Offer(offering, hub, r) }()
+	defer func() { stop(); <-offered }()
+	return u.wait(ctx, hub, c, r)
+}
+
+// request is what to ask.
+func (u *upstream) request(ctx context.Context, c *call) (elicit.Request, error) {
+	if u.g.options.Base == nil {
+		return elicit.Request{}, errNobody
+	}
+	base, err := u.g.options.Base(ctx)
+	if err != nil {
+		u.g.log.Warn("nobody can connect, the page is not served", "upstream", u.Name, "error", err)
+		return elicit.Request{}, errNobody
+	}
+	r := elicit.Request{
+		Mode: elicit.URL, Trigger: elicit.CredentialRequired,
+		Title:   brief("Connect "+u.Title, elicit.MaxTitle),
+		Message: fmt.Sprintf("%s requires authentication. Connect your account so that %s can be used.", u.Title, c.name),
+		Source:  elicit.Source{Kind: "mcp", Name: c.caller.Name, Version: c.caller.Version, Instance: c.caller.Session},
+		Context: u.g.options.Context, URL: base + Path + elicit.IDInURL,
+		Audience: elicit.Audience{Principal: u.g.options.Principal},
+		WaitMS:   u.g.options.Wait.Milliseconds(),
+	}
+	r.Context.ToolName, r.Context.Upstream = c.name, u.Name
+	other := map[string]json.RawMessage{}
+	for name, value := range r.Context.Other {
+		other[name] = value
+	}
+	other["credentialType"] = json.RawMessage(`"` + string(u.Auth.Kind) + `"`)
+	r.Context.Other = other
+	return r, nil
+}
+
+// opened is the request that is open for this upstream, or r as it is opened
+// now.
+func (u *upstream) opened(ctx context.Context, hub *elicit.Hub, r elicit.Request) (_ elicit.Request, isNew bool, err error) {
+	u.asking.Lock()
+	defer u.asking.Unlock()
+	if u.pending != "" {
+		if known, err := hub.Get(ctx, u.pending); err == nil && known.Status == elicit.Open {
+			return known, false, nil
+		}
+	}
+	r, err = hub.Open(ctx, r)
+	if err == nil {
+		u.pending = r.ID
+	}
+	return r, true, err
+}
+
+// wait waits until a request has ended, and tells the client meanwhile.
+func (u *upstream) wait(ctx context.Context, hub *elicit.Hub, c *call, r elicit.Request) (elicit.Request, error) {
+	since := time.Now()
+	telling, stop := context.WithCancel(ctx)
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		tick := time.NewTicker(u.g.options.Heartbeat)
+		defer tick.Stop()
+		for {
+			c.progress(ctx, contract.Progress{Done: time.Since(since).Seconds(), Message: fmt.Sprintf("Waiting for somebody to connect %s at %s", u.Title, r.URL)})
+			select {
+			case <-telling.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	defer func() { stop(); <-told }()
+	ended, err := hub.Wait(ctx, r.ID)
+	if errors.Is(err, elicit.ErrClosed) {
+		return ended, &fault.Fault{Code: "stopping", Message: "this server is stopping; " + u.Title + " can still be connected at " + r.URL, Hint: "call again once it is back", Retryable: true}
+	}
+	return ended, err
+}
+
+// shown goes on with a request that the client was to show between two calls.
+// That its person has opened the page is not to have connected: the page says.
+func (u *upstream) shown(ctx context.Context, hub *elicit.Hub, c *call, asked client, id string) (elicit.Request, error) {
+	r, err := hub.Get(ctx, id)
+	if err != nil {
+		return r, err
+	}
+	if r.Trigger != elicit.CredentialRequired || r.Context.Upstream != u.Name {
+		return r, fault.New("bad_state", "requestState is of another tool's question", "call again without it")
+	}
+	if !r.Ended() {
+		for _, a := range asked.Actions(&r) {
+			if _, err := hub.Dispatch(ctx, a); err != nil && fault.Of(err) == nil {
+				return r, err
+			}
+		}
+	}
+	return u.wait(ctx, hub, c, r)
+}
+
+// Looks for a credential after a person said that it is there: the page may
+// still be storing it.
+const (
+	arrivals     = 3
+	betweenLooks = 500 * time.Millisecond
+)
+
+// arrived looks for the credential, and again a little later. Nil: it has not
+// come.
+func (u *upstream) arrived(ctx context.Context) (*Credential, error) {
+	for look := 0; ; look++ {
+		c, err := u.usable(ctx)
+		if err != nil || c != nil || look == arrivals {
+			return c, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(betweenLooks):
+		}
+	}
+}
+
+// connect is what the tool does that stands for an upstream until somebody has
+// connected.
+func (u *upstream) connect(ctx context.Context, c *call) (contract.Result, error) {
+	credential, err := u.usable(ctx)
+	if err != nil {
+		return contract.Result{}, err
+	}
+	if credential == nil {
+		var refused contract.Result
+		if credential, refused, err = u.obtain(ctx, c); credential == nil {
+			return refused, err
+		}
+	}
+	if err := u.look(ctx); err != nil {
+		if errors.As(err, new(*unauthorized)) {
+			if err := u.discard(ctx, credential); err != nil {
+				return contract.Result{}, err
+			}
+			return contract.Result{}, u.unwelcome(true)
+		}
+		return contract.Result{}, u.unreachable(err)
+	}
+	text := u.Title + " is connected. Its tools are listed now:"
+	for _, t := range u.offer() {
+		text += "\n- " + t.Name
+	}
+	return contract.Result{Text: []string{text}}, nil
+}
+
+// credentialChanged looks whether somebody has connected by another way than the
+// request that waits, such as the command line, and ends it then.
+func (u *upstream) credentialChanged(ctx context.Context) {
+	c, err := u.usable(ctx)
+	if err != nil {
+		u.g.log.Warn("changed credential not read", "upstream", u.Name, "error", err)
+	}
+	u.wake()
+	u.asking.Lock()
+	id := u.pending
+	u.asking.Unlock()
+	if c == nil || id == "" {
+		return
+	}
+	hub, err := u.g.desk(ctx)
+	if err == nil {
+		err = complete(ctx, hub, id, elicit.Accept, c.By, "gateway")
+	}
+	if err != nil {
+		u.g.log.Warn("request to connect not ended", "upstream", u.Name, "request_id", id, "error", err)
+	}
+}
+
+// complete ends a request, if it has not ended.
+func complete(ctx context.Context, hub *elicit.Hub, id string, outcome elicit.Outcome, by, channel string) error {
+	_, err := hub.Dispatch(ctx, elicit.Action{Type: elicit.CompletedBy, RequestID: id, Response: outcome, By: by, Channel: channel})
+	if fault.Of(err) != nil {
+		return nil // somebody was faster
+	}
+	return err
+}
+
+// brief cuts a text to n characters.
+func brief(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return text
+}

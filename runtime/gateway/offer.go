@@ -1,0 +1,94 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+)
+
+// offer is what agents see of the upstream: its tools, under its prefix, or a
+// tool to connect it with as long as it shows none.
+func (u *upstream) offer() (tools []contract.Tool) {
+	u.mu.Lock()
+	known, guarded, all := u.known, u.guarded, u.tools
+	u.mu.Unlock()
+	if !known && guarded && u.Scope == UserScope {
+		return []contract.Tool{u.connectTool()}
+	}
+	for _, r := range all {
+		if !u.takes(r.Name) {
+			continue
+		}
+		input, ok := objectSchema(r.Input)
+		if !ok {
+			u.g.log.Warn("tool left out, its input schema is no object", "upstream", u.Name, "tool", r.Name)
+			continue
+		}
+		t := contract.Tool{Name: u.named(r.Name), Title: r.Title, Description: r.Description, Input: input, Output: r.Output, Published: r.Published}
+		t.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
+			return u.call(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args})
+		}
+		tools = append(tools, t)
+	}
+	return tools
+}
+
+// longest is how long the name of a tool may be.
+const longest = 64
+
+// named is the name of one of its tools for agents. What clients would refuse in
+// a name becomes "_"; a name that is too long ends with a digest.
+func (u *upstream) named(tool string) string {
+	name := []byte(tool)
+	for i, c := range name {
+		if !contract.ValidName(string(c)) {
+			name[i] = '_'
+		}
+	}
+	full := string(name)
+	if u.Prefix != "" {
+		full = u.Prefix + "_" + full
+	}
+	if len(full) > longest {
+		sum := sha256.Sum256([]byte(tool))
+		full = full[:longest-9] + "_" + hex.EncodeToString(sum[:4])
+	}
+	return full
+}
+
+// objectSchema is a schema with a type, which some leave out. ok is false if it
+// is of another type than object.
+func objectSchema(raw json.RawMessage) (schema json.RawMessage, ok bool) {
+	members, err := contract.Fields(raw)
+	if err != nil {
+		return nil, false
+	}
+	i := slices.IndexFunc(members, func(m contract.Field) bool { return m.Name == "type" })
+	switch {
+	case i >= 0:
+		return raw, string(members[i].Value) == `"object"`
+	case len(members) == 0:
+		return json.RawMessage(`{"type":"object"}`), true
+	}
+	return slices.Concat([]byte(`{"type":"object",`), bytes.TrimPrefix(bytes.TrimSpace(raw), []byte("{"))), true
+}
+
+// connectTool is what an upstream is until somebody has connected to it.
+func (u *upstream) connectTool() contract.Tool {
+	t := contract.Tool{
+		Name: u.named("connect"), Title: "Connect " + u.Title,
+		Description: fmt.Sprintf("Ask the user to connect their %s account. Its tools can be used, and are listed, after that. Call it before anything that needs %s.", u.Title, u.Title),
+		Input:       json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
+		Additive:    true, Idempotent: true,
+	}
+	t.Call = func(ctx context.Context, caller contract.Caller, _ json.RawMessage) (contract.Result, error) {
+		return u.connect(ctx, &call{caller: caller, name: t.Name})
+	}
+	return t
+}

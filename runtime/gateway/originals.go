@@ -1,0 +1,168 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"sync"
+)
+
+// The SDK decodes schemas and structured answers into maps, in which the order
+// of fields is lost; people and models see that order. So what arrives is read
+// here too, on its way to the SDK, and each such value is found again by what
+// it says.
+
+// originals are the bytes of values as they arrived, by what they say.
+type originals struct {
+	mu   sync.Mutex
+	raw  map[string]json.RawMessage
+	size int
+}
+
+// maxOriginals bounds the bytes that are kept; beyond, the order of fields is
+// lost, and nothing else.
+const maxOriginals = 8 << 20
+
+// kept are the names of the members whose bytes are kept.
+var kept = []string{`"inputSchema"`, `"outputSchema"`, `"requestedSchema"`, `"structuredContent"`}
+
+// see reads one message.
+func (o *originals) see(message []byte) {
+	for _, name := range kept {
+		if bytes.Contains(message, []byte(name)) {
+			o.walk(message, 0)
+			return
+		}
+	}
+}
+
+// maxNesting is deeper than any of these members is in a message.
+const maxNesting = 8
+
+func (o *originals) walk(raw json.RawMessage, depth int) {
+	if depth > maxNesting {
+		return
+	}
+	switch first(raw) {
+	case '{':
+		var members map[string]json.RawMessage
+		if json.Unmarshal(raw, &members) != nil {
+			return
+		}
+		for name, value := range members {
+			if isKept(name) && first(value) == '{' {
+				o.keep(value)
+			} else {
+				o.walk(value, depth+1)
+			}
+		}
+	case '[':
+		var items []json.RawMessage
+		if json.Unmarshal(raw, &items) != nil {
+			return
+		}
+		for _, item := range items {
+			o.walk(item, depth+1)
+		}
+	}
+}
+
+func isKept(name string) bool {
+	for _, one := range kept {
+		if one[1:len(one)-1] == name {
+			return true
+		}
+	}
+	return false
+}
+
+func first(raw []byte) byte {
+	if raw = bytes.TrimLeft(raw, " \t\r\n"); len(raw) == 0 {
+		return 0
+	}
+	return raw[0]
+}
+
+func (o *originals) keep(raw json.RawMessage) {
+	var value any
+	if json.Unmarshal(raw, &value) != nil {
+		return
+	}
+	says, err := json.Marshal(value)
+	if err != nil {
+		return
+	}
+	var line bytes.Buffer
+	if json.Compact(&line, raw) != nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.raw == nil || o.size > maxOriginals {
+		o.raw, o.size = map[string]json.RawMessage{}, 0
+	}
+	if _, known := o.raw[string(says)]; !known {
+		o.size += len(says) + line.Len()
+	}
+	o.raw[string(says)] = line.Bytes()
+}
+
+// of is a value as it arrived; nil for nil.
+func (o *originals) of(value any) (json.RawMessage, error) {
+	if value == nil {
+		return nil, nil
+	}
+	says, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if raw, ok := o.raw[string(says)]; ok {
+		return raw, nil
+	}
+	return says, nil
+}
+
+// body reads along with an answer over HTTP: a JSON text, or events line by
+// line, which have been seen when the reader gets their last byte.
+type body struct {
+	io.ReadCloser
+	seen   *originals
+	events bool
+	text   []byte
+}
+
+// maxMessage is the longest message that is read along.
+const maxMessage = 16 << 20
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if len(b.text)+n <= maxMessage {
+		b.text = append(b.text, p[:n]...)
+	}
+	if b.events {
+		b.lines()
+	}
+	if err == io.EOF && !b.events {
+		b.seen.see(b.text)
+		b.text = nil
+	}
+	return n, err
+}
+
+func (b *body) lines() {
+	for {
+		line, rest, ok := bytes.Cut(b.text, []byte("\n"))
+		if !ok {
+			return
+		}
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			b.seen.see(bytes.TrimSpace(data))
+		}
+		b.text = append([]byte(nil), rest...)
+	}
+}
+
+func isEvents(contentType string) bool { return strings.HasPrefix(contentType, "text/event-stream") }

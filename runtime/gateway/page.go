@@ -1,0 +1,389 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"encoding/json"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// Path is where a person connects: the id of a request follows.
+const Path = "/connect/"
+
+// callbackPath is where authorization servers send people back to, and
+// clientPath has what deskhand says of itself to them.
+const (
+	callbackPath = Path + "callback"
+	clientPath   = Path + "client.json"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+//go:embed static/*
+var static embed.FS
+
+// pages are the handlers.
+type pages struct {
+	g     *Gateway
+	shell *page.Shell
+	page  *template.Template
+	// who is the person at a browser.
+	who func(*http.Request) string
+}
+
+// Mounts are the pages on which a person connects, by path, for people who have
+// signed in. who tells one such person from another; nil: all are
+// [Options.Principal].
+func (g *Gateway) Mounts(shell *page.Shell, who func(*http.Request) string) map[string]http.Handler {
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err)
+	}
+	shell.Add(files)
+	if who == nil {
+		who = func(*http.Request) string { return g.options.Principal }
+	}
+	p := &pages{g, shell, shell.Parse(templates, "templates/connect.html"), who}
+	return map[string]http.Handler{
+		"GET " + Path + "{id}":  p.handler(p.show),
+		"POST " + Path + "{id}": p.handler(p.act),
+		"GET " + callbackPath:   p.handler(p.back),
+		"GET /auth/connect":     http.HandlerFunc(p.alias),
+	}
+}
+
+// Public are the handlers that need nobody to have signed in.
+func (g *Gateway) Public() map[string]http.Handler {
+	return map[string]http.Handler{"GET " + clientPath: http.HandlerFunc(g.describe)}
+}
+
+// view is what the page shows.
+type view struct {
+	State    string // open, done, ended, or empty: there is nothing to connect
+	Title    string // of the upstream
+	Host     string // where it is
+	Asker    string
+	Tool     string
+	Key      bool     // to be pasted
+	Provider string   // host to sign in at
+	Scopes   []string // to be asked for
+	Trouble  string   // empty: none
+	Hint     string
+	Again    string // path to try again at; empty: none
+	Return   string // path to go on to; empty: the tab may be closed
+}
+
+func (p *pages) write(w http.ResponseWriter, r *http.Request, status int, v view, formsTo string) {
+	title := "Connect"
+	if v.Title != "" {
+		title += " " + v.Title
+	}
+	p.shell.Write(w, r, status, p.page, "", page.Page{Title: title, Here: "/", Data: v, FormsTo: formsTo})
+}
+
+// handler answers for errors.
+func (p *pages) handler(h func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+		err := h(w, r)
+		if err == nil || r.Context().Err() != nil {
+			return
+		}
+		f := fault.Of(err)
+		if f == nil {
+			p.g.log.Error("page failed", "path", r.Pattern, "error", err)
+			p.write(w, r, http.StatusInternalServerError, view{Trouble: "Something went wrong here.", Hint: "Reload the page; the log of deskhand says more."}, "")
+			return
+		}
+		status := map[string]int{elicit.UnknownRequest: http.StatusNotFound, notYours: http.StatusForbidden, notChecked: http.StatusForbidden}[f.Code]
+		p.write(w, r, cmp.Or(status, http.StatusConflict), view{Trouble: sentence(f.Message), Hint: sentence(f.Hint)}, "")
+	})
+}
+
+// Codes of the page's own refusals.
+const (
+	notYours   = "not_yours"
+	notChecked = "not_checked"
+)
+
+func sentence(text string) string {
+	text = strings.TrimSuffix(text, ".")
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// find is the request of a page and its upstream, for the person it is for.
+func (p *pages) find(r *http.Request, id string) (*elicit.Hub, *elicit.Request, *upstream, error) {
+	hub, err := p.g.desk(r.Context())
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	request, err := hub.Get(r.Context(), id)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	u := p.g.named(request.Context.Upstream)
+	if request.Trigger != elicit.CredentialRequired || u == nil {
+		return nil, nil, nil, fault.New(elicit.UnknownRequest, "there is nothing to connect here", "open the link of the server that asks")
+	}
+	if request.Audience.Principal != p.who(r) {
+		return nil, nil, nil, fault.New(notYours, "this is for somebody else to connect", "sign in as the person whom the agent works for")
+	}
+	return hub, &request, u, nil
+}
+
+// show is the page of a request.
+func (p *pages) show(w http.ResponseWriter, r *http.Request) error {
+	hub, request, u, err := p.find(r, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if request.Status != elicit.Completed && len(request.Presented) == 0 {
+		seen := elicit.Action{Type: elicit.PresentedTo, RequestID: request.ID, By: p.who(r), Channel: "web"}
+		if _, err := hub.Dispatch(r.Context(), seen); err != nil && fault.Of(err) == nil {
+			return err
+		}
+	}
+	return p.open(w, r, http.StatusOK, request, u, nil)
+}
+
+// open shows a request as it is; trouble, if not nil, is what went wrong before.
+func (p *pages) open(w http.ResponseWriter, r *http.Request, status int, request *elicit.Request, u *upstream, trouble *fault.Fault) error {
+	v := view{State: "open", Title: u.Title, Host: u.host(), Asker: cmp.Or(request.Source.Name, "An agent"), Tool: request.Context.ToolName,
+		Key: u.Auth.Kind == Key, Return: local(r.FormValue("return"))}
+	if request.Accepted() {
+		v.State = "done"
+		p.write(w, r, status, v, "")
+		return nil
+	}
+	if request.Status == elicit.Completed {
+		v.State = "ended"
+		p.write(w, r, status, v, "")
+		return nil
+	}
+	formsTo := ""
+	if !v.Key {
+		provider, err := u.signsInAt(r.Context())
+		if f := fault.Of(err); f != nil && trouble == nil {
+			trouble = f
+		} else if err != nil && f == nil {
+			return err
+		}
+		if provider != nil {
+			v.Provider, v.Scopes, formsTo = provider.host(), provider.scopes, origin(provider.meta.AuthorizationEndpoint)
+		}
+	}
+	if trouble != nil {
+		v.Trouble, v.Hint = sentence(trouble.Message), sentence(trouble.Hint)
+		v.Again = Path + request.ID
+	}
+	p.write(w, r, status, v, formsTo)
+	return nil
+}
+
+func origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// act does what a person pressed.
+func (p *pages) act(w http.ResponseWriter, r *http.Request) error {
+	if !p.shell.Checked(r) {
+		return fault.New(notChecked, "this page was open for too long, or cookies are off", "open the link again")
+	}
+	hub, request, u, err := p.find(r, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	switch {
+	case request.Status == elicit.Completed:
+	case r.PostFormValue("act") == "dismiss":
+		err = complete(r.Context(), hub, request.ID, elicit.Decline, p.who(r), "web")
+	case u.Auth.Kind == Key:
+		return p.paste(w, r, hub, request, u)
+	default:
+		return p.leave(w, r, request, u)
+	}
+	if err != nil {
+		return err
+	}
+	return p.again(w, r, request)
+}
+
+// again leads to the page, so that reloading it sends nothing twice.
+func (p *pages) again(w http.ResponseWriter, r *http.Request, request *elicit.Request) error {
+	to := Path + request.ID
+	if back := local(r.FormValue("return")); back != "" {
+		to += "?return=" + url.QueryEscape(back)
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+	return nil
+}
+
+// maxKey is the longest key that is taken, in bytes.
+const maxKey = 8 << 10
+
+// paste stores a key.
+func (p *pages) paste(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, request *elicit.Request, u *upstream) error {
+	if err := p.g.store(r.Context(), u, r.PostFormValue("key"), p.who(r)); err != nil {
+		f := fault.Of(err)
+		if f == nil {
+			return err
+		}
+		return p.open(w, r, http.StatusUnprocessableEntity, request, u, f)
+	}
+	if err := complete(r.Context(), hub, request.ID, elicit.Accept, p.who(r), "web"); err != nil {
+		return err
+	}
+	return p.again(w, r, request)
+}
+
+// store keeps a key that somebody has given.
+func (g *Gateway) store(ctx context.Context, u *upstream, key, by string) error {
+	key = strings.TrimSpace(key)
+	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c > unicode.MaxASCII || !unicode.IsPrint(c) }) {
+		return fault.New("bad_key", "that is no key: it is empty, too long, or has characters that no key has", "copy it again, without what stands around it")
+	}
+	v, err := g.open(ctx)
+	if err != nil {
+		return err
+	}
+	return v.put(ctx, u.Name, u.principal(), &Credential{Kind: Key, At: time.Now().UTC(), By: by, Key: key})
+}
+
+// leave sends the person to the authorization server.
+func (p *pages) leave(w http.ResponseWriter, r *http.Request, request *elicit.Request, u *upstream) error {
+	address, err := p.g.begin(r.Context(), u, signIn{Request: request.ID, Principal: p.who(r), Return: local(r.FormValue("return"))})
+	if f := fault.Of(err); f != nil {
+		return p.open(w, r, http.StatusBadGateway, request, u, f)
+	}
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, address, http.StatusSeeOther)
+	return nil
+}
+
+// begin is the address to send a person to for a sign-in.
+func (g *Gateway) begin(ctx context.Context, u *upstream, s signIn) (string, error) {
+	v, err := g.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	base, err := g.options.Base(ctx)
+	if err != nil {
+		return "", err
+	}
+	s.Redirect = base + callbackPath
+	provider, err := u.signsInAt(ctx)
+	if err != nil {
+		return "", err
+	}
+	return u.begin(ctx, v, provider, s)
+}
+
+// back takes a person who comes from an authorization server.
+func (p *pages) back(w http.ResponseWriter, r *http.Request) error {
+	v, err := p.g.open(r.Context())
+	if err != nil {
+		return err
+	}
+	s, err := v.takeSignIn(r.Context(), r.FormValue("state"))
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return fault.New("bad_state", "this sign-in was used before, is too old, or was not begun here", "open the link again and begin anew")
+	}
+	u := p.g.named(s.Upstream)
+	switch {
+	case u == nil:
+		return fault.New(elicit.UnknownRequest, "the server that asked for this is not configured any more", "")
+	case s.Principal != p.who(r):
+		return fault.New(notYours, "somebody else has begun this sign-in", "begin anew, as the person whom the agent works for")
+	}
+	hub, request, _, err := p.find(r, s.Request)
+	if err != nil {
+		return err
+	}
+	if reason := r.FormValue("error"); reason != "" {
+		f := fault.New("sign_in_failed", hostOf(s.TokenURL)+" did not let you in: "+brief(page.Clean(cmp.Or(r.FormValue("error_description"), reason)), 200), "try again, or dismiss it")
+		return p.open(w, r, http.StatusOK, request, u, f)
+	}
+	if err := u.finish(r.Context(), v, s, r.FormValue("code"), r.FormValue("iss"), p.who(r)); err != nil {
+		f := fault.Of(err)
+		if f == nil {
+			return err
+		}
+		p.g.log.Warn("sign-in not finished", "upstream", u.Name, "code", f.Code, "request_id", request.ID)
+		return p.open(w, r, http.StatusBadGateway, request, u, f)
+	}
+	if err := complete(r.Context(), hub, request.ID, elicit.Accept, p.who(r), "web"); err != nil {
+		return err
+	}
+	r.Form.Set("return", s.Return)
+	return p.again(w, r, request)
+}
+
+// alias takes the address in its older shape, of which only the id counts: who
+// somebody is the sign-in says, and back leads to nowhere but here.
+func (p *pages) alias(w http.ResponseWriter, r *http.Request) {
+	back := r.FormValue("returnUrl")
+	if back != "" && origin(back) == "http://"+r.Host || origin(back) == "https://"+r.Host {
+		u, _ := url.Parse(back) // origin has read it
+		back = u.RequestURI()
+	}
+	if back != "" && local(back) == "" {
+		p.write(w, r, http.StatusBadRequest, view{Trouble: "This link leads back to another site, which is not trusted.", Hint: "Open the request in the inbox."}, "")
+		return
+	}
+	to := Path + url.PathEscape(r.FormValue("elicitationId"))
+	if back != "" {
+		to += "?return=" + url.QueryEscape(back)
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+// local is a path on this server; empty for anything else.
+func local(to string) string {
+	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") {
+		return ""
+	}
+	return to
+}
+
+// describe is what deskhand says of itself to authorization servers that read
+// such a document instead of registering clients.
+func (g *Gateway) describe(w http.ResponseWriter, r *http.Request) {
+	if g.options.Base == nil {
+		http.NotFound(w, r)
+		return
+	}
+	base, err := g.options.Base(r.Context())
+	if err != nil {
+		http.Error(w, "the address of this server is not known", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{ // nobody is left to tell
+		"client_id": base + clientPath, "client_name": "deskhand", "redirect_uris": []string{base + callbackPath},
+		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"}, "token_endpoint_auth_method": "none",
+	})
+}

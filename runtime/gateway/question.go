@@ -1,0 +1,357 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// elicited answers an upstream's question with a request of ours: with an id of
+// its own, shown by whoever reaches the person, and bound to that one. What the
+// upstream gets is what the person sent.
+func (u *upstream) elicited(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		c = u.only()
+	}
+	r, err := u.asRequest(req.Params, c)
+	if err != nil {
+		return nil, err
+	}
+	hub, err := u.g.desk(ctx)
+	if err != nil {
+		return nil, u.unasked(err)
+	}
+	ended, err := u.askPerson(ctx, hub, c, r)
+	if err != nil {
+		return nil, u.unasked(err)
+	}
+	result := &mcp.ElicitResult{Action: "cancel"}
+	switch {
+	case ended.Accepted():
+		result.Action, result.Content = "accept", contentOf(&ended)
+	case ended.Completion != nil && ended.Completion.Outcome == elicit.Decline:
+		result.Action = "decline"
+	}
+	return result, nil
+}
+
+// openPages has the person open the pages that a call was refused for (error
+// -32042 of the protocol), and says that they are done. Anything else ends the
+// call.
+func (u *upstream) openPages(ctx context.Context, c *call, data json.RawMessage) error {
+	var wanted struct{ Elicitations []*mcp.ElicitParams }
+	if err := json.Unmarshal(data, &wanted); err != nil || len(wanted.Elicitations) == 0 || len(wanted.Elicitations) > maxPages {
+		return fault.New("upstream_error", u.Title+" wants pages opened and does not say which", "")
+	}
+	hub, err := u.g.desk(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range wanted.Elicitations {
+		p.Mode = "url"
+		r, err := u.asRequest(p, c)
+		if err == nil {
+			r, err = u.askPerson(ctx, hub, c, r)
+		}
+		if err != nil {
+			return err
+		}
+		if !r.Accepted() {
+			return fault.New("not_done", u.Title+" wants the user to open a page first, and the user did not", "go on without it, or ask the user to")
+		}
+	}
+	return nil
+}
+
+// maxPages is how many pages a person is asked to open for one call.
+const maxPages = 5
+
+// only is the call that a question belongs to which does not say: the one that
+// is in flight, if there is one alone.
+func (u *upstream) only() *call {
+	if all := u.inFlight(); len(all) == 1 {
+		return all[0]
+	}
+	return nil
+}
+
+// askPerson asks through the client whose call it is, if that can show it while
+// the call is held, and through all other surfaces.
+func (u *upstream) askPerson(ctx context.Context, hub *elicit.Hub, c *call, r elicit.Request) (elicit.Request, error) {
+	var surfaces []elicit.Surface
+	if c != nil {
+		if asked, ok := c.caller.Client.(client); ok && !asked.Rounds() && asked.CanShow(&r) {
+			surfaces = append(surfaces, asked)
+		}
+	}
+	reachable, err := hub.Reachable(ctx)
+	if err != nil {
+		return r, err
+	}
+	if r.Mode == elicit.URL && (reachable || len(surfaces) > 0) {
+		surfaces = append(surfaces, u.noting(r.Context.Other))
+	}
+	ended, err := hub.Ask(ctx, r, surfaces...)
+	if f := fault.Of(err); f != nil && f.Code == elicit.NoSurface {
+		return ended, nil
+	}
+	return ended, err
+}
+
+// unasked is what an upstream is told whose question is not one, or cannot be
+// asked.
+func (u *upstream) unasked(err error) error {
+	if f := fault.Of(err); f != nil {
+		u.g.log.Info("question of upstream refused", "upstream", u.Name, "code", f.Code)
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: f.Message}
+	}
+	return err
+}
+
+// asRequest is an upstream's question as a request. What is no flat form of
+// simple fields is refused, as the protocol has it.
+func (u *upstream) asRequest(p *mcp.ElicitParams, c *call) (elicit.Request, error) {
+	r := elicit.Request{
+		Trigger: elicit.MCPElicitation, Message: brief(p.Message, elicit.MaxMessage), Title: brief(u.Title+" asks", elicit.MaxTitle),
+		Source: elicit.Source{Kind: "upstream", Name: u.Name}, Context: u.g.options.Context,
+		WaitMS: u.g.options.Wait.Milliseconds(), OnTurnEnd: elicit.Abandon,
+	}
+	r.Context.Upstream = u.Name
+	if c != nil {
+		r.Context.ToolName = c.name
+	}
+	if p.Mode == "url" {
+		r.Mode, r.URL = elicit.URL, p.URL
+		if p.ElicitationID != "" { // theirs, to know it when they say that it is done
+			id, err := json.Marshal(p.ElicitationID)
+			if err != nil {
+				return r, err
+			}
+			r.Context.Other = map[string]json.RawMessage{theirID: id}
+		}
+		return r, nil
+	}
+	schema, err := u.originals.of(p.RequestedSchema)
+	if err != nil {
+		return r, err
+	}
+	r.Schema = schema
+	if r.Questions, err = questionsOf(schema); err != nil {
+		return r, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+	}
+	return r, nil
+}
+
+// theirID is where the context of a request has the upstream's own id of it. It
+// goes nowhere else.
+const theirID = "upstreamElicitationId"
+
+// noting is a surface that shows nothing: it keeps which request is waited for
+// under the upstream's id.
+func (u *upstream) noting(other map[string]json.RawMessage) elicit.Surface {
+	var id string
+	_ = json.Unmarshal(other[theirID], &id) // none: it cannot say that it is done
+	return &noted{u, id}
+}
+
+type noted struct {
+	u  *upstream
+	id string
+}
+
+func (n *noted) Offer(ctx context.Context, _ *elicit.Hub, r elicit.Request) {
+	if n.id != "" {
+		n.u.elsewhere.Store(n.id, r.ID)
+		defer n.u.elsewhere.Delete(n.id)
+	}
+	<-ctx.Done()
+}
+
+// elicitationDone ends the request whose page the upstream says is done.
+func (u *upstream) elicitationDone(ctx context.Context, req *mcp.ElicitationCompleteNotificationRequest) {
+	id, ok := u.elsewhere.Load(req.Params.ElicitationID)
+	if !ok {
+		return
+	}
+	hub, err := u.g.desk(ctx)
+	if err == nil {
+		err = complete(ctx, hub, id.(string), elicit.Accept, "", "upstream")
+	}
+	if err != nil {
+		u.g.log.Warn("request of upstream not ended", "upstream", u.Name, "error", err)
+	}
+}
+
+// property is a field of a form, as the protocol allows it.
+type property struct {
+	Type        string
+	Title       string
+	Description string
+	Format      string
+	Enum        []string
+	EnumNames   []string
+	OneOf       []choice
+	Items       *struct {
+		Type  string
+		Enum  []string
+		AnyOf []choice
+	}
+	Default                                  json.RawMessage
+	Minimum, Maximum                         *float64
+	MinLength, MaxLength, MinItems, MaxItems *float64
+	Properties                               json.RawMessage
+}
+
+type choice struct{ Const, Title string }
+
+// errNotFlat is that a form has what a form cannot have.
+var errNotFlat = errors.New("requestedSchema may have string, number, integer, boolean and lists of choices, and nothing below them")
+
+// questionsOf are the questions of a form, in the order of its fields.
+func questionsOf(schema json.RawMessage) ([]elicit.Question, error) {
+	if len(schema) == 0 {
+		return nil, nil
+	}
+	var form struct {
+		Type       string
+		Properties json.RawMessage
+		Required   []string
+	}
+	if err := json.Unmarshal(schema, &form); err != nil || form.Type != "object" {
+		return nil, errNotFlat
+	}
+	if form.Properties == nil {
+		return nil, nil
+	}
+	fields, err := contract.Fields(form.Properties)
+	if err != nil {
+		return nil, errNotFlat
+	}
+	var questions []elicit.Question
+	for _, f := range fields {
+		var p property
+		if err := json.Unmarshal(f.Value, &p); err != nil || p.Properties != nil {
+			return nil, fmt.Errorf("%w: field %q", errNotFlat, brief(f.Name, 60))
+		}
+		q, ok := p.question()
+		if !ok {
+			return nil, fmt.Errorf("%w: field %q", errNotFlat, brief(f.Name, 60))
+		}
+		q.ID, q.Required = f.Name, slices.Contains(form.Required, f.Name)
+		if q.Title = brief(p.Title, elicit.MaxTitle); q.Message == "" {
+			q.Message = brief(f.Name, elicit.MaxQuestionText)
+		}
+		questions = append(questions, q)
+	}
+	return questions, nil
+}
+
+func (p *property) question() (q elicit.Question, ok bool) {
+	q.Message = brief(p.Description, elicit.MaxQuestionText)
+	if q.Message == "" {
+		q.Message = brief(p.Title, elicit.MaxQuestionText)
+	}
+	switch p.Type {
+	case "string":
+		q.Kind, q.Options = elicit.Text, optionsOf(p.Enum, p.EnumNames, p.OneOf)
+		if len(q.Options) > 0 {
+			q.Kind = elicit.SingleSelect
+			break
+		}
+		q.Format, q.Min, q.Max = elicit.Format(p.Format), p.MinLength, p.MaxLength
+	case "number", "integer":
+		q.Kind, q.Min, q.Max = elicit.Kind(p.Type), p.Minimum, p.Maximum
+	case "boolean":
+		q.Kind = elicit.Boolean
+	case "array":
+		if p.Items == nil {
+			return q, false
+		}
+		q.Kind, q.Options, q.Min, q.Max = elicit.MultiSelect, optionsOf(p.Items.Enum, nil, p.Items.AnyOf), p.MinItems, p.MaxItems
+		if len(q.Options) == 0 {
+			return q, false
+		}
+	default:
+		return q, false
+	}
+	q.Default = p.defaultOf(q.Kind)
+	return q, true
+}
+
+func optionsOf(ids, names []string, titled []choice) (options []elicit.Option) {
+	for i, id := range ids {
+		o := elicit.Option{ID: id, Label: id}
+		if i < len(names) && names[i] != "" {
+			o.Label = names[i]
+		}
+		options = append(options, o)
+	}
+	for _, c := range titled {
+		o := elicit.Option{ID: c.Const, Label: c.Title}
+		if o.Label == "" {
+			o.Label = c.Const
+		}
+		options = append(options, o)
+	}
+	return options
+}
+
+// defaultOf is the default as a value; nil: none that can be one.
+func (p *property) defaultOf(kind elicit.Kind) *elicit.Value {
+	if len(p.Default) == 0 || string(p.Default) == "null" {
+		return nil
+	}
+	v := &elicit.Value{}
+	var into any
+	switch kind {
+	case elicit.Text:
+		v.Kind, into = elicit.TextValue, &v.Text
+	case elicit.SingleSelect:
+		v.Kind, into = elicit.SelectedValue, &v.Text
+	case elicit.Number, elicit.Integer:
+		v.Kind, into = elicit.NumberValue, &v.Number
+	case elicit.Boolean:
+		v.Kind, into = elicit.BooleanValue, &v.Boolean
+	case elicit.MultiSelect:
+		v.Kind, into = elicit.SelectedManyValue, &v.Options
+	}
+	if json.Unmarshal(p.Default, into) != nil {
+		return nil
+	}
+	return v
+}
+
+// contentOf are the answers as the form has them. What was skipped is left out.
+func contentOf(r *elicit.Request) map[string]any {
+	if r.Mode == elicit.URL {
+		return nil
+	}
+	content := map[string]any{}
+	for _, q := range r.Questions {
+		a, ok := r.Answers[q.ID]
+		if !ok || a.State != elicit.Submitted || a.Value == nil {
+			continue
+		}
+		switch v := a.Value; v.Kind {
+		case elicit.TextValue, elicit.SelectedValue:
+			content[q.ID] = v.Text
+		case elicit.NumberValue:
+			content[q.ID] = v.Number
+		case elicit.BooleanValue:
+			content[q.ID] = v.Boolean
+		case elicit.SelectedManyValue:
+			content[q.ID] = append([]string{}, v.Options...)
+		}
+	}
+	return content
+}

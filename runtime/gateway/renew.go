@@ -1,0 +1,147 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// renewTime bounds one renewal, and how long others wait for it.
+const renewTime = 30 * time.Second
+
+// usable is the credential of an upstream, renewed if it is about to end. Nil:
+// there is none, or none that can be renewed, so that somebody has to connect.
+func (u *upstream) usable(ctx context.Context) (*Credential, error) {
+	if u.Scope == NoScope {
+		return nil, nil
+	}
+	v, err := u.g.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := v.credential(ctx, u.Name, u.principal())
+	if err != nil || c == nil || !c.stale(time.Now()) {
+		return u.use(c), err
+	}
+	return u.renew(ctx, v, c)
+}
+
+// use makes c what requests are sent with.
+func (u *upstream) use(c *Credential) *Credential {
+	u.current.Store(c)
+	return c
+}
+
+// renew exchanges the refresh token, once at a time among all processes: a
+// server that rotates them takes each of them once. old is the one that is to
+// be renewed; if another process was faster, its result is used.
+func (u *upstream) renew(ctx context.Context, v *vault, old *Credential) (*Credential, error) {
+	u.renewing.Lock()
+	defer u.renewing.Unlock()
+	lease := store.Lease{Name: "gateway/renew/" + u.Name + "/" + u.principal(), Holder: rand.Text()}
+	for limit := time.Now().Add(renewTime); ; {
+		_, held, err := v.db.Claim(ctx, lease, renewTime)
+		if err != nil {
+			return nil, err
+		}
+		c, err := v.credential(ctx, u.Name, u.principal())
+		if err != nil {
+			return nil, err
+		}
+		if c == nil || c.rev != old.rev || held {
+			if held {
+				defer v.db.Release(context.WithoutCancel(ctx), lease.Name, lease.Holder) // or it lapses
+			}
+			if c != nil && c.rev == old.rev {
+				return u.exchange(ctx, v, c)
+			}
+			return u.use(c), nil
+		}
+		if time.Now().After(limit) {
+			return nil, errors.New("another process renews the credential and does not come to an end")
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// exchange asks for a new token and stores it before anybody uses it.
+func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Credential, error) {
+	if c.Refresh == "" {
+		if time.Now().Before(c.Expires) {
+			return u.use(c), nil // to its last second
+		}
+		_, err := v.drop(ctx, u.Name, u.principal(), c.rev)
+		return u.use(nil), err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime) // a token that was used up must be stored
+	defer cancel()
+	config := c.Client.config(c.TokenURL, "", nil)
+	asking := context.WithValue(ctx, oauth2.HTTPClient, u.g.web(form{"resource": c.Resource}))
+	token, err := config.TokenSource(asking, &oauth2.Token{RefreshToken: c.Refresh}).Token()
+	refused := new(oauth2.RetrieveError)
+	switch {
+	case errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode < 500 && refused.Response.StatusCode != http.StatusTooManyRequests:
+		u.g.log.Warn("credential cannot be renewed, somebody has to connect again", "upstream", u.Name, "reason", refused.ErrorCode)
+		_, err := v.drop(ctx, u.Name, u.principal(), c.rev)
+		return u.use(nil), err
+	case err != nil && time.Now().Before(c.Expires):
+		return u.use(c), nil // the next call tries again
+	case err != nil:
+		return nil, &fault.Fault{Code: "sign_in_unreachable", Message: "the credential for " + u.Title + " has ended and " + hostOf(c.Issuer) + ", which renews it, cannot be reached",
+			Hint: "call again in a moment", Retryable: true}
+	}
+	next := *c
+	next.Access, next.Expires = token.AccessToken, token.Expiry
+	if token.RefreshToken != "" {
+		next.Refresh = token.RefreshToken
+	}
+	if err := v.put(ctx, u.Name, u.principal(), &next); err != nil {
+		return nil, err
+	}
+	u.g.log.Debug("credential renewed", "upstream", u.Name)
+	return u.use(&next), nil
+}
+
+// form are parameters that go with every request to a token endpoint.
+type form map[string]string
+
+// carry adds them.
+func (f form) carry(r *http.Request) (*http.Request, error) {
+	if r.Method != http.MethodPost || r.Body == nil {
+		return r, nil
+	}
+	data, err := io.ReadAll(r.Body)
+	r.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	values, err := url.ParseQuery(string(data))
+	if err != nil {
+		return nil, fmt.Errorf("read token request: %w", err)
+	}
+	for name, value := range f {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	text := values.Encode()
+	r = r.Clone(r.Context())
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader([]byte(text))), int64(len(text))
+	r.GetBody = nil
+	return r, nil
+}

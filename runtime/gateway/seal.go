@@ -1,0 +1,129 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"filippo.io/age"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// keyFile is what the store's secrets are encrypted with, in the state folder:
+// who has the store alone, as in a backup of the database, has none of them.
+const keyFile = "credentials.key"
+
+// sealer encrypts with the key of an installation.
+type sealer struct{ key *age.X25519Identity }
+
+// newSealer reads the key of a state folder, and makes it if there is none. Any
+// number of processes may do so at once. A file that holds no key is a fault,
+// code "bad_key".
+func newSealer(dir string, log *slog.Logger) (*sealer, error) {
+	path := filepath.Join(dir, keyFile)
+	key, err := readKey(path, log)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make state folder: %w", err)
+	}
+	if err := createKey(dir, path); err != nil {
+		return nil, err
+	}
+	return readKey(path, log)
+}
+
+// createKey writes a whole key beside path and links it there: whoever links
+// first wins, and nobody reads half of one.
+func createKey(dir, path string) error {
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		return fmt.Errorf("make key of credentials: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".key-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("create key of credentials: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(key.String() + "\n")
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("write key of credentials: %w", err)
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("place key of credentials: %w", err)
+	}
+	return nil
+}
+
+func readKey(path string, log *slog.Logger) (*sealer, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read key of credentials: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fault.New("bad_key", path+" is not a file", "remove it and connect again")
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // there, access is not in the mode
+		log.Warn("key of credentials was open to others and is now closed; disconnect and connect again if they are not trusted", "path", path)
+		if err := os.Chmod(path, 0o600); err != nil {
+			return nil, fmt.Errorf("close key of credentials: %w", err)
+		}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read key of credentials: %w", err)
+	}
+	key, err := age.ParseX25519Identity(string(bytes.TrimSpace(data)))
+	if err != nil { // whose text may show the key
+		return nil, fault.New("bad_key", path+" holds no key", "put the file back from a backup, or remove it and connect again")
+	}
+	return &sealer{key}, nil
+}
+
+// seal encrypts a value's JSON.
+func (s *sealer) seal(v any) (string, error) {
+	plain, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("encode secret: %w", err)
+	}
+	var sealed bytes.Buffer
+	w, err := age.Encrypt(&sealed, s.key.Recipient())
+	if err == nil {
+		_, err = w.Write(plain)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return "", fmt.Errorf("encrypt secret: %w", err)
+	}
+	return base64.StdEncoding.EncodeToString(sealed.Bytes()), nil
+}
+
+// open decrypts into v. What was sealed with another key is a fault, code
+// "bad_key".
+func (s *sealer) open(sealed string, v any) error {
+	raw, err := base64.StdEncoding.DecodeString(sealed)
+	if err != nil {
+		return fmt.Errorf("decode secret: %w", err)
+	}
+	r, err := age.Decrypt(bytes.NewReader(raw), s.key)
+	if err != nil {
+		return fault.New("bad_key", "the credentials in the store were encrypted with another key", "put back "+keyFile+" in the state folder, or disconnect and connect again")
+	}
+	plain, err := io.ReadAll(r)
+	if err != nil {
+		return fmt.Errorf("decrypt secret: %w", err)
+	}
+	return json.Unmarshal(plain, v)
+}

@@ -1,0 +1,180 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// connectTime bounds starting a server, or reaching it, and agreeing with it.
+const connectTime = 20 * time.Second
+
+// session is one connection to an upstream.
+type session struct {
+	*mcp.ClientSession
+	rev    int64 // of the credential that a command was started with
+	stderr *tail // of a command
+}
+
+// dial starts or reaches the upstream, with c if it is not nil.
+func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "deskhand", Version: u.g.options.Version}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
+			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}},
+		ElicitationHandler:          u.elicited,
+		ElicitationCompleteHandler:  u.elicitationDone,
+		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { u.wake() },
+		LoggingMessageHandler:       u.logged,
+		ProgressNotificationHandler: u.progressed,
+		MultiRoundTrip:              nil, // the SDK asks elicited and calls again
+	})
+	s := &session{}
+	var transport mcp.Transport
+	if u.URL != "" {
+		transport = &mcp.StreamableClientTransport{Endpoint: u.URL, HTTPClient: u.http}
+	} else {
+		s.stderr = &tail{}
+		cmd := exec.Command(u.Command[0], u.Command[1:]...)
+		cmd.Dir, cmd.Stderr, cmd.WaitDelay = u.Dir, s.stderr, time.Second // a grandchild may keep stderr open
+		key := ""
+		if c != nil {
+			key, s.rev = c.secret(), c.rev
+		}
+		cmd.Env = u.environment(key)
+		transport = reading{&mcp.CommandTransport{Command: cmd, TerminateDuration: 2 * time.Second}, &u.originals}
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	var err error
+	if s.ClientSession, err = client.Connect(ctx, transport, nil); err != nil {
+		if said := s.stderr.String(); said != "" {
+			err = fmt.Errorf("%w; it said: %s", err, said)
+		}
+		return nil, err
+	}
+	if opened := s.InitializeResult(); opened != nil && opened.Capabilities != nil && opened.Capabilities.Logging != nil && opened.ProtocolVersion < modernVersion {
+		// What a client does not want to hear its own door leaves out.
+		_ = s.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "debug"})
+	}
+	return s, nil
+}
+
+// modernVersion began to say on each request who calls.
+const modernVersion = "2026-07-28"
+
+// reading is a transport whose messages are read along.
+type reading struct {
+	mcp.Transport
+	seen *originals
+}
+
+func (r reading) Connect(ctx context.Context) (mcp.Connection, error) {
+	conn, err := r.Transport.Connect(ctx)
+	return readConn{conn, r.seen}, err
+}
+
+type readConn struct {
+	mcp.Connection
+	seen *originals
+}
+
+func (c readConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	message, err := c.Connection.Read(ctx)
+	switch m := message.(type) {
+	case *jsonrpc.Response:
+		c.seen.see(m.Result)
+	case *jsonrpc.Request:
+		c.seen.see(m.Params)
+	}
+	return message, err
+}
+
+// unauthorized is that an upstream wants a credential, or a better one.
+type unauthorized struct{ challenge string }
+
+func (*unauthorized) Error() string { return "the upstream wants a credential" }
+
+// carrier sends requests to the host of an upstream with what belongs to it, and
+// reads answers along.
+type carrier struct {
+	u    *upstream
+	host string
+	next http.RoundTripper
+}
+
+func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host != c.host {
+		return nil, errors.New("the upstream leads to another host, " + r.URL.Host + ", which is not trusted")
+	}
+	r = r.Clone(r.Context())
+	for name, value := range c.u.Headers {
+		r.Header.Set(name, value)
+	}
+	if credential := c.u.current.Load(); credential != nil {
+		format, header := "Bearer %s", "Authorization"
+		if credential.Kind == Key {
+			format, header = c.u.Auth.Format, c.u.Auth.Header
+		}
+		r.Header.Set(header, fmt.Sprintf(format, credential.secret()))
+	}
+	answer, err := c.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	challenge := strings.Join(answer.Header.Values("WWW-Authenticate"), ", ")
+	if answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden && bearer(challenge)["error"] == "insufficient_scope" {
+		answer.Body.Close()
+		c.u.challenge.Store(&challenge)
+		return nil, &unauthorized{challenge}
+	}
+	answer.Body = &body{ReadCloser: answer.Body, seen: &c.u.originals, events: isEvents(answer.Header.Get("Content-Type"))}
+	return answer, nil
+}
+
+// httpClient is what an upstream is asked with.
+func (u *upstream) httpClient() *http.Client {
+	at, err := url.Parse(u.URL)
+	if err != nil || u.URL == "" {
+		return nil
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 16
+	return &http.Client{Transport: carrier{u, at.Host, transport}}
+}
+
+// tail keeps the end of what a command says on stderr, for errors.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailBytes = 2 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if extra := len(t.text) - tailBytes; extra > 0 {
+		t.text = append([]byte(nil), t.text[extra:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	if t == nil {
+		return ""
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(bytes.TrimSpace(bytes.ToValidUTF8(t.text, nil)))
+}

@@ -1,0 +1,8 @@
+// Tells the window that opened this one, if it is of this server, that the
+// request has ended, and closes a window that was opened for it.
+const state = document.querySelector("[data-state]")?.dataset.state;
+if (window.opener && (state === "done" || state === "ended")) {
+  const id = location.pathname.split("/").pop();
+  window.opener.postMessage({ type: "deskhand-connect", elicitationId: id, action: state === "done" ? "accept" : "decline" }, location.origin);
+  if (state === "done") window.close();
+}

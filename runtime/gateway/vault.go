@@ -1,0 +1,269 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Room has the gateway's tables: credentials and sign-ins under way, encrypted,
+// and what upstreams were last seen to offer.
+func Room() store.Room {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err)
+	}
+	return store.Room{Name: "gateway", Migrations: files}
+}
+
+// topic is that of the gateway's events in the feed: their key is the upstream
+// whose credential changed, and they say nothing else.
+const topic = "gateway"
+
+// Credential is what an upstream knows a caller by.
+type Credential struct {
+	Kind AuthKind  `json:"kind"`
+	At   time.Time `json:"at"` // when somebody connected
+	By   string    `json:"by,omitempty"`
+
+	Key string `json:"key,omitempty"` // of kind header
+
+	// The others are of OAuth: a token, and what it takes to renew it.
+	Access    string      `json:"access,omitempty"`
+	Refresh   string      `json:"refresh,omitempty"`
+	Expires   time.Time   `json:"expires,omitzero"` // zero: it does not say
+	Scopes    []string    `json:"scopes,omitempty"`
+	Issuer    string      `json:"issuer,omitempty"`
+	TokenURL  string      `json:"token_url,omitempty"`
+	RevokeURL string      `json:"revoke_url,omitempty"`
+	Resource  string      `json:"resource,omitempty"`
+	Client    oauthClient `json:"client,omitzero"`
+
+	rev int64 // in the store
+}
+
+// secret is what is sent with a request.
+func (c *Credential) secret() string {
+	if c.Kind == OAuth {
+		return c.Access
+	}
+	return c.Key
+}
+
+// stale says that the token has to be renewed before it is used.
+func (c *Credential) stale(now time.Time) bool {
+	return c.Kind == OAuth && !c.Expires.IsZero() && !now.Add(renewBefore).Before(c.Expires)
+}
+
+// renewBefore is how long before its end a token is renewed, so that it does
+// not end on its way.
+const renewBefore = 30 * time.Second
+
+// vault keeps the gateway's rows.
+type vault struct {
+	db *store.DB
+	*sealer
+}
+
+// credential is that of a principal; nil if there is none.
+func (v *vault) credential(ctx context.Context, upstream, principal string) (c *Credential, err error) {
+	var sealed string
+	var rev int64
+	err = v.db.View(ctx, func(tx *store.Tx) error {
+		return tx.QueryRow(ctx, "SELECT sealed, rev FROM credentials WHERE upstream = ? AND principal = ?", upstream, principal).Scan(&sealed, &rev)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read credential: %w", err)
+	}
+	c = &Credential{rev: rev}
+	if err := v.open(sealed, c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// put stores a credential and tells all processes.
+func (v *vault) put(ctx context.Context, upstream, principal string, c *Credential) error {
+	sealed, err := v.seal(c)
+	if err != nil {
+		return err
+	}
+	err = v.db.Update(ctx, func(tx *store.Tx) error {
+		c.rev = tx.Append(topic, upstream, []byte(`{}`))
+		_, err := tx.Exec(ctx, `INSERT INTO credentials (upstream, principal, rev, changed_at, sealed) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (upstream, principal) DO UPDATE SET rev = excluded.rev, changed_at = excluded.changed_at, sealed = excluded.sealed`,
+			upstream, principal, c.rev, tx.Now.UnixMilli(), sealed)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("store credential: %w", err)
+	}
+	return nil
+}
+
+// drop removes a credential, if it is still the one of rev; 0: whichever it is.
+func (v *vault) drop(ctx context.Context, upstream, principal string, rev int64) (dropped bool, err error) {
+	err = v.db.Update(ctx, func(tx *store.Tx) error {
+		result, err := tx.Exec(ctx, "DELETE FROM credentials WHERE upstream = ? AND principal = ? AND (rev = ? OR ? = 0)", upstream, principal, rev, rev)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		if dropped = n > 0; dropped {
+			tx.Append(topic, upstream, []byte(`{}`))
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("remove credential: %w", err)
+	}
+	return dropped, nil
+}
+
+// signIn is what the way back from an authorization server needs.
+type signIn struct {
+	Request   string      `json:"request"` // empty: nobody waits for it
+	Upstream  string      `json:"upstream"`
+	Principal string      `json:"principal"` // who began it
+	Verifier  string      `json:"verifier"`
+	Redirect  string      `json:"redirect"`
+	Return    string      `json:"return,omitempty"` // path to lead to afterwards
+	Issuer    string      `json:"issuer"`
+	WantsIss  bool        `json:"wants_iss,omitempty"` // the issuer says that it names itself
+	TokenURL  string      `json:"token_url"`
+	RevokeURL string      `json:"revoke_url,omitempty"`
+	Resource  string      `json:"resource,omitempty"`
+	Scopes    []string    `json:"scopes,omitempty"`
+	Client    oauthClient `json:"client"`
+}
+
+// signInTime is how long a person may be at the authorization server.
+const signInTime = 10 * time.Minute
+
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func (v *vault) putSignIn(ctx context.Context, state string, s *signIn) error {
+	sealed, err := v.seal(s)
+	if err != nil {
+		return err
+	}
+	err = v.db.Update(ctx, func(tx *store.Tx) error {
+		if _, err := tx.Exec(ctx, "DELETE FROM sign_ins WHERE until < ?", tx.Now.UnixMilli()); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, "INSERT INTO sign_ins (state, until, sealed) VALUES (?, ?, ?)", digestOf(state), tx.Now.Add(signInTime).UnixMilli(), sealed)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("store sign-in: %w", err)
+	}
+	return nil
+}
+
+// takeSignIn finds a sign-in by its state, which then is used up; nil: there is
+// none, or no more.
+func (v *vault) takeSignIn(ctx context.Context, state string) (*signIn, error) {
+	var sealed string
+	err := v.db.Update(ctx, func(tx *store.Tx) error {
+		err := tx.QueryRow(ctx, "SELECT sealed FROM sign_ins WHERE state = ? AND until >= ?", digestOf(state), tx.Now.UnixMilli()).Scan(&sealed)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "DELETE FROM sign_ins WHERE state = ?", digestOf(state))
+		return err
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read sign-in: %w", err)
+	}
+	s := new(signIn)
+	return s, v.open(sealed, s)
+}
+
+// client is what an issuer registered for a redirect address; nil: nothing.
+func (v *vault) client(ctx context.Context, issuer, redirect string) (*oauthClient, error) {
+	var sealed string
+	err := v.db.View(ctx, func(tx *store.Tx) error {
+		return tx.QueryRow(ctx, "SELECT sealed FROM oauth_clients WHERE issuer = ? AND redirect = ?", issuer, redirect).Scan(&sealed)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read client: %w", err)
+	}
+	c := new(oauthClient)
+	return c, v.open(sealed, c)
+}
+
+func (v *vault) putClient(ctx context.Context, issuer, redirect string, c *oauthClient) error {
+	sealed, err := v.seal(c)
+	if err != nil {
+		return err
+	}
+	err = v.db.Update(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO oauth_clients (issuer, redirect, sealed) VALUES (?, ?, ?)
+			ON CONFLICT (issuer, redirect) DO UPDATE SET sealed = excluded.sealed`, issuer, redirect, sealed)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("store client: %w", err)
+	}
+	return nil
+}
+
+// remembered is what an upstream offered when it was last seen; known says that
+// it was.
+func (v *vault) remembered(ctx context.Context, upstream, principal string) (tools []remote, known bool, err error) {
+	var data string
+	err = v.db.View(ctx, func(tx *store.Tx) error {
+		return tx.QueryRow(ctx, "SELECT data FROM upstream_tools WHERE upstream = ? AND principal = ?", upstream, principal).Scan(&data)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(data), &tools)
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read tools of upstream: %w", err)
+	}
+	return tools, true, nil
+}
+
+func (v *vault) remember(ctx context.Context, upstream, principal string, tools []remote) error {
+	data, err := json.Marshal(tools)
+	if err != nil {
+		return fmt.Errorf("encode tools of upstream: %w", err)
+	}
+	err = v.db.UpdateFast(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO upstream_tools (upstream, principal, changed_at, data) VALUES (?, ?, ?, ?)
+			ON CONFLICT (upstream, principal) DO UPDATE SET changed_at = excluded.changed_at, data = excluded.data`,
+			upstream, principal, tx.Now.UnixMilli(), string(data))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("store tools of upstream: %w", err)
+	}
+	return nil
+}

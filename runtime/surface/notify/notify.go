@@ -1,0 +1,218 @@
+// Package notify tells people of new questions where they are: on their
+// desktop, on a phone through ntfy, or wherever a webhook or a command leads.
+// It asks nobody: a notification has links to the page of the question, and to
+// answers that one press gives.
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Message is what a hook brings to a person. Its JSON is what commands and
+// webhooks get.
+type Message struct {
+	ID       string          `json:"id,omitempty"` // of the question; empty: of several
+	Title    string          `json:"title"`
+	Body     string          `json:"body"`
+	Text     string          `json:"text"` // both in one, as chat webhooks take it
+	Asker    string          `json:"asker,omitempty"`
+	Place    string          `json:"place,omitempty"`
+	Priority elicit.Priority `json:"priority"`
+	Deadline elicit.Time     `json:"deadline,omitzero"`
+	URL      string          `json:"url,omitempty"` // of the page
+	Answers  []Choice        `json:"answers,omitempty"`
+}
+
+// Choice is an answer that one press gives; URL takes a POST.
+type Choice struct {
+	Label string `json:"label"`
+	URL   string `json:"url"`
+}
+
+// Options is what a Notifier works with. Hub and First are required.
+type Options struct {
+	Hub   *elicit.Hub
+	Hooks []Hook
+	Quiet Quiet
+	// First says whether it is called with an id for the first time, by any
+	// process on the store, so that each question is told of once.
+	First func(ctx context.Context, id string, until time.Time) (bool, error)
+	// Page and Choices make the links of a question; page of "" is the inbox.
+	Page    func(id string) string
+	Choices func(r *elicit.Request) []Choice
+	// Log takes what could not be delivered. Nil: nothing is logged.
+	Log *slog.Logger
+}
+
+// Bounds of a notifier.
+const (
+	deliverIn = 15 * time.Second
+	// sinceStart is how old an open question may be that a notifier tells of when
+	// it starts, as after one that was killed.
+	sinceStart = time.Minute
+	// told is how long it is remembered which questions were told of.
+	told = 24 * time.Hour
+)
+
+// Run tells of new questions until ctx ends. In quiet hours it tells of urgent
+// ones alone, and of the others when they are over, in one message.
+func Run(ctx context.Context, o Options) error {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	n := &notifier{Options: o, held: map[string]bool{}}
+	defer n.sending.Wait()
+	for {
+		err := n.follow(ctx)
+		if ctx.Err() != nil || !errors.Is(err, store.ErrGone) {
+			return err
+		}
+	}
+}
+
+type notifier struct {
+	Options
+	sending sync.WaitGroup
+	held    map[string]bool // ids that wait for the end of quiet hours
+}
+
+func (n *notifier) follow(ctx context.Context) error {
+	list, err := n.Hub.List(ctx, elicit.Filter{Limit: 1000})
+	if err != nil {
+		return err
+	}
+	for i := range list.Requests {
+		if r := &list.Requests[i]; time.Since(r.CreatedAt.Time) < sinceStart {
+			n.tell(ctx, r)
+		}
+	}
+	w, err := n.Hub.Watch(ctx, list.Seq, "")
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	for {
+		changes, err := n.next(ctx, w)
+		if err != nil {
+			return err
+		}
+		for _, c := range changes {
+			switch c.Action.Type {
+			case elicit.Requested:
+				if r, err := n.Hub.Get(ctx, c.Action.RequestID); err == nil && r.Status == elicit.Open {
+					n.tell(ctx, &r)
+				}
+			case elicit.CompletedBy, elicit.Withdrawn, elicit.Removed:
+				delete(n.held, c.Action.RequestID)
+			}
+		}
+	}
+}
+
+// next waits for changes, and for the end of quiet hours if something is held.
+func (n *notifier) next(ctx context.Context, w *elicit.Watcher) ([]elicit.Change, error) {
+	if len(n.held) == 0 {
+		return w.Next(ctx)
+	}
+	wait, cancel := context.WithTimeout(ctx, max(n.Quiet.left(time.Now()), time.Millisecond))
+	defer cancel()
+	changes, err := w.Next(wait)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		if n.Quiet.left(time.Now()) <= 0 {
+			n.digest(ctx)
+		}
+		return nil, nil
+	}
+	return changes, err
+}
+
+// tell sends a question to all hooks, once among all processes.
+func (n *notifier) tell(ctx context.Context, r *elicit.Request) {
+	if r.Priority != elicit.Urgent && n.Quiet.left(time.Now()) > 0 {
+		n.held[r.ID] = true
+		return
+	}
+	first, err := n.First(ctx, "notify/"+r.ID, time.Now().Add(told))
+	if err != nil {
+		n.Log.Warn("notification not sent", "elicitationId", r.ID, "error", err)
+	}
+	if err == nil && first {
+		n.send(ctx, n.message(r))
+	}
+}
+
+// digest tells in one message of what was held.
+func (n *notifier) digest(ctx context.Context) {
+	count := 0
+	for id := range n.held {
+		if first, err := n.First(ctx, "notify/"+id, time.Now().Add(told)); err == nil && first {
+			count++
+		}
+		delete(n.held, id)
+	}
+	if count == 0 {
+		return
+	}
+	text := fmt.Sprintf("%d questions wait for you", count)
+	if count == 1 {
+		text = "1 question waits for you"
+	}
+	n.send(ctx, Message{Title: text, Body: "They came in quiet hours.", Text: text, Priority: elicit.Normal, URL: n.Page("")})
+}
+
+func (n *notifier) message(r *elicit.Request) Message {
+	title, _, _ := strings.Cut(strings.TrimSpace(r.Heading()), "\n")
+	asker := r.Source.Name
+	if asker == "" {
+		asker = "somebody"
+	}
+	m := Message{ID: r.ID, Title: plain(title), Asker: plain(asker), Place: plain(r.Place()), Priority: r.Priority, Deadline: r.Deadline,
+		URL: n.Page(r.ID), Answers: n.Choices(r)}
+	m.Body = "asked by " + m.Asker
+	if m.Place != "" {
+		m.Body += ", " + m.Place
+	}
+	if len(r.Questions) == 1 && r.Questions[0].Message != r.Heading() {
+		m.Body = plain(r.Questions[0].Message) + "\n" + m.Body
+	}
+	m.Text = strings.TrimSpace(m.Title + "\n" + m.Body + "\n" + m.URL)
+	return m
+}
+
+// plain takes out what is no text, and shortens what is too long for a
+// notification.
+func plain(s string) string {
+	const most = 400
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' || r == 0x7f || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
+			return -1
+		}
+		return r
+	}, s)
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most]) + "…"
+	}
+	return s
+}
+
+// send gives a message to all hooks at once; a hook that is slow holds up none.
+func (n *notifier) send(ctx context.Context, m Message) {
+	for _, h := range n.Hooks {
+		n.sending.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, deliverIn)
+			defer cancel()
+			if err := h.deliver(ctx, m); err != nil {
+				n.Log.Warn("notification not delivered", "hook", h.Name(), "elicitationId", m.ID, "error", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,183 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+)
+
+// Executors are the agents that are known here, installed or not, by id.
+func (m *Manager) Executors(context.Context) (list []Executor, err error) {
+	for _, i := range m.options.Agents.List() {
+		list = append(list, Executor{ID: i.ID, Variants: i.Variants, Default: i.Default, Protocol: i.Kind,
+			MCP: i.MCP, FollowUp: i.FollowUp, Approvals: i.Approvals, Missing: i.Missing})
+	}
+	return list, nil
+}
+
+// agent runs the agent with the prompt of the process.
+func (r *run) agent() ending {
+	r.log.Append(logs.User(r.p.Prompt))
+	resume, err := r.resumed()
+	if err != nil {
+		return failed(err.Error())
+	}
+	spec := executor.Spec{Dir: r.c.home(), Prompt: r.p.Prompt, Resume: resume, Variant: r.p.Variant, Env: r.env,
+		Log: noted{r.log, r}, Session: r.agentSession}
+	if r.url != "" {
+		spec.MCP = executor.MCP{URL: r.url, Token: r.token}
+	}
+	if r.m.options.Ask != nil {
+		spec.Ask = r.ask
+	}
+	run, err := r.m.options.Agents.Start(r.ctx, r.p.Executor, spec)
+	if err != nil {
+		r.log.Append(logs.Failed(worded(err)))
+		return failed("cannot start the agent: " + worded(err))
+	}
+	leader := groupLeader{run.Pid(), born(run.Pid())}
+	if err := errors.Join(r.noteAgent(leader), r.converse()); err != nil {
+		run.Kill()
+		run.Wait()
+		return failed(err.Error())
+	}
+	r.await(run.Done(), run)
+	return agentEnding(run.Wait())
+}
+
+func agentEnding(res executor.Result) ending {
+	e := ending{State: Completed, ExitCode: res.Exit, Summary: res.Summary,
+		Usage: Usage{TokensIn: res.Usage.TokensIn, TokensOut: res.Usage.TokensOut, Cost: res.Usage.Cost}}
+	if res.Failure == "" {
+		return e
+	}
+	e.State, e.Failure = Failed, "failed: "+res.Failure
+	if code := res.Exit; code != nil && *code != 0 {
+		e.Failure = fmt.Sprintf("failed (exit_code=%d)", *code)
+		if why := strings.TrimPrefix(strings.TrimPrefix(res.Failure, fmt.Sprintf("exit status %d", *code)), ": "); why != "" {
+			e.Failure += ": " + why
+		}
+	}
+	return e
+}
+
+// resumed is the agent's own session to go on with; empty: a new one.
+func (r *run) resumed() (id string, err error) {
+	if r.p.SessionID == "" {
+		return "", nil
+	}
+	err = r.m.db.View(r.ctx, func(tx *store.Tx) error {
+		s, err := readSession(r.ctx, tx, r.p.SessionID)
+		id = s.AgentSession
+		return err
+	})
+	return id, err
+}
+
+// agentSession notes the agent's own session, which it may tell before ours
+// has begun.
+func (r *run) agentSession(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.told = id
+	if r.p.SessionID == "" {
+		return
+	}
+	if err := r.m.db.UpdateFast(r.ctx, func(tx *store.Tx) error { return r.noteSession(tx) }); err != nil && r.ctx.Err() == nil {
+		r.m.options.Log.Warn("note of agent's session failed", "process_id", r.p.ID, "error", err)
+	}
+}
+
+func (r *run) noteSession(tx *store.Tx) error {
+	_, err := tx.Exec(r.ctx, "UPDATE sessions SET agent_session = ? WHERE id = ?", r.told, r.p.SessionID)
+	return err
+}
+
+// ask puts a question of the agent to a person. Nobody takes the agent's
+// silence meanwhile for a fault.
+func (r *run) ask(ctx context.Context, q executor.Question) (executor.Answer, error) {
+	r.asking.Add(1)
+	defer r.asking.Add(-1)
+	defer r.touch()
+	r.mu.Lock()
+	p := r.p.Process
+	r.mu.Unlock()
+	return r.m.options.Ask(ctx, r.c.Attempt, p, q)
+}
+
+// converse begins the turn, and the session if this is its first: the agent
+// has been started.
+func (r *run) converse() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var p process
+	err := r.m.db.Update(r.ctx, func(tx *store.Tx) (err error) {
+		p = r.p
+		if p.SessionID == "" {
+			if p.SessionID, err = r.newSession(tx); err != nil {
+				return err
+			}
+		}
+		done, err := tx.Exec(r.ctx, "UPDATE processes SET session_id = ? WHERE id = ? AND owner = ? AND state = ?", p.SessionID, p.ID, p.owner, Running)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return errLost
+		}
+		_, err = tx.Exec(r.ctx, `INSERT INTO turns (session_id, entry_index, id, process_id, prompt, summary, created_at, updated_at)
+			SELECT ?, (SELECT COUNT(*) FROM turns WHERE session_id = ?), ?, ?, ?, '', ?, ?`,
+			p.SessionID, p.SessionID, newID(), p.ID, p.Prompt, millis(tx.Now), millis(tx.Now))
+		return err
+	})
+	if errors.Is(err, errLost) {
+		r.cancel(errLost)
+	}
+	if err != nil {
+		return fmt.Errorf("begin turn: %w", err)
+	}
+	r.p = p
+	if r.told != "" {
+		return r.m.db.UpdateFast(r.ctx, func(tx *store.Tx) error { return r.noteSession(tx) })
+	}
+	return nil
+}
+
+// newSession begins a session of the attempt.
+func (r *run) newSession(tx *store.Tx) (id string, err error) {
+	newest, err := latestSession(r.ctx, tx, r.p.AttemptID)
+	if err != nil {
+		return "", err
+	}
+	id, created := newID(), after(tx.Now, newest.Created)
+	_, err = tx.Exec(r.ctx, "INSERT INTO sessions (id, attempt_id, executor, variant, agent_session, created_at, updated_at) VALUES ("+marks(7)+")",
+		id, r.p.AttemptID, r.p.Executor, r.p.Variant, "", millis(created), millis(created))
+	if err != nil {
+		return "", err
+	}
+	_, err = note(tx, Event{Type: SessionStarted, ProjectID: r.task.ProjectID, TaskID: r.p.taskID, AttemptID: r.p.AttemptID, SessionID: id, ProcessID: r.p.ID})
+	return id, err
+}
+
+// noted is a log whose entries are activity.
+type noted struct {
+	*logs.Writer
+	r *run
+}
+
+func (n noted) Raw(s logs.Stream, p []byte) { n.r.raw(s, p) }
+
+func (n noted) Append(e logs.Entry) int64 {
+	n.r.touch()
+	return n.Writer.Append(e)
+}
+
+func (n noted) Replace(index int64, e logs.Entry) {
+	n.r.touch()
+	n.Writer.Replace(index, e)
+}

@@ -1,0 +1,138 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Processes of an attempt are a chain: setup, agent, cleanup, and the agent
+// again with the message that was queued. At each moment at most one process of
+// an attempt is queued or running. The step from one to the next is one
+// transaction, so a run that goes on never looks as if it had ended.
+
+// ending is how a process ended.
+type ending struct {
+	State    State
+	ExitCode *int
+	Failure  string
+	Usage    Usage
+	Summary  string // what the agent said at the end
+}
+
+// closeProcess ends one process. It is errLost if it is not p's owner's any more.
+func closeProcess(ctx context.Context, tx *store.Tx, p *process, project string, e ending) error {
+	now := millis(tx.Now)
+	done, err := tx.Exec(ctx, `UPDATE processes SET state = ?, exit_code = ?, failure = ?, tokens_in = ?, tokens_out = ?, cost = ?,
+		completed_at = ?, updated_at = ?, token = '' WHERE id = ? AND owner = ? AND state IN ('queued', 'running')`,
+		e.State, exitColumn(e.ExitCode), e.Failure, e.Usage.TokensIn, e.Usage.TokensOut, e.Usage.Cost, now, now, p.ID, p.owner)
+	if err != nil {
+		return fmt.Errorf("end process: %w", err)
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return errLost
+	}
+	if p.SessionID != "" && p.Reason == Agent {
+		if _, err := tx.Exec(ctx, "UPDATE turns SET summary = ?, updated_at = ? WHERE session_id = ? AND process_id = ?", e.Summary, now, p.SessionID, p.ID); err != nil {
+			return fmt.Errorf("end turn: %w", err)
+		}
+		if _, err := tx.Exec(ctx, "UPDATE sessions SET updated_at = ? WHERE id = ?", now, p.SessionID); err != nil {
+			return fmt.Errorf("write session: %w", err)
+		}
+	}
+	if _, err := tx.Exec(ctx, "UPDATE attempts SET updated_at = ? WHERE id = ?", now, p.AttemptID); err != nil {
+		return fmt.Errorf("write attempt: %w", err)
+	}
+	_, err = note(tx, Event{Type: ProcessEnded, ProjectID: project, TaskID: p.taskID, AttemptID: p.AttemptID, SessionID: p.SessionID, ProcessID: p.ID, State: e.State})
+	return err
+}
+
+// endProcess ends a process that nothing follows: the task goes to review, and
+// a message that waits is discarded.
+func endProcess(ctx context.Context, tx *store.Tx, p *process, e ending) error {
+	t, err := readTask(ctx, tx, p.taskID)
+	if err != nil {
+		return err
+	}
+	if err := closeProcess(ctx, tx, p, t.ProjectID, e); err != nil {
+		return err
+	}
+	if e.State != Completed {
+		if err := discard(ctx, tx, t, p, "the run before it "+string(e.State)); err != nil {
+			return err
+		}
+	}
+	return moveTask(ctx, tx, t, InReview, InProgress)
+}
+
+// discard keeps the messages that wait in an attempt from running. They stay
+// readable until the next one comes.
+func discard(ctx context.Context, tx *store.Tx, t Task, p *process, why string) error {
+	done, err := tx.Exec(ctx, "UPDATE queued SET discarded = ? WHERE attempt_id = ? AND discarded = ''", why, p.AttemptID)
+	if err != nil {
+		return fmt.Errorf("discard queued message: %w", err)
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	_, err = note(tx, Event{Type: MessageDropped, ProjectID: t.ProjectID, TaskID: t.ID, AttemptID: p.AttemptID, SessionID: p.SessionID})
+	return err
+}
+
+// goOn ends a process and starts the next one of the chain with the same
+// runner. The next one has the reason next; if that is empty the chain ends
+// well, and what follows is the message that waits, or nothing.
+func goOn(ctx context.Context, tx *store.Tx, p *process, e ending, next Reason) (*process, error) {
+	t, err := readTask(ctx, tx, p.taskID)
+	if err != nil {
+		return nil, err
+	}
+	follow := *p
+	if next == "" {
+		q, err := takeQueued(ctx, tx, p.AttemptID)
+		if err != nil {
+			return nil, err
+		}
+		if q == nil {
+			return nil, endProcess(ctx, tx, p, e)
+		}
+		s, err := readSession(ctx, tx, q.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		next, follow.SessionID, follow.Prompt, follow.Executor, follow.Variant = Agent, s.ID, q.Message, s.Executor, s.Variant
+		if q.Variant != "" {
+			follow.Variant = q.Variant
+		}
+	}
+	if err := closeProcess(ctx, tx, p, t.ProjectID, e); err != nil {
+		return nil, err
+	}
+	follow.Process = Process{ID: newID(), AttemptID: p.AttemptID, SessionID: follow.SessionID, Reason: next, Executor: follow.Executor, Variant: follow.Variant,
+		Prompt: follow.Prompt, State: Running, Created: tx.Now, Started: tx.Now, Updated: tx.Now}
+	follow.agent, follow.token, follow.launched = groupLeader{}, "", tx.Now
+	if err := insertProcess(ctx, tx, &follow, t.ProjectID); err != nil {
+		return nil, err
+	}
+	return &follow, nil
+}
+
+// takeQueued takes the oldest message out of those that wait in an attempt.
+func takeQueued(ctx context.Context, tx *store.Tx, attemptID string) (*QueuedMessage, error) {
+	found, err := all(ctx, tx, scanQueued, "SELECT "+queuedColumns+" FROM queued WHERE attempt_id = ? AND discarded = '' ORDER BY queued_at, session_id LIMIT 1", attemptID)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	_, err = tx.Exec(ctx, "DELETE FROM queued WHERE session_id = ?", found[0].SessionID)
+	return &found[0], err
+}
+
+const queuedColumns = "session_id, message, variant, queued_at, discarded"
+
+func scanQueued(row scanner) (q QueuedMessage, err error) {
+	var queued int64
+	err = row.Scan(&q.SessionID, &q.Message, &q.Variant, &queued, &q.Discarded)
+	q.At = at(queued)
+	return q, err
+}

@@ -1,0 +1,125 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/coder/acp-go-sdk"
+)
+
+// SessionUpdate is not called: updates are read before the SDK sees them.
+func (c *client) SessionUpdate(context.Context, acp.SessionNotification) error { return nil }
+
+// RequestPermission asks a person whether the agent may do something. Its own
+// tools deskhand allows by itself, or an agent could never ask.
+func (c *client) RequestPermission(_ context.Context, p acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	raw, err := json.Marshal(p.ToolCall)
+	if err != nil {
+		return acp.RequestPermissionResponse{}, err
+	}
+	call := c.shown(raw)
+	choose := func(kinds ...acp.PermissionOptionKind) (acp.RequestPermissionResponse, bool) {
+		for _, kind := range kinds {
+			for _, o := range p.Options {
+				if o.Kind == kind {
+					return selected(o.OptionId), true
+				}
+			}
+		}
+		return acp.RequestPermissionResponse{Outcome: acp.RequestPermissionOutcome{Cancelled: &acp.RequestPermissionOutcomeCancelled{}}}, false
+	}
+	if call.ours {
+		if answer, ok := choose(acp.PermissionOptionKindAllowAlways, acp.PermissionOptionKindAllowOnce); ok {
+			return answer, nil
+		}
+	}
+	q := Question{Permission: true, Title: "Allow " + call.title() + "?", Message: call.content, Tool: call.name}
+	for _, o := range p.Options {
+		q.Options = append(q.Options, Option{ID: string(o.OptionId), Label: o.Name, Kind: string(o.Kind)})
+	}
+	c.mark(call.id, "pending_approval")
+	a := c.run.ask(c.asking, q)
+	switch a.Outcome {
+	case "accept":
+		for _, o := range p.Options {
+			if string(o.OptionId) == a.Option {
+				if strings.HasPrefix(string(o.Kind), "reject") {
+					c.mark(call.id, "denied")
+				} else {
+					c.mark(call.id, "created")
+				}
+				return selected(o.OptionId), nil
+			}
+		}
+	case "decline":
+		c.mark(call.id, "denied")
+		answer, _ := choose(acp.PermissionOptionKindRejectOnce, acp.PermissionOptionKindRejectAlways)
+		return answer, nil
+	}
+	c.mark(call.id, "timed_out")
+	answer, _ := choose()
+	return answer, nil
+}
+
+func selected(id acp.PermissionOptionId) acp.RequestPermissionResponse {
+	return acp.RequestPermissionResponse{Outcome: acp.RequestPermissionOutcome{Selected: &acp.RequestPermissionOutcomeSelected{OptionId: id}}}
+}
+
+// UnstableCreateElicitation puts a question of the agent itself to a person.
+func (c *client) UnstableCreateElicitation(_ context.Context, p acp.UnstableCreateElicitationRequest) (acp.UnstableCreateElicitationResponse, error) {
+	var q Question
+	switch {
+	case p.Form != nil:
+		schema, err := json.Marshal(p.Form.RequestedSchema)
+		if err != nil {
+			return acp.UnstableCreateElicitationResponse{}, err
+		}
+		q = Question{Title: p.Form.Message, Schema: schema}
+	case p.Url != nil:
+		q = Question{Title: p.Url.Message, URL: p.Url.Url}
+	}
+	c.note("asked: " + q.Title)
+	a := c.run.ask(c.asking, q)
+	switch a.Outcome {
+	case "accept":
+		return acp.UnstableCreateElicitationResponse{Accept: &acp.UnstableCreateElicitationAccept{Content: a.Values}}, nil
+	case "decline":
+		return acp.UnstableCreateElicitationResponse{Decline: &acp.UnstableCreateElicitationDecline{}}, nil
+	}
+	return acp.UnstableCreateElicitationResponse{Cancel: &acp.UnstableCreateElicitationCancel{}}, nil
+}
+
+// UnstableCompleteElicitation tells that a page was dealt with; nobody waits.
+func (c *client) UnstableCompleteElicitation(context.Context, acp.UnstableCompleteElicitationNotification) error {
+	return nil
+}
+
+// ours are deskhand's own tools as agents name them.
+var ours = regexp.MustCompile(`^(?:mcp__deskhand__[a-z_]+|mcp\.deskhand\.[a-z_]+|deskhand[._/][a-z_]+|[a-z_]+ \(deskhand MCP Server\))$`)
+
+var errNotOffered = errors.New("deskhand does not offer this to agents")
+
+func (c *client) ReadTextFile(context.Context, acp.ReadTextFileRequest) (acp.ReadTextFileResponse, error) {
+	return acp.ReadTextFileResponse{}, errNotOffered
+}
+func (c *client) WriteTextFile(context.Context, acp.WriteTextFileRequest) (acp.WriteTextFileResponse, error) {
+	return acp.WriteTextFileResponse{}, errNotOffered
+}
+func (c *client) CreateTerminal(context.Context, acp.CreateTerminalRequest) (acp.CreateTerminalResponse, error) {
+	return acp.CreateTerminalResponse{}, errNotOffered
+}
+func (c *client) KillTerminal(context.Context, acp.KillTerminalRequest) (acp.KillTerminalResponse, error) {
+	return acp.KillTerminalResponse{}, errNotOffered
+}
+func (c *client) TerminalOutput(context.Context, acp.TerminalOutputRequest) (acp.TerminalOutputResponse, error) {
+	return acp.TerminalOutputResponse{}, errNotOffered
+}
+func (c *client) ReleaseTerminal(context.Context, acp.ReleaseTerminalRequest) (acp.ReleaseTerminalResponse, error) {
+	return acp.ReleaseTerminalResponse{}, errNotOffered
+}
+func (c *client) WaitForTerminalExit(context.Context, acp.WaitForTerminalExitRequest) (acp.WaitForTerminalExitResponse, error) {
+	return acp.WaitForTerminalExitResponse{}, errNotOffered
+}

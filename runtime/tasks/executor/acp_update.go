@@ -1,0 +1,305 @@
+package executor
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+)
+
+// acpUpdate is what an agent says while it works, of every kind at once.
+type acpUpdate struct {
+	Kind string `json:"sessionUpdate"`
+
+	// of texts, a block; of tool calls, a list of acpContent
+	Content   json.RawMessage `json:"content"`
+	MessageID string          `json:"messageId"`
+
+	// of tool calls
+	ID        string          `json:"toolCallId"`
+	Title     *string         `json:"title"`
+	Tool      *string         `json:"kind"`
+	Status    *string         `json:"status"`
+	Input     json.RawMessage `json:"rawInput"`
+	Output    json.RawMessage `json:"rawOutput"`
+	Locations []struct {
+		Path string `json:"path"`
+	} `json:"locations"`
+	Meta struct {
+		ClaudeCode struct {
+			ToolName string `json:"toolName"`
+		} `json:"claudeCode"`
+	} `json:"_meta"`
+
+	// of plans
+	Entries []logs.Todo `json:"entries"`
+
+	// of usage
+	Cost *struct {
+		Amount   float64 `json:"amount"`
+		Currency string  `json:"currency"`
+	} `json:"cost"`
+}
+
+type acpContent struct {
+	Type    string `json:"type"`
+	Content struct {
+		Text string `json:"text"`
+	} `json:"content"`
+	Path    string  `json:"path"`
+	OldText *string `json:"oldText"`
+	NewText string  `json:"newText"`
+}
+
+// update shows what the agent says.
+func (c *client) update(raw json.RawMessage) {
+	var u acpUpdate
+	err := json.Unmarshal(raw, &u)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.silent {
+		return
+	}
+	if err != nil {
+		c.talk.system(fmt.Sprintf("an update cannot be read: %v", err))
+		return
+	}
+	switch u.Kind {
+	case "agent_message_chunk":
+		c.talk.chunk(logs.AssistantMessage, u)
+	case "agent_thought_chunk":
+		c.talk.chunk(logs.Thinking, u)
+	case "tool_call", "tool_call_update":
+		c.call(u)
+	case "plan":
+		c.talk.endText()
+		e := logs.Entry{Type: logs.Type{Kind: logs.Plan, Todos: u.Entries}}
+		if c.plan < 0 {
+			c.plan = c.talk.log.Append(e)
+		} else {
+			c.talk.log.Replace(c.plan, e)
+		}
+	case "usage_update":
+		if u.Cost != nil && u.Cost.Currency == "USD" {
+			c.talk.result.Usage.Cost = int64(u.Cost.Amount * 1e6)
+		}
+	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update":
+		// The prompt is in the log already; the others are about the program.
+	default:
+		c.talk.system(u.Kind)
+	}
+}
+
+// chunk is a piece of a text; another message begins another entry.
+func (t *talk) chunk(kind logs.Kind, u acpUpdate) {
+	var block struct {
+		Type, Text string
+	}
+	if err := json.Unmarshal(u.Content, &block); err != nil || block.Type != "text" && block.Type != "" {
+		t.say(kind, "["+block.Type+"]")
+		return
+	}
+	if strings.HasPrefix(block.Text, "[MODE_UPDATE] ") { // of gemini, about itself
+		t.system(block.Text)
+		return
+	}
+	if u.MessageID != t.message {
+		t.endText()
+		t.message = u.MessageID
+	}
+	t.piece(kind, block.Text)
+}
+
+// call shows a tool call, or what has become of it.
+func (c *client) call(u acpUpdate) *tool {
+	t := c.talk
+	if t.tools[u.ID] == nil {
+		t.call(u.ID, "tool", "", logs.Action{Action: "other"})
+	}
+	t.change(u.ID, func(one *tool) {
+		if u.Tool != nil {
+			one.kind = *u.Tool
+		}
+		if u.Title != nil && *u.Title != "" {
+			one.content = *u.Title
+			if one.name == "tool" {
+				one.name = *u.Title
+			}
+		}
+		if name := u.Meta.ClaudeCode.ToolName; name != "" {
+			one.name = name
+		}
+		if one.kind != "" && one.kind != "other" && u.Meta.ClaudeCode.ToolName == "" && one.name == one.content {
+			one.name = one.kind
+		}
+		one.describe(u)
+		if u.Status != nil {
+			one.status = map[string]string{"pending": "created", "in_progress": "created", "completed": "success", "failed": "failed"}[*u.Status]
+		}
+	})
+	return t.tools[u.ID]
+}
+
+// describe says what a tool does, as far as is known by now.
+func (c *tool) describe(u acpUpdate) {
+	var args map[string]any
+	if len(u.Input) > 0 {
+		json.Unmarshal(u.Input, &args) // what is no object has no names to look at
+	}
+	var parts []acpContent
+	if len(u.Content) > 0 {
+		json.Unmarshal(u.Content, &parts) // an unknown shape is in the raw log
+	}
+	path := c.action.Path
+	if len(u.Locations) > 0 {
+		path = u.Locations[0].Path
+	}
+	a := &c.action
+	switch c.kind {
+	case "execute":
+		a.Action = "command_run"
+		if command := commandOf(args); command != "" {
+			a.Command = command
+		} else if a.Command == "" {
+			a.Command = c.content
+		}
+	case "read":
+		a.Action, a.Path = "file_read", path
+	case "edit", "delete", "move":
+		a.Action, a.Path = "file_edit", path
+		if c.kind == "delete" {
+			a.Changes = []logs.FileEdit{{Action: "delete"}}
+		} else if named, _ := action("write", args); len(args) > 0 && named.Changes[0].Content != "" {
+			a.Changes = named.Changes
+		} else if named, _ := action("edit", args); len(args) > 0 && named.Changes[0].Diff != "" {
+			a.Changes = named.Changes
+		}
+	case "search":
+		a.Action, a.Query = "search", c.content
+	case "fetch":
+		a.Action, a.URL = "web_fetch", c.content
+	default:
+		a.Action, a.ToolName = "tool", c.name
+		if len(args) > 0 {
+			a.Arguments = args
+		}
+	}
+	var texts []string
+	for _, p := range parts {
+		switch p.Type {
+		case "diff":
+			a.Action, a.Path = "file_edit", p.Path
+			edit := logs.FileEdit{Action: "write", Content: logs.Clip(p.NewText)}
+			if p.OldText != nil && *p.OldText != "" {
+				edit = logs.FileEdit{Action: "edit", Diff: oldNew(*p.OldText, p.NewText)}
+			}
+			a.Changes = []logs.FileEdit{edit}
+		case "content":
+			texts = append(texts, p.Content.Text)
+		}
+	}
+	output, exit := outputOf(u.Output)
+	if output == "" {
+		output = strings.Join(texts, "\n")
+	}
+	if output != "" || exit != nil {
+		c.result(output, exit)
+	}
+}
+
+// commandOf is the command of a shell call: text, or a list that ends in it.
+func commandOf(args map[string]any) string {
+	for _, name := range []string{"command", "cmd"} {
+		switch v := args[name].(type) {
+		case string:
+			return v
+		case []any:
+			if len(v) > 0 {
+				s, _ := v[len(v)-1].(string)
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// outputOf is what a tool printed: text, or an object that has it.
+func outputOf(raw json.RawMessage) (string, *int) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return "", nil
+	}
+	var o struct {
+		Formatted  string `json:"formatted_output"`
+		Aggregated string `json:"aggregated_output"`
+		Output     string `json:"output"`
+		ExitCode   *int   `json:"exit_code"`
+	}
+	if raw[0] != '{' || json.Unmarshal(raw, &o) != nil {
+		return textOf(raw), nil
+	}
+	for _, s := range []string{o.Formatted, o.Aggregated, o.Output} {
+		if s != "" {
+			return s, o.ExitCode
+		}
+	}
+	if o.ExitCode != nil {
+		return "", o.ExitCode
+	}
+	return string(raw), nil
+}
+
+// permission is a tool call that is asked about.
+type permission struct {
+	id, name string
+	call     string // what the agent calls it
+	content  string // what there is to decide about
+	ours     bool   // a tool of deskhand
+}
+
+// title is the call in a few words.
+func (p permission) title() string {
+	if p.call == "" || len(p.call) > 80 || strings.Contains(p.call, "\n") {
+		return p.name
+	}
+	return p.call
+}
+
+// shown shows the tool call of a permission request, which may come before any
+// update about it.
+func (c *client) shown(raw json.RawMessage) permission {
+	var u acpUpdate
+	json.Unmarshal(raw, &u) // the SDK has read and written it
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if u.ID == "" {
+		return permission{name: "tool"}
+	}
+	u.Status = nil
+	t := c.call(u)
+	p := permission{id: u.ID, name: t.name, call: t.content, content: t.content}
+	p.ours = ours.MatchString(t.name) && t.kind != "execute" && t.kind != "edit" && t.kind != "delete" && t.kind != "move"
+	switch a := t.action; a.Action {
+	case "command_run":
+		p.content = a.Command
+	case "file_edit":
+		p.content = a.Path
+		for _, e := range a.Changes {
+			p.content = strings.TrimSpace(p.content + "\n\n" + e.Diff + e.Content)
+		}
+	case "tool":
+		if args, err := json.Marshal(a.Arguments); err == nil && a.Arguments != nil {
+			p.content += "\n\n" + string(args)
+		}
+	}
+	return p
+}
+
+// mark shows what became of a permission.
+func (c *client) mark(id, status string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.talk.tools[id] != nil {
+		c.talk.change(id, func(t *tool) { t.status = status })
+	}
+}

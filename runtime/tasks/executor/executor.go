@@ -1,0 +1,213 @@
+// Package executor starts coding agents: one process for each run, in a process
+// group of its own, whose words become entries of a log.
+//
+// Which agents there are is configuration, with shipped defaults
+// (defaults.json); what this package knows are the kinds of them. A kind turns
+// what a process prints into entries, and what a person answers into what the
+// process reads:
+//
+//	acp     the Agent Client Protocol over stdin and stdout
+//	stream  a command that prints events as JSON lines and ends
+//	shell   a command that prints text and ends
+//	fake    an agent that does what its prompt says, for tests
+package executor
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Config is how an agent is started.
+type Config struct {
+	// Kind is acp, stream, shell or fake.
+	Kind string `json:"kind"`
+	// Command is the program and its arguments. In them {{prompt}} stands for
+	// the prompt, {{session}} for the agent's session, {{dir}} for the folder.
+	// They are passed as they are, never through a shell. Without {{prompt}} a
+	// stream or shell agent reads it from stdin.
+	Command []string `json:"command"`
+	// Resume is Command for a run that goes on with a session. Nil: Command.
+	// For a stream without {{session}} in it, every run is a new conversation.
+	Resume []string `json:"resume,omitempty"`
+	// Env is added to the environment; it has the same places as Command.
+	Env map[string]string `json:"env,omitempty"`
+	// Pass names variables of deskhand's own environment that the agent needs,
+	// such as those with its keys. A * at the end stands for any rest.
+	Pass []string `json:"pass,omitempty"`
+	// URL is for kinds that are reached over the network; none is yet.
+	URL string `json:"url,omitempty"`
+	// Events says how a stream is to be read: claude, codex, gemini, opencode
+	// or qwen.
+	Events string `json:"events,omitempty"`
+	// Mode is the session mode to set over acp; empty: the agent's own.
+	Mode string `json:"mode,omitempty"`
+	// Auth is the method to sign in with over acp; empty: none.
+	Auth string `json:"auth,omitempty"`
+	// Variants are other ways to start it, by name.
+	Variants map[string]Variant `json:"variants,omitempty"`
+	// Default is the variant to take if none is named; empty: none.
+	Default string `json:"default,omitempty"`
+	// Install says how to get the program.
+	Install string `json:"install,omitempty"`
+	// Disabled takes an agent off the list.
+	Disabled bool `json:"disabled,omitempty"`
+}
+
+// Variant changes a Config.
+type Variant struct {
+	Args []string          `json:"args,omitempty"` // behind Command
+	Env  map[string]string `json:"env,omitempty"`
+	Mode string            `json:"mode,omitempty"`
+}
+
+// Info is what can be said of an agent without starting it.
+type Info struct {
+	// ID is stable; it is what starts the agent.
+	ID       string
+	Kind     string
+	Variants []string // sorted
+	Default  string
+	// MCP says that the agent can be given deskhand's tools, FollowUp that it
+	// can go on with a session, Approvals that it asks before it acts.
+	MCP, FollowUp, Approvals bool
+	// Missing says why it cannot be started here. Empty: it can.
+	Missing string
+}
+
+//go:embed defaults.json
+var defaults []byte
+
+// Defaults are the agents that deskhand knows without being told.
+func Defaults() map[string]Config {
+	var d map[string]Config
+	if err := json.Unmarshal(defaults, &d); err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// Table is the agents that are configured. It may be used at once.
+type Table struct{ configs map[string]Config }
+
+// New puts configured agents over the shipped ones: a configured one takes the
+// place of the shipped one with its id. Fault: invalid_argument for one that
+// could never be started.
+func New(configured map[string]Config) (*Table, error) {
+	t := &Table{configs: Defaults()}
+	for id, c := range configured {
+		if err := check(id, c); err != nil {
+			return nil, err
+		}
+		t.configs[Canonical(id)] = c
+	}
+	maps.DeleteFunc(t.configs, func(_ string, c Config) bool { return c.Disabled })
+	return t, nil
+}
+
+// Canonical is the spelling of an id: lower case, with dashes.
+func Canonical(id string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(id)), "_", "-")
+}
+
+func check(id string, c Config) error {
+	bad := func(format string, args ...any) error {
+		return fault.New("invalid_argument", fmt.Sprintf("executor %s: ", id)+fmt.Sprintf(format, args...), "change tasks.executors."+id+" in the configuration")
+	}
+	if id == "" || strings.ContainsFunc(Canonical(id), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' }) {
+		return bad("an id has letters, digits, dashes and dots")
+	}
+	if c.Disabled {
+		return nil
+	}
+	switch c.Kind {
+	case "acp", "shell", "fake":
+	case "stream":
+		if mappers[c.Events] == nil {
+			return bad("events %q are none of %s", c.Events, strings.Join(slices.Sorted(maps.Keys(mappers)), ", "))
+		}
+	default:
+		return bad("kind %q is none of acp, stream, shell, fake", c.Kind)
+	}
+	if len(c.Command) == 0 && c.Kind != "fake" {
+		return bad("it has no command")
+	}
+	if _, ok := c.Variants[c.Default]; c.Default != "" && !ok {
+		return bad("its default %q is none of its variants", c.Default)
+	}
+	return nil
+}
+
+// List is all agents, by id.
+func (t *Table) List() []Info {
+	var list []Info
+	for _, id := range slices.Sorted(maps.Keys(t.configs)) {
+		list = append(list, t.info(id))
+	}
+	return list
+}
+
+func (t *Table) info(id string) Info {
+	c := t.configs[id]
+	return Info{
+		ID: id, Kind: c.Kind, Variants: slices.Sorted(maps.Keys(c.Variants)), Default: c.Default,
+		MCP:       c.Kind == "acp" || c.Kind == "fake" || c.Kind == "stream" && mcpWays[c.Events] != nil,
+		FollowUp:  c.Kind == "acp" || c.Kind == "fake" || slices.ContainsFunc(c.Resume, func(s string) bool { return strings.Contains(s, "{{session}}") }),
+		Approvals: c.Kind == "acp" || c.Kind == "fake",
+		Missing:   c.missing(os.Getenv("PATH")),
+	}
+}
+
+// Info is one agent, however its id is spelled. The fault is invalid_argument.
+func (t *Table) Info(id string) (Info, error) {
+	if _, ok := t.configs[Canonical(id)]; !ok {
+		return Info{}, fault.New("invalid_argument", fmt.Sprintf("there is no executor %q", id), "")
+	}
+	return t.info(Canonical(id)), nil
+}
+
+// Passed says which variables of the environment an agent gets beside the usual
+// ones: see [Environment].
+func (t *Table) Passed(id string) []string { return t.configs[Canonical(id)].Pass }
+
+// missing says why a command cannot be started.
+func (c Config) missing(path string) string {
+	if len(c.Command) == 0 {
+		return ""
+	}
+	if _, err := look(c.Command[0], path); err != nil {
+		why := fmt.Sprintf("%s is not on the path", c.Command[0])
+		if filepath.Base(c.Command[0]) != c.Command[0] {
+			why = fmt.Sprintf("%s cannot be started: %v", c.Command[0], err)
+		}
+		if c.Install != "" {
+			why += "; " + c.Install
+		}
+		return why
+	}
+	return ""
+}
+
+// look finds a program on path, which need not be that of this process.
+func look(name, path string) (string, error) {
+	if filepath.Base(name) != name || path == os.Getenv("PATH") {
+		return exec.LookPath(name)
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return found, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}

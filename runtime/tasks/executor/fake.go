@@ -1,0 +1,76 @@
+package executor
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+)
+
+// fake is the side of deskhand of the scripted agent: see [FakeMain]. On its
+// stdout what follows fakeMark in a line is an event, all else is what an agent
+// prints.
+type fake struct{}
+
+const fakeMark = 0x1e // the record separator of ASCII, which no text has
+
+// fakeStart is what the scripted agent reads first.
+type fakeStart struct {
+	Prompt string `json:"prompt"`
+	Resume string `json:"resume,omitempty"`
+}
+
+// fakeEvent is what the scripted agent says.
+type fakeEvent struct {
+	Session string      `json:"session,omitempty"`
+	Entry   *logs.Entry `json:"entry,omitempty"`
+	// Replace is the number of the event whose entry this one takes the place
+	// of, counted from 1; 0: it is a new entry.
+	Replace int         `json:"replace,omitempty"`
+	Ask     *Question   `json:"ask,omitempty"`
+	Summary string      `json:"summary,omitempty"`
+	Usage   *logs.Usage `json:"usage,omitempty"`
+	Failure string      `json:"failure,omitempty"`
+}
+
+func (f *fake) drive(r *Run, stdout io.Reader) (result Result) {
+	out := json.NewEncoder(r.stdin)
+	if err := out.Encode(fakeStart{r.spec.Prompt, r.spec.Resume}); err != nil {
+		r.spec.Log.Append(logs.Failed("the agent does not read: " + err.Error()))
+	}
+	var indexes []int64
+	eachLine(stdout, func(line []byte) {
+		printed, event, marked := bytes.Cut(line, []byte{fakeMark})
+		var e fakeEvent
+		if !marked || json.Unmarshal(event, &e) != nil {
+			r.spec.Log.Raw(logs.Stdout, append(line, '\n'))
+			return
+		}
+		r.spec.Log.Raw(logs.Stdout, printed) // a line that has not ended
+		if e.Session != "" {
+			result.AgentSession = e.Session
+			r.session(e.Session)
+		}
+		if e.Entry != nil && e.Replace > 0 && e.Replace <= len(indexes) {
+			r.spec.Log.Replace(indexes[e.Replace-1], *e.Entry)
+		} else if e.Entry != nil {
+			indexes = append(indexes, r.spec.Log.Append(*e.Entry))
+		}
+		if e.Summary != "" {
+			result.Summary = e.Summary
+		}
+		if e.Usage != nil {
+			result.Usage = *e.Usage
+		}
+		if e.Failure != "" {
+			result.Failure = e.Failure
+		}
+		if e.Ask != nil {
+			if err := out.Encode(r.ask(r.ctx, *e.Ask)); err != nil && r.ctx.Err() == nil {
+				r.spec.Log.Append(logs.Failed("the agent does not read: " + err.Error()))
+			}
+		}
+	})
+	return result
+}

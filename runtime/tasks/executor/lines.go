@@ -1,0 +1,64 @@
+package executor
+
+import (
+	"bufio"
+	"errors"
+	"io"
+
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+)
+
+// mostLine is how long an event may be; agents put whole files into one. A
+// longer line is only in the raw log.
+const mostLine = 16 << 20
+
+// rawTee hands on what is read to the raw log.
+type rawTee struct {
+	from io.Reader
+	log  Log
+}
+
+func (t *rawTee) Read(p []byte) (int, error) {
+	n, err := t.from.Read(p)
+	if n > 0 {
+		t.log.Raw(logs.Stdout, p[:n])
+	}
+	return n, err
+}
+
+// eachLine hands on lines without their newline; what it hands on is good until
+// the next. A line that is too long comes as nil.
+func eachLine(from io.Reader, each func(line []byte)) {
+	in := bufio.NewReaderSize(from, 64<<10)
+	var long []byte
+	tooLong := false
+	for {
+		part, err := in.ReadSlice('\n')
+		whole := err == nil
+		if whole {
+			part = part[:len(part)-1]
+		}
+		switch {
+		case tooLong:
+		case len(long)+len(part) > mostLine:
+			tooLong, long = true, nil
+		case !whole || len(long) > 0:
+			long = append(long, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		switch {
+		case tooLong:
+			each(nil)
+		case len(long) > 0:
+			each(long)
+		case whole:
+			each(part)
+		}
+		tooLong, long = false, long[:0]
+		if err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package executor
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+)
+
+func TestMain(m *testing.M) {
+	if slices.Equal(os.Args[1:], FakeArgs) {
+		os.Exit(FakeMain(os.Stdin, os.Stdout))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "acp-double" {
+		os.Exit(doubleMain(strings.Join(os.Args[2:], "")))
+	}
+	os.Exit(m.Run())
+}
+
+// memory is a Log that tests can look at.
+type memory struct {
+	mu      sync.Mutex
+	raw     map[logs.Stream]*bytes.Buffer
+	entries []logs.Entry
+}
+
+func (m *memory) Raw(s logs.Stream, p []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.raw == nil {
+		m.raw = map[logs.Stream]*bytes.Buffer{}
+	}
+	if m.raw[s] == nil {
+		m.raw[s] = &bytes.Buffer{}
+	}
+	m.raw[s].Write(p)
+}
+
+func (m *memory) Append(e logs.Entry) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.entries = append(m.entries, e)
+	return int64(len(m.entries) - 1)
+}
+
+func (m *memory) Replace(i int64, e logs.Entry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.entries[i] = e
+}
+
+func (m *memory) said(s logs.Stream) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.raw[s] == nil {
+		return ""
+	}
+	return m.raw[s].String()
+}
+
+// text is one line for each entry: its kind, what its tool has come to, and what
+// it says.
+func (m *memory) text() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var b strings.Builder
+	for _, e := range m.entries {
+		fmt.Fprintf(&b, "%s %q", e.Type.Kind, e.Content)
+		if a := e.Type.Action; a != nil {
+			data, err := json.Marshal(a)
+			if err != nil {
+				data = []byte(err.Error())
+			}
+			fmt.Fprintf(&b, " %s %s %s", e.Type.Tool, e.Type.Status.Status, data)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// table has the agents of a test and those that are shipped.
+func table(t testing.TB, configs map[string]Config) *Table {
+	t.Helper()
+	table, err := New(configs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// run runs an agent to its end.
+func run(t testing.TB, tb *Table, id string, s Spec) (Result, *memory) {
+	t.Helper()
+	r, log := start(t, tb, id, s)
+	select {
+	case <-r.Done():
+	case <-time.After(30 * time.Second):
+		r.Kill()
+		t.Fatalf("%s does not end; it said %s", id, log.text())
+	}
+	return r.Wait(), log
+}
+
+func start(t testing.TB, tb *Table, id string, s Spec) (*Run, *memory) {
+	t.Helper()
+	log := &memory{}
+	s.Log = log
+	if s.Dir == "" {
+		s.Dir = t.TempDir()
+	}
+	if s.Env == nil {
+		s.Env, _ = Environment(os.Environ(), nil)
+	}
+	r, err := tb.Start(t.Context(), id, s)
+	if err != nil {
+		t.Fatalf("Start(%s): %v", id, err)
+	}
+	t.Cleanup(func() { r.Kill(); r.Wait() })
+	return r, log
+}
+
+// until waits for something that is about to be so.
+func until(t testing.TB, what string, so func() bool) {
+	t.Helper()
+	for since := time.Now(); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(since) > 20*time.Second {
+			t.Fatalf("%s does not happen", what)
+		}
+	}
+}
+
+func wantFault(t testing.TB, call string, err error, code, says string) {
+	t.Helper()
+	if f := fault.Of(err); f == nil || f.Code != code || !strings.Contains(f.Message, says) {
+		t.Errorf("%s: %v, want fault %s with %q", call, err, code, says)
+	}
+}

@@ -1,0 +1,77 @@
+package executor
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// mcpWays are how the programs of streams are told of deskhand's tools. What has
+// the token is in a private folder or in the environment, never in the worktree
+// or the command line.
+var mcpWays = map[string]func(*launch) error{
+	"claude":   mcpClaude,
+	"qwen":     nil,
+	"codex":    mcpCodex,
+	"gemini":   mcpGemini,
+	"opencode": mcpOpencode,
+}
+
+// private writes a file of settings and returns its path.
+func (l *launch) private(name string, v any) (string, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	if l.temp == "" {
+		if l.temp, err = os.MkdirTemp("", "deskhand-agent-"); err != nil {
+			return "", fmt.Errorf("make folder for an agent's settings: %w", err)
+		}
+	}
+	path := filepath.Join(l.temp, name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		return "", fmt.Errorf("write an agent's settings: %w", err)
+	}
+	return path, nil
+}
+
+type object = map[string]any
+
+func (l *launch) bearer() object { return object{"Authorization": "Bearer " + l.spec.MCP.Token} }
+
+func mcpClaude(l *launch) error {
+	path, err := l.private("mcp.json", object{"mcpServers": object{"deskhand": object{"type": "http", "url": l.spec.MCP.URL, "headers": l.bearer()}}})
+	l.insert([]string{"--mcp-config", path, "--strict-mcp-config", "--allowedTools", "mcp__deskhand"})
+	return err
+}
+
+func mcpCodex(l *launch) error {
+	const table = "mcp_servers.deskhand."
+	l.env = append(l.env, "DESKHAND_MCP_TOKEN="+l.spec.MCP.Token)
+	// Behind "exec": a resumed run takes options there too.
+	at := min(2, len(l.args))
+	more := []string{
+		"-c", table + "url=" + strconv.Quote(l.spec.MCP.URL), "-c", table + `bearer_token_env_var="DESKHAND_MCP_TOKEN"`,
+		"-c", table + `default_tools_approval_mode="approve"`, "-c", table + "tool_timeout_sec=600",
+	}
+	l.args = append(append(append([]string{}, l.args[:at]...), more...), l.args[at:]...)
+	return nil
+}
+
+func mcpGemini(l *launch) error {
+	path, err := l.private("settings.json", object{"mcpServers": object{"deskhand": object{
+		"httpUrl": l.spec.MCP.URL, "headers": l.bearer(), "trust": true, "timeout": 600_000,
+	}}})
+	l.env = append(l.env, "GEMINI_CLI_SYSTEM_SETTINGS_PATH="+path)
+	return err
+}
+
+func mcpOpencode(l *launch) error {
+	data, err := json.Marshal(object{"mcp": object{"deskhand": object{
+		"type": "remote", "url": l.spec.MCP.URL, "headers": l.bearer(), "enabled": true, "timeout": 600_000,
+	}}})
+	l.env = append(l.env, "OPENCODE_CONFIG_CONTENT="+string(data))
+	return err
+}

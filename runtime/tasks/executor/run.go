@@ -1,0 +1,428 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+)
+
+// Run is an agent that was started. Its methods may be called at once.
+type Run struct {
+	pid     int
+	spec    Spec
+	ctx     context.Context // ends with the process
+	stdin   *os.File
+	group   group
+	done    chan struct{}
+	result  Result
+	mu      sync.Mutex
+	stopped bool // somebody asked it to end
+	ended   bool // its turn is over: how the process ends does not matter
+	// interrupt asks the agent in its own protocol to end its turn, and says
+	// whether it could. Nil: it has no such thing.
+	interrupt func() bool
+}
+
+// driver is what a kind of agent knows.
+type driver interface {
+	// drive talks with the process until its stdout ends, and says what came of
+	// it. It closes stdin when nothing more is to be written.
+	drive(r *Run, stdout io.Reader) Result
+}
+
+// Start starts an agent. The process leads a group of its own, with all that it
+// starts; when it has ended, the rest of the group is ended too. ctx is for the
+// start alone.
+//
+// Faults: executor_unavailable if the program is not there or does not start,
+// invalid_argument for an agent or variant that is not known.
+func (t *Table) Start(ctx context.Context, id string, s Spec) (*Run, error) {
+	c, ok := t.configs[Canonical(id)]
+	if !ok {
+		return nil, fault.New("invalid_argument", fmt.Sprintf("there is no executor %q", id), "")
+	}
+	if s.Variant == "" {
+		s.Variant = c.Default
+	}
+	v, ok := c.Variants[s.Variant]
+	if !ok && s.Variant != "" {
+		return nil, fault.New("invalid_argument", fmt.Sprintf("executor %s has no variant %q", id, s.Variant), "")
+	}
+	l := launch{Config: c, spec: s, temp: ""}
+	if v.Mode != "" {
+		l.Mode = v.Mode
+	}
+	if err := l.prepare(v); err != nil {
+		return nil, err
+	}
+	return l.start()
+}
+
+// launch is an agent about to be started.
+type launch struct {
+	Config
+	spec   Spec
+	args   []string
+	env    []string
+	stdin  string // the prompt, if it goes there
+	driver driver
+	temp   string // a private folder for settings; empty: none
+}
+
+// prepare chooses the driver and fills in the command.
+func (l *launch) prepare(v Variant) error {
+	l.args = l.Command
+	if l.spec.Resume != "" && len(l.Resume) > 0 {
+		l.args = l.Resume
+	}
+	l.args = append([]string(nil), l.args...)
+	l.env = append([]string(nil), l.spec.Env...)
+	switch l.Kind {
+	case "fake":
+		l.driver = &fake{}
+		if len(l.args) == 0 {
+			self, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("find this program: %w", err)
+			}
+			l.args = append([]string{self}, FakeArgs...)
+		}
+	case "shell":
+		l.driver = &shell{}
+	case "stream":
+		l.driver = &stream{mapper: mappers[l.Events]()}
+	case "acp":
+		l.driver = &client{mode: l.Mode, auth: l.Auth}
+	}
+	if l.Kind == "stream" && l.spec.MCP.URL != "" && mcpWays[l.Events] != nil {
+		if err := mcpWays[l.Events](l); err != nil {
+			l.clean()
+			return err
+		}
+	}
+	l.insert(v.Args)
+	if l.Kind == "shell" || l.Kind == "stream" {
+		l.stdin = l.spec.Prompt
+		for _, a := range l.args {
+			if strings.Contains(a, "{{prompt}}") {
+				l.stdin = ""
+			}
+		}
+	}
+	fill := strings.NewReplacer("{{prompt}}", l.spec.Prompt, "{{session}}", l.spec.Resume, "{{dir}}", l.spec.Dir)
+	for i, a := range l.args[1:] {
+		l.args[i+1] = fill.Replace(a)
+	}
+	for _, env := range []map[string]string{l.Env, v.Env} {
+		for name, value := range env {
+			l.env = append(l.env, name+"="+fill.Replace(value))
+		}
+	}
+	return nil
+}
+
+// insert puts arguments where options go: behind the others, but before a dash
+// that says "read stdin".
+func (l *launch) insert(args []string) {
+	if n := len(l.args); n > 1 && l.args[n-1] == "-" {
+		l.args = append(append(l.args[:n-1:n-1], args...), "-")
+		return
+	}
+	l.args = append(l.args, args...)
+}
+
+func (l *launch) clean() {
+	if l.temp != "" {
+		os.RemoveAll(l.temp)
+	}
+}
+
+func (l *launch) start() (*Run, error) {
+	path := os.Getenv("PATH")
+	for _, v := range l.env {
+		if p, ok := strings.CutPrefix(v, "PATH="); ok {
+			path = p
+		}
+	}
+	program, err := look(l.args[0], path)
+	if err != nil {
+		l.clean()
+		return nil, fault.New("executor_unavailable", l.missing(path), l.Install)
+	}
+	cmd := exec.Command(program)
+	cmd.Args = l.args
+	cmd.Dir, cmd.Env = l.spec.Dir, l.env
+	pipes, err := connect(cmd)
+	if err != nil {
+		l.clean()
+		return nil, err
+	}
+	r := &Run{spec: l.spec, stdin: pipes.stdin, done: make(chan struct{})}
+	if err := r.group.start(cmd); err != nil {
+		pipes.close()
+		l.clean()
+		return nil, fault.New("executor_unavailable", fmt.Sprintf("%s does not start: %v", l.args[0], err), l.Install)
+	}
+	pipes.handed()
+	r.pid = cmd.Process.Pid
+	ctx, cancel := context.WithCancel(context.Background())
+	r.ctx = ctx
+	go r.supervise(cmd, pipes, l, cancel)
+	return r, nil
+}
+
+// drainTime is how long the output of a process that has ended is still read,
+// which others that it started may hold open.
+const drainTime = 2 * time.Second
+
+// supervise drives the agent until it has ended, and ends what it left behind.
+func (r *Run) supervise(cmd *exec.Cmd, p *pipes, l *launch, cancel func()) {
+	defer close(r.done)
+	defer l.clean()
+	said := &tail{}
+	var reading sync.WaitGroup
+	reading.Go(func() { copyRaw(p.stderr, r.spec.Log, logs.Stderr, said) })
+	driven := make(chan Result, 1)
+	go func() {
+		if l.stdin != "" || l.Kind == "shell" || l.Kind == "stream" {
+			go func() {
+				io.WriteString(r.stdin, l.stdin)
+				r.stdin.Close()
+			}()
+		}
+		driven <- l.driver.drive(r, p.stdout)
+	}()
+	err := cmd.Wait()
+	cancel()
+	wait := time.AfterFunc(drainTime, func() { r.group.kill() })
+	result := <-driven
+	reading.Wait()
+	wait.Stop()
+	r.group.kill()
+	r.group.close()
+	r.stdin.Close()
+	p.stdout.Close()
+	p.stderr.Close()
+	r.result = r.judge(result, err, cmd.ProcessState, said.String())
+}
+
+// judge adds to what the agent said how its process ended.
+func (r *Run) judge(result Result, err error, state *os.ProcessState, said string) Result {
+	r.mu.Lock()
+	ended := r.ended
+	r.mu.Unlock()
+	code := state.ExitCode()
+	if ended {
+		code, err = 0, nil
+	}
+	if code >= 0 {
+		result.Exit = &code
+	}
+	if result.AgentSession == "" {
+		result.AgentSession = r.spec.Resume
+	}
+	var exit *exec.ExitError
+	switch {
+	case result.Failure != "" && !result.unsure || err == nil:
+	case errors.As(err, &exit):
+		end := exit.Error()
+		if said != "" {
+			end += ": " + said
+		}
+		result.Failure = strings.TrimPrefix(result.Failure+"; "+end, "; ")
+	default:
+		result.Failure = err.Error()
+	}
+	return result
+}
+
+// Pid is the process that leads the group.
+func (r *Run) Pid() int { return r.pid }
+
+// Done is closed when the agent and its group have ended.
+func (r *Run) Done() <-chan struct{} { return r.done }
+
+// Wait waits for the end, and says what the run came to.
+func (r *Run) Wait() Result {
+	<-r.done
+	return r.result
+}
+
+// Interrupt asks the agent to end its turn: in its protocol, or with the signal
+// of Ctrl-C to its group.
+func (r *Run) Interrupt() {
+	r.mu.Lock()
+	r.stopped = true
+	ask := r.interrupt
+	r.mu.Unlock()
+	if ask == nil || !ask() {
+		r.group.interrupt()
+	}
+}
+
+// Terminate tells the group to end; a program may take its time.
+func (r *Run) Terminate() { r.group.terminate() }
+
+// Kill ends the group at once.
+func (r *Run) Kill() { r.group.kill() }
+
+// Stop ends the agent: by asking, after polite by telling, after firm by force.
+// It waits until the agent has ended.
+func (r *Run) Stop(polite, firm time.Duration) Result {
+	for _, step := range []struct {
+		do   func()
+		wait time.Duration
+	}{{r.Interrupt, polite}, {r.Terminate, firm}} {
+		select {
+		case <-r.done:
+			return r.result
+		default:
+		}
+		step.do()
+		select {
+		case <-r.done:
+			return r.result
+		case <-time.After(step.wait):
+		}
+	}
+	r.Kill()
+	return r.Wait()
+}
+
+// over notes that the agent has done what it was asked: a process that then does
+// not end by itself has not failed.
+func (r *Run) over() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+}
+
+func (r *Run) onInterrupt(ask func() bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.interrupt = ask
+}
+
+// asked says whether somebody wants the run to end.
+func (r *Run) asked() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stopped
+}
+
+// ask puts a question to a person; without one, or when it fails, the answer is
+// that of nobody.
+func (r *Run) ask(ctx context.Context, q Question) Answer {
+	if r.spec.Ask == nil {
+		return Answer{Outcome: "cancel"}
+	}
+	a, err := r.spec.Ask(ctx, q)
+	if err != nil {
+		if r.ctx.Err() == nil {
+			r.spec.Log.Append(logs.Failed("nobody could be asked: " + err.Error()))
+		}
+		return Answer{Outcome: "cancel"}
+	}
+	return a
+}
+
+func (r *Run) session(id string) {
+	if id != "" && r.spec.Session != nil {
+		r.spec.Session(id)
+	}
+}
+
+// pipes are the three streams of a process. They are files, so that the end of
+// the process is seen though somebody else holds them open.
+type pipes struct {
+	stdin, stdout, stderr *os.File
+	theirs                []*os.File
+}
+
+func connect(cmd *exec.Cmd) (*pipes, error) {
+	p := &pipes{}
+	in, stdin, err := os.Pipe()
+	if err == nil {
+		p.stdin, p.theirs, cmd.Stdin = stdin, append(p.theirs, in), in
+		stdout, out, e := os.Pipe()
+		if err = e; err == nil {
+			p.stdout, p.theirs, cmd.Stdout = stdout, append(p.theirs, out), out
+			stderr, out, e := os.Pipe()
+			if err = e; err == nil {
+				p.stderr, p.theirs, cmd.Stderr = stderr, append(p.theirs, out), out
+			}
+		}
+	}
+	if err != nil {
+		p.close()
+		return nil, fmt.Errorf("make pipes for an agent: %w", err)
+	}
+	return p, nil
+}
+
+// handed closes the ends that the process has now.
+func (p *pipes) handed() {
+	for _, f := range p.theirs {
+		f.Close()
+	}
+	p.theirs = nil
+}
+
+func (p *pipes) close() {
+	p.handed()
+	for _, f := range []*os.File{p.stdin, p.stdout, p.stderr} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// copyRaw hands what a stream says to the log, until it ends.
+func copyRaw(from io.Reader, log Log, s logs.Stream, more io.Writer) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			log.Raw(s, buf[:n])
+			if more != nil {
+				more.Write(buf[:n])
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// tail keeps the end of what a process says.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailBytes = 1000
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if extra := len(t.text) - tailBytes; extra > 0 {
+		t.text = append(t.text[:0], t.text[extra:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.text), "\uFFFD"))
+}

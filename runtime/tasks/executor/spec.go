@@ -1,0 +1,95 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+)
+
+// Spec is one run of an agent.
+type Spec struct {
+	// Dir is the folder it works in, absolute.
+	Dir    string
+	Prompt string
+	// Resume is the agent's own session to go on with; empty: a new one.
+	Resume string
+	// Variant is one of the agent's; empty: its default.
+	Variant string
+	// Env is the whole environment of the process: see [Environment].
+	Env []string
+	// MCP is where the agent finds deskhand's tools. The zero value: nowhere.
+	MCP MCP
+	// Log gets what the agent says.
+	Log Log
+	// Ask puts a question of the agent to a person and waits. Nil: the agent
+	// learns that nobody is there. An error is as good as nobody.
+	Ask func(context.Context, Question) (Answer, error)
+	// Session is told the agent's own session as soon as it is known. May be nil.
+	Session func(id string)
+}
+
+// MCP is an MCP server over HTTP.
+type MCP struct{ URL, Token string }
+
+// Log is where entries go; *[logs.Writer] is one.
+type Log interface {
+	Raw(s logs.Stream, p []byte)
+	Append(e logs.Entry) (index int64)
+	Replace(index int64, e logs.Entry)
+}
+
+// Question is what an agent wants to know from a person.
+type Question struct {
+	// Permission says that the agent wants to do something, and that the options
+	// allow or reject it.
+	Permission bool
+	// Title is one line; Message says more, and may be empty.
+	Title, Message string
+	// Tool is the tool that needs permission; may be empty.
+	Tool string
+	// Options to choose one of; none: the answer is text, or what Schema says.
+	Options []Option
+	// Schema is the JSON schema of a flat object that is asked for; may be nil.
+	Schema json.RawMessage
+	// URL is a page to open instead of answering here; may be empty.
+	URL string
+}
+
+// Option is one possible answer.
+type Option struct {
+	ID, Label string
+	// Kind is allow_once, allow_always, reject_once or reject_always for a
+	// permission; empty otherwise.
+	Kind string
+}
+
+// Answer is what a person said.
+type Answer struct {
+	// Outcome is accept, decline or cancel.
+	Outcome string
+	// Option is the id of the one that was chosen.
+	Option string
+	Text   string
+	// Values are the properties of Schema.
+	Values map[string]any
+	// Pending is set when nobody answered in time and an answer may come later,
+	// as another message.
+	Pending bool
+}
+
+// Result is what a run came to.
+type Result struct {
+	// AgentSession is the agent's own session; empty: it has none.
+	AgentSession string
+	// Summary is the last thing that the agent said.
+	Summary string
+	Usage   logs.Usage
+	// Exit is the process's exit code; nil if a signal ended it.
+	Exit *int
+	// Failure says what went wrong; empty: the run ended well. It has the last
+	// lines of stderr of a process that failed without a word.
+	Failure string
+
+	unsure bool // how the process ended may say more than Failure
+}

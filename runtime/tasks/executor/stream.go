@@ -1,0 +1,280 @@
+package executor
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+)
+
+// mapper turns the events of one program into entries. An event that it does
+// not know is a system message, never an error.
+type mapper interface {
+	event(t *talk, e json.RawMessage, kind string)
+}
+
+// mappers are the programs whose events can be read.
+var mappers = map[string]func() mapper{
+	"claude":   func() mapper { return &claudeEvents{} },
+	"codex":    func() mapper { return &codexEvents{} },
+	"gemini":   func() mapper { return &geminiEvents{} },
+	"opencode": func() mapper { return &opencodeEvents{} },
+	"qwen":     func() mapper { return &claudeEvents{} }, // it speaks as claude does
+}
+
+// stream is a command that prints events as JSON lines.
+type stream struct{ mapper mapper }
+
+func (s *stream) drive(r *Run, stdout io.Reader) Result {
+	t := &talk{log: r.spec.Log, session: r.session, tools: map[string]*tool{}}
+	eachLine(&rawTee{stdout, r.spec.Log}, func(line []byte) { t.line(s.mapper, line) })
+	t.endText()
+	if r.asked() {
+		t.result.Failure = ""
+	}
+	return t.result
+}
+
+// line reads one line of output.
+func (t *talk) line(m mapper, line []byte) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return
+	}
+	var head struct {
+		Type string `json:"type"`
+	}
+	if line[0] != '{' || json.Unmarshal(line, &head) != nil || head.Type == "" {
+		t.system(strings.ToValidUTF8(string(line), "\uFFFD"))
+		return
+	}
+	m.event(t, bytes.Clone(line), head.Type)
+}
+
+// talk makes a log of what an agent says. It is for one goroutine.
+type talk struct {
+	log     Log
+	session func(string)
+	result  Result
+	tools   map[string]*tool
+	// the text that is being said in pieces
+	kind    logs.Kind
+	text    strings.Builder
+	index   int64
+	message string // its id, if the agent gives one
+}
+
+// tool is a tool call that was shown.
+type tool struct {
+	index   int64
+	name    string
+	content string
+	status  string
+	kind    string // as acp has it
+	action  logs.Action
+}
+
+// begin notes the agent's session.
+func (t *talk) begin(session string) {
+	if session != "" && session != t.result.AgentSession {
+		t.result.AgentSession = session
+		t.session(session)
+	}
+}
+
+// say is a whole text of a kind.
+func (t *talk) say(kind logs.Kind, text string) {
+	t.endText()
+	t.piece(kind, text)
+	t.endText()
+}
+
+// piece is a part of a text: pieces of the same kind that follow each other are
+// one entry.
+func (t *talk) piece(kind logs.Kind, text string) {
+	if t.kind != kind {
+		t.endText()
+	}
+	if text == "" {
+		return
+	}
+	first := t.text.Len() == 0
+	t.kind = kind
+	t.text.WriteString(text)
+	e := logs.Entry{Type: logs.Type{Kind: kind}, Content: t.text.String()}
+	if first {
+		t.index = t.log.Append(e)
+	} else {
+		t.log.Replace(t.index, e)
+	}
+	if t.text.Len() > mostPiece {
+		t.endText()
+	}
+	if kind == logs.AssistantMessage {
+		t.result.Summary = e.Content
+	}
+}
+
+// mostPiece is where a text that is said in pieces goes on in a new entry.
+const mostPiece = 24 << 10
+
+func (t *talk) endText() {
+	t.kind = ""
+	t.text.Reset()
+}
+
+func (t *talk) system(text string) {
+	t.endText()
+	t.log.Append(logs.System(text))
+}
+
+func (t *talk) failed(text string) {
+	t.endText()
+	t.log.Append(logs.Failed(text))
+}
+
+// call shows a tool call that begins.
+func (t *talk) call(id, name, content string, a logs.Action) {
+	t.endText()
+	c := &tool{name: name, content: content, status: "created", action: a}
+	c.index = t.log.Append(logs.Tool(c.name, c.content, c.status, c.action))
+	t.tools[id] = c
+}
+
+// change shows what has become of a tool call; do changes it. A call that did
+// not begin is nil to nobody: it is shown now.
+func (t *talk) change(id string, do func(c *tool)) {
+	c := t.tools[id]
+	if c == nil {
+		t.call(id, "tool", "", logs.Action{Action: "other"})
+		c = t.tools[id]
+	}
+	do(c)
+	t.log.Replace(c.index, logs.Tool(c.name, c.content, c.status, c.action))
+}
+
+// end shows the result of a tool call.
+func (t *talk) end(id string, ok bool, output string, exit *int) {
+	t.change(id, func(c *tool) {
+		c.status = "success"
+		if !ok {
+			c.status = "failed"
+		}
+		c.result(output, exit)
+	})
+}
+
+func (c *tool) result(output string, exit *int) {
+	output = logs.Clip(output)
+	switch c.action.Action {
+	case "command_run":
+		result := logs.CommandResult{Output: output}
+		if exit != nil {
+			result.Exit = &logs.Exit{Type: "exit_code", Code: *exit}
+		}
+		c.action.Result = result
+	case "tool", "other", "search", "web_fetch":
+		if output != "" {
+			c.action.Result = logs.ToolResult{Type: "markdown", Value: output}
+		}
+	}
+}
+
+func (t *talk) usage(u logs.Usage) {
+	t.result.Usage = u
+}
+
+// action is what a tool does, judged by its name and arguments: agents call the
+// same things differently.
+func action(name string, args map[string]any) (logs.Action, string) {
+	get := func(names ...string) string {
+		for _, n := range names {
+			if s, ok := args[n].(string); ok && s != "" {
+				return s
+			}
+		}
+		return ""
+	}
+	path := get("file_path", "filePath", "path", "absolute_path", "notebook_path")
+	switch n := strings.ToLower(name); n {
+	case "bash", "shell", "exec", "exec_command", "run_shell_command", "local_shell":
+		if command := get("command", "cmd"); command != "" {
+			return logs.Action{Action: "command_run", Command: command}, command
+		}
+	case "read", "read_file", "notebookread":
+		return logs.Action{Action: "file_read", Path: path}, path
+	case "write", "write_file":
+		return logs.Action{Action: "file_edit", Path: path, Changes: []logs.FileEdit{{Action: "write", Content: logs.Clip(get("content"))}}}, path
+	case "edit", "replace", "multiedit", "notebookedit", "patch":
+		return logs.Action{Action: "file_edit", Path: path, Changes: []logs.FileEdit{{Action: "edit", Diff: oldNew(get("old_string", "oldString"), get("new_string", "newString"))}}}, path
+	case "grep", "glob", "search_file_content", "list", "ls", "list_directory", "websearch", "google_web_search":
+		query := get("pattern", "query", "path", "dir_path")
+		return logs.Action{Action: "search", Query: query}, query
+	case "webfetch", "web_fetch":
+		url := get("url", "prompt")
+		return logs.Action{Action: "web_fetch", URL: url}, url
+	case "task":
+		return logs.Action{Action: "task_create", Description: get("description", "prompt")}, get("description")
+	case "exitplanmode", "plan":
+		return logs.Action{Action: "plan_presentation", Plan: logs.Clip(get("plan"))}, ""
+	case "todowrite", "todoread", "write_todos":
+		return logs.Action{Action: "todo_management", Todos: todos(args["todos"])}, ""
+	}
+	return logs.Action{Action: "tool", ToolName: name, Arguments: args}, name
+}
+
+// oldNew shows a replacement as a difference without context.
+func oldNew(before, after string) string {
+	var b strings.Builder
+	for _, part := range []struct{ sign, text string }{{"-", before}, {"+", after}} {
+		if part.text == "" {
+			continue
+		}
+		for _, line := range strings.Split(strings.TrimSuffix(part.text, "\n"), "\n") {
+			b.WriteString(part.sign + line + "\n")
+		}
+	}
+	return logs.Clip(b.String())
+}
+
+func todos(v any) []logs.Todo {
+	list, _ := v.([]any)
+	var out []logs.Todo
+	for _, one := range list {
+		m, _ := one.(map[string]any)
+		content, _ := m["content"].(string)
+		if content == "" {
+			content, _ = m["description"].(string)
+		}
+		status, _ := m["status"].(string)
+		priority, _ := m["priority"].(string)
+		out = append(out, logs.Todo{Content: content, Status: status, Priority: priority})
+	}
+	return out
+}
+
+// textOf is what there is to read in content of any shape: a string, a list of
+// blocks with text, or something else as JSON.
+func textOf(v json.RawMessage) string {
+	var s string
+	if len(v) == 0 || json.Unmarshal(v, &s) == nil {
+		return s
+	}
+	var blocks []struct {
+		Type, Text string
+	}
+	if json.Unmarshal(v, &blocks) == nil {
+		var parts []string
+		for _, b := range blocks {
+			if b.Text != "" {
+				parts = append(parts, b.Text)
+			} else if b.Type != "" {
+				parts = append(parts, "["+b.Type+"]")
+			}
+		}
+		return strings.Join(parts, "\n")
+	}
+	return string(v)
+}

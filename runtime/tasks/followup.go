@@ -1,0 +1,198 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// FollowUp continues a session: at once, behind what runs, or no more.
+//
+// Send is refused while a process of the attempt runs: two agents must not
+// share a worktree. Queue takes the place of what was queued before; with
+// nothing running it starts at once, and still says "queued". Faults:
+// no_session_yet, attempt_running, ambiguous_target, missing_required,
+// follow_up_unsupported.
+func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, error) {
+	if r.Action == Cancel {
+		return m.cancelQueued(ctx, r)
+	}
+	req, r, err := checkFollowUp(r)
+	if err != nil {
+		return FollowUp{}, err
+	}
+	if old, err := before[FollowUp](ctx, m, req); err != nil || old != nil {
+		return deref(old), err
+	}
+	known, err := m.Executors(ctx) // looks for programs: not while others wait for the store
+	if err != nil {
+		return FollowUp{}, err
+	}
+	done, err := once(ctx, m, req, func(tx *store.Tx) (FollowUp, error) { return followUp(ctx, tx, known, r) })
+	if err != nil {
+		return FollowUp{}, err
+	}
+	m.launch(ctx)
+	return done, nil
+}
+
+func checkFollowUp(r FollowUpRequest) (request, FollowUpRequest, error) {
+	req := request{scope: "follow_up", id: r.RequestID}
+	if r.Action != Send && r.Action != Queue {
+		return req, r, refuse(InvalidArgument, "call follow_up with action send, queue or cancel", "there is no action %q", brief(string(r.Action)))
+	}
+	r.Prompt, r.Variant, r.RequestID = strings.TrimSpace(r.Prompt), strings.TrimSpace(r.Variant), ""
+	if r.Prompt == "" {
+		return req, r, refuse(MissingRequired, fmt.Sprintf("call follow_up with action=%s and prompt, the message to the agent", r.Action), "prompt is missing")
+	}
+	r.AttemptID, r.SessionID = strings.ToLower(r.AttemptID), strings.ToLower(r.SessionID)
+	req.payload = r
+	return req, r, text("prompt", r.Prompt, mostPrompt)
+}
+
+func followUp(ctx context.Context, tx *store.Tx, known []Executor, r FollowUpRequest) (FollowUp, error) {
+	s, err := target(ctx, tx, "follow_up", r.AttemptID, r.SessionID)
+	if err != nil {
+		return FollowUp{}, err
+	}
+	variant, err := variantOf(known, s, r.Variant)
+	if err != nil {
+		return FollowUp{}, err
+	}
+	last, err := latestProcess(ctx, tx, s.AttemptID)
+	if err != nil {
+		return FollowUp{}, err
+	}
+	running := last != nil && !last.State.Ended()
+	switch {
+	case running && r.Action == Send:
+		return FollowUp{}, later(AttemptRunning, "call follow_up with action=queue to run the prompt afterwards, or stop_attempt with the attempt_id first",
+			"attempt %s is running", s.AttemptID)
+	case running && r.Variant == "":
+		return queue(ctx, tx, s, r.Prompt, "")
+	case running:
+		return queue(ctx, tx, s, r.Prompt, variant)
+	}
+	p, err := resume(ctx, tx, s, r.Prompt, variant)
+	if err != nil {
+		return FollowUp{}, err
+	}
+	status := "started"
+	if r.Action == Queue {
+		status = "queued"
+	}
+	return FollowUp{SessionID: s.ID, Action: r.Action, Status: status, ProcessID: p.ID}, nil
+}
+
+// variantOf is the variant to go on with, and makes sure that the executor can.
+func variantOf(known []Executor, s Session, variant string) (string, error) {
+	for _, e := range known {
+		switch {
+		case e.ID != s.Executor:
+		case e.Missing != "":
+			return "", refuse(ExecutorMissing, "call list_executors, and start_task_attempt with an executor that is available", "executor %s cannot be started: %s", e.ID, e.Missing)
+		case !e.FollowUp:
+			return "", refuse(UnsupportedFollow, "call start_task_attempt for a new attempt", "executor %s cannot continue a session", e.ID)
+		case variant == "":
+			return s.Variant, nil
+		default:
+			return e.choose(variant)
+		}
+	}
+	return "", refuse(ExecutorMissing, "call list_executors, and start_task_attempt with one of them", "executor %s is not configured any more", s.Executor)
+}
+
+// queue puts a message behind what runs.
+func queue(ctx context.Context, tx *store.Tx, s Session, prompt, variant string) (FollowUp, error) {
+	q := QueuedMessage{SessionID: s.ID, Message: prompt, Variant: variant, At: tx.Now}
+	_, err := tx.Exec(ctx, `INSERT INTO queued (session_id, attempt_id, message, variant, queued_at, discarded) VALUES (?, ?, ?, ?, ?, '')
+		ON CONFLICT (session_id) DO UPDATE SET message = excluded.message, variant = excluded.variant, queued_at = excluded.queued_at, discarded = ''`,
+		q.SessionID, s.AttemptID, q.Message, q.Variant, millis(q.At))
+	if err == nil {
+		err = noteMessage(ctx, tx, MessageQueued, s)
+	}
+	if err != nil {
+		return FollowUp{}, fmt.Errorf("queue message: %w", err)
+	}
+	return FollowUp{SessionID: s.ID, Action: Queue, Status: "queued", Queued: &q}, nil
+}
+
+func noteMessage(ctx context.Context, tx *store.Tx, kind EventType, s Session) error {
+	c, err := readContext(ctx, tx, s.AttemptID)
+	if err == nil {
+		_, err = note(tx, Event{Type: kind, ProjectID: c.Project.ID, TaskID: c.Task.ID, AttemptID: s.AttemptID, SessionID: s.ID})
+	}
+	return err
+}
+
+// resume puts a process into the store that continues a session. Where the
+// worktree was taken away and comes back, the setup script comes first.
+func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string) (*process, error) {
+	c, err := readCheckout(ctx, tx, s.AttemptID)
+	if err != nil {
+		return nil, err
+	}
+	t, err := readTask(ctx, tx, c.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	p := process{Process: Process{ID: newID(), AttemptID: s.AttemptID, SessionID: s.ID, Reason: Agent, Executor: s.Executor, Variant: variant, Prompt: prompt,
+		State: Queued, Created: tx.Now, Updated: tx.Now}, taskID: t.ID, host: c.host}
+	if c.removed != 0 && c.hasSetup() {
+		p.Reason = Setup
+	}
+	if err := insertProcess(ctx, tx, &p, t.ProjectID); err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec(ctx, "UPDATE sessions SET variant = ?, updated_at = ? WHERE id = ?", variant, millis(tx.Now), s.ID); err != nil {
+		return nil, fmt.Errorf("write session: %w", err)
+	}
+	if _, err := tx.Exec(ctx, "UPDATE attempts SET updated_at = ? WHERE id = ?", millis(tx.Now), s.AttemptID); err != nil {
+		return nil, fmt.Errorf("write attempt: %w", err)
+	}
+	return &p, moveTask(ctx, tx, t, InProgress, Statuses...)
+}
+
+func (c checkout) hasSetup() bool {
+	for _, r := range c.repos {
+		if r.Setup != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (c checkout) hasCleanup() bool {
+	for _, r := range c.repos {
+		if r.Cleanup != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// cancelQueued takes back what waits. With nothing waiting it is done already.
+func (m *Manager) cancelQueued(ctx context.Context, r FollowUpRequest) (FollowUp, error) {
+	done := FollowUp{Action: Cancel, Status: "empty"}
+	err := m.db.Update(ctx, func(tx *store.Tx) error {
+		s, err := target(ctx, tx, "follow_up", r.AttemptID, r.SessionID)
+		if err != nil {
+			return err
+		}
+		done.SessionID = s.ID
+		q, err := queuedMessage(ctx, tx, s.ID)
+		if err != nil || q == nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "DELETE FROM queued WHERE session_id = ?", s.ID); err != nil {
+			return fmt.Errorf("take back queued message: %w", err)
+		}
+		return noteMessage(ctx, tx, MessageDropped, s)
+	})
+	if err != nil {
+		return FollowUp{}, err
+	}
+	return done, nil
+}

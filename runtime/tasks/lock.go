@@ -1,0 +1,56 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// lockTerm is how long a worktree stays locked if its holder cannot be asked:
+// making one of a very large repository takes minutes.
+const lockTerm = 10 * time.Minute
+
+// lockTree waits until nobody else makes or removes the worktrees of an
+// attempt, and then has them until unlock is called or this process ends.
+func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func(), err error) {
+	own := store.Lease{Name: "tasks/tree/" + attemptID, Holder: newID(), Data: fmt.Sprint(m.self.pid, " ", m.self.born, " ", m.host)}
+	for {
+		held, ok, err := m.db.Claim(ctx, own, lockTerm)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return func() {
+				if err := m.db.Release(context.WithoutCancel(ctx), own.Name, own.Holder); err != nil {
+					m.options.Log.Warn("release of worktree failed", "attempt_id", attemptID, "error", err)
+				}
+			}, nil
+		}
+		if leader, here := m.leaderOf(held.Data); here && !leader.alive() {
+			if err := m.db.Release(ctx, held.Name, held.Holder); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// leaderOf reads who holds a lock; here says that this machine can tell whether
+// it lives.
+func (m *Manager) leaderOf(data string) (l groupLeader, here bool) {
+	parts := strings.SplitN(data, " ", 3)
+	if len(parts) != 3 || parts[2] != m.host {
+		return l, false
+	}
+	pid, err := strconv.Atoi(parts[0])
+	return groupLeader{pid: pid, born: parts[1]}, err == nil
+}

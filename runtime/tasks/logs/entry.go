@@ -1,0 +1,228 @@
+package logs
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Entry is one thing that happened, in the words that agents know from other
+// boards: types and fields keep those names.
+type Entry struct {
+	At      time.Time `json:"timestamp"`
+	Type    Type      `json:"entry_type"`
+	Content string    `json:"content"` // for people
+	// Metadata is the agent's own, if it says more.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
+
+// Kind is what an entry is.
+type Kind string
+
+// Kinds of entries.
+const (
+	UserMessage      Kind = "user_message"
+	UserFeedback     Kind = "user_feedback" // a person said no
+	AssistantMessage Kind = "assistant_message"
+	Thinking         Kind = "thinking"
+	SystemMessage    Kind = "system_message"
+	ErrorMessage     Kind = "error_message"
+	ToolUse          Kind = "tool_use"
+	UsageReport      Kind = "usage"
+	Plan             Kind = "plan"
+)
+
+// Type says what an entry is, and has what its kind needs.
+type Type struct {
+	Kind Kind `json:"type"`
+	// DeniedTool is for UserFeedback.
+	DeniedTool string `json:"denied_tool,omitempty"`
+	// Error is for ErrorMessage.
+	Error *ErrorType `json:"error_type,omitempty"`
+	// Tool, Action and Status are for ToolUse.
+	Tool   string  `json:"tool_name,omitempty"`
+	Action *Action `json:"action_type,omitempty"`
+	Status *Status `json:"status,omitempty"`
+	// Usage is for UsageReport.
+	Usage *Usage `json:"usage,omitempty"`
+	// Todos is for Plan.
+	Todos []Todo `json:"todos,omitempty"`
+}
+
+// ErrorType is setup_required, where the agent must be installed or signed in,
+// or other.
+type ErrorType struct {
+	Type string `json:"type"`
+}
+
+// Usage is what a run took so far.
+type Usage struct {
+	TokensIn  int64 `json:"tokens_in"`
+	TokensOut int64 `json:"tokens_out"`
+	// Cost is in millionths of a US dollar; 0: the agent does not say.
+	Cost int64 `json:"cost_micros,omitempty"`
+}
+
+// Action is what a tool does: file_read, file_edit, command_run, search,
+// web_fetch, tool, task_create, plan_presentation, todo_management or other.
+type Action struct {
+	Action      string         `json:"action"`
+	Path        string         `json:"path,omitempty"`
+	Changes     []FileEdit     `json:"changes,omitempty"`
+	Command     string         `json:"command,omitempty"`
+	Query       string         `json:"query,omitempty"`
+	URL         string         `json:"url,omitempty"`
+	ToolName    string         `json:"tool_name,omitempty"`
+	Arguments   any            `json:"arguments,omitempty"`
+	Result      any            `json:"result,omitempty"` // CommandResult or ToolResult
+	Todos       []Todo         `json:"todos,omitempty"`
+	Plan        string         `json:"plan,omitempty"`
+	Description string         `json:"description,omitempty"`
+	More        map[string]any `json:"more,omitempty"`
+}
+
+// FileEdit is write, delete, rename or edit.
+type FileEdit struct {
+	Action  string `json:"action"`
+	Content string `json:"content,omitempty"`
+	NewPath string `json:"new_path,omitempty"`
+	Diff    string `json:"unified_diff,omitempty"`
+}
+
+// CommandResult is what came of a command.
+type CommandResult struct {
+	Exit   *Exit  `json:"exit_status,omitempty"`
+	Output string `json:"output,omitempty"`
+}
+
+// Exit is {"type":"exit_code","code":N}.
+type Exit struct {
+	Type string `json:"type"`
+	Code int    `json:"code"`
+}
+
+// ToolResult is what came of a tool: markdown or json.
+type ToolResult struct {
+	Type  string `json:"type"`
+	Value any    `json:"value"`
+}
+
+// Todo is a step of a plan.
+type Todo struct {
+	Content  string `json:"content"`
+	Status   string `json:"status,omitempty"`
+	Priority string `json:"priority,omitempty"`
+}
+
+// Status is where a tool call stands: created, success, failed, denied,
+// pending_approval or timed_out.
+type Status struct {
+	Status string `json:"status"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Say, Think, User, System and Failed are entries with text alone.
+func Say(text string) Entry    { return Entry{Type: Type{Kind: AssistantMessage}, Content: text} }
+func Think(text string) Entry  { return Entry{Type: Type{Kind: Thinking}, Content: text} }
+func User(text string) Entry   { return Entry{Type: Type{Kind: UserMessage}, Content: text} }
+func System(text string) Entry { return Entry{Type: Type{Kind: SystemMessage}, Content: text} }
+func Failed(text string) Entry {
+	return Entry{Type: Type{Kind: ErrorMessage, Error: &ErrorType{"other"}}, Content: text}
+}
+
+// Tool is the entry of a tool call.
+func Tool(name, content, status string, a Action) Entry {
+	return Entry{Type: Type{Kind: ToolUse, Tool: name, Action: &a, Status: &Status{Status: status}}, Content: content}
+}
+
+// mostText bounds one text in an entry. More is cut in the middle: how a long
+// output starts and how it ends says most.
+const mostText = 32 << 10
+
+// Clip cuts text that is longer than 32 KiB and says so in its middle.
+func Clip(text string) string {
+	if len(text) <= mostText {
+		return text
+	}
+	head, tail := text[:mostText/2], text[len(text)-mostText/2:]
+	for len(head) > 0 && !utf8.RuneStart(text[len(head)]) {
+		head = head[:len(head)-1]
+	}
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	return fmt.Sprintf("%s\n[%d bytes are left out]\n%s", head, len(text)-len(head)-len(tail), tail)
+}
+
+// encode is the JSON of an entry as readers get it.
+func (e Entry) encode() ([]byte, error) {
+	e.At = e.At.UTC().Truncate(time.Millisecond)
+	e.Content = Clip(e.Content)
+	return marshal(struct {
+		Type    string `json:"type"`
+		Content Entry  `json:"content"`
+	}{"NORMALIZED_ENTRY", e})
+}
+
+// mostEntry bounds an entry's JSON; what an agent put into arguments and results
+// can be long in many small parts.
+const mostEntry = 256 << 10
+
+// small is the entry without what can be long.
+func (e Entry) small() Entry {
+	e.Metadata = nil
+	if e.Type.Action != nil {
+		a := *e.Type.Action
+		a.Arguments, a.Result, a.Changes, a.More = nil, nil, nil, nil
+		a.Description = "arguments and result are left out: they are too long"
+		e.Type.Action = &a
+	}
+	e.Type.Todos = nil
+	return e
+}
+
+// Stream is where a raw line came from.
+type Stream string
+
+// The streams of a process.
+const (
+	Stdout Stream = "STDOUT"
+	Stderr Stream = "STDERR"
+)
+
+// Line is an entry of the raw channel.
+type Line struct {
+	Stream Stream `json:"type"`
+	// Content has no newline at its end. It is the bytes as they came, colours
+	// included; where they are not UTF-8, U+FFFD stands in.
+	Content string `json:"content"`
+	// Base64 has the bytes, if Content could not.
+	Base64 string `json:"base64,omitempty"`
+	// Cut says that the line goes on in the next entry.
+	Cut bool `json:"cut,omitempty"`
+}
+
+func line(s Stream, content []byte, cut bool) ([]byte, error) {
+	l := Line{Stream: s, Cut: cut}
+	if utf8.Valid(content) {
+		l.Content = string(content)
+	} else {
+		l.Content, l.Base64 = strings.ToValidUTF8(string(content), "\uFFFD"), base64.StdEncoding.EncodeToString(content)
+	}
+	return marshal(l)
+}
+
+// marshal is JSON as people read it: < and > are themselves.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,176 @@
+package logs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Query chooses entries. At most one of Before, After and AfterRevision is set;
+// without one: the newest.
+type Query struct {
+	// Limit is how many at most; 0: 20, or 200 of the raw channel, and never
+	// more than 1,000.
+	Limit int
+	// MaxBytes bounds the entries together; 0: 1 MiB. One entry always fits.
+	MaxBytes int64
+	// Before: the newest that are older than this index.
+	Before *int64
+	// After: the oldest that are newer than this index.
+	After *int64
+	// AfterRevision: those added or replaced since, in the order of it.
+	AfterRevision *int64
+}
+
+func (q Query) limit(c Channel) int {
+	switch {
+	case q.Limit > 0:
+		return min(q.Limit, 1000)
+	case c == Raw:
+		return 200
+	}
+	return 20
+}
+
+// Stored is an entry as it is kept.
+type Stored struct {
+	Index, Revision int64
+	Entry           json.RawMessage
+}
+
+// Page is a part of a log, in the order of Index; with AfterRevision, in that
+// of Revision.
+type Page struct {
+	Entries []Stored
+	// More says that there are older entries, or newer ones after After and
+	// AfterRevision.
+	More bool
+	// Next is the Before of the page of older ones; nil: there is none.
+	Next *int64
+	// NextAfter is the After or AfterRevision that goes on from here; nil
+	// without one in the query.
+	NextAfter *int64
+	// Truncated says that entries were dropped for good.
+	Truncated bool
+	// Revision is the newest of the log.
+	Revision int64
+	// Ended says that nothing will be added.
+	Ended bool
+}
+
+// Read reads a page. A process without a log has an empty one.
+func Read(ctx context.Context, tx *store.Tx, process string, c Channel, q Query) (Page, error) {
+	page := Page{}
+	if q.After != nil {
+		page.NextAfter = q.After
+	} else if q.AfterRevision != nil {
+		page.NextAfter = q.AfterRevision
+	}
+	h, err := readHead(ctx, tx, process, c)
+	if err != nil || h == nil {
+		return page, err
+	}
+	page.Truncated, page.Revision, page.Ended = h.first > 0, h.revision, h.ended
+	where, args := "", []any{h.id}
+	switch {
+	case q.After != nil:
+		where, args = "AND entry_index > ? ORDER BY entry_index", append(args, *q.After)
+	case q.AfterRevision != nil:
+		where, args = "AND revision > ? ORDER BY revision", append(args, *q.AfterRevision)
+	case q.Before != nil:
+		where, args = "AND entry_index < ? ORDER BY entry_index DESC", append(args, *q.Before)
+	default:
+		where = "ORDER BY entry_index DESC"
+	}
+	limit := q.limit(c)
+	rows, err := tx.Query(ctx, "SELECT entry_index, revision, entry FROM log_entries WHERE log_id = ? "+where+" LIMIT ?", append(args, limit+1)...)
+	if err != nil {
+		return Page{}, fmt.Errorf("read log entries: %w", err)
+	}
+	defer rows.Close()
+	budget := q.MaxBytes
+	if budget <= 0 {
+		budget = 1 << 20
+	}
+	for rows.Next() {
+		var s Stored
+		var entry []byte
+		if err := rows.Scan(&s.Index, &s.Revision, &entry); err != nil {
+			return Page{}, fmt.Errorf("read log entry: %w", err)
+		}
+		budget -= int64(len(entry))
+		if len(page.Entries) == limit || budget < 0 && len(page.Entries) > 0 {
+			page.More = true
+			break
+		}
+		s.Entry = entry
+		page.Entries = append(page.Entries, s)
+	}
+	if err := rows.Err(); err != nil {
+		return Page{}, fmt.Errorf("read log entries: %w", err)
+	}
+	page.finish(q)
+	return page, nil
+}
+
+// finish puts entries in order and says how to go on.
+func (p *Page) finish(q Query) {
+	n := len(p.Entries)
+	if n == 0 {
+		return
+	}
+	switch {
+	case q.After != nil:
+		last := p.Entries[n-1].Index
+		p.NextAfter = &last
+	case q.AfterRevision != nil:
+		last := p.Entries[n-1].Revision
+		p.NextAfter = &last
+	default:
+		slices.Reverse(p.Entries)
+		if p.More {
+			first := p.Entries[0].Index
+			p.Next = &first
+		}
+	}
+}
+
+// Tail is Read that waits, up to wait, for an entry if there is none. It waits
+// only with After or AfterRevision, and not for a log that has ended. A log that
+// does not exist yet is waited for.
+func Tail(ctx context.Context, db *store.DB, process string, c Channel, q Query, wait time.Duration) (Page, error) {
+	read := func() (page Page, seq int64, err error) {
+		err = db.View(ctx, func(tx *store.Tx) (err error) {
+			seq = tx.Seq
+			page, err = Read(ctx, tx, process, c, q)
+			return err
+		})
+		return page, seq, err
+	}
+	page, seq, err := read()
+	if err != nil || wait <= 0 || len(page.Entries) > 0 || page.Ended || q.After == nil && q.AfterRevision == nil {
+		return page, err
+	}
+	until, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	w, err := db.Watch(until, seq, store.Filter{Topic: Topic, Key: process})
+	if err != nil {
+		return page, err
+	}
+	defer w.Close()
+	for {
+		if _, err := w.Next(until); err != nil {
+			if until.Err() != nil && ctx.Err() == nil {
+				return page, nil // nothing came
+			}
+			return page, err
+		}
+		if page, _, err = read(); err != nil || len(page.Entries) > 0 || page.Ended {
+			return page, err
+		}
+	}
+}

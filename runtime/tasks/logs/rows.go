@@ -1,0 +1,176 @@
+package logs
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// head is the row of a log.
+type head struct {
+	id       int64
+	next     int64 // index of the entry to come
+	revision int64
+	first    int64
+	bytes    int64
+	spooled  int64
+	ended    bool
+}
+
+// readHead returns nil if there is none.
+func readHead(ctx context.Context, tx *store.Tx, process string, c Channel) (*head, error) {
+	var h head
+	var ended int
+	err := tx.QueryRow(ctx, "SELECT id, next_index, revision, first_index, bytes, spooled, ended FROM logs WHERE process_id = ? AND channel = ?", process, c).
+		Scan(&h.id, &h.next, &h.revision, &h.first, &h.bytes, &h.spooled, &ended)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read log: %w", err)
+	}
+	h.ended = ended == 1
+	return &h, nil
+}
+
+func makeHead(ctx context.Context, tx *store.Tx, process string, c Channel) (*head, error) {
+	h := &head{}
+	if err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(id), 0) + 1 FROM logs").Scan(&h.id); err != nil {
+		return nil, fmt.Errorf("number log: %w", err)
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO logs (id, process_id, channel, next_index, revision, first_index, bytes, spooled, ended)
+		VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0)`, h.id, process, c)
+	if err != nil {
+		return nil, fmt.Errorf("make log: %w", err)
+	}
+	return h, nil
+}
+
+// ErrTaken says that somebody else writes the log.
+var ErrTaken = errors.New("another writer has the log")
+
+// writeHead puts next in the place of old, if that is still what is there.
+func writeHead(ctx context.Context, tx *store.Tx, old, next head) error {
+	ended := 0
+	if next.ended {
+		ended = 1
+	}
+	res, err := tx.Exec(ctx, `UPDATE logs SET next_index = ?, revision = ?, first_index = ?, bytes = ?, spooled = ?, ended = ?
+		WHERE id = ? AND revision = ?`, next.next, next.revision, next.first, next.bytes, next.spooled, ended, old.id, old.revision)
+	if err != nil {
+		return fmt.Errorf("write log: %w", err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return ErrTaken
+	}
+	return nil
+}
+
+// item is an entry to be written.
+type item struct {
+	index, revision int64
+	entry           []byte
+	spooled         int64 // end of a raw one in the spool
+}
+
+// rowsAtOnce bounds an INSERT to what SQLite takes with ease.
+const rowsAtOnce = 100
+
+// insert writes entries whose indexes are new.
+func insert(ctx context.Context, tx *store.Tx, log int64, items []item) error {
+	for len(items) > 0 {
+		n := min(len(items), rowsAtOnce)
+		args := make([]any, 0, 5*n)
+		for _, i := range items[:n] {
+			args = append(args, log, i.index, i.revision, len(i.entry), string(i.entry))
+		}
+		values := strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?), ", n), ", ")
+		if _, err := tx.Exec(ctx, "INSERT INTO log_entries (log_id, entry_index, revision, size, entry) VALUES "+values, args...); err != nil {
+			return fmt.Errorf("write log entries: %w", err)
+		}
+		items = items[n:]
+	}
+	return nil
+}
+
+// replace writes an entry in the place of one that is stored, and says by how
+// many bytes it is longer. One that was dropped meanwhile stays so.
+func replace(ctx context.Context, tx *store.Tx, log int64, i item) (longer int64, err error) {
+	var size int64
+	err = tx.QueryRow(ctx, "SELECT size FROM log_entries WHERE log_id = ? AND entry_index = ?", log, i.index).Scan(&size)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, "UPDATE log_entries SET revision = ?, size = ?, entry = ? WHERE log_id = ? AND entry_index = ?",
+			i.revision, len(i.entry), string(i.entry), log, i.index)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("replace log entry: %w", err)
+	}
+	return int64(len(i.entry)) - size, nil
+}
+
+// trim drops the oldest entries, a tenth of what is allowed, when there are more
+// than limit allows. It never leaves fewer than least.
+func (h *head) trim(ctx context.Context, tx *store.Tx, limit Limit, least int64) error {
+	entries := h.next - h.first
+	if entries <= limit.Entries && h.bytes <= limit.Bytes || entries <= least {
+		return nil
+	}
+	first := h.first
+	if entries > limit.Entries {
+		first = h.next - limit.Entries*9/10
+	}
+	if h.bytes > limit.Bytes {
+		// What a tenth of the bytes is in entries, taken as all equally long: if
+		// that is too few, the next batch drops more.
+		first = max(first, h.first+max(1, entries/10))
+	}
+	first = min(first, h.next-least)
+	if first <= h.first {
+		return nil
+	}
+	var freed int64
+	err := tx.QueryRow(ctx, "SELECT COALESCE(SUM(size), 0) FROM log_entries WHERE log_id = ? AND entry_index < ?", h.id, first).Scan(&freed)
+	if err == nil {
+		_, err = tx.Exec(ctx, "DELETE FROM log_entries WHERE log_id = ? AND entry_index < ?", h.id, first)
+	}
+	if err != nil {
+		return fmt.Errorf("drop old log entries: %w", err)
+	}
+	h.first = first
+	h.bytes -= freed
+	return nil
+}
+
+// Delete forgets the logs of a process.
+func Delete(ctx context.Context, tx *store.Tx, process string) error {
+	for _, query := range []string{
+		"DELETE FROM log_entries WHERE log_id IN (SELECT id FROM logs WHERE process_id = ?)",
+		"DELETE FROM logs WHERE process_id = ?",
+	} {
+		if _, err := tx.Exec(ctx, query, process); err != nil {
+			return fmt.Errorf("delete logs: %w", err)
+		}
+	}
+	return nil
+}
+
+// note appends to the feed that a process has said something.
+func note(tx *store.Tx, process string, revisions map[Channel]int64, ended bool) error {
+	data, err := json.Marshal(struct {
+		Revisions map[Channel]int64 `json:"revisions"`
+		Ended     bool              `json:"ended,omitempty"`
+	}{revisions, ended})
+	if err != nil {
+		return err
+	}
+	tx.Append(Topic, process, data)
+	return nil
+}

@@ -1,0 +1,170 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+func readAll(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	return string(b), err
+}
+
+// writeUntilKilled writes raw lines, and normalized ones that it tells of on
+// stdout once they are stored, as another process.
+func writeUntilKilled(place string) {
+	ctx := context.Background()
+	db, err := store.Open(ctx, place, Room())
+	if err != nil {
+		panic(err)
+	}
+	spool, err := OpenSpool(filepath.Join(place, "spool"))
+	if err != nil {
+		panic(err)
+	}
+	w, err := NewWriter(ctx, db, process, Options{Spool: spool})
+	if err != nil {
+		panic(err)
+	}
+	for i := 0; ; i++ {
+		w.Raw(Stdout, fmt.Appendf(nil, "line %d\n", i))
+		w.Append(Say(fmt.Sprint(i)))
+		if i%500 == 499 {
+			if err := w.Flush(ctx); err != nil {
+				panic(err)
+			}
+			fmt.Println(i)
+		}
+	}
+}
+
+// Whatever the moment at which the writer is killed: what it acknowledged is
+// there, the raw log has all that was spooled, and each line once.
+func TestNothingIsLostWhenTheWriterIsKilled(t *testing.T) {
+	rounds := 6
+	if testing.Short() {
+		rounds = 2
+	}
+	for round := range rounds {
+		place := t.TempDir()
+		open(t, place).Close()
+		var out bytes.Buffer
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), "LOGS_TEST_CHILD="+place)
+		child.Stdout = &out
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(300*time.Millisecond + time.Duration(round)*137*time.Millisecond)
+		child.Process.Kill()
+		child.Wait()
+		acknowledged := -1
+		for _, l := range bytes.Fields(out.Bytes()) {
+			fmt.Sscan(string(l), &acknowledged)
+		}
+		db := open(t, place)
+		spool := filepath.Join(place, "spool")
+		for range 2 {
+			if err := Recover(t.Context(), db, process, spool, Options{}); err != nil {
+				t.Fatalf("Recover: %v", err)
+			}
+		}
+		normal, raw := texts(t, all(t, db, Normalized)), texts(t, all(t, db, Raw))
+		if len(normal) <= acknowledged || len(raw) <= acknowledged {
+			t.Errorf("%d and %d entries, and entry %d was acknowledged", len(normal), len(raw), acknowledged)
+		}
+		if len(raw) < len(normal)-1 {
+			t.Errorf("%d raw lines are there, and %d entries that came after them", len(raw), len(normal))
+		}
+		for i, l := range raw {
+			if l != fmt.Sprintf("line %d", i) {
+				t.Fatalf("raw line %d is %q", i, l)
+			}
+		}
+		if page := read(t, db, Raw, Query{}); !page.Ended {
+			t.Error("the log has not ended")
+		}
+		t.Logf("killed after %d acknowledged, %d stored, %d raw", acknowledged+1, len(normal), len(raw))
+	}
+}
+
+func TestRecoverWithoutASpool(t *testing.T) {
+	db := open(t, t.TempDir())
+	if err := Recover(t.Context(), db, process, filepath.Join(t.TempDir(), "none"), Options{}); err != nil {
+		t.Errorf("Recover: %v", err)
+	}
+	if page := read(t, db, Raw, Query{}); !page.Ended {
+		t.Error("the log has not ended")
+	}
+}
+
+func TestASpoolThatWasCutOffIsMended(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "spool")
+	s, err := OpenSpool(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.write([]record{{stream: Stdout, content: []byte("one\nwith newline")}, {stream: Stderr, cut: true, content: nil}}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	whole, _ := os.ReadFile(path)
+	for cut := range len(whole) + 1 {
+		os.WriteFile(path, append(bytes.Clone(whole), whole[:cut]...), 0o600)
+		s, err := OpenSpool(path)
+		if err != nil {
+			t.Fatalf("cut %d: %v", cut, err)
+		}
+		s.write([]record{{stream: Stdout, content: []byte("more")}})
+		n := 0
+		if _, err := readSpool(s.file, 0, func(record, int64) error { n++; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		want := 3
+		if cut > 0 && cut >= bytes.LastIndex(whole, []byte("STDERR")) {
+			want++
+		}
+		if cut == len(whole) {
+			want++
+		}
+		if n != want {
+			t.Errorf("cut %d: %d records, want %d", cut, n, want)
+		}
+		s.Close()
+	}
+}
+
+func FuzzReadSpool(f *testing.F) {
+	f.Add([]byte("STDOUT 3 .\nabc\nSTDERR 0 +\n\n"))
+	f.Add([]byte("STDOUT 99999999999999999999 .\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		end, err := readSpool(bytes.NewReader(b), 0, func(r record, end int64) error {
+			if end > int64(len(b)) || end <= 0 {
+				t.Errorf("record ends at %d of %d", end, len(b))
+			}
+			return nil
+		})
+		if err != nil || end > int64(len(b)) {
+			t.Errorf("readSpool = %d, %v of %d bytes", end, err, len(b))
+		}
+	})
+}
+
+func FuzzRedactKeepsJSON(f *testing.F) {
+	f.Add("a \"q\" -----BEGIN PRIVATE KEY-----\n\\", "pass\"word")
+	f.Fuzz(func(t *testing.T, text, secret string) {
+		w := &Writer{options: Options{Redact: NewRedactor([]string{secret})}}
+		out := w.encode(Say(text))
+		if !bytes.HasPrefix(out, []byte(`{"type":"`)) && len(secret) < shortest {
+			t.Errorf("encode(%q) = %s", text, out)
+		}
+	})
+}

@@ -1,0 +1,549 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Limit is how much of a log is kept. When there is more, the oldest entries are
+// dropped and pages say that the log is truncated.
+type Limit struct {
+	Entries, Bytes int64
+}
+
+// Options tunes a Writer. The zero value is ready to use.
+type Options struct {
+	// Redact takes secrets out. Nil: nothing is taken out.
+	Redact *Redactor
+	// Spool gets raw lines first. Nil: there is none.
+	Spool *Spool
+	// Raw and Normalized bound the logs. Zero: 200,000 entries and 64 MiB each.
+	// The newest 20,000 normalized entries stay whatever their size.
+	Raw, Normalized Limit
+}
+
+var usual = Limit{Entries: 200_000, Bytes: 64 << 20}
+
+// leastNormalized entries stay; see [Options].
+const leastNormalized = 20_000
+
+const (
+	// pace is how often a log that is being written to is stored.
+	pace = 50 * time.Millisecond
+	// A batch is one transaction: it holds up other writers of the store for
+	// some 50 ms at most.
+	batchEntries = 4000
+	batchBytes   = 4 << 20
+	// What may wait for the store; who writes more waits too.
+	mostWaiting      = 20_000
+	mostWaitingBytes = 16 << 20
+	// mostLine is where a line that does not end is cut.
+	mostLine = 32 << 10
+	// partialPause is how long a line without a newline, such as a prompt, waits
+	// for its end.
+	partialPause = 250 * time.Millisecond
+)
+
+// Writer writes the logs of one process. Its methods may be called at once. When
+// the store cannot keep up, or cannot be written for a while, they wait.
+type Writer struct {
+	db      *store.DB
+	process string
+	options Options
+
+	rawMu    sync.Mutex // one Raw at a time, so that the spool has their order
+	partials map[Stream]*partial
+
+	mu      sync.Mutex
+	changed *sync.Cond // more room, more stored, or an error
+	raw     []item
+	normal  []item
+	newAt   map[int64]int // where in normal an index is
+	nextNew int64         // index of the next normalized entry
+	stored  int64         // normalized entries that are in the store: their indexes are lower
+	waiting int           // bytes in raw and normal
+	added   int64         // items ever
+	done    int64         // items ever stored
+	err     error         // nothing more is stored
+	closing bool
+
+	heads   map[Channel]head // of the store; for the keeper alone
+	wake    chan struct{}    // holds one
+	hurry   chan struct{}    // holds one: somebody waits in Flush
+	stop    func()
+	keeping sync.WaitGroup
+}
+
+// partial is the beginning of a line.
+type partial struct {
+	text  []byte
+	since time.Time
+	key   bool // inside a private key
+}
+
+// NewWriter starts to write the logs of a process, where an earlier writer
+// stopped if there was one. There is one writer at a time: of two, one gets
+// [ErrTaken].
+func NewWriter(ctx context.Context, db *store.DB, process string, o Options) (*Writer, error) {
+	if o.Raw == (Limit{}) {
+		o.Raw = usual
+	}
+	if o.Normalized == (Limit{}) {
+		o.Normalized = usual
+	}
+	w := &Writer{
+		db: db, process: process, options: o, partials: map[Stream]*partial{}, newAt: map[int64]int{},
+		heads: map[Channel]head{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
+	}
+	w.changed = sync.NewCond(&w.mu)
+	err := db.UpdateFast(ctx, func(tx *store.Tx) error {
+		for _, c := range []Channel{Normalized, Raw} {
+			h, err := readHead(ctx, tx, process, c)
+			if err == nil && h == nil {
+				h, err = makeHead(ctx, tx, process, c)
+			}
+			if err != nil {
+				return err
+			}
+			w.heads[c] = *h
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open log of %s: %w", process, err)
+	}
+	w.nextNew = w.heads[Normalized].next
+	w.stored = w.nextNew
+	keep, cancel := context.WithCancel(context.Background())
+	w.stop = cancel
+	w.keeping.Go(func() { w.keep(keep) })
+	w.keeping.Go(func() { w.endPartials(keep) })
+	return w, nil
+}
+
+// Raw takes bytes that the process wrote. Lines become entries when they end,
+// or when nothing follows for a quarter of a second.
+func (w *Writer) Raw(s Stream, p []byte) {
+	w.rawMu.Lock()
+	defer w.rawMu.Unlock()
+	part := w.partials[s]
+	if part == nil {
+		part = &partial{}
+		w.partials[s] = part
+	}
+	part.since = time.Now()
+	var records []record
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			part.text = append(part.text, p...)
+			p = nil
+		} else {
+			records = append(records, w.cut(s, part, append(part.text, p[:end]...), true)...)
+			p = p[end+1:]
+		}
+		if len(part.text) >= mostLine {
+			records = append(records, w.cut(s, part, part.text, false)...)
+		}
+	}
+	w.lines(records)
+}
+
+// cut makes records of a line, or of as much of it as cannot be the start of a
+// secret if it is not whole, and leaves the rest in part.
+func (w *Writer) cut(s Stream, part *partial, text []byte, whole bool) []record {
+	rest := 0
+	if !whole {
+		rest = w.options.Redact.held(text)
+	}
+	content := bytes.Clone(text[:len(text)-rest])
+	part.text = append(part.text[:0], text[len(text)-rest:]...)
+	if len(content) == 0 && !whole {
+		return nil
+	}
+	if w.options.Redact != nil {
+		var of bool
+		of, part.key = keyLine(content, part.key)
+		if of {
+			content = redacted
+		}
+		content = w.options.Redact.Redact(content)
+	}
+	var records []record
+	for len(content) > mostLine {
+		records = append(records, record{stream: s, cut: true, content: content[:mostLine]})
+		content = content[mostLine:]
+	}
+	return append(records, record{stream: s, cut: !whole, content: content})
+}
+
+// lines stores records in the spool, and hands them to the keeper.
+func (w *Writer) lines(records []record) {
+	if len(records) == 0 {
+		return
+	}
+	var problem error
+	if w.options.Spool != nil {
+		problem = w.options.Spool.write(records)
+	}
+	items := make([]item, 0, len(records))
+	bytes := 0
+	for _, r := range records {
+		entry, err := line(r.stream, r.content, r.cut)
+		if err != nil {
+			entry = []byte(`{"type":"STDERR","content":""}`) // text and flags always have a JSON form
+		}
+		items = append(items, item{entry: entry, spooled: r.end})
+		bytes += len(entry)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.room()
+	w.raw = append(w.raw, items...)
+	w.waiting += bytes
+	w.added += int64(len(items))
+	if problem != nil && w.err == nil {
+		w.options.Spool, problem = nil, fmt.Errorf("log of %s goes on without its spool: %w", w.process, problem)
+		w.normalized(-1, Failed(problem.Error()))
+	}
+	w.ring()
+}
+
+// flushPartials stores what waits for the end of its line for too long; all of
+// it if there is no more to come.
+func (w *Writer) flushPartials(all bool) {
+	w.rawMu.Lock()
+	defer w.rawMu.Unlock()
+	for _, s := range []Stream{Stdout, Stderr} {
+		part := w.partials[s]
+		if part == nil || len(part.text) == 0 || !all && time.Since(part.since) < partialPause {
+			continue
+		}
+		w.lines(w.cut(s, part, part.text, all))
+	}
+}
+
+// Append adds a normalized entry and returns its index. A zero time is now.
+func (w *Writer) Append(e Entry) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.room()
+	defer w.ring()
+	return w.normalized(-1, e)
+}
+
+// Replace puts an entry in the place of another one of this writer. It gets a
+// new revision and keeps its index.
+func (w *Writer) Replace(index int64, e Entry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if index < 0 || index >= w.nextNew {
+		return
+	}
+	w.room()
+	w.normalized(index, e)
+	w.ring()
+}
+
+// normalized notes an entry for index, or a new one if that is negative.
+func (w *Writer) normalized(index int64, e Entry) int64 {
+	if e.At.IsZero() {
+		e.At = time.Now()
+	}
+	i := item{index: index, entry: w.encode(e)}
+	w.waiting += len(i.entry)
+	if index < 0 {
+		i.index = w.nextNew
+		w.nextNew++
+	} else if at, ok := w.newAt[index]; ok {
+		w.waiting -= len(w.normal[at].entry)
+		w.normal[at].entry = i.entry
+		return index
+	}
+	w.newAt[i.index] = len(w.normal)
+	w.normal = append(w.normal, i)
+	w.added++
+	return i.index
+}
+
+// encode is the JSON of an entry without secrets.
+func (w *Writer) encode(e Entry) []byte {
+	out, err := e.encode()
+	if err == nil && len(out) > mostEntry {
+		out, err = e.small().encode()
+	}
+	if err == nil {
+		clean := w.options.Redact.Redact(out)
+		if json.Valid(clean) {
+			return clean
+		}
+		err = errors.New("an entry had a secret in its shape")
+	}
+	out, _ = Entry{At: e.At, Type: Failed("").Type, Content: "this entry cannot be shown: " + err.Error()}.encode()
+	return out
+}
+
+// room waits until there is room for more.
+func (w *Writer) room() {
+	for w.err == nil && !w.closing && (len(w.raw)+len(w.normal) >= mostWaiting || w.waiting >= mostWaitingBytes) {
+		w.changed.Wait()
+	}
+}
+
+func (w *Writer) ring() { nudge(w.wake) }
+
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Flush waits until everything that was handed in before is stored, but for a
+// line that has not ended.
+func (w *Writer) Flush(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.changed.Broadcast()
+	})
+	defer stop()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ring()
+	nudge(w.hurry)
+	for want := w.added; w.done < want; w.changed.Wait() {
+		if w.err != nil {
+			return w.err
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("store log of %s: %w", w.process, ctx.Err())
+		}
+	}
+	return w.err
+}
+
+// Close stores what is left, notes that the log has ended, and closes the spool.
+// It gives up when ctx ends.
+func (w *Writer) Close(ctx context.Context) error {
+	w.flushPartials(true)
+	err := w.Flush(ctx)
+	w.mu.Lock()
+	w.closing = true
+	w.changed.Broadcast()
+	w.mu.Unlock()
+	w.stop()
+	w.keeping.Wait()
+	if err == nil {
+		err = End(ctx, w.db, w.process)
+	}
+	if w.options.Spool != nil {
+		err = errors.Join(err, w.options.Spool.Close())
+	}
+	return err
+}
+
+// endPartials stores lines that do not end, until ctx ends. It is not the keeper
+// that does so: it would wait for room that only itself can make.
+func (w *Writer) endPartials(ctx context.Context) {
+	tick := time.NewTicker(partialPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			w.flushPartials(false)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// keep stores batches until ctx ends.
+func (w *Writer) keep(ctx context.Context) {
+	for {
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+			return
+		}
+		more, err := w.batch(ctx)
+		if err != nil {
+			if !w.retry(ctx, err) {
+				return
+			}
+			continue
+		}
+		if more {
+			w.ring()
+			continue
+		}
+		select {
+		case <-time.After(pace):
+		case <-w.hurry:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// retry says whether to try a batch again, after a pause.
+func (w *Writer) retry(ctx context.Context, err error) bool {
+	if ctx.Err() != nil || errors.Is(err, ErrTaken) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if ctx.Err() == nil {
+			w.err = fmt.Errorf("store log of %s: %w", w.process, err)
+		}
+		w.changed.Broadcast()
+		return false
+	}
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+	}
+	w.ring()
+	return true
+}
+
+// batch stores the oldest of what waits, and says whether more does.
+func (w *Writer) batch(ctx context.Context) (more bool, err error) {
+	w.mu.Lock()
+	raw := upTo(w.raw, batchEntries, batchBytes)
+	normal := upTo(w.normal, batchEntries, batchBytes)
+	raw, normal = append([]item(nil), raw...), append([]item(nil), normal...)
+	w.mu.Unlock()
+	if len(raw)+len(normal) == 0 {
+		return false, nil
+	}
+	heads := map[Channel]head{}
+	err = w.db.UpdateFast(ctx, func(tx *store.Tx) error {
+		revisions := map[Channel]int64{}
+		for c, items := range map[Channel][]item{Normalized: normal, Raw: raw} {
+			if len(items) == 0 {
+				continue
+			}
+			h, err := w.store(ctx, tx, c, items)
+			if err != nil {
+				return err
+			}
+			heads[c], revisions[c] = h, h.revision
+		}
+		return note(tx, w.process, revisions, false)
+	})
+	if err != nil {
+		return false, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c, h := range heads {
+		w.heads[c] = h
+	}
+	for _, i := range raw {
+		w.waiting -= len(i.entry)
+	}
+	w.raw = w.raw[len(raw):]
+	w.settle(normal)
+	w.done += int64(len(raw))
+	w.changed.Broadcast()
+	return len(w.raw)+len(w.normal) > 0, nil
+}
+
+// settle takes out of what waits the normalized entries that were stored. One
+// that was replaced meanwhile waits on, as a replacement.
+func (w *Writer) settle(stored []item) {
+	var again []item
+	for n, i := range stored {
+		now := w.normal[n]
+		w.stored = max(w.stored, i.index+1)
+		if &now.entry[0] == &i.entry[0] {
+			w.waiting -= len(i.entry)
+			w.done++
+			continue
+		}
+		again = append(again, now)
+	}
+	w.normal = append(again, w.normal[len(stored):]...)
+	clear(w.newAt)
+	for at, i := range w.normal {
+		w.newAt[i.index] = at
+	}
+}
+
+// store writes items of one channel.
+func (w *Writer) store(ctx context.Context, tx *store.Tx, c Channel, items []item) (head, error) {
+	old := w.heads[c]
+	now, err := readHead(ctx, tx, w.process, c)
+	if err != nil {
+		return head{}, err
+	}
+	if now == nil || now.revision != old.revision {
+		return head{}, ErrTaken
+	}
+	h := old
+	fresh := make([]item, 0, len(items))
+	for _, i := range items {
+		h.revision++
+		i.revision = h.revision
+		if c == Raw {
+			i.index = h.next
+		}
+		if i.index < h.next {
+			longer, err := replace(ctx, tx, h.id, i)
+			if err != nil {
+				return head{}, err
+			}
+			h.bytes += longer
+			continue
+		}
+		h.next = i.index + 1
+		h.bytes += int64(len(i.entry))
+		fresh = append(fresh, i)
+	}
+	if err := insert(ctx, tx, h.id, fresh); err != nil {
+		return head{}, err
+	}
+	limit, least := w.options.Normalized, int64(leastNormalized)
+	if c == Raw {
+		limit, least = w.options.Raw, 1
+		h.spooled = max(h.spooled, items[len(items)-1].spooled)
+	}
+	if err := h.trim(ctx, tx, limit, least); err != nil {
+		return head{}, err
+	}
+	return h, writeHead(ctx, tx, old, h)
+}
+
+// upTo is the beginning of items with at most n of them and about bytes.
+func upTo(items []item, n, bytes int) []item {
+	for i, one := range items[:min(n, len(items))] {
+		if bytes -= len(one.entry); bytes < 0 {
+			return items[:i+1]
+		}
+	}
+	return items[:min(n, len(items))]
+}
+
+// End notes that nothing will be added to the logs of a process.
+func End(ctx context.Context, db *store.DB, process string) error {
+	err := db.UpdateFast(ctx, func(tx *store.Tx) error {
+		res, err := tx.Exec(ctx, "UPDATE logs SET ended = 1 WHERE process_id = ? AND ended = 0", process)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		return note(tx, process, nil, true)
+	})
+	if err != nil {
+		return fmt.Errorf("end log of %s: %w", process, err)
+	}
+	return nil
+}

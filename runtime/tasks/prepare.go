@@ -1,0 +1,151 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// worded is an error for people, with its hint.
+func worded(err error) string {
+	if f := fault.Of(err); f != nil && f.Hint != "" {
+		return f.Message + "; " + f.Hint
+	}
+	return err.Error()
+}
+
+// prepare makes sure that the worktrees are there, and locks them.
+func (r *run) prepare() error {
+	unlock, err := r.m.lockTree(r.ctx, r.p.AttemptID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	switch {
+	case !r.c.made():
+		bases, err := r.c.tree.Add(r.ctx)
+		if err != nil {
+			return err
+		}
+		r.c.tree.Repos = bases
+		for i := range bases {
+			r.c.attempt.Repos[i].Base = bases[i].Base
+		}
+	case r.c.tree.Present(r.ctx):
+		return r.c.tree.Lock(r.ctx)
+	default:
+		if err := r.c.tree.Recreate(r.ctx); err != nil {
+			return err
+		}
+	}
+	for i, repo := range r.c.repos {
+		copied, err := r.c.tree.CopyIn(r.ctx, r.c.tree.Repos[i], repo.CopyFiles)
+		if err != nil {
+			return err
+		}
+		if len(copied) > 0 {
+			r.log.Append(logs.System(fmt.Sprintf("copied into %s: %s", repo.Name, strings.Join(copied, ", "))))
+		}
+	}
+	return r.noteTree()
+}
+
+// noteTree writes down that the worktrees are there, and what they start from.
+func (r *run) noteTree() error {
+	repos, err := json.Marshal(r.c.attempt.Repos)
+	if err != nil {
+		return err
+	}
+	return r.m.db.Update(r.ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(r.ctx, "UPDATE attempts SET repos = ?, removed = 0 WHERE id = ?", string(repos), r.p.AttemptID)
+		return err
+	})
+}
+
+// changed says whether the attempt has changed anything.
+func (r *run) changed() bool {
+	changes, err := r.c.tree.Changes(r.ctx, worktree.Guard{}, false)
+	return err != nil || changes.Blocked != "" || changes.Summary.Files > 0
+}
+
+// commit commits what a good run has left. What git refuses, as in the middle
+// of a merge, stays as it is and the log says so.
+func (r *run) commit(e ending, message string) ending {
+	if e.State != Completed || context.Cause(r.ctx) != nil {
+		return e
+	}
+	if message == "" {
+		message = r.task.Title
+	}
+	message, _, _ = strings.Cut(strings.TrimSpace(message), "\n\n\n")
+	_, err := r.c.tree.Commit(r.ctx, message)
+	switch {
+	case err == nil:
+	case fault.Of(err) != nil:
+		r.log.Append(logs.Failed("not committed: " + worded(err)))
+	default:
+		r.log.Append(logs.Failed("not committed: " + err.Error()))
+		e.State, e.Failure = Failed, "commit: "+err.Error()
+	}
+	return e
+}
+
+// openLog starts the log of the process that runs.
+func (r *run) openLog() error {
+	dir := r.m.runDir(r.p.ID)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	spool, err := logs.OpenSpool(filepath.Join(dir, spoolFile))
+	if err != nil {
+		return err
+	}
+	r.log, err = logs.NewWriter(r.ctx, r.m.db, r.p.ID, logs.Options{Redact: logs.NewRedactor(r.hidden), Spool: spool})
+	if err != nil {
+		spool.Close()
+	}
+	return err
+}
+
+const spoolFile = "spool"
+
+// recoverLog brings what a runner that died had not stored into the log.
+func (m *Manager) recoverLog(ctx context.Context, p process) error {
+	return logs.Recover(ctx, m.db, p.ID, filepath.Join(m.runDir(p.ID), spoolFile), logs.Options{})
+}
+
+// serve offers deskhand's tools, if there are any, and makes the environment.
+func (r *run) serve() (stop func(), err error) {
+	stop = func() {}
+	url, token := "", ""
+	if r.m.options.Serve != nil {
+		if url, token, stop, err = r.m.options.Serve(r.ctx, r.c.Attempt, r.p.Process); err != nil {
+			return nil, err
+		}
+	}
+	r.env, r.hidden = executor.Environment(os.Environ(), append(r.m.options.Agents.Passed(r.p.Executor), r.m.options.Env...))
+	r.env = append(r.env, "DESKHAND_URL="+url, "DESKHAND_TOKEN="+token, "DESKHAND_ATTEMPT_ID="+r.c.ID, "DESKHAND_TASK_ID="+r.task.ID,
+		"DESKHAND_PROJECT_ID="+r.task.ProjectID, "DESKHAND_BRANCH="+r.c.attempt.Branch)
+	r.env = append(r.env, r.m.options.AttemptEnv...)
+	r.hidden = append(r.hidden, token)
+	r.url, r.token = url, token
+	return stop, nil
+}
+
+// shell is the command line of a script.
+func shell(script string) []string {
+	if runtime.GOOS == "windows" {
+		return []string{"cmd.exe", "/d", "/s", "/c", script}
+	}
+	return []string{"/bin/sh", "-c", script}
+}

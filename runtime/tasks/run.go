@@ -1,0 +1,321 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+)
+
+// Why a runner ends what it runs, as the cause of its context.
+var (
+	errLost      = errors.New("the lease was lost") // others think this runner dead, and have ended the process
+	errStop      = errors.New("stop was requested")
+	errForce     = errors.New("stop with force was requested")
+	errWallClock = errors.New("it took too long")
+	errSilent    = errors.New("it said nothing for too long")
+	errOutput    = errors.New("it wrote too much")
+)
+
+// Run is what a runner process does: it claims the process and ends with the
+// last one that follows from it. It returns nil if another runner was faster.
+// When ctx ends, what runs is stopped as by [Manager.Stop].
+func (m *Manager) Run(ctx context.Context, processID string) error {
+	processID, err := parseID("execution_process_id", processID)
+	if err != nil {
+		return err
+	}
+	p, seq, err := m.claim(ctx, processID)
+	if err != nil || p == nil {
+		return err
+	}
+	r := &run{m: m, p: *p, forced: make(chan struct{})}
+	r.touch()
+	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer r.cancel(nil)
+	defer context.AfterFunc(ctx, func() { r.cancel(errStop) })()
+	err = r.whole(seq)
+	m.launch(ctx)
+	return err
+}
+
+// claim makes this process the runner of a process that waits; nil if it does
+// not wait any more.
+func (m *Manager) claim(ctx context.Context, id string) (claimed *process, seq int64, err error) {
+	err = m.db.Update(ctx, func(tx *store.Tx) error {
+		claimed = nil
+		p, err := readProcess(ctx, tx, id)
+		if err != nil || p.State != Queued {
+			return err
+		}
+		p.State, p.owner, p.runner, p.lease = Running, m.instance+"/"+id, m.self, tx.Now.Add(m.options.Lease)
+		p.Started, p.Updated = tx.Now, tx.Now
+		_, err = tx.Exec(ctx, `UPDATE processes SET state = ?, owner = ?, runner_pid = ?, runner_born = ?, lease_until = ?, started_at = ?, updated_at = ?
+			WHERE id = ?`, p.State, p.owner, p.runner.pid, p.runner.born, millis(p.lease), millis(tx.Now), millis(tx.Now), id)
+		if err != nil {
+			return fmt.Errorf("claim process: %w", err)
+		}
+		seq, err = note(tx, Event{Type: ProcessStarted, TaskID: p.taskID, AttemptID: p.AttemptID, SessionID: p.SessionID, ProcessID: p.ID, State: p.State})
+		claimed = &p
+		return err
+	})
+	return claimed, seq, err
+}
+
+// run is a runner at work on the chain of an attempt.
+type run struct {
+	m      *Manager
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	c      checkout
+	task   Task
+	env    []string     // of everything that is started
+	url    string       // of deskhand's tools for the agent; empty: it has none
+	token  string       // that they ask for
+	hidden []string     // values that no log may have
+	log    *logs.Writer // of the process that runs
+
+	mu     sync.Mutex
+	p      process                   // what runs; changes together with its row
+	told   string                    // the agent's own session
+	active atomic.Pointer[time.Time] // when something last happened
+	asking atomic.Int64              // questions that wait for a person
+	wrote  atomic.Int64              // bytes, by the process that runs
+	forced chan struct{}             // closed: no time to finish
+	force  sync.Once
+}
+
+// whole runs the chain with its heartbeat, and with deskhand's tools at hand.
+func (r *run) whole(seq int64) error {
+	var beside sync.WaitGroup
+	watching, end := context.WithCancel(r.ctx)
+	beside.Go(func() { r.beat(watching) })
+	beside.Go(func() { r.heed(watching, seq) })
+	defer beside.Wait()
+	defer end()
+	if wall := r.m.options.WallClock; wall > 0 {
+		defer time.AfterFunc(wall, func() { r.cancel(errWallClock) }).Stop()
+	}
+	err := r.m.db.View(r.ctx, func(tx *store.Tx) (err error) {
+		if r.c, err = readCheckout(r.ctx, tx, r.p.AttemptID); err != nil {
+			return err
+		}
+		r.task, err = readTask(r.ctx, tx, r.p.taskID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	stop, err := r.serve()
+	if err != nil {
+		_, err = r.finish(failed("cannot offer deskhand's tools to the agent: "+err.Error()), "")
+		return err
+	}
+	defer stop()
+	for more := true; more && err == nil; {
+		more, err = r.step()
+	}
+	if errors.Is(err, errLost) {
+		r.m.options.Log.Warn("process was lost", "attempt_id", r.p.AttemptID, "process_id", r.p.ID)
+		return nil // whoever took over has ended it
+	}
+	return err
+}
+
+func failed(why string) ending { return ending{State: Failed, Failure: why} }
+
+// step runs one process and says whether another one follows.
+func (r *run) step() (more bool, err error) {
+	r.m.options.Log.Info("process started", "attempt_id", r.p.AttemptID, "process_id", r.p.ID, "reason", r.p.Reason, "executor", r.p.Executor)
+	r.wrote.Store(0)
+	if err := r.openLog(); err != nil {
+		return r.finish(failed("cannot write the log: "+err.Error()), "")
+	}
+	if err := r.prepare(); err != nil {
+		r.log.Append(logs.Failed(worded(err)))
+		return r.finish(r.judge(failed("worktree: "+worded(err))), "")
+	}
+	var e ending
+	next := Reason("")
+	switch r.p.Reason {
+	case Setup:
+		e, next = r.scripts(func(repo Repo) string { return repo.Setup }), Agent
+	case Cleanup:
+		e = r.commit(r.scripts(func(repo Repo) string { return repo.Cleanup }), "Cleanup")
+	default:
+		e = r.agent()
+		e = r.commit(e, e.Summary)
+		if e.State == Completed && r.c.hasCleanup() && r.changed() {
+			next = Cleanup
+		}
+	}
+	return r.finish(r.judge(e), next)
+}
+
+// judge says how a process ended that was made to end.
+func (r *run) judge(e ending) ending {
+	switch cause := context.Cause(r.ctx); cause {
+	case nil, errLost:
+	case errStop, errForce:
+		e.State, e.Failure = Killed, "killed"
+	default:
+		e.State, e.Failure = Failed, "failed: "+cause.Error()
+	}
+	return e
+}
+
+// finish ends the process in the store. Everything that it owned has been given
+// back then: whoever sees it ended can start the next one.
+func (r *run) finish(e ending, next Reason) (more bool, err error) {
+	ctx := context.WithoutCancel(r.ctx)
+	if r.log != nil {
+		if err := r.log.Close(ctx); err != nil {
+			r.m.options.Log.Warn("end of log failed", "process_id", r.p.ID, "error", err)
+		}
+	}
+	if e.State != Completed {
+		next = ""
+	}
+	if e.State != Completed {
+		endStrays(r.p.AttemptID)
+	}
+	if next == "" && r.c.made() {
+		if err := r.c.tree.Unlock(ctx); err != nil {
+			r.m.options.Log.Warn("unlock of worktree failed", "attempt_id", r.p.AttemptID, "error", err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var follow *process
+	err = r.m.db.Update(ctx, func(tx *store.Tx) error {
+		follow = nil
+		var stop string
+		if err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(stop), '') FROM processes WHERE id = ?", r.p.ID).Scan(&stop); err != nil {
+			return err
+		}
+		if stop != "" {
+			e.State, e.Failure = Killed, "killed"
+		}
+		if e.State != Completed {
+			return endProcess(ctx, tx, &r.p, e)
+		}
+		follow, err = goOn(ctx, tx, &r.p, e, next)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	r.m.options.Log.Info("process ended", "attempt_id", r.p.AttemptID, "process_id", r.p.ID, "reason", r.p.Reason, "state", e.State, "failure", e.Failure)
+	if follow == nil {
+		return false, nil
+	}
+	r.p = *follow
+	return true, nil
+}
+
+// beat renews the lease, and says when something last happened.
+func (r *run) beat(ctx context.Context) {
+	term := r.m.options.Lease
+	tick := time.NewTicker(min(term/4, time.Second))
+	defer tick.Stop()
+	renewed, told := time.Now(), time.Now()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		active := *r.active.Load()
+		if silence := r.m.options.Silence; r.asking.Load() == 0 && time.Since(active) > silence {
+			r.cancel(errSilent)
+		}
+		if !active.After(told) && time.Since(renewed) < term/4 {
+			continue
+		}
+		switch err := r.renew(ctx, active); {
+		case err == nil:
+			renewed, told = time.Now(), active
+		case errors.Is(err, errLost):
+			r.cancel(errLost)
+			return
+		case ctx.Err() == nil:
+			r.m.options.Log.Warn("renewal of lease failed", "process_id", r.p.ID, "error", err)
+		}
+	}
+}
+
+// renew also reads whether a stop was requested: the feed says so too, sooner.
+func (r *run) renew(ctx context.Context, active time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	stop := ""
+	err := r.m.db.UpdateFast(ctx, func(tx *store.Tx) error {
+		ago := max(0, time.Since(active))
+		done, err := tx.Exec(ctx, "UPDATE processes SET lease_until = ?, updated_at = ? WHERE id = ? AND owner = ? AND state = ?",
+			millis(tx.Now.Add(r.m.options.Lease)), millis(tx.Now.Add(-ago)), r.p.ID, r.p.owner, Running)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return errLost
+		}
+		return tx.QueryRow(ctx, "SELECT stop FROM processes WHERE id = ?", r.p.ID).Scan(&stop)
+	})
+	if err == nil {
+		r.obey(stop)
+	}
+	return err
+}
+
+// heed waits for stop requests in the feed.
+func (r *run) heed(ctx context.Context, seq int64) {
+	w, err := r.m.Watch(ctx, seq, r.p.AttemptID)
+	if err != nil {
+		return // the heartbeat sees it too
+	}
+	defer w.Close()
+	for {
+		events, err := w.Next(ctx)
+		if err != nil {
+			return
+		}
+		for _, e := range events {
+			if e.Type != StopRequested {
+				continue
+			}
+			if p, err := r.m.newest(ctx, e.AttemptID); err == nil && p != nil {
+				r.obey(p.stop)
+			}
+		}
+	}
+}
+
+func (r *run) obey(stop string) {
+	switch stop {
+	case "stop":
+		r.cancel(errStop)
+	case "force":
+		r.force.Do(func() { close(r.forced) })
+		r.cancel(errForce)
+	}
+}
+
+// touch says that something happened.
+func (r *run) touch() {
+	now := time.Now()
+	r.active.Store(&now)
+}
+
+// raw takes what a process writes into its log.
+func (r *run) raw(s logs.Stream, p []byte) {
+	r.touch()
+	if r.wrote.Add(int64(len(p))) > r.m.options.MaxOutput {
+		r.cancel(errOutput)
+	}
+	r.log.Raw(s, p)
+}

@@ -1,0 +1,181 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+)
+
+// How long a script has to end after it was asked to, first kindly and then
+// firmly.
+const (
+	afterInterrupt = 5 * time.Second
+	afterTerminate = 2 * time.Second
+	// afterExit is how long the children of one that has ended are listened to.
+	afterExit = 300 * time.Millisecond
+)
+
+// scripts runs the script of each repository in its worktree, until one fails.
+func (r *run) scripts(script func(Repo) string) ending {
+	for i, repo := range r.c.repos {
+		s := script(repo)
+		if s == "" {
+			continue
+		}
+		r.log.Append(logs.System(fmt.Sprintf("%s of %s: %s", r.p.Reason, repo.Name, s)))
+		if e := r.script(r.c.folder(i), s); e.State != Completed {
+			return e
+		}
+	}
+	exit := 0
+	return ending{State: Completed, ExitCode: &exit}
+}
+
+// script runs one script to its end, with all that it starts.
+func (r *run) script(dir, script string) ending {
+	line := shell(script)
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, r.env, afterExit
+	tail := &tail{}
+	cmd.Stdout = said{r, logs.Stdout, io.Discard}
+	cmd.Stderr = said{r, logs.Stderr, tail}
+	lead(cmd)
+	var ended error
+	done, started := make(chan struct{}), make(chan error, 1)
+	go func() {
+		// Where the system ends the child with its parent, the parent is the
+		// thread that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			ended = cmd.Wait()
+		}
+		close(done)
+	}()
+	if err := <-started; err != nil {
+		return failed("cannot start: " + err.Error())
+	}
+	leader := groupLeader{cmd.Process.Pid, born(cmd.Process.Pid)}
+	defer leader.Kill() // whatever it left behind
+	if err := r.noteAgent(leader); err != nil {
+		leader.Kill()
+		<-done
+		return failed(err.Error())
+	}
+	r.await(done, leader)
+	return scriptEnding(ended, tail.line())
+}
+
+// controls are how a process group is made to end.
+type controls interface {
+	Interrupt()
+	Terminate()
+	Kill()
+}
+
+// await waits for the end of a process group, which it hastens if the run is to
+// stop.
+func (r *run) await(done <-chan struct{}, c controls) {
+	select {
+	case <-done:
+		return
+	case <-r.ctx.Done():
+	}
+	if cause := context.Cause(r.ctx); !errors.Is(cause, errLost) && !errors.Is(cause, errForce) {
+		for _, step := range []struct {
+			ask  func()
+			wait time.Duration
+		}{{c.Interrupt, afterInterrupt}, {c.Terminate, afterTerminate}} {
+			step.ask()
+			select {
+			case <-done:
+				return
+			case <-r.forced:
+			case <-time.After(step.wait):
+			}
+		}
+	}
+	c.Kill()
+	<-done
+}
+
+func scriptEnding(err error, last string) ending {
+	var exit *exec.ExitError
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // a child still has its output
+		code := 0
+		return ending{State: Completed, ExitCode: &code}
+	case errors.As(err, &exit) && exit.ExitCode() >= 0:
+		code := exit.ExitCode()
+		e := ending{State: Failed, ExitCode: &code, Failure: fmt.Sprintf("failed (exit_code=%d)", code)}
+		if last != "" {
+			e.Failure += ": " + last
+		}
+		return e
+	}
+	return failed("failed: " + err.Error())
+}
+
+// noteAgent writes down which process group is to end if this process dies.
+func (r *run) noteAgent(l groupLeader) error {
+	return r.m.db.UpdateFast(r.ctx, func(tx *store.Tx) error {
+		done, err := tx.Exec(r.ctx, "UPDATE processes SET agent_pid = ?, agent_born = ?, token = ? WHERE id = ? AND owner = ? AND state = ?",
+			l.pid, l.born, r.digest(), r.p.ID, r.p.owner, Running)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return errLost
+		}
+		return nil
+	})
+}
+
+func (r *run) digest() string {
+	if r.token == "" {
+		return ""
+	}
+	return tokenDigest(r.token)
+}
+
+// said is where a process writes: into the log, and what happened is activity.
+type said struct {
+	r      *run
+	stream logs.Stream
+	also   io.Writer
+}
+
+func (s said) Write(p []byte) (int, error) {
+	s.r.raw(s.stream, p)
+	s.also.Write(p)
+	return len(p), nil
+}
+
+// tail keeps the end of what is written, for one line about it.
+type tail struct{ kept []byte }
+
+const mostTail = 4 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p...)
+	if len(t.kept) > mostTail {
+		t.kept = append(t.kept[:0], t.kept[len(t.kept)-mostTail:]...)
+	}
+	return len(p), nil
+}
+
+// line is the last line that says something.
+func (t *tail) line() string {
+	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(t.kept), "\uFFFD")), "\n")
+	return brief(strings.TrimSpace(lines[len(lines)-1]))
+}

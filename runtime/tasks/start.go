@@ -1,0 +1,226 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// Start makes an attempt and starts it, or puts it in the queue of those that
+// wait for a free place. The worktree is made by the runner: what Start returns
+// is in the store, whatever becomes of this process.
+func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
+	id := r.RequestID
+	r, project, err := m.complete(ctx, r)
+	if err != nil {
+		return Started{}, err
+	}
+	req := request{scope: "start_task_attempt", id: id, payload: r}
+	if old, err := before[Started](ctx, m, req); err != nil || old != nil {
+		return deref(old), err
+	}
+	started, err := m.begin(ctx, req, r, project)
+	if err != nil {
+		return Started{}, err
+	}
+	m.launch(ctx)
+	return started, nil
+}
+
+// complete checks a request and fills in its defaults, so that two that mean
+// the same are the same.
+func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest, project string, err error) {
+	r.RequestID = ""
+	if r.TaskID, err = parseID("task_id", r.TaskID); err != nil {
+		return r, "", err
+	}
+	if r.Executor, r.Variant, err = m.choose(ctx, r.Executor, r.Variant); err != nil {
+		return r, "", err
+	}
+	r.Prompt = strings.TrimSpace(r.Prompt)
+	if err := text("prompt", r.Prompt, mostPrompt); err != nil {
+		return r, "", err
+	}
+	if len(r.Repos) == 0 {
+		return r, "", refuse(MissingRequired, "call list_repos with the project_id and pass repos with one repo_id at least", "repos is empty")
+	}
+	var t Task
+	var known []Repo
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		if t, err = readTask(ctx, tx, r.TaskID); err != nil {
+			return err
+		}
+		known, err = all(ctx, tx, scanRepo, "SELECT "+repoColumns+" FROM repos WHERE project_id = ?", t.ProjectID)
+		return err
+	})
+	if err != nil {
+		return r, "", err
+	}
+	if r.Repos, err = targets(r.Repos, known); err != nil {
+		return r, "", err
+	}
+	if r.Prompt == "" {
+		r.Prompt = strings.TrimSpace(t.Title + "\n\n" + t.Description)
+	}
+	return r, t.ProjectID, nil
+}
+
+// targets are the repositories of a request with their branches.
+func targets(asked []RepoTarget, known []Repo) ([]RepoTarget, error) {
+	byID := map[string]Repo{}
+	for _, r := range known {
+		byID[r.ID] = r
+	}
+	full := make([]RepoTarget, len(asked))
+	for i, a := range asked {
+		id, err := parseID("repo_id", a.RepoID)
+		if err != nil {
+			return nil, err
+		}
+		r, ok := byID[id]
+		if !ok {
+			return nil, refuse(NotFound, "call list_repos with the project_id of the task and pass one of its repo_id", "the task's project has no repository %s", id)
+		}
+		for _, other := range full[:i] {
+			if other.RepoID == id {
+				return nil, refuse(InvalidArgument, "pass each repo_id once", "repository %s is in repos twice", id)
+			}
+		}
+		full[i] = RepoTarget{RepoID: id, TargetBranch: strings.TrimSpace(a.TargetBranch)}
+		if full[i].TargetBranch == "" {
+			full[i].TargetBranch = r.TargetBranch
+		}
+	}
+	return full, nil
+}
+
+// begin puts an attempt into the store with its first process.
+func (m *Manager) begin(ctx context.Context, req request, r StartRequest, project string) (Started, error) {
+	a, setup, err := m.plan(ctx, r)
+	if err != nil {
+		return Started{}, err
+	}
+	return once(ctx, m, req, func(tx *store.Tx) (Started, error) {
+		t, err := readTask(ctx, tx, r.TaskID)
+		if err != nil {
+			return Started{}, err
+		}
+		newest, err := newestAttempt(ctx, tx, t.ID)
+		if err != nil {
+			return Started{}, err
+		}
+		a.Created = after(tx.Now, newest)
+		a.Updated = a.Created
+		if err := insertAttempt(ctx, tx, a); err != nil {
+			return Started{}, err
+		}
+		if _, err := note(tx, Event{Type: AttemptStarted, ProjectID: project, TaskID: t.ID, AttemptID: a.ID}); err != nil {
+			return Started{}, err
+		}
+		p := process{Process: Process{ID: newID(), AttemptID: a.ID, Reason: Agent, Executor: r.Executor, Variant: r.Variant, Prompt: r.Prompt,
+			State: Queued, Created: tx.Now, Updated: tx.Now}, taskID: t.ID, host: a.host}
+		if setup {
+			p.Reason = Setup
+		}
+		if err := insertProcess(ctx, tx, &p, project); err != nil {
+			return Started{}, err
+		}
+		if err := moveTask(ctx, tx, t, InProgress, Statuses...); err != nil {
+			return Started{}, err
+		}
+		return Started{TaskID: t.ID, AttemptID: a.ID, Branch: a.Branch, ProcessID: p.ID}, nil
+	})
+}
+
+// plan names the branch and the folder of a new attempt, and makes sure that
+// the branches are there that it starts from. setup says that a script comes
+// before the agent.
+func (m *Manager) plan(ctx context.Context, r StartRequest) (a attempt, setup bool, err error) {
+	var t Task
+	var repos []worktree.Repo
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		if t, err = readTask(ctx, tx, r.TaskID); err != nil {
+			return err
+		}
+		for _, target := range r.Repos {
+			repo, err := readRepo(ctx, tx, target.RepoID)
+			if err != nil {
+				return err
+			}
+			setup = setup || repo.Setup != ""
+			a.Repos = append(a.Repos, AttemptRepo{RepoID: repo.ID, Name: repo.Name, TargetBranch: target.TargetBranch})
+			repos = append(repos, worktree.Repo{Name: repo.Name, Path: repo.Path, Target: target.TargetBranch})
+		}
+		return nil
+	})
+	if err != nil {
+		return a, false, err
+	}
+	for _, repo := range repos {
+		if _, err := repo.Resolve(ctx, repo.Target); err != nil {
+			return a, false, hinted(err, "call list_repos with the project_id and pass its default_target_branch as target_branch")
+		}
+	}
+	a.ID, a.TaskID, a.host = newID(), t.ID, m.host
+	name := a.ID[len(a.ID)-4:] + "-" + worktree.Slug(t.Title)
+	if a.Branch, err = worktree.FreeBranch(ctx, repos, m.options.BranchPrefix+"/"+name); err != nil {
+		return a, false, err
+	}
+	// Two titles may give one name; twelve digits of an id never are the same.
+	a.Dir = filepath.Join(m.attemptsDir(), a.ID[len(a.ID)-12:]+"-"+worktree.Slug(t.Title))
+	return a, setup, nil
+}
+
+func newestAttempt(ctx context.Context, tx *store.Tx, taskID string) (time.Time, error) {
+	var newest int64
+	err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(created_at), 0) FROM attempts WHERE task_id = ?", taskID).Scan(&newest)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read attempts: %w", err)
+	}
+	return at(newest), nil
+}
+
+// choose finds an executor and a variant, however they are spelled: capital
+// letters and underscores do not count.
+func (m *Manager) choose(ctx context.Context, id, variant string) (string, string, error) {
+	if strings.TrimSpace(id) == "" {
+		return "", "", refuse(MissingRequired, "call list_executors and pass one of its executor", "executor is missing")
+	}
+	known, err := m.Executors(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	for _, e := range known {
+		if spelling(e.ID) != spelling(id) {
+			continue
+		}
+		if e.Missing != "" {
+			return "", "", refuse(ExecutorMissing, "call list_executors and pass an executor that is available", "executor %s cannot be started: %s", e.ID, e.Missing)
+		}
+		variant, err := e.choose(variant)
+		return e.ID, variant, err
+	}
+	return "", "", refuse(InvalidArgument, "call list_executors and pass one of its executor", "there is no executor %q", brief(id))
+}
+
+func (e Executor) choose(variant string) (string, error) {
+	if s := spelling(variant); s == "" || s == "default" {
+		return e.Default, nil
+	}
+	for _, v := range e.Variants {
+		if spelling(v) == spelling(variant) {
+			return v, nil
+		}
+	}
+	hint := "call list_executors and pass one of its variants, or leave variant out"
+	return "", refuse(InvalidArgument, hint, "executor %s has no variant %q", e.ID, brief(variant))
+}
+
+func spelling(name string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", "-")
+}

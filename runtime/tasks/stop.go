@@ -1,0 +1,113 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// How long Stop waits for the runner, whose own steps are an interrupt, 5 s, a
+// request to end, 2 s, and the end; with force the end at once. After that this
+// process ends what runs by itself.
+const (
+	gentleStop = 12 * time.Second
+	forcedStop = 3 * time.Second
+)
+
+// Stop ends what runs in an attempt, and what waits to run, and returns when it
+// has ended. With nothing running it changes nothing. With force the agent gets
+// no time to finish.
+func (m *Manager) Stop(ctx context.Context, attemptID string, force bool) (Stopped, error) {
+	attemptID, err := parseID("attempt_id", attemptID)
+	if err != nil {
+		return Stopped{}, err
+	}
+	seq, stopping, err := m.requestStop(ctx, attemptID, force)
+	if err != nil {
+		return Stopped{}, err
+	}
+	if stopping {
+		if err := m.awaitStop(ctx, attemptID, seq, force); err != nil {
+			return Stopped{}, err
+		}
+		m.launch(ctx)
+	}
+	s, err := m.Status(ctx, attemptID)
+	return Stopped{AttemptID: attemptID, Force: force, Stopped: stopping, State: s.State}, err
+}
+
+// requestStop tells the runner. A process that no runner has claimed ends here.
+func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool) (seq int64, stopping bool, err error) {
+	err = m.db.Update(ctx, func(tx *store.Tx) error {
+		if _, err := readAttempt(ctx, tx, attemptID); err != nil {
+			return err
+		}
+		seq = tx.Seq
+		p, err := latestProcess(ctx, tx, attemptID)
+		if err != nil || p == nil || p.State.Ended() {
+			return err
+		}
+		stopping = true
+		if p.State == Queued {
+			return endProcess(ctx, tx, p, ending{State: Killed, Failure: "killed"})
+		}
+		how := "stop"
+		if force || p.stop == "force" {
+			how = "force"
+		}
+		if _, err := tx.Exec(ctx, "UPDATE processes SET stop = ? WHERE id = ?", how, p.ID); err != nil {
+			return err
+		}
+		_, err = note(tx, Event{Type: StopRequested, TaskID: p.taskID, AttemptID: attemptID, SessionID: p.SessionID, ProcessID: p.ID, State: p.State})
+		return err
+	})
+	return seq, stopping, err
+}
+
+// awaitStop waits until the attempt has ended, and ends it in the place of a
+// runner that does not.
+func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, force bool) error {
+	patience := gentleStop
+	if force {
+		patience = forcedStop
+	}
+	until, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	w, err := m.Watch(until, seq, attemptID)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	for {
+		p, err := m.newest(ctx, attemptID)
+		if err != nil || p == nil || p.State.Ended() {
+			return err
+		}
+		expired := until.Err() != nil
+		if p.host == m.host && (expired || !p.runner.alive()) {
+			if err := m.giveUp(ctx, *p, "killed"); err != nil {
+				return err
+			}
+			continue
+		}
+		if expired {
+			return later(AttemptRunning, "call get_attempt_status with the attempt_id in a moment", "attempt %s was told to stop and has not ended yet", attemptID)
+		}
+		glance, cancel := context.WithTimeout(until, 250*time.Millisecond)
+		_, err = w.Next(glance)
+		cancel()
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+	}
+}
+
+func (m *Manager) newest(ctx context.Context, attemptID string) (p *process, err error) {
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		p, err = latestProcess(ctx, tx, attemptID)
+		return err
+	})
+	return p, err
+}

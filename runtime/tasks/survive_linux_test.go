@@ -1,0 +1,462 @@
+package tasks_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+	. "github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// rounds is how often each kind of process is killed: SURVIVE says, as in
+// `make survive`, which takes some minutes.
+func rounds(t *testing.T, usual int) int {
+	if n, err := strconv.Atoi(os.Getenv("SURVIVE")); err == nil {
+		return n
+	}
+	if testing.Short() {
+		return 2
+	}
+	return usual
+}
+
+// inside are the processes that run in an attempt.
+func inside(attemptID string) (pids []string) {
+	mark := []byte("DESKHAND_ATTEMPT_ID=" + attemptID)
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+		env, err := os.ReadFile("/proc/" + e.Name() + "/environ")
+		if err == nil && bytes.Contains(env, mark) {
+			pids = append(pids, e.Name())
+		}
+	}
+	return pids
+}
+
+// victim is a row of the processes that run.
+type victim struct{ runner, agent int }
+
+// running reads who runs in an attempt; zero: nobody does.
+func (d *desk) running(attemptID string) (v victim) {
+	d.t.Helper()
+	err := d.db.View(context.Background(), func(tx *store.Tx) error {
+		rows, err := tx.Query(context.Background(), "SELECT runner_pid, agent_pid FROM processes WHERE attempt_id = ? AND state = 'running'", attemptID)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := rows.Scan(&v.runner, &v.agent); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return v
+}
+
+// intact checks what must be true of an attempt that has ended, whoever was
+// killed.
+func (d *desk) intact(attemptID string, effects string) {
+	d.t.Helper()
+	var left []string
+	for since := time.Now(); time.Since(since) < 5*time.Second; time.Sleep(5 * time.Millisecond) {
+		if left = inside(attemptID); len(left) == 0 {
+			break
+		}
+	}
+	if len(left) > 0 {
+		d.t.Errorf("processes %v of attempt %s run and nobody owns them", left, attemptID)
+	}
+	out, _ := os.ReadFile(effects)
+	lines := strings.Fields(string(out))
+	slices.Sort(lines)
+	if once := slices.Compact(slices.Clone(lines)); len(once) != len(lines) {
+		d.t.Errorf("something was done twice: %q", lines)
+	}
+	d.wholeLogs(attemptID)
+}
+
+// wholeLogs checks that the raw logs have every line that is in the spools:
+// that is where a line is first.
+func (d *desk) wholeLogs(attemptID string) {
+	d.t.Helper()
+	processes, err := d.Processes(context.Background(), attemptID)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, p := range processes {
+		spool, _ := os.ReadFile(filepath.Join(d.options.Dir, "runs", p.ID, "spool"))
+		spooled := strings.Count(string(spool), "\nline-") // a record is a line about it, and the line
+		stored := 0
+		for page := (LogQuery{AttemptID: attemptID, ProcessID: p.ID, Channel: Raw, Limit: 1000, After: pointer(int64(-1))}); ; {
+			got, err := d.Logs(context.Background(), page)
+			if err != nil {
+				d.t.Fatal(err)
+			}
+			for _, e := range got.Entries {
+				var line struct{ Content string }
+				if err := json.Unmarshal(e.Entry, &line); err != nil {
+					d.t.Fatal(err)
+				}
+				if number, ok := strings.CutPrefix(line.Content, "line-"); ok {
+					if stored++; number != strconv.Itoa(stored) {
+						d.t.Errorf("line %d of process %s is %q", stored, p.ID, line.Content)
+						return
+					}
+				}
+			}
+			if page.After = got.NextAfter; !got.More {
+				break
+			}
+		}
+		if stored < spooled {
+			d.t.Errorf("the log of process %s has %d lines, its spool %d", p.ID, stored, spooled)
+		}
+	}
+}
+
+// unlocked checks that no worktree is locked when nothing runs.
+func (d *desk) unlocked() {
+	d.t.Helper()
+	if list := git(d.t, d.repo.Path, "worktree", "list", "--porcelain"); strings.Contains(list, "\nlocked") {
+		d.t.Errorf("worktrees are locked and nothing runs:\n%s", list)
+	}
+}
+
+// ownerless checks that after one sweep no process runs whose runner is dead.
+func (d *desk) ownerless() {
+	d.t.Helper()
+	if err := d.Sweep(context.Background()); err != nil {
+		d.t.Errorf("Sweep = %v", err)
+	}
+	err := d.db.View(context.Background(), func(tx *store.Tx) error {
+		rows, err := tx.Query(context.Background(), "SELECT id, runner_pid FROM processes WHERE state = 'running'")
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id string
+			var pid int
+			if err := rows.Scan(&id, &pid); err != nil {
+				return err
+			}
+			if dead(pid) {
+				d.t.Errorf("process %s is running by its row, and its runner %d is dead", id, pid)
+			}
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// dead says that a process has ended, whether or not its parent has noticed.
+func dead(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(stat), ") Z ") || strings.Contains(string(stat), ") X ")
+}
+
+// lines is what an agent does in these tests: it leaves an effect that must not
+// come twice, writes lines, and has a child.
+func lines(effects, name string) []string {
+	return []string{
+		"run echo " + name + " >> " + effects,
+		"run sleep 30 >/dev/null 2>&1 & i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo line-$i; done; sleep 0.05; echo line-201; echo line-202; sleep 0.1",
+		"write " + name + ".txt done",
+	}
+}
+
+// TestAKilledRunnerLosesNothing kills runners, and in the second part agents,
+// at random moments.
+func TestAKilledRunnerLosesNothing(t *testing.T) {
+	for _, who := range []string{"runner", "agent"} {
+		t.Run(who, func(t *testing.T) {
+			d := open(t, Repo{Setup: "echo line-1"}, settings{Lease: 4 * time.Second})
+			random := rand.New(rand.NewPCG(5, 6))
+			killed, lost := 0, 0
+			for round := range rounds(t, 5) {
+				effects := filepath.Join(t.TempDir(), "effects")
+				started := d.start(lines(effects, "first")...)
+				after := time.Duration(random.IntN(450)) * time.Millisecond
+				if round%3 == 0 { // while it starts, too
+					after /= 4
+				}
+				go d.followWhenPossible(started.AttemptID, strings.Join(lines(effects, "second"), "\n"))
+				if who == "agent" {
+					d.until(started.AttemptID, "had an agent", func(s AttemptStatus) bool { return d.running(started.AttemptID).agent > 0 || s.State != Running })
+				}
+				time.Sleep(after)
+				v := d.running(started.AttemptID)
+				pid := v.runner
+				if who == "agent" {
+					pid = v.agent
+				}
+				if pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil {
+					killed++
+					for !dead(pid) {
+						time.Sleep(time.Millisecond)
+					}
+				}
+				d.ownerless()
+				s := d.ended(started.AttemptID)
+				if strings.HasPrefix(s.Failure, "lost: ") {
+					lost++
+				}
+				d.quietAttempt(started.AttemptID)
+				d.intact(started.AttemptID, effects)
+				d.unlocked()
+				if t.Failed() {
+					t.Fatalf("round %d: killed the %s %v after the start; %+v\n%s", round, who, after, s, d.said(s.ProcessID))
+				}
+			}
+			t.Logf("%d killed, %d lost", killed, lost)
+			if killed == 0 {
+				t.Error("nobody was killed")
+			}
+		})
+	}
+}
+
+// followWhenPossible queues a message once the attempt has a session.
+func (d *desk) followWhenPossible(attemptID, prompt string) {
+	for since := time.Now(); time.Since(since) < 2*time.Second; time.Sleep(5 * time.Millisecond) {
+		_, err := d.FollowUp(context.Background(), FollowUpRequest{Action: Queue, AttemptID: attemptID, Prompt: prompt, RequestID: "queue-" + attemptID})
+		if code(err) != NoSession {
+			return
+		}
+	}
+}
+
+// quietAttempt waits until nothing of an attempt runs any more: a message may
+// have come when its run had just been lost.
+func (d *desk) quietAttempt(attemptID string) {
+	d.t.Helper()
+	for since := time.Now(); time.Since(since) < 3*time.Second; time.Sleep(20 * time.Millisecond) {
+		if p, err := d.Processes(context.Background(), attemptID); err == nil && len(p) > 1 || time.Since(since) > 300*time.Millisecond {
+			break
+		}
+	}
+	d.ended(attemptID)
+}
+
+// serverJob is what a server of these tests is to do.
+type serverJob struct {
+	Settings       settings
+	Project, Repo  string
+	Effects, Round string
+}
+
+// server starts attempts and follows them up, and says what it was promised.
+func server(ctx context.Context, db *store.DB, place, args string) error {
+	var job serverJob
+	if err := json.Unmarshal([]byte(args), &job); err != nil {
+		return err
+	}
+	m := New(db, job.Settings.options(place))
+	defer m.Close()
+	for i := range 3 {
+		name := fmt.Sprintf("%s-%d", job.Round, i)
+		attempt, err := job.do(ctx, m, name)
+		if err != nil {
+			return err
+		}
+		fmt.Println(name, attempt)
+	}
+	fmt.Println("done")
+	time.Sleep(time.Hour)
+	return nil
+}
+
+// do makes a task, starts it and queues a message, each with a request id: it
+// may be done again, by anybody.
+func (job serverJob) do(ctx context.Context, m *Manager, name string) (attemptID string, err error) {
+	t, err := m.CreateTask(ctx, NewTask{ProjectID: job.Project, Title: name, RequestID: "task-" + name})
+	if err != nil {
+		return "", err
+	}
+	started, err := m.Start(ctx, StartRequest{TaskID: t.ID, Executor: "fake", Prompt: strings.Join(lines(job.Effects, "start-"+name), "\n"),
+		Repos: []RepoTarget{{RepoID: job.Repo}}, RequestID: "start-" + name})
+	if err != nil {
+		return "", err
+	}
+	for {
+		_, err := m.FollowUp(ctx, FollowUpRequest{Action: Queue, AttemptID: started.AttemptID, Prompt: strings.Join(lines(job.Effects, "queue-"+name), "\n"),
+			RequestID: "queue-" + name})
+		if code(err) != NoSession {
+			return started.AttemptID, err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// TestAKilledServerLosesNothing: what it was asked for is done once, and what
+// it started goes on.
+func TestAKilledServerLosesNothing(t *testing.T) {
+	place := t.TempDir()
+	s := settings{Lease: 4 * time.Second, Dir: t.TempDir(), MaxRunning: 50}
+	d := openAt(t, place, Repo{}, s)
+	random := rand.New(rand.NewPCG(7, 8))
+	for round := range rounds(t, 3) {
+		job := serverJob{Settings: s, Project: d.project.ID, Repo: d.repo.ID, Round: fmt.Sprint(round), Effects: filepath.Join(t.TempDir(), "effects")}
+		data, err := json.Marshal(job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd, out := start(t, place, "server", string(data))
+		promised := map[string]string{}
+		timer := time.AfterFunc(time.Duration(random.IntN(1000))*time.Millisecond, func() { cmd.Process.Kill() })
+		for out.Scan() && out.Text() != "done" {
+			name, attempt, ok := strings.Cut(out.Text(), " ")
+			if !ok || len(attempt) != 36 {
+				t.Fatalf("round %d: the server says %q", round, out.Text())
+			}
+			promised[name] = attempt
+		}
+		timer.Stop()
+		cmd.Process.Kill()
+		cmd.Wait()
+		d.ownerless()
+		for i := range 3 {
+			name := fmt.Sprintf("%d-%d", round, i)
+			attempt, err := job.do(t.Context(), d.Manager, name) // the client tries again
+			if err != nil {
+				t.Fatalf("round %d: %s again = %v", round, name, err)
+			}
+			if was, ok := promised[name]; ok && was != attempt {
+				t.Errorf("round %d: %s was attempt %s and is %s", round, name, was, attempt)
+			}
+			d.until(attempt, "did both", func(s AttemptStatus) bool {
+				turns, err := d.Messages(t.Context(), MessageQuery{AttemptID: attempt})
+				return err == nil && s.State == Completed && len(turns.Turns) == 2
+			})
+			d.intact(attempt, job.Effects)
+		}
+		d.unlocked()
+		effects, _ := os.ReadFile(job.Effects)
+		if got := len(strings.Fields(string(effects))); got != 6 {
+			t.Errorf("round %d: %d things were done, want 6:\n%s", round, got, effects)
+		}
+		if t.Failed() {
+			t.Fatalf("round %d", round)
+		}
+	}
+}
+
+// TestASuspendedRunnerIsBelievedForAWhile: shorter than a term it goes on, and
+// after that it is ended with its agent.
+func TestASuspendedRunnerIsBelievedForAWhile(t *testing.T) {
+	d := open(t, Repo{}, settings{Lease: 2 * time.Second})
+	for _, c := range []struct {
+		pause time.Duration
+		want  State
+	}{{1500 * time.Millisecond, Completed}, {30 * time.Second, Failed}} {
+		started := d.start("sleep 2", "write a.txt x")
+		d.until(started.AttemptID, "began", func(s AttemptStatus) bool { return s.SessionID != "" && d.running(started.AttemptID).agent > 0 })
+		pid := d.running(started.AttemptID).runner
+		syscall.Kill(pid, syscall.SIGSTOP)
+		timer := time.AfterFunc(c.pause, func() { syscall.Kill(pid, syscall.SIGCONT) })
+		s := d.ended(started.AttemptID)
+		timer.Stop()
+		if s.State != c.want || c.want == Failed && s.Failure != "lost: its runner did not answer" {
+			t.Errorf("after a pause of %v the attempt is %+v, want %s", c.pause, s, c.want)
+		}
+		d.intact(started.AttemptID, "")
+		d.unlocked()
+	}
+}
+
+// TestALeaseOfASleepingMachineIsNotLost: a clock that jumps makes no runner
+// dead.
+func TestALeaseOfASleepingMachineIsNotLost(t *testing.T) {
+	place := t.TempDir()
+	d := openAt(t, place, Repo{}, settings{Lease: 4 * time.Second})
+	started := d.start("sleep 1", "write a.txt x")
+	d.until(started.AttemptID, "began", func(s AttemptStatus) bool { return s.SessionID != "" })
+	db, err := store.Open(t.Context(), place, Rooms()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetClock(func() time.Time { return time.Now().Add(time.Hour) })
+	late := New(db, d.options)
+	defer late.Close()
+	for range 3 {
+		if err := late.Sweep(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if s := d.ended(started.AttemptID); s.State != Completed {
+		t.Errorf("the attempt is %+v, want it completed", s)
+	}
+}
+
+// TestAStoreThatWasCutOffIsWhole kills writers in the middle of commits and
+// then takes a piece off the end of the write-ahead log, as a power cut does.
+func TestAStoreThatWasCutOffIsWhole(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 10))
+	place := t.TempDir()
+	first, db := peerAndStore(t, place, Options{})
+	p, _ := project(t, first, Repo{})
+	first.Close()
+	db.Close()
+	for round := range rounds(t, 10) {
+		cmd, out := start(t, place, "flood", p.ID)
+		if !out.Scan() {
+			t.Fatalf("round %d: the writer says nothing", round)
+		}
+		time.Sleep(time.Duration(random.IntN(30_000)) * time.Microsecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+		wal := filepath.Join(place, "deskhand.db-wal")
+		if info, err := os.Stat(wal); err == nil {
+			if err := os.Truncate(wal, info.Size()-random.Int64N(min(info.Size(), 64<<10)+1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, db := peerAndStore(t, place, Options{})
+		err := db.View(t.Context(), func(tx *store.Tx) error {
+			var tasks, requests, events, last int64
+			for query, n := range map[string]*int64{
+				"SELECT COUNT(*) FROM tasks": &tasks, "SELECT COUNT(*) FROM once": &requests,
+				"SELECT COUNT(*) FROM events": &events, "SELECT seq FROM feed": &last,
+			} {
+				if err := tx.QueryRow(t.Context(), query).Scan(n); err != nil {
+					return err
+				}
+			}
+			var sound string
+			if err := tx.QueryRow(t.Context(), "PRAGMA integrity_check").Scan(&sound); err != nil {
+				return err
+			}
+			if tasks != requests || events != last || sound != "ok" {
+				t.Errorf("round %d: %d tasks of %d requests, %d events of %d, integrity %q", round, tasks, requests, events, last, sound)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		m.Close()
+		db.Close()
+	}
+}

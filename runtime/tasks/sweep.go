@@ -1,0 +1,181 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// sightings are the leases that a manager has seen, and since when.
+//
+// A lease that has lapsed by the clock says little: a machine that slept has
+// all its leases lapsed when it wakes, and a clock can be set. So a runner that
+// lives is only given up when somebody has watched its lease for a whole term,
+// by a clock that stands still while the machine sleeps, and it was not renewed.
+type sightings struct {
+	mu   sync.Mutex
+	seen map[string]sighting // by process
+}
+
+type sighting struct {
+	lease time.Time
+	since time.Time // monotonic
+}
+
+// overdue says whether a process was seen with this lease for a whole term. The
+// others are forgotten that are not in now.
+func (s *sightings) overdue(now []process, term time.Duration) (late []process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := map[string]sighting{}
+	for _, p := range now {
+		old, known := s.seen[p.ID]
+		if !known || !old.lease.Equal(p.lease) {
+			old = sighting{p.lease, time.Now()}
+		}
+		next[p.ID] = old
+		if time.Since(old.since) >= term {
+			late = append(late, p)
+		}
+	}
+	s.seen = next
+	return late
+}
+
+// Sweep ends what runners left behind that died, takes away the worktrees of
+// attempts that were deleted, and starts what waits for a free place. Any
+// manager may sweep, and all at once: each step is taken only if it is still to
+// be taken.
+func (m *Manager) Sweep(ctx context.Context) error {
+	var running []process
+	var now time.Time
+	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
+		now = tx.Now
+		running, err = all(ctx, tx, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.state = ? ORDER BY p.ordinal", Running)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	var problems []error
+	lapsed := []process{}
+	for _, p := range running {
+		switch {
+		case p.host == m.host && !p.runner.alive():
+			problems = append(problems, m.giveUp(ctx, p, "lost: its runner died"))
+		case p.lease.Before(now):
+			lapsed = append(lapsed, p)
+		}
+	}
+	for _, p := range m.sightings.overdue(lapsed, m.options.Lease) {
+		problems = append(problems, m.giveUp(ctx, p, "lost: its runner did not answer"))
+	}
+	problems = append(problems, m.clearLeftovers(ctx))
+	m.launch(ctx)
+	if err := errors.Join(problems...); err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	return nil
+}
+
+// giveUp ends a process in the place of its runner, with all that it started.
+func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
+	taken, err := m.takeOver(ctx, &p)
+	if err != nil || !taken {
+		return err
+	}
+	if p.host == m.host {
+		p.runner.Kill()
+		p.agent.Kill()
+		endStrays(p.AttemptID)
+		if err := m.tidy(ctx, p); err != nil {
+			m.options.Log.Warn("tidy after runner failed", "process_id", p.ID, "error", err)
+		}
+	}
+	e := ending{State: Failed, Failure: why, Usage: p.Usage}
+	if p.stop != "" {
+		e.State, e.Failure = Killed, "killed"
+	}
+	p.owner = m.instance
+	err = m.db.Update(ctx, func(tx *store.Tx) error { return endProcess(ctx, tx, &p, e) })
+	if errors.Is(err, errLost) || fault.Of(err) != nil {
+		return nil // another sweep has ended it, or the task was deleted
+	}
+	if err == nil {
+		m.options.Log.Info("process ended", "attempt_id", p.AttemptID, "process_id", p.ID, "state", e.State, "failure", e.Failure)
+	}
+	return err
+}
+
+// takeOver makes this manager the owner of a process, if it has still the owner
+// and the lease that were seen: from then on its runner writes nothing. If this
+// process dies too, the next sweep sees a dead owner again.
+func (m *Manager) takeOver(ctx context.Context, p *process) (taken bool, err error) {
+	err = m.db.Update(ctx, func(tx *store.Tx) error {
+		done, err := tx.Exec(ctx, `UPDATE processes SET owner = ?, lease_until = ?, runner_pid = ?, runner_born = ?
+			WHERE id = ? AND state = ? AND owner = ? AND lease_until = ?`,
+			m.instance, millis(tx.Now.Add(m.options.Lease)), m.self.pid, m.self.born, p.ID, Running, p.owner, millis(p.lease))
+		if err != nil {
+			return err
+		}
+		n, err := done.RowsAffected()
+		taken = n == 1
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("take over process: %w", err)
+	}
+	return taken, nil
+}
+
+// tidy brings the log and the worktree of a process in order whose runner died.
+func (m *Manager) tidy(ctx context.Context, p process) error {
+	var c checkout
+	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
+		c, err = readCheckout(ctx, tx, p.AttemptID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	recovered := m.recoverLog(ctx, p)
+	if !c.made() {
+		// The runner died while it made the worktrees: what is there has nothing
+		// of anybody in it.
+		if err := c.tree.Remove(ctx, true); err != nil {
+			return errors.Join(recovered, err)
+		}
+		c.tree.DropBranches(ctx)
+		return recovered
+	}
+	return errors.Join(recovered, c.tree.Unlock(ctx))
+}
+
+// made says that the worktrees were made: only then there are bases.
+func (c checkout) made() bool {
+	for _, r := range c.attempt.Repos {
+		if r.Base == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// keep sweeps now and then.
+func (m *Manager) keep() {
+	for {
+		if err := m.Sweep(m.ctx); err != nil && m.ctx.Err() == nil {
+			m.options.Log.Warn("sweep failed", "error", err)
+		}
+		select {
+		case <-time.After(m.options.Lease / 4):
+		case <-m.ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package tasks
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// inspect fills in what r leaves open, and checks it.
+func (m *Manager) inspect(ctx context.Context, r Repo) (Repo, error) {
+	found, err := worktree.Inspect(ctx, r.Path)
+	if err != nil {
+		return Repo{}, err
+	}
+	r.Path = found.Path
+	if r.Name == "" {
+		r.Name = filepath.Base(r.Path)
+	}
+	if err := worktree.ValidName(r.Name); err != nil {
+		return Repo{}, err
+	}
+	if r.TargetBranch == "" {
+		r.TargetBranch = found.Branch
+	}
+	if r.TargetBranch == "" {
+		return Repo{}, refuse(MissingRequired, "name the branch that attempts start from", "repository %s has no branch checked out", r.Name)
+	}
+	if _, err := (worktree.Repo{Name: r.Name, Path: r.Path}).Resolve(ctx, r.TargetBranch); err != nil {
+		return Repo{}, err
+	}
+	for field, script := range map[string]string{"setup": r.Setup, "cleanup": r.Cleanup} {
+		if err := text(field, script, mostPrompt); err != nil {
+			return Repo{}, err
+		}
+	}
+	return r, nil
+}
+
+// checkout is an attempt with its repositories as they are now.
+type checkout struct {
+	attempt
+	tree  worktree.Tree
+	repos []Repo // in the order of those of tree
+}
+
+func readCheckout(ctx context.Context, tx *store.Tx, attemptID string) (c checkout, err error) {
+	if c.attempt, err = readAttempt(ctx, tx, attemptID); err != nil {
+		return c, err
+	}
+	c.tree = worktree.Tree{Dir: c.attempt.Dir, Branch: c.attempt.Branch}
+	for _, part := range c.attempt.Repos {
+		r, err := readRepo(ctx, tx, part.RepoID)
+		if err != nil {
+			return c, err
+		}
+		c.repos = append(c.repos, r)
+		c.tree.Repos = append(c.tree.Repos, worktree.Repo{Name: part.Name, Path: r.Path, Target: part.TargetBranch, Base: part.Base})
+	}
+	return c, nil
+}
+
+// folder is the worktree of a repository.
+func (c checkout) folder(i int) string { return filepath.Join(c.tree.Dir, c.tree.Repos[i].Name) }
+
+// home is where an agent starts: in the worktree if there is one, else in the
+// folder of all of them.
+func (c checkout) home() string {
+	if len(c.tree.Repos) == 1 {
+		return c.folder(0)
+	}
+	return c.tree.Dir
+}
+
+// look reads the checkout of an attempt for somebody who wants to see it.
+func (m *Manager) look(ctx context.Context, attemptID string) (c checkout, err error) {
+	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
+		return c, err
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		c, err = readCheckout(ctx, tx, attemptID)
+		return err
+	})
+	if err == nil && c.host != m.host {
+		err = refuse(WorktreeMissing, "call this tool on that machine", "the worktree of attempt %s is on %s", attemptID, c.host)
+	}
+	return c, err
+}
+
+// block words why something is not shown.
+func block(reason, detail string) Blocked {
+	b := Blocked{Reason: reason, Detail: detail}
+	switch reason {
+	case worktree.SummaryFailed:
+		b.Hint, b.Retryable = "call get_attempt_status; if the worktree was taken away, follow_up with action=send brings it back", true
+	case worktree.ThresholdExceeded:
+		b.Hint = "call again with force=true, or call get_attempt_patch with the paths you want to see"
+	case worktree.OutsideWorkspace:
+		b.Hint = "pass a path that get_attempt_changes lists: the name of a repository, a slash, and a path inside it"
+	case worktree.SizeExceeded:
+		b.Hint = "narrow the request: pass a smaller max_bytes, and the next part with start"
+	case worktree.TooManyPaths:
+		b.Hint = "pass 1 to 100 paths, or a folder that has them"
+	}
+	return b
+}
+
+// Changes lists what an attempt has changed; force lists more than the guard
+// allows. It is blocked, and no error, when the changes cannot be listed.
+func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Changes, error) {
+	c, err := m.look(ctx, attemptID)
+	if err != nil {
+		return Changes{}, err
+	}
+	found, err := c.tree.Changes(ctx, *m.options.Guard, force)
+	if err != nil {
+		return Changes{}, err
+	}
+	changes := Changes{AttemptID: c.ID, Blocked: block(found.Blocked, found.Detail), Truncated: found.Truncated,
+		Count: found.Summary.Files, Added: found.Summary.Added, Deleted: found.Summary.Deleted, Bytes: found.Summary.Bytes}
+	for _, f := range found.Files {
+		changes.Files = append(changes.Files, Change{Path: f.Path, OldPath: f.OldPath, Kind: f.Kind, Added: f.Added, Deleted: f.Deleted, Binary: f.Binary, Bytes: f.Bytes})
+	}
+	return changes, nil
+}
+
+// File reads a part of a file. Faults: not_found, worktree_missing.
+func (m *Manager) File(ctx context.Context, q FileQuery) (File, error) {
+	c, err := m.look(ctx, q.AttemptID)
+	if err != nil {
+		return File{}, err
+	}
+	f, err := c.tree.File(ctx, q.Path, worktree.Slice{Start: q.Start, MaxBytes: q.MaxBytes, StartLine: q.StartLine, EndLine: q.EndLine})
+	if err != nil {
+		return File{}, hinted(err, "call get_attempt_changes with the attempt_id and pass one of its paths")
+	}
+	return File{AttemptID: c.ID, Path: f.Path, Blocked: block(f.Blocked, f.Detail), Truncated: f.Truncated,
+		Start: f.Start, Total: f.Total, Content: f.Content, Binary: f.Binary}, nil
+}
+
+// hinted gives a fault that has no hint one.
+func hinted(err error, hint string) error {
+	f := fault.Of(err)
+	if f == nil || f.Hint != "" {
+		return err
+	}
+	with := *f
+	with.Hint = hint
+	return &with
+}
+
+// Patch reads the changes of some files.
+func (m *Manager) Patch(ctx context.Context, q PatchQuery) (Patch, error) {
+	c, err := m.look(ctx, q.AttemptID)
+	if err != nil {
+		return Patch{}, err
+	}
+	p, err := c.tree.Patch(ctx, q.Paths, q.MaxBytes, *m.options.Guard, q.Force)
+	if err != nil {
+		return Patch{}, err
+	}
+	return Patch{AttemptID: c.ID, Blocked: block(p.Blocked, p.Detail), Text: p.Text, Lossy: p.Lossy, Truncated: p.Truncated, Omitted: p.Omitted}, nil
+}

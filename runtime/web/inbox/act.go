@@ -1,0 +1,214 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// moreTime is what the button gives.
+const moreTime = 10 * time.Minute
+
+// act is what a person decided with the form of a question.
+func (in *Inbox) act(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
+	f, err := readForm(r)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	if !in.options.Shell.Checked(r) {
+		return in.again(w, r, hub, f, http.StatusForbidden, "This page was open for too long. Nothing was sent: look at your answer and send it again")
+	}
+	a := elicit.Action{RequestID: id, Channel: Channel, Client: f.client, Note: f.note}
+	switch f.act {
+	case "send", "review", "save":
+		return in.submit(w, r, hub, f, a)
+	case "decline", "cancel":
+		a.Type, a.Response = elicit.CompletedBy, elicit.Decline
+		if f.act == "cancel" {
+			a.Response = elicit.Cancel
+		}
+	case "extend":
+		one, err := hub.Get(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		a.Type, a.Deadline = elicit.Extended, elicit.At(one.Deadline.Add(moreTime))
+		if one.Deadline.IsZero() {
+			return in.done(w, r, hub)
+		}
+	default:
+		return in.again(w, r, hub, f, http.StatusBadRequest, "That button is not known here: reload the page")
+	}
+	return in.dispatch(w, r, hub, f, a)
+}
+
+// dispatch takes an action, and shows what became of it.
+func (in *Inbox) dispatch(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, a elicit.Action) error {
+	_, err := hub.Dispatch(r.Context(), a)
+	if rejected := new(elicit.Rejection); errors.As(err, &rejected) {
+		return in.rejected(w, r, hub, f, rejected)
+	}
+	if err != nil {
+		return err
+	}
+	return in.done(w, r, hub)
+}
+
+// submit sends answers, or keeps them as drafts.
+func (in *Inbox) submit(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, a elicit.Action) error {
+	one, err := hub.Get(r.Context(), a.RequestID)
+	if err != nil {
+		return err
+	}
+	answers, err := f.answers(&one)
+	if rejected := new(elicit.Rejection); errors.As(err, &rejected) {
+		return in.rejected(w, r, hub, f, rejected)
+	}
+	if f.act == "send" {
+		a.Type, a.Response, a.Answers = elicit.CompletedBy, elicit.Accept, one.Final(answers)
+		return in.dispatch(w, r, hub, f, a)
+	}
+	stale, err := in.keep(r.Context(), hub, &one, f, answers)
+	if rejected := new(elicit.Rejection); errors.As(err, &rejected) {
+		return in.rejected(w, r, hub, f, rejected)
+	}
+	if err != nil {
+		return err
+	}
+	return in.reshow(w, r, hub, f, http.StatusOK, func(p *pane, now *elicit.Request) {
+		p.Reviewing = f.act == "review" && len(stale) == 0
+		for i := range p.Questions {
+			if q := &p.Questions[i]; stale[q.ID] {
+				theirs := now.Answers[q.ID]
+				q.Theirs, q.TheirsBy, q.Rev = q.Say(theirs.Value), windowOf(theirs.Meta), now.Rev
+				p.Trouble = "Somebody changed an answer since you opened this page. Both texts are shown below: decide, then send."
+			}
+		}
+	})
+}
+
+// keep makes drafts of what was typed. Those that somebody changed since the
+// page was made are left, and named.
+func (in *Inbox) keep(ctx context.Context, hub *elicit.Hub, r *elicit.Request, f *form, answers map[string]elicit.Answer) (stale map[string]bool, err error) {
+	stale = map[string]bool{}
+	for i := range r.Questions {
+		id := r.Questions[i].ID
+		a := elicit.Action{Type: elicit.AnswerChanged, RequestID: r.ID, QuestionID: id, IfRev: f.rev, Channel: Channel, Client: f.client}
+		given, has := answers[id]
+		old := r.Answers[id]
+		if given.State == elicit.Submitted {
+			given.State = elicit.Draft
+		}
+		switch {
+		case given.State == old.State && given.Value.Equal(old.Value):
+			continue
+		case has:
+			a.Answer = &given
+		}
+		_, err := hub.Dispatch(ctx, a)
+		if rejected := new(elicit.Rejection); errors.As(err, &rejected) && rejected.Code == elicit.Stale {
+			stale[id] = true
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return stale, nil
+}
+
+// done shows what became of the question. It is no redirect: the process that
+// answers may be one that ends with the answer.
+func (in *Inbox) done(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
+	d, err := in.desk(r, hub, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	d.Single = true
+	in.write(w, r, http.StatusOK, d)
+	return nil
+}
+
+// write answers with the page of a question, or with its part that changed.
+func (in *Inbox) write(w http.ResponseWriter, r *http.Request, status int, d *desk) {
+	if isPart(r) {
+		in.show(w, r, status, in.pages, "pane", page.Page{Data: d})
+		return
+	}
+	in.show(w, r, status, in.pages, "", deskPage(d, d.Pane.Heading))
+}
+
+// rejected shows why something was not taken, with what was typed.
+func (in *Inbox) rejected(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, why *elicit.Rejection) error {
+	status := http.StatusUnprocessableEntity
+	if why.Code == elicit.AlreadyCompleted || why.Code == elicit.Expired || why.Code == elicit.NotYours {
+		status = http.StatusConflict
+	}
+	return in.reshow(w, r, hub, f, status, func(p *pane, now *elicit.Request) {
+		if p.End == nil {
+			p.problemsOf(now, why)
+			return
+		}
+		if f.sent(now) {
+			return // a page that was loaded again
+		}
+		p.Trouble = "You were not the first: nothing of yours was sent."
+		p.Lost = f.lost(now)
+	})
+}
+
+// again shows the form with what was typed and why it was not taken.
+func (in *Inbox) again(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, status int, why string) error {
+	return in.reshow(w, r, hub, f, status, func(p *pane, now *elicit.Request) {
+		if p.Trouble = sentence(why, ""); p.End != nil {
+			p.Lost = f.lost(now)
+		}
+	})
+}
+
+// reshow shows a question with what was typed in its form.
+func (in *Inbox) reshow(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, status int, change func(*pane, *elicit.Request)) error {
+	d, err := in.desk(r, hub, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	now, err := hub.Get(r.Context(), d.Pane.ID)
+	if err != nil {
+		return err
+	}
+	following := d.Pane.Next
+	d.Pane, d.Single = paneOf(&now, f, in.now()), true
+	d.Pane.Next = following
+	change(d.Pane, &now)
+	in.write(w, r, status, d)
+	return nil
+}
+
+// sent says that a request ended by what this form says.
+func (f *form) sent(r *elicit.Request) bool {
+	answers, err := f.answers(r)
+	return err == nil && f.act == "send" && r.Accepted() && r.Completion.Channel == Channel &&
+		maps.EqualFunc(r.Final(answers), r.Answers, func(a, b elicit.Answer) bool { return a.State == b.State && a.Value.Equal(b.Value) })
+}
+
+// lost is what a person typed that came too late, to be copied.
+func (f *form) lost(r *elicit.Request) (all []answered) {
+	for i := range r.Questions {
+		q := &r.Questions[i]
+		for _, name := range []string{q.ID, q.ID + elicit.OtherSuffix} {
+			for _, text := range f.fields[name] {
+				if o, ok := q.Option(text); ok {
+					text = o.Label
+				}
+				if text != "" {
+					all = append(all, answered{Question: page.Line(q.Message), Answer: page.Clean(text)})
+				}
+			}
+		}
+	}
+	return all
+}

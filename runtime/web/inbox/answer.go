@@ -1,0 +1,76 @@
+package inbox
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// LinkChannel is what an answer by a link is said to have come by.
+const LinkChannel = "notification"
+
+// linked is the page of a link.
+type linked struct {
+	Pane    *pane
+	Choice  string // what the button sends
+	Trouble string
+}
+
+// byLink is the page of an answer link: the question, and a button that answers
+// it. POST answers, so that an app may do it without showing the page.
+func (in *Inbox) byLink(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
+	t, err := readTicket(in.options.Key, r.PathValue("code"), in.now())
+	if err != nil {
+		in.showLink(w, r, http.StatusNotFound, linked{Trouble: "This link is not of this server, or it is too old."})
+		return nil
+	}
+	one, err := hub.Get(r.Context(), t.Request)
+	if err != nil {
+		return err
+	}
+	status, trouble := http.StatusOK, ""
+	if r.Method == http.MethodPost {
+		if one, status, trouble, err = in.answerBy(r, hub, t, one); err != nil {
+			return err
+		}
+	} else if one.Status == elicit.Completed {
+		trouble = "This question has been answered or closed. The link does nothing more."
+	}
+	in.showLink(w, r, status, linked{paneOf(&one, nil, in.now()), t.label(&one), trouble})
+	return nil
+}
+
+func (in *Inbox) showLink(w http.ResponseWriter, r *http.Request, status int, l linked) {
+	in.show(w, r, status, in.answer, "", page.Page{Title: "Answer", Data: l})
+}
+
+// label is what a ticket answers.
+func (t ticket) label(r *elicit.Request) string {
+	q, ok := r.Question(t.Question)
+	if !ok {
+		return t.Value
+	}
+	if o, ok := q.Option(t.Value); ok {
+		return page.Line(o.Label)
+	}
+	return map[string]string{"yes": "Yes", "no": "No"}[t.Value]
+}
+
+// answerBy gives the answer of a ticket.
+func (in *Inbox) answerBy(r *http.Request, hub *elicit.Hub, t ticket, one elicit.Request) (now elicit.Request, status int, trouble string, err error) {
+	answers, err := one.Fields(map[string][]string{t.Question: {t.Value}})
+	if err == nil {
+		_, err = hub.Dispatch(r.Context(), elicit.Action{Type: elicit.CompletedBy, RequestID: one.ID, Response: elicit.Accept, Answers: answers, Channel: LinkChannel})
+	}
+	status = http.StatusOK
+	if rejected := new(elicit.Rejection); errors.As(err, &rejected) {
+		status, trouble, err = http.StatusConflict, sentence(rejected.Message, ""), nil
+	}
+	if err != nil {
+		return one, 0, "", err
+	}
+	now, err = hub.Get(r.Context(), one.ID)
+	return now, status, trouble, err
+}

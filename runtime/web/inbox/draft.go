@@ -1,0 +1,135 @@
+package inbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// draftIn is what the script sends while somebody types: one question as the
+// fields of its form.
+type draftIn struct {
+	Client   string              `json:"client"`
+	Question string              `json:"question"`
+	Fields   map[string][]string `json:"fields"`
+	Skip     bool                `json:"skip"`
+	// IfRev is that of the text which was changed, where it may be old; 0: the
+	// last one to write wins.
+	IfRev int64 `json:"ifRev"`
+}
+
+// draftOut is where a draft stands. Of one that was not taken it has the other
+// text.
+type draftOut struct {
+	Rev     int64               `json:"rev"`
+	Code    string              `json:"error,omitempty"`
+	Message string              `json:"message,omitempty"`
+	Fields  map[string][]string `json:"fields,omitempty"`
+	Said    string              `json:"said,omitempty"`
+	By      string              `json:"by,omitempty"`
+}
+
+// draft takes what somebody is typing.
+func (in *Inbox) draft(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
+	var d draftIn
+	if err := in.readJSON(r, &d); err != nil {
+		in.json(w, http.StatusForbidden, draftOut{Code: "page_too_old", Message: err.Error()})
+		return nil
+	}
+	one, err := hub.Get(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	a := elicit.Action{Type: elicit.AnswerChanged, RequestID: one.ID, QuestionID: d.Question, IfRev: d.IfRev, Channel: Channel, Client: d.Client}
+	f := &form{fields: d.Fields, skipped: map[string]bool{}}
+	if d.Skip {
+		f.skipped[d.Question] = true
+	}
+	answers, err := f.answers(&one)
+	if given, ok := answers[d.Question]; ok && err == nil {
+		if given.State == elicit.Submitted {
+			given.State = elicit.Draft
+		}
+		a.Answer = &given
+	}
+	c := elicit.Change{}
+	if err == nil {
+		c, err = hub.Dispatch(r.Context(), a)
+	}
+	rejected := new(elicit.Rejection)
+	switch {
+	case errors.As(err, &rejected):
+		in.json(w, http.StatusConflict, in.refusedDraft(r, hub, d.Question, rejected))
+		return nil
+	case err != nil:
+		return err
+	}
+	in.json(w, http.StatusOK, draftOut{Rev: c.Request.Rev})
+	return nil
+}
+
+// refusedDraft has what stands in the hub instead.
+func (in *Inbox) refusedDraft(r *http.Request, hub *elicit.Hub, question string, why *elicit.Rejection) draftOut {
+	out := draftOut{Code: why.Code, Message: sentence(why.Message, question)}
+	now, err := hub.Get(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return out
+	}
+	theirs := now.Answers[question]
+	out.Rev, out.Fields, out.By = now.Rev, theirs.Value.Fields(question), windowOf(theirs.Meta)
+	if q, ok := now.Question(question); ok {
+		out.Said = q.Say(theirs.Value)
+	}
+	return out
+}
+
+// windowOf says where a draft was typed.
+func windowOf(m *elicit.AnswerMeta) string {
+	if m == nil {
+		return "somewhere else"
+	}
+	return placeOf(m.Channel)
+}
+
+func placeOf(channel string) string {
+	switch channel {
+	case Channel:
+		return "in another window"
+	case "":
+		return "somewhere else"
+	case "terminal":
+		return "in the terminal"
+	}
+	return "in " + page.Line(channel)
+}
+
+// readJSON reads what the script sent.
+func (in *Inbox) readJSON(r *http.Request, v any) error {
+	if !in.options.Shell.Checked(r) {
+		return errors.New("this page was open for too long: reload it, what you typed is kept in this browser")
+	}
+	if err := json.NewDecoder(r.Body).Decode(v); err != nil {
+		return fmt.Errorf("read what was typed: %w", err)
+	}
+	return nil
+}
+
+// presented records that a window shows a question.
+func (in *Inbox) presented(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
+	var window struct {
+		Client string `json:"client"`
+	}
+	if err := in.readJSON(r, &window); err != nil {
+		in.json(w, http.StatusForbidden, draftOut{Code: "page_too_old", Message: err.Error()})
+		return nil
+	}
+	if err := in.present(r, hub, r.PathValue("id"), window.Client); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

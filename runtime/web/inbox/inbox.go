@@ -1,0 +1,145 @@
+// Package inbox is the pages on which a person answers all agents: the open
+// questions, one question with its form, and the history. It stands over the
+// hub of elicit as the terminal does; what one of them changes the other shows.
+//
+// Every page is complete without its script: forms are plain, and what is done
+// with them is one POST. The script makes them live: it follows [Inbox.events],
+// and sends what is typed while it is typed, so that every window and the
+// terminal have the same draft.
+package inbox
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// Channel is what these pages are called where it is said who answered.
+const Channel = "web"
+
+//go:embed templates/*.html
+var templates embed.FS
+
+//go:embed static/*
+var static embed.FS
+
+// Options is what an Inbox works with. Hub and Shell are required.
+type Options struct {
+	// Hub opens the hub, or returns the one that is open.
+	Hub func(ctx context.Context) (*elicit.Hub, error)
+	// Shell makes the pages; New adds files and places to it.
+	Shell *page.Shell
+	// Key signs the links of notifications: see [AnswerLinks].
+	Key []byte
+	// Log takes what goes wrong. Nil: nothing is logged.
+	Log *slog.Logger
+}
+
+// Inbox is the handlers. Make it with New.
+type Inbox struct {
+	options                          Options
+	pages, history, answer, troubles *template.Template
+	now                              func() time.Time
+	stopped                          context.Context
+	stop                             func()
+}
+
+// New makes the handlers and enters them in the shell.
+func New(o Options) *Inbox {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err)
+	}
+	o.Shell.Add(files)
+	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: "/", Name: "Inbox"}, page.Link{Path: "/history", Name: "History"})
+	in := &Inbox{
+		options:  o,
+		pages:    o.Shell.Parse(templates, "templates/inbox.html", "templates/form.html", "templates/ended.html"),
+		history:  o.Shell.Parse(templates, "templates/history.html", "templates/ended.html"),
+		answer:   o.Shell.Parse(templates, "templates/answer.html", "templates/ended.html"),
+		troubles: o.Shell.Parse(templates, "templates/trouble.html"),
+		now:      time.Now,
+	}
+	in.stopped, in.stop = context.WithCancel(context.Background())
+	return in
+}
+
+// Stop ends the streams, which would last as long as their windows.
+func (in *Inbox) Stop() { in.stop() }
+
+// Mounts are the handlers by path, for people who have signed in.
+func (in *Inbox) Mounts() map[string]http.Handler {
+	return map[string]http.Handler{
+		"GET /{$}":                   in.page(in.index),
+		"GET /inbox/{id}":            in.page(in.one),
+		"POST /inbox/{id}":           in.page(in.act),
+		"GET /inbox/{id}/card":       in.page(in.card),
+		"POST /inbox/{id}/draft":     in.page(in.draft),
+		"POST /inbox/{id}/presented": in.page(in.presented),
+		"GET /inbox/list":            in.page(in.list),
+		"GET /inbox/events":          in.page(in.events),
+		"GET /history":               in.page(in.past),
+		"GET /history.jsonl":         in.page(in.export),
+	}
+}
+
+// Public are the handlers for people with a link from a notification.
+func (in *Inbox) Public() map[string]http.Handler {
+	return map[string]http.Handler{"/answer/{code}": in.page(in.byLink)}
+}
+
+// page opens the hub for a handler and answers for its errors.
+func (in *Inbox) page(h func(http.ResponseWriter, *http.Request, *elicit.Hub) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hub, err := in.options.Hub(r.Context())
+		if err == nil {
+			err = h(w, r, hub)
+		}
+		if err != nil && r.Context().Err() == nil {
+			in.fail(w, r, err)
+		}
+	})
+}
+
+// trouble is a page that says what is wrong and what to do.
+type trouble struct{ Message, Hint string }
+
+// fail words an error for who asked: a page, or JSON for the script.
+func (in *Inbox) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status, t := http.StatusInternalServerError, trouble{"Something went wrong here.", "Reload the page; the log of deskhand says more."}
+	f := fault.Of(err)
+	switch {
+	case f != nil && f.Code == elicit.UnknownRequest:
+		status, t = http.StatusNotFound, trouble{"There is no such question.", "It may have been taken out of the history, which goes back 90 days."}
+	case f != nil:
+		status, t = http.StatusConflict, trouble{f.Message, f.Hint}
+	case errors.As(err, new(*http.MaxBytesError)):
+		status, t = http.StatusRequestEntityTooLarge, trouble{"That is more text than an answer can have.", "Shorten it to some 60,000 characters."}
+	default:
+		in.options.Log.Error("page failed", "path", r.Pattern, "error", err)
+	}
+	if wantsJSON(r) {
+		in.json(w, status, map[string]any{"error": codeOf(f), "message": t.Message, "hint": t.Hint})
+		return
+	}
+	in.options.Shell.Write(w, r, status, in.troubles, map[bool]string{true: "trouble"}[isPart(r)], page.Page{Title: "Not possible", Here: "/", Data: t})
+}
+
+func codeOf(f *fault.Fault) string {
+	if f == nil {
+		return "internal"
+	}
+	return f.Code
+}

@@ -1,0 +1,353 @@
+package inbox
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// site is an inbox over a store of its own, on a real port.
+type site struct {
+	testing.TB
+	hub   *elicit.Hub
+	inbox *Inbox
+	url   string
+}
+
+func open(t testing.TB) *site {
+	t.Helper()
+	db, err := store.Open(context.Background(), t.TempDir(), elicit.Room())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hub := elicit.New(db, elicit.Options{})
+	shell := page.New([]byte("key"))
+	in := New(Options{Shell: shell, Key: []byte("key"), Hub: func(context.Context) (*elicit.Hub, error) { return hub, nil }})
+	mux := http.NewServeMux()
+	mux.Handle(page.StaticPath, shell.Static())
+	for path, h := range in.Mounts() {
+		mux.Handle(path, h)
+	}
+	for path, h := range in.Public() {
+		mux.Handle(path, h)
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		in.Stop()
+		server.Close()
+		hub.Close()
+		db.Close()
+	})
+	return &site{t, hub, in, server.URL}
+}
+
+func (s *site) ask(questions ...elicit.Question) elicit.Request {
+	s.Helper()
+	r, err := s.hub.Open(s.Context(), elicit.Request{Trigger: elicit.CLI, Source: elicit.Source{Name: "tester"}, Questions: questions})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return r
+}
+
+// do sends a request as a program that has the bearer token, which the front
+// would have checked.
+func (s *site) do(method, path string, form url.Values, header ...string) (int, string) {
+	s.Helper()
+	var body io.Reader
+	if form != nil {
+		body = strings.NewReader(form.Encode())
+	}
+	r, err := http.NewRequestWithContext(s.Context(), method, s.url+path, body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer x")
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+func (s *site) get(id string) elicit.Request {
+	s.Helper()
+	r, err := s.hub.Get(s.Context(), id)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return r
+}
+
+var (
+	name  = elicit.Question{ID: "name", Message: "Which **name**?", Required: true}
+	count = elicit.Question{ID: "count", Kind: elicit.Integer, Message: "How many?"}
+	style = elicit.Question{ID: "style", Kind: elicit.SingleSelect, Message: "Which style?", Options: elicit.OptionsOf("Plain", "Fancy"), AllowFreeform: true}
+)
+
+func TestFormsActOnRequests(t *testing.T) {
+	for title, c := range map[string]struct {
+		form   url.Values
+		status int
+		says   string // on the page that comes back
+		check  func(elicit.Request) bool
+	}{
+		"sent": {url.Values{"do.act": {"send"}, "a.name": {"x"}, "a.count": {"3"}}, 200, "answered by local in web", func(r elicit.Request) bool {
+			return r.Accepted() && r.Answers["name"].Value.Text == "x" && r.Answers["count"].Value.Number == 3 && r.Answers["style"].State == elicit.Skipped
+		}},
+		"own words": {url.Values{"do.act": {"send"}, "a.name": {"x"}, "a.style__other": {"both"}}, 200, "both", func(r elicit.Request) bool {
+			return slices.Equal(r.Answers["style"].Value.Freeform, []string{"both"})
+		}},
+		"skipped on purpose": {url.Values{"do.act": {"send"}, "a.name": {"x"}, "a.count": {"9"}, "do.skip": {"count"}}, 200, "skipped", func(r elicit.Request) bool {
+			return r.Answers["count"].State == elicit.Skipped
+		}},
+		"nothing said":       {url.Values{"do.act": {"send"}}, 422, "An answer is required", func(r elicit.Request) bool { return r.Status == elicit.Open }},
+		"no number":          {url.Values{"do.act": {"send"}, "a.name": {"x"}, "a.count": {"many"}}, 422, "is not a number", func(r elicit.Request) bool { return r.Status == elicit.Open }},
+		"an option of none":  {url.Values{"do.act": {"send"}, "a.name": {"x"}, "a.style": {"Grand"}}, 422, "There is no option", func(r elicit.Request) bool { return r.Status == elicit.Open }},
+		"an unknown field":   {url.Values{"do.act": {"send"}, "a.nome": {"x"}}, 422, "There is no question", func(r elicit.Request) bool { return r.Status == elicit.Open }},
+		"an unknown button":  {url.Values{"do.act": {"explode"}}, 400, "not known here", func(r elicit.Request) bool { return r.Status == elicit.Open }},
+		"kept":               {url.Values{"do.act": {"save"}, "a.name": {"hal"}}, 200, "hal", func(r elicit.Request) bool { return r.Answers["name"].State == elicit.Draft }},
+		"reviewed":           {url.Values{"do.act": {"review"}, "a.name": {"hal"}}, 200, "This will be sent", func(r elicit.Request) bool { return r.Answers["name"].State == elicit.Draft }},
+		"declined":           {url.Values{"do.act": {"decline"}, "do.note": {"not today"}}, 200, "not today", func(r elicit.Request) bool { return r.Completion.Outcome == elicit.Decline }},
+		"cancelled":          {url.Values{"do.act": {"cancel"}}, 200, "cancelled by local", func(r elicit.Request) bool { return r.Completion.Outcome == elicit.Cancel }},
+		"more time for none": {url.Values{"do.act": {"extend"}}, 200, "Which", func(r elicit.Request) bool { return r.Deadline.IsZero() }},
+	} {
+		t.Run(title, func(t *testing.T) {
+			s := open(t)
+			id := s.ask(name, count, style).ID
+			status, body := s.do("POST", "/inbox/"+id, c.form)
+			if r := s.get(id); status != c.status || !strings.Contains(body, c.says) || !c.check(r) {
+				t.Errorf("POST %v: %d, %+v; want %d and %q in\n%s", c.form, status, r.Answers, c.status, c.says, body)
+			}
+		})
+	}
+}
+
+func TestFormsWithoutTheirTokenDoNothing(t *testing.T) {
+	s := open(t)
+	id := s.ask(name).ID
+	status, body := s.do("POST", "/inbox/"+id, url.Values{"do.act": {"send"}, "a.name": {"x"}}, "Authorization: ")
+	if r := s.get(id); status != 403 || r.Status != elicit.Open || !strings.Contains(body, ">x</textarea>") {
+		t.Errorf("POST: %d, %s; want 403, an open request, and the text in the form", status, r.Status)
+	}
+}
+
+func TestStaleDraftsShowBothTexts(t *testing.T) {
+	s := open(t)
+	r := s.ask(name)
+	s.do("POST", "/inbox/"+r.ID, url.Values{"do.act": {"save"}, "a.name": {"theirs"}, "do.rev": {"1"}})
+	_, body := s.do("POST", "/inbox/"+r.ID, url.Values{"do.act": {"save"}, "a.name": {"mine"}, "do.rev": {"1"}})
+	if got := s.get(r.ID).Answers["name"].Value.Text; got != "theirs" || !strings.Contains(body, "theirs</blockquote>") || !strings.Contains(body, ">mine</textarea>") {
+		t.Errorf("draft %q, page\n%s\nwant both texts", got, body)
+	}
+}
+
+func TestWhatAnAgentWritesIsInert(t *testing.T) { // A-020
+	s := open(t)
+	evil := elicit.Question{ID: `q"><script>`, Kind: elicit.SingleSelect, Message: "<script>alert(1)</script> **bold** `code` [x](javascript:alert(1))",
+		Options: []elicit.Option{{ID: `"><img src=x>`, Label: "<b>label</b>", Description: "<i>d</i>"}}}
+	id := s.ask(evil).ID
+	_, body := s.do("GET", "/inbox/"+id, nil)
+	if strings.Contains(body, "<script>") || strings.Contains(body, "<img") || strings.Contains(body, "<b>label") || strings.Contains(body, `href="javascript`) {
+		t.Errorf("the page has markup of an agent:\n%s", body)
+	}
+	if !strings.Contains(body, "<strong>bold</strong> <code>code</code>") {
+		t.Errorf("the page lacks the markup that is allowed:\n%s", body)
+	}
+}
+
+// follow reads the events of a window from a place in the feed.
+func (s *site) follow(ctx context.Context, after int64) <-chan string {
+	s.Helper()
+	r, err := http.NewRequestWithContext(ctx, "GET", fmt.Sprintf("%s/inbox/events?after=%d", s.url, after), nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.Fatal(err)
+	}
+	events := make(chan string, 4096)
+	go func() {
+		defer close(events)
+		defer response.Body.Close()
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				events <- data
+			}
+		}
+	}()
+	return events
+}
+
+func TestEventsGoOnWhereAWindowLeftOff(t *testing.T) {
+	s := open(t)
+	r := s.ask(name)
+	for _, text := range []string{"a", "ab"} {
+		s.draft(r.ID, text)
+	}
+	events := s.follow(t.Context(), 0)
+	for _, want := range []string{`"requested"`, `["a"]`, `["ab"]`} {
+		if got := <-events; !strings.Contains(got, want) {
+			t.Errorf("event %s, want %s", got, want)
+		}
+	}
+	if gone := <-s.follow(t.Context(), 1<<40); gone != "{}" {
+		t.Errorf("events from a place that is not there: %s, want a reset", gone)
+	}
+}
+
+func (s *site) draft(id, text string) {
+	s.Helper()
+	_, err := s.hub.Dispatch(s.Context(), elicit.Action{Type: elicit.AnswerChanged, RequestID: id, QuestionID: "name", Channel: "terminal",
+		Answer: &elicit.Answer{State: elicit.Draft, Value: &elicit.Value{Kind: elicit.TextValue, Text: text}}})
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// mostBytes is the page with everything it needs, packed.
+const mostBytes = 60 << 10
+
+func TestPageIsLight(t *testing.T) {
+	s := open(t)
+	s.ask(name, count, style)
+	_, body := s.do("GET", "/", nil)
+	total := packed(t, body)
+	for _, m := range regexp.MustCompile(`(?:href|src)="(/static/[^"]+)"`).FindAllStringSubmatch(body, -1) {
+		status, file := s.do("GET", m[1], nil)
+		if status != 200 {
+			t.Errorf("GET %s: %d", m[1], status)
+		}
+		total += packed(t, file)
+	}
+	t.Logf("%d bytes packed", total)
+	if total > mostBytes {
+		t.Errorf("the page has %d bytes packed, want at most %d", total, mostBytes)
+	}
+}
+
+func packed(t *testing.T, text string) int {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Len()
+}
+
+// BenchmarkIndexOf1000 is the page with 1,000 open questions.
+func BenchmarkIndexOf1000(b *testing.B) {
+	s := open(b)
+	for range 1000 {
+		s.ask(name, style)
+	}
+	var size int
+	for b.Loop() {
+		_, body := s.do("GET", "/", nil)
+		size = len(body)
+	}
+	b.ReportMetric(float64(size), "bytes/page")
+}
+
+// BenchmarkDraftToFourWindows is the time from a draft to the last of four
+// windows that has it.
+func BenchmarkDraftToFourWindows(b *testing.B) {
+	s := open(b)
+	r := s.ask(name)
+	var windows []<-chan string
+	for range 4 {
+		w := s.follow(b.Context(), 1)
+		windows = append(windows, w)
+	}
+	var times []time.Duration
+	n := 0
+	for b.Loop() {
+		n++
+		text := fmt.Sprint(n)
+		began := time.Now()
+		s.draft(r.ID, text)
+		for _, w := range windows {
+			for !strings.Contains(<-w, `["`+text+`"]`) {
+			}
+		}
+		times = append(times, time.Since(began))
+	}
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)*99/100].Microseconds())/1000, "p99-ms")
+}
+
+// BenchmarkWatchers is what 500 windows of one feed cost, the clients' side in
+// this process included, and how long a draft takes to all of them.
+func BenchmarkWatchers(b *testing.B) {
+	s := open(b)
+	r := s.ask(name)
+	before := inUse()
+	var windows []<-chan string
+	for range 500 {
+		windows = append(windows, s.follow(b.Context(), 1))
+	}
+	held := inUse() - before
+	n := 0
+	for b.Loop() {
+		n++
+		text := fmt.Sprint(n)
+		s.draft(r.ID, text)
+		var all sync.WaitGroup
+		for _, w := range windows {
+			all.Go(func() {
+				for !strings.Contains(<-w, `["`+text+`"]`) {
+				}
+			})
+		}
+		all.Wait()
+	}
+	b.ReportMetric(float64(held)/(1<<20), "MiB/500-windows")
+}
+
+// inUse is what the heap and the stacks hold.
+func inUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
+
+func TestMain(m *testing.M) {
+	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = 600
+	os.Exit(m.Run())
+}

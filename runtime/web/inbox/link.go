@@ -1,0 +1,88 @@
+package inbox
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// mostChoices is how many answers a notification has room for.
+const mostChoices = 4
+
+// linkLives is how long a link answers a question without a deadline, and how
+// long after a deadline an answer by link may be late.
+const linkLives = 24 * time.Hour
+
+// Choice is an answer that one press gives.
+type Choice struct {
+	Label string
+	Path  string // on the server of the inbox
+}
+
+// ticket is what a link says: which answer, and until when. It is signed and
+// not secret. It can answer once, as a request can.
+type ticket struct {
+	Request  string `json:"r"`
+	Question string `json:"q"`
+	Value    string `json:"v"`
+	Until    int64  `json:"u"` // Unix seconds
+}
+
+// AnswerLinks are links that answer a request without signing in, for a
+// notification: yes and no, or the options of a small select. Anything else has
+// none. A link shows the question and a button; only the button, or a POST,
+// answers, as programs that look ahead open links.
+func AnswerLinks(key []byte, r *elicit.Request) []Choice {
+	if len(r.Questions) != 1 || r.URL != "" || r.Status == elicit.Completed || r.Audience.Principal != "" || len(r.Audience.Roles) > 0 {
+		return nil
+	}
+	q := &r.Questions[0]
+	options := q.Options
+	switch {
+	case q.Kind == elicit.Boolean:
+		options = []elicit.Option{{ID: "yes", Label: "Yes"}, {ID: "no", Label: "No"}}
+	case q.Kind != elicit.SingleSelect || len(options) > mostChoices:
+		return nil
+	}
+	until := r.CreatedAt.Add(linkLives)
+	if !r.Deadline.IsZero() {
+		until = r.Deadline.Add(linkLives)
+	}
+	var links []Choice
+	for _, o := range options {
+		links = append(links, Choice{o.Label, "/answer/" + ticket{r.ID, q.ID, o.ID, until.Unix()}.sign(key)})
+	}
+	return links
+}
+
+func (t ticket) sign(key []byte) string {
+	data, err := json.Marshal(t)
+	if err != nil {
+		panic(err) // texts and a number
+	}
+	return base64.RawURLEncoding.EncodeToString(append(mac(key, data), data...))
+}
+
+func mac(key, data []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write(data)
+	return h.Sum(nil)
+}
+
+var errTicket = errors.New("not a link of this server, or too old")
+
+func readTicket(key []byte, code string, now time.Time) (t ticket, err error) {
+	b, err := base64.RawURLEncoding.DecodeString(code)
+	if err != nil || len(b) < sha256.Size || !hmac.Equal(b[:sha256.Size], mac(key, b[sha256.Size:])) {
+		return t, errTicket
+	}
+	if json.Unmarshal(b[sha256.Size:], &t) != nil || now.Unix() > t.Until {
+		return t, errTicket
+	}
+	return t, nil
+}

@@ -1,0 +1,119 @@
+package inbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// heartbeat is how often a stream that has nothing to say says so: proxies
+// close what is silent for 30 seconds, and the script takes 40 for the end.
+const heartbeat = 15 * time.Second
+
+// event is a change as the script is told. What a question looks like now it
+// asks for; of a draft it is told all, as that is what has to be fast.
+type event struct {
+	Type     elicit.ActionType   `json:"type"`
+	ID       string              `json:"id"`
+	Question string              `json:"question,omitempty"`
+	Fields   map[string][]string `json:"fields,omitempty"`
+	Skip     bool                `json:"skip,omitempty"`
+	Client   string              `json:"client,omitempty"`
+	Where    string              `json:"where,omitempty"`
+	Heading  string              `json:"heading,omitempty"` // of a new question
+	Asker    string              `json:"asker,omitempty"`
+	Priority elicit.Priority     `json:"priority,omitempty"`
+}
+
+// events streams the feed from where the page, or the last event that it saw,
+// left off.
+func (in *Inbox) events(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
+	seq, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64)
+	if err != nil {
+		seq, _ = strconv.ParseInt(r.FormValue("after"), 10, 64)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(in.stopped, cancel)()
+	stream := &stream{w: w, control: http.NewResponseController(w)}
+	watcher, err := hub.Watch(ctx, seq, "")
+	if errors.Is(err, store.ErrGone) {
+		return stream.send("event: reset\ndata: {}\n\n")
+	}
+	if err != nil {
+		return err
+	}
+	defer watcher.Close()
+	if err := stream.send("retry: 400\n\n"); err != nil {
+		return nil // the window was closed
+	}
+	for {
+		wait, cancel := context.WithTimeout(ctx, heartbeat)
+		changes, err := watcher.Next(wait)
+		cancel()
+		switch {
+		case ctx.Err() != nil, errors.Is(err, store.ErrClosed):
+			return nil
+		case errors.Is(err, context.DeadlineExceeded):
+			err = stream.send("event: beat\ndata: 1\n\n")
+		case errors.Is(err, store.ErrGone):
+			return stream.send("event: reset\ndata: {}\n\n")
+		case err != nil:
+			return stream.send("event: reset\ndata: {}\n\n")
+		default:
+			err = stream.changes(changes)
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// stream writes events to one window. A window that does not read is let go by
+// the front, and holds up nobody: what it is behind it reads from the store.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (s *stream) send(text string) error {
+	if _, err := s.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+func (s *stream) changes(changes []elicit.Change) error {
+	for _, c := range changes {
+		data, err := json.Marshal(eventOf(c.Action))
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(s.w, "id: %d\ndata: %s\n\n", c.Seq, data); err != nil {
+			return err
+		}
+	}
+	return s.control.Flush()
+}
+
+func eventOf(a elicit.Action) event {
+	e := event{Type: a.Type, ID: a.RequestID, Question: a.QuestionID, Client: a.Client, Where: placeOf(a.Channel)}
+	if a.Answer != nil {
+		e.Fields, e.Skip = a.Answer.Value.Fields(a.QuestionID), a.Answer.State == elicit.Skipped
+	}
+	if r := a.Request; r != nil {
+		c := cardOf(&elicit.Request{ID: a.RequestID, Title: r.Title, Message: r.Message, Source: r.Source, Priority: r.Priority}, a.At.Time)
+		e.Heading, e.Asker, e.Priority = c.Heading, c.Asker, r.Priority
+	}
+	return e
+}

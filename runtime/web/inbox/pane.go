@@ -1,0 +1,220 @@
+package inbox
+
+import (
+	"cmp"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// pane is one question with its form, or with its end.
+type pane struct {
+	ID, Heading, Asker, Message string
+	HideHeading                 bool // the question says the same
+	Rev                         int64
+	Priority                    elicit.Priority
+	Context                     []fact
+	Asked, Deadline             moment
+	Late, Gone                  bool
+	URL, Host                   string // of a page to open
+	Questions                   []question
+	Note                        string // that the person wrote beside the answer
+	Problems                    []problem
+	Trouble                     string     // empty: none
+	Reviewing                   bool       // answers are shown, to be sent
+	End                         *end       // nil while it can be answered
+	Lost                        []answered // what was typed and came too late
+	Next                        *card      // what to answer afterwards
+}
+
+type fact struct{ Name, Value string }
+
+// problem is what keeps an answer from being sent, and the field it is about.
+type problem struct{ Field, Question, Text string }
+
+// question is one question with what is in its field.
+type question struct {
+	elicit.Question
+	Field        string // id of its first control
+	First, Rest  string // its first line, and what follows
+	Wants        string
+	Text, Own    string // what is typed; own words
+	Chosen       map[string]bool
+	Skipped      bool
+	Problem      string
+	Theirs       string // another window's text, where both differ
+	TheirsBy     string
+	Rev          int64  // of the draft
+	Said         string // the answer in words
+	Proposed     string // what the asker would take
+	Input        string // type of its input; empty: a text area
+	Step, Sample string
+}
+
+// end is how a request ended.
+type end struct {
+	Words   string
+	Outcome elicit.Outcome
+	At      moment
+	Late    bool
+	Note    string
+	Took    string
+	Answers []answered
+}
+
+type answered struct {
+	Question, Answer string
+	Skipped          bool
+}
+
+// paneOf shows r. typed is what a form brought that was not taken; nil: the
+// drafts are shown.
+func paneOf(r *elicit.Request, typed *form, now time.Time) *pane {
+	p := &pane{
+		ID: r.ID, Heading: cmp.Or(page.Line(r.Heading()), "A question"), Asker: asker(r), Rev: r.Rev, Priority: r.Priority,
+		Context: facts(r), Asked: when(r.CreatedAt, ago(now.Sub(r.CreatedAt.Time))), Deadline: deadline(r, now),
+		Late: r.Status == elicit.ExpiredOpen, Gone: r.AskerGone,
+	}
+	if r.Message != r.Title && (len(r.Questions) == 0 || r.Message != r.Questions[0].Message) {
+		p.Message = r.Message
+		if r.Title == "" {
+			p.Message = afterFirstLine(r.Message)
+		}
+	}
+	p.HideHeading = r.Title == "" && len(r.Questions) > 0 && r.Message == r.Questions[0].Message
+	if u, err := url.Parse(r.URL); err == nil && r.URL != "" {
+		p.URL, p.Host = r.URL, u.Host
+	}
+	if r.Status == elicit.Completed {
+		p.End = endOf(r, now)
+		return p
+	}
+	if typed != nil {
+		p.Note = typed.note
+	}
+	for i := range r.Questions {
+		p.Questions = append(p.Questions, questionOf(r, i, typed))
+	}
+	return p
+}
+
+func afterFirstLine(text string) string {
+	_, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return rest
+}
+
+// facts are the context that helps a person to decide.
+func facts(r *elicit.Request) []fact {
+	c := r.Context
+	var all []fact
+	for _, f := range []fact{
+		{"Folder", c.CWD}, {"Project", c.ProjectID}, {"Task", c.TaskID}, {"Attempt", c.AttemptID}, {"Branch", c.Branch},
+		{"Tool", c.ToolName}, {"Upstream", c.Upstream}, {"Asked by", strings.TrimSpace(r.Source.Name + " " + r.Source.Version)},
+		{"For", r.Audience.Principal},
+	} {
+		if f.Value != "" {
+			all = append(all, fact{f.Name, page.Clean(f.Value)})
+		}
+	}
+	return all
+}
+
+func questionOf(r *elicit.Request, i int, typed *form) question {
+	q := r.Questions[i]
+	v := question{Question: q, Field: fieldID(i), Wants: q.Wants(), Chosen: map[string]bool{}, Rest: afterFirstLine(q.Message)}
+	v.First, _, _ = strings.Cut(strings.TrimSpace(q.Message), "\n")
+	draft, has := r.Answers[q.ID]
+	fields := draft.Value.Fields(q.ID)
+	v.Skipped = has && draft.State == elicit.Skipped
+	if has && draft.Meta != nil {
+		v.Rev = draft.Meta.Rev
+	}
+	if typed != nil {
+		fields, v.Skipped = typed.fields, typed.skipped[q.ID]
+	}
+	for _, text := range fields[q.ID] {
+		v.Text = text
+		v.Chosen[text] = true
+	}
+	v.Own = strings.Join(fields[q.ID+elicit.OtherSuffix], "\n")
+	v.Said = q.Say(draft.Value)
+	if q.Default != nil {
+		v.Proposed = q.Say(q.Default)
+	}
+	v.Input, v.Step, v.Sample = inputOf(&q)
+	return v
+}
+
+// inputOf is the control of a question that is typed.
+func inputOf(q *elicit.Question) (kind, step, sample string) {
+	switch {
+	case q.Kind == elicit.Integer:
+		return "number", "1", ""
+	case q.Kind == elicit.Number:
+		return "number", "any", ""
+	case q.Multiline:
+		return "", "", ""
+	}
+	switch q.Format {
+	case elicit.Email:
+		return "email", "", "ada@example.org"
+	case elicit.URI:
+		return "url", "", "https://example.org/page"
+	case elicit.Date:
+		return "date", "", ""
+	case elicit.DateTime:
+		return "text", "", "2026-02-25T14:30:00Z"
+	}
+	return "", "", ""
+}
+
+func endOf(r *elicit.Request, now time.Time) *end {
+	c := r.Completion
+	e := &end{Words: page.Line(c.Words()), Outcome: c.Outcome, Late: c.Late, Note: page.Clean(c.Note),
+		At: when(c.At, c.At.Local().Format("15:04")), Took: duration(c.At.Sub(r.CreatedAt.Time))}
+	if now.Sub(c.At.Time) > 20*time.Hour {
+		e.At.Words = c.At.Local().Format("2 January 2006, 15:04")
+	}
+	for i := range r.Questions {
+		q := &r.Questions[i]
+		if a, ok := r.Answers[q.ID]; ok {
+			e.Answers = append(e.Answers, answered{page.Line(q.Message), page.Clean(q.Say(a.Value)), a.State == elicit.Skipped})
+		}
+	}
+	return e
+}
+
+// problemsOf names what keeps a request from being sent, and marks the
+// questions it is about.
+func (p *pane) problemsOf(r *elicit.Request, rejected *elicit.Rejection) {
+	for _, found := range rejected.Problems {
+		one := problem{Text: sentence(found.Message, found.QuestionID)}
+		if found.Code == "not_submitted" { // a draft of before, that this form has taken out
+			one.Text = "An answer is required."
+		}
+		for i := range r.Questions {
+			if r.Questions[i].ID == found.QuestionID {
+				one.Question, one.Field = page.Line(r.Questions[i].Message), p.Questions[i].Field
+				p.Questions[i].Problem = one.Text
+			}
+		}
+		p.Problems = append(p.Problems, one)
+	}
+	if len(p.Problems) == 0 {
+		p.Trouble = sentence(rejected.Message, "")
+	}
+}
+
+// sentence begins with a capital and leaves out the name that programs know a
+// question by.
+func sentence(text, question string) string {
+	text = page.Clean(strings.TrimPrefix(text, `question "`+question+`": `))
+	if text == "" {
+		return ""
+	}
+	first := []rune(text)
+	return strings.ToUpper(string(first[:1])) + string(first[1:]) + "."
+}

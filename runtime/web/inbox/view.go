@@ -1,0 +1,160 @@
+package inbox
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// desk is what the inbox shows: the list, and the question that is open beside
+// it.
+type desk struct {
+	Groups []group
+	Open   int  // questions that wait
+	More   bool // and some that are not listed
+	Pane   *pane
+	Seq    int64 // of the feed: the script watches from here
+	Single bool  // the address is that of one question
+}
+
+// group is the questions of one place and attempt.
+type group struct {
+	Key   string
+	Name  string // of the place
+	Parts []string
+	Cards []card
+}
+
+// card is a question in the list.
+type card struct {
+	ID, Heading, Asker, Kind, Group, Order string
+	Priority                               elicit.Priority
+	Asked, Deadline                        moment
+	Late, Gone, Started, Chosen            bool
+}
+
+// moment is a time for people and for the script.
+type moment struct {
+	At    string // RFC 3339; empty: none
+	Words string
+}
+
+func when(t elicit.Time, words string) moment {
+	if t.IsZero() {
+		return moment{}
+	}
+	return moment{t.UTC().Format(time.RFC3339), words}
+}
+
+// groups puts requests, which come in the order to answer them in, into groups
+// in the order of their first.
+func groups(requests []elicit.Request, chosen string, now time.Time) []group {
+	var all []group
+	at := map[string]int{}
+	for i := range requests {
+		r := &requests[i]
+		c := cardOf(r, now)
+		c.Chosen = r.ID == chosen
+		n, ok := at[c.Group]
+		if !ok {
+			n = len(all)
+			at[c.Group] = n
+			all = append(all, groupOf(r, c.Group))
+		}
+		all[n].Cards = append(all[n].Cards, c)
+	}
+	return all
+}
+
+// groupOf names where a request comes from.
+func groupOf(r *elicit.Request, key string) group {
+	g := group{Key: key, Name: cmp.Or(page.Line(r.Place()), page.Line(r.Source.Name), "Elsewhere")}
+	if r.Context.AttemptID != "" {
+		g.Parts = append(g.Parts, "attempt "+short(r.Context.AttemptID))
+	}
+	if r.Context.Branch != "" {
+		g.Parts = append(g.Parts, page.Line(r.Context.Branch))
+	}
+	return g
+}
+
+// short is the end of an id, which tells it from others made at the same time.
+func short(id string) string {
+	if i := strings.LastIndexByte(id, '-'); i >= 0 && i < len(id)-1 {
+		id = id[i+1:]
+	}
+	if runes := []rune(id); len(runes) > 8 {
+		id = string(runes[len(runes)-8:])
+	}
+	return page.Line(id)
+}
+
+func cardOf(r *elicit.Request, now time.Time) card {
+	return card{
+		ID: r.ID, Heading: cmp.Or(page.Line(r.Heading()), "A question"), Asker: asker(r), Kind: kindOf(r),
+		Group: strings.Join([]string{cmp.Or(r.Place(), r.Source.Name), r.Context.AttemptID, r.Context.Branch}, "|"), Order: orderOf(r),
+		Priority: r.Priority, Asked: when(r.CreatedAt, ago(now.Sub(r.CreatedAt.Time))), Deadline: deadline(r, now),
+		Late: r.Status == elicit.ExpiredOpen, Gone: r.AskerGone, Started: len(r.Answers) > 0,
+	}
+}
+
+// orderOf sorts as the hub does: open before expired, askers that wait before
+// those that left, urgent first, old first.
+func orderOf(r *elicit.Request) string {
+	digit := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	rank := slices.Index([]elicit.Priority{elicit.Urgent, elicit.High, elicit.Normal, elicit.Low}, r.Priority)
+	return fmt.Sprintf("%d%d%d %s", digit(r.Status != elicit.Open), digit(r.AskerGone), rank, r.ID)
+}
+
+func asker(r *elicit.Request) string { return cmp.Or(page.Line(r.Source.Name), "somebody") }
+
+// kindOf says in two words what answering takes.
+func kindOf(r *elicit.Request) string {
+	switch n := len(r.Questions); {
+	case n > 1:
+		return fmt.Sprintf("%d questions", n)
+	case n == 1:
+		return map[elicit.Kind]string{elicit.Boolean: "yes or no", elicit.SingleSelect: "choose one", elicit.MultiSelect: "choose any",
+			elicit.Number: "a number", elicit.Integer: "a number"}[r.Questions[0].Kind]
+	case r.URL != "":
+		return "a page to open"
+	}
+	return "to agree to"
+}
+
+func deadline(r *elicit.Request, now time.Time) moment {
+	if r.Status != elicit.Open {
+		return moment{}
+	}
+	return when(r.Deadline, duration(r.Deadline.Sub(now))+" left")
+}
+
+// duration is short and for reading: 45 s, 4 min, 2 h 5 min, 3 days.
+func duration(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+func ago(d time.Duration) string {
+	if d < 10*time.Second {
+		return "just now"
+	}
+	return duration(d) + " ago"
+}

@@ -1,0 +1,97 @@
+package searchpage
+
+import (
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+)
+
+// reading is what is being read: a section with its neighbours, or a page.
+type reading struct {
+	Title, Path string
+	Parts       []part
+	Outline     []link
+	Next        string // address at which a text that was cut goes on
+	// Wider and Alone are addresses with more neighbours and without any; empty:
+	// it is so already.
+	Wider, Alone, Whole, Close string
+}
+
+// part is one section of it.
+type part struct {
+	ID, Lines, Text string
+	Place           string // "2 of 5"
+	Target          bool
+	Read            string // address, for a neighbour
+}
+
+// doc is the answer of get_doc as it is written.
+type doc struct {
+	Filepath string `json:"filepath"`
+	Title    string `json:"title"`
+	Chunks   []struct {
+		ChunkID  string `json:"chunk_id"`
+		Position int    `json:"position"`
+		Total    int    `json:"total"`
+		Target   bool   `json:"target"`
+		Lines    string `json:"lines"`
+	} `json:"chunks"`
+	Outline []struct {
+		ChunkID string `json:"chunk_id"`
+		Heading string `json:"heading"`
+	} `json:"outline"`
+	Next string `json:"next"`
+}
+
+// Between the sections of an answer stands a line, and what looks like one in
+// a text has a backslash before it.
+var (
+	between = regexp.MustCompile(`(?m)^--- Chunk: .+ \(Chunk \d+ of \d+\) \((?:Target|Context: [+-]\d+)\) ---\n?`)
+	escaped = regexp.MustCompile(`(?m)^\\(\\*--- Chunk: )`)
+)
+
+// mostAround is how many neighbours get_doc gives on each side.
+const mostAround = 5
+
+func readDoc(answer contract.Result, asked url.Values) (*reading, error) {
+	var d doc
+	if err := structured(answer, &d); err != nil {
+		return nil, err
+	}
+	r := &reading{Title: d.Title, Path: d.Filepath, Close: with(asked, "read", "")}
+	texts := between.Split(strings.Join(answer.Text, "\n"), -1)
+	texts = texts[min(1, len(texts)):]
+	for i, c := range d.Chunks {
+		one := part{ID: c.ChunkID, Lines: c.Lines, Target: c.Target, Place: strconv.Itoa(c.Position) + " of " + strconv.Itoa(c.Total)}
+		if i < len(texts) {
+			one.Text = escaped.ReplaceAllString(strings.TrimSpace(texts[i]), "$1")
+		}
+		if !c.Target {
+			one.Read = with(asked, "read", c.ChunkID) + "#reading"
+		}
+		r.Parts = append(r.Parts, one)
+	}
+	for _, o := range d.Outline {
+		r.Outline = append(r.Outline, link{o.Heading, with(asked, "read", o.ChunkID) + "#reading"})
+	}
+	if d.Next != "" {
+		r.Next = with(asked, "read", d.Next) + "#reading"
+	}
+	if strings.Contains(asked.Get("read"), "#") {
+		r.Whole = with(asked, "read", d.Filepath) + "#reading"
+		around, err := strconv.Atoi(asked.Get("around"))
+		if err != nil {
+			around = 1
+		}
+		if around < mostAround {
+			r.Wider = with(asked, "around", strconv.Itoa(around+1)) + "#reading"
+		}
+		if around > 0 {
+			r.Alone = with(asked, "around", "0") + "#reading"
+		}
+	}
+	return r, nil
+}

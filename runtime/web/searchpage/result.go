@@ -1,0 +1,150 @@
+package searchpage
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+)
+
+// result is what a search found.
+type result struct {
+	Hits []hit
+	Note string // that something was left out, or how it was searched
+	Hint string // on, where nothing was found
+	// Suggestions are searches that would find something.
+	Suggestions []link
+	More        string // address of the next page; empty: there is none
+	First       string // address of the first page, where this is another
+}
+
+// link is somewhere to go.
+type link struct{ Name, Address string }
+
+// hit is one section found.
+type hit struct {
+	Rank                                         int
+	ID, Heading, Breadcrumb, Snippet, Path, Page string
+	Lines, Score                                 string
+	Facets                                       []string
+	Why                                          []reason
+	Variants                                     []link
+	Read                                         string // address
+	Here                                         bool   // it is being read
+}
+
+// reason is one part of why a hit ranks where it does, from 0 to 1.
+type reason struct {
+	Name, Help string
+	Value      string
+}
+
+// found is the answer of search_docs as it is written.
+type found struct {
+	Hits []struct {
+		ChunkID    string            `json:"chunk_id"`
+		Score      float64           `json:"score"`
+		Heading    string            `json:"heading"`
+		Breadcrumb string            `json:"breadcrumb"`
+		Snippet    string            `json:"snippet"`
+		Filepath   string            `json:"filepath"`
+		Metadata   map[string]string `json:"metadata"`
+		Title      string            `json:"title"`
+		Lines      string            `json:"lines"`
+		// Variants are values of facets.
+		Variants map[string][]string `json:"variants"`
+		Why      *struct {
+			Words, Meaning, Near, Path float64
+		} `json:"why"`
+	} `json:"hits"`
+	NextCursor string `json:"next_cursor"`
+	Hint       *struct {
+		Message          string              `json:"message"`
+		SuggestedFilters map[string][]string `json:"suggested_filters"`
+	} `json:"hint"`
+	Note string `json:"note"`
+}
+
+// structured reads the facts of an answer.
+func structured(r contract.Result, into any) error {
+	data, err := json.Marshal(r.Structured)
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	return nil
+}
+
+func readResult(answer contract.Result, asked url.Values) (*result, error) {
+	var f found
+	if err := structured(answer, &f); err != nil {
+		return nil, err
+	}
+	before, _ := strconv.Atoi(asked.Get("after")) // only numbers the hits
+	before = min(max(before, 0), 1_000_000)
+	r := &result{Note: f.Note}
+	if lexical, ok := answer.Meta["deskhand/lexical"].(string); ok {
+		r.Note = "Searched by words alone: " + lexical + " " + r.Note
+	}
+	for i, h := range f.Hits {
+		one := hit{
+			Rank: before + i + 1, ID: h.ChunkID, Heading: h.Heading, Breadcrumb: h.Breadcrumb, Snippet: h.Snippet, Path: h.Filepath,
+			Page: h.Title, Lines: h.Lines, Score: fmt.Sprintf("%.3f", h.Score), Read: with(asked, "read", h.ChunkID) + "#reading", Here: asked.Get("read") == h.ChunkID,
+		}
+		for _, key := range slices.Sorted(maps.Keys(h.Metadata)) {
+			one.Facets = append(one.Facets, key+": "+h.Metadata[key])
+		}
+		if w := h.Why; w != nil {
+			one.Why = []reason{
+				{"words", "how well the words match, beside the best section", share(w.Words)},
+				{"meaning", "how near it is in meaning: 1 is the nearest of all sections", share(w.Meaning)},
+				{"near", "how much of the question stands close together in it", share(w.Near)},
+				{"path", "how much of the question is in the path of its page", share(w.Path)},
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(h.Variants)) {
+			for _, value := range h.Variants[key] {
+				one.Variants = append(one.Variants, link{key + ": " + value, with(asked, key, value)})
+			}
+		}
+		r.Hits = append(r.Hits, one)
+	}
+	fresh := with(asked, "read", "")
+	if f.NextCursor != "" {
+		r.More = paged(fresh, f.NextCursor, before+len(f.Hits))
+	}
+	if asked.Get("cursor") != "" {
+		r.First = paged(fresh, "", 0)
+	}
+	if f.Hint != nil {
+		r.Hint = f.Hint.Message
+		for _, key := range slices.Sorted(maps.Keys(f.Hint.SuggestedFilters)) {
+			for _, value := range f.Hint.SuggestedFilters[key] {
+				r.Suggestions = append(r.Suggestions, link{key + ": " + value, with(asked, key, value)})
+			}
+		}
+	}
+	return r, nil
+}
+
+func share(x float64) string { return fmt.Sprintf("%.2f", x) }
+
+// paged is an address with another cursor.
+func paged(address, cursor string, after int) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address // made here, it has none
+	}
+	asked := u.Query()
+	asked.Del("after")
+	if after > 0 {
+		asked.Set("after", strconv.Itoa(after))
+	}
+	return with(asked, "cursor", cursor)
+}

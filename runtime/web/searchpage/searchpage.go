@@ -1,0 +1,240 @@
+// Package searchpage is the page on which a person tries what agents get: a
+// search with the facets of the corpus as menus, why each hit ranks where it
+// does, the sections with their neighbours, and what to paste to do the same.
+//
+// It knows no engine. It calls the tools as an agent calls them, so what it
+// shows is what an agent gets, and the menus are those of the tool's schema. It
+// is one form of GET: each state has an address, and works without the script,
+// which only copies.
+package searchpage
+
+import (
+	"embed"
+	"encoding/json"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// Path is where the page is.
+const Path = "/search"
+
+//go:embed templates/*.html
+var templates embed.FS
+
+//go:embed static/*
+var static embed.FS
+
+// Options is what a Page works with. Shell and Tools are required.
+type Options struct {
+	// Shell makes the page; New adds files and a place to it.
+	Shell *page.Shell
+	// Tools are search_docs and get_doc as they are now; search explains its hits.
+	Tools func() (search, read contract.Tool)
+	// Name is what client configurations call the server. Zero: docs.
+	Name string
+	// NoToken says that the server asks for none.
+	NoToken bool
+	// Log takes what goes wrong. Nil: nothing is logged.
+	Log *slog.Logger
+}
+
+// Page is an [http.Handler] for GET. Make it with New.
+type Page struct {
+	options Options
+	page    *template.Template
+}
+
+// New makes the page and enters it in the shell.
+func New(o Options) *Page {
+	if o.Name == "" {
+		o.Name = "docs"
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err)
+	}
+	o.Shell.Add(files)
+	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: Path, Name: "Search"})
+	return &Page{o, o.Shell.Parse(templates, "templates/*.html")}
+}
+
+// view is the page's data.
+type view struct {
+	Query      string
+	About      string // what an agent is told of the tool
+	Limits     []choice
+	Facets     []facet
+	Trouble    *trouble
+	Result     *result // nil: nothing was searched for
+	SearchCall *copied // nil: as Result
+	Reading    *reading
+	ReadCall   *copied // nil: as Reading
+	Setups     []setup
+}
+
+// copied is a text to copy, and what it is.
+type copied struct{ Name, Text string }
+
+// choice is one line of a menu.
+type choice struct {
+	Value string
+	Here  bool
+}
+
+// trouble says what is wrong and what to do.
+type trouble struct{ Message, Hint string }
+
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	search, read := p.options.Tools()
+	asked := r.URL.Query()
+	v := view{Query: strings.TrimSpace(asked.Get("q")), About: search.Description, Setups: p.setups(r)}
+	v.Limits = menu([]string{"5", "10", "20", "50"}, asked.Get("limit"), "10")
+	v.Facets = facets(search, asked)
+	status := http.StatusOK
+	fail := func(err error) {
+		f := fault.Of(err)
+		if status = http.StatusBadRequest; f == nil {
+			p.options.Log.Error("search page failed", "error", err)
+			status, f = http.StatusInternalServerError, fault.New("internal", "The search failed.", "The log of deskhand says why.")
+		}
+		v.Trouble = &trouble{f.Message, f.Hint}
+	}
+	if v.Query != "" {
+		args := searchArguments(v, asked)
+		v.SearchCall = &copied{"This search from an agent", call(search, args)}
+		if answer, err := p.call(r, search, args); err != nil {
+			fail(err)
+		} else if v.Result, err = readResult(answer, asked); err != nil {
+			fail(err)
+		}
+	}
+	if id := asked.Get("read"); id != "" {
+		args := readArguments(id, asked)
+		v.ReadCall = &copied{"The same from an agent", call(read, args)}
+		if answer, err := p.call(r, read, args); err != nil {
+			fail(err)
+		} else if v.Reading, err = readDoc(answer, asked); err != nil {
+			fail(err)
+		}
+	}
+	title := "Search"
+	if v.Query != "" {
+		title = v.Query + " · Search"
+	}
+	p.options.Shell.Write(w, r, status, p.page, "", page.Page{Title: title, Here: Path, Class: "searching", Data: v})
+}
+
+func (p *Page) call(r *http.Request, t contract.Tool, args arguments) (contract.Result, error) {
+	return t.Call(r.Context(), contract.Caller{Name: "deskhand search page"}, args.json())
+}
+
+// argument is one of a call, in the order of the page.
+type argument struct {
+	name  string
+	value any
+}
+
+type arguments []argument
+
+func (a arguments) json() json.RawMessage {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, one := range a {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(quote(one.name) + ":" + quote(one.value))
+	}
+	b.WriteByte('}')
+	return json.RawMessage(b.String())
+}
+
+// quote writes a text or a number, which JSON can.
+func quote(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// searchArguments are those of search_docs: what was typed and chosen.
+func searchArguments(v view, asked url.Values) arguments {
+	args := arguments{{"query", v.Query}}
+	if n, err := strconv.Atoi(asked.Get("limit")); err == nil && n != 10 {
+		args = append(args, argument{"limit", n})
+	}
+	for _, f := range v.Facets {
+		if f.Chosen != "" {
+			args = append(args, argument{f.Name, f.Chosen})
+		}
+	}
+	if cursor := asked.Get("cursor"); cursor != "" {
+		args = append(args, argument{"cursor", cursor})
+	}
+	return args
+}
+
+// readArguments are those of get_doc: a section and so many of its neighbours on
+// each side, one if nothing is said.
+func readArguments(id string, asked url.Values) arguments {
+	around, err := strconv.Atoi(asked.Get("around"))
+	if err != nil {
+		around = 1
+	}
+	args := arguments{{"chunk_id", id}}
+	if around != 0 && strings.Contains(id, "#") {
+		args = append(args, argument{"context", around})
+	}
+	return args
+}
+
+// call is a call as an agent's client sends it.
+func call(t contract.Tool, args arguments) string {
+	body := arguments{{"name", t.Name}, {"arguments", args.json()}}.json()
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	_ = e.Encode(body) // it is JSON
+	return strings.TrimSpace(b.String())
+}
+
+func menu(values []string, chosen, usual string) []choice {
+	here := chosen
+	if here == "" {
+		here = usual
+	}
+	var m []choice
+	for _, value := range values {
+		m = append(m, choice{value, value == here})
+	}
+	return m
+}
+
+// with is the address of the page with one thing changed; an empty value takes
+// it out.
+func with(asked url.Values, name, value string) string {
+	next := url.Values{}
+	for k, v := range asked {
+		if len(v) > 0 && v[0] != "" {
+			next[k] = v[:1]
+		}
+	}
+	if next.Set(name, value); value == "" {
+		next.Del(name)
+	}
+	return Path + "?" + next.Encode()
+}

@@ -1,0 +1,37 @@
+package searchpage
+
+import (
+	"net/http"
+	"strings"
+)
+
+// setup is what to paste into a client so that its agent has these docs.
+type setup struct {
+	Client, Where string
+	Copy          copied
+}
+
+// setups name the server as the browser reached it. The token is never in them:
+// the environment of the client has it.
+func (p *Page) setups(r *http.Request) []setup {
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	fill := strings.NewReplacer("NAME", p.options.Name, "URL", scheme+r.Host+"/mcp")
+	header := func(text string) string {
+		if p.options.NoToken {
+			return ""
+		}
+		return text
+	}
+	return []setup{
+		{"Claude Code", "in a terminal", copied{Text: fill.Replace("claude mcp add --transport http NAME URL" + header(" \\\n  --header \"Authorization: Bearer $DESKHAND_TOKEN\""))}},
+		{"Claude Code", ".mcp.json", copied{Text: fill.Replace("{\n  \"mcpServers\": {\n    \"NAME\": {\n      \"type\": \"http\",\n      \"url\": \"URL\"" +
+			header(",\n      \"headers\": { \"Authorization\": \"Bearer ${DESKHAND_TOKEN}\" }") + "\n    }\n  }\n}")}},
+		{"Cursor", ".cursor/mcp.json", copied{Text: fill.Replace("{\n  \"mcpServers\": {\n    \"NAME\": {\n      \"url\": \"URL\"" +
+			header(",\n      \"headers\": { \"Authorization\": \"Bearer ${env:DESKHAND_TOKEN}\" }") + "\n    }\n  }\n}")}},
+		{"VS Code", ".vscode/mcp.json", copied{Text: fill.Replace("{\n  \"servers\": {\n    \"NAME\": {\n      \"type\": \"http\",\n      \"url\": \"URL\"" +
+			header(",\n      \"headers\": { \"Authorization\": \"Bearer ${env:DESKHAND_TOKEN}\" }") + "\n    }\n  }\n}")}},
+	}
+}
