@@ -32,7 +32,6 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 		return err
 	}
 	defer agents.close()
-	agents.mount(&o)
 	where := ""
 	if !f.noToken {
 		if o.Token, where, err = a.token(lib.log); err != nil {
@@ -55,6 +54,7 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 	if lib.engine != nil {
 		a.searchPage(&o, lib)
 	}
+	agents.mount(&o)
 	o.OnListen = func(at net.Addr) {
 		shown := shownAddr(addr, at)
 		a.tell(fmt.Sprintf("serving MCP at http://%s/mcp%s", shown, where))
