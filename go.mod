@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	charm.land/bubbletea/v2 v2.0.9
 	filippo.io/age v1.3.2
+	github.com/a2aproject/a2a-go/v2 v2.3.1
 	github.com/blevesearch/mmap-go v1.0.4
 	github.com/blevesearch/snowballstem v0.9.0
 	github.com/blevesearch/vellum v1.0.7
@@ -14,8 +15,8 @@ require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/cbroglie/mustache v1.4.2
 	github.com/charmbracelet/x/ansi v0.11.7
-	github.com/coder/websocket v1.8.15
 	github.com/coder/acp-go-sdk v0.13.5
+	github.com/coder/websocket v1.8.15
 	github.com/fsnotify/fsnotify v1.10.1
 	github.com/google/jsonschema-go v0.4.3
 	github.com/google/uuid v1.6.0
@@ -47,6 +48,7 @@ require (
 require (
 	filippo.io/hpke v0.4.0 // indirect
 	github.com/RoaringBitmap/roaring v1.9.4 // indirect
+	github.com/a2aproject/a2a-go v0.3.15 // indirect
 	github.com/axiomhq/hyperloglog v0.0.0-20191112132149-a4c4c47bc57f // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bits-and-blooms/bitset v1.24.4 // indirect
@@ -99,10 +101,15 @@ require (
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel/metric v1.46.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
-	golang.org/x/crypto v0.55.0 // indirect
+	golang.org/x/crypto v0.57.0 // indirect
+	golang.org/x/mod v0.41.0 // indirect
+	golang.org/x/net v0.59.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
+	google.golang.org/genproto/googleapis/api v0.0.0-20260526163538-3dc84a4a5aaa // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260831171406-18b4a7587f8a // indirect
+	google.golang.org/grpc v1.83.2 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect

@@ -21,7 +21,7 @@ var floors = [][]string{
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
 	{"runtime/eval", "runtime/tasks"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/surface/a2a"},
 	{"runtime/surface"},
 	{"cmd/deskhand"},
 }
@@ -58,6 +58,7 @@ var libraries = map[string][]string{
 	"github.com/coder/websocket":             {"runtime/web/channel", "runtime/surface/slack/slacktest"},
 	"charm.land/":                            {"runtime/surface/terminal", "runtime/surface/notify"},
 	"github.com/charmbracelet/":              {"runtime/surface/terminal", "runtime/surface/notify"},
+	"github.com/a2aproject/":                 {"runtime/surface/a2a"},
 	"github.com/slack-go/":                   {"runtime/surface/slack"},
 	"modernc.org/":                           {"runtime/store"},
 	"github.com/pressly/goose/":              {"runtime/store"},

@@ -190,7 +190,7 @@ func TestEveryCodeOfWorkIsInTheManual(t *testing.T) {
 func TestEverySettingIsInTheManual(t *testing.T) {
 	file := "corpus/reference/settings.md"
 	var listed, has []string
-	for _, m := range regexp.MustCompile("`(DESKHAND_[A-Z_]+)`").FindAllStringSubmatch(pageNamed(t, file).section("List of settings"), -1) {
+	for _, m := range regexp.MustCompile("`(DESKHAND_[A-Z0-9_]+)`").FindAllStringSubmatch(pageNamed(t, file).section("List of settings"), -1) {
 		listed = append(listed, m[1])
 	}
 	for _, s := range shared {

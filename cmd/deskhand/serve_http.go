@@ -27,9 +27,13 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 			}
 		},
 	}
+	agents, err := a.openAgents(ctx, f.noToken, lib.log)
+	if err != nil {
+		return err
+	}
+	defer agents.close()
 	where := ""
 	if !f.noToken {
-		var err error
 		if o.Token, where, err = a.token(lib.log); err != nil {
 			return err
 		}
@@ -59,6 +63,7 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 	if lib.door != nil {
 		lib.door.enter(&o)
 	}
+	agents.mount(&o)
 	o.OnListen = func(at net.Addr) {
 		shown := shownAddr(addr, at)
 		if lib.door != nil {

@@ -64,6 +64,7 @@ var shared = []setting{
 	{name: "connect.address", usage: "HOST:PORT of the page to connect upstreams on, under stdio (default: any free port)", noFlag: true},
 	{name: "connect.url", usage: "address at which browsers reach that page, if it is behind a proxy", noFlag: true},
 	{name: "otlp.endpoint", usage: "collector of OpenTelemetry to send spans to, as http://127.0.0.1:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT)", noFlag: true},
+	{name: "a2a.enabled", fallback: agentsOff, usage: "let other agents ask over A2A, beside MCP over HTTP: true or false", noFlag: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},
 	{name: "token", usage: "bearer token of the HTTP server", secret: true},

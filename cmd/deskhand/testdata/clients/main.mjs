@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { agents } from './agents.mjs';
 import { check } from './checks.mjs';
 import { inspector } from './inspector.mjs';
 import { sdk1, sdk2 } from './sdk.mjs';
@@ -12,7 +13,7 @@ import { sdk1, sdk2 } from './sdk.mjs';
 const [binary, index] = process.argv.slice(2);
 const token = 'clients-' + process.pid;
 
-const env = { ...process.env, DESKHAND_TOKEN: token, DESKHAND_STATE: mkdtempSync(join(process.cwd(), 'state-')) };
+const env = { ...process.env, DESKHAND_TOKEN: token, DESKHAND_STATE: mkdtempSync(join(process.cwd(), 'state-')), DESKHAND_A2A_ENABLED: 'true' };
 
 const server = spawn(binary, ['serve', '--index', index, '--http', '127.0.0.1:0'], {
   env,
@@ -37,6 +38,14 @@ for (const client of [sdk1, sdk2('legacy'), sdk2('auto'), inspector('legacy'), i
       console.log(`${client.name} ${transport} FAILED: ${error.stack ?? error}`);
     }
   }
+}
+
+try {
+  const base = targets.http.url.replace(/\/mcp$/, '');
+  console.log(`a2a-js http ok: ${await within(60, agents(binary, base, targets.http.headers, env))}`);
+} catch (error) {
+  failed = true;
+  console.log(`a2a-js http FAILED: ${error.stack ?? error}`);
 }
 
 server.kill('SIGTERM');

@@ -1,0 +1,154 @@
+// Package a2a lets other agents ask people, over the Agent2Agent protocol.
+//
+// A task is a view of a request in the hub: it has no state of its own but the
+// messages that its client sent. While the request is open the task wants input,
+// or a sign-in if it has a page to open, and both the client and any other
+// surface may answer. So a task outlives every process, and each process over
+// the store answers for it.
+//
+// The protocol's transports, 1.0 and 0.3, are a library's; what they mean is
+// here.
+package a2a
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Channel is what A2A is called where it is said who answered.
+const Channel = "a2a"
+
+// Paths under which a Server is mounted.
+const (
+	Path       = "/a2a"     // protocol 1.0
+	LegacyPath = "/a2a/v03" // protocol 0.3
+	CardPath   = "/.well-known/agent-card.json"
+)
+
+// AskSkill is the skill of asking a person.
+const AskSkill = "ask-a-person"
+
+// Extension says how questions and answers are written in data parts.
+const Extension = "https://github.com/deskhand/deskhand/a2a/question/v1"
+
+// Options tune a Server. The zero value is ready to use.
+type Options struct {
+	Name, Version string // on the card; zero: deskhand, 0
+	// NoToken says that nobody is asked for a token, which the card then does
+	// not want either.
+	NoToken bool
+	// Wait is how long a question is open that does not say. Zero: for ever.
+	Wait time.Duration
+	// Log takes what an operator should know. Nil: nothing is logged.
+	Log *slog.Logger
+}
+
+// Server answers A2A calls. Its methods may be called at once.
+type Server struct {
+	db  *store.DB
+	hub *elicit.Hub
+	o   Options
+}
+
+// New makes a server over a store that was opened with [Room].
+func New(db *store.DB, hub *elicit.Hub, o Options) *Server {
+	if o.Name == "" {
+		o.Name = "deskhand"
+	}
+	if o.Version == "" {
+		o.Version = "0"
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Server{db, hub, o}
+}
+
+// keepAlive is between two comments on a stream on which nothing happens.
+const keepAlive = 15 * time.Second
+
+// Mounts are the handlers of calls, by path. They are for who has the token.
+func (s *Server) Mounts() map[string]http.Handler {
+	alive := a2asrv.WithTransportKeepAlive(keepAlive)
+	return map[string]http.Handler{
+		Path:       flushed(a2asrv.NewJSONRPCHandler(&calls{s, false}, alive)),
+		LegacyPath: flushed(a2av0.NewJSONRPCHandler(&calls{s, true}, alive)),
+	}
+}
+
+// flushed lets the library stream through a front that wraps its writers: the
+// library looks for a Flusher and not below the wrapping.
+func flushed(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(flusher{w, http.NewResponseController(w)}, r)
+	})
+}
+
+type flusher struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+// Flush implements [http.Flusher].
+func (f flusher) Flush() { _ = f.control.Flush() } // what cannot be written is noticed at the next write
+
+// Card serves the agent card, which anybody may read. Addresses on it have the
+// host that was asked, which the caller has checked.
+func (s *Server) Card() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "the card is read with GET", http.StatusMethodNotAllowed)
+			return
+		}
+		scheme := "http://"
+		if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+			scheme = "https://"
+		}
+		data, err := s.cardFor(r.Context(), scheme+r.Host)
+		if err != nil {
+			s.o.Log.Error("card not made", "error", err)
+			http.Error(w, "internal error", http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(data) // nobody is left to tell
+	})
+}
+
+// cardFor is the card for a base address, with the fields of both protocols.
+func (s *Server) cardFor(ctx context.Context, base string) ([]byte, error) {
+	card := &a2a.AgentCard{
+		Name: s.o.Name, Version: s.o.Version,
+		Description: "Asks a person and brings the answer. Send the question as text, or as a data part with questions.",
+		SupportedInterfaces: []*a2a.AgentInterface{
+			a2a.NewAgentInterface(base+Path, a2a.TransportProtocolJSONRPC),
+			{URL: base + LegacyPath, ProtocolBinding: a2a.TransportProtocolJSONRPC, ProtocolVersion: a2av0.Version},
+		},
+		Capabilities: a2a.AgentCapabilities{Streaming: true, PushNotifications: true,
+			Extensions: []a2a.AgentExtension{{URI: Extension, Description: "questions and answers as data"}}},
+		DefaultInputModes: []string{"text/plain", "application/json"}, DefaultOutputModes: []string{"text/plain", "application/json"},
+		Skills: []a2a.AgentSkill{{ID: AskSkill, Name: "Ask a person", Tags: []string{"human", "question", "approval"},
+			Description: "Puts a question to a person. The task waits for input until the person, or you, have answered.",
+			Examples:    []string{"Which database should the service use, PostgreSQL or SQLite?"}}},
+	}
+	if !s.o.NoToken {
+		card.SecuritySchemes = a2a.NamedSecuritySchemes{"bearer": a2a.HTTPAuthSecurityScheme{Scheme: "Bearer"}}
+		card.SecurityRequirements = a2a.SecurityRequirementsOptions{{"bearer": {}}}
+	}
+	producer, ok := a2av0.NewStaticAgentCardProducer(card).(a2asrv.AgentCardJSONProducer)
+	if !ok {
+		return nil, errors.New("the library writes no card for both protocols")
+	}
+	return producer.CardJSON(ctx)
+}

@@ -1,0 +1,350 @@
+package a2a
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"strconv"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/uuid"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// calls are the methods of the protocol.
+type calls struct {
+	*Server
+	legacy bool // of protocol 0.3
+}
+
+// current is a task with the request it shows.
+func (s *Server) current(ctx context.Context, id a2a.TaskID) (*task, elicit.Request, int64, error) {
+	t, err := s.load(ctx, id)
+	if err != nil {
+		return nil, elicit.Request{}, 0, err
+	}
+	r, seq, err := s.hub.GetAt(ctx, t.request)
+	if f := fault.Of(err); f != nil && f.Code == elicit.UnknownRequest {
+		if err := s.forget(ctx, id); err != nil {
+			return nil, elicit.Request{}, 0, err
+		}
+		err = a2a.ErrTaskNotFound
+	}
+	return t, r, seq, err
+}
+
+// GetTask implements the protocol's method.
+func (c *calls) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (*a2a.Task, error) {
+	t, r, _, err := c.current(ctx, req.ID)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	return trimmed(t.view(&r), req.HistoryLength), nil
+}
+
+// trimmed leaves the newest messages; nil: all.
+func trimmed(t *a2a.Task, length *int) *a2a.Task {
+	if length != nil && len(t.History) > max(*length, 0) {
+		t.History = t.History[len(t.History)-max(*length, 0):]
+	}
+	return t
+}
+
+// ListTasks implements the protocol's method. A page token is how many tasks
+// came before.
+func (c *calls) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
+	skip, err := strconv.Atoi(req.PageToken)
+	if err != nil && req.PageToken != "" || skip < 0 {
+		return nil, invalid("pageToken %q is not from a list", cut(req.PageToken, 60))
+	}
+	size := req.PageSize
+	if size <= 0 {
+		size = 50
+	}
+	size = min(size, 100)
+	all, err := c.list(ctx, req.ContextID)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	response := &a2a.ListTasksResponse{Tasks: []*a2a.Task{}, PageSize: size}
+	for _, t := range all {
+		r, err := c.hub.Get(ctx, t.request)
+		if fault.Of(err) != nil {
+			continue
+		}
+		if err != nil {
+			return nil, c.failed(err)
+		}
+		v := trimmed(t.view(&r), req.HistoryLength)
+		if req.Status != "" && v.Status.State != req.Status || req.StatusTimestampAfter != nil && v.Status.Timestamp.Before(*req.StatusTimestampAfter) {
+			continue
+		}
+		response.TotalSize++
+		if response.TotalSize <= skip || len(response.Tasks) == size {
+			continue
+		}
+		if !req.IncludeArtifacts {
+			v.Artifacts = nil
+		}
+		response.Tasks = append(response.Tasks, v)
+	}
+	if next := skip + len(response.Tasks); next < response.TotalSize {
+		response.NextPageToken = strconv.Itoa(next)
+	}
+	return response, nil
+}
+
+// CancelTask implements the protocol's method: the asker takes its question
+// back.
+func (c *calls) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.Task, error) {
+	t, r, _, err := c.current(ctx, req.ID)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	if r.Ended() {
+		return nil, a2a.NewError(a2a.ErrTaskNotCancelable, "the task has ended")
+	}
+	change, err := c.hub.Dispatch(ctx, elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: "cancelled", Channel: Channel})
+	if errors.As(err, new(*elicit.Rejection)) {
+		return nil, a2a.NewError(a2a.ErrTaskNotCancelable, err.Error())
+	}
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	return t.view(change.Request), nil
+}
+
+// SendMessage implements the protocol's method. It does not wait for a person:
+// a task that wants input is what it returns.
+func (c *calls) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	v, err := c.send(ctx, req)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	var length *int
+	if req.Config != nil {
+		length = req.Config.HistoryLength
+	}
+	return trimmed(v, length), nil
+}
+
+// send is a first message, which asks, or a further one, which answers.
+func (c *calls) send(ctx context.Context, req *a2a.SendMessageRequest) (*a2a.Task, error) {
+	m := req.Message
+	if m == nil || m.ID == "" || len(m.Parts) == 0 {
+		return nil, invalid("a message needs a messageId and parts")
+	}
+	if b, err := json.Marshal(m); err != nil || len(b) > maxMessageBytes {
+		return nil, invalid("a message has at most %d bytes", maxMessageBytes)
+	}
+	t, v, err := c.take(ctx, m)
+	if err != nil || req.Config == nil || req.Config.PushConfig == nil {
+		return v, err
+	}
+	push := *req.Config.PushConfig
+	push.TaskID = t.id
+	_, err = c.CreateTaskPushConfig(ctx, &push)
+	return v, err
+}
+
+// maxMessageBytes bounds a message, which the history keeps.
+const maxMessageBytes = 256 << 10
+
+func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, error) {
+	if m.TaskID == "" {
+		return c.ask(ctx, m)
+	}
+	t, r, _, err := c.current(ctx, m.TaskID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m.ContextID != "" && m.ContextID != t.context {
+		return nil, nil, invalid("contextId is not that of the task")
+	}
+	if r.Ended() {
+		return nil, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended and takes no more messages")
+	}
+	if err := c.said(ctx, t, m); err != nil {
+		return nil, nil, err
+	}
+	action, err := readAnswer(m, &r)
+	if err == nil {
+		var change elicit.Change
+		if change, err = c.hub.Dispatch(ctx, action); err == nil {
+			return t, t.view(change.Request), nil
+		}
+	}
+	rejection := new(elicit.Rejection)
+	if !errors.As(err, &rejection) || rejection.Code != elicit.InvalidAnswers {
+		return nil, nil, err
+	}
+	v := t.view(&r) // it goes on wanting input, and says what was wrong
+	v.Status.Message.Parts = append([]*a2a.Part{a2a.NewTextPart("Not taken: " + err.Error())}, v.Status.Message.Parts...)
+	return t, v, nil
+}
+
+func (c *calls) ask(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, error) {
+	if skill, ok := m.Metadata["skill"].(string); ok && skill != AskSkill {
+		return nil, nil, invalid("there is no skill %q, only %s", cut(skill, 60), AskSkill)
+	}
+	r, err := readRequest(m, c.o.Wait)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := &task{id: a2a.TaskID(uuid.Must(uuid.NewV7()).String()), context: m.ContextID}
+	if t.context == "" {
+		t.context = uuid.Must(uuid.NewV7()).String()
+	}
+	r.Context.ConversationID = t.context
+	opened, err := c.open(ctx, r, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.request = opened.ID
+	mine := *m
+	mine.TaskID, mine.ContextID = t.id, t.context
+	t.history = []*a2a.Message{&mine}
+	if t, err = c.keep(ctx, t); err != nil {
+		return nil, nil, err
+	}
+	return t, t.view(&opened), nil
+}
+
+// open asks, or finds an answer that came too late when the same was asked
+// before.
+func (c *calls) open(ctx context.Context, r elicit.Request, t *task) (elicit.Request, error) {
+	late, err := c.hub.Late(ctx, r)
+	if err != nil {
+		return elicit.Request{}, err
+	}
+	if late != nil {
+		if _, err := c.hub.Dispatch(ctx, elicit.Action{Type: elicit.Collected, RequestID: late.ID}); err != nil && fault.Of(err) == nil {
+			return elicit.Request{}, err
+		}
+		t.late = true
+		return *late, nil
+	}
+	reachable, err := c.hub.Reachable(ctx)
+	if err != nil {
+		return elicit.Request{}, err
+	}
+	opened, err := c.hub.Open(ctx, r)
+	if err != nil || reachable || opened.Ended() {
+		return opened, err
+	}
+	change, err := c.hub.Dispatch(ctx, elicit.Action{Type: elicit.Withdrawn, RequestID: opened.ID, Reason: unreachable})
+	if err != nil {
+		return elicit.Request{}, err
+	}
+	return *change.Request, nil
+}
+
+// SendStreamingMessage implements the protocol's method. The stream ends when
+// the task does, or wants input: the client can then answer, or subscribe to
+// wait for somebody else to. A page to open is waited for.
+func (c *calls) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		v, err := c.send(ctx, req)
+		if err != nil {
+			yield(nil, c.failed(err))
+			return
+		}
+		if yield(v, nil) && v.Status.State != a2a.TaskStateInputRequired {
+			c.follow(ctx, v, yield)
+		}
+	}
+}
+
+// SubscribeToTask implements the protocol's method: it waits until the task has
+// ended.
+func (c *calls) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		t, r, _, err := c.current(ctx, req.ID)
+		if err != nil {
+			yield(nil, c.failed(err))
+			return
+		}
+		v := t.view(&r)
+		if v.Status.State.Terminal() {
+			yield(nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: get it instead"))
+			return
+		}
+		if yield(v, nil) {
+			c.follow(ctx, v, yield)
+		}
+	}
+}
+
+// follow yields how a task changes from v on, until it has ended.
+func (c *calls) follow(ctx context.Context, v *a2a.Task, yield func(a2a.Event, error) bool) {
+	if v.Status.State.Terminal() {
+		return
+	}
+	t, r, seq, err := c.current(ctx, v.ID)
+	if err != nil {
+		yield(nil, c.failed(err))
+		return
+	}
+	w, err := c.hub.Watch(ctx, seq, r.ID)
+	if err != nil {
+		yield(nil, c.failed(err))
+		return
+	}
+	defer w.Close()
+	for {
+		now := t.view(&r)
+		if !reflect.DeepEqual(v.Status.Message.Parts, now.Status.Message.Parts) || v.Status.State != now.Status.State {
+			if !c.update(now, yield) || now.Status.State.Terminal() {
+				return
+			}
+		}
+		v = now
+		if _, err := w.Next(ctx); err != nil {
+			if ctx.Err() == nil {
+				yield(nil, c.failed(err))
+			}
+			return
+		}
+		if t, r, _, err = c.current(ctx, v.ID); err != nil {
+			yield(nil, c.failed(err))
+			return
+		}
+	}
+}
+
+func (c *calls) update(v *a2a.Task, yield func(a2a.Event, error) bool) bool {
+	for _, artifact := range v.Artifacts {
+		if !yield(&a2a.TaskArtifactUpdateEvent{TaskID: v.ID, ContextID: v.ContextID, Artifact: artifact, LastChunk: true}, nil) {
+			return false
+		}
+	}
+	return yield(&a2a.TaskStatusUpdateEvent{TaskID: v.ID, ContextID: v.ContextID, Status: v.Status}, nil)
+}
+
+// GetExtendedAgentCard implements the protocol's method.
+func (c *calls) GetExtendedAgentCard(context.Context, *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
+	return nil, a2a.ErrExtendedCardNotConfigured
+}
+
+// failed words an error for a client: one of the protocol stays, an expected
+// failure is a wrong parameter, and of the rest the log has more.
+func (s *Server) failed(err error) error {
+	if errors.As(err, new(*a2a.Error)) || errors.Is(err, a2a.ErrTaskNotFound) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if f := fault.Of(err); f != nil {
+		text := f.Message
+		if f.Hint != "" {
+			text += "; " + f.Hint
+		}
+		return a2a.NewError(a2a.ErrInvalidParams, text)
+	}
+	id := uuid.NewString()
+	s.o.Log.Error("a2a call failed", "id", id, "error", err)
+	return a2a.NewError(a2a.ErrInternalError, fmt.Sprintf("internal error %s", id))
+}

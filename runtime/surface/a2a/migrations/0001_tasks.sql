@@ -1,0 +1,20 @@
+-- +goose Up
+CREATE TABLE a2a_tasks (
+	id      TEXT PRIMARY KEY,
+	context TEXT NOT NULL,
+	request TEXT NOT NULL,   -- what a person is asked
+	late    INTEGER NOT NULL, -- 1: an answer that came too late for another task is this one's
+	history TEXT NOT NULL,   -- the client's messages as JSON
+	created BIGINT NOT NULL  -- Unix milliseconds
+);
+CREATE UNIQUE INDEX a2a_tasks_by_request ON a2a_tasks (request, late);
+CREATE INDEX a2a_tasks_by_context ON a2a_tasks (context, created);
+
+CREATE TABLE a2a_pushes (
+	task    TEXT NOT NULL,
+	id      TEXT NOT NULL,
+	config  TEXT NOT NULL, -- as the client gave it, as JSON
+	legacy  INTEGER NOT NULL, -- 1: of protocol 0.3
+	sent    TEXT NOT NULL, -- the state that was sent last
+	PRIMARY KEY (task, id)
+);

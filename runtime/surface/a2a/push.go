@@ -1,0 +1,273 @@
+package a2a
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	"github.com/google/uuid"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// push is an address that wants to hear of a task.
+type push struct {
+	config a2a.PushConfig
+	legacy bool
+	sent   a2a.TaskState // what it heard last
+}
+
+const (
+	mostPushes   = 8 // of one task
+	pushTime     = 10 * time.Second
+	pushLease    = 15 * time.Second
+	pushTries    = 5
+	pushRetry    = 2 * time.Second // and longer each time
+	pushLeaseKey = "surface/a2a-push"
+)
+
+func (s *Server) pushes(ctx context.Context, where string, args ...any) (all []push, err error) {
+	err = s.db.View(ctx, func(tx *store.Tx) error {
+		rows, err := tx.Query(ctx, "SELECT config, legacy, sent FROM a2a_pushes "+where+" ORDER BY task, id", args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var p push
+			var config []byte
+			if err := rows.Scan(&config, &p.legacy, &p.sent); err != nil {
+				return err
+			}
+			if err := json.Unmarshal(config, &p.config); err != nil {
+				return err
+			}
+			all = append(all, p)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read push configurations: %w", err)
+	}
+	return all, nil
+}
+
+// CreateTaskPushConfig implements the protocol's method. What the task is now
+// the client knows; it hears what the task becomes.
+func (c *calls) CreateTaskPushConfig(ctx context.Context, config *a2a.PushConfig) (*a2a.PushConfig, error) {
+	p := *config
+	u, err := url.Parse(p.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, invalid("url %q of the push notification is not an http or https address", cut(p.URL, 100))
+	}
+	t, r, _, err := c.current(ctx, p.TaskID)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	if p.ID == "" {
+		p.ID = uuid.NewString()
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	legacy := 0
+	if c.legacy {
+		legacy = 1
+	}
+	err = c.db.Update(ctx, func(tx *store.Tx) error {
+		var others int
+		if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM a2a_pushes WHERE task = ? AND id <> ?", string(p.TaskID), p.ID).Scan(&others); err != nil {
+			return err
+		}
+		if others >= mostPushes {
+			return invalid("a task has at most %d push notifications", mostPushes)
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO a2a_pushes (task, id, config, legacy, sent) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (task, id) DO UPDATE SET config = excluded.config, legacy = excluded.legacy`,
+			string(p.TaskID), p.ID, string(data), legacy, string(t.view(&r).Status.State))
+		return err
+	})
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	return &p, nil
+}
+
+// GetTaskPushConfig implements the protocol's method.
+func (c *calls) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
+	all, err := c.pushes(ctx, "WHERE task = ? AND (id = ? OR ? = '')", string(req.TaskID), req.ID, req.ID)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	if len(all) == 0 {
+		return nil, a2a.NewError(a2a.ErrTaskNotFound, "there is no such push notification")
+	}
+	return &all[0].config, nil
+}
+
+// ListTaskPushConfigs implements the protocol's method; there is one page.
+func (c *calls) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
+	if _, err := c.load(ctx, req.TaskID); err != nil {
+		return nil, c.failed(err)
+	}
+	all, err := c.pushes(ctx, "WHERE task = ?", string(req.TaskID))
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	response := &a2a.ListTaskPushConfigResponse{Configs: []*a2a.PushConfig{}}
+	for i := range all {
+		response.Configs = append(response.Configs, &all[i].config)
+	}
+	return response, nil
+}
+
+// DeleteTaskPushConfig implements the protocol's method.
+func (c *calls) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskPushConfigRequest) error {
+	err := c.db.Update(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, "DELETE FROM a2a_pushes WHERE task = ? AND id = ?", string(req.TaskID), req.ID)
+		return err
+	})
+	if err != nil {
+		return c.failed(err)
+	}
+	return nil
+}
+
+// Run sends push notifications until ctx ends. One process of all does, and
+// what one left unsent the next sends.
+func (s *Server) Run(ctx context.Context) {
+	lease := store.Lease{Name: pushLeaseKey, Holder: rand.Text()}
+	tries := map[string]int{} // by task and address
+	for ctx.Err() == nil {
+		_, held, err := s.db.Claim(ctx, lease, pushLease)
+		if err == nil && held {
+			err = s.pushAll(ctx, tries)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.o.Log.Warn("push notifications not sent", "error", err)
+		}
+		s.untilChange(ctx, pushRetry)
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), pushTime)
+	defer cancel()
+	if err := s.db.Release(end, pushLeaseKey, lease.Holder); err != nil {
+		s.o.Log.Warn("lease not released", "error", err)
+	}
+}
+
+// untilChange waits for a request to change, at most so long.
+func (s *Server) untilChange(ctx context.Context, most time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	var seq int64
+	err := s.db.View(ctx, func(tx *store.Tx) error {
+		seq = tx.Seq
+		return nil
+	})
+	if err == nil {
+		if w, err := s.hub.Watch(ctx, seq, ""); err == nil {
+			defer w.Close()
+			if _, err = w.Next(ctx); err == nil {
+				return
+			}
+		}
+	}
+	<-ctx.Done()
+}
+
+// pushAll tells everybody who has not heard of the state that a task is in.
+func (s *Server) pushAll(ctx context.Context, tries map[string]int) error {
+	all, err := s.pushes(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		t, r, _, err := s.current(ctx, p.config.TaskID)
+		if errors.Is(err, a2a.ErrTaskNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		v := t.view(&r)
+		if v.Status.State == p.sent {
+			continue
+		}
+		key := string(p.config.TaskID) + " " + p.config.ID
+		if err := s.tell(ctx, &p, v); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if tries[key]++; tries[key] < pushTries {
+				continue
+			}
+			s.o.Log.Warn("push notification given up", "task", p.config.TaskID, "error", err)
+		}
+		delete(tries, key)
+		if err := s.told(ctx, &p, v.Status.State); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// told notes what an address has heard; after the last that there is, it is
+// forgotten.
+func (s *Server) told(ctx context.Context, p *push, state a2a.TaskState) error {
+	err := s.db.Update(ctx, func(tx *store.Tx) (err error) {
+		if state.Terminal() {
+			_, err = tx.Exec(ctx, "DELETE FROM a2a_pushes WHERE task = ? AND id = ?", string(p.config.TaskID), p.config.ID)
+		} else {
+			_, err = tx.Exec(ctx, "UPDATE a2a_pushes SET sent = ? WHERE task = ? AND id = ?", string(state), string(p.config.TaskID), p.config.ID)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("note push notification: %w", err)
+	}
+	return nil
+}
+
+// tell sends a task to an address. It follows no redirection: the token is for
+// that address alone.
+func (s *Server) tell(ctx context.Context, p *push, v *a2a.Task) error {
+	var body any = a2a.StreamResponse{Event: v}
+	if p.legacy {
+		body = a2av0.FromV1Task(v)
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode task: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.config.URL, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if p.config.Token != "" {
+		req.Header.Set("X-A2A-Notification-Token", p.config.Token)
+		req.Header.Set("A2A-Notification-Token", p.config.Token)
+	}
+	if a := p.config.Auth; a != nil && a.Credentials != "" {
+		req.Header.Set("Authorization", a.Scheme+" "+a.Credentials)
+	}
+	client := &http.Client{Timeout: pushTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return fmt.Errorf("the address answered %s", resp.Status)
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package a2a
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// asked is what a data part may say of a question; the other fields of a
+// request are not for a client to set.
+type asked struct {
+	Title     string            `json:"title"`
+	Message   string            `json:"message"`
+	Questions []elicit.Question `json:"questions"`
+	URL       string            `json:"url"`
+	Priority  elicit.Priority   `json:"priority"`
+	WaitMS    int64             `json:"waitMs"`
+	Key       string            `json:"key"`
+	Audience  elicit.Audience   `json:"audience"`
+}
+
+// readRequest makes a request of the first message of a task. Errors wrap
+// [a2a.ErrInvalidParams] or are a *[elicit.Rejection].
+func readRequest(m *a2a.Message, wait time.Duration) (elicit.Request, error) {
+	r := elicit.Request{Trigger: elicit.A2AInputRequired, WaitMS: wait.Milliseconds(), Key: "message:" + m.ID,
+		Source: elicit.Source{Kind: Channel, Name: "another agent"}}
+	if name, ok := m.Metadata["agent"].(string); ok && name != "" {
+		r.Source.Name = name
+	}
+	if data, ok := dataOf(m); ok {
+		b, err := json.Marshal(data)
+		var q asked
+		if err == nil {
+			err = json.Unmarshal(b, &q)
+		}
+		if err != nil {
+			return r, invalid("the data part is no question: %v", err)
+		}
+		r.Title, r.Message, r.Questions, r.URL, r.Priority, r.Audience = q.Title, q.Message, q.Questions, q.URL, q.Priority, q.Audience
+		if q.WaitMS != 0 {
+			r.WaitMS = q.WaitMS
+		}
+		if q.Key != "" {
+			r.Key = q.Key
+		}
+		if r.Message == "" {
+			r.Message = cut(textOf(m), elicit.MaxMessage)
+		}
+		if r.URL != "" {
+			r.Trigger = elicit.A2AAuthRequired
+		}
+		return elicit.Prepare(r)
+	}
+	text := textOf(m)
+	switch n := utf8.RuneCountInString(text); {
+	case n == 0:
+		return r, invalid("there is no question: send a text part, or a data part with questions")
+	case n <= elicit.MaxQuestionText:
+		r.Questions = []elicit.Question{{ID: "answer", Kind: elicit.Text, Message: text, Required: true, Multiline: true}}
+	case n <= elicit.MaxMessage:
+		r.Message = text
+		r.Questions = []elicit.Question{{ID: "answer", Kind: elicit.Text, Message: "Your answer", Required: true, Multiline: true}}
+	default:
+		return r, invalid("a question has at most %d characters, this one has %d", elicit.MaxMessage, n)
+	}
+	return elicit.Prepare(r)
+}
+
+func invalid(format string, args ...any) error {
+	return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf(format, args...))
+}
+
+// dataOf is the first data part that is an object.
+func dataOf(m *a2a.Message) (map[string]any, bool) {
+	for _, p := range m.Parts {
+		if p == nil {
+			continue
+		}
+		if data, ok := p.Data().(map[string]any); ok {
+			return data, true
+		}
+	}
+	return nil, false
+}
+
+func textOf(m *a2a.Message) string {
+	var texts []string
+	for _, p := range m.Parts {
+		if p != nil && strings.TrimSpace(p.Text()) != "" {
+			texts = append(texts, strings.TrimSpace(p.Text()))
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+func cut(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// readAnswer makes an action of a further message of a task. A text is an answer
+// where one is enough to say it; a data part has an action and, to accept,
+// content by question. Errors are as those of readRequest.
+func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
+	a := elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Channel: Channel}
+	fields := map[string][]string{}
+	if data, ok := dataOf(m); ok {
+		if id, ok := data["elicitationId"].(string); ok && id != r.ID {
+			return a, invalid("elicitationId is %q, this task asks %s", cut(id, 60), r.ID)
+		}
+		action, _ := data["action"].(string)
+		switch elicit.Outcome(action) {
+		case elicit.Decline, elicit.Cancel:
+			a.Response = elicit.Outcome(action)
+			return a, nil
+		case elicit.Accept:
+		default:
+			return a, invalid("action is %q, not accept, decline or cancel", cut(action, 60))
+		}
+		content, _ := data["content"].(map[string]any)
+		for id, v := range content {
+			texts, ok := textsOf(v)
+			if !ok {
+				return a, invalid("content of %q is not a text, a number, true, false or a list of texts", cut(id, 60))
+			}
+			fields[id] = texts
+		}
+	} else if text := textOf(m); len(r.Questions) == 1 {
+		fields = oneField(&r.Questions[0], text)
+	} else if len(r.Questions) > 1 || !agrees(text) {
+		return a, invalid("answer with a data part {elicitationId, action, content}")
+	}
+	answers, err := r.Fields(fields)
+	if err != nil {
+		return a, err
+	}
+	a.Answers = r.Final(answers)
+	return a, nil
+}
+
+// oneField is a text as the answer of a question: its own words if they are
+// none of the options.
+func oneField(q *elicit.Question, text string) map[string][]string {
+	if q.AllowFreeform {
+		for _, o := range q.Options {
+			if o.ID == text || o.Label == text {
+				return map[string][]string{q.ID: {text}}
+			}
+		}
+		return map[string][]string{q.ID + elicit.OtherSuffix: {text}}
+	}
+	return map[string][]string{q.ID: {text}}
+}
+
+func agrees(text string) bool {
+	switch strings.ToLower(strings.Trim(text, " .!")) {
+	case "yes", "ok", "done", "accept", "agreed":
+		return true
+	}
+	return false
+}
+
+// textsOf is a value of JSON as the texts of a form.
+func textsOf(v any) ([]string, bool) {
+	switch v := v.(type) {
+	case nil:
+		return nil, true
+	case string:
+		return []string{v}, true
+	case bool:
+		return []string{strconv.FormatBool(v)}, true
+	case float64:
+		return []string{strconv.FormatFloat(v, 'f', -1, 64)}, true
+	case []any:
+		texts := []string{}
+		for _, item := range v {
+			one, ok := textsOf(item)
+			if !ok || len(one) != 1 {
+				return nil, false
+			}
+			texts = append(texts, one...)
+		}
+		return texts, true
+	}
+	return nil, false
+}

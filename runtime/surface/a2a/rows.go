@@ -1,0 +1,157 @@
+package a2a
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Room is what a store must be opened with for a Server to work on it.
+func Room() store.Room {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err)
+	}
+	return store.Room{Name: "agents", Migrations: files}
+}
+
+// mostListed is how many tasks a list looks at, newest first.
+const mostListed = 1000
+
+// mostMessages is how many messages of a client a task keeps.
+const mostMessages = 100
+
+const taskColumns = "SELECT id, context, request, late, history, created FROM a2a_tasks "
+
+func scanTask(row interface{ Scan(...any) error }) (*task, error) {
+	var t task
+	var history []byte
+	var created int64
+	if err := row.Scan(&t.id, &t.context, &t.request, &t.late, &history, &created); err != nil {
+		return nil, err
+	}
+	t.created = time.UnixMilli(created)
+	if err := json.Unmarshal(history, &t.history); err != nil {
+		return nil, fmt.Errorf("decode history: %w", err)
+	}
+	return &t, nil
+}
+
+// load reads a task; [a2a.ErrTaskNotFound] if there is none.
+func (s *Server) load(ctx context.Context, id a2a.TaskID) (t *task, err error) {
+	err = s.db.View(ctx, func(tx *store.Tx) error {
+		t, err = scanTask(tx.QueryRow(ctx, taskColumns+"WHERE id = ?", string(id)))
+		return err
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, a2a.ErrTaskNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read task: %w", err)
+	}
+	return t, nil
+}
+
+// list reads the newest tasks; of a context, if it is not empty.
+func (s *Server) list(ctx context.Context, of string) (all []*task, err error) {
+	where, args := "", []any{}
+	if of != "" {
+		where, args = "WHERE context = ? ", []any{of}
+	}
+	err = s.db.View(ctx, func(tx *store.Tx) error {
+		rows, err := tx.Query(ctx, taskColumns+where+"ORDER BY created DESC, id DESC LIMIT ?", append(args, mostListed)...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			t, err := scanTask(rows)
+			if err != nil {
+				return err
+			}
+			all = append(all, t)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read tasks: %w", err)
+	}
+	return all, nil
+}
+
+// keep writes a new task. If its request has one already, that one comes back:
+// the client sent its message twice.
+func (s *Server) keep(ctx context.Context, t *task) (*task, error) {
+	history, err := json.Marshal(t.history)
+	if err != nil {
+		return nil, fmt.Errorf("encode history: %w", err)
+	}
+	late := 0
+	if t.late {
+		late = 1
+	}
+	err = s.db.Update(ctx, func(tx *store.Tx) error {
+		old, err := scanTask(tx.QueryRow(ctx, taskColumns+"WHERE request = ? AND late = ?", t.request, late))
+		if err == nil {
+			t = old
+			return nil
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		_, err = tx.Exec(ctx, "INSERT INTO a2a_tasks (id, context, request, late, history, created) VALUES (?, ?, ?, ?, ?, ?)",
+			string(t.id), t.context, t.request, late, string(history), tx.Now.UnixMilli())
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write task: %w", err)
+	}
+	return t, nil
+}
+
+// said adds a message to the history of a task.
+func (s *Server) said(ctx context.Context, t *task, m *a2a.Message) error {
+	if len(t.history) >= mostMessages {
+		return nil
+	}
+	t.history = append(t.history, m)
+	history, err := json.Marshal(t.history)
+	if err == nil {
+		err = s.db.Update(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(ctx, "UPDATE a2a_tasks SET history = ? WHERE id = ?", string(history), string(t.id))
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("write history: %w", err)
+	}
+	return nil
+}
+
+// forget takes out a task whose request is no longer in the history.
+func (s *Server) forget(ctx context.Context, id a2a.TaskID) error {
+	err := s.db.Update(ctx, func(tx *store.Tx) error {
+		for _, table := range []string{"a2a_tasks WHERE id", "a2a_pushes WHERE task"} {
+			if _, err := tx.Exec(ctx, "DELETE FROM "+table+" = ?", string(id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("forget task: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package a2a
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// task is what the store has of a task.
+type task struct {
+	id      a2a.TaskID
+	context string
+	request string
+	late    bool // an answer that is late for its request is in time for this task
+	history []*a2a.Message
+	created time.Time
+}
+
+// view is a task as its request makes it.
+func (t *task) view(r *elicit.Request) *a2a.Task {
+	v := &a2a.Task{ID: t.id, ContextID: t.context, History: t.history}
+	state, parts := t.status(r)
+	m := a2a.NewMessageForTask(a2a.MessageRoleAgent, v, parts...)
+	m.ID = fmt.Sprintf("%s-%d", t.id, r.Rev) // the same each time it is read
+	m.Extensions = []string{Extension}
+	at := r.CreatedAt.Time
+	if r.Completion != nil {
+		at = r.Completion.At.Time
+	}
+	v.Status = a2a.TaskStatus{State: state, Message: m, Timestamp: &at}
+	if state == a2a.TaskStateCompleted {
+		v.Artifacts = []*a2a.Artifact{{ID: a2a.ArtifactID(string(t.id) + "-answer"), Name: "answer", Extensions: []string{Extension},
+			Parts: []*a2a.Part{a2a.NewTextPart(answerText(r)), a2a.NewDataPart(outcome(r))}}}
+	}
+	return v
+}
+
+// status is the state of a task and what its message says.
+func (t *task) status(r *elicit.Request) (a2a.TaskState, []*a2a.Part) {
+	if r.Status == elicit.Open {
+		state := a2a.TaskStateInputRequired
+		if r.Mode == elicit.URL {
+			state = a2a.TaskStateAuthRequired
+		}
+		return state, []*a2a.Part{a2a.NewTextPart(questionText(r)), a2a.NewDataPart(question(r))}
+	}
+	state := a2a.TaskStateCanceled
+	c, text := r.Completion, r.Completion.Words()
+	switch {
+	case r.Status == elicit.ExpiredOpen:
+		state, text = a2a.TaskStateFailed, "nobody answered in time; ask the same again to get an answer that comes late"
+	case c.Outcome == elicit.Accept && c.Late && !t.late:
+		state, text = a2a.TaskStateFailed, "the answer came too late; ask the same again to get it"
+	case c.Outcome == elicit.Accept:
+		state = a2a.TaskStateCompleted
+	case c.Outcome == elicit.Abandoned && c.Reason == unreachable:
+		state, text = a2a.TaskStateRejected, "no person can be reached from here"
+	}
+	return state, []*a2a.Part{a2a.NewTextPart(text), a2a.NewDataPart(outcome(r))}
+}
+
+// unreachable is the reason of a request that nobody could see.
+const unreachable = "unreachable"
+
+// question is a request as data.
+func question(r *elicit.Request) map[string]any {
+	q := map[string]any{"elicitationId": r.ID, "mode": r.Mode, "message": r.Message, "questions": r.Questions,
+		"context": map[string]any{"trigger": r.Trigger}}
+	if r.Title != "" {
+		q["title"] = r.Title
+	}
+	if r.URL != "" {
+		q["url"] = r.URL
+	}
+	if !r.Deadline.IsZero() {
+		q["deadline"] = r.Deadline
+	}
+	return q
+}
+
+// questionText says the same, complete by itself.
+func questionText(r *elicit.Request) string {
+	var b strings.Builder
+	b.WriteString(r.Message)
+	for i := range r.Questions {
+		q := &r.Questions[i]
+		if q.Message != r.Message {
+			fmt.Fprintf(&b, "\n%s", q.Message)
+		}
+		fmt.Fprintf(&b, " (%s)", q.Wants())
+		for _, o := range q.Options {
+			fmt.Fprintf(&b, "\n- %s", o.Label)
+			if o.Description != "" {
+				fmt.Fprintf(&b, ": %s", o.Description)
+			}
+		}
+	}
+	if r.URL != "" {
+		fmt.Fprintf(&b, "\nOpen %s", r.URL)
+	}
+	return b.String()
+}
+
+// outcome is how a request ended, as data; what was typed and not sent is not
+// in it.
+func outcome(r *elicit.Request) map[string]any {
+	o := map[string]any{"elicitationId": r.ID}
+	if r.Completion != nil {
+		o["action"] = r.Completion.Outcome
+		for key, text := range map[string]string{"by": r.Completion.By, "channel": r.Completion.Channel, "note": r.Completion.Note} {
+			if text != "" {
+				o[key] = text
+			}
+		}
+	}
+	if !r.Accepted() {
+		return o
+	}
+	content := map[string]any{}
+	for i := range r.Questions {
+		q := &r.Questions[i]
+		a, ok := r.Answers[q.ID]
+		if !ok || a.Value == nil {
+			continue
+		}
+		v := a.Value
+		switch v.Kind {
+		case elicit.TextValue:
+			content[q.ID] = v.Text
+		case elicit.NumberValue:
+			content[q.ID] = v.Number
+		case elicit.BooleanValue:
+			content[q.ID] = v.Boolean
+		case elicit.SelectedValue:
+			if v.Text != "" {
+				content[q.ID] = v.Text
+			}
+		case elicit.SelectedManyValue:
+			content[q.ID] = append([]string{}, v.Options...)
+		}
+		if len(v.Freeform) > 0 {
+			content[q.ID+elicit.OtherSuffix] = v.Freeform
+		}
+	}
+	o["content"] = content
+	return o
+}
+
+// answerText says the answers, one a line; the question with them where there
+// is more than one.
+func answerText(r *elicit.Request) string {
+	var lines []string
+	for i := range r.Questions {
+		q := &r.Questions[i]
+		text := q.Say(r.Answers[q.ID].Value)
+		if text == "" {
+			text = "no answer"
+		}
+		if len(r.Questions) > 1 {
+			text = q.Message + " " + text
+		}
+		lines = append(lines, text)
+	}
+	if len(lines) == 0 {
+		return "agreed"
+	}
+	return strings.Join(lines, "\n")
+}
