@@ -80,7 +80,11 @@ func (in *Inbox) past(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) e
 		query.Set("skip", strconv.Itoa(max(s.skip, 0)+len(p.Items)))
 		p.Older = "/history?" + query.Encode()
 	}
-	p.Numbers = []fact{{"questions", strconv.Itoa(p.Found)}, {"answered", strconv.Itoa(len(waits))}}
+	asked := "questions"
+	if p.Found == 1 {
+		asked = "question"
+	}
+	p.Numbers = []fact{{asked, strconv.Itoa(p.Found)}, {"answered", strconv.Itoa(len(waits))}}
 	if len(waits) > 0 {
 		slices.Sort(waits)
 		p.Numbers = append(p.Numbers, fact{"median wait", duration(waits[len(waits)/2])})

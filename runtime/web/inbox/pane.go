@@ -89,7 +89,7 @@ func paneOf(r *elicit.Request, typed *form, now time.Time) *pane {
 		p.URL, p.Host = r.URL, u.Host
 	}
 	if r.Status == elicit.Completed {
-		p.End = endOf(r, now)
+		p.End, p.HideHeading = endOf(r, now), false
 		return p
 	}
 	if typed != nil {

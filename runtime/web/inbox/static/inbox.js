@@ -135,7 +135,7 @@
   addEventListener('popstate', () => location.reload());
   const reloadPane = async () => {
     const id = current(), form = $('#form');
-    const had = form && touched.size ? $$('.question', form).filter(q => touched.has(q.dataset.question)).map(q => [$('legend, .wording', q).textContent, wordsOf(q)]) : [];
+    const had = form && touched.size ? $$('.question', form).filter(q => touched.has(q.dataset.question)).map(q => [$('legend, .wording', q).textContent.replace(' (required)', ''), wordsOf(q)]) : [];
     const response = await ask('/inbox/' + id);
     if (current() !== id || !response.ok) return;
     const html = await response.text(), next = parsed(html);
