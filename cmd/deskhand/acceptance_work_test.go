@@ -44,9 +44,10 @@ type workDesk struct {
 // everyWorkDoor runs a test with a server and a store of its own over each way
 // in: over stdio in the era with sessions, over HTTP in the one without.
 func everyWorkDoor(t *testing.T, test func(*testing.T, *workDesk)) {
+	t.Parallel() // most of the time is spent waiting for agents
 	for _, name := range []string{"stdio", "http"} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv("CI", "")
+			t.Parallel()
 			state := lingering(t)
 			repo := gitRepo(t, map[string]string{"README.md": "# Shop\n", "src/price.txt": "one\ntwo\nthree\n"})
 			done(t, t.TempDir(), "tasks", "project", "add", repo, "--name", "shop", "--repo", "shop", "--state", state)
