@@ -130,7 +130,7 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	challenge := strings.Join(answer.Header.Values("WWW-Authenticate"), ", ")
-	if answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden && bearer(challenge)["error"] == "insufficient_scope" {
+	if answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden && bearer(challenge)["error"] == insufficientScope {
 		answer.Body.Close()
 		c.u.challenge.Store(&challenge)
 		return nil, &unauthorized{challenge}
