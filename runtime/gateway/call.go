@@ -51,10 +51,13 @@ func (u *upstream) call(ctx context.Context, c *call) (contract.Result, error) {
 		if !errors.As(err, &refused) {
 			return result, err
 		}
+		wantsMore := bearer(refused.challenge)["error"] == insufficientScope
 		switch {
 		case asked || credential == nil:
 			return contract.Result{}, u.unwelcome(asked)
-		case credential.Refresh != "" && !renewed && bearer(refused.challenge)["error"] != "insufficient_scope":
+		case wantsMore: // what there is stays good for other calls, whatever the person says
+			credential = nil
+		case credential.Refresh != "" && !renewed:
 			renewed = true
 			v, err := u.g.open(ctx)
 			if err == nil {
@@ -71,6 +74,10 @@ func (u *upstream) call(ctx context.Context, c *call) (contract.Result, error) {
 		}
 	}
 }
+
+// insufficientScope is how an upstream says that a credential is good, but not
+// for this call (RFC 6750 section 3.1).
+const insufficientScope = "insufficient_scope"
 
 // discard forgets a credential that the upstream does not take any more.
 func (u *upstream) discard(ctx context.Context, c *Credential) error {

@@ -6,12 +6,15 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
@@ -564,6 +567,49 @@ func TestNoSecretIsShownAnywhere(t *testing.T) { // I-013 I-059
 			if strings.Contains(text, secret) {
 				t.Errorf("the %s shows %q", place, secret)
 			}
+		}
+	}
+}
+
+func TestMoreScopesAreAskedForWithThoseThatThereAre(t *testing.T) {
+	g := newGuard(t)
+	g.onlyCalls = true
+	d := at(t, t.TempDir(), nil, userScoped(g))
+	ended := d.call("linear_echo", contract.Caller{}, `{"zeta":"z"}`)
+	newBrowser(t).press(d.asked().URL, "connect")
+	d.wait(ended)
+	g.mu.Lock()
+	g.wants = "admin"
+	g.mu.Unlock()
+	ended = d.call("linear_echo", contract.Caller{}, `{"zeta":"more"}`)
+	r := d.asked()
+	g.mu.Lock()
+	g.wants = ""
+	g.mu.Unlock()
+	newBrowser(t).press(r.URL, "connect")
+	if o := d.wait(ended); o.text() != `{"zeta":"more"}` {
+		t.Errorf("the call = %s", o.text())
+	}
+	if got, want := g.requests[1].Get("scope"), "admin read"; got != want {
+		t.Errorf("the second sign-in asks for %q, want %q", got, want)
+	}
+}
+
+func TestClientMetadataDocumentIsServedWhereItCanBeRead(t *testing.T) {
+	d := at(t, t.TempDir(), func(o *Options) {
+		o.Base = func(context.Context) (string, error) { return "https://desk.example", nil }
+	}, Upstream{Name: "a", URL: "http://127.0.0.1:9"})
+	w := httptest.NewRecorder()
+	d.Public()["GET "+clientPath].ServeHTTP(w, httptest.NewRequest("GET", clientPath, nil))
+	for _, want := range []string{`"client_id":"https://desk.example/connect/client.json"`, `"redirect_uris":["https://desk.example/connect/callback"]`} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("the document %s lacks %s", w.Body, want)
+		}
+	}
+	p := &provider{meta: &oauthex.AuthServerMeta{ClientIDMetadataDocumentSupported: true}}
+	for redirect, want := range map[string]string{"https://desk.example" + callbackPath: "https://desk.example" + clientPath} {
+		if got, err := d.upstreams[0].clientAt(t.Context(), nil, p, redirect); err != nil || got.ID != want {
+			t.Errorf("clientAt(%s) = %+v, %v; want %s", redirect, got, err, want)
 		}
 	}
 }

@@ -131,6 +131,7 @@ type guard struct {
 	deny     bool   // the person says no there
 	reject   bool   // no token is ever good
 	slow     time.Duration
+	wants    string // a scope that calls need beyond what was granted
 }
 
 func newGuard(t testing.TB) *guard {
@@ -210,8 +211,13 @@ func (g *guard) protected(next http.Handler) http.Handler {
 		}
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		g.mu.Lock()
-		good := g.valid[token] && !g.reject
+		good, wants := g.valid[token] && !g.reject, g.wants
 		g.mu.Unlock()
+		if good && wants != "" && message.Method == "tools/call" {
+			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+wants+`"`)
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
 		if good || g.onlyCalls && message.Method != "tools/call" {
 			next.ServeHTTP(w, r)
 			return

@@ -236,7 +236,7 @@ func (u *upstream) begin(ctx context.Context, v *vault, p *provider, s signIn) (
 	}
 	s.Upstream, s.Client, s.Verifier = u.Name, *client, oauth2.GenerateVerifier()
 	s.Issuer, s.WantsIss = p.meta.Issuer, p.meta.AuthorizationResponseIssParameterSupported
-	s.TokenURL, s.RevokeURL, s.Scopes = p.meta.TokenEndpoint, p.meta.RevocationEndpoint, p.scopes
+	s.TokenURL, s.RevokeURL, s.Scopes = p.meta.TokenEndpoint, p.meta.RevocationEndpoint, u.withGranted(p.scopes)
 	if !u.Auth.OmitResource {
 		s.Resource = p.resource
 	}
@@ -244,7 +244,7 @@ func (u *upstream) begin(ctx context.Context, v *vault, p *provider, s signIn) (
 	if err := v.putSignIn(ctx, state, &s); err != nil {
 		return "", err
 	}
-	config := client.config(p.meta.TokenEndpoint, s.Redirect, p.scopes)
+	config := client.config(p.meta.TokenEndpoint, s.Redirect, s.Scopes)
 	config.Endpoint.AuthURL = p.meta.AuthorizationEndpoint
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(s.Verifier)}
 	if s.Resource != "" {
@@ -254,6 +254,20 @@ func (u *upstream) begin(ctx context.Context, v *vault, p *provider, s signIn) (
 		options = append(options, oauth2.SetAuthURLParam(name, value))
 	}
 	return config.AuthCodeURL(state, options...), nil
+}
+
+// withGranted are scopes and those that were granted before, which a new token
+// would lose otherwise.
+func (u *upstream) withGranted(scopes []string) []string {
+	all := slices.Clone(scopes)
+	if c := u.current.Load(); c != nil {
+		for _, one := range c.Scopes {
+			if !slices.Contains(all, one) {
+				all = append(all, one)
+			}
+		}
+	}
+	return all
 }
 
 // finish exchanges the code with which a person came back, and stores what it

@@ -102,17 +102,17 @@ type unauthorized struct{ challenge string }
 
 func (*unauthorized) Error() string { return "the upstream wants a credential" }
 
-// carrier sends requests to the host of an upstream with what belongs to it, and
+// carrier sends requests to the origin of an upstream, and to no other, with what belongs to it, and
 // reads answers along.
 type carrier struct {
-	u    *upstream
-	host string
-	next http.RoundTripper
+	u      *upstream
+	origin string
+	next   http.RoundTripper
 }
 
 func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Host != c.host {
-		return nil, errors.New("the upstream leads to another host, " + r.URL.Host + ", which is not trusted")
+	if at := r.URL.Scheme + "://" + r.URL.Host; at != c.origin {
+		return nil, errors.New("the upstream leads to " + at + ", which is not trusted with what belongs to it")
 	}
 	r = r.Clone(r.Context())
 	for name, value := range c.u.Headers {
@@ -130,7 +130,7 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	challenge := strings.Join(answer.Header.Values("WWW-Authenticate"), ", ")
-	if answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden && bearer(challenge)["error"] == "insufficient_scope" {
+	if answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden && bearer(challenge)["error"] == insufficientScope {
 		answer.Body.Close()
 		c.u.challenge.Store(&challenge)
 		return nil, &unauthorized{challenge}
@@ -147,7 +147,7 @@ func (u *upstream) httpClient() *http.Client {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
-	return &http.Client{Transport: carrier{u, at.Host, transport}}
+	return &http.Client{Transport: carrier{u, at.Scheme + "://" + at.Host, transport}}
 }
 
 // tail keeps the end of what a command says on stderr, for errors.
