@@ -78,14 +78,19 @@ type Manager struct {
 	sightings sightings
 }
 
-// New starts a manager over a store that was opened with [Rooms]. It sweeps at
-// once and then now and then.
+// New starts a manager over a store that was opened with [Rooms]. It ends what
+// runners left behind that died before it returns, so that a process which only
+// wants to know something is told what is true; from then on it sweeps now and
+// then.
 func New(db *store.DB, o Options) *Manager {
 	m := &Manager{db: db, options: o.filled(), instance: newID(), self: groupLeader{os.Getpid(), born(os.Getpid())}}
 	if store.IsPostgres(db.Place()) {
 		m.host, _ = os.Hostname() // a store in a folder is of one machine, whatever it is called today
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
+	if err := m.bury(m.ctx); err != nil {
+		m.options.Log.Warn("sweep failed", "error", err)
+	}
 	m.keeping.Go(m.keep)
 	return m
 }

@@ -54,6 +54,16 @@ func (s *sightings) overdue(now []process, term time.Duration) (late []process) 
 // manager may sweep, and all at once: each step is taken only if it is still to
 // be taken.
 func (m *Manager) Sweep(ctx context.Context) error {
+	err := errors.Join(m.bury(ctx), m.clearLeftovers(ctx))
+	m.launch(ctx)
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	return nil
+}
+
+// bury gives up the processes whose runners are dead, or overdue.
+func (m *Manager) bury(ctx context.Context) error {
 	var running []process
 	var now time.Time
 	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
@@ -62,7 +72,7 @@ func (m *Manager) Sweep(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("sweep: %w", err)
+		return fmt.Errorf("read what runs: %w", err)
 	}
 	var problems []error
 	lapsed := []process{}
@@ -77,12 +87,7 @@ func (m *Manager) Sweep(ctx context.Context) error {
 	for _, p := range m.sightings.overdue(lapsed, m.options.Lease) {
 		problems = append(problems, m.giveUp(ctx, p, "lost: its runner did not answer"))
 	}
-	problems = append(problems, m.clearLeftovers(ctx))
-	m.launch(ctx)
-	if err := errors.Join(problems...); err != nil {
-		return fmt.Errorf("sweep: %w", err)
-	}
-	return nil
+	return errors.Join(problems...)
 }
 
 // giveUp ends a process in the place of its runner, with all that it started.
@@ -173,13 +178,10 @@ func (c checkout) made() bool {
 	return true
 }
 
-// keep sweeps now and then. The first sweep is a whole one, also in a process
-// that only wants to know something and ends: there may be no other.
+// keep sweeps now and then.
 func (m *Manager) keep() {
-	first, cancel := context.WithTimeout(context.WithoutCancel(m.ctx), time.Minute)
-	defer cancel()
-	for ctx := first; ; ctx = m.ctx {
-		if err := m.Sweep(ctx); err != nil && m.ctx.Err() == nil {
+	for {
+		if err := m.Sweep(m.ctx); err != nil && m.ctx.Err() == nil {
 			m.options.Log.Warn("sweep failed", "error", err)
 		}
 		select {
