@@ -12,6 +12,13 @@ func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus
 	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
 		return AttemptStatus{}, err
 	}
+	p, err := m.newest(ctx, attemptID)
+	if err == nil && p != nil && p.State == Running && p.host == m.host && p.runner.dead() {
+		err = m.giveUp(ctx, *p, runnerDied) // who asks is told what is true
+	}
+	if err != nil {
+		return AttemptStatus{}, err
+	}
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		s, err = readStatus(ctx, tx, attemptID)
 		return err

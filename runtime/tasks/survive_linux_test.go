@@ -315,6 +315,30 @@ func TestAKilledServerLosesNothing(t *testing.T) {
 	}
 }
 
+// TestWhoeverComesFirstFindsTheDead: a process that only asks, and ends, leaves
+// nothing half done behind.
+func TestWhoeverComesFirstFindsTheDead(t *testing.T) {
+	d := open(t, Repo{}, settings{Lease: time.Hour})
+	for name, look := range map[string]func(m *Manager, id string){
+		"Status":          func(m *Manager, id string) { m.Status(context.Background(), id); m.Close() },
+		"a short process": func(m *Manager, id string) { m.Close() },
+	} {
+		started := d.start("hang")
+		d.until(started.AttemptID, "began", func(s AttemptStatus) bool { return d.running(started.AttemptID).agent > 0 })
+		pid := d.running(started.AttemptID).runner
+		syscall.Kill(pid, syscall.SIGKILL)
+		for !dead(pid) {
+			time.Sleep(time.Millisecond)
+		}
+		look(peer(t, d.place, d.options), started.AttemptID)
+		p, err := d.Processes(t.Context(), started.AttemptID)
+		if err != nil || p[0].State != Failed || p[0].Failure != "lost: its runner died" {
+			t.Errorf("after %s the process is %+v, %v; want it lost", name, p, err)
+		}
+		d.intact(started.AttemptID, "")
+	}
+}
+
 // TestASuspendedRunnerIsBelievedForAWhile: shorter than a term it goes on, and
 // after that it is ended with its agent.
 func TestASuspendedRunnerIsBelievedForAWhile(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
+const runnerDied = "lost: its runner died"
+
 // sightings are the leases that a manager has seen, and since when.
 //
 // A lease that has lapsed by the clock says little: a machine that slept has
@@ -67,7 +69,7 @@ func (m *Manager) Sweep(ctx context.Context) error {
 	for _, p := range running {
 		switch {
 		case p.host == m.host && p.runner.dead():
-			problems = append(problems, m.giveUp(ctx, p, "lost: its runner died"))
+			problems = append(problems, m.giveUp(ctx, p, runnerDied))
 		case p.lease.Before(now):
 			lapsed = append(lapsed, p)
 		}
@@ -84,7 +86,12 @@ func (m *Manager) Sweep(ctx context.Context) error {
 }
 
 // giveUp ends a process in the place of its runner, with all that it started.
+//
+// Once begun it goes on to its end though the caller does not: half of it would
+// be begun anew by the next sweep.
 func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
 	taken, err := m.takeOver(ctx, &p)
 	if err != nil || !taken {
 		return err
@@ -166,10 +173,13 @@ func (c checkout) made() bool {
 	return true
 }
 
-// keep sweeps now and then.
+// keep sweeps now and then. The first sweep is a whole one, also in a process
+// that only wants to know something and ends: there may be no other.
 func (m *Manager) keep() {
-	for {
-		if err := m.Sweep(m.ctx); err != nil && m.ctx.Err() == nil {
+	first, cancel := context.WithTimeout(context.WithoutCancel(m.ctx), time.Minute)
+	defer cancel()
+	for ctx := first; ; ctx = m.ctx {
+		if err := m.Sweep(ctx); err != nil && m.ctx.Err() == nil {
 			m.options.Log.Warn("sweep failed", "error", err)
 		}
 		select {
