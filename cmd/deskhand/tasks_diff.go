@@ -109,7 +109,7 @@ func (b *bench) stat(ctx context.Context, id string, force bool, out work.Change
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return b.line("%s, %d lines added, %d deleted", count(out.Summary.Files, "file"), out.Summary.Added, out.Summary.Deleted)
+	return b.line("%s, %s added, %d deleted", count(out.Summary.Files, "file"), count(out.Summary.Added, "line"), out.Summary.Deleted)
 }
 
 // mostPatch is the longest patch that the tool sends, in bytes.

@@ -149,6 +149,7 @@ func newLogPrinter(a *app) *logPrinter {
 func (p *logPrinter) print(e work.LogEntry) {
 	text, raw := entryText(e.Entry)
 	if raw {
+		p.endLine()
 		p.write(text + "\n")
 		return
 	}
@@ -217,6 +218,9 @@ func entryText(entry json.RawMessage) (text string, raw bool) {
 	case "thinking":
 		return "  " + strings.ReplaceAll(text, "\n", "\n  "), false
 	case "tool_use":
+		if name := n.EntryType.ToolName; name != "" && !strings.HasPrefix(text, name) {
+			text = name + " " + text
+		}
 		if status := n.EntryType.Status.Status; status != "" && status != "created" {
 			text += " [" + status + "]"
 		}
