@@ -141,7 +141,7 @@ func TestMissingCredentialPausesTheCallUntilSomebodyConnects(t *testing.T) { // 
 	}
 }
 
-func TestEndsWithoutCredentialAreWorded(t *testing.T) { // I-022 I-024 I-025 I-026 I-033 I-035
+func TestEndsWithoutCredentialAreWorded(t *testing.T) { // I-024 I-025 I-026 I-033 I-035
 	g := newGuard(t)
 	g.onlyCalls = true
 	const notProvided = "Authentication required but not provided."
@@ -169,12 +169,15 @@ func TestEndsWithoutCredentialAreWorded(t *testing.T) { // I-022 I-024 I-025 I-0
 	}
 }
 
-func TestDismissOnThePageDeclines(t *testing.T) { // I-052
+func TestDismissOnThePageDeclines(t *testing.T) { // I-022 I-052
 	g := newGuard(t)
 	g.onlyCalls = true
-	d := at(t, t.TempDir(), nil, userScoped(g))
+	d := at(t, t.TempDir(), func(o *Options) { o.Wait = 0 }, userScoped(g))
 	ended := d.call("linear_echo", contract.Caller{}, `{}`)
 	r := d.asked()
+	if wait := r.Deadline.Sub(r.CreatedAt.Time); wait != 10*time.Minute {
+		t.Errorf("the person has %v, want 10 minutes where nothing else is said", wait)
+	}
 	if page := newBrowser(t).press(r.URL, "dismiss"); !strings.Contains(page.body, "Linear is not connected") {
 		t.Errorf("after Dismiss: %s", page.body)
 	}
