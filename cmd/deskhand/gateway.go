@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -109,6 +110,9 @@ func (d *upstreamDoor) enter(o *web.Options) {
 	}
 	if o.Public == nil {
 		o.Public = map[string]http.Handler{}
+	}
+	if at, err := url.Parse(d.app.settings.get("connect.url")); err == nil && at.Host != "" {
+		o.AllowedHosts = append(slices.Clone(o.AllowedHosts), at.Hostname())
 	}
 	maps.Copy(o.Mounts, d.Mounts(o.Shell, nil))
 	maps.Copy(o.Public, d.Public())

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"strings"
 	"testing"
@@ -61,6 +64,36 @@ func TestLinkThatIsDeclinedInTheClientEndsTheCall(t *testing.T) { // I-024
 				t.Errorf("the call = %s, the upstream saw %s; want that it was declined", got, k.seen())
 			}
 		})
+	}
+}
+
+func TestRequestsOfAServerReachTheCollector(t *testing.T) { // I-050 I-060
+	spans := make(chan string, 10)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		spans <- r.URL.Path + " " + string(body)
+	}))
+	defer collector.Close()
+	t.Setenv("DESKHAND_OTLP_ENDPOINT", collector.URL)
+	t.Setenv("DESKHAND_ATTEMPT_ID", "attempt-1")
+	k := newKeyed(t, "key")
+	file, state := configured(t, "upstreams:\n  - {name: linear, url: '"+k.URL+"', credential_scope: user, auth: {kind: header}}\n")
+	session := dialFrom(t, "2025-11-25", file, state, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	})
+	called(t, session, "linear_issues")
+	if list, err := inboxOf(t, state).List(t.Context(), elicit.Filter{AttemptID: "attempt-1", Statuses: []elicit.Status{elicit.Completed}}); err != nil || len(list.Requests) != 1 {
+		t.Errorf("requests of the attempt = %+v, %v; want the one", list.Requests, err)
+	}
+	session.Close() // the last spans are sent at the end
+	got := come(t, spans)
+	for _, want := range []string{"/v1/traces ", `"elicitation.requested"`, `"elicitation.declined"`, `"attempt-1"`, `"linear"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the collector got %s, want %s in it", got, want)
+		}
+	}
+	if strings.Contains(got, "/connect/") {
+		t.Errorf("a span has the address: %s", got)
 	}
 }
 

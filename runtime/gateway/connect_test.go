@@ -19,6 +19,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
 )
 
 // browser is that of a person.
@@ -140,7 +141,7 @@ func TestMissingCredentialPausesTheCallUntilSomebodyConnects(t *testing.T) { // 
 	}
 }
 
-func TestEndsWithoutCredentialAreWorded(t *testing.T) { // I-022 I-024 I-025 I-026 I-033 I-035
+func TestEndsWithoutCredentialAreWorded(t *testing.T) { // I-024 I-025 I-026 I-033 I-035
 	g := newGuard(t)
 	g.onlyCalls = true
 	const notProvided = "Authentication required but not provided."
@@ -168,12 +169,15 @@ func TestEndsWithoutCredentialAreWorded(t *testing.T) { // I-022 I-024 I-025 I-0
 	}
 }
 
-func TestDismissOnThePageDeclines(t *testing.T) { // I-052
+func TestDismissOnThePageDeclines(t *testing.T) { // I-022 I-052
 	g := newGuard(t)
 	g.onlyCalls = true
-	d := at(t, t.TempDir(), nil, userScoped(g))
+	d := at(t, t.TempDir(), func(o *Options) { o.Wait = 0 }, userScoped(g))
 	ended := d.call("linear_echo", contract.Caller{}, `{}`)
 	r := d.asked()
+	if wait := r.Deadline.Sub(r.CreatedAt.Time); wait != 10*time.Minute {
+		t.Errorf("the person has %v, want 10 minutes where nothing else is said", wait)
+	}
 	if page := newBrowser(t).press(r.URL, "dismiss"); !strings.Contains(page.body, "Linear is not connected") {
 		t.Errorf("after Dismiss: %s", page.body)
 	}
@@ -610,6 +614,48 @@ func TestClientMetadataDocumentIsServedWhereItCanBeRead(t *testing.T) {
 	for redirect, want := range map[string]string{"https://desk.example" + callbackPath: "https://desk.example" + clientPath} {
 		if got, err := d.upstreams[0].clientAt(t.Context(), nil, p, redirect); err != nil || got.ID != want {
 			t.Errorf("clientAt(%s) = %+v, %v; want %s", redirect, got, err, want)
+		}
+	}
+}
+
+func TestCredentialGoesToItsUpstreamAlone(t *testing.T) {
+	got := make(chan string, 10)
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header.Get("Authorization") }))
+	defer other.Close()
+	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer server.Close()
+	d := at(t, t.TempDir(), nil, Upstream{Name: "linear", URL: server.URL, Scope: UserScope, Auth: Auth{Kind: Key}, Headers: map[string]string{"X-Own": "own-secret"}})
+	if err := d.Connect(t.Context(), "linear", "key-1234567890"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return strings.Contains(d.log.String(), "not trusted") }, func() string { return "the redirect is not refused: " + d.log.String() })
+	if len(got) != 0 {
+		t.Errorf("another host got a request with %q", <-got)
+	}
+}
+
+func BenchmarkCredentialOfACall(b *testing.B) {
+	dir := b.TempDir()
+	db, err := store.Open(b.Context(), dir, elicit.Room(), Room())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	g, err := New(Options{StateDir: dir, Upstreams: []Upstream{{Name: "linear", URL: "http://127.0.0.1:9", Scope: UserScope}},
+		Open: func(context.Context) (*elicit.Hub, *store.DB, error) { return nil, db, nil }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	v, err := g.open(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := v.put(b.Context(), "linear", "local", &Credential{Kind: OAuth, Access: "a", Refresh: "r"}); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if c, err := g.upstreams[0].usable(b.Context()); err != nil || c == nil {
+			b.Fatal(c, err)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func (g *Gateway) open(ctx context.Context) (*vault, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store of credentials: %w", err)
 	}
-	g.hub, g.vault = hub, &vault{db, key}
+	g.hub, g.vault = hub, &vault{db: db, sealer: key}
 	return g.vault, nil
 }
 
