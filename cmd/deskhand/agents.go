@@ -47,6 +47,11 @@ func (a *app) openAgents(ctx context.Context, noToken bool, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
+	room := &workRoom{app: a, log: log}
+	run, err := a.agentsRun(room)
+	if err != nil {
+		return nil, err
+	}
 	place, err := a.settings.place()
 	if err != nil {
 		return nil, err
@@ -60,13 +65,18 @@ func (a *app) openAgents(ctx context.Context, noToken bool, log *slog.Logger) (*
 	if a.settings.given("elicitation.timeout") {
 		wait = p.wait
 	}
-	server := a2a.New(db, hub, a2a.Options{Name: a.serverName(), Version: buildVersion(), NoToken: noToken, Wait: wait, Log: log})
+	o := a2a.Options{Name: a.serverName(), Version: buildVersion(), NoToken: noToken, Wait: wait, Skill: a.settings.get("a2a.default-skill"), Log: log}
+	if run != nil {
+		o.Runner = run
+	}
+	server := a2a.New(db, hub, o)
 	sending, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { server.Run(sending) })
 	return &agents{server, func() {
 		cancel()
 		running.Wait()
+		room.close()
 		hub.Close()
 		if err := db.Close(); err != nil {
 			log.Warn("store not closed", "error", err)

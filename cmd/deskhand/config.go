@@ -107,6 +107,9 @@ func (a *app) checkSettings() error {
 	if _, err := a.agentsWanted(); err != nil {
 		return err
 	}
+	if _, err := a.agentsRun(nil); err != nil {
+		return err
+	}
 	if _, err := a.tasksOptions(); err != nil {
 		return err
 	}

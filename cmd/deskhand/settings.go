@@ -15,6 +15,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/embed"
 	"github.com/deskhand/deskhand/runtime/search"
+	"github.com/deskhand/deskhand/runtime/surface/a2a"
 	"github.com/deskhand/deskhand/runtime/surface/slack"
 )
 
@@ -65,6 +66,9 @@ var shared = []setting{
 	{name: "connect.url", usage: "address at which browsers reach that page, if it is behind a proxy", noFlag: true},
 	{name: "otlp.endpoint", usage: "collector of OpenTelemetry to send spans to, as http://127.0.0.1:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT)", noFlag: true},
 	{name: "a2a.enabled", fallback: agentsOff, usage: "let other agents ask over A2A, beside MCP over HTTP: true or false", noFlag: true},
+	{name: "a2a.default-skill", fallback: a2a.AskSkill, usage: "what a message is for that does not say: ask-a-person or run-task", noFlag: true},
+	{name: "a2a.project", usage: "project that run-task works in", noFlag: true},
+	{name: "a2a.executor", usage: "coding agent of run-task", noFlag: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},
 	{name: "token", usage: "bearer token of the HTTP server", secret: true},

@@ -1,7 +1,7 @@
 // Package a2a lets other agents ask people, over the Agent2Agent protocol.
 //
-// A task is a view of a request in the hub: it has no state of its own but the
-// messages that its client sent. While the request is open the task wants input,
+// A task is a view of a request in the hub, or of an attempt and what its agent
+// asks: it has no state of its own but the messages that its client sent. While the request is open the task wants input,
 // or a sign-in if it has a page to open, and both the client and any other
 // surface may answer. So a task outlives every process, and each process over
 // the store answers for it.
@@ -35,8 +35,11 @@ const (
 	CardPath   = "/.well-known/agent-card.json"
 )
 
-// AskSkill is the skill of asking a person.
-const AskSkill = "ask-a-person"
+// The skills: to ask a person, and to have an agent of this desk work.
+const (
+	AskSkill = "ask-a-person"
+	RunSkill = "run-task"
+)
 
 // Extension says how questions and answers are written in data parts.
 const Extension = "https://github.com/deskhand/deskhand/a2a/question/v1"
@@ -49,6 +52,10 @@ type Options struct {
 	NoToken bool
 	// Wait is how long a question is open that does not say. Zero: for ever.
 	Wait time.Duration
+	// Runner is what run-task runs with. Nil: the skill is not there.
+	Runner Runner
+	// Skill is what a message is for that does not say. Zero: AskSkill.
+	Skill string
 	// Log takes what an operator should know. Nil: nothing is logged.
 	Log *slog.Logger
 }
@@ -67,6 +74,9 @@ func New(db *store.DB, hub *elicit.Hub, o Options) *Server {
 	}
 	if o.Version == "" {
 		o.Version = "0"
+	}
+	if o.Skill == "" {
+		o.Skill = AskSkill
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -141,6 +151,11 @@ func (s *Server) cardFor(ctx context.Context, base string) ([]byte, error) {
 		Skills: []a2a.AgentSkill{{ID: AskSkill, Name: "Ask a person", Tags: []string{"human", "question", "approval"},
 			Description: "Puts a question to a person. The task waits for input until the person, or you, have answered.",
 			Examples:    []string{"Which database should the service use, PostgreSQL or SQLite?"}}},
+	}
+	if s.o.Runner != nil {
+		card.Skills = append(card.Skills, a2a.AgentSkill{ID: RunSkill, Name: "Run a task", Tags: []string{"code", "agent", "worktree"},
+			Description: "Has a coding agent work on what the message says, in a checkout of its own. What the agent asks, the task asks.",
+			Examples:    []string{"Add a test for the empty configuration file."}})
 	}
 	if !s.o.NoToken {
 		card.SecuritySchemes = a2a.NamedSecuritySchemes{"bearer": a2a.HTTPAuthSecurityScheme{Scheme: "Bearer"}}

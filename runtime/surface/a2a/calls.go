@@ -14,6 +14,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
 )
 
 // calls are the methods of the protocol.
@@ -22,29 +23,56 @@ type calls struct {
 	legacy bool // of protocol 0.3
 }
 
-// current is a task with the request it shows.
-func (s *Server) current(ctx context.Context, id a2a.TaskID) (*task, elicit.Request, int64, error) {
+// sight is what there is to see of a task at a place in the feed.
+type sight struct {
+	*task
+	view *a2a.Task
+	open *elicit.Request // what can be answered; nil: nothing
+	seq  int64
+}
+
+// look reads a task; [a2a.ErrTaskNotFound] if there is none, or what it was
+// about is no longer in the history.
+func (s *Server) look(ctx context.Context, id a2a.TaskID) (sight, error) {
 	t, err := s.load(ctx, id)
 	if err != nil {
-		return nil, elicit.Request{}, 0, err
+		return sight{}, err
 	}
-	r, seq, err := s.hub.GetAt(ctx, t.request)
-	if f := fault.Of(err); f != nil && f.Code == elicit.UnknownRequest {
+	now, err := s.sight(ctx, t)
+	if f := fault.Of(err); f != nil && (f.Code == elicit.UnknownRequest || f.Code == notFound) {
 		if err := s.forget(ctx, id); err != nil {
-			return nil, elicit.Request{}, 0, err
+			return sight{}, err
 		}
 		err = a2a.ErrTaskNotFound
 	}
-	return t, r, seq, err
+	return now, err
+}
+
+// notFound is the code of attempts that are not there.
+const notFound = "not_found"
+
+func (s *Server) sight(ctx context.Context, t *task) (sight, error) {
+	if t.skill == RunSkill {
+		return s.running(ctx, t)
+	}
+	r, seq, err := s.hub.GetAt(ctx, t.subject)
+	if err != nil {
+		return sight{}, err
+	}
+	now := sight{task: t, view: t.view(&r), seq: seq}
+	if !r.Ended() {
+		now.open = &r
+	}
+	return now, nil
 }
 
 // GetTask implements the protocol's method.
 func (c *calls) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (*a2a.Task, error) {
-	t, r, _, err := c.current(ctx, req.ID)
+	now, err := c.look(ctx, req.ID)
 	if err != nil {
 		return nil, c.failed(err)
 	}
-	return trimmed(t.view(&r), req.HistoryLength), nil
+	return trimmed(now.view, req.HistoryLength), nil
 }
 
 // trimmed leaves the newest messages; nil: all.
@@ -73,14 +101,14 @@ func (c *calls) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.
 	}
 	response := &a2a.ListTasksResponse{Tasks: []*a2a.Task{}, PageSize: size}
 	for _, t := range all {
-		r, err := c.hub.Get(ctx, t.request)
+		now, err := c.sight(ctx, t)
 		if fault.Of(err) != nil {
 			continue
 		}
 		if err != nil {
 			return nil, c.failed(err)
 		}
-		v := trimmed(t.view(&r), req.HistoryLength)
+		v := trimmed(now.view, req.HistoryLength)
 		if req.Status != "" && v.Status.State != req.Status || req.StatusTimestampAfter != nil && v.Status.Timestamp.Before(*req.StatusTimestampAfter) {
 			continue
 		}
@@ -100,23 +128,30 @@ func (c *calls) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.
 }
 
 // CancelTask implements the protocol's method: the asker takes its question
-// back.
+// back, or an agent is stopped.
 func (c *calls) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.Task, error) {
-	t, r, _, err := c.current(ctx, req.ID)
+	now, err := c.look(ctx, req.ID)
 	if err != nil {
 		return nil, c.failed(err)
 	}
-	if r.Ended() {
+	if now.view.Status.State.Terminal() {
 		return nil, a2a.NewError(a2a.ErrTaskNotCancelable, "the task has ended")
 	}
-	change, err := c.hub.Dispatch(ctx, elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: "cancelled", Channel: Channel})
-	if errors.As(err, new(*elicit.Rejection)) {
-		return nil, a2a.NewError(a2a.ErrTaskNotCancelable, err.Error())
+	if now.skill == RunSkill {
+		err = c.o.Runner.Stop(ctx, now.subject)
+	} else {
+		_, err = c.hub.Dispatch(ctx, elicit.Action{Type: elicit.Withdrawn, RequestID: now.subject, Reason: "cancelled", Channel: Channel})
+	}
+	if f := fault.Of(err); f != nil {
+		return nil, a2a.NewError(a2a.ErrTaskNotCancelable, f.Message)
+	}
+	if err == nil {
+		now, err = c.look(ctx, req.ID)
 	}
 	if err != nil {
 		return nil, c.failed(err)
 	}
-	return t.view(change.Request), nil
+	return now.view, nil
 }
 
 // SendMessage implements the protocol's method. It does not wait for a person:
@@ -157,62 +192,82 @@ const maxMessageBytes = 256 << 10
 
 func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, error) {
 	if m.TaskID == "" {
-		return c.ask(ctx, m)
+		return c.begin(ctx, m)
 	}
-	t, r, _, err := c.current(ctx, m.TaskID)
-	if err != nil {
+	now, err := c.look(ctx, m.TaskID)
+	switch {
+	case err != nil:
 		return nil, nil, err
-	}
-	if m.ContextID != "" && m.ContextID != t.context {
+	case m.ContextID != "" && m.ContextID != now.context:
 		return nil, nil, invalid("contextId is not that of the task")
-	}
-	if r.Ended() {
+	case now.view.Status.State.Terminal():
 		return nil, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended and takes no more messages")
+	case now.open == nil:
+		return nil, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task does not want input now: wait until it does, or has ended")
 	}
-	if err := c.said(ctx, t, m); err != nil {
+	if err := c.said(ctx, now.task, m); err != nil {
 		return nil, nil, err
 	}
-	action, err := readAnswer(m, &r)
+	action, err := readAnswer(m, now.open)
 	if err == nil {
-		var change elicit.Change
-		if change, err = c.hub.Dispatch(ctx, action); err == nil {
-			return t, t.view(change.Request), nil
-		}
+		_, err = c.hub.Dispatch(ctx, action)
 	}
 	rejection := new(elicit.Rejection)
-	if !errors.As(err, &rejection) || rejection.Code != elicit.InvalidAnswers {
+	wrong := err != nil && errors.As(err, &rejection) && rejection.Code == elicit.InvalidAnswers
+	if err != nil && !wrong {
 		return nil, nil, err
 	}
-	v := t.view(&r) // it goes on wanting input, and says what was wrong
-	v.Status.Message.Parts = append([]*a2a.Part{a2a.NewTextPart("Not taken: " + err.Error())}, v.Status.Message.Parts...)
-	return t, v, nil
+	after, e := c.look(ctx, m.TaskID)
+	if e != nil {
+		return nil, nil, e
+	}
+	if wrong { // it goes on wanting input, and says what was wrong
+		parts := &after.view.Status.Message.Parts
+		*parts = append([]*a2a.Part{a2a.NewTextPart("Not taken: " + err.Error())}, *parts...)
+	}
+	return after.task, after.view, nil
 }
 
-func (c *calls) ask(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, error) {
-	if skill, ok := m.Metadata["skill"].(string); ok && skill != AskSkill {
-		return nil, nil, invalid("there is no skill %q, only %s", cut(skill, 60), AskSkill)
+// begin is a first message: metadata.skill says what is wanted.
+func (c *calls) begin(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, error) {
+	t := &task{id: a2a.TaskID(uuid.Must(uuid.NewV7()).String()), context: m.ContextID, skill: c.o.Skill}
+	if skill, ok := m.Metadata["skill"].(string); ok {
+		t.skill = skill
 	}
-	r, err := readRequest(m, c.o.Wait)
-	if err != nil {
-		return nil, nil, err
-	}
-	t := &task{id: a2a.TaskID(uuid.Must(uuid.NewV7()).String()), context: m.ContextID}
 	if t.context == "" {
 		t.context = uuid.Must(uuid.NewV7()).String()
 	}
-	r.Context.ConversationID = t.context
-	opened, err := c.open(ctx, r, t)
-	if err != nil {
-		return nil, nil, err
-	}
-	t.request = opened.ID
 	mine := *m
 	mine.TaskID, mine.ContextID = t.id, t.context
 	t.history = []*a2a.Message{&mine}
+	var err error
+	switch {
+	case t.skill == AskSkill:
+		err = c.ask(ctx, m, t)
+	case t.skill == RunSkill && c.o.Runner != nil:
+		t.subject, err = c.start(ctx, m)
+	default:
+		err = invalid("there is no skill %q here", cut(t.skill, 60))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	if t, err = c.keep(ctx, t); err != nil {
 		return nil, nil, err
 	}
-	return t, t.view(&opened), nil
+	now, err := c.sight(ctx, t)
+	return t, now.view, err
+}
+
+func (c *calls) ask(ctx context.Context, m *a2a.Message, t *task) error {
+	r, err := readRequest(m, c.o.Wait)
+	if err != nil {
+		return err
+	}
+	r.Context.ConversationID = t.context
+	opened, err := c.open(ctx, r, t)
+	t.subject = opened.ID
+	return err
 }
 
 // open asks, or finds an answer that came too late when the same was asked
@@ -254,8 +309,8 @@ func (c *calls) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRe
 			yield(nil, c.failed(err))
 			return
 		}
-		if yield(v, nil) && v.Status.State != a2a.TaskStateInputRequired {
-			c.follow(ctx, v, yield)
+		if yield(v, nil) {
+			c.follow(ctx, v, true, yield)
 		}
 	}
 }
@@ -264,53 +319,60 @@ func (c *calls) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRe
 // ended.
 func (c *calls) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		t, r, _, err := c.current(ctx, req.ID)
+		now, err := c.look(ctx, req.ID)
 		if err != nil {
 			yield(nil, c.failed(err))
 			return
 		}
-		v := t.view(&r)
-		if v.Status.State.Terminal() {
+		if now.view.Status.State.Terminal() {
 			yield(nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: get it instead"))
 			return
 		}
-		if yield(v, nil) {
-			c.follow(ctx, v, yield)
+		if yield(now.view, nil) {
+			c.follow(ctx, now.view, false, yield)
 		}
 	}
 }
 
-// follow yields how a task changes from v on, until it has ended.
-func (c *calls) follow(ctx context.Context, v *a2a.Task, yield func(a2a.Event, error) bool) {
-	if v.Status.State.Terminal() {
+// follow yields how a task changes from v on, until it has ended, or wants
+// input if that is to be the end too.
+func (c *calls) follow(ctx context.Context, v *a2a.Task, untilInput bool, yield func(a2a.Event, error) bool) {
+	ended := func() bool {
+		return v.Status.State.Terminal() || untilInput && v.Status.State == a2a.TaskStateInputRequired
+	}
+	if ended() {
 		return
 	}
-	t, r, seq, err := c.current(ctx, v.ID)
+	now, err := c.look(ctx, v.ID)
 	if err != nil {
 		yield(nil, c.failed(err))
 		return
 	}
-	w, err := c.hub.Watch(ctx, seq, r.ID)
+	filter := store.Filter{Topic: elicit.Topic, Key: now.subject}
+	if now.skill == RunSkill {
+		filter = store.Filter{} // what its agent asks has ids of its own
+	}
+	w, err := c.db.Watch(ctx, now.seq, filter)
 	if err != nil {
 		yield(nil, c.failed(err))
 		return
 	}
 	defer w.Close()
 	for {
-		now := t.view(&r)
-		if !reflect.DeepEqual(v.Status.Message.Parts, now.Status.Message.Parts) || v.Status.State != now.Status.State {
-			if !c.update(now, yield) || now.Status.State.Terminal() {
+		was := v
+		v = now.view
+		if !reflect.DeepEqual(was.Status.Message.Parts, v.Status.Message.Parts) || was.Status.State != v.Status.State {
+			if !c.update(v, yield) || ended() {
 				return
 			}
 		}
-		v = now
 		if _, err := w.Next(ctx); err != nil {
 			if ctx.Err() == nil {
 				yield(nil, c.failed(err))
 			}
 			return
 		}
-		if t, r, _, err = c.current(ctx, v.ID); err != nil {
+		if now, err = c.look(ctx, v.ID); err != nil {
 			yield(nil, c.failed(err))
 			return
 		}

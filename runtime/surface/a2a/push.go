@@ -68,7 +68,7 @@ func (c *calls) CreateTaskPushConfig(ctx context.Context, config *a2a.PushConfig
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, invalid("url %q of the push notification is not an http or https address", cut(p.URL, 100))
 	}
-	t, r, _, err := c.current(ctx, p.TaskID)
+	now, err := c.look(ctx, p.TaskID)
 	if err != nil {
 		return nil, c.failed(err)
 	}
@@ -93,7 +93,7 @@ func (c *calls) CreateTaskPushConfig(ctx context.Context, config *a2a.PushConfig
 		}
 		_, err := tx.Exec(ctx, `INSERT INTO a2a_pushes (task, id, config, legacy, sent) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (task, id) DO UPDATE SET config = excluded.config, legacy = excluded.legacy`,
-			string(p.TaskID), p.ID, string(data), legacy, string(t.view(&r).Status.State))
+			string(p.TaskID), p.ID, string(data), legacy, string(now.view.Status.State))
 		return err
 	})
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *Server) Run(ctx context.Context) {
 	}
 }
 
-// untilChange waits for a request to change, at most so long.
+// untilChange waits for something to happen, at most so long.
 func (s *Server) untilChange(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -174,7 +174,7 @@ func (s *Server) untilChange(ctx context.Context, most time.Duration) {
 		return nil
 	})
 	if err == nil {
-		if w, err := s.hub.Watch(ctx, seq, ""); err == nil {
+		if w, err := s.db.Watch(ctx, seq, store.Filter{}); err == nil {
 			defer w.Close()
 			if _, err = w.Next(ctx); err == nil {
 				return
@@ -191,14 +191,14 @@ func (s *Server) pushAll(ctx context.Context, tries map[string]int) error {
 		return err
 	}
 	for _, p := range all {
-		t, r, _, err := s.current(ctx, p.config.TaskID)
+		now, err := s.look(ctx, p.config.TaskID)
 		if errors.Is(err, a2a.ErrTaskNotFound) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		v := t.view(&r)
+		v := now.view
 		if v.Status.State == p.sent {
 			continue
 		}

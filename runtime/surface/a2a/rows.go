@@ -33,13 +33,13 @@ const mostListed = 1000
 // mostMessages is how many messages of a client a task keeps.
 const mostMessages = 100
 
-const taskColumns = "SELECT id, context, request, late, history, created FROM a2a_tasks "
+const taskColumns = "SELECT id, context, skill, subject, late, history, created FROM a2a_tasks "
 
 func scanTask(row interface{ Scan(...any) error }) (*task, error) {
 	var t task
 	var history []byte
 	var created int64
-	if err := row.Scan(&t.id, &t.context, &t.request, &t.late, &history, &created); err != nil {
+	if err := row.Scan(&t.id, &t.context, &t.skill, &t.subject, &t.late, &history, &created); err != nil {
 		return nil, err
 	}
 	t.created = time.UnixMilli(created)
@@ -91,7 +91,7 @@ func (s *Server) list(ctx context.Context, of string) (all []*task, err error) {
 	return all, nil
 }
 
-// keep writes a new task. If its request has one already, that one comes back:
+// keep writes a new task. If its subject has one already, that one comes back:
 // the client sent its message twice.
 func (s *Server) keep(ctx context.Context, t *task) (*task, error) {
 	history, err := json.Marshal(t.history)
@@ -103,7 +103,7 @@ func (s *Server) keep(ctx context.Context, t *task) (*task, error) {
 		late = 1
 	}
 	err = s.db.Update(ctx, func(tx *store.Tx) error {
-		old, err := scanTask(tx.QueryRow(ctx, taskColumns+"WHERE request = ? AND late = ?", t.request, late))
+		old, err := scanTask(tx.QueryRow(ctx, taskColumns+"WHERE skill = ? AND subject = ? AND late = ?", t.skill, t.subject, late))
 		if err == nil {
 			t = old
 			return nil
@@ -111,8 +111,8 @@ func (s *Server) keep(ctx context.Context, t *task) (*task, error) {
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		_, err = tx.Exec(ctx, "INSERT INTO a2a_tasks (id, context, request, late, history, created) VALUES (?, ?, ?, ?, ?, ?)",
-			string(t.id), t.context, t.request, late, string(history), tx.Now.UnixMilli())
+		_, err = tx.Exec(ctx, "INSERT INTO a2a_tasks (id, context, skill, subject, late, history, created) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			string(t.id), t.context, t.skill, t.subject, late, string(history), tx.Now.UnixMilli())
 		return err
 	})
 	if err != nil {

@@ -14,28 +14,35 @@ import (
 type task struct {
 	id      a2a.TaskID
 	context string
-	request string
-	late    bool // an answer that is late for its request is in time for this task
+	skill   string
+	subject string // the id of a request, or of an attempt
+	late    bool   // an answer that is late for its request is in time for this task
 	history []*a2a.Message
 	created time.Time
 }
 
 // view is a task as its request makes it.
 func (t *task) view(r *elicit.Request) *a2a.Task {
-	v := &a2a.Task{ID: t.id, ContextID: t.context, History: t.history}
 	state, parts := t.status(r)
-	m := a2a.NewMessageForTask(a2a.MessageRoleAgent, v, parts...)
-	m.ID = fmt.Sprintf("%s-%d", t.id, r.Rev) // the same each time it is read
-	m.Extensions = []string{Extension}
 	at := r.CreatedAt.Time
 	if r.Completion != nil {
 		at = r.Completion.At.Time
 	}
-	v.Status = a2a.TaskStatus{State: state, Message: m, Timestamp: &at}
+	v := t.as(state, fmt.Sprint(r.Rev), at, parts)
 	if state == a2a.TaskStateCompleted {
 		v.Artifacts = []*a2a.Artifact{{ID: a2a.ArtifactID(string(t.id) + "-answer"), Name: "answer", Extensions: []string{Extension},
 			Parts: []*a2a.Part{a2a.NewTextPart(answerText(r)), a2a.NewDataPart(outcome(r))}}}
 	}
+	return v
+}
+
+// as is a task in a state; stage tells it from the same state at other times.
+func (t *task) as(state a2a.TaskState, stage string, at time.Time, parts []*a2a.Part) *a2a.Task {
+	v := &a2a.Task{ID: t.id, ContextID: t.context, History: t.history}
+	m := a2a.NewMessageForTask(a2a.MessageRoleAgent, v, parts...)
+	m.ID = string(t.id) + "-" + stage // the same each time it is read
+	m.Extensions = []string{Extension}
+	v.Status = a2a.TaskStatus{State: state, Message: m, Timestamp: &at}
 	return v
 }
 

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// I-002, I-038, I-039, I-041, I-046: an agent has another one work; what that
+// one asks is a question to people and input that the task wants; whoever
+// answers, it goes on.
+func TestAnAgentHasWorkDoneOverA2A(t *testing.T) {
+	t.Setenv("CI", "")
+	state := lingering(t)
+	repo := gitRepo(t, map[string]string{"README.md": "# Shop\n"})
+	done(t, t.TempDir(), "tasks", "project", "add", repo, "--name", "shop", "--repo", "shop", "--state", state)
+	s := forAgents(t, state, "DESKHAND_A2A_PROJECT=shop", "DESKHAND_A2A_EXECUTOR=fake")
+	if _, body := s.get("/.well-known/agent-card.json"); !strings.Contains(body, `"run-task"`) {
+		t.Errorf("the card has no run-task: %s", body)
+	}
+	_, body := s.agentCall("SendMessage", `{"message":{"messageId":"m1","role":"ROLE_USER","metadata":{"skill":"run-task"},"parts":[{"text":"ask Which colour?\nsay done"}]}}`)
+	task := agentTask(t, body)
+	if !strings.Contains(body, "TASK_STATE_WORKING") && !strings.Contains(body, "INPUT_REQUIRED") {
+		t.Errorf("SendMessage = %s, want a task that works", body)
+	}
+	s.comesTo(task, "TASK_STATE_INPUT_REQUIRED", "Which colour?")
+	if r := oneOpen(t, inboxOf(t, state)); r.Context.AttemptID == "" {
+		t.Errorf("asked in %+v, want the attempt", r.Context)
+	}
+	_, body = s.agentCall("SendMessage", `{"message":{"messageId":"m2","taskId":"`+task+`","role":"ROLE_USER","parts":[{"text":"blue"}]}}`)
+	if strings.Contains(body, `"error"`) {
+		t.Errorf("the answer: %s", body)
+	}
+	s.comesTo(task, "TASK_STATE_COMPLETED", "attemptId")
+
+	_, body = s.agentCall("SendMessage", `{"message":{"messageId":"m3","role":"ROLE_USER","metadata":{"skill":"run-task"},"parts":[{"text":"sleep 60"}]}}`)
+	second := agentTask(t, body)
+	if _, body := s.agentCall("CancelTask", `{"id":"`+second+`"}`); !strings.Contains(body, "TASK_STATE_CANCELED") {
+		t.Errorf("CancelTask = %s, want canceled", body)
+	}
+}
+
+// comesTo waits until a task is in a state, and its answer has words in it.
+func (s *socket) comesTo(task, state, words string) {
+	s.t.Helper()
+	eventually(s.t, "task", func() error {
+		if _, body := s.agentCall("GetTask", `{"id":"`+task+`"}`); !strings.Contains(body, state) || !strings.Contains(body, words) {
+			return fmt.Errorf("GetTask = %s, want %s with %q", body, state, words)
+		}
+		return nil
+	})
+}
+
+func TestRunTaskNeedsAProjectAndAnExecutor(t *testing.T) {
+	for _, variable := range []string{"DESKHAND_A2A_PROJECT=shop", "DESKHAND_A2A_EXECUTOR=fake", "DESKHAND_A2A_DEFAULT_SKILL=run-task", "DESKHAND_A2A_DEFAULT_SKILL=dance"} {
+		name, value, _ := strings.Cut(variable, "=")
+		t.Run(variable, func(t *testing.T) {
+			t.Setenv(name, value)
+			if got := deskhand(t, t.TempDir(), "config"); got.code != 2 || !strings.Contains(got.stderr, "hint: ") {
+				t.Errorf("config: %d %s, want a misuse", got.code, got.stderr)
+			}
+		})
+	}
+}
