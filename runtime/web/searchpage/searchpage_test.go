@@ -60,7 +60,7 @@ func wants(t *testing.T, what, body string, phrases ...string) {
 }
 
 const oneHit = `{"hits":[{"chunk_id":"a.md#x/y","score":0.5,"heading":"How <b>it</b> works","breadcrumb":"A > X","snippet":"a **copy** of <script>","filepath":"a.md",
-	"metadata":{"part":"guide"},"title":"A","lines":"3-9","variants":["b.md#x"],"why":{"words":1,"meaning":0.25,"near":0,"path":0.5}}],"next_cursor":"abc","hint":null}`
+	"metadata":{"part":"guide"},"title":"A","lines":"3-9","variants":{"part":["reference"]},"why":{"words":1,"meaning":0.25,"near":0,"path":0.5}}],"next_cursor":"abc","hint":null}`
 
 func TestAnEmptyPageOffersTheMenusAndTheSetups(t *testing.T) {
 	d := newDesk()
@@ -102,7 +102,7 @@ func TestHitsSayWhyAndAreShownAsText(t *testing.T) {
 	body := d.get("?q=copy&part=guide").Body.String()
 	wants(t, "the page", body,
 		"How &lt;b&gt;it&lt;/b&gt; works", "<strong>copy</strong> of &lt;script&gt;", "a.md:3-9", "part: guide", "0.500",
-		`<meter min="0" max="1" value="0.25" aria-label="meaning">`, "b.md#x", `<option selected>guide</option>`,
+		`<meter min="0" max="1" value="0.25" aria-label="meaning">`, "part: reference", `<option selected>guide</option>`,
 		"/search?part=guide&amp;q=copy&amp;read=a.md%23x%2Fy#reading", "cursor=abc", "after=1",
 		"&#34;name&#34;: &#34;search_docs&#34;", "&#34;query&#34;: &#34;copy&#34;")
 	if strings.Contains(body, "<script>") || strings.Contains(body, " style=") {
