@@ -109,9 +109,10 @@ type attemptTools struct {
 	*attemptDoor
 	attempt tasks.Attempt
 
-	mu   sync.Mutex
-	lib  *library // nil until the first request
-	desk *asktools.Desk
+	mu        sync.Mutex
+	lib       *library // nil until the first request
+	desk      *asktools.Desk
+	questions *peopleRoom
 }
 
 // ServeHTTP implements [http.Handler].
@@ -147,7 +148,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		return nil, err
 	}
 	questions := &peopleRoom{app: t.app, log: t.log}
-	desk := asktools.New(asktools.Options{Open: questions.open, Prefix: lib.tools.Prefix, Context: in, Wait: people.wait})
+	desk := asktools.New(asktools.Options{Open: questions.open, Prefix: lib.tools.Prefix, Context: in, Wait: people.wait, InlineSchema: people.inline})
 	o := mcpserver.Options{Name: t.app.serverName(), Version: buildVersion(), Logger: t.log, StateKey: questions.stateKey}
 	lib.more = append(desk.Tools(), work.AttemptTools(work.Options{
 		Open:   func(ctx context.Context) (work.Manager, error) { return t.room.open(ctx) },
@@ -158,10 +159,11 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		t.log.Warn("docs are not served to the attempt", "attempt_id", t.attempt.ID, "index", lib.dir, "error", err)
 		if lib.server, err = mcpserver.New(o, contract.Catalog{Tools: lib.more}); err != nil {
 			desk.Close()
+			questions.close()
 			return nil, err
 		}
 	}
-	t.lib, t.desk = lib, desk
+	t.lib, t.desk, t.questions = lib, desk, questions
 	return lib.server, nil
 }
 
@@ -196,6 +198,7 @@ func (t *attemptTools) close() {
 	if t.lib != nil {
 		t.desk.Close()
 		t.lib.close()
+		t.questions.close()
 	}
 }
 
