@@ -135,12 +135,19 @@ func (a *app) connect(ctx context.Context, d *upstreamDoor, room *peopleRoom, na
 	if err != nil {
 		return err
 	}
+	if r.Completion != nil && r.Completion.Channel == "web" {
+		time.Sleep(lastPage)
+	}
 	if err := outcome(r, false); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(a.stdout, name+" is connected")
 	return err
 }
+
+// lastPage is how long the page is served after it has done its work: the
+// browser comes once more, for the page that says so.
+const lastPage = time.Second
 
 // mostKey is more than any key has, in bytes.
 const mostKey = 64 << 10
