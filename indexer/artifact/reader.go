@@ -386,7 +386,7 @@ func (r *Reader) Text(into []byte, chunk int) ([]byte, error) {
 		return nil, fmt.Errorf("chunk %d of %d", chunk, r.chunks)
 	}
 	g := r.groupOf(chunk)
-	text, err := g.text(into, chunk-g.firstChunk)
+	text, err := g.text(r.file, into, chunk-g.firstChunk)
 	if err != nil {
 		return nil, r.damagedBy(err)
 	}
@@ -399,7 +399,16 @@ func (r *Reader) SameText(a, b int) bool {
 	x, y := r.groupOf(a), r.groupOf(b)
 	one, err := x.packed(a - x.firstChunk)
 	other, err2 := y.packed(b - y.firstChunk)
-	return err == nil && err2 == nil && bytes.Equal(one, other)
+	if err != nil || err2 != nil || one.bytes != other.bytes {
+		return false
+	}
+	mine, theirs := packs.Get().(*[]byte), packs.Get().(*[]byte)
+	defer packs.Put(mine)
+	defer packs.Put(theirs)
+	if *mine, err = one.read(r.file, *mine); err == nil {
+		*theirs, err = other.read(r.file, *theirs)
+	}
+	return err == nil && bytes.Equal(*mine, *theirs)
 }
 
 // Verify reads every byte of the data file and compares it with the digest in

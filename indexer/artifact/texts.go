@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"slices"
+	"sync"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -24,16 +27,27 @@ func appendText(texts []byte, text string) []byte {
 	return append(texts, packed...)
 }
 
+// packs are memory for packed texts.
+var packs = sync.Pool{New: func() any { return new([]byte) }}
+
 // text unpacks the text of a chunk, counted within the group, over the bytes of
-// into.
-func (g *group) text(into []byte, chunk int) ([]byte, error) {
-	packed, err := g.packed(chunk)
+// into. Texts are read and not mapped: a search reads a few from all over the
+// file, and a page fault brings in 64 KiB around each, which count as memory of
+// this process for ever.
+func (g *group) text(file io.ReaderAt, into []byte, chunk int) ([]byte, error) {
+	place, err := g.packed(chunk)
 	if err != nil {
 		return nil, err
 	}
-	if len(packed) == 0 {
+	if place.bytes == 0 {
 		return into[:0], nil
 	}
+	held := packs.Get().(*[]byte)
+	defer packs.Put(held)
+	if *held, err = place.read(file, *held); err != nil {
+		return nil, err
+	}
+	packed := *held
 	if len(packed) < 4 || crc32.Checksum(packed[4:], castagnoli) != binary.LittleEndian.Uint32(packed) {
 		return nil, fmt.Errorf("the text of chunk %d does not match its checksum", chunk)
 	}
@@ -48,15 +62,22 @@ func (g *group) text(into []byte, chunk int) ([]byte, error) {
 	return text, nil
 }
 
-// packed is the text of a chunk as it lies in the file.
-func (g *group) packed(chunk int) ([]byte, error) {
-	texts := g.bytes(textSection)
-	from, to := uint32(g.chunkField(chunk, chunkText)), uint32(len(texts))
+// packed is where the text of a chunk lies in the file.
+func (g *group) packed(chunk int) (span, error) {
+	section := g.sections[textSection]
+	from, to := g.chunkField(chunk, chunkText), section.bytes
 	if chunk+1 < g.chunks {
 		to = g.chunkField(chunk+1, chunkText)
 	}
-	if from > to || uint64(to) > uint64(len(texts)) {
-		return nil, errDamaged
+	if from > to || to > section.bytes {
+		return span{}, errDamaged
 	}
-	return texts[from:to], nil
+	return span{offset: section.offset + uint64(from), bytes: to - from}, nil
+}
+
+// read reads what lies there, over the bytes of into.
+func (s span) read(file io.ReaderAt, into []byte) ([]byte, error) {
+	into = slices.Grow(into[:0], int(s.bytes))[:s.bytes]
+	_, err := file.ReadAt(into, int64(s.offset))
+	return into, err
 }

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"testing"
@@ -19,7 +20,8 @@ func oneText(section []byte) *group {
 func TestTextsComeBack(t *testing.T) {
 	into := make([]byte, 0, 8)
 	for _, want := range []string{"", "a", "short text", corpus(1)[0].Chunks[3].Text} {
-		got, err := oneText(appendText(nil, want)).text(into, 0)
+		g := oneText(appendText(nil, want))
+		got, err := g.text(bytes.NewReader(g.data), into, 0)
 		if err != nil || string(got) != want {
 			t.Errorf("text of appendText(%q) = %q, %v", want, got, err)
 		}
@@ -32,8 +34,10 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte("\xff\xff\xff\xff\x0f"))
 	f.Fuzz(func(t *testing.T, packed []byte) {
 		section := binary.LittleEndian.AppendUint32(nil, crc32.Checksum(packed, castagnoli))
-		_, _ = oneText(append(section, packed...)).text(nil, 0)
-		_, _ = oneText(packed).text(nil, 0)
+		for _, section := range [][]byte{append(section, packed...), packed} {
+			g := oneText(section)
+			_, _ = g.text(bytes.NewReader(g.data), nil, 0)
+		}
 	})
 }
 
@@ -42,10 +46,11 @@ func BenchmarkText(b *testing.B) {
 	b.Run("s2", func(b *testing.B) {
 		g := oneText(appendText(nil, text))
 		b.SetBytes(int64(len(text)))
+		file := bytes.NewReader(g.data)
 		var into []byte
 		for b.Loop() {
 			var err error
-			if into, err = g.text(into, 0); err != nil {
+			if into, err = g.text(file, into, 0); err != nil {
 				b.Fatal(err)
 			}
 		}
