@@ -32,7 +32,7 @@ demo: build
 	bin/deskhand demo --index bin/demo-index
 
 test:
-	$(GO) test -race ./...
+	$(GO) test -race -timeout 20m ./...
 
 check: format vet staticcheck test golden-unchanged cross
 

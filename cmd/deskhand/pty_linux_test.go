@@ -249,7 +249,7 @@ func TestEditorOfThePersonWritesLongText(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := sits(t, nil, []string{"VISUAL=", "EDITOR=" + script}, "ask", "Why?")
-	p.sees("Why?")
+	p.sees("Ctrl+E editor")
 	p.types("\x05")
 	p.sees("from the editor")
 	p.types("\r")
