@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -100,5 +101,22 @@ func TestOtherAgentsAreNotLetInUnasked(t *testing.T) {
 	t.Setenv("DESKHAND_A2A_ENABLED", "maybe")
 	if got := deskhand(t, t.TempDir(), "serve", "--tools", "ask", "--http", "127.0.0.1:0"); got.code != 2 || !strings.Contains(got.stderr, "a2a.enabled") {
 		t.Errorf("serve: %d %s, want a misuse", got.code, got.stderr)
+	}
+}
+
+// What other agents ask is told to the collector as what clients ask.
+func TestQuestionsOfOtherAgentsReachTheCollector(t *testing.T) {
+	spans := make(chan string, 10)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		spans <- string(body)
+	}))
+	defer collector.Close()
+	s := forAgents(t, filepath.Join(t.TempDir(), "state"), "DESKHAND_OTLP_ENDPOINT="+collector.URL)
+	s.agentCall("SendMessage", `{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"Which colour?"}]}}`)
+	s.end() // the last spans are sent then
+	s.killed = true
+	if got := come(t, spans); !strings.Contains(got, `"elicitation.requested"`) || !strings.Contains(got, `"a2a_input_required"`) {
+		t.Errorf("the collector got %s, want the span of the question", got)
 	}
 }
