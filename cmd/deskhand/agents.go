@@ -100,6 +100,7 @@ func (g *agents) mount(o *web.Options) {
 		o.Public = map[string]http.Handler{}
 	}
 	o.Public[a2a.CardPath] = g.server.Card()
+	atShutdown(o, g.server.Close)
 }
 
 func (g *agents) close() {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
@@ -118,5 +119,31 @@ func TestQuestionsOfOtherAgentsReachTheCollector(t *testing.T) {
 	s.killed = true
 	if got := come(t, spans); !strings.Contains(got, `"elicitation.requested"`) || !strings.Contains(got, `"a2a_input_required"`) {
 		t.Errorf("the collector got %s, want the span of the question", got)
+	}
+}
+
+func TestAStreamOfAnAgentDoesNotHoldUpTheEnd(t *testing.T) {
+	s := forAgents(t, filepath.Join(t.TempDir(), "state"))
+	_, body := s.agentCall("SendMessage", `{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"Which colour?"}]}}`)
+	stream := make(chan string, 1)
+	go func() {
+		_, body := s.agentCall("SubscribeToTask", `{"id":"`+agentTask(t, body)+`"}`)
+		stream <- body
+	}()
+	time.Sleep(200 * time.Millisecond) // for it to be open
+	s.endsSoon()
+	if got := come(t, stream); !strings.Contains(got, "TASK_STATE_INPUT_REQUIRED") {
+		t.Errorf("the stream had %s, want the task", got)
+	}
+}
+
+// endsSoon ends the server, which waits 10 seconds for what lasts.
+func (s *socket) endsSoon() {
+	s.t.Helper()
+	began := time.Now()
+	s.end()
+	s.killed = true
+	if took := time.Since(began); took > 8*time.Second {
+		s.t.Errorf("the end of the server took %v, as if a stream went on", took)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 // presses sends a form of a page as a signed-in person does, and returns where
@@ -102,4 +103,35 @@ func holds(body string, all ...string) error {
 		}
 	}
 	return nil
+}
+
+func TestAWindowThatWaitsForNewsDoesNotHoldUpTheEnd(t *testing.T) {
+	state := lingering(t)
+	repo := gitRepo(t, map[string]string{"README.md": "# Shop\n"})
+	done(t, t.TempDir(), "tasks", "project", "add", repo, "--name", "shop", "--state", state)
+	s := overSocket(t, "--tools", "work", "--state", state)
+	_, board, _ := looks(t, s, "/work", bearer)
+	_, after, _ := strings.Cut(board, `name="project" value="`)
+	project, _, _ := strings.Cut(after, `"`)
+	_, _, task := presses(t, s, "/work", url.Values{"project": {project}, "title": {"sleep 60"}})
+	_, _, attempt := presses(t, s, task, url.Values{"act": {"start"}, "agent": {"fake"}})
+	process := ""
+	eventually(t, "the log", func() error {
+		_, page, _ := looks(t, s, attempt, bearer)
+		_, after, _ := strings.Cut(page, `data-process="`)
+		if process, _, _ = strings.Cut(after, `"`); process == "" {
+			return fmt.Errorf("no process yet")
+		}
+		return nil
+	})
+	answered := make(chan int, 1)
+	go func() {
+		status, _, _ := looks(t, s, attempt+"/news?after=9999&process="+process, bearer)
+		answered <- status
+	}()
+	time.Sleep(300 * time.Millisecond) // for it to wait
+	s.endsSoon()
+	if got := <-answered; got != http.StatusServiceUnavailable {
+		t.Errorf("the window was answered %d, want 503", got)
+	}
 }
