@@ -135,3 +135,26 @@ func TestAWindowThatWaitsForNewsDoesNotHoldUpTheEnd(t *testing.T) {
 		t.Errorf("the window was answered %d, want 503", got)
 	}
 }
+
+func TestFilesOfTwoRepositoriesAreShownApart(t *testing.T) {
+	state := lingering(t)
+	for _, name := range []string{"api", "web"} {
+		repo := gitRepo(t, map[string]string{"README.md": name + " of old\n"})
+		done(t, t.TempDir(), "tasks", "project", "add", repo, "--name", "shop", "--repo", name, "--state", state)
+	}
+	done(t, t.TempDir(), "tasks", "add", "write api/README.md api of now\nwrite web/README.md web of now", "--state", state)
+	s := overSocket(t, "--tools", "work", "--state", state)
+	_, board, _ := looks(t, s, "/work", bearer)
+	_, after, _ := strings.Cut(board, `href="/work/tasks/`)
+	task, _, _ := strings.Cut(after, `"`)
+	_, _, attempt := presses(t, s, "/work/tasks/"+task, url.Values{"act": {"start"}, "agent": {"fake"}})
+	eventually(t, "the end", func() error {
+		_, page, _ := looks(t, s, attempt, bearer)
+		for _, line := range []string{"-api of old", "-web of old"} {
+			if n := strings.Count(page, line); n != 1 {
+				return fmt.Errorf("%q is there %d times, want once:\n%s", line, n, page)
+			}
+		}
+		return nil
+	})
+}
