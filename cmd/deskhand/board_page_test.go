@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/web"
 )
 
 // presses sends a form of a page as a signed-in person does, and returns where
@@ -157,4 +160,20 @@ func TestFilesOfTwoRepositoriesAreShownApart(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// A link that lets a browser in does so once, whichever server of the store it
+// is opened at.
+func TestALinkThatWasUsedLetsNobodyInElsewhere(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	first, second := overSocket(t, "--tools", "ask", "--state", state), overSocket(t, "--tools", "work", "--state", state)
+	path := web.LoginLink("", bearer, "/")
+	if status, _, _ := looks(t, first, path, ""); status != http.StatusSeeOther {
+		t.Fatalf("the link: %d, want to be let in", status)
+	}
+	for name, s := range map[string]*socket{"there": first, "elsewhere": second} {
+		if status, _, _ := looks(t, s, path, ""); status != http.StatusUnauthorized {
+			t.Errorf("the same link %s: %d, want 401", name, status)
+		}
+	}
 }
