@@ -56,11 +56,16 @@ func (a *app) openAgents(ctx context.Context, noToken bool, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	db, err := store.Open(ctx, place, elicit.Room(), a2a.Room())
+	options, tell, err := a.hubOptions(log)
 	if err != nil {
 		return nil, err
 	}
-	hub := elicit.New(db, elicit.Options{Attended: p.attended, AllowSecrets: p.secrets, Log: log})
+	db, err := store.Open(ctx, place, elicit.Room(), a2a.Room())
+	if err != nil {
+		tell()
+		return nil, err
+	}
+	hub := elicit.New(db, options)
 	var wait time.Duration
 	if a.settings.given("elicitation.timeout") {
 		wait = p.wait
@@ -81,6 +86,7 @@ func (a *app) openAgents(ctx context.Context, noToken bool, log *slog.Logger) (*
 		if err := db.Close(); err != nil {
 			log.Warn("store not closed", "error", err)
 		}
+		tell()
 	}}, nil
 }
 
@@ -94,6 +100,7 @@ func (g *agents) mount(o *web.Options) {
 		o.Public = map[string]http.Handler{}
 	}
 	o.Public[a2a.CardPath] = g.server.Card()
+	atShutdown(o, g.server.Close)
 }
 
 func (g *agents) close() {

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
@@ -100,5 +102,48 @@ func TestOtherAgentsAreNotLetInUnasked(t *testing.T) {
 	t.Setenv("DESKHAND_A2A_ENABLED", "maybe")
 	if got := deskhand(t, t.TempDir(), "serve", "--tools", "ask", "--http", "127.0.0.1:0"); got.code != 2 || !strings.Contains(got.stderr, "a2a.enabled") {
 		t.Errorf("serve: %d %s, want a misuse", got.code, got.stderr)
+	}
+}
+
+// What other agents ask is told to the collector as what clients ask.
+func TestQuestionsOfOtherAgentsReachTheCollector(t *testing.T) {
+	spans := make(chan string, 10)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		spans <- string(body)
+	}))
+	defer collector.Close()
+	s := forAgents(t, filepath.Join(t.TempDir(), "state"), "DESKHAND_OTLP_ENDPOINT="+collector.URL)
+	s.agentCall("SendMessage", `{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"Which colour?"}]}}`)
+	s.end() // the last spans are sent then
+	s.killed = true
+	if got := come(t, spans); !strings.Contains(got, `"elicitation.requested"`) || !strings.Contains(got, `"a2a_input_required"`) {
+		t.Errorf("the collector got %s, want the span of the question", got)
+	}
+}
+
+func TestAStreamOfAnAgentDoesNotHoldUpTheEnd(t *testing.T) {
+	s := forAgents(t, filepath.Join(t.TempDir(), "state"))
+	_, body := s.agentCall("SendMessage", `{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"Which colour?"}]}}`)
+	stream := make(chan string, 1)
+	go func() {
+		_, body := s.agentCall("SubscribeToTask", `{"id":"`+agentTask(t, body)+`"}`)
+		stream <- body
+	}()
+	time.Sleep(200 * time.Millisecond) // for it to be open
+	s.endsSoon()
+	if got := come(t, stream); !strings.Contains(got, "TASK_STATE_INPUT_REQUIRED") {
+		t.Errorf("the stream had %s, want the task", got)
+	}
+}
+
+// endsSoon ends the server, which waits 10 seconds for what lasts.
+func (s *socket) endsSoon() {
+	s.t.Helper()
+	began := time.Now()
+	s.end()
+	s.killed = true
+	if took := time.Since(began); took > 8*time.Second {
+		s.t.Errorf("the end of the server took %v, as if a stream went on", took)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // boardPage puts the pages of the work behind a front.
 func (a *app) boardPage(o *web.Options, work *workRoom) {
 	a.needShell(o, board.Path)
-	maps.Copy(o.Mounts, board.New(board.Options{
+	pages := board.New(board.Options{
 		Shell: o.Shell, Log: work.log,
 		Manager: func(ctx context.Context) (*tasks.Manager, error) { return work.open(ctx) },
 		Questions: func(ctx context.Context, attemptID string) (list []board.Question, err error) {
@@ -24,7 +24,9 @@ func (a *app) boardPage(o *web.Options, work *workRoom) {
 			}
 			return list, err
 		},
-	}).Mounts())
+	})
+	maps.Copy(o.Mounts, pages.Mounts())
+	atShutdown(o, pages.Stop)
 }
 
 // needShell makes what pages share, where the inbox has not; first is then the

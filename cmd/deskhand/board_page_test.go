@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/web"
 )
 
 // presses sends a form of a page as a signed-in person does, and returns where
@@ -102,4 +106,74 @@ func holds(body string, all ...string) error {
 		}
 	}
 	return nil
+}
+
+func TestAWindowThatWaitsForNewsDoesNotHoldUpTheEnd(t *testing.T) {
+	state := lingering(t)
+	repo := gitRepo(t, map[string]string{"README.md": "# Shop\n"})
+	done(t, t.TempDir(), "tasks", "project", "add", repo, "--name", "shop", "--state", state)
+	s := overSocket(t, "--tools", "work", "--state", state)
+	_, board, _ := looks(t, s, "/work", bearer)
+	_, after, _ := strings.Cut(board, `name="project" value="`)
+	project, _, _ := strings.Cut(after, `"`)
+	_, _, task := presses(t, s, "/work", url.Values{"project": {project}, "title": {"sleep 60"}})
+	_, _, attempt := presses(t, s, task, url.Values{"act": {"start"}, "agent": {"fake"}})
+	process := ""
+	eventually(t, "the log", func() error {
+		_, page, _ := looks(t, s, attempt, bearer)
+		_, after, _ := strings.Cut(page, `data-process="`)
+		if process, _, _ = strings.Cut(after, `"`); process == "" {
+			return fmt.Errorf("no process yet")
+		}
+		return nil
+	})
+	answered := make(chan int, 1)
+	go func() {
+		status, _, _ := looks(t, s, attempt+"/news?after=9999&process="+process, bearer)
+		answered <- status
+	}()
+	time.Sleep(300 * time.Millisecond) // for it to wait
+	s.endsSoon()
+	if got := <-answered; got != http.StatusServiceUnavailable {
+		t.Errorf("the window was answered %d, want 503", got)
+	}
+}
+
+func TestFilesOfTwoRepositoriesAreShownApart(t *testing.T) {
+	state := lingering(t)
+	for _, name := range []string{"api", "web"} {
+		repo := gitRepo(t, map[string]string{"README.md": name + " of old\n"})
+		done(t, t.TempDir(), "tasks", "project", "add", repo, "--name", "shop", "--repo", name, "--state", state)
+	}
+	done(t, t.TempDir(), "tasks", "add", "write api/README.md api of now\nwrite web/README.md web of now", "--state", state)
+	s := overSocket(t, "--tools", "work", "--state", state)
+	_, board, _ := looks(t, s, "/work", bearer)
+	_, after, _ := strings.Cut(board, `href="/work/tasks/`)
+	task, _, _ := strings.Cut(after, `"`)
+	_, _, attempt := presses(t, s, "/work/tasks/"+task, url.Values{"act": {"start"}, "agent": {"fake"}})
+	eventually(t, "the end", func() error {
+		_, page, _ := looks(t, s, attempt, bearer)
+		for _, line := range []string{"-api of old", "-web of old"} {
+			if n := strings.Count(page, line); n != 1 {
+				return fmt.Errorf("%q is there %d times, want once:\n%s", line, n, page)
+			}
+		}
+		return nil
+	})
+}
+
+// A link that lets a browser in does so once, whichever server of the store it
+// is opened at.
+func TestALinkThatWasUsedLetsNobodyInElsewhere(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	first, second := overSocket(t, "--tools", "ask", "--state", state), overSocket(t, "--tools", "work", "--state", state)
+	path := web.LoginLink("", bearer, "/")
+	if status, _, _ := looks(t, first, path, ""); status != http.StatusSeeOther {
+		t.Fatalf("the link: %d, want to be let in", status)
+	}
+	for name, s := range map[string]*socket{"there": first, "elsewhere": second} {
+		if status, _, _ := looks(t, s, path, ""); status != http.StatusUnauthorized {
+			t.Errorf("the same link %s: %d, want 401", name, status)
+		}
+	}
 }

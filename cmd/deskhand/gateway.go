@@ -29,8 +29,9 @@ const upstreamPatience = 5 * time.Second
 // is started when somebody is first asked.
 type upstreamDoor struct {
 	*gateway.Gateway
-	app *app
-	log *slog.Logger
+	app  *app
+	room *peopleRoom
+	log  *slog.Logger
 
 	mu    sync.Mutex
 	base  string // of the pages; empty: nobody serves them yet
@@ -57,7 +58,7 @@ func (a *app) door(room *peopleRoom, alone bool, changed func(), log *slog.Logge
 	if err := a.checkConnect(); err != nil {
 		return nil, err
 	}
-	d := &upstreamDoor{app: a, log: log, own: alone, stop: func() {}}
+	d := &upstreamDoor{app: a, room: room, log: log, own: alone, stop: func() {}}
 	o := gateway.Options{
 		Upstreams: all, StateDir: dir, Context: asksFor(alone), Version: buildVersion(), Log: log, Changed: changed, Base: d.address,
 		Open: func(ctx context.Context) (*elicit.Hub, *store.DB, error) {
@@ -155,7 +156,7 @@ func (d *upstreamDoor) listen(ctx context.Context) error {
 	}
 	listening := make(chan net.Addr, 1)
 	o := web.Options{Addr: addr, Token: token, Logger: d.log, AllowedHosts: d.app.settings.list("allow-host"),
-		Grace: time.Second, OnListen: func(at net.Addr) { listening <- at }}
+		Once: d.room.once, Grace: time.Second, OnListen: func(at net.Addr) { listening <- at }}
 	d.enter(&o)
 	server, err := web.New(o)
 	if err != nil {

@@ -46,12 +46,19 @@ func (p *peoplePages) enter(o *web.Options) {
 	maps.Copy(o.Mounts, p.inbox.Mounts())
 	o.Mounts["/ahp"] = p.channel
 	o.Public = p.inbox.Public()
-	shutdown := o.OnShutdown
-	o.OnShutdown = func() {
+	atShutdown(o, func() {
 		p.inbox.Stop()
 		p.channel.Close()
-		if shutdown != nil {
-			shutdown()
+	})
+}
+
+// atShutdown ends what would last, before what ends already.
+func atShutdown(o *web.Options, end func()) {
+	others := o.OnShutdown
+	o.OnShutdown = func() {
+		end()
+		if others != nil {
+			others()
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/store"
-	"github.com/deskhand/deskhand/runtime/telemetry"
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
@@ -111,8 +110,8 @@ type peopleRoom struct {
 	end bool        // closed, for good
 	db  *store.DB
 	key []byte // of stateKey, once it was read
-	// spans tells a collector of what is asked; nil: there is none.
-	spans *telemetry.Telemetry
+	// tell sends the last spans; nil until open.
+	tell func()
 }
 
 // open returns the hub, and what closes it for everybody who opened it.
@@ -129,22 +128,16 @@ func (p *peopleRoom) open(ctx context.Context) (hub *elicit.Hub, stop func(), er
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := p.app.people()
+	options, tell, err := p.app.hubOptions(p.log)
 	if err != nil {
 		return nil, nil, err
 	}
 	db, err := store.Open(ctx, place, elicit.Room(), gateway.Room())
 	if err != nil {
+		tell()
 		return nil, nil, err
 	}
-	options := elicit.Options{Attended: o.attended, AllowSecrets: o.secrets, Log: p.log}
-	if p.spans, err = p.app.telemetry(p.log); err != nil {
-		return nil, nil, errors.Join(err, db.Close())
-	}
-	if p.spans != nil {
-		options.Observe = p.spans.Observe
-	}
-	p.db, p.hub = db, elicit.New(db, options)
+	p.db, p.hub, p.tell = db, elicit.New(db, options), tell
 	return p.hub, p.close, nil
 }
 
@@ -161,13 +154,7 @@ func (p *peopleRoom) close() {
 		p.log.Warn("store not closed", "error", err)
 	}
 	p.hub = nil
-	if p.spans != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		if err := p.spans.Close(ctx); err != nil && p.log != nil {
-			p.log.Warn("last spans not sent", "error", err)
-		}
-	}
+	p.tell()
 }
 
 // once says whether an id is used for the first time, by any process over the

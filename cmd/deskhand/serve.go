@@ -174,10 +174,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if addr == "" {
 		return lib.server.ServeStdio(ctx, a.stdin, a.stdout)
 	}
-	if !asked {
-		room = nil
-	}
-	return a.serveHTTP(ctx, f, lib, room, bench, addr)
+	return a.serveHTTP(ctx, f, lib, room, asked, bench, addr)
 }
 
 // serverName is what the server calls itself.

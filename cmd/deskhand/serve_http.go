@@ -13,14 +13,15 @@ import (
 )
 
 // serveHTTP serves until ctx ends, then lets the calls in flight finish.
-// room is nil if no questions are served, work if no tasks are.
-func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *peopleRoom, work *workRoom, addr string) error {
+// asked says that questions are served; work is nil if no tasks are.
+func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *peopleRoom, asked bool, work *workRoom, addr string) error {
 	o := web.Options{
 		Addr: addr, NoToken: f.noToken,
 		AllowedHosts: a.hosts(), AllowedOrigins: a.settings.list("allow-origin"),
 		Mounts: map[string]http.Handler{"/mcp": lib.server.Handler()},
 		Build:  a.build(),
 		Logger: lib.log,
+		Once:   room.once,
 		OnShutdown: func() {
 			if err := lib.server.Close(context.WithoutCancel(ctx)); err != nil {
 				lib.log.Warn("sessions did not end", "error", err)
@@ -46,7 +47,7 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 		return err
 	}
 	var door *peoplePages
-	if room != nil && people.inbox != inboxOff {
+	if asked && people.inbox != inboxOff {
 		door = a.peoplePages(room, o.Token, lib.log)
 		door.enter(&o)
 	}

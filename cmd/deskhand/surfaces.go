@@ -48,16 +48,17 @@ func (a *app) standing(ctx context.Context, o surface.Options, log *slog.Logger)
 	if err != nil {
 		return err
 	}
-	p, err := a.people()
+	options, tell, err := a.hubOptions(log)
 	if err != nil {
 		return err
 	}
+	defer tell()
 	db, err := store.Open(ctx, place, append(surface.Rooms(), elicit.Room())...)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	hub := elicit.New(db, elicit.Options{Attended: p.attended, AllowSecrets: p.secrets, Log: log})
+	hub := elicit.New(db, options)
 	defer hub.Close()
 	all, err := surface.New(db, hub, o)
 	if err != nil {

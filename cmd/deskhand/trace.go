@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"net/url"
 	"strings"
+	"time"
 
+	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/telemetry"
 )
 
@@ -29,6 +32,29 @@ func (a *app) collector() (string, error) {
 		at.Path = "/v1/traces"
 	}
 	return at.String(), nil
+}
+
+// hubOptions are those of every hub over the store, whatever it is opened for:
+// each tells of what was asked and ended through it. tell sends the last spans,
+// after the hub was closed. log may be nil.
+func (a *app) hubOptions(log *slog.Logger) (o elicit.Options, tell func(), err error) {
+	p, err := a.people()
+	if err != nil {
+		return o, nil, err
+	}
+	o = elicit.Options{Attended: p.attended, AllowSecrets: p.secrets, Log: log}
+	spans, err := a.telemetry(log)
+	if err != nil || spans == nil {
+		return o, func() {}, err
+	}
+	o.Observe = spans.Observe
+	return o, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if err := spans.Close(ctx); err != nil && log != nil {
+			log.Warn("last spans not sent", "error", err)
+		}
+	}, nil
 }
 
 // telemetry sends spans to the collector. Nil: there is none.

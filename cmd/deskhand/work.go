@@ -24,6 +24,7 @@ type workRoom struct {
 	mu      sync.Mutex
 	db      *store.DB // nil until open
 	hub     *elicit.Hub
+	tell    func() // sends the last spans
 	manager *tasks.Manager
 	// serve is [tasks.Options.Serve], which a runner has.
 	serve func(ctx context.Context, attempt tasks.Attempt, process tasks.Process) (url, token string, stop func(), err error)
@@ -39,19 +40,20 @@ func (w *workRoom) open(ctx context.Context) (*tasks.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	people, err := w.app.people()
+	o, err := w.app.tasksOptions()
 	if err != nil {
 		return nil, err
 	}
-	o, err := w.app.tasksOptions()
+	options, tell, err := w.app.hubOptions(w.log)
 	if err != nil {
 		return nil, err
 	}
 	db, err := store.Open(ctx, place, append(tasks.Rooms(), elicit.Room())...)
 	if err != nil {
+		tell()
 		return nil, err
 	}
-	w.db, w.hub = db, elicit.New(db, elicit.Options{Attended: people.attended, Log: w.log})
+	w.db, w.hub, w.tell = db, elicit.New(db, options), tell
 	o.Log, o.Questions, o.Serve, o.Ask = w.log, w.count, w.serve, w.ask
 	w.manager = tasks.New(db, o)
 	return w.manager, nil
@@ -69,6 +71,7 @@ func (w *workRoom) close() {
 	if err := w.db.Close(); err != nil && w.log != nil {
 		w.log.Warn("store not closed", "error", err)
 	}
+	w.tell()
 }
 
 // tools are those over work, worded as those over docs, for a process that runs

@@ -49,7 +49,9 @@ func Open(o Options) *Telemetry {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	e := &exporter{options: o, client: &http.Client{Timeout: sendTime}}
+	// What the headers have is for the endpoint alone.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	e := &exporter{options: o, client: &http.Client{Timeout: sendTime, CheckRedirect: stay}}
 	about := resource.NewSchemaless(attribute.String("service.name", cmp.Or(o.Service, "deskhand")), attribute.String("service.version", o.Version))
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(e), sdk.WithResource(about))
 	return &Telemetry{provider, provider.Tracer("github.com/deskhand/deskhand")}

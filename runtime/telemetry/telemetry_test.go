@@ -60,3 +60,18 @@ func TestCollectorThatIsAwayCostsNothingButALine(t *testing.T) {
 		t.Errorf("Close = %v, log %q; want that spans were not sent, in the log", err, log.String())
 	}
 }
+
+func TestTheTokenGoesNowhereElse(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("another server got %s with %v", r.Method, r.Header)
+	}))
+	defer elsewhere.Close()
+	collector := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer collector.Close()
+	var log strings.Builder
+	o := Open(Options{Endpoint: collector.URL, Headers: map[string]string{"Api-Key": "k"}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	o.Observe("elicitation.requested", &elicit.Request{ID: "elc_1", CreatedAt: elicit.At(time.Now())})
+	if err := o.Close(t.Context()); err != nil || !strings.Contains(log.String(), "307") {
+		t.Errorf("Close = %v, log %q; want that the collector answers 307", err, log.String())
+	}
+}

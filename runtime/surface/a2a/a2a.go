@@ -62,9 +62,11 @@ type Options struct {
 
 // Server answers A2A calls. Its methods may be called at once.
 type Server struct {
-	db  *store.DB
-	hub *elicit.Hub
-	o   Options
+	db      *store.DB
+	hub     *elicit.Hub
+	o       Options
+	stopped context.Context
+	stop    func()
 }
 
 // New makes a server over a store that was opened with [Room].
@@ -81,8 +83,14 @@ func New(db *store.DB, hub *elicit.Hub, o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{db, hub, o}
+	s := &Server{db: db, hub: hub, o: o}
+	s.stopped, s.stop = context.WithCancel(context.Background())
+	return s
 }
+
+// Close ends the streams, which would last as long as their tasks. Clients may
+// subscribe again, here or at another process.
+func (s *Server) Close() { s.stop() }
 
 // keepAlive is between two comments on a stream on which nothing happens.
 const keepAlive = 15 * time.Second

@@ -343,6 +343,9 @@ func (c *calls) follow(ctx context.Context, v *a2a.Task, untilInput bool, yield 
 	if ended() {
 		return
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.stopped, cancel)()
 	now, err := c.look(ctx, v.ID)
 	if err != nil {
 		yield(nil, c.failed(err))

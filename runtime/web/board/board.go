@@ -50,6 +50,8 @@ type Options struct {
 type Board struct {
 	options                        Options
 	board, task, attempt, troubles *template.Template
+	stopped                        context.Context
+	stop                           func()
 }
 
 // New makes the handlers and enters them in the shell.
@@ -69,8 +71,14 @@ func New(o Options) *Board {
 	parse := func(name string) *template.Template {
 		return o.Shell.Parse(templates, "templates/parts.html", "templates/"+name+".html")
 	}
-	return &Board{options: o, board: parse("board"), task: parse("task"), attempt: parse("attempt"), troubles: parse("trouble")}
+	b := &Board{options: o, board: parse("board"), task: parse("task"), attempt: parse("attempt"), troubles: parse("trouble")}
+	b.stopped, b.stop = context.WithCancel(context.Background())
+	return b
 }
+
+// Stop answers the windows that wait for news, which would hold up the end of a
+// server.
+func (b *Board) Stop() { b.stop() }
 
 // Mounts are the handlers by path, for people who have signed in.
 func (b *Board) Mounts() map[string]http.Handler {

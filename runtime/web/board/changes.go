@@ -47,29 +47,25 @@ func changesOf(ctx context.Context, m *tasks.Manager, id string, force bool) (v 
 		}
 		return v, nil
 	}
-	var paths []string
-	for _, c := range changes.Files {
+	paths := map[string][]string{} // by repository: a patch does not say which one a file is of
+	for i, c := range changes.Files {
 		v.Files = append(v.Files, fileView{Path: c.Path, OldPath: c.OldPath, Kind: c.Kind, Added: c.Added, Deleted: c.Deleted, Binary: c.Binary})
-		if len(paths) < shownFiles {
-			paths = append(paths, c.Path)
+		if repo, _, _ := strings.Cut(c.Path, "/"); i < shownFiles {
+			paths[repo] = append(paths[repo], c.Path)
 		}
 	}
-	if v.More = len(v.Files) - len(paths); len(paths) == 0 {
-		return v, nil
+	v.More = max(0, len(v.Files)-shownFiles)
+	lines := map[string]map[string][]line{}
+	for repo, some := range paths {
+		patch, err := m.Patch(ctx, tasks.PatchQuery{AttemptID: id, Paths: some, Force: true})
+		if err != nil && fault.Of(err) == nil {
+			return v, err
+		}
+		lines[repo] = cutPatch(patch.Text)
 	}
-	patch, err := m.Patch(ctx, tasks.PatchQuery{AttemptID: id, Paths: paths, Force: true})
-	if err != nil && fault.Of(err) == nil {
-		return v, err
-	}
-	lines := cutPatch(patch.Text)
 	for i := range v.Files {
-		f := &v.Files[i]
-		_, inRepo, _ := strings.Cut(f.Path, "/")
-		for name, of := range lines {
-			if name == f.Path || name == inRepo {
-				f.Lines = of
-			}
-		}
+		repo, name, _ := strings.Cut(v.Files[i].Path, "/")
+		v.Files[i].Lines = lines[repo][name]
 	}
 	return v, nil
 }

@@ -2,6 +2,7 @@ package board
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -142,18 +143,24 @@ type newsView struct {
 // news answers when something is new in the log that a page shows, or after a
 // while.
 func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
-	ctx, id := r.Context(), r.PathValue("id")
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(b.stopped, cancel)()
+	id := r.PathValue("id")
 	after, _ := strconv.ParseInt(r.FormValue("after"), 10, 64)
 	q := tasks.LogQuery{AttemptID: id, ProcessID: r.FormValue("process"), Limit: pageEntries, AfterRevision: &after, Wait: newsWait}
 	if q.ProcessID == "" { // it has not begun: there is no log to wait for
 		q.AfterRevision, q.Wait = nil, 0
 		select {
-		case <-ctx.Done():
-			return nil
+		case <-ctx.Done(): // as Logs says
 		case <-time.After(time.Second):
 		}
 	}
 	found, err := m.Logs(ctx, q)
+	if b.stopped.Err() != nil {
+		http.Error(w, "the server stops", http.StatusServiceUnavailable) // the script tries again
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ type conn struct {
 	bytes  int           // in queue
 	behind bool          // something was left out
 	owed   [][]byte      // what comes after the state then
+	debt   int           // bytes in owed
 	wake   chan struct{} // holds one
 	room   chan struct{} // holds one; rung when the queue was taken
 }
@@ -65,7 +66,7 @@ func (c *conn) push(uri string, seq int64, data []byte, own bool) {
 	case !c.behind && len(c.queue) < queueMessages && c.bytes+len(data) <= queueBytes:
 		c.append(data)
 	case own:
-		c.owed = append(c.owed, data)
+		c.owed, c.debt = append(c.owed, data), c.debt+len(data)
 		c.behind = true
 	default:
 		c.behind = true
@@ -104,14 +105,14 @@ func (c *conn) caughtUp() {
 	for _, data := range c.owed {
 		c.append(data)
 	}
-	c.owed = nil
+	c.owed, c.debt = nil, 0
 }
 
 // full says that the reader is to wait.
 func (c *conn) full() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.queue) >= queueMessages || c.bytes >= queueBytes
+	return len(c.queue)+len(c.owed) >= queueMessages || c.bytes+c.debt >= queueBytes
 }
 
 // serve reads until the client is gone or ctx ends.
