@@ -53,8 +53,8 @@ func (c chatRuns) Send(ctx context.Context, session, prompt, key string) (chat.R
 	return c.Find(ctx, session, done.ProcessID)
 }
 
-// Newest implements [chat.Runner]. What a run begins with is its first process:
-// the script that sets its checkout up, if there is one.
+// Newest implements [chat.Runner]. A session goes on with a script first where
+// its checkout must be set up again; the script that cleans up is no part of it.
 func (c chatRuns) Newest(ctx context.Context, session string) (chat.Run, error) {
 	s, processes, err := c.processes(ctx, session)
 	if err != nil {
@@ -62,7 +62,7 @@ func (c chatRuns) Newest(ctx context.Context, session string) (chat.Run, error) 
 	}
 	last := chat.Run{Session: s.ID, Attempt: s.AttemptID}
 	for _, p := range processes {
-		if p.SessionID == s.ID && p.Reason == tasks.Agent {
+		if p.SessionID == s.ID && p.Reason != tasks.Cleanup {
 			last = runOf(s, p)
 		}
 	}

@@ -98,9 +98,9 @@ func (r *reader) read(e Entry) (ev event, ok bool) {
 		Type    string
 		Content struct {
 			Type struct {
-				Kind   string                          `json:"type"`
-				Tool   string                          `json:"tool_name"`
-				Action json.RawMessage                 `json:"action_type"`
+				Kind   string                           `json:"type"`
+				Tool   string                           `json:"tool_name"`
+				Action json.RawMessage                  `json:"action_type"`
 				Status *struct{ Status, Reason string } `json:"status"`
 			} `json:"entry_type"`
 			Content string `json:"content"`

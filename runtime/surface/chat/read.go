@@ -27,13 +27,13 @@ const optIn = "X-Supports-Elicitation"
 
 // call is what a client wants of a chat.
 type call struct {
-	ConversationID string    `json:"conversationId"`
+	ConversationID string            `json:"conversationId"`
 	Messages       []json.RawMessage `json:"messages"`
-	Format         format    `json:"format"`
-	Model          string    `json:"model"`
-	Stream         *bool     `json:"stream"`
-	Resume         bool      `json:"resume"`
-	LastEventID    string    `json:"lastEventId"`
+	Format         format            `json:"format"`
+	Model          string            `json:"model"`
+	Stream         *bool             `json:"stream"`
+	Resume         bool              `json:"resume"`
+	LastEventID    string            `json:"lastEventId"`
 
 	elicits bool       // the client shows questions
 	prompt  string     // of the last message; empty: it has none
