@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,11 +51,11 @@ func (s *socket) chat(path, body string, headers ...string) *http.Response {
 	return resp
 }
 
-// chatUntil reads a stream until a line has words in it, or its end, and returns
-// what it read and the id of the last event.
-func (s *socket) chatUntil(r *bufio.Reader, words string) (all, id string) {
+// chatUntil reads a stream until it has seen all words, or its end if there are
+// none, and returns what it read and the id of the last event.
+func (s *socket) chatUntil(r *bufio.Reader, words ...string) (all, id string) {
 	s.t.Helper()
-	late := time.AfterFunc(patience, func() { s.kill() })
+	late := time.AfterFunc(patience, func() { _ = s.cmd.Process.Kill() }) // ends the read
 	defer late.Stop()
 	for {
 		line, err := r.ReadString('\n')
@@ -62,7 +63,8 @@ func (s *socket) chatUntil(r *bufio.Reader, words string) (all, id string) {
 		if at, ok := strings.CutPrefix(strings.TrimSpace(line), "id: "); ok {
 			id = at
 		}
-		if err == io.EOF && words == "" || words != "" && strings.Contains(line, words) {
+		seen := !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(all, w) })
+		if seen && (err == io.EOF || len(words) > 0 && line == "\n") {
 			return all, id
 		}
 		if err != nil {
@@ -99,12 +101,8 @@ func TestAChatIsASession(t *testing.T) {
 
 	resp := s.chat("/run/api/chat", body("vercel", prompt, ""), "x-supports-elicitation", "true")
 	stream := bufio.NewReader(resp.Body)
-	said, at := s.chatUntil(stream, "data-elicitation-request")
-	for _, want := range []string{`"type":"start"`, `"delta":"before"`, `"type":"reasoning-delta"`, `"type":"tool-output-available"`, `"requestedSchema":{`, `"trigger":"acp_elicitation"`} {
-		if !strings.Contains(said, want) {
-			t.Errorf("the stream has no %s:\n%s", want, said)
-		}
-	}
+	_, at := s.chatUntil(stream, `"type":"start"`, `"delta":"before"`, `"type":"reasoning-delta"`, `"type":"tool-output-available"`,
+		`"type":"data-elicitation-request"`, `"requestedSchema":{`, `"trigger":"acp_elicitation"`)
 	if got := s.chat("/run/api/chat", body("vercel", "say no", "")); got.StatusCode != http.StatusConflict {
 		t.Errorf("a message while it runs: %d, want 409", got.StatusCode)
 	}
@@ -143,7 +141,7 @@ func TestAChatIsASession(t *testing.T) {
 	if got := s.chat("/run/api/elicitation-responses", answer); !strings.Contains(s.chatBody(got), `"status":409`) {
 		t.Error("the second answer is no conflict")
 	}
-	rest, _ := s.chatUntil(stream, "")
+	rest, _ := s.chatUntil(stream)
 	for _, want := range []string{"answer: blue", `"delta":"after"`, `"outcome":"accept"`, `"type":"finish"`, "data: [DONE]"} {
 		if !strings.Contains(rest, want) {
 			t.Errorf("the rest has no %s:\n%s", want, rest)
@@ -165,7 +163,7 @@ func TestAChatIsASession(t *testing.T) {
 	r = oneOpen(t, hub)
 	part := fmt.Sprintf(`{"conversationId":%q,"format":"openai","lastEventId":%q,"messages":[{"role":"user","parts":[{"type":"elicitation-response","state":"elicitation-responded","elicitationId":%q,"action":"accept","content":{%q:"large"}}]}]}`,
 		session, buffered.LastEventID, r.ID, r.Questions[0].ID)
-	rest, _ = s.chatUntil(bufio.NewReader(s.chat("/run/api/chat", part, "x-supports-elicitation", "true").Body), "")
+	rest, _ = s.chatUntil(bufio.NewReader(s.chat("/run/api/chat", part, "x-supports-elicitation", "true").Body))
 	for _, want := range []string{"answer: large", `\n\ntwo`, `"finish_reason":"stop"`, "data: [DONE]"} {
 		if !strings.Contains(rest, want) {
 			t.Errorf("after the part the stream has no %s:\n%s", want, rest)
@@ -183,11 +181,11 @@ func TestAChatIsASession(t *testing.T) {
 	if _, err := hub.Dispatch(t.Context(), elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Answers: answers, By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
-	rest, _ = s.chatUntil(bufio.NewReader(resp.Body), "")
+	rest, _ = s.chatUntil(bufio.NewReader(resp.Body))
 	if strings.Contains(rest, "elicitation") || !strings.Contains(rest, "answer: round") {
 		t.Errorf("without the header:\n%s\nwant no question and the answer", rest)
 	}
-	if got := s.chatBody(s.chat("/run/api/chat", body("vercel", "fail no luck", ""))); !strings.Contains(got, `"errorText":"no luck"`) {
+	if got := s.chatBody(s.chat("/run/api/chat", body("vercel", "fail no luck", ""))); !strings.Contains(got, `"errorText":"failed (exit_code=1): no luck"`) {
 		t.Errorf("the stream does not say why the run failed:\n%s", got)
 	}
 }

@@ -3,9 +3,9 @@ package chat
 import (
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -50,45 +50,44 @@ func (t *tool) failed() bool {
 }
 
 // place is how far a client has read: a revision of the log of a process, and
-// how many bytes of the last text, which may become longer.
+// how many bytes of the last text, which may become longer, with their checksum.
 type place struct {
 	process  string
 	revision int64
 	entry    int64 // of the last text; -1: none
 	length   int
+	sum      uint32
 }
 
 // String is the id of an event.
 func (p place) String() string {
-	return fmt.Sprintf("%s:%d:%d:%d", p.process, p.revision, p.entry, p.length)
+	return fmt.Sprintf("%s:%d:%d:%d:%x", p.process, p.revision, p.entry, p.length, p.sum)
 }
 
 // readPlace reads the id of an event.
 func readPlace(s string) (p place, err error) {
 	wrong := fault.New(badRequest, fmt.Sprintf("Last-Event-ID %q is not of this stream", cut(s)), "send the id of the last event as it came, or none to read the run from its start")
 	fields := strings.Split(s, ":")
-	if len(fields) != 4 || fields[0] == "" {
+	if len(fields) != 5 || fields[0] == "" {
 		return p, wrong
 	}
 	revision, err1 := strconv.ParseInt(fields[1], 10, 64)
 	entry, err2 := strconv.ParseInt(fields[2], 10, 64)
 	length, err3 := strconv.Atoi(fields[3])
-	if err1 != nil || err2 != nil || err3 != nil || revision < 0 || entry < -1 || length < 0 {
+	sum, err4 := strconv.ParseUint(fields[4], 16, 32)
+	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || revision < 0 || entry < -1 || length < 0 {
 		return p, wrong
 	}
-	return place{fields[0], revision, entry, length}, nil
+	return place{fields[0], revision, entry, length, uint32(sum)}, nil
 }
 
 // reader makes events of a log. The zero value is not useful: see readerAt.
-type reader struct {
-	at   place
-	said string // the last text so far; empty after a resume: not known
-}
+type reader struct{ at place }
 
-func readerAt(p place) *reader { return &reader{at: p} }
+func readerAt(p place) *reader { return &reader{p} }
 
 // follow goes on with the log of another process.
-func (r *reader) follow(process string) { *r = reader{at: place{process: process, entry: -1}} }
+func (r *reader) follow(process string) { r.at = place{process: process, entry: -1} }
 
 // read makes an event of an entry; ok is false where nothing is to be told.
 func (r *reader) read(e Entry) (ev event, ok bool) {
@@ -133,14 +132,16 @@ func (r *reader) read(e Entry) (ev event, ok bool) {
 func (r *reader) text(ev event, all string) (event, bool) {
 	switch sent := r.at.length; {
 	case ev.entry > r.at.entry:
-		r.at.entry, r.at.length, r.said = ev.entry, len(all), all
+		r.at.entry, r.at.length, r.at.sum = ev.entry, len(all), sumOf(all)
 		ev.text, ev.first = all, true
 		return ev, all != ""
-	case ev.entry == r.at.entry && sent <= len(all) && strings.HasPrefix(all, r.said) && (sent == len(all) || utf8.RuneStart(all[sent])):
+	case ev.entry == r.at.entry && sent <= len(all) && sumOf(all[:sent]) == r.at.sum:
 		ev.text = all[sent:]
-		r.at.length, r.said = len(all), all
+		r.at.length, r.at.sum = len(all), sumOf(all)
 		return ev, ev.text != ""
 	}
 	ev.kind = passes
 	return ev, true
 }
+
+func sumOf(text string) uint32 { return crc32.ChecksumIEEE([]byte(text)) }
