@@ -65,6 +65,9 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 		lib.door.enter(&o)
 	}
 	agents.mount(&o)
+	if room != nil || work != nil {
+		defer a.mountChat(&o, work, lib.log)()
+	}
 	o.OnListen = func(at net.Addr) {
 		shown := shownAddr(addr, at)
 		if lib.door != nil {

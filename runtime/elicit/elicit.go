@@ -194,6 +194,10 @@ const (
 	Abandoned Outcome = "abandoned" // the asker took it back, or nobody could be asked
 )
 
+// NoElicitation is the reason of a request that was taken back because the
+// conversation which it came up in shows no requests.
+const NoElicitation = "no_elicitation"
+
 // Ended says that the asker has an outcome: an answer, or that time is up.
 func (r *Request) Ended() bool { return r.Status != Open }
 

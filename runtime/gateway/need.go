@@ -65,6 +65,8 @@ func (u *upstream) unconnected(tool string, r *elicit.Request) (sentence, detail
 	switch {
 	case r.Completion == nil:
 		return notProvided, retry
+	case r.Completion.Reason == elicit.NoElicitation:
+		return fmt.Sprintf(needsConnecting, tool, u.Title), retry
 	case r.Completion.Outcome == elicit.Timeout:
 		waited := r.Completion.At.Sub(r.CreatedAt.Time).Round(time.Second)
 		return fmt.Sprintf("%s The request timed out after %v.", notProvided, waited),

@@ -57,6 +57,18 @@ func (m *Manager) Attempt(ctx context.Context, id string) (a Attempt, err error)
 	return a, err
 }
 
+// Session is one session.
+func (m *Manager) Session(ctx context.Context, id string) (s Session, err error) {
+	if id, err = parseID("session_id", id); err != nil {
+		return Session{}, err
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		s, err = readSession(ctx, tx, id)
+		return err
+	})
+	return s, err
+}
+
 // Processes are the processes of an attempt, oldest first.
 func (m *Manager) Processes(ctx context.Context, attemptID string) (found []Process, err error) {
 	if attemptID, err = parseID("attempt_id", attemptID); err != nil {

@@ -6,6 +6,7 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { agents } from './agents.mjs';
+import { chats } from './chats.mjs';
 import { check } from './checks.mjs';
 import { inspector } from './inspector.mjs';
 import { sdk1, sdk2 } from './sdk.mjs';
@@ -46,6 +47,14 @@ try {
 } catch (error) {
   failed = true;
   console.log(`a2a-js http FAILED: ${error.stack ?? error}`);
+}
+
+try {
+  const base = targets.http.url.replace(/\/mcp$/, '');
+  console.log(`ai and openai http ok: ${await within(60, chats(binary, base, targets.http.headers, env))}`);
+} catch (error) {
+  failed = true;
+  console.log(`ai and openai http FAILED: ${error.stack ?? error}`);
 }
 
 server.kill('SIGTERM');

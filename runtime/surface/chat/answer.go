@@ -1,0 +1,164 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// response is the answer to one request.
+type response struct {
+	ElicitationID string         `json:"elicitationId"`
+	Action        string         `json:"action"`
+	Content       map[string]any `json:"content,omitempty"` // by question
+}
+
+// result is what became of one response.
+type result struct {
+	ElicitationID string         `json:"elicitationId"`
+	Status        int            `json:"status"` // as if it had come alone
+	Success       bool           `json:"success"`
+	Action        string         `json:"action,omitempty"`
+	Error         map[string]any `json:"error,omitempty"`
+}
+
+// maxResponses bounds a batch; a session rarely has two questions open.
+const maxResponses = 100
+
+// answer serves AnswerPath: one response, or several that do not depend on each
+// other.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		ConversationID string `json:"conversationId"`
+		response
+		Responses []response `json:"responses"`
+	}
+	if err := readBody(w, r, &body); err != nil {
+		return err
+	}
+	if body.ConversationID == "" {
+		return fault.New(missing, "conversationId is missing", "send the conversationId of the stream that asked")
+	}
+	hub, runner, err := s.o.Open(r.Context())
+	if err != nil {
+		return err
+	}
+	switch n := len(body.Responses); {
+	case n > maxResponses:
+		return fault.New(badRequest, fmt.Sprintf("there are %d responses", n), fmt.Sprintf("send at most %d at once", maxResponses))
+	case n > 0 && body.ElicitationID != "":
+		return fault.New(badRequest, "there is an elicitationId beside responses", "send one of them")
+	case body.Responses != nil:
+		writeJSON(w, http.StatusOK, map[string]any{"conversationId": body.ConversationID, "results": s.respond(r.Context(), hub, runner, body.ConversationID, body.Responses)})
+		return nil
+	}
+	if err := respond(r.Context(), hub, runner, body.ConversationID, body.response); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"conversationId": body.ConversationID, "elicitationId": body.ElicitationID, "success": true, "action": body.Action})
+	return nil
+}
+
+// respond gives every response its own result: one that is refused does not
+// keep the others from the hub.
+func (s *Server) respond(ctx context.Context, hub *elicit.Hub, runner Runner, conversation string, all []response) (results []result) {
+	results = []result{}
+	for _, one := range all {
+		r := result{ElicitationID: one.ElicitationID, Action: one.Action, Status: http.StatusOK, Success: true}
+		if err := respond(ctx, hub, runner, conversation, one); err != nil {
+			r.Success = false
+			r.Status, r.Error = s.failed(err)
+		}
+		results = append(results, r)
+	}
+	return results
+}
+
+func respond(ctx context.Context, hub *elicit.Hub, runner Runner, conversation string, one response) error {
+	if one.ElicitationID == "" {
+		return fault.New(missing, "elicitationId is missing", "send the elicitationId of the request")
+	}
+	a := elicit.Action{Type: elicit.CompletedBy, RequestID: one.ElicitationID, Channel: Channel, Response: elicit.Outcome(one.Action)}
+	switch a.Response {
+	case elicit.Accept, elicit.Decline, elicit.Cancel:
+	case "":
+		return fault.New(missing, "action is missing", "send action accept, decline or cancel")
+	default:
+		return fault.New(badRequest, fmt.Sprintf("there is no action %q", cut(one.Action)), "send action accept, decline or cancel")
+	}
+	r, err := hub.Get(ctx, one.ElicitationID)
+	if err != nil {
+		return err
+	}
+	if ours, err := belongs(ctx, runner, &r, conversation); err != nil {
+		return err
+	} else if !ours {
+		return fault.New(wrongConversation, fmt.Sprintf("request %s is not of conversation %q", r.ID, cut(conversation)), "send the conversationId of the stream that asked")
+	}
+	if a.Response == elicit.Accept {
+		if a.Answers, err = answersOf(&r, one.Content); err != nil {
+			return err
+		}
+	}
+	_, err = hub.Dispatch(ctx, a)
+	return err
+}
+
+// belongs says that a request was asked in a conversation. What an agent asks
+// through its tools may know the attempt alone.
+func belongs(ctx context.Context, runner Runner, r *elicit.Request, conversation string) (bool, error) {
+	if c := r.Context; c.SessionID != "" || c.ConversationID != "" || c.AttemptID == "" {
+		return conversation == c.SessionID || conversation == c.ConversationID, nil
+	}
+	run, err := runner.Newest(ctx, conversation)
+	if fault.Of(err) != nil {
+		return false, nil
+	}
+	return run.Attempt == r.Context.AttemptID, err
+}
+
+// answersOf reads the content of an accept.
+func answersOf(r *elicit.Request, content map[string]any) (map[string]elicit.Answer, error) {
+	fields := map[string][]string{}
+	for id, v := range content {
+		texts, ok := textsOf(v)
+		if !ok {
+			return nil, fault.New(elicit.InvalidAnswers, fmt.Sprintf("content of %q is not a text, a number, true, false or a list of texts", cut(id)), "send what requestedSchema says")
+		}
+		fields[id] = texts
+	}
+	answers, err := r.Fields(fields)
+	if err != nil {
+		return nil, err
+	}
+	return r.Final(answers), nil
+}
+
+// textsOf is a value of JSON as the texts of a form.
+func textsOf(v any) ([]string, bool) {
+	switch v := v.(type) {
+	case nil:
+		return nil, true
+	case string:
+		return []string{v}, true
+	case bool:
+		return []string{strconv.FormatBool(v)}, true
+	case float64:
+		return []string{strconv.FormatFloat(v, 'f', -1, 64)}, true
+	case []any:
+		texts := []string{}
+		for _, item := range v {
+			one, ok := textsOf(item)
+			if !ok || len(one) != 1 {
+				return nil, false
+			}
+			texts = append(texts, one...)
+		}
+		return texts, true
+	}
+	return nil, false
+}

@@ -1,0 +1,147 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// kind is what an event is.
+type kind int
+
+const (
+	starts  kind = iota // the run; nothing was said yet
+	says                // more of a text
+	thinks              // more of a thought
+	uses                // a tool, or what came of it
+	passes              // an entry of another kind, as it is
+	asks                // a question, or what became of it
+	replies             // what became of an answer in the last message
+	ends                // the run
+)
+
+// event is one step of a stream, in no form yet.
+type event struct {
+	kind  kind
+	entry int64  // of the log: says, thinks, uses, passes
+	first bool   // says and thinks: the text begins here
+	text  string // says, thinks: what is new; ends: why it failed
+	tool  tool
+	raw   json.RawMessage // passes
+	asked question
+	reply result
+}
+
+// tool is a call that the agent made.
+type tool struct {
+	Name   string          `json:"toolName"`
+	Said   string          `json:"content,omitempty"`
+	Status string          `json:"status,omitempty"` // as in the log
+	Reason string          `json:"reason,omitempty"`
+	Action json.RawMessage `json:"action,omitempty"`
+}
+
+func (t *tool) failed() bool {
+	return t.Status == "failed" || t.Status == "denied" || t.Status == "timed_out"
+}
+
+// place is how far a client has read: a revision of the log of a process, and
+// how many bytes of the last text, which may become longer, with their checksum.
+type place struct {
+	process  string
+	revision int64
+	entry    int64 // of the last text; -1: none
+	length   int
+	sum      uint32
+}
+
+// String is the id of an event.
+func (p place) String() string {
+	return fmt.Sprintf("%s:%d:%d:%d:%x", p.process, p.revision, p.entry, p.length, p.sum)
+}
+
+// readPlace reads the id of an event.
+func readPlace(s string) (p place, err error) {
+	wrong := fault.New(badRequest, fmt.Sprintf("Last-Event-ID %q is not of this stream", cut(s)), "send the id of the last event as it came, or none to read the run from its start")
+	fields := strings.Split(s, ":")
+	if len(fields) != 5 || fields[0] == "" {
+		return p, wrong
+	}
+	revision, err1 := strconv.ParseInt(fields[1], 10, 64)
+	entry, err2 := strconv.ParseInt(fields[2], 10, 64)
+	length, err3 := strconv.Atoi(fields[3])
+	sum, err4 := strconv.ParseUint(fields[4], 16, 32)
+	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || revision < 0 || entry < -1 || length < 0 {
+		return p, wrong
+	}
+	return place{fields[0], revision, entry, length, uint32(sum)}, nil
+}
+
+// reader makes events of a log. The zero value is not useful: see readerAt.
+type reader struct{ at place }
+
+func readerAt(p place) *reader { return &reader{p} }
+
+// follow goes on with the log of another process.
+func (r *reader) follow(process string) { r.at = place{process: process, entry: -1} }
+
+// read makes an event of an entry; ok is false where nothing is to be told.
+func (r *reader) read(e Entry) (ev event, ok bool) {
+	r.at.revision = max(r.at.revision, e.Revision)
+	ev = event{kind: passes, entry: e.Index, raw: e.Data}
+	var known struct {
+		Type    string
+		Content struct {
+			Type struct {
+				Kind   string                           `json:"type"`
+				Tool   string                           `json:"tool_name"`
+				Action json.RawMessage                  `json:"action_type"`
+				Status *struct{ Status, Reason string } `json:"status"`
+			} `json:"entry_type"`
+			Content string `json:"content"`
+		}
+	}
+	if json.Unmarshal(e.Data, &known) != nil || known.Type != "NORMALIZED_ENTRY" {
+		return ev, true
+	}
+	c := known.Content
+	switch c.Type.Kind {
+	case "assistant_message":
+		ev.kind = says
+	case "thinking":
+		ev.kind = thinks
+	case "tool_use":
+		ev.kind = uses
+		ev.tool = tool{Name: c.Type.Tool, Said: c.Content, Action: c.Type.Action}
+		if c.Type.Status != nil {
+			ev.tool.Status, ev.tool.Reason = c.Type.Status.Status, c.Type.Status.Reason
+		}
+		return ev, true
+	default:
+		return ev, true
+	}
+	return r.text(ev, c.Content)
+}
+
+// text finds what is new in a text. One that was written anew, rather than on,
+// cannot be told in a stream of text: it passes as it is.
+func (r *reader) text(ev event, all string) (event, bool) {
+	switch sent := r.at.length; {
+	case ev.entry > r.at.entry:
+		r.at.entry, r.at.length, r.at.sum = ev.entry, len(all), sumOf(all)
+		ev.text, ev.first = all, true
+		return ev, all != ""
+	case ev.entry == r.at.entry && sent <= len(all) && sumOf(all[:sent]) == r.at.sum:
+		ev.text = all[sent:]
+		r.at.length, r.at.sum = len(all), sumOf(all)
+		return ev, ev.text != ""
+	}
+	ev.kind = passes
+	return ev, true
+}
+
+func sumOf(text string) uint32 { return crc32.ChecksumIEEE([]byte(text)) }

@@ -1,0 +1,112 @@
+package chat
+
+import (
+	"encoding/json"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// question is a request as a stream shows it.
+type question struct {
+	Type            string            `json:"type,omitempty"` // in OpenAI's and the bare form
+	ElicitationID   string            `json:"elicitationId"`
+	Mode            elicit.Mode       `json:"mode"`
+	Message         string            `json:"message"`
+	URL             string            `json:"url,omitempty"`
+	RequestedSchema json.RawMessage   `json:"requestedSchema,omitempty"`
+	Context         map[string]any    `json:"context"`
+	Questions       []elicit.Question `json:"questions,omitempty"`
+	Deadline        *elicit.Time      `json:"deadline,omitempty"`
+	// Status is open, expired-open or completed, Outcome how it ended.
+	Status  elicit.Status  `json:"status"`
+	Outcome elicit.Outcome `json:"outcome,omitempty"`
+}
+
+// questionOf is what a client needs to show r and to know what became of it.
+// Answers are not in it: the stream is not where they are read.
+func questionOf(r *elicit.Request) question {
+	q := question{ElicitationID: r.ID, Mode: r.Mode, Message: r.Message, URL: r.URL, Questions: r.Questions, Status: r.Status,
+		Context: map[string]any{"trigger": r.Trigger}}
+	for name, text := range map[string]string{"toolName": r.Context.ToolName, "toolCallId": r.Context.ToolCallID, "upstream": r.Context.Upstream, "attemptId": r.Context.AttemptID} {
+		if text != "" {
+			q.Context[name] = text
+		}
+	}
+	if !r.Deadline.IsZero() {
+		q.Deadline = &r.Deadline
+	}
+	if r.Completion != nil {
+		q.Outcome = r.Completion.Outcome
+	}
+	if r.Mode == elicit.Form {
+		q.RequestedSchema = schemaOf(r)
+	}
+	return q
+}
+
+// schemaOf is what to send as content: what was asked by another protocol as it
+// was, else one property a question, all of them flat.
+func schemaOf(r *elicit.Request) json.RawMessage {
+	var asked struct {
+		Type       string
+		Properties map[string]any
+	}
+	if json.Unmarshal(r.Schema, &asked) == nil && asked.Type == "object" && asked.Properties != nil {
+		return r.Schema
+	}
+	properties, required := map[string]any{}, []string{}
+	for i := range r.Questions {
+		q := &r.Questions[i]
+		properties[q.ID] = property(q)
+		if q.AllowFreeform {
+			properties[q.ID+elicit.OtherSuffix] = map[string]any{"type": "string", "title": "Other (own words)"}
+		} else if q.Required {
+			required = append(required, q.ID)
+		}
+	}
+	schema := map[string]any{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	data, err := json.Marshal(schema)
+	if err != nil { // a bound is not a finite number, which the hub refuses
+		panic("chat: schema of " + r.ID + ": " + err.Error())
+	}
+	return data
+}
+
+func property(q *elicit.Question) map[string]any {
+	p := map[string]any{"type": "string", "title": q.Message}
+	if q.Title != "" {
+		p["title"], p["description"] = q.Title, q.Message
+	}
+	least, most := "minLength", "maxLength"
+	switch q.Kind {
+	case elicit.Text:
+		if q.Format != "" {
+			p["format"] = q.Format
+		}
+	case elicit.Number, elicit.Integer:
+		p["type"], least, most = string(q.Kind), "minimum", "maximum"
+	case elicit.Boolean:
+		p["type"], least, most = "boolean", "", ""
+	case elicit.SingleSelect:
+		p["oneOf"], least, most = choices(q), "", ""
+	case elicit.MultiSelect:
+		p["type"], p["items"], least, most = "array", map[string]any{"anyOf": choices(q)}, "minItems", "maxItems"
+	}
+	if q.Min != nil && least != "" {
+		p[least] = *q.Min
+	}
+	if q.Max != nil && most != "" {
+		p[most] = *q.Max
+	}
+	return p
+}
+
+func choices(q *elicit.Question) (all []map[string]string) {
+	for _, o := range q.Options {
+		all = append(all, map[string]string{"const": o.ID, "title": o.Label})
+	}
+	return all
+}

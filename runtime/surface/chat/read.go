@@ -1,0 +1,160 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// maxBody bounds what is sent: libraries send the whole conversation each time.
+const maxBody = 4 << 20
+
+// format is how a stream is written.
+type format string
+
+const (
+	openAI format = "openai" // chunks of chat.completions
+	vercel format = "vercel" // UI messages of the AI SDK
+	inkeep format = "inkeep" // as vercel, questions as elicitation-request alone
+)
+
+// optIn is the header of a client that shows questions to a person.
+const optIn = "X-Supports-Elicitation"
+
+// call is what a client wants of a chat.
+type call struct {
+	ConversationID string            `json:"conversationId"`
+	Messages       []json.RawMessage `json:"messages"`
+	Format         format            `json:"format"`
+	Model          string            `json:"model"`
+	Stream         *bool             `json:"stream"`
+	Resume         bool              `json:"resume"`
+	LastEventID    string            `json:"lastEventId"`
+
+	elicits bool       // the client shows questions
+	prompt  string     // of the last message; empty: it has none
+	key     string     // of the last message
+	answers []response // in the last message
+}
+
+// message is one of OpenAI, with content, or of the AI SDK, with parts.
+type message struct {
+	ID      string            `json:"id"`
+	Role    string            `json:"role"`
+	Content json.RawMessage   `json:"content"`
+	Parts   []json.RawMessage `json:"parts"`
+}
+
+// read takes what the call needs from the last message.
+func (c *call) read(data json.RawMessage) error {
+	var m message
+	if err := json.Unmarshal(data, &m); err != nil {
+		return fault.New(badRequest, "the last message is not an object with role and content: "+cut(err.Error()), "")
+	}
+	c.key = m.ID
+	var texts []string
+	say := func(text string) {
+		if m.Role == "user" && strings.TrimSpace(text) != "" {
+			texts = append(texts, text)
+		}
+	}
+	var text string
+	var parts []json.RawMessage
+	switch {
+	case len(m.Content) == 0:
+	case json.Unmarshal(m.Content, &text) == nil:
+		say(text)
+	case json.Unmarshal(m.Content, &parts) != nil:
+		return fault.New(badRequest, "content of the last message is neither a text nor a list of parts", "")
+	}
+	for _, data := range append(parts, m.Parts...) {
+		var p struct {
+			Type, Text string
+			Data       json.RawMessage
+		}
+		if json.Unmarshal(data, &p) != nil {
+			continue // a part that is not for us
+		}
+		switch p.Type {
+		case "text", "input_text":
+			say(p.Text)
+		case "elicitation-response", "data-elicitation-response":
+			if len(p.Data) > 0 {
+				data = p.Data
+			}
+			var one response
+			if err := json.Unmarshal(data, &one); err != nil {
+				return fault.New(badRequest, "an elicitation-response cannot be read: "+cut(err.Error()), "send elicitationId, action and, to accept, content")
+			}
+			c.answers = append(c.answers, one)
+		}
+	}
+	c.prompt = strings.Join(texts, "\n\n")
+	return nil
+}
+
+// readCall reads the body of a chat call. What came before the last message the
+// session knows already.
+func readCall(w http.ResponseWriter, r *http.Request) (c call, err error) {
+	if err := readBody(w, r, &c); err != nil {
+		return c, err
+	}
+	if c.ConversationID == "" {
+		return c, fault.New(missing, "conversationId is missing", "send the id of a session as conversationId; get_attempt_status has it as latest_session_id")
+	}
+	switch c.Format {
+	case "":
+		c.Format = vercel
+	case openAI, vercel, inkeep:
+	default:
+		return c, fault.New(badRequest, fmt.Sprintf("there is no format %q", cut(string(c.Format))), "send format openai, vercel or inkeep")
+	}
+	c.elicits = strings.EqualFold(r.Header.Get(optIn), "true")
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		c.LastEventID = id
+	}
+	if c.Resume {
+		return c, nil
+	}
+	if len(c.Messages) == 0 {
+		return c, fault.New(missing, "messages are missing", "send at least one message with role user, or resume true")
+	}
+	if err := c.read(c.Messages[len(c.Messages)-1]); err != nil {
+		return c, err
+	}
+	if key := r.Header.Get("Idempotency-Key"); key != "" {
+		c.key = key
+	}
+	switch {
+	case c.prompt == "" && len(c.answers) == 0:
+		return c, fault.New(missing, "the last message has no text of a user", "send the text as content or as a part of type text, with role user")
+	case len(c.answers) > maxResponses:
+		return c, fault.New(badRequest, fmt.Sprintf("the last message has %d answers", len(c.answers)), fmt.Sprintf("send at most %d at once", maxResponses))
+	case c.prompt != "" && len(c.answers) > 0:
+		return c, fault.New(badRequest, "the last message has both a text and an answer", "send the answer first and the text when the run has ended")
+	}
+	return c, nil
+}
+
+func readBody(w http.ResponseWriter, r *http.Request, v any) error {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return fault.New(badRequest, fmt.Sprintf("the body cannot be read: %v", err), fmt.Sprintf("send JSON of at most %d bytes", maxBody))
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fault.New(badRequest, "the body is not what is expected: "+cut(err.Error()), "send an object in JSON with conversationId")
+	}
+	return nil
+}
+
+// cut keeps what a client sent short in a message.
+func cut(s string) string {
+	if runes := []rune(s); len(runes) > 200 {
+		return string(runes[:199]) + "…"
+	}
+	return s
+}
