@@ -148,7 +148,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		return nil, err
 	}
 	questions := &peopleRoom{app: t.app, log: t.log}
-	desk := asktools.New(asktools.Options{Open: questions.open, Prefix: lib.tools.Prefix, Context: in, Wait: people.wait, InlineSchema: people.inline})
+	desk := asktools.New(asktools.Options{Open: questions.open, Prefix: lib.tools.Prefix, Context: in, Wait: people.wait, InlineSchema: people.inline, NoDialogs: true})
 	o := mcpserver.Options{Name: t.app.serverName(), Version: buildVersion(), Logger: t.log, StateKey: questions.stateKey}
 	lib.more = append(desk.Tools(), work.AttemptTools(work.Options{
 		Open:   func(ctx context.Context) (work.Manager, error) { return t.room.open(ctx) },

@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -39,12 +38,12 @@ func story(t *testing.T, id, bin string) {
 	steps := []modeltest.Step{
 		{Tools: []string{"search_docs"}, Args: func(string, []string) map[string]any { return map[string]any{"query": "colour"} }},
 		{Tools: []string{"ask_user"}, Args: func(string, []string) map[string]any { return map[string]any{"question": "Which colour?"} }},
-		{Tools: []string{"Write", "write_file", "write", "exec_command", "shell", "shell_command"}, Args: func(tool string, results []string) map[string]any {
+		{Tools: modeltest.WriteTools, Args: func(tool string, results []string) map[string]any {
 			text := "no answer\n"
 			if strings.Contains(strings.Join(results, ""), "the person says blue") {
 				text = "blue\n"
 			}
-			return writeArgs(tool, text)
+			return modeltest.Write(tool, text)
 		}},
 	}
 	wantText, wantCalls := "blue\n", "search_docs ask_user"
@@ -56,7 +55,7 @@ func story(t *testing.T, id, bin string) {
 	model := modeltest.New(t, "do the story", "Done: the colour is in colour.txt.", steps...)
 	calls, served := tools(t)
 	dir := filepath.Join(t.TempDir(), "work")
-	home := agentHome(t, model.URL)
+	home := modeltest.Home(t, model.URL)
 	os.Mkdir(dir, 0o755)
 	shell := exec.Command("git", "init", "-q", "-b", "main")
 	shell.Dir = dir
@@ -64,9 +63,8 @@ func story(t *testing.T, id, bin string) {
 		t.Fatalf("git init: %v %s", err, out)
 	}
 	env, _ := Environment(os.Environ(), nil)
-	env = append(env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_STATE_HOME="+home,
-		"ANTHROPIC_BASE_URL="+model.URL, "ANTHROPIC_API_KEY=x", "ANTHROPIC_MODEL=stub-model", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
-		"STUB_KEY=x", "TMPDIR="+t.TempDir(), "OPENAI_API_KEY=x", "OPENCODE_CONFIG="+filepath.Join(home, "opencode.json"), "GEMINI_API_KEY=x", "GOOGLE_GEMINI_BASE_URL="+model.URL)
+	env = append(env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "TMPDIR="+t.TempDir())
+	env = append(env, modeltest.Settings(home, model.URL)...)
 	var asked []Question
 	spec := Spec{Dir: dir, Prompt: "Please do the story", Env: env, MCP: MCP{URL: served, Token: "attempt-token"}, Ask: func(_ context.Context, q Question) (Answer, error) {
 		asked = append(asked, q)
@@ -121,18 +119,6 @@ func realRun(t *testing.T, id string, s Spec) (Result, *memory) {
 	return r.Wait(), log
 }
 
-func writeArgs(tool, text string) map[string]any {
-	switch tool {
-	case "exec_command":
-		return map[string]any{"cmd": fmt.Sprintf("printf %q > colour.txt", strings.TrimSuffix(text, "\n")+`\n`)}
-	case "shell", "shell_command":
-		return map[string]any{"command": []string{"bash", "-lc", "echo " + strings.TrimSpace(text) + " > colour.txt"}}
-	case "write":
-		return map[string]any{"filePath": "colour.txt", "content": text}
-	}
-	return map[string]any{"file_path": "colour.txt", "content": text}
-}
-
 // tools is an MCP server with two of deskhand's tools, as an agent sees them.
 func tools(t *testing.T) (calls *[]string, url string) {
 	calls = &[]string{}
@@ -159,18 +145,3 @@ func tools(t *testing.T) (calls *[]string, url string) {
 }
 
 // agentHome has what agents read from their user's folder.
-func agentHome(t *testing.T, url string) string {
-	home := t.TempDir()
-	for name, text := range map[string]string{
-		".codex/config.toml":    "model = \"stub-model\"\nmodel_provider = \"stub\"\n[model_providers.stub]\nname = \"stub\"\nbase_url = \"" + url + "/v1\"\nwire_api = \"responses\"\nenv_key = \"STUB_KEY\"\n",
-		".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}}}`,
-		"opencode.json":         `{"provider":{"stub":{"npm":"@ai-sdk/openai-compatible","name":"stub","options":{"baseURL":"` + url + `/v1","apiKey":"x"},"models":{"stub-model":{"name":"stub","tool_call":true}}}},"model":"stub/stub-model","autoupdate":false}`,
-	} {
-		path := filepath.Join(home, filepath.FromSlash(name))
-		os.MkdirAll(filepath.Dir(path), 0o755)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return home
-}

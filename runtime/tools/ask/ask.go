@@ -34,6 +34,10 @@ type Options struct {
 	// InlineSchema publishes the schema of ask_user without a reference, for
 	// models whose provider takes none. It says the same.
 	InlineSchema bool
+	// NoDialogs keeps questions out of the client that calls. The agent of an
+	// attempt hands what it is to show to its caller, which is deskhand: the
+	// person would be asked twice.
+	NoDialogs bool
 	// Heartbeat is how often a client that asked for progress is told that its
 	// call goes on. Zero: 15 seconds, below the 20 to 30 seconds of silence
 	// after which proxies close a connection.

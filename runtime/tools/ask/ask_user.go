@@ -58,6 +58,9 @@ func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMes
 		return contract.Result{}, err
 	}
 	asked, _ := caller.Client.(client)
+	if d.options.NoDialogs {
+		asked = nil
+	}
 	if asked != nil {
 		id, err := asked.Shown()
 		if err != nil {
