@@ -100,7 +100,6 @@ func (s *Server) streamed(w http.ResponseWriter, r *http.Request, f *flow, c *ca
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
-	h.Set("X-Deskhand-Run", f.run.Process)
 	if c.Format != openAI {
 		h.Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
 	}
