@@ -100,7 +100,6 @@ func (s *Server) streamed(w http.ResponseWriter, r *http.Request, f *flow, c *ca
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
-	h.Set("X-Deskhand-Run", f.run.Process)
 	if c.Format != openAI {
 		h.Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
 	}
@@ -191,8 +190,9 @@ func (f *flow) follow(ctx context.Context, closing <-chan struct{}, ticks <-chan
 		return err
 	}
 	pages, asked, failed := make(chan Page), make(chan struct{}, 1), make(chan error, 2)
-	running.Go(func() { failed <- f.watch(ctx, asked) })
-	running.Go(func() { failed <- f.tail(ctx, f.run, f.log.at.revision, pages) })
+	run, after := f.run, f.log.at.revision // f.run changes while they read
+	running.Go(func() { failed <- f.watch(ctx, run.Attempt, asked) })
+	running.Go(func() { failed <- f.tail(ctx, run, after, pages) })
 	for {
 		select {
 		case <-ctx.Done():
@@ -275,33 +275,30 @@ func (f *flow) page(ctx context.Context, page Page, tell func([]placed) error) e
 	return tell([]placed{{event{kind: ends, text: page.Failure}, f.log.at.String()}})
 }
 
-// watch rings when a request changes, and once at the start.
-func (f *flow) watch(ctx context.Context, ring chan<- struct{}) error {
-	list, err := f.hub.List(ctx, elicit.Filter{AttemptID: f.run.Attempt, Limit: 1})
-	if err != nil {
-		return err
+// watch rings when a request changes, of whatever attempt, and once at the start.
+func (f *flow) watch(ctx context.Context, attempt string, ring chan<- struct{}) error {
+	open := func() (*elicit.Watcher, error) {
+		list, err := f.hub.List(ctx, elicit.Filter{AttemptID: attempt, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		return f.hub.Watch(ctx, list.Seq, "")
 	}
-	w, err := f.hub.Watch(ctx, list.Seq, "")
-	if err != nil {
-		return fmt.Errorf("watch questions: %w", err)
-	}
-	defer func() { w.Close() }()
-	for {
+	w, err := open()
+	for err == nil {
 		select {
 		case ring <- struct{}{}:
 		default:
 		}
-		_, err := w.Next(ctx)
-		if errors.Is(err, store.ErrGone) { // so far behind that the present is enough
-			w.Close()
-			if list, err = f.hub.List(ctx, elicit.Filter{AttemptID: f.run.Attempt, Limit: 1}); err == nil {
-				w, err = f.hub.Watch(ctx, list.Seq, "")
-			}
-		}
+		_, err = w.Next(ctx)
 		if err != nil {
-			return err
+			w.Close()
+		}
+		if errors.Is(err, store.ErrGone) { // so far behind that the present is enough
+			w, err = open()
 		}
 	}
+	return fmt.Errorf("watch questions: %w", err)
 }
 
 // ask tells of the questions whose state the client does not know: those that

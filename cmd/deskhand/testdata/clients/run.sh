@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tries deskhand with the MCP clients that others wrote in TypeScript: both
+# Tries deskhand with the clients that others wrote in TypeScript: of MCP, both
 # lines of the SDK and the inspector's CLI, over stdio and over HTTP. `make
 # clients` builds the binary, indexes the manual and calls
 #
