@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && agents
 
 package main
 
@@ -14,11 +14,11 @@ import (
 // The main story of work, with real agents and a scripted model: in an attempt
 // the agent searches the docs and asks a person, the person answers, the agent
 // writes the answer into a file, and the changes of the attempt show it.
-// `make test-agents` installs the agents and sets AGENTS_BIN.
+// `make test-agents` installs the agents, and sets AGENTS_BIN and the tag.
 func TestRealAgentsInAttempts(t *testing.T) {
 	bin := os.Getenv("AGENTS_BIN")
 	if bin == "" {
-		t.Skip("NOT TESTED: make test-agents installs real agents and runs this")
+		t.Fatal("AGENTS_BIN does not say where the agents are: make test-agents installs them")
 	}
 	for id, variant := range map[string]string{"claude": "", "codex": "full-access", "claude-stream": "", "codex-stream": ""} {
 		if only := os.Getenv("AGENTS"); only != "" && !strings.Contains(" "+only+" ", " "+id+" ") {

@@ -3,8 +3,6 @@ package artifact
 import (
 	"bytes"
 	"encoding/binary"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -62,16 +60,7 @@ func rowOf(v Vector) []byte {
 
 // A list with a right checksum may still have no end.
 func TestTwinsWithoutOrderAreRefused(t *testing.T) {
-	whole := t.TempDir()
-	m, _ := buildWith(t, whole, embedded(corpus(5), 64), testModel)
-	data, err := os.ReadFile(filepath.Join(whole, m.Index.Path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := parseLayout(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, data, l := laidOut(t)
 	type link struct{ of, is int }
 	for name, links := range map[string][]link{
 		"itself":          {{2, 2}},

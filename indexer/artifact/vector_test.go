@@ -270,16 +270,7 @@ func TestRowsAreAligned(t *testing.T) {
 
 // What is written with a right checksum may still be no vector.
 func TestVectorsThatAreNoNumbersAreRefused(t *testing.T) {
-	whole := t.TempDir()
-	m, _ := buildWith(t, whole, embedded(corpus(5), 64), testModel)
-	data, err := os.ReadFile(filepath.Join(whole, m.Index.Path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := parseLayout(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, data, l := laidOut(t)
 	s, chunks := l.groups[0].sections[vectorSection], l.groups[0].chunks
 	scales := int(s.offset) + padding(s.offset) + chunks*stride(64)
 	for name, c := range map[string]struct {
@@ -304,6 +295,23 @@ func TestVectorsThatAreNoNumbersAreRefused(t *testing.T) {
 			t.Errorf("%s: Open = %v, want fault artifact_damaged", name, err)
 		}
 	}
+}
+
+// laidOut is the data file of an index with vectors of 64 dimensions, and what
+// its directory says.
+func laidOut(t *testing.T) (Metadata, []byte, *layout) {
+	t.Helper()
+	whole := t.TempDir()
+	m, _ := buildWith(t, whole, embedded(corpus(5), 64), testModel)
+	data, err := os.ReadFile(filepath.Join(whole, m.Index.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := parseLayout(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, data, l
 }
 
 // resealed is a folder with an index whose data file has the checksums of data

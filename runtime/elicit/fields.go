@@ -107,3 +107,29 @@ func (q *Question) choose(s string) string {
 	}
 	return s
 }
+
+// TextsOf is a decoded value of JSON as the texts of a field for [Request.Fields]:
+// nothing, one, or those of a list; ok is false for an object or a list in a list.
+func TextsOf(v any) (texts []string, ok bool) {
+	switch v := v.(type) {
+	case nil:
+		return nil, true
+	case string:
+		return []string{v}, true
+	case bool:
+		return []string{strconv.FormatBool(v)}, true
+	case float64:
+		return []string{strconv.FormatFloat(v, 'f', -1, 64)}, true
+	case []any:
+		texts = []string{}
+		for _, item := range v {
+			one, ok := TextsOf(item)
+			if !ok || len(one) != 1 {
+				return nil, false
+			}
+			texts = append(texts, one...)
+		}
+		return texts, true
+	}
+	return nil, false
+}

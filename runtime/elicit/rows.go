@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -21,13 +20,7 @@ import (
 var migrations embed.FS
 
 // Room is what a store must be opened with for a Hub to work on it.
-func Room() store.Room {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err)
-	}
-	return store.Room{Name: "elicit", Migrations: files}
-}
+func Room() store.Room { return store.NewRoom("elicit", migrations) }
 
 // readRequest returns nil if there is none.
 func readRequest(ctx context.Context, tx *store.Tx, id string) (*Request, error) {

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
 	"time"
 
@@ -21,13 +20,7 @@ var migrations embed.FS
 
 // Room has the gateway's tables: credentials and sign-ins under way, encrypted,
 // and what upstreams were last seen to offer.
-func Room() store.Room {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err)
-	}
-	return store.Room{Name: "gateway", Migrations: files}
-}
+func Room() store.Room { return store.NewRoom("gateway", migrations) }
 
 // topic is that of the gateway's events in the feed: their key is the upstream
 // whose credential changed, and they say nothing of it.

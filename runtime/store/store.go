@@ -13,6 +13,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -29,6 +30,16 @@ type Room struct {
 	// Migrations has goose SQL files named 0001_what.sql at its root, in SQL
 	// that both databases understand.
 	Migrations fs.FS
+}
+
+// NewRoom is the room with the migrations that lie in the folder migrations of
+// files, which are embedded: without it, it panics.
+func NewRoom(name string, files embed.FS) Room {
+	migrations, err := fs.Sub(files, "migrations")
+	if err != nil {
+		panic(err)
+	}
+	return Room{Name: name, Migrations: migrations}
 }
 
 // DB is an open store. All methods may be called at once.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -20,11 +19,7 @@ var migrations embed.FS
 
 // Rooms are what a store must be opened with for a Manager to work on it.
 func Rooms() []store.Room {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err)
-	}
-	return []store.Room{{Name: "tasks", Migrations: files}, logs.Room()}
+	return []store.Room{store.NewRoom("tasks", migrations), logs.Room()}
 }
 
 // at is the time of a column.

@@ -3,7 +3,6 @@ package a2a
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -128,7 +127,7 @@ func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
 		}
 		content, _ := data["content"].(map[string]any)
 		for id, v := range content {
-			texts, ok := textsOf(v)
+			texts, ok := elicit.TextsOf(v)
 			if !ok {
 				return a, invalid("content of %q is not a text, a number, true, false or a list of texts", cut(id, 60))
 			}
@@ -167,29 +166,4 @@ func agrees(text string) bool {
 		return true
 	}
 	return false
-}
-
-// textsOf is a value of JSON as the texts of a form.
-func textsOf(v any) ([]string, bool) {
-	switch v := v.(type) {
-	case nil:
-		return nil, true
-	case string:
-		return []string{v}, true
-	case bool:
-		return []string{strconv.FormatBool(v)}, true
-	case float64:
-		return []string{strconv.FormatFloat(v, 'f', -1, 64)}, true
-	case []any:
-		texts := []string{}
-		for _, item := range v {
-			one, ok := textsOf(item)
-			if !ok || len(one) != 1 {
-				return nil, false
-			}
-			texts = append(texts, one...)
-		}
-		return texts, true
-	}
-	return nil, false
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -19,13 +18,7 @@ import (
 var migrations embed.FS
 
 // Room is what a store must be opened with for a Server to work on it.
-func Room() store.Room {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err)
-	}
-	return store.Room{Name: "agents", Migrations: files}
-}
+func Room() store.Room { return store.NewRoom("agents", migrations) }
 
 // mostListed is how many tasks a list looks at, newest first.
 const mostListed = 1000

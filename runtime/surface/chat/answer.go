@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -125,7 +124,7 @@ func belongs(ctx context.Context, runner Runner, r *elicit.Request, conversation
 func answersOf(r *elicit.Request, content map[string]any) (map[string]elicit.Answer, error) {
 	fields := map[string][]string{}
 	for id, v := range content {
-		texts, ok := textsOf(v)
+		texts, ok := elicit.TextsOf(v)
 		if !ok {
 			return nil, fault.New(elicit.InvalidAnswers, fmt.Sprintf("content of %q is not a text, a number, true, false or a list of texts", cut(id)), "send what requestedSchema says")
 		}
@@ -136,29 +135,4 @@ func answersOf(r *elicit.Request, content map[string]any) (map[string]elicit.Ans
 		return nil, err
 	}
 	return r.Final(answers), nil
-}
-
-// textsOf is a value of JSON as the texts of a form.
-func textsOf(v any) ([]string, bool) {
-	switch v := v.(type) {
-	case nil:
-		return nil, true
-	case string:
-		return []string{v}, true
-	case bool:
-		return []string{strconv.FormatBool(v)}, true
-	case float64:
-		return []string{strconv.FormatFloat(v, 'f', -1, 64)}, true
-	case []any:
-		texts := []string{}
-		for _, item := range v {
-			one, ok := textsOf(item)
-			if !ok || len(one) != 1 {
-				return nil, false
-			}
-			texts = append(texts, one...)
-		}
-		return texts, true
-	}
-	return nil, false
 }

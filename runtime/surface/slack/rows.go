@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
@@ -16,13 +15,7 @@ import (
 var migrations embed.FS
 
 // Room is what a store must be opened with for a Surface to work on it.
-func Room() store.Room {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err)
-	}
-	return store.Room{Name: Channel, Migrations: files}
-}
+func Room() store.Room { return store.NewRoom(Channel, migrations) }
 
 // posted is the message of a request.
 type posted struct {

@@ -1,3 +1,5 @@
+//go:build agents
+
 package executor
 
 import (
@@ -19,12 +21,12 @@ import (
 
 // The main story with real agents and a scripted model: the agent searches the
 // docs, asks a person, and writes what the person said into a file; a second run
-// goes on with the session. `make test-agents` installs the agents and sets
-// AGENTS_BIN to where their programs are.
+// goes on with the session. `make test-agents` installs the agents, sets
+// AGENTS_BIN to where their programs are and the tag that this file has.
 func TestRealAgents(t *testing.T) {
 	bin := os.Getenv("AGENTS_BIN")
 	if bin == "" {
-		t.Skip("NOT TESTED: make test-agents installs real agents and runs this")
+		t.Fatal("AGENTS_BIN does not say where the agents are: make test-agents installs them")
 	}
 	for _, id := range strings.Fields("claude claude-stream opencode opencode-stream codex codex-stream gemini gemini-stream") {
 		if only := os.Getenv("AGENTS"); only != "" && !strings.Contains(" "+only+" ", " "+id+" ") {

@@ -10,7 +10,6 @@ package logs
 
 import (
 	"embed"
-	"io/fs"
 
 	"github.com/deskhand/deskhand/runtime/store"
 )
@@ -32,10 +31,4 @@ const Topic = "logs"
 var migrations embed.FS
 
 // Room is what a store must be opened with for logs to work on it.
-func Room() store.Room {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		panic(err)
-	}
-	return store.Room{Name: "logs", Migrations: files}
-}
+func Room() store.Room { return store.NewRoom("logs", migrations) }

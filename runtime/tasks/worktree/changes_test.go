@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -168,42 +167,6 @@ func repository0(t *testing.T) string {
 	dir := t.TempDir()
 	shell(t, dir, "init", "-q")
 	return dir
-}
-
-func TestNamesOfEveryKindAreShownAndFound(t *testing.T) {
-	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
-		t.Skip("NOT TESTED: such names cannot be made here")
-	}
-	private(t)
-	tree := attempt(t, repository(t, "an app"))
-	names := []string{"sp ace.txt", "new\nline.txt", "tab\t.txt", "-dash", `"quoted"`, "caf\xe9.txt", ":(glob)*", "*.md", "ünï.txt", `back\slash`, "#hash", "%41"}
-	for _, n := range names {
-		put(t, filepath.Join(tree.Dir, "an app", n), "text of "+fmt.Sprintf("%q", n)+"\n")
-	}
-	for _, stage := range []string{"untracked", "committed", "deleted"} {
-		changes, err := tree.Changes(t.Context(), Balanced, false)
-		if err != nil || len(changes.Files) != len(names) {
-			t.Fatalf("%s: Changes = %+v, %v; want %d files", stage, changes, err, len(names))
-		}
-		for _, f := range changes.Files {
-			file, err := tree.File(t.Context(), f.Path, Slice{})
-			if !strings.HasPrefix(string(file.Content), "text of ") {
-				t.Errorf("%s: File(%q) = %+v, %v", stage, f.Path, file, err)
-			}
-			patch, err := tree.Patch(t.Context(), []string{f.Path}, 0, Balanced, false)
-			if err != nil || strings.Count(patch.Text, "+text of ") != 1 {
-				t.Errorf("%s: Patch(%q) = %+v, %v", stage, f.Path, patch, err)
-			}
-		}
-		if stage == "untracked" {
-			if n, err := tree.Commit(t.Context(), "names"); n != 1 || err != nil {
-				t.Fatal(n, err)
-			}
-		}
-		if stage == "committed" {
-			break
-		}
-	}
 }
 
 func TestPatchApplies(t *testing.T) {
