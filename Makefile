@@ -1,6 +1,7 @@
 # make            build bin/deskhand
 # make demo       build, index the manual, start a server, ask it three questions
 # make test       all tests with the race detector
+# make race       the same, and each program that they start is checked too (twice the time)
 # make check      what CI runs: format, vet, staticcheck, tests, golden files, builds
 # make golden     rewrite the golden files; review them as a diff
 # make eval [SETS=file]   measure what each part of the ranking adds, and compare with the scores agreed on
@@ -20,7 +21,7 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean codex bench-web test-agents survive
+.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean codex bench-web test-agents survive
 
 all: build
 
@@ -33,6 +34,9 @@ demo: build
 
 test:
 	$(GO) test -race -timeout 20m ./...
+
+race:
+	CHECK_PROGRAM=1 $(GO) test -race -timeout 30m ./...
 
 check: format vet staticcheck test golden-unchanged cross
 

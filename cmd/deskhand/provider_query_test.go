@@ -19,7 +19,7 @@ func TestQuestionsOutliveTheirProvider(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
 	done(t, dir, "index", sections(t, 50), "-o", out, "--embed", p.spec(), "--cache", filepath.Join(dir, "cache"))
-	s := overPipe(t, "--index", out, "--embed-timeout", "200ms")
+	s := overPipe(t, "--index", out, "--embed-timeout", "2s")
 	lexical := func(query string) string {
 		t.Helper()
 		var reply struct {
@@ -42,7 +42,7 @@ func TestQuestionsOutliveTheirProvider(t *testing.T) {
 	}
 	requests, _, _ := p.counts()
 	p.set(requests, 0) // silent
-	if why := lexical("part 4 on page 2"); !strings.Contains(why, "within 200ms") {
+	if why := lexical("part 4 on page 2"); !strings.Contains(why, "within 2s") {
 		t.Errorf("a silent provider: %q", why)
 	}
 	if why := lexical("words of part 3"); why != "" {

@@ -82,7 +82,8 @@ func sits(t *testing.T, stdin io.Reader, env []string, args ...string) *person {
 }
 
 // sees waits until a text was written to the screen. Only what changes is
-// written, so the text is one that was not there before, from its first letter.
+// written, so the text is one that was not there before, from its first letter,
+// and without spaces where a blank was.
 func (p *person) sees(text string) {
 	p.t.Helper()
 	eventually(p.t, "the person sees "+text, func() error {
@@ -158,14 +159,14 @@ func TestCtrlCLeavesTheDraft(t *testing.T) {
 	peopleStore(t)
 	p := sits(t, nil, nil, "ask", "Name?")
 	p.sees("Name?")
-	p.types("Half a dra")
-	p.sees("Half a dra")
+	p.types("Half-a-dra")
+	p.sees("Half-a-dra")
 	p.types("\x03")
 	if got := p.ends(); got.code != 130 || got.stdout != "" || !strings.Contains(got.stderr, "deskhand ask wait elc_") {
 		t.Errorf("Ctrl+C: exit %d, stdout %q, screen %q", got.code, got.stdout, got.stderr)
 	}
 	open := listed(t)
-	if len(open) != 1 || open[0].Answers["answer"].State != elicit.Draft || open[0].Answers["answer"].Value.Text != "Half a dra" {
+	if len(open) != 1 || open[0].Answers["answer"].State != elicit.Draft || open[0].Answers["answer"].Value.Text != "Half-a-dra" {
 		t.Errorf("afterwards %+v, want the question open with the draft", open)
 	}
 }
