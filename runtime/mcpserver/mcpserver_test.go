@@ -341,7 +341,7 @@ func TestReplaceReachesRunningSessions(t *testing.T) {
 			if err := s.Replace(d.catalog()); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(50 * time.Millisecond) // what that changed is told before the client comes
+			time.Sleep(300 * time.Millisecond) // what that changed is told before the client comes
 			in, out, _ := overPipes(t, s)
 			changed := make(chan string, 8)
 			client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
@@ -354,7 +354,7 @@ func TestReplaceReachesRunningSessions(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer session.Close()
-			time.Sleep(50 * time.Millisecond) // the subscription is not answered
+			time.Sleep(300 * time.Millisecond) // the subscription is not answered
 
 			inFlight := make(chan *mcp.CallToolResult, 1)
 			go func() {
@@ -394,7 +394,7 @@ func TestReplaceReachesRunningSessions(t *testing.T) {
 				t.Fatal(err)
 			}
 			saysIt(t, session, "search_docs", nil, "newer", false)
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(300 * time.Millisecond)
 			select {
 			case what := <-changed:
 				t.Errorf("told of %s although nothing shown has changed", what)

@@ -174,6 +174,7 @@ func (s *Slack) Until(t testing.TB, what string, most time.Duration, ok func() b
 		}
 		select {
 		case <-changed:
+		case <-time.After(10 * time.Millisecond): // what ok looks at may be elsewhere
 		case <-late:
 			t.Fatalf("%s did not happen within %v; messages: %s", what, most, s)
 		}
