@@ -236,6 +236,29 @@ func (s *site) draft(id, text string) {
 	}
 }
 
+func TestLongListsComeInTwoPieces(t *testing.T) {
+	s := open(t)
+	for range mostAtOnce + 30 {
+		s.ask(name)
+	}
+	for path, want := range map[string]struct {
+		cards int
+		says  string
+	}{
+		"/":           {mostAtOnce, `<a href="/?all=1">Show the other 30</a>`},
+		"/?all=1":     {mostAtOnce + 30, "130 open questions"},
+		"/inbox/list": {mostAtOnce + 30, "Which name?"},
+	} {
+		_, body := s.do("GET", path, nil)
+		if got := strings.Count(body, "<li class=\"card"); got != want.cards || !strings.Contains(body, want.says) {
+			t.Errorf("GET %s has %d cards, want %d and %q", path, got, want.cards, want.says)
+		}
+		if path != "/inbox/list" && !strings.Contains(body, "<title>(130) Inbox") {
+			t.Errorf("GET %s does not count 130 in its title", path)
+		}
+	}
+}
+
 // mostBytes is the page with everything it needs, packed.
 const mostBytes = 60 << 10
 

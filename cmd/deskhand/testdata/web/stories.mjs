@@ -168,6 +168,26 @@ export const stories = {
     }
   },
 
+  async 'more questions than a page comes with'(desk) {
+    const ids = []
+    for (let i = 0; i < 120; i += 20) ids.push(...await Promise.all(Array.from({ length: 20 }, (_, n) => desk.ask(`Question ${i + n}?`, '--confirm'))))
+    const page = await desk.window()
+    await until('the script has fetched the rest', async () => await page.locator('#list li').count() === 120)
+    assert.match(await page.title(), /^\(120\)/)
+    assert.equal(await page.getByText('Show the other').count(), 0)
+    await accessible(page, 'many questions')
+    const [first, last] = await page.locator('#list li').evaluateAll(all => [all[0], all.at(-1)].map(li => li.dataset.id))
+    await desk.run('ask', 'answer', first, '#1=yes')
+    await page.getByText('119 open questions').waitFor()
+    await page.locator(`li[data-id="${last}"] a`).click()
+    await page.waitForURL(desk.base + '/inbox/' + last)
+    const plain = await desk.window('/', { javaScriptEnabled: false })
+    assert.equal(await plain.locator('#list li').count(), 100)
+    await plain.getByRole('link', { name: 'Show the other 19' }).click()
+    assert.equal(await plain.locator('#list li').count(), 119)
+    clean(page)
+  },
+
   async 'a stale window'(desk) {
     const id = await desk.ask('Which name?')
     const page = await desk.window('/inbox/' + id, { javaScriptEnabled: false })
