@@ -418,6 +418,7 @@
       if (name === 'sound' && field.checked) bell();
     });
   }
+  document.addEventListener('click', e => { if (!$('#alerts').contains(e.target)) $('#alerts').open = false; });
   const quiet = () => {
     const now = new Date().toTimeString().slice(0, 5), { from, to } = alerts;
     return from && to && (from <= to ? now >= from && now < to : now >= from || now < to);
