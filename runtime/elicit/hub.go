@@ -362,6 +362,15 @@ func (h *Hub) List(ctx context.Context, f Filter) (list List, err error) {
 	return list, err
 }
 
+// Count is how many requests a filter chooses, on all of its pages.
+func (h *Hub) Count(ctx context.Context, f Filter) (n int, err error) {
+	err = h.db.View(ctx, func(tx *store.Tx) error {
+		n, err = countRequests(ctx, tx, f)
+		return err
+	})
+	return n, err
+}
+
 // EndTurn abandons the open requests of a turn that has ended, in whatever way,
 // and says how many. Those that are to be kept stay. The reasons "complete" and
 // "error" are told as such to who watches; any other is a cancellation.

@@ -150,11 +150,20 @@ const mostListed = 1000
 // to answer it in: open before expired, askers that wait before those that left,
 // urgent first, old first. History is newest first.
 func (f Filter) query() (clauses string, args []any) {
-	order, where := "asked DESC", []string{}
+	order := "asked DESC"
+	if f.Statuses == nil {
+		order = "status DESC, asker_gone, rank DESC, asked"
+	}
+	where, args := f.where()
+	return where + " ORDER BY " + order + " LIMIT ? OFFSET ?", append(args, f.limit()+1, max(f.Offset, 0))
+}
+
+// where is the clause of what a filter chooses, on whatever page.
+func (f Filter) where() (clause string, args []any) {
+	var where []string
 	if f.Statuses == nil {
 		f.Statuses = []Status{Open, ExpiredOpen}
 		where = append(where, "(status = '"+string(Open)+"' OR asker_gone = 0)")
-		order = "status DESC, asker_gone, rank DESC, asked"
 	}
 	where = append(where, "status IN (?"+strings.Repeat(", ?", max(len(f.Statuses)-1, 0))+")")
 	for _, s := range f.Statuses {
@@ -170,7 +179,7 @@ func (f Filter) query() (clauses string, args []any) {
 			where, args = append(where, c.column+" = ?"), append(args, c.value)
 		}
 	}
-	return "WHERE " + strings.Join(where, " AND ") + " ORDER BY " + order + " LIMIT ? OFFSET ?", append(args, f.limit()+1, max(f.Offset, 0))
+	return "WHERE " + strings.Join(where, " AND "), args
 }
 
 func (f Filter) limit() int {
@@ -188,6 +197,14 @@ func listRequests(ctx context.Context, tx *store.Tx, f Filter) (List, error) {
 		list.Requests, list.More = requests[:f.limit()], true
 	}
 	return list, err
+}
+
+func countRequests(ctx context.Context, tx *store.Tx, f Filter) (n int, err error) {
+	clause, args := f.where()
+	if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM requests "+clause, args...).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count requests: %w", err)
+	}
+	return n, nil
 }
 
 // requestIDs reads the first ids that a clause chooses.

@@ -96,8 +96,12 @@ func desktop(ctx context.Context, m Message) *exec.Cmd {
 	if urgency == "" {
 		urgency = "normal"
 	}
-	return exec.CommandContext(ctx, "notify-send", "--app-name=deskhand", "--urgency="+urgency, "--", m.Title, m.Body)
+	return exec.CommandContext(ctx, "notify-send", "--app-name=deskhand", "--urgency="+urgency, "--", m.Title, unmarked.Replace(m.Body))
 }
+
+// unmarked keeps a text from being markup, which the body of a notification may
+// have by the Desktop Notifications Specification, chapter 5, and a title not.
+var unmarked = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // run starts a command with the message on stdin and in its environment.
 func (h Hook) run(cmd *exec.Cmd, m Message) error {

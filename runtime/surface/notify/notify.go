@@ -176,7 +176,10 @@ func (n *notifier) message(r *elicit.Request) Message {
 		asker = "somebody"
 	}
 	m := Message{ID: r.ID, Title: plain(title), Asker: plain(asker), Place: plain(r.Place()), Priority: r.Priority, Deadline: r.Deadline,
-		URL: n.Page(r.ID), Answers: n.Choices(r)}
+		URL: n.Page(r.ID)}
+	for _, c := range n.Choices(r) {
+		m.Answers = append(m.Answers, Choice{plain(c.Label), c.URL})
+	}
 	m.Body = "asked by " + m.Asker
 	if m.Place != "" {
 		m.Body += ", " + m.Place

@@ -5,9 +5,26 @@ package notify
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
+
+// What an agent writes is text on a desktop, no option and no markup.
+func TestDesktopGetsPlainText(t *testing.T) {
+	cmd := desktop(t.Context(), Message{Title: "--icon=/x <b>&", Body: `<img src="http://x/"> & <a href="y">z</a>`})
+	if runtime.GOOS == "darwin" {
+		if last := cmd.Args[len(cmd.Args)-2:]; last[0] != "--icon=/x <b>&" {
+			t.Errorf("osascript gets %q, want title and body as arguments", last)
+		}
+		return
+	}
+	want := []string{"--", "--icon=/x <b>&", `&lt;img src="http://x/"&gt; &amp; &lt;a href="y"&gt;z&lt;/a&gt;`}
+	if got := cmd.Args[len(cmd.Args)-3:]; !slices.Equal(got, want) {
+		t.Errorf("notify-send gets %q, want %q", got, want)
+	}
+}
 
 func TestCommandGetsTheMessage(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")

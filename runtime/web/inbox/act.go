@@ -86,7 +86,7 @@ func (in *Inbox) submit(w http.ResponseWriter, r *http.Request, hub *elicit.Hub,
 		for i := range p.Questions {
 			if q := &p.Questions[i]; stale[q.ID] {
 				theirs := now.Answers[q.ID]
-				q.Theirs, q.TheirsBy, q.Rev = q.Say(theirs.Value), windowOf(theirs.Meta), now.Rev
+				q.Theirs, q.TheirsBy, q.Rev = page.Clean(q.Say(theirs.Value)), windowOf(theirs.Meta), now.Rev
 				p.Trouble = "Somebody changed an answer since you opened this page. Both texts are shown below: decide, then send."
 			}
 		}

@@ -82,7 +82,7 @@ func (in *Inbox) refusedDraft(r *http.Request, hub *elicit.Hub, question string,
 	theirs := now.Answers[question]
 	out.Rev, out.Fields, out.By = now.Rev, theirs.Value.Fields(question), windowOf(theirs.Meta)
 	if q, ok := now.Question(question); ok {
-		out.Said = q.Say(theirs.Value)
+		out.Said = page.Clean(q.Say(theirs.Value))
 	}
 	return out
 }

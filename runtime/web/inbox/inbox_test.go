@@ -236,6 +236,79 @@ func (s *site) draft(id, text string) {
 	}
 }
 
+func TestQuestionsAreGroupedByPlaceAndAttempt(t *testing.T) {
+	s := open(t)
+	for _, r := range []elicit.Request{
+		{Message: "first", Context: elicit.Context{CWD: "/src/shop", AttemptID: "0190-aaaa1111", Branch: "fix/cart"}},
+		{Message: "second", Context: elicit.Context{CWD: "/src/site"}},
+		{Message: "third", Context: elicit.Context{CWD: "/src/shop", AttemptID: "0190-bbbb2222"}},
+		{Message: "fourth", Context: elicit.Context{CWD: "/src/shop", AttemptID: "0190-aaaa1111", Branch: "fix/cart"}},
+		{Message: "urgent", Context: elicit.Context{CWD: "/src/site"}, Priority: elicit.Urgent},
+	} {
+		r.Trigger = elicit.CLI
+		if _, err := s.hub.Open(s.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, body := s.do("GET", "/inbox/list", nil)
+	want := []string{"site", "urgent", "second", "shop", "attempt aaaa1111", "fix/cart", "first", "fourth", "shop", "attempt bbbb2222", "third"}
+	var got []string
+	for _, m := range regexp.MustCompile(`<(?:h2|span class="part"|span class="heading" dir="auto")>([^<]+)`).FindAllStringSubmatch(body, -1) {
+		got = append(got, strings.TrimSpace(m[1]))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the list reads\n%q, want\n%q", got, want)
+	}
+}
+
+// A turn that ends takes its questions with it, whoever is looking at them.
+func TestTheEndOfATurnTakesItsQuestionsAway(t *testing.T) { // E-021, E-025
+	s := open(t)
+	r, err := s.hub.Open(t.Context(), elicit.Request{Trigger: elicit.AskUser, Source: elicit.Source{Name: "agent"},
+		Context: elicit.Context{TurnID: "turn-1"}, Questions: []elicit.Question{name}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := s.follow(t.Context(), 0)
+	<-events // requested
+	if n, err := s.hub.EndTurn(t.Context(), "turn-1", "cancelled"); n != 1 || err != nil {
+		t.Fatalf("EndTurn = %d, %v; want 1", n, err)
+	}
+	if e := <-events; !strings.Contains(e, r.ID) || !strings.Contains(e, `"withdrawn"`) {
+		t.Errorf("windows are told %s, want that it was withdrawn", e)
+	}
+	if status, body := s.do("GET", "/inbox/"+r.ID+"/card", nil); status != 204 {
+		t.Errorf("GET its card: %d %s, want none", status, body)
+	}
+	status, body := s.do("POST", "/inbox/"+r.ID, url.Values{"do.act": {"send"}, "a.name": {"too late"}})
+	if status != 409 || !strings.Contains(body, `data-ended="abandoned"`) || !strings.Contains(body, "too late") {
+		t.Errorf("POST to it: %d, want 409, its end, and what was typed\n%s", status, body)
+	}
+}
+
+func TestLongListsComeInTwoPieces(t *testing.T) {
+	s := open(t)
+	for range mostAtOnce + 30 {
+		s.ask(name)
+	}
+	for path, want := range map[string]struct {
+		cards int
+		says  string
+	}{
+		"/":           {mostAtOnce, `<a href="/?all=1">Show the other 30</a>`},
+		"/?all=1":     {mostAtOnce + 30, "130 open questions"},
+		"/inbox/list": {mostAtOnce + 30, "Which name?"},
+	} {
+		_, body := s.do("GET", path, nil)
+		if got := strings.Count(body, "<li class=\"card"); got != want.cards || !strings.Contains(body, want.says) {
+			t.Errorf("GET %s has %d cards, want %d and %q", path, got, want.cards, want.says)
+		}
+		if path != "/inbox/list" && !strings.Contains(body, "<title>(130) Inbox") {
+			t.Errorf("GET %s does not count 130 in its title", path)
+		}
+	}
+}
+
 // mostBytes is the page with everything it needs, packed.
 const mostBytes = 60 << 10
 

@@ -140,9 +140,9 @@ func questionOf(r *elicit.Request, i int, typed *form) question {
 		v.Chosen[text] = true
 	}
 	v.Own = strings.Join(fields[q.ID+elicit.OtherSuffix], "\n")
-	v.Said = q.Say(draft.Value)
+	v.Said = page.Clean(q.Say(draft.Value))
 	if q.Default != nil {
-		v.Proposed = q.Say(q.Default)
+		v.Proposed = page.Line(q.Say(q.Default))
 	}
 	v.Input, v.Step, v.Sample = inputOf(&q)
 	return v

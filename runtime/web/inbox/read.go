@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -11,8 +12,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// mostShown is how many questions the list has; the rest is counted in words.
-const mostShown = 1000
+// mostShown is how many questions the list has, and mostAtOnce how many of them
+// a page comes with, so that it is ready at once: its script fetches the others
+// when it has nothing else to do, and a link leads to them without it. What is
+// beyond is counted.
+const (
+	mostShown  = 1000
+	mostAtOnce = 100
+)
 
 // partHeader asks for a part of a page, from the script.
 const partHeader = "Deskhand-Part"
@@ -75,7 +82,8 @@ func deskPage(d *desk, title string) page.Page {
 
 // desk reads the list, and the question with an id, or else the first.
 func (in *Inbox) desk(r *http.Request, hub *elicit.Hub, id string) (*desk, error) {
-	list, err := hub.List(r.Context(), elicit.Filter{Limit: mostShown})
+	d := &desk{All: r.FormValue("all") != ""}
+	list, err := d.read(r.Context(), hub)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +102,6 @@ func (in *Inbox) desk(r *http.Request, hub *elicit.Hub, id string) (*desk, error
 		open = &one
 	}
 	now := in.now()
-	d := &desk{Open: len(list.Requests), More: list.More, Seq: list.Seq}
 	if open != nil {
 		d.Pane = paneOf(open, nil, now)
 		d.Pane.Next = next(list.Requests, open.ID, in)
@@ -102,6 +109,27 @@ func (in *Inbox) desk(r *http.Request, hub *elicit.Hub, id string) (*desk, error
 	}
 	d.Groups = groups(list.Requests, id, now)
 	return d, nil
+}
+
+// read lists the open requests, and counts them.
+func (d *desk) read(ctx context.Context, hub *elicit.Hub) (list elicit.List, err error) {
+	f := elicit.Filter{Limit: mostAtOnce}
+	if d.All {
+		f.Limit = mostShown
+	}
+	if list, err = hub.List(ctx, f); err != nil {
+		return list, err
+	}
+	d.Open, d.Seq = len(list.Requests), list.Seq
+	if list.More {
+		n, err := hub.Count(ctx, f)
+		if err != nil {
+			return list, err
+		}
+		d.Open = max(n, d.Open) // some may have ended between the two
+		d.Rest = d.Open - len(list.Requests)
+	}
+	return list, nil
 }
 
 // next is the question to answer after one.
@@ -117,11 +145,12 @@ func next(open []elicit.Request, after string, in *Inbox) *card {
 
 // list is the list alone, for the script.
 func (in *Inbox) list(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
-	list, err := hub.List(r.Context(), elicit.Filter{Limit: mostShown})
+	d := &desk{All: true}
+	list, err := d.read(r.Context(), hub)
 	if err != nil {
 		return err
 	}
-	d := &desk{Groups: groups(list.Requests, r.FormValue("chosen"), in.now()), Open: len(list.Requests), More: list.More, Seq: list.Seq}
+	d.Groups = groups(list.Requests, r.FormValue("chosen"), in.now())
 	in.show(w, r, http.StatusOK, in.pages, "list", page.Page{Data: d})
 	return nil
 }

@@ -15,11 +15,12 @@ import (
 // it.
 type desk struct {
 	Groups []group
-	Open   int  // questions that wait
-	More   bool // and some that are not listed
+	Open   int // questions that wait
+	Rest   int // of them, how many have no card here
 	Pane   *pane
 	Seq    int64 // of the feed: the script watches from here
 	Single bool  // the address is that of one question
+	All    bool  // there are as many cards as a page has
 }
 
 // group is the questions of one place and attempt.
@@ -27,8 +28,19 @@ type group struct {
 	Key   string
 	Name  string // of the place
 	Parts []string
-	Cards []card
+	Lists []cards // of listLength, but for the last
 }
+
+// cards are a list.
+type cards []card
+
+// Full says that there are as many as a list has before another begins.
+func (c cards) Full() bool { return len(c) >= listLength }
+
+// listLength is how many cards one list has. A browser lays out a list when it
+// comes near, so a short one is ready within a frame, and 1,000 cards are 40
+// boxes to look after.
+const listLength = 25
 
 // card is a question in the list.
 type card struct {
@@ -66,7 +78,12 @@ func groups(requests []elicit.Request, chosen string, now time.Time) []group {
 			at[c.Group] = n
 			all = append(all, groupOf(r, c.Group))
 		}
-		all[n].Cards = append(all[n].Cards, c)
+		g := &all[n]
+		if last := len(g.Lists) - 1; last < 0 || g.Lists[last].Full() {
+			g.Lists = append(g.Lists, nil)
+		}
+		last := &g.Lists[len(g.Lists)-1]
+		*last = append(*last, c)
 	}
 	return all
 }

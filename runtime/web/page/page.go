@@ -4,7 +4,7 @@
 // A page joins in three steps. Its package embeds templates that define "main",
 // and perhaps "head" for scripts, and parses them with [Shell.Parse]; in them
 // .Data is its own, .Token is for the hidden field "token" of each form, and
-// the functions asset, text, phrase and line are there. A handler answers with
+// the functions asset, text, phrase, line and clean are there. A handler answers with
 // [Shell.Write], and begins what changes something with [Shell.Checked]. Where
 // the front is made, its path is mounted and [Shell.Nav] gets a line. Styles
 // are those of static/deskhand.css; a page brings scripts and more styles with
@@ -49,6 +49,7 @@ func New(key []byte) *Shell {
 	s := &Shell{key: key, assets: map[string]asset{}}
 	s.base = template.Must(template.New("").Funcs(template.FuncMap{
 		"asset":  s.url,
+		"clean":  Clean,
 		"text":   Text,
 		"line":   Line,
 		"phrase": Phrase,

@@ -103,20 +103,36 @@ export class Desk {
   }
 }
 
-// accessible fails with what axe finds, in light and dark, and takes pictures if
-// they are wanted.
+// ways are how a page is looked at; each is an emulation of the browser.
+const ways = { dark: { colorScheme: 'dark' }, light: {}, 'forced colours': { forcedColors: 'active' } }
+
+// accessible fails with what axe finds in each way, and at 200 % zoom, which is
+// half the width, and with what moves for who wants nothing to. It takes
+// pictures if they are wanted.
 export async function accessible(page, what) {
   // The policy of the page allows no script but its own: axe comes another way.
   const cdp = await page.context().newCDPSession(page)
   await cdp.send('Runtime.evaluate', { expression: axe })
-  for (const colorScheme of ['dark', 'light']) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+  const look = async way => {
     const { result } = await cdp.send('Runtime.evaluate', {
       expression: `axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + (n.failureSummary || '')).join(' | '))))`,
       awaitPromise: true, returnByValue: true,
     })
     const found = JSON.parse(result.value)
-    if (found.length) throw new Error(`axe on ${what}, ${colorScheme}: ${found.join('\n  ')}`)
-    if (PICTURES) await page.screenshot({ path: join(PICTURES, `${what}, ${colorScheme}.png`) })
+    if (found.length) throw new Error(`axe on ${what}, ${way}: ${found.join('\n  ')}`)
+    if (await page.evaluate(() => document.getAnimations().length)) throw new Error(`${what}, ${way}: something moves`)
+    if (PICTURES) await page.screenshot({ path: join(PICTURES, `${what}, ${way}.png`) })
   }
+  for (const [way, media] of Object.entries(ways)) {
+    await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none', reducedMotion: 'reduce', ...media })
+    await look(way)
+  }
+  await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none', reducedMotion: 'reduce' })
+  const size = page.viewportSize()
+  for (const width of [size.width / 2, 320]) {
+    await page.setViewportSize({ width: Math.round(width), height: Math.round(size.height / 2) })
+    if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) throw new Error(`${what} is wider than ${width} pixels`)
+    if (width !== 320) await look('zoomed')
+  }
+  await page.setViewportSize(size)
 }

@@ -31,6 +31,10 @@ export const stories = {
     await page.getByRole('heading', { name: 'Name and shape' }).waitFor()
     assert.match(await page.title(), /^\(1\)/)
     await accessible(page, 'a form')
+    const left = page.locator('.panehead').getByText('29 min left')
+    assert.equal(await left.count(), 0)
+    await page.getByRole('button', { name: '10 more minutes' }).click()
+    await left.waitFor()
     await page.getByPlaceholder('/v2/...').fill('things')
     await page.getByLabel('Cursor').check()
     await page.getByRole('group', { name: 'May it break?' }).getByLabel('No').check()
@@ -123,6 +127,16 @@ export const stories = {
     assert.equal(await a.getByLabel('What is it called?').inputValue(), 'mine')
     await a.getByRole('button', { name: 'Keep mine' }).click()
     await until('the other window has it', async () => await b.getByLabel('What is it called?').inputValue() === 'mine')
+    await a.context().setOffline(true)
+    await a.getByLabel('What is it called?').fill('mine again')
+    await a.getByText('Not connected').waitFor()
+    await b.getByLabel('What is it called?').fill('better')
+    await until('the hub has it', async () => valueOf(await desk.request(id), 'name') === 'better')
+    await a.context().setOffline(false)
+    await a.getByRole('button', { name: 'Take the other' }).click()
+    assert.equal(await a.getByLabel('What is it called?').inputValue(), 'better')
+    await a.reload()
+    assert.equal(await a.getByLabel('What is it called?').inputValue(), 'better')
     clean(b)
   },
 
@@ -166,6 +180,106 @@ export const stories = {
       await page.getByRole('button', { name: button }).click()
       assert.equal((await desk.request(id)).completion.outcome, outcome)
     }
+  },
+
+  async 'every kind of question, from left and right, on a phone'(desk) { // A-024
+    const { writeFileSync } = await import('node:fs')
+    writeFileSync(join(desk.dir, 'six.json'), JSON.stringify({ title: 'Shape of the endpoint', questions: [
+      { id: 'text', question: 'What is it called?', type: 'text', placeholder: '/v2/...' },
+      { id: 'number', question: 'How fast, in seconds?', type: 'number' },
+      { id: 'integer', question: 'How many a page?', type: 'integer' },
+      { id: 'boolean', question: 'May it break?', type: 'boolean' },
+      { id: 'one', question: 'أي طريقة؟', type: 'single-select', options: [{ label: 'مؤشر', description: 'ثابت' }, { label: 'Offset', description: 'Simple, and slow far in' }] },
+      { id: 'any', question: 'Who is told?', type: 'multi-select', options: ['Support', 'Sales'] },
+    ] }))
+    const id = await desk.ask('--questions', join(desk.dir, 'six.json'))
+    const page = await desk.window('/inbox/' + id)
+    await accessible(page, 'six kinds')
+    await page.evaluate(() => { document.documentElement.dir = 'rtl' })
+    await accessible(page, 'six kinds, right to left')
+    for (const option of await page.locator('.option').all()) { // the words are beside the box, in either script
+      const gap = await option.evaluate(el => {
+        const words = document.createRange(), box = el.querySelector('input').getBoundingClientRect()
+        words.selectNodeContents(el.querySelector('span'))
+        return box.left - words.getBoundingClientRect().right
+      })
+      assert.ok(gap >= 0 && gap < 30, `${gap} pixels between an option and its box`)
+    }
+    const phone = await desk.window('/inbox/' + id, { viewport: { width: 390, height: 800 }, hasTouch: true, isMobile: true })
+    await phone.getByLabel('What is it called?').fill('things')
+    await phone.getByLabel('How fast').fill('1.5')
+    await phone.getByLabel('How many').fill('3')
+    await phone.getByLabel('Yes').check()
+    await phone.getByLabel('مؤشر').check()
+    await phone.getByLabel('Sales').check()
+    await accessible(phone, 'six kinds on a phone')
+    await send(phone).click()
+    await phone.getByText('answered by local in web').waitFor()
+    const r = await desk.request(id)
+    assert.deepEqual(['text', 'number', 'integer', 'boolean', 'one', 'any'].map(q => valueOf(r, q)), ['things', 1.5, 3, true, 'مؤشر', ['Sales']])
+    clean(page), clean(phone)
+  },
+
+  async 'alerts, and quiet hours'(desk) {
+    const page = await desk.window('/', { permissions: ['notifications'] })
+    await page.addInitScript(() => {
+      window.told = []
+      window.bells = 0
+      window.Notification = class {
+        static permission = 'granted'
+        static requestPermission = async () => 'granted'
+        constructor(title, { body }) { window.told.push(title + ', ' + body) }
+      }
+      const Context = AudioContext
+      window.AudioContext = class extends Context { constructor() { super(); window.bells++ } }
+      Object.defineProperty(document, 'hidden', { get: () => window.away ?? false })
+    })
+    await page.reload()
+    const bells = n => until(n + ' bells', async () => await page.evaluate(() => window.bells) === n)
+    await page.getByText('Alerts').click()
+    await page.getByLabel('Notify me').check()
+    await page.getByLabel('Ring a bell').check()
+    await bells(1) // this is how it sounds
+    await accessible(page, 'alerts')
+    await desk.ask('Who looks?', '--confirm')
+    await bells(2)
+    assert.deepEqual(await page.evaluate(() => window.told), []) // who looks need not be told
+    await page.evaluate(() => { window.away = true })
+    await desk.ask('Who is away?', '--confirm')
+    await bells(3)
+    assert.deepEqual(await page.evaluate(() => window.told), ['Who is away?, asked by deskhand ask'])
+    const clock = hours => new Date(Date.now() + hours * 3600e3).toTimeString().slice(0, 5)
+    await page.getByLabel('Quiet from').fill(clock(-1))
+    await page.getByLabel('Quiet to').fill(clock(1))
+    await desk.ask('Who sleeps?', '--confirm')
+    await until('it is said', async () => /Who sleeps/.test(await page.locator('#said').textContent()))
+    await desk.ask('Fire?', '--confirm', '--priority', 'urgent')
+    await bells(4) // and not 5
+    assert.equal(await page.evaluate(() => window.told.at(-1)), 'Fire?, asked by deskhand ask')
+    await until('urgent ones are first', async () => /Fire/.test(await page.locator('#list li').first().innerText()))
+    await page.reload()
+    assert.ok(await page.locator('#alert-sound').isChecked())
+    clean(page)
+  },
+
+  async 'more questions than a page comes with'(desk) {
+    const ids = []
+    for (let i = 0; i < 120; i += 20) ids.push(...await Promise.all(Array.from({ length: 20 }, (_, n) => desk.ask(`Question ${i + n}?`, '--confirm'))))
+    const page = await desk.window()
+    await until('the script has fetched the rest', async () => await page.locator('#list li').count() === 120)
+    assert.match(await page.title(), /^\(120\)/)
+    assert.equal(await page.getByText('Show the other').count(), 0)
+    await accessible(page, 'many questions')
+    const [first, last] = await page.locator('#list li').evaluateAll(all => [all[0], all.at(-1)].map(li => li.dataset.id))
+    await desk.run('ask', 'answer', first, '#1=yes')
+    await page.getByText('119 open questions').waitFor()
+    await page.locator(`li[data-id="${last}"] a`).click()
+    await page.waitForURL(desk.base + '/inbox/' + last)
+    const plain = await desk.window('/', { javaScriptEnabled: false })
+    assert.equal(await plain.locator('#list li').count(), 100)
+    await plain.getByRole('link', { name: 'Show the other 19' }).click()
+    assert.equal(await plain.locator('#list li').count(), 119)
+    clean(page)
   },
 
   async 'a stale window'(desk) {

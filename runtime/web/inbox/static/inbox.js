@@ -7,7 +7,7 @@
   const $$ = (selector, at = document) => [...at.querySelectorAll(selector)];
   const token = $('meta[name=token]').content;
   const client = 'web_' + [...crypto.getRandomValues(new Uint8Array(8))].map(b => b.toString(16).padStart(2, '0')).join('');
-  const list = $('#list'), open = $('#open'), title = document.title.replace(/^\(\d+\+?\) /, '');
+  const list = $('#list'), open = $('#open'), title = document.title.replace(/^\(\d+\) /, '');
   const sendEvery = 60; // milliseconds between two drafts of a question, while somebody types
   let seq = Number(open.dataset.seq);
   let connected = true;
@@ -30,8 +30,9 @@
     clock: (at, el) => { if (Date.now() - at < 72e6) put(el, new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })); },
   };
   const tick = () => {
-    for (const name in words) for (const el of $$(`[data-${name}]`)) {
-      if (el.checkVisibility?.({ contentVisibilityAuto: true }) !== false) words[name](Date.parse(el.dateTime), el);
+    for (const part of [open, ...$$('ul', list)]) {
+      if (part.firstElementChild?.checkVisibility?.({ contentVisibilityAuto: true }) === false) continue; // far out of view
+      for (const name in words) for (const el of $$(`[data-${name}]`, part)) words[name](Date.parse(el.dateTime), el);
     }
   };
   setInterval(() => { if (!document.hidden) tick(); }, 1000);
@@ -39,10 +40,9 @@
   // ---- the list
   const cardOf = id => $(`li[data-id="${CSS.escape(id)}"]`, list);
   const count = () => {
-    const n = $$('li.card', list).length;
-    if (!$('.more', list)) put($('#count'), n === 0 ? 'Nothing open' : n === 1 ? '1 open question' : n + ' open questions');
+    const n = $$('li.card', list).length + Number($('[data-rest]', list)?.dataset.rest ?? 0); // of which there is no card
+    put($('#count'), n === 0 ? 'Nothing open' : n === 1 ? '1 open question' : n + ' open questions');
     document.title = (n ? `(${n}) ` : '') + title;
-    return n;
   };
   const choose = () => {
     for (const a of $$('a[aria-current]', list)) a.removeAttribute('aria-current');
@@ -50,18 +50,20 @@
     if (card) $('a', card).setAttribute('aria-current', 'true');
   };
   const drop = card => {
-    const group = card.closest('.group');
+    const ul = card.parentElement, group = card.closest('.group');
     if (card.contains(document.activeElement)) ($('a', card.nextElementSibling ?? card.previousElementSibling ?? document.body) ?? $('#main')).focus();
     card.remove();
+    if (!$('li', ul)) ul.remove();
     if (!$('li', group)) group.remove();
   };
   // place puts a card where it belongs; false if its group is not there yet.
   const place = card => {
-    const old = cardOf(card.dataset.id), group = $(`section[data-group="${CSS.escape(card.dataset.group)}"] ul`, list);
+    const old = cardOf(card.dataset.id), group = $(`section[data-group="${CSS.escape(card.dataset.group)}"]`, list);
     if (!group) return false;
     const focused = old?.contains(document.activeElement);
-    old?.remove();
-    group.insertBefore(card, $$('li', group).find(li => li.dataset.order > card.dataset.order) ?? null);
+    const next = $$('li', group).find(li => li !== old && li.dataset.order > card.dataset.order);
+    next ? next.before(card) : group.lastElementChild.append(card);
+    if (old) drop(old);
     if (focused) $('a', card).focus();
     return true;
   };
@@ -70,33 +72,35 @@
     if (!response.ok) return;
     const focused = document.activeElement?.closest?.('li.card')?.dataset.id;
     list.replaceChildren(parsed(await response.text()));
-    if (focused) $('a', cardOf(focused) ?? list)?.focus();
+    if (focused) $('a', cardOf(focused) ?? list)?.focus({ preventScroll: true });
     count();
     choose();
   };
+  // What changes the list does so one after the other, so that what was read
+  // before never replaces what was read later.
+  let queue = Promise.resolve();
+  const inTurn = work => { queue = queue.then(work).catch(() => {}); }; // not connected: the feed tells it again
   const changed = new Set();
   let refreshing;
   const refresh = id => {
     changed.add(id);
-    refreshing ??= setTimeout(async () => {
+    refreshing ??= setTimeout(() => inTurn(async () => {
       const ids = [...changed];
       changed.clear();
       refreshing = undefined;
-      try {
-        let all = ids.length > 8 || !$('li', list);
-        for (const id of all ? [] : ids) {
-          const response = await ask(`/inbox/${id}/card`), old = cardOf(id);
-          const card = response.status === 200 && $('li', parsed(await response.text()));
-          if (!card) { if (old) drop(old); continue; }
-          if (!old) card.classList.add('new');
-          all ||= !place(card);
-        }
-        if (all) await reloadList();
-        count();
-        choose();
-        if (!current() && $('li', list)) await openQuestion($('li', list).dataset.id, false); // nobody is in the middle of anything
-      } catch { /* not connected: the feed tells it again */ }
-    }, 30);
+      let all = ids.length > 8 || !$('li', list);
+      for (const id of all ? [] : ids) {
+        const response = await ask(`/inbox/${id}/card`), old = cardOf(id);
+        const card = response.status === 200 && $('li', parsed(await response.text()));
+        if (!card) { if (old) drop(old); continue; }
+        if (!old) card.classList.add('new');
+        all ||= !place(card);
+      }
+      if (all) await reloadList();
+      count();
+      choose();
+      if (!current() && $('li', list)) await openQuestion($('li', list).dataset.id, false); // nobody is in the middle of anything
+    }), 30);
   };
 
   // ---- the open question
@@ -414,6 +418,7 @@
       if (name === 'sound' && field.checked) bell();
     });
   }
+  document.addEventListener('click', e => { if (!$('#alerts').contains(e.target)) $('#alerts').open = false; });
   const quiet = () => {
     const now = new Date().toTimeString().slice(0, 5), { from, to } = alerts;
     return from && to && (from <= to ? now >= from && now < to : now >= from || now < to);
@@ -481,5 +486,6 @@
   count();
   $('[data-focus]')?.focus();
   connect();
+  if ($('[data-rest] a', list)) (window.requestIdleCallback ?? setTimeout)(() => inTurn(reloadList));
   document.documentElement.dataset.ready = '1';
 })();
