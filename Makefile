@@ -14,6 +14,7 @@
 # make survive    kill servers, runners and agents at 100 random moments each (minutes)
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
 # make test-web [PICTURES=dir] [STORY=word]   drive the pages in chromium (needs chromium, node and npm)
+# make conformance [WORD=word]   the MCP conformance suite against deskhand as a client (needs Node.js 22 and npm; minutes)
 # make codex CODEX=path   ask a person from that codex, with a stub for its model (needs node)
 # make bench-web  what the pages take in a browser
 
@@ -21,7 +22,7 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean codex bench-web test-agents survive
+.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean codex bench-web test-agents survive conformance
 
 all: build
 
@@ -95,6 +96,9 @@ clients: build
 
 test-web: build
 	cmd/deskhand/testdata/web/run.sh bin/deskhand "$(PICTURES)" "$(STORY)"
+
+conformance: build
+	cmd/deskhand/testdata/conformance/run.sh bin/deskhand "$(WORD)"
 
 codex: build
 	@test -n "$(CODEX)" || { echo "say where codex is: make codex CODEX=node_modules/.bin/codex"; exit 1; }

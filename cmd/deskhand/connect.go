@@ -86,7 +86,7 @@ func (a *app) withDoor(ctx context.Context, f func(*upstreamDoor, *peopleRoom) e
 	}
 	room := &peopleRoom{app: a, log: slog.New(slog.DiscardHandler)}
 	defer room.close()
-	d, err := a.door(room, true, nil, log)
+	d, err := a.door(room, asksFor(true), true, nil, log)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -41,8 +42,9 @@ type upstreamDoor struct {
 }
 
 // door makes the gateway, and connects to nobody. Nil: no upstream is
-// configured. changed is called when its tools have.
-func (a *app) door(room *peopleRoom, alone bool, changed func(), log *slog.Logger) (*upstreamDoor, error) {
+// configured. Its requests belong to in; own says that the process serves no
+// pages over HTTP. changed is called when its tools have.
+func (a *app) door(room *peopleRoom, in elicit.Context, own bool, changed func(), log *slog.Logger) (*upstreamDoor, error) {
 	all, err := a.settings.upstreams()
 	if err != nil || len(all) == 0 {
 		return nil, err
@@ -58,9 +60,9 @@ func (a *app) door(room *peopleRoom, alone bool, changed func(), log *slog.Logge
 	if err := a.checkConnect(); err != nil {
 		return nil, err
 	}
-	d := &upstreamDoor{app: a, room: room, log: log, own: alone, stop: func() {}}
+	d := &upstreamDoor{app: a, room: room, log: log, own: own, stop: func() {}}
 	o := gateway.Options{
-		Upstreams: all, StateDir: dir, Context: asksFor(alone), Version: buildVersion(), Log: log, Changed: changed, Base: d.address,
+		Upstreams: all, StateDir: dir, Context: in, Version: buildVersion(), Log: log, Changed: changed, Base: d.address,
 		Open: func(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 			hub, _, err := room.open(ctx)
 			return hub, room.db, err
@@ -130,29 +132,47 @@ func (d *upstreamDoor) at(base string) {
 func (d *upstreamDoor) address(ctx context.Context) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.base == "" {
-		if !d.own {
-			return "", errors.New("the server does not listen yet")
+	public, addr := strings.TrimSuffix(d.app.settings.get("connect.url"), "/"), d.app.settings.get("connect.address")
+	switch {
+	case d.base != "":
+	case !d.own:
+		return "", errors.New("the server does not listen yet")
+	case public != "" && addr == "":
+		// No proxy finds a port that is any: a server over HTTP has the pages.
+	default:
+		err := d.listen(ctx, cmp.Or(addr, "127.0.0.1:0"))
+		if neighbour := "http://" + addr; err != nil && addr != "" && servesConnect(ctx, neighbour) {
+			return cmp.Or(public, neighbour), nil // until it ends; then it is looked again
 		}
-		if err := d.listen(ctx); err != nil {
+		if err != nil {
 			return "", err
 		}
 	}
-	if public := d.app.settings.get("connect.url"); public != "" {
-		return strings.TrimSuffix(public, "/"), nil
+	return cmp.Or(public, d.base), nil
+}
+
+// servesConnect says that another process has the pages at an address that this
+// one was to have. Whichever has them does: what they need is in the store.
+func servesConnect(ctx context.Context, base string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+gateway.Path+"client.json", nil)
+	if err != nil {
+		return false
 	}
-	return d.base, nil
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
 }
 
 // listen serves the pages alone. d.mu is held.
-func (d *upstreamDoor) listen(ctx context.Context) error {
+func (d *upstreamDoor) listen(ctx context.Context, addr string) error {
 	token, _, err := d.app.token(d.log)
 	if err != nil {
 		return err
-	}
-	addr := d.app.settings.get("connect.address")
-	if addr == "" {
-		addr = "127.0.0.1:0"
 	}
 	listening := make(chan net.Addr, 1)
 	o := web.Options{Addr: addr, Token: token, Logger: d.log, AllowedHosts: d.app.settings.list("allow-host"),

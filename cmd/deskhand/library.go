@@ -78,6 +78,13 @@ func (l *library) republish() error {
 	return nil
 }
 
+// changed is that the tools of an upstream have.
+func (l *library) changed() {
+	if err := l.republish(); err != nil {
+		l.log.Error("tools of upstreams not published", "error", err)
+	}
+}
+
 // catalog is all that is served. A tool of an upstream whose name another one
 // has is left out.
 func (l *library) catalog() (c contract.Catalog, err error) {

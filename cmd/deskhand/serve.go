@@ -136,12 +136,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		}
 		lib.more = append(lib.more, tools...)
 	}
-	changed := func() {
-		if err := lib.republish(); err != nil {
-			log.Error("tools of upstreams not published", "error", err)
-		}
-	}
-	if lib.door, err = a.door(room, addr == "", changed, log); err != nil {
+	if lib.door, err = a.door(room, asksFor(addr == ""), addr == "", lib.changed, log); err != nil {
 		return err
 	}
 	if lib.door != nil {

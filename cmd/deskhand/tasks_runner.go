@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/tasks"
@@ -148,17 +147,25 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		return nil, err
 	}
 	questions := &peopleRoom{app: t.app, log: t.log}
+	if lib.door, err = t.app.door(questions, in, true, lib.changed, t.log); err != nil {
+		return nil, err
+	}
 	desk := asktools.New(asktools.Options{Open: questions.open, Prefix: lib.tools.Prefix, Context: in, Wait: people.wait, InlineSchema: people.inline, NoDialogs: true})
 	o := mcpserver.Options{Name: t.app.serverName(), Version: buildVersion(), Logger: t.log, StateKey: questions.stateKey}
 	lib.more = append(desk.Tools(), work.AttemptTools(work.Options{
 		Open:   func(ctx context.Context) (work.Manager, error) { return t.room.open(ctx) },
 		Prefix: lib.tools.Prefix, AttemptID: t.attempt.ID,
 	})...)
+	if lib.door != nil {
+		o.Logs = true
+		lib.door.Start(upstreamPatience)
+	}
 	if err := lib.open(o); err != nil {
 		// An agent without the docs can still ask.
 		t.log.Warn("docs are not served to the attempt", "attempt_id", t.attempt.ID, "index", lib.dir, "error", err)
-		if lib.server, err = mcpserver.New(o, contract.Catalog{Tools: lib.more}); err != nil {
+		if err := lib.serve(o); err != nil {
 			desk.Close()
+			lib.door.end()
 			questions.close()
 			return nil, err
 		}
@@ -197,6 +204,7 @@ func (t *attemptTools) close() {
 	defer t.mu.Unlock()
 	if t.lib != nil {
 		t.desk.Close()
+		t.lib.door.end()
 		t.lib.close()
 		t.questions.close()
 	}

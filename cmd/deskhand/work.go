@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
@@ -80,7 +79,7 @@ func (w *workRoom) tools(ctx context.Context, as docs.Options, dir string) ([]co
 	o := work.Options{
 		Open:   func(ctx context.Context) (work.Manager, error) { return w.open(ctx) },
 		Prefix: as.Prefix, MaxAnswerBytes: as.MaxAnswerBytes,
-		Questions: w.questions,
+		Questions: w.questions, Pauses: w.pauses,
 	}
 	m, err := w.open(ctx)
 	if err != nil {
@@ -110,12 +109,28 @@ func (w *workRoom) count(ctx context.Context, attemptID string) (int, error) {
 func (w *workRoom) questions(ctx context.Context, attemptID string) (list []work.Question, err error) {
 	requests, err := w.waiting(ctx, attemptID)
 	for _, r := range requests {
-		text := r.Message
-		for len(text) > 200 {
-			_, n := utf8.DecodeLastRuneInString(text)
-			text = text[:len(text)-n]
+		list = append(list, work.Question{ID: r.ID, Text: shortened(r.Message, 200), Asked: contract.Time{Time: r.CreatedAt.Time}})
+	}
+	return list, err
+}
+
+// pauses are the times for which an attempt has waited for a person: an asker is
+// let go at the deadline, even if somebody answers later.
+func (w *workRoom) pauses(ctx context.Context, attemptID string) (list []work.Pause, err error) {
+	if w.hub == nil {
+		return nil, errors.New("the store is not open")
+	}
+	page, err := w.hub.List(ctx, elicit.Filter{AttemptID: attemptID, Statuses: []elicit.Status{elicit.Open, elicit.ExpiredOpen, elicit.Completed}, Limit: 1000})
+	for _, r := range page.Requests {
+		p := work.Pause{ID: r.ID, Text: shortened(r.Message, 200), Paused: contract.Time{Time: r.CreatedAt.Time}}
+		end, outcome := r.Deadline.Time, string(elicit.Timeout)
+		if c := r.Completion; c != nil && !c.Late {
+			end, outcome = c.At.Time, string(c.Outcome)
 		}
-		list = append(list, work.Question{ID: r.ID, Text: text, Asked: contract.Time{Time: r.CreatedAt.Time}})
+		if r.Status != elicit.Open {
+			p.Resumed, p.Outcome = &contract.Time{Time: end}, &outcome
+		}
+		list = append(list, p)
 	}
 	return list, err
 }

@@ -86,6 +86,9 @@ func (u *upstream) discard(ctx context.Context, c *Credential) error {
 		_, err = v.drop(ctx, u.Name, u.principal(), c.rev)
 		u.use(nil)
 	}
+	u.mu.Lock()
+	u.provider = providerThen{} // it may be another one now
+	u.mu.Unlock()
 	return err
 }
 
@@ -100,9 +103,25 @@ func (u *upstream) unwelcome(connected bool) error {
 		"tell whoever runs the server: set credential_scope and auth, or headers, of upstream "+u.Name)
 }
 
-// callKey is where the context of a call has the call: the SDK answers an
-// upstream's question with a function of ours that it gives nothing else.
+// apart is the context of a call as an upstream's side of the SDK gets it: it
+// ends with the call, and of its values there is the call alone, under callKey,
+// because the SDK answers an upstream's question with a function of ours that it
+// gives nothing else. What the SDK's other side has noted of the agent, as the
+// version of the protocol that it speaks, is not so of the upstream.
+type apart struct {
+	context.Context
+	call *call
+}
+
 type callKey struct{}
+
+// Value implements [context.Context].
+func (a apart) Value(key any) any {
+	if key == (callKey{}) {
+		return a.call
+	}
+	return nil
+}
 
 // send makes the call. An error that is no *unauthorized is for the agent.
 func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (contract.Result, error) {
@@ -122,11 +141,11 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 		params.SetProgressToken(token)
 	}
 	for renewed, opened := false, false; ; {
-		s, err := u.session(waiting, credential)
+		s, err := u.session(apart{waiting, c}, credential)
 		if err != nil {
 			return contract.Result{}, u.failed(ctx, waiting, err)
 		}
-		result, err := s.CallTool(context.WithValue(waiting, callKey{}, c), params)
+		result, err := s.CallTool(apart{waiting, c}, params)
 		said := new(jsonrpc.Error)
 		switch {
 		case err == nil:

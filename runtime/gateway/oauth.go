@@ -204,8 +204,12 @@ func (u *upstream) clientAt(ctx context.Context, v *vault, p *provider, redirect
 	if style := cmp.Or(u.Auth.Style, styleOf(p.meta)); style != "" && !slices.Contains(p.meta.TokenEndpointAuthMethodsSupported, "none") && len(p.meta.TokenEndpointAuthMethodsSupported) > 0 {
 		method = map[string]string{"header": "client_secret_basic", "params": "client_secret_post"}[style]
 	}
+	kind := "native" // one on this machine, as the way back says
+	if strings.HasPrefix(redirect, "https://") {
+		kind = "web"
+	}
 	registered, err := oauthex.RegisterClient(ctx, p.meta.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
-		RedirectURIs: []string{redirect}, ClientName: "deskhand", TokenEndpointAuthMethod: method,
+		RedirectURIs: []string{redirect}, ClientName: "deskhand", ApplicationType: kind, TokenEndpointAuthMethod: method,
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"}, Scope: strings.Join(p.scopes, " "),
 	}, u.g.web(nil))
 	if err != nil {

@@ -52,7 +52,7 @@ func (u *upstream) named(tool string) string {
 		}
 	}
 	full := string(name)
-	if u.Prefix != "" {
+	if u.Prefix != noPrefix {
 		full = u.Prefix + "_" + full
 	}
 	if len(full) > longest {

@@ -72,6 +72,7 @@ func (g *Gateway) Public() map[string]http.Handler {
 // view is what the page shows.
 type view struct {
 	State    string // open, done, ended, or empty: there is nothing to connect
+	At       string // path of the request, where its form goes from wherever it is shown
 	Title    string // of the upstream
 	Host     string // where it is
 	Asker    string
@@ -81,7 +82,6 @@ type view struct {
 	Scopes   []string // to be asked for
 	Trouble  string   // empty: none
 	Hint     string
-	Again    string // path to try again at; empty: none
 	Return   string // path to go on to; empty: the tab may be closed
 }
 
@@ -163,7 +163,7 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request) error {
 
 // open shows a request as it is; trouble, if not nil, is what went wrong before.
 func (p *pages) open(w http.ResponseWriter, r *http.Request, status int, request *elicit.Request, u *upstream, trouble *fault.Fault) error {
-	v := view{State: "open", Title: u.Title, Host: u.host(), Asker: cmp.Or(request.Source.Name, "An agent"), Tool: request.Context.ToolName,
+	v := view{State: "open", At: Path + request.ID, Title: u.Title, Host: u.host(), Asker: cmp.Or(request.Source.Name, "An agent"), Tool: request.Context.ToolName,
 		Key: u.Auth.Kind == Key, Return: local(r.FormValue("return"))}
 	if request.Accepted() {
 		v.State = "done"
@@ -189,7 +189,6 @@ func (p *pages) open(w http.ResponseWriter, r *http.Request, status int, request
 	}
 	if trouble != nil {
 		v.Trouble, v.Hint = sentence(trouble.Message), sentence(trouble.Hint)
-		v.Again = Path + request.ID
 	}
 	p.write(w, r, status, v, formsTo)
 	return nil
@@ -319,6 +318,7 @@ func (p *pages) back(w http.ResponseWriter, r *http.Request) error {
 	case s.Principal != p.who(r):
 		return fault.New(notYours, "somebody else has begun this sign-in", "begin anew, as the person whom the agent works for")
 	}
+	r.Form.Set("return", s.Return)
 	hub, request, _, err := p.find(r, s.Request)
 	if err != nil {
 		return err
@@ -338,7 +338,6 @@ func (p *pages) back(w http.ResponseWriter, r *http.Request) error {
 	if err := complete(r.Context(), hub, request.ID, elicit.Accept, p.who(r), "web"); err != nil {
 		return err
 	}
-	r.Form.Set("return", s.Return)
 	return p.again(w, r, request)
 }
 

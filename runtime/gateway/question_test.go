@@ -100,6 +100,10 @@ func TestWhatCannotBeMeantIsRefused(t *testing.T) {
 	if _, err := Check(good); err != nil {
 		t.Fatal(err)
 	}
+	bare, err := Check(Upstream{Name: "a", URL: "https://a.example", Prefix: "-"})
+	if again, _ := Check(bare); err != nil || again.Prefix != "-" {
+		t.Errorf("a prefix %q, checked twice, is %q, %v", "-", again.Prefix, err)
+	}
 	for name, change := range map[string]func(*Upstream){
 		"name":     func(u *Upstream) { u.Name = "A b" },
 		"both":     func(u *Upstream) { u.Command = []string{"x"} },

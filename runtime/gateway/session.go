@@ -56,8 +56,12 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
+	before := u.challenge.Load()
 	var err error
 	if s.ClientSession, err = client.Connect(ctx, transport, nil); err != nil {
+		if refused := u.challenge.Load(); refused != before {
+			return nil, &unauthorized{*refused} // after which the SDK has tried another version
+		}
 		if said := s.stderr.String(); said != "" {
 			err = fmt.Errorf("%w; it said: %s", err, said)
 		}

@@ -43,6 +43,9 @@ type Upstream struct {
 	Timeout time.Duration
 }
 
+// noPrefix is the prefix of tools that are named as the upstream names them.
+const noPrefix = "-"
+
 // Scope is whose credential a call goes with.
 type Scope string
 
@@ -91,7 +94,7 @@ const (
 var upstreamName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
 // Check fills in what is custom and refuses what cannot be meant, with a fault
-// of code "bad_upstream".
+// of code "bad_upstream". What it has checked it leaves as it is.
 func Check(u Upstream) (Upstream, error) {
 	bad := func(format string, args ...any) (Upstream, error) {
 		return u, fault.New("bad_upstream", fmt.Sprintf("upstream %q: ", u.Name)+fmt.Sprintf(format, args...), "correct it under upstreams in the configuration file")
@@ -110,13 +113,10 @@ func Check(u Upstream) (Upstream, error) {
 	if u.Title == "" {
 		u.Title = strings.ToUpper(u.Name[:1]) + u.Name[1:]
 	}
-	switch u.Prefix {
-	case "":
+	if u.Prefix == "" {
 		u.Prefix = u.Name
-	case "-":
-		u.Prefix = ""
 	}
-	if u.Prefix != "" && !contract.ValidName(u.Prefix+"_connect") {
+	if u.Prefix != noPrefix && !contract.ValidName(u.Prefix+"_connect") {
 		return bad("prefix %q cannot begin the name of a tool: use a-z, A-Z, 0-9, _ and -", u.Prefix)
 	}
 	for _, pattern := range slices.Concat(u.Allow, u.Deny) {

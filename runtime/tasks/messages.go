@@ -25,6 +25,7 @@ func (m *Manager) Messages(ctx context.Context, q MessageQuery) (page MessagePag
 			return err
 		}
 		page, err = readTurns(ctx, tx, s.ID, q)
+		page.AttemptID = s.AttemptID
 		return err
 	})
 	return page, err

@@ -373,6 +373,7 @@ type MessageQuery struct {
 // MessagePage is a part of a transcript, oldest first.
 type MessagePage struct {
 	SessionID string
+	AttemptID string
 	Turns     []Turn
 	More      bool
 	Next      *int64 // Before of the page of older ones; nil: there is none

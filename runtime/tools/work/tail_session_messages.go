@@ -2,6 +2,8 @@ package work
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -40,7 +42,19 @@ type Turn struct {
 	Summary *string       `json:"summary" doc:"What the agent said at the end. Null while it runs, or if it said nothing."`
 	Created contract.Time `json:"created_at" doc:"When the turn began."`
 	Updated contract.Time `json:"updated_at" doc:"When the turn last changed."`
+	Pauses  []Pause       `json:"pauses" doc:"When the agent waited for a person, in that order, the newest 20 at most."`
 }
+
+// Pause is a time in which an agent waited for a person.
+type Pause struct {
+	ID      string         `json:"id" doc:"Id of the question, elc_..."`
+	Text    string         `json:"text" doc:"What was asked, at most 200 characters."`
+	Paused  contract.Time  `json:"paused_at" doc:"When it was asked."`
+	Resumed *contract.Time `json:"resumed_at" doc:"When the agent went on. Null while it waits."`
+	Outcome *string        `json:"outcome" doc:"How it ended: accept, decline, cancel, timeout or abandoned. Null while it waits."`
+}
+
+const mostPauses = 20
 
 func (o Options) tailSessionMessages() contract.Tool {
 	name := o.name("tail_session_messages")
@@ -72,17 +86,24 @@ func (o Options) tailSessionMessages() contract.Tool {
 		if err != nil {
 			return out, err
 		}
-		return messagesOf(page, in.After != nil, o.MaxAnswerBytes), nil
+		var pauses []Pause
+		if o.Pauses != nil && len(page.Turns) > 0 {
+			if pauses, err = o.Pauses(ctx, page.AttemptID); err != nil {
+				return out, err
+			}
+		}
+		return messagesOf(page, pauses, in.After != nil, o.MaxAnswerBytes), nil
 	})
 }
 
 // messagesOf words a part of a transcript in about maxBytes of texts. newer says
 // that it was read towards newer turns.
-func messagesOf(page tasks.MessagePage, newer bool, maxBytes int) Messages {
-	kept, cut := turnsFitting(page.Turns, newer, maxBytes)
+func messagesOf(page tasks.MessagePage, pauses []Pause, newer bool, maxBytes int) Messages {
+	in := pausesIn(page.Turns, pauses)
+	kept, cut := turnsFitting(page.Turns, in, newer, maxBytes)
 	out := Messages{SessionID: contract.UUID(page.SessionID), Page: MessagePage{
 		Entries: each(kept, func(t tasks.Turn) Turn {
-			return Turn{t.Index, contract.UUID(t.ID), t.Prompt, textOrNull(t.Summary), stamp(t.Created), stamp(t.Updated)}
+			return Turn{t.Index, contract.UUID(t.ID), t.Prompt, textOrNull(t.Summary), stamp(t.Created), stamp(t.Updated), in[t.Index]}
 		}),
 		More: page.More || len(kept) < len(page.Turns), Cut: cut,
 	}}
@@ -103,10 +124,34 @@ func messagesOf(page tasks.MessagePage, newer bool, maxBytes int) Messages {
 	return out
 }
 
+// pausesIn are the pauses of an attempt by the turn in which they began, which
+// lasts until the next one, or until it has ended.
+func pausesIn(turns []tasks.Turn, pauses []Pause) map[int64][]Pause {
+	in := map[int64][]Pause{}
+	for i, t := range turns {
+		until := t.Updated
+		switch {
+		case i+1 < len(turns):
+			until = turns[i+1].Created
+		case !until.After(t.Created): // it runs
+			until = time.Now()
+		}
+		list := []Pause{}
+		for _, p := range pauses {
+			if !p.Paused.Before(t.Created) && p.Paused.Before(until) {
+				list = append(list, p)
+			}
+		}
+		slices.SortFunc(list, func(a, b Pause) int { return a.Paused.Compare(b.Paused.Time) })
+		in[t.Index] = list[max(0, len(list)-mostPauses):]
+	}
+	return in
+}
+
 // turnsFitting keeps the turns that fit, of the old end if newer, else of the
 // new end; one is always kept, its texts shortened if they must be.
-func turnsFitting(turns []tasks.Turn, newer bool, maxBytes int) (kept []tasks.Turn, cut bool) {
-	const frame = 250 // bytes of a turn beside its texts
+func turnsFitting(turns []tasks.Turn, pauses map[int64][]Pause, newer bool, maxBytes int) (kept []tasks.Turn, cut bool) {
+	const frame, framePause = 250, 200 // bytes of a turn, and of a pause, beside their texts
 	room := maxBytes
 	for n := range turns {
 		i := n
@@ -115,6 +160,9 @@ func turnsFitting(turns []tasks.Turn, newer bool, maxBytes int) (kept []tasks.Tu
 		}
 		t := &turns[i]
 		room -= len(t.Prompt) + len(t.Summary) + frame
+		for _, p := range pauses[t.Index] {
+			room -= len(p.Text) + framePause
+		}
 		switch {
 		case room >= 0:
 		case n == 0:

@@ -65,15 +65,15 @@ func TestTurnsAreCutWhereTheyGoOn(t *testing.T) {
 		}
 		return list
 	}
-	older := messagesOf(tasks.MessagePage{SessionID: someID, Turns: turns(4, 1000)}, false, 3000)
+	older := messagesOf(tasks.MessagePage{SessionID: someID, Turns: turns(4, 1000)}, nil, false, 3000)
 	if n := len(older.Page.Entries); n != 2 || *older.Page.NextCursor != 2 || !older.Page.More || !older.Page.Cut {
 		t.Errorf("older: %d turns, %+v", n, older.Page)
 	}
-	newer := messagesOf(tasks.MessagePage{SessionID: someID, Turns: turns(4, 1000)}, true, 3000)
+	newer := messagesOf(tasks.MessagePage{SessionID: someID, Turns: turns(4, 1000)}, nil, true, 3000)
 	if n := len(newer.Page.Entries); n != 2 || *newer.Page.NextAfter != 1 || newer.Page.NextCursor != nil || !newer.Page.More {
 		t.Errorf("newer: %d turns, %+v", n, newer.Page)
 	}
-	long := messagesOf(tasks.MessagePage{SessionID: someID, Turns: turns(1, 100_000)}, false, 3001)
+	long := messagesOf(tasks.MessagePage{SessionID: someID, Turns: turns(1, 100_000)}, nil, false, 3001)
 	if text := long.Page.Entries[0].Prompt; len(text) > 1600 || !strings.HasSuffix(text, "ä [cut]") || long.Page.More || !long.Page.Cut {
 		t.Errorf("one long turn has %d bytes, %+v", len(text), long.Page.More)
 	}

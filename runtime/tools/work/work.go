@@ -51,6 +51,9 @@ type Options struct {
 	// Questions lists what waits for a person in an attempt. Nil: nothing is said
 	// of it but the number.
 	Questions func(ctx context.Context, attemptID string) ([]Question, error)
+	// Pauses lists when the agents of an attempt waited for a person, in any
+	// order. Nil: nothing is said of it.
+	Pauses func(ctx context.Context, attemptID string) ([]Pause, error)
 	// MaxAnswerBytes bounds an answer of which more can be had. Zero means 64 KiB,
 	// under the 25,000 tokens that clients cut at.
 	MaxAnswerBytes int
