@@ -79,7 +79,7 @@ func requestOf(q executor.Question) elicit.Request {
 // formOf are questions that an agent has written as deskhand does; none if they
 // cannot be asked.
 func formOf(q executor.Question) []elicit.Question {
-	var r elicit.Request
+	r := elicit.Request{Trigger: elicit.A2AInputRequired}
 	if len(q.Fields) == 0 || json.Unmarshal(q.Fields, &r.Questions) != nil || len(r.Questions) == 0 {
 		return nil
 	}

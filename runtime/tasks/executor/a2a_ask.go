@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ var errPending = errors.New("nobody answered in time; an answer that comes late 
 type wish struct {
 	ID        string          `json:"elicitationId"`
 	Title     string          `json:"title"`
+	Message   string          `json:"message"`
 	URL       string          `json:"url"`
 	Questions json.RawMessage `json:"questions"`
 	Schema    json.RawMessage `json:"requestedSchema"`
@@ -54,12 +56,13 @@ func (c *remote) question() (q Question, about wish) {
 		}
 		about = wish{}
 	}
-	q = Question{Title: about.Title, Message: words(parts)}
+	q = Question{Title: about.Title, Message: orElse(about.Message, words(parts))}
 	if c.status.State == a2a.TaskStateAuthRequired {
 		q.Trigger = "a2a_auth_required"
 		q.Title = orElse(q.Title, "Sign in for the agent")
 		q.URL = orElse(about.URL, strings.TrimRight(link.FindString(q.Message), ".,;:!?"))
-		if q.URL == "" {
+		if u, err := url.Parse(q.URL); err != nil || !address(u) {
+			q.URL = ""
 			q.Options = []Option{{ID: signedIn, Label: "I have signed in"}}
 		}
 		return q, about

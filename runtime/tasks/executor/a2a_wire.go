@@ -100,6 +100,11 @@ type heard struct {
 	io.Closer
 }
 
+// address says that a URL leads to a host, and shows to which.
+func address(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
+}
+
 func origin(u *url.URL) string { return strings.ToLower(u.Scheme + "://" + u.Host) }
 
 // variable is a name in the value of a header that stands for a variable.

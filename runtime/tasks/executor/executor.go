@@ -137,7 +137,7 @@ func check(id string, c Config) error {
 	switch c.Kind {
 	case "acp", "shell", "fake":
 	case "a2a":
-		if u, err := url.Parse(c.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		if u, err := url.Parse(c.URL); err != nil || !address(u) {
 			return bad("url %q is not the address of an agent, such as https://agent.example.com", c.URL)
 		}
 	case "stream":
