@@ -58,7 +58,7 @@ var libraries = map[string][]string{
 	"github.com/coder/websocket":             {"runtime/web/channel", "runtime/surface/slack/slacktest"},
 	"charm.land/":                            {"runtime/surface/terminal", "runtime/surface/notify"},
 	"github.com/charmbracelet/":              {"runtime/surface/terminal", "runtime/surface/notify"},
-	"github.com/a2aproject/":                 {"runtime/surface/a2a"},
+	"github.com/a2aproject/":                 {"runtime/surface/a2a", "runtime/tasks/executor"},
 	"github.com/slack-go/":                   {"runtime/surface/slack"},
 	"modernc.org/":                           {"runtime/store"},
 	"github.com/pressly/goose/":              {"runtime/store"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,10 @@ func (w *workRoom) ask(ctx context.Context, attempt tasks.Attempt, process tasks
 		r.WaitMS = people.wait.Milliseconds()
 	}
 	ended, err := w.hub.Ask(ctx, r)
+	if errors.Is(context.Cause(ctx), executor.ErrSettled) {
+		_, err := w.hub.Dispatch(context.WithoutCancel(ctx), elicit.Action{Type: elicit.Withdrawn, RequestID: ended.ID, Reason: "settled"})
+		return executor.Answer{Outcome: string(elicit.Cancel)}, err
+	}
 	if err != nil {
 		return executor.Answer{}, err
 	}
@@ -47,10 +52,16 @@ const theAnswer = "answer"
 func requestOf(q executor.Question) elicit.Request {
 	title, text := shortened(q.Title, 100), cmp.Or(q.Message, q.Title, "The agent asks")
 	r := elicit.Request{Trigger: elicit.ACPElicitation, Title: title, Message: shortened(text, 4000), URL: q.URL, Schema: q.Schema}
-	if q.Permission {
+	switch {
+	case q.Trigger != "":
+		r.Trigger = elicit.Trigger(q.Trigger)
+	case q.Permission:
 		r.Trigger = elicit.ACPPermission
 	}
 	if q.URL != "" {
+		return r
+	}
+	if r.Questions = formOf(q); len(r.Questions) > 0 {
 		return r
 	}
 	if r.Questions = fieldsOf(q.Schema); len(r.Questions) > 0 {
@@ -63,6 +74,20 @@ func requestOf(q executor.Question) elicit.Request {
 	}
 	r.Questions = []elicit.Question{one}
 	return r
+}
+
+// formOf are questions that an agent has written as deskhand does; none if they
+// cannot be asked.
+func formOf(q executor.Question) []elicit.Question {
+	r := elicit.Request{Trigger: elicit.A2AInputRequired}
+	if len(q.Fields) == 0 || json.Unmarshal(q.Fields, &r.Questions) != nil || len(r.Questions) == 0 {
+		return nil
+	}
+	r, err := elicit.Prepare(r)
+	if err != nil {
+		return nil
+	}
+	return r.Questions
 }
 
 func shortened(s string, most int) string {
@@ -141,6 +166,10 @@ func answerOf(q executor.Question, r *elicit.Request) executor.Answer {
 		return executor.Answer{Outcome: string(elicit.Cancel)}
 	}
 	a := executor.Answer{Outcome: string(elicit.Accept), Values: map[string]any{}}
+	if len(formOf(q)) > 0 {
+		a.Values = r.Content()
+		return a
+	}
 	for _, question := range r.Questions {
 		given, ok := r.Answers[question.ID]
 		if !ok || given.State != elicit.Submitted || given.Value == nil {

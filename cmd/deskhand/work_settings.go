@@ -74,7 +74,7 @@ func (a *app) shownExecutors() (string, error) {
 		return "", nil // checkSettings says what is wrong
 	}
 	for id, c := range configured {
-		c.Env = masked(c.Env)
+		c.Env, c.Headers = masked(c.Env), masked(c.Headers)
 		for name, v := range c.Variants {
 			v.Env = masked(v.Env)
 			c.Variants[name] = v

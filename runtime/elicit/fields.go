@@ -108,6 +108,36 @@ func (q *Question) choose(s string) string {
 	return s
 }
 
+// Content is what was answered as JSON has it, by question; own words to a list
+// are behind [OtherSuffix]. [TextsOf] and [Request.Fields] read it again.
+func (r *Request) Content() map[string]any {
+	content := map[string]any{}
+	for _, q := range r.Questions {
+		v := r.Answers[q.ID].Value
+		if v == nil {
+			continue
+		}
+		switch v.Kind {
+		case TextValue:
+			content[q.ID] = v.Text
+		case NumberValue:
+			content[q.ID] = v.Number
+		case BooleanValue:
+			content[q.ID] = v.Boolean
+		case SelectedValue:
+			if v.Text != "" {
+				content[q.ID] = v.Text
+			}
+		case SelectedManyValue:
+			content[q.ID] = append([]string{}, v.Options...)
+		}
+		if len(v.Freeform) > 0 {
+			content[q.ID+OtherSuffix] = v.Freeform
+		}
+	}
+	return content
+}
+
 // TextsOf is a decoded value of JSON as the texts of a field for [Request.Fields]:
 // nothing, one, or those of a list; ok is false for an object or a list in a list.
 func TextsOf(v any) (texts []string, ok bool) {

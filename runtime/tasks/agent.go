@@ -40,7 +40,10 @@ func (r *run) agent() ending {
 		r.log.Append(logs.Failed(worded(err)))
 		return failed("cannot start the agent: " + worded(err))
 	}
-	leader := groupLeader{run.Pid(), born(run.Pid())}
+	var leader groupLeader // of an agent elsewhere there is none
+	if pid := run.Pid(); pid > 0 {
+		leader = groupLeader{pid, born(pid)}
+	}
 	if err := errors.Join(r.noteAgent(leader), r.converse()); err != nil {
 		run.Kill()
 		run.Wait()

@@ -138,7 +138,8 @@ func (r *run) serve() (stop func(), err error) {
 	r.env = append(env, "DESKHAND_URL="+url, "DESKHAND_TOKEN="+token, "DESKHAND_ATTEMPT_ID="+r.c.ID, "DESKHAND_TASK_ID="+r.task.ID,
 		"DESKHAND_PROJECT_ID="+r.task.ProjectID, "DESKHAND_BRANCH="+r.c.attempt.Branch)
 	r.env = append(r.env, r.m.options.AttemptEnv...)
-	r.redactor = logs.NewRedactor(append(secrets, token))
+	secrets = append(append(secrets, token), r.m.options.Agents.Secrets(r.p.Executor)...)
+	r.redactor = logs.NewRedactor(secrets)
 	r.url, r.token = url, token
 	return stop, nil
 }

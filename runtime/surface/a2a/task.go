@@ -127,33 +127,7 @@ func outcome(r *elicit.Request) map[string]any {
 	if !r.Accepted() {
 		return o
 	}
-	content := map[string]any{}
-	for i := range r.Questions {
-		q := &r.Questions[i]
-		a, ok := r.Answers[q.ID]
-		if !ok || a.Value == nil {
-			continue
-		}
-		v := a.Value
-		switch v.Kind {
-		case elicit.TextValue:
-			content[q.ID] = v.Text
-		case elicit.NumberValue:
-			content[q.ID] = v.Number
-		case elicit.BooleanValue:
-			content[q.ID] = v.Boolean
-		case elicit.SelectedValue:
-			if v.Text != "" {
-				content[q.ID] = v.Text
-			}
-		case elicit.SelectedManyValue:
-			content[q.ID] = append([]string{}, v.Options...)
-		}
-		if len(v.Freeform) > 0 {
-			content[q.ID+elicit.OtherSuffix] = v.Freeform
-		}
-	}
-	o["content"] = content
+	o["content"] = r.Content()
 	return o
 }
 

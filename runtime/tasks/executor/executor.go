@@ -10,6 +10,7 @@
 //	stream  a command that prints events as JSON lines and ends
 //	shell   a command that prints text and ends
 //	fake    an agent that does what its prompt says, for tests
+//	a2a     an agent that is reached over the network; it has no process here
 package executor
 
 import (
@@ -17,6 +18,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +30,7 @@ import (
 
 // Config is how an agent is started.
 type Config struct {
-	// Kind is acp, stream, shell or fake.
+	// Kind is acp, stream, shell, fake or a2a.
 	Kind string `json:"kind"`
 	// Command is the program and its arguments. In them {{prompt}} stands for
 	// the prompt, {{session}} for the agent's session, {{dir}} for the folder.
@@ -43,12 +45,16 @@ type Config struct {
 	// Pass names variables of deskhand's own environment that the agent needs,
 	// such as those with its keys. A * at the end stands for any rest.
 	Pass []string `json:"pass,omitempty"`
-	// URL is for kinds that are reached over the network; none is yet.
+	// URL is where an agent of the kind a2a is: its address, or that of its card.
 	URL string `json:"url,omitempty"`
+	// Headers go with every call to it. ${NAME} in a value stands for a variable
+	// of deskhand's own environment, so that no secret has to be written here.
+	Headers map[string]string `json:"headers,omitempty"`
 	// Events says how a stream is to be read: claude, codex, gemini, opencode
 	// or qwen.
 	Events string `json:"events,omitempty"`
-	// Mode is the session mode to set over acp; empty: the agent's own.
+	// Mode is the session mode to set over acp, or the skill to ask for over a2a;
+	// empty: the agent's own.
 	Mode string `json:"mode,omitempty"`
 	// Auth is the method to sign in with over acp; empty: none.
 	Auth string `json:"auth,omitempty"`
@@ -130,14 +136,18 @@ func check(id string, c Config) error {
 	}
 	switch c.Kind {
 	case "acp", "shell", "fake":
+	case "a2a":
+		if u, err := url.Parse(c.URL); err != nil || !address(u) {
+			return bad("url %q is not the address of an agent, such as https://agent.example.com", c.URL)
+		}
 	case "stream":
 		if mappers[c.Events] == nil {
 			return bad("events %q are none of %s", c.Events, strings.Join(slices.Sorted(maps.Keys(mappers)), ", "))
 		}
 	default:
-		return bad("kind %q is none of acp, stream, shell, fake", c.Kind)
+		return bad("kind %q is none of acp, stream, shell, fake, a2a", c.Kind)
 	}
-	if len(c.Command) == 0 && c.Kind != "fake" {
+	if len(c.Command) == 0 && c.Kind != "fake" && c.Kind != "a2a" {
 		return bad("it has no command")
 	}
 	if _, ok := c.Variants[c.Default]; c.Default != "" && !ok {
@@ -160,7 +170,7 @@ func (t *Table) info(id string) Info {
 	return Info{
 		ID: id, Kind: c.Kind, Variants: slices.Sorted(maps.Keys(c.Variants)), Default: c.Default,
 		MCP:       c.Kind == "acp" || c.Kind == "fake" || c.Kind == "stream" && mcpWays[c.Events] != nil,
-		FollowUp:  c.Kind == "acp" || c.Kind == "fake" || slices.ContainsFunc(c.Resume, func(s string) bool { return strings.Contains(s, "{{session}}") }),
+		FollowUp:  c.Kind == "acp" || c.Kind == "fake" || c.Kind == "a2a" || slices.ContainsFunc(c.Resume, func(s string) bool { return strings.Contains(s, "{{session}}") }),
 		Approvals: c.Kind == "acp" || c.Kind == "fake",
 		Missing:   c.missing(os.Getenv("PATH")),
 	}
@@ -178,8 +188,11 @@ func (t *Table) Info(id string) (Info, error) {
 // ones: see [Environment].
 func (t *Table) Passed(id string) []string { return t.configs[Canonical(id)].Pass }
 
-// missing says why a command cannot be started.
+// missing says why an agent cannot be started here.
 func (c Config) missing(path string) string {
+	if _, missing := c.credentials(); missing != "" {
+		return missing
+	}
 	if len(c.Command) == 0 {
 		return ""
 	}

@@ -21,7 +21,7 @@ type Run struct {
 	spec    Spec
 	ctx     context.Context // ends with the process
 	stdin   *os.File
-	group   group
+	group   controls
 	done    chan struct{}
 	result  Result
 	mu      sync.Mutex
@@ -30,6 +30,13 @@ type Run struct {
 	// interrupt asks the agent in its own protocol to end its turn, and says
 	// whether it could. Nil: it has no such thing.
 	interrupt func() bool
+}
+
+// controls make an agent end.
+type controls interface {
+	interrupt()
+	terminate()
+	kill()
 }
 
 // driver is what a kind of agent knows.
@@ -43,8 +50,9 @@ type driver interface {
 // starts; when it has ended, the rest of the group is ended too. ctx is for the
 // start alone.
 //
-// Faults: executor_unavailable if the program is not there or does not start,
-// invalid_argument for an agent or variant that is not known.
+// Faults: executor_unavailable if the program is not there or does not start, or
+// the agent cannot be reached; invalid_argument for an agent or variant that is
+// not known.
 func (t *Table) Start(ctx context.Context, id string, s Spec) (*Run, error) {
 	c, ok := t.configs[Canonical(id)]
 	if !ok {
@@ -60,6 +68,9 @@ func (t *Table) Start(ctx context.Context, id string, s Spec) (*Run, error) {
 	l := launch{Config: c, spec: s, temp: ""}
 	if v.Mode != "" {
 		l.Mode = v.Mode
+	}
+	if c.Kind == "a2a" {
+		return l.reach(ctx, id)
 	}
 	if err := l.prepare(v); err != nil {
 		return nil, err
@@ -166,8 +177,9 @@ func (l *launch) start() (*Run, error) {
 		l.clean()
 		return nil, err
 	}
-	r := &Run{spec: l.spec, stdin: pipes.stdin, done: make(chan struct{})}
-	if err := r.group.start(cmd); err != nil {
+	g := &group{}
+	r := &Run{spec: l.spec, stdin: pipes.stdin, group: g, done: make(chan struct{})}
+	if err := g.start(cmd); err != nil {
 		pipes.close()
 		l.clean()
 		return nil, fault.New("executor_unavailable", fmt.Sprintf("%s does not start: %v", l.args[0], err), l.Install)
@@ -176,7 +188,7 @@ func (l *launch) start() (*Run, error) {
 	r.pid = cmd.Process.Pid
 	ctx, cancel := context.WithCancel(context.Background())
 	r.ctx = ctx
-	go r.supervise(cmd, pipes, l, cancel)
+	go r.supervise(cmd, g, pipes, l, cancel)
 	return r, nil
 }
 
@@ -185,7 +197,7 @@ func (l *launch) start() (*Run, error) {
 const drainTime = 2 * time.Second
 
 // supervise drives the agent until it has ended, and ends what it left behind.
-func (r *Run) supervise(cmd *exec.Cmd, p *pipes, l *launch, cancel func()) {
+func (r *Run) supervise(cmd *exec.Cmd, g *group, p *pipes, l *launch, cancel func()) {
 	defer close(r.done)
 	defer l.clean()
 	said := &tail{}
@@ -203,12 +215,12 @@ func (r *Run) supervise(cmd *exec.Cmd, p *pipes, l *launch, cancel func()) {
 	}()
 	err := cmd.Wait()
 	cancel()
-	wait := time.AfterFunc(drainTime, func() { r.group.kill() })
+	wait := time.AfterFunc(drainTime, g.kill)
 	result := <-driven
 	reading.Wait()
 	wait.Stop()
-	r.group.kill()
-	r.group.close()
+	g.kill()
+	g.close()
 	r.stdin.Close()
 	p.stdout.Close()
 	p.stderr.Close()
@@ -245,7 +257,7 @@ func (r *Run) judge(result Result, err error, state *os.ProcessState, said strin
 	return result
 }
 
-// Pid is the process that leads the group.
+// Pid is the process that leads the group; 0: the agent is not here.
 func (r *Run) Pid() int { return r.pid }
 
 // Done is closed when the agent and its group have ended.
@@ -327,7 +339,7 @@ func (r *Run) ask(ctx context.Context, q Question) Answer {
 	}
 	a, err := r.spec.Ask(ctx, q)
 	if err != nil {
-		if r.ctx.Err() == nil {
+		if ctx.Err() == nil {
 			r.spec.Log.Append(logs.Failed("nobody could be asked: " + err.Error()))
 		}
 		return Answer{Outcome: "cancel"}

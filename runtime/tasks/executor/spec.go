@@ -23,7 +23,8 @@ type Spec struct {
 	// Log gets what the agent says.
 	Log Log
 	// Ask puts a question of the agent to a person and waits. Nil: the agent
-	// learns that nobody is there. An error is as good as nobody.
+	// learns that nobody is there. An error is as good as nobody. If the context
+	// ends with the cause [ErrSettled], nobody has to answer any more.
 	Ask func(context.Context, Question) (Answer, error)
 	// Session is told the agent's own session as soon as it is known. May be nil.
 	Session func(id string)
@@ -41,6 +42,9 @@ type Log interface {
 
 // Question is what an agent wants to know from a person.
 type Question struct {
+	// Trigger is a2a_input_required or a2a_auth_required; empty: a question of the
+	// agent's own, or a permission.
+	Trigger string `json:",omitempty"`
 	// Permission says that the agent wants to do something, and that the options
 	// allow or reject it.
 	Permission bool
@@ -52,6 +56,9 @@ type Question struct {
 	Options []Option
 	// Schema is the JSON schema of a flat object that is asked for; may be nil.
 	Schema json.RawMessage
+	// Fields are questions as JSON, as deskhand writes them over A2A; may be nil.
+	// If they cannot be asked, the answer is text.
+	Fields json.RawMessage `json:",omitempty"`
 	// URL is a page to open instead of answering here; may be empty.
 	URL string
 }
@@ -71,7 +78,8 @@ type Answer struct {
 	// Option is the id of the one that was chosen.
 	Option string
 	Text   string
-	// Values are the properties of Schema.
+	// Values are the properties of Schema, or the answers to Fields by id. Nil or
+	// empty: Text has it.
 	Values map[string]any
 	// Pending is set when nobody answered in time and an answer may come later,
 	// as another message.

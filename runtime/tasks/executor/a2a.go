@@ -1,0 +1,359 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// remote is an agent that is reached over the network, in the Agent2Agent
+// protocol: 1.0, or 0.3 where that is all it speaks. A session is a context of
+// the protocol, and a run is a task, or goes on with one that waited. There is
+// no process here, and the agent sees no folder of ours: what it makes are the
+// files that it sends.
+type remote struct {
+	*Run
+	skill   string
+	streams bool              // it says what happens as it happens
+	talking *a2aclient.Client // what comes on it is in the raw log
+	looking *a2aclient.Client // what comes on it is not
+
+	asking context.Context // ends when the turn is to end
+	talk   *talk
+	status a2a.TaskStatus
+	seen   map[string]int // parts that were shown, by what they are of
+	single bool           // it answered with a message, and there is no task
+
+	cancels sync.WaitGroup
+
+	mu sync.Mutex // guards at
+	at spot
+}
+
+// spot is where a conversation is. As JSON it is the agent's session.
+type spot struct {
+	Context string     `json:"contextId,omitempty"`
+	Task    a2a.TaskID `json:"taskId,omitempty"`
+}
+
+// callTime bounds a call that has nothing to wait for.
+const callTime = 30 * time.Second
+
+// line are the controls of an agent without a process: there is a connection to
+// let go of.
+type line struct{ cut func() }
+
+func (l line) interrupt() { l.cut() }
+func (l line) terminate() { l.cut() }
+func (l line) kill()      { l.cut() }
+
+// reach starts a run of an agent that is not here.
+func (l *launch) reach(ctx context.Context, id string) (*Run, error) {
+	c := &remote{skill: l.Mode, seen: map[string]int{}}
+	connecting, done := context.WithTimeout(ctx, callTime)
+	defer done()
+	if err := c.connect(connecting, l); err != nil {
+		return nil, fault.New("executor_unavailable", fmt.Sprintf("the agent at %s cannot be spoken to: %v", l.URL, err), "see tasks.executors."+id+" in the configuration")
+	}
+	r := &Run{spec: l.spec, done: make(chan struct{})}
+	var cut func()
+	r.ctx, cut = context.WithCancel(context.Background())
+	r.group, c.Run = line{cut}, r
+	go func() {
+		defer close(r.done)
+		defer cut()
+		r.result = c.converse()
+	}()
+	return r, nil
+}
+
+// converse has one turn, and says what came of it.
+func (c *remote) converse() Result {
+	var quiet func()
+	c.asking, quiet = context.WithCancel(c.ctx)
+	defer quiet()
+	c.talk = &talk{log: c.spec.Log, session: c.session}
+	c.onInterrupt(func() bool {
+		quiet()
+		at := c.where()
+		if at.Task != "" {
+			c.cancels.Go(func() { c.cancel(at.Task) })
+		}
+		return at.Task != ""
+	})
+	err := c.turn()
+	c.cancels.Wait()
+	c.talk.endText()
+	result := c.talk.result
+	switch {
+	case c.asked() || c.ctx.Err() != nil:
+		result.Failure = "cancelled"
+	case err != nil:
+		result.Failure = err.Error()
+	}
+	if result.AgentSession == "" {
+		result.AgentSession = c.spec.Resume
+	}
+	return result
+}
+
+// cancel tells the agent to give a task up. What has ended meanwhile stays as
+// it is.
+func (c *remote) cancel(task a2a.TaskID) {
+	ctx, done := context.WithTimeout(c.ctx, callTime)
+	defer done()
+	c.looking.CancelTask(ctx, &a2a.CancelTaskRequest{ID: task}) // one that does not hear is left in the end
+}
+
+// turn sends what there is to say until the task has ended.
+func (c *remote) turn() error {
+	err := c.begin()
+	for err == nil {
+		if err = c.settle(); err != nil {
+			break
+		}
+		if c.single || c.status.State.Terminal() {
+			return c.ended()
+		}
+		err = c.goOn()
+	}
+	return err
+}
+
+// begin sends the prompt, in a new conversation if the agent does not know the
+// old one any more.
+func (c *remote) begin() error {
+	m, err := c.first()
+	if err == nil {
+		err = c.say(m, "")
+	}
+	if refused(err) && c.spec.Resume != "" && c.talk.result.AgentSession == "" {
+		c.talk.system(fmt.Sprintf("the agent does not go on with its session, so a new one begins: %v", err))
+		c.move(spot{})
+		err = c.say(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(c.spec.Prompt)), "")
+	}
+	return err
+}
+
+// goOn sends what a person has answered.
+func (c *remote) goOn() error {
+	m, err := c.answer()
+	if m == nil || err != nil {
+		return err
+	}
+	stage := c.stage()
+	signing := c.status.State == a2a.TaskStateAuthRequired
+	err = c.say(m, stage)
+	if !refused(err) || c.look() != nil {
+		return err
+	}
+	if signing && c.stage() == stage {
+		return c.noticed(stage) // it takes no word for a sign-in
+	}
+	if c.stage() != stage {
+		return nil // somebody was faster
+	}
+	return err
+}
+
+// noticed waits until the agent sees by itself that a person has done what a
+// stage of its task was to wait for.
+func (c *remote) noticed(stage string) error {
+	failures := 0
+	for wait := soonest; c.stage() == stage; wait = min(2*wait, latest) {
+		if err := c.pause(wait); err != nil {
+			return err
+		}
+		if err := c.look(); err == nil {
+			failures = 0
+		} else if failures++; failures == mostFailures || refused(err) {
+			return said("the agent does not answer", err)
+		}
+	}
+	return nil
+}
+
+// refused says that the agent has heard, and said no.
+func refused(err error) bool { return errors.As(err, new(*a2a.Error)) }
+
+// say sends a message and takes what comes of it. A stream that breaks when
+// there is a task to look at is no error.
+func (c *remote) say(m *a2a.Message, stage string) error {
+	if c.skill != "" {
+		m.Metadata = map[string]any{"skill": c.skill}
+	}
+	// An agent that cannot stream would not answer before it is done: it is
+	// looked at instead.
+	config := &a2a.SendMessageConfig{ReturnImmediately: !c.streams}
+	err := c.hear(c.talking.SendStreamingMessage(c.ctx, &a2a.SendMessageRequest{Message: m, Config: config}), stage)
+	if !refused(err) && c.where().Task != "" {
+		return nil
+	}
+	return err
+}
+
+// first is the message to begin with: to the task that waits for one, or else
+// in the context of the last.
+func (c *remote) first() (*a2a.Message, error) {
+	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(c.spec.Prompt))
+	var last spot
+	if c.spec.Resume == "" || json.Unmarshal([]byte(c.spec.Resume), &last) != nil {
+		return m, nil
+	}
+	c.move(last)
+	m.ContextID = last.Context
+	if last.Task == "" {
+		return m, nil
+	}
+	ctx, done := context.WithTimeout(c.ctx, callTime)
+	defer done()
+	t, err := c.looking.GetTask(ctx, &a2a.GetTaskRequest{ID: last.Task})
+	if refused(err) {
+		c.move(spot{Context: last.Context})
+		return m, nil // it has forgotten the task, and may know the context
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.known(t)
+	if state := t.Status.State; waits(state) {
+		m.TaskID = last.Task
+		return m, nil
+	} else if !state.Terminal() { // whoever waited for it has died
+		c.cancel(last.Task)
+	}
+	c.move(spot{Context: last.Context})
+	m.ReferenceTasks = []a2a.TaskID{last.Task}
+	return m, nil
+}
+
+// waits says that a task goes on when somebody has answered.
+func waits(s a2a.TaskState) bool {
+	return s == a2a.TaskStateInputRequired || s == a2a.TaskStateAuthRequired
+}
+
+// hear takes what the agent says until it stops, or its task is at rest at
+// another stage than the one that it is to leave.
+func (c *remote) hear(events iter.Seq2[a2a.Event, error], stage string) error {
+	c.status = a2a.TaskStatus{}
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		if c.take(e); c.rests() && c.stage() != stage {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (c *remote) rests() bool {
+	return c.single || c.status.State.Terminal() || waits(c.status.State)
+}
+
+// Between two looks at a task that cannot be listened to.
+const (
+	soonest = 200 * time.Millisecond
+	latest  = 8 * time.Second
+)
+
+// mostFailures is how often in a row an agent may be out of reach.
+const mostFailures = 8
+
+// settle follows a task until it is at rest, whatever happens to the stream.
+func (c *remote) settle() error {
+	failures, wait := 0, soonest
+	for !c.rests() {
+		if c.where().Task == "" {
+			return errors.New("it said nothing")
+		}
+		before := c.stage()
+		err := c.look()
+		if err == nil && !c.rests() && c.streams {
+			c.hear(c.looking.SubscribeToTask(c.ctx, &a2a.SubscribeToTaskRequest{ID: c.where().Task}), "") // the next look tells what is wrong
+		}
+		if err == nil {
+			failures = 0
+		} else if failures++; failures == mostFailures || refused(err) {
+			return said("the agent does not answer", err)
+		}
+		if c.rests() {
+			return nil
+		}
+		if wait = min(2*wait, latest); c.stage() != before {
+			wait = soonest
+		}
+		if err := c.pause(wait); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *remote) pause(d time.Duration) error {
+	select {
+	case <-c.ctx.Done():
+		return c.ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// look reads where the task stands.
+func (c *remote) look() error {
+	ctx, done := context.WithTimeout(c.ctx, callTime)
+	defer done()
+	t, err := c.looking.GetTask(ctx, &a2a.GetTaskRequest{ID: c.where().Task})
+	if err == nil {
+		c.take(t)
+	}
+	return err
+}
+
+// stage tells where the task stands from where it stood.
+func (c *remote) stage() string {
+	id := ""
+	if c.status.Message != nil {
+		id = c.status.Message.ID
+	}
+	return string(c.status.State) + " " + id
+}
+
+// ended judges how the task ended.
+func (c *remote) ended() error {
+	why := "it does not say why"
+	if c.status.Message != nil {
+		why = orElse(words(c.status.Message.Parts), why)
+	}
+	switch c.status.State {
+	case a2a.TaskStateFailed:
+		return errors.New("the agent failed: " + why)
+	case a2a.TaskStateRejected:
+		return errors.New("the agent does not take the task: " + why)
+	case a2a.TaskStateCanceled:
+		return errors.New("cancelled: " + why)
+	}
+	return nil
+}
+
+func (c *remote) where() spot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+// move notes where the conversation is.
+func (c *remote) move(to spot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = to
+}

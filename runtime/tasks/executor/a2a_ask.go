@@ -1,0 +1,155 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// ErrSettled is why a question need not be answered any more: the cause of the
+// context of [Spec.Ask].
+var ErrSettled = errors.New("the agent goes on without an answer")
+
+// errPending ends a run whose question waits for a late answer: that comes as
+// another message, to the same task.
+var errPending = errors.New("nobody answered in time; an answer that comes late goes to the agent, which waits for it")
+
+// wish is what an agent may say of its question as data: as deskhand's own
+// agent does, or with a schema.
+type wish struct {
+	ID        string          `json:"elicitationId"`
+	Title     string          `json:"title"`
+	Message   string          `json:"message"`
+	URL       string          `json:"url"`
+	Questions json.RawMessage `json:"questions"`
+	Schema    json.RawMessage `json:"requestedSchema"`
+}
+
+// link is an address in a text.
+var link = regexp.MustCompile(`https?://[^\s<>"'\x60)\]]+`)
+
+// signedIn is the answer to a question without a page, which must be no place to
+// type a secret.
+const signedIn = "done"
+
+// question is what the task wants, and what it says of it as data.
+func (c *remote) question() (q Question, about wish) {
+	var parts []*a2a.Part
+	if m := c.status.Message; m != nil {
+		parts = m.Parts
+	}
+	for _, p := range parts {
+		if p == nil || p.Data() == nil {
+			continue
+		}
+		if data, err := json.Marshal(p.Data()); err == nil && json.Unmarshal(data, &about) == nil {
+			break
+		}
+		about = wish{}
+	}
+	q = Question{Title: about.Title, Message: orElse(about.Message, words(parts))}
+	if c.status.State == a2a.TaskStateAuthRequired {
+		q.Trigger = "a2a_auth_required"
+		q.Title = orElse(q.Title, "Sign in for the agent")
+		q.URL = orElse(about.URL, strings.TrimRight(link.FindString(q.Message), ".,;:!?"))
+		if u, err := url.Parse(q.URL); err != nil || !address(u) {
+			q.URL = ""
+			q.Options = []Option{{ID: signedIn, Label: "I have signed in"}}
+		}
+		return q, about
+	}
+	q.Trigger = "a2a_input_required"
+	q.Message = orElse(q.Message, "The agent wants to know how to go on")
+	q.Fields, q.Schema = about.Questions, about.Schema
+	return q, about
+}
+
+// answer puts what the task wants to a person, and returns the message to go on
+// with. Nil: the task has gone on without.
+func (c *remote) answer() (*a2a.Message, error) {
+	q, about := c.question()
+	c.talk.system("asked: " + orElse(q.Message, q.Title))
+	ctx, settled := context.WithCancelCause(c.asking)
+	defer settled(nil)
+	answers := make(chan Answer, 1)
+	go func() { answers <- c.ask(ctx, q) }()
+	stage := c.stage()
+	for wait := soonest; ; wait = min(2*wait, latest) {
+		select {
+		case a := <-answers:
+			return c.reply(a, q, about, stage)
+		case <-time.After(wait):
+		}
+		if c.look() == nil && c.stage() != stage { // it was answered there
+			settled(ErrSettled)
+			<-answers
+			return nil, nil
+		}
+	}
+}
+
+// signInTime is how long an agent may take to notice that a person has signed
+// in, before it is told.
+const signInTime = 2 * time.Second
+
+// reply is the message that tells the agent what a person said.
+func (c *remote) reply(a Answer, q Question, about wish, stage string) (*a2a.Message, error) {
+	data := map[string]any{"action": a.Outcome}
+	if about.ID != "" {
+		data["elicitationId"] = about.ID
+	}
+	text := ""
+	switch {
+	case c.asked():
+		return nil, errors.New("cancelled")
+	case a.Pending:
+		return nil, errPending
+	case a.Outcome == "decline":
+		text = "The person declined to answer."
+	case a.Outcome != "accept":
+		c.cancel(c.where().Task)
+		return nil, errors.New("the question was closed, so the task was cancelled")
+	case c.status.State == a2a.TaskStateAuthRequired:
+		for since := time.Now(); time.Since(since) < signInTime; {
+			if err := c.pause(soonest); err != nil {
+				return nil, err
+			}
+			if c.look() == nil && c.stage() != stage {
+				return nil, nil
+			}
+		}
+		text = "The person has signed in."
+	case a.Text == "":
+		data["content"] = a.Values
+		text = filledIn(a.Values)
+	default:
+		return c.to(a2a.NewTextPart(a.Text)), nil
+	}
+	return c.to(a2a.NewTextPart(orElse(text, "The person has nothing to add.")), a2a.NewDataPart(data)), nil
+}
+
+// to is a message to the task.
+func (c *remote) to(parts ...*a2a.Part) *a2a.Message {
+	m := a2a.NewMessage(a2a.MessageRoleUser, parts...)
+	at := c.where()
+	m.TaskID, m.ContextID = at.Task, at.Context
+	return m
+}
+
+// filledIn is a form in words, for an agent that reads no data.
+func filledIn(values map[string]any) string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		lines = append(lines, fmt.Sprintf("%s: %v", name, values[name]))
+	}
+	return strings.Join(lines, "\n")
+}

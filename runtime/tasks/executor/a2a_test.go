@@ -1,0 +1,419 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+)
+
+// peer is an agent elsewhere, which does what the first word of a message says.
+type peer struct {
+	*httptest.Server
+	mu      sync.Mutex
+	got     []*a2a.Message
+	moved   chan struct{} // closed: what the peer waits for has come by another way
+	headers http.Header   // of the last call
+}
+
+// Execute implements [a2asrv.AgentExecutor].
+func (p *peer) Execute(ctx context.Context, ec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	p.mu.Lock()
+	p.got = append(p.got, ec.Message)
+	p.mu.Unlock()
+	said := words(ec.Message.Parts)
+	verb, rest, _ := strings.Cut(said, " ")
+	return func(yield func(a2a.Event, error) bool) {
+		state := func(s a2a.TaskState, parts ...*a2a.Part) bool {
+			var m *a2a.Message
+			if len(parts) > 0 {
+				m = a2a.NewMessageForTask(a2a.MessageRoleAgent, ec, parts...)
+			}
+			return yield(a2a.NewStatusUpdateEvent(ec, s, m), nil)
+		}
+		if verb == "reply" {
+			yield(a2a.NewMessageForTask(a2a.MessageRoleAgent, a2a.TaskInfo{ContextID: ec.ContextID}, a2a.NewTextPart(rest)), nil)
+			return
+		}
+		if ec.StoredTask == nil {
+			yield(a2a.NewSubmittedTask(ec, ec.Message), nil)
+		} else {
+			data := ""
+			for _, part := range ec.Message.Parts {
+				if part.Data() != nil {
+					data = fmt.Sprint(" ", part.Data())
+				}
+			}
+			state(a2a.TaskStateCompleted, a2a.NewTextPart("you said "+said+data))
+			return
+		}
+		state(a2a.TaskStateWorking, a2a.NewTextPart("on it"))
+		switch verb {
+		case "ask":
+			state(a2a.TaskStateInputRequired, a2a.NewTextPart(rest))
+			return
+		case "form":
+			state(a2a.TaskStateInputRequired, a2a.NewTextPart("Two things"), a2a.NewDataPart(map[string]any{"elicitationId": "elc_theirs",
+				"questions": []any{map[string]any{"id": "go", "kind": "boolean", "message": "Ship it?"}}}))
+			return
+		case "schema":
+			state(a2a.TaskStateInputRequired, a2a.NewTextPart("A thing"), a2a.NewDataPart(map[string]any{
+				"requestedSchema": map[string]any{"type": "object", "properties": map[string]any{"colour": map[string]any{"type": "string"}}}}))
+			return
+		case "auth":
+			state(a2a.TaskStateAuthRequired, a2a.NewTextPart(rest))
+			select {
+			case <-p.moved:
+			case <-ctx.Done():
+				return
+			}
+		case "hang":
+			<-ctx.Done()
+			return
+		case "fail":
+			state(a2a.TaskStateFailed, a2a.NewTextPart(rest))
+			return
+		case "reject":
+			state(a2a.TaskStateRejected, a2a.NewTextPart(rest))
+			return
+		case "file":
+			name, content, _ := strings.Cut(rest, " ")
+			e := a2a.NewArtifactEvent(ec, &a2a.Part{Content: a2a.Raw(content), Filename: name})
+			yield(e, nil)
+			more := a2a.NewArtifactUpdateEvent(ec, e.Artifact.ID, &a2a.Part{Content: a2a.Raw(" and more"), Filename: name})
+			more.Append = true
+			yield(more, nil)
+		default:
+			e := a2a.NewArtifactEvent(ec, a2a.NewTextPart("part one, "))
+			yield(e, nil)
+			more := a2a.NewArtifactUpdateEvent(ec, e.Artifact.ID, a2a.NewTextPart("part two"))
+			more.Append, more.LastChunk = true, true
+			yield(more, nil)
+			yield(a2a.NewArtifactEvent(ec, a2a.NewDataPart(map[string]any{"answer": 42})), nil)
+		}
+		state(a2a.TaskStateCompleted, a2a.NewTextPart("done"))
+	}
+}
+
+// Cancel implements [a2asrv.AgentExecutor].
+func (p *peer) Cancel(_ context.Context, ec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		yield(a2a.NewStatusUpdateEvent(ec, a2a.TaskStateCanceled, nil), nil)
+	}
+}
+
+func (p *peer) messages() []*a2a.Message {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]*a2a.Message(nil), p.got...)
+}
+
+// The ways to speak to a peer.
+const (
+	modern     = "1.0"
+	rest       = "1.0 REST"
+	legacy     = "0.3"
+	unstreamed = "1.0 without streams"
+)
+
+// newPeer is an agent that is spoken to in one way, and the table that has it.
+func newPeer(t *testing.T, way string) (*peer, *Table) {
+	t.Helper()
+	p := &peer{moved: make(chan struct{})}
+	handler := a2asrv.NewHandler(p)
+	mux := http.NewServeMux()
+	mux.Handle("/rpc", a2asrv.NewJSONRPCHandler(handler))
+	mux.Handle("/old", a2av0.NewJSONRPCHandler(handler))
+	mux.Handle("/rest/", http.StripPrefix("/rest", a2asrv.NewRESTHandler(handler)))
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		p.headers = r.Header
+		p.mu.Unlock()
+		mux.ServeHTTP(w, r)
+	}))
+	card := fmt.Sprintf(map[string]string{
+		modern:     `{"name":"peer","supportedInterfaces":[{"url":"%s/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],"capabilities":{"streaming":true}}`,
+		unstreamed: `{"name":"peer","supportedInterfaces":[{"url":"%s/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],"capabilities":{}}`,
+		rest:       `{"name":"peer","supportedInterfaces":[{"url":"%s/rest","protocolBinding":"HTTP+JSON","protocolVersion":"1.0"}],"capabilities":{"streaming":true}}`,
+		legacy:     `{"name":"peer","protocolVersion":"0.3.0","url":"%s/old","preferredTransport":"JSONRPC","capabilities":{"streaming":true}}`,
+	}[way], p.URL)
+	mux.HandleFunc("/.well-known/agent-card.json", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, card) })
+	t.Cleanup(func() { p.CloseClientConnections(); p.Close() })
+	return p, table(t, map[string]Config{"peer": {Kind: "a2a", URL: p.URL}})
+}
+
+// answering is a person who says one thing, and what was asked.
+func answering(a Answer) (ask func(context.Context, Question) (Answer, error), asked *[]Question) {
+	asked = new([]Question)
+	return func(_ context.Context, q Question) (Answer, error) {
+		*asked = append(*asked, q)
+		return a, nil
+	}, asked
+}
+
+func TestAnAgentElsewhereWorks(t *testing.T) {
+	for _, way := range []string{modern, rest, legacy, unstreamed} {
+		t.Run(way, func(t *testing.T) {
+			p, tb := newPeer(t, way)
+			result, log := run(t, tb, "peer", Spec{Prompt: "work"})
+			if result.Failure != "" || result.Summary != "done" || !strings.Contains(result.AgentSession, `"contextId"`) {
+				t.Errorf("result %+v, want done\n%s", result, log.text())
+			}
+			for _, want := range []string{`assistant_message "part one, part two"`, `assistant_message "done"`, `{\"answer\":42}`} {
+				if !strings.Contains(log.text(), want) {
+					t.Errorf("the log lacks %s:\n%s", want, log.text())
+				}
+			}
+			if n := strings.Count(log.text(), "part two"); n > 1 {
+				t.Errorf("shown %d times:\n%s", n, log.text())
+			}
+			if got := p.messages(); len(got) != 1 || words(got[0].Parts) != "work" {
+				t.Errorf("the agent got %v", got)
+			}
+		})
+	}
+}
+
+// I-002, I-004, I-041, I-046: what the agent wants is a question to people, and
+// the answer goes to its task.
+func TestWhatAnAgentElsewhereWantsIsAsked(t *testing.T) {
+	for _, way := range []string{modern, rest, legacy, unstreamed} {
+		t.Run(way, func(t *testing.T) {
+			p, tb := newPeer(t, way)
+			ask, asked := answering(Answer{Outcome: "accept", Text: "blue"})
+			result, log := run(t, tb, "peer", Spec{Prompt: "ask Which colour?", Ask: ask})
+			if result.Failure != "" || result.Summary != "you said blue" {
+				t.Errorf("result %+v, want what was answered\n%s", result, log.text())
+			}
+			if len(*asked) != 1 || (*asked)[0].Message != "Which colour?" || (*asked)[0].Trigger != "a2a_input_required" {
+				t.Errorf("asked %+v", *asked)
+			}
+			if got := p.messages(); len(got) != 2 || got[1].TaskID == "" {
+				t.Errorf("the agent got %+v, want an answer to its task", got)
+			}
+		})
+	}
+}
+
+func TestAnswersToAnAgentElsewhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		prompt, want, failure string
+		answer                Answer
+	}{
+		"a form":              {"form", "you said go: true map[action:accept content:map[go:true] elicitationId:elc_theirs]", "", Answer{Outcome: "accept", Values: map[string]any{"go": true}}},
+		"a schema":            {"schema", "you said colour: blue map[action:accept content:map[colour:blue]]", "", Answer{Outcome: "accept", Values: map[string]any{"colour": "blue"}}},
+		"no":                  {"form", "you said The person declined to answer. map[action:decline elicitationId:elc_theirs]", "", Answer{Outcome: "decline"}},
+		"words instead":       {"form", "you said later", "", Answer{Outcome: "accept", Text: "later"}},
+		"nothing at all":      {"schema", "you said The person has nothing to add. map[action:accept content:map[]]", "", Answer{Outcome: "accept", Values: map[string]any{}}},
+		"the question closed": {"ask Why?", "on it", "cancelled", Answer{Outcome: "cancel"}},
+		"nobody yet":          {"ask Why?", "on it", "nobody answered in time", Answer{Outcome: "cancel", Pending: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, tb := newPeer(t, modern)
+			ask, asked := answering(c.answer)
+			result, log := run(t, tb, "peer", Spec{Prompt: c.prompt, Ask: ask})
+			if result.Summary != c.want || !strings.Contains(result.Failure, c.failure) || c.failure == "" && result.Failure != "" {
+				t.Errorf("result %+v, want %q and failure %q\n%s", result, c.want, c.failure, log.text())
+			}
+			if name == "a form" && !strings.Contains(string((*asked)[0].Fields), `"Ship it?"`) {
+				t.Errorf("asked %+v, want the questions", (*asked)[0])
+			}
+		})
+	}
+}
+
+// I-038: a sign-in is a page to open, or something to confirm, and nothing to
+// type; when the agent has noticed by itself, the question is over.
+func TestASignInIsNoticed(t *testing.T) {
+	p, tb := newPeer(t, modern)
+	withdrawn := make(chan error, 1)
+	result, log := run(t, tb, "peer", Spec{Prompt: "auth Sign in with your account.", Ask: func(ctx context.Context, q Question) (Answer, error) {
+		if q.URL != "" || len(q.Options) != 1 || q.Trigger != "a2a_auth_required" {
+			t.Errorf("asked %+v, want one thing to choose", q)
+		}
+		close(p.moved)
+		<-ctx.Done()
+		withdrawn <- context.Cause(ctx)
+		return Answer{}, ctx.Err()
+	}})
+	if result.Failure != "" || result.Summary != "done" || len(p.messages()) != 1 {
+		t.Errorf("result %+v after %d messages, want done after one\n%s", result, len(p.messages()), log.text())
+	}
+	if got := <-withdrawn; got != ErrSettled {
+		t.Errorf("the question ended with %v, want %v", got, ErrSettled)
+	}
+}
+
+// An agent that hears nothing while it waits is waited for in turn.
+func TestAnAgentElsewhereMayTakeNoWordForASignIn(t *testing.T) {
+	p, tb := newPeer(t, modern)
+	time.AfterFunc(signInTime+time.Second, func() { close(p.moved) })
+	ask, asked := answering(Answer{Outcome: "accept", Option: signedIn})
+	if result, log := run(t, tb, "peer", Spec{Prompt: "auth Sign in", Ask: ask}); result.Summary != "done" || result.Failure != "" || len(*asked) != 1 {
+		t.Errorf("result %+v after %d questions, want done after one\n%s", result, len(*asked), log.text())
+	}
+}
+
+func TestAFollowUpGoesOnElsewhere(t *testing.T) {
+	p, tb := newPeer(t, modern)
+	first, _ := run(t, tb, "peer", Spec{Prompt: "work"})
+	second, log := run(t, tb, "peer", Spec{Prompt: "ask Which?", Resume: first.AgentSession, Ask: func(context.Context, Question) (Answer, error) {
+		return Answer{Outcome: "cancel", Pending: true}, nil
+	}})
+	if strings.Contains(log.text(), "part two") {
+		t.Errorf("the log repeats what was said before:\n%s", log.text())
+	}
+	third, log := run(t, tb, "peer", Spec{Prompt: "that one", Resume: second.AgentSession})
+	got := p.messages()
+	if len(got) != 3 || !strings.Contains(first.AgentSession, got[1].ContextID) || len(got[1].ReferenceTasks) != 1 || got[1].TaskID != "" {
+		t.Fatalf("the agent got %+v and %+v, want a task in the same context", got[0], got[1])
+	}
+	if !strings.Contains(second.AgentSession, string(got[2].TaskID)) || third.Summary != "you said that one" {
+		t.Errorf("the late answer went to task %q, want that of %s; %+v\n%s", got[2].TaskID, second.AgentSession, third, log.text())
+	}
+	_, other := newPeer(t, modern)
+	if forgotten, log := run(t, other, "peer", Spec{Prompt: "work", Resume: third.AgentSession}); forgotten.Failure != "" || forgotten.Summary != "done" {
+		t.Errorf("an agent that has forgotten: %+v, want done\n%s", forgotten, log.text())
+	}
+}
+
+func TestAnAgentElsewhereIsStopped(t *testing.T) {
+	for _, way := range []string{modern, rest, legacy, unstreamed} {
+		t.Run(way, func(t *testing.T) {
+			_, tb := newPeer(t, way)
+			r, log := start(t, tb, "peer", Spec{Prompt: "hang"})
+			until(t, "work", func() bool { return strings.Contains(log.text(), "on it") })
+			began := time.Now()
+			if result := r.Stop(5*time.Second, time.Second); result.Failure != "cancelled" || time.Since(began) > 4*time.Second {
+				t.Errorf("Stop = %+v after %v\n%s", result, time.Since(began), log.text())
+			}
+			again, log := run(t, tb, "peer", Spec{Prompt: "work", Resume: r.Wait().AgentSession})
+			if again.Summary != "done" {
+				t.Errorf("after it: %+v\n%s", again, log.text())
+			}
+		})
+	}
+}
+
+func TestAnAgentElsewhereThatDoesNotEndIsLeft(t *testing.T) {
+	_, tb := newPeer(t, modern)
+	r, log := start(t, tb, "peer", Spec{Prompt: "hang"})
+	until(t, "work", func() bool { return strings.Contains(log.text(), "on it") })
+	r.Kill()
+	if result := r.Wait(); result.Failure != "cancelled" {
+		t.Errorf("result %+v", result)
+	}
+	// What was left is cancelled before the next begins.
+	again, log := run(t, tb, "peer", Spec{Prompt: "work", Resume: r.Wait().AgentSession})
+	if again.Summary != "done" {
+		t.Errorf("after it: %+v\n%s", again, log.text())
+	}
+}
+
+func TestWhatAnAgentElsewhereSaysOfItsEnd(t *testing.T) {
+	for prompt, want := range map[string]string{
+		"fail the disk is full": "the agent failed: the disk is full", "reject not for me": "the agent does not take the task: not for me", "reply hello": "",
+	} {
+		_, tb := newPeer(t, modern)
+		if result, log := run(t, tb, "peer", Spec{Prompt: prompt}); result.Failure != want {
+			t.Errorf("%s: failure %q, want %q\n%s", prompt, result.Failure, want, log.text())
+		}
+	}
+}
+
+func TestFilesOfAnAgentElsewhere(t *testing.T) {
+	_, tb := newPeer(t, modern)
+	dir := t.TempDir()
+	write := func(name, content string) *memory {
+		_, log := run(t, tb, "peer", Spec{Dir: dir, Prompt: "file " + name + " " + content})
+		return log
+	}
+	log := write("docs/notes.md", "some")
+	if got, err := os.ReadFile(filepath.Join(dir, "docs", "notes.md")); string(got) != "some and more" {
+		t.Errorf("the file has %q, %v\n%s", got, err, log.text())
+	}
+	if !strings.Contains(log.text(), `"docs/notes.md" write success`) {
+		t.Errorf("the log does not have the file:\n%s", log.text())
+	}
+	outside := filepath.Join(t.TempDir(), "outside")
+	for link, to := range map[string]string{"away": filepath.Dir(outside), "git": ".git", "file": outside} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: elsewhere"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"../up", "/etc/passwd", `..\up`, `C:\up`, ".git", ".GIT/hooks/pre-commit", "sub/.git/config", ".git./x", "g\u200cit~1/x", ".g\u200cit", "away/outside", "git", "file", "docs", "a\x00b", ".", strings.Repeat("x", 2000)} {
+		if log := write(name, "evil"); !strings.Contains(log.text(), "write failed") {
+			t.Errorf("%q is written:\n%s", name, log.text())
+		}
+	}
+	if got, _ := os.ReadFile(filepath.Join(dir, ".git")); string(got) != "gitdir: elsewhere" {
+		t.Errorf(".git has %q", got)
+	}
+	if _, err := os.Stat(outside); err == nil {
+		t.Error("a file outside was written")
+	}
+}
+
+func TestCredentialsOfAnAgentElsewhere(t *testing.T) {
+	p, _ := newPeer(t, modern)
+	agents := map[string]Config{"peer": {Kind: "a2a", URL: p.URL + "/.well-known/agent-card.json", Headers: map[string]string{"Authorization": "Bearer ${PEER_TOKEN}", "X-Tenant": "engineering"}}}
+	tb := table(t, agents)
+	if info, _ := tb.Info("peer"); !strings.Contains(info.Missing, "PEER_TOKEN is not set") || !info.FollowUp || info.MCP {
+		t.Errorf("Info = %+v, want that the variable is missing", info)
+	}
+	t.Setenv("PEER_TOKEN", "secret-0123456789")
+	if result, log := run(t, tb, "peer", Spec{Prompt: "work"}); result.Summary != "done" || p.headers.Get("Authorization") != "Bearer secret-0123456789" {
+		t.Errorf("%+v with %v\n%s", result, p.headers, log.text())
+	}
+	if got := fmt.Sprint(tb.Secrets("peer")); got != "[Bearer secret-0123456789 secret-0123456789]" {
+		t.Errorf("Secrets = %s, want the token and no tenant", got)
+	}
+
+	// A card that leads elsewhere gets no credential, and a redirection is not followed.
+	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("somebody else was called") }))
+	defer thief.Close()
+	lures := http.NewServeMux()
+	lures.HandleFunc("/card/.well-known/agent-card.json", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"name":"x","supportedInterfaces":[{"url":%q,"protocolBinding":"JSONRPC","protocolVersion":"1.0"}],"capabilities":{"streaming":true}}`, thief.URL)
+	})
+	lures.Handle("/away/.well-known/agent-card.json", http.RedirectHandler(thief.URL, http.StatusFound))
+	lures.HandleFunc("/closed/.well-known/agent-card.json", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	lure := httptest.NewServer(lures)
+	defer lure.Close()
+	for path, want := range map[string]string{"/card": "its card leads to", "/away": "302", "/closed": "it wants a credential", "/none": "404"} {
+		tb := table(t, map[string]Config{"peer": {Kind: "a2a", URL: lure.URL + path, Headers: agents["peer"].Headers}})
+		r, err := tb.Start(t.Context(), "peer", Spec{Prompt: "work", Log: &memory{}, Dir: t.TempDir()})
+		if err == nil {
+			err = fmt.Errorf("%s", r.Wait().Failure)
+		}
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+}
+
+func TestAnAgentElsewhereNeedsAnAddress(t *testing.T) {
+	for _, url := range []string{"", "agent.example.com", "ftp://agent.example.com", "https://user:word@agent.example.com"} {
+		if _, err := New(map[string]Config{"peer": {Kind: "a2a", URL: url}}); err == nil {
+			t.Errorf("New with url %q works", url)
+		}
+	}
+	tb := table(t, map[string]Config{"peer": {Kind: "a2a", URL: "http://127.0.0.1:1"}})
+	_, err := tb.Start(t.Context(), "peer", Spec{Prompt: "work", Log: &memory{}, Dir: t.TempDir()})
+	wantFault(t, "Start", err, "executor_unavailable", "cannot be spoken to")
+}
