@@ -35,6 +35,9 @@ func TestWorkChanges(t *testing.T) {
 			if s["file_count"] != 3.0 || s["added"] != float64(added) || s["deleted"] != float64(deleted) || s["total_bytes"].(float64) <= 0 {
 				t.Errorf("summary %v, git says +%d -%d", s, added, deleted)
 			}
+			if enum := fmt.Sprint(w.listed["get_attempt_changes"].OutputSchema.Properties["blocked_reason"].Enum); enum != "[summary_failed threshold_exceeded <nil>]" {
+				t.Errorf("T-117 reasons %s", enum)
+			}
 			if out["blocked"] != false || out["blocked_reason"] != nil || encoded(t, out["files"]) != `["shop/README.md","shop/new.txt","shop/src/price.txt"]` {
 				t.Errorf("changes %v", out)
 			}

@@ -31,7 +31,7 @@ func TestWorkRequestIDs(t *testing.T) {
 			if again := made(m{"title": "Once", "request_id": "a", "description": ""}); again != first {
 				t.Errorf("T-194 with the default given: %v, want %v", again, first)
 			}
-			w.refuse("create_task", m{"project_id": w.project, "title": "Other", "request_id": "a"}, "idempotency_conflict", "request_id")
+			w.refuse("create_task", m{"project_id": w.project, "title": "Other", "request_id": "a"}, "idempotency_conflict", "generate a new request_id")
 			if made(m{"title": "Twice"}) == made(m{"title": "Twice"}) {
 				t.Error("T-195 without request_id there is one task")
 			}
@@ -56,11 +56,29 @@ func TestWorkRequestIDs(t *testing.T) {
 					t.Errorf("%v, then %v", first, again)
 				}
 			}
+			w.call("update_task", m{"task_id": task, "title": "Start once more", "status": "done"})
+			for _, door := range []*workDesk{w, w.restarted(t)} {
+				again := door.call("start_task_attempt", m{"task_id": task, "executor": "fake", "prompt": "say one", "request_id": "s", "repos": []any{m{"repo_id": w.repoID}}})
+				if encoded(t, again) != encoded(t, first) {
+					t.Errorf("T-193 T-186 %v, then %v", first, again)
+				}
+			}
+			w.refuse("start_task_attempt", m{"task_id": task, "executor": "fake", "prompt": "say two", "request_id": "s", "repos": []any{m{"repo_id": w.repoID}}},
+				"idempotency_conflict", "generate a new request_id")
 			if n := w.call("list_task_attempts", m{"task_id": task})["count"]; n != 1.0 {
 				t.Errorf("%v attempts", n)
 			}
 			if n := strings.Count(git(t, w.repo, "worktree", "list"), "\n"); n != 2 {
 				t.Errorf("%d worktrees with the repository's own", n)
+			}
+		})
+		w.line("T-186 T-188 the prompt is the task's, and the task has changed since", func(t *testing.T, w *workDesk) {
+			args := m{"task_id": w.task("say hello"), "executor": "fake", "request_id": "d", "repos": []any{m{"repo_id": w.repoID}}}
+			first := w.call("start_task_attempt", args)
+			w.until(first["attempt_id"].(string), "completed")
+			w.call("update_task", m{"task_id": args["task_id"], "title": "say goodbye"})
+			if again := w.call("start_task_attempt", args); encoded(t, again) != encoded(t, first) {
+				t.Errorf("%v, then %v", first, again)
 			}
 		})
 		w.line("T-189 T-190 follow_up", func(t *testing.T, w *workDesk) {
@@ -80,6 +98,8 @@ func TestWorkRequestIDs(t *testing.T) {
 			w.until(id, "completed")
 			w.call("follow_up", queue) // also when it has run
 			w.until(id, "completed")
+			queue["prompt"] = "say something else"
+			w.refuse("follow_up", queue, "idempotency_conflict", "generate a new request_id")
 			for text, want := range map[string]int{`"say two"`: 1, `"say three by queue"`: 1} {
 				if n := strings.Count(w.transcript(id), text); n != want {
 					t.Errorf("T-190 %s ran %d times", text, n)
@@ -101,13 +121,37 @@ func TestWorkRequestIDs(t *testing.T) {
 					t.Errorf("ids %v", got)
 				}
 			}
+			other := w.restarted(t)
+			for _, c := range []struct {
+				tool, id string
+				args     m
+			}{
+				{"start_task_attempt", "attempt_id", m{"task_id": got[0], "executor": "fake", "prompt": "say once", "request_id": "r", "repos": []any{m{"repo_id": w.repoID}}}},
+				{"follow_up", "execution_process_id", m{"action": "send", "prompt": "say twice", "request_id": "r"}},
+			} {
+				if c.tool == "follow_up" {
+					c.args["attempt_id"] = w.summary(got[0].(string))["latest_attempt_id"]
+				}
+				answers := make([]m, 8)
+				for i := range answers {
+					both.Go(func() { answers[i], _ = []*workDesk{w, other}[i%2].result(c.tool, c.args) })
+				}
+				both.Wait()
+				for _, a := range answers {
+					if a[c.id] == nil || a[c.id] != answers[0][c.id] {
+						t.Errorf("%s at one moment in two processes: %v", c.tool, answers)
+					}
+				}
+				w.until(w.summary(got[0].(string))["latest_attempt_id"].(string), "completed")
+			}
+			if n := w.call("list_task_attempts", m{"task_id": got[0]})["count"]; n != 1.0 {
+				t.Errorf("%v attempts", n)
+			}
 		})
 		w.line("T-193 after a restart", func(t *testing.T, w *workDesk) {
 			args := m{"project_id": w.project, "title": "Restart", "request_id": "z"}
 			first := w.call("create_task", args)
-			other := &workDesk{door: door{t, "restarted", overPipe(t, "--tools", "work", "--state", w.state).ask}, state: w.state, mu: w.mu}
-			other.meet()
-			if again := other.call("create_task", args); again["task_id"] != first["task_id"] {
+			if again := w.restarted(t).call("create_task", args); again["task_id"] != first["task_id"] {
 				t.Errorf("%v, then %v", first, again)
 			}
 		})

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
 )
 
 func TestWorkFollowUps(t *testing.T) {
@@ -47,31 +50,52 @@ func TestWorkFollowUps(t *testing.T) {
 			}
 		})
 		w.line("T-062 variants", func(t *testing.T, w *workDesk) {
-			id := w.ran("completed", "say one")
-			w.refuse("follow_up", m{"attempt_id": id, "action": "send", "prompt": "x", "variant": "nope"}, "invalid_argument", "list_executors")
-			out := w.call("list_executors", nil)
-			for i := range dig[[]any](w, out, "executors") {
-				if e := dig[m](w, out, "executors", i); e["executor"] == "fake" && len(dig[[]any](w, e, "variants")) > 0 {
-					w.call("follow_up", m{"attempt_id": id, "action": "send", "prompt": "say x", "variant": dig[string](w, e, "variants", 0)})
-					w.until(id, "completed")
+			start := m{"task_id": w.task("moods"), "executor": "moody", "prompt": "run echo mood=$MOOD", "repos": []any{m{"repo_id": w.repoID}}}
+			id := dig[string](w, w.call("start_task_attempt", start), "attempt_id")
+			mood := func(want string) {
+				t.Helper()
+				w.until(id, "completed")
+				if log := w.log(id); !strings.Contains(log, "mood="+want) {
+					t.Errorf("want mood=%s in %s", want, log)
 				}
 			}
+			mood("calm") // the default variant
+			for _, variant := range dig[[]any](w, w.executor("moody"), "variants") {
+				w.call("follow_up", m{"attempt_id": id, "action": "send", "prompt": "run echo mood=$MOOD", "variant": variant})
+				mood(variant.(string))
+			}
+			w.call("follow_up", m{"attempt_id": id, "action": "queue", "prompt": "run echo mood=$MOOD"})
+			mood("loud") // that of the session
+			w.refuse("follow_up", m{"attempt_id": id, "action": "send", "prompt": "x", "variant": "nope"}, "invalid_argument", "list_executors")
+			start["variant"] = "nope"
+			w.refuse("start_task_attempt", start, "invalid_argument", "list_executors")
 		})
 		w.line("T-066 T-067 queue", func(t *testing.T, w *workDesk) {
 			id := w.starts(w.task("queue"), "sleep 1", "say one")
 			session := w.talking(id)["latest_session_id"]
 			w.refuse("follow_up", m{"attempt_id": id, "action": "send", "prompt": "x"}, "attempt_running", "queue")
-			for _, target := range []m{{"attempt_id": id}, {"session_id": session}} {
-				target["action"], target["prompt"] = "queue", "say two by queue"
+			queue := func(target m, prompt string) {
+				t.Helper()
+				target["action"], target["prompt"] = "queue", prompt
 				out := w.call("follow_up", target)
-				if out["status"] != "queued" || dig[string](w, out, "queued_message", "message") != "say two by queue" || dig[string](w, out, "queued_message", "session_id") != session {
+				if out["status"] != "queued" || dig[string](w, out, "queued_message", "message") != prompt || dig[string](w, out, "queued_message", "session_id") != session {
 					t.Errorf("follow_up queue = %v", out)
 				}
 			}
+			queue(m{"attempt_id": id}, "say a message that a later one takes the place of")
+			queue(m{"session_id": session}, "sleep 1\nsay two by queue")
 			w.untilSaid(id, "two by queue")
 			w.until(id, "completed")
-			if n := strings.Count(w.transcript(id), "say two by queue"); n != 1 {
-				t.Errorf("it ran %d times:\n%s", n, w.transcript(id))
+			w.call("follow_up", m{"session_id": session, "action": "send", "prompt": "sleep 1"})
+			w.talking(id)
+			queue(m{"attempt_id": id}, "say three by queue")
+			w.untilSaid(id, "three by queue")
+			w.until(id, "completed")
+			all := w.transcript(id)
+			for text, want := range map[string]int{"say two by queue": 1, "say three by queue": 1, "takes the place of": 0} {
+				if n := strings.Count(all, text); n != want {
+					t.Errorf("%q ran %d times, want %d:\n%s", text, n, want, all)
+				}
 			}
 		})
 		w.line("T-068 T-069 cancel", func(t *testing.T, w *workDesk) {
@@ -90,6 +114,19 @@ func TestWorkFollowUps(t *testing.T) {
 			}
 		})
 	})
+}
+
+// executor is one of list_executors.
+func (w *workDesk) executor(id string) m {
+	w.t.Helper()
+	list := w.call("list_executors", nil)
+	for i := range dig[[]any](w, list, "executors") {
+		if e := dig[m](w, list, "executors", i); e["executor"] == id {
+			return e
+		}
+	}
+	w.t.Fatalf("no executor %s in %v", id, list)
+	return nil
 }
 
 // transcript is all that was told and said in the newest session.
@@ -134,11 +171,40 @@ func TestWorkStatus(t *testing.T) {
 			}
 		})
 		w.line("T-091 T-092 failures", func(t *testing.T, w *workDesk) {
-			for script, says := range map[string]string{"fail no disk left": "", "crash": "", "run exit 3\nfail because": ""} {
+			for script, says := range map[string]string{"fail no disk left": "", "crash": "", "run exit 3\nfail because": "because", "run kill -9 $PPID": "kill"} {
 				if s := w.status(w.ran("failed", script)); s["failure_summary"] == nil || s["failure_summary"] == "" || !strings.Contains(s["failure_summary"].(string), says) {
 					t.Errorf("after %s: %v", script, s)
 				}
 			}
+		})
+		w.line("T-086 T-088 T-105 an attempt without a process or session", func(t *testing.T, w *workDesk) {
+			id := w.idle(t)
+			s := w.status(id)
+			for _, name := range []string{"latest_session_id", "latest_execution_process_id", "last_activity_at", "failure_summary"} {
+				if v, there := s[name]; !there || v != nil {
+					t.Errorf("%s = %v, want null", name, v)
+				}
+			}
+			if s["state"] != "idle" {
+				t.Errorf("T-088 %v", s)
+			}
+			for _, channel := range []string{"normalized", "raw"} {
+				out := w.call("tail_attempt_logs", m{"attempt_id": id, "channel": channel})
+				if p := dig[m](w, out, "page"); len(dig[[]any](w, p, "entries")) != 0 || p["has_more"] != false || p["next_cursor"] != nil || out["execution_process_id"] != nil {
+					t.Errorf("T-105 %s: %v", channel, out)
+				}
+			}
+			if out := w.call("stop_attempt", m{"attempt_id": id}); out["stopped"] != false || out["state"] != "idle" {
+				t.Errorf("T-157 stop_attempt = %v", out)
+			}
+			for _, action := range []string{"send", "queue", "cancel"} {
+				args := m{"attempt_id": id, "action": action}
+				if action != "cancel" {
+					args["prompt"] = "x"
+				}
+				w.refuse("follow_up", args, "no_session_yet", "get_attempt_status", "latest_session_id")
+			}
+			w.refuse("tail_session_messages", m{"attempt_id": id}, "no_session_yet", "get_attempt_status")
 		})
 		w.line("T-152 T-154 T-157 stop", func(t *testing.T, w *workDesk) {
 			w.refuse("stop_attempt", nil, "invalid_argument", "attempt_id")
@@ -179,6 +245,30 @@ func TestWorkStatus(t *testing.T) {
 			})
 		})
 	})
+}
+
+// idle is an attempt of which nothing has run: no tool makes one, so its
+// processes are taken out of the store.
+func (w *workDesk) idle(t *testing.T) string {
+	t.Helper()
+	id := w.ran("completed", "say one")
+	db, err := store.Open(t.Context(), w.state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.Update(t.Context(), func(tx *store.Tx) error {
+		for _, table := range []string{"processes", "sessions"} {
+			if _, err := tx.Exec(context.Background(), "DELETE FROM "+table+" WHERE attempt_id = ?", id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 // zombie says that a process has ended and waits for its parent.
@@ -266,6 +356,20 @@ func TestWorkLogs(t *testing.T) {
 				t.Errorf("T-104 the last page %v", last)
 			}
 		})
+		w.line("T-100 every page of the normalized channel", func(t *testing.T, w *workDesk) {
+			args := m{"channel": "normalized", "limit": 7}
+			out := page(args)
+			left := w.indexes(out)[0]
+			for left > 0 {
+				args["cursor"] = dig[float64](w, out, "page", "next_cursor")
+				out = page(args)
+				w.rising(out, max(left-7, 0), min(left, 7))
+				left -= 7
+			}
+			if p := dig[m](w, out, "page"); p["has_more"] != false || p["next_cursor"] != nil {
+				t.Errorf("T-104 the last page %v", p)
+			}
+		})
 		w.line("T-106 newer entries, the oldest first", func(t *testing.T, w *workDesk) {
 			out := page(m{"after_entry_index": 9, "limit": 20})
 			w.rising(out, 10, 20)
@@ -301,11 +405,6 @@ func TestWorkLogs(t *testing.T) {
 			raw := w.ran("completed", `run printf '\033[31mr\303\251d\033[0m \377\376 end\n'`)
 			if text := encoded(t, w.call("tail_attempt_logs", m{"attempt_id": raw, "channel": "raw"})); !strings.Contains(text, `\u001b[31mréd`) || !strings.Contains(text, "end") {
 				t.Errorf("raw entries %s", text)
-			}
-		})
-		w.line("T-105 T-088 without a process", func(t *testing.T, w *workDesk) {
-			if s := w.listed["get_attempt_status"].OutputSchema.Properties["latest_execution_process_id"]; fmt.Sprint(s.Types) != "[string null]" {
-				t.Errorf("type %v", s.Types)
 			}
 		})
 	})

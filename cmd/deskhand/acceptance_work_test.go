@@ -34,7 +34,8 @@ type workTool struct {
 // workDesk is a server of work with one project of one repository, and a client.
 type workDesk struct {
 	door
-	state, repo     string // folders
+	flags           []string // of serve
+	state, repo     string   // folders
 	project, repoID string
 	listed          map[string]workTool
 	output          map[string]*jsonschema.Resolved
@@ -51,18 +52,39 @@ func everyWorkDoor(t *testing.T, test func(*testing.T, *workDesk)) {
 			state := lingering(t)
 			repo := gitRepo(t, map[string]string{"README.md": "# Shop\n", "src/price.txt": "one\ntwo\nthree\n"})
 			done(t, t.TempDir(), "tasks", "project", "add", repo, "--name", "shop", "--repo", "shop", "--state", state)
-			flags := []string{"--tools", "work", "--state", state}
+			write(t, state, map[string]string{"deskhand.yaml": workSettings})
+			flags := []string{"--tools", "work", "--state", state, "--config", filepath.Join(state, "deskhand.yaml")}
 			var d door
 			if name == "stdio" {
 				d = door{t, name, overPipe(t, flags...).ask}
 			} else {
 				d = door{t, name, overSocket(t, flags...).withoutSession().ask}
 			}
-			w := &workDesk{door: d, state: state, repo: repo, mu: &sync.Mutex{}}
+			w := &workDesk{door: d, flags: flags, state: state, repo: repo, mu: &sync.Mutex{}}
 			w.meet()
 			test(t, w)
 		})
 	}
+}
+
+// workSettings are those of a server: moody is an agent with variants, which
+// says which one it is when it runs $MOOD.
+const workSettings = `tasks:
+  executors:
+    moody:
+      kind: fake
+      default: calm
+      variants:
+        calm: {env: {MOOD: calm}}
+        loud: {env: {MOOD: loud}}
+`
+
+// restarted is a further server over the same store, over stdio.
+func (w *workDesk) restarted(t *testing.T) *workDesk {
+	t.Helper()
+	other := &workDesk{door: door{t, "restarted", overPipe(t, w.flags...).ask}, flags: w.flags, state: w.state, repo: w.repo, mu: w.mu}
+	other.meet()
+	return other
 }
 
 // lingering is a folder for state. Runners outlive the server and write there to

@@ -28,6 +28,9 @@ func TestWorkTools(t *testing.T) {
 					t.Errorf("T-016: %s", name)
 				}
 			}
+			if text := encoded(t, w.listed); strings.Contains(text, "workspace_id") {
+				t.Errorf("T-016 T-030: the schemas speak of workspace_id: %s", text)
+			}
 		})
 		w.line("T-017 T-018 projects and repositories", func(t *testing.T, w *workDesk) {
 			if p := w.call("list_projects", nil); dig[string](w, p, "projects", 0, "name") != "shop" || p["count"] != 1.0 {
@@ -46,9 +49,18 @@ func TestWorkTools(t *testing.T) {
 			if n := strings.Count(encoded(t, w.call("list_tasks", m{"project_id": w.project})), id); n != 1 {
 				t.Errorf("list_tasks has it %d times", n)
 			}
-			w.call("update_task", m{"task_id": id, "status": "done"})
-			if got := w.call("get_task", m{"task_id": id}); dig[string](w, got, "task", "status") != "done" || dig[string](w, got, "task", "title") != "Round prices" {
-				t.Errorf("after update_task: %v", got)
+			task := dig[m](w, w.call("get_task", m{"task_id": id}), "task")
+			for _, change := range []m{{"status": "done"}, {"title": "Round prices up"}, {"description": "to cents"}} {
+				for name, v := range change {
+					task[name] = v
+				}
+				change["task_id"] = id
+				w.call("update_task", change)
+				got := dig[m](w, w.call("get_task", m{"task_id": id}), "task")
+				task["updated_at"] = got["updated_at"]
+				if encoded(t, got) != encoded(t, task) {
+					t.Errorf("T-021 update_task %v: %v, want %v", change, got, task)
+				}
 			}
 			if got := w.call("delete_task", m{"task_id": id}); got["deleted_task_id"] != id {
 				t.Errorf("delete_task = %v", got)
@@ -156,9 +168,23 @@ func TestWorkTools(t *testing.T) {
 			if again := encoded(t, w.call("list_executors", nil)); again != encoded(t, out) {
 				t.Errorf("T-145: then %s", again)
 			}
+			if again := encoded(t, w.restarted(t).call("list_executors", nil)); again != encoded(t, out) {
+				t.Errorf("T-145: after a restart %s", again)
+			}
 		})
 		w.line("T-150 an executor that is not there", func(t *testing.T, w *workDesk) {
 			w.refuse("start_task_attempt", m{"task_id": w.task("x"), "executor": "nope", "repos": []any{m{"repo_id": w.repoID}}}, "invalid_argument", "nope", "list_executors")
+		})
+		w.line("T-149 each executor is taken as it is listed", func(t *testing.T, w *workDesk) {
+			for _, e := range dig[[]any](w, w.call("list_executors", nil), "executors") {
+				id := dig[string](w, e, "executor")
+				args := m{"task_id": w.task("with " + id), "executor": id, "prompt": "say hello", "repos": []any{m{"repo_id": w.repoID}}}
+				if dig[bool](w, e, "available") {
+					w.until(dig[string](w, w.call("start_task_attempt", args), "attempt_id"), "completed")
+				} else {
+					w.refuse("start_task_attempt", args, "executor_unavailable", id, "list_executors") // and not for its name
+				}
+			}
 		})
 		w.line("T-093 T-155 there are no dev servers", func(t *testing.T, w *workDesk) {
 			for name := range w.listed {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -35,13 +34,11 @@ func tasksProjectAddCommand(a *app) *cobra.Command {
 		Use:   "add PATH --name NAME",
 		Short: "Add a git repository to the project of that name, which is made if need be",
 		Args:  arguments(1, 1, "the folder of a git repository"),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(project) == "" {
 				return misuse("--name is missing", "name the project: deskhand tasks project add PATH --name NAME")
 			}
-			if repo.Path, err = filepath.Abs(args[0]); err != nil {
-				return fmt.Errorf("find %s: %w", args[0], err)
-			}
+			repo.Path = args[0]
 			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.addRepo(cmd.Context(), project, repo) })
 		},
 	}

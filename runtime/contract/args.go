@@ -151,6 +151,14 @@ func (p *property) check(value json.RawMessage) (json.RawMessage, *Refusal) {
 		if value[0] != 't' && value[0] != 'f' {
 			return nil, p.wrongType("true or false")
 		}
+	case "array":
+		if value[0] != '[' {
+			return nil, p.wrongType("a list")
+		}
+	case "object":
+		if value[0] != '{' {
+			return nil, p.wrongType("an object")
+		}
 	}
 	return nil, nil // the rest of the schema decides
 }
@@ -296,6 +304,9 @@ func reworded(err error) (field, message string) {
 		reason = tail
 	}
 	reason, _, _ = strings.Cut(reason, "\n")
+	if i := strings.LastIndex(reason, " has type "); i >= 0 && strings.HasPrefix(reason, "type: ") {
+		reason = reason[i+1:] // before it is the value, as Go prints it
+	}
 	if field == "" {
 		return "", "Invalid arguments: " + shorten(reason)
 	}

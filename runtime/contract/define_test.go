@@ -205,9 +205,12 @@ func TestNestedSchemasAreValidatedWhole(t *testing.T) {
 		"then": {"required": ["tags"]}
 	}`)}, echo[in])
 	for args, want := range map[string]string{
-		`{"tags":["a",5]}`:              "Invalid value for 'tags': ",
+		`{"tags":["a",5]}`:              "Invalid value for 'tags': has type \"integer\", want \"string\"",
+		`{"tags":[null]}`:               "Invalid value for 'tags': has type \"null\", want \"string\"",
+		`{"tags":null}`:                 "tags must be a list",
+		`{"env":[]}`:                    "env must be an object",
 		`{"tags":["a","b","c"]}`:        "Invalid value for 'tags': ",
-		`{"tags":"a"}`:                  "Invalid value for 'tags': ",
+		`{"tags":"a"}`:                  "tags must be a list",
 		`{"mode":"A"}`:                  "Invalid value for 'mode': ",
 		`{"mode":5}`:                    "mode must be a string",
 		`{"mode":"full"}`:               "Invalid arguments: ",

@@ -48,7 +48,7 @@ func checkFollowUp(r FollowUpRequest) (request, FollowUpRequest, error) {
 		return req, r, refuse(MissingRequired, fmt.Sprintf("call follow_up with action=%s and prompt, the message to the agent", r.Action), "prompt is missing")
 	}
 	r.AttemptID, r.SessionID = strings.ToLower(r.AttemptID), strings.ToLower(r.SessionID)
-	req.payload = r
+	req.asked, req.payload = r, r
 	return req, r, text("prompt", r.Prompt, mostPrompt)
 }
 

@@ -190,6 +190,7 @@ func TestStartRefuses(t *testing.T) {
 		"a repository twice":      {func(s *StartRequest) { s.Repos = append(s.Repos, s.Repos[0]) }, InvalidArgument},
 		"an unknown branch":       {func(s *StartRequest) { s.Repos[0].TargetBranch = "nope" }, NotFound},
 		"a branch like an option": {func(s *StartRequest) { s.Repos[0].TargetBranch = "--upload-pack=x" }, NotFound},
+		"a branch of a megabyte":  {func(s *StartRequest) { s.Repos[0].TargetBranch = strings.Repeat("a", 1<<20) }, InvalidArgument},
 		"an unknown task":         {func(s *StartRequest) { s.TaskID = nobody }, NotFound},
 		"a prompt with NUL":       {func(s *StartRequest) { s.Prompt = "a\x00b" }, InvalidArgument},
 		"a prompt of a megabyte":  {func(s *StartRequest) { s.Prompt = strings.Repeat("a", 1<<20) }, InvalidArgument},
@@ -223,6 +224,15 @@ func TestARequestIDStartsOneAttempt(t *testing.T) {
 	_, err = d.Start(t.Context(), request)
 	refused(t, "Start of something else", err, Conflict)
 	d.ended(first.AttemptID)
+	// A default of the first call is another one now.
+	request.Executor, request.Repos[0].TargetBranch, request.Prompt = "fake", "", ""
+	title := "another"
+	if _, err := d.UpdateTask(t.Context(), made.ID, TaskChange{Title: &title}); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := d.Start(t.Context(), request); err != nil || again != first {
+		t.Errorf("the first call again, after its task was changed = %+v, %v; want %+v", again, err, first)
+	}
 	if list, err := d.Attempts(t.Context(), made.ID); err != nil || len(list) != 1 {
 		t.Errorf("Attempts = %+v, %v; want one", list, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
@@ -29,9 +30,11 @@ type request struct {
 	scope string
 	// id is what the caller calls it; empty: every call is another one.
 	id string
-	// payload is what it asks for, with every default filled in: it decides
-	// whether two calls ask for the same.
-	payload any
+	// asked is what the call says, payload the same with every default filled
+	// in. Two calls ask for the same if either is the same: a default may be
+	// spelled out, and may have changed since the first call. Nil payload: the
+	// defaults are not known yet, which cannot tell that two calls differ.
+	asked, payload any
 }
 
 // result looks whether the request was made before, and reads what came of it.
@@ -47,11 +50,14 @@ func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool
 	if err != nil {
 		return false, fmt.Errorf("read request id: %w", err)
 	}
-	own, err := r.digest()
+	asked, payload, err := r.digests()
 	if err != nil {
 		return false, err
 	}
-	if digest != own {
+	if !strings.HasPrefix(digest, asked) && (r.payload == nil || !strings.HasSuffix(digest, payload)) {
+		if r.payload == nil {
+			return false, nil
+		}
 		return false, refuse(Conflict, "generate a new request_id for this call of "+r.scope+", or repeat the first call unchanged to get its result",
 			"request_id %q was used for a %s that asked for something else", brief(r.id), r.scope)
 	}
@@ -66,7 +72,7 @@ func (r request) remember(ctx context.Context, tx *store.Tx, result any) error {
 	if r.id == "" {
 		return nil
 	}
-	digest, err := r.digest()
+	asked, payload, err := r.digests()
 	if err != nil {
 		return err
 	}
@@ -75,15 +81,24 @@ func (r request) remember(ctx context.Context, tx *store.Tx, result any) error {
 		return fmt.Errorf("encode result of request: %w", err)
 	}
 	_, err = tx.Exec(ctx, "INSERT INTO once (scope, key, digest, result, created_at) VALUES (?, ?, ?, ?, ?)",
-		r.scope, r.id, digest, string(data), tx.Now.UnixMilli())
+		r.scope, r.id, asked+payload, string(data), tx.Now.UnixMilli())
 	if err != nil {
 		return fmt.Errorf("remember request id: %w", err)
 	}
 	return nil
 }
 
-func (r request) digest() (string, error) {
-	data, err := json.Marshal(r.payload)
+// digests are those of asked and payload. The store has them one behind the
+// other, and that of payload alone where an earlier version wrote it.
+func (r request) digests() (asked, payload string, err error) {
+	if asked, err = digest(r.asked); err == nil {
+		payload, err = digest(r.payload)
+	}
+	return asked, payload, err
+}
+
+func digest(v any) (string, error) {
+	data, err := json.Marshal(v)
 	if err != nil {
 		return "", fmt.Errorf("encode request: %w", err)
 	}

@@ -56,6 +56,18 @@ func TestARequestIDMakesOneTask(t *testing.T) {
 			t.Errorf("Tasks = %d, %v; want 4", len(page.Tasks), err)
 		}
 
+		// An earlier version wrote the digest of the second half alone.
+		err = db.Update(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(ctx, "UPDATE once SET digest = substr(digest, 65)")
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := create(m, NewTask{Title: "one", RequestID: "r1"}); again != first {
+			t.Errorf("with a digest of an earlier version = %+v, want %+v", again, first)
+		}
+
 		// After a week nobody retries.
 		old := time.Now().Add(-8 * 24 * time.Hour).UnixMilli()
 		err = db.Update(ctx, func(tx *store.Tx) error {

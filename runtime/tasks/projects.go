@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/deskhand/deskhand/runtime/store"
 )
@@ -73,6 +74,9 @@ func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project,
 	}
 	if err := text("name", project, mostName); err != nil {
 		return Project{}, Repo{}, err
+	}
+	if strings.ContainsFunc(project, unicode.IsControl) {
+		return Project{}, Repo{}, refuse(InvalidArgument, "give the project a name of one line", "name %q has control characters", brief(project))
 	}
 	r, err := m.inspect(ctx, r)
 	if err != nil {

@@ -72,17 +72,19 @@ func text(field, s string, most int) error {
 	switch {
 	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
 		return refuse(InvalidArgument, "pass "+field+" as text", "%s is not valid UTF-8 without NUL", field)
-	case len(s) > most:
+	case utf8.RuneCountInString(s) > most:
 		return refuse(InvalidArgument, fmt.Sprintf("shorten %s, or put the rest into a file of the repository", field),
-			"%s has %d bytes, %d at most are taken", field, len(s), most)
+			"%s has %d characters, %d at most are taken", field, utf8.RuneCountInString(s), most)
 	}
 	return nil
 }
 
-// Bounds of texts, in bytes. A command line takes 128 KiB in one argument, and
-// an agent gets its prompt as one.
+// Bounds of texts, in characters, as the schemas of the tools publish them. A
+// command line takes 128 KiB in one argument: an agent that gets a prompt so
+// does not start with a longer one.
 const (
 	mostName   = 200
-	mostTitle  = 1000
-	mostPrompt = 100 << 10
+	mostTitle  = 500
+	mostPrompt = 100_000
+	mostBranch = 1000
 )

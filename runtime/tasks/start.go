@@ -15,12 +15,17 @@ import (
 // wait for a free place. The worktree is made by the runner: what Start returns
 // is in the store, whatever becomes of this process.
 func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
-	id := r.RequestID
+	req := request{scope: "start_task_attempt", id: r.RequestID}
+	r.RequestID = ""
+	req.asked = r
+	if old, err := before[Started](ctx, m, req); err != nil || old != nil {
+		return deref(old), err
+	}
 	r, project, err := m.complete(ctx, r)
 	if err != nil {
 		return Started{}, err
 	}
-	req := request{scope: "start_task_attempt", id: id, payload: r}
+	req.payload = r
 	if old, err := before[Started](ctx, m, req); err != nil || old != nil {
 		return deref(old), err
 	}
@@ -35,7 +40,6 @@ func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
 // complete checks a request and fills in its defaults, so that two that mean
 // the same are the same.
 func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest, project string, err error) {
-	r.RequestID = ""
 	if r.TaskID, err = parseID("task_id", r.TaskID); err != nil {
 		return r, "", err
 	}
@@ -92,6 +96,9 @@ func targets(asked []RepoTarget, known []Repo) ([]RepoTarget, error) {
 			}
 		}
 		full[i] = RepoTarget{RepoID: id, TargetBranch: strings.TrimSpace(a.TargetBranch)}
+		if err := text("target_branch", full[i].TargetBranch, mostBranch); err != nil {
+			return nil, err
+		}
 		if full[i].TargetBranch == "" {
 			full[i].TargetBranch = r.TargetBranch
 		}

@@ -125,7 +125,7 @@ func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error)
 	}
 	r := request{scope: "create_task", id: n.RequestID}
 	n.RequestID = ""
-	r.payload = n
+	r.asked, r.payload = n, n
 	if old, err := before[Task](ctx, m, r); err != nil || old != nil {
 		return deref(old), err
 	}

@@ -18,6 +18,9 @@ func (m *Manager) inspect(ctx context.Context, r Repo) (Repo, error) {
 	r.Path = found.Path
 	if r.Name == "" {
 		r.Name = filepath.Base(r.Path)
+		if f := fault.Of(worktree.ValidName(r.Name)); f != nil {
+			return Repo{}, refuse(f.Code, "give --repo NAME: "+f.Hint, "%s", f.Message)
+		}
 	}
 	if err := worktree.ValidName(r.Name); err != nil {
 		return Repo{}, err

@@ -23,8 +23,11 @@ type Found struct {
 }
 
 // Inspect looks whether path is in a git repository that has a commit. Faults:
-// not_found, no_commits, repo_not_trusted.
+// not_found, no_commits, repo_not_trusted, invalid_argument for no path at all.
 func Inspect(ctx context.Context, path string) (Found, error) {
+	if path == "" {
+		return Found{}, fault.New("invalid_argument", "the path of the repository is empty", "name the folder of a git repository")
+	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return Found{}, fmt.Errorf("find %s: %w", path, err)
@@ -46,7 +49,11 @@ func Inspect(ctx context.Context, path string) (Found, error) {
 	if found.Path, err = resolved(absolute, strings.TrimSuffix(string(out), "\n")); err != nil {
 		return Found{}, fmt.Errorf("find top of %s: %w", path, err)
 	}
-	if out, _ := git(ctx, found.Path, "rev-list", "--all", "--max-count=1"); len(out) == 0 {
+	out, err = git(ctx, found.Path, "rev-list", "--all", "--max-count=1")
+	if err != nil {
+		return Found{}, fault.New("no_commits", fmt.Sprintf("git cannot read the commits of repository %s: %v", found.Path, err), "see what git fsck says there")
+	}
+	if len(out) == 0 {
 		return Found{}, fault.New("no_commits", fmt.Sprintf("repository %s has no commit yet", found.Path), "commit something first")
 	}
 	found.Branch = defaultBranch(ctx, found.Path)
@@ -78,7 +85,7 @@ func (r Repo) resolve(ctx context.Context, branch string) (string, error) {
 	if info, err := os.Stat(r.Path); err != nil || !info.IsDir() {
 		return "", fault.New("not_found", fmt.Sprintf("repository %s is not at %s any more", r.Name, r.Path), "move it back, or add it again")
 	}
-	if branch != "" {
+	if branch != "" && !strings.ContainsAny(branch, notInNames) && !strings.Contains(branch, "@{") {
 		for _, ref := range []string{"refs/heads/", "refs/remotes/origin/", "refs/remotes/"} {
 			commit, err := revision(ctx, r.Path, ref+branch)
 			if err == nil {
@@ -91,6 +98,10 @@ func (r Repo) resolve(ctx context.Context, branch string) (string, error) {
 	}
 	return "", fault.New("not_found", fmt.Sprintf("repository %s has no branch %q", r.Name, branch), "name a branch that exists")
 }
+
+// notInNames are characters that no branch has, and that make git look for
+// something else behind its name, such as the commit before.
+const notInNames = "~^:?*[\\ "
 
 func (t Tree) branchIsFree(ctx context.Context, r Repo) error {
 	if _, err := git(ctx, r.Path, "check-ref-format", "--branch", t.Branch); err != nil {

@@ -203,6 +203,8 @@ func TestAddRefuses(t *testing.T) {
 		"a branch that is an option": {Repo{"app", repo, "main", ""}, "-d", "invalid_argument"},
 		"a target that is gone":      {Repo{"app", repo, "gone", ""}, "x", "not_found"},
 		"a target that is an option": {Repo{"app", repo, "--all", ""}, "x", "not_found"},
+		"a target and what precedes": {Repo{"app", repo, "main~0", ""}, "x", "not_found"},
+		"a target of yesterday":      {Repo{"app", repo, "main@{0}", ""}, "x", "not_found"},
 		"no target":                  {Repo{"app", repo, "", ""}, "x", "not_found"},
 		"a repository that is gone":  {Repo{"app", repo + "-gone", "main", ""}, "x", "not_found"},
 		"no commit":                  {Repo{"app", empty, "main", ""}, "x", "not_found"},
@@ -459,6 +461,13 @@ func TestInspectFindsTheTopAndABranch(t *testing.T) {
 	repo := repository(t, "app")
 	empty := t.TempDir()
 	shell(t, empty, "init", "-q")
+	broken := repository(t, "broken")
+	if err := os.RemoveAll(filepath.Join(broken, ".git", "objects")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(broken, ".git", "objects"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, path   string
 		prepare      func()
@@ -473,6 +482,8 @@ func TestInspectFindsTheTopAndABranch(t *testing.T) {
 		{name: "no folder", path: filepath.Join(repo, "none"), code: "not_found"},
 		{name: "a file", path: filepath.Join(repo, "readme.md"), code: "not_found"},
 		{name: "no commit", path: empty, code: "no_commits"},
+		{name: "no objects", path: broken, code: "no_commits"},
+		{name: "nothing", path: "", code: "invalid_argument"},
 	} {
 		if c.prepare != nil {
 			c.prepare()
