@@ -16,6 +16,13 @@ type Wanted struct {
 	seen   [1 << 8]struct{ word, term string } // by hash; term is empty if it is not wanted
 }
 
+// Reset makes no term wanted.
+func (w *Wanted) Reset() {
+	clear(w.begins[:])
+	clear(w.terms)
+	clear(w.seen[:])
+}
+
 // Add makes a term wanted.
 func (w *Wanted) Add(term string) {
 	w.AddBeginning(term)
