@@ -21,65 +21,6 @@ type Term struct {
 	Joined bool
 }
 
-// Wanted is the terms that one search looks for in texts. It tells most of the
-// words that are none of them by their first two characters, which a stem keeps,
-// and remembers what became of others: the words of a corpus come again. It is
-// not for concurrent use.
-type Wanted struct {
-	begins [1 << 10]bool
-	terms  map[string]bool
-	seen   [1 << 8]struct{ word, term string } // by hash; term is empty if it is not wanted
-}
-
-// Add makes a term wanted.
-func (w *Wanted) Add(term string) {
-	w.AddBeginning(term)
-	if w.terms == nil {
-		w.terms = map[string]bool{}
-	}
-	w.terms[term] = true
-}
-
-// AddBeginning says that a wanted term may stand as a word that begins as this
-// one: a stem may begin otherwise than its word ("dying").
-func (w *Wanted) AddBeginning(word string) {
-	if at, ok := beginning(word); ok {
-		w.begins[at] = true
-	}
-}
-
-// mayBe says whether word may stand for a wanted term; one that is not ASCII
-// always may, since accents come off.
-func (w *Wanted) mayBe(word string) bool {
-	at, ok := beginning(word)
-	return !ok || w.begins[at]
-}
-
-// term is the wanted term that word stands for; empty if it is none.
-func (w *Wanted) term(word string, a *Analyzer) string {
-	if !w.mayBe(word) {
-		return ""
-	}
-	seen := &w.seen[hashTerm(word)%uint32(len(w.seen))]
-	if seen.word != word {
-		seen.word, seen.term = word, a.stem(word)
-		if !w.terms[seen.term] {
-			seen.term = ""
-		}
-	}
-	return seen.term
-}
-
-// beginning is a number for the first two characters of a word, the same for
-// both cases; ok is false if they are not ASCII.
-func beginning(word string) (n int, ok bool) {
-	first, second := word[0], byte(' ')
-	if len(word) > 1 {
-		second = word[1]
-	}
-	return int(first&0x1f)<<5 | int(second&0x1f), first < utf8.RuneSelf && second < utf8.RuneSelf
-}
-
 // maxTermBytes cuts longer words: base64 and hashes have no forms worth telling
 // apart beyond it.
 const maxTermBytes = 64
@@ -110,7 +51,17 @@ type Analyzer struct {
 // slice is valid until the next call.
 func (a *Analyzer) Terms(text string) []Term {
 	a.terms = a.terms[:0]
-	for i := 0; i < len(text); {
+	if a.Wanted != nil {
+		a.wantedTerms(text)
+		return a.terms
+	}
+	a.addTerms(text, 0, len(text))
+	return a.terms
+}
+
+// addTerms adds the terms that begin in text[i:end]. None reaches over a space.
+func (a *Analyzer) addTerms(text string, i, end int) {
+	for i < end {
 		if end, ok := plainWord(text, i); ok {
 			if end > i {
 				a.emit(text[i:end], i, end, false)
@@ -128,7 +79,6 @@ func (a *Analyzer) Terms(text string) []Term {
 			i += size
 		}
 	}
-	return a.terms
 }
 
 type runeClass int

@@ -42,7 +42,8 @@ type section struct {
 const alike = 0.8
 
 func (r *run) variants() (*variants, error) {
-	v := &variants{run: r, keys: r.collapsing(), first: map[string]int{}}
+	r.keys = r.collapsing()
+	v := &variants{run: r, keys: r.keys, first: map[string]int{}}
 	if len(v.keys) == 0 {
 		return v, nil
 	}
@@ -98,7 +99,7 @@ func (r *run) otherValues(values map[string]string, chunks []int) (map[string][]
 		return nil, err
 	}
 	var others map[string][]string
-	for _, k := range r.collapsing() {
+	for _, k := range r.keys {
 		for _, chunk := range chunks {
 			value := distinct[byPage[r.reader.PageOf(chunk)]][k]
 			at, known := slices.BinarySearch(others[k], value)

@@ -36,8 +36,7 @@ type run struct {
 	terms    []artifact.WeightedTerm
 	// weights is the evidence that a term is, for snippets and ranking.
 	weights map[string]float64
-	total   float64          // sum of weights
-	want    *artifact.Wanted // the query's words and the terms in weights
+	total   float64 // sum of weights
 	// phrases are the words in double quotes, each at least two.
 	phrases [][]string
 	*scratch
@@ -48,7 +47,8 @@ type run struct {
 	sensible bool
 	vector   []float32 // of it; nil: there is none
 	weigh    weights
-	best     float64 // BM25 of the best chunk
+	best     float64  // BM25 of the best chunk
+	keys     []string // the facets that collapse, once the hits are sieved
 	seen     []seen
 	// cut says that not all chunks with the words of the phrases were read.
 	cut bool
@@ -57,7 +57,6 @@ type run struct {
 // read takes the query apart.
 func (r *run) read(text string) error {
 	r.weights = map[string]float64{}
-	r.want = new(artifact.Wanted)
 	seen := map[string]bool{}
 	unknown := 0
 	var mended []mend

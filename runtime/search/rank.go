@@ -76,6 +76,7 @@ func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err 
 		}
 	}
 	met = len(found)
+	pool = make([]ranked, 0, met+poolSize)
 	for _, s := range found {
 		pool = append(pool, ranked{chunk: s.Chunk, evidence: Evidence{Words: s.Score}})
 	}
@@ -159,7 +160,7 @@ func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
 
 // addPaths looks for the question in the paths of the chunks' pages.
 func (r *run) addPaths(pool []ranked) error {
-	r.analyzer.Wanted = r.want
+	r.analyzer.Wanted = &r.want
 	defer func() { r.analyzer.Wanted = nil }()
 	shares := map[int]float64{}
 	for i := range pool {

@@ -2,10 +2,13 @@ package search
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
 // snippetBytes is about how long a snippet is before its marks.
@@ -43,10 +46,12 @@ func (r *run) snippet(text []byte, heading string) (s string, near float64) {
 	return b.String(), near
 }
 
-// scratch is memory for the text of a chunk, which the next one is read over.
+// scratch is memory of one query after another; that for the text of a chunk is
+// the next chunk's.
 type scratch struct {
 	text, line []byte
 	found      []sighting
+	want       artifact.Wanted // the query's words and the terms in its weights
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -55,6 +60,7 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 const maxScratch = 256 << 10
 
 func (s *scratch) giveBack() {
+	s.want.Reset() // it holds on to texts
 	if cap(s.text) <= maxScratch && cap(s.line) <= maxScratch {
 		scratches.Put(s)
 	}
@@ -71,7 +77,7 @@ type sighting struct {
 // and where the best window of them begins and what it holds. It reads on only
 // while most of the query was not seen.
 func (r *run) evidence(text []byte) (line []byte, found []sighting, from int, sum float64) {
-	r.analyzer.Wanted = r.want
+	r.analyzer.Wanted = &r.want
 	defer func() { r.analyzer.Wanted = nil }()
 	terms := make([]string, 0, 8) // those met
 	r.line, r.found = r.line[:0], r.found[:0]
@@ -102,24 +108,47 @@ func (r *run) evidence(text []byte) (line []byte, found []sighting, from int, su
 }
 
 // appendOneLine appends s with each run of white space as one space, none at the
-// beginning of line.
+// beginning of line. Eight bytes at a time are taken as they are where they have
+// no white space but single spaces.
 func appendOneLine(line, s []byte) []byte {
 	n := len(line)
 	space := n == 0 || line[n-1] == ' '
-	line = slices.Grow(line, len(s))[:n+len(s)]
-	for _, c := range s {
-		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
-			if space {
+	line = slices.Grow(line, len(s)+8)[:n+len(s)+8]
+	for len(s) > 0 {
+		if len(s) >= 8 {
+			x := binary.LittleEndian.Uint64(s)
+			if plainlySpaced(x) && !(space && x&0xff == ' ') {
+				binary.LittleEndian.PutUint64(line[n:], x)
+				s, n, space = s[8:], n+8, x>>56 == ' '
 				continue
 			}
-			c, space = ' ', true
-		} else {
-			space = false
 		}
-		line[n] = c
-		n++
+		for _, c := range s[:min(8, len(s))] {
+			if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
+				if space {
+					continue
+				}
+				c, space = ' ', true
+			} else {
+				space = false
+			}
+			line[n] = c
+			n++
+		}
+		s = s[min(8, len(s)):]
 	}
 	return line[:n]
+}
+
+// plainlySpaced says that eight bytes have no control characters, and no two
+// spaces side by side.
+func plainlySpaced(x uint64) bool {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	low := x &^ high
+	printable := low + (0x80-' ')*ones | x
+	beyond := low + (0x80-' '-1)*ones | x
+	spaces := printable &^ beyond & high
+	return printable&high == high && spaces&(spaces<<8) == 0
 }
 
 // bestWindow is where the snippetBytes begin that hold the most evidence, each

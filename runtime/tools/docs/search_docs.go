@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -157,6 +158,11 @@ func searchDocsSchema(taxonomy map[string]artifact.Facet) *jsonschema.Schema {
 // tooMany says what a search did not look at.
 const tooMany = "Very many chunks hold all of the quoted words; only the best of them were searched for the phrase."
 
+// rooms are memory in which answers are written, up to maxRoom bytes of it.
+const maxRoom = 256 << 10
+
+var rooms = sync.Pool{New: func() any { return new([]byte) }}
+
 // Search asks the engine and words its page, as JSON of at most maxBytes and as
 // a value: hits that do not fit are left for the next page.
 func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes int) (string, SearchResult, error) {
@@ -174,7 +180,12 @@ func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes
 		if page.Cut {
 			result.Note = strings.TrimSpace(tooMany + " " + result.Note)
 		}
-		answer := string(appendResult(make([]byte, 0, 1<<10*(1+len(page.Hits))), &result))
+		room := rooms.Get().(*[]byte)
+		*room = appendResult((*room)[:0], &result)
+		answer := string(*room)
+		if cap(*room) <= maxRoom {
+			rooms.Put(room)
+		}
 		if len(answer) <= maxBytes || len(page.Hits) <= 1 {
 			return answer, result, nil
 		}
