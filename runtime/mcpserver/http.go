@@ -54,7 +54,16 @@ func (d *httpDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(sessionHeader)
 	switch {
 	case !known(version):
-		refuseHTTP(w, http.StatusBadRequest, nil, unknownVersion(version))
+		var call []byte
+		if r.Method == http.MethodPost {
+			body, ok := d.read(w, r)
+			if !ok {
+				return
+			}
+			f, _ := parseFrame(body) // of which the id alone counts
+			call = f.id
+		}
+		refuseHTTP(w, http.StatusBadRequest, call, unknownVersion(version))
 	case r.Method == http.MethodPost:
 		d.post(w, r, modern)
 	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
@@ -107,10 +116,10 @@ func (d *httpDoor) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	switch {
 	case refusal != nil && f.kind == unknown:
 		refuseHTTP(w, http.StatusBadRequest, f.id, refusal)
+	case modern && refusal != nil && !bygone[f.method]:
+		refuseCall(w, &f, true, refusal)
 	case modern:
-		if refusal != nil {
-			refuseCall(w, &f, true, refusal)
-		} else if !d.straightModern(w, r, &f) && !d.settled(w, &f, true) {
+		if !d.straightModern(w, r, &f) && !d.settled(w, &f, true) {
 			d.serve(d.modern, w, r, f, true)
 		}
 	case id != "":
@@ -151,6 +160,9 @@ func (d *httpDoor) inSession(w http.ResponseWriter, r *http.Request, id string, 
 func (d *httpDoor) settled(w http.ResponseWriter, f *frame, modern bool) bool {
 	kind, served := methods[f.method]
 	refusal := inexact(f)
+	if modern && bygone[f.method] {
+		served, refusal = false, nil
+	}
 	switch {
 	case f.kind == notification && (refusal != nil || kind != notification): // nobody waits for an answer
 		w.WriteHeader(http.StatusAccepted)

@@ -11,8 +11,7 @@ import (
 )
 
 // methods are those that a client may send, in either era, and whether each is
-// a call or a notification. The SDK knows the same and says which of them its
-// era has not.
+// a call or a notification.
 var methods = map[string]frameKind{
 	"initialize":               call,
 	"server/discover":          call,
@@ -35,6 +34,9 @@ var methods = map[string]frameKind{
 	"notifications/progress":           notification,
 	"notifications/roots/list_changed": notification,
 }
+
+// bygone are those that 2026-07-28 has no more.
+var bygone = map[string]bool{"initialize": true, "ping": true, "logging/setLevel": true, "resources/subscribe": true, "resources/unsubscribe": true}
 
 // param is one member of the params of a method, as far as it is checked here.
 // The SDK checks the rest, in words that name Go types.

@@ -20,7 +20,7 @@ fail() {
 [ $# -ge 1 ] || fail "usage: run.sh BINARY [WORD]"
 [ -x "$1" ] || fail "NOT RUN: there is no program $1 (run make)"
 command -v npm >/dev/null || fail "NOT RUN: npm is missing (it comes with most packages of Node.js)"
-node -e 'process.exit(parseInt(process.versions.node) < 22)' || fail "NOT RUN: node is missing or older than 22"
+node -e 'process.exit(parseInt(process.versions.node) < 22 ? 1 : 0)' || fail "NOT RUN: node is missing or older than 22"
 BINARY=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 here=$(cd "$(dirname "$0")" && pwd)
 export BINARY
