@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
 // I-002, I-038, I-039, I-041, I-046: an agent has another one work; what that
@@ -60,5 +62,39 @@ func TestRunTaskNeedsAProjectAndAnExecutor(t *testing.T) {
 				t.Errorf("config: %d %s, want a misuse", got.code, got.stderr)
 			}
 		})
+	}
+}
+
+// I-001, I-038, I-047: an agent that works for another one lacks a credential:
+// the task of that one wants a sign-in, with the page, and goes on when somebody
+// has connected there. A word does not do.
+func TestAMissingCredentialIsASignInOverA2A(t *testing.T) {
+	const key = "sk-test-0123456789"
+	k := newKeyed(t, key)
+	file, _ := configured(t, "upstreams:\n  - {name: linear, url: '"+k.URL+"', credential_scope: user, auth: {kind: header}}\n")
+	state := lingering(t)
+	done(t, t.TempDir(), "tasks", "project", "add", gitRepo(t, map[string]string{"README.md": "# Shop\n"}), "--name", "shop", "--state", state)
+	s := forAgents(t, state, "DESKHAND_A2A_PROJECT=shop", "DESKHAND_A2A_EXECUTOR=fake", "DESKHAND_CONFIG="+file)
+	_, body := s.agentCall("SendMessage", `{"message":{"messageId":"m1","role":"ROLE_USER","metadata":{"skill":"run-task"},"parts":[{"text":"run MCP_COMMAND='deskhand serve --tools ask' mcpcall linear_issues\nsay counted"}]}}`)
+	task := agentTask(t, body)
+	s.comesTo(task, "TASK_STATE_AUTH_REQUIRED", "/connect/")
+	r := oneOpen(t, inboxOf(t, state))
+	if r.Trigger != elicit.CredentialRequired || r.Context.AttemptID == "" {
+		t.Errorf("asked %s in %+v, want the credential in the attempt", r.Trigger, r.Context)
+	}
+	s.comesTo(task, "TASK_STATE_AUTH_REQUIRED", r.URL)
+	_, body = s.agentCall("SendMessage", `{"message":{"messageId":"m2","taskId":"`+task+`","role":"ROLE_USER","parts":[{"text":"done"}]}}`)
+	if !strings.Contains(body, "Not taken") || !strings.Contains(body, "TASK_STATE_AUTH_REQUIRED") {
+		t.Errorf("a word: %s, want that the page is what counts", body)
+	}
+	if page := paste(t, state, r, key); !strings.Contains(page, "Linear is connected") {
+		t.Errorf("the page says %s", page)
+	}
+	s.comesTo(task, "TASK_STATE_COMPLETED", "counted")
+	if k.seen() != "1 calls, 0 refused" {
+		t.Errorf("the upstream saw %s, want one call", k.seen())
+	}
+	if _, body := s.agentCall("GetTask", `{"id":"`+task+`"}`); strings.Contains(body, key) {
+		t.Errorf("the task has the key: %s", body)
 	}
 }

@@ -91,7 +91,10 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 
 // token is the bearer token to ask for, and where a person finds it.
 func (a *app) token(log *slog.Logger) (token, where string, err error) {
-	if token := a.settings.get("token"); token != "" {
+	// In an attempt the variable is the key to deskhand's tools there, which no
+	// person has who signs in at a server of the agent's own.
+	ofAttempt := env("DESKHAND_ATTEMPT_ID") != ""
+	if token := a.settings.get("token"); token != "" && !(ofAttempt && token == env("DESKHAND_TOKEN")) {
 		return token, "", nil
 	}
 	dir, err := a.settings.stateFolder()

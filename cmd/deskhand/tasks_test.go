@@ -16,7 +16,8 @@ import (
 )
 
 // mcpCall is a program that calls a tool of the attempt it runs in, as an agent
-// does: mcpcall TOOL [ARGUMENTS], or mcpcall --list.
+// does: mcpcall TOOL [ARGUMENTS], or mcpcall --list. MCP_COMMAND is a server that
+// it starts itself instead.
 func mcpCall() {
 	if err := mcpCalled(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "mcpcall:", err)
@@ -26,7 +27,11 @@ func mcpCall() {
 
 func mcpCalled(args []string) error {
 	ctx := context.Background()
-	client, err := mcpserver.Dial(ctx, mcpserver.Target{URL: os.Getenv("DESKHAND_URL"), Token: os.Getenv("DESKHAND_TOKEN")})
+	target := mcpserver.Target{URL: os.Getenv("DESKHAND_URL"), Token: os.Getenv("DESKHAND_TOKEN")}
+	if command := strings.Fields(os.Getenv("MCP_COMMAND")); len(command) > 0 {
+		target = mcpserver.Target{Command: command}
+	}
+	client, err := mcpserver.Dial(ctx, target)
 	if err != nil {
 		return err
 	}

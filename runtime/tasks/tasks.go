@@ -166,7 +166,7 @@ type Executor struct {
 	// Variants may be empty. Default is one of them or empty.
 	Variants []string
 	Default  string
-	// Protocol is the kind: acp, stream, shell or fake.
+	// Protocol is the kind: acp, stream, shell, fake or a2a.
 	Protocol                 string
 	MCP, FollowUp, Approvals bool
 	// Missing says why it cannot be started. Empty: it can.

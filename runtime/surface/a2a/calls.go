@@ -213,7 +213,7 @@ func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, err
 		_, err = c.hub.Dispatch(ctx, action)
 	}
 	rejection := new(elicit.Rejection)
-	wrong := err != nil && errors.As(err, &rejection) && rejection.Code == elicit.InvalidAnswers
+	wrong := errors.Is(err, errPage) || errors.As(err, &rejection) && rejection.Code == elicit.InvalidAnswers
 	if err != nil && !wrong {
 		return nil, nil, err
 	}

@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -108,7 +109,7 @@ func cut(text string, most int) string {
 
 // readAnswer makes an action of a further message of a task. A text is an answer
 // where one is enough to say it; a data part has an action and, to accept,
-// content by question. Errors are as those of readRequest.
+// content by question. Errors are as those of readRequest, or errPage.
 func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
 	a := elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Channel: Channel}
 	fields := map[string][]string{}
@@ -138,6 +139,9 @@ func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
 	} else if len(r.Questions) > 1 || !agrees(text) {
 		return a, invalid("answer with a data part {elicitationId, action, content}")
 	}
+	if r.Trigger == elicit.CredentialRequired {
+		return a, errPage
+	}
 	answers, err := r.Fields(fields)
 	if err != nil {
 		return a, err
@@ -159,6 +163,10 @@ func oneField(q *elicit.Question, text string) map[string][]string {
 	}
 	return map[string][]string{q.ID: {text}}
 }
+
+// errPage is that a word does not help: the page that a credential is given on
+// says by itself when it has one.
+var errPage = errors.New("the task goes on by itself when somebody has connected on the page")
 
 func agrees(text string) bool {
 	switch strings.ToLower(strings.Trim(text, " .!")) {

@@ -21,7 +21,7 @@ type Executor struct {
 	SupportsMCP       bool     `json:"supports_mcp" doc:"Whether the agent is given this server's tools: it can search the docs and ask a person."`
 	SupportsFollowUp  bool     `json:"supports_follow_up" doc:"Whether follow_up goes on with the same conversation."`
 	SupportsApprovals bool     `json:"supports_approvals" doc:"Whether the agent asks a person before it does what needs permission."`
-	Protocol          string   `json:"protocol" enum:"acp,stream,shell,fake" doc:"How the agent is spoken to."`
+	Protocol          string   `json:"protocol" enum:"acp,stream,shell,fake,a2a" doc:"How the agent is spoken to."`
 	Available         bool     `json:"available" doc:"Whether it is installed here and can be started."`
 	UnavailableReason *string  `json:"unavailable_reason" doc:"What is missing. Null if it is available."`
 }

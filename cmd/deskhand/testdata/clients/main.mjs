@@ -9,6 +9,7 @@ import { agents } from './agents.mjs';
 import { chats } from './chats.mjs';
 import { check } from './checks.mjs';
 import { inspector } from './inspector.mjs';
+import { peer } from './peer.mjs';
 import { sdk1, sdk2 } from './sdk.mjs';
 
 const [binary, index] = process.argv.slice(2);
@@ -47,6 +48,13 @@ try {
 } catch (error) {
   failed = true;
   console.log(`a2a-js http FAILED: ${error.stack ?? error}`);
+}
+
+try {
+  console.log(`a2a-js agent ok: ${await within(180, peer(binary, env))}`);
+} catch (error) {
+  failed = true;
+  console.log(`a2a-js agent FAILED: ${error.stack ?? error}`);
 }
 
 try {
