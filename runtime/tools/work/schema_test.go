@@ -287,6 +287,29 @@ func TestNamesInTextsHaveThePrefix(t *testing.T) {
 	}
 }
 
+// The agent of an attempt reads of no tool that it does not have.
+func TestTheAgentOfAnAttemptIsSentToItsOwnTools(t *testing.T) {
+	tools := AttemptTools(Options{AttemptID: "a", Open: func(context.Context) (Manager, error) {
+		return nil, fault.New("not_found", "gone", "call list_projects and pass one of its project_id")
+	}})
+	for args, want := range map[string]string{
+		`{"title":"t"}`: "call get_context for a valid project_id, then call create_task again",
+		`{"title":"t","project_id":"` + someID + `"}`: "call get_context and pass one of its project_id",
+	} {
+		_, err := tools[1].Call(t.Context(), contract.Caller{}, json.RawMessage(args))
+		if f := fault.Of(err); f == nil || f.Hint != want {
+			t.Errorf("create_task %s: %+v, want the hint %q", args, f, want)
+		}
+	}
+	for _, one := range tools {
+		for _, name := range names.FindAllString(one.Description+string(one.Input), -1) {
+			if name != "get_context" && name != "create_task" {
+				t.Errorf("%s speaks of %s", one.Name, name)
+			}
+		}
+	}
+}
+
 // closed is a room that shows nothing of an attempt.
 type closed struct{ Manager }
 
