@@ -77,6 +77,9 @@ func TestWorkChanges(t *testing.T) {
 			if out["blocked"] != true || out["blocked_reason"] != "threshold_exceeded" || len(dig[[]any](w, out, "files")) != 0 || dig[float64](w, out, "summary", "file_count") != 600 || !strings.Contains(out["hint"].(string), "force") {
 				t.Errorf("T-122 %v", out)
 			}
+			if p := w.call("get_attempt_patch", m{"attempt_id": many, "paths": []any{"shop/1.txt"}}); p["blocked_reason"] != "threshold_exceeded" || p["hint"] != "call get_attempt_patch again with force=true" {
+				t.Errorf("T-170 %v", p)
+			}
 			out = w.call("get_attempt_changes", m{"attempt_id": many, "force": true})
 			if out["blocked"] != false || len(dig[[]any](w, out, "files")) != 600 {
 				t.Errorf("T-123 %.300v", out)
@@ -153,7 +156,7 @@ func TestWorkFiles(t *testing.T) {
 			}
 		})
 		w.line("T-171 T-173 T-174 bounds", func(t *testing.T, w *workDesk) {
-			if out := file(m{"path": "shop/big.txt"}); out["truncated"] != true || out["bytes"] != 65536.0 || out["total_bytes"] != 700000.0 {
+			if out := file(m{"path": "shop/big.txt"}); out["truncated"] != true || out["bytes"] != 65536.0 || out["total_bytes"] != 700000.0 || !strings.Contains(fmt.Sprint(out["hint"]), "start=65536") {
 				t.Errorf("T-171 %.200v", out)
 			}
 			if out := file(m{"path": "shop/big.txt", "max_bytes": 1 << 20}); out["blocked"] != true || out["blocked_reason"] != "size_exceeded" || !strings.Contains(fmt.Sprint(out["hint"]), "max_bytes") {
@@ -163,6 +166,9 @@ func TestWorkFiles(t *testing.T) {
 				t.Errorf("T-174 %.200v", out)
 			}
 			if out := patch(m{"paths": []any{"shop"}, "max_bytes": 2000}); out["truncated"] != true || !strings.Contains(encoded(t, out["omitted_paths"]), "shop/big.txt") {
+				t.Errorf("T-171 %.300v", out)
+			}
+			if out := patch(m{"paths": []any{"shop/big.txt"}, "max_bytes": 2000}); out["truncated"] != true || out["patch"] != "" || !strings.Contains(fmt.Sprint(out["hint"]), "get_attempt_file") {
 				t.Errorf("T-171 %.300v", out)
 			}
 			var paths []any

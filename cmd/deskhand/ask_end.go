@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -91,6 +92,10 @@ func asking(err error) error {
 	switch {
 	case err == nil || errors.As(err, new(*ending)):
 		return err
+	case f != nil && f.Hint == "":
+		own := *f
+		own.Hint = cmp.Or(nextSteps[f.Code], "see deskhand ask --help")
+		return asking(&own)
 	case f != nil && f.Code == elicit.NoSurface:
 		return &ending{err, exitUnreachable}
 	case f != nil:
@@ -105,8 +110,17 @@ func asking(err error) error {
 // answered for somebody: 1 if somebody else was first.
 func managing(err error) error {
 	f := fault.Of(err)
+	err = asking(err)
 	if f != nil && slices.Contains([]string{elicit.AlreadyCompleted, elicit.Expired, elicit.NotYours}, f.Code) {
 		return &ending{err, exitFailed}
 	}
-	return asking(err)
+	return err
+}
+
+// nextSteps are hints for faults that have none: rooms do not know commands.
+var nextSteps = map[string]string{
+	elicit.UnknownRequest:   "see deskhand ask list --all",
+	elicit.AlreadyCompleted: "deskhand ask show, with the same id, has the answer",
+	elicit.NotYours:         "see deskhand ask show, with the same id, for whom it is",
+	elicit.InvalidAnswers:   "see deskhand ask show, with the same id, for its questions and options",
 }

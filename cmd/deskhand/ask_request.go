@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -268,6 +269,12 @@ func readQuestions(b []byte) (elicit.Request, error) {
 	err := d.Decode(&in)
 	if _, more := d.Token(); err == nil && more != io.EOF {
 		err = errors.New("there is more behind the object")
+	}
+	if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) { // its own words are Go's
+		err = fmt.Errorf("%s is a JSON %s", cmp.Or(kind.Field, "it"), kind.Value)
+	}
+	if err == io.EOF {
+		err = errors.New("it is empty")
 	}
 	if err != nil {
 		return elicit.Request{}, misuse(fmt.Sprintf("--questions is not the JSON of questions: %v", err),

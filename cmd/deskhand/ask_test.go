@@ -283,6 +283,34 @@ func TestOneAnswerCounts(t *testing.T) {
 	}
 }
 
+// Whatever is refused, the second line says what to do next, and no line speaks
+// of Go.
+func TestEveryRefusalOfAskHasAHint(t *testing.T) {
+	peopleStore(t)
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"text.json": `{"questions":"x"}`, "list.json": "[]", "empty.json": "", "half.json": `{"questions":[`})
+	id := strings.TrimSpace(done(t, dir, "ask", "Which?", "--detach", "-o", "a", "-o", "b", "--no-other"))
+	answered := strings.TrimSpace(done(t, dir, "ask", "Name?", "--detach"))
+	done(t, dir, "ask", "answer", answered, "#1=Ada")
+	const none = "elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE"
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{2, []string{"Q?", "-o", "a", "-o", "a"}}, {2, []string{"Q?", "-o", ""}}, {2, []string{"Q?", "--number", "--min", "5", "--max", "1"}},
+		{2, []string{"Q?", "--format", "x"}}, {2, []string{"Q?", "--priority", "x"}}, {2, []string{strings.Repeat("x", 100_000)}},
+		{2, []string{"--questions", "text.json"}}, {2, []string{"--questions", "list.json"}}, {2, []string{"--questions", "empty.json"}}, {2, []string{"--questions", "half.json"}},
+		{2, []string{"show", none}}, {2, []string{"wait", none}}, {2, []string{"answer", none, "a=b"}}, {2, []string{"decline", none}}, {2, []string{"cancel", none}}, {2, []string{"extend", none, "1m"}},
+		{2, []string{"answer", id}}, {2, []string{"answer", id, "#1=zzz"}}, {2, []string{"answer", id, "#1=a", "#1=b"}}, {2, []string{"answer", id, "nope=a"}},
+		{1, []string{"answer", answered, "#1=Eve"}}, {1, []string{"decline", answered}}, {1, []string{"extend", answered, "1m"}},
+	} {
+		r := deskhand(t, dir, append([]string{"ask"}, c.args...)...)
+		if r.code != c.code || r.stdout != "" || !strings.Contains(r.stderr, "\nhint: ") || strings.Contains(r.stderr, "Go ") || strings.Contains(r.stderr, "main.") {
+			t.Errorf("ask %.100q: exit %d, stdout %q, stderr %s; want %d and a hint", c.args, r.code, r.stdout, r.stderr, c.code)
+		}
+	}
+}
+
 // askedID puts the id of the newest open question into a variable.
 func askedID(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Exec("deskhand", "ask", "list", "--json"))

@@ -51,7 +51,11 @@ func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.C
 			return refusal(tool, f)
 		}
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-			return answer{text: []string{"cancelled"}, isError: true}
+			f := fault.New("cancelled", "cancelled", "")
+			if tool.Envelope {
+				f.Hint, f.Retryable = "call "+tool.Name+" again", true
+			}
+			return refusal(tool, f)
 		}
 		return s.failed(tool, err)
 	}

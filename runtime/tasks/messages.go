@@ -98,9 +98,17 @@ func target(ctx context.Context, tx *store.Tx, tool, attemptID, sessionID string
 	if _, err := readAttempt(ctx, tx, attemptID); err != nil {
 		return s, err
 	}
-	if s, err = latestSession(ctx, tx, attemptID); err == nil && s.ID == "" {
-		err = later(NoSession, "call get_attempt_status with the attempt_id and retry once latest_session_id is non-null",
-			"attempt %s has no session yet", attemptID)
+	if s, err = latestSession(ctx, tx, attemptID); err != nil || s.ID != "" {
+		return s, err
 	}
-	return s, err
+	last, err := latestProcess(ctx, tx, attemptID)
+	if err != nil {
+		return s, err
+	}
+	if last != nil && last.State.Ended() {
+		return s, refuse(NoSession, "call get_attempt_status with the attempt_id for failure_summary, then start_task_attempt: latest_session_id of this one stays null",
+			"attempt %s ended before its agent had a session", attemptID)
+	}
+	return s, later(NoSession, "call get_attempt_status with the attempt_id and retry once latest_session_id is non-null",
+		"attempt %s has no session yet", attemptID)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	. "github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
@@ -284,6 +285,11 @@ func TestScriptsComeBeforeAndAfter(t *testing.T) {
 	broken := d.start("say never")
 	if s := d.ended(broken.AttemptID); s.Failure != "failed (exit_code=3): broken" || s.SessionID != "" {
 		t.Errorf("Status after a setup that failed = %+v", s)
+	}
+	_, err = d.FollowUp(t.Context(), FollowUpRequest{Action: Send, AttemptID: broken.AttemptID, Prompt: "say more"})
+	refused(t, "FollowUp of an attempt whose agent never started", err, NoSession)
+	if f := fault.Of(err); f != nil && (f.Retryable || !strings.Contains(f.Hint, "start_task_attempt")) {
+		t.Errorf("FollowUp of it = %+v, want to be sent to start_task_attempt", f)
 	}
 	d.repo.Setup = ""
 	if _, d.repo, err = d.AddRepo(t.Context(), "desk", d.repo); err != nil {

@@ -164,5 +164,9 @@ func (m *Manager) Patch(ctx context.Context, q PatchQuery) (Patch, error) {
 	if err != nil {
 		return Patch{}, err
 	}
-	return Patch{AttemptID: c.ID, Blocked: block(p.Blocked, p.Detail), Text: p.Text, Lossy: p.Lossy, Truncated: p.Truncated, Omitted: p.Omitted}, nil
+	why := block(p.Blocked, p.Detail)
+	if p.Blocked == worktree.ThresholdExceeded {
+		why.Hint = "call get_attempt_patch again with force=true" // the guard is for the attempt, fewer paths do not help
+	}
+	return Patch{AttemptID: c.ID, Blocked: why, Text: p.Text, Lossy: p.Lossy, Truncated: p.Truncated, Omitted: p.Omitted}, nil
 }

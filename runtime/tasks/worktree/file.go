@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -269,10 +270,16 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 	return nil, "", fs.ErrNotExist
 }
 
-// notThere turns what a path can be wrong with into "does not exist".
+// notThere turns what a path can be wrong with into "does not exist", or into
+// why it may not be read.
 func notThere(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || isNotFolder(err) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || isNotFolder(err):
 		return fs.ErrNotExist
+	case errors.Is(err, fs.ErrPermission):
+		return fault.New("invalid_argument", fmt.Sprintf("it may not be read: %v", err), "name a file that can be read")
+	case !errors.As(err, new(syscall.Errno)): // os.Root's own: a link is there now
+		return fmt.Errorf("%w: it changed while it was opened", errOutside)
 	}
 	return err
 }

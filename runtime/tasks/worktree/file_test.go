@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // T-167.
@@ -147,6 +149,9 @@ func TestNothingOutsideIsReadInARace(t *testing.T) {
 		if strings.Contains(string(file.Content), "SECRET") {
 			t.Fatalf("File gave %q, %v", file.Content, err)
 		}
+		if f := fault.Of(err); err != nil && (f == nil || f.Code != "not_found") {
+			t.Errorf("File: %v, want none but not_found", err)
+		}
 		seen[string(file.Content)+file.Blocked]++
 	}
 	stop.Store(true)
@@ -154,6 +159,22 @@ func TestNothingOutsideIsReadInARace(t *testing.T) {
 	if seen["inside"] == 0 || seen[OutsideWorkspace] == 0 {
 		t.Errorf("the race was not one: %v", seen)
 	}
+}
+
+func TestAFileThatMayNotBeReadIsRefused(t *testing.T) {
+	private(t)
+	tree := attempt(t, repository(t, "app"))
+	name := filepath.Join(tree.Dir, "app", "closed.txt")
+	put(t, name, "closed")
+	if err := os.Chmod(name, 0); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := os.Open(name); err == nil {
+		f.Close()
+		t.Skip("NOT TESTED: whoever runs this may read everything")
+	}
+	_, err := tree.File(t.Context(), "app/closed.txt", Slice{})
+	wantFault(t, "File of mode 0", err, "invalid_argument")
 }
 
 func FuzzInside(f *testing.F) {

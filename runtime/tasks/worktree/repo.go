@@ -2,8 +2,10 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"unicode"
@@ -93,6 +95,9 @@ func (r Repo) resolve(ctx context.Context, branch string) (string, error) {
 			}
 			if f := fault.Of(err); f != nil {
 				return "", f
+			}
+			if !errors.As(err, new(*exec.ExitError)) { // git is silent where there is no such branch
+				return "", fault.New("not_found", fmt.Sprintf("git cannot look for a branch in repository %s: %v", r.Name, err), "mend what git complains of in "+r.Path)
 			}
 		}
 	}

@@ -192,6 +192,8 @@ func TestAddRefuses(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty")
 	os.Mkdir(empty, 0o755)
 	shell(t, empty, "init", "-q")
+	unreadable := repository(t, "unreadable")
+	put(t, filepath.Join(unreadable, ".git", "config"), "[core")
 	for name, c := range map[string]struct {
 		repo   Repo
 		branch string
@@ -203,6 +205,7 @@ func TestAddRefuses(t *testing.T) {
 		"a branch that is an option": {Repo{"app", repo, "main", ""}, "-d", "invalid_argument"},
 		"a target that is gone":      {Repo{"app", repo, "gone", ""}, "x", "not_found"},
 		"a target that is an option": {Repo{"app", repo, "--all", ""}, "x", "not_found"},
+		"settings git cannot read":   {Repo{"app", unreadable, "main", ""}, "x", "not_found"},
 		"a target and what precedes": {Repo{"app", repo, "main~0", ""}, "x", "not_found"},
 		"a target of yesterday":      {Repo{"app", repo, "main@{0}", ""}, "x", "not_found"},
 		"no target":                  {Repo{"app", repo, "", ""}, "x", "not_found"},

@@ -47,6 +47,9 @@ func define[In, Out any](o Options, s spec, fn func(ctx context.Context, in In) 
 		if err != nil {
 			return contract.Result{}, err
 		}
+		if a, ok := any(&out).(advising); ok {
+			a.advise(o.named)
+		}
 		raw, err := encode(out)
 		if err != nil {
 			return contract.Result{}, fmt.Errorf("encode answer of %s: %w", s.name, err)

@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -98,5 +99,9 @@ func fileOf(f tasks.File) File {
 		out.Encoding, content = "base64", base64.StdEncoding.EncodeToString(f.Content)
 	}
 	out.TotalBytes, out.Content = &f.Total, &content
+	if out.Truncated {
+		text := fmt.Sprintf("call get_attempt_file again with start=%d for what follows", f.Start+int64(len(f.Content)))
+		out.Hint = &text
+	}
 	return out
 }

@@ -65,6 +65,9 @@ func patchOf(paths []string, p tasks.Patch) Patch {
 	out.Patch, out.Bytes, out.Lossy = &p.Text, len(p.Text), p.Lossy
 	if out.Truncated && out.Hint == nil {
 		text := fmt.Sprintf("%d files were left out; call get_attempt_patch again with omitted_paths as paths, or a larger max_bytes", len(p.Omitted))
+		if p.Text == "" {
+			text = fmt.Sprintf("the part of %s alone is longer; call get_attempt_patch again with a larger max_bytes, or read it with get_attempt_file", p.Omitted[0])
+		}
 		out.Hint = &text
 	}
 	return out

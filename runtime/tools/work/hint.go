@@ -38,7 +38,7 @@ func (o Options) hint(tool string, f *fault.Fault) string {
 	}
 	switch source, ok := sources[field]; {
 	case ok && o.name(source) != tool:
-		return fmt.Sprintf("call %s for a valid %s, then call %s again", o.name(source), field, tool)
+		return fmt.Sprintf("call %s for a valid %s, then call %s again", o.named(source), field, tool)
 	case field != "":
 		return fmt.Sprintf("correct %s and call %s again", field, tool)
 	}
@@ -52,6 +52,9 @@ var names = regexp.MustCompile(`\b(list_projects|list_repos|list_executors|list_
 
 // named is a text about tools with the names that they have here.
 func (o Options) named(text string) string {
+	if o.fewer {
+		text = strings.ReplaceAll(text, "list_projects", "get_context")
+	}
 	if o.Prefix == "" {
 		return text
 	}

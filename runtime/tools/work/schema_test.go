@@ -16,6 +16,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/contract/contracttest"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
 // all are the tools as the agent of an attempt's folder sees them, over a room
@@ -273,4 +274,55 @@ func TestNamesInTextsHaveThePrefix(t *testing.T) {
 			t.Errorf("acme_list_projects %s: %+v, want the hint %q", args, f, want)
 		}
 	}
+	blocked := Tools(Options{Prefix: "acme", Open: func(context.Context) (Manager, error) { return closed{}, nil }})
+	for name, args := range map[string]string{
+		"acme_get_attempt_changes": `{"attempt_id":"` + someID + `"}`,
+		"acme_get_attempt_file":    `{"attempt_id":"` + someID + `","path":"r/a"}`,
+		"acme_get_attempt_patch":   `{"attempt_id":"` + someID + `","paths":["r/a"]}`,
+	} {
+		i := slices.IndexFunc(blocked, func(one contract.Tool) bool { return one.Name == name })
+		if got, err := blocked[i].Call(t.Context(), contract.Caller{}, json.RawMessage(args)); err != nil || !strings.Contains(got.Text[0], `"hint":"call acme_get_attempt_status"`) {
+			t.Errorf("%s %s = %v, %v", name, args, got.Text, err)
+		}
+	}
+}
+
+// The agent of an attempt reads of no tool that it does not have.
+func TestTheAgentOfAnAttemptIsSentToItsOwnTools(t *testing.T) {
+	tools := AttemptTools(Options{AttemptID: "a", Open: func(context.Context) (Manager, error) {
+		return nil, fault.New("not_found", "gone", "call list_projects and pass one of its project_id")
+	}})
+	for args, want := range map[string]string{
+		`{"title":"t"}`: "call get_context for a valid project_id, then call create_task again",
+		`{"title":"t","project_id":"` + someID + `"}`: "call get_context and pass one of its project_id",
+	} {
+		_, err := tools[1].Call(t.Context(), contract.Caller{}, json.RawMessage(args))
+		if f := fault.Of(err); f == nil || f.Hint != want {
+			t.Errorf("create_task %s: %+v, want the hint %q", args, f, want)
+		}
+	}
+	for _, one := range tools {
+		for _, name := range names.FindAllString(one.Description+string(one.Input), -1) {
+			if name != "get_context" && name != "create_task" {
+				t.Errorf("%s speaks of %s", one.Name, name)
+			}
+		}
+	}
+}
+
+// closed is a room that shows nothing of an attempt.
+type closed struct{ Manager }
+
+var blockedAnswer = tasks.Blocked{Reason: "summary_failed", Hint: "call get_attempt_status"}
+
+func (closed) Changes(context.Context, string, bool) (tasks.Changes, error) {
+	return tasks.Changes{Blocked: blockedAnswer}, nil
+}
+
+func (closed) File(context.Context, tasks.FileQuery) (tasks.File, error) {
+	return tasks.File{Blocked: blockedAnswer}, nil
+}
+
+func (closed) Patch(context.Context, tasks.PatchQuery) (tasks.Patch, error) {
+	return tasks.Patch{Blocked: blockedAnswer}, nil
 }

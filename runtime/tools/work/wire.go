@@ -65,3 +65,16 @@ func whyBlocked(b tasks.Blocked) blockedWhy {
 	}
 	return w
 }
+
+// advising is an answer that says what to do next, with the names that tools
+// have here.
+type advising interface {
+	advise(named func(string) string)
+}
+
+func (w *blockedWhy) advise(named func(string) string) {
+	if w.Hint != nil {
+		text := named(*w.Hint)
+		w.Hint = &text
+	}
+}
