@@ -82,10 +82,9 @@ func (s *socket) chatBody(resp *http.Response) string {
 	return string(b)
 }
 
-// I-005 to I-021, I-031, I-032, I-051, I-064: a message goes to a session, what
-// the agent asks comes on the stream, the answer lets it go on, and a client
-// that was cut off goes on where it was.
-func TestAChatIsASession(t *testing.T) {
+// A message goes to a session, what the agent asks comes on the stream, the
+// answer lets it go on, and a client that was cut off goes on where it was.
+func TestAChatIsASession(t *testing.T) { // I-005 I-012 I-014 I-015 I-016 I-017 I-018 I-019 I-020 I-021 I-031 I-032 I-033 I-051 I-064
 	t.Setenv("CI", "")
 	state := lingering(t)
 	cmd := exec.Command("deskhand", "serve", "--tools", "ask", "--http", "127.0.0.1:0", "--state", state)
@@ -170,7 +169,7 @@ func TestAChatIsASession(t *testing.T) {
 		}
 	}
 
-	// I-012, I-033: without the header nothing is said of questions, and a person
+	// Without the header nothing is said of questions, and a person
 	// answers elsewhere.
 	resp = s.chat("/run/api/chat", body("inkeep", "ask Which shape?", ""))
 	r = oneOpen(t, hub)

@@ -63,7 +63,7 @@ var shared = []setting{
 	{name: "quiet-hours", usage: "when only urgent questions are told of, as 22:00-07:00", noFlag: true},
 	{name: "public-url", usage: "address of the inbox as notifications have it, as https://desk.example.org", noFlag: true},
 	{name: "connect.address", usage: "HOST:PORT of the page to connect upstreams on, under stdio (default: any free port)", noFlag: true},
-	{name: "connect.url", usage: "address at which browsers reach that page, if it is behind a proxy", noFlag: true},
+	{name: "connect.url", usage: "address at which browsers reach that page, behind a proxy or on a server over HTTP", noFlag: true},
 	{name: "otlp.endpoint", usage: "collector of OpenTelemetry to send spans to, as http://127.0.0.1:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT)", noFlag: true},
 	{name: "a2a.enabled", fallback: agentsOff, usage: "let other agents ask over A2A, beside MCP over HTTP: true or false", noFlag: true},
 	{name: "a2a.default-skill", fallback: a2a.AskSkill, usage: "what a message is for that does not say: ask-a-person or run-task", noFlag: true},

@@ -100,9 +100,7 @@ func TestKilledBetweenConsentAndTheWayBack(t *testing.T) { // I-003
 		}
 		return nil
 	}}
-	base, _, _ := strings.Cut(r.URL, "/connect/")
-	login := opened(t, browser, r.URL)
-	submit(t, browser, base+"/login", url.Values{"token": {hidden.FindStringSubmatch(login)[1]}, "key": {token}})
+	signIn(t, browser, r.URL, state)
 	submit(t, browser, r.URL, url.Values{"token": {hidden.FindStringSubmatch(opened(t, browser, r.URL))[1]}, "act": {"connect"}})
 	if back == "" {
 		t.Fatal("the authorization server does not lead back")

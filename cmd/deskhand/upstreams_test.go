@@ -138,17 +138,23 @@ func paste(t *testing.T, state string, r elicit.Request, key string) string {
 	t.Helper()
 	jar, _ := cookiejar.New(nil)
 	browser := &http.Client{Jar: jar, Timeout: patience}
-	base, _, _ := strings.Cut(r.URL, "/connect/")
-	login := opened(t, browser, r.URL)
-	if !strings.Contains(login, "Sign in to deskhand") {
-		t.Fatalf("the page is open to everybody: %s", login)
-	}
-	submit(t, browser, base+"/login", url.Values{"token": {hidden.FindStringSubmatch(login)[1]}, "key": {tokenOf(t, state)}})
+	signIn(t, browser, r.URL, state)
 	m := hidden.FindStringSubmatch(opened(t, browser, r.URL))
 	if m == nil {
 		t.Fatal("the page has no form")
 	}
 	return submit(t, browser, r.URL, url.Values{"token": {m[1]}, "act": {"connect"}, "key": {key}})
+}
+
+// signIn lets a browser in at deskhand, which a page asks it to.
+func signIn(t *testing.T, browser *http.Client, page, state string) {
+	t.Helper()
+	base, _, _ := strings.Cut(page, "/connect/")
+	login := opened(t, browser, page)
+	if !strings.Contains(login, "Sign in to deskhand") {
+		t.Fatalf("the page is open to everybody: %s", login)
+	}
+	submit(t, browser, base+"/login", url.Values{"token": {hidden.FindStringSubmatch(login)[1]}, "key": {tokenOf(t, state)}})
 }
 
 func TestUpstreamToolsAreServedOverHTTPToo(t *testing.T) {

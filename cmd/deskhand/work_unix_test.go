@@ -67,7 +67,7 @@ func onTask(t *testing.T) (repo, task string) {
 
 // What an agent asks itself, and what it wants permission for, is in the inbox
 // with the attempt that it is about.
-func TestQuestionsOfAnAgentAreInTheInbox(t *testing.T) {
+func TestQuestionsOfAnAgentAreInTheInbox(t *testing.T) { // I-034: our own ways need no header
 	repo, task := onTask(t)
 	done(t, repo, "tasks", "start", task, "--executor", "fake", "--prompt", "ask What is it called?\npermit launch it\npermit sink it\nsay never")
 	hub := inboxOf(t, os.Getenv("DESKHAND_STATE"))

@@ -86,9 +86,6 @@ func (u *upstream) discard(ctx context.Context, c *Credential) error {
 		_, err = v.drop(ctx, u.Name, u.principal(), c.rev)
 		u.use(nil)
 	}
-	u.mu.Lock()
-	u.provider = providerThen{} // it may be another one now
-	u.mu.Unlock()
 	return err
 }
 

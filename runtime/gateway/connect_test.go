@@ -338,6 +338,38 @@ func TestGuardedListIsOneToolUntilTheFirstSignIn(t *testing.T) {
 	}
 }
 
+// A server that knows no version with initialize refuses both of the SDK's
+// attempts, the second for another reason.
+func TestGuardedServerOfTheNewEraAloneCanBeConnected(t *testing.T) {
+	g := newGuard(t)
+	g.newEra = true
+	d := at(t, t.TempDir(), nil, userScoped(g))
+	d.tool("linear_connect")
+}
+
+func TestPlaceToSignInMayMove(t *testing.T) {
+	g, other := newGuard(t), newGuard(t)
+	g.onlyCalls = true
+	d := at(t, t.TempDir(), nil, userScoped(g))
+	ended := d.call("linear_echo", contract.Caller{}, `{"zeta":"z"}`)
+	b := newBrowser(t)
+	b.press(d.asked().URL, "connect")
+	d.wait(ended)
+	if g.noted("register native") != 1 {
+		t.Errorf("registered as %q, want a native application", g.log)
+	}
+	g.mu.Lock()
+	g.valid, g.refresh, g.issuer = map[string]bool{}, "", other.URL
+	g.mu.Unlock()
+	ended = d.call("linear_echo", contract.Caller{}, `{"zeta":"z"}`)
+	r := d.asked()
+	if page, host := b.get(r.URL), strings.TrimPrefix(other.URL, "http://"); !strings.Contains(page.body, host) {
+		t.Errorf("the page leads to %s, want %s", page.body, host)
+	}
+	b.press(r.URL, "dismiss")
+	d.wait(ended)
+}
+
 func TestSomebodyElseCannotConnect(t *testing.T) { // I-057
 	g := newGuard(t)
 	g.onlyCalls = true
@@ -383,8 +415,8 @@ func TestWayBackIsChecked(t *testing.T) {
 		t.Errorf("with another issuer: %d %s", page.status, page.body)
 	}
 	g.issParam, g.deny = "", true
-	if page := b.press(r.URL, "connect"); !strings.Contains(page.body, "did not let you in") || !strings.Contains(page.body, ">Dismiss</button>") {
-		t.Errorf("after a no there: %s", page.body)
+	if page := b.press(r.URL, "connect"); !strings.Contains(page.body, "did not let you in") || !strings.Contains(page.body, ">Dismiss</button>") || !strings.Contains(page.body, `action="/connect/`+r.ID+`"`) {
+		t.Errorf("after a no there: %s\nwant a form that goes to the page of the request", page.body)
 	}
 	g.deny = false
 	done := b.press(r.URL, "connect")

@@ -3,6 +3,7 @@ package gateway
 //lint:file-ignore SA1019 2026-07-28 deprecates logging, and servers of before do it
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -132,6 +133,8 @@ type guard struct {
 	reject   bool   // no token is ever good
 	slow     time.Duration
 	wants    string // a scope that calls need beyond what was granted
+	issuer   string // another authorization server than this; empty: none
+	newEra   bool   // versions with initialize are refused
 }
 
 func newGuard(t testing.TB) *guard {
@@ -139,7 +142,7 @@ func newGuard(t testing.TB) *guard {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", g.protected(g.upstream.handler(false)))
 	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, r *http.Request) {
-		writeJSON(w, map[string]any{"resource": g.URL + "/mcp", "authorization_servers": []string{g.URL}, "scopes_supported": []string{"read", "write"}})
+		writeJSON(w, map[string]any{"resource": g.URL + "/mcp", "authorization_servers": []string{cmp.Or(g.issuer, g.URL)}, "scopes_supported": []string{"read", "write"}})
 	})
 	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, r *http.Request) {
 		meta := map[string]any{"issuer": g.URL, "authorization_endpoint": g.URL + "/authorize", "token_endpoint": g.URL + "/token",
@@ -154,6 +157,7 @@ func newGuard(t testing.TB) *guard {
 		g.note("register")
 		var in map[string]any
 		_ = json.NewDecoder(r.Body).Decode(&in)
+		g.note(fmt.Sprint("register ", in["application_type"]))
 		in["client_id"] = "client-1"
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusCreated)
@@ -208,6 +212,10 @@ func (g *guard) protected(next http.Handler) http.Handler {
 			r = r.Clone(r.Context())
 			r.Body = readCloser{strings.NewReader(raw.String())}
 			r.ContentLength = int64(raw.Len())
+		}
+		if g.newEra && message.Method == "initialize" {
+			w.WriteHeader(http.StatusBadRequest)
+			return
 		}
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		g.mu.Lock()

@@ -137,6 +137,9 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	if answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden && bearer(challenge)["error"] == insufficientScope {
 		answer.Body.Close()
 		c.u.challenge.Store(&challenge)
+		c.u.mu.Lock()
+		c.u.provider = providerThen{} // it may be another one now
+		c.u.mu.Unlock()
 		return nil, &unauthorized{challenge}
 	}
 	answer.Body = &body{ReadCloser: answer.Body, seen: &c.u.originals, events: isEvents(answer.Header.Get("Content-Type"))}

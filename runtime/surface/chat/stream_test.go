@@ -112,9 +112,9 @@ func signIn(session string) elicit.Request {
 		Context: elicit.Context{AttemptID: "a", SessionID: session}}
 }
 
-// I-033: without the header a wait for a sign-in ends at once, with a reason
+// Without the header a wait for a sign-in ends at once, with a reason
 // that its tool knows; what another session waits for stays.
-func TestWithoutTheHeaderNobodyWaitsForASignIn(t *testing.T) {
+func TestWithoutTheHeaderNobodyWaitsForASignIn(t *testing.T) { // I-033
 	d := newDouble()
 	_, hub, post := serve(t, d, Options{})
 	other, err := hub.Open(t.Context(), signIn("another"))
@@ -137,9 +137,9 @@ func TestWithoutTheHeaderNobodyWaitsForASignIn(t *testing.T) {
 	}
 }
 
-// I-065: an answer that is not streamed comes when a person is waited for, or
+// An answer that is not streamed comes when a person is waited for, or
 // when its time is up.
-func TestOneAnswerIsBounded(t *testing.T) {
+func TestOneAnswerIsBounded(t *testing.T) { // I-065
 	for name, c := range map[string]struct {
 		asks   bool
 		o      Options
@@ -168,9 +168,9 @@ func TestOneAnswerIsBounded(t *testing.T) {
 	}
 }
 
-// I-031: a stream on which nothing happens shows that it lives, and a server
+// A stream on which nothing happens shows that it lives, and a server
 // that closes ends it without saying that the run has ended.
-func TestASilentStreamIsKeptAlive(t *testing.T) {
+func TestASilentStreamIsKeptAlive(t *testing.T) { // I-031
 	s, _, post := serve(t, newDouble(), Options{KeepAlive: 20 * time.Millisecond})
 	resp := post(hello + `,"format":"openai"}`)
 	time.AfterFunc(500*time.Millisecond, s.Close)

@@ -44,7 +44,8 @@ const deskhand = async (...args) => (await promisify(execFile)(BINARY, args, { e
 let end = false
 async function person() {
   for (; !end; await sleep(50)) {
-    for (const r of JSON.parse(await deskhand('ask', 'list', '--json'))) {
+    const list = await deskhand('ask', 'list', '--json').catch(e => { console.log('ask list:', e.message); return '[]' })
+    for (const r of JSON.parse(list)) {
       if (r.status !== 'open') continue
       if (r.mode === 'url') await signIn(r.url)
       else console.log('answered:', await deskhand('ask', 'answer', r.id).catch(e => e.stderr))

@@ -40,7 +40,7 @@ wrong=0
 for scenario in $($suite list --client | sed -n 's/^  - \([^ ]*\).*/\1/p'); do
 	case $scenario in *"${2:-}"*) ;; *) continue ;; esac
 	status=passed
-	$suite client --command "node $here/client.mjs" --scenario "$scenario" >out.txt 2>&1 || status=FAILED
+	$suite client --command "node $here/client.mjs" --scenario "$scenario" --verbose -o res >out.txt 2>&1 || status=FAILED
 	count=$(sed -n 's/^Passed: \([0-9/]*\).*/\1/p' out.txt)
 	[ "$count" != 0/0 ] || status='nothing to check'
 	if grep -qx "$scenario" "$here/expected.txt"; then
@@ -49,6 +49,7 @@ for scenario in $($suite list --client | sed -n 's/^  - \([^ ]*\).*/\1/p'); do
 		wrong=1
 	fi
 	echo "$scenario: $count $status"
-	[ "$status" != FAILED ] || grep -a FAILURE out.txt | cut -c1-300
+	[ "$status" != FAILED ] || { grep -a FAILURE out.txt | cut -c1-300; cat res/*/std*.txt res/*/*/std*.txt 2>/dev/null | tail -20; }
+	rm -rf res
 done
 exit $wrong

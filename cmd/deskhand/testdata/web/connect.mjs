@@ -60,7 +60,7 @@ async function opened(page) {
 }
 
 export const stories = {
-  async 'a sign-in lets the call of an agent go on, once'(desk) { // I-001 I-027 I-029 I-052 I-059 I-063
+  async 'a sign-in lets the call of an agent go on, once'(desk) { // I-001 I-027 I-029 I-034 I-050 I-052 I-059 I-063
     const o = await Office.open(desk)
     const page = await desk.window()
     const first = await o.begin()
