@@ -32,11 +32,13 @@ type remote struct {
 	status a2a.TaskStatus
 	seen   map[string]int // parts that were shown, by what they are of
 	single bool           // it answered with a message, and there is no task
+	heard  bool           // it has said something since the last message to it
 
 	cancels sync.WaitGroup
 
-	mu sync.Mutex // guards at
-	at spot
+	mu   sync.Mutex // guards what follows
+	at   spot
+	over bool
 }
 
 // spot is where a conversation is. As JSON it is the agent's session.
@@ -84,13 +86,17 @@ func (c *remote) converse() Result {
 	c.talk = &talk{log: c.spec.Log, session: c.session}
 	c.onInterrupt(func() bool {
 		quiet()
-		at := c.where()
-		if at.Task != "" {
-			c.cancels.Go(func() { c.cancel(at.Task) })
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if task := c.at.Task; task != "" && !c.over {
+			c.cancels.Go(func() { c.cancel(task) })
 		}
-		return at.Task != ""
+		return c.at.Task != ""
 	})
 	err := c.turn()
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
 	c.cancels.Wait()
 	c.talk.endText()
 	result := c.talk.result
@@ -144,25 +150,31 @@ func (c *remote) begin() error {
 	return err
 }
 
-// goOn sends what a person has answered.
+// goOn sends what a person has answered: again, if the agent was out of reach
+// and has not heard it.
 func (c *remote) goOn() error {
 	m, err := c.answer()
 	if m == nil || err != nil {
 		return err
 	}
-	stage := c.stage()
-	signing := c.status.State == a2a.TaskStateAuthRequired
-	err = c.say(m, stage)
-	if !refused(err) || c.look() != nil {
-		return err
+	stage, signing := c.stage(), c.status.State == a2a.TaskStateAuthRequired
+	for failures, wait := 1, soonest; ; failures, wait = failures+1, min(2*wait, latest) {
+		if err = c.say(m, stage); err == nil {
+			return nil
+		}
+		heard := c.look() == nil
+		switch {
+		case heard && c.stage() != stage: // it has the answer, or one from elsewhere
+			return nil
+		case heard && signing && refused(err): // it takes no word for a sign-in
+			return c.noticed(stage)
+		case refused(err), failures == mostFailures:
+			return said("the agent does not take the answer", err)
+		}
+		if err := c.pause(wait); err != nil {
+			return err
+		}
 	}
-	if signing && c.stage() == stage {
-		return c.noticed(stage) // it takes no word for a sign-in
-	}
-	if c.stage() != stage {
-		return nil // somebody was faster
-	}
-	return err
 }
 
 // noticed waits until the agent sees by itself that a person has done what a
@@ -185,8 +197,8 @@ func (c *remote) noticed(stage string) error {
 // refused says that the agent has heard, and said no.
 func refused(err error) bool { return errors.As(err, new(*a2a.Error)) }
 
-// say sends a message and takes what comes of it. A stream that breaks when
-// there is a task to look at is no error.
+// say sends a message and takes what comes of it. A stream that breaks when the
+// agent has said something of a task is no error: the task can be looked at.
 func (c *remote) say(m *a2a.Message, stage string) error {
 	if c.skill != "" {
 		m.Metadata = map[string]any{"skill": c.skill}
@@ -195,7 +207,7 @@ func (c *remote) say(m *a2a.Message, stage string) error {
 	// looked at instead.
 	config := &a2a.SendMessageConfig{ReturnImmediately: !c.streams}
 	err := c.hear(c.talking.SendStreamingMessage(c.ctx, &a2a.SendMessageRequest{Message: m, Config: config}), stage)
-	if !refused(err) && c.where().Task != "" {
+	if !refused(err) && c.heard && c.where().Task != "" {
 		return nil
 	}
 	return err
@@ -244,11 +256,18 @@ func waits(s a2a.TaskState) bool {
 // hear takes what the agent says until it stops, or its task is at rest at
 // another stage than the one that it is to leave.
 func (c *remote) hear(events iter.Seq2[a2a.Event, error], stage string) error {
-	c.status = a2a.TaskStatus{}
+	before := c.status
+	c.status, c.heard = a2a.TaskStatus{}, false
+	defer func() {
+		if !c.heard {
+			c.status = before
+		}
+	}()
 	for e, err := range events {
 		if err != nil {
 			return err
 		}
+		c.heard = true
 		if c.take(e); c.rests() && c.stage() != stage {
 			return nil
 		}
@@ -312,7 +331,7 @@ func (c *remote) pause(d time.Duration) error {
 func (c *remote) look() error {
 	ctx, done := context.WithTimeout(c.ctx, callTime)
 	defer done()
-	t, err := c.looking.GetTask(ctx, &a2a.GetTaskRequest{ID: c.where().Task})
+	t, err := c.looking.GetTask(ctx, &a2a.GetTaskRequest{ID: c.where().Task, HistoryLength: new(int)})
 	if err == nil {
 		c.take(t)
 	}
@@ -321,11 +340,11 @@ func (c *remote) look() error {
 
 // stage tells where the task stands from where it stood.
 func (c *remote) stage() string {
-	id := ""
-	if c.status.Message != nil {
-		id = c.status.Message.ID
+	says := ""
+	if m := c.status.Message; m != nil {
+		says = orElse(m.ID, words(m.Parts))
 	}
-	return string(c.status.State) + " " + id
+	return string(c.status.State) + " " + says
 }
 
 // ended judges how the task ended.

@@ -77,6 +77,27 @@ func TestAnAgentElsewhereIsToldOfASignIn(t *testing.T) {
 	}
 }
 
+// I-046: an answer is sent again to an agent that was out of reach.
+func TestAnAnswerIsNotLostOnTheWay(t *testing.T) {
+	const status = `"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_INPUT_REQUIRED","message":{"messageId":"s1","role":"ROLE_AGENT","parts":[{"text":"Which?"}]}}`
+	tb := raw(t, modern, func(method, params string, n int) (string, string) {
+		switch {
+		case method == "GetTask":
+			return asJSON, result(`{` + status + `}`)
+		case n == 1:
+			return asStream, events(`{"task":{` + status + `}}`)
+		case n < 4:
+			return asStream, "data: <html>bad gateway\n\n"
+		}
+		return asStream, events(`{"task":{`+status+`}}`, `{"statusUpdate":{"taskId":"t1","contextId":"c1","status":{"state":"TASK_STATE_COMPLETED","message":{"messageId":"s2","role":"ROLE_AGENT","parts":[{"text":"thanks"}]}}}}`)
+	})
+	ask, asked := answering(Answer{Outcome: "accept", Text: "that one"})
+	got, log := run(t, tb, "raw", Spec{Prompt: "work", Ask: ask})
+	if got.Failure != "" || got.Summary != "thanks" || len(*asked) != 1 {
+		t.Errorf("result %+v after %d questions, want thanks after one\n%s", got, len(*asked), log.text())
+	}
+}
+
 // A stream that breaks is taken up again, and what came meanwhile is shown once.
 func TestABrokenStreamIsTakenUpAgain(t *testing.T) {
 	tb := raw(t, modern, func(method, _ string, n int) (string, string) {

@@ -61,7 +61,8 @@ type wire struct {
 // errCredential is that the agent does not take who asks.
 var errCredential = errors.New("it wants a credential: set headers of it, such as Authorization: Bearer ${TOKEN}")
 
-// mostAnswer bounds an answer that is no stream, in bytes.
+// mostAnswer bounds an answer that is not in the log, in bytes: that has limits of
+// its own.
 const mostAnswer = 32 << 20
 
 // RoundTrip implements [http.RoundTripper].
@@ -83,12 +84,9 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body.Close()
 		return nil, errCredential
 	}
-	body := io.Reader(resp.Body)
-	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		body = io.LimitReader(body, mostAnswer)
-	}
+	body := io.LimitReader(resp.Body, mostAnswer)
 	if w.log != nil {
-		body = &rawTee{body, w.log}
+		body = &rawTee{resp.Body, w.log}
 	}
 	resp.Body = heard{body, resp.Body}
 	return resp, nil
