@@ -106,6 +106,24 @@ func TestWorkRequestIDs(t *testing.T) {
 				}
 			}
 		})
+		w.line("T-194 follow_up with its defaults spelled out", func(t *testing.T, w *workDesk) {
+			start := m{"task_id": w.task("moods"), "executor": "moody", "prompt": "say one", "repos": []any{m{"repo_id": w.repoID}}}
+			id := dig[string](w, w.call("start_task_attempt", start), "attempt_id")
+			session := w.until(id, "completed")["latest_session_id"]
+			args := m{"attempt_id": id, "action": "send", "prompt": "say two", "request_id": "v"}
+			first := w.call("follow_up", args)
+			w.until(id, "completed")
+			for _, again := range []m{
+				{"attempt_id": id, "variant": "calm"}, {"session_id": session}, {"session_id": session, "variant": "calm"}, {"attempt_id": id},
+			} {
+				again["action"], again["prompt"], again["request_id"] = "send", "say two", "v"
+				if got := w.call("follow_up", again); encoded(t, got) != encoded(t, first) {
+					t.Errorf("follow_up %v = %v, want %v", again, got, first)
+				}
+			}
+			args["variant"] = "loud"
+			w.refuse("follow_up", args, "idempotency_conflict", "generate a new request_id")
+		})
 		w.line("T-192 two at the same moment", func(t *testing.T, w *workDesk) {
 			var both sync.WaitGroup
 			got := make([]any, 8)

@@ -30,6 +30,9 @@ func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, er
 	if err != nil {
 		return FollowUp{}, err
 	}
+	if req.payload, err = m.effective(ctx, known, r); err != nil {
+		return FollowUp{}, err
+	}
 	done, err := once(ctx, m, req, func(tx *store.Tx) (FollowUp, error) { return followUp(ctx, tx, known, r) })
 	if err != nil {
 		return FollowUp{}, err
@@ -48,8 +51,22 @@ func checkFollowUp(r FollowUpRequest) (request, FollowUpRequest, error) {
 		return req, r, refuse(MissingRequired, fmt.Sprintf("call follow_up with action=%s and prompt, the message to the agent", r.Action), "prompt is missing")
 	}
 	r.AttemptID, r.SessionID = strings.ToLower(r.AttemptID), strings.ToLower(r.SessionID)
-	req.asked, req.payload = r, r
+	req.asked = r
 	return req, r, text("prompt", r.Prompt, mostPrompt)
+}
+
+// effective is a request with its session and variant named.
+func (m *Manager) effective(ctx context.Context, known []Executor, r FollowUpRequest) (_ FollowUpRequest, err error) {
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		s, err := target(ctx, tx, "follow_up", r.AttemptID, r.SessionID)
+		if err != nil {
+			return err
+		}
+		r.AttemptID, r.SessionID = "", s.ID
+		r.Variant, err = variantOf(known, s, r.Variant)
+		return err
+	})
+	return r, err
 }
 
 func followUp(ctx context.Context, tx *store.Tx, known []Executor, r FollowUpRequest) (FollowUp, error) {
