@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"unicode"
@@ -25,8 +26,8 @@ type variants struct {
 	first    map[string]int // by place, which hit has it
 	shown    []section      // the hits
 	// Working memory.
-	segments, words [][]byte
-	name, letters   []byte
+	values        []string
+	name, letters []byte
 }
 
 // section is what variants by content are told by.
@@ -151,52 +152,55 @@ func (r *run) collapsing() []string {
 	return keys
 }
 
-var anyValue = []byte("*")
-
 // place makes v.name the place of a chunk without the page's values of the keys;
 // it returns false if the path has none.
 func (v *variants) place(path, fragment []byte, metadata map[string]string) (ok bool) {
-	v.segments = appendSplit(v.segments[:0], path, '/', '/')
-	v.words = appendSplit(v.words[:0], fragment, '-', '/')
-	v.words = slices.DeleteFunc(v.words, func(w []byte) bool { return len(w) == 0 })
+	v.name, v.values = append(v.name[:0], path...), v.values[:0]
 	for _, k := range v.keys {
 		value := metadata[k]
-		i := slices.IndexFunc(v.segments, func(s []byte) bool { return string(s) == value })
-		if value == "" || i < 0 {
-			continue
-		}
-		v.segments[i] = anyValue
-		ok = true
-		for i, w := range v.words {
-			if strings.EqualFold(string(w), value) {
-				v.words[i] = anyValue
-			}
+		if i := segmentAt(v.name, value); value != "" && i >= 0 {
+			v.name = slices.Replace(v.name, i, i+len(value), '*')
+			v.values = append(v.values, value)
 		}
 	}
-	v.name = appendJoined(v.name[:0], v.segments, '/')
+	if len(v.values) == 0 {
+		return false
+	}
 	v.name = append(v.name, '#')
-	v.name = appendJoined(v.name, v.words, '-')
-	return ok
+	for begun := false; len(fragment) > 0; {
+		n := 0
+		for n < len(fragment) && fragment[n] != '-' && fragment[n] != '/' {
+			n++
+		}
+		if word := fragment[:n]; n > 0 {
+			if begun {
+				v.name = append(v.name, '-')
+			}
+			begun = true
+			if slices.ContainsFunc(v.values, func(value string) bool { return strings.EqualFold(string(word), value) }) {
+				word = anyValue
+			}
+			v.name = append(v.name, word...)
+		}
+		fragment = fragment[min(n+1, len(fragment)):]
+	}
+	return true
 }
 
-// appendSplit appends the pieces of s between two separators.
-func appendSplit(pieces [][]byte, s []byte, one, other byte) [][]byte {
-	from := 0
-	for i, c := range s {
-		if c == one || c == other {
-			pieces = append(pieces, s[from:i])
-			from = i + 1
-		}
-	}
-	return append(pieces, s[from:])
-}
+var anyValue = []byte("*")
 
-func appendJoined(b []byte, pieces [][]byte, separator byte) []byte {
-	for i, p := range pieces {
-		if i > 0 {
-			b = append(b, separator)
+// segmentAt is where the first segment of path begins that is name; -1: none is.
+func segmentAt(path []byte, name string) int {
+	for at := 0; ; {
+		n := bytes.IndexByte(path[at:], '/')
+		if n < 0 {
+			n = len(path) - at
 		}
-		b = append(b, p...)
+		if string(path[at:at+n]) == name {
+			return at
+		}
+		if at += n + 1; at > len(path) {
+			return -1
+		}
 	}
-	return b
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
@@ -167,19 +166,23 @@ func (r *run) addPaths(pool []ranked) error {
 		page := r.reader.PageOf(pool[i].chunk)
 		share, ok := shares[page]
 		if !ok {
-			path, err := r.reader.PagePath(page)
+			path, _, err := r.reader.Place(pool[i].chunk)
 			if err != nil {
 				return err
 			}
-			share = r.share(pathWords.Replace(path))
+			r.line = append(r.line[:0], path...)
+			for at, c := range r.line {
+				if c == '/' || c == '-' || c == '_' || c == '.' {
+					r.line[at] = ' '
+				}
+			}
+			share = r.share(string(r.line))
 			shares[page] = share
 		}
 		pool[i].evidence.Path = share
 	}
 	return nil
 }
-
-var pathWords = strings.NewReplacer("/", " ", "-", " ", "_", " ", ".", " ")
 
 // share is how much of the question's evidence stands in a short text.
 func (r *run) share(text string) float64 {
