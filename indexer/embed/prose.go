@@ -2,11 +2,12 @@ package embed
 
 import "strings"
 
-// proseWords counts the words of text that a sentence could have: between white
-// space letters alone, only the first a capital, and perhaps a mark behind
-// them. Names in code, numbers, cells of tables and the like are none. Two
-// characters of a script written without spaces count as a word.
-func proseWords(text string) (n int) {
+// eachProse calls visit with each word of text that a sentence could have, and
+// for how many words it counts: between white space letters alone, only the
+// first a capital, and perhaps a mark behind them. Names in code, numbers, cells
+// of tables and the like are none. Two characters of a script written without
+// spaces count as a word.
+func eachProse(text string, visit func(word string, words int)) {
 	for i := 0; i < len(text); {
 		for i < len(text) && isSpace(text[i]) {
 			i++
@@ -15,9 +16,10 @@ func proseWords(text string) (n int) {
 		for i < len(text) && !isSpace(text[i]) {
 			i++
 		}
-		n += proseOf(text[from:i])
+		if n := proseOf(text[from:i]); n > 0 {
+			visit(text[from:i], n)
+		}
 	}
-	return n
 }
 
 // proseOf is how many words of prose stand in a text without white space.

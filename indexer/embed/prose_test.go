@@ -18,8 +18,10 @@ func TestProseIsCountedInWords(t *testing.T) {
 		"API is":                           1,
 		"a":                                1,
 	} {
-		if got := proseWords(text); got != want {
-			t.Errorf("proseWords(%q) = %d, want %d", text, got, want)
+		got := 0
+		eachProse(text, func(_ string, words int) { got += words })
+		if got != want {
+			t.Errorf("eachProse(%q) counts %d words, want %d", text, got, want)
 		}
 	}
 }

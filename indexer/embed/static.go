@@ -37,8 +37,13 @@ const (
 	// four times the usual length of 300 words.
 	maxBodyWords = 300
 	maxBodyBytes = 8 << 10
-	// headingShare is what the headings' own vector adds to that of the whole.
+	// headingShare is what the headings' own vector adds to that of the whole,
+	// leadShare what the body's first leadWords words of prose add: a section says
+	// early and in a sentence what it is about, and the table or the example that
+	// follows has more words and says less (docs/ranking.md).
 	headingShare = 1
+	leadShare    = 0.5
+	leadWords    = 30
 	// A section with next to nothing below its heading is near to every question
 	// that has a word of it, and answers none; the same goes for one that is a
 	// table or code alone. So a document with n words of prose is only
@@ -98,7 +103,7 @@ func (m *Static) Row(row int, vector []float32) {
 func (m *Static) document(vector []float32, d *Document) {
 	b := m.bag()
 	defer m.put(b)
-	head := b.head[:m.dimensions]
+	head, lead := b.head[:m.dimensions], b.lead[:m.dimensions]
 	for _, part := range [...]string{d.Title, d.Breadcrumb, d.Heading} {
 		b.read(cut(part, maxBodyBytes))
 	}
@@ -106,14 +111,22 @@ func (m *Static) document(vector []float32, d *Document) {
 	body := firstWords(d.Body, maxBodyWords, maxBodyBytes)
 	b.read(body)
 	b.sum(vector)
-	for i, x := range head[:len(vector)] {
-		vector[i] += float32(headingShare * x) // not fused, so that all machines agree
+	b.clear()
+	words := 0
+	eachProse(body, func(word string, n int) {
+		if words < leadWords {
+			b.read(word)
+		}
+		words += n
+	})
+	b.sum(lead)
+	for i := range vector {
+		vector[i] += float32(headingShare*head[i]) + float32(leadShare*lead[i]) // not fused, so that all machines agree
 	}
 	if !normalise(vector) {
 		return
 	}
-	words := float64(proseWords(body))
-	near := (words + leastNear*halfNear) / (words + halfNear)
+	near := (float64(words) + leastNear*halfNear) / (float64(words) + halfNear)
 	for i := range vector {
 		vector[i] *= float32(near)
 	}
@@ -137,6 +150,7 @@ type bag struct {
 	seen   []uint16 // rows with a count
 	rows   []uint16
 	head   []float32
+	lead   []float32
 	count  func(word []byte, joined bool)
 }
 
@@ -144,7 +158,7 @@ func (m *Static) bag() *bag {
 	if b, ok := m.scratch.Get().(*bag); ok {
 		return b
 	}
-	b := &bag{model: m, counts: make([]uint16, m.vocabulary.rows), head: make([]float32, m.dimensions)}
+	b := &bag{model: m, counts: make([]uint16, m.vocabulary.rows), head: make([]float32, m.dimensions), lead: make([]float32, m.dimensions)}
 	b.count = func(word []byte, joined bool) {
 		b.rows = m.vocabulary.AppendWord(b.rows[:0], word, joined)
 		for _, row := range b.rows {
@@ -160,11 +174,16 @@ func (m *Static) bag() *bag {
 }
 
 func (m *Static) put(b *bag) {
+	b.clear()
+	m.scratch.Put(b)
+}
+
+// clear forgets what was read.
+func (b *bag) clear() {
 	for _, row := range b.seen {
 		b.counts[row] = 0
 	}
 	b.seen = b.seen[:0]
-	m.scratch.Put(b)
 }
 
 func (b *bag) read(text string) { Words(text, b.count) }

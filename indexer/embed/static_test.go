@@ -132,7 +132,7 @@ func TestAnUnknownTextIsZero(t *testing.T) {
 	}
 }
 
-func TestADocumentsHeadingsCountTwice(t *testing.T) {
+func TestADocumentsHeadingsAndLeadCountOnceMore(t *testing.T) {
 	m := small(t, "title", "crumb", "heading", "body")
 	vectors, err := m.Documents(t.Context(), []Document{
 		{"Title", "Crumb", "Heading", "body"},
@@ -142,9 +142,9 @@ func TestADocumentsHeadingsCountTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, head := m.Embed("title crumb heading body"), m.Embed("title crumb heading")
+	whole, head, lead := m.Embed("title crumb heading body"), m.Embed("title crumb heading"), m.Embed("body")
 	for i := range whole {
-		whole[i] += head[i]
+		whole[i] += head[i] + 0.5*lead[i]
 	}
 	normalise(whole)
 	if c, near := cosine(vectors[0], whole), 2.2/7; math.Abs(c-near) > 1e-4 {
@@ -155,6 +155,23 @@ func TestADocumentsHeadingsCountTwice(t *testing.T) {
 	}
 	if cosine(vectors[2], vectors[2]) != 0 {
 		t.Error("a body was read beyond 8 KiB")
+	}
+}
+
+func TestALeadIsTheFirstProse(t *testing.T) {
+	m := small(t, "alpha", "beta")
+	vectors, err := m.Documents(t.Context(), []Document{
+		{Body: "beta_x=beta()\nalpha"},                              // code is read, and is no lead
+		{Body: strings.Repeat("word ", leadWords-1) + "alpha beta"}, // the lead ends between them
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	alpha, beta := m.Embed("alpha"), m.Embed("beta")
+	for i, v := range vectors {
+		if a, b := cosine(v, alpha), cosine(v, beta); a <= b {
+			t.Errorf("document %d is near its lead by %g and near the rest by %g, want more for the lead", i, a, b)
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ func TestOneKindOfEvidenceAloneRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer engine.Close()
-	const question = "try red requests once more"
+	const question = "try failed red requests once more"
 	for by, want := range map[By][]string{
 		Words:   {"a.md#retries/colours"},                   // "red" stands in it alone
 		Meaning: {"a.md#_preamble", "a.md#retries/colours"}, // no word of the first

@@ -39,7 +39,7 @@ type weights struct{ words, meaning, near, path float64 }
 // count and the less its meaning.
 func weightsFor(question string) weights {
 	lean := 0.18 * names(question)
-	return weights{words: 0.5 + lean, meaning: 0.32 - lean, near: 0.09, path: 0.09}
+	return weights{words: 0.48 + lean, meaning: 0.35 - lean, near: 0.085, path: 0.085}
 }
 
 // withoutMeaning are the weights where nothing has a meaning: of an index without
