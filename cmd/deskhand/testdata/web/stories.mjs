@@ -240,6 +240,8 @@ export const stories = {
     await page.getByLabel('Notify me').check()
     await page.getByLabel('Ring a bell').check()
     await bells(1) // this is how it sounds
+    const panel = page.locator('#alerts > div')
+    assert.ok(await panel.evaluate(el => { const at = el.getBoundingClientRect(); return el.contains(document.elementFromPoint(at.x + 20, at.bottom - 5)) })) // all of it can be seen
     await accessible(page, 'alerts')
     await desk.ask('Who looks?', '--confirm')
     await bells(2)
