@@ -27,7 +27,8 @@ type Action struct {
 	Client  string   `json:"client,omitempty"`
 	// ClientSeq is the client's own number of this action, to know it again.
 	ClientSeq int64 `json:"clientSeq,omitempty"`
-	At        Time  `json:"at,omitzero"` // from the hub: when the store took it
+	At        Time  `json:"at,omitzero"`   // from the hub: when the store took it
+	Rev       int64 `json:"rev,omitempty"` // from the hub: the revision that it made; 0: not known
 }
 
 // ActionType is what an action does.

@@ -267,6 +267,9 @@ func (h *Hub) apply(ctx context.Context, tx *store.Tx, r *Request, a Action) (Ch
 			return Change{}, err
 		}
 	}
+	if next != nil {
+		a.Rev = next.Rev
+	}
 	data, err := json.Marshal(a)
 	if err != nil {
 		return Change{}, fmt.Errorf("encode action: %w", err)

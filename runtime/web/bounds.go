@@ -68,7 +68,7 @@ func (w *timedWriter) FlushError() error {
 func (w *timedWriter) Flush() { _ = w.FlushError() }
 
 // recovered answers for a handler that panics, with an ID whose log line has
-// the rest.
+// the rest. Of the path it has the pattern: what a link carries may be a secret.
 func (s *Server) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -80,7 +80,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 				panic(p) // how a handler cuts a connection
 			}
 			id := rand.Text()[:8]
-			s.opts.Logger.Error("internal error", "error_id", id, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+			s.opts.Logger.Error("internal error", "error_id", id, "path", r.Pattern, "panic", p, "stack", string(debug.Stack()))
 			// After the first byte of an answer this can only be ignored.
 			refuse(w, http.StatusInternalServerError, "internal", "internal error (id "+id+")", "")
 		}()

@@ -120,6 +120,39 @@ func TestTheTokenLetsABrowserIn(t *testing.T) {
 	}
 }
 
+func TestNothingThatLetsSomebodyInIsLogged(t *testing.T) {
+	rt := run(t, Options{Token: rightToken, Shell: page.New([]byte("key")),
+		Mounts: map[string]http.Handler{"/in": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a bug") })},
+		Public: map[string]http.Handler{"/answer/{code}": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a bug") })}})
+	browser, base := newBrowser(t), "http://"+rt.addr
+	link := LoginLink(base, rightToken, "/in")
+	for _, address := range []string{link, link, base + "/in", base + "/in?token=" + rightToken, base + "/answer/a-code-of-a-link", base + "/login?key=%zz" + rightToken} {
+		visit(t, browser, address)
+	}
+	rt.ask(t, "GET", "/in", "", "Authorization: Bearer "+rightToken)
+	rt.ask(t, "GET", "/in", "", "Authorization: Bearer wrong-"+rightToken)
+	if err := rt.stop(); err != nil {
+		t.Fatal(err)
+	}
+	secrets := []string{rightToken, "a-code-of-a-link", link[strings.Index(link, "key=")+4:][:30]}
+	at, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range browser.Jar.Cookies(at) {
+		secrets = append(secrets, c.Value)
+	}
+	log := rt.log.String()
+	if len(secrets) < 4 || !strings.Contains(log, "a bug") {
+		t.Fatalf("the browser has the cookies %v and the log is %s: too little to look at", secrets[3:], log)
+	}
+	for _, secret := range secrets {
+		if strings.Contains(log, secret) {
+			t.Errorf("the log has %q:\n%s", secret, log)
+		}
+	}
+}
+
 func TestForgedSessionsAreNone(t *testing.T) {
 	rt, _ := house(t)
 	for what, cookie := range map[string]string{

@@ -36,7 +36,7 @@ func run(t *testing.T, opts Options) *running {
 		opts.Addr = "127.0.0.1:0"
 	}
 	rt := &running{log: &bytes.Buffer{}, calls: make(chan string, 16)}
-	opts.Logger = slog.New(slog.NewTextHandler(rt.log, nil))
+	opts.Logger = slog.New(slog.NewTextHandler(rt.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if opts.Mounts == nil {
 		opts.Mounts = map[string]http.Handler{
 			"/mcp": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -217,9 +217,9 @@ func TestEventsGoOnWhereAWindowLeftOff(t *testing.T) {
 		s.draft(r.ID, text)
 	}
 	events := s.follow(t.Context(), 0)
-	for _, want := range []string{`"requested"`, `["a"]`, `["ab"]`} {
-		if got := <-events; !strings.Contains(got, want) {
-			t.Errorf("event %s, want %s", got, want)
+	for i, want := range []string{`"requested"`, `["a"]`, `["ab"]`} {
+		if got := <-events; !strings.Contains(got, want) || !strings.Contains(got, fmt.Sprintf(`"rev":%d`, i+1)) {
+			t.Errorf("event %s, want %s of revision %d", got, want, i+1)
 		}
 	}
 	if gone := <-s.follow(t.Context(), 1<<40); gone != "{}" {

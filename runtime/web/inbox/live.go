@@ -22,6 +22,7 @@ const heartbeat = 15 * time.Second
 type event struct {
 	Type     elicit.ActionType   `json:"type"`
 	ID       string              `json:"id"`
+	Rev      int64               `json:"rev,omitempty"` // of the question by then
 	Question string              `json:"question,omitempty"`
 	Fields   map[string][]string `json:"fields,omitempty"`
 	Skip     bool                `json:"skip,omitempty"`
@@ -107,7 +108,7 @@ func (s *stream) changes(changes []elicit.Change) error {
 }
 
 func eventOf(a elicit.Action) event {
-	e := event{Type: a.Type, ID: a.RequestID, Question: a.QuestionID, Client: a.Client, Where: placeOf(a.Channel)}
+	e := event{Type: a.Type, ID: a.RequestID, Rev: a.Rev, Question: a.QuestionID, Client: a.Client, Where: placeOf(a.Channel)}
 	if a.Answer != nil {
 		e.Fields, e.Skip = a.Answer.Value.Fields(a.QuestionID), a.Answer.State == elicit.Skipped
 	}

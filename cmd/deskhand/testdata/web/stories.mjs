@@ -240,6 +240,8 @@ export const stories = {
     await page.getByLabel('Notify me').check()
     await page.getByLabel('Ring a bell').check()
     await bells(1) // this is how it sounds
+    const panel = page.locator('#alerts > div')
+    assert.ok(await panel.evaluate(el => { const at = el.getBoundingClientRect(); return el.contains(document.elementFromPoint(at.x + 20, at.bottom - 5)) })) // all of it can be seen
     await accessible(page, 'alerts')
     await desk.ask('Who looks?', '--confirm')
     await bells(2)
@@ -318,6 +320,36 @@ export const stories = {
     const forged = await page.request.post(`${desk.base}/inbox/${id}`, { form: { 'do.act': 'decline' } }) // no token of a form
     assert.equal(forged.status(), 403)
     assert.equal((await desk.request(id)).status, 'open')
+  },
+
+  async 'what an agent writes, and another window, is text'(desk) {
+    const evil = '"><img src=x onerror="window.hit=1"><script>window.hit=1</script>[x](javascript:window.hit=1)'
+    const [a, b] = [await desk.window(), await desk.window()]
+    const { writeFileSync } = await import('node:fs')
+    writeFileSync(join(desk.dir, 'evil.json'), JSON.stringify({ title: 'Evil', questions: [
+      { id: 'q', question: evil + '?', type: 'select', options: [{ label: evil + '1', description: evil }, { label: evil + '2' }] }] }))
+    const id = await desk.ask('--questions', join(desk.dir, 'evil.json'))
+    for (const page of [a, b]) await page.getByLabel(evil + '1').waitFor()
+    await b.getByLabel('In your own words').fill('mine')
+    await a.getByLabel('In your own words').fill(evil)
+    await b.locator('.conflict').getByText('You had:').waitFor()
+    await b.context().setOffline(true)
+    await b.getByLabel('In your own words').fill('mine')
+    await b.getByText('Not connected').waitFor()
+    await a.getByLabel('In your own words').fill(evil + evil)
+    await until('the hub has it', async () => JSON.stringify((await desk.request(id)).answers ?? '').includes('javascript:window.hit=1)' + '\\"><img'))
+    await b.context().setOffline(false)
+    await b.locator('blockquote').getByText(evil + evil).waitFor()
+    await a.getByLabel(evil + '2').check()
+    await send(a).click()
+    await a.getByText('answered by local in web').waitFor()
+    await a.goto(desk.base + '/history')
+    await a.getByText('Evil').waitFor()
+    for (const page of [a, b]) {
+      assert.equal(await page.evaluate(() => window.hit), undefined)
+      assert.equal(await page.locator('img, main a[href^="javascript"]').count(), 0)
+    }
+    clean(a)
   },
 
   async 'the link to sign in works once'(desk) {
@@ -414,6 +446,11 @@ export const stories = {
     await page.getByRole('button', { name: 'Search' }).click()
     await page.getByText('Which colour?').waitFor()
     assert.equal(await page.getByText('Which size?').count(), 0)
+    for (const words of ['deskhand ask', 'answered by local in cli', /^after \d+ s$/, 'teal']) await page.getByRole('listitem').getByText(words).waitFor()
+    await page.getByLabel('How it ended').selectOption('declined')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByText('Nothing has').waitFor()
+    await page.goBack()
     await accessible(page, 'the history')
     const lines = (await (await page.request.get(desk.base + '/history.jsonl?q=teal')).text()).trim().split('\n').map(l => JSON.parse(l))
     assert.deepEqual(lines.map(r => r.message), ['Which colour?'])

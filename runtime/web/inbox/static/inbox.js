@@ -205,12 +205,12 @@
     const p = pending.get(question) ?? {};
     pending.set(question, p);
     p.dirty = true;
-    p.since = connected ? 0 : p.since || revision || 1;
     touched.set(question, Date.now());
     el.classList.toggle('skipped', skips(el));
     $('.typing', el).textContent = '';
-    all[question] = { fields: fieldsOf(el), skip: skips(el), rev: all[question]?.rev ?? revision };
+    all[question] = { fields: fieldsOf(el), skip: skips(el), rev: all[question]?.rev ?? revision }; // of the text that it changes
     keep(id, all);
+    p.since = connected ? 0 : all[question].rev || 1;
     p.timer ??= setTimeout(() => send(question), p.sent && Date.now() - p.sent < sendEvery ? sendEvery : 0);
   };
   const send = async (question, more = {}) => {
@@ -239,10 +239,13 @@
         $('#saved').textContent = out.error === 'invalid_answers' ? '' : out.message;
         if (response.status === 403 || response.status >= 500) return; // still unsent
       }
-      if (!p.dirty) { const all = unsent(id); delete all[question]; keep(id, all); }
+      const all = unsent(id);
+      if (!p.dirty) delete all[question];
+      else if (all[question]) all[question].rev = out.rev; // of what was sent meanwhile
+      keep(id, all);
     } catch {
       p.dirty = true;
-      p.since ||= revision || 1;
+      p.since ||= unsent(id)[question]?.rev || 1;
       offline();
     } finally {
       p.busy = false;
@@ -377,7 +380,7 @@
   };
   const take = e => {
     const mine = e.client === client, here = e.id === current();
-    if (here) revision++;
+    if (here) revision = Math.max(revision, e.rev ?? 0);
     switch (e.type) {
       case 'answerChanged':
         if (here && !mine) theirs(e);
