@@ -104,15 +104,15 @@ export class Desk {
 }
 
 // accessible fails with what axe finds, in light and dark, and takes pictures if
-// they are wanted.
-export async function accessible(page, what) {
+// they are wanted. In forced colours contrasts are the affair of the browser.
+export async function accessible(page, what, forcedColors = 'none') {
   // The policy of the page allows no script but its own: axe comes another way.
   const cdp = await page.context().newCDPSession(page)
   await cdp.send('Runtime.evaluate', { expression: axe })
   for (const colorScheme of ['dark', 'light']) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce', forcedColors })
     const { result } = await cdp.send('Runtime.evaluate', {
-      expression: `axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + (n.failureSummary || '')).join(' | '))))`,
+      expression: `axe.run(document, {resultTypes: ['violations'], rules: {'color-contrast': {enabled: ${forcedColors === 'none'}}}}).then(r => JSON.stringify(r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + (n.failureSummary || '')).join(' | '))))`,
       awaitPromise: true, returnByValue: true,
     })
     const found = JSON.parse(result.value)

@@ -1,9 +1,10 @@
 // Runs the stories one after the other and says how each ended.
 import { stories as inbox } from './stories.mjs'
 import { stories as others } from './search.mjs'
+import { stories as work } from './board.mjs'
 import { launch, Desk } from './desk.mjs'
 
-const stories = { ...inbox, ...others }
+const stories = { ...inbox, ...others, ...work }
 const browser = await launch()
 let failed = 0
 for (const [name, story] of Object.entries(stories)) {
