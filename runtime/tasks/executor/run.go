@@ -81,6 +81,9 @@ type launch struct {
 // prepare chooses the driver and fills in the command.
 func (l *launch) prepare(v Variant) error {
 	l.args = l.Command
+	if l.spec.Resume == "" {
+		l.spec.Prompt = l.spec.Before + l.spec.Prompt
+	}
 	if l.spec.Resume != "" && len(l.Resume) > 0 {
 		l.args = l.Resume
 	}
@@ -213,6 +216,7 @@ func (r *Run) supervise(cmd *exec.Cmd, p *pipes, l *launch, cancel func()) {
 	p.stdout.Close()
 	p.stderr.Close()
 	r.result = r.judge(result, err, cmd.ProcessState, said.String())
+	r.result.Lost = r.result.Failure != "" && r.spec.Resume != "" && l.Lost != "" && strings.Contains(said.String(), l.Lost)
 }
 
 // judge adds to what the agent said how its process ended.
