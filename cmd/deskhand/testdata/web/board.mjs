@@ -66,8 +66,8 @@ export const stories = {
     await inbox.getByText('Where this comes from').click()
     assert.equal(await inbox.locator('.context a').getAttribute('href'), attempt)
     await answer.press('Control+Enter')
-    await page.getByText('answered by local').waitFor()
-    assert.equal(Object.values((await desk.request(id)).answers)[0].value.value, 'to the nearest')
+    const sent = await until('it is answered', async () => { const r = await desk.request(id); return r.status === 'completed' && r })
+    assert.equal(Object.values(sent.answers)[0].value.value, 'to the nearest')
 
     const second = page.getByRole('textbox', { name: 'And from when?' })
     await second.waitFor() // it takes the place of the first
@@ -81,7 +81,7 @@ export const stories = {
     await second.fill('Monday')
     await page.getByRole('button', { name: 'Send answer' }).click()
     await page.locator('#standing').getByText('completed').waitFor()
-    await page.getByText('Done, with thanks.').waitFor()
+    await page.getByText('Done, with thanks.', { exact: true }).waitFor()
     await page.getByText('-coffee 2.50').waitFor()
     await page.getByRole('button', { name: 'Send' }).waitFor()
     await accessible(page, 'an attempt that has ended')

@@ -48,7 +48,7 @@
         if (low && news.html) scrollTo({ top: document.body.scrollHeight });
         after = news.after;
         if (news.again) {
-          if ($('#prompt')?.value || $('#open')?.contains(document.activeElement)) { await sleep(3000); continue; } // nobody is disturbed
+          if ($('#prompt')?.value || document.activeElement?.closest('#open form, #prompt')) { await sleep(3000); continue; } // nobody is disturbed
           location.reload();
           return;
         }

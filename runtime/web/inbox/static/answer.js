@@ -52,7 +52,7 @@ const question = (() => {
     tell('shown');
     setTimeout(tick); // which needs the layout, and is in no hurry
     const form = $('#form');
-    if (!form) return;
+    if (!form) return setTimeout(goOn);
     $('#open').classList.add('live');
     restore();
     setTimeout(present);
@@ -66,6 +66,11 @@ const question = (() => {
     const response = await ask(pageOf(id));
     if (!response.ok && response.status !== 404) return location.assign(pageOf(id));
     show(await response.text());
+  };
+  const later = []; // asked by the attempt of this page while another question was open
+  const goOn = () => {
+    const e = !$('#form') && later.shift();
+    if (e) openQuestion(e.id).then(() => say(`New question: ${e.heading}`), () => {});
   };
   const reloadPane = async () => {
     const id = current(), form = $('#form');
@@ -309,7 +314,7 @@ const question = (() => {
       case 'presented': case 'collected': case 'answerRedacted':
         return;
       case 'requested':
-        if (e.attempt && e.attempt === open.dataset.attempt && !$('#form')) openQuestion(e.id).then(() => say(`New question: ${e.heading}`), () => {});
+        if (e.attempt && e.attempt === open.dataset.attempt) { later.push(e); goOn(); }
         break;
       default:
         if (here && !mine) reloadPane().catch(() => {});
