@@ -23,7 +23,7 @@ func (m *Manager) Executors(context.Context) (list []Executor, err error) {
 // agent runs the agent with the prompt of the process.
 func (r *run) agent() ending {
 	r.log.Append(logs.User(r.p.Prompt))
-	spec := executor.Spec{Dir: r.c.home(), Prompt: r.p.Prompt, Variant: r.p.Variant, Env: r.env,
+	spec := executor.Spec{ID: r.p.ID, Dir: r.c.home(), Prompt: r.p.Prompt, Variant: r.p.Variant, Env: r.env,
 		Log: noted{r.log, r}, Session: r.agentSession}
 	var err error
 	if spec.Resume, spec.Before, err = r.resumed(); err != nil {

@@ -9,6 +9,9 @@ import (
 
 // Spec is one run of an agent.
 type Spec struct {
+	// ID is the caller's name for this run, by which [Forget] finds what it left
+	// behind: letters, digits and dashes. Empty: it has none.
+	ID string
 	// Dir is the folder it works in, absolute.
 	Dir    string
 	Prompt string

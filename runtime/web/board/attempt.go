@@ -93,8 +93,10 @@ func (b *Board) oneAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Mana
 		return err
 	}
 	v.Log = readLog(page)
-	if v.Changes, err = changesOf(ctx, m, id, r.FormValue("all") != ""); err != nil {
-		return err
+	if v.SessionID != "" || !v.Live { // before that the worktree may be half made
+		if v.Changes, err = changesOf(ctx, m, id, r.FormValue("all") != ""); err != nil {
+			return err
+		}
 	}
 	if v.InPlace && (v.Live || len(v.Questions) > 0) {
 		if v.Open, err = b.options.Answer(w, r, id); err != nil {
