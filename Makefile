@@ -115,7 +115,7 @@ AGENT_PACKAGES = @agentclientprotocol/claude-agent-acp@0.49.0 @anthropic-ai/clau
 test-agents:
 	@mkdir -p bin/agents && test -f bin/agents/package.json || echo '{"private":true}' >bin/agents/package.json
 	cd bin/agents && npm install --no-audit --no-fund $(AGENT_PACKAGES)
-	AGENTS_BIN=$(abspath bin/agents/node_modules/.bin) AGENTS="$(AGENTS)" $(GO) test -tags agents -count=1 -v -timeout 20m -run '^TestRealAgents' ./runtime/tasks/executor ./cmd/deskhand
+	AGENTS_BIN=$(abspath bin/agents/node_modules/.bin) AGENTS="$(AGENTS)" $(GO) test -tags agents -count=1 -v -timeout 60m -run '^TestRealAgents' ./runtime/tasks/executor ./cmd/deskhand
 
 # Minutes on two cores. The same texts give the same bytes, on any machine.
 model: build

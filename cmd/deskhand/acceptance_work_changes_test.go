@@ -141,6 +141,9 @@ func TestWorkFiles(t *testing.T) {
 					t.Errorf("get_attempt_patch %s = %v", path, out)
 				}
 			}
+			if out := patch(m{"paths": []any{"shop/up/etc/passwd"}}); out["blocked"] != true || out["blocked_reason"] != "path_outside_workspace" || out["hint"] == nil {
+				t.Errorf("get_attempt_patch behind a link that leads out = %v", out)
+			}
 			w.refuse("get_attempt_file", m{"attempt_id": id, "path": "shop/missing.txt"}, "not_found", "get_attempt_changes")
 		})
 		w.line("T-168 a patch that git applies", func(t *testing.T, w *workDesk) {

@@ -12,9 +12,10 @@ import (
 )
 
 // boardPage puts the pages of the work behind a front.
-func (a *app) boardPage(o *web.Options, work *workRoom) {
+// people are those of questions, if this server has them.
+func (a *app) boardPage(o *web.Options, work *workRoom, people *peoplePages) {
 	a.needShell(o, board.Path)
-	pages := board.New(board.Options{
+	options := board.Options{
 		Shell: o.Shell, Log: work.log,
 		Manager: func(ctx context.Context) (*tasks.Manager, error) { return work.open(ctx) },
 		Questions: func(ctx context.Context, attemptID string) (list []board.Question, err error) {
@@ -24,7 +25,11 @@ func (a *app) boardPage(o *web.Options, work *workRoom) {
 			}
 			return list, err
 		},
-	})
+	}
+	if people != nil {
+		options.Answer = people.inbox.OfAttempt
+	}
+	pages := board.New(options)
 	maps.Copy(o.Mounts, pages.Mounts())
 	atShutdown(o, pages.Stop)
 }

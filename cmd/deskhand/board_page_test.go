@@ -60,7 +60,7 @@ func TestATaskIsDoneOnThePagesOfTheWork(t *testing.T) {
 	}
 	eventually(t, "the question", func() error {
 		_, body, _ := looks(t, s, attempt, bearer)
-		return holds(body, "waits for you", "Which team?", `href="/inbox/elc_`, "hello")
+		return holds(body, "waits for you", "Which team?", `action="/inbox/elc_`, "hello")
 	})
 	page("/work", "waits for you")
 	page(attempt+"/news?after=0", `"html":"`, "hello")

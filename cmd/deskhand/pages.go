@@ -9,6 +9,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/web"
+	"github.com/deskhand/deskhand/runtime/web/board"
 	"github.com/deskhand/deskhand/runtime/web/channel"
 	"github.com/deskhand/deskhand/runtime/web/inbox"
 	webpage "github.com/deskhand/deskhand/runtime/web/page"
@@ -26,13 +27,18 @@ type peoplePages struct {
 }
 
 // peoplePages makes them. An empty token is that of a server which asks for none.
-func (a *app) peoplePages(room *peopleRoom, token string, log *slog.Logger) *peoplePages {
+// withBoard: there are the pages of the work too.
+func (a *app) peoplePages(room *peopleRoom, token string, log *slog.Logger, withBoard bool) *peoplePages {
 	p := &peoplePages{room: room, token: token, shell: webpage.New(web.Key(token, "forms"))}
 	hub := func(ctx context.Context) (*elicit.Hub, error) {
 		hub, _, err := room.open(ctx)
 		return hub, err
 	}
-	p.inbox = inbox.New(inbox.Options{Shell: p.shell, Log: log, Key: web.Key(token, "answers"), Hub: hub})
+	options := inbox.Options{Shell: p.shell, Log: log, Key: web.Key(token, "answers"), Hub: hub}
+	if withBoard {
+		options.Attempt = board.AttemptPath
+	}
+	p.inbox = inbox.New(options)
 	p.channel = channel.New(channel.Options{Hub: hub, Name: a.serverName(), Version: buildVersion(), Log: log})
 	return p
 }

@@ -180,7 +180,7 @@ func (p *peer) serveAt(ctx context.Context, addr string) error {
 	var announcing sync.WaitGroup
 	defer announcing.Wait()
 	defer cancel()
-	pages := p.app.peoplePages(p.room, token, p.log)
+	pages := p.app.peoplePages(p.room, token, p.log, false)
 	o := web.Options{
 		Addr: addr, Token: token, Build: p.app.build(), Logger: p.log, Grace: peerGrace,
 		AllowedHosts: p.app.hosts(), AllowedOrigins: p.app.settings.list("allow-origin"),

@@ -48,7 +48,7 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 	}
 	var door *peoplePages
 	if asked && people.inbox != inboxOff {
-		door = a.peoplePages(room, o.Token, lib.log)
+		door = a.peoplePages(room, o.Token, lib.log, work != nil)
 		door.enter(&o)
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -56,7 +56,7 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 	defer announcing.Wait()
 	defer stop()
 	if work != nil {
-		a.boardPage(&o, work)
+		a.boardPage(&o, work, door)
 	}
 	if lib.engine != nil {
 		a.searchPage(&o, lib)

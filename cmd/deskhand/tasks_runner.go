@@ -112,6 +112,8 @@ type attemptTools struct {
 	lib       *library // nil until the first request
 	desk      *asktools.Desk
 	questions *peopleRoom
+	following sync.WaitGroup // of the index, while unfollow was not called
+	unfollow  func()
 }
 
 // ServeHTTP implements [http.Handler].
@@ -170,7 +172,12 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 			return nil, err
 		}
 	}
-	t.lib, t.desk, t.questions = lib, desk, questions
+	t.lib, t.desk, t.questions, t.unfollow = lib, desk, questions, func() {}
+	if lib.engine != nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		t.unfollow = cancel
+		t.following.Go(func() { lib.follow(ctx) })
+	}
 	return lib.server, nil
 }
 
@@ -203,6 +210,8 @@ func (t *attemptTools) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.lib != nil {
+		t.unfollow()
+		t.following.Wait()
 		t.desk.Close()
 		t.lib.door.end()
 		t.lib.close()

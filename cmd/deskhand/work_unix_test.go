@@ -199,3 +199,23 @@ func TestJSONOfTasksIsTheToolsAnswer(t *testing.T) {
 		}
 	}
 }
+
+// The docs of an attempt are those of now, also if its agent has worked for
+// long.
+func TestAnAttemptSeesAnIndexThatWasBuiltMeanwhile(t *testing.T) {
+	repo, task := onTask(t)
+	corpus := acme(t, nil)
+	index := indexed(t, corpus)
+	t.Setenv("DESKHAND_INDEX", index)
+	search := `run mcpcall search_docs '{"query":"zanzibar"}' >`
+	done(t, repo, "tasks", "start", task, "--executor", "fake", "--prompt", search+"before.txt\nask Is it built?\nsleep 2\n"+search+"then.txt")
+	r := newest(t, inboxOf(t, os.Getenv("DESKHAND_STATE")), "Is it built?")
+	write(t, corpus, map[string]string{"zanzibar.md": "# Zanzibar\n\nAn island with spices.\n"})
+	done(t, repo, "index", corpus, "-o", index)
+	done(t, repo, "ask", "answer", r.ID, "#1=yes")
+	done(t, repo, "tasks", "show", task, "--follow")
+	before, then, _ := strings.Cut(done(t, repo, "tasks", "diff", task), "b/then.txt")
+	if strings.Contains(before, "zanzibar.md#") || !strings.Contains(then, "zanzibar.md#") {
+		t.Errorf("it found\n%s\n--- after the build\n%s\nwant the page only there", before, then)
+	}
+}

@@ -23,34 +23,50 @@ func (m *Manager) Executors(context.Context) (list []Executor, err error) {
 // agent runs the agent with the prompt of the process.
 func (r *run) agent() ending {
 	r.log.Append(logs.User(r.p.Prompt))
-	resume, err := r.resumed()
-	if err != nil {
+	spec := executor.Spec{ID: r.p.ID, Dir: r.c.home(), Prompt: r.p.Prompt, Variant: r.p.Variant, Env: r.env,
+		Log: noted{r.log, r}, Session: r.agentSession}
+	var err error
+	if spec.Resume, spec.Before, err = r.resumed(); err != nil {
 		return failed(err.Error())
 	}
-	spec := executor.Spec{Dir: r.c.home(), Prompt: r.p.Prompt, Resume: resume, Variant: r.p.Variant, Env: r.env,
-		Log: noted{r.log, r}, Session: r.agentSession}
 	if r.url != "" {
 		spec.MCP = executor.MCP{URL: r.url, Token: r.token}
 	}
 	if r.m.options.Ask != nil {
 		spec.Ask = r.ask
 	}
+	if spec.Resume == "" && spec.Before != "" {
+		r.log.Append(logs.System("the agent has no session of its own to go on with: it is told what was said before"))
+	}
+	e, lost := r.turn(spec, r.converse)
+	if !lost || r.ctx.Err() != nil {
+		return e
+	}
+	r.log.Append(logs.System("the agent does not have its session any more: a new one begins, and is told what was said before"))
+	spec.Resume = ""
+	e, _ = r.turn(spec, func() error { return nil })
+	return e
+}
+
+// turn starts the agent and waits for its end. begin is called when it runs.
+func (r *run) turn(spec executor.Spec, begin func() error) (e ending, lost bool) {
 	run, err := r.m.options.Agents.Start(r.ctx, r.p.Executor, spec)
 	if err != nil {
 		r.log.Append(logs.Failed(worded(err)))
-		return failed("cannot start the agent: " + worded(err))
+		return failed("cannot start the agent: " + worded(err)), false
 	}
 	var leader groupLeader // of an agent elsewhere there is none
 	if pid := run.Pid(); pid > 0 {
 		leader = groupLeader{pid, born(pid)}
 	}
-	if err := errors.Join(r.noteAgent(leader), r.converse()); err != nil {
+	if err := errors.Join(r.noteAgent(leader), begin()); err != nil {
 		run.Kill()
 		run.Wait()
-		return failed(err.Error())
+		return failed(err.Error()), false
 	}
 	r.await(run.Done(), run)
-	return agentEnding(run.Wait())
+	res := run.Wait()
+	return agentEnding(res), res.Lost
 }
 
 func agentEnding(res executor.Result) ending {
@@ -69,17 +85,22 @@ func agentEnding(res executor.Result) ending {
 	return e
 }
 
-// resumed is the agent's own session to go on with; empty: a new one.
-func (r *run) resumed() (id string, err error) {
+// resumed is the agent's own session to go on with, empty: a new one; and what
+// to tell an agent that does not go on with it.
+func (r *run) resumed() (id, before string, err error) {
 	if r.p.SessionID == "" {
-		return "", nil
+		return "", "", nil
 	}
 	err = r.m.db.View(r.ctx, func(tx *store.Tx) error {
 		s, err := readSession(r.ctx, tx, r.p.SessionID)
-		id = s.AgentSession
+		if err != nil {
+			return err
+		}
+		page, err := readTurns(r.ctx, tx, s.ID, MessageQuery{Limit: mostTurns})
+		id, before = s.AgentSession, told(page)
 		return err
 	})
-	return id, err
+	return id, before, err
 }
 
 // agentSession notes the agent's own session, which it may tell before ours

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -316,5 +317,57 @@ func TestLogsGoOnWithTheNextProcess(t *testing.T) {
 		c.q.AttemptID = started.AttemptID
 		_, err := d.Logs(ctx, c.q)
 		refused(t, "Logs with "+name, err, c.code)
+	}
+}
+
+// A session that the agent has lost, or never had, goes on all the same: the
+// agent is told what was said.
+func TestAFollowUpWithoutASessionOfTheAgentIsToldWhatWasSaid(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skipf("NOT TESTED: no sh here: %v", err)
+	}
+	agent := func(session string) executor.Config {
+		return executor.Config{Kind: "stream", Events: "claude", Lost: "No conversation",
+			Command: []string{"sh", "-c", `cat >>told.txt; echo '{"type":"system","subtype":"init","session_id":"` + session + `"}'
+				echo '{"type":"result","subtype":"success","is_error":false,"result":"I have painted it."}'`},
+			Resume: []string{"sh", "-c", `echo "No conversation found with session ID: {{session}}" >&2; exit 1`}}
+	}
+	agents, err := executor.New(map[string]executor.Config{"forgetful": agent("s1"), "nameless": agent("")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, note := range map[string]string{"forgetful": "does not have its session any more", "nameless": "has no session of its own"} {
+		d, _, _ := inProcess(t, Options{Agents: agents}, Repo{}, "say nothing")
+		made := task(t, d.Manager, d.project.ID, "Paint it")
+		request := d.request(made.ID, "Paint the wall blue.")
+		request.Executor = id
+		started, err := d.Start(t.Context(), request)
+		if err == nil {
+			err = d.Run(t.Context(), started.ProcessID)
+		}
+		var f FollowUp
+		if err == nil {
+			f, err = d.FollowUp(t.Context(), FollowUpRequest{Action: Send, AttemptID: started.AttemptID, Prompt: "And the door."})
+		}
+		if err == nil {
+			err = d.Run(t.Context(), f.ProcessID)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", id, err)
+		}
+		s, err := d.Status(t.Context(), started.AttemptID)
+		if err != nil || s.State != Completed {
+			t.Errorf("%s: Status = %+v, %v; want completed", id, s, err)
+		}
+		told, err := os.ReadFile(filepath.Join(s.Dir, d.repo.Name, "told.txt"))
+		if want := "The person:\n> Paint the wall blue.\n\nYou:\n> I have painted it.\n\nNow the person says:\n\nAnd the door."; err != nil || !strings.HasSuffix(string(told), want) {
+			t.Errorf("%s was told %q, %v; want it to end with %q", id, told, err, want)
+		}
+		if got := d.entries(started.AttemptID, Normalized); !strings.Contains(strings.Join(got, "\n"), note) {
+			t.Errorf("%s: the log = %q, want %q in it", id, got, note)
+		}
+		if page, err := d.Messages(t.Context(), MessageQuery{AttemptID: started.AttemptID}); err != nil || len(page.Turns) != 2 || page.Turns[1].Prompt != "And the door." {
+			t.Errorf("%s: Messages = %+v, %v; want two turns as they were typed", id, page, err)
+		}
 	}
 }

@@ -315,11 +315,18 @@ func TestAKilledServerLosesNothing(t *testing.T) {
 	}
 }
 
-// TestWhoeverComesNextFindsTheDead: a process that only asks, and ends.
+// TestWhoeverComesNextFindsTheDead: a process that only asks, and ends. It takes
+// away the settings of the agent too, which have a token in them.
 func TestWhoeverComesNextFindsTheDead(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
 	d := open(t, Repo{}, settings{Lease: time.Hour})
 	started := d.start("hang")
 	d.until(started.AttemptID, "began", func(s AttemptStatus) bool { return d.running(started.AttemptID).agent > 0 })
+	settings := filepath.Join(cache, "deskhand", "agent-"+started.ProcessID)
+	if err := os.MkdirAll(settings, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	pid := d.running(started.AttemptID).runner
 	syscall.Kill(pid, syscall.SIGKILL)
 	for !dead(pid) {
@@ -328,6 +335,9 @@ func TestWhoeverComesNextFindsTheDead(t *testing.T) {
 	s, err := peer(t, d.place, d.options).Status(t.Context(), started.AttemptID)
 	if err != nil || s.State != Failed || s.Failure != "lost: its runner died" {
 		t.Errorf("Status = %+v, %v; want it lost", s, err)
+	}
+	if _, err := os.Stat(settings); !os.IsNotExist(err) {
+		t.Errorf("Stat of the agent's settings = %v, want them gone", err)
 	}
 	d.intact(started.AttemptID, "")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
 const runnerDied = "lost: its runner died"
@@ -105,7 +106,7 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 		p.runner.Kill()
 		p.agent.Kill()
 		endStrays(p.AttemptID)
-		if err := m.tidy(ctx, p); err != nil {
+		if err := errors.Join(executor.Forget(p.ID), m.tidy(ctx, p)); err != nil {
 			m.options.Log.Warn("tidy after runner failed", "process_id", p.ID, "error", err)
 		}
 	}

@@ -171,6 +171,7 @@ func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.Sessi
 			return id, modes, nil
 		}
 		c.note(fmt.Sprintf("the agent does not go on with its session, so a new one begins: %v", err))
+		s.Prompt = s.Before + s.Prompt
 	}
 	r, err := c.conn.NewSession(ctx, acp.NewSessionRequest{Cwd: s.Dir, McpServers: servers})
 	if err != nil {

@@ -127,7 +127,14 @@ func TestTurnsEndInManyWays(t *testing.T) {
 	} {
 		t.Run(prompt, func(t *testing.T) {
 			t.Parallel()
-			result, log := run(t, doubles(t), "double", Spec{Prompt: prompt, Variant: c.variant, Resume: c.resume})
+			spec := Spec{Prompt: prompt, Variant: c.variant, Resume: c.resume}
+			if c.resume != "" {
+				spec.Before = "EARLIER "
+			}
+			result, log := run(t, doubles(t), "double", spec)
+			if told := strings.Contains(log.text(), "EARLIER fresh"); told != (prompt == "fresh") {
+				t.Errorf("told what was before: %v; want it where a session is lost\n%s", told, log.text()[:min(len(log.text()), 2000)])
+			}
 			if exitOf(result) != c.exit || !strings.Contains(result.Failure, c.failure) || c.failure == "" && result.Failure != "" || !strings.Contains(log.text(), c.text) {
 				text := log.text()
 				t.Errorf("result = %+v, exit %d, want %+v\n%s", result, exitOf(result), c, text[:min(len(text), 2000)])

@@ -105,6 +105,12 @@ func story(t *testing.T, id, bin string) {
 	if second.Failure != "" || second.AgentSession != first.AgentSession || !strings.Contains(second.Summary, "Done: the colour") {
 		t.Errorf("resumed: %+v\n%s", second, log.text())
 	}
+	spec.Resume, spec.Before = first.AgentSession[:len(first.AgentSession)-4]+"0000", "Earlier the person said hello. "
+	third, log := realRun(t, id, spec)
+	begun := strings.Contains(log.text(), "so a new one begins") && third.Failure == ""
+	if !third.Lost && !begun {
+		t.Errorf("a session that is not there: %+v, want it lost or a new one\n%s\nstderr %s", third, log.text(), log.said("STDERR"))
+	}
 }
 
 func realRun(t *testing.T, id string, s Spec) (Result, *memory) {
@@ -113,7 +119,7 @@ func realRun(t *testing.T, id string, s Spec) (Result, *memory) {
 	r, log := start(t, table(t, nil), id, s)
 	select {
 	case <-r.Done():
-	case <-time.After(150 * time.Second):
+	case <-time.After(5 * time.Minute): // opencode takes 25 s where codex takes 3, and a busy machine has others to serve
 		r.Kill()
 		t.Errorf("%s does not end", id)
 	}

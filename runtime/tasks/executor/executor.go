@@ -40,6 +40,9 @@ type Config struct {
 	// Resume is Command for a run that goes on with a session. Nil: Command.
 	// For a stream without {{session}} in it, every run is a new conversation.
 	Resume []string `json:"resume,omitempty"`
+	// Lost is part of what a stream agent prints to stderr when it does not have
+	// the session to go on with. Empty: not known.
+	Lost string `json:"lost,omitempty"`
 	// Env is added to the environment; it has the same places as Command.
 	Env map[string]string `json:"env,omitempty"`
 	// Pass names variables of deskhand's own environment that the agent needs,

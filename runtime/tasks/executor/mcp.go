@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -26,7 +27,7 @@ func (l *launch) private(name string, v any) (string, error) {
 		return "", err
 	}
 	if l.temp == "" {
-		if l.temp, err = privateFolder(); err != nil {
+		if l.temp, err = privateFolder(l.spec.ID); err != nil {
 			return "", fmt.Errorf("make folder for an agent's settings: %w", err)
 		}
 	}
@@ -40,16 +41,33 @@ func (l *launch) private(name string, v any) (string, error) {
 // privateFolder makes one in the user's cache, as gemini reads no settings below
 // a folder that others can write to; where there is no cache, in the temporary
 // folder.
-func privateFolder() (string, error) {
-	if cache, err := os.UserCacheDir(); err == nil {
-		base := filepath.Join(cache, "deskhand")
-		if os.MkdirAll(base, 0o700) == nil {
-			if dir, err := os.MkdirTemp(base, "agent-"); err == nil {
-				return dir, nil
-			}
-		}
+func privateFolder(run string) (string, error) {
+	if run == "" {
+		run = rand.Text()
+	}
+	if dir := cached(run); dir != "" && os.MkdirAll(filepath.Dir(dir), 0o700) == nil && os.Mkdir(dir, 0o700) == nil {
+		return dir, nil
 	}
 	return os.MkdirTemp("", "deskhand-agent-")
+}
+
+// cached is where the settings of a run are; empty: there is no cache.
+func cached(run string) string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "deskhand", "agent-"+run)
+}
+
+// Forget takes away the settings of a run, with the token in them, whose runner
+// could not: it was killed. run is [Spec.ID]; nothing of that name is fine.
+func Forget(run string) error {
+	dir := cached(run)
+	if dir == "" || run == "" {
+		return nil
+	}
+	return os.RemoveAll(dir)
 }
 
 type object = map[string]any

@@ -92,6 +92,9 @@ type launch struct {
 // prepare chooses the driver and fills in the command.
 func (l *launch) prepare(v Variant) error {
 	l.args = l.Command
+	if l.spec.Resume == "" {
+		l.spec.Prompt = l.spec.Before + l.spec.Prompt
+	}
 	if l.spec.Resume != "" && len(l.Resume) > 0 {
 		l.args = l.Resume
 	}
@@ -225,6 +228,7 @@ func (r *Run) supervise(cmd *exec.Cmd, g *group, p *pipes, l *launch, cancel fun
 	p.stdout.Close()
 	p.stderr.Close()
 	r.result = r.judge(result, err, cmd.ProcessState, said.String())
+	r.result.Lost = r.result.Failure != "" && r.spec.Resume != "" && l.Lost != "" && strings.Contains(said.String(), l.Lost)
 }
 
 // judge adds to what the agent said how its process ended.

@@ -9,11 +9,17 @@ import (
 
 // Spec is one run of an agent.
 type Spec struct {
+	// ID is the caller's name for this run, by which [Forget] finds what it left
+	// behind: letters, digits and dashes. Empty: it has none.
+	ID string
 	// Dir is the folder it works in, absolute.
 	Dir    string
 	Prompt string
 	// Resume is the agent's own session to go on with; empty: a new one.
 	Resume string
+	// Before is put before Prompt where a new session begins, which knows nothing
+	// of an older one.
+	Before string
 	// Variant is one of the agent's; empty: its default.
 	Variant string
 	// Env is the whole environment of the process: see [Environment].
@@ -98,6 +104,9 @@ type Result struct {
 	// Failure says what went wrong; empty: the run ended well. It has the last
 	// lines of stderr of a process that failed without a word.
 	Failure string
+	// Lost says that the agent does not have the session which it was to go on
+	// with: it has done nothing, and can be started with a new one.
+	Lost bool
 
 	unsure bool // how the process ended may say more than Failure
 }

@@ -95,3 +95,26 @@ func FuzzStreams(f *testing.F) {
 		}
 	})
 }
+
+func TestSettingsOfARunAreFoundByItsID(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Setenv("HOME", cache)
+	t.Setenv("LocalAppData", cache)
+	l := launch{spec: Spec{ID: "run-1", MCP: MCP{URL: "http://127.0.0.1:1/mcp", Token: "secret"}}}
+	path, err := l.private("mcp.json", object{"a": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Base(filepath.Dir(path)) != "agent-run-1" || !strings.HasPrefix(path, cache) {
+		t.Errorf("private = %s, want it below agent-run-1 in %s", path, cache)
+	}
+	for _, run := range []string{"", "run-2", "run-1", "run-1"} {
+		if err := Forget(run); err != nil {
+			t.Errorf("Forget(%q) = %v", run, err)
+		}
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("Stat(%s) = %v, want it gone", path, err)
+	}
+}

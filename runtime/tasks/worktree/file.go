@@ -69,7 +69,7 @@ func (t Tree) File(ctx context.Context, name string, s Slice) (File, error) {
 		file.Blocked, file.Detail = SizeExceeded, fmt.Sprintf("at most %d bytes at once", mostFileBytes)
 		return file, nil
 	}
-	f, err := t.open(clean)
+	f, _, err := t.open(clean)
 	switch {
 	case errors.Is(err, errOutside):
 		file.Blocked, file.Detail = OutsideWorkspace, err.Error()
@@ -187,26 +187,45 @@ const mostLinks = 40
 // open opens a clean path, going from folder to folder below the attempt's so
 // that no link leads out or into git's own files, not even one that is put
 // there meanwhile: os.Root guards the outside, and what was looked at is
-// compared with what was opened.
-func (t Tree) open(clean string) (*os.File, error) {
+// compared with what was opened. real is the path without links.
+func (t Tree) open(clean string) (f *os.File, real string, err error) {
 	if info, err := os.Lstat(t.Dir); err != nil || !info.IsDir() {
-		return nil, fs.ErrNotExist
+		return nil, "", fs.ErrNotExist
 	}
 	top, err := os.OpenRoot(t.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("open folder of attempt: %w", err)
+		return nil, "", fmt.Errorf("open folder of attempt: %w", err)
 	}
 	defer top.Close()
 	for range mostLinks {
 		f, link, err := t.walk(top, strings.Split(clean, "/"))
 		if err != nil || f != nil {
-			return f, err
+			return f, clean, err
 		}
 		if clean, _, err = t.inside(link); err != nil {
-			return nil, fmt.Errorf("%w: a symbolic link on it does", errOutside)
+			return nil, "", fmt.Errorf("%w: a symbolic link on it does", errOutside)
 		}
 	}
-	return nil, fmt.Errorf("%w: it has too many symbolic links", errOutside)
+	return nil, "", fmt.Errorf("%w: it has too many symbolic links", errOutside)
+}
+
+// withoutLinks is a clean path with the links on the way to its last element
+// followed; the last may be one itself. What is not there stays as it is. The
+// error is errOutside.
+func (t Tree) withoutLinks(clean string) (string, error) {
+	folder, last := path.Split(clean)
+	if folder == "" {
+		return clean, nil
+	}
+	f, real, err := t.open(strings.TrimSuffix(folder, "/"))
+	switch {
+	case errors.Is(err, errOutside):
+		return "", err
+	case err != nil:
+		return clean, nil
+	}
+	f.Close()
+	return real + "/" + last, nil
 }
 
 // walk opens the file at the end of elements, or returns the path that the

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -112,6 +113,38 @@ func TestNothingOutsideIsRead(t *testing.T) {
 	patch, err := tree.Patch(t.Context(), []string{"app"}, 0, Balanced, true)
 	if err != nil || strings.Contains(patch.Text, "SECRET") {
 		t.Errorf("Patch shows what links lead to: %+v, %v", patch, err)
+	}
+	put(t, filepath.Join(dir, "src", "b.go"), "package b\n")
+	os.Symlink("src", filepath.Join(dir, "sources"))
+	for path, want := range map[string]struct{ blocked, has string }{
+		"app/folder":            {"", "+" + filepath.Dir(tree.Dir)}, // the link itself
+		"app/folder/secret.txt": {OutsideWorkspace, ""},
+		"app/folder/not/there":  {OutsideWorkspace, ""},
+		"app/gitdir/config":     {OutsideWorkspace, ""},
+		"app/loop/x":            {OutsideWorkspace, ""},
+		"app/sources/b.go":      {"", "+package b"},
+		"app/nothing/there":     {"", ""},
+	} {
+		patch, err := tree.Patch(t.Context(), []string{path}, 0, Balanced, true)
+		if err != nil || patch.Blocked != want.blocked || !strings.Contains(patch.Text, want.has) || want.has == "" && patch.Text != "" {
+			t.Errorf("Patch(%q) = %+v, %v; want blocked %q and %q", path, patch, err, want.blocked, want.has)
+		}
+	}
+}
+
+// A folder whose place a link has taken is gone, as git says; what is behind the
+// link is not its.
+func TestAPatchOfAFolderThatBecameALink(t *testing.T) {
+	private(t)
+	tree := attempt(t, repository(t, "app"))
+	dir, outside := filepath.Join(tree.Dir, "app"), t.TempDir()
+	put(t, filepath.Join(outside, "a.go"), "SECRET")
+	if err := errors.Join(os.RemoveAll(filepath.Join(dir, "src")), os.Symlink(outside, filepath.Join(dir, "src"))); err != nil {
+		t.Skipf("NOT TESTED: no symbolic links here: %v", err)
+	}
+	patch, err := tree.Patch(t.Context(), []string{"app/src/a.go"}, 0, Balanced, true)
+	if err != nil || patch.Blocked != "" || !strings.Contains(patch.Text, "deleted file") || strings.Contains(patch.Text, "SECRET") {
+		t.Errorf("Patch = %+v, %v; want the deletion", patch, err)
 	}
 }
 

@@ -34,7 +34,9 @@ type Patch struct {
 // Patch returns the changes of paths, which begin with the name of a
 // repository; a folder stands for all in it. It has whole files, up to maxBytes
 // of text; 0 means 200 KiB, and more than 2 MiB is blocked. A path without
-// changes adds nothing. Guard applies to all changes of the attempt.
+// changes adds nothing. Of a symbolic link there is the change of the link; a
+// path that goes on behind one stands for what the link leads to, and is blocked
+// if that is outside. Guard applies to all changes of the attempt.
 func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Guard, force bool) (Patch, error) {
 	if maxBytes <= 0 {
 		maxBytes = defaultPatchBytes
@@ -57,9 +59,20 @@ func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Gua
 	if err != nil || changes.Blocked != "" {
 		return Patch{Blocked: changes.Blocked, Detail: changes.Detail}, err
 	}
-	chosen := slices.DeleteFunc(changes.Files, func(f FileChange) bool {
+	within := func(f FileChange, path string) bool {
 		full := t.Repos[f.repo].Name + "/" + f.name
-		return !slices.ContainsFunc(wanted, func(w string) bool { return full == w || strings.HasPrefix(full, w+"/") })
+		return full == path || strings.HasPrefix(full, path+"/")
+	}
+	for i, w := range wanted {
+		if slices.ContainsFunc(changes.Files, func(f FileChange) bool { return within(f, w) }) {
+			continue // also what was in a folder whose place a link has taken
+		}
+		if wanted[i], err = t.withoutLinks(w); err != nil {
+			return Patch{Blocked: OutsideWorkspace, Detail: err.Error()}, nil
+		}
+	}
+	chosen := slices.DeleteFunc(changes.Files, func(f FileChange) bool {
+		return !slices.ContainsFunc(wanted, func(w string) bool { return within(f, w) })
 	})
 	var patch Patch
 	var text strings.Builder

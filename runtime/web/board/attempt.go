@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"html/template"
 	"net/http"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ type standing struct {
 	Since     moment
 	Last      moment
 	Questions []Question
+	InPlace   bool // questions are answered on the page of the attempt
 }
 
 func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s standing, err error) {
@@ -28,6 +30,7 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 	if s.Questions, err = b.options.Questions(ctx, id); err != nil {
 		return s, err
 	}
+	s.InPlace = b.options.Answer != nil
 	s.Word, s.Since, s.Last = string(s.State), moment{s.Created}, moment{s.Active}
 	s.Live = s.State == tasks.Running
 	switch {
@@ -52,6 +55,7 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 type attemptView struct {
 	standing
 	Task    tasks.Task
+	Open    template.HTML // the question that is open, with its form
 	Log     logView
 	Runs    []choice // the processes, oldest first
 	Raw     bool     // the log is shown as it was written
@@ -89,8 +93,15 @@ func (b *Board) oneAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Mana
 		return err
 	}
 	v.Log = readLog(page)
-	if v.Changes, err = changesOf(ctx, m, id, r.FormValue("all") != ""); err != nil {
-		return err
+	if v.SessionID != "" || !v.Live { // before that the worktree may be half made
+		if v.Changes, err = changesOf(ctx, m, id, r.FormValue("all") != ""); err != nil {
+			return err
+		}
+	}
+	if v.InPlace && (v.Live || len(v.Questions) > 0) {
+		if v.Open, err = b.options.Answer(w, r, id); err != nil {
+			return err
+		}
 	}
 	b.write(w, r, http.StatusOK, b.attempt, v.Task.Title, v)
 	return nil
@@ -117,7 +128,7 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 	if err != nil {
 		return err
 	}
-	return back(w, r, attemptPath(id))
+	return back(w, r, AttemptPath(id))
 }
 
 // Quoted is the folder of the attempt as a shell takes it.

@@ -42,6 +42,10 @@ type Options struct {
 	Shell *page.Shell
 	// Questions are those of an attempt that wait. Nil: none are shown.
 	Questions func(ctx context.Context, attemptID string) ([]Question, error)
+	// Answer is the first question of an attempt with the form that answers it, to
+	// stand on the page of the attempt; what it shows is its own affair from then
+	// on. Nil: the page says how a question is answered from the command line.
+	Answer func(w http.ResponseWriter, r *http.Request, attemptID string) (template.HTML, error)
 	// Log takes what goes wrong. Nil: nothing is logged.
 	Log *slog.Logger
 }

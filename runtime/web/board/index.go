@@ -113,5 +113,7 @@ func typed(r *http.Request, field string) string {
 	return strings.TrimSpace(strings.ReplaceAll(r.PostFormValue(field), "\r\n", "\n"))
 }
 
-func taskPath(id string) string    { return Path + "/tasks/" + url.PathEscape(id) }
-func attemptPath(id string) string { return Path + "/attempts/" + url.PathEscape(id) }
+func taskPath(id string) string { return Path + "/tasks/" + url.PathEscape(id) }
+
+// AttemptPath is where the page of an attempt is.
+func AttemptPath(id string) string { return Path + "/attempts/" + url.PathEscape(id) }

@@ -132,7 +132,7 @@ func (b *Board) actOnTask(w http.ResponseWriter, r *http.Request, m *tasks.Manag
 		if err != nil {
 			return err
 		}
-		return back(w, r, attemptPath(started.AttemptID))
+		return back(w, r, AttemptPath(started.AttemptID))
 	case "status":
 		status := tasks.Status(r.PostFormValue("status"))
 		if _, err := m.UpdateTask(r.Context(), id, tasks.TaskChange{Status: &status}); err != nil {

@@ -81,6 +81,9 @@ func (in *Inbox) submit(w http.ResponseWriter, r *http.Request, hub *elicit.Hub,
 	if err != nil {
 		return err
 	}
+	if f.act == "save" && len(stale) == 0 && in.place(r, &one) != "" {
+		return in.done(w, r, hub)
+	}
 	return in.reshow(w, r, hub, f, http.StatusOK, func(p *pane, now *elicit.Request) {
 		p.Reviewing = f.act == "review" && len(stale) == 0
 		for i := range p.Questions {
@@ -121,12 +124,16 @@ func (in *Inbox) keep(ctx context.Context, hub *elicit.Hub, r *elicit.Request, f
 	return stale, nil
 }
 
-// done shows what became of the question. It is no redirect: the process that
-// answers may be one that ends with the answer.
+// done shows what became of the question. It is no redirect, but to the page of
+// an attempt: the process that answers may be one that ends with the answer.
 func (in *Inbox) done(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	d, err := in.desk(r, hub, r.PathValue("id"))
 	if err != nil {
 		return err
+	}
+	if d.Pane.At != "" && !isPart(r) {
+		http.Redirect(w, r, d.Pane.At, http.StatusSeeOther)
+		return nil
 	}
 	d.Single = true
 	in.write(w, r, http.StatusOK, d)
@@ -136,6 +143,7 @@ func (in *Inbox) done(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) e
 // write answers with the page of a question, or with its part that changed.
 func (in *Inbox) write(w http.ResponseWriter, r *http.Request, status int, d *desk) {
 	if isPart(r) {
+		d.Pane.Here = d.Pane.At != ""
 		in.show(w, r, status, in.pages, "pane", page.Page{Data: d})
 		return
 	}
@@ -181,7 +189,7 @@ func (in *Inbox) reshow(w http.ResponseWriter, r *http.Request, hub *elicit.Hub,
 		return err
 	}
 	following := d.Pane.Next
-	d.Pane, d.Single = paneOf(&now, f, in.now()), true
+	d.Pane, d.Single = in.paneOf(r, &now, f), true
 	d.Pane.Next = following
 	change(d.Pane, &now)
 	in.write(w, r, status, d)

@@ -38,7 +38,7 @@ func (in *Inbox) byLink(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 	} else if one.Status == elicit.Completed {
 		trouble = "This question has been answered or closed. The link does nothing more."
 	}
-	in.showLink(w, r, status, linked{paneOf(&one, nil, in.now()), t.label(&one), trouble})
+	in.showLink(w, r, status, linked{in.paneOf(r, &one, nil), t.label(&one), trouble})
 	return nil
 }
 

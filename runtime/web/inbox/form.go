@@ -20,6 +20,7 @@ const (
 	revField    = "do.rev"
 	skipField   = "do.skip"
 	clientField = "do.client"
+	atField     = "do.at"
 	answerField = "a."
 )
 

@@ -84,10 +84,10 @@ func (in *Inbox) past(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) e
 	if p.Found == 1 {
 		asked = "question"
 	}
-	p.Numbers = []fact{{asked, strconv.Itoa(p.Found)}, {"answered", strconv.Itoa(len(waits))}}
+	p.Numbers = []fact{{Name: asked, Value: strconv.Itoa(p.Found)}, {Name: "answered", Value: strconv.Itoa(len(waits))}}
 	if len(waits) > 0 {
 		slices.Sort(waits)
-		p.Numbers = append(p.Numbers, fact{"median wait", duration(waits[len(waits)/2])})
+		p.Numbers = append(p.Numbers, fact{Name: "median wait", Value: duration(waits[len(waits)/2])})
 	}
 	in.show(w, r, http.StatusOK, in.history, "", page.Page{Title: "History", Here: "/history", Class: "past", Data: p})
 	return nil

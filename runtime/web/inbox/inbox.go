@@ -38,6 +38,9 @@ type Options struct {
 	Hub func(ctx context.Context) (*elicit.Hub, error)
 	// Shell makes the pages; New adds files and places to it.
 	Shell *page.Shell
+	// Attempt is the path of the page of an attempt, which shows the questions of
+	// the attempt too: see [Inbox.OfAttempt]. Nil: there is no such page.
+	Attempt func(id string) string
 	// Key signs the links of notifications: see [AnswerLinks].
 	Key []byte
 	// Log takes what goes wrong. Nil: nothing is logged.
@@ -48,6 +51,7 @@ type Options struct {
 type Inbox struct {
 	options                          Options
 	pages, history, answer, troubles *template.Template
+	beside                           *template.Template
 	now                              func() time.Time
 	stopped                          context.Context
 	stop                             func()
@@ -69,6 +73,7 @@ func New(o Options) *Inbox {
 		pages:    o.Shell.Parse(templates, "templates/inbox.html", "templates/form.html", "templates/ended.html"),
 		history:  o.Shell.Parse(templates, "templates/history.html", "templates/ended.html"),
 		answer:   o.Shell.Parse(templates, "templates/answer.html", "templates/ended.html"),
+		beside:   o.Shell.Parse(templates, "templates/beside.html", "templates/form.html", "templates/ended.html"),
 		troubles: o.Shell.Parse(templates, "templates/trouble.html"),
 		now:      time.Now,
 	}

@@ -29,6 +29,7 @@ type event struct {
 	Client   string              `json:"client,omitempty"`
 	Where    string              `json:"where,omitempty"`
 	Heading  string              `json:"heading,omitempty"` // of a new question
+	Attempt  string              `json:"attempt,omitempty"`
 	Asker    string              `json:"asker,omitempty"`
 	Priority elicit.Priority     `json:"priority,omitempty"`
 }
@@ -114,7 +115,7 @@ func eventOf(a elicit.Action) event {
 	}
 	if r := a.Request; r != nil {
 		c := cardOf(&elicit.Request{ID: a.RequestID, Title: r.Title, Message: r.Message, Source: r.Source, Priority: r.Priority}, a.At.Time)
-		e.Heading, e.Asker, e.Priority = c.Heading, c.Asker, r.Priority
+		e.Heading, e.Asker, e.Priority, e.Attempt = c.Heading, c.Asker, r.Priority, r.Context.AttemptID
 	}
 	return e
 }

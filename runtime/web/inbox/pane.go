@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"cmp"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -28,9 +29,12 @@ type pane struct {
 	End                         *end       // nil while it can be answered
 	Lost                        []answered // what was typed and came too late
 	Next                        *card      // what to answer afterwards
+	At                          string     // path of the page of its attempt, where it is answered; empty: the inbox
+	Here                        bool       // the pane stands on that page
 }
 
-type fact struct{ Name, Value string }
+// fact has a Path if there is a page about it.
+type fact struct{ Name, Value, Path string }
 
 // problem is what keeps an answer from being sent, and the field it is about.
 type problem struct{ Field, Question, Text string }
@@ -70,13 +74,14 @@ type answered struct {
 	Skipped          bool
 }
 
-// paneOf shows r. typed is what a form brought that was not taken; nil: the
-// drafts are shown.
-func paneOf(r *elicit.Request, typed *form, now time.Time) *pane {
+// paneOf shows r, to who sent from. typed is what a form brought that was not
+// taken; nil: the drafts are shown.
+func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pane {
+	now := in.now()
 	p := &pane{
 		ID: r.ID, Heading: cmp.Or(page.Line(r.Heading()), "A question"), Asker: asker(r), Rev: r.Rev, Priority: r.Priority,
-		Context: facts(r), Asked: when(r.CreatedAt, ago(now.Sub(r.CreatedAt.Time))), Deadline: deadline(r, now),
-		Late: r.Status == elicit.ExpiredOpen, Gone: r.AskerGone,
+		Asked: when(r.CreatedAt, ago(now.Sub(r.CreatedAt.Time))), Deadline: deadline(r, now),
+		Late: r.Status == elicit.ExpiredOpen, Gone: r.AskerGone, Context: facts(r, in.attempt(r)), At: in.place(from, r),
 	}
 	if r.Message != r.Title && (len(r.Questions) == 0 || r.Message != r.Questions[0].Message) {
 		p.Message = r.Message
@@ -84,7 +89,7 @@ func paneOf(r *elicit.Request, typed *form, now time.Time) *pane {
 			p.Message = afterFirstLine(r.Message)
 		}
 	}
-	p.HideHeading = r.Title == "" && len(r.Questions) > 0 && r.Message == r.Questions[0].Message
+	p.HideHeading = (r.Title == "" || r.Title == r.Message) && len(r.Questions) > 0 && r.Message == r.Questions[0].Message
 	if u, err := url.Parse(r.URL); err == nil && r.URL != "" {
 		p.URL, p.Host = r.URL, u.Host
 	}
@@ -106,17 +111,20 @@ func afterFirstLine(text string) string {
 	return rest
 }
 
-// facts are the context that helps a person to decide.
-func facts(r *elicit.Request) []fact {
+// facts are the context that helps a person to decide. attempt is the path of
+// the page of its attempt.
+func facts(r *elicit.Request, attempt string) []fact {
 	c := r.Context
 	var all []fact
 	for _, f := range []fact{
-		{"Folder", c.CWD}, {"Project", c.ProjectID}, {"Task", c.TaskID}, {"Attempt", c.AttemptID}, {"Branch", c.Branch},
-		{"Tool", c.ToolName}, {"Upstream", c.Upstream}, {"Asked by", strings.TrimSpace(r.Source.Name + " " + r.Source.Version)},
-		{"For", r.Audience.Principal},
+		{Name: "Folder", Value: c.CWD}, {Name: "Project", Value: c.ProjectID}, {Name: "Task", Value: c.TaskID},
+		{Name: "Attempt", Value: c.AttemptID, Path: attempt}, {Name: "Branch", Value: c.Branch}, {Name: "Tool", Value: c.ToolName},
+		{Name: "Upstream", Value: c.Upstream}, {Name: "Asked by", Value: strings.TrimSpace(r.Source.Name + " " + r.Source.Version)},
+		{Name: "For", Value: r.Audience.Principal},
 	} {
 		if f.Value != "" {
-			all = append(all, fact{f.Name, page.Clean(f.Value)})
+			f.Value = page.Clean(f.Value)
+			all = append(all, f)
 		}
 	}
 	return all

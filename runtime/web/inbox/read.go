@@ -103,8 +103,8 @@ func (in *Inbox) desk(r *http.Request, hub *elicit.Hub, id string) (*desk, error
 	}
 	now := in.now()
 	if open != nil {
-		d.Pane = paneOf(open, nil, now)
-		d.Pane.Next = next(list.Requests, open.ID, in)
+		d.Pane = in.paneOf(r, open, nil)
+		d.Pane.Next = next(list.Requests, d.Pane, open.Context.AttemptID, in)
 		id = open.ID
 	}
 	d.Groups = groups(list.Requests, id, now)
@@ -132,10 +132,11 @@ func (d *desk) read(ctx context.Context, hub *elicit.Hub) (list elicit.List, err
 	return list, nil
 }
 
-// next is the question to answer after one.
-func next(open []elicit.Request, after string, in *Inbox) *card {
+// next is the question to answer after one: of the same attempt, on the page of
+// that.
+func next(open []elicit.Request, after *pane, attempt string, in *Inbox) *card {
 	for i := range open {
-		if open[i].ID != after {
+		if open[i].ID != after.ID && (after.At == "" || open[i].Context.AttemptID == attempt) {
 			c := cardOf(&open[i], in.now())
 			return &c
 		}

@@ -15,6 +15,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"html/template"
 	"io/fs"
@@ -92,13 +93,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // Write answers with a page, or with one template of it if name is not empty.
 func (s *Shell) Write(w http.ResponseWriter, r *http.Request, status int, t *template.Template, name string, p Page) {
-	if name == "" {
-		name = "page"
-	}
-	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, name, view{p, s.Nav, s.token(w, r)}); err != nil {
-		panic(err) // a template that does not fit its data
-	}
+	b := s.execute(w, r, t, cmp.Or(name, "page"), p)
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", strings.TrimSpace(policy+" "+p.FormsTo))
@@ -108,4 +103,17 @@ func (s *Shell) Write(w http.ResponseWriter, r *http.Request, status int, t *tem
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(b.Bytes()) // nobody is left to tell
 	}
+}
+
+// Part is one template of a page, to stand on another page of this answer.
+func (s *Shell) Part(w http.ResponseWriter, r *http.Request, t *template.Template, name string, data any) template.HTML {
+	return template.HTML(s.execute(w, r, t, name, Page{Data: data}).String())
+}
+
+func (s *Shell) execute(w http.ResponseWriter, r *http.Request, t *template.Template, name string, p Page) *bytes.Buffer {
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, name, view{p, s.Nav, s.token(w, r)}); err != nil {
+		panic(err) // a template that does not fit its data
+	}
+	return &b
 }

@@ -2,9 +2,10 @@
 import { stories as inbox } from './stories.mjs'
 import { stories as connecting } from './connect.mjs'
 import { stories as others } from './search.mjs'
+import { stories as work } from './board.mjs'
 import { launch, Desk } from './desk.mjs'
 
-const stories = { ...inbox, ...others, ...connecting }
+const stories = { ...inbox, ...others, ...connecting, ...work }
 const browser = await launch()
 let failed = 0
 for (const [name, story] of Object.entries(stories)) {

@@ -6,13 +6,21 @@
   const sleep = ms => new Promise(done => setTimeout(done, ms));
   const parsed = html => { const t = document.createElement('template'); t.innerHTML = html; return t.content; };
 
-  // replace puts what the server has now in the place of part of the page.
-  const replace = async selector => {
+  // replace puts what the server has now in the place of parts of the page. What
+  // a person has opened, or holds, stays.
+  const replace = async (...selectors) => {
     const response = await fetch(location.href, { headers: { Accept: 'text/html' } });
     if (!response.ok || response.redirected) return;
-    const now = new DOMParser().parseFromString(await response.text(), 'text/html').querySelector(selector);
-    const old = $(selector);
-    if (now && old && now.innerHTML !== old.innerHTML && !old.contains(document.activeElement)) old.replaceChildren(...now.childNodes);
+    const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+    for (const selector of selectors) {
+      const now = page.querySelector(selector), old = $(selector);
+      if (!now || !old || old.contains(document.activeElement)) continue;
+      for (const had of old.querySelectorAll('details[data-path]')) {
+        const has = now.querySelector(`details[data-path="${CSS.escape(had.dataset.path)}"]`);
+        if (has) has.open = had.open;
+      }
+      if (now.innerHTML !== old.innerHTML) old.replaceChildren(...now.childNodes);
+    }
   };
 
   const log = $('#log[data-news]');
@@ -30,6 +38,7 @@
           const old = document.getElementById(li.id);
           if (old) old.replaceWith(li); else log.append(li);
           $('#quiet')?.remove();
+          if (li.className === 'tool') lookAgain();
         }
         const head = $('#standing');
         if (head.innerHTML !== news.head && !head.contains(document.activeElement)) {
@@ -39,7 +48,7 @@
         if (low && news.html) scrollTo({ top: document.body.scrollHeight });
         after = news.after;
         if (news.again) {
-          if ($('#prompt')?.value) { await sleep(3000); continue; } // what is typed is not lost
+          if ($('#prompt')?.value || document.activeElement?.closest('#open form, #prompt')) { await sleep(3000); continue; } // nobody is disturbed
           location.reload();
           return;
         }
@@ -50,6 +59,19 @@
   };
   if (log) follow();
 
+  // What the agent has changed is counted again some time after it did something;
+  // where it stands, when a question was asked or answered.
+  let looking;
+  const lookAgain = () => {
+    looking ??= setTimeout(async () => {
+      await replace('#changes').catch(() => {});
+      looking = undefined;
+    }, 3000);
+  };
+  document.addEventListener('feed', ({ detail: e }) => {
+    if (e.type !== 'answerChanged') replace('#standing').catch(() => {});
+  });
+
   if ($('[data-live]')) {
     (async () => {
       for (;;) {
@@ -59,4 +81,6 @@
     })();
   }
   $('#project')?.addEventListener('change', event => event.target.form.submit());
+
+  document.documentElement.dataset.ready = '1';
 })();

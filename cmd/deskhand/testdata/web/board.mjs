@@ -1,0 +1,132 @@
+// The stories of the pages of the work: the board, a task, and an attempt whose
+// agent asks a person.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { accessible, freePort, until } from './desk.mjs'
+
+const phone = { viewport: { width: 380, height: 800 } }
+
+// work makes the desk serve tasks and questions over HTTP, with a project whose
+// repository is small.
+async function work(desk) {
+  const repo = join(desk.dir, 'shop')
+  mkdirSync(repo)
+  writeFileSync(join(repo, 'prices.txt'), 'tea 1.20\ncoffee 2.50\nwater 0.80\n')
+  writeFileSync(join(repo, 'README.md'), '# Shop\n')
+  const git = (...args) => execFileSync('git', ['-C', repo, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args])
+  git('init', '-q', '-b', 'main'), git('add', '.'), git('commit', '-qm', 'begin')
+  await desk.run('tasks', 'project', 'add', repo, '--name', 'shop')
+  const port = await freePort()
+  desk.base = 'http://127.0.0.1:' + port
+  desk.start(['serve', '--tools', 'work,ask', '--http', '127.0.0.1:' + port])
+  await desk.up()
+}
+
+// attempt starts one of a new task with a script for the executor fake.
+async function attempt(desk, title, ...script) {
+  const task = JSON.parse(await desk.run('tasks', 'add', title, '--project', 'shop', '--json')).task_id
+  const started = JSON.parse(await desk.run('tasks', 'start', task, '--executor', 'fake', '--prompt', script.join('\n'), '--json'))
+  return { task: '/work/tasks/' + task, path: '/work/attempts/' + started.attempt_id, id: started.attempt_id }
+}
+
+const clean = page => assert.deepEqual(page.errors, [])
+const fits = async (page, what) => assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what} is wider than its window`)
+
+export const stories = {
+  async 'work: a task from the board to its end'(desk) {
+    await work(desk)
+    const page = await desk.window('/work')
+    await page.getByText('New task').click()
+    await page.getByLabel('What is to be done').fill('Round the **prices**')
+    await page.getByLabel('More about it').fill('say I look first.\nsleep 0.5\nask Up or down?\nwrite prices.txt tea 1.00\nask And from when?\nsay Done, with thanks.')
+    await page.getByRole('button', { name: 'Add task' }).click()
+    await page.getByRole('heading', { name: 'No attempt yet' }).waitFor()
+    await page.getByLabel('Agent', { exact: true }).selectOption('fake')
+    await page.getByRole('button', { name: 'Start' }).click()
+    const answer = page.getByRole('textbox', { name: 'Up or down?' })
+    await answer.waitFor() // the page was there before the question
+    await page.getByText('waits for you').waitFor()
+    await page.getByText('I look first.', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Stop', exact: true }).waitFor()
+    await page.getByText("cd '").waitFor()
+    await accessible(page, 'an attempt whose agent asks')
+    await page.emulateMedia({ forcedColors: 'none' })
+
+    const attempt = new URL(page.url()).pathname
+    const id = await page.locator('#pane').getAttribute('data-id')
+    const inbox = await desk.window('/inbox/' + id)
+    await answer.pressSequentially('to the nea')
+    const there = inbox.getByRole('textbox', { name: 'Up or down?' })
+    await until('the inbox has the draft', async () => await there.inputValue() === 'to the nea')
+    await there.fill('to the nearest')
+    await until('the attempt has the draft', async () => await answer.inputValue() === 'to the nearest')
+    await inbox.getByText('Where this comes from').click()
+    assert.equal(await inbox.locator('.context a').getAttribute('href'), attempt)
+    await answer.press('Control+Enter')
+    const sent = await until('it is answered', async () => { const r = await desk.request(id); return r.status === 'completed' && r })
+    assert.equal(Object.values(sent.answers)[0].value.value, 'to the nearest')
+
+    const second = page.getByRole('textbox', { name: 'And from when?' })
+    await second.waitFor() // it takes the place of the first
+    await page.getByText('+tea 1.00').waitFor() // the changes are counted again
+    const board = await desk.window('/work')
+    await board.getByText('waits for you').waitFor()
+    await accessible(board, 'the board')
+    await board.getByRole('link', { name: 'Round the prices' }).click()
+    await board.getByRole('link', { name: 'Answer' }).waitFor()
+    await accessible(board, 'a task')
+    await second.fill('Monday')
+    await page.getByRole('button', { name: 'Send answer' }).click()
+    await page.locator('#standing').getByText('completed').waitFor()
+    await page.getByText('Done, with thanks.', { exact: true }).waitFor()
+    await page.getByText('-coffee 2.50').waitFor()
+    await page.getByRole('button', { name: 'Send' }).waitFor()
+    await accessible(page, 'an attempt that has ended')
+    await board.getByText('completed').waitFor()
+    clean(page), clean(inbox), clean(board)
+  },
+
+  async 'work: answered without JavaScript, on a phone'(desk) {
+    await work(desk)
+    const one = await attempt(desk, 'Round the prices', 'run cat prices.txt', 'ask Up or down?', 'write prices.txt tea 1.00', 'say Thanks.')
+    const page = await desk.window(one.path, { javaScriptEnabled: false, ...phone })
+    const field = page.getByRole('textbox', { name: 'Up or down?' })
+    await until('the question', async () => { await page.reload(); return await field.count() })
+    await field.fill('up, I thi')
+    await page.getByRole('button', { name: 'Keep as draft' }).click()
+    await page.waitForURL(desk.base + one.path)
+    assert.equal(await field.inputValue(), 'up, I thi')
+    const lit = await desk.window(one.path, phone)
+    await fits(lit, 'an attempt on a phone')
+    await accessible(lit, 'an attempt on a phone')
+    await field.fill('')
+    await page.getByRole('button', { name: 'Send answer' }).click()
+    await page.getByText('An answer is required').first().waitFor() // on the page of the question
+    await field.fill('up')
+    await page.getByRole('button', { name: 'Send answer' }).click()
+    await page.waitForURL(desk.base + one.path)
+    await until('the end', async () => { await page.reload(); return await page.getByText('+tea 1.00').count() && await page.getByText('completed').count() })
+    for (const path of ['/work', one.task]) {
+      await lit.goto(desk.base + path)
+      await fits(lit, path)
+    }
+    clean(lit)
+  },
+
+  async 'work: somebody else answers first'(desk) {
+    await work(desk)
+    const one = await attempt(desk, 'Round the prices', 'ask Up or down?', 'sleep 1', 'ask Which day?')
+    const page = await desk.window(one.path)
+    const id = await until('the question', () => page.locator('#pane').getAttribute('data-id', { timeout: 200 }))
+    await page.getByRole('textbox', { name: 'Up or down?' }).fill('mine')
+    await desk.run('ask', 'answer', id, '#1=theirs')
+    await page.getByText('answered by local in cli').waitFor()
+    await page.getByText('mine').waitFor()
+    await page.getByRole('textbox', { name: 'Which day?' }).waitFor()
+    await page.getByRole('button', { name: 'Stop by force' }).click()
+    await page.getByText('stopped').waitFor()
+    clean(page)
+  },
+}

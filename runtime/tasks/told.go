@@ -1,0 +1,53 @@
+package tasks
+
+import (
+	"slices"
+	"strings"
+)
+
+// What an agent is told of a session that it does not remember: some 8,000
+// tokens, a small part of what any agent reads at once; and a quarter of that of
+// one message.
+const (
+	toldBytes   = 32 << 10
+	toldMessage = toldBytes / 4
+)
+
+// told is a transcript as words to put before the next prompt: its newest turns,
+// oldest first. Every line of it is quoted, so that nobody takes it for what is
+// wanted now. Empty: nothing was said.
+func told(page MessagePage) string {
+	var turns []string
+	size, more := 0, page.More
+	for _, t := range slices.Backward(page.Turns) {
+		turn := quoted("The person", t.Prompt) + quoted("You", t.Summary)
+		if size += len(turn); size > toldBytes {
+			more = true
+			break
+		}
+		turns = append(turns, turn)
+	}
+	if len(turns) == 0 {
+		return ""
+	}
+	slices.Reverse(turns)
+	left := ""
+	if more {
+		left = "What was said before that is left out.\n\n"
+	}
+	return "This goes on with work that you began and do not remember. The files are as you left them. This was said:\n\n" +
+		left + strings.Join(turns, "") + "Now the person says:\n\n"
+}
+
+// quoted is a message of a transcript, cut at the end if it is long.
+func quoted(who, text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	text = "> " + strings.ReplaceAll(text, "\n", "\n> ")
+	if len(text) > toldMessage {
+		text = strings.ToValidUTF8(text[:toldMessage], "") + "\n(cut here)"
+	}
+	return who + ":\n" + text + "\n\n"
+}

@@ -1,0 +1,372 @@
+// The open question, live, in the inbox and on the page of an attempt: it shows
+// what other windows and the terminal type, and sends what is typed here.
+// Without it the form does the same by plain posts. The server sends state,
+// this sends actions. Other scripts of the page hear of two events: shown, when
+// there is another question or its end, and feed, with what has happened.
+'use strict';
+const question = (() => {
+  const $ = (selector, at = document) => at.querySelector(selector);
+  const $$ = (selector, at = document) => [...at.querySelectorAll(selector)];
+  const token = $('meta[name=token]').content;
+  const client = 'web_' + [...crypto.getRandomValues(new Uint8Array(8))].map(b => b.toString(16).padStart(2, '0')).join('');
+  const open = $('#open');
+  const sendEvery = 60; // milliseconds between two drafts of a question, while somebody types
+  let seq = Number(open.dataset.seq);
+  let connected = true;
+
+  const pane = () => $('#pane');
+  const current = () => pane()?.dataset.id;
+  const tell = (type, detail) => document.dispatchEvent(new CustomEvent(type, { detail }));
+  const ask = (path, more = {}) => fetch(path, { ...more, headers: { 'Deskhand-Part': '1', 'Deskhand-Token': token, ...more.headers } });
+  const post = (path, body, more = {}) => ask(path, {
+    method: 'POST', body: JSON.stringify({ client, ...body }), headers: { 'Content-Type': 'application/json', Accept: 'application/json' }, ...more,
+  });
+  const parsed = html => { const t = document.createElement('template'); t.innerHTML = html; return t.content; };
+  const say = text => { $('#said').textContent = text; };
+
+  // ---- times
+  const span = s => s < 60 ? `${Math.floor(s)} s` : s < 3600 ? `${Math.floor(s / 60)} min` : s < 172800 ? `${Math.floor(s / 3600)} h ${Math.floor(s / 60) % 60} min` : `${Math.floor(s / 86400)} days`;
+  const put = (el, text) => { if (el.textContent !== text) el.textContent = text; };
+  const words = {
+    left: (at, el) => { put(el, span(Math.max(0, (at - Date.now()) / 1000)) + ' left'); el.classList.toggle('warn', at - Date.now() < 60000); },
+    ago: (at, el) => { const s = (Date.now() - at) / 1000; put(el, s < 10 ? 'just now' : span(s) + ' ago'); },
+    clock: (at, el) => { if (Date.now() - at < 72e6) put(el, new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })); },
+  };
+  const tick = () => {
+    for (const part of [open, ...$$('#list ul')]) {
+      if (part.firstElementChild?.checkVisibility?.({ contentVisibilityAuto: true }) === false) continue; // far out of view
+      for (const name in words) for (const el of $$(`[data-${name}]`, part)) words[name](Date.parse(el.dateTime), el);
+    }
+  };
+  setInterval(() => { if (!document.hidden) tick(); }, 1000);
+
+  // ---- the open question
+  let revision = 0;
+  const show = html => {
+    open.replaceChildren(parsed(html));
+    begin();
+  };
+  const begin = () => {
+    revision = Number(pane()?.dataset.rev ?? 0);
+    pending.clear();
+    touched.clear();
+    tell('shown');
+    setTimeout(tick); // which needs the layout, and is in no hurry
+    const form = $('#form');
+    if (!form) return setTimeout(goOn);
+    $('#open').classList.add('live');
+    restore();
+    setTimeout(present);
+  };
+  const present = () => {
+    if (!document.hidden && $('#form')?.checkVisibility?.()) post(`/inbox/${current()}/presented`, {}).catch(() => {});
+  };
+  const pageOf = id => '/inbox/' + id + (open.dataset.attempt ? '?do.at=attempt' : '');
+  const openQuestion = async id => {
+    await settle();
+    const response = await ask(pageOf(id));
+    if (!response.ok && response.status !== 404) return location.assign(pageOf(id));
+    show(await response.text());
+  };
+  const later = []; // asked by the attempt of this page while another question was open
+  const goOn = () => {
+    const e = !$('#form') && later.shift();
+    if (e) openQuestion(e.id).then(() => say(`New question: ${e.heading}`), () => {});
+  };
+  const reloadPane = async () => {
+    const id = current(), form = $('#form');
+    const had = form && touched.size ? $$('.question', form).filter(q => touched.has(q.dataset.question)).map(q => [$('legend, .wording', q).textContent.replace(' (required)', ''), wordsOf(q)]) : [];
+    const response = await ask(pageOf(id));
+    if (current() !== id || !response.ok) return;
+    const html = await response.text(), next = parsed(html);
+    if (form && $('form', next)) { // still open: what is being typed stays
+      $('.panehead').replaceWith($('.panehead', next));
+      for (const note of $$('.pane > .note:not([role=alert])', next)) if (!$$('.pane > .note').some(n => n.textContent === note.textContent)) form.before(note);
+      $('button[value=extend]', form)?.toggleAttribute('hidden', !$('button[value=extend]', next));
+      return tick();
+    }
+    show(html);
+    forget(id);
+    const ended = $('[data-ended]');
+    if (ended && had.some(([, text]) => text)) {
+      const note = document.createElement('div');
+      note.className = 'note';
+      note.textContent = 'What you had here, to copy if you need it:';
+      for (const [question, text] of had) if (text) { const p = document.createElement('p'); p.textContent = question + ' ' + text; note.append(p); }
+      ended.after(note);
+    }
+    if (ended && document.activeElement === document.body) ended.focus();
+  };
+
+  // ---- drafts
+  const pending = new Map(); // by question: {timer, busy, dirty, since}
+  const touched = new Map(); // by question: when this window last changed it
+  const store = 'deskhand.unsent.';
+  const unsent = id => { try { return JSON.parse(localStorage[store + id] ?? '{}'); } catch { return {}; } };
+  const keep = (id, all) => { try { Object.keys(all).length ? localStorage[store + id] = JSON.stringify(all) : delete localStorage[store + id]; } catch { /* no room: the server has it soon */ } };
+  const forget = id => keep(id, {});
+  const questionOf = id => $(`.question[data-question="${CSS.escape(id)}"]`);
+  const controls = el => $$('input, textarea', el).filter(c => c.name.startsWith('a.'));
+  const fieldsOf = el => {
+    const fields = {};
+    for (const c of controls(el)) {
+      const name = c.name.slice(2);
+      if (c.type === 'radio' || c.type === 'checkbox' ? c.checked : c.value !== '') (fields[name] ??= []).push(c.value);
+    }
+    return fields;
+  };
+  const skips = el => $('[name="do.skip"]', el)?.checked ?? false;
+  const wordsOf = el => controls(el).map(c => c.type === 'radio' || c.type === 'checkbox' ? (c.checked ? c.parentElement.innerText.split('\n')[0] : '') : c.value).filter(Boolean).join(', ');
+  const set = (el, fields, skip) => {
+    for (const c of controls(el)) {
+      const texts = fields?.[c.name.slice(2)] ?? [];
+      if (c.type === 'radio' || c.type === 'checkbox') { c.checked = texts.includes(c.value); continue; }
+      const text = texts.join('\n');
+      if (c.value === text) continue;
+      let from = 0, at;
+      if (c === document.activeElement && c.type !== 'number') {
+        at = c.selectionStart;
+        while (from < at && c.value[from] === text[from]) from++;
+        if (from < at) at = Math.max(from, at + text.length - c.value.length);
+      }
+      c.value = text;
+      if (at !== undefined) try { c.setSelectionRange(at, at); } catch { /* has no caret */ }
+    }
+    const box = $('[name="do.skip"]', el);
+    if (box) box.checked = skip ?? false;
+    el.classList.toggle('skipped', skip ?? false);
+  };
+  const edited = el => {
+    const id = current(), question = el.dataset.question, all = unsent(id);
+    const p = pending.get(question) ?? {};
+    pending.set(question, p);
+    p.dirty = true;
+    touched.set(question, Date.now());
+    el.classList.toggle('skipped', skips(el));
+    $('.typing', el).textContent = '';
+    all[question] = { fields: fieldsOf(el), skip: skips(el), rev: all[question]?.rev ?? revision }; // of the text that it changes
+    keep(id, all);
+    p.since = connected ? 0 : all[question].rev || 1;
+    p.timer ??= setTimeout(() => send(question), p.sent && Date.now() - p.sent < sendEvery ? sendEvery : 0);
+  };
+  const send = async (question, more = {}) => {
+    const p = pending.get(question), el = questionOf(question), id = current();
+    if (!p || !el) return;
+    clearTimeout(p.timer);
+    p.timer = undefined;
+    if (p.busy && !more.keepalive || !p.dirty) return;
+    p.dirty = false;
+    p.busy = true;
+    p.sent = Date.now();
+    try {
+      const response = await post(`/inbox/${id}/draft`, { question, fields: fieldsOf(el), skip: skips(el), ifRev: p.since || 0 }, { ...more, signal: AbortSignal.timeout(8000) });
+      const out = await response.json();
+      if (id !== current()) return;
+      if (response.ok) {
+        revision = Math.max(revision, out.rev);
+        p.since = 0;
+        $('#saved').textContent = 'Draft kept';
+      } else if (out.error === 'stale') {
+        p.since = 0;
+        conflict(el, out);
+      } else if (out.error === 'already_completed') {
+        return reloadPane();
+      } else {
+        $('#saved').textContent = out.error === 'invalid_answers' ? '' : out.message;
+        if (response.status === 403 || response.status >= 500) return; // still unsent
+      }
+      const all = unsent(id);
+      if (!p.dirty) delete all[question];
+      else if (all[question]) all[question].rev = out.rev; // of what was sent meanwhile
+      keep(id, all);
+    } catch {
+      p.dirty = true;
+      p.since ||= unsent(id)[question]?.rev || 1;
+      offline();
+    } finally {
+      p.busy = false;
+      if (p.dirty && connected) p.timer ??= setTimeout(() => send(question), sendEvery);
+    }
+  };
+  const flushAll = more => { for (const question of pending.keys()) send(question, more); };
+  const settle = async () => { // gives what was typed last half a second to arrive
+    flushAll();
+    for (let i = 0; i < 25 && [...pending.values()].some(p => p.busy || p.dirty && connected); i++) await new Promise(done => setTimeout(done, 20));
+  };
+  // restore brings back what this browser could not send before.
+  const restore = () => {
+    const all = unsent(current());
+    for (const [question, one] of Object.entries(all)) {
+      const el = questionOf(question);
+      if (!el) continue;
+      set(el, one.fields, one.skip);
+      pending.set(question, { dirty: true, since: one.rev || 1 });
+      touched.set(question, Date.now());
+      send(question);
+    }
+  };
+  // both shows two texts of a question and lets the person decide.
+  const both = (el, message, text, mine, take) => {
+    const box = $('.conflict', el);
+    box.replaceChildren();
+    const p = document.createElement('p'), quote = document.createElement('blockquote'), row = document.createElement('p');
+    p.textContent = message;
+    quote.textContent = text || '(nothing)';
+    quote.dir = 'auto';
+    for (const [label, act] of [mine, take]) {
+      const b = document.createElement('button');
+      b.type = 'button';
+      b.textContent = label;
+      b.onclick = () => { box.hidden = true; act(); };
+      row.append(b);
+    }
+    box.append(p, quote, row);
+    box.hidden = false;
+  };
+  const conflict = (el, out) => both(el, `Changed ${out.by} in the meantime. There it says:`, out.said,
+    ['Keep mine', () => edited(el)],
+    ['Take the other', () => { set(el, out.fields); forgetOne(el.dataset.question); }]);
+  const forgetOne = question => { const all = unsent(current()); delete all[question]; keep(current(), all); pending.delete(question); touched.delete(question); };
+  // theirs takes a draft of another window. What this window is just sending
+  // stands, as it comes later.
+  const theirs = e => {
+    const el = questionOf(e.question), p = pending.get(e.question);
+    if (!el || p?.dirty || p?.busy) return;
+    const mine = fieldsOf(el), had = wordsOf(el), skipped = skips(el), last = touched.get(e.question) ?? 0;
+    set(el, e.fields, e.skip);
+    if (wordsOf(el) === had) return;
+    const typing = $('.typing', el);
+    typing.textContent = (e.where === 'in another window' ? 'Being typed ' : 'Being answered ') + e.where;
+    clearTimeout(el.quiet);
+    el.quiet = setTimeout(() => { typing.textContent = ''; }, 3000);
+    if (had && Date.now() - last < 10000) {
+      touched.delete(e.question);
+      both(el, `Changed ${e.where}. You had:`, had, ['Put mine back', () => { set(el, mine, skipped); edited(el); }], ['Fine', () => {}]);
+    }
+  };
+  open.addEventListener('input', e => { const q = e.target.closest('.question'); if (q) edited(q); });
+
+  // ---- sending
+  open.addEventListener('submit', async e => {
+    const form = e.target, id = current(), button = e.submitter;
+    e.preventDefault();
+    for (const p of pending.values()) { clearTimeout(p.timer); p.timer = undefined; p.dirty = false; }
+    const body = new URLSearchParams(new FormData(form, button));
+    if (!body.get('do.act')) body.set('do.act', 'send');
+    body.set('do.client', client);
+    const note = $('#note')?.value;
+    if (note && !body.get('do.note')) body.set('do.note', note);
+    if (button) button.disabled = true;
+    try {
+      const response = await ask('/inbox/' + id, { method: 'POST', body, headers: { Accept: 'text/html' } });
+      const html = await response.text();
+      if (response.status === 401) return location.assign('/login?to=' + encodeURIComponent('/inbox/' + id));
+      show(html);
+      if (response.ok) forget(id);
+      const focus = $('[data-focus]', open) ?? $('#pane-title');
+      focus?.focus();
+      if (!$('[data-ended]') && body.get('do.act') === 'extend') say('10 more minutes');
+    } catch {
+      offline();
+      $('#saved').textContent = 'Not sent: deskhand does not answer. It is kept here; send it again in a moment.';
+    } finally {
+      if (button) button.disabled = false;
+    }
+  });
+  addEventListener('pagehide', () => flushAll({ keepalive: true }));
+
+  // ---- the feed
+  let source, heard = Date.now();
+  let wakeful = false; // the window rings though nobody looks at it
+  let probing;
+  const offline = () => {
+    connected = false;
+    $('#offline').hidden = false;
+    probing ??= setTimeout(async () => {
+      probing = undefined;
+      const there = await fetch('/healthz').then(r => r.ok, () => false);
+      if (!there) return offline();
+      if (source.readyState === EventSource.CLOSED) connect();
+      online();
+    }, 700);
+  };
+  const online = () => {
+    heard = Date.now();
+    $('#offline').hidden = true;
+    if (connected) return;
+    connected = true;
+    flushAll();
+    const id = current();
+    if (id) for (const q of Object.keys(unsent(id))) if (!pending.get(q)?.busy) { pending.set(q, { dirty: true, since: unsent(id)[q].rev || 1 }); send(q); }
+  };
+  const connect = () => {
+    source?.close();
+    source = new EventSource('/inbox/events?after=' + seq);
+    source.onopen = online;
+    source.onerror = () => { offline(); if (source.readyState === EventSource.CLOSED) setTimeout(connect, 1000); };
+    source.onmessage = m => { heard = Date.now(); seq = Number(m.lastEventId); take(JSON.parse(m.data)); };
+    source.addEventListener('beat', () => { heard = Date.now(); });
+    source.addEventListener('reset', () => location.reload());
+  };
+  const take = e => {
+    const mine = e.client === client, here = e.id === current();
+    if (here) revision = Math.max(revision, e.rev ?? 0);
+    switch (e.type) {
+      case 'answerChanged':
+        if (here && !mine) theirs(e);
+        break;
+      case 'presented': case 'collected': case 'answerRedacted':
+        return;
+      case 'requested':
+        if (e.attempt && e.attempt === open.dataset.attempt) { later.push(e); goOn(); }
+        break;
+      default:
+        if (here && !mine) reloadPane().catch(() => {});
+    }
+    tell('feed', e);
+  };
+  setInterval(() => { if (Date.now() - heard > 40000 && !document.hidden) connect(); }, 10000);
+  // A browser has few connections to a place: a window that nobody looks at and
+  // that need not ring gives its own back.
+  let resting;
+  document.addEventListener('visibilitychange', () => {
+    clearTimeout(resting);
+    if (!document.hidden) { tick(); if (source.readyState === EventSource.CLOSED) connect(); present(); }
+    else resting = setTimeout(() => { if (!wakeful) source.close(); }, 60000);
+  });
+
+  // ---- keys
+  const answering = () => document.activeElement?.closest?.('.question') ?? $$('.question').find(q => !wordsOf(q) && !skips(q)) ?? $('.question');
+  const press = (q, n) => { const c = controls(q).filter(c => c.type === 'radio' || c.type === 'checkbox')[n]; if (c) { c.focus(); c.click(); } return !!c; };
+  const inField = e => e.target.matches('textarea, select, input:not([type=radio], [type=checkbox])');
+  document.addEventListener('keydown', e => {
+    const form = $('#form');
+    if (!form || e.isComposing) return;
+    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
+      if (open.dataset.attempt && !open.contains(e.target)) return; // what is written there is another form's
+      e.preventDefault();
+      return form.requestSubmit($('button[value=send]', form));
+    }
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const q = answering();
+    if (e.key === 'Enter' && e.target.form === form && e.target.tagName === 'INPUT' && $$('.question').length > 1) {
+      e.preventDefault(); // in a form of several questions it goes on to the next
+      const rest = $$('.question'), next = rest[rest.indexOf(q) + 1];
+      return (next ? controls(next)[0] : $('button[value=send]', form)).focus();
+    }
+    if (e.key === ' ' && e.target.matches('a[role=button]')) { e.preventDefault(); return e.target.click(); }
+    if (!q || inField(e)) return;
+    const take = () => e.preventDefault();
+    if (/^[1-9]$/.test(e.key)) { if (press(q, e.key - 1)) take(); }
+    else if ((e.key === 'y' || e.key === 'n') && $('input[value=yes]', q)) { take(); press(q, e.key === 'y' ? 0 : 1); }
+    else if (e.key === '/') { const own = $('textarea, input:not([type=radio], [type=checkbox])', q); if (own) { take(); own.focus(); } }
+  });
+
+  document.addEventListener('DOMContentLoaded', () => { // the other scripts of the page have run
+    begin();
+    $('[data-focus]')?.focus();
+    connect();
+    document.documentElement.dataset.ready = '1';
+  });
+  return { $, $$, ask, current, inField, openQuestion, parsed, put, say, settle, stayAwake: on => { wakeful = on; } };
+})();
