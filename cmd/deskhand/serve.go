@@ -56,8 +56,8 @@ func serveCommand(a *app) *cobra.Command {
 // gcPercent is how much a server's heap may grow between two collections. It is
 // a few megabytes, most of which queries keep and use again. With the usual 100
 // eight clients over HTTP get 5 to 20 % fewer answers a second; this takes some
-// 10 MiB more. GOGC in the environment wins.
-const gcPercent = 400
+// 8 MiB more. GOGC in the environment wins.
+const gcPercent = 350
 
 // inboxAfter is how long a server answers its client before it opens the store
 // for the inbox.

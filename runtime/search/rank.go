@@ -166,7 +166,7 @@ func (r *run) addPaths(pool []ranked) error {
 		page := r.reader.PageOf(pool[i].chunk)
 		share, ok := shares[page]
 		if !ok {
-			path, _, err := r.reader.Place(pool[i].chunk)
+			path, err := r.reader.PagePath(page)
 			if err != nil {
 				return err
 			}
