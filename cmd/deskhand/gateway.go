@@ -116,6 +116,9 @@ func (d *upstreamDoor) enter(o *web.Options) {
 	}
 	if at, err := url.Parse(d.app.settings.get("connect.url")); err == nil && at.Host != "" {
 		o.AllowedHosts = append(slices.Clone(o.AllowedHosts), at.Hostname())
+		if at.Scheme == "https" {
+			o.Shell.TLSHost = at.Hostname()
+		}
 	}
 	maps.Copy(o.Mounts, d.Mounts(o.Shell, nil))
 	maps.Copy(o.Public, d.Public())

@@ -4,10 +4,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/cookiejar"
+	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/web"
 )
 
 // Two servers that clients have started for themselves are to have their pages
@@ -63,6 +65,36 @@ func TestAddressForBrowsersNeedsNoPort(t *testing.T) {
 	}
 	decline(t, hub, r)
 	come(t, answers)
+}
+
+// Behind a proxy that speaks TLS the cookies of a browser go over TLS alone; who
+// comes to the server itself has no TLS.
+func TestCookiesBehindAProxyAreSecure(t *testing.T) {
+	k := newKeyed(t, "key")
+	file, state := configured(t, "connect: {url: 'https://desk.example'}\nupstreams:\n  - {name: linear, url: '"+k.URL+"', credential_scope: user, auth: {kind: header}}\n")
+	s := socketOf(t, exec.Command("deskhand", "serve", "--http", "127.0.0.1:0", "--tools", "ask", "--config", file, "--state", state))
+	base := strings.TrimSuffix(s.url, "/mcp")
+	for host, secure := range map[string]bool{"desk.example": true, strings.TrimPrefix(base, "http://"): false} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, web.LoginLink(base, tokenOf(t, state), "/"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		cookies := answer.Cookies()
+		if len(cookies) == 0 {
+			t.Errorf("at %s: %s and no cookie", host, answer.Status)
+		}
+		for _, c := range cookies {
+			if c.Secure != secure {
+				t.Errorf("at %s: %v, want secure %v", host, c, secure)
+			}
+		}
+	}
 }
 
 // A stranger at the address is not led to.

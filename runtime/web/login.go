@@ -37,7 +37,7 @@ func (s *Server) login() http.Handler {
 			p.Trouble = "That is not the token of this server."
 			show(w, r, http.StatusUnauthorized, p)
 		case r.Method == http.MethodPost:
-			s.signIn(w)
+			s.signIn(w, r)
 			http.Redirect(w, r, p.To, http.StatusSeeOther)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "/login is read with GET", "")
@@ -70,7 +70,7 @@ func (s *Server) loginByLink(w http.ResponseWriter, r *http.Request, p loginPage
 		show(w, r, http.StatusUnauthorized, p)
 		return
 	}
-	s.signIn(w)
+	s.signIn(w, r)
 	http.Redirect(w, r, p.To, http.StatusSeeOther)
 }
 

@@ -75,10 +75,10 @@ func (s *Server) signedIn(r *http.Request) bool {
 	return false
 }
 
-func (s *Server) signIn(w http.ResponseWriter) {
+func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	until := time.Now().Add(sessionTime)
 	http.SetCookie(w, &http.Cookie{Name: sessionCookie, Value: pass(s.opts.Token, "session", until), Path: "/",
-		Expires: until, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+		Expires: until, HttpOnly: true, Secure: s.opts.Shell.Secure(r), SameSite: http.SameSiteLaxMode})
 }
 
 // once is Options.Once, or the memory of this process.

@@ -517,6 +517,28 @@ func TestPushNotificationsComeOnce(t *testing.T) {
 	}
 }
 
+func TestAnAddressThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
+	end, told := make(chan struct{}), make(chan bool, 1)
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-end }))
+	defer silent.Close()
+	defer close(end)
+	listener := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { told <- true }))
+	defer listener.Close()
+	d := at(t, t.TempDir(), true, Options{})
+	task := d.taskOf(d.call(Path, "SendMessage", map[string]any{"message": message("", text("Which?"))}))
+	for id, url := range map[string]string{"1": silent.URL, "2": listener.URL} {
+		if r := d.call(Path, "CreateTaskPushNotificationConfig", map[string]any{"taskId": task.ID, "id": id, "url": url}); r.Error != nil {
+			t.Fatal(r.Error)
+		}
+	}
+	d.person(d.requestOf(task), elicit.Accept, map[string][]string{"answer": {"blue"}})
+	select {
+	case <-told:
+	case <-time.After(pushTime / 2):
+		t.Error("the second address has heard nothing while the first is silent")
+	}
+}
+
 // Clients of 0.3 speak to another path, which the card names.
 func TestClientsOfTheOldProtocol(t *testing.T) {
 	d := newDesk(t)

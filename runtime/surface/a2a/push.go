@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -29,6 +31,7 @@ const (
 	mostPushes   = 8 // of one task
 	pushTime     = 10 * time.Second
 	pushLease    = 15 * time.Second
+	pushesAtOnce = 16
 	pushTries    = 5
 	pushRetry    = 2 * time.Second // and longer each time
 	pushLeaseKey = "surface/a2a-push"
@@ -150,7 +153,7 @@ func (s *Server) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		_, held, err := s.db.Claim(ctx, lease, pushLease)
 		if err == nil && held {
-			err = s.pushAll(ctx, tries)
+			err = s.pushAll(ctx, lease, tries)
 		}
 		if err != nil && ctx.Err() == nil {
 			s.o.Log.Warn("push notifications not sent", "error", err)
@@ -184,11 +187,55 @@ func (s *Server) untilChange(ctx context.Context, most time.Duration) {
 	<-ctx.Done()
 }
 
-// pushAll tells everybody who has not heard of the state that a task is in.
-func (s *Server) pushAll(ctx context.Context, tries map[string]int) error {
-	all, err := s.pushes(ctx, "")
+// pushAll tells everybody who has not heard of the state that a task is in, some
+// at once, so that one which does not answer holds up few. It ends when another
+// process has taken the lease.
+func (s *Server) pushAll(ctx context.Context, lease store.Lease, tries map[string]int) error {
+	due, err := s.due(ctx)
 	if err != nil {
 		return err
+	}
+	for some := range slices.Chunk(due, pushesAtOnce) {
+		if _, held, err := s.db.Claim(ctx, lease, pushLease); err != nil || !held {
+			return err
+		}
+		failed := make([]error, len(some))
+		var telling sync.WaitGroup
+		for i, n := range some {
+			telling.Go(func() { failed[i] = s.tell(ctx, &n.push, n.view) })
+		}
+		telling.Wait()
+		for i, n := range some {
+			key := string(n.push.config.TaskID) + " " + n.push.config.ID
+			if failed[i] != nil && ctx.Err() != nil {
+				continue
+			}
+			if failed[i] != nil {
+				if tries[key]++; tries[key] < pushTries {
+					continue
+				}
+				s.o.Log.Warn("push notification given up", "task", n.push.config.TaskID, "error", failed[i])
+			}
+			delete(tries, key)
+			if err := s.told(context.WithoutCancel(ctx), &n.push, n.view.Status.State); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// news is what an address is to hear.
+type news struct {
+	push push
+	view *a2a.Task
+}
+
+// due is who has not heard of the state that a task is in.
+func (s *Server) due(ctx context.Context) (due []news, err error) {
+	all, err := s.pushes(ctx, "")
+	if err != nil {
+		return nil, err
 	}
 	for _, p := range all {
 		now, err := s.look(ctx, p.config.TaskID)
@@ -196,28 +243,13 @@ func (s *Server) pushAll(ctx context.Context, tries map[string]int) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		v := now.view
-		if v.Status.State == p.sent {
-			continue
-		}
-		key := string(p.config.TaskID) + " " + p.config.ID
-		if err := s.tell(ctx, &p, v); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			if tries[key]++; tries[key] < pushTries {
-				continue
-			}
-			s.o.Log.Warn("push notification given up", "task", p.config.TaskID, "error", err)
-		}
-		delete(tries, key)
-		if err := s.told(ctx, &p, v.Status.State); err != nil {
-			return err
+		if now.view.Status.State != p.sent {
+			due = append(due, news{p, now.view})
 		}
 	}
-	return nil
+	return due, nil
 }
 
 // told notes what an address has heard; after the last that there is, it is

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"net/url"
+	"strings"
 )
 
 // formCookie is a random text of a browser, that the token of its forms is
@@ -17,11 +19,18 @@ const formCookie = "deskhand_form"
 func (s *Shell) token(w http.ResponseWriter, r *http.Request) string {
 	c, err := r.Cookie(formCookie)
 	if err != nil || c.Value == "" {
-		c = &http.Cookie{Name: formCookie, Value: rand.Text(), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: 400 * 24 * 3600}
+		c = &http.Cookie{Name: formCookie, Value: rand.Text(), Path: "/", HttpOnly: true, Secure: s.Secure(r), SameSite: http.SameSiteStrictMode, MaxAge: 400 * 24 * 3600}
 		http.SetCookie(w, c)
 		r.AddCookie(c) // for the next page of this request
 	}
 	return s.sign(c.Value)
+}
+
+// Secure says that a browser has come over TLS, so that its cookies are for that
+// alone.
+func (s *Shell) Secure(r *http.Request) bool {
+	at := url.URL{Host: r.Host}
+	return r.TLS != nil || s.TLSHost != "" && strings.EqualFold(at.Hostname(), s.TLSHost)
 }
 
 func (s *Shell) sign(cookie string) string {

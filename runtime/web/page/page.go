@@ -35,6 +35,9 @@ var static embed.FS
 type Shell struct {
 	// Nav is the list of places, in order.
 	Nav []Link
+	// TLSHost is the host at which a proxy shows the pages over https: cookies
+	// that are set there go over nothing else. Empty: there is no such proxy.
+	TLSHost string
 
 	key    []byte
 	base   *template.Template
