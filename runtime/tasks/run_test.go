@@ -377,7 +377,7 @@ func TestStopEndsTheAgentAndItsChildren(t *testing.T) {
 		d.until(started.AttemptID, "began", func(s AttemptStatus) bool {
 			out, _ := os.ReadFile(filepath.Join(s.Dir, d.repo.Name, "pids"))
 			pids = strings.TrimSpace(string(out))
-			return strings.Count(pids, "\n") == 1
+			return strings.Count(pids, "\n") == 1 && s.SessionID != ""
 		})
 		if force {
 			f, err := d.FollowUp(t.Context(), FollowUpRequest{Action: Queue, AttemptID: started.AttemptID, Prompt: "say never"})
