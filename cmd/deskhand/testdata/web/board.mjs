@@ -18,6 +18,9 @@ async function work(desk) {
   const git = (...args) => execFileSync('git', ['-C', repo, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args])
   git('init', '-q', '-b', 'main'), git('add', '.'), git('commit', '-qm', 'begin')
   await desk.run('tasks', 'project', 'add', repo, '--name', 'shop')
+  desk.endings.push(async () => { // a runner outlives whatever started it
+    for (const { task_id: id } of JSON.parse(await desk.run('tasks', 'ls', '--json')).tasks) await desk.run('tasks', 'stop', id, '--force').catch(() => {})
+  })
   const port = await freePort()
   desk.base = 'http://127.0.0.1:' + port
   desk.start(['serve', '--tools', 'work,ask', '--http', '127.0.0.1:' + port])

@@ -36,6 +36,7 @@ export class Desk {
     this.dir = mkdtempSync(join(tmpdir(), 'deskhand-web-'))
     this.running = []
     this.contexts = []
+    this.endings = [] // what is done before all else ends
     this.env = { ...process.env, CI: '', DESKHAND_STATE: this.dir, DESKHAND_TOKEN: token, DESKHAND_LOG_LEVEL: 'error' }
   }
 
@@ -96,6 +97,7 @@ export class Desk {
   }
 
   async close() {
+    for (const end of this.endings) await end().catch(() => {})
     for (const c of this.contexts) await c.close().catch(() => {})
     for (const p of this.running) p.kill()
     await Promise.all(this.running.map(p => p.ended))
