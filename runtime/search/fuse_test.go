@@ -27,7 +27,7 @@ func TestWordsThatSayLittleAreDoubted(t *testing.T) {
 		{prose, 0.2, 0.4, 0.25 / (1 - 0.48*0.75/2)},    // a quarter, of all weights brought to 1
 		{prose, 0, 1, 0},                               // nothing but meaning, near and path
 		{prose, 0.2, 0.35, 0.625 / (1 - 0.48*0.375/2)}, // near by half
-		{"--max-wait does not stop", 0.2, 1, 1},          // to the letter
+		{"--max-wait does not stop", 0.2, 1, 1},        // to the letter
 	} {
 		w := weightsFor(c.question)
 		if got := w.doubt(c.found, c.ahead).words; math.Abs(got-c.words*w.words) > 1e-9 {
