@@ -7,10 +7,31 @@ import (
 
 func TestWeightsSumToOne(t *testing.T) {
 	for _, q := range []string{"how do retries work", "ECONNRESET", "--max-wait and parseURL()", ""} {
-		for _, w := range []weights{weightsFor(q), weightsFor(q).withoutMeaning()} {
+		for _, w := range []weights{weightsFor(q), weightsFor(q).withoutMeaning(), weightsFor(q).doubt(0.1, 1)} {
 			if sum := w.words + w.meaning + w.near + w.path; math.Abs(sum-1) > 1e-9 || w.meaning < 0 {
 				t.Errorf("weightsFor(%q) = %+v, sum %g", q, w, sum)
 			}
+		}
+	}
+}
+
+func TestWordsThatSayLittleAreDoubted(t *testing.T) {
+	const prose = "make it stop for a while"
+	for _, c := range []struct {
+		question     string
+		found, ahead float64
+		words        float64 // of what they weigh for the question
+	}{
+		{prose, 0.4, 1, 1},                             // enough of it was found
+		{prose, 0.2, 0.3, 1},                           // nothing is near
+		{prose, 0.2, 0.4, 0.25 / (1 - 0.48*0.75/2)},    // a quarter, of all weights brought to 1
+		{prose, 0, 1, 0},                               // nothing but meaning, near and path
+		{prose, 0.2, 0.35, 0.625 / (1 - 0.48*0.375/2)}, // near by half
+		{"--max-wait does not stop", 0.2, 1, 1},        // to the letter
+	} {
+		w := weightsFor(c.question)
+		if got := w.doubt(c.found, c.ahead).words; math.Abs(got-c.words*w.words) > 1e-9 {
+			t.Errorf("weightsFor(%q).doubt(%g, %g).words = %g, want %g", c.question, c.found, c.ahead, got, c.words*w.words)
 		}
 	}
 }

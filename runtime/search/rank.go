@@ -90,6 +90,7 @@ func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err 
 		for i := range pool {
 			pool[i].evidence.Words /= best
 		}
+		r.weigh = r.weigh.doubt(best/max(r.total, 1e-9), r.ahead)
 	}
 	if err := r.addPaths(pool); err != nil {
 		return nil, 0, err
@@ -127,6 +128,7 @@ func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
 	if err != nil || spread.Max <= spread.Mean {
 		return pool, err
 	}
+	r.ahead = spread.Max - spread.Mean
 	chunks := make([]int, len(pool))
 	known := make(map[int]bool, len(pool))
 	for i, p := range pool {
