@@ -111,14 +111,16 @@ func (m *Static) document(vector []float32, d *Document) {
 	body := firstWords(d.Body, maxBodyWords, maxBodyBytes)
 	b.read(body)
 	b.sum(vector)
-	b.clear()
 	words := 0
+	b.text = b.text[:0]
 	eachProse(body, func(word string, n int) {
 		if words < leadWords {
-			b.read(word)
+			b.text = append(append(b.text, word...), ' ')
 		}
 		words += n
 	})
+	b.clear()
+	b.read(string(b.text))
 	b.sum(lead)
 	for i := range vector {
 		vector[i] += float32(headingShare*head[i]) + float32(leadShare*lead[i]) // not fused, so that all machines agree
@@ -151,6 +153,7 @@ type bag struct {
 	rows   []uint16
 	head   []float32
 	lead   []float32
+	text   []byte // of a lead
 	count  func(word []byte, joined bool)
 }
 
