@@ -44,12 +44,13 @@ check: format vet staticcheck test golden-unchanged cross
 format:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
 
+# With -race, so that what they compile is there for the tests.
 vet:
-	$(GO) vet ./...
-	$(GO) vet -tags agents ./runtime/tasks/executor ./cmd/deskhand
+	$(GO) vet -race ./...
+	$(GO) vet -race -tags agents ./runtime/tasks/executor ./cmd/deskhand
 
 staticcheck:
-	$(GO) run $(STATICCHECK) ./...
+	$(GO) run -exec 'env GOFLAGS=-race' $(STATICCHECK) ./...
 
 cross:
 	@for p in $(PLATFORMS); do echo "build $$p"; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -o /dev/null ./cmd/deskhand || exit 1; done

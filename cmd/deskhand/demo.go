@@ -19,7 +19,7 @@ var demoQuestions = []string{
 }
 
 // byMeaning is a question without a word that the manual has.
-const byMeaning = "multilingual retrieval"
+const byMeaning = "semantic similarity"
 
 // demoCommand shows the whole way through a real client: this program started
 // as a server, asked over a pipe.
