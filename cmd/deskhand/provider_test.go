@@ -26,7 +26,7 @@ type provider struct {
 	mu       sync.Mutex
 	budget   int
 	requests int
-	texts    map[string]int // how often each was asked for and answered
+	texts    map[string]int // how often each was asked for in requests that are answered
 	stuck    chan struct{}  // closed by the first request beyond the budget
 	auth     string
 	status   int // 0: well
@@ -55,6 +55,11 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if over && p.requests == p.budget+1 {
 		close(p.stuck)
 	}
+	if !over && status == 0 {
+		for _, text := range body.Input {
+			p.texts[text]++
+		}
+	}
 	p.mu.Unlock()
 	switch {
 	case over:
@@ -68,11 +73,6 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for i, text := range body.Input {
 		items = append(items, fmt.Sprintf(`{"index":%d,"embedding":[%d,1,2]}`, i, len(text)))
 	}
-	p.mu.Lock()
-	for _, text := range body.Input {
-		p.texts[text]++
-	}
-	p.mu.Unlock()
 	fmt.Fprintf(w, `{"data":[%s],"usage":{"total_tokens":%d}}`, strings.Join(items, ","), len(items))
 }
 
