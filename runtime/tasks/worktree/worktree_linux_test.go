@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestAPipeDoesNotHang(t *testing.T) {
@@ -30,6 +33,29 @@ func TestAPipeDoesNotHang(t *testing.T) {
 	if changes, err := tree.Changes(t.Context(), Balanced, false); err != nil || changes.Blocked != "" {
 		t.Errorf("Changes beside a pipe = %+v, %v", changes, err)
 	}
+}
+
+// Root may read everything, so the thread that reads gives that up.
+func TestAFileThatMayNotBeReadIsRefused(t *testing.T) {
+	private(t)
+	tree := attempt(t, repository(t, "app"))
+	name := filepath.Join(tree.Dir, "app", "closed.txt")
+	put(t, name, "closed")
+	if err := os.Chmod(name, 0); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan error)
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		none := [2]unix.CapUserData{}
+		if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
+			read <- err
+			return
+		}
+		_, err := tree.File(t.Context(), "app/closed.txt", Slice{})
+		read <- err
+	}()
+	wantFault(t, "File of mode 0", <-read, "invalid_argument")
 }
 
 func TestARepositoryOfAnotherUserSaysWhatToDo(t *testing.T) {
