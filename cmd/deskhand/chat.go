@@ -31,13 +31,7 @@ func (a *app) mountChat(o *web.Options, work *workRoom, log *slog.Logger) (close
 		return room.hub, chatRuns{m}, nil
 	}})
 	maps.Copy(o.Mounts, server.Mounts())
-	before := o.OnShutdown
-	o.OnShutdown = func() {
-		server.Close()
-		if before != nil {
-			before()
-		}
-	}
+	atShutdown(o, server.Close)
 	return close
 }
 

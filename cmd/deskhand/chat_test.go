@@ -188,3 +188,13 @@ func TestAChatIsASession(t *testing.T) { // I-005 I-012 I-014 I-015 I-016 I-017 
 		t.Errorf("the stream does not say why the run failed:\n%s", got)
 	}
 }
+
+func TestChatsAreWhereQuestionsOrTasksAre(t *testing.T) {
+	index := indexed(t, acme(t, nil))
+	for tools, want := range map[string]int{"docs": http.StatusNotFound, "docs,ask": http.StatusBadRequest, "docs,work": http.StatusBadRequest} {
+		s := overSocket(t, "--index", index, "--tools", tools, "--state", t.TempDir())
+		if got := s.chat("/run/api/chat", "no JSON").StatusCode; got != want {
+			t.Errorf("with --tools %s a chat has the status %d, want %d", tools, got, want)
+		}
+	}
+}

@@ -65,7 +65,7 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 		lib.door.enter(&o)
 	}
 	agents.mount(&o)
-	if room != nil || work != nil {
+	if asked || work != nil {
 		defer a.mountChat(&o, work, lib.log)()
 	}
 	o.OnListen = func(at net.Addr) {
