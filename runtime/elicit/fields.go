@@ -109,12 +109,14 @@ func (q *Question) choose(s string) string {
 }
 
 // Content is what was answered as JSON has it, by question; own words to a list
-// are behind [OtherSuffix]. [TextsOf] and [Request.Fields] read it again.
+// are behind [OtherSuffix]. What was skipped, or is only a draft, is left out.
+// [TextsOf] and [Request.Fields] read it again.
 func (r *Request) Content() map[string]any {
 	content := map[string]any{}
 	for _, q := range r.Questions {
-		v := r.Answers[q.ID].Value
-		if v == nil {
+		a := r.Answers[q.ID]
+		v := a.Value
+		if a.State != Submitted || v == nil {
 			continue
 		}
 		switch v.Kind {

@@ -38,7 +38,10 @@ func (u *upstream) elicited(ctx context.Context, req *mcp.ElicitRequest) (*mcp.E
 	result := &mcp.ElicitResult{Action: "cancel"}
 	switch {
 	case ended.Accepted():
-		result.Action, result.Content = "accept", contentOf(&ended)
+		result.Action = "accept"
+		if ended.Mode != elicit.URL {
+			result.Content = ended.Content()
+		}
 	case ended.Completion != nil && ended.Completion.Outcome == elicit.Decline:
 		result.Action = "decline"
 	}
@@ -329,29 +332,4 @@ func (p *property) defaultOf(kind elicit.Kind) *elicit.Value {
 		return nil
 	}
 	return v
-}
-
-// contentOf are the answers as the form has them. What was skipped is left out.
-func contentOf(r *elicit.Request) map[string]any {
-	if r.Mode == elicit.URL {
-		return nil
-	}
-	content := map[string]any{}
-	for _, q := range r.Questions {
-		a, ok := r.Answers[q.ID]
-		if !ok || a.State != elicit.Submitted || a.Value == nil {
-			continue
-		}
-		switch v := a.Value; v.Kind {
-		case elicit.TextValue, elicit.SelectedValue:
-			content[q.ID] = v.Text
-		case elicit.NumberValue:
-			content[q.ID] = v.Number
-		case elicit.BooleanValue:
-			content[q.ID] = v.Boolean
-		case elicit.SelectedManyValue:
-			content[q.ID] = append([]string{}, v.Options...)
-		}
-	}
-	return content
 }
