@@ -16,14 +16,9 @@ import (
 // writes the answer into a file, and the changes of the attempt show it.
 // `make test-agents` installs the agents, and sets AGENTS_BIN and the tag.
 func TestRealAgentsInAttempts(t *testing.T) {
-	bin := os.Getenv("AGENTS_BIN")
-	if bin == "" {
-		t.Fatal("AGENTS_BIN does not say where the agents are: make test-agents installs them")
-	}
-	for id, variant := range map[string]string{"claude": "", "codex": "full-access", "claude-stream": "", "codex-stream": ""} {
-		if only := os.Getenv("AGENTS"); only != "" && !strings.Contains(" "+only+" ", " "+id+" ") {
-			continue
-		}
+	ids, bin := modeltest.Chosen(t, "claude codex claude-stream codex-stream")
+	for _, id := range ids {
+		variant := map[string]string{"codex": "full-access"}[id]
 		t.Run(id, func(t *testing.T) {
 			var results []string
 			model := modeltest.New(t, "Write down the colour", "Done: the colour is in colour.txt.",

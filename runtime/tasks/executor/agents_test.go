@@ -24,14 +24,8 @@ import (
 // goes on with the session. `make test-agents` installs the agents, sets
 // AGENTS_BIN to where their programs are and the tag that this file has.
 func TestRealAgents(t *testing.T) {
-	bin := os.Getenv("AGENTS_BIN")
-	if bin == "" {
-		t.Fatal("AGENTS_BIN does not say where the agents are: make test-agents installs them")
-	}
-	for _, id := range strings.Fields("claude claude-stream opencode opencode-stream codex codex-stream gemini gemini-stream") {
-		if only := os.Getenv("AGENTS"); only != "" && !strings.Contains(" "+only+" ", " "+id+" ") {
-			continue
-		}
+	ids, bin := modeltest.Chosen(t, "claude claude-stream opencode opencode-stream codex codex-stream gemini gemini-stream")
+	for _, id := range ids {
 		t.Run(id, func(t *testing.T) { story(t, id, bin) })
 	}
 }

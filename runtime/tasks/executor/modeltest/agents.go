@@ -4,9 +4,24 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
+
+// Chosen are those of all that AGENTS names, all if it names none, and the folder
+// that AGENTS_BIN names, where their programs are.
+func Chosen(t testing.TB, all string) (ids []string, bin string) {
+	t.Helper()
+	if bin = os.Getenv("AGENTS_BIN"); bin == "" {
+		t.Fatal("AGENTS_BIN does not say where the agents are: make test-agents installs them")
+	}
+	ids = strings.Fields(all)
+	if only := strings.Fields(os.Getenv("AGENTS")); len(only) > 0 {
+		ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(only, id) })
+	}
+	return ids, bin
+}
 
 // Home is a folder with the configuration by which agents use the model at url.
 func Home(t testing.TB, url string) string {
