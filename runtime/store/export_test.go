@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+	"database/sql"
+	"time"
+)
 
 // Poll is the reading that [sqliteStore.poll] repeats.
 func Poll(db *DB) (func() error, error) {
@@ -9,4 +13,24 @@ func Poll(db *DB) (func() error, error) {
 		var version int64
 		return query.QueryRowContext(context.Background()).Scan(&version)
 	}, err
+}
+
+// HoldReaders takes every connection that reads use: until release, who reads
+// waits.
+func HoldReaders(db *DB) (release func()) {
+	var held []*sql.Conn
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		conn, err := db.read.Conn(ctx)
+		cancel()
+		if err != nil {
+			break
+		}
+		held = append(held, conn)
+	}
+	return func() {
+		for _, conn := range held {
+			conn.Close()
+		}
+	}
 }

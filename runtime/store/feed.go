@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -142,14 +143,18 @@ func (f *feed) catchUp(ctx context.Context, p *pump) error {
 		f.mu.Lock()
 		after := f.last
 		f.mu.Unlock()
-		events, _, err := f.db.events(ctx, after, Filter{}, pageEvents)
-		if err != nil {
+		events, seen, err := f.db.events(ctx, after, Filter{}, pageEvents)
+		gone := errors.Is(err, ErrGone)
+		if err != nil && !gone {
 			return err
 		}
 		f.mu.Lock()
 		if f.pump == p {
 			f.err = nil
 			f.add(events)
+			if gone {
+				f.skip(seen)
+			}
 		}
 		f.mu.Unlock()
 		if len(events) < pageEvents {
@@ -202,6 +207,14 @@ func (f *feed) add(events []Event) {
 		f.tail[0] = Event{}
 		f.tail = f.tail[1:]
 	}
+}
+
+// skip goes on from seq, as what was to be read was pruned, on a machine that
+// slept or whose clock jumped. Every watcher looks for itself whether it missed
+// anything.
+func (f *feed) skip(seq int64) {
+	f.tail, f.bytes, f.last = nil, 0, max(f.last, seq)
+	f.wakeAll()
 }
 
 func (f *feed) wakeAll() {

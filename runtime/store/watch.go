@@ -84,7 +84,10 @@ func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	for {
 		events, behind, err := w.db.feed.take(w)
 		if behind {
-			events, w.seq, err = w.db.events(ctx, w.seq, w.filter, pageEvents)
+			var seen int64
+			if events, seen, err = w.db.events(ctx, w.seq, w.filter, pageEvents); err == nil {
+				w.seq = seen
+			}
 		}
 		if err != nil || len(events) > 0 {
 			return events, err

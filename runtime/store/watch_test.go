@@ -184,6 +184,35 @@ func TestAPlaceThatIsGoneIsRefused(t *testing.T) {
 	})
 }
 
+// TestAProcessThatSleptTooLongGoesOn prunes what a process with a watcher has not
+// read yet, as happens on a machine that sleeps or whose clock jumps.
+func TestAProcessThatSleptTooLongGoesOn(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, place string) {
+		asleep, awake := open(t, place, notes), open(t, place, notes)
+		old := watch(t, asleep, 0, store.Filter{})
+		mustWrite(t, awake, "k", "before")
+		read(t, old, 1, true)
+		wake := store.HoldReaders(asleep)
+		for i := range 5 {
+			mustWrite(t, awake, "k", fmt.Sprint(i))
+		}
+		if _, err := awake.Prune(t.Context(), time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		wake()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		if events, err := old.Next(ctx); !errors.Is(err, store.ErrGone) {
+			t.Errorf("Next = %v, %v; want ErrGone", events, err)
+		}
+		w := watch(t, asleep, 6, store.Filter{})
+		mustWrite(t, awake, "k", "after")
+		if got := read(t, w, 1, true); string(got[0].Data) != "after" {
+			t.Errorf("the event after sleep is %s, want after", got[0].Data)
+		}
+	})
+}
+
 func TestAWatcherEndsWithItsContextAndTheStore(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		db := open(t, place, notes)
