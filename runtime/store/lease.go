@@ -15,7 +15,8 @@ type Lease struct {
 	Name   string
 	Holder string
 	// Data is the holder's, such as an address, and outlives it: the next
-	// holder can read it and carry on with the same.
+	// holder can read it and carry on with the same. A lease without data is
+	// nothing once it has ended.
 	Data string
 	// Until is when it lapses, by the clock of the store.
 	Until time.Time
@@ -54,7 +55,11 @@ func (db *DB) Claim(ctx context.Context, l Lease, ttl time.Duration) (Lease, boo
 // Release lets go of a lease, if holder has it. Its data stays.
 func (db *DB) Release(ctx context.Context, name, holder string) error {
 	err := db.UpdateFast(ctx, func(tx *Tx) error {
-		_, err := tx.Exec(ctx, "UPDATE leases SET until = ? WHERE name = ? AND holder = ? AND until > ?",
+		_, err := tx.Exec(ctx, "DELETE FROM leases WHERE name = ? AND holder = ? AND data = ''", name, holder)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "UPDATE leases SET until = ? WHERE name = ? AND holder = ? AND until > ?",
 			tx.Now.UnixMilli(), name, holder, tx.Now.UnixMilli())
 		return err
 	})

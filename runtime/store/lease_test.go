@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,42 @@ func TestALeaseHasOneHolderUntilItLapses(t *testing.T) {
 		}
 		if got := live(t, db, ""); len(got) != 0 {
 			t.Errorf("leases after Release = %+v, want none", got)
+		}
+	})
+}
+
+func TestOfLeasesThatEndedTheirDataStays(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, place string) {
+		db, ctx := open(t, place), t.Context()
+		for name, ttl := range map[string]time.Duration{"released": time.Hour, "released with data": time.Hour, "lapsed": 0, "lapsed with data": 0, "held": time.Hour} {
+			l := store.Lease{Name: name, Holder: "a"}
+			if strings.HasSuffix(name, "data") {
+				l.Data = "127.0.0.1:7000"
+			}
+			if _, held, err := db.Claim(ctx, l, ttl); !held || err != nil {
+				t.Fatalf("Claim(%s) = %v, %v", name, held, err)
+			}
+			if strings.HasPrefix(name, "released") {
+				if err := db.Release(ctx, name, "a"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		time.Sleep(2 * time.Millisecond)
+		for _, step := range []struct {
+			before time.Duration // ago
+			want   int
+		}{{time.Hour, 3}, {-time.Minute, 1}} {
+			if _, err := db.Prune(ctx, time.Now().Add(-step.before)); err != nil {
+				t.Fatal(err)
+			}
+			var n int
+			err := db.View(ctx, func(tx *store.Tx) error {
+				return tx.QueryRow(ctx, "SELECT COUNT(*) FROM leases").Scan(&n)
+			})
+			if err != nil || n != step.want {
+				t.Errorf("after Prune of what lapsed %v ago there are %d leases, %v; want %d", step.before, n, err, step.want)
+			}
 		}
 	})
 }

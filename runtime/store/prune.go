@@ -11,7 +11,7 @@ const pruneAtOnce = 1000
 
 // Prune takes events out of the feed that are older than before, from its
 // beginning, and says how many. The newest event always stays. Leases that
-// lapsed before then go too.
+// lapsed before then go too, and those without data as soon as they lapse.
 func (db *DB) Prune(ctx context.Context, before time.Time) (removed int64, err error) {
 	for {
 		n, err := db.pruneSome(ctx, before)
@@ -24,7 +24,7 @@ func (db *DB) Prune(ctx context.Context, before time.Time) (removed int64, err e
 
 func (db *DB) pruneSome(ctx context.Context, before time.Time) (removed int64, err error) {
 	err = db.UpdateFast(ctx, func(tx *Tx) error {
-		if _, err := tx.Exec(ctx, "DELETE FROM leases WHERE until < ?", before.UnixMilli()); err != nil {
+		if _, err := tx.Exec(ctx, "DELETE FROM leases WHERE until < ? OR until < ? AND data = ''", before.UnixMilli(), tx.Now.UnixMilli()); err != nil {
 			return err
 		}
 		last, err := tx.lastOld(ctx, before)
