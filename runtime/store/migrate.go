@@ -17,15 +17,7 @@ type gooseDialect = goose.Dialect
 var migrations embed.FS
 
 // ownRoom has the tables of the feed.
-var ownRoom = Room{Name: "store", Migrations: sub(migrations, "migrations")}
-
-func sub(f fs.FS, dir string) fs.FS {
-	s, err := fs.Sub(f, dir)
-	if err != nil {
-		panic(err)
-	}
-	return s
-}
+var ownRoom = NewRoom("store", migrations)
 
 // NewerError says that a newer deskhand has changed the schema of the store.
 type NewerError struct {
