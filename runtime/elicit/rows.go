@@ -165,7 +165,11 @@ func (f Filter) where() (clause string, args []any) {
 		f.Statuses = []Status{Open, ExpiredOpen}
 		where = append(where, "(status = '"+string(Open)+"' OR asker_gone = 0)")
 	}
-	where = append(where, "status IN (?"+strings.Repeat(", ?", max(len(f.Statuses)-1, 0))+")")
+	status := "status"
+	if slices.Contains(f.Statuses, Completed) {
+		status = "status || ''" // nearly all have one of these: found by it, all would be read and sorted for one page
+	}
+	where = append(where, status+" IN (?"+strings.Repeat(", ?", max(len(f.Statuses)-1, 0))+")")
 	for _, s := range f.Statuses {
 		args = append(args, s)
 	}

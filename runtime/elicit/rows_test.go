@@ -1,0 +1,52 @@
+package elicit
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// TestAPageOfTheHistoryReadsNoMoreThanItShows looks at how SQLite finds requests.
+func TestAPageOfTheHistoryReadsNoMoreThanItShows(t *testing.T) {
+	db, err := store.Open(t.Context(), t.TempDir(), Room())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	steps := func(query string, args ...any) (steps string) {
+		err := db.View(t.Context(), func(tx *store.Tx) error {
+			rows, err := tx.Query(t.Context(), "EXPLAIN QUERY PLAN SELECT data FROM requests "+query, args...)
+			if err != nil {
+				return err
+			}
+			defer rows.Close()
+			for rows.Next() {
+				var id, parent, unused int
+				var step string
+				if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+					return err
+				}
+				steps += step + "; "
+			}
+			return rows.Err()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return steps
+	}
+	ended, all := []Status{Completed, ExpiredOpen}, []Status{Open, Completed, ExpiredOpen}
+	for _, f := range []Filter{{Statuses: ended}, {Statuses: ended, Source: "codex"}, {Statuses: all, AttemptID: "a"}} {
+		clauses, args := f.query()
+		if got := steps(clauses, args...); strings.Contains(got, "B-TREE") || !strings.Contains(got, "USING INDEX") {
+			t.Errorf("List(%+v) is %s want an index and nothing sorted", f, got)
+		}
+	}
+	// As [Hub.Sweep] and [Hub.State] ask.
+	for _, clauses := range []string{"WHERE status <> ? AND ended_at < ?", "WHERE status = ? OR ended_at >= ?"} {
+		if got := steps(clauses, Open, 1); strings.Contains(got, "SCAN") {
+			t.Errorf("%s is %s want an index", clauses, got)
+		}
+	}
+}
