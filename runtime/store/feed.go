@@ -10,7 +10,8 @@ import (
 // Event is one entry of the feed.
 type Event struct {
 	// Seq is 1 for the first event of a store and one more for each further
-	// one. A reader who has seen n has seen, or can no longer see, all below.
+	// one. A reader who has seen n has seen, or can no longer see, all below;
+	// some may have been replaced by later ones: see [Tx.AppendLatest].
 	Seq int64
 	// At is when the transaction began, in UTC with milliseconds.
 	At time.Time
@@ -37,7 +38,7 @@ type feed struct {
 	closed   bool
 	pump     *pump // nil while nobody watches
 	watchers map[Filter]map[*Watcher]struct{}
-	tail     []Event // without a gap, up to last
+	tail     []Event // those after some number, up to last
 	bytes    int     // of data in tail
 	last     int64   // everything up to here has been seen, while pump runs
 	err      error   // why nothing newer can be read

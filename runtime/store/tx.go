@@ -120,6 +120,16 @@ func (tx *Tx) Append(topic, key string, data []byte) int64 {
 	return tx.Seq
 }
 
+// AppendLatest is Append for an event that says that something is newer than it
+// was: it takes the place of those of its topic and key before it, which say
+// nothing more. A watcher may see them and sees this one. It wants a key.
+func (tx *Tx) AppendLatest(ctx context.Context, topic, key string, data []byte) (seq int64, err error) {
+	if _, err := tx.Exec(ctx, "DELETE FROM events WHERE topic = ? AND key = ?", topic, key); err != nil {
+		return 0, fmt.Errorf("take out events of %s: %w", key, err)
+	}
+	return tx.Append(topic, key, data), nil
+}
+
 // rowsAtOnce bounds an INSERT: SQLite takes 32,766 parameters, and longer
 // statements gain nothing.
 const rowsAtOnce = 64

@@ -116,6 +116,9 @@ func (f *feed) take(w *Watcher) (events []Event, behind bool, err error) {
 		return nil, true, nil
 	}
 	for _, e := range f.tail[min(w.seq-first, int64(len(f.tail))):] {
+		if e.Seq <= w.seq {
+			continue // there are fewer in memory than their numbers say
+		}
 		w.seq = e.Seq
 		if w.filter.match(e) {
 			events = append(events, e)

@@ -140,6 +140,62 @@ func TestAWatcherSeesWhatItsFilterLetsThrough(t *testing.T) {
 	})
 }
 
+func TestOfEventsThatReplaceEachOtherTheNewestIsSeen(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, place string) {
+		here, there := open(t, place, notes), open(t, place, notes)
+		latest := func(db *store.DB, text string) {
+			t.Helper()
+			err := db.UpdateFast(t.Context(), func(tx *store.Tx) error {
+				_, err := tx.AppendLatest(t.Context(), "log", "p", []byte(text))
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := watch(t, here, 0, store.Filter{})
+		for i := range 50 {
+			text := fmt.Sprint(i)
+			db := []*store.DB{here, there}[i%2]
+			if i%5 == 0 {
+				mustWrite(t, db, text, text)
+			}
+			latest(db, "replaced before here looks")
+			latest(db, text)
+			middle := watch(t, here, int64(i), store.Filter{})
+			for _, w := range []*store.Watcher{all, middle} {
+				for got := ""; got != text; {
+					before := w.Seq()
+					events, err := w.Next(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, e := range events {
+						if e.Seq <= before {
+							t.Fatalf("event %d came after %d", e.Seq, before)
+						}
+						before = e.Seq
+						if e.Topic == "log" {
+							got = string(e.Data)
+						}
+					}
+				}
+			}
+			middle.Close()
+		}
+		var n int
+		err := here.View(t.Context(), func(tx *store.Tx) error {
+			return tx.QueryRow(t.Context(), "SELECT COUNT(*) FROM events").Scan(&n)
+		})
+		if n != 11 || err != nil {
+			t.Errorf("there are %d events, %v; want 10 and the newest of the log", n, err)
+		}
+		if got := read(t, watch(t, there, 0, store.Filter{Topic: "notes"}), 10, false); string(got[9].Data) != "45" {
+			t.Errorf("the last note is %s, want 45", got[9].Data)
+		}
+	})
+}
+
 func TestASlowWatcherMissesNothingAndHoldsNobodyUp(t *testing.T) {
 	db := open(t, t.TempDir(), notes)
 	slow := watch(t, db, 0, store.Filter{})

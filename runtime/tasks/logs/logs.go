@@ -23,8 +23,8 @@ const (
 	Raw        Channel = "raw"        // lines, in JSON: see [Line]
 )
 
-// Topic is that of the room's events in the feed, one for each batch; their key
-// is the id of the process.
+// Topic is that of the room's events in the feed: for each process the newest
+// batch, or that its logs have ended; their key is the id of the process.
 const Topic = "logs"
 
 //go:embed migrations/*.sql

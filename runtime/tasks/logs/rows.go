@@ -163,7 +163,7 @@ func Delete(ctx context.Context, tx *store.Tx, process string) error {
 }
 
 // note appends to the feed that a process has said something.
-func note(tx *store.Tx, process string, revisions map[Channel]int64, ended bool) error {
+func note(ctx context.Context, tx *store.Tx, process string, revisions map[Channel]int64, ended bool) error {
 	data, err := json.Marshal(struct {
 		Revisions map[Channel]int64 `json:"revisions"`
 		Ended     bool              `json:"ended,omitempty"`
@@ -171,6 +171,6 @@ func note(tx *store.Tx, process string, revisions map[Channel]int64, ended bool)
 	if err != nil {
 		return err
 	}
-	tx.Append(Topic, process, data)
-	return nil
+	_, err = tx.AppendLatest(ctx, Topic, process, data)
+	return err
 }

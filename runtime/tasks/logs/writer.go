@@ -435,7 +435,7 @@ func (w *Writer) batch(ctx context.Context) (more bool, err error) {
 			}
 			heads[c], revisions[c] = h, h.revision
 		}
-		return note(tx, w.process, revisions, false)
+		return note(ctx, tx, w.process, revisions, false)
 	})
 	if err != nil {
 		return false, err
@@ -540,7 +540,7 @@ func End(ctx context.Context, db *store.DB, process string) error {
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return err
 		}
-		return note(tx, process, nil, true)
+		return note(ctx, tx, process, nil, true)
 	})
 	if err != nil {
 		return fmt.Errorf("end log of %s: %w", process, err)
