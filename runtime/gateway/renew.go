@@ -55,18 +55,17 @@ func (u *upstream) renew(ctx context.Context, v *vault, old *Credential) (*Crede
 		if err != nil {
 			return nil, err
 		}
-		c, err := v.credential(ctx, u.Name, u.principal())
-		if err != nil {
-			return nil, err
+		if held { // and so it returns
+			defer v.db.Release(context.WithoutCancel(ctx), lease.Name, lease.Holder) // or it lapses
 		}
-		if c == nil || c.rev != old.rev || held {
-			if held {
-				defer v.db.Release(context.WithoutCancel(ctx), lease.Name, lease.Holder) // or it lapses
-			}
-			if c != nil && c.rev == old.rev {
-				return u.exchange(ctx, v, c)
-			}
+		c, err := v.credential(ctx, u.Name, u.principal())
+		switch {
+		case err != nil:
+			return nil, err
+		case c == nil || c.rev != old.rev:
 			return u.use(c), nil
+		case held:
+			return u.exchange(ctx, v, c)
 		}
 		if time.Now().After(limit) {
 			return nil, errors.New("another process renews the credential and does not come to an end")

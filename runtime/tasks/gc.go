@@ -36,7 +36,7 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 		}
 		report.Worktrees = append(report.Worktrees, f.item)
 	}
-	return report, m.db.UpdateFast(ctx, func(tx *store.Tx) error { return forgetRequests(ctx, tx) })
+	return report, nil
 }
 
 // usedTree is a worktree and how it is used.

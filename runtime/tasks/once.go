@@ -67,7 +67,8 @@ func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool
 	return true, nil
 }
 
-// remember keeps the result of a request.
+// remember keeps the result of a request, and forgets those that are too old to
+// be made again.
 func (r request) remember(ctx context.Context, tx *store.Tx, result any) error {
 	if r.id == "" {
 		return nil
@@ -79,6 +80,9 @@ func (r request) remember(ctx context.Context, tx *store.Tx, result any) error {
 	data, err := json.Marshal(result)
 	if err != nil {
 		return fmt.Errorf("encode result of request: %w", err)
+	}
+	if _, err := tx.Exec(ctx, "DELETE FROM once WHERE created_at < ?", tx.Now.Add(-keepOnce).UnixMilli()); err != nil {
+		return fmt.Errorf("forget request ids: %w", err)
 	}
 	_, err = tx.Exec(ctx, "INSERT INTO once (scope, key, digest, result, created_at) VALUES (?, ?, ?, ?, ?)",
 		r.scope, r.id, asked+payload, string(data), tx.Now.UnixMilli())
@@ -142,10 +146,4 @@ func once[T any](ctx context.Context, m *Manager, r request, do func(*store.Tx) 
 		return none, err
 	}
 	return result, nil
-}
-
-// forgetRequests takes out ids that are too old to come again.
-func forgetRequests(ctx context.Context, tx *store.Tx) error {
-	_, err := tx.Exec(ctx, "DELETE FROM once WHERE created_at < ?", tx.Now.Add(-keepOnce).UnixMilli())
-	return err
 }
