@@ -108,7 +108,7 @@ func (p *pages) handler(h func(http.ResponseWriter, *http.Request) error) http.H
 			return
 		}
 		status := map[string]int{elicit.UnknownRequest: http.StatusNotFound, notYours: http.StatusForbidden, notChecked: http.StatusForbidden}[f.Code]
-		p.write(w, r, cmp.Or(status, http.StatusConflict), view{Trouble: sentence(f.Message), Hint: sentence(f.Hint)}, "")
+		p.write(w, r, cmp.Or(status, http.StatusConflict), view{Trouble: page.Sentence(f.Message), Hint: page.Sentence(f.Hint)}, "")
 	})
 }
 
@@ -117,14 +117,6 @@ const (
 	notYours   = "not_yours"
 	notChecked = "not_checked"
 )
-
-func sentence(text string) string {
-	text = strings.TrimSuffix(text, ".")
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:] + "."
-}
 
 // find is the request of a page and its upstream, for the person it is for.
 func (p *pages) find(r *http.Request, id string) (*elicit.Hub, *elicit.Request, *upstream, error) {
@@ -164,7 +156,7 @@ func (p *pages) show(w http.ResponseWriter, r *http.Request) error {
 // open shows a request as it is; trouble, if not nil, is what went wrong before.
 func (p *pages) open(w http.ResponseWriter, r *http.Request, status int, request *elicit.Request, u *upstream, trouble *fault.Fault) error {
 	v := view{State: "open", At: Path + request.ID, Title: u.Title, Host: u.host(), Asker: cmp.Or(request.Source.Name, "An agent"), Tool: request.Context.ToolName,
-		Key: u.Auth.Kind == Key, Return: local(r.FormValue("return"))}
+		Key: u.Auth.Kind == Key, Return: page.Local(r.FormValue("return"))}
 	if request.Accepted() {
 		v.State = "done"
 		p.write(w, r, status, v, "")
@@ -188,7 +180,7 @@ func (p *pages) open(w http.ResponseWriter, r *http.Request, status int, request
 		}
 	}
 	if trouble != nil {
-		v.Trouble, v.Hint = sentence(trouble.Message), sentence(trouble.Hint)
+		v.Trouble, v.Hint = page.Sentence(trouble.Message), page.Sentence(trouble.Hint)
 	}
 	p.write(w, r, status, v, formsTo)
 	return nil
@@ -229,7 +221,7 @@ func (p *pages) act(w http.ResponseWriter, r *http.Request) error {
 // again leads to the page, so that reloading it sends nothing twice.
 func (p *pages) again(w http.ResponseWriter, r *http.Request, request *elicit.Request) error {
 	to := Path + request.ID
-	if back := local(r.FormValue("return")); back != "" {
+	if back := page.Local(r.FormValue("return")); back != "" {
 		to += "?return=" + url.QueryEscape(back)
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
@@ -269,7 +261,7 @@ func (g *Gateway) store(ctx context.Context, u *upstream, key, by string) error 
 
 // leave sends the person to the authorization server.
 func (p *pages) leave(w http.ResponseWriter, r *http.Request, request *elicit.Request, u *upstream) error {
-	address, err := p.g.begin(r.Context(), u, signIn{Request: request.ID, Principal: p.who(r), Return: local(r.FormValue("return"))})
+	address, err := p.g.begin(r.Context(), u, signIn{Request: request.ID, Principal: p.who(r), Return: page.Local(r.FormValue("return"))})
 	if f := fault.Of(err); f != nil {
 		return p.open(w, r, http.StatusBadGateway, request, u, f)
 	}
@@ -349,7 +341,7 @@ func (p *pages) alias(w http.ResponseWriter, r *http.Request) {
 		u, _ := url.Parse(back) // origin has read it
 		back = u.RequestURI()
 	}
-	if back != "" && local(back) == "" {
+	if back != "" && page.Local(back) == "" {
 		p.write(w, r, http.StatusBadRequest, view{Trouble: "This link leads back to another site, which is not trusted.", Hint: "Open the request in the inbox."}, "")
 		return
 	}
@@ -358,14 +350,6 @@ func (p *pages) alias(w http.ResponseWriter, r *http.Request) {
 		to += "?return=" + url.QueryEscape(back)
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
-}
-
-// local is a path on this server; empty for anything else.
-func local(to string) string {
-	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") {
-		return ""
-	}
-	return to
 }
 
 // describe is what deskhand says of itself to authorization servers that read

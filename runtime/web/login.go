@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"embed"
@@ -28,7 +29,7 @@ func (s *Server) login() http.Handler {
 		s.opts.Shell.Write(w, r, status, t, "", page.Page{Title: "Sign in", Data: p})
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := loginPage{To: local(r.FormValue("to"))}
+		p := loginPage{To: cmp.Or(page.Local(r.FormValue("to")), "/")}
 		switch {
 		case r.Method == http.MethodPost && !s.opts.Shell.Checked(r):
 			p.Trouble = "This page was open for too long, or cookies are off. Please try again."
@@ -72,14 +73,6 @@ func (s *Server) loginByLink(w http.ResponseWriter, r *http.Request, p loginPage
 	}
 	s.signIn(w, r)
 	http.Redirect(w, r, p.To, http.StatusSeeOther)
-}
-
-// local is a path on this server; "/" for anything else.
-func local(to string) string {
-	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") {
-		return "/"
-	}
-	return to
 }
 
 // isToken compares by hashes, so that the time taken tells nothing of the

@@ -47,6 +47,7 @@ type searched struct {
 func searchedBy(q url.Values) searched {
 	s := searched{text: strings.ToLower(strings.TrimSpace(q.Get("q"))), outcome: elicit.Outcome(q.Get("outcome"))}
 	s.skip, _ = strconv.Atoi(q.Get("skip")) // 0: the first page
+	s.skip = max(s.skip, 0)
 	return s
 }
 
@@ -77,7 +78,7 @@ func (in *Inbox) past(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) e
 	query := url.Values{"q": {p.Search}, "outcome": {p.Outcome}}
 	p.Export = "/history.jsonl?" + query.Encode()
 	if p.Found > s.skip+len(p.Items) {
-		query.Set("skip", strconv.Itoa(max(s.skip, 0)+len(p.Items)))
+		query.Set("skip", strconv.Itoa(s.skip+len(p.Items)))
 		p.Older = "/history?" + query.Encode()
 	}
 	asked := "questions"

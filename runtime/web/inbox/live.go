@@ -17,6 +17,9 @@ import (
 // close what is silent for 30 seconds, and the script takes 40 for the end.
 const heartbeat = 15 * time.Second
 
+// reset tells the script to load the page again.
+const reset = "event: reset\ndata: {}\n\n"
+
 // event is a change as the script is told. What a question looks like now it
 // asks for; of a draft it is told all, as that is what has to be fast.
 type event struct {
@@ -50,7 +53,8 @@ func (in *Inbox) events(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 	stream := &stream{w: w, control: http.NewResponseController(w)}
 	watcher, err := hub.Watch(ctx, seq, "")
 	if errors.Is(err, store.ErrGone) {
-		return stream.send("event: reset\ndata: {}\n\n")
+		_ = stream.send(reset) // or the window was closed
+		return nil
 	}
 	if err != nil {
 		return err
@@ -68,10 +72,9 @@ func (in *Inbox) events(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 			return nil
 		case errors.Is(err, context.DeadlineExceeded):
 			err = stream.send("event: beat\ndata: 1\n\n")
-		case errors.Is(err, store.ErrGone):
-			return stream.send("event: reset\ndata: {}\n\n")
-		case err != nil:
-			return stream.send("event: reset\ndata: {}\n\n")
+		case err != nil: // it is too far behind, or the feed cannot be read
+			_ = stream.send(reset) // or the window was closed
+			return nil
 		default:
 			err = stream.changes(changes)
 		}

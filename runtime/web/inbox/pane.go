@@ -216,13 +216,7 @@ func (p *pane) problemsOf(r *elicit.Request, rejected *elicit.Rejection) {
 	}
 }
 
-// sentence begins with a capital and leaves out the name that programs know a
-// question by.
+// sentence is a text without the name that programs know a question by.
 func sentence(text, question string) string {
-	text = page.Clean(strings.TrimPrefix(text, `question "`+question+`": `))
-	if text == "" {
-		return ""
-	}
-	first := []rune(text)
-	return strings.ToUpper(string(first[:1])) + string(first[1:]) + "."
+	return page.Sentence(strings.TrimPrefix(text, `question "`+question+`": `))
 }

@@ -60,3 +60,11 @@ func (s *Shell) Checked(r *http.Request) bool {
 	}
 	return hmac.Equal([]byte(given), []byte(s.sign(c.Value)))
 }
+
+// Local is a path on this server, to go to next; empty for anything else.
+func Local(to string) string {
+	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") {
+		return ""
+	}
+	return to
+}

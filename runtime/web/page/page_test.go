@@ -126,3 +126,24 @@ func TestFilesAreKeptByBrowsersAndPacked(t *testing.T) {
 		t.Errorf("GET of a file that is none: %d, want 404", w.Code)
 	}
 }
+
+func TestASentenceBeginsAndEndsAsOne(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", ".": "", "it failed": "It failed.", "It ended.": "It ended.", "éditeur refuses it": "Éditeur refuses it.", "\u202eit": "\ufffdit.",
+	} {
+		if got := Sentence(text); got != want {
+			t.Errorf("Sentence(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestOnlyPathsOfThisServerAreLocal(t *testing.T) {
+	for to, want := range map[string]string{
+		"/": "/", "/inbox/elc_1?all=1": "/inbox/elc_1?all=1", "": "", "inbox": "", "//elsewhere.example/": "", "https://elsewhere.example/": "",
+		`/\elsewhere.example`: "", "/\t/elsewhere.example": "",
+	} {
+		if got := Local(to); got != want {
+			t.Errorf("Local(%q) = %q, want %q", to, got, want)
+		}
+	}
+}

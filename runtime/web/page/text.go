@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Text shows what an agent wrote: paragraphs, lists, fenced code, **bold**,
@@ -44,6 +45,17 @@ func Clean(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// Sentence is a text that begins with a capital and ends with a full stop; empty
+// for an empty one.
+func Sentence(text string) string {
+	text = strings.TrimSuffix(Clean(text), ".")
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
 var (
