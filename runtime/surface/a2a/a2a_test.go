@@ -475,6 +475,74 @@ func TestATaskOutlivesItsServer(t *testing.T) {
 	}
 }
 
+// server is one over a store, which serves nothing by itself.
+func server(t *testing.T, place string, o Options) *Server {
+	t.Helper()
+	db, err := store.Open(t.Context(), place, elicit.Room(), Room())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hub := elicit.New(db, elicit.Options{Attended: true})
+	t.Cleanup(func() {
+		hub.Close()
+		db.Close()
+	})
+	return New(db, hub, o)
+}
+
+// works is a Runner whose agents work for ever.
+type works struct{}
+
+func (works) Start(_ context.Context, _, key string) (string, error) { return "attempt " + key, nil }
+func (works) Look(context.Context, string) (Run, error)              { return Run{State: Working}, nil }
+func (works) Stop(context.Context, string) error                     { return nil }
+
+func TestATaskOfASkillThatIsGoneHidesNoOther(t *testing.T) {
+	place := t.TempDir()
+	before := &calls{Server: server(t, place, Options{Runner: works{}, Skill: RunSkill})}
+	for _, skill := range []string{RunSkill, AskSkill} {
+		m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("Which?"))
+		m.Metadata = map[string]any{"skill": skill}
+		push := &sdk.SendMessageRequest{Message: m, Config: &sdk.SendMessageConfig{PushConfig: &sdk.PushConfig{URL: "http://127.0.0.1:1/"}}}
+		if _, err := before.SendMessage(t.Context(), push); err != nil {
+			t.Fatalf("SendMessage(%s) = %v", skill, err)
+		}
+	}
+	after := &calls{Server: server(t, place, Options{})}
+	list, err := after.ListTasks(t.Context(), &sdk.ListTasksRequest{})
+	if err != nil || len(list.Tasks) != 1 {
+		t.Fatalf("ListTasks = %+v, %v; want the question", list, err)
+	}
+	if _, err := after.CancelTask(t.Context(), &sdk.CancelTaskRequest{ID: list.Tasks[0].ID}); err != nil {
+		t.Fatal(err)
+	}
+	if due, err := after.due(t.Context()); err != nil || len(due) != 1 {
+		t.Errorf("due = %+v, %v; want what became of the question", due, err)
+	}
+}
+
+func TestMessagesThatComeAtOnceAreAllKept(t *testing.T) {
+	place := t.TempDir()
+	here, there := server(t, place, Options{}), server(t, place, Options{})
+	_, task, err := (&calls{Server: here}).begin(t.Context(), sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("Which?")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var saying sync.WaitGroup
+	for i := range 20 {
+		saying.Go(func() {
+			m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart(fmt.Sprint(i)))
+			if err := []*Server{here, there}[i%2].said(t.Context(), task.ID, m); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	saying.Wait()
+	if got, err := here.load(t.Context(), task.ID); err != nil || len(got.history) != 21 {
+		t.Errorf("load = %d messages, %v; want 21", len(got.history), err)
+	}
+}
+
 func TestPushNotificationsComeOnce(t *testing.T) {
 	type note struct{ body, token, auth string }
 	notes := make(chan note, 10)

@@ -205,7 +205,7 @@ func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, err
 	case now.open == nil:
 		return nil, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task does not want input now: wait until it does, or has ended")
 	}
-	if err := c.said(ctx, now.task, m); err != nil {
+	if err := c.said(ctx, now.id, m); err != nil {
 		return nil, nil, err
 	}
 	action, err := readAnswer(m, now.open)

@@ -17,6 +17,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/google/uuid"
 
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -239,8 +240,8 @@ func (s *Server) due(ctx context.Context) (due []news, err error) {
 	}
 	for _, p := range all {
 		now, err := s.look(ctx, p.config.TaskID)
-		if errors.Is(err, a2a.ErrTaskNotFound) {
-			continue
+		if errors.Is(err, a2a.ErrTaskNotFound) || fault.Of(err) != nil {
+			continue // of what is gone, or cannot be seen now, nothing is told
 		}
 		if err != nil {
 			return nil, err

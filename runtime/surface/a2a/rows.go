@@ -115,18 +115,19 @@ func (s *Server) keep(ctx context.Context, t *task) (*task, error) {
 }
 
 // said adds a message to the history of a task.
-func (s *Server) said(ctx context.Context, t *task, m *a2a.Message) error {
-	if len(t.history) >= mostMessages {
-		return nil
-	}
-	t.history = append(t.history, m)
-	history, err := json.Marshal(t.history)
-	if err == nil {
-		err = s.db.Update(ctx, func(tx *store.Tx) error {
-			_, err := tx.Exec(ctx, "UPDATE a2a_tasks SET history = ? WHERE id = ?", string(history), string(t.id))
+func (s *Server) said(ctx context.Context, id a2a.TaskID, m *a2a.Message) error {
+	err := s.db.Update(ctx, func(tx *store.Tx) error {
+		t, err := scanTask(tx.QueryRow(ctx, taskColumns+"WHERE id = ?", string(id)))
+		if err != nil || len(t.history) >= mostMessages {
 			return err
-		})
-	}
+		}
+		history, err := json.Marshal(append(t.history, m))
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "UPDATE a2a_tasks SET history = ? WHERE id = ?", string(history), string(id))
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("write history: %w", err)
 	}

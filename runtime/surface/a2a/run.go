@@ -8,6 +8,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -53,7 +54,7 @@ func (s *Server) start(ctx context.Context, m *a2a.Message) (attempt string, err
 // stands.
 func (s *Server) running(ctx context.Context, t *task) (now sight, err error) {
 	if s.o.Runner == nil {
-		return now, invalid("the task was of the skill %s, which is no longer there", RunSkill)
+		return now, fault.New("no_skill", "the task was of the skill "+RunSkill+", which is no longer there", "")
 	}
 	now.task = t
 	err = s.db.View(ctx, func(tx *store.Tx) error {
