@@ -521,6 +521,32 @@ func TestATaskOfASkillThatIsGoneHidesNoOther(t *testing.T) {
 	}
 }
 
+func TestATaskWhoseRequestIsGoneIsForgotten(t *testing.T) {
+	s := server(t, t.TempDir(), Options{})
+	c := &calls{Server: s}
+	var tasks []*task
+	for _, text := range []string{"Which?", "Who?"} {
+		kept, _, err := c.begin(t.Context(), sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tasks = append(tasks, kept)
+	}
+	err := s.db.Update(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.Exec(t.Context(), "DELETE FROM requests WHERE id = ?", tasks[0].subject)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next := s.sweep(t.Context(), ""); next != "" {
+		t.Errorf("sweep goes on behind %s, want from the beginning", next)
+	}
+	if left, err := s.list(t.Context(), ""); err != nil || len(left) != 1 || left[0].id != tasks[1].id {
+		t.Errorf("after sweep there are %d tasks, %v; want the one that still asks", len(left), err)
+	}
+}
+
 func TestMessagesThatComeAtOnceAreAllKept(t *testing.T) {
 	place := t.TempDir()
 	here, there := server(t, place, Options{}), server(t, place, Options{})

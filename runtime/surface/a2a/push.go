@@ -146,18 +146,20 @@ func (c *calls) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskPus
 	return nil
 }
 
-// Run sends push notifications until ctx ends. One process of all does, and
-// what one left unsent the next sends.
+// Run sends push notifications until ctx ends, and forgets tasks of which there
+// is nothing left to see. One process of all sends, and what one left unsent the
+// next does.
 func (s *Server) Run(ctx context.Context) {
 	lease := store.Lease{Name: pushLeaseKey, Holder: rand.Text()}
 	tries := map[string]int{} // by task and address
+	var swept time.Time
+	after := a2a.TaskID("")
 	for ctx.Err() == nil {
-		_, held, err := s.db.Claim(ctx, lease, pushLease)
-		if err == nil && held {
-			err = s.pushAll(ctx, lease, tries)
-		}
-		if err != nil && ctx.Err() == nil {
+		if err := s.pushAll(ctx, lease, tries); err != nil && ctx.Err() == nil {
 			s.o.Log.Warn("push notifications not sent", "error", err)
+		}
+		if now := time.Now(); now.Sub(swept) > sweepEvery {
+			swept, after = now, s.sweep(ctx, after)
 		}
 		s.untilChange(ctx, pushRetry)
 	}
@@ -189,9 +191,15 @@ func (s *Server) untilChange(ctx context.Context, most time.Duration) {
 }
 
 // pushAll tells everybody who has not heard of the state that a task is in, some
-// at once, so that one which does not answer holds up few. It ends when another
-// process has taken the lease.
+// at once, so that one which does not answer holds up few. It does nothing where
+// nobody wants to hear, and ends when another process has the lease.
 func (s *Server) pushAll(ctx context.Context, lease store.Lease, tries map[string]int) error {
+	if wanted, err := s.pushes(ctx, ""); err != nil || len(wanted) == 0 {
+		return err
+	}
+	if _, held, err := s.db.Claim(ctx, lease, pushLease); err != nil || !held {
+		return err
+	}
 	due, err := s.due(ctx)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -148,4 +149,48 @@ func (s *Server) forget(ctx context.Context, id a2a.TaskID) error {
 		return fmt.Errorf("forget task: %w", err)
 	}
 	return nil
+}
+
+// Looking at some tasks now and then finds those that are to be forgotten.
+const (
+	sweepEvery  = 10 * time.Minute
+	sweepAtOnce = 200
+)
+
+// sweep forgets tasks whose request or attempt is gone. It looks at some behind
+// after, in the order of their ids, and says behind which to go on; empty: from
+// the beginning.
+func (s *Server) sweep(ctx context.Context, after a2a.TaskID) (next a2a.TaskID) {
+	var ids []a2a.TaskID
+	err := s.db.View(ctx, func(tx *store.Tx) error {
+		rows, err := tx.Query(ctx, "SELECT id FROM a2a_tasks WHERE id > ? ORDER BY id LIMIT ?", string(after), sweepAtOnce)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id string
+			if err := rows.Scan(&id); err != nil {
+				return err
+			}
+			ids = append(ids, a2a.TaskID(id))
+		}
+		return rows.Err()
+	})
+	for _, id := range ids {
+		if _, err = s.look(ctx, id); errors.Is(err, a2a.ErrTaskNotFound) || fault.Of(err) != nil {
+			err = nil
+		}
+		if err != nil {
+			break
+		}
+		next = id
+	}
+	if err != nil && ctx.Err() == nil {
+		s.o.Log.Warn("old tasks not looked for", "error", err)
+	}
+	if len(ids) < sweepAtOnce {
+		return ""
+	}
+	return next
 }
