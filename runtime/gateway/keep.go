@@ -21,7 +21,8 @@ import (
 type upstream struct {
 	Upstream
 	g         *Gateway
-	http      *http.Client // nil for a command
+	http      *http.Client      // nil for a command
+	outward   http.RoundTripper // to where people sign in
 	originals originals
 
 	current   atomic.Pointer[Credential] // what requests go with; nil: nothing
@@ -61,7 +62,7 @@ type remote struct {
 func newUpstream(g *Gateway, checked Upstream) *upstream {
 	u := &upstream{Upstream: checked, g: g, dialing: make(chan struct{}, 1), woken: make(chan struct{}, 1),
 		settled: make(chan struct{}), calls: map[string]*call{}}
-	u.http = u.httpClient()
+	u.http, u.outward = u.httpClient(), u.signInTransport()
 	u.settle = sync.OnceFunc(func() { close(u.settled) })
 	return u
 }

@@ -91,7 +91,7 @@ func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Cred
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime) // a token that was used up must be stored
 	defer cancel()
 	config := c.Client.config(c.TokenURL, "", nil)
-	asking := context.WithValue(ctx, oauth2.HTTPClient, u.g.web(form{"resource": c.Resource}))
+	asking := context.WithValue(ctx, oauth2.HTTPClient, u.web(form{"resource": c.Resource}))
 	token, err := config.TokenSource(asking, &oauth2.Token{RefreshToken: c.Refresh}).Token()
 	refused := new(oauth2.RetrieveError)
 	switch {
