@@ -59,9 +59,13 @@ func (u *upstream) call(ctx context.Context, c *call) (contract.Result, error) {
 			credential = nil
 		case credential.Refresh != "" && !renewed:
 			renewed = true
+			old := credential
 			v, err := u.g.open(ctx)
 			if err == nil {
-				credential, err = u.renew(ctx, v, credential)
+				credential, err = u.renew(ctx, v, old)
+			}
+			if err == nil && credential != nil && credential.rev == old.rev {
+				err = u.notRenewed(old)
 			}
 			if err != nil {
 				return contract.Result{}, err
