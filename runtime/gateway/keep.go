@@ -180,14 +180,17 @@ func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err er
 			u.g.log.Warn("upstream has more tools than are passed on", "upstream", u.Name, "most", maxTools)
 			break
 		}
+		if u.cameThrough(t) {
+			continue
+		}
 		one := remote{Name: t.Name, Title: t.Title, Description: t.Description}
 		if one.Input, err = u.originals.of(t.InputSchema); err == nil {
 			one.Output, err = u.originals.of(t.OutputSchema)
 		}
-		shown := *t
+		shown := u.through(t)
 		shown.InputSchema, shown.OutputSchema = json.RawMessage("null"), nil
 		if err == nil {
-			one.Published, err = json.Marshal(&shown)
+			one.Published, err = json.Marshal(shown)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read tool %s: %w", t.Name, err)
