@@ -83,6 +83,26 @@ func configured(t *testing.T, config string) (file, state string) {
 	return file, filepath.Join(dir, "state")
 }
 
+// Whoever moves the servers of a client into upstreams may move deskhand along.
+func TestAServerThatIsItsOwnUpstreamIsStartedOnce(t *testing.T) {
+	file, state := configured(t, "")
+	config, err := json.Marshal(map[string]any{"inbox": "off", "upstreams": []any{map[string]any{"name": "me",
+		"command": []string{"deskhand", "serve", "--tools", "ask", "--config", file, "--state", state}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := unmet(t, "--tools", "ask", "--config", file, "--state", state)
+	p.rpc("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"byhand","version":"1"}}`)
+	p.line(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	list, err := p.ask("tools/list", "{}")
+	if err != nil || !strings.Contains(string(list.Result), `"me_ask_user"`) || strings.Contains(string(list.Result), `"me_me_`) {
+		t.Errorf("tools/list = %s, %v; want me_ask_user, and no round more", list.Result, err)
+	}
+}
+
 // This shows what an agent and a person go through, with a
 // server in a process of its own.
 func TestUpstreamCallWaitsForThePersonAndGoesThroughOnce(t *testing.T) { // I-001 I-027 I-029 I-031 I-059 I-061

@@ -202,6 +202,26 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 	return h.dispatch(ctx, a)
 }
 
+// KeepDrafts keeps the answers of a completion that was refused, as drafts: the
+// dialog that they were typed in may be closed by now. What another channel has
+// for a question stays, and what fits none is dropped.
+func (h *Hub) KeepDrafts(ctx context.Context, a Action) {
+	r, err := h.Get(ctx, a.RequestID)
+	if err != nil {
+		return
+	}
+	a.Type = AnswerChanged
+	for id, answer := range a.Answers {
+		if old, given := r.Answers[id]; answer.Value == nil || given && (old.Meta == nil || old.Meta.Channel != a.Channel) {
+			continue
+		}
+		a.QuestionID, a.Answer = id, &Answer{State: Draft, Value: answer.Value}
+		if _, err := h.Dispatch(ctx, a); err != nil && fault.Of(err) == nil {
+			h.options.Log.Warn("draft not kept", "elicitationId", a.RequestID, "error", err)
+		}
+	}
+}
+
 // dispatch applies an action that may be the hub's own.
 func (h *Hub) dispatch(ctx context.Context, a Action) (Change, error) {
 	update := h.db.Update

@@ -87,6 +87,24 @@ func beside(f func() (Request, error)) <-chan outcome {
 	return done
 }
 
+func TestLookingInAfterTheDeadlineHidesNothingFromThePerson(t *testing.T) {
+	bubble(t, func(t *testing.T, open func(Options) *Hub) {
+		h, person := open(attended), open(Options{})
+		if r, err := h.Ask(t.Context(), greeting()); err != nil || r.Completion == nil || r.Completion.Outcome != Timeout {
+			t.Fatalf("Ask = %+v, %v; want a timeout", r.Completion, err)
+		}
+		id := asked(t, person).ID
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if r, err := h.WaitLate(ctx, id); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("WaitLate for a second = %+v, %v; want a deadline exceeded", r, err)
+		}
+		if list, err := person.List(t.Context(), Filter{}); err != nil || len(list.Requests) != 1 {
+			t.Errorf("List after somebody looked in = %+v, %v; want the question that is still to be answered", list.Requests, err)
+		}
+	})
+}
+
 func TestALateAnswerIsOfferedToWhoAsksTheSameAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, open func(Options) *Hub) {
 		h := open(attended)

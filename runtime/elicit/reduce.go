@@ -288,8 +288,11 @@ func withdraw(next *Request, a Action) (bool, error) {
 	return true, nil
 }
 
+// leave is of an asker that still waits. One that has been told that time is up
+// may look in again as often as it likes, and the question stays where a person
+// sees it.
 func leave(next *Request, _ Action) (bool, error) {
-	changed := !next.AskerGone && next.Status != Completed
+	changed := !next.AskerGone && next.Status == Open
 	next.AskerGone = true
 	return changed, nil
 }

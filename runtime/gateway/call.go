@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,9 +60,13 @@ func (u *upstream) call(ctx context.Context, c *call) (contract.Result, error) {
 			credential = nil
 		case credential.Refresh != "" && !renewed:
 			renewed = true
+			old := credential
 			v, err := u.g.open(ctx)
 			if err == nil {
-				credential, err = u.renew(ctx, v, credential)
+				credential, err = u.renew(ctx, v, old)
+			}
+			if err == nil && credential != nil && credential.rev == old.rev {
+				err = u.notRenewed(old)
 			}
 			if err != nil {
 				return contract.Result{}, err
@@ -156,7 +161,7 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 			}
 			opened = true
 		default:
-			return contract.Result{}, u.failed(ctx, waiting, err)
+			return contract.Result{}, u.failed(ctx, waiting, left{err})
 		}
 	}
 }
@@ -164,9 +169,21 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 // rejected is the code that the SDK gives to a call which did not get out.
 const rejected = -32005
 
+// left is an error of a call that may have got out.
+type left struct{ error }
+
+func (l left) Unwrap() error { return l.error }
+
+// arrivedSomewhere says that somebody may have got the call: it did not fail
+// because nobody was there to connect to.
+func (l left) arrivedSomewhere() bool {
+	dial := new(net.OpError)
+	return !(errors.As(l.error, &dial) && dial.Op == "dial") && !errors.Is(l.error, mcp.ErrConnectionClosed)
+}
+
 // failed words an error for the agent.
 func (u *upstream) failed(ctx, waiting context.Context, err error) error {
-	said := new(jsonrpc.Error)
+	said, out := new(jsonrpc.Error), left{}
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -174,9 +191,13 @@ func (u *upstream) failed(ctx, waiting context.Context, err error) error {
 		return err
 	case waiting.Err() != nil:
 		return &fault.Fault{Code: "upstream_timeout", Message: fmt.Sprintf("%s did not answer within %v", u.Title, u.Timeout),
-			Hint: "call again with less to do", Retryable: true}
+			Hint: "it may go on with what the call asks for: find out before you call again"}
 	case errors.As(err, &said) && said.Code != rejected:
 		return fault.New("upstream_error", u.clean(u.Title+": "+said.Message), "")
+	case errors.As(err, &out) && out.arrivedSomewhere():
+		u.wake()
+		return fault.New("upstream_lost", u.clean(fmt.Sprintf("%s was lost before it answered: %v", u.Title, err)),
+			"nobody knows whether it did what the call asks for: find out before you call again")
 	}
 	return u.unreachable(err)
 }

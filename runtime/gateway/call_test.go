@@ -1,9 +1,12 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -134,6 +137,26 @@ func TestListOfAnUpstreamIsFollowed(t *testing.T) {
 			t.Errorf("Changed was called %d times, want once for each list", len(changes))
 		}
 	})
+}
+
+// An agent that is told to call again may have the upstream do a thing twice.
+func TestCallThatIsLostOnTheWayIsNotToBeRepeated(t *testing.T) {
+	double := newUpstreamServer()
+	inner := double.handler(true)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), `"tools/call"`) {
+			panic(http.ErrAbortHandler) // the connection breaks
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		inner.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	d := at(t, t.TempDir(), nil, Upstream{Name: "linear", URL: server.URL})
+	o := d.now("linear_echo", `{"zeta":"z"}`)
+	if f := fault.Of(o.err); f == nil || f.Code != "upstream_lost" || f.Retryable {
+		t.Errorf("call whose connection breaks = %s, want upstream_lost, not to be tried again", o.text())
+	}
 }
 
 func TestDeadUpstreamIsToldAndComesBack(t *testing.T) {

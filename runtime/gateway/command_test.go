@@ -11,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // TestMain makes of this program an MCP server on stdin and stdout, for tests of
@@ -57,8 +58,9 @@ func TestCommandThatDiesIsStartedAgain(t *testing.T) {
 	if got := string(d.tool("notes_key").Input); got != echoSchema {
 		t.Errorf("input schema = %s, want %s", got, echoSchema)
 	}
-	if o := d.now("notes_die", `{}`); o.err == nil || !strings.Contains(o.text(), "Notes cannot be reached") {
-		t.Errorf("a call that ends the server = %s, want that it is gone", o.text())
+	o := d.now("notes_die", `{}`)
+	if f := fault.Of(o.err); f == nil || f.Code != "upstream_lost" || f.Retryable || !strings.Contains(f.Hint, "before you call again") {
+		t.Errorf("a call that ends the server = %s, want that nobody knows what it did", o.text())
 	}
 	eventually(t, func() bool { return d.now("notes_key", `{}`).text() == "the key has " }, func() string { return "the command is not started again" })
 }

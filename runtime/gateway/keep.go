@@ -21,7 +21,8 @@ import (
 type upstream struct {
 	Upstream
 	g         *Gateway
-	http      *http.Client // nil for a command
+	http      *http.Client      // nil for a command
+	outward   http.RoundTripper // to where people sign in
 	originals originals
 
 	current   atomic.Pointer[Credential] // what requests go with; nil: nothing
@@ -61,7 +62,7 @@ type remote struct {
 func newUpstream(g *Gateway, checked Upstream) *upstream {
 	u := &upstream{Upstream: checked, g: g, dialing: make(chan struct{}, 1), woken: make(chan struct{}, 1),
 		settled: make(chan struct{}), calls: map[string]*call{}}
-	u.http = u.httpClient()
+	u.http, u.outward = u.httpClient(), u.signInTransport()
 	u.settle = sync.OnceFunc(func() { close(u.settled) })
 	return u
 }
@@ -179,14 +180,17 @@ func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err er
 			u.g.log.Warn("upstream has more tools than are passed on", "upstream", u.Name, "most", maxTools)
 			break
 		}
+		if u.cameThrough(t) {
+			continue
+		}
 		one := remote{Name: t.Name, Title: t.Title, Description: t.Description}
 		if one.Input, err = u.originals.of(t.InputSchema); err == nil {
 			one.Output, err = u.originals.of(t.OutputSchema)
 		}
-		shown := *t
+		shown := u.through(t)
 		shown.InputSchema, shown.OutputSchema = json.RawMessage("null"), nil
 		if err == nil {
-			one.Published, err = json.Marshal(&shown)
+			one.Published, err = json.Marshal(shown)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read tool %s: %w", t.Name, err)

@@ -65,7 +65,7 @@ func (u *upstream) discover(ctx context.Context, challenge string) (*provider, e
 		return nil, &fault.Fault{Code: "sign_in_unreachable", Message: u.clean(fmt.Sprintf("cannot find out where to sign in for %s: %v", u.Title, err)),
 			Hint: "try again in a moment", Retryable: true}
 	}
-	client := u.g.web(nil)
+	client := u.web(nil)
 	demands := bearer(challenge)
 	p := &provider{resource: u.URL, scopes: strings.Fields(demands["scope"])}
 	issuer := u.Auth.Issuer
@@ -211,7 +211,7 @@ func (u *upstream) clientAt(ctx context.Context, v *vault, p *provider, redirect
 	registered, err := oauthex.RegisterClient(ctx, p.meta.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
 		RedirectURIs: []string{redirect}, ClientName: "deskhand", ApplicationType: kind, TokenEndpointAuthMethod: method,
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"}, Scope: strings.Join(p.scopes, " "),
-	}, u.g.web(nil))
+	}, u.web(nil))
 	if err != nil {
 		return nil, fault.New("no_client", p.host()+" did not register deskhand: "+u.clean(err.Error()),
 			"try again, or register it by hand with the redirect address "+redirect+" and put client_id under auth of upstream "+u.Name)
@@ -281,7 +281,7 @@ func (u *upstream) finish(ctx context.Context, v *vault, s *signIn, code, iss, b
 		return fault.New("wrong_issuer", "the answer does not come from "+hostOf(s.Issuer), "begin again; if it happens again, do not trust that sign-in page")
 	}
 	config := s.Client.config(s.TokenURL, s.Redirect, nil)
-	asking := context.WithValue(ctx, oauth2.HTTPClient, u.g.web(form{"resource": s.Resource}))
+	asking := context.WithValue(ctx, oauth2.HTTPClient, u.web(form{"resource": s.Resource}))
 	token, err := config.Exchange(asking, code, oauth2.VerifierOption(s.Verifier))
 	if err != nil {
 		reason := "it cannot be reached"
@@ -318,45 +318,11 @@ func (u *upstream) revoke(ctx context.Context, c *Credential) {
 	if c.Client.Secret != "" {
 		r.SetBasicAuth(url.QueryEscape(c.Client.ID), url.QueryEscape(c.Client.Secret))
 	}
-	answer, err := u.g.web(nil).Do(r)
+	answer, err := u.web(nil).Do(r)
 	if err != nil {
 		u.g.log.Warn("issuer not told that a credential is given back", "upstream", u.Name, "issuer", c.Issuer)
 		return
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // only that it ends
 	answer.Body.Close()
-}
-
-// webTime bounds one request to an authorization server.
-const webTime = 15 * time.Second
-
-// web is a client for authorization servers: never with what belongs to an
-// upstream, and never somewhere else than asked with a token request.
-func (g *Gateway) web(extra form) *http.Client {
-	return &http.Client{
-		Timeout:   webTime,
-		Transport: tokenRequests{extra, http.DefaultTransport},
-		CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			if via[0].Method != http.MethodGet || len(via) > 3 {
-				return http.ErrUseLastResponse
-			}
-			return nil
-		},
-	}
-}
-
-// tokenRequests adds what a form has to each POST.
-type tokenRequests struct {
-	extra form
-	next  http.RoundTripper
-}
-
-func (t tokenRequests) RoundTrip(r *http.Request) (*http.Response, error) {
-	if t.extra != nil {
-		var err error
-		if r, err = t.extra.carry(r); err != nil {
-			return nil, err
-		}
-	}
-	return t.next.RoundTrip(r)
 }

@@ -90,19 +90,18 @@ func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Cred
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime) // a token that was used up must be stored
 	defer cancel()
 	config := c.Client.config(c.TokenURL, "", nil)
-	asking := context.WithValue(ctx, oauth2.HTTPClient, u.g.web(form{"resource": c.Resource}))
+	asking := context.WithValue(ctx, oauth2.HTTPClient, u.web(form{"resource": c.Resource}))
 	token, err := config.TokenSource(asking, &oauth2.Token{RefreshToken: c.Refresh}).Token()
 	refused := new(oauth2.RetrieveError)
 	switch {
-	case errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode < 500 && refused.Response.StatusCode != http.StatusTooManyRequests:
+	case errors.As(err, &refused) && final(refused):
 		u.g.log.Warn("credential cannot be renewed, somebody has to connect again", "upstream", u.Name, "reason", refused.ErrorCode)
 		_, err := v.drop(ctx, u.Name, u.principal(), c.rev)
 		return u.use(nil), err
 	case err != nil && time.Now().Before(c.Expires):
 		return u.use(c), nil // the next call tries again
 	case err != nil:
-		return nil, &fault.Fault{Code: "sign_in_unreachable", Message: "the credential for " + u.Title + " has ended and " + hostOf(c.Issuer) + ", which renews it, cannot be reached",
-			Hint: "call again in a moment", Retryable: true}
+		return nil, u.notRenewed(c)
 	}
 	next := *c
 	next.Access, next.Got, next.Expires = token.AccessToken, time.Now(), token.Expiry
@@ -114,6 +113,26 @@ func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Cred
 	}
 	u.g.log.Debug("credential renewed", "upstream", u.Name)
 	return u.use(&next), nil
+}
+
+// notRenewed is that a credential which has ended may be good again later.
+func (u *upstream) notRenewed(c *Credential) error {
+	return &fault.Fault{Code: "sign_in_unreachable", Message: "the credential for " + u.Title + " has ended and " + hostOf(c.Issuer) + ", which renews it, cannot be reached",
+		Hint: "call again in a moment", Retryable: true}
+}
+
+// final says that an issuer will not renew a credential, now or later: it says
+// why in the words of RFC 6749 section 5.2, or at least with the status codes of
+// it. Whatever stands between may answer too, as the sign-in page of a hotel or
+// a firewall, and is not the issuer.
+func final(refused *oauth2.RetrieveError) bool {
+	switch refused.ErrorCode {
+	case "":
+		return refused.Response.StatusCode == http.StatusBadRequest || refused.Response.StatusCode == http.StatusUnauthorized
+	case "temporarily_unavailable", "server_error", "slow_down":
+		return false
+	}
+	return refused.Response.StatusCode < 500 && refused.Response.StatusCode != http.StatusTooManyRequests
 }
 
 // form are parameters that go with every request to a token endpoint.

@@ -51,7 +51,11 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 		if c != nil {
 			key, s.rev = c.secret(), c.rev
 		}
-		cmd.Env = u.environment(key)
+		via, err := u.marksWith()
+		if err != nil {
+			return nil, err
+		}
+		cmd.Env = append(u.environment(key), via)
 		transport = reading{&mcp.CommandTransport{Command: cmd, TerminateDuration: 2 * time.Second}, &u.originals}
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTime)

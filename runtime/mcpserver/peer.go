@@ -211,6 +211,7 @@ func (p *peer) apply(ctx context.Context, h *elicit.Hub, r *elicit.Request, repl
 	for _, a := range actions {
 		rejected := p.dispatch(ctx, h, a)
 		if rejected != nil && rejected.Code == elicit.InvalidAnswers {
+			h.KeepDrafts(ctx, a)
 			return false, rejected.Message
 		}
 	}
@@ -238,6 +239,7 @@ func (p *peer) elicit(ctx context.Context, all []elicitation) (map[string]*mcp.E
 		if err != nil {
 			return nil, err
 		}
+		reply.Content, _ = reply.Meta[contentKey].(map[string]any)
 		if reply.Action != "accept" {
 			for _, e := range all { // for all
 				replies[e.key] = reply
@@ -247,6 +249,22 @@ func (p *peer) elicit(ctx context.Context, all []elicitation) (map[string]*mcp.E
 		replies[e.key] = reply
 	}
 	return replies, nil
+}
+
+// contentKey is where the content of a reply travels past the SDK.
+const contentKey = "deskhand/content"
+
+// unjudged keeps the content of replies from the SDK, which drops all of one
+// that does not fit the form: the hub says what is wrong, and the person is
+// asked again.
+func unjudged(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, req)
+		if reply, ok := result.(*mcp.ElicitResult); ok && reply != nil {
+			reply.Meta, reply.Content = mcp.Meta{contentKey: reply.Content}, nil
+		}
+		return result, err
+	}
 }
 
 // explained puts before a question why it is asked again.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,6 +138,43 @@ func TestAFormIsShownByAClientThatShowsForms(t *testing.T) {
 			})
 			saysIt(t, session, "ask", map[string]any{}, c.want, false)
 		})
+	}
+}
+
+// Not every client checks what its person typed before it sends the form. What
+// does not fit is asked for again, and what does is not typed twice.
+func TestAReplyThatDoesNotFitTheFormIsAskedForAgain(t *testing.T) {
+	s, hub := asking(t, elicit.Request{Trigger: elicit.MCPElicitation, Questions: []elicit.Question{
+		{ID: "port", Kind: elicit.Integer, Message: "Which port?", Required: true}, {ID: "why", Message: "Why?", Required: true}}})
+	c := newByHand(t, s)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"byhand","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask","arguments":{}}}` + "\n")
+	contents := []string{`{"port":"eighty","why":"it is free"}`, `{"port":80.5,"why":"it is free"}`, `{"port":80,"why":"it is free"}`}
+	asked, drafts := 0, map[string]elicit.Answer(nil)
+	for {
+		w, err := c.read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(w.ID) == "2" && w.Method == "" {
+			if asked != len(contents) || !strings.Contains(string(w.Result), `"accept"`) {
+				t.Errorf("tools/call after %d forms = %s, want accept after %d", asked, w.Result, len(contents))
+			}
+			break
+		}
+		if w.Method != "elicitation/create" {
+			continue
+		}
+		list, err := hub.List(t.Context(), elicit.Filter{})
+		if err != nil || len(list.Requests) != 1 || asked == len(contents) {
+			t.Fatalf("form %d with %+v, %v in the inbox", asked+1, list.Requests, err)
+		}
+		drafts = list.Requests[0].Answers
+		c.send(`{"jsonrpc":"2.0","id":` + string(w.ID) + `,"result":{"action":"accept","content":` + contents[asked] + "}}\n")
+		asked++
+	}
+	if got := drafts["why"]; got.State != elicit.Draft || got.Value.Text != "it is free" {
+		t.Errorf("drafts in the inbox after two refusals = %+v, want what was typed", drafts)
 	}
 }
 

@@ -171,6 +171,7 @@ func (d *Desk) shown(ctx context.Context, hub *elicit.Hub, caller contract.Calle
 		for _, a := range through.Actions(&r) {
 			_, err := hub.Dispatch(ctx, a)
 			if rejected := new(elicit.Rejection); errors.As(err, &rejected) {
+				hub.KeepDrafts(ctx, a)
 				why = rejected.Message
 				break
 			}

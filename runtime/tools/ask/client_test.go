@@ -90,6 +90,30 @@ func TestAnswersOfAClientAreCheckedAgain(t *testing.T) {
 	})
 }
 
+// A dialog that was refused is gone; what was typed into it is not, and does not
+// replace what somebody types in the inbox.
+func TestWhatWasTypedIntoADialogThatWasRefusedIsKept(t *testing.T) {
+	eras(t, func(t *testing.T, version string) {
+		place := t.TempDir()
+		human, rounds := personAt(t, place), 0
+		agent := callerOf(t, place, version, Options{}, dialog(func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			r := human.sees()
+			if rounds++; rounds == 1 {
+				human.does(elicit.Action{Type: elicit.AnswerChanged, RequestID: r.ID, QuestionID: "style", Channel: "web",
+					Answer: &elicit.Answer{State: elicit.Draft, Value: &elicit.Value{Kind: elicit.SelectedValue, Text: "Fancy"}}})
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ann and a line", "style": "Plain", "style__other": strings.Repeat("x", 70_000)}}, nil
+			}
+			if name, style := r.Answers["name"], r.Answers["style"]; name.Value == nil || name.Value.Text != "Ann and a line" || style.Value == nil || style.Value.Text != "Fancy" {
+				t.Errorf("drafts after the dialog was refused = %+v, want its name and the inbox's style", r.Answers)
+			}
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		}))
+		if out := agent.call("ask_user", twoQuestions).output(t); !out.Cancelled || rounds != 2 {
+			t.Errorf("ask_user after %d dialogs = %+v, want cancelled after 2", rounds, out)
+		}
+	})
+}
+
 func TestTheDialogAndTheInboxRace(t *testing.T) {
 	place := t.TempDir()
 	closed := make(chan struct{})

@@ -1,0 +1,48 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// An upstream may be the server that asks it, so that it has what it was asked
+// for as tools of its own.
+func TestToolsThatCameThroughAnUpstreamAreNotTakenFromItAgain(t *testing.T) {
+	double := newUpstreamServer()
+	server := httptest.NewServer(double.handler(false))
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	linear := Upstream{Name: "linear", URL: server.URL}
+	input := json.RawMessage(`{"type":"object"}`)
+	for name, meta := range map[string]mcp.Meta{
+		"mine":     {viaKey: []string{"0123", linear.mark()}},
+		"anothers": {viaKey: []string{"0123"}},
+		"odd":      {viaKey: 5},
+	} {
+		double.AddTool(&mcp.Tool{Name: name, InputSchema: input, Meta: meta}, double.slow)
+	}
+	d := at(t, t.TempDir(), nil, linear)
+	offered := strings.Join(names(d.Tools()), " ")
+	if strings.Contains(offered, "linear_mine") || !strings.Contains(offered, "linear_anothers") || !strings.Contains(offered, "linear_odd") {
+		t.Errorf("tools = %s, want all but the one that came through linear", offered)
+	}
+	for tool, want := range map[string]string{"linear_echo": `["` + linear.mark() + `"]`, "linear_anothers": `["0123","` + linear.mark() + `"]`} {
+		if got := string(d.tool(tool).Published); !strings.Contains(got, `"`+viaKey+`":`+want) {
+			t.Errorf("%s is published as %s, want marks %s", tool, got, want)
+		}
+	}
+}
+
+func TestACommandIsNotStartedByItself(t *testing.T) {
+	u := command(t)
+	t.Setenv(viaVariable, "0123,"+u.mark())
+	began := time.Now()
+	d := at(t, t.TempDir(), nil, u)
+	if tools := names(d.Tools()); len(tools) > 0 || time.Since(began) > 4*time.Second || !strings.Contains(d.log.String(), "starts this very server again") {
+		t.Errorf("started for %s, the gateway has %v after %v and logs %s; want nothing at once", u.Name, tools, time.Since(began), d.log)
+	}
+}

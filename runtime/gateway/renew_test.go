@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// What renews a credential is worth keeping until the issuer itself says that it
+// is not: a person would have to sign in again.
+func TestOnlyTheIssuerEndsACredential(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		kept   bool
+	}{
+		"the issuer refuses":      {400, `{"error":"invalid_grant"}`, false},
+		"refused without a word":  {401, "", false},
+		"refused with 200":        {200, `{"error":"bad_refresh_token"}`, false},
+		"sign-in page of a hotel": {302, "<html>", true},
+		"firewall":                {403, "<html>Blocked</html>", true},
+		"moved":                   {404, "not found", true},
+		"proxy wants a password":  {407, "", true},
+		"too many":                {429, `{"error":"rate_limited"}`, true},
+		"down":                    {503, "", true},
+		"down, politely":          {400, `{"error":"temporarily_unavailable"}`, true},
+		"nonsense":                {200, "<html>Welcome</html>", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			issuer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if c.status == 302 {
+					w.Header().Set("Location", "/welcome")
+				}
+				if strings.HasPrefix(c.body, "{") {
+					w.Header().Set("Content-Type", "application/json")
+				}
+				w.WriteHeader(c.status)
+				fmt.Fprint(w, c.body)
+			}))
+			defer issuer.Close()
+			g := newGuard(t)
+			d := at(t, t.TempDir(), nil, userScoped(g))
+			old := &Credential{Kind: OAuth, Access: "old", Refresh: "good", Got: time.Now().Add(-time.Hour), Expires: time.Now().Add(-time.Minute),
+				TokenURL: issuer.URL, Issuer: issuer.URL, Client: oauthClient{ID: "client-1"}}
+			if err := d.vault.put(t.Context(), "linear", "local", old); err != nil {
+				t.Fatal(err)
+			}
+			u := d.named("linear")
+			now, err := u.usable(t.Context())
+			left, readErr := d.vault.credential(t.Context(), "linear", "local")
+			if readErr != nil || (left != nil) != c.kept {
+				t.Fatalf("after %d %s: credential %v, %v; want it kept: %v", c.status, c.body, left, readErr, c.kept)
+			}
+			if f := fault.Of(err); c.kept && (f == nil || f.Code != "sign_in_unreachable" || !f.Retryable) || !c.kept && (now != nil || err != nil) {
+				t.Errorf("usable = %v, %v", now, err)
+			}
+		})
+	}
+}
+
+func TestAnIssuerThatIsAwayForAMomentCostsNoSignIn(t *testing.T) {
+	g := newGuard(t)
+	g.onlyCalls = true
+	away := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
+	defer away.Close()
+	d := at(t, t.TempDir(), nil, userScoped(g))
+	revoked := &Credential{Kind: OAuth, Access: "revoked", Refresh: "good", Got: time.Now(), Expires: time.Now().Add(time.Hour),
+		TokenURL: away.URL, Issuer: g.URL, Client: oauthClient{ID: "client-1"}}
+	if err := d.vault.put(t.Context(), "linear", "local", revoked); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err := d.tool("linear_echo").Call(ctx, contract.Caller{}, []byte(`{"zeta":"z"}`))
+	if f := fault.Of(err); f == nil || f.Code != "sign_in_unreachable" {
+		t.Errorf("a call whose token was refused = %v, want sign_in_unreachable", err)
+	}
+	if left, err := d.vault.credential(t.Context(), "linear", "local"); err != nil || left == nil {
+		t.Errorf("credential = %v, %v; want it kept", left, err)
+	}
+}
