@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/url"
 	"sync"
 	"time"
 
@@ -41,6 +42,18 @@ type remote struct {
 	over bool
 }
 
+var a2aKind = kind{
+	name: "a2a",
+	check: func(c Config) string {
+		if u, err := url.Parse(c.URL); err != nil || !address(u) {
+			return fmt.Sprintf("url %q is not the address of an agent, such as https://agent.example.com", c.URL)
+		}
+		return ""
+	},
+	can:   func(Config) Info { return Info{FollowUp: true} },
+	start: reach,
+}
+
 // spot is where a conversation is. As JSON it is the agent's session.
 type spot struct {
 	Context string     `json:"contextId,omitempty"`
@@ -59,12 +72,12 @@ func (l line) terminate() { l.cut() }
 func (l line) kill()      { l.cut() }
 
 // reach starts a run of an agent that is not here.
-func (l *launch) reach(ctx context.Context, id string) (*Run, error) {
+func reach(ctx context.Context, l *launch) (*Run, error) {
 	c := &remote{skill: l.Mode, seen: map[string]int{}}
 	connecting, done := context.WithTimeout(ctx, callTime)
 	defer done()
 	if err := c.connect(connecting, l); err != nil {
-		return nil, fault.New("executor_unavailable", fmt.Sprintf("the agent at %s cannot be spoken to: %v", l.URL, err), "see tasks.executors."+id+" in the configuration")
+		return nil, fault.New("executor_unavailable", fmt.Sprintf("the agent at %s cannot be spoken to: %v", l.URL, err), "see tasks.executors."+l.id+" in the configuration")
 	}
 	r := &Run{spec: l.spec, done: make(chan struct{})}
 	var cut func()
@@ -145,7 +158,7 @@ func (c *remote) begin() error {
 	if refused(err) && c.spec.Resume != "" && c.talk.result.AgentSession == "" {
 		c.talk.system(fmt.Sprintf("the agent does not go on with its session, so a new one begins: %v", err))
 		c.move(spot{})
-		err = c.say(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(c.spec.Prompt)), "")
+		err = c.say(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(c.spec.Before+c.spec.Prompt)), "")
 	}
 	return err
 }
@@ -230,8 +243,13 @@ func (c *remote) first() (*a2a.Message, error) {
 	defer done()
 	t, err := c.looking.GetTask(ctx, &a2a.GetTaskRequest{ID: last.Task})
 	if refused(err) {
+		// It has forgotten the task, and may know the context or not.
 		c.move(spot{Context: last.Context})
-		return m, nil // it has forgotten the task, and may know the context
+		if c.spec.Before != "" {
+			c.talk.system("the agent does not know its last task any more: it is told what was said before")
+			m.Parts[0] = a2a.NewTextPart(c.spec.Before + c.spec.Prompt)
+		}
+		return m, nil
 	}
 	if err != nil {
 		return nil, err

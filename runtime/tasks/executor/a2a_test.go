@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
@@ -283,9 +284,36 @@ func TestAFollowUpGoesOnElsewhere(t *testing.T) {
 	if !strings.Contains(second.AgentSession, string(got[2].TaskID)) || third.Summary != "you said that one" {
 		t.Errorf("the late answer went to task %q, want that of %s; %+v\n%s", got[2].TaskID, second.AgentSession, third, log.text())
 	}
-	_, other := newPeer(t, modern)
-	if forgotten, log := run(t, other, "peer", Spec{Prompt: "work", Resume: third.AgentSession}); forgotten.Failure != "" || forgotten.Summary != "done" {
-		t.Errorf("an agent that has forgotten: %+v, want done\n%s", forgotten, log.text())
+	p, other := newPeer(t, modern)
+	forgotten, log := run(t, other, "peer", Spec{Prompt: "work", Before: "You said: done. ", Resume: third.AgentSession})
+	if got := p.messages(); forgotten.Failure != "" || forgotten.Summary != "done" || words(got[0].Parts) != "You said: done. work" || got[0].ContextID == "" {
+		t.Errorf("an agent that has forgotten was told %+v: %+v, want done\n%s", got[0], forgotten, log.text())
+	}
+}
+
+// An agent that answers without a task or a context has no session to go on
+// with, and one that refuses its context has lost it.
+func TestAnAgentElsewhereWithoutAContextIsToldWhatWasSaid(t *testing.T) {
+	tb := raw(t, modern, func(_, params string, n int) (string, string) {
+		if strings.Contains(params, "contextId") {
+			return asStream, `data: {"jsonrpc":"2.0","id":"1","error":{"code":-32602,"message":"no such context"}}` + "\n\n"
+		}
+		var p struct {
+			Message struct{ Parts []struct{ Text string } }
+		}
+		if err := json.Unmarshal([]byte(params), &p); err != nil || len(p.Message.Parts) != 1 {
+			return asJSON, "no message"
+		}
+		return asStream, events(fmt.Sprintf(`{"message":{"messageId":"m%d","role":"ROLE_AGENT","parts":[{"text":%q}]}}`, n, "heard "+p.Message.Parts[0].Text))
+	})
+	first, log := run(t, tb, "raw", Spec{Prompt: "one"})
+	if first.AgentSession != "" || first.Summary != "heard one" {
+		t.Errorf("result %+v, want no session\n%s", first, log.text())
+	}
+	for _, session := range []string{"", `{"contextId":"c1"}`} {
+		if r, log := run(t, tb, "raw", Spec{Prompt: "two", Before: "You said: one. ", Resume: session}); r.Summary != "heard You said: one. two" {
+			t.Errorf("with session %q: %+v, want what was said before told\n%s", session, r, log.text())
+		}
 	}
 }
 

@@ -11,10 +11,18 @@ import (
 // between is one message.
 type shell struct{}
 
+var shellKind = kind{
+	name:  "shell",
+	check: lacksCommand,
+	can:   func(c Config) Info { return Info{FollowUp: c.resumes()} },
+	start: program(func(*launch) (driver, error) { return &shell{}, nil }),
+}
+
 // mostMessage is where a message of a shell agent ends and the next begins.
 const mostMessage = 8 << 10
 
 func (*shell) drive(r *Run, stdout io.Reader) (result Result) {
+	r.tell()
 	var text strings.Builder
 	index := int64(-1)
 	eachLine(&rawTee{stdout, r.spec.Log}, func(line []byte) {
