@@ -68,7 +68,8 @@ func (a *app) withBench(ctx context.Context, asJSON bool, do func(*bench) error)
 	}
 	b := &bench{app: a, room: room, manager: m, asJSON: asJSON, tools: map[string]contract.Tool{}}
 	for _, tool := range work.Tools(work.Options{
-		Open: func(context.Context) (work.Manager, error) { return m, nil }, Questions: room.questions, MaxAnswerBytes: 64 << 20,
+		Open:      func(context.Context) (work.Manager, error) { return m, nil },
+		Questions: room.questions, Pauses: room.pauses, MaxAnswerBytes: 64 << 20,
 	}) {
 		b.tools[tool.Name] = tool
 	}
