@@ -50,8 +50,9 @@ var a2aKind = kind{
 		}
 		return ""
 	},
-	can:   func(Config) Info { return Info{FollowUp: true} },
-	start: reach,
+	can:     func(Config) Info { return Info{FollowUp: true} },
+	start:   reach,
+	abandon: abandon,
 }
 
 // spot is where a conversation is. As JSON it is the agent's session.
@@ -60,8 +61,12 @@ type spot struct {
 	Task    a2a.TaskID `json:"taskId,omitempty"`
 }
 
-// callTime bounds a call that has nothing to wait for.
-const callTime = 30 * time.Second
+// callTime bounds a call that has nothing to wait for, lastCallTime one for which
+// somebody waits who wants the end at once.
+const (
+	callTime     = 30 * time.Second
+	lastCallTime = 2 * time.Second
+)
 
 // line are the controls of an agent without a process: there is a connection to
 // let go of.
@@ -102,7 +107,7 @@ func (c *remote) converse() Result {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if task := c.at.Task; task != "" && !c.over {
-			c.cancels.Go(func() { c.cancel(task) })
+			c.cancels.Go(func() { c.cancel(c.ctx, task) })
 		}
 		return c.at.Task != ""
 	})
@@ -111,6 +116,11 @@ func (c *remote) converse() Result {
 	c.over = true
 	c.mu.Unlock()
 	c.cancels.Wait()
+	if task := c.where().Task; c.ctx.Err() != nil && task != "" && !c.status.State.Terminal() { // it was cut off
+		ctx, done := context.WithTimeout(context.Background(), lastCallTime)
+		c.cancel(ctx, task)
+		done()
+	}
 	c.talk.endText()
 	result := c.talk.result
 	switch {
@@ -127,10 +137,34 @@ func (c *remote) converse() Result {
 
 // cancel tells the agent to give a task up. What has ended meanwhile stays as
 // it is.
-func (c *remote) cancel(task a2a.TaskID) {
-	ctx, done := context.WithTimeout(c.ctx, callTime)
+func (c *remote) cancel(ctx context.Context, task a2a.TaskID) {
+	ctx, done := context.WithTimeout(ctx, callTime)
 	defer done()
 	c.looking.CancelTask(ctx, &a2a.CancelTaskRequest{ID: task}) // one that does not hear is left in the end
+}
+
+// abandon cancels the task that a run has left whose runner was killed. One that
+// waits for an answer is let be, as that may still come, unless a person has
+// stopped it.
+func abandon(ctx context.Context, l *launch, stopped bool) error {
+	var last spot
+	if json.Unmarshal([]byte(l.spec.Resume), &last) != nil || last.Task == "" {
+		return nil
+	}
+	ctx, done := context.WithTimeout(ctx, callTime)
+	defer done()
+	c := &remote{}
+	if err := c.connect(ctx, l); err != nil {
+		return err
+	}
+	t, err := c.looking.GetTask(ctx, &a2a.GetTaskRequest{ID: last.Task, HistoryLength: new(int)})
+	if err == nil && !t.Status.State.Terminal() && (stopped || !waits(t.Status.State)) {
+		_, err = c.looking.CancelTask(ctx, &a2a.CancelTaskRequest{ID: last.Task})
+	}
+	if refused(err) { // it is forgotten, or has ended meanwhile
+		return nil
+	}
+	return err
 }
 
 // turn sends what there is to say until the task has ended.
@@ -259,7 +293,7 @@ func (c *remote) first() (*a2a.Message, error) {
 		m.TaskID = last.Task
 		return m, nil
 	} else if !state.Terminal() { // whoever waited for it has died
-		c.cancel(last.Task)
+		c.cancel(c.ctx, last.Task)
 	}
 	c.move(spot{Context: last.Context})
 	m.ReferenceTasks = []a2a.TaskID{last.Task}

@@ -37,6 +37,8 @@ type kind struct {
 	can func(Config) Info
 	// start starts a run of an agent.
 	start func(context.Context, *launch) (*Run, error)
+	// abandon is [Table.Abandon]. Nil: what is left are processes alone.
+	abandon func(ctx context.Context, l *launch, stopped bool) error
 }
 
 // kinds are all, each in the file of its name.

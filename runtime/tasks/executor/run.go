@@ -81,6 +81,19 @@ func (t *Table) Start(ctx context.Context, id string, s Spec) (*Run, error) {
 	return k.start(ctx, &launch{Config: c, id: id, variant: v, spec: s})
 }
 
+// Abandon ends what a run has left elsewhere whose runner was killed: session is
+// the agent's own. What waits there for an answer goes on waiting, unless a
+// person has stopped the run. Of an agent that works here nothing is left but
+// processes, which are not ended here.
+func (t *Table) Abandon(ctx context.Context, id, session string, stopped bool) error {
+	c := t.configs[Canonical(id)]
+	k := c.kind()
+	if k.abandon == nil {
+		return nil
+	}
+	return k.abandon(ctx, &launch{Config: c, id: id, spec: Spec{Resume: session}}, stopped)
+}
+
 // launch is an agent about to be started.
 type launch struct {
 	Config
