@@ -236,13 +236,19 @@ func (t Tree) present(ctx context.Context, r Repo) bool {
 
 // Remove takes away the folder and what git knows of it. The branches stay.
 // Without force it refuses with worktree_dirty when something in a worktree is
-// not committed; files that git ignores do not count.
+// not committed, but for files that git ignores, or when git cannot say.
 func (t Tree) Remove(ctx context.Context, force bool) error {
 	if err := t.check(); err != nil {
 		return err
 	}
 	for _, r := range t.Repos {
-		if force || !t.present(ctx, r) {
+		if force {
+			break
+		}
+		if !t.present(ctx, r) {
+			if left, err := os.ReadDir(t.path(r)); err == nil && len(left) > 0 {
+				return fault.New("worktree_dirty", fmt.Sprintf("%s is no worktree of %s any more, and has files", t.path(r), r.Path), "save them, or remove with force")
+			}
 			continue
 		}
 		dirty, err := git(ctx, t.path(r), "status", "--porcelain", "-z", "--ignore-submodules=none", "--untracked-files=normal")
