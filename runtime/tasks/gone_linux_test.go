@@ -40,3 +40,28 @@ func TestARunnerWhoseFolderIsDeletedEnds(t *testing.T) {
 	}
 	d.unlocked()
 }
+
+// A daemon that an agent leaves, such as a server to look at, outlives a run that
+// ended well; when the worktree is taken away it ends.
+func TestADaemonEndsWithTheWorktree(t *testing.T) {
+	d := open(t, Repo{}, settings{})
+	for name, remove := range map[string]func(attemptID string) error{
+		"gc":     func(string) error { _, err := d.GC(t.Context(), GC{OlderThan: time.Nanosecond}); return err },
+		"delete": func(id string) error { s, _ := d.Status(t.Context(), id); return d.DeleteTask(t.Context(), s.TaskID) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			started := d.start(`run setsid sh -c 'echo $$ > pid; exec sleep 600' </dev/null >/dev/null 2>&1 & while [ ! -s pid ]; do sleep 0.01; done`)
+			if s := d.ended(started.AttemptID); s.State != Completed || len(inside(started.AttemptID)) != 1 {
+				t.Fatalf("Status = %+v with processes %v, want a daemon", s, inside(started.AttemptID))
+			}
+			if err := remove(started.AttemptID); err != nil {
+				t.Fatal(err)
+			}
+			for since := time.Now(); len(inside(started.AttemptID)) > 0; time.Sleep(5 * time.Millisecond) {
+				if time.Since(since) > 10*time.Second {
+					t.Fatalf("processes %v go on without a worktree", inside(started.AttemptID))
+				}
+			}
+		})
+	}
+}

@@ -207,7 +207,8 @@ func (l *launch) start(d driver) (*Run, error) {
 }
 
 // drainTime is how long the output of a process that has ended is still read,
-// which others that it started may hold open.
+// which others that it started may hold open: then its group is ended, and after
+// as long again nobody listens to those who have left the group.
 const drainTime = 2 * time.Second
 
 // supervise drives the agent until it has ended, and ends what it left behind.
@@ -221,10 +222,12 @@ func (r *Run) supervise(cmd *exec.Cmd, g *group, p *pipes, l *launch, d driver, 
 	go func() { driven <- d.drive(r, p.stdout) }()
 	err := cmd.Wait()
 	cancel()
-	wait := time.AfterFunc(drainTime, g.kill)
+	firm := time.AfterFunc(drainTime, g.kill)
+	deaf := time.AfterFunc(2*drainTime, func() { p.stdout.Close(); p.stderr.Close() })
 	result := <-driven
 	reading.Wait()
-	wait.Stop()
+	firm.Stop()
+	deaf.Stop()
 	g.kill()
 	g.close()
 	r.stdin.Close()
