@@ -68,7 +68,8 @@ func (a *app) withBench(ctx context.Context, asJSON bool, do func(*bench) error)
 	}
 	b := &bench{app: a, room: room, manager: m, asJSON: asJSON, tools: map[string]contract.Tool{}}
 	for _, tool := range work.Tools(work.Options{
-		Open: func(context.Context) (work.Manager, error) { return m, nil }, Questions: room.questions, MaxAnswerBytes: 64 << 20,
+		Open:      func(context.Context) (work.Manager, error) { return m, nil },
+		Questions: room.questions, Pauses: room.pauses, MaxAnswerBytes: 64 << 20,
 	}) {
 		b.tools[tool.Name] = tool
 	}
@@ -106,7 +107,8 @@ func (b *bench) show(ctx context.Context, tool string, args map[string]any, out 
 var commandOf = strings.NewReplacer(
 	"call ", "try ", "list_projects", "deskhand tasks project ls", "list_repos", "deskhand tasks project ls", "list_executors", "deskhand tasks executors",
 	"list_task_attempts", "deskhand tasks show", "list_tasks", "deskhand tasks ls", "get_task", "deskhand tasks show", "create_task", "deskhand tasks add",
-	"update_task", "deskhand tasks set", "delete_task", "deskhand tasks rm", "start_task_attempt", "deskhand tasks start", "follow_up", "deskhand tasks say",
+	"update_task", "deskhand tasks set", "delete_task", "deskhand tasks rm", "start_task_attempt", "deskhand tasks start",
+	"follow_up with action=send", "deskhand tasks say", "follow_up", "deskhand tasks say",
 	"stop_attempt", "deskhand tasks stop", "get_attempt_status", "deskhand tasks show", "tail_attempt_logs", "deskhand tasks logs",
 	"tail_session_messages", "deskhand tasks messages", "get_attempt_changes", "deskhand tasks diff", "get_attempt_patch", "deskhand tasks diff",
 	"get_attempt_file", "deskhand tasks cat",

@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
@@ -214,9 +217,9 @@ func entryText(entry json.RawMessage) (text string, raw bool) {
 	}
 	switch text = strings.TrimRight(n.Content, "\n"); n.EntryType.Type {
 	case "user_message", "user_feedback":
-		return "> " + strings.ReplaceAll(text, "\n", "\n> "), false
+		return marked("> ", text), false
 	case "thinking":
-		return "  " + strings.ReplaceAll(text, "\n", "\n  "), false
+		return marked("  ", text), false
 	case "tool_use":
 		if name := n.EntryType.ToolName; name != "" && !strings.HasPrefix(text, name) {
 			text = name + " " + text
@@ -261,7 +264,14 @@ func (b *bench) messages(ctx context.Context, prefix string, limit int) error {
 	var out work.Messages
 	err = b.show(ctx, "tail_session_messages", map[string]any{"attempt_id": id, "limit": limit}, &out, func() error {
 		for _, t := range out.Page.Entries {
-			text := "> " + strings.ReplaceAll(strings.TrimRight(t.Prompt, "\n"), "\n", "\n> ")
+			text := marked("> ", t.Prompt)
+			for _, p := range t.Pauses {
+				asked, err := b.pauseText(ctx, p)
+				if err != nil {
+					return err
+				}
+				text += "\n\n" + asked
+			}
 			if t.Summary != nil {
 				text += "\n\n" + strings.TrimRight(*t.Summary, "\n")
 			}
@@ -278,7 +288,36 @@ func (b *bench) messages(ctx context.Context, prefix string, limit int) error {
 	return err
 }
 
-// colour paints a line of a patch.
+// pauseText is what an agent asked a person, and what came of it.
+func (b *bench) pauseText(ctx context.Context, p work.Pause) (string, error) {
+	asked := marked("? ", p.Text) + "\n"
+	if p.Outcome == nil {
+		return asked + fmt.Sprintf("= waits for an answer, asked %s (deskhand ask show %s)", age(p.Paused.Time), p.ID), nil
+	}
+	if *p.Outcome != string(elicit.Accept) {
+		return asked + "= " + outcomeWords[elicit.Outcome(*p.Outcome)], nil
+	}
+	r, err := b.room.hub.Get(ctx, p.ID)
+	if err != nil {
+		return "", err
+	}
+	var answers []string
+	for i, a := range asktools.OutputOf(&r).Answers {
+		answer := strings.Join(answerTexts(a), ", ")
+		if len(r.Questions) > 1 {
+			answer = oneLine(r.Questions[i].Message) + " " + answer
+		}
+		answers = append(answers, answer)
+	}
+	return asked + marked("= ", strings.Join(answers, "\n")), nil
+}
+
+// marked is text with a mark before each line.
+func marked(mark, text string) string {
+	return mark + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+mark)
+}
+
+// patchLine paints a line of a patch.
 func (p paint) patchLine(line string) string {
 	switch {
 	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "diff "):

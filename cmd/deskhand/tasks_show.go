@@ -178,7 +178,11 @@ func failedEnd(s work.Status) error {
 		if s.Failure != nil {
 			why = *s.Failure
 		}
-		return fault.New("attempt_failed", "the attempt failed: "+why, "see deskhand tasks logs "+brief(s.AttemptID)+", and go on with deskhand tasks say")
+		next := "go on with deskhand tasks say"
+		if s.SessionID == nil { // its agent has not started
+			next = "try again with deskhand tasks start"
+		}
+		return fault.New("attempt_failed", "the attempt failed: "+why, "see deskhand tasks logs "+brief(s.AttemptID)+", and "+next)
 	}
 	return nil
 }

@@ -35,14 +35,11 @@ func (r *run) agent() ending {
 	if r.m.options.Ask != nil {
 		spec.Ask = r.ask
 	}
-	if spec.Resume == "" && spec.Before != "" {
-		r.log.Append(logs.System("the agent has no session of its own to go on with: it is told what was said before"))
-	}
 	e, lost := r.turn(spec, r.converse)
 	if !lost || r.ctx.Err() != nil {
 		return e
 	}
-	r.log.Append(logs.System("the agent does not have its session any more: a new one begins, and is told what was said before"))
+	r.log.Append(logs.System("the agent does not have its session any more"))
 	spec.Resume = ""
 	e, _ = r.turn(spec, func() error { return nil })
 	return e

@@ -3,13 +3,16 @@ package tasks
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// beat renews the lease, and says when something last happened.
-func (r *run) beat(ctx context.Context) {
+// beat renews the lease, and says when something last happened. A run ends whose
+// home is gone, which is the folder of its first process.
+func (r *run) beat(ctx context.Context, home string) {
 	term := r.m.options.Lease
 	tick := time.NewTicker(min(term/4, time.Second))
 	defer tick.Stop()
@@ -18,6 +21,10 @@ func (r *run) beat(ctx context.Context) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
+			return
+		}
+		if _, err := os.Stat(home); errors.Is(err, fs.ErrNotExist) {
+			r.cancel(errGone)
 			return
 		}
 		active := *r.active.Load()

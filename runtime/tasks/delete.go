@@ -133,6 +133,7 @@ func (m *Manager) clear(ctx context.Context, id string, l leftover) error {
 		return err
 	}
 	defer unlock()
+	endStrays(id)
 	if l.Tree.Present(ctx) {
 		_, err = l.Tree.Commit(ctx, "Work left in a deleted task")
 	}

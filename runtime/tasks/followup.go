@@ -13,8 +13,7 @@ import (
 // Send is refused while a process of the attempt runs: two agents must not
 // share a worktree. Queue takes the place of what was queued before; with
 // nothing running it starts at once, and still says "queued". Faults:
-// no_session_yet, attempt_running, ambiguous_target, missing_required,
-// follow_up_unsupported.
+// no_session_yet, attempt_running, ambiguous_target, missing_required.
 func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, error) {
 	if r.Action == Cancel {
 		return m.cancelQueued(ctx, r)
@@ -103,15 +102,14 @@ func followUp(ctx context.Context, tx *store.Tx, known []Executor, r FollowUpReq
 	return FollowUp{SessionID: s.ID, Action: r.Action, Status: status, ProcessID: p.ID}, nil
 }
 
-// variantOf is the variant to go on with, and makes sure that the executor can.
+// variantOf is the variant to go on with, and makes sure that the executor can be
+// started.
 func variantOf(known []Executor, s Session, variant string) (string, error) {
 	for _, e := range known {
 		switch {
 		case e.ID != s.Executor:
 		case e.Missing != "":
 			return "", refuse(ExecutorMissing, "call list_executors, and start_task_attempt with an executor that is available", "executor %s cannot be started: %s", e.ID, e.Missing)
-		case !e.FollowUp:
-			return "", refuse(UnsupportedFollow, "call start_task_attempt for a new attempt", "executor %s cannot continue a session", e.ID)
 		case variant == "":
 			return s.Variant, nil
 		default:

@@ -124,6 +124,9 @@ func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 		err = c.tree.Remove(ctx, false)
 	}
 	if err == nil {
+		endStrays(c.ID)
+	}
+	if err == nil {
 		if err := m.removeSpools(ctx, c.ID); err != nil {
 			m.options.Log.Warn("removal of spools failed", "attempt_id", c.ID, "error", err)
 		}

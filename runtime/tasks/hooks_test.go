@@ -320,23 +320,27 @@ func TestLogsGoOnWithTheNextProcess(t *testing.T) {
 	}
 }
 
-// A session that the agent has lost, or never had, goes on all the same: the
-// agent is told what was said.
+// A session that the agent has lost, never had, or cannot go on with, goes on all
+// the same: the agent is told what was said.
 func TestAFollowUpWithoutASessionOfTheAgentIsToldWhatWasSaid(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skipf("NOT TESTED: no sh here: %v", err)
 	}
+	const isTold = "a new session of the agent begins, which is told what was said before"
 	agent := func(session string) executor.Config {
 		return executor.Config{Kind: "stream", Events: "claude", Lost: "No conversation",
 			Command: []string{"sh", "-c", `cat >>told.txt; echo '{"type":"system","subtype":"init","session_id":"` + session + `"}'
 				echo '{"type":"result","subtype":"success","is_error":false,"result":"I have painted it."}'`},
 			Resume: []string{"sh", "-c", `echo "No conversation found with session ID: {{session}}" >&2; exit 1`}}
 	}
-	agents, err := executor.New(map[string]executor.Config{"forgetful": agent("s1"), "nameless": agent("")})
+	sessions := agent("s1")
+	sessions.Resume = nil
+	plain := executor.Config{Kind: "shell", Command: []string{"sh", "-c", "cat >>told.txt; echo I have painted it."}}
+	agents, err := executor.New(map[string]executor.Config{"forgetful": agent("s1"), "nameless": agent(""), "resumes-nothing": sessions, "plain": plain})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, note := range map[string]string{"forgetful": "does not have its session any more", "nameless": "has no session of its own"} {
+	for id, notes := range map[string][]string{"forgetful": {"does not have its session any more", isTold}, "nameless": {isTold}, "resumes-nothing": {isTold}, "plain": {isTold}} {
 		d, _, _ := inProcess(t, Options{Agents: agents}, Repo{}, "say nothing")
 		made := task(t, d.Manager, d.project.ID, "Paint it")
 		request := d.request(made.ID, "Paint the wall blue.")
@@ -363,8 +367,11 @@ func TestAFollowUpWithoutASessionOfTheAgentIsToldWhatWasSaid(t *testing.T) {
 		if want := "The person:\n> Paint the wall blue.\n\nYou:\n> I have painted it.\n\nNow the person says:\n\nAnd the door."; err != nil || !strings.HasSuffix(string(told), want) {
 			t.Errorf("%s was told %q, %v; want it to end with %q", id, told, err, want)
 		}
-		if got := d.entries(started.AttemptID, Normalized); !strings.Contains(strings.Join(got, "\n"), note) {
-			t.Errorf("%s: the log = %q, want %q in it", id, got, note)
+		log := strings.Join(d.entries(started.AttemptID, Normalized), "\n")
+		for _, note := range notes {
+			if strings.Count(log, note) != 1 {
+				t.Errorf("%s: the log = %q, want %q in it, once", id, log, note)
+			}
 		}
 		if page, err := d.Messages(t.Context(), MessageQuery{AttemptID: started.AttemptID}); err != nil || len(page.Turns) != 2 || page.Turns[1].Prompt != "And the door." {
 			t.Errorf("%s: Messages = %+v, %v; want two turns as they were typed", id, page, err)

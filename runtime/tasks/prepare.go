@@ -3,7 +3,9 @@ package tasks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -104,7 +106,7 @@ func (r *run) commit(e ending, message string) ending {
 func (r *run) openLog() error {
 	r.log = nil
 	dir := r.m.runDir(r.p.ID)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) { // not what is above it, which may have been deleted
 		return err
 	}
 	spool, err := logs.OpenSpool(filepath.Join(dir, spoolFile))

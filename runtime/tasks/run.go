@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ var (
 	errWallClock = errors.New("it took too long")
 	errSilent    = errors.New("it said nothing for too long")
 	errOutput    = errors.New("it wrote too much")
+	errGone      = errors.New("deskhand's folder was deleted") // with the worktree in it, and perhaps the store
 )
 
 // Run is what a runner process does: it claims the process and ends with the
@@ -40,6 +42,9 @@ func (m *Manager) Run(ctx context.Context, processID string) error {
 	defer r.cancel(nil)
 	defer context.AfterFunc(ctx, func() { r.cancel(errStop) })()
 	err = r.whole(seq)
+	if r.gone {
+		return fmt.Errorf("attempt %s was ended: %s was deleted while it ran", r.attemptID, m.runDir(processID))
+	}
 	m.launch(ctx)
 	return err
 }
@@ -88,16 +93,21 @@ type run struct {
 	asking atomic.Int64              // questions that wait for a person
 	wrote  atomic.Int64              // bytes, by the process that runs
 	forced chan struct{}             // closed: no time to finish
+	gone   bool                      // what ran was ended for errGone
 	force  sync.Once
 }
 
 // whole runs the chain with its heartbeat, and with deskhand's tools at hand.
 func (r *run) whole(seq int64) error {
 	var beside sync.WaitGroup
+	home := r.m.runDir(r.p.ID)
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
 	// They go on while what runs is made to end: the lease is still to be kept,
 	// and a stop may become one with force.
 	watching, end := context.WithCancel(context.WithoutCancel(r.ctx))
-	beside.Go(func() { r.beat(watching) })
+	beside.Go(func() { r.beat(watching, home) })
 	beside.Go(func() { r.heed(watching, seq) })
 	defer beside.Wait()
 	defer end()
@@ -161,7 +171,9 @@ func (r *run) step() (more bool, err error) {
 
 // judge says how a process ended that was made to end.
 func (r *run) judge(e ending) ending {
-	switch cause := context.Cause(r.ctx); cause {
+	cause := context.Cause(r.ctx)
+	r.gone = cause == errGone
+	switch cause {
 	case nil, errLost:
 	case errStop, errForce:
 		e.State, e.Failure = Killed, "killed"

@@ -14,6 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
@@ -38,11 +39,16 @@ type settings struct {
 	WallClock  time.Duration
 	MaxOutput  int64
 	Env        []string
+	Elsewhere  string // address of the agent far, over A2A; empty: there is none
 }
 
 func (s settings) options(place string) Options {
 	job, _ := json.Marshal(s)
-	return Options{Dir: s.Dir, MaxRunning: s.MaxRunning, Lease: s.Lease, Silence: s.Silence, WallClock: s.WallClock, MaxOutput: s.MaxOutput, Env: s.Env,
+	agents, err := executor.New(map[string]executor.Config{"far": {Kind: "a2a", URL: s.Elsewhere, Disabled: s.Elsewhere == ""}})
+	if err != nil {
+		panic(err)
+	}
+	return Options{Agents: agents, Dir: s.Dir, MaxRunning: s.MaxRunning, Lease: s.Lease, Silence: s.Silence, WallClock: s.WallClock, MaxOutput: s.MaxOutput, Env: s.Env,
 		Runner: []string{os.Args[0]}, RunnerEnv: []string{"TASKS_TEST_CHILD=" + place + "\nrunner\n" + string(job)}}
 }
 

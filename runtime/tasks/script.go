@@ -91,7 +91,9 @@ func (r *run) await(done <-chan struct{}, c controls) {
 		return
 	case <-r.ctx.Done():
 	}
-	if cause := context.Cause(r.ctx); !errors.Is(cause, errLost) && !errors.Is(cause, errForce) {
+	switch context.Cause(r.ctx) {
+	case errLost, errForce, errGone: // at once
+	default:
 		for _, step := range []struct {
 			ask  func()
 			wait time.Duration

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	. "github.com/deskhand/deskhand/runtime/tasks"
 )
@@ -201,7 +202,11 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 				effects := filepath.Join(t.TempDir(), "effects")
 				started := d.start(lines(effects, "first")...)
 				after := time.Duration(random.IntN(450)) * time.Millisecond
-				go d.followWhenPossible(started.AttemptID, strings.Join(lines(effects, "second"), "\n"))
+				followed := make(chan struct{})
+				go func() {
+					defer close(followed)
+					d.followWhenPossible(started.AttemptID, strings.Join(lines(effects, "second"), "\n"))
+				}()
 				of := func() int {
 					if v := d.running(started.AttemptID); who == "runner" {
 						return v.runner
@@ -225,7 +230,8 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 				if strings.HasPrefix(s.Failure, "lost: ") {
 					lost++
 				}
-				d.quietAttempt(started.AttemptID)
+				<-followed // a message may have come when its run had just been lost, and runs
+				d.ended(started.AttemptID)
 				d.intact(started.AttemptID, effects)
 				d.unlocked()
 				if t.Failed() {
@@ -240,26 +246,16 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 	}
 }
 
-// followWhenPossible queues a message once the attempt has a session.
+// followWhenPossible queues a message once the attempt has a session, if it ever
+// has one.
 func (d *desk) followWhenPossible(attemptID, prompt string) {
-	for since := time.Now(); time.Since(since) < 2*time.Second; time.Sleep(5 * time.Millisecond) {
+	for {
 		_, err := d.FollowUp(context.Background(), FollowUpRequest{Action: Queue, AttemptID: attemptID, Prompt: prompt, RequestID: "queue-" + attemptID})
-		if code(err) != NoSession {
+		if f := fault.Of(err); f == nil || f.Code != NoSession || !f.Retryable {
 			return
 		}
+		time.Sleep(5 * time.Millisecond)
 	}
-}
-
-// quietAttempt waits until nothing of an attempt runs any more: a message may
-// have come when its run had just been lost.
-func (d *desk) quietAttempt(attemptID string) {
-	d.t.Helper()
-	for since := time.Now(); time.Since(since) < 3*time.Second; time.Sleep(20 * time.Millisecond) {
-		if p, err := d.Processes(context.Background(), attemptID); err == nil && len(p) > 1 || time.Since(since) > 300*time.Millisecond {
-			break
-		}
-	}
-	d.ended(attemptID)
 }
 
 // TestAKilledServerLosesNothing: what it was asked for is done once, and what

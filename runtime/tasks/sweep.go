@@ -110,6 +110,7 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 			m.options.Log.Warn("tidy after runner failed", "process_id", p.ID, "error", err)
 		}
 	}
+	m.abandon(p)
 	e := ending{State: Failed, Failure: why, Usage: p.Usage}
 	if p.stop != "" {
 		e.State, e.Failure = Killed, "killed"
@@ -123,6 +124,34 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 		m.options.Log.Info("process ended", "attempt_id", p.AttemptID, "process_id", p.ID, "state", e.State, "failure", e.Failure)
 	}
 	return err
+}
+
+// lastWord is how long a manager that is closed still talks to an agent elsewhere.
+const lastWord = 2 * time.Second
+
+// abandon tells an agent elsewhere that nobody waits for it any more. A sweep
+// does not wait for that: if the agent cannot be reached, the next follow-up
+// tells it.
+func (m *Manager) abandon(p process) {
+	if p.Reason != Agent || p.SessionID == "" {
+		return
+	}
+	m.keeping.Go(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		defer context.AfterFunc(m.ctx, func() { time.AfterFunc(lastWord, cancel) })()
+		var s Session
+		err := m.db.View(ctx, func(tx *store.Tx) (err error) {
+			s, err = readSession(ctx, tx, p.SessionID)
+			return err
+		})
+		if err == nil {
+			err = m.options.Agents.Abandon(ctx, s.Executor, s.AgentSession, p.stop != "")
+		}
+		if err != nil && fault.Of(err) == nil { // the task may have been deleted
+			m.options.Log.Warn("agent elsewhere not told to end", "attempt_id", p.AttemptID, "process_id", p.ID, "error", err)
+		}
+	})
 }
 
 // takeOver makes this manager the owner of a process, if it has still the owner

@@ -166,7 +166,8 @@ type Executor struct {
 	// Variants may be empty. Default is one of them or empty.
 	Variants []string
 	Default  string
-	// Protocol is the kind: acp, stream, shell, fake or a2a.
+	// Protocol, MCP, FollowUp and Approvals are as [executor.Info] has them, where
+	// Protocol is the kind.
 	Protocol                 string
 	MCP, FollowUp, Approvals bool
 	// Missing says why it cannot be started. Empty: it can.
@@ -507,7 +508,6 @@ const (
 	ExecutorMissing    = "executor_unavailable"
 	Conflict           = "idempotency_conflict"
 	WorktreeMissing    = "worktree_missing"
-	UnsupportedFollow  = "follow_up_unsupported"
 	AmbiguousID        = "ambiguous_id"
 	WaitTooLong        = "wait_ms_too_large"
 	RepositoryConflict = "repo_conflict"

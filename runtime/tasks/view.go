@@ -29,7 +29,7 @@ func (m *Manager) inspect(ctx context.Context, r Repo) (Repo, error) {
 		r.TargetBranch = found.Branch
 	}
 	if r.TargetBranch == "" {
-		return Repo{}, refuse(MissingRequired, "name the branch that attempts start from", "repository %s has no branch checked out", r.Name)
+		return Repo{}, refuse(MissingRequired, "name the branch that attempts start from: --branch NAME", "repository %s has no branch checked out", r.Name)
 	}
 	if _, err := (worktree.Repo{Name: r.Name, Path: r.Path}).Resolve(ctx, r.TargetBranch); err != nil {
 		return Repo{}, err

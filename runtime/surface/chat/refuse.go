@@ -23,7 +23,7 @@ var statuses = map[string]int{
 	"not_found": http.StatusNotFound, elicit.UnknownRequest: http.StatusNotFound, nothingToResume: http.StatusNotFound,
 	wrongConversation: http.StatusForbidden, elicit.NotYours: http.StatusForbidden,
 	elicit.AlreadyCompleted: http.StatusConflict, "attempt_running": http.StatusConflict, "idempotency_conflict": http.StatusConflict,
-	"no_session_yet": http.StatusConflict, "follow_up_unsupported": http.StatusConflict, "executor_unavailable": http.StatusConflict,
+	"no_session_yet": http.StatusConflict, "executor_unavailable": http.StatusConflict,
 }
 
 // refuse words an error. Both libraries read error.message.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/url"
 	"sync"
 	"time"
 
@@ -41,14 +42,31 @@ type remote struct {
 	over bool
 }
 
+var a2aKind = kind{
+	name: "a2a",
+	check: func(c Config) string {
+		if u, err := url.Parse(c.URL); err != nil || !address(u) {
+			return fmt.Sprintf("url %q is not the address of an agent, such as https://agent.example.com", c.URL)
+		}
+		return ""
+	},
+	can:     func(Config) Info { return Info{FollowUp: true} },
+	start:   reach,
+	abandon: abandon,
+}
+
 // spot is where a conversation is. As JSON it is the agent's session.
 type spot struct {
 	Context string     `json:"contextId,omitempty"`
 	Task    a2a.TaskID `json:"taskId,omitempty"`
 }
 
-// callTime bounds a call that has nothing to wait for.
-const callTime = 30 * time.Second
+// callTime bounds a call that has nothing to wait for, lastCallTime one for which
+// somebody waits who wants the end at once.
+const (
+	callTime     = 30 * time.Second
+	lastCallTime = 2 * time.Second
+)
 
 // line are the controls of an agent without a process: there is a connection to
 // let go of.
@@ -59,12 +77,12 @@ func (l line) terminate() { l.cut() }
 func (l line) kill()      { l.cut() }
 
 // reach starts a run of an agent that is not here.
-func (l *launch) reach(ctx context.Context, id string) (*Run, error) {
+func reach(ctx context.Context, l *launch) (*Run, error) {
 	c := &remote{skill: l.Mode, seen: map[string]int{}}
 	connecting, done := context.WithTimeout(ctx, callTime)
 	defer done()
 	if err := c.connect(connecting, l); err != nil {
-		return nil, fault.New("executor_unavailable", fmt.Sprintf("the agent at %s cannot be spoken to: %v", l.URL, err), "see tasks.executors."+id+" in the configuration")
+		return nil, fault.New("executor_unavailable", fmt.Sprintf("the agent at %s cannot be spoken to: %v", l.URL, err), "see tasks.executors."+l.id+" in the configuration")
 	}
 	r := &Run{spec: l.spec, done: make(chan struct{})}
 	var cut func()
@@ -89,7 +107,7 @@ func (c *remote) converse() Result {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if task := c.at.Task; task != "" && !c.over {
-			c.cancels.Go(func() { c.cancel(task) })
+			c.cancels.Go(func() { c.cancel(c.ctx, task) })
 		}
 		return c.at.Task != ""
 	})
@@ -98,6 +116,11 @@ func (c *remote) converse() Result {
 	c.over = true
 	c.mu.Unlock()
 	c.cancels.Wait()
+	if task := c.where().Task; c.ctx.Err() != nil && task != "" && !c.status.State.Terminal() { // it was cut off
+		ctx, done := context.WithTimeout(context.Background(), lastCallTime)
+		c.cancel(ctx, task)
+		done()
+	}
 	c.talk.endText()
 	result := c.talk.result
 	switch {
@@ -114,10 +137,34 @@ func (c *remote) converse() Result {
 
 // cancel tells the agent to give a task up. What has ended meanwhile stays as
 // it is.
-func (c *remote) cancel(task a2a.TaskID) {
-	ctx, done := context.WithTimeout(c.ctx, callTime)
+func (c *remote) cancel(ctx context.Context, task a2a.TaskID) {
+	ctx, done := context.WithTimeout(ctx, callTime)
 	defer done()
 	c.looking.CancelTask(ctx, &a2a.CancelTaskRequest{ID: task}) // one that does not hear is left in the end
+}
+
+// abandon cancels the task that a run has left whose runner was killed. One that
+// waits for an answer is let be, as that may still come, unless a person has
+// stopped it.
+func abandon(ctx context.Context, l *launch, stopped bool) error {
+	var last spot
+	if json.Unmarshal([]byte(l.spec.Resume), &last) != nil || last.Task == "" {
+		return nil
+	}
+	ctx, done := context.WithTimeout(ctx, callTime)
+	defer done()
+	c := &remote{}
+	if err := c.connect(ctx, l); err != nil {
+		return err
+	}
+	t, err := c.looking.GetTask(ctx, &a2a.GetTaskRequest{ID: last.Task, HistoryLength: new(int)})
+	if err == nil && !t.Status.State.Terminal() && (stopped || !waits(t.Status.State)) {
+		_, err = c.looking.CancelTask(ctx, &a2a.CancelTaskRequest{ID: last.Task})
+	}
+	if refused(err) { // it is forgotten, or has ended meanwhile
+		return nil
+	}
+	return err
 }
 
 // turn sends what there is to say until the task has ended.
@@ -145,7 +192,7 @@ func (c *remote) begin() error {
 	if refused(err) && c.spec.Resume != "" && c.talk.result.AgentSession == "" {
 		c.talk.system(fmt.Sprintf("the agent does not go on with its session, so a new one begins: %v", err))
 		c.move(spot{})
-		err = c.say(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(c.spec.Prompt)), "")
+		err = c.say(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(c.spec.Before+c.spec.Prompt)), "")
 	}
 	return err
 }
@@ -230,8 +277,13 @@ func (c *remote) first() (*a2a.Message, error) {
 	defer done()
 	t, err := c.looking.GetTask(ctx, &a2a.GetTaskRequest{ID: last.Task})
 	if refused(err) {
+		// It has forgotten the task, and may know the context or not.
 		c.move(spot{Context: last.Context})
-		return m, nil // it has forgotten the task, and may know the context
+		if c.spec.Before != "" {
+			c.talk.system("the agent does not know its last task any more: it is told what was said before")
+			m.Parts[0] = a2a.NewTextPart(c.spec.Before + c.spec.Prompt)
+		}
+		return m, nil
 	}
 	if err != nil {
 		return nil, err
@@ -241,7 +293,7 @@ func (c *remote) first() (*a2a.Message, error) {
 		m.TaskID = last.Task
 		return m, nil
 	} else if !state.Terminal() { // whoever waited for it has died
-		c.cancel(last.Task)
+		c.cancel(c.ctx, last.Task)
 	}
 	c.move(spot{Context: last.Context})
 	m.ReferenceTasks = []a2a.TaskID{last.Task}

@@ -116,7 +116,7 @@ func (c *remote) reply(a Answer, q Question, about wish, stage string) (*a2a.Mes
 	case a.Outcome == "decline":
 		text = "The person declined to answer."
 	case a.Outcome != "accept":
-		c.cancel(c.where().Task)
+		c.cancel(c.ctx, c.where().Task)
 		return nil, errors.New("the question was closed, so the task was cancelled")
 	case c.status.State == a2a.TaskStateAuthRequired:
 		for since := time.Now(); time.Since(since) < signInTime; {

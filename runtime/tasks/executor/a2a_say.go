@@ -29,7 +29,7 @@ func (c *remote) take(e a2a.Event) {
 		at.Task = info.TaskID
 	}
 	c.move(at)
-	if session, err := json.Marshal(at); err == nil {
+	if session, err := json.Marshal(at); err == nil && at != (spot{}) {
 		c.talk.begin(string(session))
 	}
 	switch e := e.(type) {

@@ -2,12 +2,14 @@ package executor
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +25,7 @@ type peer struct {
 	*httptest.Server
 	mu      sync.Mutex
 	got     []*a2a.Message
+	ended   []a2a.TaskID  // that were cancelled
 	moved   chan struct{} // closed: what the peer waits for has come by another way
 	headers http.Header   // of the last call
 }
@@ -108,9 +111,18 @@ func (p *peer) Execute(ctx context.Context, ec *a2asrv.ExecutorContext) iter.Seq
 
 // Cancel implements [a2asrv.AgentExecutor].
 func (p *peer) Cancel(_ context.Context, ec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	p.mu.Lock()
+	p.ended = append(p.ended, ec.TaskID)
+	p.mu.Unlock()
 	return func(yield func(a2a.Event, error) bool) {
 		yield(a2a.NewStatusUpdateEvent(ec, a2a.TaskStateCanceled, nil), nil)
 	}
+}
+
+func (p *peer) cancelled() []a2a.TaskID {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.ended)
 }
 
 func (p *peer) messages() []*a2a.Message {
@@ -283,9 +295,85 @@ func TestAFollowUpGoesOnElsewhere(t *testing.T) {
 	if !strings.Contains(second.AgentSession, string(got[2].TaskID)) || third.Summary != "you said that one" {
 		t.Errorf("the late answer went to task %q, want that of %s; %+v\n%s", got[2].TaskID, second.AgentSession, third, log.text())
 	}
-	_, other := newPeer(t, modern)
-	if forgotten, log := run(t, other, "peer", Spec{Prompt: "work", Resume: third.AgentSession}); forgotten.Failure != "" || forgotten.Summary != "done" {
-		t.Errorf("an agent that has forgotten: %+v, want done\n%s", forgotten, log.text())
+	p, other := newPeer(t, modern)
+	forgotten, log := run(t, other, "peer", Spec{Prompt: "work", Before: "You said: done. ", Resume: third.AgentSession})
+	if got := p.messages(); forgotten.Failure != "" || forgotten.Summary != "done" || words(got[0].Parts) != "You said: done. work" || got[0].ContextID == "" {
+		t.Errorf("an agent that has forgotten was told %+v: %+v, want done\n%s", got[0], forgotten, log.text())
+	}
+}
+
+// An agent that answers without a task or a context has no session to go on
+// with, and one that refuses its context has lost it.
+func TestAnAgentElsewhereWithoutAContextIsToldWhatWasSaid(t *testing.T) {
+	tb := raw(t, modern, func(_, params string, n int) (string, string) {
+		if strings.Contains(params, "contextId") {
+			return asStream, `data: {"jsonrpc":"2.0","id":"1","error":{"code":-32602,"message":"no such context"}}` + "\n\n"
+		}
+		var p struct {
+			Message struct{ Parts []struct{ Text string } }
+		}
+		if err := json.Unmarshal([]byte(params), &p); err != nil || len(p.Message.Parts) != 1 {
+			return asJSON, "no message"
+		}
+		return asStream, events(fmt.Sprintf(`{"message":{"messageId":"m%d","role":"ROLE_AGENT","parts":[{"text":%q}]}}`, n, "heard "+p.Message.Parts[0].Text))
+	})
+	first, log := run(t, tb, "raw", Spec{Prompt: "one"})
+	if first.AgentSession != "" || first.Summary != "heard one" {
+		t.Errorf("result %+v, want no session\n%s", first, log.text())
+	}
+	for _, session := range []string{"", `{"contextId":"c1"}`} {
+		if r, log := run(t, tb, "raw", Spec{Prompt: "two", Before: "You said: one. ", Resume: session}); r.Summary != "heard You said: one. two" {
+			t.Errorf("with session %q: %+v, want what was said before told\n%s", session, r, log.text())
+		}
+	}
+}
+
+func TestAnAgentElsewhereIsKilled(t *testing.T) {
+	p, tb := newPeer(t, modern)
+	r, log := start(t, tb, "peer", Spec{Prompt: "hang"})
+	until(t, "work", func() bool { return strings.Contains(log.text(), "on it") })
+	r.Kill()
+	if result := r.Wait(); result.Failure != "cancelled" || len(p.cancelled()) != 1 {
+		t.Errorf("Kill = %+v, the tasks %v were cancelled, want one", result, p.cancelled())
+	}
+}
+
+// What a run has left that nobody follows any more is cancelled, but for a task
+// that waits for an answer, which may still come.
+func TestAbandonCancelsWhatIsAtWork(t *testing.T) {
+	for name, c := range map[string]struct {
+		prompt        string
+		stopped, want bool
+	}{
+		"at work":              {"hang", false, true},
+		"waiting":              {"ask Which?", false, false},
+		"waiting, and stopped": {"ask Which?", true, true},
+		"over":                 {"work", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, tb := newPeer(t, modern)
+			session := make(chan string, 10)
+			r, log := start(t, tb, "peer", Spec{Prompt: c.prompt, Session: func(id string) { session <- id }, Ask: func(context.Context, Question) (Answer, error) {
+				return Answer{Outcome: "cancel", Pending: true}, nil
+			}})
+			if c.prompt == "hang" {
+				until(t, "work", func() bool { return strings.Contains(log.text(), "on it") })
+			} else {
+				r.Wait()
+			}
+			if err := tb.Abandon(t.Context(), "peer", <-session, c.stopped); err != nil {
+				t.Fatalf("Abandon = %v", err)
+			}
+			if got := p.cancelled(); len(got) > 0 != c.want {
+				t.Errorf("the tasks %v were cancelled, want one: %v", got, c.want)
+			}
+		})
+	}
+	_, tb := newPeer(t, modern)
+	for id, session := range map[string]string{"peer": `{"contextId":"c","taskId":"no such task"}`, "fake": "s1", "unknown": "s2"} {
+		if err := tb.Abandon(t.Context(), id, session, false); err != nil {
+			t.Errorf("Abandon(%s, %s) = %v, want nil", id, session, err)
+		}
 	}
 }
 

@@ -33,6 +33,13 @@ type client struct {
 	plan   int64
 }
 
+var acpKind = kind{
+	name:  "acp",
+	check: lacksCommand,
+	can:   func(Config) Info { return Info{MCP: true, FollowUp: true, Approvals: true} },
+	start: program(func(l *launch) (driver, error) { return &client{mode: l.Mode, auth: l.Auth}, nil }),
+}
+
 // leaveTime is how long an agent may take to end when its turn is over and its
 // stdin is closed; after as long again it is killed.
 const leaveTime = 2 * time.Second

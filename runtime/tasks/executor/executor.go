@@ -14,11 +14,11 @@
 package executor
 
 import (
+	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,9 +28,42 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
+// kind is a way to speak with agents.
+type kind struct {
+	name string
+	// check says what is wrong with how an agent is configured. Empty: nothing.
+	check func(Config) string
+	// can says what an agent can do: MCP, FollowUp and Approvals of it.
+	can func(Config) Info
+	// start starts a run of an agent.
+	start func(context.Context, *launch) (*Run, error)
+	// abandon is [Table.Abandon]. Nil: what is left are processes alone.
+	abandon func(ctx context.Context, l *launch, stopped bool) error
+}
+
+// kinds are all, each in the file of its name.
+var kinds = []kind{acpKind, streamKind, shellKind, fakeKind, a2aKind}
+
+func kindNames() string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// kind is the one of an agent; the zero value: there is none of that name.
+func (c Config) kind() kind {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == c.Kind })
+	if i < 0 {
+		return kind{}
+	}
+	return kinds[i]
+}
+
 // Config is how an agent is started.
 type Config struct {
-	// Kind is acp, stream, shell, fake or a2a.
+	// Kind is the name of one of the kinds: see the package.
 	Kind string `json:"kind"`
 	// Command is the program and its arguments. In them {{prompt}} stands for
 	// the prompt, {{session}} for the agent's session, {{dir}} for the folder.
@@ -38,7 +71,8 @@ type Config struct {
 	// stream or shell agent reads it from stdin.
 	Command []string `json:"command"`
 	// Resume is Command for a run that goes on with a session. Nil: Command.
-	// For a stream without {{session}} in it, every run is a new conversation.
+	// Without {{session}} in it, every run is a new conversation, which is told
+	// what was said before.
 	Resume []string `json:"resume,omitempty"`
 	// Lost is part of what a stream agent prints to stderr when it does not have
 	// the session to go on with. Empty: not known.
@@ -86,7 +120,8 @@ type Info struct {
 	Variants []string // sorted
 	Default  string
 	// MCP says that the agent can be given deskhand's tools, FollowUp that it
-	// can go on with a session, Approvals that it asks before it acts.
+	// goes on with a session of its own, where others are told what was said,
+	// and Approvals that it asks before it acts.
 	MCP, FollowUp, Approvals bool
 	// Missing says why it cannot be started here. Empty: it can.
 	Missing string
@@ -137,21 +172,12 @@ func check(id string, c Config) error {
 	if c.Disabled {
 		return nil
 	}
-	switch c.Kind {
-	case "acp", "shell", "fake":
-	case "a2a":
-		if u, err := url.Parse(c.URL); err != nil || !address(u) {
-			return bad("url %q is not the address of an agent, such as https://agent.example.com", c.URL)
-		}
-	case "stream":
-		if mappers[c.Events] == nil {
-			return bad("events %q are none of %s", c.Events, strings.Join(slices.Sorted(maps.Keys(mappers)), ", "))
-		}
-	default:
-		return bad("kind %q is none of acp, stream, shell, fake, a2a", c.Kind)
+	k := c.kind()
+	if k.name == "" {
+		return bad("kind %q is none of %s", c.Kind, kindNames())
 	}
-	if len(c.Command) == 0 && c.Kind != "fake" && c.Kind != "a2a" {
-		return bad("it has no command")
+	if wrong := k.check(c); wrong != "" {
+		return bad("%s", wrong)
 	}
 	if _, ok := c.Variants[c.Default]; c.Default != "" && !ok {
 		return bad("its default %q is none of its variants", c.Default)
@@ -170,13 +196,9 @@ func (t *Table) List() []Info {
 
 func (t *Table) info(id string) Info {
 	c := t.configs[id]
-	return Info{
-		ID: id, Kind: c.Kind, Variants: slices.Sorted(maps.Keys(c.Variants)), Default: c.Default,
-		MCP:       c.Kind == "acp" || c.Kind == "fake" || c.Kind == "stream" && mcpWays[c.Events] != nil,
-		FollowUp:  c.Kind == "acp" || c.Kind == "fake" || c.Kind == "a2a" || slices.ContainsFunc(c.Resume, func(s string) bool { return strings.Contains(s, "{{session}}") }),
-		Approvals: c.Kind == "acp" || c.Kind == "fake",
-		Missing:   c.missing(os.Getenv("PATH")),
-	}
+	i := c.kind().can(c)
+	i.ID, i.Kind, i.Variants, i.Default, i.Missing = id, c.Kind, slices.Sorted(maps.Keys(c.Variants)), c.Default, c.missing(os.Getenv("PATH"))
+	return i
 }
 
 // Info is one agent, however its id is spelled. The fault is invalid_argument.

@@ -3,7 +3,9 @@ package executor
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"os"
 
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
@@ -12,6 +14,22 @@ import (
 // stdout what follows fakeMark in a line is an event, all else is what an agent
 // prints.
 type fake struct{}
+
+var fakeKind = kind{
+	name:  "fake",
+	check: func(Config) string { return "" },
+	can:   func(Config) Info { return Info{MCP: true, FollowUp: true, Approvals: true} },
+	start: program(func(l *launch) (driver, error) {
+		if len(l.args) == 0 {
+			self, err := os.Executable()
+			if err != nil {
+				return nil, fmt.Errorf("find this program: %w", err)
+			}
+			l.args = append([]string{self}, FakeArgs...)
+		}
+		return &fake{}, nil
+	}),
+}
 
 const fakeMark = 0x1e // the record separator of ASCII, which no text has
 

@@ -150,6 +150,27 @@ func TestShellReadsThePromptAndSaysLines(t *testing.T) {
 	}
 }
 
+// A message of many lines is shown as it is read, not anew for every line.
+func TestAShellThatTalksALotIsShownInTime(t *testing.T) {
+	tb := table(t, map[string]Config{"chatty": {Kind: "shell", Command: []string{"sh", "-c", "yes | head -n 1000000; echo; echo end"}}})
+	began := time.Now()
+	result, log := run(t, tb, "chatty", Spec{})
+	replaced := log.replaced
+	if want := 2 * len(log.entries); replaced > want || result.Summary != "end" {
+		t.Errorf("%d entries were replaced %d times in %v, want %d at most; %+v", len(log.entries), replaced, time.Since(began), want, result)
+	}
+	if said := log.said(logs.Stdout); len(said) != 2_000_005 {
+		t.Errorf("the raw log has %d bytes, want all 2,000,005", len(said))
+	}
+	lines := 0
+	for _, e := range log.entries {
+		lines += strings.Count(e.Content, "y")
+	}
+	if lines != 1_000_000 {
+		t.Errorf("the log has %d lines, want all 1,000,000", lines)
+	}
+}
+
 func TestStartRefuses(t *testing.T) {
 	tb := table(t, map[string]Config{
 		"absent":  {Kind: "shell", Command: []string{"no-such-program-here"}, Install: "npm install it"},
@@ -172,6 +193,8 @@ func TestStartRefuses(t *testing.T) {
 		_, err := New(map[string]Config{name: c})
 		wantFault(t, "New "+name, err, "invalid_argument", name)
 	}
+	_, err := New(map[string]Config{"mine": {Kind: "magic"}})
+	wantFault(t, "New", err, "invalid_argument", `kind "magic" is none of acp, stream, shell, fake, a2a`)
 }
 
 // T-144 to T-148.

@@ -5,6 +5,7 @@ package executor
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -42,6 +43,27 @@ func TestNothingOutlivesTheAgent(t *testing.T) {
 			until(t, "the end of the child", func() bool { return gone(child) })
 		})
 	}
+}
+
+// Who has left the group and holds the output open is not waited for.
+func TestAnAgentWhoseChildKeepsItsOutputEnds(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skipf("NOT TESTED: %v", err)
+	}
+	dir := t.TempDir()
+	tb := table(t, map[string]Config{"daemon": {Kind: "shell", Command: []string{"sh", "-c",
+		`setsid sh -c 'echo $$ > child; exec sleep 1000' & while [ ! -s child ]; do sleep 0.01; done; echo done`}}})
+	began := time.Now()
+	result, log := run(t, tb, "daemon", Spec{Dir: dir})
+	if result.Failure != "" || result.Summary != "done" || time.Since(began) > 20*time.Second {
+		t.Errorf("result %+v after %v\n%s", result, time.Since(began), log.text())
+	}
+	var child int
+	text, _ := os.ReadFile(filepath.Join(dir, "child"))
+	if _, err := fmt.Sscan(string(text), &child); err != nil || gone(child) {
+		t.Errorf("the child %q is gone: the test shows nothing", text)
+	}
+	syscall.Kill(child, syscall.SIGKILL)
 }
 
 // gone says that a process has ended; one that nobody has waited for counts.

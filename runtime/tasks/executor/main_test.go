@@ -27,9 +27,10 @@ func TestMain(m *testing.M) {
 
 // memory is a Log that tests can look at.
 type memory struct {
-	mu      sync.Mutex
-	raw     map[logs.Stream]*bytes.Buffer
-	entries []logs.Entry
+	mu       sync.Mutex
+	raw      map[logs.Stream]*bytes.Buffer
+	entries  []logs.Entry
+	replaced int // how often
 }
 
 func (m *memory) Raw(s logs.Stream, p []byte) {
@@ -55,6 +56,7 @@ func (m *memory) Replace(i int64, e logs.Entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.entries[i] = e
+	m.replaced++
 }
 
 func (m *memory) said(s logs.Stream) string {

@@ -14,7 +14,6 @@ import (
 // or the command line.
 var mcpWays = map[string]func(*launch) error{
 	"claude":   mcpClaude,
-	"qwen":     nil,
 	"codex":    mcpCodex,
 	"gemini":   mcpGemini,
 	"opencode": mcpOpencode,

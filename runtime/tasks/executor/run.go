@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ type Run struct {
 	pid     int
 	spec    Spec
 	ctx     context.Context // ends with the process
+	prompt  string          // to write to stdin; empty: it is in the arguments
 	stdin   *os.File
 	group   controls
 	done    chan struct{}
@@ -65,83 +67,92 @@ func (t *Table) Start(ctx context.Context, id string, s Spec) (*Run, error) {
 	if !ok && s.Variant != "" {
 		return nil, fault.New("invalid_argument", fmt.Sprintf("executor %s has no variant %q", id, s.Variant), "")
 	}
-	l := launch{Config: c, spec: s, temp: ""}
+	k := c.kind()
+	if !k.can(c).FollowUp {
+		s.Resume = ""
+	}
+	if s.Resume == "" && s.Before != "" {
+		s.Log.Append(logs.System("a new session of the agent begins, which is told what was said before"))
+		s.Prompt = s.Before + s.Prompt
+	}
 	if v.Mode != "" {
-		l.Mode = v.Mode
+		c.Mode = v.Mode
 	}
-	if c.Kind == "a2a" {
-		return l.reach(ctx, id)
+	return k.start(ctx, &launch{Config: c, id: id, variant: v, spec: s})
+}
+
+// Abandon ends what a run has left elsewhere whose runner was killed: session is
+// the agent's own. What waits there for an answer goes on waiting, unless a
+// person has stopped the run. Of an agent that works here nothing is left but
+// processes, which are not ended here.
+func (t *Table) Abandon(ctx context.Context, id, session string, stopped bool) error {
+	c := t.configs[Canonical(id)]
+	k := c.kind()
+	if k.abandon == nil {
+		return nil
 	}
-	if err := l.prepare(v); err != nil {
-		return nil, err
-	}
-	return l.start()
+	return k.abandon(ctx, &launch{Config: c, id: id, spec: Spec{Resume: session}}, stopped)
 }
 
 // launch is an agent about to be started.
 type launch struct {
 	Config
-	spec   Spec
-	args   []string
-	env    []string
-	stdin  string // the prompt, if it goes there
-	driver driver
-	temp   string // a private folder for settings; empty: none
+	id      string
+	variant Variant
+	spec    Spec
+	args    []string
+	env     []string
+	stdin   string // the prompt, if it is not in the arguments
+	temp    string // a private folder for settings; empty: none
 }
 
-// prepare chooses the driver and fills in the command.
-func (l *launch) prepare(v Variant) error {
-	l.args = l.Command
-	if l.spec.Resume == "" {
-		l.spec.Prompt = l.spec.Before + l.spec.Prompt
-	}
-	if l.spec.Resume != "" && len(l.Resume) > 0 {
-		l.args = l.Resume
-	}
-	l.args = append([]string(nil), l.args...)
-	l.env = append([]string(nil), l.spec.Env...)
-	switch l.Kind {
-	case "fake":
-		l.driver = &fake{}
-		if len(l.args) == 0 {
-			self, err := os.Executable()
-			if err != nil {
-				return fmt.Errorf("find this program: %w", err)
-			}
-			l.args = append([]string{self}, FakeArgs...)
+// program starts an agent that is a program here. driven gives what speaks with
+// it, and may change how it is started.
+func program(driven func(*launch) (driver, error)) func(context.Context, *launch) (*Run, error) {
+	return func(_ context.Context, l *launch) (*Run, error) {
+		l.args = slices.Clone(l.Command)
+		if l.spec.Resume != "" && len(l.Resume) > 0 {
+			l.args = slices.Clone(l.Resume)
 		}
-	case "shell":
-		l.driver = &shell{}
-	case "stream":
-		l.driver = &stream{mapper: mappers[l.Events]()}
-	case "acp":
-		l.driver = &client{mode: l.Mode, auth: l.Auth}
-	}
-	if l.Kind == "stream" && l.spec.MCP.URL != "" && mcpWays[l.Events] != nil {
-		if err := mcpWays[l.Events](l); err != nil {
+		l.env = slices.Clone(l.spec.Env)
+		d, err := driven(l)
+		if err != nil {
 			l.clean()
-			return err
+			return nil, err
 		}
+		l.fill()
+		return l.start(d)
 	}
-	l.insert(v.Args)
-	if l.Kind == "shell" || l.Kind == "stream" {
+}
+
+// lacksCommand says what is wrong with the command of a program.
+func lacksCommand(c Config) string {
+	if len(c.Command) == 0 {
+		return "it has no command"
+	}
+	return ""
+}
+
+// resumes says that a program is told which session it is to go on with.
+func (c Config) resumes() bool {
+	return slices.ContainsFunc(c.Resume, func(a string) bool { return strings.Contains(a, "{{session}}") })
+}
+
+// fill puts what is known now into the arguments and the environment.
+func (l *launch) fill() {
+	l.insert(l.variant.Args)
+	if !slices.ContainsFunc(l.args, func(a string) bool { return strings.Contains(a, "{{prompt}}") }) {
 		l.stdin = l.spec.Prompt
-		for _, a := range l.args {
-			if strings.Contains(a, "{{prompt}}") {
-				l.stdin = ""
-			}
-		}
 	}
 	fill := strings.NewReplacer("{{prompt}}", l.spec.Prompt, "{{session}}", l.spec.Resume, "{{dir}}", l.spec.Dir)
 	for i, a := range l.args[1:] {
 		l.args[i+1] = fill.Replace(a)
 	}
-	for _, env := range []map[string]string{l.Env, v.Env} {
+	for _, env := range []map[string]string{l.Env, l.variant.Env} {
 		for name, value := range env {
 			l.env = append(l.env, name+"="+fill.Replace(value))
 		}
 	}
-	return nil
 }
 
 // insert puts arguments where options go: behind the others, but before a dash
@@ -160,7 +171,7 @@ func (l *launch) clean() {
 	}
 }
 
-func (l *launch) start() (*Run, error) {
+func (l *launch) start(d driver) (*Run, error) {
 	path := os.Getenv("PATH")
 	for _, v := range l.env {
 		if p, ok := strings.CutPrefix(v, "PATH="); ok {
@@ -181,7 +192,7 @@ func (l *launch) start() (*Run, error) {
 		return nil, err
 	}
 	g := &group{}
-	r := &Run{spec: l.spec, stdin: pipes.stdin, group: g, done: make(chan struct{})}
+	r := &Run{spec: l.spec, prompt: l.stdin, stdin: pipes.stdin, group: g, done: make(chan struct{})}
 	if err := g.start(cmd); err != nil {
 		pipes.close()
 		l.clean()
@@ -191,37 +202,32 @@ func (l *launch) start() (*Run, error) {
 	r.pid = cmd.Process.Pid
 	ctx, cancel := context.WithCancel(context.Background())
 	r.ctx = ctx
-	go r.supervise(cmd, g, pipes, l, cancel)
+	go r.supervise(cmd, g, pipes, l, d, cancel)
 	return r, nil
 }
 
 // drainTime is how long the output of a process that has ended is still read,
-// which others that it started may hold open.
+// which others that it started may hold open: then its group is ended, and after
+// as long again nobody listens to those who have left the group.
 const drainTime = 2 * time.Second
 
 // supervise drives the agent until it has ended, and ends what it left behind.
-func (r *Run) supervise(cmd *exec.Cmd, g *group, p *pipes, l *launch, cancel func()) {
+func (r *Run) supervise(cmd *exec.Cmd, g *group, p *pipes, l *launch, d driver, cancel func()) {
 	defer close(r.done)
 	defer l.clean()
 	said := &tail{}
 	var reading sync.WaitGroup
 	reading.Go(func() { copyRaw(p.stderr, r.spec.Log, logs.Stderr, said) })
 	driven := make(chan Result, 1)
-	go func() {
-		if l.stdin != "" || l.Kind == "shell" || l.Kind == "stream" {
-			go func() {
-				io.WriteString(r.stdin, l.stdin)
-				r.stdin.Close()
-			}()
-		}
-		driven <- l.driver.drive(r, p.stdout)
-	}()
+	go func() { driven <- d.drive(r, p.stdout) }()
 	err := cmd.Wait()
 	cancel()
-	wait := time.AfterFunc(drainTime, g.kill)
+	firm := time.AfterFunc(drainTime, g.kill)
+	deaf := time.AfterFunc(2*drainTime, func() { p.stdout.Close(); p.stderr.Close() })
 	result := <-driven
 	reading.Wait()
-	wait.Stop()
+	firm.Stop()
+	deaf.Stop()
 	g.kill()
 	g.close()
 	r.stdin.Close()
@@ -312,6 +318,14 @@ func (r *Run) Stop(polite, firm time.Duration) Result {
 	}
 	r.Kill()
 	return r.Wait()
+}
+
+// tell writes the prompt to the agent, which then reads the end of its stdin.
+func (r *Run) tell() {
+	go func() {
+		io.WriteString(r.stdin, r.prompt)
+		r.stdin.Close()
+	}()
 }
 
 // over notes that the agent has done what it was asked: a process that then does

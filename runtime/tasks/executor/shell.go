@@ -11,17 +11,36 @@ import (
 // between is one message.
 type shell struct{}
 
+var shellKind = kind{
+	name:  "shell",
+	check: lacksCommand,
+	can:   func(c Config) Info { return Info{FollowUp: c.resumes()} },
+	start: program(func(*launch) (driver, error) { return &shell{}, nil }),
+}
+
 // mostMessage is where a message of a shell agent ends and the next begins.
 const mostMessage = 8 << 10
 
 func (*shell) drive(r *Run, stdout io.Reader) (result Result) {
+	r.tell()
 	var text strings.Builder
-	index := int64(-1)
-	eachLine(&rawTee{stdout, r.spec.Log}, func(line []byte) {
+	index, shown := int64(-1), 0 // of the message, and how much of it is in the log
+	show := func() {
+		if text.Len() == shown {
+			return
+		}
+		if shown, result.Summary = text.Len(), text.String(); index < 0 {
+			index = r.spec.Log.Append(logs.Say(result.Summary))
+		} else {
+			r.spec.Log.Replace(index, logs.Say(result.Summary))
+		}
+	}
+	eachLine(&pausing{&rawTee{stdout, r.spec.Log}, show}, func(line []byte) {
 		said := strings.ToValidUTF8(strings.TrimRight(string(line), "\r"), "\uFFFD")
 		if said == "" || text.Len()+len(said) > mostMessage {
+			show()
 			text.Reset()
-			index = -1
+			index, shown = -1, 0
 		}
 		if said == "" {
 			return
@@ -30,12 +49,19 @@ func (*shell) drive(r *Run, stdout io.Reader) (result Result) {
 			text.WriteString("\n")
 		}
 		text.WriteString(said)
-		result.Summary = text.String()
-		if index < 0 {
-			index = r.spec.Log.Append(logs.Say(result.Summary))
-		} else {
-			r.spec.Log.Replace(index, logs.Say(result.Summary))
-		}
 	})
+	show()
 	return result
+}
+
+// pausing does something each time before it is read from: what was read is
+// used up then, and more may be long in coming.
+type pausing struct {
+	from io.Reader
+	do   func()
+}
+
+func (p *pausing) Read(b []byte) (int, error) {
+	p.do()
+	return p.from.Read(b)
 }

@@ -3,7 +3,10 @@ package executor
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
@@ -27,7 +30,27 @@ var mappers = map[string]func() mapper{
 // stream is a command that prints events as JSON lines.
 type stream struct{ mapper mapper }
 
+var streamKind = kind{
+	name: "stream",
+	check: func(c Config) string {
+		if mappers[c.Events] == nil {
+			return fmt.Sprintf("events %q are none of %s", c.Events, strings.Join(slices.Sorted(maps.Keys(mappers)), ", "))
+		}
+		return lacksCommand(c)
+	},
+	can: func(c Config) Info { return Info{MCP: mcpWays[c.Events] != nil, FollowUp: c.resumes()} },
+	start: program(func(l *launch) (driver, error) {
+		if way := mcpWays[l.Events]; way != nil && l.spec.MCP.URL != "" {
+			if err := way(l); err != nil {
+				return nil, err
+			}
+		}
+		return &stream{mapper: mappers[l.Events]()}, nil
+	}),
+}
+
 func (s *stream) drive(r *Run, stdout io.Reader) Result {
+	r.tell()
 	t := &talk{log: r.spec.Log, session: r.session, tools: map[string]*tool{}}
 	eachLine(&rawTee{stdout, r.spec.Log}, func(line []byte) { t.line(s.mapper, line) })
 	t.endText()

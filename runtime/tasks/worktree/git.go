@@ -98,8 +98,13 @@ func stream(cmd *exec.Cmd) error {
 	case errors.Is(err, exec.ErrNotFound):
 		return fault.New("git_missing", "the program git is not on the path", "install git 2.25 or newer")
 	case strings.Contains(said.String(), "dubious ownership"):
-		return fault.New("repo_not_trusted", "git does not trust "+cmd.Dir+": it belongs to another user",
-			"git config --global --add safe.directory "+cmd.Dir)
+		const hint = "git config --global --add safe.directory "
+		_, top, told := strings.Cut(said.String(), hint) // quoted for a shell, if it must be
+		top, _, _ = strings.Cut(top, "\n")
+		if !told {
+			top = cmd.Dir
+		}
+		return fault.New("repo_not_trusted", "git does not trust "+top+": it belongs to another user", hint+top)
 	case strings.Contains(said.String(), "No space left on device"):
 		return fault.New("disk_full", "the disk is full: "+said.line(), "make room; `deskhand tasks gc` removes old worktrees")
 	case said.Len() > 0:

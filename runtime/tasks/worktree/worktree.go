@@ -179,21 +179,28 @@ func (t Tree) Recreate(ctx context.Context) error {
 
 // Lock keeps git from pruning the worktrees, also while their folder cannot be
 // seen. Locking twice is fine.
-func (t Tree) Lock(ctx context.Context) error { return t.eachPresent(ctx, "lock", "already locked") }
+func (t Tree) Lock(ctx context.Context) error {
+	return t.each(ctx, "lock", func(r Repo) bool { return t.present(ctx, r) }, "already locked")
+}
 
-// Unlock is the reverse of Lock, for an attempt that nobody works on.
-func (t Tree) Unlock(ctx context.Context) error { return t.eachPresent(ctx, "unlock", "not locked") }
+// Unlock is the reverse of Lock, for an attempt that nobody works on, also where
+// its folder is gone: git may prune what it remembers of that.
+func (t Tree) Unlock(ctx context.Context) error {
+	known := func(r Repo) bool { _, err := os.Stat(r.Path); return err == nil }
+	return t.each(ctx, "unlock", known, "is not locked", "is not a working tree")
+}
 
-func (t Tree) eachPresent(ctx context.Context, verb, fine string) error {
+// each locks or unlocks; fine is how git says that there is nothing to do.
+func (t Tree) each(ctx context.Context, verb string, chosen func(Repo) bool, fine ...string) error {
 	for _, r := range t.Repos {
-		if !t.present(ctx, r) {
+		if !chosen(r) {
 			continue
 		}
 		err := r.alone(ctx, func() error {
 			_, err := git(ctx, r.Path, "worktree", verb, t.path(r))
 			return err
 		})
-		if err != nil && !strings.Contains(err.Error(), fine) {
+		if err != nil && !slices.ContainsFunc(fine, func(s string) bool { return strings.Contains(err.Error(), s) }) {
 			return fmt.Errorf("%s worktree of %s: %w", verb, r.Name, err)
 		}
 	}
@@ -229,13 +236,19 @@ func (t Tree) present(ctx context.Context, r Repo) bool {
 
 // Remove takes away the folder and what git knows of it. The branches stay.
 // Without force it refuses with worktree_dirty when something in a worktree is
-// not committed; files that git ignores do not count.
+// not committed, but for files that git ignores, or when git cannot say.
 func (t Tree) Remove(ctx context.Context, force bool) error {
 	if err := t.check(); err != nil {
 		return err
 	}
 	for _, r := range t.Repos {
-		if force || !t.present(ctx, r) {
+		if force {
+			break
+		}
+		if !t.present(ctx, r) {
+			if left, err := os.ReadDir(t.path(r)); err == nil && len(left) > 0 {
+				return fault.New("worktree_dirty", fmt.Sprintf("%s is no worktree of %s any more, and has files", t.path(r), r.Path), "save them, or remove with force")
+			}
 			continue
 		}
 		dirty, err := git(ctx, t.path(r), "status", "--porcelain", "-z", "--ignore-submodules=none", "--untracked-files=normal")

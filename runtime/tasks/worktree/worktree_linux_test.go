@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/deskhand/deskhand/runtime/fault"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -68,8 +70,12 @@ func TestARepositoryOfAnotherUserSaysWhatToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	os.Chown(filepath.Join(repo, ".git"), 12345, 12345)
-	_, err := Inspect(t.Context(), repo)
+	put(t, filepath.Join(repo, "docs", "a.md"), "a")
+	_, err := Inspect(t.Context(), filepath.Join(repo, "docs"))
 	wantFault(t, "Inspect", err, "repo_not_trusted")
+	if f := fault.Of(err); f != nil && f.Hint != "git config --global --add safe.directory "+repo {
+		t.Errorf("Inspect of a folder in %s hints %q", repo, f.Hint)
+	}
 	tree := Tree{Dir: filepath.Join(t.TempDir(), "a"), Branch: "x", Repos: []Repo{{Name: "app", Path: repo, Target: "main"}}}
 	_, err = tree.Add(t.Context())
 	wantFault(t, "Add", err, "repo_not_trusted")

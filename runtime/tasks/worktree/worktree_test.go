@@ -315,10 +315,13 @@ func TestRecreateBringsBackWhatIsMissing(t *testing.T) {
 func TestRemoveKeepsWorkThatIsNotCommitted(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")
-	for _, file := range []string{"readme.md", "new.txt"} {
+	for _, file := range []string{"readme.md", "new.txt", "unplugged.txt"} {
 		tree := Tree{Dir: filepath.Join(t.TempDir(), "a"), Branch: "deskhand/" + Slug(file), Repos: []Repo{{Name: "app", Path: repo, Target: "main"}}}
 		tree.Repos, _ = tree.Add(t.Context())
 		put(t, filepath.Join(tree.Dir, "app", file), "not committed\n")
+		if file == "unplugged.txt" { // git cannot say what is committed
+			os.Remove(filepath.Join(tree.Dir, "app", ".git"))
+		}
 		wantFault(t, "Remove with "+file, tree.Remove(t.Context(), false), "worktree_dirty")
 		if _, err := os.Stat(filepath.Join(tree.Dir, "app", file)); err != nil {
 			t.Errorf("%s is gone: %v", file, err)

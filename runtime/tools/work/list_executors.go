@@ -19,7 +19,7 @@ type Executor struct {
 	Variants          []string `json:"variants" doc:"Names that start_task_attempt and follow_up take as variant. Empty: there are none."`
 	DefaultVariant    *string  `json:"default_variant" doc:"The variant used without one, which is one of variants. Null: none."`
 	SupportsMCP       bool     `json:"supports_mcp" doc:"Whether the agent is given this server's tools: it can search the docs and ask a person."`
-	SupportsFollowUp  bool     `json:"supports_follow_up" doc:"Whether follow_up goes on with the same conversation."`
+	SupportsFollowUp  bool     `json:"supports_follow_up" doc:"Whether the agent itself remembers the conversation at follow_up. If not, a new session of it is told what was said before."`
 	SupportsApprovals bool     `json:"supports_approvals" doc:"Whether the agent asks a person before it does what needs permission."`
 	Protocol          string   `json:"protocol" enum:"acp,stream,shell,fake,a2a" doc:"How the agent is spoken to."`
 	Available         bool     `json:"available" doc:"Whether it is installed here and can be started."`

@@ -1,0 +1,67 @@
+package tasks_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/deskhand/deskhand/runtime/tasks"
+)
+
+func TestARunnerWhoseFolderIsDeletedEnds(t *testing.T) {
+	d := &desk{t: t, options: Options{Dir: t.TempDir(), MaxRunning: -1}, place: t.TempDir()}
+	d.Manager, d.db = peerAndStore(t, d.place, d.options)
+	d.project, d.repo = project(t, d.Manager, Repo{})
+	started := d.start("run trap '' INT TERM; sleep 600 & sleep 600")
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(t.Context(), started.ProcessID) }()
+	d.until(started.AttemptID, "an agent", func(AttemptStatus) bool { return len(inside(started.AttemptID)) > 2 })
+	if err := os.RemoveAll(d.options.Dir); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), d.options.Dir) || !strings.Contains(err.Error(), "was deleted while it ran") {
+			t.Errorf("Run = %v, want it to say what was deleted", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the runner goes on")
+	}
+	if left := inside(started.AttemptID); len(left) > 0 {
+		t.Errorf("processes %v go on", left)
+	}
+	if _, err := os.Stat(d.options.Dir); err == nil {
+		t.Errorf("%s has come back", d.options.Dir)
+	}
+	s, err := d.Status(t.Context(), started.AttemptID)
+	if err != nil || s.State != Failed || s.Failure != "failed: deskhand's folder was deleted" {
+		t.Errorf("Status = %+v, %v", s, err)
+	}
+	d.unlocked()
+}
+
+// A daemon that an agent leaves, such as a server to look at, outlives a run that
+// ended well; when the worktree is taken away it ends.
+func TestADaemonEndsWithTheWorktree(t *testing.T) {
+	d := open(t, Repo{}, settings{})
+	for name, remove := range map[string]func(attemptID string) error{
+		"gc":     func(string) error { _, err := d.GC(t.Context(), GC{OlderThan: time.Nanosecond}); return err },
+		"delete": func(id string) error { s, _ := d.Status(t.Context(), id); return d.DeleteTask(t.Context(), s.TaskID) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			started := d.start(`run setsid sh -c 'echo $$ > pid; exec sleep 600' </dev/null >/dev/null 2>&1 & while [ ! -s pid ]; do sleep 0.01; done`)
+			if s := d.ended(started.AttemptID); s.State != Completed || len(inside(started.AttemptID)) != 1 {
+				t.Fatalf("Status = %+v with processes %v, want a daemon", s, inside(started.AttemptID))
+			}
+			if err := remove(started.AttemptID); err != nil {
+				t.Fatal(err)
+			}
+			for since := time.Now(); len(inside(started.AttemptID)) > 0; time.Sleep(5 * time.Millisecond) {
+				if time.Since(since) > 10*time.Second {
+					t.Fatalf("processes %v go on without a worktree", inside(started.AttemptID))
+				}
+			}
+		})
+	}
+}
