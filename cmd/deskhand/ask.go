@@ -58,9 +58,6 @@ func meantCommand(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// localPrincipal is who acts at this machine: the hub's custom.
-const localPrincipal = "local"
-
 func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, question string) error {
 	if f.unreachable != "fail" && f.unreachable != "wait" {
 		return misuse(fmt.Sprintf("unknown --unreachable %q", f.unreachable), "take fail or wait")
@@ -82,7 +79,7 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 		return err
 	}
 	var device *terminal.Device
-	if !f.noTTY && !f.detach && (f.to == "" || f.to == localPrincipal) {
+	if !f.noTTY && !f.detach && (f.to == "" || f.to == elicit.Local) {
 		if device = a.device(); device != nil {
 			defer device.Close()
 		}

@@ -14,8 +14,9 @@ import (
 
 func askAnswerCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "answer ID q=v ...",
-		Short: "Answer a question for the person who says so",
+		Use:               "answer ID q=v...",
+		ValidArgsFunction: a.completeQuestions,
+		Short:             "Answer a question for the person who says so",
 		Example: "  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE region=eu-central-1\n" +
 			"  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE '#1=yes' '#2=Tests' '#2=Docs'",
 		Args: arguments(1, 1000, "an id and answers"),
@@ -33,6 +34,7 @@ func askAnswerCommand(a *app) *cobra.Command {
 
 // readAnswers reads arguments q=v, where q is the id of a question, #N for the
 // Nth, or either with "__other" for own words; repeated, for several values.
+// Where there is one question, v alone answers it.
 func readAnswers(r *elicit.Request, args []string) (map[string]elicit.Answer, error) {
 	fields := map[string][]string{}
 	for _, arg := range args {
@@ -46,6 +48,9 @@ func readAnswers(r *elicit.Request, args []string) (map[string]elicit.Answer, er
 }
 
 func readField(r *elicit.Request, arg string) (name, value string, err error) {
+	if len(r.Questions) == 1 && !strings.Contains(arg, "=") {
+		return r.Questions[0].ID, arg, nil
+	}
 	if !strings.Contains(arg, "=") {
 		return "", "", misuse(fmt.Sprintf("answer %q is not q=v", arg), "write QUESTION=VALUE, where the question is its id or '#1', in quotes")
 	}
@@ -93,9 +98,10 @@ func askCancelCommand(a *app) *cobra.Command {
 func endingCommand(a *app, name, short string, response elicit.Outcome) *cobra.Command {
 	var note string
 	cmd := &cobra.Command{
-		Use:   name + " ID",
-		Short: short,
-		Args:  arguments(1, 1, "an id"),
+		Use:               name + " ID",
+		Short:             short,
+		Args:              arguments(1, 1, "an id"),
+		ValidArgsFunction: a.completeQuestions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return managing(a.withRequest(cmd.Context(), args[0], func(hub *elicit.Hub, r elicit.Request) error {
 				return a.complete(cmd.Context(), hub, r, response, nil, note)
@@ -122,10 +128,11 @@ func (a *app) complete(ctx context.Context, hub *elicit.Hub, r elicit.Request, r
 
 func askExtendCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:     "extend ID DURATION",
-		Short:   "Give a question more time",
-		Example: "  deskhand ask extend elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE 10m",
-		Args:    arguments(2, 2, "an id and a duration"),
+		Use:               "extend ID TIME",
+		ValidArgsFunction: a.completeQuestions,
+		Short:             "Give a question more time",
+		Example:           "  deskhand ask extend elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE 10m",
+		Args:              arguments(2, 2, "an id and a duration"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			more, err := time.ParseDuration(args[1])
 			if err != nil || more <= 0 {

@@ -64,13 +64,7 @@ func outcome(r elicit.Request, confirm bool) error {
 
 // by says who did something, by what way and when.
 func by(what string, c *elicit.Completion) string {
-	if c.By != "" {
-		what += " by " + c.By
-	}
-	if c.Channel != "" {
-		what += " in " + c.Channel
-	}
-	what += " at " + c.At.Local().Format(time.TimeOnly)
+	what += elicit.Who(c.By, c.Channel) + " at " + c.At.Local().Format(time.TimeOnly)
 	if c.Note != "" {
 		what += ": " + c.Note
 	}

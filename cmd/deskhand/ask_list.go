@@ -110,9 +110,10 @@ func age(t time.Time) string {
 func askShowCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "Show one question, with drafts and answers",
-		Args:  arguments(1, 1, "an id"),
+		Use:               "show ID",
+		ValidArgsFunction: a.completeQuestions,
+		Short:             "Show one question, with drafts and answers",
+		Args:              arguments(1, 1, "an id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return managing(a.withRequest(cmd.Context(), args[0], func(_ *elicit.Hub, r elicit.Request) error {
 				if asJSON {

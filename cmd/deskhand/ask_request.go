@@ -35,13 +35,13 @@ type askFlags struct {
 }
 
 func (f *askFlags) declare(flags *pflag.FlagSet) {
-	flags.StringArrayVarP(&f.options, "option", "o", nil, "one choice, LABEL[=id][::description] (repeat)")
+	flags.StringArrayVarP(&f.options, "option", "o", nil, "one choice (repeat)")
 	flags.BoolVarP(&f.multi, "multi", "m", false, "several options may be chosen")
 	flags.BoolVar(&f.confirm, "confirm", false, "yes or no; exits 0 only for a person's yes")
 	flags.BoolVar(&f.number, "number", false, "the answer is a number")
 	flags.BoolVar(&f.integer, "integer", false, "the answer is a whole number")
 	flags.BoolVar(&f.multiline, "multiline", false, "the answer may have several lines")
-	flags.BoolVar(&f.required, "required", true, "an answer is required, which is the custom")
+	flags.BoolVar(&f.required, "required", true, "an answer is required")
 	flags.BoolVar(&f.optional, "optional", false, "the question may be skipped")
 	flags.BoolVar(&f.noOther, "no-other", false, "an option must be chosen, own words are not taken")
 	flags.StringVarP(&f.title, "title", "t", "", "heading, at most 100 characters")
@@ -54,7 +54,7 @@ func (f *askFlags) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&f.url, "url", "", "page to open and review or agree to")
 	flags.StringVar(&f.questions, "questions", "", "file with the input of ask_user as JSON, or - for stdin")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait; 0: for ever (default: elicitation.timeout, 5m; at a terminal 0 unless that is set)")
-	flags.StringVar(&f.priority, "priority", "", "low, normal, high or urgent (default normal)")
+	flags.StringVar(&f.priority, "priority", "", "low, normal, high or urgent (default: normal)")
 	flags.StringVar(&f.to, "to", "", "who may answer: a name, or role:NAME")
 	flags.StringVar(&f.key, "key", "", "asking again with this key finds the first question instead")
 	flags.StringArrayVar(&f.assume, "assume", nil, "answer q=v to take where nobody can be asked, marked as assumed (repeat)")

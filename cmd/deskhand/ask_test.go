@@ -275,7 +275,7 @@ func TestOneAnswerCounts(t *testing.T) {
 		t.Errorf("a late answer: exit %d, stderr %s", late.code, late.stderr)
 	}
 	second := deskhand(t, t.TempDir(), "ask", "answer", id, "#1=Grace")
-	if second.code != 1 || !strings.Contains(second.stderr, "already answered by local in cli at 20") {
+	if second.code != 1 || !strings.Contains(second.stderr, "already answered on the command line at 20") {
 		t.Errorf("a second answer: exit %d, stderr %s, want 1 and who was first", second.code, second.stderr)
 	}
 	if r := deskhand(t, t.TempDir(), "ask", "wait", id); r.code != 0 || r.stdout != "Ada\n" {

@@ -14,9 +14,10 @@ func askWaitCommand(a *app) *cobra.Command {
 	var output string
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use:   "wait ID",
-		Short: "Wait for the answer of a question that was asked before",
-		Args:  arguments(1, 1, "an id"),
+		Use:               "wait ID",
+		ValidArgsFunction: a.completeQuestions,
+		Short:             "Wait for the answer of a question that was asked before",
+		Args:              arguments(1, 1, "an id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if timeout < 0 {
 				return misuse("--timeout is negative", "give a time such as 90s, or 0 to wait for ever")

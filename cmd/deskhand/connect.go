@@ -25,8 +25,9 @@ func connectCommand(a *app) *cobra.Command {
 		Short: "Connect your account at an upstream MCP server",
 		Long: "Connect an upstream of the configuration file: sign in in a browser, by the link that is printed, or give\n" +
 			"the key of one that takes a key: at a terminal it is asked for and not shown, else it is read from stdin.",
-		Example: "  deskhand connect linear\n  pass show linear/token | deskhand connect linear",
-		Args:    arguments(1, 1, "the name of an upstream"),
+		Example:           "  deskhand connect linear\n  pass show linear/token | deskhand connect linear",
+		Args:              arguments(1, 1, "the name of an upstream"),
+		ValidArgsFunction: a.completeUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDoor(cmd.Context(), func(d *upstreamDoor, room *peopleRoom) error { return a.connect(cmd.Context(), d, room, args[0]) })
 		},
@@ -35,9 +36,10 @@ func connectCommand(a *app) *cobra.Command {
 
 func disconnectCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "disconnect NAME",
-		Short: "Forget the credential for an upstream MCP server",
-		Args:  arguments(1, 1, "the name of an upstream"),
+		Use:               "disconnect NAME",
+		Short:             "Forget the credential for an upstream MCP server",
+		Args:              arguments(1, 1, "the name of an upstream"),
+		ValidArgsFunction: a.completeUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withDoor(cmd.Context(), func(d *upstreamDoor, _ *peopleRoom) error {
 				was, err := d.Disconnect(cmd.Context(), args[0])
@@ -62,6 +64,13 @@ func connectionsCommand(a *app) *cobra.Command {
 		Short: "List the upstream MCP servers and who is connected to them",
 		Args:  arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if list, err := a.settings.upstreams(); err == nil && len(list) == 0 {
+				a.tell("no upstream is configured, name one under upstreams in deskhand.yaml")
+				if asJSON {
+					return a.json([]gateway.Connection{})
+				}
+				return nil
+			}
 			return a.withDoor(cmd.Context(), func(d *upstreamDoor, _ *peopleRoom) error {
 				all, err := d.Connections(cmd.Context())
 				if err != nil {

@@ -22,7 +22,10 @@ func inboxCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "See the questions of all agents, and answer them",
-		Args:  arguments(0, 0, "no arguments"),
+		Long: "See the questions that wait for a person, of all agents and scripts of this installation, and answer them:\n" +
+			"in the terminal, or with --web in a browser.",
+		Example: "  deskhand inbox\n  deskhand inbox --web",
+		Args:    arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if browser {
 				return managing(a.inboxWeb(cmd.Context()))
@@ -77,7 +80,7 @@ func (a *app) inboxWeb(ctx context.Context) error {
 func (a *app) inbox(ctx context.Context, plain bool) error {
 	device, err := terminal.Open()
 	if err != nil {
-		return misuse("deskhand inbox needs a terminal", "without one: deskhand ask list, and deskhand ask answer")
+		return misuse("deskhand inbox needs a terminal", "without one: deskhand inbox --web, or deskhand ask list and deskhand ask answer")
 	}
 	defer device.Close()
 	people, err := a.people()

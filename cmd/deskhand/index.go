@@ -27,8 +27,9 @@ type indexFlags struct {
 func indexCommand(a *app) *cobra.Command {
 	var f indexFlags
 	cmd := &cobra.Command{
-		Use:   "index [DIR]",
-		Short: "Build the index of a folder of markdown",
+		Use:               "index [DIR]",
+		ValidArgsFunction: folder,
+		Short:             "Build the index of a folder of markdown",
 		Long: "Build the index of DIR, a folder of markdown. Without DIR it is the corpus that metadata.json\n" +
 			"in the working directory names, else the working directory itself.",
 		Example: "  deskhand index docs -o .deskhand/index\n  deskhand index --check docs\n  deskhand index --verify .deskhand/index",
@@ -48,8 +49,8 @@ func indexCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.docsDir, "docs-dir", "", "the same as DIR")
 	flags.StringVar(&f.options.MetadataPath, "metadata", "", "metadata.json of the corpus (default: the one in DIR, or beside it)")
 	flags.StringVar(&f.options.Description, "description", "", `what the corpus is, completing "Search the ..."`)
-	flags.StringVar(&f.by, "chunk-by", "", "where to cut files: h1, h2, h3 or file (default h2)")
-	flags.IntVar(&f.options.MaxChars, "max-chunk-size", 0, "characters over which a chunk is cut further (default 20000)")
+	flags.StringVar(&f.by, "chunk-by", "", "where to cut files: h1, h2, h3 or file (default: h2)")
+	flags.IntVar(&f.options.MaxChars, "max-chunk-size", 0, "characters over which a chunk is cut further (default: 20000)")
 	flags.IntVar(&f.options.MinChars, "min-chunk-size", 0, "characters under which parts of one heading are merged")
 	flags.StringArrayVar(&f.options.Include, "include", nil, "glob of files to index (repeat; default: all)")
 	flags.StringArrayVar(&f.options.Exclude, "exclude", nil, "glob of files and folders to leave out (repeat)")

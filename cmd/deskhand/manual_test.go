@@ -124,7 +124,7 @@ func TestEveryFlagIsInTheManual(t *testing.T) {
 	}
 	var has []string
 	for _, cmd := range root.Commands() {
-		if cmd.Hidden || cmd.Name() == "help" || cmd.Name() == "completion" {
+		if cmd.Hidden || cmd.Name() == "help" {
 			continue
 		}
 		has = append(has, cmd.Name())
@@ -156,7 +156,7 @@ func TestEveryFlagOfASubcommandIsInTheManual(t *testing.T) {
 		}
 	}
 	for _, cmd := range commandTree().Commands() {
-		if !cmd.Hidden && cmd.HasSubCommands() && cmd.Name() != "completion" {
+		if !cmd.Hidden && cmd.HasSubCommands() {
 			all(cmd, cmd)
 		}
 	}

@@ -98,19 +98,28 @@ func unknownCommand(root *cobra.Command, err error) error {
 	if _, scan := fmt.Sscanf(err.Error(), "unknown command %q", &name); scan != nil || fault.Of(err) != nil {
 		return err
 	}
-	hint := seeHelp(root)
 	if instead, ok := movedCommands[name]; ok {
-		hint = "the command is here: " + instead
-	} else {
-		var known []string
-		for _, c := range root.Commands() {
+		return misuse(fmt.Sprintf("unknown command %q", name), "the command is here: "+instead)
+	}
+	return unknownOf(root, name)
+}
+
+// unknownOf is the error of a word that is none of the commands of cmd.
+func unknownOf(cmd *cobra.Command, name string) error {
+	var known []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
 			known = append(known, c.Name())
 		}
-		if near := nearest(name, known); near != "" {
-			hint = "did you mean deskhand " + near + "? " + hint
-		}
 	}
-	return misuse(fmt.Sprintf("unknown command %q", name), hint)
+	message, hint := fmt.Sprintf("unknown command %q", name), seeHelp(cmd)
+	if cmd.HasParent() {
+		message += " of " + cmd.CommandPath()
+	}
+	if near := nearest(name, known); near != "" {
+		hint = "did you mean " + cmd.CommandPath() + " " + near + "? " + hint
+	}
+	return misuse(message, hint)
 }
 
 // nearest is the one of known that word is most likely a misspelling of, the

@@ -74,15 +74,6 @@ func (a *app) build() map[string]string {
 	return map[string]string{"name": a.serverName(), "version": buildVersion(), "go": runtime.Version()}
 }
 
-// link is the address of a page. With a way in it lets a browser in once, which
-// is for the eyes of the person alone.
-func (p *peoplePages) link(base, path string, wayIn bool) string {
-	if wayIn && p.token != "" {
-		return web.LoginLink(base, p.token, path)
-	}
-	return base + path
-}
-
 // announce tells the other processes of the store where these pages are, until
 // ctx ends.
 func (p *peoplePages) announce(ctx context.Context, address string, log *slog.Logger) {

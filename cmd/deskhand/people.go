@@ -229,7 +229,7 @@ func asksFor(alone bool) (c elicit.Context) {
 // processes.
 func surroundings(c *elicit.Context) {
 	for name, field := range map[string]*string{
-		"DESKHAND_PROJECT_ID": &c.ProjectID, "DESKHAND_TASK_ID": &c.TaskID, "DESKHAND_ATTEMPT_ID": &c.AttemptID, "DESKHAND_BRANCH": &c.Branch,
+		"DESKHAND_PROJECT_ID": &c.ProjectID, "DESKHAND_PROJECT": &c.Project, "DESKHAND_TASK_ID": &c.TaskID, "DESKHAND_ATTEMPT_ID": &c.AttemptID, "DESKHAND_BRANCH": &c.Branch,
 	} {
 		if *field == "" {
 			*field = env(name)

@@ -148,7 +148,7 @@ func TestFormClosesWhenSomebodyAnswersElsewhere(t *testing.T) {
 			if got.code != 0 || got.stdout != "Ada\n" {
 				t.Errorf("exit %d, stdout %q, want 0 and Ada", got.code, got.stdout)
 			}
-			if !strings.Contains(got.stderr, "Name?: answered by local in cli at ") {
+			if !strings.Contains(got.stderr, "Name?: answered on the command line at ") {
 				t.Errorf("the person was not told who answered: %q", got.stderr)
 			}
 		})
@@ -274,7 +274,7 @@ func TestInboxIsLive(t *testing.T) {
 	if got := a.ends(); got.code != 0 || got.stdout != "yes\n" {
 		t.Errorf("the asker: exit %d, stdout %q, stderr %q", got.code, got.stdout, got.stderr)
 	}
-	p.sees("answered by local in terminal")
+	p.sees("answered in the terminal")
 	p.types("q")
 	if got := p.ends(); got.code != 0 || got.stdout != "" {
 		t.Errorf("inbox: exit %d, stdout %q", got.code, got.stdout)
@@ -293,7 +293,7 @@ func TestInboxLineByLine(t *testing.T) {
 	if got := a.ends(); got.code != 0 || got.stdout != "Ada\n" {
 		t.Errorf("the asker: exit %d, stdout %q", got.code, got.stdout)
 	}
-	p.sees("answered by local in terminal")
+	p.sees("answered in the terminal")
 	p.types("q\n")
 	if got := p.ends(); got.code != 0 {
 		t.Errorf("inbox: exit %d", got.code)

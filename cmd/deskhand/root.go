@@ -50,9 +50,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func (a *app) root() *cobra.Command {
+	cobra.EnableCommandSorting = false // they stand as they are listed
 	root := &cobra.Command{
 		Use:           "deskhand",
-		Short:         "The help desk for coding agents: docs they can search, over MCP",
+		Short:         "The help desk for coding agents: docs they search, a person they ask, work they hand on",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       versionLine(),
@@ -60,34 +61,35 @@ func (a *app) root() *cobra.Command {
 			return a.settings.load(cmd, a.tell)
 		},
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
+	root.SetUsageFunc(func(cmd *cobra.Command) error { showUsage(cmd, a.stdout); return nil })
+	root.SetHelpCommand(helpCommand(a))
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetGlobalNormalizationFunc(withAliases)
+	root.Flags().BoolP("version", "v", false, "print the version")
 	a.settings.flags(root.PersistentFlags())
-	for _, command := range commands {
-		root.AddCommand(command(a))
+	for _, group := range commands {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, command := range group.list {
+			cmd := command(a)
+			cmd.GroupID = group.title
+			root.AddCommand(cmd)
+		}
 	}
+	completeFlags(root)
 	return root
 }
 
-// commands is the list.
-var commands = []func(*app) *cobra.Command{
-	indexCommand,
-	searchCommand,
-	serveCommand,
-	getCommand,
-	evalCommand,
-	trainCommand,
-	configCommand,
-	versionCommand,
-	demoCommand,
-	askCommand,
-	inboxCommand,
-	tasksCommand,
-	connectCommand,
-	disconnectCommand,
-	connectionsCommand,
+// commands is the list, in the order in which help shows them.
+var commands = []struct {
+	title string
+	list  []func(*app) *cobra.Command
+}{
+	{"Docs", []func(*app) *cobra.Command{indexCommand, serveCommand, searchCommand, getCommand, evalCommand, trainCommand, demoCommand}},
+	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand}},
+	{"Work", []func(*app) *cobra.Command{tasksCommand}},
+	{"Other MCP servers", []func(*app) *cobra.Command{connectCommand, connectionsCommand, disconnectCommand}},
+	{"deskhand itself", []func(*app) *cobra.Command{configCommand, completionCommand, versionCommand}},
 }
 
 // aliases are other names of flags: those of docs-mcp, so that a command line

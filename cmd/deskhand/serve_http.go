@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/deskhand/deskhand/runtime/web"
+	"github.com/deskhand/deskhand/runtime/web/board"
+	"github.com/deskhand/deskhand/runtime/web/searchpage"
 )
 
 // serveHTTP serves until ctx ends, then lets the calls in flight finish.
@@ -78,15 +80,34 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 			announcing.Go(func() { door.announce(ctx, "http://"+shown, lib.log) })
 			announcing.Go(func() { door.notify(ctx, a, "http://"+shown, lib.log) })
 		}
-		if door != nil {
-			a.tell("inbox at " + door.link("http://"+shown, "/", onTerminal(a.stderr)))
-		}
+		a.tellPage("http://"+shown, o.Token, door != nil, work != nil, lib.engine != nil)
 	}
 	server, err := web.New(o)
 	if err != nil {
 		return err
 	}
 	return server.Serve(ctx)
+}
+
+// tellPage says where the first page for people is, if there is one. At a
+// terminal the address lets a browser in once, which is for the eyes of the
+// person alone.
+func (a *app) tellPage(base, token string, hasInbox, hasBoard, hasDocs bool) {
+	name, path := "inbox", "/"
+	switch {
+	case hasInbox:
+	case hasBoard:
+		name, path = "board", board.Path
+	case hasDocs:
+		name, path = "search page", searchpage.Path
+	default:
+		return
+	}
+	link := base + path
+	if token != "" && onTerminal(a.stderr) {
+		link = web.LoginLink(base, token, path)
+	}
+	a.tell(name + " at " + link)
 }
 
 // token is the bearer token to ask for, and where a person finds it.

@@ -98,6 +98,7 @@ const byDefault = "default"
 
 // flags declares what every command takes.
 func (s *settings) flags(f *pflag.FlagSet) {
+	f.BoolP("help", "h", false, "say how a command is used")
 	f.String("config", "", "configuration file (default: deskhand.yaml upward from here)")
 	for _, name := range []string{"state", "log-level", "log-format"} {
 		declare(f, name)

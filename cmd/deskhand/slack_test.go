@@ -73,8 +73,8 @@ func TestAKilledPosterIsFollowedByAnother(t *testing.T) {
 			t.Errorf("%s question: %s, want an answer", what, got)
 		}
 	}
-	messageOf(t, s, r, "Answered by local in slack")
-	messageOf(t, s, next, "Answered by local in slack")
+	messageOf(t, s, r, "Answered in Slack")
+	messageOf(t, s, next, "Answered in Slack")
 	if n := len(s.Messages()); n != 2 {
 		t.Errorf("%d messages of two questions", n)
 	}

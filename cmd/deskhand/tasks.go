@@ -26,17 +26,7 @@ func tasksCommand(a *app) *cobra.Command {
 		Example: "  deskhand tasks project add . --name shop\n  deskhand tasks add 'Round prices to cents'\n" +
 			"  deskhand tasks start 0197f3a4-5b6c --executor claude --follow\n  deskhand tasks diff 0197f3a4-5b6c",
 		Args: arguments(1, 1000, "a command"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var known []string
-			for _, sub := range cmd.Commands() {
-				known = append(known, sub.Name())
-			}
-			hint := seeHelp(cmd)
-			if near := nearest(args[0], known); near != "" {
-				hint = "did you mean deskhand tasks " + near + "? " + hint
-			}
-			return misuse(fmt.Sprintf("unknown command %q of deskhand tasks", args[0]), hint)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return unknownOf(cmd, args[0]) },
 	}
 	for _, sub := range []func(*app) *cobra.Command{
 		tasksProjectCommand, tasksAddCommand, tasksListCommand, tasksShowCommand, tasksSetCommand, tasksRemoveCommand,

@@ -70,7 +70,7 @@ func (b *bench) logs(ctx context.Context, id, channel string, limit int) error {
 // followLogs prints the last entries of an attempt's newest process, all with
 // limit -1, and every later one until nothing runs.
 func (b *bench) followLogs(ctx context.Context, id, channel string, limit int) error {
-	p := newLogPrinter(b.app)
+	p, told := newLogPrinter(b.app), map[string]bool{}
 	args := map[string]any{"attempt_id": id, "channel": channel, "limit": limit}
 	if limit < 0 {
 		args["limit"], args["after_revision"] = 1000, 0
@@ -83,7 +83,7 @@ func (b *bench) followLogs(ctx context.Context, id, channel string, limit int) e
 		for _, e := range out.Page.Entries {
 			p.print(e)
 		}
-		args = map[string]any{"attempt_id": id, "channel": channel, "limit": 1000, "after_revision": out.Page.NextRevision, "wait_ms": 5000}
+		args = map[string]any{"attempt_id": id, "channel": channel, "limit": 1000, "after_revision": out.Page.NextRevision, "wait_ms": 2000}
 		switch {
 		case out.ProcessID == nil: // before the first
 			delete(args, "wait_ms")
@@ -109,9 +109,31 @@ func (b *bench) followLogs(ctx context.Context, id, channel string, limit int) e
 			if !running {
 				return p.end()
 			}
+		default:
+			if err := b.tellQuestions(ctx, id, p, told); err != nil {
+				return err
+			}
 		}
 		args["execution_process_id"] = *out.ProcessID
 	}
+}
+
+// tellQuestions says once of each question of an attempt that it waits for a
+// person.
+func (b *bench) tellQuestions(ctx context.Context, id string, p *logPrinter, told map[string]bool) error {
+	var s work.Status
+	if _, err := b.call(ctx, "get_attempt_status", map[string]any{"attempt_id": id}, &s); err != nil {
+		return err
+	}
+	for _, q := range s.Open {
+		if !told[q.ID] {
+			told[q.ID] = true
+			p.endLine()
+			b.tell("the agent asks: " + oneLine(q.Text))
+			fmt.Fprintf(b.stderr, "hint: answer in deskhand inbox, or see deskhand ask show %s\n", q.ID)
+		}
+	}
+	return nil
 }
 
 // running says whether anything of an attempt runs or will run.

@@ -18,9 +18,7 @@ func tasksProjectCommand(a *app) *cobra.Command {
 		Use:   "project COMMAND",
 		Short: "Make projects of git repositories, and list them",
 		Args:  arguments(1, 1, "add or ls"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return misuse(fmt.Sprintf("unknown command %q of deskhand tasks project", args[0]), "take add or ls")
-		},
+		RunE:  func(cmd *cobra.Command, args []string) error { return unknownOf(cmd, args[0]) },
 	}
 	cmd.AddCommand(tasksProjectAddCommand(a), tasksProjectListCommand(a))
 	return cmd

@@ -189,7 +189,7 @@ func (t *attemptTools) context(ctx context.Context) (elicit.Context, error) {
 	}
 	c, err := m.Context(ctx, t.attempt.ID)
 	return elicit.Context{
-		ProjectID: c.Project.ID, TaskID: c.Task.ID, AttemptID: t.attempt.ID, Branch: c.Attempt.Branch, CWD: c.Attempt.Dir,
+		ProjectID: c.Project.ID, Project: c.Project.Name, TaskID: c.Task.ID, AttemptID: t.attempt.ID, Branch: c.Attempt.Branch, CWD: c.Attempt.Dir,
 	}, err
 }
 

@@ -72,15 +72,40 @@ func (b *bench) showTask(ctx context.Context, id string) error {
 		}
 		w := tabwriter.NewWriter(b.stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "\nATTEMPT\tSTATE\tEXECUTOR\tSTARTED\tBRANCH")
-		for _, one := range all.Attempts {
+		var newest work.Status
+		for i, one := range all.Attempts {
 			var s work.Status
 			if _, err := b.call(ctx, "get_attempt_status", map[string]any{"attempt_id": one.ID}, &s); err != nil {
 				return err
 			}
+			if i == 0 {
+				newest = s
+			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", brief(one.ID), stateWord(s), orDash(one.Executor), age(one.Created.Time), paint.plain(one.Branch))
 		}
-		return w.Flush()
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		return b.line("\n%s", strings.TrimRight(b.folder(ctx, newest)+waiting(newest), "\n"))
 	})
+}
+
+// folder is a line with the folder of an attempt, if it is known.
+func (b *bench) folder(ctx context.Context, s work.Status) string {
+	c, err := b.manager.Context(ctx, string(s.AttemptID))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("folder    %s\n", c.Attempt.Dir)
+}
+
+// waiting is a line for each question that waits for a person.
+func waiting(s work.Status) string {
+	var text strings.Builder
+	for _, q := range s.Open {
+		fmt.Fprintf(&text, "asks      %s  %s (deskhand ask show %s)\n", q.ID, oneLine(q.Text), q.ID)
+	}
+	return text.String()
 }
 
 // stateWord is the state of an attempt in a word or two.
@@ -102,9 +127,7 @@ func (b *bench) status(ctx context.Context, s work.Status) error {
 		fmt.Fprintf(&text, ": %s", *s.Failure)
 	}
 	fmt.Fprintf(&text, "\ntask      %s\nbranch    %s\n", brief(s.TaskID), s.Branch)
-	if c, err := b.manager.Context(ctx, string(s.AttemptID)); err == nil {
-		fmt.Fprintf(&text, "folder    %s\n", c.Attempt.Dir)
-	}
+	text.WriteString(b.folder(ctx, s))
 	fmt.Fprintf(&text, "executor  %s\nsession   %s\n", orDash(s.Executor), briefOr(s.SessionID, "-"))
 	if s.Active != nil {
 		fmt.Fprintf(&text, "active    %s\n", age(s.Active.Time))
@@ -115,9 +138,7 @@ func (b *bench) status(ctx context.Context, s work.Status) error {
 	if s.Waiting {
 		text.WriteString("waits for a free place among those that run\n")
 	}
-	for _, q := range s.Open {
-		fmt.Fprintf(&text, "asks      %s  %s (deskhand ask show %s)\n", q.ID, oneLine(q.Text), q.ID)
-	}
+	text.WriteString(waiting(s))
 	if q := s.Queued; q != nil && q.Discarded == nil {
 		fmt.Fprintf(&text, "queued    %s\n", oneLine(q.Message))
 	} else if q != nil {

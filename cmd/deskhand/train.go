@@ -24,10 +24,11 @@ type trainFlags struct {
 func trainCommand(a *app) *cobra.Command {
 	var f trainFlags
 	cmd := &cobra.Command{
-		Use:   "train DIR... -o FILE.model",
-		Short: "Make an embedding model from folders of markdown",
+		Use:               "train DIR... -o FILE.model",
+		ValidArgsFunction: folder,
+		Short:             "Make an embedding model from folders of markdown",
 		Long: "Make an embedding model from folders of markdown, one DIR for each product or repository.\n" +
-			"With --from builtin the model that deskhand ships is adapted to the words of DIR, in a minute or two.\n" +
+			"With --from builtin the model that deskhand ships is adapted to the words of DIR, in seconds to minutes.\n" +
 			"Without --from the model starts from nothing, which needs tens of megabytes of text.",
 		Example: "  deskhand train --from builtin docs -o my.model\n  deskhand train repos/* -o my.model",
 		Args:    arguments(1, 100_000, "one or more folders"),
@@ -37,10 +38,10 @@ func trainCommand(a *app) *cobra.Command {
 	flags.StringVarP(&f.options.Out, "output", "o", "", "file of the model, its name ending in .model")
 	flags.StringVar(&f.from, "from", "", "model to adapt: builtin, or a file (default: none, start from nothing)")
 	flags.Uint64Var(&f.options.Seed, "seed", 0, "number of the run; the same gives the same bytes")
-	flags.IntVar(&f.options.Epochs, "epochs", 0, "how often all text is gone through (default 4)")
-	flags.Float64Var(&f.options.Rate, "rate", 0, "size of the first steps (default 0.003, with --from 0.001)")
-	flags.IntVar(&f.options.Dimensions, "dimensions", 0, "length of the vectors (default 256, or that of the model to adapt)")
-	flags.IntVar(&f.options.Words, "words", 0, "words to learn at most (default 28500, with --from 8000 new ones)")
+	flags.IntVar(&f.options.Epochs, "epochs", 0, "how often all text is gone through (default: 4)")
+	flags.Float64Var(&f.options.Rate, "rate", 0, "size of the first steps (default: 0.003, with --from 0.001)")
+	flags.IntVar(&f.options.Dimensions, "dimensions", 0, "length of the vectors (default: 256, or that of the model to adapt)")
+	flags.IntVar(&f.options.Words, "words", 0, "words to learn at most (default: 28500, with --from 8000 new ones)")
 	flags.BoolVar(&f.asJSON, "json", false, "print the report as JSON")
 	return cmd
 }

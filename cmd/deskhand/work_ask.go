@@ -28,7 +28,7 @@ func (w *workRoom) ask(ctx context.Context, attempt tasks.Attempt, process tasks
 	r := requestOf(q)
 	r.Source = elicit.Source{Kind: "attempt", Name: process.Executor, Instance: process.ID}
 	r.Context = elicit.Context{
-		ProjectID: c.Project.ID, TaskID: c.Task.ID, AttemptID: attempt.ID, SessionID: process.SessionID,
+		ProjectID: c.Project.ID, Project: c.Project.Name, TaskID: c.Task.ID, AttemptID: attempt.ID, SessionID: process.SessionID,
 		Branch: attempt.Branch, CWD: attempt.Dir, ToolName: q.Tool,
 	}
 	if w.app.settings.given("elicitation.timeout") {

@@ -8,7 +8,7 @@ import (
 // named are the keys of a context that have a field.
 func (c *Context) named() map[string]*string {
 	return map[string]*string{
-		"projectId": &c.ProjectID, "taskId": &c.TaskID, "attemptId": &c.AttemptID, "sessionId": &c.SessionID,
+		"projectId": &c.ProjectID, "project": &c.Project, "taskId": &c.TaskID, "attemptId": &c.AttemptID, "sessionId": &c.SessionID,
 		"turnId": &c.TurnID, "toolCallId": &c.ToolCallID, "toolName": &c.ToolName, "cwd": &c.CWD,
 		"branch": &c.Branch, "upstream": &c.Upstream, "conversationId": &c.ConversationID, "traceparent": &c.Traceparent,
 	}

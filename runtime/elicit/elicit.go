@@ -104,6 +104,7 @@ type Source struct {
 // Context is what the request belongs to. Other keys are kept as they are.
 type Context struct {
 	ProjectID      string
+	Project        string // its name
 	TaskID         string
 	AttemptID      string
 	SessionID      string

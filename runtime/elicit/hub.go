@@ -23,9 +23,12 @@ const Topic = "elicit"
 // ErrClosed is returned to who waits in a hub that closes.
 var ErrClosed = errors.New("the hub is closed")
 
+// Local is who acts at this machine: whoever uses it.
+const Local = "local"
+
 // Options tunes a Hub. The zero value is ready to use.
 type Options struct {
-	// Principal acts where an action does not say who. Zero: "local".
+	// Principal acts where an action does not say who. Zero: [Local].
 	Principal string
 	// Attended says that a person can come and look, as on a machine with a
 	// terminal: asking is then worth it though no surface is there now.
@@ -60,7 +63,7 @@ type Hub struct {
 // New starts a hub over a store that was opened with [Room].
 func New(db *store.DB, o Options) *Hub {
 	if o.Principal == "" {
-		o.Principal = "local"
+		o.Principal = Local
 	}
 	if o.Retain == 0 {
 		o.Retain = 90 * 24 * time.Hour

@@ -220,7 +220,7 @@ func TestTheFirstCompletionWinsAndTheSecondLearnsOfIt(t *testing.T) {
 			if !errors.As(err, &rejected) || rejected.Code != AlreadyCompleted || next != r {
 				t.Fatalf("%s after %s = %v, %v; want already_completed", second.Type, first, next, err)
 			}
-			if w := rejected.Winner; w.Outcome != first || w.By != "ada" || w.Channel != "web" || !strings.Contains(err.Error(), "by ada in web at 2026-02-25T12:01:00.000Z") {
+			if w := rejected.Winner; w.Outcome != first || w.By != "ada" || w.Channel != "web" || !strings.Contains(err.Error(), "by ada in the browser at 2026-02-25T12:01:00.000Z") {
 				t.Errorf("the second learns %+v, %q", w, err)
 			}
 		}

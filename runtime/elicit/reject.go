@@ -65,13 +65,7 @@ func rejectCompleted(r *Request) *Rejection {
 	default:
 		b.WriteString("this question was withdrawn")
 	}
-	if c.By != "" {
-		fmt.Fprintf(&b, " by %s", c.By)
-	}
-	if c.Channel != "" {
-		fmt.Fprintf(&b, " in %s", c.Channel)
-	}
-	fmt.Fprintf(&b, " at %s", c.At.Format(timeFormat))
+	fmt.Fprintf(&b, "%s at %s", Who(c.By, c.Channel), c.At.Format(timeFormat))
 	winner := *c
 	return &Rejection{Fault: fault.Fault{Code: AlreadyCompleted, Message: b.String()}, Winner: &winner}
 }

@@ -1,6 +1,7 @@
 package elicit
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strconv"
@@ -22,8 +23,8 @@ func (r *Request) Heading() string {
 // Place is where a request comes from: its project, or else the folder that the
 // asker works in; empty: not known.
 func (r *Request) Place() string {
-	if r.Context.ProjectID != "" {
-		return r.Context.ProjectID
+	if name := cmp.Or(r.Context.Project, r.Context.ProjectID); name != "" {
+		return name
 	}
 	if cwd := strings.TrimRight(strings.ReplaceAll(r.Context.CWD, `\`, "/"), "/"); cwd != "" {
 		return path.Base(cwd)
@@ -85,13 +86,31 @@ func (q *Question) Say(v *Value) string {
 func (c *Completion) Words() string {
 	what := map[Outcome]string{Accept: "answered", Decline: "declined", Cancel: "cancelled",
 		Abandoned: "withdrawn", Timeout: "time is up"}[c.Outcome]
-	if c.By != "" {
-		what += " by " + c.By
+	return what + Who(c.By, c.Channel)
+}
+
+// Who says by whom and where something was done, to stand behind what was done:
+// " by ada in the browser". Whoever uses this machine, as nearly everybody does,
+// is not named.
+func Who(by, channel string) (text string) {
+	if by != "" && by != Local {
+		text = " by " + by
 	}
-	if c.Channel != "" {
-		what += " in " + c.Channel
+	switch channel {
+	case "":
+		return text
+	case "web":
+		return text + " in the browser"
+	case "cli":
+		return text + " on the command line"
+	case "terminal":
+		return text + " in the terminal"
+	case "notification":
+		return text + " by a notification"
+	case "slack":
+		return text + " in Slack"
 	}
-	return what
+	return text + " in " + channel
 }
 
 // Final is what is sent when the person is done: what is answered is submitted,

@@ -49,3 +49,19 @@ func TestFinalSkipsWhatMayBeSkipped(t *testing.T) {
 		t.Errorf("Final = %+v, want %+v", got, want)
 	}
 }
+
+func TestWhoNamesOthersAndThePlace(t *testing.T) {
+	for want, c := range map[string]Completion{
+		"answered by ada in the browser": {Outcome: Accept, By: "ada", Channel: "web"},
+		"answered on the command line":   {Outcome: Accept, By: Local, Channel: "cli"},
+		"declined in the terminal":       {Outcome: Decline, By: Local, Channel: "terminal"},
+		"cancelled by bob in Slack":      {Outcome: Cancel, By: "bob", Channel: "slack"},
+		"answered by a notification":     {Outcome: Accept, By: Local, Channel: "notification"},
+		"answered by ada in an-editor":   {Outcome: Accept, By: "ada", Channel: "an-editor"},
+		"time is up":                     {Outcome: Timeout},
+	} {
+		if got := c.Words(); got != want {
+			t.Errorf("Words of %+v = %q, want %q", c, got, want)
+		}
+	}
+}

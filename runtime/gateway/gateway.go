@@ -36,7 +36,7 @@ type Options struct {
 	// StateDir has the key of the credentials.
 	StateDir string
 	// Principal is the person for whom the agents of this server work. Zero:
-	// "local".
+	// [elicit.Local].
 	Principal string
 	// Base is the address at which that person's browser finds [Gateway.Mounts],
 	// as http://127.0.0.1:20310, and may start what serves them. Nil: nothing
@@ -75,7 +75,7 @@ type Gateway struct {
 // New checks the upstreams and connects to none. Its error is a fault of code
 // "bad_upstream".
 func New(o Options) (*Gateway, error) {
-	o.Principal = cmp.Or(o.Principal, "local")
+	o.Principal = cmp.Or(o.Principal, elicit.Local)
 	o.Wait = cmp.Or(o.Wait, elicit.CredentialWait)
 	o.Heartbeat = cmp.Or(o.Heartbeat, 15*time.Second)
 	o.Version = cmp.Or(o.Version, "dev")

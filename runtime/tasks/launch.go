@@ -128,7 +128,7 @@ func (m *Manager) lastWords(processID string, ended error) string {
 const runnerLog = "runner.log"
 
 // attemptEnv are the variables that every process of an attempt has.
-var attemptEnv = []string{"DESKHAND_URL", "DESKHAND_TOKEN", "DESKHAND_ATTEMPT_ID", "DESKHAND_TASK_ID", "DESKHAND_PROJECT_ID", "DESKHAND_BRANCH"}
+var attemptEnv = []string{"DESKHAND_URL", "DESKHAND_TOKEN", "DESKHAND_ATTEMPT_ID", "DESKHAND_TASK_ID", "DESKHAND_PROJECT_ID", "DESKHAND_PROJECT", "DESKHAND_BRANCH"}
 
 // withoutAttempt takes the variables of an attempt out of an environment: what
 // an agent starts here is not a part of it.

@@ -136,9 +136,14 @@ func (r *run) serve() (stop func(), err error) {
 			return nil, err
 		}
 	}
+	c, err := r.m.Context(r.ctx, r.c.ID)
+	if err != nil {
+		stop()
+		return nil, err
+	}
 	env, secrets := executor.Environment(os.Environ(), append(r.m.options.Agents.Passed(r.p.Executor), r.m.options.Env...))
 	r.env = append(env, "DESKHAND_URL="+url, "DESKHAND_TOKEN="+token, "DESKHAND_ATTEMPT_ID="+r.c.ID, "DESKHAND_TASK_ID="+r.task.ID,
-		"DESKHAND_PROJECT_ID="+r.task.ProjectID, "DESKHAND_BRANCH="+r.c.attempt.Branch)
+		"DESKHAND_PROJECT_ID="+c.Project.ID, "DESKHAND_PROJECT="+c.Project.Name, "DESKHAND_BRANCH="+r.c.attempt.Branch)
 	r.env = append(r.env, r.m.options.AttemptEnv...)
 	secrets = append(append(secrets, token), r.m.options.Agents.Secrets(r.p.Executor)...)
 	r.redactor = logs.NewRedactor(secrets)

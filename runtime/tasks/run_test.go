@@ -482,7 +482,7 @@ func TestTheEnvironmentIsShort(t *testing.T) {
 	d.ended(started.AttemptID)
 	out := strings.Join(d.entries(started.AttemptID, Raw), "\n")
 	for _, want := range []string{"DESKHAND_ATTEMPT_ID=" + started.AttemptID, "DESKHAND_TASK_ID=" + started.TaskID,
-		"DESKHAND_PROJECT_ID=" + d.project.ID, "DESKHAND_BRANCH=" + started.Branch, "DESKHAND_URL=", "DESKHAND_TOKEN=", "PATH=", "20"} {
+		"DESKHAND_PROJECT_ID=" + d.project.ID, "DESKHAND_PROJECT=" + d.project.Name, "DESKHAND_BRANCH=" + started.Branch, "DESKHAND_URL=", "DESKHAND_TOKEN=", "PATH=", "20"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the environment has no %s:\n%s", want, out)
 		}

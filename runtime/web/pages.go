@@ -24,6 +24,10 @@ const sendToken = "send the token of this server as Authorization: Bearer TOKEN"
 
 // missing answers for all paths that have no handler.
 func missing(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/.well-known/agent") {
+		refuse(w, http.StatusNotFound, "not_found", "this server takes nothing over A2A", "set a2a.enabled to true and start it again")
+		return
+	}
 	if r.URL.Path == "/register" || strings.Contains(r.URL.Path, "/.well-known/") {
 		refuse(w, http.StatusNotFound, "not_found", "this server has no OAuth: "+sendToken, "")
 		return

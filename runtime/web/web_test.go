@@ -228,6 +228,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		"no token":   {"/mcp", nil, "send the token of this server as Authorization: Bearer TOKEN"},
 		"sign up":    {"/register", nil, "this server has no OAuth: send the token of this server as Authorization: Bearer TOKEN"},
 		"discovery":  {"/mcp/.well-known/openid-configuration", nil, "this server has no OAuth"},
+		"agent card": {"/.well-known/agent-card.json", nil, "set a2a.enabled to true"},
 		"wrong host": {"/mcp", []string{"Host: docs.example"}, "--allow-host NAME"},
 		"a page":     {"/mcp", []string{"Origin: https://pages.example"}, "--allow-origin ORIGIN"},
 	} {

@@ -148,9 +148,9 @@ func TestAPressIsAnAnswerAndSaysWhoGaveIt(t *testing.T) {
 	s.Press(t, ann, m, opYes, "")
 	got := answered(t, hub, r)
 	if c := got.Completion; !got.Answers["go"].Value.Boolean || c.By != "ann" || c.Channel != "slack" {
-		t.Errorf("answered %+v by %+v, want yes by ann in slack", got.Answers, c)
+		t.Errorf("answered %+v by %+v, want yes by ann in Slack", got.Answers, c)
 	}
-	m = shown(t, s, r, "Answered by ann in slack: Yes")
+	m = shown(t, s, r, "Answered by ann in Slack: Yes")
 	if strings.Contains(all(m), `"actions"`) {
 		t.Errorf("what is answered can still be pressed: %s", all(m))
 	}
@@ -167,7 +167,7 @@ func TestWhoMayNotAnswerIsToldSo(t *testing.T) {
 		"not configured":     {confirm("One?"), eve, "add U0EVE to slack.people"},
 		"for somebody else":  {elicit.Request{Audience: elicit.Audience{Principal: "carl"}, Questions: confirm("Two?").Questions}, ann, "for somebody else"},
 		"without the role":   {elicit.Request{Audience: elicit.Audience{Roles: []string{"ops"}}, Questions: confirm("Three?").Questions}, ann, "for somebody else"},
-		"after somebody did": {confirm("Four?"), ann, "already answered by bob in slack"},
+		"after somebody did": {confirm("Four?"), ann, "already answered by bob in Slack"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, hub, one.request)
@@ -221,7 +221,7 @@ func TestALinkIsAButtonInADirectMessage(t *testing.T) {
 	if got := answered(t, hub, r); got.Completion.Outcome != elicit.Decline {
 		t.Errorf("outcome %s, want decline", got.Completion.Outcome)
 	}
-	shown(t, s, r, "Declined by ann in slack")
+	shown(t, s, r, "Declined by ann in Slack")
 }
 
 // I-054: at the deadline the message says Expired. A late answer still counts.
@@ -237,7 +237,7 @@ func TestAtTheDeadlineTheMessageSaysExpired(t *testing.T) {
 	if got := answered(t, hub, r); !got.Completion.Late || got.Answers["go"].Value.Boolean {
 		t.Errorf("%+v, want a late no", got)
 	}
-	shown(t, s, r, "Answered by ann in slack: No, late")
+	shown(t, s, r, "Answered by ann in Slack: No, late")
 }
 
 func TestMoreTimeAndClosing(t *testing.T) {
@@ -274,7 +274,7 @@ func TestAnAnswerElsewhereIsShown(t *testing.T) {
 	if _, err := hub.Dispatch(t.Context(), elicit.Action{Type: elicit.Withdrawn, RequestID: gone.ID}); err != nil {
 		t.Fatal(err)
 	}
-	shown(t, s, r, "Answered by carl in web: Yes")
+	shown(t, s, r, "Answered by carl in the browser: Yes")
 	shown(t, s, gone, "Withdrawn")
 }
 
@@ -353,7 +353,7 @@ func TestAFormForTheRest(t *testing.T) {
 		!got.Answers["sure"].Value.Boolean || got.Answers["day"].Value.Text != "2026-11-21" {
 		t.Errorf("answers %+v", got.Answers)
 	}
-	if m := shown(t, s, r, "Answered by ann in slack"); strings.Contains(all(m), "moon") {
+	if m := shown(t, s, r, "Answered by ann in Slack"); strings.Contains(all(m), "moon") {
 		t.Errorf("own words are in the channel: %s", all(m))
 	}
 	if got := string(s.Submit(t, bob, v, state)); !strings.Contains(got, `"update"`) || !strings.Contains(got, "already answered by ann") {

@@ -72,7 +72,7 @@ func (s *sheet) update(r elicit.Request, changing func(id string) bool) {
 				s.editor = edit(s.text(&q))
 			}
 			if m := theirs.Meta; m != nil {
-				s.note = "changed by " + line(m.By) + " in " + line(m.Channel)
+				s.note = "changed " + line(elicit.Who(m.By, m.Channel))
 			}
 		}
 	}

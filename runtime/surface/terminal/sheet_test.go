@@ -149,7 +149,7 @@ func TestChangesOfOthersAreShown(t *testing.T) {
 	meta := &elicit.AnswerMeta{By: "grace", Channel: "web"}
 	r.Rev, r.Answers["q"] = 4, elicit.Answer{State: elicit.Draft, Value: &elicit.Value{Kind: elicit.TextValue, Text: "Grace"}, Meta: meta}
 	s.update(r, func(string) bool { return false })
-	if got := s.editor.text(); got != "Grace" || !strings.Contains(s.note, "changed by grace in web") {
+	if got := s.editor.text(); got != "Grace" || !strings.Contains(s.note, "changed by grace in the browser") {
 		t.Errorf("after grace typed: text %q, note %q", got, s.note)
 	}
 }

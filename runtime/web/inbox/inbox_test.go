@@ -122,7 +122,7 @@ func TestFormsActOnRequests(t *testing.T) {
 		says   string // on the page that comes back
 		check  func(elicit.Request) bool
 	}{
-		"sent": {url.Values{"do.act": {"send"}, "a.name": {"x"}, "a.count": {"3"}}, 200, "answered by local in web", func(r elicit.Request) bool {
+		"sent": {url.Values{"do.act": {"send"}, "a.name": {"x"}, "a.count": {"3"}}, 200, "answered in the browser", func(r elicit.Request) bool {
 			return r.Accepted() && r.Answers["name"].Value.Text == "x" && r.Answers["count"].Value.Number == 3 && r.Answers["style"].State == elicit.Skipped
 		}},
 		"own words": {url.Values{"do.act": {"send"}, "a.name": {"x"}, "a.style__other": {"both"}}, 200, "both", func(r elicit.Request) bool {
@@ -139,7 +139,7 @@ func TestFormsActOnRequests(t *testing.T) {
 		"kept":               {url.Values{"do.act": {"save"}, "a.name": {"hal"}}, 200, "hal", func(r elicit.Request) bool { return r.Answers["name"].State == elicit.Draft }},
 		"reviewed":           {url.Values{"do.act": {"review"}, "a.name": {"hal"}}, 200, "This will be sent", func(r elicit.Request) bool { return r.Answers["name"].State == elicit.Draft }},
 		"declined":           {url.Values{"do.act": {"decline"}, "do.note": {"not today"}}, 200, "not today", func(r elicit.Request) bool { return r.Completion.Outcome == elicit.Decline }},
-		"cancelled":          {url.Values{"do.act": {"cancel"}}, 200, "cancelled by local", func(r elicit.Request) bool { return r.Completion.Outcome == elicit.Cancel }},
+		"cancelled":          {url.Values{"do.act": {"cancel"}}, 200, "cancelled in the browser", func(r elicit.Request) bool { return r.Completion.Outcome == elicit.Cancel }},
 		"more time for none": {url.Values{"do.act": {"extend"}}, 200, "Which", func(r elicit.Request) bool { return r.Deadline.IsZero() }},
 	} {
 		t.Run(title, func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestQuestionsAreGroupedByPlaceAndAttempt(t *testing.T) {
 	for _, r := range []elicit.Request{
 		{Message: "first", Context: elicit.Context{CWD: "/src/shop", AttemptID: "0190-aaaa1111", Branch: "fix/cart"}},
 		{Message: "second", Context: elicit.Context{CWD: "/src/site"}},
-		{Message: "third", Context: elicit.Context{CWD: "/src/shop", AttemptID: "0190-bbbb2222"}},
+		{Message: "third", Context: elicit.Context{ProjectID: "0190-cccc3333", Project: "shop", AttemptID: "0190-bbbb2222"}},
 		{Message: "fourth", Context: elicit.Context{CWD: "/src/shop", AttemptID: "0190-aaaa1111", Branch: "fix/cart"}},
 		{Message: "urgent", Context: elicit.Context{CWD: "/src/site"}, Priority: elicit.Urgent},
 	} {

@@ -20,7 +20,7 @@ func TestALinkAnswersOnce(t *testing.T) {
 			t.Fatalf("GET %s: %d, %s; want the page with its button", yes, status, now.Status)
 		}
 	}
-	if status, body := s.do("POST", yes, nil, anonymous); status != 200 || !strings.Contains(body, "answered by local in notification") {
+	if status, body := s.do("POST", yes, nil, anonymous); status != 200 || !strings.Contains(body, "answered by a notification") {
 		t.Errorf("POST %s: %d\n%s", yes, status, body)
 	}
 	if now := s.get(r.ID); !now.Accepted() || !now.Answers["sure"].Value.Boolean {

@@ -117,7 +117,7 @@ func facts(r *elicit.Request, attempt string) []fact {
 	c := r.Context
 	var all []fact
 	for _, f := range []fact{
-		{Name: "Folder", Value: c.CWD}, {Name: "Project", Value: c.ProjectID}, {Name: "Task", Value: c.TaskID},
+		{Name: "Folder", Value: c.CWD}, {Name: "Project", Value: cmp.Or(c.Project, c.ProjectID)}, {Name: "Task", Value: c.TaskID},
 		{Name: "Attempt", Value: c.AttemptID, Path: attempt}, {Name: "Branch", Value: c.Branch}, {Name: "Tool", Value: c.ToolName},
 		{Name: "Upstream", Value: c.Upstream}, {Name: "Asked by", Value: strings.TrimSpace(r.Source.Name + " " + r.Source.Version)},
 		{Name: "For", Value: r.Audience.Principal},

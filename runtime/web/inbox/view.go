@@ -142,7 +142,7 @@ func kindOf(r *elicit.Request) string {
 		return fmt.Sprintf("%d questions", n)
 	case n == 1:
 		return map[elicit.Kind]string{elicit.Boolean: "yes or no", elicit.SingleSelect: "choose one", elicit.MultiSelect: "choose any",
-			elicit.Number: "a number", elicit.Integer: "a number"}[r.Questions[0].Kind]
+			elicit.Number: "a number", elicit.Integer: "a number", elicit.Text: "a text"}[r.Questions[0].Kind]
 	case r.URL != "":
 		return "a page to open"
 	}

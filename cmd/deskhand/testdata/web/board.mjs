@@ -125,7 +125,7 @@ export const stories = {
     const id = await until('the question', () => page.locator('#pane').getAttribute('data-id', { timeout: 200 }))
     await page.getByRole('textbox', { name: 'Up or down?' }).fill('mine')
     await desk.run('ask', 'answer', id, '#1=theirs')
-    await page.getByText('answered by local in cli').waitFor()
+    await page.getByText('answered on the command line').waitFor()
     await page.getByText('mine').waitFor()
     await page.getByRole('textbox', { name: 'Which day?' }).waitFor()
     await page.getByRole('button', { name: 'Stop by force' }).click()

@@ -74,7 +74,7 @@ export const stories = {
     await accessible(tab, 'a page after connecting')
     assert.match(await first.ended, /answered: 3 issues/)
     o.went(1)
-    await page.getByText('answered by local in web').waitFor()
+    await page.getByText('answered in the browser').waitFor()
 
     // The next call asks nobody, nor does one whose token has ended meanwhile.
     o.tracker.valid.clear()

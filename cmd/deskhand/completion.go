@@ -1,0 +1,127 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// shells are those that deskhand writes a completion script for.
+var shells = map[string]func(root *cobra.Command, a *app) error{
+	"bash":       func(root *cobra.Command, a *app) error { return root.GenBashCompletionV2(a.stdout, true) },
+	"zsh":        func(root *cobra.Command, a *app) error { return root.GenZshCompletion(a.stdout) },
+	"fish":       func(root *cobra.Command, a *app) error { return root.GenFishCompletion(a.stdout, true) },
+	"powershell": func(root *cobra.Command, a *app) error { return root.GenPowerShellCompletionWithDesc(a.stdout) },
+}
+
+func completionCommand(a *app) *cobra.Command {
+	names := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print what makes a shell complete commands, flags and ids",
+		Long:  "Print the script that makes a shell complete commands, flags and ids: for bash, zsh, fish or powershell.",
+		Example: "  source <(deskhand completion bash)\n  deskhand completion zsh > \"${fpath[1]}/_deskhand\"\n" +
+			"  deskhand completion fish > ~/.config/fish/completions/deskhand.fish",
+		Args:              arguments(1, 1, "the name of a shell"),
+		ValidArgsFunction: oneOf(names...),
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // a shell starts with a broken configuration file too
+		RunE: func(cmd *cobra.Command, args []string) error {
+			write, ok := shells[args[0]]
+			if !ok {
+				return misuse("there is no completion for "+args[0], "name one of "+strings.Join(names, ", "))
+			}
+			return write(cmd.Root(), a)
+		},
+	}
+}
+
+// oneOf completes the first argument.
+func oneOf(words ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// folder completes a folder.
+func folder(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// choices are the values of flags that take one of a few, by command and flag or
+// by flag alone, as in valueNames.
+var choices = map[string][]string{
+	"by": {"words", "meaning", "both"}, "chunk-by": {"h1", "h2", "h3", "file"}, "embed": {"builtin", "none"},
+	"from": {"builtin"}, "log-format": {"text", "json"}, "log-level": {"debug", "info", "warn", "error"},
+	"priority": {"low", "normal", "high", "urgent"}, "tools": {"docs", "ask", "work", "docs,ask", "docs,ask,work"},
+	"transport": {"stdio", "http"}, "unreachable": {"fail", "wait"}, "vectors": {"scan", "chromem"},
+	"ask format": {"email", "uri", "date", "date-time"}, "ask output": {"value", "json", "lines", "env", "nul", "full"},
+	"eval format": {"table", "markdown", "json"},
+}
+
+// completeFlags makes the flags of cmd and of its commands complete their
+// values, those that do not yet.
+func completeFlags(cmd *cobra.Command) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if _, done := cmd.GetFlagCompletionFunc(f.Name); done {
+			return
+		}
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, flagValues(cmd, f)) // the flag is there
+	})
+	for _, sub := range cmd.Commands() {
+		completeFlags(sub)
+	}
+}
+
+func flagValues(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
+	for _, name := range []string{cmd.Name() + " " + f.Name, f.Name} {
+		if known, ok := choices[name]; ok {
+			rest := cobra.ShellCompDirectiveNoFileComp
+			if name == "embed" || name == "from" {
+				rest = cobra.ShellCompDirectiveDefault // or a file
+			}
+			return cobra.FixedCompletions(known, rest)
+		}
+	}
+	switch valueName(cmd, f) {
+	case "DIR", "OUT":
+		return folder
+	case "FILE":
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+	}
+	return cobra.NoFileCompletions
+}
+
+// completeQuestions completes the ids of requests that wait for a person.
+func (a *app) completeQuestions(cmd *cobra.Command, args []string, prefix string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+	if len(args) > 0 || a.settings.load(cmd, func(string) {}) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	hub, stop, err := a.hub(cmd.Context(), nil)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp // nobody reads an error while typing
+	}
+	defer stop()
+	list, _ := hub.List(cmd.Context(), elicit.Filter{Limit: 100})
+	for _, r := range list.Requests {
+		found = append(found, cobra.CompletionWithDesc(string(r.ID), heading(r)))
+	}
+	return slices.DeleteFunc(found, func(c cobra.Completion) bool { return !strings.HasPrefix(c, prefix) }), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeUpstreams completes the names of upstreams.
+func (a *app) completeUpstreams(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+	if len(args) == 0 && a.settings.load(cmd, func(string) {}) == nil {
+		list, _ := a.settings.upstreams()
+		for _, u := range list {
+			names = append(names, u.Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

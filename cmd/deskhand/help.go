@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// valueNames are what help and the manual call the values of flags, by command
+// and flag or by flag alone. Flags that are not here have a number N, a TIME or
+// a TEXT.
+var valueNames = map[string]string{
+	"allow-host": "NAME", "allow-origin": "URL", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "by": "KINDS",
+	"cache": "DIR", "chart": "FILE", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
+	"cursor": "CURSOR", "default": "VALUE", "docs-dir": "DIR", "embed": "SPEC", "embed-timeout": "TIME", "exclude": "GLOB",
+	"executor": "NAME", "facet": "KEY=VALUE", "format": "FORMAT", "from": "MODEL", "http": "ADDR", "id": "ID",
+	"include": "GLOB", "index": "OUT", "key": "KEY", "log-format": "FORMAT", "log-level": "LEVEL", "max-answer-bytes": "N",
+	"metadata": "FILE", "name": "NAME", "older-than": "TIME", "option": "LABEL[=id][::description]", "output": "FILE", "priority": "NAME",
+	"project": "NAME", "questions": "FILE", "repo": "NAME", "request-id": "KEY", "scores": "FILE", "server": "COMMAND",
+	"setup": "COMMAND", "state": "DIR", "status": "STATUS", "to": "NAME", "tool-prefix": "P", "tools": "LIST",
+	"transport": "NAME", "unreachable": "WHAT", "url": "URL", "variant": "NAME", "vectors": "KIND", "watch": "DIR",
+
+	"ask format": "NAME", "ask output": "FORM", "index output": "OUT", "search by": "KIND", "start repo": "NAME[=BRANCH]",
+}
+
+// valueName is what the value of a flag of cmd is called; empty for one that is
+// on or off.
+func valueName(cmd *cobra.Command, f *pflag.Flag) string {
+	for _, name := range []string{cmd.Name() + " " + f.Name, f.Name} {
+		if called, ok := valueNames[name]; ok {
+			return called
+		}
+	}
+	switch f.Value.Type() {
+	case "bool":
+		return ""
+	case "string", "stringArray":
+		return "TEXT"
+	case "duration":
+		return "TIME"
+	}
+	return "N"
+}
+
+// helpCommand is "deskhand help COMMAND", the same as "deskhand COMMAND --help".
+func helpCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "help [COMMAND]",
+		Short:             "Say how a command is used",
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // with a broken configuration file too
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+			if of, _, err := cmd.Root().Find(args); err == nil {
+				for _, sub := range of.Commands() {
+					if sub.IsAvailableCommand() {
+						names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return unknownOf(of, rest[0])
+			}
+			return of.Help()
+		},
+	}
+}
+
+// showUsage writes how cmd is used, in as many columns as there are, 100 at most.
+func showUsage(cmd *cobra.Command, out io.Writer) {
+	width := 100
+	if columns, ok := terminalWidth(out); ok {
+		width = min(width, columns)
+	}
+	var b strings.Builder
+	b.WriteString("Usage:\n")
+	if cmd.Runnable() && !takesCommand(cmd) {
+		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s COMMAND\n", cmd.CommandPath())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	longest := 0
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			longest = max(longest, len(sub.Name()))
+		}
+	}
+	groups := append(slices.Clone(cmd.Groups()), &cobra.Group{Title: "Commands"})
+	for _, group := range groups {
+		var rows [][2]string
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() && sub.GroupID == group.ID {
+				rows = append(rows, [2]string{fmt.Sprintf("  %-*s", longest, sub.Name()), sub.Short})
+			}
+		}
+		table(&b, group.Title, rows, width)
+	}
+	table(&b, "Flags", flagRows(cmd, cmd.LocalFlags()), width)
+	table(&b, "Flags of every command", flagRows(cmd, cmd.InheritedFlags()), width)
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n%s COMMAND --help says more of a command.\n", cmd.CommandPath())
+	}
+	io.WriteString(out, painter(out).plain(b.String()))
+}
+
+// takesCommand says that cmd does nothing without one of its commands.
+func takesCommand(cmd *cobra.Command) bool { return strings.HasSuffix(cmd.Use, " COMMAND") }
+
+// flagRows are a row for each flag that is shown, in the order of the alphabet.
+func flagRows(cmd *cobra.Command, flags *pflag.FlagSet) (rows [][2]string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		name := "      --" + f.Name
+		if f.Shorthand != "" {
+			name = "  -" + f.Shorthand + ", --" + f.Name
+		}
+		switch value := valueName(cmd, f); {
+		case f.NoOptDefVal != "" && value != "":
+			name += "[=" + value + "]"
+		case value != "":
+			name += " " + value
+		}
+		rows = append(rows, [2]string{name, f.Usage + ownDefault(f)})
+	})
+	return rows
+}
+
+// ownDefault is what a flag is without being given, where that is something
+// and its usage does not say it.
+func ownDefault(f *pflag.Flag) string {
+	if slices.Contains([]string{"", "0", "false", "[]", "0s"}, f.DefValue) || strings.Contains(f.Usage, "(default") {
+		return ""
+	}
+	return " (default: " + strings.Trim(f.DefValue, "[]") + ")"
+}
+
+// table writes rows of a name and what it is, in two columns; where these are
+// too narrow, one below the other.
+func table(b *strings.Builder, title string, rows [][2]string, width int) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s:\n", title)
+	column := 0
+	for _, row := range rows {
+		if len(row[0]) <= width/3 {
+			column = max(column, len(row[0])+2)
+		}
+	}
+	for _, row := range rows {
+		at := len(row[0])
+		b.WriteString(row[0])
+		if at+2 > column {
+			b.WriteByte('\n')
+			at = 0
+		}
+		for i, word := range strings.Fields(row[1]) {
+			switch {
+			case i == 0:
+				at += pad(b, column-at)
+			case at+1+len(word) > width:
+				b.WriteByte('\n')
+				at = pad(b, column)
+			default:
+				at += pad(b, 1)
+			}
+			b.WriteString(word)
+			at += len(word)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+func pad(b *strings.Builder, n int) int {
+	b.WriteString(strings.Repeat(" ", n))
+	return n
+}
