@@ -106,7 +106,11 @@ func documentOf(t *testing.T, r *artifact.Reader, chunk int) embed.Document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := r.Text(nil, chunk)
+	packed, err := r.AppendPacked(nil, chunk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := r.UnpackText(nil, packed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package artifact
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -379,36 +378,28 @@ func (r *Reader) Markdown(chunk int) (markdown string, err error) {
 	return markdown, nil
 }
 
-// Text returns a chunk's plain text, written over the bytes of into where it
-// has room for it.
-func (r *Reader) Text(into []byte, chunk int) ([]byte, error) {
+// AppendPacked appends a chunk's plain text as it is packed in the file: the same
+// bytes are the same text. UnpackText reads it.
+func (r *Reader) AppendPacked(into []byte, chunk int) ([]byte, error) {
 	if chunk < 0 || chunk >= r.chunks {
-		return nil, fmt.Errorf("chunk %d of %d", chunk, r.chunks)
+		return into, fmt.Errorf("chunk %d of %d", chunk, r.chunks)
 	}
 	g := r.groupOf(chunk)
-	text, err := g.text(r.file, into, chunk-g.firstChunk)
+	packed, err := g.appendPacked(into, r.file, chunk-g.firstChunk)
 	if err != nil {
-		return nil, r.damagedBy(err)
+		return into, r.damagedBy(err)
 	}
-	return text, nil
+	return packed, nil
 }
 
-// SameText says whether two chunks, which are in range, have the same plain text;
-// it unpacks neither.
-func (r *Reader) SameText(a, b int) bool {
-	x, y := r.groupOf(a), r.groupOf(b)
-	one, err := x.packed(a - x.firstChunk)
-	other, err2 := y.packed(b - y.firstChunk)
-	if err != nil || err2 != nil || one.bytes != other.bytes {
-		return false
+// UnpackText returns the plain text of what AppendPacked appended, written over
+// the bytes of into where it has room for it.
+func (r *Reader) UnpackText(into, packed []byte) ([]byte, error) {
+	text, err := unpackText(into, packed)
+	if err != nil {
+		return into, r.damagedBy(err)
 	}
-	mine, theirs := packs.Get().(*[]byte), packs.Get().(*[]byte)
-	defer packs.Put(mine)
-	defer packs.Put(theirs)
-	if *mine, err = one.read(r.file, *mine); err == nil {
-		*theirs, err = other.read(r.file, *theirs)
-	}
-	return err == nil && bytes.Equal(*mine, *theirs)
+	return text, nil
 }
 
 // Verify reads every byte of the data file and compares it with the digest in

@@ -2,11 +2,11 @@ package artifact
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"slices"
-	"sync"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -27,37 +27,36 @@ func appendText(texts []byte, text string) []byte {
 	return append(texts, packed...)
 }
 
-// packs are memory for packed texts.
-var packs = sync.Pool{New: func() any { return new([]byte) }}
-
-// text unpacks the text of a chunk, counted within the group, over the bytes of
-// into. Texts are read and not mapped: a search reads a few from all over the
+// appendPacked appends the text of a chunk, counted within the group, as it is
+// packed. Texts are read and not mapped: a search reads a few from all over the
 // file, and a page fault brings in 64 KiB around each, which count as memory of
 // this process for ever.
-func (g *group) text(file io.ReaderAt, into []byte, chunk int) ([]byte, error) {
+func (g *group) appendPacked(into []byte, file io.ReaderAt, chunk int) ([]byte, error) {
 	place, err := g.packed(chunk)
-	if err != nil {
-		return nil, err
+	if err != nil || place.bytes == 0 {
+		return into, err
 	}
-	if place.bytes == 0 {
+	from := len(into)
+	into = slices.Grow(into, int(place.bytes))[:from+int(place.bytes)]
+	_, err = file.ReadAt(into[from:], int64(place.offset))
+	return into, err
+}
+
+// unpackText is the text that is packed, over the bytes of into.
+func unpackText(into, packed []byte) ([]byte, error) {
+	if len(packed) == 0 {
 		return into[:0], nil
 	}
-	held := packs.Get().(*[]byte)
-	defer packs.Put(held)
-	if *held, err = place.read(file, *held); err != nil {
-		return nil, err
-	}
-	packed := *held
 	if len(packed) < 4 || crc32.Checksum(packed[4:], castagnoli) != binary.LittleEndian.Uint32(packed) {
-		return nil, fmt.Errorf("the text of chunk %d does not match its checksum", chunk)
+		return into, errors.New("the text of a chunk does not match its checksum")
 	}
 	packed = packed[4:]
 	if n, err := s2.DecodedLen(packed); err != nil || n > maxBlock {
-		return nil, errDamaged
+		return into, errDamaged
 	}
 	text, err := s2.Decode(into[:cap(into)], packed)
 	if err != nil {
-		return nil, fmt.Errorf("unpack the text of chunk %d: %w", chunk, err)
+		return into, fmt.Errorf("unpack the text of a chunk: %w", err)
 	}
 	return text, nil
 }
@@ -73,11 +72,4 @@ func (g *group) packed(chunk int) (span, error) {
 		return span{}, errDamaged
 	}
 	return span{offset: section.offset + uint64(from), bytes: to - from}, nil
-}
-
-// read reads what lies there, over the bytes of into.
-func (s span) read(file io.ReaderAt, into []byte) ([]byte, error) {
-	into = slices.Grow(into[:0], int(s.bytes))[:s.bytes]
-	_, err := file.ReadAt(into, int64(s.offset))
-	return into, err
 }

@@ -17,11 +17,19 @@ func oneText(section []byte) *group {
 	return g
 }
 
+func textOf(g *group, into []byte) ([]byte, error) {
+	packed, err := g.appendPacked(nil, bytes.NewReader(g.data), 0)
+	if err != nil {
+		return nil, err
+	}
+	return unpackText(into, packed)
+}
+
 func TestTextsComeBack(t *testing.T) {
 	into := make([]byte, 0, 8)
 	for _, want := range []string{"", "a", "short text", corpus(1)[0].Chunks[3].Text} {
 		g := oneText(appendText(nil, want))
-		got, err := g.text(bytes.NewReader(g.data), into, 0)
+		got, err := textOf(g, into)
 		if err != nil || string(got) != want {
 			t.Errorf("text of appendText(%q) = %q, %v", want, got, err)
 		}
@@ -36,7 +44,7 @@ func FuzzText(f *testing.F) {
 		section := binary.LittleEndian.AppendUint32(nil, crc32.Checksum(packed, castagnoli))
 		for _, section := range [][]byte{append(section, packed...), packed} {
 			g := oneText(section)
-			_, _ = g.text(bytes.NewReader(g.data), nil, 0)
+			_, _ = textOf(g, nil)
 		}
 	})
 }
@@ -47,10 +55,13 @@ func BenchmarkText(b *testing.B) {
 		g := oneText(appendText(nil, text))
 		b.SetBytes(int64(len(text)))
 		file := bytes.NewReader(g.data)
-		var into []byte
+		var packed, into []byte
 		for b.Loop() {
 			var err error
-			if into, err = g.text(file, into, 0); err != nil {
+			if packed, err = g.appendPacked(packed[:0], file, 0); err != nil {
+				b.Fatal(err)
+			}
+			if into, err = unpackText(into, packed); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -199,31 +200,39 @@ func (r *run) share(text string) float64 {
 }
 
 // look reads a chunk's text for what stands close together and for a snippet.
-// The same section of another version mostly has the same text: it is read once.
+// The same section of another version mostly has the same text: it is unpacked
+// once.
 func (r *run) look(p *ranked) error {
 	heading, err := r.reader.Heading(p.chunk)
 	if err != nil {
 		return err
 	}
+	from := len(r.packed)
+	if r.packed, err = r.reader.AppendPacked(r.packed, p.chunk); err != nil {
+		return err
+	}
+	packed := r.packed[from:]
 	for _, s := range r.seen {
-		if s.heading == heading && r.reader.SameText(s.chunk, p.chunk) {
+		if s.heading == heading && bytes.Equal(r.packed[s.from:s.to], packed) {
+			r.packed = r.packed[:from]
 			p.snippet, p.evidence.Near, p.looked = s.snippet, s.near, true
 			return nil
 		}
 	}
-	if r.text, err = r.reader.Text(r.text, p.chunk); err != nil {
+	if r.text, err = r.reader.UnpackText(r.text, packed); err != nil {
 		return err
 	}
 	var near float64
 	p.snippet, near = r.snippet(r.text, heading)
 	p.evidence.Near, p.looked = min(1, near/max(r.total, 1e-9)), true
-	r.seen = append(r.seen, seen{p.chunk, heading, p.snippet, p.evidence.Near})
+	r.seen = append(r.seen, seen{from, len(r.packed), heading, p.snippet, p.evidence.Near})
 	return nil
 }
 
-// seen is a chunk whose text was read, and what was found in it.
+// seen is a text that was read and what was found in it; r.packed[from:to] is
+// the text.
 type seen struct {
-	chunk            int
+	from, to         int
 	heading, snippet string
 	near             float64
 }

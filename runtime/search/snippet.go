@@ -49,6 +49,7 @@ func (r *run) snippet(text []byte, heading string) (s string, near float64) {
 // scratch is memory of one query after another; that for the text of a chunk is
 // the next chunk's.
 type scratch struct {
+	packed     []byte // the texts read, as they are packed
 	text, line []byte
 	found      []sighting
 	want       artifact.Wanted // the query's words and the terms in its weights
@@ -61,7 +62,8 @@ const maxScratch = 256 << 10
 
 func (s *scratch) giveBack() {
 	s.want.Reset() // it holds on to texts
-	if cap(s.text) <= maxScratch && cap(s.line) <= maxScratch {
+	s.packed = s.packed[:0]
+	if cap(s.packed) <= maxScratch && cap(s.text) <= maxScratch && cap(s.line) <= maxScratch {
 		scratches.Put(s)
 	}
 }
