@@ -28,7 +28,7 @@ func connectCommand(a *app) *cobra.Command {
 		Example: "  deskhand connect linear\n  pass show linear/token | deskhand connect linear",
 		Args:    arguments(1, 1, "the name of an upstream"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDoor(cmd.Context(), func(d *upstreamDoor, room *peopleRoom) error { return a.connect(cmd.Context(), d, room, args[0]) })
+			return a.withDoor(func(d *upstreamDoor, room *peopleRoom) error { return a.connect(cmd.Context(), d, room, args[0]) })
 		},
 	}
 }
@@ -39,7 +39,7 @@ func disconnectCommand(a *app) *cobra.Command {
 		Short: "Forget the credential for an upstream MCP server",
 		Args:  arguments(1, 1, "the name of an upstream"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDoor(cmd.Context(), func(d *upstreamDoor, _ *peopleRoom) error {
+			return a.withDoor(func(d *upstreamDoor, _ *peopleRoom) error {
 				was, err := d.Disconnect(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -62,7 +62,7 @@ func connectionsCommand(a *app) *cobra.Command {
 		Short: "List the upstream MCP servers and who is connected to them",
 		Args:  arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withDoor(cmd.Context(), func(d *upstreamDoor, _ *peopleRoom) error {
+			return a.withDoor(func(d *upstreamDoor, _ *peopleRoom) error {
 				all, err := d.Connections(cmd.Context())
 				if err != nil {
 					return err
@@ -79,7 +79,7 @@ func connectionsCommand(a *app) *cobra.Command {
 }
 
 // withDoor runs f with the upstreams, to which nothing is connected.
-func (a *app) withDoor(ctx context.Context, f func(*upstreamDoor, *peopleRoom) error) error {
+func (a *app) withDoor(f func(*upstreamDoor, *peopleRoom) error) error {
 	log, err := a.logger()
 	if err != nil {
 		return err
