@@ -87,7 +87,7 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 	if !f.bounded && (device == nil || a.settings.given("elicitation.timeout")) {
 		r.WaitMS = people.wait.Milliseconds()
 	}
-	open := func(ctx context.Context) (*elicit.Hub, func(), error) { return a.hub(ctx, nil) }
+	open := func(ctx context.Context) (*elicit.Hub, func(), error) { return a.hub(ctx) }
 	if people.hasInbox() && !f.noInbox && !f.detach {
 		open = a.attendedHub
 	}

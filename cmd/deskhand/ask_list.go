@@ -34,7 +34,7 @@ func askListCommand(a *app) *cobra.Command {
 }
 
 func (a *app) askList(ctx context.Context, all bool, limit int, asJSON bool) error {
-	hub, stop, err := a.hub(ctx, nil)
+	hub, stop, err := a.hub(ctx)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func askShowCommand(a *app) *cobra.Command {
 
 // withRequest opens the store and reads a request.
 func (a *app) withRequest(ctx context.Context, id string, do func(*elicit.Hub, elicit.Request) error) error {
-	hub, stop, err := a.hub(ctx, nil)
+	hub, stop, err := a.hub(ctx)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (a *app) completeQuestions(cmd *cobra.Command, args []string, prefix string
 	if len(args) > 0 || a.settings.load(cmd, func(string) {}) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	hub, stop, err := a.hub(cmd.Context(), nil)
+	hub, stop, err := a.hub(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp // nobody reads an error while typing
 	}

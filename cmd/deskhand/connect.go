@@ -29,7 +29,7 @@ func connectCommand(a *app) *cobra.Command {
 		Args:              arguments(1, 1, "the name of an upstream"),
 		ValidArgsFunction: a.completeUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDoor(cmd.Context(), func(d *upstreamDoor, room *peopleRoom) error { return a.connect(cmd.Context(), d, room, args[0]) })
+			return a.withDoor(func(d *upstreamDoor, room *peopleRoom) error { return a.connect(cmd.Context(), d, room, args[0]) })
 		},
 	}
 }
@@ -41,7 +41,7 @@ func disconnectCommand(a *app) *cobra.Command {
 		Args:              arguments(1, 1, "the name of an upstream"),
 		ValidArgsFunction: a.completeUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDoor(cmd.Context(), func(d *upstreamDoor, _ *peopleRoom) error {
+			return a.withDoor(func(d *upstreamDoor, _ *peopleRoom) error {
 				was, err := d.Disconnect(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -71,7 +71,7 @@ func connectionsCommand(a *app) *cobra.Command {
 				}
 				return nil
 			}
-			return a.withDoor(cmd.Context(), func(d *upstreamDoor, _ *peopleRoom) error {
+			return a.withDoor(func(d *upstreamDoor, _ *peopleRoom) error {
 				all, err := d.Connections(cmd.Context())
 				if err != nil {
 					return err
@@ -88,7 +88,7 @@ func connectionsCommand(a *app) *cobra.Command {
 }
 
 // withDoor runs f with the upstreams, to which nothing is connected.
-func (a *app) withDoor(ctx context.Context, f func(*upstreamDoor, *peopleRoom) error) error {
+func (a *app) withDoor(f func(*upstreamDoor, *peopleRoom) error) error {
 	log, err := a.logger()
 	if err != nil {
 		return err

@@ -87,7 +87,7 @@ func (a *app) inbox(ctx context.Context, plain bool) error {
 	if err != nil {
 		return err
 	}
-	open := func(ctx context.Context) (*elicit.Hub, func(), error) { return a.hub(ctx, nil) }
+	open := func(ctx context.Context) (*elicit.Hub, func(), error) { return a.hub(ctx) }
 	if people.hasInbox() {
 		open = a.attendedHub
 	}

@@ -63,7 +63,7 @@ func (p *peoplePages) notify(ctx context.Context, a *app, address string, log *s
 	if n.base != "" {
 		address = n.base
 	}
-	err = notify.Run(ctx, notify.Options{Hub: hub, Hooks: n.hooks, Quiet: n.quiet, First: p.room.once, Log: log,
+	notify.Run(ctx, notify.Options{Hub: hub, Hooks: n.hooks, Quiet: n.quiet, First: p.room.once, Log: log,
 		Page: func(id string) string {
 			if id == "" {
 				return address + "/"
@@ -76,7 +76,4 @@ func (p *peoplePages) notify(ctx context.Context, a *app, address string, log *s
 			}
 			return all
 		}})
-	if err != nil && ctx.Err() == nil {
-		log.Warn("notifications ended", "error", err)
-	}
 }

@@ -93,10 +93,9 @@ func (a *app) attendedHub(ctx context.Context) (hub *elicit.Hub, stop func(), er
 	return hub, func() { leave(); closeHub() }, nil
 }
 
-// hub opens the store and starts a hub over it; stop ends both. log gets a line
-// for each request that opens or ends; nil: none.
-func (a *app) hub(ctx context.Context, log *slog.Logger) (hub *elicit.Hub, stop func(), err error) {
-	return (&peopleRoom{app: a, log: log}).open(ctx)
+// hub opens the store and starts a hub over it; stop ends both.
+func (a *app) hub(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
+	return (&peopleRoom{app: a}).open(ctx)
 }
 
 // peopleRoom is the store of questions as a server needs it: opened once, by

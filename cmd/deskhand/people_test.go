@@ -18,7 +18,7 @@ func TestHubKeepsRequestsInTheStateFolder(t *testing.T) {
 		if err := a.settings.load(configCommand(a), func(string) {}); err != nil {
 			t.Fatal(err)
 		}
-		hub, stop, err := a.hub(t.Context(), nil)
+		hub, stop, err := a.hub(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,9 +84,9 @@ func (b *bench) start(ctx context.Context, prefix string, f *startFlags) error {
 	if err != nil {
 		return err
 	}
-	args := without(map[string]any{
+	args := withoutEmpty(map[string]any{
 		"task_id": id, "executor": f.executor, "variant": f.variant, "prompt": f.prompt, "request_id": f.requestID,
-	}, "")
+	})
 	args["repos"] = repos
 	var out work.Started
 	return b.show(ctx, "start_task_attempt", args, &out, func() error {
@@ -122,7 +122,7 @@ func (b *bench) repos(ctx context.Context, projectID string, given []string) (ch
 		if id == nil {
 			return nil, misuse(fmt.Sprintf("the project has no repository %q", name), "it has "+strings.Join(names, ", "))
 		}
-		chosen = append(chosen, without(map[string]any{"repo_id": id, "target_branch": branch}, ""))
+		chosen = append(chosen, withoutEmpty(map[string]any{"repo_id": id, "target_branch": branch}))
 	}
 	return chosen, nil
 }
@@ -191,7 +191,7 @@ func (b *bench) say(ctx context.Context, prefix string, given map[string]any, fo
 	}
 	given["attempt_id"] = id
 	var out work.FollowUp
-	return b.show(ctx, "follow_up", without(given, ""), &out, func() error {
+	return b.show(ctx, "follow_up", withoutEmpty(given), &out, func() error {
 		switch {
 		case follow:
 			return b.followToEnd(ctx, id)

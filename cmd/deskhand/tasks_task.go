@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
@@ -71,16 +72,12 @@ func (b *bench) add(ctx context.Context, project string, given map[string]any) e
 	}
 	given["project_id"] = id
 	var out work.CreatedTask
-	return b.show(ctx, "create_task", without(given, ""), &out, func() error { return b.line("%s", out.ID) })
+	return b.show(ctx, "create_task", withoutEmpty(given), &out, func() error { return b.line("%s", out.ID) })
 }
 
-// without is args but for those that have the value none.
-func without(args map[string]any, none any) map[string]any {
-	for name, v := range args {
-		if v == none {
-			delete(args, name)
-		}
-	}
+// withoutEmpty is args without the texts that are empty: nobody has given them.
+func withoutEmpty(args map[string]any) map[string]any {
+	maps.DeleteFunc(args, func(_ string, v any) bool { return v == "" })
 	return args
 }
 
@@ -122,7 +119,7 @@ func (b *bench) list(ctx context.Context, project, status string, limit int) err
 		return err
 	}
 	var out work.Tasks
-	args := without(map[string]any{"project_id": id, "status": status, "limit": limit}, "")
+	args := withoutEmpty(map[string]any{"project_id": id, "status": status, "limit": limit})
 	return b.show(ctx, "list_tasks", args, &out, func() error {
 		if out.NextCursor != nil {
 			defer b.tell(fmt.Sprintf("only %d are listed, --limit takes up to 500", out.Count))

@@ -106,14 +106,6 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// Server returns what the server calls itself; either may be empty.
-func (c *Client) Server() (name, version string) {
-	if r := c.session.InitializeResult(); r != nil && r.ServerInfo != nil {
-		return r.ServerInfo.Name, r.ServerInfo.Version
-	}
-	return "", ""
-}
-
 // PID returns the process that Dial started, 0 over HTTP.
 func (c *Client) PID() int {
 	if c.process == nil || c.process.Process == nil {

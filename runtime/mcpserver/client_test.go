@@ -59,9 +59,6 @@ func TestDialReachesCommandsAndURLs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if name, version := c.Server(); name != "testdesk" || version != "1.2.3" {
-				t.Errorf("Server = %q, %q", name, version)
-			}
 			if (c.PID() != 0) != (name == "command") {
 				t.Errorf("PID = %d", c.PID())
 			}

@@ -6,7 +6,8 @@
 // The MCP SDK does the protocol. In front of it stand our own readers, since
 // bytes from outside are hostile until shown otherwise, and behind it the
 // answers are ours: a tool's refusal reaches the model in the tool's words.
-// This package is the only user of the SDK; Dial is its other end.
+// Dial is the other end, for measuring and the demo. Of the SDK there is one more
+// user, gateway, which is a client of other servers.
 package mcpserver
 
 import (

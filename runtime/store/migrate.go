@@ -21,7 +21,7 @@ var ownRoom = NewRoom("store", migrations)
 
 // NewerError says that a newer deskhand has changed the schema of the store.
 type NewerError struct {
-	Place, Room  string
+	Room         string
 	Found, Known int64
 }
 
@@ -41,7 +41,7 @@ func (db *DB) migrate(ctx context.Context, rooms []Room) error {
 		}
 		found := r.found(ctx, db.read)
 		if found > want {
-			return &NewerError{db.place, r.Name, found, want}
+			return &NewerError{r.Name, found, want}
 		}
 		if found < want {
 			behind = append(behind, r)
@@ -71,7 +71,7 @@ func (r Room) up(ctx context.Context, db *DB, pool *sql.DB) error {
 		return err
 	}
 	if found > want { // another process was faster, and newer
-		return &NewerError{db.place, r.Name, found, want}
+		return &NewerError{r.Name, found, want}
 	}
 	_, err = p.Up(ctx)
 	return err

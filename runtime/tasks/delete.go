@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
@@ -92,6 +93,10 @@ func deleteTask(ctx context.Context, tx *store.Tx, t Task) error {
 	return err
 }
 
+// stuckTime is how long a folder that could not be taken away is left alone: it
+// may have files of another user in it, and a sweep comes every few seconds.
+const stuckTime = 10 * time.Minute
+
 // clearLeftovers takes away what deleted attempts left on this machine's disk.
 func (m *Manager) clearLeftovers(ctx context.Context) error {
 	left := map[string]leftover{}
@@ -120,7 +125,13 @@ func (m *Manager) clearLeftovers(ctx context.Context) error {
 	}
 	var problems []error
 	for id, l := range left {
+		if tried, stuck := m.stuck.Load(id); stuck && time.Since(tried.(time.Time)) < stuckTime {
+			continue
+		}
 		if err := m.clear(ctx, id, l); err != nil {
+			if ctx.Err() == nil {
+				m.stuck.Store(id, time.Now())
+			}
 			problems = append(problems, err)
 		}
 	}

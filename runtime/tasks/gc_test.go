@@ -66,6 +66,29 @@ func TestCollectedWorktreesComeBack(t *testing.T) {
 
 // TestADeletedTaskLeavesItsBranch: the rows, the folder and the logs go; what
 // somebody had not committed is on the branch.
+func TestAFolderThatCannotBeTakenAwayIsTriedOnce(t *testing.T) {
+	d := open(t, Repo{}, settings{})
+	stuck, other := d.start("write a.txt one"), d.start("write b.txt two")
+	s := d.ended(stuck.AttemptID)
+	d.ended(other.AttemptID)
+	if err := os.Remove(filepath.Join(s.Dir, ".deskhand-attempt")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(s.Dir, "mine.txt"), "of somebody else")
+	if err := d.DeleteTask(t.Context(), stuck.TaskID); err == nil || !strings.Contains(err.Error(), "left as it is") {
+		t.Errorf("DeleteTask = %v, want why its folder is there", err)
+	}
+	if err := d.Sweep(t.Context()); err != nil {
+		t.Errorf("Sweep = %v, want it left alone for a while", err)
+	}
+	if err := d.DeleteTask(t.Context(), other.TaskID); err != nil {
+		t.Errorf("DeleteTask of another = %v", err)
+	}
+	if !exists(filepath.Join(s.Dir, "mine.txt")) {
+		t.Error("the file of somebody else is gone")
+	}
+}
+
 func TestADeletedTaskLeavesItsBranch(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	ctx := t.Context()

@@ -76,6 +76,7 @@ type Manager struct {
 	stop      func()
 	keeping   sync.WaitGroup
 	sightings sightings
+	stuck     sync.Map // deleted attempts whose folder could not be taken away, and when
 }
 
 // New starts a manager over a store that was opened with [Rooms]. It ends what

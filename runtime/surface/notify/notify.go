@@ -63,9 +63,10 @@ const (
 	told = 24 * time.Hour
 )
 
-// Run tells of new questions until ctx ends. In quiet hours it tells of urgent
-// ones alone, and of the others when they are over, in one message.
-func Run(ctx context.Context, o Options) error {
+// Run tells of new questions until ctx ends or the store is closed. In quiet
+// hours it tells of urgent ones alone, and of the others when they are over, in
+// one message. A store that cannot be read for a while is tried again.
+func Run(ctx context.Context, o Options) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -73,8 +74,16 @@ func Run(ctx context.Context, o Options) error {
 	defer n.sending.Wait()
 	for {
 		err := n.follow(ctx)
-		if ctx.Err() != nil || !errors.Is(err, store.ErrGone) {
-			return err
+		switch {
+		case ctx.Err() != nil || errors.Is(err, store.ErrClosed):
+			return
+		case errors.Is(err, store.ErrGone): // so far behind that the present is enough
+			continue
+		}
+		n.Log.Warn("new questions not followed", "error", err)
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -64,7 +65,7 @@ func runs(t *testing.T, o Options) *elicit.Hub {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	go func() { defer close(ended); _ = Run(ctx, o) }()
+	go func() { defer close(ended); Run(ctx, o) }()
 	t.Cleanup(func() { cancel(); <-ended; o.Hub.Close(); db.Close() })
 	return o.Hub
 }
@@ -87,6 +88,45 @@ func TestNtfyGetsButtons(t *testing.T) {
 	actions, _ := g.body["actions"].([]any)
 	if g.path != "/" || g.body["topic"] != "topic" || g.body["title"] != "Deploy" || g.body["priority"] != 4.0 || len(actions) != 1 || g.header.Get("Authorization") != "Bearer secret" {
 		t.Errorf("ntfy got %s %v", g.path, g.body)
+	}
+}
+
+func TestAStoreThatCannotBeReadIsTriedAgain(t *testing.T) {
+	url, requests := receiver(t)
+	db, err := store.Open(t.Context(), t.TempDir(), elicit.Room())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rename := func(from, to string) {
+		t.Helper()
+		err := db.Update(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.Exec(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	hub := elicit.New(db, elicit.Options{})
+	defer hub.Close()
+	rename("requests", "away")
+	warned, said := io.Pipe()
+	o := Options{Hub: hub, Hooks: []Hook{hook(t, "webhook:"+url+"/hook")}, Log: slog.New(slog.NewTextHandler(said, nil)),
+		Page: func(string) string { return "" }, Choices: func(*elicit.Request) []Choice { return nil },
+		First: func(context.Context, string, time.Time) (bool, error) { return true, nil }}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); Run(ctx, o) }()
+	defer func() { cancel(); <-ended }()
+	if _, err := warned.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, warned)
+	rename("away", "requests")
+	r := ask(t, hub, "Deploy", "")
+	if g := <-requests; g.body["id"] != r.ID {
+		t.Errorf("webhook got %v, want %s", g.body, r.ID)
 	}
 }
 

@@ -86,7 +86,7 @@ func (c *remote) answer() (*a2a.Message, error) {
 	for wait := soonest; ; wait = min(2*wait, latest) {
 		select {
 		case a := <-answers:
-			return c.reply(a, q, about, stage)
+			return c.reply(a, about, stage)
 		case <-time.After(wait):
 		}
 		if c.look() == nil && c.stage() != stage { // it was answered there
@@ -102,7 +102,7 @@ func (c *remote) answer() (*a2a.Message, error) {
 const signInTime = 2 * time.Second
 
 // reply is the message that tells the agent what a person said.
-func (c *remote) reply(a Answer, q Question, about wish, stage string) (*a2a.Message, error) {
+func (c *remote) reply(a Answer, about wish, stage string) (*a2a.Message, error) {
 	data := map[string]any{"action": a.Outcome}
 	if about.ID != "" {
 		data["elicitationId"] = about.ID

@@ -461,8 +461,8 @@ func TestCredentialsOfAnAgentElsewhere(t *testing.T) {
 	p, _ := newPeer(t, modern)
 	agents := map[string]Config{"peer": {Kind: "a2a", URL: p.URL + "/.well-known/agent-card.json", Headers: map[string]string{"Authorization": "Bearer ${PEER_TOKEN}", "X-Tenant": "engineering"}}}
 	tb := table(t, agents)
-	if info, _ := tb.Info("peer"); !strings.Contains(info.Missing, "PEER_TOKEN is not set") || !info.FollowUp || info.MCP {
-		t.Errorf("Info = %+v, want that the variable is missing", info)
+	if info := tb.info("peer"); !strings.Contains(info.Missing, "PEER_TOKEN is not set") || !info.FollowUp || info.MCP {
+		t.Errorf("info = %+v, want that the variable is missing", info)
 	}
 	t.Setenv("PEER_TOKEN", "secret-0123456789")
 	if result, log := run(t, tb, "peer", Spec{Prompt: "work"}); result.Summary != "done" || p.headers.Get("Authorization") != "Bearer secret-0123456789" {

@@ -201,14 +201,6 @@ func (t *Table) info(id string) Info {
 	return i
 }
 
-// Info is one agent, however its id is spelled. The fault is invalid_argument.
-func (t *Table) Info(id string) (Info, error) {
-	if _, ok := t.configs[Canonical(id)]; !ok {
-		return Info{}, fault.New("invalid_argument", fmt.Sprintf("there is no executor %q", id), "")
-	}
-	return t.info(Canonical(id)), nil
-}
-
 // Passed says which variables of the environment an agent gets beside the usual
 // ones: see [Environment].
 func (t *Table) Passed(id string) []string { return t.configs[Canonical(id)].Pass }

@@ -297,29 +297,6 @@ func (r *Run) Terminate() { r.group.terminate() }
 // Kill ends the group at once.
 func (r *Run) Kill() { r.group.kill() }
 
-// Stop ends the agent: by asking, after polite by telling, after firm by force.
-// It waits until the agent has ended.
-func (r *Run) Stop(polite, firm time.Duration) Result {
-	for _, step := range []struct {
-		do   func()
-		wait time.Duration
-	}{{r.Interrupt, polite}, {r.Terminate, firm}} {
-		select {
-		case <-r.done:
-			return r.result
-		default:
-		}
-		step.do()
-		select {
-		case <-r.done:
-			return r.result
-		case <-time.After(step.wait):
-		}
-	}
-	r.Kill()
-	return r.Wait()
-}
-
 // tell writes the prompt to the agent, which then reads the end of its stdin.
 func (r *Run) tell() {
 	go func() {

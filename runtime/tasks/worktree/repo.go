@@ -82,8 +82,9 @@ func defaultBranch(ctx context.Context, path string) string {
 	return ""
 }
 
-// resolve is the commit of a branch: one of the user's, or of a remote.
-func (r Repo) resolve(ctx context.Context, branch string) (string, error) {
+// Resolve is the commit of a branch of the repository: one of the user's, or
+// of a remote. Faults: not_found, repo_not_trusted.
+func (r Repo) Resolve(ctx context.Context, branch string) (string, error) {
 	if info, err := os.Stat(r.Path); err != nil || !info.IsDir() {
 		return "", fault.New("not_found", fmt.Sprintf("repository %s is not at %s any more", r.Name, r.Path), "move it back, or add it again")
 	}
@@ -208,10 +209,4 @@ func ValidName(name string) error {
 		return nil
 	}
 	return fault.New("invalid_argument", fmt.Sprintf("repository name %q cannot be a folder", name), "take a name that "+bad)
-}
-
-// Resolve is the commit of a branch of the repository: one of the user's, or
-// of a remote. Faults: not_found, repo_not_trusted.
-func (r Repo) Resolve(ctx context.Context, branch string) (string, error) {
-	return r.resolve(ctx, branch)
 }

@@ -48,7 +48,7 @@ func (v *view) close() { os.RemoveAll(v.temp) }
 // base is where the attempt's work left the target. A target that was deleted
 // or rewritten leaves the commit that the attempt started from.
 func (t Tree) base(ctx context.Context, r Repo) (string, error) {
-	if target, err := r.resolve(ctx, r.Target); err == nil {
+	if target, err := r.Resolve(ctx, r.Target); err == nil {
 		if out, err := git(ctx, t.path(r), "merge-base", "HEAD", target); err == nil {
 			return strings.TrimSpace(string(out)), nil
 		}

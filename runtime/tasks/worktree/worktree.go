@@ -61,7 +61,7 @@ func (t Tree) Add(ctx context.Context) (_ []Repo, err error) {
 	}
 	repos := slices.Clone(t.Repos)
 	for i, r := range repos {
-		if repos[i].Base, err = r.resolve(ctx, r.Target); err != nil {
+		if repos[i].Base, err = r.Resolve(ctx, r.Target); err != nil {
 			return nil, err
 		}
 		if err := t.branchIsFree(ctx, r); err != nil {
@@ -331,7 +331,7 @@ func (t Tree) DropBranches(ctx context.Context) (kept []string) {
 			continue // it is not there
 		}
 		merged := head == r.Base
-		if target, err := r.resolve(ctx, r.Target); !merged && err == nil {
+		if target, err := r.Resolve(ctx, r.Target); !merged && err == nil {
 			_, err = git(ctx, r.Path, "merge-base", "--is-ancestor", head, target)
 			merged = err == nil
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/contract/contracttest"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -17,7 +18,7 @@ func TestToolsAreAsClientsWantThem(t *testing.T) {
 	for _, prefix := range []string{"", "acme"} {
 		for _, one := range New(Options{Prefix: prefix}).Tools() {
 			// The specification's own schema has a reference, and says nothing of it.
-			if err := contract.Check(one); err != nil && err.Error() != one.Name+": input.questions/items: $ref" {
+			if err := contracttest.Check(one); err != nil && err.Error() != one.Name+": input.questions/items: $ref" {
 				t.Error(err)
 			}
 			if prefix != "" && !strings.HasPrefix(one.Name, "acme_") {
@@ -28,7 +29,7 @@ func TestToolsAreAsClientsWantThem(t *testing.T) {
 			}
 		}
 	}
-	if err := contract.Check(New(Options{InlineSchema: true}).askUser()); err != nil {
+	if err := contracttest.Check(New(Options{InlineSchema: true}).askUser()); err != nil {
 		t.Errorf("inline: %v", err)
 	}
 }

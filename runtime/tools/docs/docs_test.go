@@ -8,6 +8,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/contract/contracttest"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/search"
 )
@@ -88,7 +89,7 @@ func TestToolsAreAsClientsWantThem(t *testing.T) {
 	engine := harbour(t)
 	for _, o := range []Options{{}, {Prefix: "acme"}} {
 		for _, one := range Tools(engine, o) {
-			if err := contract.Check(one); err != nil {
+			if err := contracttest.Check(one); err != nil {
 				t.Error(err)
 			}
 			if !one.ReadOnly {
