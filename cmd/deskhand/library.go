@@ -56,6 +56,7 @@ func (l *library) serve(o mcpserver.Options) error {
 	defer l.publish.Unlock()
 	catalog, err := l.catalog()
 	if err == nil {
+		o.Expected = expected
 		l.server, err = mcpserver.New(o, catalog)
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -125,7 +126,10 @@ func (a *app) exitCode(err error) int {
 	paint := painter(a.stderr)
 	fmt.Fprintf(a.stderr, "deskhand: %s\n", paint.plain(err.Error()))
 	f := fault.Of(err)
-	if f != nil && f.Hint != "" {
+	if f == nil {
+		f = expected(err)
+	}
+	if f != nil && f.Hint != "" && !strings.Contains(err.Error(), f.Hint) {
 		fmt.Fprintf(a.stderr, "hint: %s\n", paint.plain(f.Hint))
 	}
 	if f != nil && slices.Contains(misuses, f.Code) {

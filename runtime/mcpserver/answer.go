@@ -57,6 +57,10 @@ func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.C
 			}
 			return refusal(tool, f)
 		}
+		if f := s.expected(err); f != nil {
+			s.opts.Logger.Warn("tool failed", "tool", tool.Name, "code", f.Code, "error", err)
+			return refusal(tool, f)
+		}
 		return s.failed(tool, err)
 	}
 	a.text, a.meta, a.content, a.isError = result.Text, result.Meta, result.Content, result.Refused
@@ -66,6 +70,13 @@ func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.C
 		}
 	}
 	return a
+}
+
+func (s *Server) expected(err error) *fault.Fault {
+	if s.opts.Expected == nil {
+		return nil
+	}
+	return s.opts.Expected(err)
 }
 
 func (s *Server) failed(tool *contract.Tool, err error) answer {

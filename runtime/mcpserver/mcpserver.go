@@ -23,6 +23,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // Options tunes a Server. Only Name and Version matter to clients; every other
@@ -54,6 +55,9 @@ type Options struct {
 	// that no client takes silence for the end. Zero: 1 minute, as Node's fetch
 	// gives up after 5.
 	PingEvery time.Duration
+	// Expected makes a fault of an error that is none but is expected, as that a
+	// disk is full; nil: it is not. Nil: none is.
+	Expected func(error) *fault.Fault
 	// Logs says that tools tell clients what to log, as [contract.Caller] has it.
 	Logs bool
 	// StateKey gives the key, of any length, that authenticates what clients

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"testing"
 	"time"
 )
 
@@ -33,4 +34,11 @@ func HoldReaders(db *DB) (release func()) {
 			conn.Close()
 		}
 	}
+}
+
+// KeepIdle sets how long connections are kept that nobody uses, for one test.
+func KeepIdle(t testing.TB, d time.Duration) {
+	old := idleFor
+	idleFor = d
+	t.Cleanup(func() { idleFor = old })
 }

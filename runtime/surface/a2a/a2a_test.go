@@ -709,6 +709,8 @@ func TestWhatCannotBeAskedIsRefused(t *testing.T) {
 		"bad question":    message("", data(map[string]any{"questions": []any{map[string]any{"kind": "colour", "message": "?"}}})),
 		"bad data":        message("", data(map[string]any{"questions": "none"})),
 		"a bad address":   message("", data(map[string]any{"message": "x", "url": "javascript:alert(1)"})),
+		"a form of MCP":   message("", data(map[string]any{"message": "x", "requestedSchema": map[string]any{"type": "object"}})),
+		"an agent":        {"messageId": "agent", "role": "ROLE_AGENT", "parts": []any{text("x")}},
 		"a secret":        message("", text("What is your password?")),
 		"an unknown task": message("nope", text("x")),
 		"an unknown skill": func() map[string]any {

@@ -174,6 +174,9 @@ func (c *calls) send(ctx context.Context, req *a2a.SendMessageRequest) (*a2a.Tas
 	if m == nil || m.ID == "" || len(m.Parts) == 0 {
 		return nil, invalid("a message needs a messageId and parts")
 	}
+	if m.Role == a2a.MessageRoleAgent {
+		return nil, invalid("a message to an agent has the role of a user: what an agent says is no person's answer")
+	}
 	if b, err := json.Marshal(m); err != nil || len(b) > maxMessageBytes {
 		return nil, invalid("a message has at most %d bytes", maxMessageBytes)
 	}

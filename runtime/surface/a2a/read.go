@@ -24,6 +24,9 @@ type asked struct {
 	WaitMS    int64             `json:"waitMs"`
 	Key       string            `json:"key"`
 	Audience  elicit.Audience   `json:"audience"`
+	// Schema is how MCP says what is asked. It is refused: a person would be
+	// shown a question without its fields.
+	Schema json.RawMessage `json:"requestedSchema"`
 }
 
 // readRequest makes a request of the first message of a task. Errors wrap
@@ -42,6 +45,9 @@ func readRequest(m *a2a.Message, wait time.Duration) (elicit.Request, error) {
 		}
 		if err != nil {
 			return r, invalid("the data part is no question: %v", err)
+		}
+		if q.Schema != nil {
+			return r, invalid("requestedSchema is not taken: list its fields under questions, with id, kind and message")
 		}
 		r.Title, r.Message, r.Questions, r.URL, r.Priority, r.Audience = q.Title, q.Message, q.Questions, q.URL, q.Priority, q.Audience
 		if q.WaitMS != 0 {

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -14,6 +15,8 @@ type response struct {
 	ElicitationID string         `json:"elicitationId"`
 	Action        string         `json:"action"`
 	Content       map[string]any `json:"content,omitempty"` // by question
+
+	unread bool // it is not of this shape; what could be read is here
 }
 
 // result is what became of one response.
@@ -34,7 +37,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		ConversationID string `json:"conversationId"`
 		response
-		Responses []response `json:"responses"`
+		Responses []json.RawMessage `json:"responses"`
 	}
 	if err := readBody(w, r, &body); err != nil {
 		return err
@@ -52,7 +55,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 	case n > 0 && body.ElicitationID != "":
 		return fault.New(badRequest, "there is an elicitationId beside responses", "send one of them")
 	case body.Responses != nil:
-		writeJSON(w, http.StatusOK, map[string]any{"conversationId": body.ConversationID, "results": s.respond(r.Context(), hub, runner, body.ConversationID, body.Responses)})
+		writeJSON(w, http.StatusOK, map[string]any{"conversationId": body.ConversationID, "results": s.respond(r.Context(), hub, runner, body.ConversationID, responses(body.Responses))})
 		return nil
 	}
 	if err := respond(r.Context(), hub, runner, body.ConversationID, body.response); err != nil {
@@ -60,6 +63,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"conversationId": body.ConversationID, "elicitationId": body.ElicitationID, "success": true, "action": body.Action})
 	return nil
+}
+
+// responses reads a batch; what is none in it is told as one that is refused.
+func responses(batch []json.RawMessage) (all []response) {
+	for _, raw := range batch {
+		var one response
+		one.unread = json.Unmarshal(raw, &one) != nil
+		all = append(all, one)
+	}
+	return all
 }
 
 // respond gives every response its own result: one that is refused does not
@@ -78,6 +91,9 @@ func (s *Server) respond(ctx context.Context, hub *elicit.Hub, runner Runner, co
 }
 
 func respond(ctx context.Context, hub *elicit.Hub, runner Runner, conversation string, one response) error {
+	if one.unread {
+		return fault.New(badRequest, "the response is not what is expected", "send an object in JSON with elicitationId, action and content, which is an object")
+	}
 	if one.ElicitationID == "" {
 		return fault.New(missing, "elicitationId is missing", "send the elicitationId of the request")
 	}

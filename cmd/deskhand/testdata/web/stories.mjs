@@ -352,6 +352,31 @@ export const stories = {
     clean(a)
   },
 
+  async 'a question may be called anything'(desk) {
+    const long = 'NameOfNoEnd'.repeat(9)
+    const { writeFileSync } = await import('node:fs')
+    writeFileSync(join(desk.dir, 'odd.json'), JSON.stringify({ title: long, questions: [
+      { id: 'constructor', question: 'Which?', type: 'multi-select', options: ['toString', 'a,b', 'a'] },
+      { id: '__proto__', question: 'What?', type: 'text' }, { id: '"]<b>', question: 'Why?', type: 'text' }] }))
+    const id = await desk.ask('--questions', join(desk.dir, 'odd.json'))
+    const [a, b] = [await desk.window('/inbox/' + id), await desk.window('/inbox/' + id)]
+    await accessible(a, 'a title without a space')
+    await a.getByLabel('toString').check()
+    await a.getByLabel('a,b').check()
+    await a.getByLabel('What?').fill('kept')
+    await until('the other window has it', async () => await b.getByLabel('What?').inputValue() === 'kept' && b.getByLabel('toString').isChecked())
+    await a.context().setOffline(true)
+    await a.getByLabel('What?').fill('typed offline')
+    await a.context().setOffline(false)
+    await until('the draft arrives', async () => (await desk.request(id)).answers['__proto__']?.value.value === 'typed offline')
+    await b.getByLabel('Why?').fill('because')
+    await send(b).click()
+    await until('it is answered', async () => (await desk.request(id)).completion)
+    assert.deepEqual(Object.values((await desk.request(id)).answers).map(x => x.value.value), ['because', 'typed offline', ['toString', 'a,b']])
+    clean(a)
+    clean(b)
+  },
+
   async 'the link to sign in works once'(desk) {
     const link = await desk.run('inbox', '--web').catch(() => '') || await new Promise((done, fail) => { const p = desk.start(['inbox', '--web']); setTimeout(() => p.said ? done(p.said.split('\n')[0]) : fail(new Error('no link')), 1500) })
     assert.match(link, /\/login\?key=/)

@@ -102,13 +102,14 @@ const question = (() => {
   const pending = new Map(); // by question: {timer, busy, dirty, since}
   const touched = new Map(); // by question: when this window last changed it
   const store = 'deskhand.unsent.';
-  const unsent = id => { try { return JSON.parse(localStorage[store + id] ?? '{}'); } catch { return {}; } };
+  const bare = o => Object.assign(Object.create(null), o); // a question may be called constructor or __proto__
+  const unsent = id => { try { return bare(JSON.parse(localStorage[store + id] ?? '{}')); } catch { return bare(); } };
   const keep = (id, all) => { try { Object.keys(all).length ? localStorage[store + id] = JSON.stringify(all) : delete localStorage[store + id]; } catch { /* no room: the server has it soon */ } };
   const forget = id => keep(id, {});
   const questionOf = id => $(`.question[data-question="${CSS.escape(id)}"]`);
   const controls = el => $$('input, textarea', el).filter(c => c.name.startsWith('a.'));
   const fieldsOf = el => {
-    const fields = {};
+    const fields = bare();
     for (const c of controls(el)) {
       const name = c.name.slice(2);
       if (c.type === 'radio' || c.type === 'checkbox' ? c.checked : c.value !== '') (fields[name] ??= []).push(c.value);
@@ -118,8 +119,9 @@ const question = (() => {
   const skips = el => $('[name="do.skip"]', el)?.checked ?? false;
   const wordsOf = el => controls(el).map(c => c.type === 'radio' || c.type === 'checkbox' ? (c.checked ? c.parentElement.innerText.split('\n')[0] : '') : c.value).filter(Boolean).join(', ');
   const set = (el, fields, skip) => {
+    fields = bare(fields);
     for (const c of controls(el)) {
-      const texts = fields?.[c.name.slice(2)] ?? [];
+      const texts = fields[c.name.slice(2)] ?? [];
       if (c.type === 'radio' || c.type === 'checkbox') { c.checked = texts.includes(c.value); continue; }
       const text = texts.join('\n');
       if (c.value === text) continue;

@@ -1,0 +1,64 @@
+package store
+
+import (
+	"database/sql/driver"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+)
+
+// Trouble is why a store cannot be used now, for people and for programs that
+// are told of it. Its words name no place: whoever asked need not know it.
+type Trouble struct {
+	Code    string // a word for programs
+	Message string
+	Hint    string // what to do next
+	Passing bool   // it may be over in a moment
+}
+
+var (
+	locked  = Trouble{"store_locked", "another process has not let go of the store", "try again in a moment; if it stays so, see whether a deskhand process is stopped", true}
+	full    = Trouble{"store_full", "there is no room left where the store is", "make room, then do it again", false}
+	guarded = Trouble{"store_read_only", "the store cannot be written", "see to the rights of its folder, which deskhand config names, then do it again", false}
+	damaged = Trouble{"store_damaged", "the store is damaged", "put a copy of its folder back, or move deskhand.db away to begin anew", false}
+	away    = Trouble{"store_away", "the database of the store cannot be reached", "try again in a moment; if it stays so, see to the database that deskhand config names", true}
+	newer   = Trouble{"store_newer", "a newer deskhand has changed the store", "use that version, or another state folder", false}
+)
+
+// The low bytes of what SQLite says.
+var sqliteTroubles = map[int]Trouble{
+	5: locked, 6: locked, 8: guarded, 10: away, 11: damaged, 13: full, 14: away, 26: damaged,
+}
+
+// What codes of PostgreSQL begin with; the first that fits.
+var postgresTroubles = []struct {
+	code    string
+	trouble Trouble
+}{
+	{"53100", full}, {"25006", guarded}, {"55P03", locked}, {"XX00", damaged},
+	{"08", away}, {"28", away}, {"3D", away}, {"53", away}, {"57P", away},
+}
+
+// TroubleOf says what is the matter with the store, if that is what err is of.
+func TroubleOf(err error) (Trouble, bool) {
+	var lite *sqlite.Error
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(err, new(*NewerError)):
+		return newer, true
+	case errors.As(err, &lite):
+		t, ok := sqliteTroubles[lite.Code()&0xff]
+		return t, ok
+	case errors.As(err, &pg):
+		for _, one := range postgresTroubles {
+			if strings.HasPrefix(pg.Code, one.code) {
+				return one.trouble, true
+			}
+		}
+	case errors.As(err, new(*pgconn.ConnectError)), errors.Is(err, driver.ErrBadConn):
+		return away, true
+	}
+	return Trouble{}, false
+}
