@@ -82,10 +82,18 @@ func defaultBranch(ctx context.Context, path string) string {
 	return ""
 }
 
+// there makes sure that the repository is where it was.
+func (r Repo) there() error {
+	if info, err := os.Stat(r.Path); err != nil || !info.IsDir() {
+		return fault.New("not_found", fmt.Sprintf("repository %s is not at %s any more", r.Name, r.Path), "move it back, or add it again")
+	}
+	return nil
+}
+
 // resolve is the commit of a branch: one of the user's, or of a remote.
 func (r Repo) resolve(ctx context.Context, branch string) (string, error) {
-	if info, err := os.Stat(r.Path); err != nil || !info.IsDir() {
-		return "", fault.New("not_found", fmt.Sprintf("repository %s is not at %s any more", r.Name, r.Path), "move it back, or add it again")
+	if err := r.there(); err != nil {
+		return "", err
 	}
 	if branch != "" && !strings.ContainsAny(branch, notInNames) && !strings.Contains(branch, "@{") {
 		for _, ref := range []string{"refs/heads/", "refs/remotes/origin/", "refs/remotes/"} {
