@@ -226,7 +226,7 @@ func (s *settings) stateFolder() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("find state folder: %w", err)
+		return "", misuse("there is no folder for the state: "+err.Error(), "set HOME, or name a folder with --state or DESKHAND_STATE")
 	}
 	return filepath.Join(home, ".local", "state", "deskhand"), nil
 }

@@ -187,9 +187,9 @@ func (s *settings) tree(name string, v any) error {
 // that starts elsewhere. The token is none of its business.
 func (s *settings) environment() (vars []string, err error) {
 	if s.file != "" {
-		path, err := filepath.Abs(s.file)
+		path, err := absolute(s.file)
 		if err != nil {
-			return nil, fmt.Errorf("find configuration file: %w", err)
+			return nil, err
 		}
 		vars = append(vars, "DESKHAND_CONFIG="+path)
 	}
@@ -199,8 +199,8 @@ func (s *settings) environment() (vars []string, err error) {
 		}
 		text := strings.Join(s.list(one.name), ",")
 		if one.path && text != "" && strings.HasSuffix(text, one.suffix) && !strings.Contains(text, "://") {
-			if text, err = filepath.Abs(text); err != nil {
-				return nil, fmt.Errorf("find %s: %w", one.name, err)
+			if text, err = absolute(text); err != nil && s.given(one.name) {
+				return nil, err
 			}
 		}
 		if text != "" {
@@ -208,4 +208,14 @@ func (s *settings) environment() (vars []string, err error) {
 		}
 	}
 	return vars, nil
+}
+
+// absolute is a path from the root, or empty with an error where the working
+// directory is gone, as that of an attempt which was deleted meanwhile.
+func absolute(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", misuse("the working directory is gone: "+err.Error(), "change to a folder that exists")
+	}
+	return path, nil
 }

@@ -105,7 +105,7 @@ func (r *run) resumed() (id, before string, err error) {
 func (r *run) agentSession(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.told = id
+	r.told = storable(id)
 	if r.p.SessionID == "" {
 		return
 	}

@@ -2,7 +2,9 @@ package tasks_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -64,4 +66,35 @@ func TestADaemonEndsWithTheWorktree(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAnAgentThatHasFilledTheDiskCanBeStopped(t *testing.T) {
+	small := t.TempDir()
+	if err := syscall.Mount("tmpfs", small, "tmpfs", 0, "size=4m"); err != nil {
+		t.Skipf("NOT TESTED: a small disk cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(small, syscall.MNT_DETACH) })
+	d := openAt(t, small, Repo{}, settings{})
+	started := d.start("run sleep 600 & sleep 600")
+	d.until(started.AttemptID, "an agent", func(AttemptStatus) bool { return len(inside(started.AttemptID)) > 2 })
+	full := filepath.Join(small, "full")
+	if err := os.WriteFile(full, make([]byte, 8<<20), 0o600); err == nil {
+		t.Fatal("the disk is not full")
+	}
+	_, err := d.Stop(t.Context(), started.AttemptID, false)
+	if err != nil && !strings.Contains(err.Error(), "the agent was ended") { // a small row may still find room
+		t.Errorf("Stop on a full disk: %v, want the agent ended", err)
+	}
+	for since := time.Now(); len(inside(started.AttemptID)) > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Since(since) > 20*time.Second {
+			t.Fatalf("processes %v go on", inside(started.AttemptID))
+		}
+	}
+	if err := os.Remove(full); err != nil {
+		t.Fatal(err)
+	}
+	if s := d.ended(started.AttemptID); s.State != Failed {
+		t.Errorf("Status = %+v, want it failed", s)
+	}
+	t.Logf("Stop on a full disk: %v", err)
 }

@@ -335,12 +335,13 @@ func TestAFollowUpWithoutASessionOfTheAgentIsToldWhatWasSaid(t *testing.T) {
 	}
 	sessions := agent("s1")
 	sessions.Resume = nil
+	binary := executor.Config{Kind: "shell", Command: []string{"sh", "-c", `printf %s "$1" >>told.txt; printf 'I have\000 painted\377 it.'`, "sh", "{{prompt}}"}}
 	plain := executor.Config{Kind: "shell", Command: []string{"sh", "-c", "cat >>told.txt; echo I have painted it."}}
-	agents, err := executor.New(map[string]executor.Config{"forgetful": agent("s1"), "nameless": agent(""), "resumes-nothing": sessions, "plain": plain})
+	agents, err := executor.New(map[string]executor.Config{"forgetful": agent("s1"), "nameless": agent(""), "resumes-nothing": sessions, "plain": plain, "binary": binary})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, notes := range map[string][]string{"forgetful": {"does not have its session any more", isTold}, "nameless": {isTold}, "resumes-nothing": {isTold}, "plain": {isTold}} {
+	for id, notes := range map[string][]string{"forgetful": {"does not have its session any more", isTold}, "nameless": {isTold}, "resumes-nothing": {isTold}, "plain": {isTold}, "binary": {isTold}} {
 		d, _, _ := inProcess(t, Options{Agents: agents}, Repo{}, "say nothing")
 		made := task(t, d.Manager, d.project.ID, "Paint it")
 		request := d.request(made.ID, "Paint the wall blue.")
@@ -364,7 +365,11 @@ func TestAFollowUpWithoutASessionOfTheAgentIsToldWhatWasSaid(t *testing.T) {
 			t.Errorf("%s: Status = %+v, %v; want completed", id, s, err)
 		}
 		told, err := os.ReadFile(filepath.Join(s.Dir, d.repo.Name, "told.txt"))
-		if want := "The person:\n> Paint the wall blue.\n\nYou:\n> I have painted it.\n\nNow the person says:\n\nAnd the door."; err != nil || !strings.HasSuffix(string(told), want) {
+		was := "I have painted it."
+		if id == "binary" {
+			was = "I have\uFFFD painted\uFFFD it."
+		}
+		if want := "The person:\n> Paint the wall blue.\n\nYou:\n> " + was + "\n\nNow the person says:\n\nAnd the door."; err != nil || !strings.HasSuffix(string(told), want) {
 			t.Errorf("%s was told %q, %v; want it to end with %q", id, told, err, want)
 		}
 		log := strings.Join(d.entries(started.AttemptID, Normalized), "\n")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -192,7 +193,7 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 			r.m.options.Log.Warn("end of log failed", "process_id", r.p.ID, "error", err)
 		}
 	}
-	e.Failure, e.Summary = r.redact(e.Failure), r.redact(e.Summary)
+	e.Failure, e.Summary = storable(r.redact(e.Failure)), storable(r.redact(e.Summary))
 	if e.State != Completed {
 		next = ""
 		endStrays(r.p.AttemptID)
@@ -232,6 +233,12 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 }
 
 func (r *run) redact(s string) string { return string(r.redactor.Redact([]byte(s))) }
+
+// storable is text as every store takes it, and every program as an argument:
+// UTF-8 without NUL.
+func storable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
 
 // raw takes what a process writes into its log.
 func (r *run) raw(s logs.Stream, p []byte) {

@@ -3,8 +3,10 @@ package tasks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -26,7 +28,7 @@ func (m *Manager) Stop(ctx context.Context, attemptID string, force bool) (Stopp
 	}
 	seq, stopping, err := m.requestStop(ctx, attemptID, force)
 	if err != nil {
-		return Stopped{}, err
+		return Stopped{}, m.stopUnheard(ctx, attemptID, err)
 	}
 	if stopping {
 		if err := m.awaitStop(ctx, attemptID, seq, force); err != nil {
@@ -64,6 +66,21 @@ func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool)
 		return err
 	})
 	return seq, stopping, err
+}
+
+// stopUnheard ends the agent itself where no request can be written, as on a disk
+// that the agent has filled; its runner, or a sweep, notes the end when it can.
+func (m *Manager) stopUnheard(ctx context.Context, attemptID string, why error) error {
+	if fault.Of(why) != nil || ctx.Err() != nil {
+		return why
+	}
+	p, err := m.newest(ctx, attemptID)
+	if err != nil || p == nil || p.State != Running || p.host != m.host {
+		return why
+	}
+	p.agent.Kill()
+	endStrays(attemptID)
+	return fmt.Errorf("the agent was ended, and that cannot be noted: %w", why)
 }
 
 // awaitStop waits until the attempt has ended, and ends it in the place of a

@@ -48,14 +48,8 @@ func (t Tree) commit(ctx context.Context, r Repo, message string) (bool, error) 
 	if lock, err := gitPath(ctx, dir, "index.lock"); err == nil {
 		os.Remove(lock)
 	}
-	names, err := changedNames(ctx, dir)
-	if err != nil {
-		return false, fmt.Errorf("list changes of %s: %w", r.Name, err)
-	}
-	if len(names) > 0 {
-		if _, err := feed(inTree(ctx, dir, "add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul"), names); err != nil {
-			return false, fmt.Errorf("stage changes of %s: %w", r.Name, err)
-		}
+	if err := stage(ctx, dir); err != nil {
+		return false, fmt.Errorf("stage changes of %s: %w", r.Name, err)
 	}
 	if _, err := run(inTree(ctx, dir, "diff", "--cached", "--quiet", "--no-ext-diff")); err == nil {
 		return false, nil
@@ -100,15 +94,41 @@ func (t Tree) onBranch(ctx context.Context, r Repo) error {
 	return nil
 }
 
-// changedNames are the files that differ from the index, or are not in it, but
-// for repositories inside this one.
-func changedNames(ctx context.Context, dir string) ([]string, error) {
-	modified, err := run(inTree(ctx, dir, "ls-files", "--modified", "--deleted", "-z"))
+// stage brings the files that differ from the index, or are not in it, into it,
+// but for repositories inside this one. "git add" does not: it compares each name
+// with each other, refuses those that were below a folder that is a link now, and
+// those that a sparse checkout leaves out.
+func stage(ctx context.Context, dir string) error {
+	differ, err := run(inTree(ctx, dir, "diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=dirty"))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	names, err := untracked(ctx, dir, nil)
-	return append(names, fields(modified)...), err
+	there, err := untracked(ctx, dir, nil)
+	if err != nil {
+		return err
+	}
+	var gone []string
+	parts := fields(differ) // pairs of ":OLDMODE NEWMODE OLDID NEWID STATUS" and a name
+	for i := 0; i+1 < len(parts); i += 2 {
+		if modes := strings.Fields(parts[i]); len(modes) > 1 && modes[1] == "000000" {
+			gone = append(gone, parts[i+1])
+		} else {
+			there = append(there, parts[i+1])
+		}
+	}
+	for _, step := range []struct {
+		how   []string
+		names []string
+	}{{[]string{"--force-remove"}, gone}, {[]string{"--add", "--replace"}, there}} {
+		if len(step.names) == 0 {
+			continue
+		}
+		args := append(append([]string{"update-index"}, step.how...), "-z", "--stdin")
+		if _, err := feed(inTree(ctx, dir, args...), step.names); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // identity is the environment that names deskhand as author where the user has

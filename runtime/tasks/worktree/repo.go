@@ -82,11 +82,19 @@ func defaultBranch(ctx context.Context, path string) string {
 	return ""
 }
 
+// there makes sure that the repository is where it was.
+func (r Repo) there() error {
+	if info, err := os.Stat(r.Path); err != nil || !info.IsDir() {
+		return fault.New("not_found", fmt.Sprintf("repository %s is not at %s any more", r.Name, r.Path), "move it back, or add it again")
+	}
+	return nil
+}
+
 // Resolve is the commit of a branch of the repository: one of the user's, or
 // of a remote. Faults: not_found, repo_not_trusted.
 func (r Repo) Resolve(ctx context.Context, branch string) (string, error) {
-	if info, err := os.Stat(r.Path); err != nil || !info.IsDir() {
-		return "", fault.New("not_found", fmt.Sprintf("repository %s is not at %s any more", r.Name, r.Path), "move it back, or add it again")
+	if err := r.there(); err != nil {
+		return "", err
 	}
 	if branch != "" && !strings.ContainsAny(branch, notInNames) && !strings.Contains(branch, "@{") {
 		for _, ref := range []string{"refs/heads/", "refs/remotes/origin/", "refs/remotes/"} {

@@ -91,25 +91,32 @@ func (v *view) fill(ctx context.Context) error {
 		}
 	}
 	names, err := untracked(ctx, v.dir, []string{"GIT_INDEX_FILE=" + v.index()})
-	if err != nil || len(names) == 0 {
+	if err != nil {
 		return err
 	}
-	// git writes an empty object for these: not into the user's repository.
-	objects, err := gitPath(ctx, v.dir, "objects")
-	if err != nil {
-		return fmt.Errorf("find objects: %w", err)
+	// An entry that knows nothing of the file on the disk: git looks there. "git
+	// add --intent-to-add" does so too, and compares each name with each other.
+	empty := emptyBlob[len(v.base)]
+	entries := make([]string, 0, len(names))
+	for _, name := range names {
+		if !gitsOwnPath(strings.ReplaceAll(name, `\`, "/")) { // which git takes nowhere
+			entries = append(entries, "100644 "+empty+"\t"+name)
+		}
 	}
-	cmd := v.git(ctx, "add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul")
-	cmd.Env = append(cmd.Env, "GIT_OBJECT_DIRECTORY="+v.temp, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+alternate(objects))
-	if _, err := feed(cmd, names); err != nil {
+	if len(entries) == 0 {
+		return nil
+	}
+	if _, err := feed(v.git(ctx, "update-index", "-z", "--index-info"), entries); err != nil {
 		return fmt.Errorf("note new files: %w", err)
 	}
 	return nil
 }
 
-// alternate is a folder as git takes it in a list: quoted, as : divides.
-func alternate(path string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
+// emptyBlob is the id of a file with nothing in it, by the length of ids: git
+// knows it without having it.
+var emptyBlob = map[int]string{
+	40: "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+	64: "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 }
 
 // git is git with the copied index.

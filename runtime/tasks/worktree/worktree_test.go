@@ -310,6 +310,13 @@ func TestRecreateBringsBackWhatIsMissing(t *testing.T) {
 	shell(t, one, "checkout", "-q", "main")
 	shell(t, one, "branch", "-D", tree.Branch)
 	wantFault(t, "Recreate without the branch", tree.Recreate(t.Context()), "not_found")
+	if err := os.Rename(two, two+"-elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	tree.Repos = tree.Repos[1:]
+	if err := tree.Recreate(t.Context()); fault.Of(err) == nil || fault.Of(err).Code != "not_found" || !strings.Contains(err.Error(), "not at "+two+" any more") {
+		t.Errorf("Recreate with a repository that was moved: %v, want that said", err)
+	}
 }
 
 func TestRemoveKeepsWorkThatIsNotCommitted(t *testing.T) {
