@@ -163,7 +163,7 @@ const mostKey = 64 << 10
 
 // readKey asks for a key at a terminal, without showing it, or reads stdin.
 func (a *app) readKey(name string) (string, error) {
-	if f, ok := a.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := a.stdin.(*os.File); ok && onTerminal(f) {
 		fmt.Fprintf(a.stderr, "Key or token for %s (not shown): ", name)
 		key, err := term.ReadPassword(int(f.Fd()))
 		fmt.Fprintln(a.stderr)

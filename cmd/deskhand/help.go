@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -75,14 +76,16 @@ func helpCommand(a *app) *cobra.Command {
 	}
 }
 
-// showUsage writes how cmd is used, in as many columns as there are, 100 at most.
-func showUsage(cmd *cobra.Command, out io.Writer) {
+// showHelp writes what cmd does and how it is used, in as many columns as there
+// are, 100 at most.
+func showHelp(cmd *cobra.Command, out io.Writer) {
 	width := 100
 	if columns, ok := terminalWidth(out); ok {
 		width = min(width, columns)
 	}
 	var b strings.Builder
-	b.WriteString("Usage:\n")
+	flow(&b, cmp.Or(cmd.Long, cmd.Short), 0, 0, width)
+	b.WriteString("\nUsage:\n")
 	if cmd.Runnable() && !takesCommand(cmd) {
 		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
 	}
@@ -163,27 +166,33 @@ func table(b *strings.Builder, title string, rows [][2]string, width int) {
 		}
 	}
 	for _, row := range rows {
-		at := len(row[0])
 		b.WriteString(row[0])
+		at := len(row[0])
 		if at+2 > column {
 			b.WriteByte('\n')
 			at = 0
 		}
-		for i, word := range strings.Fields(row[1]) {
-			switch {
-			case i == 0:
-				at += pad(b, column-at)
-			case at+1+len(word) > width:
-				b.WriteByte('\n')
-				at = pad(b, column)
-			default:
-				at += pad(b, 1)
-			}
-			b.WriteString(word)
-			at += len(word)
-		}
-		b.WriteByte('\n')
+		flow(b, row[1], at, column, width)
 	}
+}
+
+// flow writes text from where a line stands, with what does not fit on lines
+// that begin at column.
+func flow(b *strings.Builder, text string, at, column, width int) {
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			at += pad(b, column-at)
+		case at+1+len(word) > width:
+			b.WriteByte('\n')
+			at = pad(b, column)
+		default:
+			at += pad(b, 1)
+		}
+		b.WriteString(word)
+		at += len(word)
+	}
+	b.WriteByte('\n')
 }
 
 func pad(b *strings.Builder, n int) int {

@@ -29,8 +29,8 @@ func everyCommand(f func(*cobra.Command)) {
 func TestHelpFitsTheWidthAndNamesEveryValue(t *testing.T) {
 	everyCommand(func(cmd *cobra.Command) {
 		var b strings.Builder
-		showUsage(cmd, &b)
-		for line := range strings.Lines(cmd.Long + "\n" + b.String()) {
+		showHelp(cmd, &b)
+		for line := range strings.Lines(b.String()) {
 			if line = strings.TrimRight(line, "\n"); len(line) > 120 {
 				t.Errorf("help of %s has a line of %d columns: %s", cmd.CommandPath(), len(line), line)
 			}

@@ -3,15 +3,19 @@ package main
 // What docs-mcp calls otherwise or has alone, with what to do instead.
 
 var movedCommands = map[string]string{
-	"build":     "deskhand index DIR -o OUT",
-	"validate":  "deskhand index DIR --check",
-	"fix":       "deskhand index DIR --fix",
-	"run":       "deskhand eval CASES.json",
-	"benchmark": "deskhand eval CASES.json, with --server for each index",
+	"build":      "deskhand index DIR -o OUT",
+	"validate":   "deskhand index DIR --check",
+	"fix":        "deskhand index DIR --fix",
+	"run":        "deskhand eval CASES.json",
+	"benchmark":  "deskhand eval CASES.json, with --server for each index",
+	"playground": "deskhand serve --http, and /search in the browser",
 }
 
 const (
-	noEmbeddings = "leave it out: --embed builtin, FILE.model or none says what makes vectors"
+	embedding    = "use --embed: builtin, openai:MODEL or another provider, FILE.model or none"
+	embeddingKey = "put the key into the environment, as OPENAI_API_KEY, and name the model with --embed openai:MODEL"
+	embeddingURL = "use --embed URL#MODEL"
+	ownPace      = "leave it out: deskhand chooses it for each provider"
 	noWeights    = "leave it out: the ranking has nothing to set"
 	ownBuild     = "leave it out: /healthz tells the build of deskhand itself"
 )
@@ -24,20 +28,20 @@ var movedFlags = map[string]string{
 	"log-pretty":        "use --log-format text, which is the default",
 	"custom-tools-json": "leave it out: only the tools of deskhand are served",
 
-	"rebuild-cache": "remove the folder of the index before the build; there is no other cache",
-	"cache-dir":     "leave it out: what did not change is taken from the index itself",
+	"rebuild-cache": "remove the folder of the index before the build; vectors of providers are kept in the folder of --cache",
+	"cache-dir":     "leave it out, as what did not change is taken from the index itself; --cache DIR is for vectors of providers",
 
-	"embedding-provider":         noEmbeddings,
-	"embedding-model":            noEmbeddings,
-	"embedding-dimensions":       noEmbeddings,
-	"embedding-api-key":          noEmbeddings,
-	"embedding-base-url":         noEmbeddings,
-	"embedding-batch-size":       noEmbeddings,
-	"embedding-concurrency":      noEmbeddings,
-	"embedding-max-retries":      noEmbeddings,
-	"query-embedding-api-key":    noEmbeddings,
-	"query-embedding-base-url":   noEmbeddings,
-	"query-embedding-batch-size": noEmbeddings,
+	"embedding-provider":         embedding,
+	"embedding-model":            embedding,
+	"embedding-dimensions":       "use --embed openai:MODEL@N",
+	"embedding-api-key":          embeddingKey,
+	"embedding-base-url":         embeddingURL,
+	"embedding-batch-size":       ownPace,
+	"embedding-concurrency":      ownPace,
+	"embedding-max-retries":      ownPace,
+	"query-embedding-api-key":    embeddingKey,
+	"query-embedding-base-url":   embeddingURL,
+	"query-embedding-batch-size": ownPace,
 	"vector-weight":              noWeights,
 	"proximity-weight":           noWeights,
 	"phrase-slop":                noWeights,

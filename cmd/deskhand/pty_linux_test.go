@@ -313,3 +313,14 @@ func TestBuildsHaveNobodyAtTheTerminal(t *testing.T) {
 		t.Errorf("with --no-tty: exit %d, screen %q, want 124", got.code, got.stderr)
 	}
 }
+
+// At a terminal it would seem to hang.
+func TestServeAtATerminalSaysWhatItIsFor(t *testing.T) {
+	peopleStore(t)
+	p := sits(t, nil, nil, "serve", "--tools", "ask")
+	p.sees("deskhand: serving MCP on stdin and stdout")
+	p.types("\x03")
+	if got := p.ends(); got.stdout != "" {
+		t.Errorf("serve at a terminal wrote %q to stdout, which is for the protocol", got.stdout)
+	}
+}

@@ -63,7 +63,7 @@ func (a *app) root() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageFunc(func(cmd *cobra.Command) error { showUsage(cmd, a.stdout); return nil })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { showHelp(cmd, a.stdout) })
 	root.SetHelpCommand(helpCommand(a))
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetGlobalNormalizationFunc(withAliases)

@@ -167,6 +167,9 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		return err
 	}
 	if addr == "" {
+		if onTerminal(a.stdin) {
+			a.tell("serving MCP on stdin and stdout, which is for a client that starts it; for browsers and a team there is --http")
+		}
 		return lib.server.ServeStdio(ctx, a.stdin, a.stdout)
 	}
 	return a.serveHTTP(ctx, f, lib, room, asked, bench, addr)

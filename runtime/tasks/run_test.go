@@ -501,8 +501,10 @@ func TestTheEnvironmentIsShort(t *testing.T) {
 // TestAStopCanBecomeOneWithForce: who waits for a gentle stop need not.
 func TestAStopCanBecomeOneWithForce(t *testing.T) {
 	d := open(t, Repo{}, settings{})
-	started := d.start("hang")
-	d.until(started.AttemptID, "began", func(s AttemptStatus) bool { return s.SessionID != "" })
+	started := d.start("say ready\nhang")
+	d.until(started.AttemptID, "ready, and so past the signals that end it", func(AttemptStatus) bool {
+		return slices.ContainsFunc(d.entries(started.AttemptID, Normalized), func(e string) bool { return strings.Contains(e, "ready") && !strings.Contains(e, "hang") })
+	})
 	gentle := make(chan error, 1)
 	since := time.Now()
 	go func() {

@@ -196,7 +196,7 @@ func newestAttempt(ctx context.Context, tx *store.Tx, taskID string) (time.Time,
 // letters and underscores do not count.
 func (m *Manager) choose(ctx context.Context, id, variant string) (string, string, error) {
 	if strings.TrimSpace(id) == "" {
-		return "", "", refuse(MissingRequired, "call list_executors and pass one of its executor", "executor is missing")
+		return "", "", refuse(MissingRequired, "call list_executors and pass one that it lists", "executor is missing")
 	}
 	known, err := m.Executors(ctx)
 	if err != nil {
@@ -212,7 +212,7 @@ func (m *Manager) choose(ctx context.Context, id, variant string) (string, strin
 		variant, err := e.choose(variant)
 		return e.ID, variant, err
 	}
-	return "", "", refuse(InvalidArgument, "call list_executors and pass one of its executor", "there is no executor %q", brief(id))
+	return "", "", refuse(InvalidArgument, "call list_executors and pass one that it lists", "there is no executor %q", brief(id))
 }
 
 func (e Executor) choose(variant string) (string, error) {

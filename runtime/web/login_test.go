@@ -185,3 +185,13 @@ func TestOnceIsAskedForLinks(t *testing.T) {
 		t.Errorf("Once was asked for %q", asked)
 	}
 }
+
+func TestAPageThatIsNotThereIsAPageForAPersonAndJSONForAProgram(t *testing.T) {
+	rt, browser := house(t)
+	if _, body := visit(t, browser, "http://"+rt.addr+"/nope"); !strings.Contains(body, "There is no page here") {
+		t.Errorf("GET /nope of a browser = %s, want a page", body)
+	}
+	if r, body := rt.ask(t, "GET", "/nope", ""); r.StatusCode != http.StatusNotFound || !strings.Contains(body, `"error":"not_found"`) {
+		t.Errorf("GET /nope of a program = %d %s, want 404 as JSON", r.StatusCode, body)
+	}
+}

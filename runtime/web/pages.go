@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+
+	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
 // refusal is what the front answers for itself. Its names are those of OAuth (RFC
@@ -22,8 +24,23 @@ func refuse(w http.ResponseWriter, status int, code, message, hint string) {
 // sendToken is the next step of who is not let in.
 const sendToken = "send the token of this server as Authorization: Bearer TOKEN"
 
-// missing answers for all paths that have no handler.
-func missing(w http.ResponseWriter, r *http.Request) {
+// missing answers for all paths that have no handler: a person with a page, if
+// there are any.
+func (s *Server) missing() http.Handler {
+	if s.opts.Shell == nil {
+		return http.HandlerFunc(refuseMissing)
+	}
+	t := s.opts.Shell.Parse(templates, "templates/missing.html")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html") {
+			s.opts.Shell.Write(w, r, http.StatusNotFound, t, "", page.Page{Title: "Not found"})
+			return
+		}
+		refuseMissing(w, r)
+	})
+}
+
+func refuseMissing(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/.well-known/agent") {
 		refuse(w, http.StatusNotFound, "not_found", "this server takes nothing over A2A", "set a2a.enabled to true and start it again")
 		return

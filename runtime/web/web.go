@@ -180,7 +180,7 @@ func (s *Server) routes() http.Handler {
 		mount(page.StaticPath, true, s.opts.Shell.Static())
 		mount("/login", true, s.login())
 	}
-	mount("/", true, http.HandlerFunc(missing))
+	mount("/", true, s.missing())
 	return s.bounded(s.recovered(sealed(s.ours(s.sameOrigin(mux)))))
 }
 
