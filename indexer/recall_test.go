@@ -106,11 +106,7 @@ func documentOf(t *testing.T, r *artifact.Reader, chunk int) embed.Document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packed, err := r.AppendPacked(nil, chunk)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := r.UnpackText(nil, packed)
+	text, err := r.Text(nil, chunk)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 				t.Fatalf("Chunk(%d) = %+v, %v; want %+v", chunk, got, err, want)
 			}
 			markdown, err := r.Markdown(chunk)
-			text, err2 := readText(r, chunk)
+			text, err2 := r.Text(nil, chunk)
 			if err != nil || err2 != nil || markdown != want.Markdown || string(text) != want.Text {
 				t.Fatalf("Content(%d) = %q, %q, %v; want %q, %q", chunk, markdown, text, err, want.Markdown, want.Text)
 			}
@@ -476,7 +476,7 @@ func FuzzDataFile(f *testing.F) {
 		for i := range r.Len() {
 			r.Chunk(i)
 			r.Markdown(i)
-			_, _ = readText(r, i)
+			r.Text(nil, i)
 		}
 		r.PageMetadata()
 		if !sealed && !bytes.Equal(b, data) && r.Verify() == nil {
@@ -495,12 +495,4 @@ func checkScored(t *testing.T, r *Reader, found []Scored) {
 		}
 		seen[s.Chunk] = true
 	}
-}
-
-func readText(r *Reader, chunk int) ([]byte, error) {
-	packed, err := r.AppendPacked(nil, chunk)
-	if err != nil {
-		return nil, err
-	}
-	return r.UnpackText(nil, packed)
 }

@@ -378,6 +378,16 @@ func (r *Reader) Markdown(chunk int) (markdown string, err error) {
 	return markdown, nil
 }
 
+// Text returns a chunk's plain text, written over the bytes of into where it
+// has room for it.
+func (r *Reader) Text(into []byte, chunk int) ([]byte, error) {
+	packed, err := r.AppendPacked(nil, chunk)
+	if err != nil {
+		return nil, err
+	}
+	return r.UnpackText(into, packed)
+}
+
 // AppendPacked appends a chunk's plain text as it is packed in the file: the same
 // bytes are the same text. UnpackText reads it.
 func (r *Reader) AppendPacked(into []byte, chunk int) ([]byte, error) {

@@ -33,15 +33,12 @@ func (r *run) holdsPhrases(chunk int) (bool, error) {
 	if len(r.phrases) == 0 {
 		return true, nil
 	}
-	packed, err := r.reader.AppendPacked(r.packed, chunk)
+	text, err := r.reader.Text(r.text, chunk)
 	if err != nil {
 		return false, err
 	}
-	r.packed = packed[:len(r.packed)]
-	if r.text, err = r.reader.UnpackText(r.text, packed[len(r.packed):]); err != nil {
-		return false, err
-	}
-	words := r.wordsOf(string(r.text))
+	r.text = text
+	words := r.wordsOf(string(text))
 	return !slices.ContainsFunc(r.phrases, func(p []string) bool { return !contains(words, p) }), nil
 }
 

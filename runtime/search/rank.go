@@ -9,8 +9,9 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// poolSize is how many of the best chunks by words, and as many by meaning, are
-// set against each other. Later pages go on by words alone.
+// poolSize is how many of the best chunks are set against each other, half of
+// them by words and half by meaning where both are asked. Twice as many find
+// nothing more (docs/ranking.md). Later pages go on by words alone.
 const poolSize = 60
 
 // nearSize is how many of them are read to see whether the question's words
@@ -43,7 +44,7 @@ func (r *run) rank(ctx context.Context, want int) ([]ranked, error) {
 	if err != nil {
 		return nil, err
 	}
-	depth := poolSize
+	depth := r.each()
 	if len(r.phrases) > 0 {
 		depth = phraseLimit
 	}
@@ -66,6 +67,14 @@ func (r *run) rank(ctx context.Context, want int) ([]ranked, error) {
 	return hits, err
 }
 
+// each is how many chunks by words and how many by meaning are in the pool.
+func (r *run) each() int {
+	if r.vector == nil || r.by == Meaning {
+		return poolSize
+	}
+	return poolSize / 2
+}
+
 // pool are the best depth chunks by words and the best by meaning, in their
 // order; met is how many have a word of the question, at most depth.
 func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err error) {
@@ -76,7 +85,7 @@ func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err 
 		}
 	}
 	met = len(found)
-	pool = make([]ranked, 0, met+poolSize)
+	pool = make([]ranked, 0, met+r.each())
 	for _, s := range found {
 		pool = append(pool, ranked{chunk: s.Chunk, evidence: Evidence{Words: s.Score}})
 	}
@@ -125,7 +134,7 @@ func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
 		r.weigh = r.weigh.withoutMeaning()
 		return pool, nil
 	}
-	nearest, spread, err := r.reader.Nearest(r.vector, poolSize, keep)
+	nearest, spread, err := r.reader.Nearest(r.vector, r.each(), keep)
 	if err != nil || spread.Max <= spread.Mean {
 		return pool, err
 	}
