@@ -60,6 +60,9 @@ func (db *DB) migrate(ctx context.Context, rooms []Room) error {
 	}
 	return db.dialect.migrationLock(ctx, func(pool *sql.DB) error {
 		for _, r := range behind {
+			if want, err := r.newest(); err == nil && r.found(ctx, db.read) == want {
+				continue // another process has done it, while this one waited for its turn
+			}
 			if err := r.up(ctx, db, pool); err != nil {
 				return fmt.Errorf("migrate %s: %w", r.Name, err)
 			}

@@ -28,7 +28,7 @@ type postgresStore struct {
 	bound  sync.Map // query with ? -> query with $n
 }
 
-func (db *DB) openPostgres(place string) error {
+func (db *DB) openPostgres(ctx context.Context, place string) error {
 	db.place = withoutPassword(place)
 	config, err := pgx.ParseConfig(place)
 	if err != nil {
@@ -36,17 +36,25 @@ func (db *DB) openPostgres(place string) error {
 	}
 	fast := config.Copy()
 	fast.RuntimeParams["synchronous_commit"] = "off"
-	db.write.firm = pool(config, 2)
-	db.write.fast = pool(fast, 2)
+	db.write.firm = pool(config, 2) // migrations take a lock beside
+	db.write.fast = pool(fast, 1)
 	db.read = pool(config, 4)
 	db.dialect = &postgresStore{config: config, pool: db.write.firm}
-	return nil
+	_, err = again(ctx, func() (struct{}, error) { return struct{}{}, db.read.PingContext(ctx) })
+	return err
 }
+
+// idleFor is how long a connection is kept that nobody uses. Each agent and each
+// attempt has a process of its own, and a server takes 100 connections as it
+// comes: a process that waits is to hold two or three. A variable for tests
+// alone.
+var idleFor = 10 * time.Second
 
 func pool(config *pgx.ConnConfig, connections int) *sql.DB {
 	p := stdlib.OpenDB(*config)
 	p.SetMaxOpenConns(connections)
 	p.SetMaxIdleConns(connections)
+	p.SetConnMaxIdleTime(idleFor)
 	return p
 }
 
@@ -58,19 +66,25 @@ func (s *postgresStore) read(ctx context.Context, pool *sql.DB) (*sql.Tx, error)
 	})
 }
 
-// again begins a transaction anew, for a second or so, when the connection
-// turned out to be broken, as after a restart of the server: nothing has been
-// done in it yet.
-func again(ctx context.Context, begin func() (*sql.Tx, error)) (*sql.Tx, error) {
-	for pause := 50 * time.Millisecond; ; pause *= 2 {
-		tx, err := begin()
-		if err == nil || ctx.Err() != nil || !broken(err) || pause > time.Second {
-			return tx, err
+// again does anew what begins something when the connection turned out to be
+// broken, as after a restart of the server: nothing has been done then. It has
+// patience for a few seconds; with a server that has no connection left, until
+// others have let go of those that they do not use.
+func again[T any](ctx context.Context, begin func() (T, error)) (T, error) {
+	since := time.Now()
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		v, err := begin()
+		patience := 3 * time.Second
+		if crowded(err) {
+			patience = 2 * idleFor
+		}
+		if err == nil || ctx.Err() != nil || !broken(err) || time.Since(since) > patience {
+			return v, err
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return v, ctx.Err()
 		}
 	}
 }
@@ -79,7 +93,13 @@ func again(ctx context.Context, begin func() (*sql.Tx, error)) (*sql.Tx, error) 
 // statement; class 57P is a server that stops or starts.
 func broken(err error) bool {
 	var e *pgconn.PgError
-	return !errors.As(err, &e) || strings.HasPrefix(e.Code, "57P")
+	return !errors.As(err, &e) || strings.HasPrefix(e.Code, "57P") || crowded(err)
+}
+
+// crowded says that a server has no connection left.
+func crowded(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "53300"
 }
 
 // bind turns ? into $1, $2 and so on.
@@ -139,7 +159,7 @@ func (s *postgresStore) notify(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (s *postgresStore) migrationLock(ctx context.Context, f func(*sql.DB) error) error {
-	conn, err := s.pool.Conn(ctx)
+	conn, err := again(ctx, func() (*sql.Conn, error) { return s.pool.Conn(ctx) })
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func Open(ctx context.Context, place string, rooms ...Room) (*DB, error) {
 	db := &DB{queue: make(chan struct{}, 1), now: time.Now}
 	var err error
 	if IsPostgres(place) {
-		err = db.openPostgres(place)
+		err = db.openPostgres(ctx, place)
 	} else {
 		err = db.openSQLite(place)
 	}

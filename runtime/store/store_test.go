@@ -152,6 +152,34 @@ func TestAStoreOfANewerVersionIsRefusedInOneSentence(t *testing.T) {
 	})
 }
 
+// Each agent has a process of its own, and a PostgreSQL server takes 100
+// connections as it comes: those that wait let go of theirs.
+func TestMorePeersStartThanThereAreConnections(t *testing.T) {
+	place := storetest.Postgres(t)
+	store.KeepIdle(t, 2*time.Second)
+	const peers = 80 // of 3 connections each, where there are 200
+	var opened, all sync.WaitGroup
+	opened.Add(peers)
+	for i := range peers {
+		all.Go(func() {
+			db, err := store.Open(t.Context(), place, notes)
+			if err == nil {
+				defer db.Close()
+				err = write(t.Context(), db, fmt.Sprint(i), "here")
+			}
+			if err == nil {
+				err = db.Update(t.Context(), func(*store.Tx) error { return nil })
+			}
+			if err != nil {
+				t.Errorf("peer %d of %d: %v", i, peers, err)
+			}
+			opened.Done()
+			opened.Wait() // all stay
+		})
+	}
+	all.Wait()
+}
+
 func TestTablesAreBroughtUpToDate(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		mustWrite(t, open(t, place, notes), "a", "old")

@@ -57,7 +57,10 @@ func (db *DB) Watch(ctx context.Context, seq int64, filter Filter) (*Watcher, er
 
 // ends are the newest sequence number and that of the newest pruned event.
 func (db *DB) ends(ctx context.Context) (head, pruned int64, err error) {
-	err = db.read.QueryRowContext(ctx, "SELECT seq, pruned FROM feed WHERE id = 1").Scan(&head, &pruned)
+	err = db.View(ctx, func(tx *Tx) error {
+		head = tx.Seq
+		return tx.QueryRow(ctx, "SELECT pruned FROM feed WHERE id = 1").Scan(&pruned)
+	})
 	return head, pruned, err
 }
 
