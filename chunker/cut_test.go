@@ -116,7 +116,7 @@ func TestHTMLAndExplicitIDsStayOutOfHeadings(t *testing.T) {
 		"## Install { #custom-id }":         {"Install", "p.md#install"},
 		"## Install {: #custom-id}":         {"Install", "p.md#install"},
 		"## Use {#}":                        {"Use {#}", "p.md#use"},
-		"## Use { .class }":                 {"Use { .class }", "p.md#use-class"},
+		"## Use { .class }":                 {"Use", "p.md#use-class"},
 		"## Use {#a b}":                     {"Use {#a b}", "p.md#use-a-b"},
 		"## Line<br>break":                  {"Line break", "p.md#line-break"},
 		"## Key <kbd>Ctrl</kbd> <!-- c -->": {"Key Ctrl", "p.md#key-ctrl"},

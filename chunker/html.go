@@ -40,7 +40,7 @@ func (s *stripper) strip(w *wordWriter, line text.Segment) {
 				at++
 				continue
 			}
-			w.segment(text.NewSegment(from, at), resolve)
+			w.prose(text.NewSegment(from, at), true, resolve)
 			at += skip
 		case inTag:
 			s.attributeByte(w, line.Start, at)
@@ -66,7 +66,7 @@ func (s *stripper) strip(w *wordWriter, line text.Segment) {
 	case isBlank(source[from:line.Stop]):
 		w.lineEnd()
 	default:
-		w.segment(text.NewSegment(from, line.Stop), resolve)
+		w.prose(text.NewSegment(from, line.Stop), true, resolve)
 	}
 }
 

@@ -78,7 +78,8 @@ func (o *outline) readTree(root ast.Node) {
 		last = start
 		o.blocks = append(o.blocks, block{start, n})
 		if h, ok := n.(*ast.Heading); ok {
-			o.addHeading(start, h.Level, headingText(o.body, h))
+			title, forID := headingText(o.body, h)
+			o.addHeading(start, h.Level, title, forID)
 		}
 	}
 }
@@ -92,8 +93,8 @@ func position(n ast.Node) int {
 	return n.Pos()
 }
 
-// addHeading takes the text as the parser has it, line ends included.
-func (o *outline) addHeading(start, level int, text string) {
+// addHeading takes the texts as the parser has them, line ends included.
+func (o *outline) addHeading(start, level int, title, forID string) {
 	if len(o.headings) == maxHeadings {
 		if !o.full {
 			o.full = true
@@ -102,7 +103,7 @@ func (o *outline) addHeading(start, level int, text string) {
 		return
 	}
 	o.headings = append(o.headings, heading{
-		start: start, level: level, title: fold(text), slug: slug(truncate(text, maxTitle)),
+		start: start, level: level, title: fold(title), slug: slug(truncate(forID, maxTitle)),
 	})
 }
 

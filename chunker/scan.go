@@ -21,7 +21,7 @@ func (o *outline) scanLines() {
 			fence = nextFence(fence, indented)
 			if level, text := atxHeading(indented); level > 0 && fence == "" && !o.full {
 				o.blocks = append(o.blocks, block{start: start})
-				o.addHeading(start, level, string(text))
+				o.addHeading(start, level, string(text), string(text))
 				open = false
 				continue
 			}

@@ -21,10 +21,15 @@ func (o *outline) texts(path string, pieces []piece) []string {
 		return texts
 	}
 	w := wordWriter{source: o.body, pieces: pieces, words: make([]byte, 0, len(o.body))}
-	top := strings.HasSuffix(strings.ToLower(path), ".mdx")
-	for _, b := range o.blocks {
+	mdx, top := strings.HasSuffix(strings.ToLower(path), ".mdx"), true
+	for i, b := range o.blocks {
 		w.at(b.start)
-		if top = top && isModuleSyntax(o.body[b.start:]); !top {
+		end := len(o.body)
+		if i+1 < len(o.blocks) {
+			end = o.blocks[i+1].start
+		}
+		if !isModuleSyntax(o.body[b.start:end], mdx, top) {
+			top = false
 			w.node(b.node)
 		}
 	}
@@ -40,25 +45,26 @@ func (o *outline) texts(path string, pieces []piece) []string {
 	return texts
 }
 
-// isModuleSyntax reports whether an MDX block is code of the page's module.
-func isModuleSyntax(block []byte) bool {
-	return bytes.HasPrefix(block, []byte("import ")) || bytes.HasPrefix(block, []byte("export "))
-}
-
 // headingText returns the words of a heading with its line ends, without an
-// explicit {#id}.
-func headingText(source []byte, h *ast.Heading) string {
+// explicit {#id}: as a title, and as the ID is made of, which keeps the notation
+// of site generators.
+func headingText(source []byte, h *ast.Heading) (title, forID string) {
 	w := wordWriter{source: source}
 	w.node(h)
-	return strings.TrimSpace(string(w.words))
+	title = strings.TrimSpace(string(w.words))
+	w = wordWriter{source: source, literal: true}
+	w.node(h)
+	return title, strings.TrimSpace(string(w.words))
 }
 
 // wordWriter collects words. Places only rise during a walk.
 type wordWriter struct {
-	source []byte
-	pieces []piece
-	words  []byte
-	begins []int // of each piece met so far, in words
+	source  []byte
+	pieces  []piece
+	words   []byte
+	begins  []int // of each piece met so far, in words
+	skip    int   // offset in the source up to which nothing is written
+	literal bool  // the notation of site generators is text
 }
 
 // at says that what comes next stands at offset in the source.
@@ -88,7 +94,16 @@ func (w *wordWriter) node(root ast.Node) {
 		n = n.NextSibling()
 	}
 	if _, ok := root.(*ast.Heading); ok && begun == len(w.begins) {
-		w.words = append(w.words[:begin], withoutID(w.words[begin:])...)
+		words := withoutID(w.words[begin:])
+		if !w.literal {
+			words = bytes.TrimRight(withoutAnchor(words), " \t\n")
+		}
+		w.words = append(w.words[:begin], words...)
+		if !w.literal && isBlank(words) { // it is nothing but notation
+			w.words, w.literal, w.skip = w.words[:begin], true, 0
+			w.node(root)
+			w.literal = false
+		}
 	}
 	w.lineEnd()
 }
@@ -100,7 +115,7 @@ func (w *wordWriter) enter(n ast.Node) bool {
 		if n.IsRaw() {
 			w.segment(n.Segment, asIs)
 		} else {
-			w.segment(n.Segment, unescape)
+			w.prose(n.Segment, false, unescape)
 		}
 		if n.SoftLineBreak() || n.HardLineBreak() {
 			w.lineEnd()
@@ -156,6 +171,9 @@ func (w *wordWriter) lines(lines *text.Segments, write func(*wordWriter, text.Se
 
 // segment writes a stretch of the source, cut where a piece starts inside it.
 func (w *wordWriter) segment(s text.Segment, decode func([]byte) []byte) {
+	if s.Start < w.skip {
+		s.Start, s.Padding = min(w.skip, s.Stop), 0
+	}
 	w.at(s.Start)
 	for range s.Padding {
 		w.words = append(w.words, ' ')
@@ -191,9 +209,15 @@ func resolve(b []byte) []byte {
 
 // space and lineEnd separate words, once.
 func (w *wordWriter) space() {
-	if n := len(w.words); n > 0 && w.words[n-1] != ' ' && w.words[n-1] != '\n' {
+	if !w.separated() {
 		w.words = append(w.words, ' ')
 	}
+}
+
+// separated reports whether the next word would stand alone.
+func (w *wordWriter) separated() bool {
+	n := len(w.words)
+	return n == 0 || w.words[n-1] == ' ' || w.words[n-1] == '\n'
 }
 
 func (w *wordWriter) lineEnd() {

@@ -1,0 +1,231 @@
+package chunker
+
+import (
+	"bytes"
+	"regexp"
+
+	"github.com/yuin/goldmark/text"
+)
+
+// Pages are written for site generators, whose notation is neither markdown nor
+// HTML and no words of the page: shortcodes and tags of templates, MDX comments,
+// attribute lists, the marks of admonitions and tabs, imports of a module. It is
+// left out of prose. In code it stays, since there it is what the page is about.
+
+// maxTag bounds the tags of templates and the links in HTML, in bytes; what is
+// longer is text.
+const maxTag = 4 << 10
+
+// prose writes a stretch of text without the notation of site generators. In a
+// block of HTML markdown is not parsed, though it is meant where a component
+// holds it; inHTML leaves its commonest marks out, too.
+func (w *wordWriter) prose(s text.Segment, inHTML bool, decode func([]byte) []byte) {
+	if w.literal {
+		w.segment(s, decode)
+		return
+	}
+	if w.startsLine(s.Start) {
+		w.skip = max(w.skip, s.Start+lineMark(w.source[s.Start:lineEnd(w.source, s.Start)], inHTML))
+		if w.skip > s.Start && w.skip < s.Stop && isBlank(w.source[w.skip:s.Stop]) {
+			w.skip = s.Stop
+			w.lineEnd()
+		}
+	}
+	for from := max(s.Start, w.skip); from < s.Stop; from++ {
+		end, values := 0, []text.Segment(nil)
+		switch c := w.source[from]; {
+		case c == '{':
+			end, values = templateTag(w.source, from, inHTML)
+		case c == '[' || c == ']' || c == '!' || inHTML && c == '*':
+			rest := w.source[:min(len(w.source), from+maxTag)]
+			end = from + inlineMark(rest[from:lineEnd(rest, from)], inHTML)
+		}
+		if end <= from {
+			continue
+		}
+		w.segment(s.WithStop(from), decode)
+		for _, v := range values {
+			w.space()
+			w.segment(v, decode)
+			w.space()
+		}
+		if w.separated() && end < len(w.source) && w.source[end] == ' ' {
+			end++
+		}
+		w.skip, s.Padding = end, 0
+		s.Start, from = min(end, s.Stop), end-1
+	}
+	w.segment(s, decode)
+}
+
+// startsLine reports whether only white space and marks of quotes are before
+// offset on its line.
+func (w *wordWriter) startsLine(offset int) bool {
+	for offset--; offset >= 0 && w.source[offset] != '\n'; offset-- {
+		if c := w.source[offset]; c != ' ' && c != '\t' && c != '>' {
+			return false
+		}
+	}
+	return true
+}
+
+// lineEnd is the offset of the line feed at or after offset, or of the end.
+func lineEnd(source []byte, offset int) int {
+	if n := bytes.IndexByte(source[offset:], '\n'); n >= 0 {
+		return offset + n
+	}
+	return len(source)
+}
+
+var (
+	// lineMarks begin a line: `:::note`, `::: {tip}`, `!!! note "Title"`, `???+`,
+	// `=== "Tab"`, `[!NOTE]`; or are all of it: `[guide]: {{< ref "guide" >}}`.
+	lineMarks = regexp.MustCompile(`^(?::{3,}[ \t]*(?:\{[\w:-]*\}|[\w-]*)[ \t]*` +
+		`|(?:!!!|\?\?\?\+?)(?:[ \t]+[\w-]+)+[ \t]*(?:"|$)` +
+		`|===[!+]?[ \t]+"` +
+		`|\[![A-Za-z]+\][+-]?[ \t]*` +
+		`|\[[^\]]+\]:[ \t]+[^ \t]*\{[{%].*)`)
+	// htmlMarks are lines of markdown inside a component: fences and headings.
+	htmlMarks = regexp.MustCompile("^[ \t]*(?:(?:`{3,}|~{3,})[^`]*$|#{1,6}[ \t]+)")
+)
+
+// lineMark is the length of the mark that a line begins with, up to a title.
+func lineMark(line []byte, inHTML bool) int {
+	switch trimmed := bytes.TrimLeft(line, " \t"); {
+	case len(trimmed) == 0:
+		return 0
+	case bytes.IndexByte([]byte(":!?=["), trimmed[0]) >= 0:
+		indent := len(line) - len(trimmed)
+		if n := len(lineMarks.Find(trimmed)); n > 0 {
+			return indent + len(bytes.TrimRight(trimmed[:n], `"`))
+		}
+	case inHTML:
+		return len(htmlMarks.Find(line))
+	}
+	return 0
+}
+
+// inlineMark is the length of the mark of markdown that b begins with: the end
+// of a link with its target, the beginning of one or of an image, or two stars.
+// Outside of HTML such a link is one that is none, since a tag is in its target.
+func inlineMark(b []byte, inHTML bool) int {
+	if bytes.HasPrefix(b, []byte("**")) {
+		if len(b) > 2 && b[2] == '/' { // of a path, src/**/*.md
+			return 0
+		}
+		return 2
+	}
+	if bytes.HasPrefix(b, []byte("![")) && inlineMark(b[1:], inHTML) > 0 {
+		return 2
+	}
+	target := bytes.Index(b, []byte("]("))
+	if target < 0 || target > 0 && (b[0] != '[' || bytes.IndexByte(b[1:target], '[') >= 0) {
+		return 0
+	}
+	end := target + bytes.IndexByte(b[target:], ')') + 1
+	switch {
+	case end == target || !inHTML && !tagInside.Match(b[target:end]):
+		return 0
+	case target == 0:
+		return end
+	}
+	return 1
+}
+
+var tagInside = regexp.MustCompile(`\{[{%]`)
+
+// templateTags are the tags of Hugo, Liquid and MDX by how they begin.
+var templateTags = []struct{ open, end string }{
+	{"{{<", ">}}"}, {"{{%", "%}}"}, {"{%", "%}"}, {"{/*", "*/}"},
+}
+
+// templateTag is where the tag ends that begins at offset, and the values in it
+// that a reader sees; 0: there is none.
+func templateTag(source []byte, offset int, inHTML bool) (end int, values []text.Segment) {
+	rest := source[offset:min(len(source), offset+maxTag)]
+	for _, tag := range templateTags {
+		if !bytes.HasPrefix(rest, []byte(tag.open)) {
+			continue
+		}
+		inner := rest[len(tag.open):]
+		n := bytes.Index(inner, []byte(tag.end))
+		if n < 0 || bytes.Contains(inner[:n], []byte("\n\n")) || bytes.HasPrefix(inner, []byte("/*")) {
+			return 0, nil
+		}
+		begin := offset + len(tag.open)
+		if tag.open != "{/*" {
+			values = spokenValues(source, begin, begin+n)
+		}
+		return begin + n + len(tag.end), values
+	}
+	if offset > 0 && (source[offset-1] == '{' || source[offset-1] == '$') {
+		return 0, nil
+	}
+	n := len(attributeList.Find(rest))
+	if n == 0 && inHTML {
+		n = len(explicitID.Find(rest))
+	}
+	if n > 0 && (n == len(rest) || rest[n] != '}') {
+		return offset + n, nil
+	}
+	return 0, nil
+}
+
+var (
+	// attributeList is `{: .note }`, `{:toc}`, `{.wide}` or `{ .wide #top }`.
+	attributeList = regexp.MustCompile(`^\{(?::[ \t]*(?:[.#][^{}\n]*|[\w-]+=[^{}\n]*|toc)|[ \t]*\.[A-Za-z][^{}\n]*)\}`)
+	explicitID    = regexp.MustCompile(`^\{#[\w-]+\}`)
+	// templateValue is a value in quotes, with its name where it has one.
+	templateValue = regexp.MustCompile(`(?:([\w-]+)=)?(?:"([^"\n]*)"|'([^'\n]*)')`)
+)
+
+// spokenValues are the values in a tag that a reader sees: those with a name
+// that says so, and words without a name.
+func spokenValues(source []byte, begin, end int) (values []text.Segment) {
+	for _, m := range templateValue.FindAllSubmatchIndex(source[begin:end], -1) {
+		from, to := max(m[4], m[6]), max(m[5], m[7])
+		value := source[begin+from : begin+to]
+		words := m[2] < 0 && bytes.IndexByte(value, ' ') > 0
+		if words || m[2] >= 0 && spokenInTemplates[string(source[begin+m[2]:begin+m[3]])] {
+			values = append(values, text.NewSegment(begin+from, begin+to))
+		}
+	}
+	return values
+}
+
+var spokenInTemplates = map[string]bool{
+	"text": true, "title": true, "name": true, "label": true, "caption": true, "alt": true,
+	"description": true, "summary": true, "heading": true, "header": true,
+}
+
+// moduleImport is a block of imports. Pages in .md have them, too, where the
+// generator reads them as MDX.
+var moduleImport = regexp.MustCompile(`^import\s(?:[^\n]*\sfrom\s+|[\w*{][^'"]*\sfrom\s+)?["'][^\n"']+["'];?[ \t]*(?:\n|$)`)
+
+// isModuleSyntax reports whether a block is code of the page's module, where top
+// says that none before it was anything else.
+func isModuleSyntax(block []byte, mdx, top bool) bool {
+	if mdx && top && (bytes.HasPrefix(block, []byte("import ")) || bytes.HasPrefix(block, []byte("export "))) {
+		return true
+	}
+	rest := block
+	for bytes.HasPrefix(rest, []byte("import ")) {
+		n := len(moduleImport.Find(rest))
+		if n == 0 {
+			return false
+		}
+		rest = rest[n:]
+	}
+	return len(rest) < len(block) && isBlank(rest)
+}
+
+var trailingAnchor = regexp.MustCompile(`\s*(?:\[\[[^\[\]\n]+\]\]|\[#[\w-]+\]|\{:?[ \t]*[#.][\w-]+(?:[ \t]+[#.][\w-]+)*[ \t]*\})\s*$`)
+
+// withoutAnchor drops an anchor or attributes in the notation of a site
+// generator from the end of a title: [[install]], [#install], {.method}.
+func withoutAnchor(title []byte) []byte {
+	if rest := trailingAnchor.ReplaceAll(title, nil); len(bytes.TrimSpace(rest)) > 0 {
+		return rest
+	}
+	return title
+}
