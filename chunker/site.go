@@ -79,10 +79,11 @@ func lineEnd(source []byte, offset int) int {
 
 var (
 	// lineMarks begin a line: `:::note`, `::: {tip}`, `!!! note "Title"`, `???+`,
-	// `=== "Tab"`, `[!NOTE]`; or are all of it: `[guide]: {{< ref "guide" >}}`.
+	// `=== "Tab"`, `[!NOTE]`, `(target)=`; or are all of it: `[guide]: {{< ref "guide" >}}`.
 	lineMarks = regexp.MustCompile(`^(?::{3,}[ \t]*(?:\{[\w:-]*\}|[\w-]*)[ \t]*` +
 		`|(?:!!!|\?\?\?\+?)(?:[ \t]+[\w-]+)+[ \t]*(?:"|$)` +
 		`|===[!+]?[ \t]+"` +
+		`|\([\w/:.-]+\)=[ \t]*$` +
 		`|\[![A-Za-z]+\][+-]?[ \t]*` +
 		`|\[[^\]]+\]:[ \t]+[^ \t]*\{[{%].*)`)
 	// htmlMarks are lines of markdown inside a component: fences and headings.
@@ -94,7 +95,7 @@ func lineMark(line []byte, inHTML bool) int {
 	switch trimmed := bytes.TrimLeft(line, " \t"); {
 	case len(trimmed) == 0:
 		return 0
-	case bytes.IndexByte([]byte(":!?=["), trimmed[0]) >= 0:
+	case bytes.IndexByte([]byte(":!?=[("), trimmed[0]) >= 0:
 		indent := len(line) - len(trimmed)
 		if n := len(lineMarks.Find(trimmed)); n > 0 {
 			return indent + len(bytes.TrimRight(trimmed[:n], `"`))

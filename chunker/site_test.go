@@ -23,6 +23,7 @@ func TestTextHasNoNotationOfSiteGenerators(t *testing.T) {
 		"not alerts":            {"a [!b] c\n\n[!INCLUDE [c](d.md)]\n\n!!! Mind, all of you\n", "a [!b] c\n[!INCLUDE c]\n!!! Mind, all of you"},
 		"tabs":                  {"=== \"Linux\"\n\ntext\n", "\"Linux\"\ntext"},
 		"markdown in HTML":      {"<Step>\n  ## Run **it** {#run}\n  see [the guide](../a_b.md#c) ![map](m.png) [x]!\n  ```sh\n  npm ci\n  ```\n  :::tip\n  {{< br >}}d\n</Step>\n", "Run it \n  see the guide map [x]!\n  npm ci\n  d"},
+		"targets":               {"(syntax/a-b)=\n# A\n\nf(x)=\n", "A\nf(x)="},
 		"paths in HTML":         {"<p>src/**/*.md and **b**</p>\n", "src/**/*.md and b"},
 		"imports":               {"import A from '@b/c';\nimport {\n  D } from \"e\"\n\nimport taxes apply\n", "import taxes apply"},
 		"an import and text":    {"import A from 'b';\nmore\n", "import A from 'b';\nmore"},
