@@ -151,11 +151,15 @@ func (b *build) apply() {
 	}
 }
 
-// checkOut refuses to write over a metadata.json that no build wrote.
+// checkOut refuses to write where a file is, and over a metadata.json that no
+// build wrote.
 func (b *build) checkOut() error {
 	out := b.options.Out
 	if out == "" {
 		return fault.New("bad_option", "no folder to write to", "name one with -o")
+	}
+	if info, err := os.Stat(out); err == nil && !info.IsDir() {
+		return fault.New("bad_option", out+" is a file, not a folder", "name a folder for the index with -o")
 	}
 	file := filepath.Join(out, artifact.MetadataFile)
 	built, err := isBuilt(file)
