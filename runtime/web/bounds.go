@@ -4,10 +4,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"runtime/debug"
-	"sync"
 	"time"
 )
 
@@ -86,54 +84,4 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(w, r)
 	})
-}
-
-// limitedListener accepts no more than a number of connections at once.
-type limitedListener struct {
-	net.Listener
-	slots  chan struct{}
-	closed chan struct{}
-	once   sync.Once
-}
-
-func limit(l net.Listener, n int) *limitedListener {
-	return &limitedListener{Listener: l, slots: make(chan struct{}, n), closed: make(chan struct{})}
-}
-
-func (l *limitedListener) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.slots
-		return nil, err
-	}
-	return &limitedConn{Conn: c, release: sync.OnceFunc(func() { <-l.slots })}, nil
-}
-
-func (l *limitedListener) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-type limitedConn struct {
-	net.Conn
-	release func()
-}
-
-func (c *limitedConn) Close() error {
-	defer c.release()
-	return c.Conn.Close()
-}
-
-// CloseWrite lets http.Server end an answer to a client that is still sending,
-// such as one whose header is too long, without a reset that would lose it.
-func (c *limitedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
 }

@@ -26,7 +26,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	// Requests see the end of base, not of ctx: those in flight go on at first.
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
+	limited := limit(listener, s.opts.MaxConns)
 	server := &http.Server{
+		ConnState:         limited.follow,
 		Handler:           s.handler,
 		ReadHeaderTimeout: s.opts.HeaderTime,
 		IdleTimeout:       s.opts.IdleTime,
@@ -41,7 +43,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		s.opts.OnListen(listener.Addr())
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(limit(listener, s.opts.MaxConns)) }()
+	go func() { ended <- server.Serve(limited) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve http: %w", err)

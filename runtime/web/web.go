@@ -89,8 +89,8 @@ type Options struct {
 	WriteTime time.Duration
 	// IdleTime ends a connection without a request. Zero: 2 minutes.
 	IdleTime time.Duration
-	// MaxConns bounds the connections open at once; more wait to be accepted.
-	// Zero: 512.
+	// MaxConns bounds the connections open at once. One more takes the place of
+	// one without a request, and waits if each has one. Zero: 512.
 	MaxConns int
 	// Grace is how long requests in flight may go on at shutdown. Zero: 10
 	// seconds.

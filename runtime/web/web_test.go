@@ -392,23 +392,41 @@ func TestConnectionsAreBounded(t *testing.T) {
 	opts := guardedOptions
 	opts.MaxConns = 2
 	rt := run(t, opts)
-	ask := "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	const ask = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	stream := "POST /stream HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n" + right + "\r\n\r\n{}"
 	answered := func(c net.Conn, within time.Duration) bool {
 		_ = c.SetReadDeadline(time.Now().Add(within))
 		line, _ := bufio.NewReader(c).ReadString('\n')
 		return strings.HasPrefix(line, "HTTP/1.1 200")
 	}
-	first, second, third := rt.dial(t, ask), rt.dial(t, ask), rt.dial(t, "")
-	if !answered(first, 5*time.Second) || !answered(second, 5*time.Second) {
-		t.Fatal("two connections are not answered")
-	}
-	io.WriteString(third, ask)
+	first, _ := rt.dial(t, stream), rt.dial(t, stream)
+	<-rt.calls
+	<-rt.calls
+	third := rt.dial(t, ask)
 	if answered(third, 200*time.Millisecond) {
-		t.Error("a third connection is answered beside two")
+		t.Error("a third connection is answered beside two with requests")
 	}
 	first.Close()
 	if !answered(third, 5*time.Second) {
 		t.Error("the third is not answered after the first has gone")
+	}
+}
+
+func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
+	opts := guardedOptions
+	opts.MaxConns, opts.HeaderTime = 4, time.Minute
+	rt := run(t, opts)
+	var silent []net.Conn
+	for i := range 20 {
+		silent = append(silent, rt.dial(t, []string{"", "GET /healthz HTTP/1.1\r\n"}[i%2]))
+	}
+	for range 3 {
+		if r, _ := rt.ask(t, "GET", "/healthz", ""); r.StatusCode != http.StatusOK {
+			t.Errorf("a request beside silent connections = %d, want 200", r.StatusCode)
+		}
+	}
+	for _, c := range silent[:16] {
+		closed(t, "a silent connection that others came after", c)
 	}
 }
 

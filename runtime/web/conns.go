@@ -1,0 +1,112 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+)
+
+// limitedListener keeps no more than a number of connections open at once. One
+// more takes the place of the one that has waited longest for a request or for
+// the rest of its header, so that connections which say nothing keep nobody out;
+// while all are answered it waits for one to end.
+type limitedListener struct {
+	net.Listener
+	max int
+
+	mu     sync.Mutex
+	freed  sync.Cond // a place is free, a connection began to wait, or Close
+	open   int
+	silent []*limitedConn // those that wait for a header, the longest first
+	closed bool
+}
+
+func limit(l net.Listener, n int) *limitedListener {
+	limited := &limitedListener{Listener: l, max: n}
+	limited.freed.L = &limited.mu
+	return limited
+}
+
+func (l *limitedListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.open >= l.max && !l.closed {
+		if len(l.silent) == 0 {
+			l.freed.Wait()
+			continue
+		}
+		longest := l.silent[0]
+		l.mu.Unlock()
+		_ = longest.Close()
+		l.mu.Lock()
+	}
+	if l.closed {
+		_ = c.Close()
+		return nil, net.ErrClosed
+	}
+	l.open++
+	return &limitedConn{Conn: c, of: l}, nil
+}
+
+func (l *limitedListener) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	l.freed.Broadcast()
+	l.mu.Unlock()
+	return l.Listener.Close()
+}
+
+// follow is the server's ConnState.
+func (l *limitedListener) follow(c net.Conn, state http.ConnState) {
+	limited, ok := c.(*limitedConn)
+	if !ok {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(limited)
+	if (state == http.StateNew || state == http.StateIdle) && !limited.gone {
+		l.silent = append(l.silent, limited)
+		l.freed.Broadcast()
+	}
+}
+
+// forget takes c from those that wait; l.mu is held.
+func (l *limitedListener) forget(c *limitedConn) {
+	if at := slices.Index(l.silent, c); at >= 0 {
+		l.silent = slices.Delete(l.silent, at, at+1)
+	}
+}
+
+type limitedConn struct {
+	net.Conn
+	of   *limitedListener
+	gone bool // guarded by of.mu
+}
+
+func (c *limitedConn) Close() error {
+	err := c.Conn.Close()
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.of.forget(c)
+	if !c.gone {
+		c.gone = true
+		c.of.open--
+		c.of.freed.Broadcast()
+	}
+	return err
+}
+
+// CloseWrite lets http.Server end an answer to a client that is still sending,
+// such as one whose header is too long, without a reset that would lose it.
+func (c *limitedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
