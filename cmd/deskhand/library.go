@@ -151,7 +151,7 @@ const followEvery = 500 * time.Millisecond
 // opened is tried again when anything in the folder has changed: what copies an
 // index may write metadata.json before the data file.
 func (l *library) follow(ctx context.Context) {
-	last, failed := l.opened, error(nil)
+	last, failed, gone := l.opened, error(nil), false
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
 	for {
@@ -161,7 +161,7 @@ func (l *library) follow(ctx context.Context) {
 		case <-tick.C:
 		}
 		now := l.look()
-		if now.metadata == "" || now.metadata == last.metadata && (failed == nil || now.data == last.data) {
+		if gone = l.tellGone(gone, now); gone || now.metadata == last.metadata && (failed == nil || now.data == last.data) {
 			continue
 		}
 		last = now
@@ -171,6 +171,15 @@ func (l *library) follow(ctx context.Context) {
 		}
 		failed = err
 	}
+}
+
+// tellGone says, once, that the folder holds no index any more.
+func (l *library) tellGone(before bool, now sight) (gone bool) {
+	gone = now.metadata == ""
+	if gone && !before {
+		l.log.Warn("index is gone from its folder, what was opened serves on", "index", l.dir)
+	}
+	return gone
 }
 
 // reload swaps the index for the one that is there now, and publishes the tools

@@ -82,3 +82,27 @@ func TestServeTellsOnceOfAnIndexThatIsNotWhole(t *testing.T) {
 		t.Errorf("told %d times, want once: %s", n, log)
 	}
 }
+
+// A folder that is deleted leaves answers that grow old.
+func TestServeTellsOnceOfAnIndexThatIsGone(t *testing.T) {
+	corpus := acme(t, edition(0))
+	index := indexed(t, corpus)
+	l, log := followed(t, index, func() {})
+	if err := os.RemoveAll(index); err != nil {
+		t.Fatal(err)
+	}
+	told := func() int { return strings.Count(log.String(), "index is gone") }
+	eventually(t, "log", func() error {
+		if told() == 0 {
+			return fmt.Errorf("nothing is logged: %s", log)
+		}
+		return nil
+	})
+	l.serves(t, 0)
+	write(t, corpus, edition(1))
+	done(t, t.TempDir(), "index", corpus, "-o", index)
+	l.serves(t, 1)
+	if n := told(); n != 1 {
+		t.Errorf("told %d times, want once: %s", n, log)
+	}
+}
