@@ -45,7 +45,7 @@ type Options struct {
 // Page is one markdown file, cut.
 type Page struct {
 	// Title is the front matter's title, else the text of the first level-1
-	// heading, else empty.
+	// heading, else that of an <h1> in HTML, else empty.
 	Title string
 	// Description is the front matter's description, or empty.
 	Description string
@@ -115,8 +115,8 @@ func Split(path string, src []byte, opts Options) Page {
 		Metadata:    front.metadata,
 		Problems:    inLineOrder(problems),
 	}
-	if first := outline.firstH1(0, len(outline.headings)); page.Title == "" && first >= 0 {
-		page.Title = outline.headings[first].title
+	if page.Title == "" {
+		page.Title = outline.title()
 	}
 	c := cutter{outline: outline, opts: effective(opts, by, front), issued: map[string]bool{}}
 	pieces := c.cut()

@@ -39,6 +39,8 @@ var hostile = []struct {
 	{"open attribute lists", func(n int) string { return paragraphs(n, "{: .a {.b ", 500_000) }},
 	{"open links in HTML", func(n int) string { return "<div>\n" + fill(n, "[a](b ![") }},
 	{"links to tags", func(n int) string { return paragraphs(n, "[a]({{ b) ", 500_000) }},
+	{"open titles in HTML", func(n int) string { return fill(n, "<h1>") }},
+	{"titles in HTML", func(n int) string { return fill(n, "<h1></h1>\n\n") }},
 	{"imports", func(n int) string { return fill(n, "import a from 'b'\n") }},
 	{"marks of admonitions", func(n int) string { return paragraphs(n, "!!! a ", 500_000) + fill(n, ":::\n") }},
 	{"headings", func(n int) string { return fill(n, "# a\n") }},

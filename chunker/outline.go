@@ -3,10 +3,12 @@ package chunker
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
 )
 
 // outline is the structure of a body: its headings and its top-level blocks, in
@@ -138,6 +140,33 @@ func (o *outline) firstH1(from, to int) int {
 	}
 	return -1
 }
+
+// title is the text of the first level-1 heading, else of an <h1> in HTML, as
+// READMEs begin with; else empty.
+func (o *outline) title() string {
+	if first := o.firstH1(0, len(o.headings)); first >= 0 {
+		return o.headings[first].title
+	}
+	for i, b := range o.blocks {
+		if _, ok := b.node.(*ast.HTMLBlock); !ok {
+			continue
+		}
+		end := len(o.body)
+		if i+1 < len(o.blocks) {
+			end = o.blocks[i+1].start
+		}
+		if m := htmlTitle.FindSubmatchIndex(o.body[b.start:end]); m != nil {
+			w := wordWriter{source: o.body}
+			new(stripper).strip(&w, text.NewSegment(b.start+m[2], b.start+m[3]))
+			if title := fold(string(w.words)); title != "" {
+				return title
+			}
+		}
+	}
+	return ""
+}
+
+var htmlTitle = regexp.MustCompile(`(?is)<h1[^>]*>(.*?)</h1>`)
 
 // maxTitle bounds titles and headings, in code points: a paragraph with a stray
 // line of dashes below it is a heading too, and would repeat in every ID and

@@ -24,3 +24,19 @@ func TestHeadingsAreThoseThatSplitFinds(t *testing.T) {
 		}
 	}
 }
+
+func TestTitleIsThatOfTheFirstHeading(t *testing.T) {
+	for src, want := range map[string]string{
+		"text\n\n# One *two*\n\n# Three\n": "One two",
+		"---\ntitle: Front\n---\n# One\n":  "Front",
+		"<p align=\"center\">\n<h1 align=\"center\">\n  <img alt=\"Logo\"> My <b>tool</b> &amp; more\n</h1>\n</p>\n\n## Install\n": "Logo My tool & more",
+		"<h1>HTML</h1>\n\n# One\n":       "One",
+		"<h1></h1>\n\n<H1>Second</H1>\n": "Second",
+		"<h1>open\n\ntext\n":             "",
+		"```html\n<h1>code</h1>\n```\n":  "",
+	} {
+		if got := split(t, src, Options{}).Title; got != want {
+			t.Errorf("title of %q = %q, want %q", src, got, want)
+		}
+	}
+}

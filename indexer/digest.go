@@ -25,6 +25,7 @@ var samples = [][2]string{
 	{"sample.mdx", sample},
 	{"module.MDX", "import A from './a'\n\ntext\n"},
 	{"rules.md", "---\nA note: prose between rules\n---\n"},
+	{"readme.md", "<h1 align=center>T</h1>\n\ntext\n"},
 	{"toml.md", "+++\ntitle = 'T'\n+++\ntext\n"},
 }
 
