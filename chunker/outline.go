@@ -3,7 +3,6 @@ package chunker
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -141,13 +140,17 @@ func (o *outline) firstH1(from, to int) int {
 	return -1
 }
 
+// titleBlocks is how many blocks of a page may come before its <h1> or be it:
+// comments and pictures do.
+const titleBlocks = 20
+
 // title is the text of the first level-1 heading, else of an <h1> in HTML, as
 // READMEs begin with; else empty.
 func (o *outline) title() string {
 	if first := o.firstH1(0, len(o.headings)); first >= 0 {
 		return o.headings[first].title
 	}
-	for i, b := range o.blocks {
+	for i, b := range o.blocks[:min(len(o.blocks), titleBlocks)] {
 		if _, ok := b.node.(*ast.HTMLBlock); !ok {
 			continue
 		}
@@ -155,9 +158,18 @@ func (o *outline) title() string {
 		if i+1 < len(o.blocks) {
 			end = o.blocks[i+1].start
 		}
-		if m := htmlTitle.FindSubmatchIndex(o.body[b.start:end]); m != nil {
-			w := wordWriter{source: o.body}
-			new(stripper).strip(&w, text.NewSegment(b.start+m[2], b.start+m[3]))
+		block := o.body[:end]
+		for _, tag := range [][2]string{{"<h1", "</h1>"}, {"<H1", "</H1>"}} {
+			from := bytes.Index(block[b.start:], []byte(tag[0]))
+			if from < 0 {
+				continue
+			}
+			to := bytes.Index(block[b.start+from:], []byte(tag[1]))
+			if to < 0 {
+				continue
+			}
+			w := wordWriter{source: block}
+			new(stripper).strip(&w, text.NewSegment(b.start+from, b.start+from+to))
 			if title := fold(string(w.words)); title != "" {
 				return title
 			}
@@ -165,8 +177,6 @@ func (o *outline) title() string {
 	}
 	return ""
 }
-
-var htmlTitle = regexp.MustCompile(`(?is)<h1[^>]*>(.*?)</h1>`)
 
 // maxTitle bounds titles and headings, in code points: a paragraph with a stray
 // line of dashes below it is a heading too, and would repeat in every ID and
