@@ -19,6 +19,7 @@ type outline struct {
 	blocks   []block
 	parsed   bool // false if the blocks are lines, without nodes
 	full     bool // maxHeadings were met
+	tagged   bool // tags of templates are in the body
 	problems []outlineProblem
 }
 
@@ -56,7 +57,7 @@ func Headings(src []byte) (ofLevel [7]int) {
 }
 
 func newOutline(body []byte) *outline {
-	o := &outline{body: body}
+	o := &outline{body: body, tagged: hasTag(body)}
 	root, parsed, problems := parse(body)
 	o.parsed, o.problems = parsed, problems
 	if parsed {
@@ -79,7 +80,7 @@ func (o *outline) readTree(root ast.Node) {
 		last = start
 		o.blocks = append(o.blocks, block{start, n})
 		if h, ok := n.(*ast.Heading); ok {
-			title, forID := headingText(o.body, h)
+			title, forID := o.headingText(h)
 			o.addHeading(start, h.Level, title, forID)
 		}
 	}

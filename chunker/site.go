@@ -36,7 +36,7 @@ func (w *wordWriter) prose(s text.Segment, inHTML bool, decode func([]byte) []by
 		switch c := w.source[from]; {
 		case c == '{':
 			end, values = templateTag(w.source, from, inHTML)
-		case c == '[' || c == ']' || c == '!' || inHTML && c == '*':
+		case (inHTML || w.tagged) && (c == '[' || c == ']' || c == '!') || inHTML && c == '*':
 			rest := w.source[:min(len(w.source), from+maxTag)]
 			end = from + inlineMark(rest[from:lineEnd(rest, from)], inHTML)
 		}
@@ -125,7 +125,7 @@ func inlineMark(b []byte, inHTML bool) int {
 	}
 	end := target + bytes.IndexByte(b[target:], ')') + 1
 	switch {
-	case end == target || !inHTML && !tagInside.Match(b[target:end]):
+	case end == target || !inHTML && !hasTag(b[target:end]):
 		return 0
 	case target == 0:
 		return end
@@ -133,7 +133,10 @@ func inlineMark(b []byte, inHTML bool) int {
 	return 1
 }
 
-var tagInside = regexp.MustCompile(`\{[{%]`)
+// hasTag reports whether there may be a tag of a template in b.
+func hasTag(b []byte) bool {
+	return bytes.Contains(b, []byte("{{")) || bytes.Contains(b, []byte("{%"))
+}
 
 // templateTags are the tags of Hugo, Liquid and MDX by how they begin.
 var templateTags = []struct{ open, end string }{

@@ -20,7 +20,7 @@ func (o *outline) texts(path string, pieces []piece) []string {
 		}
 		return texts
 	}
-	w := wordWriter{source: o.body, pieces: pieces, words: make([]byte, 0, len(o.body))}
+	w := wordWriter{source: o.body, tagged: o.tagged, pieces: pieces, words: make([]byte, 0, len(o.body))}
 	mdx, top := strings.HasSuffix(strings.ToLower(path), ".mdx"), true
 	for i, b := range o.blocks {
 		w.at(b.start)
@@ -48,11 +48,11 @@ func (o *outline) texts(path string, pieces []piece) []string {
 // headingText returns the words of a heading with its line ends, without an
 // explicit {#id}: as a title, and as the ID is made of, which keeps the notation
 // of site generators.
-func headingText(source []byte, h *ast.Heading) (title, forID string) {
-	w := wordWriter{source: source}
+func (o *outline) headingText(h *ast.Heading) (title, forID string) {
+	w := wordWriter{source: o.body, tagged: o.tagged}
 	w.node(h)
 	title = strings.TrimSpace(string(w.words))
-	w = wordWriter{source: source, literal: true}
+	w = wordWriter{source: o.body, literal: true}
 	w.node(h)
 	return title, strings.TrimSpace(string(w.words))
 }
@@ -65,6 +65,7 @@ type wordWriter struct {
 	begins  []int // of each piece met so far, in words
 	skip    int   // offset in the source up to which nothing is written
 	literal bool  // the notation of site generators is text
+	tagged  bool  // there are tags of templates in the source
 }
 
 // at says that what comes next stands at offset in the source.
