@@ -16,7 +16,9 @@ func TestErrorsThatTheProgramExpectsAreSaidInItsWords(t *testing.T) {
 	full := errors.New("disk full")
 	tool := func(name string, err error) contract.Tool {
 		return contract.Define(contract.Spec{Name: name, Description: "Fails.", Input: noInput},
-			func(context.Context, contract.Caller, struct{}) (contract.Result, error) { return contract.Result{}, err })
+			func(context.Context, contract.Caller, struct{}) (contract.Result, error) {
+				return contract.Result{}, err
+			})
 	}
 	s := newServer(t, Options{Expected: func(err error) *fault.Fault {
 		if errors.Is(err, full) {
