@@ -87,7 +87,7 @@ func story(t *testing.T, id, bin string) {
 		t.Errorf("called %s, want %s", got, wantCalls)
 	}
 	t.Logf("%s: %d tokens in, %d permissions asked\n%s", id, first.Usage.TokensIn, len(asked), log.text())
-	if info, err := table(t, nil).Info(id); err != nil || !info.FollowUp {
+	if !table(t, nil).info(id).FollowUp {
 		return
 	}
 	spec.Resume, spec.Prompt = first.AgentSession, "Please do the story again"
