@@ -198,7 +198,8 @@ func (c *remote) begin() error {
 }
 
 // goOn sends what a person has answered: again, if the agent was out of reach
-// and has not heard it.
+// and has not heard it, or stumbled over it and still waits. Some are not ready
+// for an answer at once when they ask.
 func (c *remote) goOn() error {
 	m, err := c.answer()
 	if m == nil || err != nil {
@@ -215,7 +216,7 @@ func (c *remote) goOn() error {
 			return nil
 		case heard && signing && refused(err): // it takes no word for a sign-in
 			return c.noticed(stage)
-		case refused(err), failures == mostFailures:
+		case refused(err) && !(heard && errors.Is(err, a2a.ErrInternalError)), failures == mostFailures:
 			return said("the agent does not take the answer", err)
 		}
 		if err := c.pause(wait); err != nil {

@@ -1,9 +1,11 @@
 package executor
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
@@ -23,11 +25,12 @@ import (
 // peer is an agent elsewhere, which does what the first word of a message says.
 type peer struct {
 	*httptest.Server
-	mu      sync.Mutex
-	got     []*a2a.Message
-	ended   []a2a.TaskID  // that were cancelled
-	moved   chan struct{} // closed: what the peer waits for has come by another way
-	headers http.Header   // of the last call
+	mu       sync.Mutex
+	got      []*a2a.Message
+	ended    []a2a.TaskID  // that were cancelled
+	moved    chan struct{} // closed: what the peer waits for has come by another way
+	headers  http.Header   // of the last call
+	stumbles int           // over so many messages to a task
 }
 
 // Execute implements [a2asrv.AgentExecutor].
@@ -149,9 +152,24 @@ func newPeer(t *testing.T, way string) (*peer, *Table) {
 	mux.Handle("/old", a2av0.NewJSONRPCHandler(handler))
 	mux.Handle("/rest/", http.StripPrefix("/rest", a2asrv.NewRESTHandler(handler)))
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		p.mu.Lock()
 		p.headers = r.Header
+		stumbles := p.stumbles > 0 && bytes.Contains(body, []byte(`"taskId"`)) && bytes.Contains(body, []byte(`"message"`))
+		if stumbles {
+			p.stumbles--
+		}
 		p.mu.Unlock()
+		if stumbles {
+			before := ""
+			if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+				w.Header().Set("Content-Type", "text/event-stream")
+				before = "data: "
+			}
+			fmt.Fprintf(w, `%s{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"not ready yet"}}`+"\n\n", before, idOf(body))
+			return
+		}
 		mux.ServeHTTP(w, r)
 	}))
 	card := fmt.Sprintf(map[string]string{
@@ -192,6 +210,28 @@ func TestAnAgentElsewhereWorks(t *testing.T) {
 			}
 			if got := p.messages(); len(got) != 1 || words(got[0].Parts) != "work" {
 				t.Errorf("the agent got %v", got)
+			}
+		})
+	}
+}
+
+// idOf is the id of a JSON-RPC request.
+func idOf(body []byte) json.RawMessage {
+	var request struct{ ID json.RawMessage }
+	_ = json.Unmarshal(body, &request)
+	return request.ID
+}
+
+// One that is not ready for an answer when it asks is told again.
+func TestAnAgentElsewhereThatStumblesOverAnAnswerIsToldAgain(t *testing.T) {
+	for _, way := range []string{modern, unstreamed} {
+		t.Run(way, func(t *testing.T) {
+			p, tb := newPeer(t, way)
+			p.stumbles = 2
+			ask, asked := answering(Answer{Outcome: "accept", Text: "blue"})
+			result, log := run(t, tb, "peer", Spec{Prompt: "ask Which colour?", Ask: ask})
+			if result.Failure != "" || result.Summary != "you said blue" || len(*asked) != 1 {
+				t.Errorf("result %+v after %d questions, want what was answered to one\n%s", result, len(*asked), log.text())
 			}
 		})
 	}
