@@ -147,9 +147,9 @@ export const stories = {
     await press(page, 'Connect')
     await press(page, 'Allow')
     await page.getByRole('heading', { name: 'Tracker is connected' }).waitFor()
-    o.went(0)
+    await until('the agent that had ended goes on', () => o.tracker.calls === 1)
     assert.match(await (await o.begin()).ended, /answered: 3 issues/)
-    o.went(1)
+    o.went(2)
     assert.deepEqual(page.errors, [])
   },
 
