@@ -80,14 +80,12 @@ func completeFlags(cmd *cobra.Command) {
 }
 
 func flagValues(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
-	for _, name := range []string{cmd.Name() + " " + f.Name, f.Name} {
-		if known, ok := choices[name]; ok {
-			rest := cobra.ShellCompDirectiveNoFileComp
-			if name == "embed" || name == "from" {
-				rest = cobra.ShellCompDirectiveDefault // or a file
-			}
-			return cobra.FixedCompletions(known, rest)
+	if known, ok := ofFlag(choices, cmd, f); ok {
+		rest := cobra.ShellCompDirectiveNoFileComp
+		if f.Name == "embed" || f.Name == "from" {
+			rest = cobra.ShellCompDirectiveDefault // or a file
 		}
+		return cobra.FixedCompletions(known, rest)
 	}
 	switch valueName(cmd, f) {
 	case "DIR", "OUT":

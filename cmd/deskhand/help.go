@@ -31,10 +31,8 @@ var valueNames = map[string]string{
 // valueName is what the value of a flag of cmd is called; empty for one that is
 // on or off.
 func valueName(cmd *cobra.Command, f *pflag.Flag) string {
-	for _, name := range []string{cmd.Name() + " " + f.Name, f.Name} {
-		if called, ok := valueNames[name]; ok {
-			return called
-		}
+	if called, ok := ofFlag(valueNames, cmd, f); ok {
+		return called
 	}
 	switch f.Value.Type() {
 	case "bool":
@@ -45,6 +43,14 @@ func valueName(cmd *cobra.Command, f *pflag.Flag) string {
 		return "TIME"
 	}
 	return "N"
+}
+
+// ofFlag looks a flag of cmd up in a table by command and flag, or by flag alone.
+func ofFlag[T any](table map[string]T, cmd *cobra.Command, f *pflag.Flag) (of T, ok bool) {
+	if of, ok = table[cmd.Name()+" "+f.Name]; !ok {
+		of, ok = table[f.Name]
+	}
+	return of, ok
 }
 
 // helpCommand is "deskhand help COMMAND", the same as "deskhand COMMAND --help".
