@@ -34,11 +34,13 @@ const (
 	sentTarget               // the sentence around a link and the section it leads to
 	description              // a page's description and its first section
 	titleAbout               // a page's title and its description
+	termMeaning              // what a list or table names and what it says of it
 	kinds
 )
 
 var kindNames = [kinds]string{"heading-body", "title-heading-body", "title-body", "question-answer", "first-rest",
-	"inner-rest", "link-target", "sentence-target", "description-body", "title-description"}
+	"inner-rest", "link-target", "sentence-target", "description-body", "title-description",
+	"term-meaning"}
 
 // wide kinds stand for a whole page: against them no section of that page is a
 // counter-example.
@@ -80,6 +82,7 @@ const (
 	titleHeadingShare = 0.35
 	firstShare        = 0.6
 	innerShare        = 0.35
+	termShare         = 1 // of what lists and tables name; 0.5 is as good
 	minBodyWords      = 12
 )
 
@@ -128,6 +131,11 @@ func pagePairs(seed uint64, n int, pages []*page, links linkIndex) []rough {
 		if r.chance(innerShare) {
 			if sentence, others, ok := innerSentence(&r, rest); ok {
 				add(innerRest, sentence, head+firstWords(others))
+			}
+		}
+		for _, t := range termsOf(s.source) {
+			if r.chance(termShare) {
+				add(termMeaning, t.name, s.heading+". "+t.meaning)
 			}
 		}
 		for _, l := range linksOf(s.source) {

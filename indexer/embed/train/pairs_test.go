@@ -14,7 +14,7 @@ func TestEveryKindOfPairIsMade(t *testing.T) {
 	for i := range 20 {
 		src := fmt.Sprintf("---\ntitle: Daemon number %d\ndescription: What the daemon %d does when it is asked\n---\n%s\n\n"+
 			"## Restart after a crash %d\n\n%s See [what it asks for](p%d.md#how-do-i-stop-it) when that is needed again.\n\n"+
-			"## How do I stop it?\n\n%s\n\n## Examples\n\n%s %d\n", i, i, filler, i, filler, (i+1)%20, filler, filler, i)
+			"## How do I stop it?\n\n%s\n\n## Examples\n\n%s %d\n\n- **Journal %d**: where the daemon writes what it did\n", i, i, filler, i, filler, (i+1)%20, filler, filler, i, i)
 		pages = append(pages, parse(fmt.Sprintf("p%d.md", i), []byte(src)))
 	}
 	counts := [kinds]int{}
