@@ -11,7 +11,7 @@ import (
 func TestAQuestionWithoutAWordOfItsAnswerFindsIt(t *testing.T) {
 	engine := manualEngine(t)
 	for question, want := range map[string]string{
-		byMeaning: "guides/choose-an-embedding.md#_preamble",
+		byMeaning: "concepts/how-search-works.md#how-search-works/words-and-meaning-together",
 		"purge":   "reference/tools/delete_task.md#_preamble",
 	} {
 		words, err := engine.Search(t.Context(), search.Query{Text: question, By: search.Words})

@@ -56,13 +56,13 @@ func (w weights) withoutMeaning() weights {
 // What doubt is made of: the share of a question from which on the best chunk by
 // words is taken at its word, and how far ahead of the average the nearest chunk
 // is by cosine when meaning begins to be trusted instead, and when it fully is.
-// On the mean of three models and eleven sets 0.35 to 0.4 for the first and 0.2
-// to 0.25 with 0.3 to 0.4 for the others are within 0.001 NDCG@5; half a question
-// for the first, or 0.45 for the last, cost 0.001.
+// On the mean of five models and eleven sets 0.2 to 0.25 with 0.3 to 0.35 for
+// the latter are within 0.0005 NDCG@5; half a question for the first, or 0.45
+// for the last, cost 0.001.
 const (
 	enoughFound  = 0.4
 	aheadAtLeast = 0.25
-	aheadFully   = 0.35
+	aheadFully   = 0.3
 )
 
 // doubt are the weights of a question in prose of which the best chunk by words

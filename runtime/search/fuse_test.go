@@ -22,12 +22,12 @@ func TestWordsThatSayLittleAreDoubted(t *testing.T) {
 		found, ahead float64
 		words        float64 // of what they weigh for the question
 	}{
-		{prose, 0.4, 1, 1},                            // enough of it was found
-		{prose, 0.2, 0.25, 1},                         // nothing is near
-		{prose, 0.2, 0.35, 0.25 / (1 - 0.48*0.75/2)},  // a quarter, of all weights brought to 1
-		{prose, 0, 1, 0},                              // nothing but meaning, near and path
-		{prose, 0.2, 0.3, 0.625 / (1 - 0.48*0.375/2)}, // near by half
-		{"--max-wait does not stop", 0.2, 1, 1},       // to the letter
+		{prose, 0.4, 1, 1},                              // enough of it was found
+		{prose, 0.2, 0.25, 1},                           // nothing is near
+		{prose, 0.2, 0.3, 0.25 / (1 - 0.48*0.75/2)},     // a quarter, of all weights brought to 1
+		{prose, 0, 1, 0},                                // nothing but meaning, near and path
+		{prose, 0.2, 0.275, 0.625 / (1 - 0.48*0.375/2)}, // near by half
+		{"--max-wait does not stop", 0.2, 1, 1},         // to the letter
 	} {
 		w := weightsFor(c.question)
 		if got := w.doubt(c.found, c.ahead).words; math.Abs(got-c.words*w.words) > 1e-9 {
