@@ -322,6 +322,28 @@ export const stories = {
     assert.equal((await desk.request(id)).status, 'open')
   },
 
+  async 'another window writes while a draft is on its way'(desk) {
+    const id = await desk.ask('Why?')
+    const [a, b] = [await desk.window('/inbox/' + id), await desk.window('/inbox/' + id)]
+    const has = text => until('the hub has ' + text, async () => JSON.stringify((await desk.request(id)).answers ?? '').includes(text))
+    let arrive
+    const slow = new Promise(done => { arrive = done })
+    await b.route('**/draft', async route => {
+      const response = await route.fetch()
+      await slow
+      await route.fulfill({ response })
+    })
+    await b.getByRole('textbox').first().fill('mine')
+    await has('mine')
+    await a.getByRole('textbox').first().fill('theirs')
+    await has('theirs')
+    arrive()
+    await b.locator('.conflict').getByText('You had:').waitFor()
+    assert.equal(await b.getByRole('textbox').first().inputValue(), 'theirs')
+    await b.getByRole('button', { name: 'Put mine back' }).click()
+    await has('mine')
+  },
+
   async 'what an agent writes, and another window, is text'(desk) {
     const evil = '"><img src=x onerror="window.hit=1"><script>window.hit=1</script>[x](javascript:window.hit=1)'
     const [a, b] = [await desk.window(), await desk.window()]

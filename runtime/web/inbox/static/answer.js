@@ -99,7 +99,7 @@ const question = (() => {
   };
 
   // ---- drafts
-  const pending = new Map(); // by question: {timer, busy, dirty, since}
+  const pending = new Map(); // by question: {timer, busy, dirty, since, after}
   const touched = new Map(); // by question: when this window last changed it
   const store = 'deskhand.unsent.';
   const bare = o => Object.assign(Object.create(null), o); // a question may be called constructor or __proto__
@@ -160,9 +160,11 @@ const question = (() => {
     p.dirty = false;
     p.busy = true;
     p.sent = Date.now();
+    let stored = 0; // the revision of the question that the answer speaks of
     try {
       const response = await post(`/inbox/${id}/draft`, { question, fields: fieldsOf(el), skip: skips(el), ifRev: p.since || 0 }, { ...more, signal: AbortSignal.timeout(8000) });
       const out = await response.json();
+      stored = out.rev ?? 0;
       if (id !== current()) return;
       if (response.ok) {
         revision = Math.max(revision, out.rev);
@@ -187,6 +189,9 @@ const question = (() => {
       offline();
     } finally {
       p.busy = false;
+      const { after } = p;
+      p.after = undefined;
+      if (after?.rev > stored && id === current()) theirs(after);
       if (p.dirty && connected) p.timer ??= setTimeout(() => send(question), sendEvery);
     }
   };
@@ -229,11 +234,12 @@ const question = (() => {
     ['Keep mine', () => edited(el)],
     ['Take the other', () => { set(el, out.fields); forgetOne(el.dataset.question); }]);
   const forgetOne = question => { const all = unsent(current()); delete all[question]; keep(current(), all); pending.delete(question); touched.delete(question); };
-  // theirs takes a draft of another window. What this window is just sending
-  // stands, as it comes later.
+  // theirs takes a draft of another window. What this window is about to send
+  // stands, as it comes later; of what is on its way the answer tells.
   const theirs = e => {
     const el = questionOf(e.question), p = pending.get(e.question);
-    if (!el || p?.dirty || p?.busy) return;
+    if (!el || p?.dirty) return;
+    if (p?.busy) return void (p.after = e);
     const mine = fieldsOf(el), had = wordsOf(el), skipped = skips(el), last = touched.get(e.question) ?? 0;
     set(el, e.fields, e.skip);
     if (wordsOf(el) === had) return;
