@@ -8,7 +8,6 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/web"
 	"github.com/deskhand/deskhand/runtime/web/board"
-	webpage "github.com/deskhand/deskhand/runtime/web/page"
 )
 
 // boardPage puts the pages of the work behind a front.
@@ -40,6 +39,6 @@ func (a *app) needShell(o *web.Options, first string) {
 	if o.Shell != nil {
 		return
 	}
-	o.Shell = webpage.New(web.Key(o.Token, "forms"))
+	o.Shell = newShell(o.Token)
 	o.Mounts["GET /{$}"] = http.RedirectHandler(first, http.StatusSeeOther)
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/web"
-	webpage "github.com/deskhand/deskhand/runtime/web/page"
 )
 
 // upstreamPatience is how long serve waits, at its start, for upstreams that it
@@ -106,7 +105,7 @@ func (d *upstreamDoor) end() {
 // enter puts the pages behind a front.
 func (d *upstreamDoor) enter(o *web.Options) {
 	if o.Shell == nil {
-		o.Shell = webpage.New(web.Key(o.Token, "forms"))
+		o.Shell = newShell(o.Token)
 	}
 	if o.Mounts == nil {
 		o.Mounts = map[string]http.Handler{}

@@ -29,7 +29,7 @@ type peoplePages struct {
 // peoplePages makes them. An empty token is that of a server which asks for none.
 // withBoard: there are the pages of the work too.
 func (a *app) peoplePages(room *peopleRoom, token string, log *slog.Logger, withBoard bool) *peoplePages {
-	p := &peoplePages{room: room, token: token, shell: webpage.New(web.Key(token, "forms"))}
+	p := &peoplePages{room: room, token: token, shell: newShell(token)}
 	hub := func(ctx context.Context) (*elicit.Hub, error) {
 		hub, _, err := room.open(ctx)
 		return hub, err
@@ -41,6 +41,18 @@ func (a *app) peoplePages(room *peopleRoom, token string, log *slog.Logger, with
 	p.inbox = inbox.New(options)
 	p.channel = channel.New(channel.Options{Hub: hub, Name: a.serverName(), Version: buildVersion(), Log: log})
 	return p
+}
+
+// newShell is what pages stand in that ask for a token; empty: for none.
+func newShell(token string) *webpage.Shell {
+	s := webpage.New(web.Key(token, "forms"))
+	s.Explain = func(err error) (message, hint string) {
+		if f := expected(err); f != nil {
+			return f.Message, f.Hint
+		}
+		return "", ""
+	}
+	return s
 }
 
 // enter puts the pages behind a front.

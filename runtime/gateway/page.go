@@ -104,7 +104,8 @@ func (p *pages) handler(h func(http.ResponseWriter, *http.Request) error) http.H
 		f := fault.Of(err)
 		if f == nil {
 			p.g.log.Error("page failed", "path", r.Pattern, "error", err)
-			p.write(w, r, http.StatusInternalServerError, view{Trouble: "Something went wrong here.", Hint: "Reload the page; the log of deskhand says more."}, "")
+			status, message, hint := p.shell.Failed(err)
+			p.write(w, r, status, view{Trouble: message, Hint: hint}, "")
 			return
 		}
 		status := map[string]int{elicit.UnknownRequest: http.StatusNotFound, notYours: http.StatusForbidden, notChecked: http.StatusForbidden}[f.Code]

@@ -119,7 +119,7 @@ var errStale = fault.New("stale", "This page was open for too long. Nothing was 
 type trouble struct{ Message, Hint string }
 
 func (b *Board) fail(w http.ResponseWriter, r *http.Request, err error) {
-	status, t := http.StatusInternalServerError, trouble{"Something went wrong here.", "Reload the page; the log of deskhand says more."}
+	status, t := 0, trouble{}
 	f := fault.Of(err)
 	switch {
 	case errors.Is(err, errStale):
@@ -132,6 +132,7 @@ func (b *Board) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status, t = http.StatusRequestEntityTooLarge, trouble{"That is more text than a prompt can have.", "Put it into a file of the repository and name the file."}
 	default:
 		b.options.Log.Error("page failed", "path", r.Pattern, "error", err)
+		status, t.Message, t.Hint = b.options.Shell.Failed(err)
 	}
 	b.write(w, r, status, b.troubles, "Not possible", t)
 }

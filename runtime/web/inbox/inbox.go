@@ -123,7 +123,7 @@ type trouble struct{ Message, Hint string }
 
 // fail words an error for who asked: a page, or JSON for the script.
 func (in *Inbox) fail(w http.ResponseWriter, r *http.Request, err error) {
-	status, t := http.StatusInternalServerError, trouble{"Something went wrong here.", "Reload the page; the log of deskhand says more."}
+	status, t := 0, trouble{}
 	f := fault.Of(err)
 	switch {
 	case f != nil && f.Code == elicit.UnknownRequest:
@@ -134,6 +134,7 @@ func (in *Inbox) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status, t = http.StatusRequestEntityTooLarge, trouble{"That is more text than an answer can have.", "Shorten it to some 60,000 characters."}
 	default:
 		in.options.Log.Error("page failed", "path", r.Pattern, "error", err)
+		status, t.Message, t.Hint = in.options.Shell.Failed(err)
 	}
 	if wantsJSON(r) {
 		in.json(w, status, map[string]any{"error": codeOf(f), "message": t.Message, "hint": t.Hint})

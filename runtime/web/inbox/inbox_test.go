@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -30,6 +31,38 @@ type site struct {
 	hub   *elicit.Hub
 	inbox *Inbox
 	url   string
+}
+
+// What ails the store is said with the next step, to people and to the script;
+// an error that nobody expects is not shown.
+func TestTroubleOfTheStoreIsSaid(t *testing.T) {
+	full := errors.New("database or disk is full")
+	shell := page.New([]byte("key"))
+	shell.Explain = func(err error) (message, hint string) {
+		if errors.Is(err, full) {
+			return "there is no room left", "make room"
+		}
+		return "", ""
+	}
+	trouble := full
+	in := New(Options{Shell: shell, Key: []byte("key"), Hub: func(context.Context) (*elicit.Hub, error) { return nil, fmt.Errorf("open: %w", trouble) }})
+	defer in.Stop()
+	ask := func(accept string) *httptest.ResponseRecorder {
+		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Accept", accept)
+		in.Mounts()["GET /{$}"].ServeHTTP(w, r)
+		return w
+	}
+	if w := ask("text/html"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "There is no room left.") || !strings.Contains(w.Body.String(), "Make room.") {
+		t.Errorf("a full store: %d %s", w.Code, w.Body)
+	}
+	if w := ask("application/json"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), `"hint":"Make room."`) {
+		t.Errorf("a full store, to the script: %d %s", w.Code, w.Body)
+	}
+	trouble = errors.New("secret detail")
+	if w := ask("text/html"); w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "secret") || !strings.Contains(w.Body.String(), "Something went wrong here.") {
+		t.Errorf("an unexpected error: %d %s", w.Code, w.Body)
+	}
 }
 
 func open(t testing.TB) *site {

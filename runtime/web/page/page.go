@@ -38,6 +38,10 @@ type Shell struct {
 	// TLSHost is the host at which a proxy shows the pages over https: cookies
 	// that are set there go over nothing else. Empty: there is no such proxy.
 	TLSHost string
+	// Explain words an error that the pages do not know and that is expected all
+	// the same, as that a disk is full: what is wrong and what to do. An empty
+	// message: it is of something else. Nil: none is expected.
+	Explain func(error) (message, hint string)
 
 	key    []byte
 	base   *template.Template
@@ -46,6 +50,17 @@ type Shell struct {
 
 // Link is a place that every page leads to.
 type Link struct{ Path, Name string }
+
+// Failed is what a page says of an error that it does not know, and its status:
+// 503 with the words of Explain, or 500.
+func (s *Shell) Failed(err error) (status int, message, hint string) {
+	if s.Explain != nil {
+		if message, hint := s.Explain(err); message != "" {
+			return http.StatusServiceUnavailable, Sentence(message), Sentence(hint)
+		}
+	}
+	return http.StatusInternalServerError, "Something went wrong here.", "Reload the page; the log of deskhand says more."
+}
 
 // New makes a shell. key, of any length, signs the tokens of forms: processes
 // that are to take each other's forms share it.
