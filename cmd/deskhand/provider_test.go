@@ -29,7 +29,8 @@ type provider struct {
 	texts    map[string]int // how often each was asked for in requests that are answered
 	stuck    chan struct{}  // closed by the first request beyond the budget
 	auth     string
-	status   int // 0: well
+	deaf     string // to requests with this authorization it is silent
+	status   int    // 0: well
 }
 
 func newProvider(t *testing.T, budget int) *provider {
@@ -51,7 +52,7 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.requests++
 	p.auth = r.Header.Get("Authorization")
-	over, status := p.budget >= 0 && p.requests > p.budget, p.status
+	over, status := p.budget >= 0 && p.requests > p.budget || p.deaf != "" && p.auth == p.deaf, p.status
 	if over && p.requests == p.budget+1 {
 		close(p.stuck)
 	}
@@ -132,6 +133,7 @@ func TestBuildThatIsKilledDoesNotPayTwice(t *testing.T) {
 	docs, dir := sections(t, 500), t.TempDir()
 	args := []string{"index", docs, "-o", filepath.Join(dir, "out"), "--embed", p.spec(), "--cache", filepath.Join(dir, "cache")}
 	cmd := exec.CommandContext(t.Context(), "deskhand", args...)
+	cmd.Env = append(os.Environ(), "DESKHAND_EMBED_KEY=killed")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -150,6 +152,9 @@ func TestBuildThatIsKilledDoesNotPayTwice(t *testing.T) {
 	}
 	cmd.Wait()
 	paid, _, _ := p.counts()
+	p.mu.Lock()
+	p.deaf = "Bearer killed" // what it has sent may only be read now
+	p.mu.Unlock()
 	p.set(-1, 0)
 	var report indexer.Report
 	if err := json.Unmarshal([]byte(done(t, dir, append(args, "--json")...)), &report); err != nil {
