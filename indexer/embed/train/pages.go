@@ -186,7 +186,7 @@ var (
 func headings(markdown string) []heading {
 	var (
 		parts []heading
-		fence string
+		block fence
 		from  int
 		level int
 	)
@@ -196,21 +196,33 @@ func headings(markdown string) []heading {
 			end = len(markdown)
 		}
 		line := markdown[at:end]
-		bare := strings.TrimLeft(line, " \t")
-		switch {
-		case fence != "":
-			if strings.HasPrefix(bare, fence) {
-				fence = ""
-			}
-		case strings.HasPrefix(bare, "```"), strings.HasPrefix(bare, "~~~"):
-			fence = bare[:3]
-		case line[0] == '#' && atx.MatchString(line):
+		if !block.has(line) && line[0] == '#' && atx.MatchString(line) {
 			parts = append(parts, heading{level: level, markdown: markdown[from:at]})
 			from, level = at, strings.IndexAny(line, " \t")
 		}
 		at = end
 	}
 	return append(parts, heading{level: level, markdown: markdown[from:]})
+}
+
+// fence is the mark of the fenced block that a text is in, line by line; empty:
+// it is in none.
+type fence string
+
+// has says whether the next line is of a fenced block, its marks included.
+func (f *fence) has(line string) bool {
+	bare := strings.TrimLeft(line, " \t")
+	switch {
+	case *f != "":
+		if strings.HasPrefix(bare, string(*f)) {
+			*f = ""
+		}
+		return true
+	case strings.HasPrefix(bare, "```"), strings.HasPrefix(bare, "~~~"):
+		*f = fence(bare[:3])
+		return true
+	}
+	return false
 }
 
 // section reads one part of a page; its crumb is for the caller to add.

@@ -26,7 +26,7 @@ const (
 // fenced blocks.
 func termsOf(markdown string) []term {
 	var terms []term
-	fence := ""
+	var block fence
 	add := func(name, meaning string) {
 		name, meaning = plainLine(name), plainLine(meaning)
 		if n := wordCount(name); n > 0 && n <= longestName && wordCount(meaning) >= leastMeaning {
@@ -36,12 +36,7 @@ func termsOf(markdown string) []term {
 	for line := range strings.Lines(markdown) {
 		bare := strings.TrimSpace(line)
 		switch {
-		case fence != "":
-			if strings.HasPrefix(bare, fence) {
-				fence = ""
-			}
-		case strings.HasPrefix(bare, "```"), strings.HasPrefix(bare, "~~~"):
-			fence = bare[:3]
+		case block.has(line):
 		case strings.HasPrefix(bare, "|"):
 			if cells := strings.Split(strings.Trim(bare, "|"), "|"); len(cells) > 1 {
 				add(cells[0], longest(cells[1:]))
