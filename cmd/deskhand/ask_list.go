@@ -155,6 +155,12 @@ func (a *app) show(r elicit.Request) error {
 	if r.Title != "" {
 		fmt.Fprintf(&b, "\n%s\n", paint.bold(r.Title))
 	}
+	if p := r.Proposal; p != nil {
+		if warning := p.Warning(); warning != "" {
+			fmt.Fprintf(&b, "\n%s\n", paint.bold(warning))
+		}
+		fmt.Fprintf(&b, "\n    %s\n", strings.ReplaceAll(paint.plain(p.Text), "\n", "\n    "))
+	}
 	if len(r.Questions) == 0 || r.Message != r.Title && r.Message != r.Questions[0].Message {
 		fmt.Fprintf(&b, "\n%s\n", paint.plain(r.Message))
 	}

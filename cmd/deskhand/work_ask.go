@@ -57,6 +57,13 @@ func requestOf(q executor.Question) elicit.Request {
 		r.Trigger = elicit.Trigger(q.Trigger)
 	case q.Permission:
 		r.Trigger = elicit.ACPPermission
+		text = title
+	}
+	if p := q.Proposal; p != nil {
+		r.Proposal = &elicit.Proposal{Action: p.Action, Text: p.Text, Marks: p.Marks}
+		if r.Message = title; q.Message != "" {
+			r.Message = shortened("The agent says: "+q.Message, 4000)
+		}
 	}
 	if q.URL != "" {
 		return r

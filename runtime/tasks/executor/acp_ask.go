@@ -36,7 +36,7 @@ func (c *client) RequestPermission(_ context.Context, p acp.RequestPermissionReq
 			return answer, nil
 		}
 	}
-	q := Question{Permission: true, Title: "Allow " + call.title() + "?", Message: call.content, Tool: call.name}
+	q := Question{Permission: true, Title: "Allow " + call.proposal.heading(call.name) + "?", Message: call.said, Tool: call.name, Proposal: &call.proposal}
 	for _, o := range p.Options {
 		q.Options = append(q.Options, Option{ID: string(o.OptionId), Label: o.Name, Kind: string(o.Kind)})
 	}

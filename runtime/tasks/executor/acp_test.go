@@ -173,7 +173,7 @@ func FuzzUpdates(f *testing.F) {
 	f.Add([]byte(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"x","kind":"edit","content":[{"type":"diff","path":"p","oldText":null,"newText":"n"}]}`))
 	f.Add([]byte(`{"sessionUpdate":"agent_message_chunk","content":{"type":"image"}}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		c := &client{talk: &talk{log: &memory{}, session: func(string) {}, tools: map[string]*tool{}}, plan: -1}
+		c := &client{run: &Run{}, talk: &talk{log: &memory{}, session: func(string) {}, tools: map[string]*tool{}}, plan: -1}
 		c.update(in)
 		c.shown(in)
 	})

@@ -49,7 +49,7 @@ assistant_message "line 2"
 	if text, err := os.ReadFile(filepath.Join(dir, "sub", "a.txt")); string(text) != "one\ntwo\n" {
 		t.Errorf("a.txt = %q, %v", text, err)
 	}
-	if len(asked) != 2 || !asked[0].Permission || asked[0].Message != "a thing" || len(asked[0].Options) != 2 || asked[1].Title != "which one?" {
+	if len(asked) != 2 || !asked[0].Permission || asked[0].Proposal == nil || asked[0].Proposal.Text != "a thing" || len(asked[0].Options) != 2 || asked[1].Title != "which one?" {
 		t.Errorf("asked %+v", asked)
 	}
 	if result.Failure != "" || result.Exit == nil || *result.Exit != 0 || result.Summary != "line 2" || result.AgentSession != session || !strings.HasPrefix(session, "fake-") || result.Usage.TokensIn == 0 {
