@@ -95,3 +95,23 @@ func TestKnownClientsGetADocumentOnce(t *testing.T) {
 		}
 	}
 }
+
+// A client that shows its model no more than so many bytes gets no more, and is
+// told how to go on.
+func TestAnAnswerFitsWhatTheClientShows(t *testing.T) {
+	all := largeLibrary(t, Options{})
+	for _, c := range []struct {
+		client string
+		most   int
+	}{{"codex-mcp-client", 32_000}, {"some-ide", 64 << 10}} {
+		for name, arguments := range map[string]string{"get_doc": `{"chunk_id":"book.md#book/chapter"}`, "list_docs": `{"folder":"deep"}`} {
+			result, err := all[name].Call(t.Context(), contract.Caller{Name: c.client}, json.RawMessage(arguments))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(result.Text[0]); n > c.most || name == "get_doc" && n < c.most/2 || name == "get_doc" && !strings.Contains(result.Text[0], "[Cut: ") {
+				t.Errorf("%s for %s: %d bytes that end %q, want at most %d and a way to go on", name, c.client, n, result.Text[0][n-80:], c.most)
+			}
+		}
+	}
+}

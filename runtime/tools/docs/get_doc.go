@@ -69,7 +69,7 @@ func getDoc(engine *search.Engine, o Options) contract.Tool {
 		Input: contract.Freeze(schema), ReadOnly: true,
 	}
 	return contract.Define(spec, func(_ context.Context, caller contract.Caller, in getDocIn) (contract.Result, error) {
-		answer, doc, err := Get(engine, in.ChunkID, in.Context, o.maxBytes())
+		answer, doc, err := Get(engine, in.ChunkID, in.Context, o.maxBytes(caller))
 		if clients.Of(caller.Name).Shows != clients.Either {
 			return contract.Result{Text: []string{answer}}, err // every client we know shows a text that comes alone
 		}
