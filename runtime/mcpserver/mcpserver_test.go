@@ -224,7 +224,7 @@ func converse(t *testing.T, session *mcp.ClientSession) {
 		t.Errorf("structuredContent = %s", got)
 	}
 	saysIt(t, session, "search_docs", map[string]any{"query": "a", "limit": 51}, "limit must be between 1 and 50", true)
-	saysIt(t, session, "search_docs", map[string]any{"query": "a", "foo": 1}, "Unexpected field 'foo'", true)
+	saysIt(t, session, "search_docs", map[string]any{"query": "a", "foo": 1}, "Unexpected field 'foo': the fields are query (required), limit", true)
 	saysIt(t, session, "search_docs", nil, "query must be a non-empty string", true)
 	if r := saysIt(t, session, "refuse", nil, "There is none. Retry later.", true); r.StructuredContent != nil {
 		t.Errorf("a refusal has structuredContent %v", r.StructuredContent)
