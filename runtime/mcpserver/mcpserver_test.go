@@ -147,10 +147,15 @@ func overPipes(t testing.TB, s *Server) (in io.WriteCloser, out io.ReadCloser, e
 
 // bothEras runs a test with an SDK client over stdio in each era.
 func bothEras(t *testing.T, s *Server, test func(*testing.T, *mcp.ClientSession)) {
+	bothErasAs(t, s, "tester", test)
+}
+
+// bothErasAs does so with a client of that name.
+func bothErasAs(t *testing.T, s *Server, name string, test func(*testing.T, *mcp.ClientSession)) {
 	for _, version := range []string{"2026-07-28", "2025-11-25", "2024-11-05"} {
 		t.Run("stdio "+version, func(t *testing.T) {
 			in, out, ended := overPipes(t, s)
-			session, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "7"}, nil).Connect(
+			session, err := mcp.NewClient(&mcp.Implementation{Name: name, Version: "7"}, nil).Connect(
 				t.Context(), &mcp.IOTransport{Reader: out, Writer: in}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 			if err != nil {
 				t.Fatal(err)
