@@ -53,7 +53,13 @@ func TestExplainToolsPrintsWhatAModelIsShown(t *testing.T) {
 			t.Errorf("the instructions lack %q: %s", group, welcome.Instructions)
 		}
 	}
-	// js-tiktoken 1.0.21 counts 390 without the prefix.
+	if first := "Search the Documentation corpus (acme_search_docs); ask the user for a decision (acme_ask_user); hand tasks to other coding agents (acme_start_task_attempt).\n"; !strings.HasPrefix(welcome.Instructions, first) {
+		t.Errorf("the instructions begin %.200q, want %q", welcome.Instructions, first)
+	}
+	if n := len(welcome.Instructions); n > 2048 {
+		t.Errorf("the instructions have %d characters, Claude Code cuts at 2,048", n)
+	}
+	// js-tiktoken 1.0.21 counts 419 without the prefix.
 	if n := e.Instructions.Tokens; n > 600 {
 		t.Errorf("the instructions of all groups are %d tokens, at most 600 are allowed", n)
 	}
@@ -67,7 +73,7 @@ func TestTheInstructionsOfACorpusTakeThePlaceOfOurs(t *testing.T) {
 	if err := json.Unmarshal(overPipe(t, "--index", index).welcome, &welcome); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(welcome.Instructions, "Search for the error code.\n\nPeople: ") || strings.Contains(welcome.Instructions, "from memory") {
+	if !strings.HasPrefix(welcome.Instructions, "Search the Acme SDK docs (search_docs); ask ") || !strings.HasSuffix(welcome.Instructions, "\n\nSearch for the error code.") || strings.Contains(welcome.Instructions, "from memory") {
 		t.Errorf("the instructions are %q, want the corpus's and those of ask", welcome.Instructions)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -103,7 +102,7 @@ func (l *library) catalog() (c contract.Catalog, err error) {
 		c, err = docs.Catalog(l.engine, l.tools)
 	}
 	c.Tools = append(c.Tools, l.more...)
-	c.Instructions = strings.TrimSpace(strings.Join(append([]string{c.Instructions}, l.advice...), "\n\n"))
+	c.Instructions = l.instructions(c)
 	if l.door == nil || err != nil {
 		return c, err
 	}
