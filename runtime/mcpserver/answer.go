@@ -259,10 +259,6 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			if p, ok := req.GetParams().(*mcp.ReadResourceParams); ok && s.current.Load().resources[p.URI] == nil {
 				return nil, notFound(p)
 			}
-		case "tools/call":
-			if p, ok := req.GetParams().(*mcp.CallToolParamsRaw); ok {
-				p.Name = s.called(p.Name)
-			}
 		}
 		result, err := next(ctx, method, req)
 		if err != nil {
@@ -270,14 +266,13 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		switch r := result.(type) {
 		case *mcp.InitializeResult:
-			r.Instructions = s.namesFor(req).in(s.current.Load().instructions)
+			r.Instructions = s.current.Load().instructions
 			s.http.opened(req.GetSession())
 		case *mcp.DiscoverResult:
-			r.Instructions = s.namesFor(req).in(s.current.Load().instructions)
+			r.Instructions = s.current.Load().instructions
 		case *mcp.ListToolsResult:
 			order := s.current.Load().toolOrder
 			slices.SortFunc(r.Tools, func(a, b *mcp.Tool) int { return order[a.Name] - order[b.Name] })
-			r.Tools = s.namesFor(req).tools(r.Tools)
 		}
 		return result, nil
 	}

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"context"
 	"encoding/json"
 	"regexp"
 
@@ -12,6 +13,28 @@ import (
 // Some clients hide a tool from their model because of its name. They are told
 // of it under another one, in all that they read; clients knows which. Everybody
 // may call it by either.
+
+// renaming gives each client the names that it is told, around all else.
+func (s *Server) renaming(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if p, ok := req.GetParams().(*mcp.CallToolParamsRaw); ok {
+			p.Name = s.called(p.Name)
+		}
+		result, err := next(ctx, method, req)
+		if err != nil {
+			return result, err
+		}
+		switch r := result.(type) {
+		case *mcp.InitializeResult:
+			r.Instructions = s.namesFor(req).in(r.Instructions)
+		case *mcp.DiscoverResult:
+			r.Instructions = s.namesFor(req).in(r.Instructions)
+		case *mcp.ListToolsResult:
+			r.Tools = s.namesFor(req).tools(r.Tools)
+		}
+		return result, nil
+	}
+}
 
 // names are tools and the names that one client is told instead. Nil: ours.
 type names map[string]string

@@ -62,6 +62,7 @@ func read(args json.RawMessage, r elicit.Request) (elicit.Request, error) {
 		r.Title = in.text("title", fields, titleNames...)
 		r.Message = in.text("message", fields, introNames...)
 		r.Questions = in.questions(raw)
+		in.beside(r.Questions, fields)
 	} else if raw, ok := fields.first(textNames...); ok {
 		r.Questions = in.spread(raw, fields, &r)
 	} else if fields != nil {
@@ -147,4 +148,18 @@ func (in *reading) spread(raw json.RawMessage, fields given, r *elicit.Request) 
 	}
 	fields = slices.DeleteFunc(slices.Clone(fields), func(f contract.Field) bool { return folded(f.Name) == "title" })
 	return []elicit.Question{in.fill("questions[0]", fields)}
+}
+
+// beside gives the only question the options that stand beside it.
+func (in *reading) beside(questions []elicit.Question, fields given) {
+	if len(questions) != 1 || len(questions[0].Options) > 0 || questions[0].Kind != elicit.Text {
+		return
+	}
+	if raw, ok := fields.first("options", "choices"); ok {
+		q := &questions[0]
+		q.Options, q.Kind, q.AllowFreeform = in.options("options", raw), elicit.SingleSelect, true
+		if raw, ok := fields.first(multiNames...); ok && in.flag("multiSelect", raw) {
+			q.Kind = elicit.MultiSelect
+		}
+	}
 }

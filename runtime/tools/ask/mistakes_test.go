@@ -71,6 +71,10 @@ func TestEveryShapeThatModelsKnowIsAskedAsMeant(t *testing.T) {
 		`{"questions":[{"question":"Which?","options":{"a":"first","b":"second"}}]}`:          single + " about first,second",
 		`{"questions":[{"question":"Which?","options":[1,true]}]}`:                            "single-select Which? [1 true]",
 		`{"questions":[{"question":"Which?","options":["{\"label\":\"a\"}",{"value":"b"}]}]}`: single,
+		`{"questions":["Which?"],"options":["a","b"]}`:                                        single,
+		`{"questions":[{"question":"Which?"}],"choices":["a","b"],"multiple":true}`:           multi,
+		`{"questions":[{"question":"Which?","options":["a","b"],"default":"b"}]}`:             single + " recommended b",
+		`{"questions":[{"question":"Who?","default":"Ann"}]}`:                                 "text Who? []",
 		// Other names for members.
 		`{"questions":[{"text":"Which?","choices":[{"name":"a"},{"title":"b"}]}]}`:                             single,
 		`{"questions":[{"prompt":"Which?","options":[{"id":"1","label":"a"},{"id":"2","label":"b"}]}]}`:        single,

@@ -46,7 +46,7 @@ var (
 func (in *reading) question(place string, raw json.RawMessage) elicit.Question {
 	if raw[0] == '"' && unwrapped(raw)[0] == '"' {
 		message, _ := text(raw)
-		return elicit.Question{Message: message, Required: true}
+		return elicit.Question{Kind: elicit.Text, Message: message, Required: true}
 	}
 	return in.fill(place, in.object(place, raw))
 }
@@ -82,7 +82,8 @@ func (in *reading) fill(place string, fields given) elicit.Question {
 	if several && q.Kind == elicit.SingleSelect {
 		q.Kind = elicit.MultiSelect
 	}
-	if raw, ok := fields.first(recommendedNames...); ok { // by its label
+	// A default is marked as well, and never chosen for the person.
+	if raw, ok := fields.first(append(recommendedNames, "default")...); ok {
 		label, _ := text(raw)
 		for i := range q.Options {
 			q.Options[i].Recommended = q.Options[i].Recommended || q.Options[i].Label == label
