@@ -11,8 +11,12 @@ import (
 // instructions are those of c with those for the groups beside docs. What they
 // are for comes first, on a line of its own: a Codex that defers tools shows its
 // model nothing else before it searches them. What the corpus says comes last,
-// as long as it may be: Claude Code cuts at 2,048 characters.
+// as long as it may be: Claude Code cuts at 2,048 characters. A corpus that has
+// a text of its own and is served with nothing else speaks for itself.
 func (l *library) instructions(c contract.Catalog) string {
+	if len(l.advice) == 0 && l.engine != nil && strings.TrimSpace(l.engine.Metadata().Instructions) != "" {
+		return c.Instructions
+	}
 	texts := append([]string{l.purpose(c)}, l.advice...)
 	return strings.TrimSpace(strings.Join(append(texts, c.Instructions), "\n\n"))
 }
