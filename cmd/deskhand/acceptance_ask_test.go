@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func askingDoor(t *testing.T) *askDoor {
 // toolResult is a result of tools/call as it came.
 type toolResult struct {
 	Content []struct{ Type, Text string }
-	// StructuredContent equals the first text.
+	// StructuredContent has the fields of the first text, and more.
 	StructuredContent json.RawMessage
 	IsError           bool
 	Meta              map[string]any `json:"_meta"`
@@ -466,11 +467,15 @@ func TestAnswersOfAskUser(t *testing.T) {
 			t.Errorf("ask_user = %+v, want one text of four keys", answer)
 		}
 	})
-	t.Run("A-046 the same, structured", func(t *testing.T) {
-		var text, structured any
+	t.Run("A-046 the same, structured, with what a model needs that sees only that", func(t *testing.T) {
+		var text, structured map[string]any
 		if json.Unmarshal([]byte(answer.Content[0].Text), &text) != nil || json.Unmarshal(answer.StructuredContent, &structured) != nil {
 			t.Fatalf("ask_user = %+v, want JSON twice", answer)
 		}
+		if id, _ := structured["request_id"].(string); !strings.HasPrefix(id, "elc_") || structured["outcome"] != "accept" {
+			t.Errorf("structured content %s, want a request_id and the outcome accept", answer.StructuredContent)
+		}
+		maps.DeleteFunc(structured, func(field string, _ any) bool { return field == "request_id" || field == "outcome" })
 		same(t, structured, text)
 	})
 	t.Run("A-047 in the same call", func(t *testing.T) { equal(t, first(t, answer.output(t)), "<b> & ünï") })

@@ -39,7 +39,7 @@ func (a *app) askList(ctx context.Context, all bool, limit int, asJSON bool) err
 		return err
 	}
 	defer stop()
-	filter := elicit.Filter{Limit: limit}
+	filter := elicit.Filter{Limit: limit, AttemptID: ownAttempt()}
 	if all {
 		filter.Statuses = []elicit.Status{elicit.Open, elicit.ExpiredOpen, elicit.Completed}
 	}
@@ -138,6 +138,9 @@ func (a *app) withRequest(ctx context.Context, id string, do func(*elicit.Hub, e
 	if err != nil {
 		return err
 	}
+	if err := ownQuestion(&r); err != nil {
+		return err
+	}
 	return do(hub, r)
 }
 
@@ -154,6 +157,12 @@ func (a *app) show(r elicit.Request) error {
 	}
 	if r.Title != "" {
 		fmt.Fprintf(&b, "\n%s\n", paint.bold(r.Title))
+	}
+	if p := r.Proposal; p != nil {
+		if warning := p.Warning(); warning != "" {
+			fmt.Fprintf(&b, "\n%s\n", paint.bold(warning))
+		}
+		fmt.Fprintf(&b, "\n    %s\n", strings.ReplaceAll(paint.plain(p.Text), "\n", "\n    "))
 	}
 	if len(r.Questions) == 0 || r.Message != r.Title && r.Message != r.Questions[0].Message {
 		fmt.Fprintf(&b, "\n%s\n", paint.plain(r.Message))

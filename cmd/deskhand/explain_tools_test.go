@@ -15,7 +15,9 @@ func TestExplainToolsPrintsWhatAModelIsShown(t *testing.T) {
 	write(t, corpus, map[string]string{"a.md": "# A\n\nOne page.\n"})
 	index, state := indexed(t, corpus), filepath.Join(t.TempDir(), "state")
 	flags := []string{"--index", index, "--state", state, "--tools", "docs,ask,work", "--tool-prefix", "acme"}
-	run := func(more ...string) string { return done(t, t.TempDir(), append(append([]string{"serve", "--explain-tools"}, flags...), more...)...) }
+	run := func(more ...string) string {
+		return done(t, t.TempDir(), append(append([]string{"serve", "--explain-tools"}, flags...), more...)...)
+	}
 	var e explained
 	if err := json.Unmarshal([]byte(run("--json")), &e); err != nil {
 		t.Fatal(err)

@@ -77,8 +77,8 @@ func TestQuestionsOfAnAgentAreInTheInbox(t *testing.T) { // I-034: our own ways 
 		kind         elicit.Kind
 	}{
 		{"What is it called?", "Endurance", elicit.ACPElicitation, elicit.Text},
-		{"launch it", "Allow", elicit.ACPPermission, elicit.SingleSelect},
-		{"sink it", "Reject", elicit.ACPPermission, elicit.SingleSelect},
+		{"Allow launch it?", "Allow", elicit.ACPPermission, elicit.SingleSelect},
+		{"Allow sink it?", "Reject", elicit.ACPPermission, elicit.SingleSelect},
 	} {
 		r := newest(t, hub, c.asks)
 		if r.Trigger != c.trigger || r.Questions[0].Kind != c.kind || r.Source.Kind != "attempt" || r.Source.Name != "fake" ||

@@ -95,6 +95,9 @@ func (r *Request) fill() {
 			r.Message = r.Questions[0].Message
 		}
 	}
+	if r.Proposal != nil {
+		r.Proposal = r.Proposal.fit()
+	}
 	if r.Priority == "" {
 		r.Priority = Normal
 	}

@@ -29,6 +29,8 @@ type Request struct {
 	// Zero when asked: the title, or else the text of the first question.
 	Message   string     `json:"message"`
 	Questions []Question `json:"questions"` // in the order to show them
+	// Proposal is what permission is asked for. Nil: the request is no such one.
+	Proposal *Proposal `json:"proposal,omitempty"`
 	// URL is an http or https address. [IDInURL] in it becomes the request's id
 	// when it is asked.
 	URL string `json:"url,omitempty"`

@@ -80,6 +80,9 @@ func question(r *elicit.Request) map[string]any {
 	if r.Title != "" {
 		q["title"] = r.Title
 	}
+	if r.Proposal != nil {
+		q["proposal"] = r.Proposal
+	}
 	if r.URL != "" {
 		q["url"] = r.URL
 	}
@@ -93,6 +96,9 @@ func question(r *elicit.Request) map[string]any {
 func questionText(r *elicit.Request) string {
 	var b strings.Builder
 	b.WriteString(r.Message)
+	if r.Proposal != nil {
+		fmt.Fprintf(&b, "\n%s", strings.TrimPrefix(r.Proposal.Warning()+"\n"+r.Proposal.Text, "\n"))
+	}
 	for i := range r.Questions {
 		q := &r.Questions[i]
 		if text := q.Beside(r.Message); text != "" {

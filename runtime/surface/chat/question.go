@@ -16,6 +16,7 @@ type question struct {
 	RequestedSchema json.RawMessage   `json:"requestedSchema,omitempty"`
 	Context         map[string]any    `json:"context"`
 	Questions       []elicit.Question `json:"questions,omitempty"`
+	Proposal        *elicit.Proposal  `json:"proposal,omitempty"` // what permission is asked for
 	Deadline        *elicit.Time      `json:"deadline,omitempty"`
 	// Status is open, expired-open or completed, Outcome how it ended.
 	Status  elicit.Status  `json:"status"`
@@ -25,7 +26,7 @@ type question struct {
 // questionOf is what a client needs to show r and to know what became of it.
 // Answers are not in it: the stream is not where they are read.
 func questionOf(r *elicit.Request) question {
-	q := question{ElicitationID: r.ID, Mode: r.Mode, Message: r.Message, URL: r.URL, Questions: r.Questions, Status: r.Status,
+	q := question{ElicitationID: r.ID, Mode: r.Mode, Message: r.Message, URL: r.URL, Questions: r.Questions, Proposal: r.Proposal, Status: r.Status,
 		Context: map[string]any{"trigger": r.Trigger}}
 	for name, text := range map[string]string{"toolName": r.Context.ToolName, "toolCallId": r.Context.ToolCallID, "upstream": r.Context.Upstream, "attemptId": r.Context.AttemptID} {
 		if text != "" {

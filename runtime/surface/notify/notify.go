@@ -196,6 +196,15 @@ func (n *notifier) message(r *elicit.Request) Message {
 	if len(r.Questions) == 1 {
 		m.Body = strings.TrimPrefix(about(r)+"\n"+m.Body, "\n")
 	}
+	if p := r.Proposal; p != nil {
+		shown := plain(p.Text)
+		if warning := p.Warning(); warning != "" {
+			m.Body = warning + "\n" + m.Body
+		}
+		if m.Body = shown + "\n" + m.Body; shown != p.Text {
+			m.Answers = nil // nobody allows what is not all shown
+		}
+	}
 	m.Text = strings.TrimSpace(m.Title + "\n" + m.Body + "\n" + m.URL)
 	return m
 }

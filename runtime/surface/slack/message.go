@@ -42,6 +42,12 @@ func render(r *elicit.Request) message {
 	heading := line(r.Heading())
 	asker := cmp.Or(line(r.Source.Name), "somebody")
 	m := message{blocks: []api.Block{api.NewHeaderBlock(plain(heading, maxHeader)), api.NewContextBlock("", plain(about(r), maxText))}}
+	if r.Proposal != nil {
+		if warning := r.Proposal.Warning(); warning != "" {
+			m.note(":warning: " + escape.Replace(line(warning)))
+		}
+		m.add(r.Proposal.Text, mostProposal)
+	}
 	if text := clean(r.Message); text != heading {
 		m.add(text, 2)
 	}
@@ -177,6 +183,9 @@ func (m *message) actions(r *elicit.Request) {
 	}
 	q := small(r)
 	switch {
+	case tooLong(r):
+		m.note("This is too long to show here, so it cannot be allowed from here. Open the inbox to see all of it.")
+		q = nil
 	case q == nil && len(r.Questions) > 0:
 		button(opForm, "Answer…")
 	case q == nil && r.Mode == elicit.URL:
@@ -207,6 +216,15 @@ func (m *message) actions(r *elicit.Request) {
 	}
 	elements = append(elements, api.NewOverflowBlockElement(opMore, items...))
 	m.blocks = append(m.blocks, api.NewActionBlock(r.ID, elements...))
+}
+
+// mostProposal is how many sections of a message a proposal takes at most.
+const mostProposal = 6
+
+// tooLong reports whether a message shows less than all of what permission is
+// asked for.
+func tooLong(r *elicit.Request) bool {
+	return r.Proposal != nil && units(r.Proposal.Text) > mostProposal*(maxText-1)
 }
 
 func linkText(r *elicit.Request) string {

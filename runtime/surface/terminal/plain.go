@@ -108,6 +108,12 @@ func (t *talk) opening() {
 	if r.Title != "" {
 		t.say("%s", flat(r.Title))
 	}
+	if r.Proposal != nil {
+		if warning := r.Proposal.Warning(); warning != "" {
+			t.say("%s", clean(warning))
+		}
+		t.say("It wants to do this:\n%s", clean(r.Proposal.Text))
+	}
 	if r.Message != r.Title && (len(r.Questions) == 0 || r.Message != r.Questions[0].Message) {
 		t.say("%s", clean(r.Message))
 	}

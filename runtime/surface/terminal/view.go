@@ -134,6 +134,12 @@ func (s *sheet) viewTop(p *page) {
 	if r.Title != "" {
 		p.add(bold, "", flat(r.Title))
 	}
+	if r.Proposal != nil {
+		if warning := r.Proposal.Warning(); warning != "" {
+			p.add(amber, "", clean(warning))
+		}
+		p.add("", "  ", clean(r.Proposal.Text))
+	}
 	if r.Message != r.Title && (len(r.Questions) == 0 || r.Message != r.Questions[0].Message) {
 		p.add("", "", clean(r.Message))
 	}

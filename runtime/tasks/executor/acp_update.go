@@ -141,12 +141,33 @@ func (c *client) call(u acpUpdate) *tool {
 		if one.kind != "" && one.kind != "other" && u.Meta.ClaudeCode.ToolName == "" && one.name == one.content {
 			one.name = one.kind
 		}
+		one.knows(u)
 		one.describe(u)
 		if u.Status != nil {
 			one.status = map[string]string{"pending": "created", "in_progress": "created", "completed": "success", "failed": "failed"}[*u.Status]
 		}
 	})
 	return t.tools[u.ID]
+}
+
+// knows keeps what an update says of a call and not what came of it: agents tell
+// it in pieces, and a person decides about all of it.
+func (c *tool) knows(u acpUpdate) {
+	if u.Title != nil && *u.Title != "" {
+		c.known.Title = u.Title
+	}
+	if u.Tool != nil {
+		c.known.Tool = u.Tool
+	}
+	if len(u.Input) > 0 && string(u.Input) != "{}" {
+		c.known.Input = u.Input
+	}
+	if len(u.Content) > 0 {
+		c.known.Content = u.Content
+	}
+	if len(u.Locations) > 0 {
+		c.known.Locations = u.Locations
+	}
 }
 
 // describe says what a tool does, as far as is known by now.
@@ -261,17 +282,9 @@ func outputOf(raw json.RawMessage) (string, *int) {
 // permission is a tool call that is asked about.
 type permission struct {
 	id, name string
-	call     string // what the agent calls it
-	content  string // what there is to decide about
+	proposal Proposal
+	said     string // by the agent about the call
 	ours     bool   // a tool of deskhand
-}
-
-// title is the call in a few words.
-func (p permission) title() string {
-	if p.call == "" || len(p.call) > 80 || strings.Contains(p.call, "\n") {
-		return p.name
-	}
-	return p.call
 }
 
 // shown shows the tool call of a permission request, which may come before any
@@ -282,38 +295,21 @@ func (c *client) shown(raw json.RawMessage) permission {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if u.ID == "" {
-		return permission{name: "tool"}
-	}
-	t := c.talk.tools[u.ID]
-	if t == nil { // what was shown before has a better title
-		u.Status = nil
-		t = c.call(u)
-	}
-	p := permission{id: u.ID, name: t.name, call: t.content, content: t.content}
-	p.ours = ours.MatchString(t.name) && t.kind != "execute" && t.kind != "edit" && t.kind != "delete" && t.kind != "move"
-	var said []string
-	for _, part := range u.parts() {
-		if part.Type == "content" && part.Content.Text != "" {
-			said = append(said, part.Content.Text)
-		}
-	}
-	if len(said) > 0 { // the agent's own words
-		p.content = strings.Join(said, "\n\n")
+		p := permission{name: "tool"}
+		p.proposal, p.said = propose(u, c.run.spec.Dir)
 		return p
 	}
-	switch a := t.action; a.Action {
-	case "command_run":
-		p.content = a.Command
-	case "file_edit":
-		p.content = a.Path
-		for _, e := range a.Changes {
-			p.content = strings.TrimSpace(p.content + "\n\n" + e.Diff + e.Content)
-		}
-	case "tool":
-		if args, err := json.Marshal(a.Arguments); err == nil && a.Arguments != nil {
-			p.content += "\n\n" + string(args)
-		}
+	t := c.talk.tools[u.ID]
+	if t == nil {
+		first := u
+		first.Status = nil
+		t = c.call(first)
+	} else {
+		t.knows(u)
 	}
+	p := permission{id: u.ID, name: t.name}
+	p.proposal, p.said = propose(t.known, c.run.spec.Dir)
+	p.ours = ours.MatchString(t.name) && t.kind != "execute" && t.kind != "edit" && t.kind != "delete" && t.kind != "move"
 	return p
 }
 

@@ -255,7 +255,10 @@ func (f *fakeAgent) permit(what string) int {
 	}
 	f.send(entry(call("pending_approval")))
 	mine := f.entries
-	a, ok := f.question(Question{Permission: true, Title: "May the agent do this?", Message: what, Tool: "permit", Options: []Option{
+	dir, _ := os.Getwd() // without one, every path leads out of it
+	p := Proposal{Action: "command", Text: what}
+	p.Marks = marksOf(p, nil, dir)
+	a, ok := f.question(Question{Permission: true, Title: "Allow " + p.heading("permit") + "?", Proposal: &p, Tool: "permit", Options: []Option{
 		{"allow", "Allow", "allow_once"}, {"reject", "Reject", "reject_once"},
 	}})
 	if !ok {

@@ -54,8 +54,12 @@ type Question struct {
 	// Permission says that the agent wants to do something, and that the options
 	// allow or reject it.
 	Permission bool
-	// Title is one line; Message says more, and may be empty.
+	// Title is one line; Message says more, and may be empty. Of a permission,
+	// Message is what the agent says about it.
 	Title, Message string
+	// Proposal is what permission is asked for; nil: the question is none, or the
+	// executor knows no more than Message.
+	Proposal *Proposal `json:",omitempty"`
 	// Tool is the tool that needs permission; may be empty.
 	Tool string
 	// Options to choose one of; none: the answer is text, or what Schema says.
@@ -81,6 +85,9 @@ type Option struct {
 type Answer struct {
 	// Outcome is accept, decline or cancel.
 	Outcome string
+	// Refused says why the question cannot be put to a person at all, such as a
+	// form that nobody could fill in; empty: it was. Outcome is cancel then.
+	Refused string `json:",omitempty"`
 	// Option is the id of the one that was chosen.
 	Option string
 	Text   string

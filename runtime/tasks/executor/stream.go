@@ -98,6 +98,7 @@ type tool struct {
 	kind    string // as acp has it
 	reason  string // what it said at the end, for one that failed
 	action  logs.Action
+	known   acpUpdate // of acp: all that was said of the call, for [propose]
 }
 
 // begin notes the agent's session.

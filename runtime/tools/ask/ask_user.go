@@ -114,17 +114,17 @@ func (d *Desk) askNow(ctx context.Context, hub *elicit.Hub, caller contract.Call
 	ended, done, err := d.hold(ctx, h)
 	switch f := fault.Of(err); {
 	case f != nil && f.Code == elicit.NoSurface:
-		return result(&ended, d.note(&ended, time.Now()))
+		return result(&ended, d.hint(&ended, time.Now()))
 	case err != nil:
 		return contract.Result{}, d.worded(err, ended.ID)
 	case !done:
 		return d.pending(ctx, hub, (<-opened).ID)
 	}
-	note := d.note(&ended, time.Now())
+	hint := d.hint(&ended, time.Now())
 	if ended.Status == elicit.ExpiredOpen {
-		note += d.before(ctx, hub, r)
+		hint += d.before(ctx, hub, r)
 	}
-	return result(&ended, note)
+	return result(&ended, hint)
 }
 
 // before says that the same question was answered before, too late for whoever
@@ -144,11 +144,11 @@ func (d *Desk) pending(ctx context.Context, hub *elicit.Hub, id string) (contrac
 		return contract.Result{}, err
 	}
 	r = r.ForAsker()
-	note := d.note(&r, time.Now())
+	hint := d.hint(&r, time.Now())
 	if r.Status == elicit.Open {
-		note += " " + where(ctx, hub) + "."
+		hint += " " + where(ctx, hub) + "."
 	}
-	return result(&r, note)
+	return result(&r, hint)
 }
 
 // opening is a surface that shows nothing: it tells which request was opened.
@@ -189,7 +189,7 @@ func (d *Desk) shown(ctx context.Context, hub *elicit.Hub, caller contract.Calle
 	if r, err = hub.Wait(ctx, id); err != nil {
 		return contract.Result{}, err
 	}
-	return result(&r, d.note(&r, time.Now()))
+	return result(&r, d.hint(&r, time.Now()))
 }
 
 // elsewhere waits for the answer to a request that the client did not show.
@@ -199,7 +199,7 @@ func (d *Desk) elsewhere(ctx context.Context, hub *elicit.Hub, caller contract.C
 		return contract.Result{}, err
 	}
 	if !reachable {
-		a := elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: "unreachable"}
+		a := elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: unreachable}
 		if _, err := hub.Dispatch(ctx, a); err != nil && fault.Of(err) == nil { // else somebody was faster
 			return contract.Result{}, err
 		}

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -95,7 +97,7 @@ func (p person) plays(line string) {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		p.does(elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Answers: answers})
+		p.does(elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Answers: answers, Note: strings.Join(byNumber["note"], "")})
 	case "declines":
 		p.does(elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Decline, Note: with})
 	case "cancels":
@@ -119,15 +121,23 @@ func shown(t *testing.T, r reply) string {
 	}
 	if r.StructuredContent != nil && !r.IsError {
 		structured, _ := json.Marshal(r.StructuredContent)
-		var first any
-		if json.Unmarshal([]byte(r.texts()[0]), &first) == nil {
-			same, _ := json.Marshal(first)
-			if !bytes.Equal(structured, same) {
-				t.Errorf("structured content %s, text %s; want the same", structured, same)
-			}
-		} else {
-			text += "structured: " + string(structured) + "\n"
+		var alone, first map[string]any
+		if json.Unmarshal(structured, &alone) != nil {
+			t.Fatalf("structured content %s is no object", structured)
 		}
+		if json.Unmarshal([]byte(r.texts()[0]), &first) == nil {
+			for field, want := range first { // those of the specification
+				if !reflect.DeepEqual(alone[field], want) {
+					t.Errorf("structured content has %s %v, the text %v; want the same", field, alone[field], want)
+				}
+			}
+			if hint, _ := alone["hint"].(string); hint != strings.Join(r.texts()[1:], "\n") {
+				t.Errorf("structured content has the hint %q, and the texts are %q", hint, r.texts())
+			}
+			maps.DeleteFunc(alone, func(field string, _ any) bool { return first[field] != nil || field == "hint" })
+		}
+		beside, _ := json.Marshal(alone)
+		text += "structured: " + string(beside) + "\n"
 	}
 	meta := map[string]any{}
 	for key, value := range r.Meta {

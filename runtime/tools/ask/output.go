@@ -32,6 +32,36 @@ type Answer struct {
 	CustomText string   `json:"customText,omitempty"` // own words, beside or instead of options
 }
 
+// Report is the structured form of what ask_user and await_answer return: the
+// fields of their specification, and what a model needs that sees nothing else.
+type Report struct {
+	Output
+	RequestID string `json:"request_id"`
+	// Outcome is accept, decline, cancel, timeout or abandoned, as of
+	// [elicit.Outcome]; pending while the question is open; unreachable if nobody
+	// could be asked.
+	Outcome string `json:"outcome"`
+	Note    string `json:"note,omitempty"` // the person's own words beside the answer or refusal
+	Hint    string `json:"hint,omitempty"` // what happened and what to do next, in one line; empty: use the answers
+}
+
+// Outcomes of a Report beside those of elicit.
+const (
+	pending     = "pending"
+	unreachable = "unreachable"
+)
+
+func reportOf(r *elicit.Request, hint string) Report {
+	report := Report{Output: OutputOf(r), RequestID: r.ID, Outcome: pending, Hint: hint}
+	if c := r.Completion; c != nil {
+		report.Outcome, report.Note = string(c.Outcome), c.Note
+		if c.Outcome == elicit.Abandoned && c.Reason == unreachable {
+			report.Outcome = unreachable
+		}
+	}
+	return report
+}
+
 // Keys of what results have for programs, beside the model.
 const (
 	metaRequest    = "deskhand/request_id"
@@ -85,33 +115,46 @@ func AnswerOf(q *elicit.Question, a elicit.Answer) Answer {
 	return out
 }
 
-// result words what became of r. Unless it was answered, note is a second text.
-func result(r *elicit.Request, note string) (contract.Result, error) {
-	out := OutputOf(r)
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(out); err != nil {
-		return contract.Result{}, fmt.Errorf("encode answer: %w", err)
+// result words what became of r. hint, if not empty, is the second text.
+func result(r *elicit.Request, hint string) (contract.Result, error) {
+	report := reportOf(r, hint)
+	text, err := oneLineJSON(report.Output)
+	if err != nil {
+		return contract.Result{}, err
 	}
-	text := strings.TrimSuffix(b.String(), "\n")
-	result := contract.Result{Text: []string{text}, Structured: json.RawMessage(text), Meta: map[string]any{metaRequest: r.ID}}
+	structured, err := oneLineJSON(report)
+	if err != nil {
+		return contract.Result{}, err
+	}
+	result := contract.Result{Text: []string{text}, Structured: json.RawMessage(structured), Meta: map[string]any{metaRequest: r.ID}}
+	if hint != "" {
+		result.Text = append(result.Text, hint)
+	}
 	if r.Completion != nil {
 		result.Meta[metaCompletion] = r.Completion
 	}
-	if !out.Answered {
-		result.Text = append(result.Text, note)
-		if r.Status == elicit.Open && !r.Deadline.IsZero() {
-			result.Meta[metaDeadline] = r.Deadline
-		}
+	if r.Status == elicit.Open && !r.Deadline.IsZero() {
+		result.Meta[metaDeadline] = r.Deadline
 	}
 	return result, nil
 }
 
+func oneLineJSON(v any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return "", fmt.Errorf("encode answer: %w", err)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
 const assumeNothing = "Do not assume an answer."
 
-// note says on one line why there is no answer and what to do.
-func (d *Desk) note(r *elicit.Request, now time.Time) string {
+// hint says in one line what the fields of the specification do not: why there
+// is no answer and what to do, or what the person said beside the answer. Empty:
+// the answers are all.
+func (d *Desk) hint(r *elicit.Request, now time.Time) string {
 	await := fmt.Sprintf("call %s with request_id %s", d.name("await_answer"), r.ID)
 	if r.Completion == nil {
 		left := ""
@@ -123,16 +166,20 @@ func (d *Desk) note(r *elicit.Request, now time.Time) string {
 	c := r.Completion
 	said := ""
 	if c.Note != "" {
-		said = ": " + oneLine(c.Note)
+		said = ": " + `"` + oneLine(c.Note) + `"`
 	}
 	switch {
+	case c.Outcome == elicit.Accept && c.Note == "":
+		return ""
+	case c.Outcome == elicit.Accept:
+		return "The person answered and added a note, which is part of the answer" + said
 	case c.Outcome == elicit.Timeout:
 		return fmt.Sprintf("No answer before the deadline. The question stays open as %s and a late answer is kept: %s to collect it. %s", r.ID, await, assumeNothing)
 	case c.Outcome == elicit.Decline:
 		return "The person declined to answer" + said + ". Go on without an answer, or ask whether to proceed differently. " + assumeNothing
 	case c.Outcome == elicit.Cancel:
 		return "The person closed the question without an answer" + said + ". Ask whether to proceed differently. " + assumeNothing
-	case c.Reason == "unreachable":
+	case c.Reason == unreachable:
 		return "No person reachable: nobody was asked. Go on without an answer and say so, or have somebody open the inbox and ask again. " + assumeNothing
 	}
 	return "The question was withdrawn before anybody answered. Ask again if it still matters. " + assumeNothing

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/clients"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/search"
 )
@@ -14,9 +15,8 @@ import (
 type Options struct {
 	// Prefix stands before every tool name, with "_" between. Empty: none.
 	Prefix string
-	// MaxAnswerBytes bounds the text of an answer. Zero means 64 KiB, which is
-	// under the 25,000 tokens that clients cut at; less than MinAnswerBytes means
-	// that.
+	// MaxAnswerBytes bounds the text of an answer. Zero means 64 KiB; less than
+	// MinAnswerBytes means that. A client that shows its model less gets less.
 	MaxAnswerBytes int
 	// Explain adds to each hit of a search why it ranks where it does.
 	Explain bool
@@ -29,11 +29,17 @@ func (o Options) name(tool string) string {
 	return o.Prefix + "_" + tool
 }
 
-func (o Options) maxBytes() int {
-	if o.MaxAnswerBytes <= 0 {
-		return 64 << 10
+// maxBytes bounds the text of an answer to caller, which may drop a part of a
+// longer one before its model sees it.
+func (o Options) maxBytes(caller contract.Caller) int {
+	most := 64 << 10
+	if o.MaxAnswerBytes > 0 {
+		most = max(o.MaxAnswerBytes, MinAnswerBytes)
 	}
-	return max(o.MaxAnswerBytes, MinAnswerBytes)
+	if whole := clients.Of(caller.Name).MaxBytes; whole > 0 {
+		return min(most, whole)
+	}
+	return most
 }
 
 // MinAnswerBytes is room for one hit, or for an outline and a piece of a chunk.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/deskhand/deskhand/runtime/clients"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/search"
@@ -21,7 +22,8 @@ type getDocIn struct {
 	Context int    `json:"context"`
 }
 
-// Doc is what get_doc returns beside its text.
+// Doc is the structured form of what get_doc returns. It says what the text says:
+// a client may show its model either of the two.
 type Doc struct {
 	Filepath string    `json:"filepath"`
 	Title    string    `json:"title"`
@@ -32,13 +34,16 @@ type Doc struct {
 	Next string `json:"next,omitempty"`
 }
 
-// DocPart says where one chunk of the text stands.
+// DocPart is one chunk, or one piece of a chunk that is longer than an answer.
 type DocPart struct {
 	ChunkID  string `json:"chunk_id"`
 	Position int    `json:"position"`
 	Total    int    `json:"total"`
 	Target   bool   `json:"target"`
 	Lines    string `json:"lines"`
+	// Text is the Markdown as it stands in the file, without the backslashes that
+	// set off delimiters in the text form.
+	Text string `json:"text"`
 }
 
 // OutlineEntry is one section of a page.
@@ -63,8 +68,11 @@ func getDoc(engine *search.Engine, o Options) contract.Tool {
 		Name: o.name("get_doc"), Title: "Read a section of the documentation", Description: text,
 		Input: contract.Freeze(schema), ReadOnly: true,
 	}
-	return contract.Define(spec, func(_ context.Context, _ contract.Caller, in getDocIn) (contract.Result, error) {
-		answer, doc, err := Get(engine, in.ChunkID, in.Context, o.maxBytes())
+	return contract.Define(spec, func(_ context.Context, caller contract.Caller, in getDocIn) (contract.Result, error) {
+		answer, doc, err := Get(engine, in.ChunkID, in.Context, o.maxBytes(caller))
+		if clients.Of(caller.Name).Shows != clients.Either {
+			return contract.Result{Text: []string{answer}}, err // every client we know shows a text that comes alone
+		}
 		return contract.Result{Text: []string{answer}, Structured: doc}, err
 	})
 }
@@ -130,7 +138,7 @@ func (w *writer) write() (string, Doc, error) {
 	last := w.piece == len(pieces)
 	from, to := p.Target, p.Target+1
 	if last {
-		from, to = w.fit(room - len(text) - delimiterRoom(target))
+		from, to = w.fit(room - len(escaped(text)) - delimiterRoom(target))
 	}
 	for i := from; i < to; i++ {
 		if i != p.Target {
@@ -154,7 +162,7 @@ func (w *writer) fit(room int) (from, to int) {
 	p := w.passage
 	from, to = p.Target, p.Target+1
 	takes := func(i int) bool {
-		n := len(body(p.Chunks[i])) + delimiterRoom(p.Chunks[i])
+		n := len(escaped(body(p.Chunks[i]))) + delimiterRoom(p.Chunks[i])
 		if n > room {
 			return false
 		}
@@ -212,12 +220,9 @@ func (w *writer) chunk(i int, text string) {
 	if w.text.Len() > 0 {
 		w.text.WriteString("\n\n")
 	}
-	if strings.HasPrefix(text, delimiterStart) {
-		text = `\` + text // a piece may begin amid a line
-	}
-	fmt.Fprintf(&w.text, "--- Chunk: %s (Chunk %d of %d) (%s) ---\n%s", c.ID, c.Position, c.Total, label, text)
+	fmt.Fprintf(&w.text, "--- Chunk: %s (Chunk %d of %d) (%s) ---\n%s", c.ID, c.Position, c.Total, label, escaped(text))
 	w.doc.Chunks = append(w.doc.Chunks, DocPart{
-		ChunkID: c.ID, Position: c.Position, Total: c.Total, Target: i == w.passage.Target, Lines: lines(c),
+		ChunkID: c.ID, Position: c.Position, Total: c.Total, Target: i == w.passage.Target, Lines: lines(c), Text: text,
 	})
 }
 
@@ -254,11 +259,13 @@ func lines(c search.Part) string { return fmt.Sprintf("%d-%d", c.StartLine, c.En
 // delimiterRoom bounds the bytes around a chunk's text.
 func delimiterRoom(c search.Part) int { return len(c.ID) + 64 }
 
-// body is a chunk's markdown without blank lines around it. A line that looks
-// like a delimiter, behind any number of backslashes, gets one more, so that
-// delimiters are ours and the line can be told back.
-func body(c search.Part) string {
-	text := strings.Trim(c.Markdown, "\n")
+// body returns a chunk's Markdown without blank lines around it.
+func body(c search.Part) string { return strings.Trim(c.Markdown, "\n") }
+
+// escaped puts one more backslash before each line that looks like a delimiter,
+// behind any number of backslashes: delimiters are ours, and a reader can get
+// the line back.
+func escaped(text string) string {
 	if !strings.Contains(text, delimiterStart) {
 		return text
 	}
@@ -277,9 +284,12 @@ func delimiterLike(line string) bool {
 	return strings.HasPrefix(strings.TrimLeft(line, `\`), delimiterStart)
 }
 
-// cut cuts text into pieces of at most n bytes, at line ends where there are
-// any in the second half of a piece.
+// cut cuts text into pieces that have at most n bytes once they are escaped, at
+// line ends if there are any in the second half of a piece.
 func cut(text string, n int) []string {
+	if strings.Contains(text, delimiterStart) {
+		n -= n / (len(delimiterStart) + 1) // one backslash for each line that is at least this long
+	}
 	var pieces []string
 	for len(text) > n {
 		at := strings.LastIndexByte(text[:n], '\n') + 1

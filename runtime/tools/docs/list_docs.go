@@ -60,12 +60,12 @@ func listDocs(engine *search.Engine, o Options) contract.Tool {
 			engine.Metadata().CorpusDescription),
 		Input: contract.Freeze(schema), ReadOnly: true,
 	}
-	return contract.Define(spec, func(_ context.Context, _ contract.Caller, in listDocsIn) (contract.Result, error) {
+	return contract.Define(spec, func(_ context.Context, caller contract.Caller, in listDocsIn) (contract.Result, error) {
 		outline, err := engine.Outline(in.Folder)
 		if err != nil {
 			return contract.Result{}, err
 		}
-		text, listing := list(outline, in.After, o.maxBytes())
+		text, listing := list(outline, in.After, o.maxBytes(caller))
 		return contract.Result{Text: []string{text}, Structured: listing}, nil
 	})
 }

@@ -118,8 +118,8 @@ func searchDocs(engine *search.Engine, o Options) contract.Tool {
 			return ""
 		},
 	}
-	return contract.Define(spec, func(ctx context.Context, _ contract.Caller, in searchDocsIn) (contract.Result, error) {
-		answer, result, err := Search(ctx, engine, search.Query{Text: in.Query, Filters: in.Filters, Limit: in.Limit, Cursor: in.Cursor, Explain: o.Explain}, o.maxBytes())
+	return contract.Define(spec, func(ctx context.Context, caller contract.Caller, in searchDocsIn) (contract.Result, error) {
+		answer, result, err := Search(ctx, engine, search.Query{Text: in.Query, Filters: in.Filters, Limit: in.Limit, Cursor: in.Cursor, Explain: o.Explain}, o.maxBytes(caller))
 		if err != nil {
 			return contract.Result{}, err
 		}

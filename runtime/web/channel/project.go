@@ -72,7 +72,7 @@ func newTurn(s Summary) *Turn {
 func projectRequest(r *elicit.Request) InputRequest {
 	p := InputRequest{
 		ID: r.ID, Message: r.Message, URL: r.URL,
-		Meta: RequestMeta{r.Source, r.Trigger, r.Title, r.Priority, r.Context.TurnID, r.CreatedAt, r.Deadline},
+		Meta: RequestMeta{r.Source, r.Trigger, r.Title, r.Priority, r.Context.TurnID, r.CreatedAt, r.Deadline, r.Proposal},
 	}
 	for i := range r.Questions {
 		p.Questions = append(p.Questions, projectQuestion(&r.Questions[i]))

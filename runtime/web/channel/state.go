@@ -92,6 +92,8 @@ type RequestMeta struct {
 	TurnID    string          `json:"turnId,omitempty"`
 	CreatedAt elicit.Time     `json:"createdAt"`
 	Deadline  elicit.Time     `json:"deadline,omitzero"`
+	// Proposal is what permission is asked for.
+	Proposal *elicit.Proposal `json:"proposal,omitempty"`
 }
 
 // Question is one question of a request. Which fields count depends on Kind.

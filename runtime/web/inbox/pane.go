@@ -14,6 +14,8 @@ import (
 // pane is one question with its form, or with its end.
 type pane struct {
 	ID, Heading, Asker, Message string
+	Proposal                    *elicit.Proposal
+	Fold                        bool // the proposal is long
 	HideHeading                 bool // the question says the same
 	Rev                         int64
 	Priority                    elicit.Priority
@@ -90,6 +92,9 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 		}
 	}
 	p.HideHeading = (r.Title == "" || r.Title == r.Message) && len(r.Questions) > 0 && r.Message == r.Questions[0].Message
+	if p.Proposal = r.Proposal; r.Proposal != nil {
+		p.Fold = strings.Count(r.Proposal.Text, "\n") > foldLines || len(r.Proposal.Text) > foldBytes
+	}
 	if u, err := url.Parse(r.URL); err == nil && r.URL != "" {
 		p.URL, p.Host = r.URL, u.Host
 	}
@@ -105,6 +110,13 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 	}
 	return p
 }
+
+// A proposal of more lines or bytes than these can be folded. It is open at
+// first: nobody should allow what was not on the screen.
+const (
+	foldLines = 20
+	foldBytes = 2000
+)
 
 func afterFirstLine(text string) string {
 	_, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
