@@ -41,13 +41,9 @@ func folded(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
-// unwrapped is the JSON array or object inside a string, in a Markdown fence or
-// not; any other value as it is.
-func unwrapped(raw json.RawMessage) json.RawMessage { return contract.Unwrap(raw) }
-
 // object reads the members of an object; nil if it is none.
 func (in *reading) object(place string, raw json.RawMessage) given {
-	members, err := contract.Fields(unwrapped(raw))
+	members, err := contract.Fields(contract.Unwrap(raw))
 	if err != nil {
 		switch f := fault.Of(err); f.Code {
 		case "not_object":
@@ -65,7 +61,7 @@ func (in *reading) object(place string, raw json.RawMessage) given {
 
 // list reads an array.
 func list(raw json.RawMessage) (items []json.RawMessage, ok bool) {
-	raw = unwrapped(raw)
+	raw = contract.Unwrap(raw)
 	return items, raw[0] == '[' && json.Unmarshal(raw, &items) == nil
 }
 
@@ -101,17 +97,27 @@ func (in *reading) text(place string, fields given, names ...string) string {
 	return ""
 }
 
-// flag reads true or false, in quotes or not.
-func (in *reading) flag(place string, raw json.RawMessage) bool {
-	word, _ := text(raw)
-	switch strings.ToLower(word) {
-	case "true", "yes", "1":
-		return true
-	case "false", "no", "0":
-		return false
+// flag is the first of the names that is given as true or false, in quotes or
+// not. As with texts, only the first name has to be one.
+func (in *reading) flag(place string, fields given, names ...string) (on, ok bool) {
+	for i, name := range names {
+		raw, ok := fields.first(name)
+		if !ok {
+			continue
+		}
+		word, _ := text(raw)
+		switch strings.ToLower(word) {
+		case "true", "yes", "1":
+			return true, true
+		case "false", "no", "0":
+			return false, true
+		}
+		if i == 0 {
+			in.wrong("%s must be true or false", place)
+			return false, false
+		}
 	}
-	in.wrong("%s must be true or false", place)
-	return false
+	return false, false
 }
 
 // milliseconds reads a whole number; 5e4 and 50000.0 are ones. Zero, which to

@@ -118,7 +118,7 @@ func (in *reading) questions(raw json.RawMessage) []elicit.Question {
 	items, ok := list(raw)
 	if !ok {
 		// A single question without the brackets around it.
-		if fields, err := contract.Fields(unwrapped(raw)); err == nil && given(fields).has(textNames...) {
+		if fields, err := contract.Fields(contract.Unwrap(raw)); err == nil && given(fields).has(textNames...) {
 			items, ok = []json.RawMessage{raw}, true
 		}
 	}
@@ -140,7 +140,7 @@ func (in *reading) questions(raw json.RawMessage) []elicit.Question {
 // The title is that of the dialog, as the specification has it.
 func (in *reading) spread(raw json.RawMessage, fields given, r *elicit.Request) []elicit.Question {
 	r.Title = in.text("title", fields, "title")
-	if inner := unwrapped(raw); inner[0] == '[' || inner[0] == '{' {
+	if inner := contract.Unwrap(raw); inner[0] == '[' || inner[0] == '{' {
 		return in.questions(raw) // questions under the name of one
 	}
 	if fields.has("question") {
@@ -158,7 +158,7 @@ func (in *reading) beside(questions []elicit.Question, fields given) {
 	if raw, ok := fields.first("options", "choices"); ok {
 		q := &questions[0]
 		q.Options, q.Kind, q.AllowFreeform = in.options("options", raw), elicit.SingleSelect, true
-		if raw, ok := fields.first(multiNames...); ok && in.flag("multiSelect", raw) {
+		if several, _ := in.flag("multiSelect", fields, multiNames...); several {
 			q.Kind = elicit.MultiSelect
 		}
 	}

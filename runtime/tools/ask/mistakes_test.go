@@ -91,6 +91,8 @@ func TestEveryShapeThatModelsKnowIsAskedAsMeant(t *testing.T) {
 		`{"questions":[{"question":"Who?"}],"context":{"deep":1}}`:                                             "text Who? []",
 		`{"questions":[{"question":"Who?"}],"timeout_ms":60000}`:                                               "text Who? [] waits 60000",
 		`{"questions":[{"question":"Who?"}],"timeoutSeconds":60}`:                                              "text Who? [] waits 60000",
+		// A field of another meaning under a name that could be ours is no reason to refuse.
+		`{"questions":[{"question":"Who?","kind":"technical","items":5,"values":{"x":1},"multi":{"deep":1},"label":["x"],"name":{}}]}`: "text Who? []",
 		// What a person said so far stays: a text beside options is a text.
 		`{"questions":[{"question":"Which?","type":"text","options":["a"]}]}`: "text Which? []",
 	} {

@@ -44,7 +44,7 @@ var (
 
 // question reads one of the questions: an object, or its text only.
 func (in *reading) question(place string, raw json.RawMessage) elicit.Question {
-	if raw[0] == '"' && unwrapped(raw)[0] == '"' {
+	if raw[0] == '"' && contract.Unwrap(raw)[0] == '"' {
 		message, _ := text(raw)
 		return elicit.Question{Kind: elicit.Text, Message: message, Required: true}
 	}
@@ -65,21 +65,23 @@ func (in *reading) fill(place string, fields given) elicit.Question {
 	}
 	q.ID = in.text(place+".id", fields, idNames...)
 	q.Placeholder = in.text(place+".placeholder", fields, placeholderNames...)
-	if raw, ok := fields.first(requiredNames...); ok {
-		q.Required = in.flag(place+".required", raw)
-	} else if raw, ok := fields.first(optionalNames...); ok {
-		q.Required = !in.flag(place+".optional", raw)
+	if on, ok := in.flag(place+".required", fields, requiredNames...); ok {
+		q.Required = on
+	} else if on, ok := in.flag(place+".optional", fields, optionalNames...); ok {
+		q.Required = !on
 	}
-	options, choice := fields.first(optionsNames...)
-	if choice {
-		q.Options = in.options(place+".options", options)
-	}
-	several := false
-	if raw, ok := fields.first(multiNames...); ok {
-		several = in.flag(place+".multiSelect", raw)
+	for i, name := range optionsNames {
+		raw, ok := fields.first(name)
+		if !ok {
+			continue
+		}
+		if _, isList := list(raw); isList || i == 0 {
+			q.Options = in.options(place+".options", raw)
+			break
+		}
 	}
 	q.Kind = in.kind(place, fields, len(q.Options) > 0)
-	if several && q.Kind == elicit.SingleSelect {
+	if several, _ := in.flag(place+".multiSelect", fields, multiNames...); several && q.Kind == elicit.SingleSelect {
 		q.Kind = elicit.MultiSelect
 	}
 	// A default is marked as well, and never chosen for the person.
@@ -97,23 +99,24 @@ func (in *reading) fill(place string, fields given) elicit.Question {
 // kind is what sort of answer a question wants: what it says, or else a choice
 // if it has options.
 func (in *reading) kind(place string, fields given, options bool) elicit.Kind {
-	raw, ok := fields.first(typeNames...)
-	if !ok {
-		if options {
-			return elicit.SingleSelect
+	for i, name := range typeNames {
+		raw, ok := fields.first(name)
+		if !ok {
+			continue
 		}
-		return elicit.Text
+		word, _ := text(raw)
+		if kind, known := kinds[strings.ReplaceAll(folded(word), " ", "")]; known {
+			return kind
+		}
+		if i == 0 {
+			in.wrong("%s.type must be one of %s: text for own words, select for one of the options, multi-select for several, confirm for yes or no", place, strings.Join(types, ", "))
+			return ""
+		}
 	}
-	name, ok := text(raw)
-	if !ok {
-		in.wrong("%s.type must be a string, one of %s", place, strings.Join(types, ", "))
-		return ""
+	if options {
+		return elicit.SingleSelect
 	}
-	kind, known := kinds[strings.ReplaceAll(folded(name), " ", "")]
-	if !known {
-		in.wrong("%s.type must be one of %s: text for own words, select for one of the options, multi-select for several, confirm for yes or no", place, strings.Join(types, ", "))
-	}
-	return kind
+	return elicit.Text
 }
 
 // options reads a list of options, each a text or an object that describes it;
@@ -121,7 +124,7 @@ func (in *reading) kind(place string, fields given, options bool) elicit.Kind {
 func (in *reading) options(place string, raw json.RawMessage) (options []elicit.Option) {
 	items, ok := list(raw)
 	if !ok {
-		fields, err := contract.Fields(unwrapped(raw))
+		fields, err := contract.Fields(contract.Unwrap(raw))
 		switch {
 		case err != nil:
 			in.wrong(`%s must be an array, such as ["a", "b"]`, place)
@@ -150,7 +153,7 @@ func described(object json.RawMessage) bool {
 }
 
 func (in *reading) option(place string, raw json.RawMessage) (o elicit.Option) {
-	inner := unwrapped(raw)
+	inner := contract.Unwrap(raw)
 	if literal := raw[0] == '"'; inner[0] != '{' || literal && !described(inner) {
 		label, ok := text(raw)
 		if !ok {
@@ -170,8 +173,6 @@ func (in *reading) option(place string, raw json.RawMessage) (o elicit.Option) {
 	}
 	o.ID = o.Label
 	o.Description = in.text(place+".description", fields, aboutNames...)
-	if raw, ok := fields.first(recommendedNames...); ok {
-		o.Recommended = in.flag(place+".recommended", raw)
-	}
+	o.Recommended, _ = in.flag(place+".recommended", fields, recommendedNames...)
 	return o
 }
