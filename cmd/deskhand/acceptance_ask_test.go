@@ -172,21 +172,25 @@ func TestAskUserIsPublishedAsItsContractSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(list.Tools, func(one tool) bool { return one.Name == "ask_user" })
+	type questionInfo struct {
+		Required   []string
+		Properties map[string]struct {
+			Type    string
+			Enum    []string
+			Default any
+		}
+	}
 	var schema struct {
 		Required   []string
 		Properties struct {
-			Questions struct{ MinItems, MaxItems int }
-			Title     struct{ MaxLength int }
-			Timeout   struct{ Minimum, Maximum, Default int }
-		}
-		Definitions map[string]struct {
-			Required   []string
-			Properties map[string]struct {
-				Type    string
-				Enum    []string
-				Default any
+			Questions struct {
+				MinItems, MaxItems int
+				Items              questionInfo
 			}
+			Title   struct{ MaxLength int }
+			Timeout struct{ Minimum, Maximum, Default int }
 		}
+		Definitions map[string]questionInfo
 	}
 	t.Run("A-001 name", func(t *testing.T) {
 		if i < 0 {
@@ -206,15 +210,27 @@ func TestAskUserIsPublishedAsItsContractSays(t *testing.T) {
 	t.Run("A-006 at least one question", func(t *testing.T) { same(t, schema.Properties.Questions.MinItems, 1) })
 	t.Run("A-007 at most ten", func(t *testing.T) { same(t, schema.Properties.Questions.MaxItems, 10) })
 	t.Run("A-016 the shape of a question", func(t *testing.T) {
-		// What the schema takes and refuses is compared with the tool in its own tests.
+		// What the schema takes and refuses is compared with the tool, and with the
+		// specification's schema, in the tests of the tool.
 		same(t, schema.Required, []string{"questions"})
-		q := schema.Definitions["QuestionInfo"]
+		same(t, schema.Properties.Title.MaxLength, 100)
+		q := schema.Properties.Questions.Items
+		same(t, q.Required, []string{"question"})
+		same(t, q.Properties["type"].Enum, []string{"text", "select", "multi-select", "confirm"})
+		same(t, q.Properties["required"].Default, any(true))
+		t.Setenv("DESKHAND_ELICITATION_SCHEMA", "ref")
+		if err := json.Unmarshal(askingDoor(t).rpc("tools/list", `{}`), &list); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(list.Tools[i].InputSchema, &schema); err != nil {
+			t.Fatal(err)
+		}
+		q = schema.Definitions["QuestionInfo"]
 		same(t, q.Required, []string{"question"})
 		same(t, len(q.Properties), 6)
 		same(t, q.Properties["type"].Enum, []string{"text", "select", "multi-select", "confirm"})
 		same(t, q.Properties["type"].Default, any("text"))
 		same(t, q.Properties["required"].Default, any(true))
-		same(t, schema.Properties.Title.MaxLength, 100)
 	})
 	t.Run("A-015 five minutes by default", func(t *testing.T) {
 		same(t, schema.Properties.Timeout, struct{ Minimum, Maximum, Default int }{10_000, 1_800_000, 300_000})

@@ -171,7 +171,7 @@ func (a *app) show(r elicit.Request) error {
 		fmt.Fprintf(&b, "\n%s\n", paint.path(r.URL))
 	}
 	for i, q := range r.Questions {
-		fmt.Fprintf(&b, "\n#%d %s  %s\n", i+1, paint.plain(q.Message), paint.dim(describe(q)))
+		fmt.Fprintf(&b, "\n#%d %s  %s\n", i+1, paint.plain(q.Asks()), paint.dim(describe(q)))
 		for _, o := range q.Options {
 			fmt.Fprintf(&b, "   - %s\n", paint.plain(strings.Join(strings.Fields(optionLine(o)), " ")))
 		}

@@ -24,6 +24,7 @@ type library struct {
 	tools     docs.Options
 	searching search.Options
 	more      []contract.Tool // served beside those over docs
+	advice    []string        // instructions for them
 	door      *upstreamDoor   // whose tools are served too; nil: there are no upstreams
 	publish   sync.Mutex      // one new catalog at a time
 	log       *slog.Logger
@@ -34,15 +35,23 @@ type library struct {
 	opened sight
 }
 
-func (l *library) open(o mcpserver.Options) error {
+// openEngine opens the index.
+func (l *library) openEngine() error {
 	l.opened = l.look()
 	engine, err := search.OpenWith(l.dir, l.searching)
 	if err != nil {
 		return err
 	}
 	l.engine = engine
+	return nil
+}
+
+func (l *library) open(o mcpserver.Options) error {
+	if err := l.openEngine(); err != nil {
+		return err
+	}
 	if err := l.serve(o); err != nil {
-		engine.Close()
+		l.engine.Close()
 		l.engine = nil
 		return err
 	}
@@ -93,6 +102,7 @@ func (l *library) catalog() (c contract.Catalog, err error) {
 		c, err = docs.Catalog(l.engine, l.tools)
 	}
 	c.Tools = append(c.Tools, l.more...)
+	c.Instructions = l.instructions(c)
 	if l.door == nil || err != nil {
 		return c, err
 	}

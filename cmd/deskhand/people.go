@@ -32,7 +32,7 @@ func (s *settings) place() (string, error) {
 type people struct {
 	wait     time.Duration // of a question that does not say
 	secrets  bool          // questions that ask for them are taken
-	inline   bool          // the schema of ask_user has no reference
+	ref      bool          // the schema of ask_user is its specification's
 	inbox    string        // inboxAuto, inboxOff or HOST:PORT
 	attended bool          // a person counts as reachable by coming to look
 }
@@ -64,7 +64,7 @@ func (a *app) people() (o people, err error) {
 	if o.secrets, err = a.settings.either("elicitation.secrets", secretsAllow, secretsRefuse); err != nil {
 		return o, err
 	}
-	if o.inline, err = a.settings.either("elicitation.schema", schemaInline, schemaRef); err != nil {
+	if o.ref, err = a.settings.either("elicitation.schema", schemaRef, schemaInline); err != nil {
 		return o, err
 	}
 	switch o.inbox = a.settings.get("inbox"); o.inbox {

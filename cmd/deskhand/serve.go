@@ -15,6 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
+	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
 type serveFlags struct {
@@ -24,6 +25,8 @@ type serveFlags struct {
 	noToken   bool
 	watch     string
 	explain   bool
+	list      bool
+	asJSON    bool
 }
 
 func serveCommand(a *app) *cobra.Command {
@@ -49,6 +52,8 @@ func serveCommand(a *app) *cobra.Command {
 	flags.IntVar(&f.port, "port", 0, "port on 127.0.0.1: the same as --http 127.0.0.1:PORT")
 	flags.BoolVar(&f.noToken, "no-token", false, "answer HTTP requests without a token (on loopback only)")
 	flags.StringVar(&f.watch, "watch", "", "build the index from this folder now and whenever it changes")
+	flags.BoolVar(&f.list, "explain-tools", false, "print what a model is shown of each tool, with its tokens, and exit")
+	flags.BoolVar(&f.asJSON, "json", false, "with --explain-tools: print as JSON")
 	flags.BoolVar(&f.explain, "explain", false, "say in each hit of search_docs why it ranks where it does")
 	return cmd
 }
@@ -66,6 +71,12 @@ const inboxAfter = 200 * time.Millisecond
 // serve checks all that it was told, then opens the library and answers until
 // ctx ends or the client is gone.
 func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) error {
+	switch {
+	case f.list:
+		return a.explainTools(ctx, f)
+	case f.asJSON:
+		return misuse("--json says how --explain-tools prints, which is not given", "add --explain-tools, or leave out --json")
+	}
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	}
@@ -106,7 +117,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			return err
 		}
 		asked = true
-		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait, InlineSchema: people.inline})
+		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait, RefSchema: people.ref})
 		defer desk.Close()
 		if people.hasInbox() && (addr == "" || people.inbox != inboxAuto) {
 			stop, err := a.keepInbox(ctx, room, log, inboxAfter)
@@ -115,7 +126,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			}
 			defer stop()
 		}
-		lib.more = desk.Tools()
+		lib.more, lib.advice = desk.Tools(), []string{desk.Instructions()}
 		surfaces, err := a.surfaces(log)
 		if err != nil {
 			return err
@@ -135,6 +146,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			return err
 		}
 		lib.more = append(lib.more, tools...)
+		lib.advice = append(lib.advice, work.Instructions(work.Options{Prefix: lib.tools.Prefix}))
 	}
 	if lib.door, err = a.door(room, asksFor(addr == ""), addr == "", lib.changed, log); err != nil {
 		return err

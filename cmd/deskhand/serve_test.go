@@ -56,8 +56,12 @@ func TestServeOffersWhatTheCorpusBrings(t *testing.T) {
 	corpus := acme(t, map[string]string{
 		"metadata.json": `{"corpus_description": "Acme SDK docs", "mcpServerInstructions": " Search first. ", "taxonomy": {"language": {"properties": {"go": {"mcp_resource": true}}}}}`,
 	})
-	p := overPipe(t, "--index", indexed(t, corpus))
-	if want := `"instructions":"Search first."`; !strings.Contains(string(p.welcome), want) {
+	index := indexed(t, corpus)
+	if p, want := overPipe(t, "--index", index, "--tools", "docs"), `"instructions":"Search first."`; !strings.Contains(string(p.welcome), want) {
+		t.Errorf("initialize = %s, want %s in it", p.welcome, want)
+	}
+	p := overPipe(t, "--index", index)
+	if want := `\n\nSearch first."`; !strings.Contains(string(p.welcome), want) {
 		t.Errorf("initialize = %s, want %s in it", p.welcome, want)
 	}
 	for _, c := range []struct{ method, params, want string }{

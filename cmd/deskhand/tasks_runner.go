@@ -152,12 +152,14 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 	if lib.door, err = t.app.door(questions, in, true, lib.changed, t.log); err != nil {
 		return nil, err
 	}
-	desk := asktools.New(asktools.Options{Open: questions.open, Prefix: lib.tools.Prefix, Context: in, Wait: people.wait, InlineSchema: people.inline, NoDialogs: true})
+	desk := asktools.New(asktools.Options{Open: questions.open, Prefix: lib.tools.Prefix, Context: in, Wait: people.wait, RefSchema: people.ref, NoDialogs: true})
 	o := mcpserver.Options{Name: t.app.serverName(), Version: buildVersion(), Logger: t.log, StateKey: questions.stateKey}
-	lib.more = append(desk.Tools(), work.AttemptTools(work.Options{
+	working := work.Options{
 		Open:   func(ctx context.Context) (work.Manager, error) { return t.room.open(ctx) },
 		Prefix: lib.tools.Prefix, AttemptID: t.attempt.ID,
-	})...)
+	}
+	lib.more = append(desk.Tools(), work.AttemptTools(working)...)
+	lib.advice = []string{desk.Instructions(), work.AttemptInstructions(working)}
 	if lib.door != nil {
 		o.Logs = true
 		lib.door.Start(upstreamPatience)

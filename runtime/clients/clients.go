@@ -20,6 +20,9 @@ type Client struct {
 	Hold time.Duration
 	// Shows says which half of a result reaches the model.
 	Shows Half
+	// Renames are tools that the client hides from its model because of their
+	// names, and the names to list them under. A call by either name works.
+	Renames map[string]string
 	// MaxBytes is the longest text that reaches the model whole: of a longer one
 	// the client drops a part, without telling the server. Zero: not known.
 	MaxBytes int
@@ -45,7 +48,10 @@ const (
 var known = []Client{
 	{Name: "claude-code", Version: "2.1.197", Hold: 30 * time.Minute, Shows: Structured, MaxBytes: 48_000},
 	{Name: "codex-mcp-client", Version: "0.169.0", Hold: 240 * time.Second, Shows: Structured, MaxBytes: 32_000}, // it gives up at 300 s, and cuts at 10,000 tokens
-	{Name: "gemini-cli-mcp-client", Version: "0.61.0", Hold: 240 * time.Second, Shows: Content, MaxBytes: 39_000},
+	{Name: "gemini-cli-mcp-client", Version: "0.61.0", Hold: 240 * time.Second, Shows: Content, MaxBytes: 39_000,
+		// Without a terminal it excludes its own tool ask_user, and with it every
+		// tool whose name on its server is the same.
+		Renames: map[string]string{"ask_user": "ask_person"}},
 	{Name: "opencode", Version: "1.18.33", Hold: 90 * time.Second, Shows: Content, MaxBytes: 50_000},
 }
 

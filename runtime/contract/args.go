@@ -50,15 +50,20 @@ func (s *shape) check(args json.RawMessage) (json.RawMessage, *Refusal) {
 	if err != nil {
 		return nil, notFields(err)
 	}
+	rewritten := false
+	if !s.exact {
+		if fields, rewritten = s.respell(fields); rewritten {
+			args = join(fields)
+		}
+	}
 	if name, ok := s.unexpected(fields); ok {
-		return nil, &Refusal{Kind: Unexpected, Field: name, Message: "Unexpected field " + quote(name)}
+		return nil, &Refusal{Kind: Unexpected, Field: name, Message: "Unexpected field " + quote(name) + s.instead(name)}
 	}
 	for _, name := range s.required {
 		if index(fields, name) < 0 {
 			return nil, s.missing(name)
 		}
 	}
-	rewritten := false
 	for i := range s.properties {
 		at := index(fields, s.properties[i].name)
 		if at < 0 {
@@ -116,6 +121,25 @@ func (s *shape) unexpected(fields []Field) (first string, found bool) {
 	return first, found
 }
 
+// instead says which field to use in place of one that is not declared.
+func (s *shape) instead(name string) string {
+	if p := s.alike(name); p != nil {
+		return ": write " + quote(p.name)
+	}
+	if len(s.properties) == 0 {
+		return ": there are no arguments"
+	}
+	var names []string
+	for _, p := range s.properties {
+		if p.required {
+			names = append(names, p.name+" (required)")
+		} else {
+			names = append(names, p.name)
+		}
+	}
+	return ": the fields are " + AllowedList(names)
+}
+
 func (s *shape) property(name string) *property {
 	for i := range s.properties {
 		if s.properties[i].name == name {
@@ -149,15 +173,15 @@ func (p *property) check(value json.RawMessage) (json.RawMessage, *Refusal) {
 		return nil, p.checkNumber(value)
 	case "boolean":
 		if value[0] != 't' && value[0] != 'f' {
-			return nil, p.wrongType("true or false")
+			return nil, p.wrongType("true or false", value)
 		}
 	case "array":
 		if value[0] != '[' {
-			return nil, p.wrongType("a list")
+			return nil, p.wrongType(map[bool]string{false: "a list", true: "a list of objects"}[p.items == "object"], value)
 		}
 	case "object":
 		if value[0] != '{' {
-			return nil, p.wrongType("an object")
+			return nil, p.wrongType("an object", value)
 		}
 	}
 	return nil, nil // the rest of the schema decides
@@ -166,9 +190,11 @@ func (p *property) check(value json.RawMessage) (json.RawMessage, *Refusal) {
 func (p *property) checkText(value json.RawMessage) *Refusal {
 	if value[0] != '"' {
 		if p.nonBlank {
-			return p.blank(WrongType)
+			refusal := p.blank(WrongType)
+			refusal.Message += p.rewrite(value)
+			return refusal
 		}
-		return p.wrongType("a string")
+		return p.wrongType("a string", value)
 	}
 	given := text(value)
 	if p.nonBlank && strings.TrimSpace(given) == "" {
@@ -195,11 +221,11 @@ func (p *property) checkText(value json.RawMessage) *Refusal {
 
 func (p *property) checkInteger(value json.RawMessage) (json.RawMessage, *Refusal) {
 	if !isNumber(value) {
-		return nil, p.wrongType("an integer")
+		return nil, p.wrongType("an integer", value)
 	}
 	digits, n, ok := integer(string(value))
 	if !ok {
-		return nil, p.wrongType("an integer")
+		return nil, p.wrongType("an integer", value)
 	}
 	if refusal := p.checkRange(float64(n)); refusal != nil {
 		return nil, refusal
@@ -212,7 +238,7 @@ func (p *property) checkInteger(value json.RawMessage) (json.RawMessage, *Refusa
 
 func (p *property) checkNumber(value json.RawMessage) *Refusal {
 	if !isNumber(value) {
-		return p.wrongType("a number")
+		return p.wrongType("a number", value)
 	}
 	f, _ := strconv.ParseFloat(string(value), 64) // too large becomes infinite, and is out of range
 	return p.checkRange(f)
@@ -240,8 +266,52 @@ func (p *property) checkRange(f float64) *Refusal {
 	return &Refusal{Kind: OutOfRange, Field: p.name, Message: message}
 }
 
-func (p *property) wrongType(want string) *Refusal {
-	return &Refusal{Kind: WrongType, Field: p.name, Message: p.name + " must be " + want}
+func (p *property) wrongType(want string, given json.RawMessage) *Refusal {
+	return &Refusal{Kind: WrongType, Field: p.name, Message: p.name + " must be " + want + p.rewrite(given)}
+}
+
+// rewrite says how to write a value of the wrong type, if that is plain.
+func (p *property) rewrite(given json.RawMessage) string {
+	inner := ""
+	switch {
+	case (p.kind == "array" || p.kind == "object") && p.respell(given) != nil:
+		return ": write it as JSON, without quotes around it"
+	case string(given) == "null" && !p.required:
+		return ": leave it out instead of null"
+	case given[0] == '"':
+		inner = strings.TrimSpace(text(given))
+	}
+	switch p.kind {
+	case "integer", "number":
+		if inner != "" && isNumber(json.RawMessage(inner)) && json.Valid([]byte(inner)) && len(inner) <= 20 {
+			return ": write " + inner + ", without quotes"
+		}
+	case "boolean":
+		if word := strings.ToLower(inner); word == "true" || word == "false" {
+			return ": write " + word + ", without quotes"
+		}
+	case "array":
+		if p.items == "string" && given[0] == '"' && len(given) <= maxQuoted {
+			return ": write [" + string(given) + "]"
+		}
+	case "string":
+		if free := p.allowed == nil && !p.uuid; free && isNumber(given) && len(given) <= 20 {
+			return `: write "` + string(given) + `"`
+		}
+		if items := elements(given); len(items) == 1 && items[0][0] == '"' && len(items[0]) <= maxQuoted {
+			return ": write " + string(items[0])
+		}
+	}
+	return ""
+}
+
+// elements are those of an array; none of any other value.
+func elements(value json.RawMessage) []json.RawMessage {
+	if value[0] != '[' {
+		return nil
+	}
+	w := walker{data: value}
+	return w.array()
 }
 
 func (p *property) blank(kind Kind) *Refusal {

@@ -22,6 +22,11 @@ type Spec struct {
 	// NonBlank names string properties whose text must hold a visible
 	// character, where the schema's minLength does not say so already.
 	NonBlank []string
+	// Exact refuses whatever the schema refuses. Without it a call is taken whose
+	// meaning is beyond doubt: null for a field that is left out, another case of
+	// a field's name, JSON in a string. Set it where a specification demands that
+	// the schema and the tool agree on each input.
+	Exact bool
 	// ReadOnly, Additive, Idempotent and Envelope are those of the Tool.
 	ReadOnly, Additive, Idempotent, Envelope bool
 	// Before refuses what the conditions of the schema (if, not) would refuse in
@@ -41,6 +46,7 @@ func Define[In any](spec Spec, fn func(ctx context.Context, caller Caller, in In
 	if err != nil {
 		panic(fmt.Sprintf("contract: tool %q: input schema: %v", spec.Name, err))
 	}
+	input.exact = spec.Exact
 	if spec.Output != nil {
 		if _, err := parseObjectSchema(spec.Output); err != nil {
 			panic(fmt.Sprintf("contract: tool %q: output schema: %v", spec.Name, err))

@@ -70,6 +70,7 @@ func refusal(t *testing.T, tool Tool, args string) string {
 
 func TestDefineRefusesWhatTheSchemaForbids(t *testing.T) {
 	tool := find(nil)
+	const fields = ": the fields are query (required), limit, cursor, language, ratio, deep, least, most, any"
 	for args, want := range map[string]string{
 		`[]`:                                 "Arguments must be a JSON object",
 		`"x"`:                                "Arguments must be a JSON object",
@@ -80,8 +81,9 @@ func TestDefineRefusesWhatTheSchemaForbids(t *testing.T) {
 		"{\"query\":\"a\x00b\"}":             "Arguments are not valid JSON",
 		`{"query":"a","query":"b"}`:          "Field 'query' appears twice",
 		`{"query":"a","qu\u0065ry":"b"}`:     "Field 'query' appears twice",
-		`{"zeta":1,"foo":1,"query":5}`:       "Unexpected field 'foo'",
-		`{"Query":"a"}`:                      "Unexpected field 'Query'",
+		`{"zeta":1,"foo":1,"query":5}`:       "Unexpected field 'foo'" + fields,
+		`{"q":"a"}`:                          "Unexpected field 'q'" + fields,
+		`{"Query":"a","query":"b"}`:          "Unexpected field 'Query': write 'query'",
 		`{}`:                                 "query must be a non-empty string",
 		``:                                   "query must be a non-empty string",
 		`null`:                               "query must be a non-empty string",
@@ -89,12 +91,13 @@ func TestDefineRefusesWhatTheSchemaForbids(t *testing.T) {
 		`{"query":""}`:                       "query must be a non-empty string",
 		`{"query":" \t\n"}`:                  "query must be a non-empty string",
 		`{"query":"\u00a0"}`:                 "query must be a non-empty string",
-		`{"query":5}`:                        "query must be a non-empty string",
+		`{"query":5}`:                        "query must be a non-empty string: write \"5\"",
 		`{"query":null}`:                     "query must be a non-empty string",
-		`{"query":["a"]}`:                    "query must be a non-empty string",
-		`{"query":"a","limit":"5"}`:          "limit must be an integer",
+		`{"query":["a"]}`:                    "query must be a non-empty string: write \"a\"",
+		`{"query":"a","limit":"5"}`:          "limit must be an integer: write 5, without quotes",
+		`{"query":"a","limit":"five"}`:       "limit must be an integer",
+		`{"query":"a","limit":[5]}`:          "limit must be an integer",
 		`{"query":"a","limit":1.5}`:          "limit must be an integer",
-		`{"query":"a","limit":null}`:         "limit must be an integer",
 		`{"query":"a","limit":true}`:         "limit must be an integer",
 		`{"query":"a","limit":5e-1}`:         "limit must be an integer",
 		`{"query":"a","limit":1e-999999999}`: "limit must be an integer",
@@ -109,15 +112,17 @@ func TestDefineRefusesWhatTheSchemaForbids(t *testing.T) {
 		`{"query":"a","most":4}`:                                                  "most must be at most 3",
 		`{"query":"a","any":1e30}`:                                                "any is out of range",
 		`{"query":"a","any":9223372036854775808}`:                                 "any is out of range",
-		`{"query":"a","cursor":5}`:                                                "cursor must be a string",
+		`{"query":"a","cursor":5}`:                                                "cursor must be a string: write \"5\"",
+		`{"query":"a","cursor":["x"]}`:                                            "cursor must be a string: write \"x\"",
+		`{"query":"a","cursor":["x","y"]}`:                                        "cursor must be a string",
 		`{"query":"a","cursor":{}}`:                                               "cursor must be a string",
 		`{"query":"a","cursor":"äöüßéx"}`:                                         "cursor must be at most 5 characters long",
 		`{"query":"a","language":"Go"}`:                                           "Invalid value for 'language': 'Go'. Allowed values: go, python",
 		`{"query":"a","language":7}`:                                              "language must be a string",
-		`{"query":"a","ratio":"1"}`:                                               "ratio must be a number",
+		`{"query":"a","ratio":"1"}`:                                               "ratio must be a number: write 1, without quotes",
 		`{"query":"a","ratio":1.01}`:                                              "ratio must be between 0 and 1",
 		`{"query":"a","ratio":1e999}`:                                             "ratio must be between 0 and 1",
-		`{"query":"a","deep":"true"}`:                                             "deep must be true or false",
+		`{"query":"a","deep":"yes"}`:                                              "deep must be true or false",
 		`{"query":"a","deep":0}`:                                                  "deep must be true or false",
 		`{"query":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`: "Arguments are JSON nested deeper than 100 levels",
 	} {
@@ -207,10 +212,11 @@ func TestNestedSchemasAreValidatedWhole(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"tags":["a",5]}`:              "Invalid value for 'tags': has type \"integer\", want \"string\"",
 		`{"tags":[null]}`:               "Invalid value for 'tags': has type \"null\", want \"string\"",
-		`{"tags":null}`:                 "tags must be a list",
 		`{"env":[]}`:                    "env must be an object",
 		`{"tags":["a","b","c"]}`:        "Invalid value for 'tags': ",
-		`{"tags":"a"}`:                  "tags must be a list",
+		`{"tags":"a"}`:                  "tags must be a list: write [\"a\"]",
+		`{"tags":"{\"a\":1}"}`:          "tags must be a list",
+		`{"tags":"[\"a\",5]"}`:          "Invalid value for 'tags': has type \"integer\", want \"string\"",
 		`{"mode":"A"}`:                  "Invalid value for 'mode': ",
 		`{"mode":5}`:                    "mode must be a string",
 		`{"mode":"full"}`:               "Invalid arguments: ",
@@ -278,7 +284,7 @@ func FuzzDefine(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	tool := find(nil)
+	tool := Define(Spec{Name: "find", Description: "Finds.", Input: json.RawMessage(findSchema), NonBlank: []string{"query"}, Exact: true}, echo[findIn])
 	var schema jsonschema.Schema
 	if err := json.Unmarshal([]byte(findSchema), &schema); err != nil {
 		f.Fatal(err)

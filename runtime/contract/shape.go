@@ -14,6 +14,7 @@ type shape struct {
 	properties []property // in the order written
 	required   []string
 	open       bool // additional properties are allowed
+	exact      bool // what the schema refuses is refused, however plain its meaning
 	// rest validates what the quick checks do not know; nil when they know all.
 	rest *jsonschema.Resolved
 }
@@ -22,11 +23,13 @@ type shape struct {
 type property struct {
 	name                 string
 	kind                 string // JSON Schema type; empty: any
+	items                string // type of the items of an array; empty: any
 	allowed              []string
 	minimum, maximum     *float64
 	minLength, maxLength *int
 	nonBlank             bool
 	uuid                 bool
+	required             bool
 }
 
 // newShape prepares schema, whose properties are named in order.
@@ -36,6 +39,7 @@ func newShape(schema *jsonschema.Schema, order, nonBlank []string) (*shape, erro
 	for _, name := range order {
 		p, all := quickProperty(name, schema.Properties[name])
 		p.nonBlank = p.nonBlank || slices.Contains(nonBlank, name)
+		p.required = slices.Contains(schema.Required, name)
 		quick = quick && all
 		s.properties = append(s.properties, p)
 	}
@@ -73,6 +77,9 @@ func quickProperty(name string, schema *jsonschema.Schema) (property, bool) {
 		Default: schema.Default, Examples: schema.Examples, Deprecated: schema.Deprecated,
 	}
 	p := property{name: name, kind: schema.Type}
+	if schema.Items != nil {
+		p.items = schema.Items.Type
+	}
 	switch schema.Type {
 	case "integer", "number":
 		p.minimum, p.maximum = schema.Minimum, schema.Maximum

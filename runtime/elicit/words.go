@@ -52,6 +52,45 @@ func (q *Question) Wants() string {
 	return text
 }
 
+// Header is the short label of a question; empty if it says no more than the
+// question.
+func (q *Question) Header() string {
+	if q.Title == q.Message {
+		return ""
+	}
+	return q.Title
+}
+
+// Asks is the question with its header in front: "Database: Which one?"
+func (q *Question) Asks() string {
+	if header := q.Header(); header != "" {
+		return header + ": " + q.Message
+	}
+	return q.Message
+}
+
+// Beside is what a question says where a heading is shown already: its header
+// only, if the heading is its text.
+func (q *Question) Beside(heading string) string {
+	if q.Message == heading {
+		return q.Header()
+	}
+	return q.Asks()
+}
+
+// Says is all there is to say of an option: "Postgres (recommended): runs
+// already". Nothing that is recommended is chosen for the person.
+func (o *Option) Says() string {
+	text := o.Label
+	if o.Recommended {
+		text += " (recommended)"
+	}
+	if o.Description != "" {
+		text += ": " + o.Description
+	}
+	return text
+}
+
 // Say words an answer; empty if there is none.
 func (q *Question) Say(v *Value) string {
 	if v == nil {

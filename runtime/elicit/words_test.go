@@ -65,3 +65,22 @@ func TestWhoNamesOthersAndThePlace(t *testing.T) {
 		}
 	}
 }
+
+func TestHeadersAndOptionsAreSaidWhole(t *testing.T) {
+	q := Question{Title: "Database", Message: "Which one?"}
+	if q.Asks() != "Database: Which one?" || q.Beside("Which one?") != "Database" || q.Beside("Setup") != "Database: Which one?" {
+		t.Errorf("with a header: %q, %q, %q", q.Asks(), q.Beside("Which one?"), q.Beside("Setup"))
+	}
+	q.Title = q.Message
+	if q.Asks() != "Which one?" || q.Beside("Which one?") != "" {
+		t.Errorf("with a header that is the question: %q, %q", q.Asks(), q.Beside("Which one?"))
+	}
+	for want, o := range map[string]Option{
+		"a": {Label: "a"}, "a (recommended)": {Label: "a", Recommended: true}, "a: b": {Label: "a", Description: "b"},
+		"a (recommended): b": {Label: "a", Description: "b", Recommended: true},
+	} {
+		if got := o.Says(); got != want {
+			t.Errorf("Says = %q, want %q", got, want)
+		}
+	}
+}

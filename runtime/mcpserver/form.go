@@ -197,7 +197,7 @@ func (f *field) schema(revision string) ordered {
 		return ordered{{"type", "string"}, {"title", "Other (own words)"}, {"description", "In place of a choice above, or beside it: " + titleOf(q)}}
 	case choice:
 		s := ordered{{"type", "boolean"}, {"title", f.option.Label}}
-		return append(s, describe(titleOf(q), f.option.Description, recommend(f.option))...)
+		return append(s, describe(q.Asks(), f.option.Description, recommend(f.option))...)
 	}
 	s := ordered{{"type", jsonType[q.Kind]}, {"title", titleOf(q)}}
 	s = append(s, describe(descriptionOf(q)...)...)

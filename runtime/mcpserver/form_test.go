@@ -218,6 +218,17 @@ func TestFormsAreAsTheirRevisionWantsThem(t *testing.T) {
 	}
 }
 
+// Where each option is a field of its own, its description has the question
+// and not only the header.
+func TestAnOldFormHasTheQuestionBesideItsHeader(t *testing.T) {
+	r := elicit.Request{ID: "elc_1", Mode: elicit.Form, Message: "Which ones?", Questions: []elicit.Question{{ID: "db", Kind: elicit.MultiSelect, Title: "Database", Message: "Which ones?",
+		Options: []elicit.Option{{ID: "pg", Label: "Postgres", Description: "runs already", Recommended: true}}}}}
+	want := `"db__pg":{"type":"boolean","title":"Postgres","description":"Database: Which ones?\nruns already\nRecommended: Postgres"}`
+	if got := string(formSchema(&r, "2025-06-18")); !strings.Contains(got, want) {
+		t.Errorf("the form is %s, want %s", got, want)
+	}
+}
+
 func TestWhatAFormSays(t *testing.T) {
 	two, ten := 2.0, 10.0
 	request := elicit.Request{ID: "elc_1", Mode: elicit.Form, Title: "Port", Message: "Please choose.", Questions: []elicit.Question{

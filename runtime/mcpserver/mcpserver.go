@@ -124,7 +124,7 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 	}
 	s.announceLogs(options.Capabilities)
 	s.sdk = mcp.NewServer(self, options)
-	s.sdk.AddReceivingMiddleware(s.middleware)
+	s.sdk.AddReceivingMiddleware(s.renaming, s.middleware)
 	s.sdk.AddSendingMiddleware(unjudged)
 	s.http = newHTTPDoor(s)
 	s.current.Store(&published{})

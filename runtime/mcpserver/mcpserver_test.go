@@ -147,10 +147,15 @@ func overPipes(t testing.TB, s *Server) (in io.WriteCloser, out io.ReadCloser, e
 
 // bothEras runs a test with an SDK client over stdio in each era.
 func bothEras(t *testing.T, s *Server, test func(*testing.T, *mcp.ClientSession)) {
+	bothErasAs(t, s, "tester", test)
+}
+
+// bothErasAs does so with a client of that name.
+func bothErasAs(t *testing.T, s *Server, name string, test func(*testing.T, *mcp.ClientSession)) {
 	for _, version := range []string{"2026-07-28", "2025-11-25", "2024-11-05"} {
 		t.Run("stdio "+version, func(t *testing.T) {
 			in, out, ended := overPipes(t, s)
-			session, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "7"}, nil).Connect(
+			session, err := mcp.NewClient(&mcp.Implementation{Name: name, Version: "7"}, nil).Connect(
 				t.Context(), &mcp.IOTransport{Reader: out, Writer: in}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 			if err != nil {
 				t.Fatal(err)
@@ -224,7 +229,7 @@ func converse(t *testing.T, session *mcp.ClientSession) {
 		t.Errorf("structuredContent = %s", got)
 	}
 	saysIt(t, session, "search_docs", map[string]any{"query": "a", "limit": 51}, "limit must be between 1 and 50", true)
-	saysIt(t, session, "search_docs", map[string]any{"query": "a", "foo": 1}, "Unexpected field 'foo'", true)
+	saysIt(t, session, "search_docs", map[string]any{"query": "a", "foo": 1}, "Unexpected field 'foo': the fields are query (required), limit", true)
 	saysIt(t, session, "search_docs", nil, "query must be a non-empty string", true)
 	if r := saysIt(t, session, "refuse", nil, "There is none. Retry later.", true); r.StructuredContent != nil {
 		t.Errorf("a refusal has structuredContent %v", r.StructuredContent)

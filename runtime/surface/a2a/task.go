@@ -101,15 +101,12 @@ func questionText(r *elicit.Request) string {
 	}
 	for i := range r.Questions {
 		q := &r.Questions[i]
-		if q.Message != r.Message {
-			fmt.Fprintf(&b, "\n%s", q.Message)
+		if text := q.Beside(r.Message); text != "" {
+			fmt.Fprintf(&b, "\n%s", text)
 		}
 		fmt.Fprintf(&b, " (%s)", q.Wants())
 		for _, o := range q.Options {
-			fmt.Fprintf(&b, "\n- %s", o.Label)
-			if o.Description != "" {
-				fmt.Fprintf(&b, ": %s", o.Description)
-			}
+			fmt.Fprintf(&b, "\n- %s", o.Says())
 		}
 	}
 	if r.URL != "" {

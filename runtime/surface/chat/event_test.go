@@ -132,9 +132,9 @@ func TestASchemaHasAPropertyForEachQuestion(t *testing.T) {
 		{ID: "name", Kind: elicit.Text, Message: "Name?", Required: true, Min: &two, Format: elicit.Email},
 		{ID: "n", Kind: elicit.Integer, Message: "How many?", Max: &two}, {ID: "sure", Kind: elicit.Boolean, Title: "Sure", Message: "Really?"},
 		{ID: "one", Kind: elicit.SingleSelect, Message: "Which?", Required: true, AllowFreeform: true, Options: []elicit.Option{{ID: "a", Label: "Ay"}}},
-		{ID: "many", Kind: elicit.MultiSelect, Message: "Which ones?", Min: &two, Options: []elicit.Option{{ID: "a", Label: "Ay"}}},
+		{ID: "many", Kind: elicit.MultiSelect, Message: "Which ones?", Min: &two, Options: []elicit.Option{{ID: "a", Label: "Ay", Description: "first", Recommended: true}}},
 	}}
-	want := `{"properties":{"many":{"items":{"anyOf":[{"const":"a","title":"Ay"}]},"minItems":2,"title":"Which ones?","type":"array"},"n":{"maximum":2,"title":"How many?","type":"integer"},` +
+	want := `{"properties":{"many":{"items":{"anyOf":[{"const":"a","description":"Ay (recommended): first","title":"Ay"}]},"minItems":2,"title":"Which ones?","type":"array"},"n":{"maximum":2,"title":"How many?","type":"integer"},` +
 		`"name":{"format":"email","minLength":2,"title":"Name?","type":"string"},"one":{"oneOf":[{"const":"a","title":"Ay"}],"title":"Which?","type":"string"},"one__other":{"title":"Other (own words)","type":"string"},` +
 		`"sure":{"description":"Really?","title":"Sure","type":"boolean"}},"required":["name"],"type":"object"}`
 	if got := string(schemaOf(&r)); got != want {

@@ -107,7 +107,11 @@ func property(q *elicit.Question) map[string]any {
 
 func choices(q *elicit.Question) (all []map[string]string) {
 	for _, o := range q.Options {
-		all = append(all, map[string]string{"const": o.ID, "title": o.Label})
+		one := map[string]string{"const": o.ID, "title": o.Label}
+		if said := o.Says(); said != o.Label {
+			one["description"] = said
+		}
+		all = append(all, one)
 	}
 	return all
 }

@@ -200,8 +200,8 @@ func (n *notifier) message(r *elicit.Request) Message {
 	if m.Place != "" {
 		m.Body += ", " + m.Place
 	}
-	if len(r.Questions) == 1 && r.Questions[0].Message != r.Heading() {
-		m.Body = plain(r.Questions[0].Message) + "\n" + m.Body
+	if len(r.Questions) == 1 {
+		m.Body = strings.TrimPrefix(about(r)+"\n"+m.Body, "\n")
 	}
 	if p := r.Proposal; p != nil {
 		shown := plain(p.Text)
@@ -214,6 +214,25 @@ func (n *notifier) message(r *elicit.Request) Message {
 	}
 	m.Text = strings.TrimSpace(m.Title + "\n" + m.Body + "\n" + m.URL)
 	return m
+}
+
+// about is the only question, unless the heading says it, and its options if
+// there is more to say of them than their labels.
+func about(r *elicit.Request) string {
+	q := &r.Questions[0]
+	var lines, options []string
+	if text := q.Beside(r.Heading()); text != "" {
+		lines = append(lines, text)
+	}
+	said := false
+	for i := range q.Options {
+		o := &q.Options[i]
+		options, said = append(options, "- "+o.Says()), said || o.Says() != o.Label
+	}
+	if said {
+		lines = append(lines, options...)
+	}
+	return plain(strings.Join(lines, "\n"))
 }
 
 // plain takes out what is no text, and shortens what is too long for a

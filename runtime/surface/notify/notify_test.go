@@ -203,6 +203,21 @@ func TestQuietHoursCollect(t *testing.T) {
 	})
 }
 
+// What an agent says of an option and recommends is in the message.
+func TestAMessageTellsOfOptions(t *testing.T) {
+	n := &notifier{Options: Options{Page: func(string) string { return "http://desk/" }, Choices: func(*elicit.Request) []Choice { return nil }}}
+	q := elicit.Question{ID: "db", Kind: elicit.SingleSelect, Title: "Database", Message: "Which one?",
+		Options: []elicit.Option{{ID: "pg", Label: "Postgres", Description: "runs already", Recommended: true}, {ID: "my", Label: "MySQL"}}}
+	m := n.message(&elicit.Request{Title: "Setup", Message: "Setup", Source: elicit.Source{Name: "agent"}, Questions: []elicit.Question{q}})
+	if want := "Database: Which one?\n- Postgres (recommended): runs already\n- MySQL\nasked by agent"; m.Body != want {
+		t.Errorf("the body is %q, want %q", m.Body, want)
+	}
+	q.Title, q.Options = "", elicit.OptionsOf("a", "b")
+	if m := n.message(&elicit.Request{Message: "Which one?", Source: elicit.Source{Name: "agent"}, Questions: []elicit.Question{q}}); m.Body != "asked by agent" {
+		t.Errorf("without more to say the body is %q", m.Body)
+	}
+}
+
 // A notification that cannot show all of what permission is asked for has no
 // button that allows it.
 func TestWhatIsNotAllShownIsNotAllowedFromANotification(t *testing.T) {

@@ -125,20 +125,16 @@ func (m *message) questions(r *elicit.Request) {
 	for i := range r.Questions {
 		q := &r.Questions[i]
 		if len(r.Questions) == 1 {
-			if q.Message != r.Message {
-				b.WriteString(clean(q.Message) + "\n")
+			if text := q.Beside(r.Message); text != "" {
+				b.WriteString(clean(text) + "\n")
 			}
 			break
 		}
-		fmt.Fprintf(&b, "%d. %s (%s)\n", i+1, clean(q.Message), q.Wants())
+		fmt.Fprintf(&b, "%d. %s (%s)\n", i+1, clean(q.Asks()), q.Wants())
 	}
 	if len(r.Questions) == 1 && wordy(&r.Questions[0]) {
 		for i, o := range r.Questions[0].Options {
-			fmt.Fprintf(&b, "%d. %s", i+1, line(o.Label))
-			if o.Description != "" {
-				b.WriteString(": " + line(o.Description))
-			}
-			b.WriteString("\n")
+			fmt.Fprintf(&b, "%d. %s\n", i+1, flat(o.Says()))
 		}
 	}
 	m.add(strings.TrimSpace(b.String()), maxBlocks-10)

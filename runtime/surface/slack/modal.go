@@ -34,7 +34,7 @@ func form(r *elicit.Request) api.ModalViewRequest {
 		if a, ok := r.Answers[q.ID]; ok {
 			fields = a.Value.Fields(q.ID)
 		}
-		in := api.NewInputBlock(answerBlock+tag(q.ID), plain(q.Message, maxLabel), plain(hint(q), maxLabel), input(q, fields[q.ID]))
+		in := api.NewInputBlock(answerBlock+tag(q.ID), plain(q.Asks(), maxLabel), plain(hint(q), maxLabel), input(q, fields[q.ID]))
 		in.Optional = !q.Required || q.AllowFreeform
 		in.DispatchAction = true
 		v.Blocks.BlockSet = append(v.Blocks.BlockSet, in)
@@ -58,6 +58,11 @@ func hint(q *elicit.Question) string {
 	text := q.Wants()
 	if proposed := clean(q.Say(q.Default)); proposed != "" {
 		text += "; proposed: " + proposed
+	}
+	for i := range q.Options { // what does not fit beside the options
+		if units(line(q.Options[i].Description)) > maxOption {
+			text += "\n" + flat(q.Options[i].Says())
+		}
 	}
 	return text
 }

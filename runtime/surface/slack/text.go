@@ -46,6 +46,9 @@ func line(text string) string {
 	return text
 }
 
+// flat is all of a text on one line, clean.
+func flat(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
+
 // cut shortens a text to so many characters. Slack counts UTF-16 units or code
 // points, which it does not say; units are never fewer.
 func cut(text string, most int) string {

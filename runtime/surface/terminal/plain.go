@@ -134,16 +134,9 @@ func (t *talk) question() {
 	if len(r.Questions) > 1 {
 		t.say("Question %d of %d.", t.sheet.page+1, len(r.Questions))
 	}
-	t.say("%s", clean(q.Message))
+	t.say("%s", clean(q.Asks()))
 	for i, o := range q.Options {
-		text := flat(o.Label)
-		if o.Recommended {
-			text += " (recommended)"
-		}
-		if o.Description != "" {
-			text += ": " + line(o.Description)
-		}
-		t.say("%d. %s", i+1, text)
+		t.say("%d. %s", i+1, flat(o.Says()))
 	}
 	if q.Default != nil {
 		t.say("Proposed: %s", clean(q.Say(q.Default)))

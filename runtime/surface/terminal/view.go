@@ -157,6 +157,9 @@ func (s *sheet) viewQuestion(p *page, q *elicit.Question) {
 	if n := len(s.request.Questions); n > 1 {
 		p.add(dim, "", fmt.Sprintf("Question %d of %d", s.page+1, n))
 	}
+	if header := q.Header(); header != "" {
+		p.add(dim, "", flat(header))
+	}
 	p.add(bold, "", clean(q.Message))
 	p.add(dim, "", q.Wants())
 	if q.Default != nil {

@@ -31,9 +31,10 @@ type Options struct {
 	// Wait is how long ask_user waits if the call does not say. Zero:
 	// [elicit.DefaultWait].
 	Wait time.Duration
-	// InlineSchema publishes the schema of ask_user without a reference, for
-	// models whose provider takes none. It says the same.
-	InlineSchema bool
+	// RefSchema publishes the schema of ask_user as its specification has it, with
+	// a reference and options that are strings only. Zero: a schema without a
+	// reference, which allows more.
+	RefSchema bool
 	// NoDialogs keeps questions out of the client that calls. The agent of an
 	// attempt hands what it is to show to its caller, which is deskhand: the
 	// person would be asked twice.

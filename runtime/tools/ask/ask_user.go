@@ -8,17 +8,22 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// askUserSchema is the specification's, byte for byte.
+// askUserSchema takes everything that the specification's schema takes, and the
+// shapes beside it that models know from other tools. Its limits stand in the
+// descriptions, too: some clients show a model nothing else.
 //
 //go:embed ask_user.schema.json
 var askUserSchema []byte
+
+// askUserRefSchema is the specification's, byte for byte.
+//
+//go:embed ask_user.ref.json
+var askUserRefSchema []byte
 
 const askUserText = `Ask the user questions through deskhand's inbox. Use this tool when you need user input, clarification, or confirmation before proceeding. The tool blocks until the user responds.
 
@@ -35,17 +40,12 @@ func (d *Desk) askUser() contract.Tool {
 	}
 }
 
-// askUserInput is the schema, with or without its reference.
+// askUserInput is the schema to publish.
 func (d *Desk) askUserInput() json.RawMessage {
-	if !d.options.InlineSchema {
-		return askUserSchema
+	if d.options.RefSchema {
+		return askUserRefSchema
 	}
-	var s jsonschema.Schema
-	if err := json.Unmarshal(askUserSchema, &s); err != nil {
-		panic(err)
-	}
-	s.Properties["questions"].Items, s.Definitions = s.Definitions["QuestionInfo"], nil
-	return contract.Freeze(&s)
+	return askUserSchema
 }
 
 func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {

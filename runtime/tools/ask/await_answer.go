@@ -24,7 +24,7 @@ func (d *Desk) awaitAnswer() contract.Tool {
 			Description: "ID of the question, elc_..., from the result of " + d.name("ask_user") + " or from " + d.name("list_questions") + "."}},
 		contract.Property{Name: "timeout", Schema: &jsonschema.Schema{Type: "integer", Minimum: &least, Maximum: &most,
 			Default:     []byte(fmt.Sprint(elicit.DefaultWait.Milliseconds())),
-			Description: "How long to wait at most, in milliseconds (default: 300000 = 5 minutes; 0 only looks). The question itself stays open as long as it was asked for."}},
+			Description: "How long to wait, in milliseconds: 1000 to 1800000, or 0 to look without waiting (default 300000 = 5 minutes). The question itself stays open as long as it was asked for."}},
 	)
 	spec := contract.Spec{
 		Name: d.name("await_answer"), Title: "Wait for an answer",
@@ -39,6 +39,9 @@ func (d *Desk) await(ctx context.Context, caller contract.Caller, in awaitAnswer
 	timeout := elicit.DefaultWait
 	if in.Timeout != nil {
 		timeout = time.Duration(*in.Timeout) * time.Millisecond
+	}
+	if timeout > 0 && timeout < time.Second {
+		return contract.Result{}, fault.New("invalid_argument", fmt.Sprintf("timeout is in milliseconds: for %d seconds write %d000, to look without waiting write 0", *in.Timeout, *in.Timeout), "")
 	}
 	hub, err := d.hub(ctx)
 	if err != nil {

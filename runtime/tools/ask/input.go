@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/contract"
@@ -15,12 +13,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// types are the kinds of questions that ask_user takes, under its names.
-var types = []string{"text", "select", "multi-select", "confirm"}
-
 // reading turns arguments into a request and collects what is wrong with them.
-// It refuses what the published schema refuses, in the words of the tool's
-// specification, and passes over fields that nobody declared.
+//
+// Models fill ask_user from memory: with the names and shapes of the asking
+// tools they were trained on, or with JSON inside a string. reading takes every
+// call that can only mean one thing, and refuses the rest in one line that says
+// what to write. What the tool's specification refuses stays refused, in its
+// words. Fields that nothing here knows are ignored.
 type reading struct{ problems []string }
 
 // invalid begins what is said of a call that is refused.
@@ -39,6 +38,16 @@ func (in *reading) wrong(format string, args ...any) {
 	in.problems = append(in.problems, fmt.Sprintf(format, args...))
 }
 
+// Names by which models know the fields of a call, ours first. Case, "_" and
+// "-" do not count.
+var (
+	questionsNames = []string{"questions"}
+	titleNames     = []string{"title", "heading", "header", "subject"}
+	introNames     = []string{"message", "description", "intro", "context"}
+	timeoutNames   = []string{"timeout", "timeout_ms", "timeout_milliseconds"}
+	secondsNames   = []string{"timeout_seconds", "timeout_secs", "timeout_sec", "timeout_s"}
+)
+
 // read puts what args ask for into r, which says who asks. Its error is a fault
 // with every problem.
 func read(args json.RawMessage, r elicit.Request) (elicit.Request, error) {
@@ -48,19 +57,19 @@ func read(args json.RawMessage, r elicit.Request) (elicit.Request, error) {
 		args = json.RawMessage("{}")
 	}
 	fields := in.object("arguments", args)
-	if raw, ok := fields["title"]; ok {
-		r.Title, _ = in.text("title", raw)
-	}
-	if raw, ok := fields["timeout"]; ok {
-		r.WaitMS = in.milliseconds("timeout", raw)
-	}
-	if raw, ok := fields["questions"]; ok {
+	timed := in.timeout(fields, &r)
+	if raw, ok := fields.first(questionsNames...); ok {
+		r.Title = in.text("title", fields, titleNames...)
+		r.Message = in.text("message", fields, introNames...)
 		r.Questions = in.questions(raw)
+		in.beside(r.Questions, fields)
+	} else if raw, ok := fields.first(textNames...); ok {
+		r.Questions = in.spread(raw, fields, &r)
 	} else if fields != nil {
 		in.wrong("questions is required")
 	}
 	if len(in.problems) == 0 {
-		if fields["timeout"] != nil && len(r.Questions) <= elicit.MaxQuestionsAskUser {
+		if timed && len(r.Questions) <= elicit.MaxQuestionsAskUser {
 			in.inRange("timeout", r.WaitMS)
 		}
 		prepared, err := elicit.Prepare(r)
@@ -77,63 +86,45 @@ func read(args json.RawMessage, r elicit.Request) (elicit.Request, error) {
 	return r, fault.New("invalid_argument", invalid+strings.Join(in.problems, "; "), "")
 }
 
-// object reads the members of an object; nil if it is none.
-func (in *reading) object(place string, raw json.RawMessage) map[string]json.RawMessage {
-	members, err := contract.Fields(raw)
-	if err != nil {
-		switch f := fault.Of(err); f.Code {
-		case "not_object":
-			in.wrong("%s must be an object", place)
-		default:
-			in.wrong("%s: %s", place, f.Message)
-		}
-		return nil
+// timeout sets how long r waits, and reports whether the call says so.
+func (in *reading) timeout(fields given, r *elicit.Request) bool {
+	if raw, ok := fields.first(timeoutNames...); ok {
+		r.WaitMS = in.milliseconds("timeout", raw)
+		return true
 	}
-	fields := make(map[string]json.RawMessage, len(members))
-	for _, m := range members {
-		fields[m.Name] = m.Value
+	raw, ok := fields.first(secondsNames...)
+	if ok {
+		r.WaitMS = 1000 * min(in.milliseconds("timeout_seconds", raw), 1<<31)
 	}
-	return fields
+	return ok
 }
 
-func (in *reading) array(place string, raw json.RawMessage) (items []json.RawMessage) {
-	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
-		in.wrong("%s must be an array", place)
-	}
-	return items
-}
-
-func (in *reading) text(place string, raw json.RawMessage) (s string, ok bool) {
-	if raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
-		in.wrong("%s must be a string", place)
-		return "", false
-	}
-	return s, true
-}
-
-// milliseconds reads a whole number; 5e4 and 50000.0 are ones. Zero, which to
-// elicit means that none was given, is out of range as 1 is.
-func (in *reading) milliseconds(place string, raw json.RawMessage) int64 {
-	n, err := strconv.ParseFloat(string(raw), 64)
-	if err != nil || n != math.Trunc(n) {
-		in.wrong("%s must be an integer", place)
-		return 0
-	}
-	if n < 1 {
-		return 1
-	}
-	return int64(min(n, 1<<53))
-}
-
+// inRange refuses a wait that the specification does not allow. Whoever writes
+// 300 means seconds; the refusal says what to write, since 300 milliseconds are
+// what the specification would have it mean.
 func (in *reading) inRange(place string, milliseconds int64) {
 	least, most := elicit.MinWait.Milliseconds(), elicit.MaxWait.Milliseconds()
-	if milliseconds < least || milliseconds > most {
-		in.wrong("%s must be between %d and %d milliseconds", place, least, most)
+	if milliseconds >= least && milliseconds <= most {
+		return
 	}
+	text := fmt.Sprintf("%s must be between %d and %d milliseconds", place, least, most)
+	if as := milliseconds * 1000; milliseconds < least && as >= least && as <= most {
+		text += fmt.Sprintf(": %d milliseconds are less than a question takes, for %d seconds write %d", milliseconds, milliseconds, as)
+	}
+	in.wrong("%s", text)
 }
 
 func (in *reading) questions(raw json.RawMessage) []elicit.Question {
-	items := in.array("questions", raw)
+	items, ok := list(raw)
+	if !ok {
+		// A single question without the brackets around it.
+		if fields, err := contract.Fields(contract.Unwrap(raw)); err == nil && given(fields).has(textNames...) {
+			items, ok = []json.RawMessage{raw}, true
+		}
+	}
+	if !ok {
+		in.wrong(`questions must be an array, such as [{"question": "Which database?"}]`)
+	}
 	if len(items) > elicit.MaxQuestionsAskUser {
 		in.problems = nil // one sentence, whatever else there is
 		return make([]elicit.Question, len(items))
@@ -145,39 +136,30 @@ func (in *reading) questions(raw json.RawMessage) []elicit.Question {
 	return questions
 }
 
-func (in *reading) question(place string, raw json.RawMessage) elicit.Question {
-	q := elicit.Question{Required: true}
-	fields := in.object(place, raw)
-	for _, one := range []struct {
-		name string
-		into *string
-	}{{"id", &q.ID}, {"question", &q.Message}, {"placeholder", &q.Placeholder}} {
-		if raw, ok := fields[one.name]; ok {
-			*one.into, _ = in.text(place+"."+one.name, raw)
+// spread reads a call that has the members of its only question beside its own.
+// The title is that of the dialog, as the specification has it.
+func (in *reading) spread(raw json.RawMessage, fields given, r *elicit.Request) []elicit.Question {
+	r.Title = in.text("title", fields, "title")
+	if inner := contract.Unwrap(raw); inner[0] == '[' || inner[0] == '{' {
+		return in.questions(raw) // questions under the name of one
+	}
+	if fields.has("question") {
+		r.Message = in.text("message", fields, introNames...)
+	}
+	fields = slices.DeleteFunc(slices.Clone(fields), func(f contract.Field) bool { return folded(f.Name) == "title" })
+	return []elicit.Question{in.fill("questions[0]", fields)}
+}
+
+// beside gives the only question the options that stand beside it.
+func (in *reading) beside(questions []elicit.Question, fields given) {
+	if len(questions) != 1 || len(questions[0].Options) > 0 || questions[0].Kind != elicit.Text {
+		return
+	}
+	if raw, ok := fields.first("options", "choices"); ok {
+		q := &questions[0]
+		q.Options, q.Kind, q.AllowFreeform = in.options("options", raw), elicit.SingleSelect, true
+		if several, _ := in.flag("multiSelect", fields, multiNames...); several {
+			q.Kind = elicit.MultiSelect
 		}
 	}
-	if raw, ok := fields["type"]; ok {
-		if name, ok := in.text(place+".type", raw); ok && !slices.Contains(types, name) {
-			in.wrong("%s.type must be one of %s", place, strings.Join(types, ", "))
-		} else {
-			q.Kind, _ = elicit.ParseKind(name)
-		}
-	}
-	if raw, ok := fields["required"]; ok {
-		if raw[0] != 't' && raw[0] != 'f' {
-			in.wrong("%s.required must be true or false", place)
-		}
-		q.Required = raw[0] == 't'
-	}
-	if raw, ok := fields["options"]; ok {
-		var labels []string
-		for i, item := range in.array(place+".options", raw) {
-			label, _ := in.text(fmt.Sprintf("%s.options[%d]", place, i), item)
-			labels = append(labels, label)
-		}
-		q.Options = elicit.OptionsOf(labels...)
-	}
-	// An agent seldom knows all that a person could want.
-	q.AllowFreeform = q.Kind == elicit.SingleSelect || q.Kind == elicit.MultiSelect
-	return q
 }

@@ -3,6 +3,7 @@
 package docs
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/clients"
@@ -56,7 +57,7 @@ func Catalog(engine *search.Engine, o Options) (contract.Catalog, error) {
 		Tools:        Tools(engine, o),
 		Prompts:      prompts(m.Prompts),
 		Resources:    resources,
-		Instructions: strings.TrimSpace(m.Instructions),
+		Instructions: cmp.Or(strings.TrimSpace(m.Instructions), Instructions(o)),
 	}, nil
 }
 

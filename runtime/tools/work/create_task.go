@@ -12,8 +12,8 @@ import (
 type createTaskIn struct {
 	ProjectID   contract.UUID `json:"project_id" required:"true" doc:"Project to add the task to, from list_projects."`
 	Title       string        `json:"title" required:"true" visible:"true" max:"500" doc:"What is to be done, in a line of up to 500 characters."`
-	Description string        `json:"description" max:"100000" doc:"What is to be done, at length; the agent of an attempt gets title and description as its prompt. Default: nothing more."`
-	RequestID   string        `json:"request_id" visible:"true" max:"200" doc:"Key of your own for a safe retry, such as a new UUID: the same key with the same arguments makes one task and answers with it again. Omit to make a task at every call."`
+	Description string        `json:"description" max:"100000" doc:"What is to be done, at most 100000 characters; the agent of an attempt gets title and description as its prompt. Default: nothing more."`
+	RequestID   string        `json:"request_id" visible:"true" max:"200" doc:"Key of your own for a safe retry, such as a new UUID, at most 200 characters: the same key with the same arguments makes one task and answers with it again. Omit to make a task at every call."`
 }
 
 // CreatedTask is the answer of create_task.

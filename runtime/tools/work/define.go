@@ -42,6 +42,9 @@ func define[In, Out any](o Options, s spec, fn func(ctx context.Context, in In) 
 		Output:   json.RawMessage(o.named(string(contract.Freeze(orEnvelope(contract.Schema[Out](true)))))),
 		ReadOnly: s.readOnly, Additive: s.additive, Idempotent: s.idempotent, Envelope: true,
 		Before: s.before,
+		// Where the schema has rules for modes, the specification wants the tool to
+		// refuse exactly what the schema refuses.
+		Exact: s.before != nil,
 	}, func(ctx context.Context, _ contract.Caller, in In) (contract.Result, error) {
 		out, err := fn(ctx, in)
 		if err != nil {

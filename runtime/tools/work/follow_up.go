@@ -13,9 +13,9 @@ import (
 type followUpIn struct {
 	Action string `json:"action" required:"true" enum:"send,queue,cancel" doc:"send runs the prompt now; queue runs it when the running process has ended well, at once if none runs; cancel takes back what is queued."`
 	target
-	Prompt    string `json:"prompt" visible:"true" max:"100000" doc:"What to tell the agent. Required for send and queue, not allowed with cancel."`
+	Prompt    string `json:"prompt" visible:"true" max:"100000" doc:"What to tell the agent, at most 100000 characters. Required for send and queue, not allowed with cancel."`
 	Variant   string `json:"variant" visible:"true" doc:"One of the executor's variants, from list_executors. Default: that of the session."`
-	RequestID string `json:"request_id" visible:"true" max:"200" doc:"Key of your own for a safe retry of send or queue, such as a new UUID: the same key with the same arguments runs the prompt once and answers the same again."`
+	RequestID string `json:"request_id" visible:"true" max:"200" doc:"Key of your own for a safe retry of send or queue, such as a new UUID, at most 200 characters: the same key with the same arguments runs the prompt once and answers the same again."`
 }
 
 // FollowUp is the answer of follow_up.

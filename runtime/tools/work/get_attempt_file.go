@@ -16,11 +16,11 @@ import (
 
 type getAttemptFileIn struct {
 	ID        contract.UUID `json:"attempt_id" required:"true" doc:"Attempt to read from, from list_tasks or list_task_attempts."`
-	Path      string        `json:"path" required:"true" visible:"true" max:"4096" doc:"File to read, as REPO_NAME/path, from get_attempt_changes."`
+	Path      string        `json:"path" required:"true" visible:"true" max:"4096" doc:"File to read, as REPO_NAME/path of at most 4096 characters, from get_attempt_changes."`
 	Start     *int64        `json:"start" min:"0" default:"0" doc:"First byte to read, from 0. Default 0. Not with start_line."`
-	MaxBytes  int           `json:"max_bytes" min:"1" default:"65536" doc:"How many bytes at most; above 524288 is blocked. Default 65536."`
+	MaxBytes  int           `json:"max_bytes" min:"1" default:"65536" doc:"How many bytes at most, 1 or more; above 524288 is blocked. Default 65536."`
 	StartLine *int          `json:"start_line" min:"1" doc:"First line to read, from 1. Not with start."`
-	EndLine   *int          `json:"end_line" min:"1" doc:"Last line to read, with start_line. Default: the last of the file."`
+	EndLine   *int          `json:"end_line" min:"1" doc:"Last line to read, 1 or more, with start_line. Default: the last of the file."`
 }
 
 // File is the answer of get_attempt_file.

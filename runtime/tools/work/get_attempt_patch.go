@@ -10,8 +10,8 @@ import (
 
 type getAttemptPatchIn struct {
 	ID       contract.UUID `json:"attempt_id" required:"true" doc:"Attempt whose changes to read, from list_tasks or list_task_attempts."`
-	Paths    []string      `json:"paths" required:"true" min:"1" doc:"Changed files or folders, each REPO_NAME/path, from get_attempt_changes; more than 100 are blocked."`
-	MaxBytes int           `json:"max_bytes" min:"1" default:"65536" doc:"How long the patch may be, in bytes; above 2097152 is blocked. Default 65536."`
+	Paths    []string      `json:"paths" required:"true" min:"1" doc:"Changed files or folders, at least one, each REPO_NAME/path, from get_attempt_changes; more than 100 are blocked."`
+	MaxBytes int           `json:"max_bytes" min:"1" default:"65536" doc:"How long the patch may be, in bytes, 1 or more; above 2097152 is blocked. Default 65536."`
 	Force    bool          `json:"force" default:"false" doc:"Go on even if the attempt as a whole has more changes than the guard lets through. Default false."`
 }
 

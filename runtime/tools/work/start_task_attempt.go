@@ -10,10 +10,10 @@ import (
 type startTaskAttemptIn struct {
 	TaskID    contract.UUID `json:"task_id" required:"true" doc:"Task to attempt, from list_tasks or create_task."`
 	Executor  string        `json:"executor" required:"true" visible:"true" doc:"Coding agent to run: an executor of list_executors, as it is."`
-	Repos     []repoIn      `json:"repos" required:"true" min:"1" max:"50" doc:"Repositories to work on, of the task's project, each once."`
+	Repos     []repoIn      `json:"repos" required:"true" min:"1" max:"50" doc:"1 to 50 repositories to work on, of the task's project, each once."`
 	Variant   string        `json:"variant" visible:"true" doc:"One of the executor's variants. Default: its default_variant."`
-	Prompt    string        `json:"prompt" visible:"true" max:"100000" doc:"What the agent is told. Default: title and description of the task."`
-	RequestID string        `json:"request_id" visible:"true" max:"200" doc:"Key of your own for a safe retry, such as a new UUID: the same key with the same arguments starts one attempt and answers with it again. Omit to start one at every call."`
+	Prompt    string        `json:"prompt" visible:"true" max:"100000" doc:"What the agent is told, at most 100000 characters. Default: title and description of the task."`
+	RequestID string        `json:"request_id" visible:"true" max:"200" doc:"Key of your own for a safe retry, such as a new UUID, at most 200 characters: the same key with the same arguments starts one attempt and answers with it again. Omit to start one at every call."`
 }
 
 type repoIn struct {

@@ -18,9 +18,9 @@ type tailAttemptLogsIn struct {
 	AttemptID     contract.UUID `json:"attempt_id" required:"true" doc:"Attempt whose log to read, from list_tasks or list_task_attempts."`
 	Channel       string        `json:"channel" enum:"normalized,raw" default:"\"normalized\"" doc:"normalized: what the agent said and did, entry by entry. raw: the lines that the process wrote. Default normalized."`
 	Limit         int           `json:"limit" min:"1" doc:"How many entries at most, 1 or more; above 1000 counts as 1000. Default 20, of the raw channel 200."`
-	Cursor        *int64        `json:"cursor" min:"0" doc:"next_cursor of an earlier answer: the entries that are older. Not with after_entry_index or after_revision."`
+	Cursor        *int64        `json:"cursor" min:"0" doc:"next_cursor of an earlier answer, 0 or more: the entries that are older. Not with after_entry_index or after_revision."`
 	After         *int64        `json:"after_entry_index" min:"-1" doc:"Only entries newer than this entry_index, the oldest of them first; -1 for all from the start. Not with cursor."`
-	AfterRevision *int64        `json:"after_revision" min:"0" doc:"Only entries that are new or were changed since this revision, such as a tool call that has ended. Not with cursor or after_entry_index."`
+	AfterRevision *int64        `json:"after_revision" min:"0" doc:"Only entries that are new or were changed since this revision, 0 or more, such as a tool call that has ended. Not with cursor or after_entry_index."`
 	Wait          int           `json:"wait_ms" min:"0" max:"30000" default:"0" doc:"How long to wait for an entry if there is none yet, in milliseconds, up to 30000. Only with after_entry_index or after_revision. Default 0."`
 	ProcessID     contract.UUID `json:"execution_process_id" doc:"Process of the attempt to read the log of, as an older one. Default: the newest."`
 }

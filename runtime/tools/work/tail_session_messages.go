@@ -15,8 +15,8 @@ import (
 type tailSessionMessagesIn struct {
 	target
 	Limit  int    `json:"limit" min:"1" default:"20" doc:"How many turns at most, 1 or more; above 200 counts as 200. Default 20."`
-	Cursor *int64 `json:"cursor" min:"0" doc:"next_cursor of an earlier answer: the turns that are older. Not with after_entry_index."`
-	After  *int64 `json:"after_entry_index" min:"-1" doc:"Only turns newer than this entry_index, the oldest of them first. Not with cursor."`
+	Cursor *int64 `json:"cursor" min:"0" doc:"next_cursor of an earlier answer, 0 or more: the turns that are older. Not with after_entry_index."`
+	After  *int64 `json:"after_entry_index" min:"-1" doc:"Only turns newer than this entry_index, the oldest of them first; -1 for all from the start. Not with cursor."`
 }
 
 // Messages is the answer of tail_session_messages.

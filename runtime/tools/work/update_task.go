@@ -13,7 +13,7 @@ import (
 type updateTaskIn struct {
 	ID          contract.UUID `json:"task_id" required:"true" doc:"Task to change, from list_tasks."`
 	Title       *string       `json:"title" visible:"true" max:"500" doc:"New title of up to 500 characters. Omit to keep it."`
-	Description *string       `json:"description" max:"100000" doc:"New description, in place of the old one; empty for none. Omit to keep it."`
+	Description *string       `json:"description" max:"100000" doc:"New description, in place of the old one, at most 100000 characters; empty for none. Omit to keep it."`
 	Status      *string       `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"New status. Omit to keep it."`
 }
 

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+)
+
+// explained is what a model is shown of a server.
+type explained struct {
+	Tokens       int             `json:"tokens"`
+	Counted      string          `json:"counted"`
+	Instructions shownText       `json:"instructions"`
+	Tools        []explainedTool `json:"tools"`
+}
+
+type shownText struct {
+	Text   string `json:"text"`
+	Tokens int    `json:"tokens"`
+}
+
+// explainedTool has the four hints beside what a model is shown: clients decide
+// by them whether to ask before a call.
+type explainedTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Input       json.RawMessage `json:"input_schema"`
+	Tokens      int             `json:"tokens"`
+	ReadOnly    bool            `json:"read_only"`
+	Additive    bool            `json:"additive"`
+	Idempotent  bool            `json:"idempotent"`
+	Output      bool            `json:"has_output_schema"`
+}
+
+const howCounted = "estimated for the tokenizer o200k_base, at most 10 % off on deskhand's own tools; a client's prefix of the names comes on top"
+
+// explainTools prints what a model is shown of the server that f describes, and
+// serves nothing.
+func (a *app) explainTools(ctx context.Context, f *serveFlags) error {
+	catalog, end, err := a.offered(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer end()
+	e := explain(catalog)
+	if f.asJSON {
+		return a.json(e)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s and instructions, together about %d tokens\n(%s)\n", count(len(e.Tools), "tool"), e.Tokens, howCounted)
+	fmt.Fprintf(&b, "\ninstructions, about %d tokens\n%s\n", e.Instructions.Tokens, indented(e.Instructions.Text))
+	for _, t := range e.Tools {
+		fmt.Fprintf(&b, "\n%s, about %d tokens\n%s\n%s\n", t.Name, t.Tokens, indented(t.Description), indented(onOneLine(t.Input)))
+	}
+	_, err = a.stdout.Write([]byte(painter(a.stdout).plain(b.String())))
+	return err
+}
+
+func onOneLine(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+func indented(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
+}
+
+func explain(c contract.Catalog) explained {
+	e := explained{Counted: howCounted, Instructions: shownText{c.Instructions, tokens(c.Instructions)}}
+	e.Tokens = e.Instructions.Tokens
+	for _, t := range c.Tools {
+		one := explainedTool{Name: t.Name, Description: t.Description, Input: t.Input,
+			ReadOnly: t.ReadOnly, Additive: t.Additive, Idempotent: t.ReadOnly || t.Idempotent, Output: t.Output != nil}
+		one.Tokens = tokens(shownOf(t))
+		e.Tokens += one.Tokens
+		e.Tools = append(e.Tools, one)
+	}
+	return e
+}
+
+// shownOf is a tool as models' APIs take it: name, description and schema. The
+// title, the hints and the output schema stay with the client.
+func shownOf(t contract.Tool) string {
+	shown, err := json.Marshal(struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}{t.Name, t.Description, t.Input})
+	if err != nil {
+		return t.Name + t.Description + string(t.Input)
+	}
+	return string(shown)
+}
+
+// offered is the catalog of a server with these flags. end lets go of what was
+// opened for it.
+func (a *app) offered(ctx context.Context, f *serveFlags) (c contract.Catalog, end func(), err error) {
+	log, err := a.logger()
+	if err != nil {
+		return c, nil, err
+	}
+	groups, err := a.groups()
+	if err != nil {
+		return c, nil, err
+	}
+	lib := &library{dir: a.settings.get("index"), log: log}
+	room, bench := &peopleRoom{app: a, log: log}, &workRoom{app: a, log: log}
+	finish := func() {
+		lib.door.end()
+		lib.close()
+		bench.close()
+		room.close()
+	}
+	defer func() {
+		if err != nil {
+			finish()
+		}
+	}()
+	if lib.tools, err = a.docsOptions(); err != nil {
+		return c, nil, err
+	}
+	if lib.searching, err = a.searching(); err != nil {
+		return c, nil, err
+	}
+	if slices.Contains(groups, "ask") {
+		people, err := a.people()
+		if err != nil {
+			return c, nil, err
+		}
+		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, RefSchema: people.ref})
+		defer desk.Close()
+		lib.more, lib.advice = desk.Tools(), []string{desk.Instructions()}
+	}
+	if slices.Contains(groups, "work") {
+		tools, err := bench.tools(ctx, lib.tools, here())
+		if err != nil {
+			return c, nil, err
+		}
+		lib.more = append(lib.more, tools...)
+		lib.advice = append(lib.advice, work.Instructions(work.Options{Prefix: lib.tools.Prefix}))
+	}
+	if lib.door, err = a.door(room, asksFor(true), true, func() {}, log); err != nil {
+		return c, nil, err
+	}
+	if lib.door != nil {
+		lib.door.Start(upstreamPatience)
+	}
+	if slices.Contains(groups, "docs") {
+		if err := lib.openEngine(); err != nil {
+			return c, nil, err
+		}
+	}
+	c, err = lib.catalog()
+	return c, finish, err
+}

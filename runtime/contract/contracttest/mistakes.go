@@ -1,0 +1,156 @@
+package contracttest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Mistake is a call as a model gets it wrong.
+type Mistake struct {
+	// What is wrong, in words.
+	What string
+	// Args are the arguments.
+	Args json.RawMessage
+	// Field is the field that a refusal has to name; empty: the whole call.
+	Field string
+}
+
+// Mistakes makes typical mistakes in a call that is right: values of the wrong
+// type, JSON inside strings, names in another spelling or from other tools,
+// nulls, and fields that there are not. also has the names by which models know
+// a field.
+func Mistakes(t contract.Tool, right string, also map[string]string) (all []Mistake) {
+	var args map[string]json.RawMessage
+	var schema struct {
+		Properties map[string]struct{ Type string }
+		Required   []string
+	}
+	if json.Unmarshal([]byte(right), &args) != nil || json.Unmarshal(t.Input, &schema) != nil {
+		panic("contracttest: " + t.Name + ": " + right)
+	}
+	with := func(what, field string, change func(map[string]json.RawMessage)) {
+		changed := maps.Clone(args)
+		change(changed)
+		raw, err := json.Marshal(changed)
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, Mistake{what, raw, field})
+	}
+	set := func(what, field, name, value string) {
+		with(what, field, func(a map[string]json.RawMessage) { a[name] = json.RawMessage(value) })
+	}
+	rename := func(what, field, to string) {
+		with(what, field, func(a map[string]json.RawMessage) { a[to] = a[field]; delete(a, field) })
+	}
+	quoted := func(s string) string { b, _ := json.Marshal(s); return string(b) }
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		value := string(args[name])
+		if camel := camelCase(name); camel != name {
+			rename("camelCase name", name, camel)
+			rename("kebab-case name", name, strings.ReplaceAll(name, "_", "-"))
+		}
+		rename("capital letters in the name", name, strings.ToUpper(name[:1])+name[1:])
+		if to := also[name]; to != "" {
+			rename("name from another tool", name, to)
+		}
+		switch value[0] {
+		case '"':
+			set("array for a string", name, name, "["+value+"]")
+			set("object for a string", name, name, `{"value":`+value+`}`)
+			set("number for a string", name, name, "7")
+			set("blank string", name, name, `"  "`)
+		case '[', '{':
+			set("JSON in a string", name, name, quoted(value))
+			set("JSON in a Markdown fence", name, name, quoted("```json\n"+value+"\n```"))
+			set("plain text for a structure", name, name, `"all of it"`)
+			set("number for a structure", name, name, "7")
+			set("empty structure", name, name, value[:1]+value[len(value)-1:])
+		case 't', 'f':
+			set("true or false in a string", name, name, quoted(value))
+			set("word for true or false", name, name, `"maybe"`)
+			set("number for true or false", name, name, "1")
+		default:
+			set("number in a string", name, name, quoted(value))
+			set("number with a unit", name, name, quoted(value+" items"))
+			set("fraction", name, name, value+".5")
+			set("huge number", name, name, "99999999999999999999")
+			set("negative number", name, name, "-7")
+		}
+		set("null", name, name, "null")
+		if slices.Contains(schema.Required, name) {
+			with("required field left out", name, func(a map[string]json.RawMessage) { delete(a, name) })
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		if _, given := args[name]; !given {
+			set("null for an optional field", name, name, "null")
+		}
+	}
+	for _, extra := range []string{`reason`, `explanation`, `tool_name`, `_comment`, `format`, `session`, `user`, `verbose`, `language_code`, `page`, `workspace`, `metadata`,
+		`context_window`, `options_json`, `id_list`, `max_tokens`, `temperature`, `stream`, `dry_run`, `locale`} {
+		if len(all) >= 20 && extra != "reason" {
+			break
+		}
+		set("field that there is not", extra, extra, `"x"`)
+	}
+	return all
+}
+
+func camelCase(name string) string {
+	up := false
+	return strings.Map(func(c rune) rune {
+		if c == '_' {
+			up = true
+			return -1
+		}
+		if up {
+			up = false
+			return unicode.ToUpper(c)
+		}
+		return c
+	}, name)
+}
+
+// Understood says whether an error of a call means that its arguments were
+// taken, and what comes after them failed.
+type Understood func(error) bool
+
+// TellMistakes makes each mistake with the tool and returns what became of it,
+// a call and its outcome on two lines. It fails the test if a call is neither
+// taken nor refused in one line that names the field.
+func TellMistakes(t *testing.T, tool contract.Tool, all []Mistake, understood Understood) string {
+	t.Helper()
+	if len(all) < 20 {
+		t.Errorf("%s: %d mistakes, want 20 or more", tool.Name, len(all))
+	}
+	var b strings.Builder
+	for _, m := range all {
+		fmt.Fprintf(&b, ">>> %s %s\n# %s\n", tool.Name, m.Args, m.What)
+		_, err := tool.Call(context.Background(), contract.Caller{}, m.Args)
+		if err == nil || understood(err) {
+			b.WriteString("understood\n\n")
+			continue
+		}
+		f := fault.Of(err)
+		if f == nil {
+			t.Errorf("%s %s = %v, want it taken or refused", tool.Name, m.Args, err)
+			continue
+		}
+		said := strings.TrimSuffix(f.Message+". "+f.Hint, ". ")
+		if strings.Contains(said, "\n") || len(said) > 600 || !strings.Contains(strings.ReplaceAll(strings.ToLower(said), " ", "_"), strings.ToLower(m.Field)) {
+			t.Errorf("%s %s: the refusal is not one line that names %s: %s", tool.Name, m.Args, m.Field, said)
+		}
+		fmt.Fprintf(&b, "! %s\n\n", said)
+	}
+	return b.String()
+}
