@@ -24,6 +24,7 @@ type edition struct {
 	reader *artifact.Reader
 	users  int         // guarded by Engine.mu; the engine itself counts as one
 	broken atomic.Bool // a query met damage that no checksum had shown
+	short  bool        // it holds the texts of OverTexts
 	// embedder makes vectors of questions as the index has them of its chunks;
 	// nil: the index has none, or mute says why they are of no use.
 	embedder embed.Embedder

@@ -69,5 +69,7 @@ func OverTexts(texts []Text) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newEngine("", Options{}, editionOf("", reader, Options{})), nil
+	ed := editionOf("", reader, Options{})
+	ed.short = true
+	return newEngine("", Options{}, ed), nil
 }
