@@ -32,7 +32,8 @@ func (u *upstream) offer() (tools []offered) {
 		}
 		t := contract.Tool{Name: u.named(r.Name), Title: r.Title, Description: r.Description, Input: input, Output: r.Output, Published: r.Published}
 		t.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
-			return u.call(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args})
+			result, err := u.call(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args})
+			return delivered(caller.Name, r.Output, result), err
 		}
 		tools = append(tools, offered{t, u, r.Name})
 	}
