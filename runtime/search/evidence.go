@@ -49,7 +49,7 @@ func weightsFor(question string) weights {
 // textWeights are those of questions to short texts, see [OverTexts]: a name and
 // two sentences hold few of the words that people have for the same thing, so
 // that meaning counts more. On the 60 requests of tuning.json (docs/tools.md)
-// recall@5 is 0.78 with them and 0.72 with those of documentation; 0.2 to 0.3
+// recall@5 is 0.77 with them and 0.72 with those of documentation; 0.2 to 0.3
 // for words and 0.5 to 0.65 for meaning differ by a request or two.
 var textWeights = weights{words: 0.3, meaning: 0.55, near: 0.05, path: 0.1}
 
