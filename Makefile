@@ -15,6 +15,7 @@
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
 # make test-web [PICTURES=dir] [STORY=word]   drive the pages in chromium (needs chromium, node and npm)
 # make conformance [WORD=word]   the MCP conformance suite against deskhand as a client (needs Node.js 22 and npm; minutes)
+# make tools      how well find_tools finds among the tools of real servers, and in how many tokens (needs node and npm; minutes)
 # make codex CODEX=path   ask a person from that codex, with a stub for its model (needs node)
 # make bench-web  what the pages take in a browser
 
@@ -22,7 +23,7 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean codex bench-web test-agents survive conformance
+.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean codex bench-web test-agents survive conformance tools
 
 all: build
 
@@ -100,6 +101,12 @@ test-web: build
 
 conformance: build
 	cmd/deskhand/testdata/conformance/run.sh bin/deskhand "$(WORD)"
+
+tools:
+	@mkdir -p bin/servers && test -f bin/servers/package.json || echo '{"private":true}' >bin/servers/package.json
+	cd bin/servers && npm install --no-audit --no-fund --ignore-scripts gpt-tokenizer@4.0.0 $$(node -p 'require("../../cmd/deskhand/testdata/tools/servers.json").map((s) => s.package).join(" ")')
+	TOOLS=$(abspath bin/servers) TOOLS_SHOWN=$(abspath bin/servers/shown.json) $(GO) test -count=1 -v -timeout 20m -run '^TestToolsAreFoundAmongThoseOfRealServers$$' ./cmd/deskhand
+	node cmd/deskhand/testdata/tools/tokens.mjs bin/servers
 
 codex: build
 	@test -n "$(CODEX)" || { echo "say where codex is: make codex CODEX=node_modules/.bin/codex"; exit 1; }

@@ -59,9 +59,18 @@ func (a *app) door(room *peopleRoom, in elicit.Context, own bool, changed func()
 	if err := a.checkConnect(); err != nil {
 		return nil, err
 	}
+	disclosure, err := a.disclosure()
+	if err != nil {
+		return nil, err
+	}
+	prefix, err := a.toolPrefix()
+	if err != nil {
+		return nil, err
+	}
 	d := &upstreamDoor{app: a, room: room, log: log, own: own, stop: func() {}}
 	o := gateway.Options{
 		Upstreams: all, StateDir: dir, Context: in, Version: buildVersion(), Log: log, Changed: changed, Base: d.address,
+		Disclosure: disclosure, Index: newToolFinder, Prefix: prefix,
 		Open: func(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 			hub, _, err := room.open(ctx)
 			return hub, room.db, err
@@ -72,6 +81,15 @@ func (a *app) door(room *peopleRoom, in elicit.Context, own bool, changed func()
 	}
 	d.Gateway, err = gateway.New(o)
 	return d, err
+}
+
+// disclosure is how a model learns of the tools of upstreams.
+func (a *app) disclosure() (gateway.Disclosure, error) {
+	switch d := gateway.Disclosure(a.settings.get("gateway.disclosure")); d {
+	case gateway.DiscloseAll, gateway.DiscloseSearch, gateway.DiscloseAuto:
+		return d, nil
+	}
+	return "", a.settings.wrong("gateway.disclosure", "not all, search or auto", "use auto to show up to 40 tools and search more")
 }
 
 // checkConnect refuses addresses that nobody could be led to.

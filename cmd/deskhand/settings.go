@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/surface/a2a"
 	"github.com/deskhand/deskhand/runtime/surface/slack"
@@ -64,6 +65,7 @@ var shared = []setting{
 	{name: "public-url", usage: "address of the inbox as notifications have it, as https://desk.example.org", noFlag: true},
 	{name: "connect.address", usage: "HOST:PORT of the page to connect upstreams on, under stdio (default: any free port)", noFlag: true},
 	{name: "connect.url", usage: "address at which browsers reach that page, behind a proxy or on a server over HTTP", noFlag: true},
+	{name: "gateway.disclosure", fallback: string(gateway.DiscloseAuto), usage: "tools of upstreams that a model sees: all, search (find_tools and call_tool), or auto: search if there are over 40", noFlag: true},
 	{name: "otlp.endpoint", usage: "collector of OpenTelemetry to send spans to, as http://127.0.0.1:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT)", noFlag: true},
 	{name: "a2a.enabled", fallback: agentsOff, usage: "let other agents ask over A2A, beside MCP over HTTP: true or false", noFlag: true},
 	{name: "a2a.default-skill", fallback: a2a.AskSkill, usage: "what a message is for that does not say: ask-a-person or run-task", noFlag: true},

@@ -25,7 +25,8 @@ type Reader struct {
 	dir     string
 	meta    Metadata
 	digest  [sha256.Size]byte // of metadata.json
-	file    *os.File
+	file    *os.File          // nil: the data is in memory
+	at      io.ReaderAt       // file, or the memory
 	data    mmap.MMap
 	groups  []group
 	pages   int
@@ -120,7 +121,7 @@ func open(dir string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open data file: %w", err)
 	}
-	r := &Reader{dir: dir, meta: m, digest: digest, file: file, blocks: newBlockReader()}
+	r := &Reader{dir: dir, meta: m, digest: digest, file: file, at: file, blocks: newBlockReader()}
 	if err := r.load(); err != nil {
 		r.Close()
 		return nil, damaged(dir, err.Error())
@@ -155,9 +156,14 @@ func (r *Reader) load() (err error) {
 	if r.data, err = mmap.Map(r.file, mmap.RDONLY, 0); err != nil {
 		return err
 	}
+	return r.read()
+}
+
+// read takes the data apart.
+func (r *Reader) read() error {
 	layout, err := parseLayout(r.data)
 	if err == nil {
-		err = layout.checkSections(r.file)
+		err = layout.checkSections(r.at)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.meta.Index.Path, err)
@@ -193,6 +199,9 @@ func (r *Reader) Metadata() *Metadata { return &r.meta }
 // Same says whether other has the same metadata and the same data file, not only
 // one with the same bytes: a damaged file may have been built again.
 func (r *Reader) Same(other *Reader) bool {
+	if r.file == nil || other.file == nil {
+		return r == other
+	}
 	mine, err := r.file.Stat()
 	theirs, err2 := other.file.Stat()
 	return r.digest == other.digest && err == nil && err2 == nil && os.SameFile(mine, theirs)
@@ -395,7 +404,7 @@ func (r *Reader) AppendPacked(into []byte, chunk int) ([]byte, error) {
 		return into, fmt.Errorf("chunk %d of %d", chunk, r.chunks)
 	}
 	g := r.groupOf(chunk)
-	packed, err := g.appendPacked(into, r.file, chunk-g.firstChunk)
+	packed, err := g.appendPacked(into, r.at, chunk-g.firstChunk)
 	if err != nil {
 		return into, r.damagedBy(err)
 	}
@@ -416,7 +425,7 @@ func (r *Reader) UnpackText(into, packed []byte) ([]byte, error) {
 // the metadata.
 func (r *Reader) Verify() error {
 	h := sha256.New()
-	if _, err := io.Copy(h, io.NewSectionReader(r.file, 0, r.meta.Index.Bytes)); err != nil {
+	if _, err := io.Copy(h, io.NewSectionReader(r.at, 0, r.meta.Index.Bytes)); err != nil {
 		return fmt.Errorf("read data file: %w", err)
 	}
 	if sum := hex.EncodeToString(h.Sum(nil)); sum != r.meta.Index.SHA256 {
@@ -427,6 +436,9 @@ func (r *Reader) Verify() error {
 
 // Close ends the use of the artifact. No other method may run then or later.
 func (r *Reader) Close() error {
+	if r.file == nil {
+		return nil
+	}
 	var errs []error
 	if r.data != nil {
 		errs = append(errs, r.data.Unmap())

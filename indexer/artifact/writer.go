@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +31,7 @@ type Writer struct {
 	layout  layout
 	sized   bool // layout.dimensions is decided
 	file    *os.File
+	out     io.Writer // file, or memory; nil: nothing was begun
 	hash    hash.Hash
 	at      uint64
 	twins   twins
@@ -146,14 +148,14 @@ func (w *Writer) size(chunks, dimensions int) error {
 
 // begin opens the data file and copies what waited for it.
 func (w *Writer) begin() error {
-	if w.file != nil {
+	if w.out != nil {
 		return nil
 	}
 	file, err := os.CreateTemp(w.dir, tempPrefix+"*")
 	if err != nil {
 		return fmt.Errorf("create data file: %w", err)
 	}
-	w.file, w.hash = file, sha256.New()
+	w.file, w.out, w.hash = file, file, sha256.New()
 	if err := w.write(header()); err != nil {
 		return err
 	}
@@ -199,7 +201,7 @@ func (w *Writer) write(b []byte) error {
 	if w.err != nil {
 		return w.err
 	}
-	if _, err := w.file.Write(b); err != nil {
+	if _, err := w.out.Write(b); err != nil {
 		w.err = fmt.Errorf("write data file: %w", err)
 		return w.err
 	}
@@ -258,6 +260,29 @@ func (w *Writer) finish(m *Metadata) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
+	if err := w.complete(m); err != nil {
+		return err
+	}
+	if err := w.file.Chmod(0o644); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return fmt.Errorf("set mode of data file: %w", err)
+	}
+	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil {
+		return fmt.Errorf("write data file: %w", err)
+	}
+	// The previous data file may have the name of this one, and some systems
+	// rename over no file that is mapped.
+	if err := w.closePrevious(); err != nil {
+		return err
+	}
+	if err := os.Rename(w.file.Name(), filepath.Join(w.dir, m.Index.Path)); err != nil {
+		return fmt.Errorf("name data file: %w", err)
+	}
+	return nil
+}
+
+// complete writes what stands behind the groups, and fills in what m says of the
+// data.
+func (w *Writer) complete(m *Metadata) error {
 	equal := w.twins.bytes()
 	w.layout.twins = span{w.at, uint32(len(equal)), crc32.Checksum(equal, castagnoli)}
 	if err := w.write(equal); err != nil {
@@ -286,20 +311,6 @@ func (w *Writer) finish(m *Metadata) error {
 	sum := hex.EncodeToString(w.hash.Sum(nil))
 	m.Index.Bytes, m.Index.SHA256 = int64(w.at), sum
 	m.Index.Path = dataPrefix + sum[:16] + dataSuffix
-	if err := w.file.Chmod(0o644); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return fmt.Errorf("set mode of data file: %w", err)
-	}
-	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil {
-		return fmt.Errorf("write data file: %w", err)
-	}
-	// The previous data file may have the name of this one, and some systems
-	// rename over no file that is mapped.
-	if err := w.closePrevious(); err != nil {
-		return err
-	}
-	if err := os.Rename(w.file.Name(), filepath.Join(w.dir, m.Index.Path)); err != nil {
-		return fmt.Errorf("name data file: %w", err)
-	}
 	return nil
 }
 

@@ -34,6 +34,9 @@ type Tool struct {
 	// code, message, retryable, hint and details, as text and as the structured
 	// answer, where other tools fail with a sentence.
 	Envelope bool
+	// Unannounced says that clients are not told when the tool comes or goes:
+	// whoever lists the tools finds it.
+	Unannounced bool
 	// Published is the tool as another server publishes it, a Tool of MCP in
 	// JSON: what the fields above do not say of it, such as annotations and
 	// icons, is shown as it is there. Nil: there is nothing else to show.

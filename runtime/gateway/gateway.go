@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/contract"
@@ -50,6 +51,13 @@ type Options struct {
 	// Heartbeat is how often a client that asked for progress is told that its
 	// call goes on. Zero: 15 seconds.
 	Heartbeat time.Duration
+	// Disclosure is how a model learns of the tools. Zero: [DiscloseAll].
+	Disclosure Disclosure
+	// Index makes what tools are found with. Nil: Disclosure is DiscloseAll.
+	Index func([]Described) (Finder, error)
+	// Prefix stands before find_tools and call_tool, with "_" between. Zero:
+	// nothing does.
+	Prefix string
 	// Changed is called when [Gateway.Tools] has changed. Nil: nobody is told.
 	Changed func()
 	// Version is what the gateway says of itself to upstreams.
@@ -70,6 +78,12 @@ type Gateway struct {
 	opening sync.Mutex
 	hub     *elicit.Hub // nil until open
 	vault   *vault
+
+	version  atomic.Int64 // one more for each change of a list
+	shelving sync.Mutex
+	current  *shelf          // nil: not made yet
+	borrowed *sync.WaitGroup // those who use it
+	pins     pins
 }
 
 // New checks the upstreams and connects to none. Its error is a fault of code
@@ -79,6 +93,7 @@ func New(o Options) (*Gateway, error) {
 	o.Wait = cmp.Or(o.Wait, elicit.CredentialWait)
 	o.Heartbeat = cmp.Or(o.Heartbeat, 15*time.Second)
 	o.Version = cmp.Or(o.Version, "dev")
+	o.Disclosure = cmp.Or(o.Disclosure, DiscloseAll)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -102,6 +117,9 @@ func New(o Options) (*Gateway, error) {
 // Start connects to the upstreams, again and again if need be, until Close. It
 // returns when each has answered, or is known from before, or after patience.
 func (g *Gateway) Start(patience time.Duration) {
+	if g.options.Index != nil && g.options.Disclosure != DiscloseAll {
+		g.recallPins(g.ctx)
+	}
 	for _, u := range g.upstreams {
 		g.running.Go(func() { u.keep(g.ctx) })
 	}
@@ -125,13 +143,29 @@ func (g *Gateway) Close() {
 	for _, u := range g.upstreams {
 		u.hangUp()
 	}
+	g.shelving.Lock()
+	g.dropShelf()
+	g.shelving.Unlock()
 	g.running.Wait()
 }
 
-// Tools are those of all upstreams, in their order. Of two with the same name
-// the first counts.
+// Tools are those that agents see: those of all upstreams, or what finds and
+// calls them, see [Disclosure].
 func (g *Gateway) Tools() []contract.Tool {
-	var all []contract.Tool
+	all := g.offered()
+	if g.searched(len(all)) {
+		return append([]contract.Tool{g.findTool(all), g.callTool()}, g.pinned(all)...)
+	}
+	var tools []contract.Tool
+	for _, t := range all {
+		tools = append(tools, t.Tool)
+	}
+	return tools
+}
+
+// offered are the tools of all upstreams, in their order. Of two with the same
+// name the first counts.
+func (g *Gateway) offered() (all []offered) {
 	taken := map[string]bool{}
 	for _, u := range g.upstreams {
 		for _, t := range u.offer() {
@@ -143,10 +177,20 @@ func (g *Gateway) Tools() []contract.Tool {
 			all = append(all, t)
 		}
 	}
+	if g.searched(len(all)) {
+		for i := range all {
+			all[i].Tool = g.counted(all[i].Tool)
+		}
+	}
 	return all
 }
 
 func (g *Gateway) changed() {
+	g.version.Add(1)
+	g.tellChanged()
+}
+
+func (g *Gateway) tellChanged() {
 	if g.options.Changed != nil {
 		g.options.Changed()
 	}

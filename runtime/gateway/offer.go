@@ -14,12 +14,12 @@ import (
 
 // offer is what agents see of the upstream: its tools, under its prefix, or a
 // tool to connect it with as long as it shows none.
-func (u *upstream) offer() (tools []contract.Tool) {
+func (u *upstream) offer() (tools []offered) {
 	u.mu.Lock()
 	known, guarded, all := u.known, u.guarded, u.tools
 	u.mu.Unlock()
 	if !known && guarded && u.Scope == UserScope {
-		return []contract.Tool{u.connectTool()}
+		return []offered{{Tool: u.connectTool(), from: u}}
 	}
 	for _, r := range all {
 		if !u.takes(r.Name) {
@@ -32,9 +32,10 @@ func (u *upstream) offer() (tools []contract.Tool) {
 		}
 		t := contract.Tool{Name: u.named(r.Name), Title: r.Title, Description: r.Description, Input: input, Output: r.Output, Published: r.Published}
 		t.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
-			return u.call(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args})
+			result, err := u.call(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args})
+			return delivered(caller.Name, r.Output, result), err
 		}
-		tools = append(tools, t)
+		tools = append(tools, offered{t, u, r.Name})
 	}
 	return tools
 }

@@ -143,6 +143,9 @@ func oneLine(v any) (json.RawMessage, error) {
 }
 
 func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if name, ok := ctx.Value(calledKey{}).(string); ok {
+		req = renamed(req, name)
+	}
 	tool := s.current.Load().tools[req.Params.Name]
 	if tool == nil { // taken away since the SDK looked it up
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", req.Params.Name)}
@@ -248,7 +251,7 @@ func (s *Server) protocolError(doing string, err error) error {
 
 // middleware gives what the SDK has fixed or words otherwise: the current
 // instructions, lists that are never seen half replaced, tools in the
-// catalog's order, and the URI in "not found".
+// catalog's order and those that are not announced, and the URI in "not found".
 func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
@@ -258,6 +261,10 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		case "resources/read":
 			if p, ok := req.GetParams().(*mcp.ReadResourceParams); ok && s.current.Load().resources[p.URI] == nil {
 				return nil, notFound(p)
+			}
+		case "tools/call":
+			if call, ok := req.(*mcp.CallToolRequest); ok {
+				ctx, req = s.current.Load().known(ctx, call)
 			}
 		}
 		result, err := next(ctx, method, req)
@@ -271,7 +278,11 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		case *mcp.DiscoverResult:
 			r.Instructions = s.current.Load().instructions
 		case *mcp.ListToolsResult:
-			order := s.current.Load().toolOrder
+			current := s.current.Load()
+			if r.NextCursor == "" {
+				r.Tools = append(r.Tools, current.unannounced...)
+			}
+			order := current.toolOrder
 			slices.SortFunc(r.Tools, func(a, b *mcp.Tool) int { return order[a.Name] - order[b.Name] })
 		}
 		return result, nil

@@ -17,6 +17,8 @@ type published struct {
 	prompts      map[string]*contract.Prompt
 	resources    map[string]*contract.Resource
 	toolOrder    map[string]int
+	unannounced  []*mcp.Tool // in order; the SDK does not know them
+	standIn      string      // a tool that it knows; empty: none
 	instructions string
 }
 
@@ -40,6 +42,11 @@ func publish(c contract.Catalog) (*published, error) {
 			return nil, fmt.Errorf("publish tool %q: %w", t.Name, err)
 		}
 		p.tools[t.Name], p.toolOrder[t.Name] = &t, i
+		if t.Unannounced {
+			p.unannounced = append(p.unannounced, sdkTool(&t))
+		} else if p.standIn == "" {
+			p.standIn = t.Name
+		}
 	}
 	for _, prompt := range c.Prompts {
 		if prompt.Name == "" || p.prompts[prompt.Name] != nil {
@@ -76,7 +83,10 @@ func checkSchemas(t *contract.Tool) error {
 // registration; what an entry does is always looked up in s.current.
 func (s *Server) announce(old, next *published) {
 	for name, t := range next.tools {
-		if shown := sdkTool(t); old.tools[name] == nil || !reflect.DeepEqual(shown, sdkTool(old.tools[name])) {
+		if t.Unannounced {
+			continue
+		}
+		if shown := sdkTool(t); !old.announced(name) || !reflect.DeepEqual(shown, sdkTool(old.tools[name])) {
 			s.sdk.AddTool(shown, s.callTool)
 		}
 	}
@@ -90,7 +100,13 @@ func (s *Server) announce(old, next *published) {
 			s.sdk.AddResource(shown, s.readResource)
 		}
 	}
-	if names := gone(old.tools, next.tools); names != nil {
+	var names []string
+	for name := range old.tools {
+		if old.announced(name) && !next.announced(name) {
+			names = append(names, name)
+		}
+	}
+	if names != nil {
 		s.sdk.RemoveTools(names...)
 	}
 	if names := gone(old.prompts, next.prompts); names != nil {

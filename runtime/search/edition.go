@@ -24,6 +24,7 @@ type edition struct {
 	reader *artifact.Reader
 	users  int         // guarded by Engine.mu; the engine itself counts as one
 	broken atomic.Bool // a query met damage that no checksum had shown
+	short  bool        // it holds the texts of OverTexts
 	// embedder makes vectors of questions as the index has them of its chunks;
 	// nil: the index has none, or mute says why they are of no use.
 	embedder embed.Embedder
@@ -69,13 +70,17 @@ func OpenWith(dir string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newEngine(dir, o, ed), nil
+}
+
+func newEngine(dir string, o Options, ed *edition) *Engine {
 	e := &Engine{dir: dir, options: o, current: ed}
 	n := runtime.GOMAXPROCS(0)
 	e.analyzers = make(chan *artifact.Analyzer, n)
 	for range n {
 		e.analyzers <- &artifact.Analyzer{MaxStems: queryStems}
 	}
-	return e, nil
+	return e
 }
 
 // open opens the artifact that dir holds now, for its first user.
@@ -84,8 +89,7 @@ func (o Options) open(dir string) (*edition, error) {
 	if err != nil {
 		return nil, err
 	}
-	ed := &edition{dir: dir, reader: r, users: 1}
-	ed.reopen(o)
+	ed := editionOf(dir, r, o)
 	if o.Chromem && ed.embedder != nil {
 		if err := r.UseChromem(); err != nil {
 			r.Close()
@@ -93,6 +97,13 @@ func (o Options) open(dir string) (*edition, error) {
 		}
 	}
 	return ed, nil
+}
+
+// editionOf is r for its first user.
+func editionOf(dir string, r *artifact.Reader, o Options) *edition {
+	ed := &edition{dir: dir, reader: r, users: 1}
+	ed.reopen(o)
+	return ed
 }
 
 // reopen finds the embedder of the index, in a mapped file that may be cut short
@@ -163,6 +174,9 @@ func (e *Engine) release(ed *edition) error {
 // Queries that run go on with the old one. On an error the engine keeps what it
 // has.
 func (e *Engine) Reload() (changed bool, err error) {
+	if e.dir == "" {
+		return false, nil // it is over texts
+	}
 	next, err := e.options.open(e.dir)
 	if err != nil {
 		return false, err

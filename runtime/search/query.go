@@ -97,6 +97,9 @@ func (r *run) read(text string) error {
 	}
 	r.readPhrases(text)
 	r.meant, r.weigh = apply(mended, text), r.by.weights(text)
+	if r.short && r.by == Both {
+		r.weigh = textWeights
+	}
 	return nil
 }
 

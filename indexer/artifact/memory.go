@@ -1,0 +1,36 @@
+package artifact
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/blevesearch/mmap-go"
+)
+
+// InMemory makes an artifact of docs, which are in the order of their paths, and
+// opens it. It is in no folder: the Reader holds the bytes that a data file would
+// have. It is for some thousand short texts, all of which make one group.
+func InMemory(m Metadata, model Model, docs []Document) (*Reader, error) {
+	group, err := Encode(docs)
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	var data bytes.Buffer
+	w := &Writer{out: &data, hash: sha256.New(), model: model}
+	if err := w.write(header()); err != nil {
+		return nil, err
+	}
+	if err := w.Add(group); err != nil {
+		return nil, err
+	}
+	m.MetadataVersion, m.Index = MetadataVersion, Index{Engine: engineName, FormatVersion: FormatVersion}
+	if err := w.complete(&m); err != nil {
+		return nil, err
+	}
+	r := &Reader{meta: m, at: bytes.NewReader(data.Bytes()), data: mmap.MMap(data.Bytes()), blocks: newBlockReader()}
+	if err := r.read(); err != nil {
+		return nil, fmt.Errorf("read what was encoded: %w", err)
+	}
+	return r, nil
+}

@@ -1,0 +1,56 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Checker checks the arguments of a call against the input schema of a tool that
+// another server publishes. It may be used concurrently.
+type Checker struct{ shape *shape }
+
+// NewChecker reads a schema of type object. It fails for a schema that we cannot
+// check, for example one that refers to another document; the other server then
+// checks the call itself.
+func NewChecker(raw json.RawMessage) (*Checker, error) {
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		return nil, err
+	}
+	if schema.Type != "object" {
+		return nil, fmt.Errorf("type is %q, want object", schema.Type)
+	}
+	if _, err := schema.CloneSchemas().Resolve(nil); err != nil {
+		return nil, err
+	}
+	order, err := propertyOrder(raw)
+	if err != nil {
+		return nil, err
+	}
+	var required []string // one that is no property is checked by the whole schema
+	for _, name := range schema.Required {
+		if schema.Properties[name] != nil {
+			required = append(required, name)
+		}
+	}
+	known := schema
+	known.Required = required
+	s, err := newShape(&known, order, nil)
+	if err == nil && len(required) < len(schema.Required) {
+		s.rest, err = schema.CloneSchemas().Resolve(nil)
+	}
+	return &Checker{s}, err
+}
+
+// Check returns nil if the schema allows args, and otherwise what is wrong with
+// them. It changes nothing: the other server gets the arguments as they are.
+func (c *Checker) Check(args json.RawMessage) *Refusal {
+	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
+		args = json.RawMessage("{}")
+	}
+	_, refusal := c.shape.check(args)
+	return refusal
+}

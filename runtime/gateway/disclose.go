@@ -1,0 +1,164 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+)
+
+// Disclosure says how a model learns of the upstreams' tools.
+type Disclosure string
+
+// With DiscloseAll the model sees every tool with its schema. With
+// DiscloseSearch it sees find_tools and call_tool, and the tools that were called
+// lately. DiscloseAuto searches if there are more than mostShown tools.
+const (
+	DiscloseAll    Disclosure = "all"
+	DiscloseSearch Disclosure = "search"
+	DiscloseAuto   Disclosure = "auto"
+)
+
+// mostShown is how many tools DiscloseAuto shows: real ones take 340 tokens each
+// (docs/tools.md), so 40 take as many as the tools of a coding agent.
+const mostShown = 40
+
+// Described is what a Finder knows of a tool.
+type Described struct {
+	// Name is unique: the name that agents call the tool by.
+	Name string
+	// Upstream and Tool are the names of the upstream and of the tool there.
+	Upstream, Tool string
+	// Title and Description are the tool's own. Either may be empty.
+	Title, Description string
+	// Arguments are the names of the arguments, Values what they may be where the
+	// schema lists it.
+	Arguments, Values []string
+}
+
+// Finder ranks tools. It may be used concurrently.
+type Finder interface {
+	// Find returns the names of at most limit tools that do what need says, best
+	// first: of all upstreams, or of one.
+	Find(ctx context.Context, need, upstream string, limit int) ([]string, error)
+	Close() error
+}
+
+// offered is a tool as agents call it, and where it comes from.
+type offered struct {
+	contract.Tool
+	from   *upstream
+	remote string // its name there; empty: it is ours, to connect the upstream
+}
+
+// searched says that the model gets find_tools instead of the n tools there are.
+func (g *Gateway) searched(n int) bool {
+	switch {
+	case g.options.Index == nil || n == 0:
+		return false
+	case g.options.Disclosure == DiscloseSearch:
+		return true
+	}
+	return g.options.Disclosure == DiscloseAuto && n > mostShown
+}
+
+// shelf is all offered tools, ready to be found and called by name.
+type shelf struct {
+	version int64 // of the lists that it was made of
+	byName  map[string]offered
+	finder  Finder
+
+	mu     sync.Mutex
+	checks map[string]*contract.Checker // by name, made when first needed; nil: not checked by us
+}
+
+// shelf is that of the tools which there are now. It is made when it is first
+// needed after a change, and must be given back.
+func (g *Gateway) shelf() (*shelf, func(), error) {
+	g.shelving.Lock()
+	defer g.shelving.Unlock()
+	if version := g.version.Load(); g.current == nil || g.current.version != version {
+		next, err := g.newShelf(version)
+		if err != nil {
+			return nil, nil, err
+		}
+		g.dropShelf()
+		g.current, g.borrowed = next, new(sync.WaitGroup)
+	}
+	g.borrowed.Add(1)
+	return g.current, g.borrowed.Done, nil
+}
+
+// dropShelf closes the current finder when nobody uses it. g.shelving is held.
+func (g *Gateway) dropShelf() {
+	if g.current == nil {
+		return
+	}
+	old, users := g.current, g.borrowed
+	g.current = nil
+	g.running.Go(func() {
+		users.Wait()
+		if err := old.finder.Close(); err != nil {
+			g.log.Warn("index of tools not closed", "error", err)
+		}
+	})
+}
+
+func (g *Gateway) newShelf(version int64) (*shelf, error) {
+	s := &shelf{version: version, byName: map[string]offered{}, checks: map[string]*contract.Checker{}}
+	var all []Described
+	for _, t := range g.offered() {
+		s.byName[t.Name] = t
+		d := Described{Name: t.Name, Upstream: t.from.Name, Tool: t.remote, Title: t.Title, Description: t.Description}
+		if t.remote == "" {
+			d.Tool = "connect"
+		}
+		for _, a := range argumentsOf(t.Input) {
+			d.Arguments = append(d.Arguments, a.name)
+			d.Values = append(d.Values, a.values()...)
+		}
+		all = append(all, d)
+	}
+	var err error
+	if s.finder, err = g.options.Index(all); err != nil {
+		return nil, fmt.Errorf("index the tools of upstreams: %w", err)
+	}
+	return s, nil
+}
+
+// check returns what checks the arguments of a tool; nil: its schema is one that
+// only the upstream can check.
+func (s *shelf) check(t offered) *contract.Checker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, known := s.checks[t.Name]
+	if !known {
+		var err error
+		if c, err = contract.NewChecker(t.Input); err != nil {
+			t.from.g.log.Debug("arguments are left to the upstream to check", "tool", t.Name, "error", err)
+			c = nil
+		}
+		s.checks[t.Name] = c
+	}
+	return c
+}
+
+// upstreamNames are those that have tools, in the order of the configuration.
+func upstreamNames(all []offered) (names []string) {
+	for _, t := range all {
+		if !slices.Contains(names, t.from.Name) {
+			names = append(names, t.from.Name)
+		}
+	}
+	return names
+}
+
+// ours is the name of a tool of the gateway's own.
+func (g *Gateway) ours(name string) string {
+	if g.options.Prefix != "" {
+		return g.options.Prefix + "_" + name
+	}
+	return name
+}

@@ -1,0 +1,122 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+)
+
+// The tools that were called last are listed beside find_tools, so that the next
+// conversation need not look for them. They are kept in the store, for all
+// processes over it. A client is not told when one is added: it would read the
+// list again in the middle of a conversation, and a model whose tools change
+// reads the whole conversation anew without its prompt cache (docs/tools.md has
+// what that costs).
+
+// Limits of the pinned tools: their number, and what their definitions may take
+// together, some 1,000 tokens.
+const (
+	maxPins     = 5
+	maxPinBytes = 4000
+)
+
+// pinsRow is the row of upstream_tools that has them, under a name that no
+// upstream can have.
+const pinsRow = "*pinned*"
+
+// pins are names of tools, the last one called first.
+type pins struct {
+	mu    sync.Mutex
+	names []string
+}
+
+// recallPins reads what was pinned before.
+func (g *Gateway) recallPins(ctx context.Context) {
+	v, err := g.open(ctx)
+	var rows []remote
+	if err == nil {
+		rows, _, err = v.remembered(ctx, pinsRow, g.options.Principal)
+	}
+	if err != nil {
+		g.log.Warn("tools called lately are not remembered", "error", err)
+		return
+	}
+	g.pins.mu.Lock()
+	defer g.pins.mu.Unlock()
+	for _, r := range rows {
+		g.pins.names = append(g.pins.names, r.Name)
+	}
+}
+
+// pin puts a tool that was called to the front.
+func (g *Gateway) pin(ctx context.Context, name string) {
+	g.pins.mu.Lock()
+	at := slices.Index(g.pins.names, name)
+	if at == 0 {
+		g.pins.mu.Unlock()
+		return
+	}
+	if at > 0 {
+		g.pins.names = slices.Delete(g.pins.names, at, at+1)
+	}
+	g.pins.names = slices.Insert(g.pins.names, 0, name)
+	g.pins.names = g.pins.names[:min(len(g.pins.names), maxPins)]
+	var rows []remote
+	for _, one := range g.pins.names {
+		rows = append(rows, remote{Name: one})
+	}
+	g.pins.mu.Unlock()
+	v, err := g.open(ctx)
+	if err == nil {
+		err = v.remember(context.WithoutCancel(ctx), pinsRow, g.options.Principal, rows)
+	}
+	if err != nil {
+		g.log.Warn("tools called lately are not remembered", "error", err)
+	}
+	if at < 0 {
+		g.tellChanged()
+	}
+}
+
+// pinned are the pinned ones of all tools, in the order of all: a call of one
+// that is there changes nothing.
+func (g *Gateway) pinned(all []offered) (tools []contract.Tool) {
+	g.pins.mu.Lock()
+	names := slices.Clone(g.pins.names)
+	g.pins.mu.Unlock()
+	room := maxPinBytes
+	names = slices.DeleteFunc(names, func(name string) bool {
+		i := slices.IndexFunc(all, func(t offered) bool { return t.Name == name })
+		if i < 0 || size(all[i].Tool) > room {
+			return true
+		}
+		room -= size(all[i].Tool)
+		return false
+	})
+	for _, t := range all {
+		if slices.Contains(names, t.Name) {
+			t.Unannounced = true
+			tools = append(tools, t.Tool)
+		}
+	}
+	return tools
+}
+
+// size is what a model reads of a tool.
+func size(t contract.Tool) int { return len(t.Name) + len(t.Description) + len(t.Input) }
+
+// counted is t with its calls noted.
+func (g *Gateway) counted(t contract.Tool) contract.Tool {
+	call := t.Call
+	t.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
+		result, err := call(ctx, caller, args)
+		if err == nil && !result.Refused {
+			g.pin(ctx, t.Name)
+		}
+		return result, err
+	}
+	return t
+}
