@@ -15,6 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
+	"github.com/deskhand/deskhand/runtime/web/views"
 )
 
 // library is the index being served, and the server that its tools are
@@ -24,6 +25,7 @@ type library struct {
 	tools     docs.Options
 	searching search.Options
 	more      []contract.Tool // served beside those over docs
+	views     *views.Views    // that clients show beside calls; nil: none
 	door      *upstreamDoor   // whose tools are served too; nil: there are no upstreams
 	publish   sync.Mutex      // one new catalog at a time
 	log       *slog.Logger
@@ -93,6 +95,9 @@ func (l *library) catalog() (c contract.Catalog, err error) {
 		c, err = docs.Catalog(l.engine, l.tools)
 	}
 	c.Tools = append(c.Tools, l.more...)
+	if l.views != nil && err == nil {
+		l.views.Enter(&c)
+	}
 	if l.door == nil || err != nil {
 		return c, err
 	}

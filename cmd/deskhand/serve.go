@@ -99,6 +99,11 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	room, asked := &peopleRoom{app: a, log: log}, false
 	defer room.close()
 	var bench *workRoom
+	var desk *asktools.Desk // nil: nobody is asked
+	views, err := a.hasViews()
+	if err != nil {
+		return err
+	}
 	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log, StateKey: room.stateKey}
 	if slices.Contains(groups, "ask") {
 		people, err := a.people()
@@ -106,7 +111,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			return err
 		}
 		asked = true
-		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait, InlineSchema: people.inline})
+		desk = asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait, InlineSchema: people.inline, Views: views})
 		defer desk.Close()
 		if people.hasInbox() && (addr == "" || people.inbox != inboxAuto) {
 			stop, err := a.keepInbox(ctx, room, log, inboxAfter)
@@ -135,6 +140,9 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			return err
 		}
 		lib.more = append(lib.more, tools...)
+	}
+	if views {
+		lib.views = a.clientViews(ctx, room, desk, lib.tools.Prefix, log)
 	}
 	if lib.door, err = a.door(room, asksFor(addr == ""), addr == "", lib.changed, log); err != nil {
 		return err
