@@ -68,6 +68,7 @@ globalThis.call = async (name, args, hostContext = {}, kind = '') => {
   await bridge.sendSandboxResourceReady({ html: page.text, csp: page._meta?.ui?.csp })
   await begun
   frame.scrollIntoView()
+  document.querySelector('#chat').focus() // the person goes on typing
   bridge.sendToolInput({ arguments: args })
   made.then(result => { one.result = result; bridge.sendToolResult(result) }, e => { one.error = e.message; bridge.sendToolCancelled({ reason: e.message }) })
   return calls.length - 1

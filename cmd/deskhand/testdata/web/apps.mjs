@@ -41,7 +41,7 @@ async function host(desk, options = {}) {
       return q.pipe(there)
     }
     if (q.url === '/host.mjs') return a.writeHead(200, { 'Content-Type': 'text/javascript' }).end(hostScript())
-    a.writeHead(200, { 'Content-Type': 'text/html' }).end(`<!doctype html><html lang="en"><title>Conversation</title><meta name="viewport" content="width=device-width"><body><h1>Conversation</h1><script>globalThis.sandboxPort = ${sandboxPort}</script><script type="module" src="/host.mjs"></script>`)
+    a.writeHead(200, { 'Content-Type': 'text/html' }).end(`<!doctype html><html lang="en"><title>Conversation</title><meta name="viewport" content="width=device-width"><body><h1>Conversation</h1><input id="chat" aria-label="Message"><script>globalThis.sandboxPort = ${sandboxPort}</script><script type="module" src="/host.mjs"></script>`)
   })
   const context = await desk.browser.newContext({ viewport: { width: 760, height: 900 }, reducedMotion: 'reduce', ...options })
   desk.contexts.push(context)
@@ -164,10 +164,12 @@ export const stories = {
     const inbox = await desk.window('/inbox/' + ids[0])
     await until('the inbox has the draft', async () => await inbox.getByRole('textbox', { name: 'Which one?' }).inputValue() === 'half a wo')
     await inbox.getByRole('textbox', { name: 'Which one?' }).fill('that one')
+    await page.locator('#chat').focus()
     await inbox.getByRole('button', { name: 'Send answer' }).click()
     const elsewhere = await ended(page, a)
     assert.deepEqual(JSON.parse(elsewhere.result.content[0].text).answers[0].values, ['that one'])
     await page.view(a).getByText('answered in the browser').waitFor()
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'chat') // what comes from elsewhere takes no focus
     await page.view(b).getByRole('textbox', { name: 'Which one?' }).waitFor() // still open
 
     // A host that carries one call at a time: a draft waits for one look at most.

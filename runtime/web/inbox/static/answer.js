@@ -19,6 +19,7 @@ const question = (() => {
     there: () => fetch('/healthz').then(r => r.ok, () => false),
     again: () => location.reload(),
     leave: to => location.assign(to),
+    mayFocus: () => true, // or only what the person works in: a view takes no focus from the conversation
   };
   const gone = 2; // what an EventSource says of itself once it is closed for good
   const sendEvery = globalThis.deskhandCarrier?.sendEvery ?? 60; // milliseconds between two drafts of a question, while somebody types
@@ -106,7 +107,7 @@ const question = (() => {
       for (const [question, text] of had) if (text) { const p = document.createElement('p'); p.textContent = question + ' ' + text; note.append(p); }
       ended.after(note);
     }
-    if (ended && document.activeElement === document.body) ended.focus();
+    if (ended && document.activeElement === document.body && carrier.mayFocus()) ended.focus();
   };
 
   // ---- drafts
@@ -384,7 +385,7 @@ const question = (() => {
   document.addEventListener('DOMContentLoaded', async () => { // the other scripts of the page have run
     if (carrier.ready) { await carrier.ready; seq = Number(open.dataset.seq); }
     begin();
-    $('[data-focus]')?.focus();
+    if (carrier.mayFocus()) $('[data-focus]')?.focus();
     connect();
     document.documentElement.dataset.ready = '1';
   });

@@ -140,6 +140,7 @@ const deskhandCarrier = (() => {
     there: () => carry('changes', { after: 0, wait: 0 }).then(() => true, () => false),
     again: () => open().catch(() => {}),
     leave: () => {},
+    mayFocus: () => document.hasFocus(),
   };
 })();
 globalThis.deskhandCarrier = deskhandCarrier;
