@@ -31,12 +31,13 @@ globalThis.readAsModel = async uri => (await client.readResource({ uri })).conte
 
 // call makes the call of a model and shows its view. The result comes later, in
 // calls[n].result. Kinds of hosts: one carries the calls of a view "one by one",
-// one is "bare" and passes no _meta on.
+// one is "bare" and passes no _meta on, one shows a view "afterwards".
 globalThis.calls = []
 globalThis.call = async (name, args, hostContext = {}, kind = '') => {
   const one = { log: [], result: undefined, error: undefined, sizes: [] }
   calls.push(one)
   const made = client.callTool({ name, arguments: args }, { timeout: 120000 })
+  if (kind === 'afterwards') await made
   const uri = getToolUiResourceUri(tools.find(t => t.name === name))
   const { contents: [page] } = await client.readResource({ uri })
   if (page.mimeType !== RESOURCE_MIME_TYPE) throw new Error('type ' + page.mimeType)

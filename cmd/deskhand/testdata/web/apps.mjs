@@ -225,6 +225,17 @@ export const stories = {
     await page.view(n).getByLabel('No').check()
     await page.view(n).getByRole('button', { name: 'Send answer' }).click()
     await ended(page, n)
+
+    // A host that shows a view when the call has ended, or a conversation again.
+    const before = page.evaluate(() => call('ask_user', { questions: [{ question: 'Shown later?', type: 'text' }] }, {}, 'afterwards'))
+    const inbox = await desk.window('/')
+    await inbox.getByRole('textbox', { name: 'Shown later?' }).fill('yes')
+    await inbox.getByRole('button', { name: 'Send answer' }).click()
+    const later = page.view(await before)
+    await later.getByText('answered in the browser').waitFor()
+    await later.getByText('yes', { exact: true }).waitFor()
+    quiet(page)
+
     const off = desk.base
     await serve(desk, { DESKHAND_VIEWS: 'off' })
     assert.notEqual(desk.base, off)

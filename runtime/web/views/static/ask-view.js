@@ -42,10 +42,11 @@ const deskhandCarrier = (() => {
   const find = async () => {
     const proof = $('meta[name=proof]').content;
     for (const began = Date.now(); ;) {
-      const asked = ended?._meta?.['deskhand/request_id'];
+      const last = ended, asked = last?._meta?.['deskhand/request_id'];
       const known = asked ? { request_id: asked } : input && { arguments: input };
       const view = known && await carry('open', { proof, ...known, again: Date.now() - began > patience.again });
       if (view?.found) return view;
+      if (ended !== last) continue; // the call has ended meanwhile, and its result names the question
       if (ended && !asked || Date.now() - began > patience.call) return undefined;
       await Promise.race([heard(), sleep(known ? Math.min(250 + (Date.now() - began) / 10, 3000) : patience.call)]);
     }
