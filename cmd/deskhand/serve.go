@@ -99,7 +99,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	room, asked := &peopleRoom{app: a, log: log}, false
 	defer room.close()
 	var bench *workRoom
-	var desk *asktools.Desk // nil: nobody is asked
+	var desk *asktools.Desk // nil: this server asks no questions
 	views, err := a.hasViews()
 	if err != nil {
 		return err

@@ -25,8 +25,8 @@ func (a *app) hasViews() (bool, error) {
 	return on && env("DESKHAND_ATTEMPT_ID") == "", err
 }
 
-// clientViews are the views of this server; desk is nil if it asks nobody. They
-// hold requests until ctx ends.
+// clientViews returns the views of this server. desk is nil if the server asks no
+// questions. The views hold requests until ctx ends.
 func (a *app) clientViews(ctx context.Context, room *peopleRoom, desk *asktools.Desk, prefix string, log *slog.Logger) *views.Views {
 	shell := newShell(rand.Text()) // no browser brings back a form of this process's
 	o := views.Options{Shell: shell, Prefix: prefix}

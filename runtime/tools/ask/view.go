@@ -13,7 +13,7 @@ import (
 // A client that shows views shows the form of a question in the conversation,
 // while the call is held: the page of the form finds its request with
 // [Desk.Find] and answers it as the inbox does. The dialog of such a client is
-// second, so that nobody is asked twice in one window.
+// second, so that the client does not ask its person twice.
 
 // ViewChannel is what a form in a view is called where it is said who has seen
 // a question or answered it.
@@ -79,7 +79,7 @@ func (v viewFirst) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 		return
 	}
 	if reachable, err := h.Reachable(ctx); err == nil && !reachable {
-		// An error is that somebody was faster, or the end of the call tells.
+		// If this fails, a person was faster, or the end of the call tells.
 		_, _ = h.Dispatch(ctx, elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: "unreachable"})
 	}
 }

@@ -45,8 +45,8 @@ type Options struct {
 	// Attempt is the path of the page of an attempt, which shows the questions of
 	// the attempt too: see [Inbox.OfAttempt]. Nil: there is no such page.
 	Attempt func(id string) string
-	// View says that the form stands alone in a view of an MCP client, which has
-	// no other pages; see [Inbox.InView].
+	// View says that the form is the only page, in a view of an MCP client; see
+	// [Inbox.InView].
 	View bool
 	// Key signs the links of notifications: see [AnswerLinks].
 	Key []byte

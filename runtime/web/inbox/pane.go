@@ -31,7 +31,7 @@ type pane struct {
 	Next                        *card      // what to answer afterwards
 	At                          string     // path of the page of its attempt, where it is answered; empty: the inbox
 	Here                        bool       // the pane stands on that page
-	View                        bool       // the pane stands alone in a view: no link leads out of it
+	View                        bool       // the pane is in a view: no link leads out of it
 }
 
 // fact has a Path if there is a page about it.

@@ -51,7 +51,7 @@ func (v *Views) make() {
 		tools: map[string]string{"status": v.statusName, "logs": v.name("tail_attempt_logs"), "changes": v.name("get_attempt_changes")}})
 }
 
-// proofMark stands in a page for the text that shows that somebody read it.
+// proofMark stands in a page for the proof that its reader has read it.
 const proofMark = "-proof-"
 
 // document writes a page. Its own policy allows the styles and scripts that are

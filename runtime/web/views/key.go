@@ -16,8 +16,8 @@ import (
 // the model. For hosts that fail in that, two texts stand between the model and
 // the form, each where hosts put what is not for the model:
 //
-//   - the proof is in the page. Whoever opens a question has read the page.
-//   - the key of a question is in _meta of the answer that opens it. Whoever
+//   - the proof is in the page: a caller that opens a question has read the page.
+//   - the key of a question is in _meta of the answer that opens it: a caller that
 //     reads, drafts or answers has seen that _meta, for this question, as this
 //     client.
 //

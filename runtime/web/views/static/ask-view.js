@@ -42,7 +42,7 @@ const deskhandCarrier = (() => {
   const find = async () => {
     const proof = $('meta[name=proof]').content;
     for (const began = Date.now(); ;) {
-      const last = ended, asked = last?._meta?.['deskhand/request_id'];
+      const last = ended, asked = last?._meta?.['deskhand/request_id'] ?? last?.structuredContent?.request_id;
       const known = asked ? { request_id: asked } : input && { arguments: input };
       const view = known && await carry('open', { proof, ...known, again: Date.now() - began > patience.again });
       if (view?.found) return view;
@@ -83,7 +83,7 @@ const deskhandCarrier = (() => {
     addEventListener(type, f) { this['on' + type] = f; }
     close() { this.readyState = 2; }
     async run(seq) {
-      await undefined; // whoever made this has yet to say what to call
+      await undefined; // the form sets its handlers first
       this.onopen?.();
       const beat = setInterval(() => this.readyState === 2 ? clearInterval(beat) : this.onbeat?.(), 15000);
       for (let failed = 0, silent = 0; this.readyState !== 2 && $('#form');) {
@@ -100,7 +100,7 @@ const deskhandCarrier = (() => {
           silent = events.length ? 0 : silent + 1;
           seq = now;
           for (const e of events) this.onmessage?.({ lastEventId: seq, data: JSON.stringify(e) });
-          if (silent > 60) await sleep(30000); // nobody has done anything for ten minutes
+          if (silent > 60) await sleep(30000); // nothing has happened for ten minutes
           else if (oneByOne) await sleep(2000);
         } catch {
           this.onerror?.();

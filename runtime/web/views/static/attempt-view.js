@@ -1,5 +1,5 @@
 // Where an attempt stands, in a conversation: looked at again while it runs and
-// while somebody can see it.
+// while it is on the screen.
 'use strict';
 (() => {
   const $ = selector => document.querySelector(selector);

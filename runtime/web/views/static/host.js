@@ -17,7 +17,7 @@ const host = (() => {
   });
   const notify = (method, params = {}) => tell({ method, params });
 
-  // What is not a message of the host is nobody's.
+  // Messages of others than the host are ignored.
   addEventListener('message', async ({ source, data: m }) => {
     if (source !== parent || m?.jsonrpc !== '2.0') return;
     if (m.method === undefined) {
@@ -89,8 +89,8 @@ const host = (() => {
     try { return JSON.parse(result?.content?.[0]?.text); } catch { return {}; }
   };
   const tools = JSON.parse(document.querySelector('meta[name=tools]').content);
-  // onScreen waits until somebody could see el: nothing is looked up for a view
-  // far up in a conversation.
+  // onScreen waits until el is on the screen: a view far up in a conversation asks
+  // for nothing.
   const onScreen = el => new Promise(done => {
     const seen = new IntersectionObserver(all => { if (all.some(e => e.isIntersecting)) { seen.disconnect(); done(); } });
     seen.observe(el);

@@ -1,4 +1,4 @@
-// What a search found, in a conversation: one line until somebody opens it, then
+// What a search found, in a conversation: one line until a person opens it, then
 // the hits, to read and to search on.
 'use strict';
 (() => {
