@@ -21,7 +21,7 @@ var floors = [][]string{
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
 	{"runtime/eval", "runtime/tasks", "runtime/elicit/form"},
-	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/surface/a2a", "runtime/surface/chat"},
+	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/surface/a2a", "runtime/surface/chat"},
 	{"runtime/surface"},
 	{"cmd/deskhand"},
 }
@@ -39,6 +39,7 @@ var notBelow = map[string][]string{
 	"runtime/web/board":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract", "runtime/elicit", "runtime/store"},
 	"runtime/web/inbox":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 	"runtime/web/searchpage": {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/elicit", "runtime/store"},
+	"runtime/web/views":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store"},
 	"runtime/gateway":        {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
 }
 
@@ -53,7 +54,7 @@ var libraries = map[string][]string{
 	"golang.org/x/oauth2":                    {"runtime/gateway"},
 	"go.opentelemetry.io/":                   {"runtime/telemetry"},
 	"filippo.io/age":                         {"runtime/gateway"},
-	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work"},
+	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/web/views"},
 	"github.com/prometheus/":                 {"runtime/web"},
 	"github.com/coder/websocket":             {"runtime/web/channel", "runtime/surface/slack/slacktest"},
 	"charm.land/":                            {"runtime/surface/terminal", "runtime/surface/notify"},

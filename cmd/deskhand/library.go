@@ -15,6 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
+	"github.com/deskhand/deskhand/runtime/web/views"
 )
 
 // library is the index being served, and the server that its tools are
@@ -25,6 +26,7 @@ type library struct {
 	searching search.Options
 	more      []contract.Tool // served beside those over docs
 	advice    []string        // instructions for them
+	views     *views.Views    // that clients show beside calls; nil: none
 	door      *upstreamDoor   // whose tools are served too; nil: there are no upstreams
 	publish   sync.Mutex      // one new catalog at a time
 	log       *slog.Logger
@@ -103,6 +105,9 @@ func (l *library) catalog() (c contract.Catalog, err error) {
 	}
 	c.Tools = append(c.Tools, l.more...)
 	c.Instructions = l.instructions(c)
+	if l.views != nil && err == nil {
+		l.views.Enter(&c)
+	}
 	if l.door == nil || err != nil {
 		return c, err
 	}

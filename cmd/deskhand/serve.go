@@ -110,6 +110,11 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	room, asked := &peopleRoom{app: a, log: log}, false
 	defer room.close()
 	var bench *workRoom
+	var desk *asktools.Desk // nil: this server asks no questions
+	views, err := a.hasViews()
+	if err != nil {
+		return err
+	}
 	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log, StateKey: room.stateKey}
 	if slices.Contains(groups, "ask") {
 		people, err := a.people()
@@ -117,7 +122,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			return err
 		}
 		asked = true
-		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait, RefSchema: people.ref})
+		desk = asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait, RefSchema: people.ref, Views: views})
 		defer desk.Close()
 		if people.hasInbox() && (addr == "" || people.inbox != inboxAuto) {
 			stop, err := a.keepInbox(ctx, room, log, inboxAfter)
@@ -147,6 +152,9 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		}
 		lib.more = append(lib.more, tools...)
 		lib.advice = append(lib.advice, work.Instructions(work.Options{Prefix: lib.tools.Prefix}))
+	}
+	if views {
+		lib.views = a.clientViews(ctx, room, desk, lib.tools.Prefix, log)
 	}
 	if lib.door, err = a.door(room, asksFor(addr == ""), addr == "", lib.changed, log); err != nil {
 		return err

@@ -48,5 +48,9 @@ type Resource struct {
 	Name, Title, Description string
 	// MIMEType is what Read returns, such as text/markdown. Empty: not said.
 	MIMEType string
-	Read     func(ctx context.Context) (string, error)
+	// View says that Read returns the HTML of a view: a whole page that loads
+	// nothing from anywhere. Only clients that show views hear of it, and the door
+	// says the type.
+	View bool
+	Read func(ctx context.Context) (string, error)
 }

@@ -41,6 +41,12 @@ type Tool struct {
 	// JSON: what the fields above do not say of it, such as annotations and
 	// icons, is shown as it is there. Nil: there is nothing else to show.
 	Published json.RawMessage
+	// View is the URI of the view in which a client that shows views shows a call
+	// of this tool. Empty: none.
+	View string
+	// OnlyViews says that views call this tool, and models do not: a client that
+	// shows no views never hears of it and cannot call it.
+	OnlyViews bool
 	// Call runs the tool with args, a JSON object (nil, empty or null: {}).
 	// An error that is a *fault.Fault is for the caller to read.
 	Call func(ctx context.Context, caller Caller, args json.RawMessage) (Result, error)
@@ -53,6 +59,8 @@ type Caller struct {
 	// Session tells apart clients that are connected at the same time. Empty:
 	// the door cannot.
 	Session string
+	// Views says that the client shows views beside calls; see [Tool].View.
+	Views bool
 	// Progress tells the client that its call goes on, so that it waits longer.
 	// Nil: the client did not ask to be told.
 	Progress func(context.Context, Progress)

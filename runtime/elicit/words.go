@@ -148,6 +148,8 @@ func Who(by, channel string) (text string) {
 		return text + " by a notification"
 	case "slack":
 		return text + " in Slack"
+	case "app":
+		return text + " in the conversation"
 	}
 	return text + " in " + channel
 }

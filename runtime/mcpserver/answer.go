@@ -147,7 +147,7 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 		req = renamed(req, name)
 	}
 	tool := s.current.Load().tools[req.Params.Name]
-	if tool == nil { // taken away since the SDK looked it up
+	if tool == nil || tool.OnlyViews && !showsViews(req) { // or taken away since the SDK looked it up
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", req.Params.Name)}
 	}
 	ctx, done := s.http.untilGone(ctx, req.Extra)
@@ -215,7 +215,7 @@ func (s *Server) getPrompt(_ context.Context, req *mcp.GetPromptRequest) (_ *mcp
 
 func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (_ *mcp.ReadResourceResult, err error) {
 	r := s.current.Load().resources[req.Params.URI]
-	if r == nil {
+	if r == nil || r.View && !showsViews(req) {
 		return nil, notFound(req.Params)
 	}
 	defer s.recovered("read resource "+r.URI, &err)
@@ -223,7 +223,11 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	if err != nil {
 		return nil, s.protocolError("read resource "+r.URI, err)
 	}
-	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.URI, MIMEType: r.MIMEType, Text: text}}}, nil
+	contents := &mcp.ResourceContents{URI: r.URI, MIMEType: r.MIMEType, Text: text}
+	if r.View {
+		contents.MIMEType, contents.Meta = viewType, viewMeta()
+	}
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{contents}}, nil
 }
 
 // notFound has the code of the request's era. Up to 2025-11-25 that is one of
@@ -284,6 +288,9 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 			order := current.toolOrder
 			slices.SortFunc(r.Tools, func(a, b *mcp.Tool) int { return order[a.Name] - order[b.Name] })
+			r.Tools = s.toolsFor(req, r.Tools)
+		case *mcp.ListResourcesResult:
+			r.Resources = s.resourcesFor(req, r.Resources)
 		}
 		return result, nil
 	}

@@ -171,5 +171,9 @@ func sdkPrompt(p *contract.Prompt) *mcp.Prompt {
 }
 
 func sdkResource(r *contract.Resource) *mcp.Resource {
-	return &mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType}
+	shown := &mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType}
+	if r.View {
+		shown.MIMEType, shown.Meta = viewType, viewMeta()
+	}
+	return shown
 }

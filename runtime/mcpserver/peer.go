@@ -31,7 +31,7 @@ func (s *Server) callerOn(req *mcp.CallToolRequest) contract.Caller {
 			}
 		}
 	}
-	caller.Client, caller.Log = p, s.logTo(req)
+	caller.Client, caller.Log, caller.Views = p, s.logTo(req), showsViews(req)
 	return caller
 }
 

@@ -57,7 +57,7 @@ func (s *Server) straight(f *frame, known contract.Caller) (straightCall, bool) 
 		}
 	}
 	c.tool = s.current.Load().tools[name]
-	return c, c.tool != nil && c.tool.ReadOnly
+	return c, c.tool != nil && c.tool.ReadOnly && !c.tool.OnlyViews
 }
 
 // requestMeta is what _meta says of a request.

@@ -39,6 +39,9 @@ type Options struct {
 	// attempt hands what it is to show to its caller, which is deskhand: the
 	// person would be asked twice.
 	NoDialogs bool
+	// Views says that the form of a question has a view, for clients that show
+	// views: see [Desk.Find].
+	Views bool
 	// Heartbeat is how often a client that asked for progress is told that its
 	// call goes on. Zero: 15 seconds, below the 20 to 30 seconds of silence
 	// after which proxies close a connection.

@@ -77,6 +77,12 @@ func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMes
 		if r, err = hub.Open(ctx, r); err != nil {
 			return contract.Result{}, d.worded(err, "")
 		}
+		if d.views(caller) && appears(ctx, hub, r.ID) {
+			if r, err = hub.Get(ctx, r.ID); err != nil {
+				return contract.Result{}, err
+			}
+			return d.elsewhere(ctx, hub, caller, r)
+		}
 		return contract.Result{}, asked.Show(&r, "")
 	}
 	return d.askNow(ctx, hub, caller, r, asked)
@@ -104,11 +110,18 @@ func (d *Desk) askNow(ctx context.Context, hub *elicit.Hub, caller contract.Call
 		return contract.Result{}, err
 	case through != nil:
 		surfaces = []elicit.Surface{opened, through}
-	case reachable:
+	case reachable, d.views(caller):
 		surfaces = []elicit.Surface{opened}
 		if caller.Progress == nil {
 			h.limit = d.options.Hold
 		}
+	}
+	if d.views(caller) {
+		first := viewFirst{}
+		if through != nil {
+			first.dialog = through
+		}
+		surfaces = []elicit.Surface{opened, first}
 	}
 	h.wait = func(ctx context.Context) (elicit.Request, error) { return hub.Ask(ctx, r, surfaces...) }
 	ended, done, err := d.hold(ctx, h)
@@ -198,7 +211,7 @@ func (d *Desk) elsewhere(ctx context.Context, hub *elicit.Hub, caller contract.C
 	if err != nil {
 		return contract.Result{}, err
 	}
-	if !reachable {
+	if !reachable && !inView(&r) {
 		a := elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: unreachable}
 		if _, err := hub.Dispatch(ctx, a); err != nil && fault.Of(err) == nil { // else somebody was faster
 			return contract.Result{}, err

@@ -24,7 +24,7 @@ func (in *Inbox) act(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) er
 	if !in.options.Shell.Checked(r) {
 		return in.again(w, r, hub, f, http.StatusForbidden, "This page was open for too long. Nothing was sent: look at your answer and send it again")
 	}
-	a := elicit.Action{RequestID: id, Channel: Channel, Client: f.client, Note: f.note}
+	a := elicit.Action{RequestID: id, Channel: in.channel(), Client: f.client, Note: f.note}
 	switch f.act {
 	case "send", "review", "save":
 		return in.submit(w, r, hub, f, a)
@@ -89,7 +89,7 @@ func (in *Inbox) submit(w http.ResponseWriter, r *http.Request, hub *elicit.Hub,
 		for i := range p.Questions {
 			if q := &p.Questions[i]; stale[q.ID] {
 				theirs := now.Answers[q.ID]
-				q.Theirs, q.TheirsBy, q.Rev = page.Clean(q.Say(theirs.Value)), windowOf(theirs.Meta), now.Rev
+				q.Theirs, q.TheirsBy, q.Rev = page.Clean(q.Say(theirs.Value)), in.windowOf(theirs.Meta), now.Rev
 				p.Trouble = "Somebody changed an answer since you opened this page. Both texts are shown below: decide, then send."
 			}
 		}
@@ -102,7 +102,7 @@ func (in *Inbox) keep(ctx context.Context, hub *elicit.Hub, r *elicit.Request, f
 	stale = map[string]bool{}
 	for i := range r.Questions {
 		id := r.Questions[i].ID
-		a := elicit.Action{Type: elicit.AnswerChanged, RequestID: r.ID, QuestionID: id, IfRev: f.rev, Channel: Channel, Client: f.client}
+		a := elicit.Action{Type: elicit.AnswerChanged, RequestID: r.ID, QuestionID: id, IfRev: f.rev, Channel: in.channel(), Client: f.client}
 		given, has := answers[id]
 		old := r.Answers[id]
 		if given.State == elicit.Submitted {
@@ -161,7 +161,7 @@ func (in *Inbox) rejected(w http.ResponseWriter, r *http.Request, hub *elicit.Hu
 			p.problemsOf(now, why)
 			return
 		}
-		if f.sent(now) {
+		if f.sent(now, in.channel()) {
 			return // a page that was loaded again
 		}
 		p.Trouble = "You were not the first: nothing of yours was sent."
@@ -197,9 +197,9 @@ func (in *Inbox) reshow(w http.ResponseWriter, r *http.Request, hub *elicit.Hub,
 }
 
 // sent says that a request ended by what this form says.
-func (f *form) sent(r *elicit.Request) bool {
+func (f *form) sent(r *elicit.Request, channel string) bool {
 	answers, err := f.answers(r)
-	return err == nil && f.act == "send" && r.Accepted() && r.Completion.Channel == Channel &&
+	return err == nil && f.act == "send" && r.Accepted() && r.Completion.Channel == channel &&
 		maps.EqualFunc(r.Final(answers), r.Answers, func(a, b elicit.Answer) bool { return a.State == b.State && a.Value.Equal(b.Value) })
 }
 

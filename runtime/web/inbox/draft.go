@@ -44,7 +44,7 @@ func (in *Inbox) draft(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) 
 	if err != nil {
 		return err
 	}
-	a := elicit.Action{Type: elicit.AnswerChanged, RequestID: one.ID, QuestionID: d.Question, IfRev: d.IfRev, Channel: Channel, Client: d.Client}
+	a := elicit.Action{Type: elicit.AnswerChanged, RequestID: one.ID, QuestionID: d.Question, IfRev: d.IfRev, Channel: in.channel(), Client: d.Client}
 	f := &form{fields: d.Fields, skipped: map[string]bool{}}
 	if d.Skip {
 		f.skipped[d.Question] = true
@@ -80,7 +80,7 @@ func (in *Inbox) refusedDraft(r *http.Request, hub *elicit.Hub, question string,
 		return out
 	}
 	theirs := now.Answers[question]
-	out.Rev, out.Fields, out.By = now.Rev, theirs.Value.Fields(question), windowOf(theirs.Meta)
+	out.Rev, out.Fields, out.By = now.Rev, theirs.Value.Fields(question), in.windowOf(theirs.Meta)
 	if q, ok := now.Question(question); ok {
 		out.Said = page.Clean(q.Say(theirs.Value))
 	}
@@ -88,17 +88,21 @@ func (in *Inbox) refusedDraft(r *http.Request, hub *elicit.Hub, question string,
 }
 
 // windowOf says where a draft was typed.
-func windowOf(m *elicit.AnswerMeta) string {
+func (in *Inbox) windowOf(m *elicit.AnswerMeta) string {
 	if m == nil {
 		return "somewhere else"
 	}
-	return placeOf(m.Channel)
+	return in.placeOf(m.Channel)
 }
 
-func placeOf(channel string) string {
+func (in *Inbox) placeOf(channel string) string {
 	switch channel {
-	case Channel:
+	case in.channel():
 		return "in another window"
+	case Channel:
+		return "in the browser"
+	case ViewChannel:
+		return "in a conversation"
 	case "":
 		return "somewhere else"
 	case "terminal":

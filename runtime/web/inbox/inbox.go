@@ -23,8 +23,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Channel is what these pages are called where it is said who answered.
-const Channel = "web"
+// Channel is what these pages are called where it is said who answered, and
+// ViewChannel is what the form in a view of an MCP client is called.
+const (
+	Channel     = "web"
+	ViewChannel = "app"
+)
 
 //go:embed templates/*.html
 var templates embed.FS
@@ -41,6 +45,9 @@ type Options struct {
 	// Attempt is the path of the page of an attempt, which shows the questions of
 	// the attempt too: see [Inbox.OfAttempt]. Nil: there is no such page.
 	Attempt func(id string) string
+	// View says that the form is the only page, in a view of an MCP client; see
+	// [Inbox.InView].
+	View bool
 	// Key signs the links of notifications: see [AnswerLinks].
 	Key []byte
 	// Log takes what goes wrong. Nil: nothing is logged.
@@ -79,6 +86,14 @@ func New(o Options) *Inbox {
 	}
 	in.stopped, in.stop = context.WithCancel(context.Background())
 	return in
+}
+
+// channel is what an answer by this form is said to have come by.
+func (in *Inbox) channel() string {
+	if in.options.View {
+		return ViewChannel
+	}
+	return Channel
 }
 
 // Stop ends the streams, which would last as long as their windows.

@@ -50,7 +50,7 @@ func (in *Inbox) events(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(in.stopped, cancel)()
-	stream := &stream{w: w, control: http.NewResponseController(w)}
+	stream := &stream{in: in, w: w, control: http.NewResponseController(w)}
 	watcher, err := hub.Watch(ctx, seq, "")
 	if errors.Is(err, store.ErrGone) {
 		_ = stream.send(reset) // or the window was closed
@@ -87,6 +87,7 @@ func (in *Inbox) events(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 // stream writes events to one window. A window that does not read is let go by
 // the front, and holds up nobody: what it is behind it reads from the store.
 type stream struct {
+	in      *Inbox
 	w       http.ResponseWriter
 	control *http.ResponseController
 }
@@ -100,7 +101,7 @@ func (s *stream) send(text string) error {
 
 func (s *stream) changes(changes []elicit.Change) error {
 	for _, c := range changes {
-		data, err := json.Marshal(eventOf(c.Action))
+		data, err := json.Marshal(s.in.eventOf(c.Action))
 		if err != nil {
 			return err
 		}
@@ -111,8 +112,8 @@ func (s *stream) changes(changes []elicit.Change) error {
 	return s.control.Flush()
 }
 
-func eventOf(a elicit.Action) event {
-	e := event{Type: a.Type, ID: a.RequestID, Rev: a.Rev, Question: a.QuestionID, Client: a.Client, Where: placeOf(a.Channel)}
+func (in *Inbox) eventOf(a elicit.Action) event {
+	e := event{Type: a.Type, ID: a.RequestID, Rev: a.Rev, Question: a.QuestionID, Client: a.Client, Where: in.placeOf(a.Channel)}
 	if a.Answer != nil {
 		e.Fields, e.Skip = a.Answer.Value.Fields(a.QuestionID), a.Answer.State == elicit.Skipped
 	}

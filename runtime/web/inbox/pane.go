@@ -33,6 +33,7 @@ type pane struct {
 	Next                        *card      // what to answer afterwards
 	At                          string     // path of the page of its attempt, where it is answered; empty: the inbox
 	Here                        bool       // the pane stands on that page
+	View                        bool       // the pane is in a view: no link leads out of it
 }
 
 // fact has a Path if there is a page about it.
@@ -83,7 +84,7 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 	p := &pane{
 		ID: r.ID, Heading: cmp.Or(page.Line(r.Heading()), "A question"), Asker: asker(r), Rev: r.Rev, Priority: r.Priority,
 		Asked: when(r.CreatedAt, ago(now.Sub(r.CreatedAt.Time))), Deadline: deadline(r, now),
-		Late: r.Status == elicit.ExpiredOpen, Gone: r.AskerGone, Context: facts(r, in.attempt(r)), At: in.place(from, r),
+		Late: r.Status == elicit.ExpiredOpen, Gone: r.AskerGone, Context: facts(r, in.attempt(r)), At: in.place(from, r), View: in.options.View,
 	}
 	if r.Message != r.Title && (len(r.Questions) == 0 || r.Message != r.Questions[0].Message) {
 		p.Message = r.Message

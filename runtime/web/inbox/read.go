@@ -82,6 +82,10 @@ func deskPage(d *desk, title string) page.Page {
 
 // desk reads the list, and the question with an id, or else the first.
 func (in *Inbox) desk(r *http.Request, hub *elicit.Hub, id string) (*desk, error) {
+	if in.options.View {
+		one, err := hub.Get(r.Context(), id)
+		return &desk{Pane: in.paneOf(r, &one, nil)}, err
+	}
 	d := &desk{All: r.FormValue("all") != ""}
 	list, err := d.read(r.Context(), hub)
 	if err != nil {
@@ -172,6 +176,6 @@ func (in *Inbox) card(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) e
 
 // present records that a person can see a question.
 func (in *Inbox) present(r *http.Request, hub *elicit.Hub, id, client string) error {
-	_, err := hub.Dispatch(r.Context(), elicit.Action{Type: elicit.PresentedTo, RequestID: id, Channel: Channel, Client: client})
+	_, err := hub.Dispatch(r.Context(), elicit.Action{Type: elicit.PresentedTo, RequestID: id, Channel: in.channel(), Client: client})
 	return err
 }

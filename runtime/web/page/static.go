@@ -44,6 +44,16 @@ func (s *Shell) Add(files fs.FS) {
 	}
 }
 
+// File returns the text of a file that pages refer to, for a page that has all
+// in itself. A name that was not added is a bug.
+func (s *Shell) File(name string) string {
+	a, ok := s.assets[name]
+	if !ok {
+		panic("no file " + name)
+	}
+	return string(a.plain)
+}
+
 func kindOf(name string) string {
 	switch path.Ext(name) {
 	case ".js":

@@ -10,7 +10,7 @@ const phone = { viewport: { width: 380, height: 800 } }
 
 // work makes the desk serve tasks and questions over HTTP, with a project whose
 // repository is small.
-async function work(desk) {
+export async function work(desk) {
   const repo = join(desk.dir, 'shop')
   mkdirSync(repo)
   writeFileSync(join(repo, 'prices.txt'), 'tea 1.20\ncoffee 2.50\nwater 0.80\n')

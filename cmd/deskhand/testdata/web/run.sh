@@ -30,10 +30,10 @@ pictures=
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
-cp "$(dirname "$0")"/*.mjs "$(dirname "$0")"/package*.json "$work"
+cp "$(dirname "$0")"/*.mjs "$(dirname "$0")"/*.html "$(dirname "$0")"/package*.json "$work"
 cd "$work"
 npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error >npm.log 2>&1 || {
 	cat npm.log >&2
-	fail "NOT RUN: npm could not install playwright-core and axe-core"
+	fail "NOT RUN: npm could not install playwright-core, axe-core and ext-apps"
 }
 BINARY=$binary BROWSER=$browser PICTURES=$pictures STORY=${3:-} node "${SCRIPT:-main.mjs}"

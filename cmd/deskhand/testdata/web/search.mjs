@@ -11,7 +11,7 @@ const docs = {
 }
 
 // library makes the desk serve docs over HTTP too; what was there serves on.
-async function library(desk) {
+export async function library(desk) {
   for (const [name, text] of Object.entries(docs)) {
     const file = join(desk.dir, 'docs', name)
     mkdirSync(join(file, '..'), { recursive: true })

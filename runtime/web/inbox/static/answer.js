@@ -3,6 +3,8 @@
 // Without it the form does the same by plain posts. The server sends state,
 // this sends actions. Other scripts of the page hear of two events: shown, when
 // there is another question or its end, and feed, with what has happened.
+// In a view of an MCP client there is no network: the script before this one has
+// made a carrier, which brings the same requests to the server another way.
 'use strict';
 const question = (() => {
   const $ = (selector, at = document) => at.querySelector(selector);
@@ -10,14 +12,24 @@ const question = (() => {
   const token = $('meta[name=token]').content;
   const client = 'web_' + [...crypto.getRandomValues(new Uint8Array(8))].map(b => b.toString(16).padStart(2, '0')).join('');
   const open = $('#open');
-  const sendEvery = 60; // milliseconds between two drafts of a question, while somebody types
+  const carrier = globalThis.deskhandCarrier ?? {
+    ready: undefined, // or a promise: the question is not there yet
+    fetch: (path, init) => fetch(path, init),
+    events: after => new EventSource('/inbox/events?after=' + after),
+    there: () => fetch('/healthz').then(r => r.ok, () => false),
+    again: () => location.reload(),
+    leave: to => location.assign(to),
+    mayFocus: () => true, // or only what the person works in: a view takes no focus from the conversation
+  };
+  const gone = 2; // what an EventSource says of itself once it is closed for good
+  const sendEvery = globalThis.deskhandCarrier?.sendEvery ?? 60; // milliseconds between two drafts of a question, while somebody types
   let seq = Number(open.dataset.seq);
   let connected = true;
 
   const pane = () => $('#pane');
   const current = () => pane()?.dataset.id;
   const tell = (type, detail) => document.dispatchEvent(new CustomEvent(type, { detail }));
-  const ask = (path, more = {}) => fetch(path, { ...more, headers: { 'Deskhand-Part': '1', 'Deskhand-Token': token, ...more.headers } });
+  const ask = (path, more = {}) => carrier.fetch(path, { ...more, headers: { 'Deskhand-Part': '1', 'Deskhand-Token': token, ...more.headers } });
   const post = (path, body, more = {}) => ask(path, {
     method: 'POST', body: JSON.stringify({ client, ...body }), headers: { 'Content-Type': 'application/json', Accept: 'application/json' }, ...more,
   });
@@ -65,7 +77,7 @@ const question = (() => {
   const openQuestion = async id => {
     await settle();
     const response = await ask(pageOf(id));
-    if (!response.ok && response.status !== 404) return location.assign(pageOf(id));
+    if (!response.ok && response.status !== 404) return carrier.leave(pageOf(id));
     show(await response.text());
   };
   const later = []; // asked by the attempt of this page while another question was open
@@ -95,7 +107,7 @@ const question = (() => {
       for (const [question, text] of had) if (text) { const p = document.createElement('p'); p.textContent = question + ' ' + text; note.append(p); }
       ended.after(note);
     }
-    if (ended && document.activeElement === document.body) ended.focus();
+    if (ended && document.activeElement === document.body && carrier.mayFocus()) ended.focus();
   };
 
   // ---- drafts
@@ -268,7 +280,7 @@ const question = (() => {
     try {
       const response = await ask('/inbox/' + id, { method: 'POST', body, headers: { Accept: 'text/html' } });
       const html = await response.text();
-      if (response.status === 401) return location.assign('/login?to=' + encodeURIComponent('/inbox/' + id));
+      if (response.status === 401) return carrier.leave('/login?to=' + encodeURIComponent('/inbox/' + id));
       show(html);
       if (response.ok) forget(id);
       const focus = $('[data-focus]', open) ?? $('#pane-title');
@@ -292,9 +304,9 @@ const question = (() => {
     $('#offline').hidden = false;
     probing ??= setTimeout(async () => {
       probing = undefined;
-      const there = await fetch('/healthz').then(r => r.ok, () => false);
+      const there = await carrier.there();
       if (!there) return offline();
-      if (source.readyState === EventSource.CLOSED) connect();
+      if (source.readyState === gone) connect();
       online();
     }, 700);
   };
@@ -309,12 +321,12 @@ const question = (() => {
   };
   const connect = () => {
     source?.close();
-    source = new EventSource('/inbox/events?after=' + seq);
+    source = carrier.events(seq);
     source.onopen = online;
-    source.onerror = () => { offline(); if (source.readyState === EventSource.CLOSED) setTimeout(connect, 1000); };
+    source.onerror = () => { offline(); if (source.readyState === gone) setTimeout(connect, 1000); };
     source.onmessage = m => { heard = Date.now(); seq = Number(m.lastEventId); take(JSON.parse(m.data)); };
     source.addEventListener('beat', () => { heard = Date.now(); });
-    source.addEventListener('reset', () => location.reload());
+    source.addEventListener('reset', () => carrier.again());
   };
   const take = e => {
     const mine = e.client === client, here = e.id === current();
@@ -339,8 +351,8 @@ const question = (() => {
   let resting;
   document.addEventListener('visibilitychange', () => {
     clearTimeout(resting);
-    if (!document.hidden) { tick(); if (source.readyState === EventSource.CLOSED) connect(); present(); }
-    else resting = setTimeout(() => { if (!wakeful) source.close(); }, 60000);
+    if (!document.hidden) { tick(); if (source?.readyState === gone) connect(); present(); }
+    else resting = setTimeout(() => { if (!wakeful) source?.close(); }, 60000);
   });
 
   // ---- keys
@@ -370,9 +382,10 @@ const question = (() => {
     else if (e.key === '/') { const own = $('textarea, input:not([type=radio], [type=checkbox])', q); if (own) { take(); own.focus(); } }
   });
 
-  document.addEventListener('DOMContentLoaded', () => { // the other scripts of the page have run
+  document.addEventListener('DOMContentLoaded', async () => { // the other scripts of the page have run
+    if (carrier.ready) { await carrier.ready; seq = Number(open.dataset.seq); }
     begin();
-    $('[data-focus]')?.focus();
+    if (carrier.mayFocus()) $('[data-focus]')?.focus();
     connect();
     document.documentElement.dataset.ready = '1';
   });

@@ -1,0 +1,24 @@
+package elicit
+
+import (
+	"context"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// mostTwins bounds what Twins returns. One client rarely has one question open
+// twice.
+const mostTwins = 20
+
+// Twins returns the requests that ask what r asks, from the same source, and
+// that a person can still answer: the newest first, at most 20.
+func (h *Hub) Twins(ctx context.Context, r Request) (twins []Request, err error) {
+	if r, err = h.prepare(r); err != nil {
+		return nil, err
+	}
+	err = h.db.View(ctx, func(tx *store.Tx) error {
+		twins, err = queryRequests(ctx, tx, "WHERE digest = ? AND status IN (?, ?) ORDER BY asked DESC LIMIT ?", digest(r), Open, ExpiredOpen, mostTwins)
+		return err
+	})
+	return twins, err
+}

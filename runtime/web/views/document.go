@@ -1,0 +1,99 @@
+package views
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"html/template"
+	"io/fs"
+	"strings"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+//go:embed static/*
+var static embed.FS
+
+// pages are the layout of a view and what stands in each.
+var pages = template.Must(template.ParseFS(templates, "templates/*.html"))
+
+// document is the HTML of a view, the same for all who read it but for one
+// place, which [document.with] fills.
+type document string
+
+// parts is what a page is made of. Styles and scripts are names of files.
+type parts struct {
+	name            string // of the template of its content
+	title           string
+	styles, scripts []string
+	tools           map[string]string // that the page calls, by what it calls them
+}
+
+// make writes the three pages.
+func (v *Views) make() {
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err)
+	}
+	v.options.Shell.Add(files)
+	if v.options.Form != nil {
+		v.ask = v.document(parts{name: "ask", title: "A question to you",
+			styles: []string{"answer.css"}, scripts: []string{"ask-view.js", "answer.js"},
+			tools: map[string]string{"form": v.askViewName}})
+	}
+	v.search = v.document(parts{name: "search", title: "The documentation", scripts: []string{"search-view.js"},
+		tools: map[string]string{"search": v.searchName, "read": v.name("get_doc")}})
+	v.attempt = v.document(parts{name: "attempt", title: "An attempt", scripts: []string{"attempt-view.js"},
+		tools: map[string]string{"status": v.statusName, "logs": v.name("tail_attempt_logs"), "changes": v.name("get_attempt_changes")}})
+}
+
+// proofMark stands in a page for the proof that its reader has read it.
+const proofMark = "-proof-"
+
+// document writes a page. Its own policy allows the styles and scripts that are
+// in it, by their digests, and nothing else: no address, no inline handler. The
+// host adds its policy to that.
+func (v *Views) document(p parts) document {
+	tools, err := json.Marshal(p.tools)
+	if err != nil {
+		panic(err) // texts
+	}
+	data := struct {
+		Name, Title, Tools, Proof, Policy string
+		Style, Script                     template.HTML
+	}{Name: p.name, Title: p.title, Tools: string(tools), Proof: proofMark}
+	var styles, scripts []string
+	for _, name := range append([]string{"deskhand.css"}, append(p.styles, "view.css")...) {
+		styles = append(styles, v.options.Shell.File(name))
+	}
+	for _, name := range append([]string{"host.js"}, p.scripts...) {
+		scripts = append(scripts, v.options.Shell.File(name))
+	}
+	style, script := strings.Join(styles, "\n"), strings.Join(scripts, "\n")
+	if strings.Contains(style, "</style") || strings.Contains(script, "</script") {
+		panic("the file of a view ends its element")
+	}
+	data.Style, data.Script = template.HTML("<style>"+style+"</style>"), template.HTML("<script>"+script+"</script>")
+	data.Policy = "default-src 'none'; script-src " + hashOf(script) + "; style-src " + hashOf(style) +
+		"; img-src data:; connect-src 'none'; form-action 'none'; base-uri 'none'"
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, "view", data); err != nil {
+		panic(err) // a template that does not fit its data
+	}
+	return document(b.String())
+}
+
+// hashOf is a source of a content security policy.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+func (d document) read(context.Context) (string, error) { return d.with(""), nil }
+
+// with is the page for one reader.
+func (d document) with(proof string) string { return strings.Replace(string(d), proofMark, proof, 1) }
