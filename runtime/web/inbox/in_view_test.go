@@ -81,9 +81,6 @@ func TestAViewLearnsOfChangesByAsking(t *testing.T) {
 	}
 	draft := func(id string) {
 		t.Helper()
-		if code, said := s.do("POST", "/inbox/"+id+"/draft", nil); code == 0 {
-			t.Fatal(said)
-		}
 		if _, err := s.hub.Dispatch(t.Context(), elicit.Action{Type: elicit.AnswerChanged, RequestID: id, QuestionID: "name", Channel: Channel, Client: "w1",
 			Answer: &elicit.Answer{State: elicit.Draft, Value: &elicit.Value{Kind: elicit.TextValue, Text: "Ann"}}}); err != nil {
 			t.Fatal(err)
