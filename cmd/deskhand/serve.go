@@ -140,7 +140,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		return err
 	}
 	if lib.door != nil {
-		o.Logs = true
+		o.Logs, o.Watches = true, true
 		defer lib.door.end()
 		lib.door.Start(upstreamPatience)
 	}

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -24,6 +22,9 @@ type call struct {
 	name   string // of the tool, as the agent knows it
 	tool   string // as the upstream does
 	args   json.RawMessage
+	// get asks the upstream for something else than a tool. Nil: the tool is
+	// called.
+	get func(ctx context.Context, s *session) (json.RawMessage, error)
 
 	mu   sync.Mutex
 	told float64 // the last progress: it has to grow
@@ -147,11 +148,11 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 		if err != nil {
 			return contract.Result{}, u.failed(ctx, waiting, err)
 		}
-		result, err := s.CallTool(apart{waiting, c}, params)
+		result, err := u.make(apart{waiting, c}, s, c, params)
 		said := new(jsonrpc.Error)
 		switch {
 		case err == nil:
-			return u.result(result)
+			return result, nil
 		case errors.Is(err, mcp.ErrSessionMissing) && !renewed: // the server was started anew and has not taken the call
 			u.lost(s)
 			renewed = true
@@ -164,6 +165,19 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 			return contract.Result{}, u.failed(ctx, waiting, left{err})
 		}
 	}
+}
+
+// make makes the call on a connection.
+func (u *upstream) make(ctx context.Context, s *session, c *call, params *mcp.CallToolParams) (contract.Result, error) {
+	if c.get != nil {
+		raw, err := c.get(ctx, s)
+		return contract.Result{Structured: raw}, err
+	}
+	result, err := s.CallTool(ctx, params)
+	if err != nil {
+		return contract.Result{}, err
+	}
+	return u.result(result)
 }
 
 // rejected is the code that the SDK gives to a call which did not get out.
@@ -204,6 +218,7 @@ func (u *upstream) failed(ctx, waiting context.Context, err error) error {
 
 // result is an answer as the upstream gave it, in the order it gave it.
 func (u *upstream) result(r *mcp.CallToolResult) (contract.Result, error) {
+	u.relink(r.Content)
 	content, err := json.Marshal(r.Content)
 	if err != nil {
 		return contract.Result{}, fmt.Errorf("pass on the answer of %s: %w", u.Name, err)
@@ -219,8 +234,7 @@ func (u *upstream) result(r *mcp.CallToolResult) (contract.Result, error) {
 	if structured != nil {
 		out.Structured = structured
 	}
-	out.Meta = maps.Clone(r.Meta)
-	maps.DeleteFunc(out.Meta, func(name string, _ any) bool { return strings.HasPrefix(name, "io.modelcontextprotocol/") })
+	out.Meta = foreignMeta(r.Meta)
 	return out, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/contract"
@@ -66,6 +67,8 @@ type Gateway struct {
 	ctx       context.Context
 	stop      func()
 	running   sync.WaitGroup
+	routes    atomic.Pointer[routes] // nil until somebody asked for Elsewhere
+	linked    links
 
 	opening sync.Mutex
 	hub     *elicit.Hub // nil until open

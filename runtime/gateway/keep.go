@@ -37,13 +37,14 @@ type upstream struct {
 	pending string     // the id of the last one
 	// elsewhere are requests whose page is the upstream's, by its own id.
 	elsewhere sync.Map
+	watchers  watchers
 
 	mu       sync.Mutex
 	live     *session // nil: not connected
-	tools    []remote
-	known    bool  // tools is what it offers, or did
-	guarded  bool  // it shows its tools to those it knows alone
-	trouble  error // why it is not connected; nil: nobody tried, or it is
+	offered           // what it offers, or did
+	known    bool     // offered is not empty for want of knowing
+	guarded  bool     // it shows its tools to those it knows alone
+	trouble  error    // why it is not connected; nil: nobody tried, or it is
 	provider providerThen
 	calls    map[string]*call // in flight, by token
 	lastCall int64
@@ -123,13 +124,13 @@ func (u *upstream) recall(ctx context.Context) {
 		u.g.log.Warn("tools of upstream not remembered", "upstream", u.Name, "error", err)
 		return
 	}
-	tools, known, err := v.remembered(ctx, u.Name, u.principal())
+	offer, known, err := v.remembered(ctx, u.Name, u.principal())
 	if err != nil {
 		u.g.log.Warn("tools of upstream not remembered", "upstream", u.Name, "error", err)
 		return
 	}
 	if known {
-		u.know(tools)
+		u.know(offer)
 		u.settle()
 	}
 }
@@ -153,18 +154,21 @@ func (u *upstream) look(ctx context.Context) error {
 	}
 	listing, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	tools, err := u.list(listing, s)
-	if err != nil {
+	var offer offered
+	if offer.Tools, err = u.list(listing, s); err != nil {
+		return err
+	}
+	if offer.shelf, err = u.listShelf(listing, s); err != nil {
 		return err
 	}
 	v, err := u.g.open(ctx)
 	if err == nil {
-		err = v.remember(ctx, u.Name, u.principal(), tools)
+		err = v.remember(ctx, u.Name, u.principal(), offer)
 	}
 	if err != nil {
 		u.g.log.Warn("tools of upstream not remembered", "upstream", u.Name, "error", err)
 	}
-	u.know(tools)
+	u.know(offer)
 	return nil
 }
 
@@ -200,11 +204,11 @@ func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err er
 	return tools, nil
 }
 
-// know takes a list of tools over.
-func (u *upstream) know(tools []remote) {
+// know takes over what the upstream offers.
+func (u *upstream) know(offer offered) {
 	u.mu.Lock()
-	same := u.known && reflect.DeepEqual(u.tools, tools)
-	u.tools, u.known, u.guarded = tools, true, false
+	same := u.known && reflect.DeepEqual(u.offered, offer)
+	u.offered, u.known, u.guarded = offer, true, false
 	u.mu.Unlock()
 	if !same {
 		u.g.changed()
@@ -258,6 +262,7 @@ func (u *upstream) session(ctx context.Context, c *Credential) (*session, error)
 	u.mu.Lock()
 	u.live = s
 	u.mu.Unlock()
+	u.g.running.Go(func() { u.resubscribe(u.g.ctx, s) })
 	u.g.running.Go(func() {
 		_ = s.Wait() // why it ended is told by the next attempt
 		if u.lost(s) && u.g.ctx.Err() == nil {

@@ -16,7 +16,7 @@ import (
 // tool to connect it with as long as it shows none.
 func (u *upstream) offer() (tools []contract.Tool) {
 	u.mu.Lock()
-	known, guarded, all := u.known, u.guarded, u.tools
+	known, guarded, all := u.known, u.guarded, u.Tools
 	u.mu.Unlock()
 	if !known && guarded && u.Scope == UserScope {
 		return []contract.Tool{u.connectTool()}

@@ -34,6 +34,9 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 		ElicitationHandler:          u.elicited,
 		ElicitationCompleteHandler:  u.elicitationDone,
 		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { u.wake() },
+		PromptListChangedHandler:    func(context.Context, *mcp.PromptListChangedRequest) { u.wake() },
+		ResourceListChangedHandler:  func(context.Context, *mcp.ResourceListChangedRequest) { u.wake() },
+		ResourceUpdatedHandler:      func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { u.updated(r.Params.URI) },
 		ProgressNotificationHandler: u.progressed,
 		MultiRoundTrip:              nil, // the SDK asks elicited and calls again
 	}

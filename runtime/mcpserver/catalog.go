@@ -17,6 +17,7 @@ type published struct {
 	prompts      map[string]*contract.Prompt
 	resources    map[string]*contract.Resource
 	toolOrder    map[string]int
+	elsewhere    *elsewhere
 	instructions string
 }
 
@@ -56,7 +57,9 @@ func publish(c contract.Catalog) (*published, error) {
 		}
 		p.resources[r.URI] = &r
 	}
-	return p, nil
+	var err error
+	p.elsewhere, err = publishElsewhere(p, c.Elsewhere)
+	return p, err
 }
 
 // checkSchemas finds what the SDK would panic over.
@@ -99,6 +102,7 @@ func (s *Server) announce(old, next *published) {
 	if uris := gone(old.resources, next.resources); uris != nil {
 		s.sdk.RemoveResources(uris...)
 	}
+	s.announceElsewhere(old, next)
 }
 
 func gone[T any](old, next map[string]*T) (names []string) {
