@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/store"
@@ -72,6 +73,11 @@ func (a *app) door(room *peopleRoom, in elicit.Context, own bool, changed func()
 	}
 	d.Gateway, err = gateway.New(o)
 	return d, err
+}
+
+// met has the upstreams know what a client lends, before it gets a list.
+func (d *upstreamDoor) met(ctx context.Context, l contract.Lends) {
+	d.Met(ctx, l, upstreamPatience)
 }
 
 // checkConnect refuses addresses that nobody could be led to.

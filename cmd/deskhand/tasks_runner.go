@@ -159,7 +159,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		Prefix: lib.tools.Prefix, AttemptID: t.attempt.ID,
 	})...)
 	if lib.door != nil {
-		o.Logs, o.Watches = true, true
+		o.Logs, o.Watches, o.Met = true, true, lib.door.met
 		lib.door.Start(upstreamPatience)
 	}
 	if err := lib.open(o); err != nil {

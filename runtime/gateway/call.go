@@ -18,16 +18,22 @@ import (
 
 // call is one call of an agent, from its first byte to the answer.
 type call struct {
-	caller contract.Caller
-	name   string // of the tool, as the agent knows it
-	tool   string // as the upstream does
-	args   json.RawMessage
+	name string // of the tool, as the agent knows it
+	tool string // as the upstream does
+	args json.RawMessage
 	// get asks the upstream for something else than a tool. Nil: the tool is
 	// called.
 	get func(ctx context.Context, s *session) (json.RawMessage, error)
 
-	mu   sync.Mutex
-	told float64 // the last progress: it has to grow
+	number int64  // one more for each call of the upstream
+	round  *round // nil: its client is asked while the call is held
+
+	mu      sync.Mutex
+	caller  contract.Caller
+	waiting context.Context // of the client's request; nil: none waits, as that is being asked
+	resumed bool            // the client has been asked and has called again
+	told    float64         // the last progress: it has to grow
+	lent    int             // how often the client has done something for the upstream
 }
 
 // call does what a tool of the upstream is called for. The upstream hears of it
@@ -140,7 +146,7 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 	}
 	token, done := u.enter(c)
 	defer done()
-	if c.caller.Progress != nil {
+	if c.who().Progress != nil {
 		params.SetProgressToken(token)
 	}
 	for renewed, opened := false, false; ; {
@@ -148,7 +154,12 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 		if err != nil {
 			return contract.Result{}, u.failed(ctx, waiting, err)
 		}
+		release, ok := u.hold(s)
+		if !ok {
+			continue // it has just been replaced
+		}
 		result, err := u.make(apart{waiting, c}, s, c, params)
+		release()
 		said := new(jsonrpc.Error)
 		switch {
 		case err == nil:
@@ -243,6 +254,7 @@ func (u *upstream) enter(c *call) (token string, done func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.lastCall++
+	c.number = u.lastCall
 	token = "deskhand-" + strconv.FormatInt(u.lastCall, 10)
 	u.calls[token] = c
 	return token, func() {
@@ -263,24 +275,25 @@ func (u *upstream) inFlight() (all []*call) {
 }
 
 // progressed passes on how far a call is.
-func (u *upstream) progressed(ctx context.Context, req *mcp.ProgressNotificationClientRequest) {
+func (u *upstream) progressed(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 	token, _ := req.Params.ProgressToken.(string)
 	u.mu.Lock()
 	c := u.calls[token]
 	u.mu.Unlock()
 	if c != nil {
-		c.progress(ctx, contract.Progress{Done: req.Params.Progress, Total: req.Params.Total, Message: req.Params.Message})
+		c.progress(contract.Progress{Done: req.Params.Progress, Total: req.Params.Total, Message: req.Params.Message})
 	}
 }
 
-// progress tells the client. A call that waited for a person has told it of the
-// seconds; what follows counts on from there.
-func (c *call) progress(ctx context.Context, p contract.Progress) {
-	if c.caller.Progress == nil {
-		return
-	}
+// progress tells the client, on the stream of the request that waits. A call that
+// waited for a person has told it of the seconds; what follows counts on from
+// there.
+func (c *call) progress(p contract.Progress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.caller.Progress == nil || c.waiting == nil {
+		return
+	}
 	if p.Done <= c.told {
 		if p.Total > 0 {
 			p.Total += c.told
@@ -288,5 +301,5 @@ func (c *call) progress(ctx context.Context, p contract.Progress) {
 		p.Done += c.told + 0.001
 	}
 	c.told = p.Done
-	c.caller.Progress(ctx, p)
+	c.caller.Progress(c.waiting, p)
 }

@@ -113,7 +113,7 @@ func (r *routes) complete(ctx context.Context, caller contract.Caller, c contrac
 // for a tool: with a credential, for which a person is asked. name is what people
 // are told.
 func (u *upstream) fetch(ctx context.Context, caller contract.Caller, name string, get func(context.Context, *session) (json.RawMessage, error)) (json.RawMessage, error) {
-	result, err := u.call(ctx, &call{caller: caller, name: name, get: get})
+	result, err := u.handle(ctx, &call{caller: caller, name: name, get: get})
 	if err != nil {
 		return nil, err
 	}

@@ -69,6 +69,7 @@ type Gateway struct {
 	running   sync.WaitGroup
 	routes    atomic.Pointer[routes] // nil until somebody asked for Elsewhere
 	linked    links
+	lends     lending
 
 	opening sync.Mutex
 	hub     *elicit.Hub // nil until open

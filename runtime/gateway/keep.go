@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -33,11 +34,11 @@ type upstream struct {
 	settled   chan struct{}              // closed when its tools are known, or that they are not
 	settle    func()
 
-	asking  sync.Mutex // one request to connect at a time
-	pending string     // the id of the last one
-	// elsewhere are requests whose page is the upstream's, by its own id.
-	elsewhere sync.Map
-	watchers  watchers
+	asking   sync.Mutex // one request to connect at a time
+	pending  string     // the id of the last one
+	foreign  foreignPages
+	watchers watchers
+	parked   parked
 
 	mu       sync.Mutex
 	live     *session // nil: not connected
@@ -47,7 +48,11 @@ type upstream struct {
 	trouble  error    // why it is not connected; nil: nobody tried, or it is
 	provider providerThen
 	calls    map[string]*call // in flight, by token
-	lastCall int64
+	// looked is closed when the upstream was looked at once more, after it was
+	// with lookedWith.
+	looked     chan struct{}
+	lookedWith contract.Lends
+	lastCall   int64
 }
 
 // remote is a tool as an upstream has it.
@@ -62,7 +67,7 @@ type remote struct {
 
 func newUpstream(g *Gateway, checked Upstream) *upstream {
 	u := &upstream{Upstream: checked, g: g, dialing: make(chan struct{}, 1), woken: make(chan struct{}, 1),
-		settled: make(chan struct{}), calls: map[string]*call{}}
+		settled: make(chan struct{}), looked: make(chan struct{}), calls: map[string]*call{}}
 	u.http, u.outward = u.httpClient(), u.signInTransport()
 	u.settle = sync.OnceFunc(func() { close(u.settled) })
 	return u
@@ -95,9 +100,10 @@ func (u *upstream) keep(ctx context.Context) {
 	u.recall(ctx)
 	pause := firstPause
 	for ctx.Err() == nil {
-		began := time.Now()
+		began, lends := time.Now(), u.g.lends.get()
 		err := u.look(ctx)
 		u.noted(ctx, err)
+		u.lookedAt(lends)
 		u.settle()
 		if err == nil {
 			pause = firstPause
@@ -131,7 +137,9 @@ func (u *upstream) recall(ctx context.Context) {
 	}
 	if known {
 		u.know(offer)
-		u.settle()
+		if offer.Lends == u.g.lends.get() { // else it may offer something else now
+			u.settle()
+		}
 	}
 }
 
@@ -154,7 +162,7 @@ func (u *upstream) look(ctx context.Context) error {
 	}
 	listing, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	var offer offered
+	offer := offered{Lends: s.lends}
 	if offer.Tools, err = u.list(listing, s); err != nil {
 		return err
 	}
@@ -248,10 +256,13 @@ func (u *upstream) session(ctx context.Context, c *Credential) (*session, error)
 	u.mu.Lock()
 	live := u.live
 	u.mu.Unlock()
-	if live != nil && (u.URL != "" || c == nil || live.rev == c.rev) {
+	same := live != nil && (u.URL != "" || c == nil || live.rev == c.rev)
+	switch {
+	case same && live.lends == u.g.lends.get():
 		return live, nil
-	}
-	if live != nil {
+	case same:
+		u.retire(live)
+	case live != nil:
 		u.lost(live)
 		_ = live.Close() // it is replaced, however it ends
 	}

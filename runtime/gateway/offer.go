@@ -32,7 +32,7 @@ func (u *upstream) offer() (tools []contract.Tool) {
 		}
 		t := contract.Tool{Name: u.named(r.Name), Title: r.Title, Description: r.Description, Input: input, Output: r.Output, Published: r.Published}
 		t.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
-			return u.call(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args})
+			return u.handle(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args})
 		}
 		tools = append(tools, t)
 	}
@@ -88,7 +88,9 @@ func (u *upstream) connectTool() contract.Tool {
 		Additive:    true, Idempotent: true,
 	}
 	t.Call = func(ctx context.Context, caller contract.Caller, _ json.RawMessage) (contract.Result, error) {
-		return u.connect(ctx, &call{caller: caller, name: t.Name})
+		c := &call{name: t.Name}
+		defer c.attach(ctx, caller)()
+		return u.connect(ctx, c)
 	}
 	return t
 }

@@ -19,6 +19,8 @@ import (
 type offered struct {
 	Tools []remote `json:"tools"`
 	shelf
+	// Lends is what it was told that clients lend.
+	Lends contract.Lends `json:"lends,omitzero"`
 }
 
 // shelf is what an upstream offers beside tools, in its order.
