@@ -221,7 +221,7 @@ func (u *upstream) failed(ctx, waiting context.Context, err error) error {
 		return fault.New("upstream_error", u.clean(u.Title+": "+said.Message), "")
 	case errors.As(err, &out) && out.arrivedSomewhere():
 		u.wake()
-		return fault.New("upstream_lost", u.clean(fmt.Sprintf("%s was lost before it answered: %v", u.Title, err)),
+		return fault.New("upstream_lost", u.clean(u.Title+" was lost before it answered: "+u.why(err)),
 			"nobody knows whether it did what the call asks for: find out before you call again")
 	}
 	return u.unreachable(err)

@@ -313,7 +313,7 @@ func (u *upstream) unreachable(err error) error {
 		return f
 	}
 	u.wake()
-	return &fault.Fault{Code: "upstream_unreachable", Message: u.clean(fmt.Sprintf("%s cannot be reached: %v", u.Title, err)),
+	return &fault.Fault{Code: "upstream_unreachable", Message: u.clean(u.Title + " cannot be reached: " + u.why(err)),
 		Hint: "call again in a moment; if it stays so, tell whoever runs the server " + u.host(), Retryable: true}
 }
 

@@ -80,8 +80,8 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 		if refused := u.challenge.Load(); refused != before {
 			return nil, &unauthorized{*refused} // after which the SDK has tried another version
 		}
-		if said := s.stderr.String(); said != "" {
-			err = fmt.Errorf("%w; it said: %s", err, said)
+		if s.stderr != nil {
+			err = &commandError{err, s.stderr.String()}
 		}
 		return nil, err
 	}
