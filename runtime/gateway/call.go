@@ -113,21 +113,28 @@ func (u *upstream) unwelcome(connected bool) error {
 }
 
 // apart is the context of a call as an upstream's side of the SDK gets it: it
-// ends with the call, and of its values there is the call alone, under callKey,
+// ends with the call, and of its values there are the call alone, under callKey,
 // because the SDK answers an upstream's question with a function of ours that it
-// gives nothing else. What the SDK's other side has noted of the agent, as the
+// gives nothing else, and the credential that it goes with, for the same reason. What the SDK's other side has noted of the agent, as the
 // version of the protocol that it speaks, is not so of the upstream.
 type apart struct {
 	context.Context
-	call *call
+	call       *call
+	credential *Credential // nil: what there is
 }
 
-type callKey struct{}
+type (
+	callKey       struct{}
+	credentialKey struct{}
+)
 
 // Value implements [context.Context].
 func (a apart) Value(key any) any {
-	if key == (callKey{}) {
+	switch {
+	case key == callKey{}:
 		return a.call
+	case key == credentialKey{} && a.credential != nil:
+		return a.credential
 	}
 	return nil
 }
@@ -150,7 +157,7 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 		params.SetProgressToken(token)
 	}
 	for renewed, opened := false, false; ; {
-		s, err := u.session(apart{waiting, c}, credential)
+		s, err := u.session(apart{waiting, c, credential}, credential)
 		if err != nil {
 			return contract.Result{}, u.failed(ctx, waiting, err)
 		}
@@ -158,7 +165,7 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 		if !ok {
 			continue // it has just been replaced
 		}
-		result, err := u.make(apart{waiting, c}, s, c, params)
+		result, err := u.make(apart{waiting, c, credential}, s, c, params)
 		release()
 		said := new(jsonrpc.Error)
 		switch {

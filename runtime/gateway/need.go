@@ -269,7 +269,7 @@ func (u *upstream) connect(ctx context.Context, c *call) (contract.Result, error
 			return refused, err
 		}
 	}
-	if err := u.look(apart{ctx, c}); err != nil {
+	if err := u.look(apart{ctx, c, credential}); err != nil {
 		if errors.As(err, new(*unauthorized)) {
 			if err := u.discard(ctx, credential); err != nil {
 				return contract.Result{}, err

@@ -140,7 +140,11 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, value := range c.u.Headers {
 		r.Header.Set(name, value)
 	}
-	if credential := c.u.current.Load(); credential != nil {
+	credential, ok := r.Context().Value(credentialKey{}).(*Credential)
+	if !ok {
+		credential = c.u.current.Load()
+	}
+	if credential != nil {
 		format, header := "Bearer %s", "Authorization"
 		if credential.Kind == Key {
 			format, header = c.u.Auth.Format, c.u.Auth.Header
