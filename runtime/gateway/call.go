@@ -179,6 +179,8 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 				return contract.Result{}, err
 			}
 			opened = true
+		case errors.As(err, &said) && said.Code == mcp.CodeURLElicitationRequired:
+			return contract.Result{}, fault.New("not_done", u.Title+" still waits for the page that the user has opened", "call again once the user says that it is done")
 		default:
 			return contract.Result{}, u.failed(ctx, waiting, left{err})
 		}

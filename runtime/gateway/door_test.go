@@ -380,3 +380,34 @@ func TestLinkOfAnUpstreamThatTheClientOpensIsAcceptedAtOnce(t *testing.T) { // I
 		}
 	}
 }
+
+// A call that is refused until a page is done is made again when the upstream says
+// so, or a little later; if it is refused again, the agent is told what to do.
+func TestCallThatNeedsAPageIsMadeAgainOnceItIsOpened(t *testing.T) { // I-036
+	defer func(before time.Duration) { doneTime = before }(doneTime)
+	doneTime = 200 * time.Millisecond
+	for _, version := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(version, func(t *testing.T) {
+			double := newUpstreamServer()
+			server := httptest.NewServer(double.handler(false))
+			defer func() { server.CloseClientConnections(); server.Close() }()
+			_, s := through(t, Upstream{Name: "linear", URL: server.URL})
+			pays := false
+			session := visit(t, s, "stdio", version, &mcp.ClientOptions{
+				Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}},
+				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					if pays {
+						double.count("paid")
+					}
+					return &mcp.ElicitResult{Action: "accept"}, nil
+				}})
+			if got := says(t.Context(), session, "linear_open", `{}`); !strings.Contains(got, "still waits for the page") || !strings.Contains(got, "call again once the user says") {
+				t.Errorf("linear_open that is not paid for = %s", got)
+			}
+			pays = true
+			if got := says(t.Context(), session, "linear_open", `{}`); got != "paid" {
+				t.Errorf("linear_open = %s, want paid", got)
+			}
+		})
+	}
+}

@@ -34,7 +34,8 @@ const (
 
 // doneTime is how long a call waits for an upstream to say that a page is done
 // which the person has opened: upstreams need not say it.
-const doneTime = 30 * time.Second
+// A variable for tests.
+var doneTime = 30 * time.Second
 
 // expect notes that a page may be done from now on.
 func (p *foreignPages) expect(id string) (done <-chan struct{}) {

@@ -170,17 +170,22 @@ func (u *upstream) declare(o *mcp.ClientOptions, l contract.Lends) {
 
 // lending is what clients have been found to lend.
 type lending struct {
-	mu  sync.Mutex
-	all contract.Lends
+	mu    sync.Mutex
+	all   contract.Lends
+	until time.Time // clients wait for upstreams to know of it; zero: they do not
 }
 
-// add notes what a client lends, and whether none has lent as much before.
-func (l *lending) add(more contract.Lends) (all contract.Lends, isNew bool) {
+// add notes what a client lends, and whether none has lent as much before: then
+// clients wait for patience.
+func (l *lending) add(more contract.Lends, patience time.Duration) (all contract.Lends, isNew bool, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := l.all
 	l.all = contract.Lends{Sampling: before.Sampling || more.Sampling, SamplingTools: before.SamplingTools || more.SamplingTools, Roots: before.Roots || more.Roots}
-	return l.all, l.all != before
+	if isNew = l.all != before; isNew && patience > 0 {
+		l.until = time.Now().Add(patience)
+	}
+	return l.all, isNew, l.until
 }
 
 func (l *lending) get() contract.Lends {
@@ -190,14 +195,14 @@ func (l *lending) get() contract.Lends {
 }
 
 // Expect says what the first client lends, before Start.
-func (g *Gateway) Expect(l contract.Lends) { g.lends.add(l) }
+func (g *Gateway) Expect(l contract.Lends) { g.lends.add(l, 0) }
 
 // Met tells upstreams what a client lends, unless one that lends as much has come
 // before. It returns when they have shown what they offer to such a client, or
-// after patience.
+// when patience is over since the first such client came.
 func (g *Gateway) Met(ctx context.Context, l contract.Lends, patience time.Duration) {
-	all, isNew := g.lends.add(l)
-	if l == (contract.Lends{}) {
+	all, isNew, until := g.lends.add(l, patience)
+	if l == (contract.Lends{}) || !time.Now().Before(until) {
 		return
 	}
 	for _, u := range g.upstreams {
@@ -205,7 +210,7 @@ func (g *Gateway) Met(ctx context.Context, l contract.Lends, patience time.Durat
 			u.wake() // and it connects anew
 		}
 	}
-	over := time.NewTimer(patience)
+	over := time.NewTimer(time.Until(until))
 	defer over.Stop()
 	for _, u := range g.upstreams {
 		for {
