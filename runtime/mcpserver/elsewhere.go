@@ -119,7 +119,9 @@ func left[T any](old, next map[string]json.RawMessage, own map[string]*T) (keys 
 }
 
 // lacks reports whether nobody can be asked for a resource.
-func (p *published) lacks(uri string) bool { return p.resources[uri] == nil && p.elsewhere.Elsewhere == nil }
+func (p *published) lacks(uri string) bool {
+	return p.resources[uri] == nil && p.elsewhere.Elsewhere == nil
+}
 
 func (s *Server) announceCompletion(c *mcp.ServerCapabilities) {
 	if c != nil && s.current.Load().elsewhere.Elsewhere != nil {
