@@ -85,6 +85,7 @@ func (u *upstream) connects(ctx context.Context, id string) bool {
 
 // start makes the call, which does not end with its client's.
 func (u *upstream) start(ctx context.Context, c *call) *round {
+	c.attach(ctx, c.who()) // before the upstream tells of its progress; follow detaches
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	forget := context.AfterFunc(u.g.ctx, cancel)
 	r := &round{call: c, cancel: cancel, ended: make(chan ended, 1), asks: make(chan *ask)}
