@@ -160,6 +160,11 @@ func (u *upstream) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	release, ok := u.hold(s)
+	if !ok { // replaced already: look at what is there now
+		return u.look(ctx)
+	}
+	defer release()
 	listing, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	offer := offered{Lends: s.lends}

@@ -67,7 +67,11 @@ func (g *Gateway) Elsewhere(ownPrompt, ownResource func(key string) bool) *contr
 	for i, u := range g.upstreams {
 		for _, e := range shelves[i].Prompts {
 			name := u.named(e.Key)
-			if !u.takes(e.Key) || ownPrompt(name) || r.prompts[name].u != nil {
+			if !u.takes(e.Key) {
+				continue
+			}
+			if ownPrompt(name) || r.prompts[name].u != nil {
+				g.log.Warn("prompt left out, its name is taken: give the upstream another prefix", "upstream", u.Name, "prompt", name)
 				continue
 			}
 			if shown, err := renamed(e, "name", name); err == nil {

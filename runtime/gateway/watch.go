@@ -28,6 +28,8 @@ func (r *routes) watch(ctx context.Context, caller contract.Caller, uri string, 
 	if u == nil {
 		return nil, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, completeTime)
+	defer cancel()
 	if usable, err := u.usable(ctx); err != nil || usable == nil && u.Scope != NoScope {
 		return nil, err // nobody is asked to sign in to hear of changes
 	}

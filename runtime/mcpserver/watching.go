@@ -33,10 +33,10 @@ func (s *Server) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error
 	if now.elsewhere.Elsewhere == nil {
 		return notFound(&mcp.ReadResourceParams{URI: uri, Meta: req.Params.Meta})
 	}
+	s.sweep()
 	w := &s.watching
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s.sweep()
 	if w.all == nil {
 		w.all = map[string]*watched{}
 	}
@@ -55,41 +55,48 @@ func (s *Server) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error
 func (s *Server) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest) error {
 	w := &s.watching
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	one := w.all[req.Params.URI]
-	if one == nil {
-		return nil
+	one, stop := w.all[req.Params.URI], func() {}
+	if one != nil {
+		if one.by[req.Session]--; one.by[req.Session] <= 0 {
+			delete(one.by, req.Session)
+		}
+		stop = w.end(req.Params.URI, one)
 	}
-	if one.by[req.Session]--; one.by[req.Session] <= 0 {
-		delete(one.by, req.Session)
-	}
-	w.end(req.Params.URI, one)
+	w.mu.Unlock()
+	stop()
 	return nil
 }
 
-// sweep ends what only sessions that have ended subscribed to. s.watching.mu is
-// held.
+// sweep ends what only sessions that have ended subscribed to.
 func (s *Server) sweep() {
-	here := slices.Collect(s.sdk.Sessions())
-	for uri, one := range s.watching.all {
+	here, w := slices.Collect(s.sdk.Sessions()), &s.watching
+	var stops []func()
+	w.mu.Lock()
+	for uri, one := range w.all {
 		for session := range one.by {
 			if !slices.Contains(here, session) {
 				delete(one.by, session)
 			}
 		}
-		s.watching.end(uri, one)
+		stops = append(stops, w.end(uri, one))
+	}
+	w.mu.Unlock()
+	for _, stop := range stops {
+		stop()
 	}
 }
 
-// end forgets a URI that nobody watches. w.mu is held.
-func (w *watching) end(uri string, one *watched) {
+// end forgets a URI that nobody watches. Its stop may take as long as the other
+// server, so it is called without w.mu, which is held here.
+func (w *watching) end(uri string, one *watched) (stop func()) {
 	if len(one.by) > 0 {
-		return
+		return func() {}
 	}
 	delete(w.all, uri)
-	if one.stop != nil {
-		go one.stop() // which may wait for the other server, within its own bound
+	if one.stop == nil {
+		return func() {}
 	}
+	return one.stop
 }
 
 func (s *Server) updated(uri string) {
