@@ -51,6 +51,7 @@ var libraries = map[string][]string{
 	"github.com/philippgille/chromem-go":     {"indexer/artifact", "indexer/embed"},
 	"github.com/spf13/":                      {"cmd/deskhand"},
 	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver", "runtime/gateway"},
+	"github.com/yosida95/uritemplate":        {"runtime/mcpserver", "runtime/gateway"},
 	"golang.org/x/oauth2":                    {"runtime/gateway"},
 	"go.opentelemetry.io/":                   {"runtime/telemetry"},
 	"filippo.io/age":                         {"runtime/gateway"},

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/store"
@@ -90,6 +91,11 @@ func (a *app) disclosure() (gateway.Disclosure, error) {
 		return d, nil
 	}
 	return "", a.settings.wrong("gateway.disclosure", "not all, search or auto", "use auto to show up to 40 tools and search more")
+}
+
+// met has the upstreams know what a client lends, before it gets a list.
+func (d *upstreamDoor) met(ctx context.Context, l contract.Lends) {
+	d.Met(ctx, l, upstreamPatience)
 }
 
 // checkConnect refuses addresses that nobody could be led to.

@@ -118,6 +118,13 @@ func (l *library) catalog() (c contract.Catalog, err error) {
 		}
 		c.Tools = append(c.Tools, t)
 	}
+	c.Elsewhere = l.door.Elsewhere(
+		func(name string) bool {
+			return slices.ContainsFunc(c.Prompts, func(own contract.Prompt) bool { return own.Name == name })
+		},
+		func(uri string) bool {
+			return slices.ContainsFunc(c.Resources, func(own contract.Resource) bool { return own.URI == uri })
+		})
 	return c, nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -108,6 +109,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		lib.close()
 	}()
 	room, asked := &peopleRoom{app: a, log: log}, false
+	stdin := io.Reader(a.stdin)
 	defer room.close()
 	var bench *workRoom
 	var desk *asktools.Desk // nil: this server asks no questions
@@ -160,8 +162,13 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		return err
 	}
 	if lib.door != nil {
-		o.Logs = true
+		o.Logs, o.Watches, o.Met = true, true, lib.door.met
 		defer lib.door.end()
+		if addr == "" && !onTerminal(a.stdin) {
+			var lends contract.Lends
+			lends, stdin = hello(ctx, a.stdin)
+			lib.door.Expect(lends)
+		}
 		lib.door.Start(upstreamPatience)
 	}
 	if f.watch != "" {
@@ -190,7 +197,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		if onTerminal(a.stdin) {
 			a.tell("serving MCP on stdin and stdout, which is for a client that starts it; for browsers and a team there is --http")
 		}
-		return lib.server.ServeStdio(ctx, a.stdin, a.stdout)
+		return lib.server.ServeStdio(ctx, stdin, a.stdout)
 	}
 	return a.serveHTTP(ctx, f, lib, room, asked, bench, addr)
 }

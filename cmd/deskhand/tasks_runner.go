@@ -161,7 +161,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 	lib.more = append(desk.Tools(), work.AttemptTools(working)...)
 	lib.advice = []string{desk.Instructions(), work.AttemptInstructions(working)}
 	if lib.door != nil {
-		o.Logs = true
+		o.Logs, o.Watches, o.Met = true, true, lib.door.met
 		lib.door.Start(upstreamPatience)
 	}
 	if err := lib.open(o); err != nil {

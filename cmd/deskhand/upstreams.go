@@ -31,9 +31,11 @@ type upstreamEntry struct {
 	Prefix  string            `yaml:"prefix"`
 	Allow   words             `yaml:"allow"`
 	Deny    words             `yaml:"deny"`
-	Scope   string            `yaml:"credential_scope"`
-	Timeout time.Duration     `yaml:"timeout"`
-	Auth    struct {
+	// Resources is true if it is not said.
+	Resources *bool         `yaml:"resources"`
+	Scope     string        `yaml:"credential_scope"`
+	Timeout   time.Duration `yaml:"timeout"`
+	Auth      struct {
 		Kind         string            `yaml:"kind"`
 		Header       string            `yaml:"header"`
 		Format       string            `yaml:"format"`
@@ -164,7 +166,7 @@ func (e *upstreamEntry) upstream(base string) gateway.Upstream {
 	a := &e.Auth
 	return gateway.Upstream{
 		Name: e.Name, Title: e.Title, Command: e.Command, Dir: e.Dir, Env: e.Env, URL: e.URL, Headers: e.Headers,
-		Prefix: e.Prefix, Allow: e.Allow, Deny: e.Deny, Scope: gateway.Scope(e.Scope), Timeout: e.Timeout,
+		Prefix: e.Prefix, Allow: e.Allow, Deny: e.Deny, NoResources: e.Resources != nil && !*e.Resources, Scope: gateway.Scope(e.Scope), Timeout: e.Timeout,
 		Auth: gateway.Auth{
 			Kind: gateway.AuthKind(a.Kind), Header: a.Header, Format: a.Format, Env: a.Env, Issuer: a.Issuer,
 			ClientID: a.ClientID, ClientSecret: a.ClientSecret, ClientURL: a.ClientURL, Scopes: a.Scopes,

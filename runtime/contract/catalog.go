@@ -8,6 +8,8 @@ type Catalog struct {
 	Tools     []Tool
 	Prompts   []Prompt
 	Resources []Resource
+	// Elsewhere is what other servers have beside tools. Nil: nothing.
+	Elsewhere *Elsewhere
 	// Instructions is a text for the model on how to use the tools together.
 	// Empty: none.
 	Instructions string

@@ -205,3 +205,22 @@ func text(raw []byte) string {
 	}
 	return s
 }
+
+// With returns the JSON object raw with the member name set to value, in its
+// place or else at the end. A nil value removes the member. The error is that of
+// [Fields].
+func With(raw json.RawMessage, name string, value json.RawMessage) (json.RawMessage, error) {
+	fields, err := Fields(raw)
+	if err != nil {
+		return nil, err
+	}
+	switch i := index(fields, name); {
+	case i >= 0 && value == nil:
+		fields = slices.Delete(fields, i, i+1)
+	case i >= 0:
+		fields[i].Value = value
+	case value != nil:
+		fields = append(fields, Field{Name: name, Value: value})
+	}
+	return join(fields), nil
+}

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -20,13 +18,22 @@ import (
 
 // call is one call of an agent, from its first byte to the answer.
 type call struct {
-	caller contract.Caller
-	name   string // of the tool, as the agent knows it
-	tool   string // as the upstream does
-	args   json.RawMessage
+	name string // of the tool, as the agent knows it
+	tool string // as the upstream does
+	args json.RawMessage
+	// get asks the upstream for something else than a tool. Nil: the tool is
+	// called.
+	get func(ctx context.Context, s *session) (json.RawMessage, error)
 
-	mu   sync.Mutex
-	told float64 // the last progress: it has to grow
+	number int64  // one more for each call of the upstream
+	round  *round // nil: its client is asked while the call is held
+
+	mu      sync.Mutex
+	caller  contract.Caller
+	waiting context.Context // of the client's request; nil: none waits, as that is being asked
+	resumed bool            // the client has been asked and has called again
+	told    float64         // the last progress: it has to grow
+	lent    int             // how often the client has done something for the upstream
 }
 
 // call does what a tool of the upstream is called for. The upstream hears of it
@@ -106,21 +113,28 @@ func (u *upstream) unwelcome(connected bool) error {
 }
 
 // apart is the context of a call as an upstream's side of the SDK gets it: it
-// ends with the call, and of its values there is the call alone, under callKey,
+// ends with the call, and of its values there are the call alone, under callKey,
 // because the SDK answers an upstream's question with a function of ours that it
-// gives nothing else. What the SDK's other side has noted of the agent, as the
+// gives nothing else, and the credential that it goes with, for the same reason. What the SDK's other side has noted of the agent, as the
 // version of the protocol that it speaks, is not so of the upstream.
 type apart struct {
 	context.Context
-	call *call
+	call       *call
+	credential *Credential // nil: what there is
 }
 
-type callKey struct{}
+type (
+	callKey       struct{}
+	credentialKey struct{}
+)
 
 // Value implements [context.Context].
 func (a apart) Value(key any) any {
-	if key == (callKey{}) {
+	switch {
+	case key == callKey{}:
 		return a.call
+	case key == credentialKey{} && a.credential != nil:
+		return a.credential
 	}
 	return nil
 }
@@ -139,19 +153,24 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 	}
 	token, done := u.enter(c)
 	defer done()
-	if c.caller.Progress != nil {
+	if c.who().Progress != nil {
 		params.SetProgressToken(token)
 	}
 	for renewed, opened := false, false; ; {
-		s, err := u.session(apart{waiting, c}, credential)
+		s, err := u.session(apart{waiting, c, credential}, credential)
 		if err != nil {
 			return contract.Result{}, u.failed(ctx, waiting, err)
 		}
-		result, err := s.CallTool(apart{waiting, c}, params)
+		release, ok := u.hold(s)
+		if !ok {
+			continue // it has just been replaced
+		}
+		result, err := u.make(apart{waiting, c, credential}, s, c, params)
+		release()
 		said := new(jsonrpc.Error)
 		switch {
 		case err == nil:
-			return u.result(result)
+			return result, nil
 		case errors.Is(err, mcp.ErrSessionMissing) && !renewed: // the server was started anew and has not taken the call
 			u.lost(s)
 			renewed = true
@@ -160,10 +179,25 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 				return contract.Result{}, err
 			}
 			opened = true
+		case errors.As(err, &said) && said.Code == mcp.CodeURLElicitationRequired:
+			return contract.Result{}, fault.New("not_done", u.Title+" still waits for the page that the user has opened", "call again once the user says that it is done")
 		default:
 			return contract.Result{}, u.failed(ctx, waiting, left{err})
 		}
 	}
+}
+
+// make makes the call on a connection.
+func (u *upstream) make(ctx context.Context, s *session, c *call, params *mcp.CallToolParams) (contract.Result, error) {
+	if c.get != nil {
+		raw, err := c.get(ctx, s)
+		return contract.Result{Structured: raw}, err
+	}
+	result, err := s.CallTool(ctx, params)
+	if err != nil {
+		return contract.Result{}, err
+	}
+	return u.result(result)
 }
 
 // rejected is the code that the SDK gives to a call which did not get out.
@@ -196,7 +230,7 @@ func (u *upstream) failed(ctx, waiting context.Context, err error) error {
 		return fault.New("upstream_error", u.clean(u.Title+": "+said.Message), "")
 	case errors.As(err, &out) && out.arrivedSomewhere():
 		u.wake()
-		return fault.New("upstream_lost", u.clean(fmt.Sprintf("%s was lost before it answered: %v", u.Title, err)),
+		return fault.New("upstream_lost", u.clean(u.Title+" was lost before it answered: "+u.why(err)),
 			"nobody knows whether it did what the call asks for: find out before you call again")
 	}
 	return u.unreachable(err)
@@ -204,6 +238,7 @@ func (u *upstream) failed(ctx, waiting context.Context, err error) error {
 
 // result is an answer as the upstream gave it, in the order it gave it.
 func (u *upstream) result(r *mcp.CallToolResult) (contract.Result, error) {
+	u.relink(r.Content)
 	content, err := json.Marshal(r.Content)
 	if err != nil {
 		return contract.Result{}, fmt.Errorf("pass on the answer of %s: %w", u.Name, err)
@@ -219,8 +254,7 @@ func (u *upstream) result(r *mcp.CallToolResult) (contract.Result, error) {
 	if structured != nil {
 		out.Structured = structured
 	}
-	out.Meta = maps.Clone(r.Meta)
-	maps.DeleteFunc(out.Meta, func(name string, _ any) bool { return strings.HasPrefix(name, "io.modelcontextprotocol/") })
+	out.Meta = foreignMeta(r.Meta)
 	return out, nil
 }
 
@@ -229,6 +263,7 @@ func (u *upstream) enter(c *call) (token string, done func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.lastCall++
+	c.number = u.lastCall
 	token = "deskhand-" + strconv.FormatInt(u.lastCall, 10)
 	u.calls[token] = c
 	return token, func() {
@@ -249,24 +284,25 @@ func (u *upstream) inFlight() (all []*call) {
 }
 
 // progressed passes on how far a call is.
-func (u *upstream) progressed(ctx context.Context, req *mcp.ProgressNotificationClientRequest) {
+func (u *upstream) progressed(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 	token, _ := req.Params.ProgressToken.(string)
 	u.mu.Lock()
 	c := u.calls[token]
 	u.mu.Unlock()
 	if c != nil {
-		c.progress(ctx, contract.Progress{Done: req.Params.Progress, Total: req.Params.Total, Message: req.Params.Message})
+		c.progress(contract.Progress{Done: req.Params.Progress, Total: req.Params.Total, Message: req.Params.Message})
 	}
 }
 
-// progress tells the client. A call that waited for a person has told it of the
-// seconds; what follows counts on from there.
-func (c *call) progress(ctx context.Context, p contract.Progress) {
-	if c.caller.Progress == nil {
-		return
-	}
+// progress tells the client, on the stream of the request that waits. A call that
+// waited for a person has told it of the seconds; what follows counts on from
+// there.
+func (c *call) progress(p contract.Progress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.caller.Progress == nil || c.waiting == nil {
+		return
+	}
 	if p.Done <= c.told {
 		if p.Total > 0 {
 			p.Total += c.told
@@ -274,5 +310,5 @@ func (c *call) progress(ctx context.Context, p contract.Progress) {
 		p.Done += c.told + 0.001
 	}
 	c.told = p.Done
-	c.caller.Progress(ctx, p)
+	c.caller.Progress(c.waiting, p)
 }

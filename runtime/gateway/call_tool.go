@@ -51,7 +51,7 @@ func (g *Gateway) callByName(ctx context.Context, caller contract.Caller, name s
 }
 
 // checked is the tool of that name, if its schema allows args.
-func (g *Gateway) checked(ctx context.Context, s *shelf, name string, args json.RawMessage) (offered, error) {
+func (g *Gateway) checked(ctx context.Context, s *toolShelf, name string, args json.RawMessage) (offeredTool, error) {
 	t, ok := s.byName[name]
 	if !ok { // models repeat the prefix that their client puts before the names of a server
 		if i := strings.LastIndex(name, "__"); i >= 0 {
@@ -113,7 +113,7 @@ func (g *Gateway) readCall(raw json.RawMessage) (name string, args json.RawMessa
 }
 
 // unknown is that no tool has this name, with those that come nearest.
-func (g *Gateway) unknown(ctx context.Context, s *shelf, name string) error {
+func (g *Gateway) unknown(ctx context.Context, s *toolShelf, name string) error {
 	hint := "find it with " + g.ours("find_tools")
 	near, err := s.finder.Find(ctx, oneLine(name, 100), "", 3)
 	if err == nil && len(near) > 0 {
@@ -123,7 +123,7 @@ func (g *Gateway) unknown(ctx context.Context, s *shelf, name string) error {
 }
 
 // misfit is a call that the schema of its tool refuses.
-func misfit(t offered, r *contract.Refusal) error {
+func misfit(t offeredTool, r *contract.Refusal) error {
 	args := signature(t.Input, types)
 	if len(args) > answerBytes/2 {
 		args = signature(t.Input, essentials)

@@ -46,8 +46,8 @@ type Finder interface {
 	Close() error
 }
 
-// offered is a tool as agents call it, and where it comes from.
-type offered struct {
+// offeredTool is a tool as agents call it, and where it comes from.
+type offeredTool struct {
 	contract.Tool
 	from   *upstream
 	remote string // its name there; empty: it is ours, to connect the upstream
@@ -64,10 +64,10 @@ func (g *Gateway) searched(n int) bool {
 	return g.options.Disclosure == DiscloseAuto && n > mostShown
 }
 
-// shelf is all offered tools, ready to be found and called by name.
-type shelf struct {
+// toolShelf is all offeredTool tools, ready to be found and called by name.
+type toolShelf struct {
 	version int64 // of the lists that it was made of
-	byName  map[string]offered
+	byName  map[string]offeredTool
 	finder  Finder
 
 	mu     sync.Mutex
@@ -76,7 +76,7 @@ type shelf struct {
 
 // shelf is that of the tools which there are now. It is made when it is first
 // needed after a change, and must be given back.
-func (g *Gateway) shelf() (*shelf, func(), error) {
+func (g *Gateway) shelf() (*toolShelf, func(), error) {
 	g.shelving.Lock()
 	defer g.shelving.Unlock()
 	if version := g.version.Load(); g.current == nil || g.current.version != version {
@@ -106,8 +106,8 @@ func (g *Gateway) dropShelf() {
 	})
 }
 
-func (g *Gateway) newShelf(version int64) (*shelf, error) {
-	s := &shelf{version: version, byName: map[string]offered{}, checks: map[string]*contract.Checker{}}
+func (g *Gateway) newShelf(version int64) (*toolShelf, error) {
+	s := &toolShelf{version: version, byName: map[string]offeredTool{}, checks: map[string]*contract.Checker{}}
 	var all []Described
 	for _, t := range g.offered() {
 		s.byName[t.Name] = t
@@ -130,7 +130,7 @@ func (g *Gateway) newShelf(version int64) (*shelf, error) {
 
 // check returns what checks the arguments of a tool; nil: its schema is one that
 // only the upstream can check.
-func (s *shelf) check(t offered) *contract.Checker {
+func (s *toolShelf) check(t offeredTool) *contract.Checker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, known := s.checks[t.Name]
@@ -146,7 +146,7 @@ func (s *shelf) check(t offered) *contract.Checker {
 }
 
 // upstreamNames are those that have tools, in the order of the configuration.
-func upstreamNames(all []offered) (names []string) {
+func upstreamNames(all []offeredTool) (names []string) {
 	for _, t := range all {
 		if !slices.Contains(names, t.from.Name) {
 			names = append(names, t.from.Name)

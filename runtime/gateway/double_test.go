@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,9 +53,13 @@ func (s *upstreamServer) called(tool string) int {
 }
 
 func newUpstreamServer() *upstreamServer {
-	s := &upstreamServer{Server: mcp.NewServer(&mcp.Implementation{Name: "double", Version: "1"}, &mcp.ServerOptions{
+	return newDouble(&mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}, Logging: &mcp.LoggingCapabilities{}},
-	}), calls: map[string]int{}}
+	})
+}
+
+func newDouble(o *mcp.ServerOptions) *upstreamServer {
+	s := &upstreamServer{Server: mcp.NewServer(&mcp.Implementation{Name: "double", Version: "1"}, o), calls: map[string]int{}}
 	s.AddTool(&mcp.Tool{Name: "echo", Title: "Echo", Description: "says it again", InputSchema: json.RawMessage(echoSchema),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -117,7 +122,8 @@ func (s *upstreamServer) handler(stateless bool) http.Handler {
 type guard struct {
 	*httptest.Server
 	upstream  *upstreamServer
-	onlyCalls bool // initialize and lists need no token
+	onlyCalls bool     // initialize and lists need no token
+	guards    []string // methods that need one all the same
 
 	mu       sync.Mutex
 	codes    map[string]url.Values // of authorization requests
@@ -226,7 +232,7 @@ func (g *guard) protected(next http.Handler) http.Handler {
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}
-		if good || g.onlyCalls && message.Method != "tools/call" {
+		if good || g.onlyCalls && message.Method != "tools/call" && !slices.Contains(g.guards, message.Method) {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -29,7 +29,7 @@ const findInput = `{"type":"object","properties":{` +
 	`"required":["query"],"additionalProperties":false}`
 
 // findTool is the tool that finds the others.
-func (g *Gateway) findTool(all []offered) contract.Tool {
+func (g *Gateway) findTool(all []offeredTool) contract.Tool {
 	return contract.Define(contract.Spec{
 		Name: g.ours("find_tools"), Title: "Find tools",
 		Description: fmt.Sprintf("Find tools of connected services (%s). Returns the best matches with their arguments. Call one with %s. "+
@@ -73,7 +73,7 @@ func (g *Gateway) find(ctx context.Context, query, upstream string, limit int) (
 	if err != nil {
 		return contract.Result{}, err
 	}
-	var hits []offered
+	var hits []offeredTool
 	for _, name := range names {
 		if t, ok := s.byName[name]; ok {
 			hits = append(hits, t)
@@ -85,10 +85,10 @@ func (g *Gateway) find(ctx context.Context, query, upstream string, limit int) (
 	return contract.Result{Text: []string{g.answer(hits)}}, nil
 }
 
-func (s *shelf) has(upstream string) bool { return slices.Contains(s.upstreams(), upstream) }
+func (s *toolShelf) has(upstream string) bool { return slices.Contains(s.upstreams(), upstream) }
 
 // upstreams are those with tools, sorted.
-func (s *shelf) upstreams() (names []string) {
+func (s *toolShelf) upstreams() (names []string) {
 	for _, t := range s.byName {
 		if !slices.Contains(names, t.from.Name) {
 			names = append(names, t.from.Name)
@@ -100,7 +100,7 @@ func (s *shelf) upstreams() (names []string) {
 
 // answer describes hits within answerBytes: each as briefly as can be, and then
 // in the order of their rank with as much detail as there is room for.
-func (g *Gateway) answer(hits []offered) string {
+func (g *Gateway) answer(hits []offeredTool) string {
 	said, level := make([]string, len(hits)), make([]detail, len(hits))
 	size := 0
 	for i, t := range hits {
@@ -129,7 +129,7 @@ func (g *Gateway) answer(hits []offered) string {
 }
 
 // described is a tool in at most limit bytes.
-func described(t offered, d detail, limit int) string {
+func described(t offeredTool, d detail, limit int) string {
 	about := map[detail]int{namesOnly: 80, essentials: 100, types: 140, notes: 180, whole: 4000}[d]
 	line := t.Name
 	if args := signature(t.Input, d); args != "" {

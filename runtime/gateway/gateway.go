@@ -1,6 +1,7 @@
 // Package gateway stands between the agents that deskhand serves and other MCP
-// servers, the upstreams: their tools are offered beside deskhand's own, their
-// questions become requests to a person, and so does a sign-in that is missing.
+// servers, the upstreams: their tools, prompts and resources are offered beside
+// deskhand's own, their questions become requests to a person, and so does a
+// sign-in that is missing.
 //
 // A credential never passes through the agent. A call that needs one which is
 // not there waits, without a word to the upstream; a person connects on a page
@@ -8,8 +9,9 @@
 // Credentials are in the store, encrypted with a key of the state folder.
 //
 // The order to read in: upstream.go is what is configured, keep.go how an
-// upstream is kept connected, call.go what a call does, need.go how a person is
-// asked to connect, page.go and oauth.go what that one then sees.
+// upstream is kept connected, call.go what a call does, rounds.go how its client
+// is asked between two of its own, elsewhere.go what there is beside tools, need.go
+// how a person is asked to connect, page.go and oauth.go what that one then sees.
 package gateway
 
 import (
@@ -74,6 +76,9 @@ type Gateway struct {
 	ctx       context.Context
 	stop      func()
 	running   sync.WaitGroup
+	routes    atomic.Pointer[routes] // nil until somebody asked for Elsewhere
+	linked    links
+	lends     lending
 
 	opening sync.Mutex
 	hub     *elicit.Hub // nil until open
@@ -81,7 +86,7 @@ type Gateway struct {
 
 	version  atomic.Int64 // one more for each change of a list
 	shelving sync.Mutex
-	current  *shelf          // nil: not made yet
+	current  *toolShelf      // nil: not made yet
 	borrowed *sync.WaitGroup // those who use it
 	pins     pins
 }
@@ -165,7 +170,7 @@ func (g *Gateway) Tools() []contract.Tool {
 
 // offered are the tools of all upstreams, in their order. Of two with the same
 // name the first counts.
-func (g *Gateway) offered() (all []offered) {
+func (g *Gateway) offered() (all []offeredTool) {
 	taken := map[string]bool{}
 	for _, u := range g.upstreams {
 		for _, t := range u.offer() {

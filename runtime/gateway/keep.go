@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -33,20 +34,25 @@ type upstream struct {
 	settled   chan struct{}              // closed when its tools are known, or that they are not
 	settle    func()
 
-	asking  sync.Mutex // one request to connect at a time
-	pending string     // the id of the last one
-	// elsewhere are requests whose page is the upstream's, by its own id.
-	elsewhere sync.Map
+	asking   sync.Mutex // one request to connect at a time
+	pending  string     // the id of the last one
+	foreign  foreignPages
+	watchers watchers
+	parked   parked
 
 	mu       sync.Mutex
 	live     *session // nil: not connected
-	tools    []remote
-	known    bool  // tools is what it offers, or did
-	guarded  bool  // it shows its tools to those it knows alone
-	trouble  error // why it is not connected; nil: nobody tried, or it is
+	offered           // what it offers, or did
+	known    bool     // offered is not empty for want of knowing
+	guarded  bool     // it shows its tools to those it knows alone
+	trouble  error    // why it is not connected; nil: nobody tried, or it is
 	provider providerThen
 	calls    map[string]*call // in flight, by token
-	lastCall int64
+	// looked is closed when the upstream was looked at once more, after it was
+	// with lookedWith.
+	looked     chan struct{}
+	lookedWith contract.Lends
+	lastCall   int64
 }
 
 // remote is a tool as an upstream has it.
@@ -61,7 +67,7 @@ type remote struct {
 
 func newUpstream(g *Gateway, checked Upstream) *upstream {
 	u := &upstream{Upstream: checked, g: g, dialing: make(chan struct{}, 1), woken: make(chan struct{}, 1),
-		settled: make(chan struct{}), calls: map[string]*call{}}
+		settled: make(chan struct{}), looked: make(chan struct{}), calls: map[string]*call{}}
 	u.http, u.outward = u.httpClient(), u.signInTransport()
 	u.settle = sync.OnceFunc(func() { close(u.settled) })
 	return u
@@ -94,9 +100,10 @@ func (u *upstream) keep(ctx context.Context) {
 	u.recall(ctx)
 	pause := firstPause
 	for ctx.Err() == nil {
-		began := time.Now()
+		began, lends := time.Now(), u.g.lends.get()
 		err := u.look(ctx)
 		u.noted(ctx, err)
+		u.lookedAt(lends)
 		u.settle()
 		if err == nil {
 			pause = firstPause
@@ -123,14 +130,16 @@ func (u *upstream) recall(ctx context.Context) {
 		u.g.log.Warn("tools of upstream not remembered", "upstream", u.Name, "error", err)
 		return
 	}
-	tools, known, err := v.remembered(ctx, u.Name, u.principal())
+	offer, known, err := v.remembered(ctx, u.Name, u.principal())
 	if err != nil {
 		u.g.log.Warn("tools of upstream not remembered", "upstream", u.Name, "error", err)
 		return
 	}
 	if known {
-		u.know(tools)
-		u.settle()
+		u.know(offer)
+		if offer.Lends == u.g.lends.get() { // else it may offer something else now
+			u.settle()
+		}
 	}
 }
 
@@ -151,20 +160,28 @@ func (u *upstream) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	release, ok := u.hold(s)
+	if !ok { // replaced already: look at what is there now
+		return u.look(ctx)
+	}
+	defer release()
 	listing, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	tools, err := u.list(listing, s)
-	if err != nil {
+	offer := offered{Lends: s.lends}
+	if offer.Tools, err = u.list(listing, s); err != nil {
+		return err
+	}
+	if offer.shelf, err = u.listShelf(listing, s); err != nil {
 		return err
 	}
 	v, err := u.g.open(ctx)
 	if err == nil {
-		err = v.remember(ctx, u.Name, u.principal(), tools)
+		err = v.remember(ctx, u.Name, u.principal(), offer)
 	}
 	if err != nil {
 		u.g.log.Warn("tools of upstream not remembered", "upstream", u.Name, "error", err)
 	}
-	u.know(tools)
+	u.know(offer)
 	return nil
 }
 
@@ -200,11 +217,11 @@ func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err er
 	return tools, nil
 }
 
-// know takes a list of tools over.
-func (u *upstream) know(tools []remote) {
+// know takes over what the upstream offers.
+func (u *upstream) know(offer offered) {
 	u.mu.Lock()
-	same := u.known && reflect.DeepEqual(u.tools, tools)
-	u.tools, u.known, u.guarded = tools, true, false
+	same := u.known && reflect.DeepEqual(u.offered, offer)
+	u.offered, u.known, u.guarded = offer, true, false
 	u.mu.Unlock()
 	if !same {
 		u.g.changed()
@@ -244,10 +261,13 @@ func (u *upstream) session(ctx context.Context, c *Credential) (*session, error)
 	u.mu.Lock()
 	live := u.live
 	u.mu.Unlock()
-	if live != nil && (u.URL != "" || c == nil || live.rev == c.rev) {
+	same := live != nil && (u.URL != "" || c == nil || live.rev == c.rev)
+	switch {
+	case same && live.lends == u.g.lends.get():
 		return live, nil
-	}
-	if live != nil {
+	case same:
+		u.retire(live)
+	case live != nil:
 		u.lost(live)
 		_ = live.Close() // it is replaced, however it ends
 	}
@@ -258,6 +278,7 @@ func (u *upstream) session(ctx context.Context, c *Credential) (*session, error)
 	u.mu.Lock()
 	u.live = s
 	u.mu.Unlock()
+	u.g.running.Go(func() { u.resubscribe(u.g.ctx, s) })
 	u.g.running.Go(func() {
 		_ = s.Wait() // why it ended is told by the next attempt
 		if u.lost(s) && u.g.ctx.Err() == nil {
@@ -297,7 +318,7 @@ func (u *upstream) unreachable(err error) error {
 		return f
 	}
 	u.wake()
-	return &fault.Fault{Code: "upstream_unreachable", Message: u.clean(fmt.Sprintf("%s cannot be reached: %v", u.Title, err)),
+	return &fault.Fault{Code: "upstream_unreachable", Message: u.clean(u.Title + " cannot be reached: " + u.why(err)),
 		Hint: "call again in a moment; if it stays so, tell whoever runs the server " + u.host(), Retryable: true}
 }
 

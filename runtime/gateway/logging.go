@@ -21,14 +21,14 @@ func (s *session) askForLogs(ctx context.Context) {
 
 // logged passes on what an upstream says for its client to log, to the clients
 // of all calls that it may belong to.
-func (u *upstream) logged(ctx context.Context, req *mcp.LoggingMessageRequest) {
+func (u *upstream) logged(_ context.Context, req *mcp.LoggingMessageRequest) {
 	logger := u.Name
 	if req.Params.Logger != "" {
 		logger += "/" + req.Params.Logger
 	}
 	for _, c := range u.inFlight() {
-		if c.caller.Log != nil {
-			c.caller.Log(ctx, string(req.Params.Level), logger, req.Params.Data)
+		if caller, ctx := c.who(), c.wait(); caller.Log != nil && ctx != nil {
+			caller.Log(ctx, string(req.Params.Level), logger, req.Params.Data)
 		}
 	}
 }

@@ -3,13 +3,16 @@ package gateway
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -32,21 +35,36 @@ func (u *Upstream) mark() string {
 }
 
 // cameThrough says that a tool has come through u before.
-func (u *upstream) cameThrough(t *mcp.Tool) bool {
-	marks, _ := t.Meta[viaKey].([]any)
+func (u *upstream) cameThrough(t *mcp.Tool) bool { return u.passed(t.Meta) }
+
+// passed says that what has this meta has come through u before.
+func (u *upstream) passed(meta mcp.Meta) bool {
+	marks, _ := meta[viaKey].([]any)
 	return slices.Contains(marks, any(u.mark()))
 }
 
 // through is t with the mark of u.
 func (u *upstream) through(t *mcp.Tool) *mcp.Tool {
 	marked := *t
-	marked.Meta = mcp.Meta{}
-	for key, value := range t.Meta {
-		marked.Meta[key] = value
-	}
-	marks, _ := t.Meta[viaKey].([]any)
-	marked.Meta[viaKey] = append(slices.Clip(marks), u.mark())
+	marked.Meta = u.withMark(t.Meta)
 	return &marked
+}
+
+func (u *upstream) withMark(meta mcp.Meta) mcp.Meta {
+	marked := mcp.Meta{}
+	maps.Copy(marked, meta)
+	marks, _ := meta[viaKey].([]any)
+	marked[viaKey] = append(slices.Clip(marks), u.mark())
+	return marked
+}
+
+// marked is an entry that has meta, with the mark of u.
+func (u *upstream) marked(raw json.RawMessage, meta mcp.Meta) (json.RawMessage, error) {
+	value, err := json.Marshal(u.withMark(meta))
+	if err != nil {
+		return nil, err
+	}
+	return contract.With(raw, "_meta", value)
 }
 
 // marksWith are the marks of this process and that of u, for its command. The

@@ -45,11 +45,11 @@ func (g *Gateway) Connections(ctx context.Context) (all []Connection, err error)
 		if c != nil {
 			one.Connected, one.Since, one.By, one.Scopes, one.Expires, one.Renews = true, c.At, c.By, c.Scopes, c.Expires, c.Refresh != ""
 		}
-		tools, _, err := v.remembered(ctx, u.Name, u.principal())
+		offer, _, err := v.remembered(ctx, u.Name, u.principal())
 		if err != nil {
 			return nil, err
 		}
-		one.Tools = len(tools)
+		one.Tools = len(offer.Tools)
 		all = append(all, one)
 	}
 	return all, nil

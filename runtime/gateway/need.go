@@ -20,6 +20,10 @@ type client interface {
 	Show(r *elicit.Request, why string) error
 	Shown() (id string, err error)
 	Actions(r *elicit.Request) []elicit.Action
+	Unattended(r *elicit.Request) bool
+	// PageDone tells the client that the page of a request is done with which it
+	// has opened before.
+	PageDone(ctx context.Context, id string)
 	elicit.Surface
 }
 
@@ -93,8 +97,8 @@ var errNobody = errors.New("nobody can be asked to connect")
 // requested asks the person and returns how that ended. The error is errNobody,
 // or one that ends the call.
 func (u *upstream) requested(ctx context.Context, hub *elicit.Hub, c *call) (elicit.Request, error) {
-	asked, _ := c.caller.Client.(client)
-	if asked != nil {
+	asked, _ := c.who().Client.(client)
+	if asked != nil && !c.isResumed() {
 		id, err := asked.Shown()
 		if err != nil {
 			return elicit.Request{}, err
@@ -146,11 +150,12 @@ func (u *upstream) request(ctx context.Context, c *call) (elicit.Request, error)
 		u.g.log.Warn("nobody can connect, the page is not served", "upstream", u.Name, "error", err)
 		return elicit.Request{}, errNobody
 	}
+	caller := c.who()
 	r := elicit.Request{
 		Mode: elicit.URL, Trigger: elicit.CredentialRequired,
 		Title:   brief("Connect "+u.Title, elicit.MaxTitle),
 		Message: fmt.Sprintf("%s requires authentication. Connect your account so that %s can be used.", u.Title, c.name),
-		Source:  elicit.Source{Kind: "mcp", Name: c.caller.Name, Version: c.caller.Version, Instance: c.caller.Session},
+		Source:  elicit.Source{Kind: "mcp", Name: caller.Name, Version: caller.Version, Instance: caller.Session},
 		Context: u.g.options.Context, URL: base + Path + elicit.IDInURL,
 		Audience: elicit.Audience{Principal: u.g.options.Principal},
 		WaitMS:   u.g.options.Wait.Milliseconds(),
@@ -192,7 +197,7 @@ func (u *upstream) wait(ctx context.Context, hub *elicit.Hub, c *call, r elicit.
 		tick := time.NewTicker(u.g.options.Heartbeat)
 		defer tick.Stop()
 		for {
-			c.progress(ctx, contract.Progress{Done: time.Since(since).Seconds(), Message: fmt.Sprintf("Waiting for somebody to connect %s at %s", u.Title, r.URL)})
+			c.progress(contract.Progress{Done: time.Since(since).Seconds(), Message: fmt.Sprintf("Waiting for somebody to connect %s at %s", u.Title, r.URL)})
 			select {
 			case <-telling.Done():
 				return
@@ -264,7 +269,7 @@ func (u *upstream) connect(ctx context.Context, c *call) (contract.Result, error
 			return refused, err
 		}
 	}
-	if err := u.look(apart{ctx, c}); err != nil {
+	if err := u.look(apart{ctx, c, credential}); err != nil {
 		if errors.As(err, new(*unauthorized)) {
 			if err := u.discard(ctx, credential); err != nil {
 				return contract.Result{}, err

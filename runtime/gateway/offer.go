@@ -14,12 +14,12 @@ import (
 
 // offer is what agents see of the upstream: its tools, under its prefix, or a
 // tool to connect it with as long as it shows none.
-func (u *upstream) offer() (tools []offered) {
+func (u *upstream) offer() (tools []offeredTool) {
 	u.mu.Lock()
-	known, guarded, all := u.known, u.guarded, u.tools
+	known, guarded, all := u.known, u.guarded, u.Tools
 	u.mu.Unlock()
 	if !known && guarded && u.Scope == UserScope {
-		return []offered{{Tool: u.connectTool(), from: u}}
+		return []offeredTool{{Tool: u.connectTool(), from: u}}
 	}
 	for _, r := range all {
 		if !u.takes(r.Name) {
@@ -32,10 +32,10 @@ func (u *upstream) offer() (tools []offered) {
 		}
 		t := contract.Tool{Name: u.named(r.Name), Title: r.Title, Description: r.Description, Input: input, Output: r.Output, Published: r.Published}
 		t.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
-			result, err := u.call(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args})
+			result, err := u.handle(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args})
 			return delivered(caller.Name, r.Output, result), err
 		}
-		tools = append(tools, offered{t, u, r.Name})
+		tools = append(tools, offeredTool{t, u, r.Name})
 	}
 	return tools
 }
@@ -89,7 +89,9 @@ func (u *upstream) connectTool() contract.Tool {
 		Additive:    true, Idempotent: true,
 	}
 	t.Call = func(ctx context.Context, caller contract.Caller, _ json.RawMessage) (contract.Result, error) {
-		return u.connect(ctx, &call{caller: caller, name: t.Name})
+		c := &call{name: t.Name}
+		defer c.attach(ctx, caller)()
+		return u.connect(ctx, c)
 	}
 	return t
 }

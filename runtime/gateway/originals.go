@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // The SDK decodes schemas and structured answers into maps, in which the order
@@ -27,10 +29,25 @@ const maxOriginals = 8 << 20
 // kept are the names of the members whose bytes are kept.
 var kept = []string{`"inputSchema"`, `"outputSchema"`, `"requestedSchema"`, `"structuredContent"`}
 
+// keptEntries are members that hold entries whose bytes are kept, and how the SDK
+// decodes one: it drops what it does not know and members that say false.
+var keptEntries = map[string]func() any{
+	"prompts":           func() any { return new(mcp.Prompt) },
+	"resources":         func() any { return new(mcp.Resource) },
+	"resourceTemplates": func() any { return new(mcp.ResourceTemplate) },
+	"completion":        func() any { return new(mcp.CompletionResultDetails) },
+}
+
 // see reads one message.
 func (o *originals) see(message []byte) {
 	for _, name := range kept {
 		if bytes.Contains(message, []byte(name)) {
+			o.walk(message, 0)
+			return
+		}
+	}
+	for name := range keptEntries {
+		if bytes.Contains(message, []byte(`"`+name+`"`)) {
 			o.walk(message, 0)
 			return
 		}
@@ -53,6 +70,8 @@ func (o *originals) walk(raw json.RawMessage, depth int) {
 		for name, value := range members {
 			if isKept(name) && first(value) == '{' {
 				o.keep(value)
+			} else if keptEntries[name] != nil {
+				o.keepEntries(name, value)
 			} else {
 				o.walk(value, depth+1)
 			}
@@ -97,15 +116,51 @@ func (o *originals) keep(raw json.RawMessage) {
 	if json.Compact(&line, raw) != nil {
 		return
 	}
+	o.store(string(says), line.Bytes())
+}
+
+func (o *originals) store(says string, raw json.RawMessage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.raw == nil || o.size > maxOriginals {
 		o.raw, o.size = map[string]json.RawMessage{}, 0
 	}
-	if _, known := o.raw[string(says)]; !known {
-		o.size += len(says) + line.Len()
+	if _, known := o.raw[says]; !known {
+		o.size += len(says) + len(raw)
 	}
-	o.raw[string(says)] = line.Bytes()
+	o.raw[says] = raw
+}
+
+// keepEntries keeps one entry, or a list of them.
+func (o *originals) keepEntries(kind string, raw json.RawMessage) {
+	items := []json.RawMessage{raw}
+	if first(raw) == '[' && json.Unmarshal(raw, &items) != nil {
+		return
+	}
+	for _, item := range items {
+		var line bytes.Buffer
+		decoded := keptEntries[kind]()
+		if json.Unmarshal(item, decoded) != nil || json.Compact(&line, item) != nil {
+			continue
+		}
+		if says, err := json.Marshal(decoded); err == nil {
+			o.store(kind+string(says), line.Bytes())
+		}
+	}
+}
+
+// entry is an entry, as the SDK has decoded it, in the bytes that arrived.
+func (o *originals) entry(kind string, decoded any) (json.RawMessage, error) {
+	says, err := json.Marshal(decoded)
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if raw, ok := o.raw[kind+string(says)]; ok {
+		return raw, nil
+	}
+	return says, nil
 }
 
 // of is a value as it arrived; nil for nil.

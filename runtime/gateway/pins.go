@@ -36,9 +36,9 @@ type pins struct {
 // recallPins reads what was pinned before.
 func (g *Gateway) recallPins(ctx context.Context) {
 	v, err := g.open(ctx)
-	var rows []remote
+	var kept offered
 	if err == nil {
-		rows, _, err = v.remembered(ctx, pinsRow, g.options.Principal)
+		kept, _, err = v.remembered(ctx, pinsRow, g.options.Principal)
 	}
 	if err != nil {
 		g.log.Warn("tools called lately are not remembered", "error", err)
@@ -46,7 +46,7 @@ func (g *Gateway) recallPins(ctx context.Context) {
 	}
 	g.pins.mu.Lock()
 	defer g.pins.mu.Unlock()
-	for _, r := range rows {
+	for _, r := range kept.Tools {
 		g.pins.names = append(g.pins.names, r.Name)
 	}
 }
@@ -64,14 +64,14 @@ func (g *Gateway) pin(ctx context.Context, name string) {
 	}
 	g.pins.names = slices.Insert(g.pins.names, 0, name)
 	g.pins.names = g.pins.names[:min(len(g.pins.names), maxPins)]
-	var rows []remote
+	var kept offered
 	for _, one := range g.pins.names {
-		rows = append(rows, remote{Name: one})
+		kept.Tools = append(kept.Tools, remote{Name: one})
 	}
 	g.pins.mu.Unlock()
 	v, err := g.open(ctx)
 	if err == nil {
-		err = v.remember(context.WithoutCancel(ctx), pinsRow, g.options.Principal, rows)
+		err = v.remember(context.WithoutCancel(ctx), pinsRow, g.options.Principal, kept)
 	}
 	if err != nil {
 		g.log.Warn("tools called lately are not remembered", "error", err)
@@ -83,13 +83,13 @@ func (g *Gateway) pin(ctx context.Context, name string) {
 
 // pinned are the pinned ones of all tools, in the order of all: a call of one
 // that is there changes nothing.
-func (g *Gateway) pinned(all []offered) (tools []contract.Tool) {
+func (g *Gateway) pinned(all []offeredTool) (tools []contract.Tool) {
 	g.pins.mu.Lock()
 	names := slices.Clone(g.pins.names)
 	g.pins.mu.Unlock()
 	room := maxPinBytes
 	names = slices.DeleteFunc(names, func(name string) bool {
-		i := slices.IndexFunc(all, func(t offered) bool { return t.Name == name })
+		i := slices.IndexFunc(all, func(t offeredTool) bool { return t.Name == name })
 		if i < 0 || size(all[i].Tool) > room {
 			return true
 		}

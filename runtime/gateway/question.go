@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -60,11 +61,15 @@ func (u *upstream) openPages(ctx context.Context, c *call, data json.RawMessage)
 	for _, p := range wanted.Elicitations {
 		p.Mode = "url"
 		r, err := u.asRequest(p, c)
-		if err == nil {
-			r, err = u.askPerson(ctx, hub, c, r)
-		}
 		if err != nil {
 			return err
+		}
+		done := u.foreign.expect(p.ElicitationID)
+		if r, err = u.askPerson(ctx, hub, c, r); err != nil {
+			return err
+		}
+		if r.Accepted() && r.Completion.Channel == "client" {
+			u.foreign.wait(ctx, p.ElicitationID, done)
 		}
 		if !r.Accepted() {
 			return fault.New("not_done", u.Title+" wants the user to open a page first, and the user did not", "go on without it, or ask the user to")
@@ -89,9 +94,11 @@ func (u *upstream) only() *call {
 // the call is held, and through all other surfaces.
 func (u *upstream) askPerson(ctx context.Context, hub *elicit.Hub, c *call, r elicit.Request) (elicit.Request, error) {
 	var surfaces []elicit.Surface
+	var tell func(context.Context, string)
 	if c != nil {
-		if asked, ok := c.caller.Client.(client); ok && !asked.Rounds() && asked.CanShow(&r) {
-			surfaces = append(surfaces, asked)
+		if asked, ok := c.who().Client.(client); ok && asked.CanShow(&r) {
+			surfaces = append(surfaces, &conversing{c, asked})
+			tell = asked.PageDone
 		}
 	}
 	reachable, err := hub.Reachable(ctx)
@@ -99,13 +106,64 @@ func (u *upstream) askPerson(ctx context.Context, hub *elicit.Hub, c *call, r el
 		return r, err
 	}
 	if r.Mode == elicit.URL && (reachable || len(surfaces) > 0) {
-		surfaces = append(surfaces, u.noting(r.Context.Other))
+		surfaces = append(surfaces, &noting{u, tell})
 	}
 	ended, err := hub.Ask(ctx, r, surfaces...)
 	if f := fault.Of(err); f != nil && f.Code == elicit.NoSurface {
 		return ended, nil
 	}
 	return ended, err
+}
+
+// conversing is the client of a call as a surface: while the call is held on the
+// stream of the client's request, or else between two requests.
+type conversing struct {
+	call *call
+	client
+}
+
+// Offer implements [elicit.Surface].
+func (s *conversing) Offer(ctx context.Context, hub *elicit.Hub, r elicit.Request) {
+	if s.call.round == nil {
+		s.client.Offer(s.call.within(ctx), hub, r)
+		return
+	}
+	_ = s.call.round.putTo(ctx, &ask{id: r.ID, // or the request has ended
+		show: func(to client) error { return to.Show(&r, "") },
+		take: func(ctx context.Context, from client) (again, err error) { return replied(ctx, hub, r.ID, from) },
+	})
+}
+
+// replied does what a client's reply to a request says. again has the client
+// shown it once more.
+func replied(ctx context.Context, hub *elicit.Hub, id string, from client) (again, err error) {
+	r, err := hub.Get(ctx, id)
+	if err != nil || r.Ended() {
+		return nil, err
+	}
+	if from.Unattended(&r) {
+		reachable, err := hub.Reachable(ctx)
+		if err == nil && !reachable {
+			_, err = hub.Dispatch(ctx, elicit.Action{Type: elicit.Withdrawn, RequestID: id, Reason: "unreachable"})
+		}
+		return nil, err
+	}
+	actions := from.Actions(&r)
+	if len(actions) == 0 {
+		return from.Show(&r, "the reply was not accept, decline or cancel"), nil
+	}
+	for _, a := range actions {
+		_, err := hub.Dispatch(ctx, a)
+		rejected := new(elicit.Rejection)
+		switch {
+		case errors.As(err, &rejected) && rejected.Code == elicit.InvalidAnswers:
+			hub.KeepDrafts(ctx, a)
+			return from.Show(&r, rejected.Message), nil
+		case err != nil && rejected.Code == "":
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 // unasked is what an upstream is told whose question is not one, or cannot be
@@ -155,39 +213,3 @@ func (u *upstream) asRequest(p *mcp.ElicitParams, c *call) (elicit.Request, erro
 // theirID is where the context of a request has the upstream's own id of it. It
 // goes nowhere else.
 const theirID = "upstreamElicitationId"
-
-// noting is a surface that shows nothing: it keeps which request is waited for
-// under the upstream's id.
-func (u *upstream) noting(other map[string]json.RawMessage) elicit.Surface {
-	var id string
-	_ = json.Unmarshal(other[theirID], &id) // none: it cannot say that it is done
-	return &noted{u, id}
-}
-
-type noted struct {
-	u  *upstream
-	id string
-}
-
-func (n *noted) Offer(ctx context.Context, _ *elicit.Hub, r elicit.Request) {
-	if n.id != "" {
-		n.u.elsewhere.Store(n.id, r.ID)
-		defer n.u.elsewhere.Delete(n.id)
-	}
-	<-ctx.Done()
-}
-
-// elicitationDone ends the request whose page the upstream says is done.
-func (u *upstream) elicitationDone(ctx context.Context, req *mcp.ElicitationCompleteNotificationRequest) {
-	id, ok := u.elsewhere.Load(req.Params.ElicitationID)
-	if !ok {
-		return
-	}
-	hub, err := u.g.desk(ctx)
-	if err == nil {
-		err = complete(ctx, hub, id.(string), elicit.Accept, "", "upstream")
-	}
-	if err != nil {
-		u.g.log.Warn("request of upstream not ended", "upstream", u.Name, "error", err)
-	}
-}

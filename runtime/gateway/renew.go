@@ -37,10 +37,15 @@ func (u *upstream) usable(ctx context.Context) (*Credential, error) {
 	return u.renew(ctx, v, c)
 }
 
-// use makes c what requests are sent with.
+// use makes c what requests outside of calls are sent with, unless a newer one
+// already is: whoever read c may have been overtaken.
 func (u *upstream) use(c *Credential) *Credential {
-	u.current.Store(c)
-	return c
+	for {
+		now := u.current.Load()
+		if c != nil && now != nil && c.rev < now.rev || u.current.CompareAndSwap(now, c) {
+			return c
+		}
+	}
 }
 
 // renew exchanges the refresh token, once at a time among all processes: a

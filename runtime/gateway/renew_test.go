@@ -86,3 +86,48 @@ func TestAnIssuerThatIsAwayForAMomentCostsNoSignIn(t *testing.T) {
 		t.Errorf("credential = %v, %v; want it kept", left, err)
 	}
 }
+
+// swapping makes another credential that of the upstream just before each request.
+type swapping struct {
+	u    *upstream
+	old  *Credential
+	next http.RoundTripper
+}
+
+func (s swapping) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost {
+		s.u.current.Store(s.old)
+	}
+	return s.next.RoundTrip(r)
+}
+
+// A call goes with the credential that it has found. Another call, which has read
+// an older one a moment before, is not to change that: the upstream would refuse
+// the call, and in the end a good credential would be thrown away.
+func TestParallelCallsDoNotSwapCredentials(t *testing.T) {
+	g := newGuard(t)
+	d := at(t, t.TempDir(), nil, userScoped(g))
+	ended := d.call("linear_connect", contract.Caller{Name: "agent"}, `{}`)
+	newBrowser(t).press(d.asked().URL, "connect")
+	d.wait(ended)
+	d.tool("linear_echo")
+	u := d.upstreams[0]
+	u.http.Transport = swapping{u, &Credential{Kind: OAuth, Access: "access-secret-old", rev: 1}, u.http.Transport}
+	var all []<-chan outcome
+	for range 10 {
+		all = append(all, d.call("linear_echo", contract.Caller{Name: "agent"}, `{"zeta":"z"}`))
+	}
+	for _, ended := range all {
+		if got := d.wait(ended).text(); got != `{"zeta":"z"}` {
+			t.Errorf("the call = %s", got)
+		}
+	}
+	if n := g.noted("stale tools/call"); n != 0 {
+		t.Errorf("%d calls went with the credential of another", n)
+	}
+	u.use(nil)
+	u.use(&Credential{rev: 9})
+	if got := u.use(&Credential{rev: 8}); u.current.Load().rev != 9 || got.rev != 8 {
+		t.Errorf("requests go with revision %d after 9 and 8, want 9", u.current.Load().rev)
+	}
+}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/contract"
 )
 
 // connectTime bounds starting a server, or reaching it, and agreeing with it.
@@ -24,6 +26,12 @@ type session struct {
 	*mcp.ClientSession
 	rev    int64 // of the credential that a command was started with
 	stderr *tail // of a command
+	lends  contract.Lends
+
+	// The upstream's mu guards these.
+	using   int           // calls on it
+	retired bool          // another one is there for new calls
+	idle    chan struct{} // closed when it is retired and not in use
 }
 
 // dial starts or reaches the upstream, with c if it is not nil.
@@ -34,12 +42,18 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 		ElicitationHandler:          u.elicited,
 		ElicitationCompleteHandler:  u.elicitationDone,
 		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { u.wake() },
+		PromptListChangedHandler:    func(context.Context, *mcp.PromptListChangedRequest) { u.wake() },
+		ResourceListChangedHandler:  func(context.Context, *mcp.ResourceListChangedRequest) { u.wake() },
+		ResourceUpdatedHandler:      func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { u.updated(r.Params.URI) },
 		ProgressNotificationHandler: u.progressed,
-		MultiRoundTrip:              nil, // the SDK asks elicited and calls again
+		MultiRoundTrip:              &mcp.MultiRoundTripOptions{Disabled: true}, // see rounds
 	}
+	s := &session{lends: u.g.lends.get(), idle: make(chan struct{})}
+	u.declare(options, s.lends)
 	u.hearLogs(options)
 	client := mcp.NewClient(&mcp.Implementation{Name: "deskhand", Version: u.g.options.Version}, options)
-	s := &session{}
+	client.AddSendingMiddleware(u.rounds)
+	client.AddReceivingMiddleware(u.lendingMiddleware)
 	var transport mcp.Transport
 	if u.URL != "" {
 		transport = &mcp.StreamableClientTransport{Endpoint: u.URL, HTTPClient: u.http}
@@ -66,8 +80,8 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 		if refused := u.challenge.Load(); refused != before {
 			return nil, &unauthorized{*refused} // after which the SDK has tried another version
 		}
-		if said := s.stderr.String(); said != "" {
-			err = fmt.Errorf("%w; it said: %s", err, said)
+		if s.stderr != nil {
+			err = &commandError{err, s.stderr.String()}
 		}
 		return nil, err
 	}
@@ -126,7 +140,11 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, value := range c.u.Headers {
 		r.Header.Set(name, value)
 	}
-	if credential := c.u.current.Load(); credential != nil {
+	credential, ok := r.Context().Value(credentialKey{}).(*Credential)
+	if !ok {
+		credential = c.u.current.Load()
+	}
+	if credential != nil {
 		format, header := "Bearer %s", "Authorization"
 		if credential.Kind == Key {
 			format, header = c.u.Auth.Format, c.u.Auth.Header

@@ -32,9 +32,12 @@ type Upstream struct {
 	// Prefix stands before the names of its tools, with "_" between. Zero: the
 	// name; "-": nothing does.
 	Prefix string
-	// Allow and Deny are patterns of names of its tools, as path.Match has them:
-	// those that Allow names, or all if it is empty, without those of Deny.
+	// Allow and Deny are patterns of names of its tools and prompts, as path.Match
+	// has them: those that Allow names, or all if it is empty, without those of
+	// Deny.
 	Allow, Deny []string
+	// NoResources leaves out its resources and resource templates.
+	NoResources bool
 	// Scope is whose credential a call needs.
 	Scope Scope
 	Auth  Auth
@@ -179,7 +182,7 @@ func (u *Upstream) checkAuth(bad func(string, ...any) (Upstream, error)) error {
 	return err
 }
 
-// takes says whether a tool of this name is passed on.
+// takes says whether a tool or prompt of this name is passed on.
 func (u *Upstream) takes(tool string) bool {
 	matches := func(pattern string) bool {
 		ok, _ := path.Match(pattern, tool) // Check has read it

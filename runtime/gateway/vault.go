@@ -256,25 +256,25 @@ func (v *vault) putClient(ctx context.Context, issuer, redirect string, c *oauth
 
 // remembered is what an upstream offered when it was last seen; known says that
 // it was.
-func (v *vault) remembered(ctx context.Context, upstream, principal string) (tools []remote, known bool, err error) {
+func (v *vault) remembered(ctx context.Context, upstream, principal string) (offer offered, known bool, err error) {
 	var data string
 	err = v.db.View(ctx, func(tx *store.Tx) error {
 		return tx.QueryRow(ctx, "SELECT data FROM upstream_tools WHERE upstream = ? AND principal = ?", upstream, principal).Scan(&data)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, false, nil
+		return offer, false, nil
 	}
 	if err == nil {
-		err = json.Unmarshal([]byte(data), &tools)
+		offer, err = decodeOffered([]byte(data))
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("read tools of upstream: %w", err)
+		return offer, false, fmt.Errorf("read tools of upstream: %w", err)
 	}
-	return tools, true, nil
+	return offer, true, nil
 }
 
-func (v *vault) remember(ctx context.Context, upstream, principal string, tools []remote) error {
-	data, err := json.Marshal(tools)
+func (v *vault) remember(ctx context.Context, upstream, principal string, offer offered) error {
+	data, err := json.Marshal(offer)
 	if err != nil {
 		return fmt.Errorf("encode tools of upstream: %w", err)
 	}

@@ -191,8 +191,12 @@ func callerOf(client *mcp.Implementation) contract.Caller {
 	return contract.Caller{Name: elicit.CleanName(client.Name), Version: elicit.CleanName(client.Version)}
 }
 
-func (s *Server) getPrompt(_ context.Context, req *mcp.GetPromptRequest) (_ *mcp.GetPromptResult, err error) {
-	prompt := s.current.Load().prompts[req.Params.Name]
+func (s *Server) getPrompt(ctx context.Context, req *mcp.GetPromptRequest) (_ *mcp.GetPromptResult, err error) {
+	now := s.current.Load()
+	prompt := now.prompts[req.Params.Name]
+	if prompt == nil && now.elsewhere.prompts[req.Params.Name] != nil {
+		return s.promptElsewhere(ctx, now.elsewhere, req)
+	}
 	if prompt == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", req.Params.Name)}
 	}
@@ -214,8 +218,12 @@ func (s *Server) getPrompt(_ context.Context, req *mcp.GetPromptRequest) (_ *mcp
 }
 
 func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (_ *mcp.ReadResourceResult, err error) {
-	r := s.current.Load().resources[req.Params.URI]
-	if r == nil || r.View && !showsViews(req) {
+	now := s.current.Load()
+	r := now.resources[req.Params.URI]
+	if r == nil {
+		return s.readElsewhere(ctx, now.elsewhere, req)
+	}
+	if r.View && !showsViews(req) {
 		return nil, notFound(req.Params)
 	}
 	defer s.recovered("read resource "+r.URI, &err)
@@ -259,16 +267,21 @@ func (s *Server) protocolError(doing string, err error) error {
 func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
-		case "initialize", "server/discover", "tools/list", "prompts/list", "resources/list":
+		case "initialize", "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list":
+			s.met(ctx, method, req)
 			s.lists.RLock()
 			defer s.lists.RUnlock()
 		case "resources/read":
-			if p, ok := req.GetParams().(*mcp.ReadResourceParams); ok && s.current.Load().resources[p.URI] == nil {
+			if p, ok := req.GetParams().(*mcp.ReadResourceParams); ok && s.current.Load().lacks(p.URI) {
 				return nil, notFound(p)
 			}
 		case "tools/call":
 			if call, ok := req.(*mcp.CallToolRequest); ok {
 				ctx, req = s.current.Load().known(ctx, call)
+			}
+		case "completion/complete":
+			if r, ok := req.(*mcp.CompleteRequest); ok && s.current.Load().elsewhere.Elsewhere != nil {
+				return s.complete(ctx, r)
 			}
 		}
 		result, err := next(ctx, method, req)
@@ -278,9 +291,11 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		switch r := result.(type) {
 		case *mcp.InitializeResult:
 			r.Instructions = s.current.Load().instructions
+			s.announceCompletion(r.Capabilities)
 			s.http.opened(req.GetSession())
 		case *mcp.DiscoverResult:
 			r.Instructions = s.current.Load().instructions
+			s.announceCompletion(r.Capabilities)
 		case *mcp.ListToolsResult:
 			current := s.current.Load()
 			if r.NextCursor == "" {
@@ -291,6 +306,9 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			r.Tools = s.toolsFor(req, r.Tools)
 		case *mcp.ListResourcesResult:
 			r.Resources = s.resourcesFor(req, r.Resources)
+			return s.listedElsewhere(req, result), nil
+		default:
+			return s.listedElsewhere(req, result), nil
 		}
 		return result, nil
 	}

@@ -19,6 +19,7 @@ type published struct {
 	toolOrder    map[string]int
 	unannounced  []*mcp.Tool // in order; the SDK does not know them
 	standIn      string      // a tool that it knows; empty: none
+	elsewhere    *elsewhere
 	instructions string
 }
 
@@ -63,7 +64,9 @@ func publish(c contract.Catalog) (*published, error) {
 		}
 		p.resources[r.URI] = &r
 	}
-	return p, nil
+	var err error
+	p.elsewhere, err = publishElsewhere(p, c.Elsewhere)
+	return p, err
 }
 
 // checkSchemas finds what the SDK would panic over.
@@ -115,6 +118,7 @@ func (s *Server) announce(old, next *published) {
 	if uris := gone(old.resources, next.resources); uris != nil {
 		s.sdk.RemoveResources(uris...)
 	}
+	s.announceElsewhere(old, next)
 }
 
 func gone[T any](old, next map[string]*T) (names []string) {

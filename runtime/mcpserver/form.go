@@ -66,7 +66,8 @@ func messageOf(r *elicit.Request) string {
 
 // actionsOf are what a person has done, of the client's replies by key. None:
 // not all of them are there, or one is not what the protocol allows. To have
-// opened a link is not to be done with it: its page says when.
+// opened a link is not to be done with it: its page says when. Only an upstream
+// that asked to have a link opened is told so at once.
 func actionsOf(r *elicit.Request, revision string, replies map[string]*mcp.ElicitResult) []elicit.Action {
 	var actions []elicit.Action
 	for _, e := range elicitations(r, revision) {
@@ -78,6 +79,8 @@ func actionsOf(r *elicit.Request, revision string, replies map[string]*mcp.Elici
 			return []elicit.Action{{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Outcome(reply.Action)}}
 		case reply.Action != "accept":
 			return nil
+		case e.params.Mode == "url" && r.Trigger == elicit.MCPElicitation && len(r.Questions) == 0:
+			actions = append(actions, elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept})
 		case e.params.Mode == "url":
 			actions = append(actions, elicit.Action{Type: elicit.PresentedTo, RequestID: r.ID})
 		case r.Mode == elicit.URL:

@@ -60,6 +60,11 @@ type Options struct {
 	Expected func(error) *fault.Fault
 	// Logs says that tools tell clients what to log, as [contract.Caller] has it.
 	Logs bool
+	// Watches says that clients may subscribe to resources of other servers.
+	Watches bool
+	// Met is told what a client lends before each list that it gets; the list
+	// waits for it. Nil: nobody is told.
+	Met func(context.Context, contract.Lends)
 	// StateKey gives the key, of any length, that authenticates what clients
 	// carry between two calls that belong together. It is asked for when it is
 	// first needed. Nil: a key of this server alone, so that another process
@@ -99,6 +104,8 @@ type Server struct {
 	// lists keeps a reader of the SDK's lists from seeing half a Replace.
 	lists   sync.RWMutex
 	current atomic.Pointer[published]
+
+	watching watching
 }
 
 // New publishes c. It refuses a catalog whose names clients could not use, or
@@ -123,11 +130,15 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 		},
 	}
 	s.announceLogs(options.Capabilities)
+	if opts.Watches {
+		options.Capabilities.Resources.Subscribe = true
+		options.SubscribeHandler, options.UnsubscribeHandler = s.subscribe, s.unsubscribe
+	}
 	s.sdk = mcp.NewServer(self, options)
 	s.sdk.AddReceivingMiddleware(s.renaming, s.middleware)
 	s.sdk.AddSendingMiddleware(unjudged)
 	s.http = newHTTPDoor(s)
-	s.current.Store(&published{})
+	s.current.Store(&published{elsewhere: &elsewhere{}})
 	if err := s.Replace(c); err != nil {
 		return nil, err
 	}

@@ -194,7 +194,15 @@ func (p *peer) tellDone(ctx context.Context, h *elicit.Hub, id string) {
 	const patience = 2 * time.Second // of a client that does not read
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	if r, err := h.Get(ctx, id); err != nil || !r.Accepted() {
+	if r, err := h.Get(ctx, id); err == nil && r.Accepted() && r.Completion.Channel != "client" {
+		p.PageDone(ctx, id)
+	}
+}
+
+// PageDone tells a client that the page of a request is done with, whose link it
+// has opened.
+func (p *peer) PageDone(ctx context.Context, id string) {
+	if p.Rounds() {
 		return
 	}
 	if err := p.req.Session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id}); err != nil {

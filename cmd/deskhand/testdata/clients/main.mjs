@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { agents } from './agents.mjs';
 import { chats } from './chats.mjs';
 import { check } from './checks.mjs';
+import { everything } from './everything.mjs';
 import { inspector } from './inspector.mjs';
 import { peer } from './peer.mjs';
 import { sdk1, sdk2 } from './sdk.mjs';
@@ -40,6 +41,13 @@ for (const client of [sdk1, sdk2('legacy'), sdk2('auto'), inspector('legacy'), i
       console.log(`${client.name} ${transport} FAILED: ${error.stack ?? error}`);
     }
   }
+}
+
+try {
+  console.log(`server-everything behind deskhand ok: ${await within(120, everything(binary, env))}`);
+} catch (error) {
+  failed = true;
+  console.log(`server-everything behind deskhand FAILED: ${error.stack ?? error}`);
 }
 
 try {

@@ -1,0 +1,133 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// foreignPages are the pages of an upstream that people were asked to open, by the
+// upstream's own id. A person who opens one says so at once; the upstream may say
+// later that the page is done with.
+type foreignPages struct {
+	mu  sync.Mutex
+	all map[string]*foreignPage
+}
+
+type foreignPage struct {
+	request string        // the id of our request; empty: nobody was asked yet
+	done    chan struct{} // closed when the upstream says so
+	tell    func(context.Context, string)
+	until   *time.Timer
+}
+
+// Bounds of pages that upstreams say nothing of.
+const (
+	maxForeignPages = 1000
+	pageLife        = time.Hour
+)
+
+// doneTime is how long a call waits for an upstream to say that a page is done
+// which the person has opened: upstreams need not say it.
+// A variable for tests.
+var doneTime = 30 * time.Second
+
+// expect notes that a page may be done from now on.
+func (p *foreignPages) expect(id string) (done <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if id == "" || len(p.all) >= maxForeignPages {
+		return nil
+	}
+	return p.of(id).done
+}
+
+// of is the page of an id. p.mu is held.
+func (p *foreignPages) of(id string) *foreignPage {
+	if p.all == nil {
+		p.all = map[string]*foreignPage{}
+	}
+	if p.all[id] == nil {
+		p.all[id] = &foreignPage{done: make(chan struct{}), until: time.AfterFunc(pageLife, func() { p.take(id) })}
+	}
+	return p.all[id]
+}
+
+// wait returns when a page is done, or after doneTime.
+func (p *foreignPages) wait(ctx context.Context, id string, done <-chan struct{}) {
+	if done == nil {
+		return
+	}
+	over := time.NewTimer(doneTime)
+	defer over.Stop()
+	select {
+	case <-done:
+	case <-over.C:
+		p.take(id)
+	case <-ctx.Done():
+	}
+}
+
+// take is the page of an id, which is forgotten; nil: there is none.
+func (p *foreignPages) take(id string) *foreignPage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.all[id]
+	if one != nil {
+		one.until.Stop()
+		delete(p.all, id)
+	}
+	return one
+}
+
+// noting is a surface that shows nothing: it notes which request is open for a
+// page, and who is told when the page is done.
+type noting struct {
+	u    *upstream
+	tell func(ctx context.Context, id string)
+}
+
+// Offer implements [elicit.Surface].
+func (n *noting) Offer(ctx context.Context, _ *elicit.Hub, r elicit.Request) {
+	var id string
+	_ = json.Unmarshal(r.Context.Other[theirID], &id) // none: it cannot say that it is done
+	p := &n.u.foreign
+	p.mu.Lock()
+	if id != "" && len(p.all) < maxForeignPages {
+		page := p.of(id)
+		page.request, page.tell = r.ID, n.tell
+	}
+	p.mu.Unlock()
+	<-ctx.Done()
+}
+
+// elicitationDone ends the request whose page the upstream says is done. A client
+// whose person has opened the page is told.
+func (u *upstream) elicitationDone(ctx context.Context, req *mcp.ElicitationCompleteNotificationRequest) {
+	page := u.foreign.take(req.Params.ElicitationID)
+	if page == nil {
+		return
+	}
+	defer close(page.done)
+	if page.request == "" {
+		return
+	}
+	hub, err := u.g.desk(ctx)
+	if err == nil {
+		err = complete(ctx, hub, page.request, elicit.Accept, "", "upstream")
+	}
+	if err != nil {
+		u.g.log.Warn("request of upstream not ended", "upstream", u.Name, "error", err)
+	}
+	if page.tell == nil || err != nil {
+		return
+	}
+	if r, err := hub.Get(ctx, page.request); err == nil && r.Completion != nil && r.Completion.Channel == "client" {
+		page.tell(ctx, page.request)
+	}
+}

@@ -1,0 +1,141 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// An upstream of 2026-07-28 asks by ending a call with what it wants to know.
+// Then the call is made again with the replies. The SDK does so too, but with one
+// list of roots for all calls.
+
+// maxRounds is how often an upstream may ask in one call, as the SDK has it.
+const maxRounds = 10
+
+// rounds makes calls again as long as the upstream asks.
+func (u *upstream) rounds(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		for range maxRounds {
+			result, err := next(ctx, method, req)
+			if err != nil {
+				return nil, err
+			}
+			asks, state := inputOf(result)
+			if asks == nil {
+				return result, nil
+			}
+			replies, err := u.fulfil(ctx, asks)
+			if err != nil {
+				return nil, err
+			}
+			if req = withReplies(req, replies, state); req == nil {
+				return result, nil
+			}
+		}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("asked for something more than %d times in one call", maxRounds-1)}
+	}
+}
+
+// inputOf is what a result asks for; nil: nothing.
+func inputOf(result mcp.Result) (mcp.InputRequestMap, string) {
+	switch r := result.(type) {
+	case *mcp.CallToolResult:
+		return r.InputRequests, r.RequestState
+	case *mcp.GetPromptResult:
+		return r.InputRequests, r.RequestState
+	case *mcp.ReadResourceResult:
+		return r.InputRequests, r.RequestState
+	}
+	return nil, ""
+}
+
+// withReplies is a copy of a request with replies; nil if it takes none.
+func withReplies(req mcp.Request, replies mcp.InputResponseMap, state string) mcp.Request {
+	session, ok := req.GetSession().(*mcp.ClientSession)
+	var params mcp.Params
+	switch p := req.GetParams().(type) {
+	case *mcp.CallToolParams:
+		again := *p
+		again.InputResponses, again.RequestState = replies, state
+		params = &again
+	case *mcp.GetPromptParams:
+		again := *p
+		again.InputResponses, again.RequestState = replies, state
+		params = &again
+	case *mcp.ReadResourceParams:
+		again := *p
+		again.InputResponses, again.RequestState = replies, state
+		params = &again
+	}
+	if !ok || params == nil {
+		return nil
+	}
+	return &mcp.ClientRequest[mcp.Params]{Session: session, Params: params}
+}
+
+// fulfil answers all that an upstream asks for at once.
+func (u *upstream) fulfil(ctx context.Context, asks mcp.InputRequestMap) (mcp.InputResponseMap, error) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	var failed error
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	replies := mcp.InputResponseMap{}
+	for key, one := range asks {
+		all.Go(func() {
+			reply, err := u.reply(ctx, one)
+			mu.Lock()
+			defer mu.Unlock()
+			if replies[key] = reply; err != nil && failed == nil {
+				failed = err
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	if failed != nil {
+		return nil, failed
+	}
+	return replies, nil
+}
+
+func (u *upstream) reply(ctx context.Context, one mcp.InputRequest) (mcp.InputResponse, error) {
+	p, ok := one.(*mcp.ElicitParams)
+	if !ok {
+		return u.lend(ctx, one)
+	}
+	result, err := u.elicited(ctx, &mcp.ElicitRequest{Params: p})
+	if err == nil && result.Action == "accept" && p.Mode != "url" {
+		err = u.addDefaults(result, p.RequestedSchema)
+	}
+	return result, err
+}
+
+// addDefaults fills in fields of a form that the person left out and that have a
+// default.
+func (u *upstream) addDefaults(result *mcp.ElicitResult, schema any) error {
+	raw, err := u.originals.of(schema)
+	if err != nil {
+		return err
+	}
+	var form struct {
+		Properties map[string]struct{ Default any }
+	}
+	if json.Unmarshal(raw, &form) != nil {
+		return nil // asRequest has read it
+	}
+	for name, p := range form.Properties {
+		if _, given := result.Content[name]; p.Default != nil && !given {
+			if result.Content == nil {
+				result.Content = map[string]any{}
+			}
+			result.Content[name] = p.Default
+		}
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package gateway
+
+//lint:file-ignore SA1019 2026-07-28 deprecates sampling and roots, and servers have them
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A client may lend an upstream its model (sampling) and its folders (roots), in
+// a call of its own and at no other time. Upstreams are told of it once a client
+// has come that does, since some offer other tools then.
+
+// lender is what a door can have a client do for an upstream.
+type lender interface {
+	// Lends says that the client has declared that it does this.
+	Lends(what mcp.InputRequest) bool
+	// Lend has the client do it while the call is held.
+	Lend(ctx context.Context, what mcp.InputRequest) (mcp.InputResponse, error)
+	// Borrow is the error that ends the call for the client to do it, and Lent
+	// what the client's next call says of it; nil: nothing.
+	Borrow(id string, what mcp.InputRequest) error
+	Lent() mcp.InputResponse
+	// Conversation is the same for all calls of one client, if the door can tell.
+	Conversation() any
+}
+
+// maxLent bounds how often one call may use what its client lends.
+const maxLent = 50
+
+// lend has the client of a call do what the upstream asks for.
+func (u *upstream) lend(ctx context.Context, what mcp.InputRequest) (mcp.InputResponse, error) {
+	refuse := func(format string, args ...any) error {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf(format, args...)}
+	}
+	name := "roots/list"
+	if _, ok := what.(*mcp.ListRootsParams); !ok {
+		name = "sampling/createMessage"
+	}
+	c, why := u.borrower(ctx)
+	if c == nil {
+		return nil, refuse("%s cannot be passed on: %s", name, why)
+	}
+	caller := c.who()
+	from, ok := caller.Client.(lender)
+	if !ok || !from.Lends(what) {
+		return nil, refuse("the client of this call, %s, does not support %s", brief(caller.Name, 60), name)
+	}
+	c.mu.Lock()
+	c.lent++
+	lent := c.lent
+	c.mu.Unlock()
+	if lent > maxLent {
+		return nil, refuse("%s was asked for more than %d times in one call", name, maxLent)
+	}
+	if c.round == nil {
+		return from.Lend(c.within(ctx), what)
+	}
+	got := make(chan mcp.InputResponse, 1)
+	id := "lend_" + rand.Text()
+	a := &ask{id: id,
+		show: func(to client) error { return to.(lender).Borrow(id, what) },
+		take: func(_ context.Context, from client) (again, err error) {
+			response := from.(lender).Lent()
+			if response == nil {
+				return from.(lender).Borrow(id, what), nil
+			}
+			got <- response
+			return nil, nil
+		}}
+	if err := c.round.putTo(ctx, a); err != nil {
+		return nil, err
+	}
+	over := time.NewTimer(u.g.options.Wait)
+	defer over.Stop()
+	select {
+	case response := <-got:
+		return response, nil
+	case <-over.C:
+		return nil, refuse("the client did not come back with %s within %v", name, u.g.options.Wait)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// borrower is the call that an upstream's request belongs to: the one that says
+// so, or the newest in flight if all are of one client. Nil: it cannot be told.
+func (u *upstream) borrower(ctx context.Context) (c *call, why string) {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		return c, ""
+	}
+	all := u.inFlight()
+	if len(all) == 0 {
+		return nil, "no call is in flight that it could be for"
+	}
+	conversation := func(c *call) any {
+		if from, ok := c.who().Client.(lender); ok {
+			return from.Conversation()
+		}
+		return c
+	}
+	for _, one := range all {
+		if c == nil || one.number > c.number {
+			c = one
+		}
+		if conversation(one) != conversation(all[0]) {
+			return nil, fmt.Sprintf("%d calls of several clients are in flight, and it does not say which it is for", len(all))
+		}
+	}
+	return c, ""
+}
+
+// lendingMiddleware answers what the SDK would answer for all calls alike.
+func (u *upstream) lendingMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if method != "roots/list" {
+			return next(ctx, method, req)
+		}
+		response, err := u.lend(ctx, &mcp.ListRootsParams{})
+		if err != nil {
+			return nil, err
+		}
+		roots, ok := response.(*mcp.ListRootsResult)
+		if !ok {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the client's reply is not a list of roots"}
+		}
+		if roots.Roots == nil {
+			roots.Roots = []*mcp.Root{}
+		}
+		return roots, nil
+	}
+}
+
+// sample answers sampling/createMessage.
+func (u *upstream) sample(ctx context.Context, req *mcp.CreateMessageWithToolsRequest) (*mcp.CreateMessageWithToolsResult, error) {
+	response, err := u.lend(ctx, req.Params)
+	if err != nil {
+		return nil, err
+	}
+	switch r := response.(type) {
+	case *mcp.CreateMessageWithToolsResult:
+		return r, nil
+	case *mcp.CreateMessageResult:
+		return &mcp.CreateMessageWithToolsResult{Meta: r.Meta, Content: []mcp.Content{r.Content}, Model: r.Model, Role: r.Role, StopReason: r.StopReason}, nil
+	}
+	return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the client's reply is not a message"}
+}

@@ -1,0 +1,246 @@
+package gateway
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/yosida95/uritemplate/v3"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+)
+
+// A URI is an upstream's own name for a resource, and its texts mention it, so it
+// is kept. It is shown as deskhand:UPSTREAM/URI only if it would lead somewhere
+// else: another upstream, or this server, has the same one.
+
+// ownScheme begins the URIs that say which upstream has the resource.
+const ownScheme = "deskhand:"
+
+// routes say which upstream has a prompt or resource. They are made anew when
+// what an upstream offers has changed, and then do not change.
+type routes struct {
+	gateway   *Gateway
+	own       func(uri string) bool // this server has it
+	prompts   map[string]route      // by the name that clients see
+	listed    map[string]*upstream  // by URI: the first that lists it
+	templates []fitting
+	linked    *links
+}
+
+type route struct {
+	u    *upstream
+	name string // as the upstream has it
+}
+
+type fitting struct {
+	u        *upstream
+	original string
+	shown    string
+	fits     *regexp.Regexp
+}
+
+// Elsewhere is what the upstreams have beside tools. ownPrompt and ownResource
+// say what this server has itself: that counts first, and of two upstreams the
+// one that is configured first.
+func (g *Gateway) Elsewhere(ownPrompt, ownResource func(key string) bool) *contract.Elsewhere {
+	r := &routes{gateway: g, own: ownResource, prompts: map[string]route{}, listed: map[string]*upstream{}, linked: &g.linked}
+	all := &contract.Elsewhere{Prompt: r.prompt, Read: r.read, Complete: r.complete, Watch: r.watch}
+	shelves := make([]shelf, len(g.upstreams))
+	for i, u := range g.upstreams {
+		u.mu.Lock()
+		shelves[i] = u.shelf
+		u.mu.Unlock()
+		for _, e := range shelves[i].Resources {
+			if r.listed[e.Key] == nil && !ownResource(e.Key) && !strings.HasPrefix(e.Key, ownScheme) {
+				r.listed[e.Key] = u
+			}
+		}
+	}
+	for i, u := range g.upstreams {
+		for _, e := range shelves[i].Templates {
+			r.addTemplate(u, e, all)
+		}
+	}
+	for i, u := range g.upstreams {
+		for _, e := range shelves[i].Prompts {
+			name := u.named(e.Key)
+			if !u.takes(e.Key) {
+				continue
+			}
+			if ownPrompt(name) || r.prompts[name].u != nil {
+				g.log.Warn("prompt left out, its name is taken: give the upstream another prefix", "upstream", u.Name, "prompt", name)
+				continue
+			}
+			if shown, err := renamed(e, "name", name); err == nil {
+				r.prompts[name] = route{u, e.Key}
+				all.Prompts = append(all.Prompts, shown)
+			}
+		}
+		for _, e := range shelves[i].Resources {
+			if shown, err := renamed(e, "uri", r.shown(u, e.Key)); err == nil {
+				all.Resources = append(all.Resources, shown)
+			}
+		}
+	}
+	g.routes.Store(r)
+	return all
+}
+
+// addTemplate shows a template, under the name of its upstream if an earlier one
+// of another upstream may fit the same URIs.
+func (r *routes) addTemplate(u *upstream, e entry, all *contract.Elsewhere) {
+	parsed, err := uritemplate.New(e.Key)
+	if err != nil {
+		return // listShelf has read it
+	}
+	t := fitting{u: u, original: e.Key, shown: e.Key, fits: parsed.Regexp()}
+	for _, other := range r.templates {
+		a, b := literal(other.original), literal(e.Key)
+		if other.u != u && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
+			t.shown = ownScheme + u.Name + "/" + e.Key
+		}
+	}
+	if shown, err := renamed(e, "uriTemplate", t.shown); err == nil {
+		r.templates = append(r.templates, t)
+		all.Templates = append(all.Templates, shown)
+	}
+}
+
+// renamed is an entry under another key.
+func renamed(e entry, member, key string) (entry, error) {
+	raw := e.Published
+	if key != e.Key {
+		value, err := json.Marshal(key)
+		if err == nil {
+			raw, err = contract.With(raw, member, value)
+		}
+		if err != nil {
+			return e, err
+		}
+	}
+	return entry{Key: key, Published: raw}, nil
+}
+
+// to finds the upstream that has the resource which clients know by uri, and the
+// URI that it has there. Nil: none has.
+func (r *routes) to(uri string) (*upstream, string) {
+	if rest, ok := strings.CutPrefix(uri, ownScheme); ok {
+		name, original, ok := strings.Cut(rest, "/")
+		if u := r.gateway.named(name); ok && u != nil && !u.NoResources {
+			return u, original
+		}
+		return nil, ""
+	}
+	if u := r.owner(uri); u != nil {
+		return u, uri
+	}
+	var only *upstream
+	for _, u := range r.gateway.upstreams {
+		if !u.hasResources() {
+			continue
+		}
+		if only != nil {
+			return nil, ""
+		}
+		only = u
+	}
+	return only, uri
+}
+
+// owner is the upstream to which a URI leads as it is: the one that lists it, or
+// has linked to it, or has the first template that it fits.
+func (r *routes) owner(uri string) *upstream {
+	if u := r.listed[uri]; u != nil {
+		return u
+	}
+	if u := r.linked.of(uri); u != nil {
+		return u
+	}
+	for _, t := range r.templates {
+		if t.fits.MatchString(uri) {
+			return t.u
+		}
+	}
+	return nil
+}
+
+// shown is how clients see a URI of u. One that leads nowhere else leads to u
+// from then on.
+func (r *routes) shown(u *upstream, uri string) string {
+	if uri == "" || len(uri) > maxURI {
+		return uri
+	}
+	escaped := ownScheme + u.Name + "/" + uri
+	if strings.HasPrefix(uri, ownScheme) || r.own(uri) {
+		return escaped
+	}
+	switch r.owner(uri) {
+	case u:
+		return uri
+	case nil:
+		r.linked.add(uri, u)
+		return uri
+	}
+	return escaped
+}
+
+// relink shows the links in an answer of u as clients can follow them.
+func (u *upstream) relink(content []mcp.Content) {
+	r := u.g.routes.Load()
+	if r == nil || u.NoResources {
+		return
+	}
+	for _, c := range content {
+		switch c := c.(type) {
+		case *mcp.ResourceLink:
+			c.URI = r.shown(u, c.URI)
+		case *mcp.EmbeddedResource:
+			if c.Resource != nil {
+				c.Resource.URI = r.shown(u, c.Resource.URI)
+			}
+		}
+	}
+}
+
+// hasResources says that resources of the upstream may be read.
+func (u *upstream) hasResources() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return !u.NoResources && u.shelf.Readable
+}
+
+// links are URIs that answers of upstreams have linked to, and no list has.
+type links struct {
+	mu    sync.Mutex
+	by    map[string]*upstream
+	order []string // the oldest first
+}
+
+// maxLinks bounds them; the oldest are forgotten.
+const maxLinks = 10_000
+
+func (l *links) of(uri string) *upstream {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.by[uri]
+}
+
+func (l *links) add(uri string, u *upstream) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.by == nil {
+		l.by = map[string]*upstream{}
+	}
+	if l.by[uri] != nil {
+		return
+	}
+	if len(l.order) == maxLinks {
+		delete(l.by, l.order[0])
+		l.order = l.order[1:]
+	}
+	l.by[uri] = u
+	l.order = append(l.order, uri)
+}

@@ -1,0 +1,126 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/url"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/yosida95/uritemplate/v3"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+)
+
+// offered is what an upstream offers, as it is remembered.
+type offered struct {
+	Tools []remote `json:"tools"`
+	shelf
+	// Lends is what it was told that clients lend.
+	Lends contract.Lends `json:"lends,omitzero"`
+}
+
+// shelf is what an upstream offers beside tools, in its order.
+type shelf struct {
+	Prompts   []entry `json:"prompts,omitempty"`
+	Resources []entry `json:"resources,omitempty"`
+	Templates []entry `json:"templates,omitempty"`
+	// Readable says that it has resources, which need not be in a list.
+	Readable bool `json:"readable,omitempty"`
+}
+
+// entry is one of them as the upstream publishes it. Key is its name, URI or URI
+// template.
+type entry = contract.Entry
+
+// decodeOffered reads what was remembered. Earlier versions remembered a list of
+// tools and nothing else.
+func decodeOffered(data []byte) (o offered, err error) {
+	if first(data) == '[' {
+		return o, json.Unmarshal(data, &o.Tools)
+	}
+	return o, json.Unmarshal(data, &o)
+}
+
+// listShelf asks an upstream for what it has beside tools. A list that it cannot
+// give is logged and counts as empty: its tools are worth having all the same.
+func (u *upstream) listShelf(ctx context.Context, s *session) (all shelf, err error) {
+	opened := s.InitializeResult()
+	if opened == nil || opened.Capabilities == nil {
+		return all, nil
+	}
+	if opened.Capabilities.Prompts != nil {
+		if all.Prompts, err = entries(u, "prompts", s.Prompts(ctx, nil), func(p *mcp.Prompt) (string, mcp.Meta, bool) {
+			return p.Name, p.Meta, p.Name != ""
+		}); err != nil {
+			return all, err
+		}
+	}
+	if opened.Capabilities.Resources == nil || u.NoResources {
+		return all, nil
+	}
+	all.Readable = true
+	if all.Resources, err = entries(u, "resources", s.Resources(ctx, nil), func(r *mcp.Resource) (string, mcp.Meta, bool) {
+		at, err := url.Parse(r.URI)
+		return r.URI, r.Meta, err == nil && at.Scheme != "" && len(r.URI) <= maxURI
+	}); err != nil {
+		return all, err
+	}
+	all.Templates, err = entries(u, "resourceTemplates", s.ResourceTemplates(ctx, nil), func(t *mcp.ResourceTemplate) (string, mcp.Meta, bool) {
+		_, err := uritemplate.New(t.URITemplate)
+		return t.URITemplate, t.Meta, err == nil && literal(t.URITemplate) != "" && len(t.URITemplate) <= maxURI
+	})
+	return all, err
+}
+
+// maxURI bounds a URI that is passed on, in bytes.
+const maxURI = 4 << 10
+
+// entries reads one list. An error is that of the connection.
+func entries[T any](u *upstream, kind string, from iter.Seq2[*T, error], read func(*T) (key string, meta mcp.Meta, ok bool)) (all []entry, err error) {
+	taken := map[string]bool{}
+	for one, err := range from {
+		if said := new(jsonrpc.Error); errors.As(err, &said) && said.Code != rejected {
+			u.g.log.Warn("list of upstream not passed on", "upstream", u.Name, "list", kind, "error", u.clean(err.Error()))
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", kind, err)
+		}
+		if len(all) == maxTools {
+			u.g.log.Warn("upstream has more than is passed on", "upstream", u.Name, "list", kind, "most", maxTools)
+			break
+		}
+		key, meta, ok := read(one)
+		switch {
+		case !ok || taken[key]:
+			u.g.log.Warn("entry of upstream left out, its key is invalid or used twice", "upstream", u.Name, "list", kind, "key", brief(key, 200))
+			continue
+		case u.passed(meta):
+			continue
+		}
+		raw, err := u.originals.entry(kind, one)
+		if err == nil {
+			raw, err = u.marked(raw, meta)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s of %s: %w", kind, key, err)
+		}
+		taken[key] = true
+		all = append(all, entry{Key: key, Published: raw})
+	}
+	return all, nil
+}
+
+// literal is what every URI of a template begins with.
+func literal(template string) string {
+	for i, c := range template {
+		if c == '{' {
+			return template[:i]
+		}
+	}
+	return template
+}

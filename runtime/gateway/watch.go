@@ -1,0 +1,150 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// watchers are who wants to hear of changes of an upstream's resources, by its
+// URIs. The upstream is asked once for each URI.
+type watchers struct {
+	mu   sync.Mutex
+	by   map[string]map[int]func()
+	last int
+}
+
+// maxWatched bounds the resources of one upstream that are watched.
+const maxWatched = 1000
+
+// watch has an upstream tell of changes of a resource.
+func (r *routes) watch(ctx context.Context, caller contract.Caller, uri string, changed func()) (stop func(), err error) {
+	u, original := r.to(uri)
+	if u == nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, completeTime)
+	defer cancel()
+	if usable, err := u.usable(ctx); err != nil || usable == nil && u.Scope != NoScope {
+		return nil, err // nobody is asked to sign in to hear of changes
+	}
+	id, begun, err := u.watchers.add(original, changed)
+	if err != nil {
+		return nil, err
+	}
+	stop = func() {
+		if u.watchers.remove(original, id) {
+			u.unsubscribe(original)
+		}
+	}
+	if begun {
+		return stop, nil
+	}
+	tells := false
+	_, err = u.fetch(ctx, caller, brief(uri, 200), func(ctx context.Context, s *session) (json.RawMessage, error) {
+		if tells = s.tellsChanges(); !tells {
+			return nil, nil
+		}
+		return nil, s.Subscribe(ctx, &mcp.SubscribeParams{URI: original})
+	})
+	if err != nil || !tells {
+		u.watchers.remove(original, id)
+		return nil, err
+	}
+	return stop, nil
+}
+
+// tellsChanges says that a resource can be subscribed to.
+func (s *session) tellsChanges() bool {
+	opened := s.InitializeResult()
+	return opened != nil && opened.Capabilities != nil && opened.Capabilities.Resources != nil && opened.Capabilities.Resources.Subscribe
+}
+
+// add notes who watches a URI; begun says that somebody did already.
+func (w *watchers) add(uri string, changed func()) (id int, begun bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.by == nil {
+		w.by = map[string]map[int]func(){}
+	}
+	begun = len(w.by[uri]) > 0
+	if !begun && len(w.by) >= maxWatched {
+		return 0, false, fault.New("too_many", "too many resources of this server are subscribed to", "unsubscribe from others first")
+	}
+	if !begun {
+		w.by[uri] = map[int]func(){}
+	}
+	w.last++
+	w.by[uri][w.last] = changed
+	return w.last, begun, nil
+}
+
+// remove forgets who watches; last says that nobody else does.
+func (w *watchers) remove(uri string, id int) (last bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.by[uri][id] == nil {
+		return false
+	}
+	delete(w.by[uri], id)
+	if last = len(w.by[uri]) == 0; last {
+		delete(w.by, uri)
+	}
+	return last
+}
+
+func (w *watchers) uris() (all []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for uri := range w.by {
+		all = append(all, uri)
+	}
+	return all
+}
+
+// unsubscribe tells the upstream that nobody watches, if it is there.
+func (u *upstream) unsubscribe(uri string) {
+	u.mu.Lock()
+	s := u.live
+	u.mu.Unlock()
+	if s == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(u.g.ctx, completeTime)
+	defer cancel()
+	if err := s.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri}); err != nil {
+		u.g.log.Debug("upstream not told that nobody watches", "upstream", u.Name, "error", u.clean(err.Error()))
+	}
+}
+
+// resubscribe has a new connection tell of what is watched, and of what may have
+// changed meanwhile.
+func (u *upstream) resubscribe(ctx context.Context, s *session) {
+	if !s.tellsChanges() {
+		return
+	}
+	for _, uri := range u.watchers.uris() {
+		if err := s.Subscribe(ctx, &mcp.SubscribeParams{URI: uri}); err != nil {
+			u.g.log.Debug("resource of upstream not watched", "upstream", u.Name, "error", u.clean(err.Error()))
+		}
+		u.updated(uri)
+	}
+}
+
+// updated tells all who watch a URI.
+func (u *upstream) updated(uri string) {
+	u.watchers.mu.Lock()
+	var all []func()
+	for _, changed := range u.watchers.by[uri] {
+		all = append(all, changed)
+	}
+	u.watchers.mu.Unlock()
+	for _, changed := range all {
+		changed()
+	}
+}

@@ -1,0 +1,300 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/yosida95/uritemplate/v3"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// elsewhere is what the catalog has of other servers, by key. The functions of
+// an empty one are nil.
+type elsewhere struct {
+	*contract.Elsewhere
+	prompts, resources, templates map[string]json.RawMessage
+}
+
+// publishElsewhere checks and indexes e, which may be nil, beside what p has
+// already.
+func publishElsewhere(p *published, e *contract.Elsewhere) (*elsewhere, error) {
+	if e == nil {
+		return &elsewhere{}, nil
+	}
+	out := &elsewhere{Elsewhere: e}
+	var err error
+	if out.prompts, err = keyed("prompt", e.Prompts, new(mcp.Prompt), func(name string) bool { return name != "" && p.prompts[name] == nil }); err != nil {
+		return nil, err
+	}
+	if out.resources, err = keyed("resource", e.Resources, new(mcp.Resource), func(uri string) bool {
+		at, err := url.Parse(uri)
+		return err == nil && at.Scheme != "" && p.resources[uri] == nil
+	}); err != nil {
+		return nil, err
+	}
+	out.templates, err = keyed("resource template", e.Templates, new(mcp.ResourceTemplate), func(template string) bool {
+		_, err := uritemplate.New(template)
+		return err == nil && template != anyURI
+	})
+	return out, err
+}
+
+// keyed indexes entries that decode into like and whose keys are free and fit.
+func keyed(kind string, entries []contract.Entry, like any, fits func(key string) bool) (map[string]json.RawMessage, error) {
+	all := make(map[string]json.RawMessage, len(entries))
+	for _, e := range entries {
+		if all[e.Key] != nil || !fits(e.Key) {
+			return nil, fmt.Errorf("publish %s %q: its key is invalid or used twice", kind, e.Key)
+		}
+		if err := json.Unmarshal(e.Published, like); err != nil {
+			return nil, fmt.Errorf("publish %s %q: %w", kind, e.Key, err)
+		}
+		all[e.Key] = e.Published
+	}
+	return all, nil
+}
+
+// anyURI is a template that every URI fits. The SDK is given it so that reads of
+// resources which no list has reach readElsewhere; no client sees it.
+const anyURI = "{+deskhand}"
+
+// announceElsewhere brings the SDK's lists from old to next, after those of our
+// own.
+func (s *Server) announceElsewhere(old, next *published) {
+	was, is := old.elsewhere, next.elsewhere
+	for name, shown := range is.prompts {
+		if string(was.prompts[name]) != string(shown) || old.prompts[name] != nil {
+			s.sdk.AddPrompt(decoded[mcp.Prompt](shown), s.getPrompt)
+		}
+	}
+	for uri, shown := range is.resources {
+		if string(was.resources[uri]) != string(shown) || old.resources[uri] != nil {
+			s.sdk.AddResource(decoded[mcp.Resource](shown), s.readResource)
+		}
+	}
+	for template, shown := range is.templates {
+		if string(was.templates[template]) != string(shown) {
+			s.sdk.AddResourceTemplate(decoded[mcp.ResourceTemplate](shown), s.readResource)
+		}
+	}
+	if names := left(was.prompts, is.prompts, next.prompts); names != nil {
+		s.sdk.RemovePrompts(names...)
+	}
+	if uris := left(was.resources, is.resources, next.resources); uris != nil {
+		s.sdk.RemoveResources(uris...)
+	}
+	if templates := left[contract.Resource](was.templates, is.templates, nil); templates != nil {
+		s.sdk.RemoveResourceTemplates(templates...)
+	}
+	switch {
+	case was.Elsewhere == nil && is.Elsewhere != nil:
+		s.sdk.AddResourceTemplate(&mcp.ResourceTemplate{Name: "any", URITemplate: anyURI}, s.readResource)
+	case was.Elsewhere != nil && is.Elsewhere == nil:
+		s.sdk.RemoveResourceTemplates(anyURI)
+	}
+}
+
+// decoded decodes what publishElsewhere has found to decode.
+func decoded[T any](raw json.RawMessage) *T {
+	shown := new(T)
+	_ = json.Unmarshal(raw, shown)
+	return shown
+}
+
+// left lists the keys of old that neither next nor own has.
+func left[T any](old, next map[string]json.RawMessage, own map[string]*T) (keys []string) {
+	for key := range old {
+		if next[key] == nil && own[key] == nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// lacks reports whether nobody can be asked for a resource.
+func (p *published) lacks(uri string) bool {
+	return p.resources[uri] == nil && p.elsewhere.Elsewhere == nil
+}
+
+func (s *Server) announceCompletion(c *mcp.ServerCapabilities) {
+	if c != nil && s.current.Load().elsewhere.Elsewhere != nil {
+		c.Completions = &mcp.CompletionCapabilities{}
+	}
+}
+
+// foreignResult is a result of the SDK with some members as another server has
+// them.
+type foreignResult struct {
+	mcp.Result
+	members map[string]json.RawMessage
+}
+
+// withMembers gives a result to req members that the SDK would not keep as they
+// are.
+func withMembers(req mcp.Request, r mcp.Result, members map[string]json.RawMessage) mcp.Result {
+	if req.GetParams().GetMeta()[mcp.MetaKeyProtocolVersion] != nil { // the SDK says so of its own types only
+		members["resultType"] = json.RawMessage(`"complete"`)
+	}
+	return foreignResult{r, members}
+}
+
+func (f foreignResult) MarshalJSON() ([]byte, error) {
+	raw, err := json.Marshal(f.Result)
+	for name, value := range f.members {
+		if err == nil {
+			raw, err = contract.With(raw, name, value)
+		}
+	}
+	return raw, err
+}
+
+// listedElsewhere shows the entries of other servers as those have them. The SDK
+// leaves out what it does not know, and members that say false.
+func (s *Server) listedElsewhere(req mcp.Request, result mcp.Result) mcp.Result {
+	e := s.current.Load().elsewhere
+	if e.Elsewhere == nil {
+		return result
+	}
+	switch r := result.(type) {
+	case *mcp.ListPromptsResult:
+		return listed(req, r, "prompts", r.Prompts, e.prompts, func(p *mcp.Prompt) string { return p.Name })
+	case *mcp.ListResourcesResult:
+		return listed(req, r, "resources", r.Resources, e.resources, func(r *mcp.Resource) string { return r.URI })
+	case *mcp.ListResourceTemplatesResult:
+		return listed(req, r, "resourceTemplates", r.ResourceTemplates, e.templates, func(t *mcp.ResourceTemplate) string { return t.URITemplate })
+	}
+	return result
+}
+
+func listed[T any](req mcp.Request, r mcp.Result, member string, all []*T, shown map[string]json.RawMessage, key func(*T) string) mcp.Result {
+	items := make([]json.RawMessage, 0, len(all))
+	for _, one := range all {
+		raw := shown[key(one)]
+		if key(one) == anyURI {
+			continue
+		}
+		if raw == nil { // it is our own
+			var err error
+			if raw, err = encode(one); err != nil {
+				return r
+			}
+		}
+		items = append(items, raw)
+	}
+	raw, err := encode(items)
+	if err != nil {
+		return r
+	}
+	return withMembers(req, r, map[string]json.RawMessage{member: raw})
+}
+
+func (s *Server) promptElsewhere(ctx context.Context, e *elsewhere, req *mcp.GetPromptRequest) (_ *mcp.GetPromptResult, err error) {
+	ctx, done := s.http.untilGone(ctx, req.Extra)
+	defer done()
+	defer s.recovered("get prompt "+req.Params.Name, &err)
+	caller := s.callerOn(asCall(req, "prompts/get "+req.Params.Name, req.Params.Arguments, req.Params.InputResponses, req.Params.RequestState))
+	raw, err := e.Prompt(ctx, caller, req.Params.Name, req.Params.Arguments)
+	result := &mcp.GetPromptResult{}
+	if again := new(inputRequired); errors.As(err, &again) {
+		result.InputRequests, result.RequestState = again.requests, again.state
+		return result, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, result)
+	}
+	if err != nil {
+		return nil, s.elsewhereError(ctx, "get prompt "+req.Params.Name, err)
+	}
+	return result, nil
+}
+
+func (s *Server) readElsewhere(ctx context.Context, e *elsewhere, req *mcp.ReadResourceRequest) (_ *mcp.ReadResourceResult, err error) {
+	if e.Elsewhere == nil {
+		return nil, notFound(req.Params)
+	}
+	ctx, done := s.http.untilGone(ctx, req.Extra)
+	defer done()
+	defer s.recovered("read resource "+req.Params.URI, &err)
+	caller := s.callerOn(asCall(req, "resources/read "+req.Params.URI, nil, req.Params.InputResponses, req.Params.RequestState))
+	raw, err := e.Read(ctx, caller, req.Params.URI)
+	result := &mcp.ReadResourceResult{}
+	if again := new(inputRequired); errors.As(err, &again) {
+		result.InputRequests, result.RequestState = again.requests, again.state
+		return result, nil
+	}
+	if err == nil && raw == nil {
+		return nil, notFound(req.Params)
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, result)
+	}
+	if err != nil {
+		return nil, s.elsewhereError(ctx, "read resource "+req.Params.URI, err)
+	}
+	if result.Contents == nil {
+		result.Contents = []*mcp.ResourceContents{}
+	}
+	return result, nil
+}
+
+func (s *Server) complete(ctx context.Context, req *mcp.CompleteRequest) (_ mcp.Result, err error) {
+	ctx, done := s.http.untilGone(ctx, req.Extra)
+	defer done()
+	defer s.recovered("complete", &err)
+	if req.Params.Ref == nil || req.Params.Argument.Name == "" {
+		return nil, invalidParams("ref and argument.name are needed")
+	}
+	c := contract.Completing{Prompt: req.Params.Ref.Name, Template: req.Params.Ref.URI, Argument: req.Params.Argument.Name, Value: req.Params.Argument.Value}
+	if req.Params.Context != nil {
+		c.Others = req.Params.Context.Arguments
+	}
+	none := json.RawMessage(`{"values":[]}`)
+	now := s.current.Load()
+	if now.prompts[c.Prompt] != nil { // our own suggest nothing
+		return withMembers(req, &mcp.CompleteResult{}, map[string]json.RawMessage{"completion": none}), nil
+	}
+	raw, err := now.elsewhere.Complete(ctx, s.callerOn(asCall(req, "completion/complete", nil, nil, "")), c)
+	if err != nil {
+		return nil, s.elsewhereError(ctx, "complete", err)
+	}
+	if raw == nil {
+		return nil, invalidParams("there is no such prompt or resource template: %.200q", c.Prompt+c.Template)
+	}
+	var answer struct{ Completion json.RawMessage }
+	if err := json.Unmarshal(raw, &answer); err != nil || answer.Completion == nil {
+		answer.Completion = none
+	}
+	return withMembers(req, &mcp.CompleteResult{}, map[string]json.RawMessage{"completion": answer.Completion}), nil
+}
+
+// asCall is a request for something else than a tool in the form of a call, in
+// which a person can be asked and a client be told of progress.
+func asCall[P mcp.Params](req *mcp.ServerRequest[P], what string, args map[string]string, replies mcp.InputResponseMap, state string) *mcp.CallToolRequest {
+	raw, err := json.Marshal(args)
+	if err != nil || args == nil {
+		raw = nil
+	}
+	params := &mcp.CallToolParamsRaw{Name: what, Arguments: raw, InputResponses: replies, RequestState: state}
+	params.SetMeta(req.Params.GetMeta())
+	return &mcp.CallToolRequest{Session: req.Session, Params: params, Extra: req.Extra}
+}
+
+// elsewhereError words why another server gave no prompt or resource.
+func (s *Server) elsewhereError(ctx context.Context, doing string, err error) error {
+	switch f := fault.Of(err); {
+	case f != nil && f.Code == "not_found":
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: worded(f)}
+	case f != nil:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: worded(f)}
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "cancelled"}
+	}
+	return s.protocolError(doing, err)
+}
