@@ -130,12 +130,25 @@ func (d *Desk) askNow(ctx context.Context, hub *elicit.Hub, caller contract.Call
 	return d.reply(hub, caller, &ended, "")
 }
 
-// pending is the result of a call that is not held any longer.
+// handTime bounds how long a call waits for the store when it is to end.
+const handTime = 3 * time.Second
+
+// pending is the result of a call that is not held any longer. The ID is handed
+// back whatever the store does: without it the agent could only ask anew.
 func (d *Desk) pending(ctx context.Context, hub *elicit.Hub, caller contract.Caller, id string) (contract.Result, error) {
-	if err := hub.HandedBack(ctx, id); err != nil {
-		return contract.Result{}, err
+	bounded, cancel := context.WithTimeout(ctx, handTime)
+	defer cancel()
+	err := hub.HandedBack(bounded, id)
+	if err == nil {
+		var res contract.Result
+		if res, err = d.report(bounded, hub, caller, id); err == nil {
+			return res, nil
+		}
 	}
-	return d.report(ctx, hub, caller, id)
+	if ctx.Err() != nil {
+		return contract.Result{}, ctx.Err()
+	}
+	return d.reply(hub, caller, &elicit.Request{ID: id, Status: elicit.Open}, "")
 }
 
 // report is the result of a call that asks what has become of a request.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
@@ -257,5 +258,57 @@ func TestOthersQuestionsAreNotListed(t *testing.T) {
 		if list := other.call("list_questions", `{}`); strings.Contains(list.texts()[0], id) {
 			t.Errorf("another's: %q", list.texts())
 		}
+	}
+}
+
+// An agent whose client gave up, or that was handed an ID, asks the same again:
+// the person sees one question, and the second call gets its answer.
+func TestAskingTheSameAgainJoinsTheOpenQuestion(t *testing.T) {
+	eras(t, func(t *testing.T, version string) {
+		for _, how := range []string{"cancelled", "handed back"} {
+			t.Run(how, func(t *testing.T) {
+				place := t.TempDir()
+				o := Options{}
+				if how == "handed back" {
+					o.Hold = 100 * time.Millisecond
+				}
+				first, human := callerOf(t, place, version, o, mcp.ClientOptions{}), personAt(t, place)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				replies := first.calls(ctx, "ask_user", oneQuestion, nil)
+				r := human.sees()
+				if how == "cancelled" {
+					cancel()
+				}
+				got(t, replies)
+				for since := time.Now(); !r.AskerGone && !r.HandedBack && time.Since(since) < 10*time.Second; r = human.sees() {
+					time.Sleep(5 * time.Millisecond)
+				}
+				again := callerOf(t, place, version, Options{}, mcp.ClientOptions{}).calls(t.Context(), "ask_user", oneQuestion, nil)
+				for since := time.Now(); (r.AskerGone || r.HandedBack) && time.Since(since) < 10*time.Second; r = human.sees() {
+					time.Sleep(5 * time.Millisecond)
+				}
+				if list, err := human.hub.List(t.Context(), elicit.Filter{}); err != nil || len(list.Requests) != 1 {
+					t.Fatalf("%d questions are open, %v; want one", len(list.Requests), err)
+				}
+				human.answers(r, "Ann")
+				if out := got(t, again).output(t); !out.Answered || out.Answers[0].Values[0] != "Ann" {
+					t.Errorf("asked again: %+v, want Ann", out)
+				}
+			})
+		}
+	})
+}
+
+// The store is gone when a call is to end: the agent still gets the ID.
+func TestAnIDIsHandedBackWithoutAStore(t *testing.T) {
+	hub, stop, err := hubAt(t.TempDir(), elicit.Options{Attended: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	res, err := New(Options{}).pending(t.Context(), hub, contract.Caller{}, "elc_1")
+	if err != nil || len(res.Text) != 2 || !strings.Contains(res.Text[1], "stays open as elc_1") {
+		t.Errorf("pending = %q, %v; want that elc_1 stays open", res.Text, err)
 	}
 }
