@@ -78,7 +78,7 @@ func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMes
 	case err != nil:
 		return contract.Result{}, d.worded(err, "")
 	case earlier != nil && earlier.Ended():
-		return d.repeated(hub, caller, earlier)
+		return d.repeated(ctx, hub, caller, earlier)
 	case earlier != nil:
 		return d.askAgain(ctx, hub, caller, r, earlier, asked)
 	}
@@ -127,7 +127,7 @@ func (d *Desk) askNow(ctx context.Context, hub *elicit.Hub, caller contract.Call
 	case !done:
 		return d.pending(ctx, hub, caller, (<-opened).ID)
 	}
-	return d.reply(hub, caller, &ended, "")
+	return d.reply(ctx, hub, caller, &ended, "")
 }
 
 // handTime bounds how long a call waits for the store when it is to end.
@@ -148,7 +148,7 @@ func (d *Desk) pending(ctx context.Context, hub *elicit.Hub, caller contract.Cal
 	if ctx.Err() != nil {
 		return contract.Result{}, ctx.Err()
 	}
-	return d.reply(hub, caller, &elicit.Request{ID: id, Status: elicit.Open}, "")
+	return d.reply(ctx, hub, caller, &elicit.Request{ID: id, Status: elicit.Open}, "")
 }
 
 // report is the result of a call that asks what has become of a request.
@@ -165,7 +165,7 @@ func (d *Desk) report(ctx context.Context, hub *elicit.Hub, caller contract.Call
 		}
 	}
 	r = r.ForAsker()
-	return d.reply(hub, caller, &r, more)
+	return d.reply(ctx, hub, caller, &r, more)
 }
 
 // opening is a surface that shows nothing: it tells which request was opened.
@@ -212,7 +212,7 @@ func (d *Desk) shown(ctx context.Context, hub *elicit.Hub, caller contract.Calle
 	if r, err = hub.Wait(ctx, id); err != nil {
 		return contract.Result{}, err
 	}
-	return d.reply(hub, caller, &r, "")
+	return d.reply(ctx, hub, caller, &r, "")
 }
 
 // elsewhere waits for the answer to a request that the client did not show.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -62,14 +63,18 @@ const noteTime = 5 * time.Second
 // reply words what became of r, with more behind the note, and sees to it that
 // an outcome counts as delivered once the client has it. What somebody else
 // looks at with its ID is not delivered by that.
-func (d *Desk) reply(hub *elicit.Hub, caller contract.Caller, r *elicit.Request, more string) (contract.Result, error) {
+func (d *Desk) reply(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request, more string) (contract.Result, error) {
 	note := d.note(r, time.Now())
 	if more != "" {
 		note += " " + more
 	}
 	res, err := result(r, note)
-	if err != nil || !r.Undelivered() || !d.asked(r, caller) {
+	if err != nil {
 		return res, err
+	}
+	res = d.withOthers(ctx, hub, caller, r.ID, res)
+	if !r.Undelivered() || !d.asked(r, caller) {
+		return res, nil
 	}
 	sent := *r
 	d.posts.begin(sent.ID)
@@ -100,9 +105,9 @@ func (d *Desk) earlier(ctx context.Context, hub *elicit.Hub, r elicit.Request) (
 }
 
 // repeated is the outcome of the same question asked before.
-func (d *Desk) repeated(hub *elicit.Hub, caller contract.Caller, r *elicit.Request) (contract.Result, error) {
+func (d *Desk) repeated(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request) (contract.Result, error) {
 	told := r.ForAsker()
-	res, err := d.reply(hub, caller, &told, "")
+	res, err := d.reply(ctx, hub, caller, &told, "")
 	if err != nil {
 		return res, err
 	}
@@ -113,6 +118,37 @@ func (d *Desk) repeated(hub *elicit.Hub, caller contract.Caller, r *elicit.Reque
 	}
 	res.Text = append(res.Text[:1:1], said)
 	return hinted(res, said), nil
+}
+
+// mostOthers are as many as an agent is told of beside its answer.
+const mostOthers = 3
+
+// withOthers says in a result which other questions of the caller's a person has
+// ended since. Nothing that a server sends by itself reaches the model of a real
+// client, so the next result has to say it.
+func (d *Desk) withOthers(ctx context.Context, hub *elicit.Hub, caller contract.Caller, but string, res contract.Result) contract.Result {
+	list, err := hub.List(ctx, elicit.Filter{Statuses: []elicit.Status{elicit.Completed}, Undelivered: true,
+		Source: caller.Name, AttemptID: d.options.Context.AttemptID, Limit: 100})
+	if err != nil {
+		return res // list_questions has them
+	}
+	var ids []string
+	for i := range list.Requests {
+		r := &list.Requests[i]
+		if r.ID != but && len(ids) < mostOthers && d.stateOf(r) != "" && d.asked(r, caller) &&
+			r.Context.CWD == d.options.Context.CWD && time.Since(r.Completion.At.Time) < elicit.AnswersFor {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return res
+	}
+	said := fmt.Sprintf("The person has also replied to %s: call %s for each.", strings.Join(ids, ", "), d.name("await_answer"))
+	if len(res.Text) > 1 {
+		said = res.Text[1] + " " + said
+	}
+	res.Text = append(res.Text[:1:1], said)
+	return hinted(res, said)
 }
 
 // hinted says hint in the structured result too, for clients whose model sees
@@ -163,5 +199,5 @@ func (d *Desk) askAgain(ctx context.Context, hub *elicit.Hub, caller contract.Ca
 	case !done:
 		return d.pending(ctx, hub, caller, open.ID)
 	}
-	return d.reply(hub, caller, &ended, "")
+	return d.reply(ctx, hub, caller, &ended, "")
 }

@@ -312,3 +312,30 @@ func TestAnIDIsHandedBackWithoutAStore(t *testing.T) {
 		t.Errorf("pending = %q, %v; want that elc_1 stays open", res.Text, err)
 	}
 }
+
+// What a person said meanwhile to another question is told with the next result,
+// until the agent has it.
+func TestTheNextResultTellsOfOtherAnswers(t *testing.T) {
+	eras(t, func(t *testing.T, version string) {
+		place := t.TempDir()
+		human := personAt(t, place)
+		callerOf(t, place, version, Options{Hold: 50 * time.Millisecond}, mcp.ClientOptions{}).call("ask_user", `{"questions":[{"question":"First?"}]}`)
+		agent := callerOf(t, place, version, Options{}, mcp.ClientOptions{})
+		first := human.sees()
+		human.answers(first, "one")
+		ask := func() string {
+			replies := agent.calls(t.Context(), "ask_user", `{"questions":[{"question":"Second?"}]}`, nil)
+			human.answers(human.sees(first.ID), "two")
+			return strings.Join(got(t, replies).texts(), "\n")
+		}
+		if text := ask(); !strings.Contains(text, "two") || !strings.Contains(text, "also replied to "+first.ID) {
+			t.Errorf("the second answer is %q, want that %s was answered too", text, first.ID)
+		}
+		if out := agent.call("await_answer", fmt.Sprintf(`{"request_id":%q}`, first.ID)).output(t); !out.Answered {
+			t.Fatalf("await_answer = %+v, want the first answer", out)
+		}
+		if text := ask(); strings.Contains(text, "also replied") {
+			t.Errorf("behind that: %q, want no word of the first", text)
+		}
+	})
+}
