@@ -124,7 +124,8 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			return err
 		}
 		asked = true
-		desk = asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait, RefSchema: people.ref, Views: views})
+		desk = asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait, RefSchema: people.ref,
+			Hold: people.hold, Stopping: ctx.Done(), Views: views})
 		defer desk.Close()
 		if people.hasInbox() && (addr == "" || people.inbox != inboxAuto) {
 			stop, err := a.keepInbox(ctx, room, log, inboxAfter)

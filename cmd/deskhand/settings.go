@@ -45,6 +45,7 @@ var shared = []setting{
 	{name: "state", usage: "state folder (default: $XDG_STATE_HOME/deskhand)", path: true},
 	{name: "store", usage: "where questions and tasks are kept: a folder or postgres://... (default: the state folder)", path: true, secret: true},
 	{name: "elicitation.timeout", fallback: "5m", usage: "how long ask_user and ask wait that do not say, as 90s or 10m", noFlag: true},
+	{name: "elicitation.hold", fallback: holdAuto, usage: "how long a call of ask_user or await_answer is held at most, as 45s, or auto: by client", noFlag: true},
 	{name: "elicitation.secrets", fallback: secretsRefuse, usage: "what becomes of questions for passwords and keys: refuse or allow", noFlag: true},
 	{name: "elicitation.schema", fallback: schemaInline, usage: "schema of ask_user: inline, or ref for the specification's own with a $ref", noFlag: true},
 	{name: "views", fallback: viewsOn, usage: "forms and results that clients show in the conversation: on or off", noFlag: true},

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -31,6 +32,8 @@ type answer struct {
 	// again, if not nil, is no answer: the client shall show something and call
 	// again.
 	again *inputRequired
+	// delivered, if not nil, is to be told whether the client has the answer.
+	delivered func(ok bool)
 }
 
 // run calls a tool and words how it ended. This is the one place where an
@@ -63,7 +66,7 @@ func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.C
 		}
 		return s.failed(tool, err)
 	}
-	a.text, a.meta, a.content, a.isError = result.Text, result.Meta, result.Content, result.Refused
+	a.text, a.meta, a.content, a.isError, a.delivered = result.Text, result.Meta, result.Content, result.Refused, result.Delivered
 	if result.Structured != nil {
 		if a.structured, err = oneLine(result.Structured); err != nil {
 			return s.failed(tool, fmt.Errorf("encode answer: %w", err))
@@ -150,9 +153,19 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	if tool == nil || tool.OnlyViews && !showsViews(req) { // or taken away since the SDK looked it up
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", req.Params.Name)}
 	}
-	ctx, done := s.http.untilGone(ctx, req.Extra)
+	key := keyOf(req.Extra)
+	ctx, done := s.calls.untilGone(ctx, key)
 	defer done()
-	a := s.run(ctx, tool, s.callerOn(req), req.Params.Arguments)
+	caller, began := s.callerOn(req), time.Now()
+	a := s.run(ctx, tool, caller, req.Params.Arguments)
+	s.watchPatience(key, caller, time.Since(began))
+	if a.delivered != nil {
+		if ctx.Err() != nil {
+			a.delivered(false)
+		} else {
+			s.calls.whenWritten(key, a.delivered)
+		}
+	}
 	if a.again != nil {
 		return a.again.result(), nil
 	}

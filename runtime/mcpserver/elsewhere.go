@@ -196,7 +196,7 @@ func listed[T any](req mcp.Request, r mcp.Result, member string, all []*T, shown
 }
 
 func (s *Server) promptElsewhere(ctx context.Context, e *elsewhere, req *mcp.GetPromptRequest) (_ *mcp.GetPromptResult, err error) {
-	ctx, done := s.http.untilGone(ctx, req.Extra)
+	ctx, done := s.calls.untilGone(ctx, keyOf(req.Extra))
 	defer done()
 	defer s.recovered("get prompt "+req.Params.Name, &err)
 	caller := s.callerOn(asCall(req, "prompts/get "+req.Params.Name, req.Params.Arguments, req.Params.InputResponses, req.Params.RequestState))
@@ -219,7 +219,7 @@ func (s *Server) readElsewhere(ctx context.Context, e *elsewhere, req *mcp.ReadR
 	if e.Elsewhere == nil {
 		return nil, notFound(req.Params)
 	}
-	ctx, done := s.http.untilGone(ctx, req.Extra)
+	ctx, done := s.calls.untilGone(ctx, keyOf(req.Extra))
 	defer done()
 	defer s.recovered("read resource "+req.Params.URI, &err)
 	caller := s.callerOn(asCall(req, "resources/read "+req.Params.URI, nil, req.Params.InputResponses, req.Params.RequestState))
@@ -245,7 +245,7 @@ func (s *Server) readElsewhere(ctx context.Context, e *elsewhere, req *mcp.ReadR
 }
 
 func (s *Server) complete(ctx context.Context, req *mcp.CompleteRequest) (_ mcp.Result, err error) {
-	ctx, done := s.http.untilGone(ctx, req.Extra)
+	ctx, done := s.calls.untilGone(ctx, keyOf(req.Extra))
 	defer done()
 	defer s.recovered("complete", &err)
 	if req.Params.Ref == nil || req.Params.Argument.Name == "" {

@@ -1,0 +1,174 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// What a person said is delivered when the result that says so was written to a
+// client that had neither gone nor given up. A server that is killed before has
+// delivered nothing, and one that is killed right behind may deliver twice: the
+// second time says when the answer was given.
+
+// posts are the requests whose outcome is on its way to a client, or was a moment
+// ago. An agent that has it may call again before the store knows, or before
+// what was read of the store is looked at, so this process must not offer it
+// again meanwhile.
+type posts struct {
+	noting sync.WaitGroup // one for each that is being recorded
+
+	mu    sync.Mutex
+	since map[string]time.Time
+}
+
+// postTime is how long a result counts as on its way: a door that never tells
+// what became of it must not hide an answer forever.
+const postTime = time.Minute
+
+func (p *posts) begin(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.since == nil {
+		p.since = map[string]time.Time{}
+	}
+	now := time.Now()
+	maps.DeleteFunc(p.since, func(_ string, since time.Time) bool { return now.Sub(since) >= postTime })
+	p.since[id] = now
+}
+
+func (p *posts) end(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.since, id)
+}
+
+func (p *posts) has(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	since, ok := p.since[id]
+	return ok && time.Since(since) < postTime
+}
+
+// noteTime bounds how long the store may take to record a delivery.
+const noteTime = 5 * time.Second
+
+// reply words what became of r, with more behind the hint.
+func (d *Desk) reply(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request, more string) (contract.Result, error) {
+	return d.say(ctx, hub, caller, r, sentences(d.hint(r, time.Now()), more))
+}
+
+// say is the result that tells what became of r, with a hint. It sees to it that
+// an outcome counts as delivered once the client has it. What somebody else
+// looks at with its ID is not delivered by that.
+func (d *Desk) say(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request, hint string) (contract.Result, error) {
+	res, err := result(r, sentences(hint, d.others(ctx, hub, caller, r.ID)))
+	if err != nil {
+		return res, err
+	}
+	if !r.Undelivered() || !d.asked(r, caller) {
+		return res, nil
+	}
+	sent := *r
+	d.posts.begin(sent.ID)
+	res.Delivered = func(ok bool) {
+		if !ok {
+			d.posts.end(sent.ID)
+			return
+		}
+		d.posts.noting.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), noteTime)
+			defer cancel()
+			if err := hub.Delivered(ctx, sent); err != nil {
+				d.posts.end(sent.ID) // it is offered once more
+			}
+		})
+	}
+	return res, nil
+}
+
+// earlier is what the caller asked before in the same words and was not told the
+// outcome of; nil: nothing.
+func (d *Desk) earlier(ctx context.Context, hub *elicit.Hub, r elicit.Request) (*elicit.Request, error) {
+	found, err := hub.Earlier(ctx, r)
+	if err != nil || found == nil || d.posts.has(found.ID) {
+		return nil, err
+	}
+	return found, nil
+}
+
+// repeated is the outcome of the same question asked before.
+func (d *Desk) repeated(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request) (contract.Result, error) {
+	told := r.ForAsker()
+	said := fmt.Sprintf("The person said this at %s, to the same question that you asked before as %s, and was not asked again.",
+		r.Completion.At.UTC().Format(time.RFC3339), r.ID)
+	return d.say(ctx, hub, caller, &told, sentences(said, d.hint(&told, time.Now())))
+}
+
+// mostOthers are as many as an agent is told of beside its answer.
+const mostOthers = 3
+
+// others says for a result which other questions of the caller's a person has
+// ended since. Nothing that a server sends by itself reaches the model of a real
+// client, so the next result has to say it.
+func (d *Desk) others(ctx context.Context, hub *elicit.Hub, caller contract.Caller, but string) string {
+	list, err := hub.List(ctx, elicit.Filter{Statuses: []elicit.Status{elicit.Completed}, Undelivered: true,
+		Source: caller.Name, AttemptID: d.options.Context.AttemptID, Limit: 100})
+	if err != nil {
+		return "" // list_questions has them
+	}
+	var ids []string
+	for i := range list.Requests {
+		r := &list.Requests[i]
+		if r.ID != but && len(ids) < mostOthers && d.stateOf(r) != "" && d.asked(r, caller) &&
+			r.Context.CWD == d.options.Context.CWD && time.Since(r.Completion.At.Time) < elicit.AnswersFor {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The person has also replied to %s: call %s for each.", strings.Join(ids, ", "), d.name("await_answer"))
+}
+
+// sentences joins texts that are not empty.
+func sentences(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), " ")
+}
+
+// askAgain waits for the answer to a request that is still open, instead of
+// asking the person the same a second time.
+func (d *Desk) askAgain(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request, open *elicit.Request, through client) (contract.Result, error) {
+	if err := hub.Rejoin(ctx, open, r); err != nil {
+		return contract.Result{}, err
+	}
+	if through != nil && through.Rounds() {
+		return contract.Result{}, through.Show(open, "")
+	}
+	h := d.holding(hub, caller, &r)
+	h.wait = func(ctx context.Context) (elicit.Request, error) {
+		offering, stop := context.WithCancel(ctx)
+		var offer sync.WaitGroup
+		if through != nil && open.AskerGone { // else its dialog is still there
+			offer.Go(func() { through.Offer(offering, hub, *open) })
+		}
+		defer offer.Wait()
+		defer stop()
+		return hub.Wait(ctx, open.ID)
+	}
+	ended, done, err := d.hold(ctx, h)
+	switch {
+	case err != nil:
+		return contract.Result{}, d.worded(err, open.ID)
+	case !done:
+		return d.pending(ctx, hub, caller, open.ID)
+	}
+	return d.reply(ctx, hub, caller, &ended, "")
+}
