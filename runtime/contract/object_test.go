@@ -67,3 +67,26 @@ func FuzzFields(f *testing.F) {
 		}
 	})
 }
+
+func TestWithSetsOneMemberInItsPlace(t *testing.T) {
+	for name, c := range map[string]struct{ raw, value, want string }{
+		"in its place": {`{"b":1, "a":2,"c":3}`, `"x"`, `{"b":1,"a":"x","c":3}`},
+		"at the end":   {`{"b":1}`, `true`, `{"b":1,"a":true}`},
+		"empty":        {`{}`, `[]`, `{"a":[]}`},
+		"taken out":    {`{"b":1,"a":2}`, ``, `{"b":1}`},
+		"not there":    {`{"b":1}`, ``, `{"b":1}`},
+	} {
+		var value json.RawMessage
+		if c.value != "" {
+			value = json.RawMessage(c.value)
+		}
+		if got, err := With(json.RawMessage(c.raw), "a", value); err != nil || string(got) != c.want {
+			t.Errorf("%s: With(%s, a, %s) = %s, %v; want %s", name, c.raw, c.value, got, err, c.want)
+		}
+	}
+	for _, raw := range []string{`[]`, `{"a":1,"a":2}`, `{`} {
+		if got, err := With(json.RawMessage(raw), "a", nil); err == nil {
+			t.Errorf("With(%s) = %s, want an error", raw, got)
+		}
+	}
+}

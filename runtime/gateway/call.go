@@ -27,6 +27,10 @@ type call struct {
 
 	number int64  // one more for each call of the upstream
 	round  *round // nil: its client is asked while the call is held
+	// life ends if the call is given up before it has an answer: then nobody is
+	// to answer what the upstream asks in it. Nil: nothing was sent yet.
+	life   context.Context
+	giveUp func()
 
 	mu      sync.Mutex
 	caller  contract.Caller
@@ -153,6 +157,11 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 	}
 	token, done := u.enter(c)
 	defer done()
+	defer func() {
+		if waiting.Err() != nil {
+			c.giveUp()
+		}
+	}()
 	if c.who().Progress != nil {
 		params.SetProgressToken(token)
 	}
@@ -264,6 +273,7 @@ func (u *upstream) enter(c *call) (token string, done func()) {
 	defer u.mu.Unlock()
 	u.lastCall++
 	c.number = u.lastCall
+	c.life, c.giveUp = context.WithCancel(context.Background())
 	token = "deskhand-" + strconv.FormatInt(u.lastCall, 10)
 	u.calls[token] = c
 	return token, func() {

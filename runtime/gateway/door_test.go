@@ -218,6 +218,10 @@ func TestParkedCallThatIsGoneIsTold(t *testing.T) {
 	if n := double.called("ask"); n != 1 {
 		t.Errorf("the upstream was called %d times, want 1", n)
 	}
+	eventually(t, func() bool {
+		list, err := d.hub.List(t.Context(), elicit.Filter{Statuses: []elicit.Status{elicit.Open}})
+		return err == nil && len(list.Requests) == 0
+	}, func() string { return "the question of a call that was given up is still open" })
 }
 
 // lending gives a double a tool that is there only for clients that lend, and one

@@ -46,6 +46,11 @@ func (u *upstream) lend(ctx context.Context, what mcp.InputRequest) (mcp.InputRe
 	if c == nil {
 		return nil, refuse("%s cannot be passed on: %s", name, why)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if c.life != nil {
+		defer context.AfterFunc(c.life, cancel)()
+	}
 	caller := c.who()
 	from, ok := caller.Client.(lender)
 	if !ok || !from.Lends(what) {

@@ -29,6 +29,11 @@ func (u *upstream) elicited(ctx context.Context, req *mcp.ElicitRequest) (*mcp.E
 	if err != nil {
 		return nil, u.unasked(err)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if c != nil && c.life != nil { // the upstream may not be able to take its question back
+		defer context.AfterFunc(c.life, cancel)()
+	}
 	ended, err := u.askPerson(ctx, hub, c, r)
 	if err != nil {
 		return nil, u.unasked(err)
