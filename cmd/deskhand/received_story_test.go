@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/deskhand/deskhand/runtime/clients"
 	"github.com/deskhand/deskhand/runtime/tasks/executor/modeltest"
 )
 
@@ -38,7 +37,7 @@ type story struct {
 	failed []error        // of what goes on beside the client
 }
 
-func newStory(t *testing.T, client, name, index string) *story {
+func newStory(t *testing.T, client, name, hides, index string) *story {
 	s := &story{t: t, client: client, name: name, state: lingering(t), skipped: map[int]string{}, beside: map[int]string{}}
 	s.ctx, s.stop = context.WithTimeout(t.Context(), aTurn)
 	t.Cleanup(s.stop)
@@ -50,8 +49,8 @@ func newStory(t *testing.T, client, name, index string) *story {
 	config := t.TempDir()
 	write(t, config, map[string]string{"deskhand.yaml": "upstreams:\n  - {name: weather, url: '" + forecast(t) + "'}\n"})
 	all := []string{"--state", s.state, "--config", filepath.Join(config, "deskhand.yaml"), "--index", index, "--tools", "docs,ask,work"}
-	if hides := clients.Of(name).Hides; !slices.ContainsFunc(s.listed(all...), func(tool string) bool { return slices.Contains(askNames, tool) && !slices.Contains(hides, tool) }) {
-		all = append(all, "--tool-prefix", "dh") // as the manual advises
+	if !slices.ContainsFunc(s.listed(all...), func(tool string) bool { return slices.Contains(askNames, tool) && tool != hides }) {
+		all = append(all, "--tool-prefix", "desk") // as the manual advises
 	}
 	project(t, s.state)
 	apart := lingering(t)
@@ -92,7 +91,7 @@ func (s *story) names(i int) (names []string) {
 	}
 	for _, name := range all {
 		if prefix == "" {
-			names = append(names, "deskhand__"+name, "deskhand_"+name, "dh_"+name)
+			names = append(names, "deskhand__"+name, "deskhand_"+name, "desk_"+name)
 		}
 		names = append(names, prefix+name)
 	}
@@ -119,7 +118,7 @@ func (s *story) listed(flags ...string) (names []string) {
 func (s *story) covers(tools []string) {
 	s.t.Helper()
 	for _, tool := range tools {
-		tool = strings.TrimPrefix(tool, "dh_")
+		tool = strings.TrimPrefix(tool, "desk_")
 		if slices.Contains(askNames, tool) {
 			tool = "ask_user"
 		}

@@ -18,9 +18,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor/modeltest"
 )
 
-// receivers are the clients that call every tool, and their names in initialize.
-var receivers = []struct{ id, name string }{
-	{"claude", "claude-code"}, {"codex", "codex-mcp-client"}, {"gemini", "gemini-cli-mcp-client"}, {"opencode", "opencode"},
+// receivers are the clients that call every tool, their names in initialize, and
+// the tool that a client hides from its model, as it has one of that name.
+var receivers = []struct{ id, name, hides string }{
+	{"claude", "claude-code", ""}, {"codex", "codex-mcp-client", ""}, {"gemini", "gemini-cli-mcp-client", "ask_user"}, {"opencode", "opencode", ""},
 }
 
 // aTurn bounds one run of a client: it takes 15 to 40 seconds on two cores.
@@ -52,7 +53,7 @@ func TestReceived(t *testing.T) {
 			if slices.Contains(ids, r.id) {
 				t.Run(r.id, func(t *testing.T) {
 					t.Parallel()
-					tables[i] = newStory(t, r.id, r.name, index).told(bin)
+					tables[i] = newStory(t, r.id, r.name, r.hides, index).told(bin)
 				})
 			}
 		}

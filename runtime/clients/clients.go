@@ -23,9 +23,6 @@ type Client struct {
 	// MaxBytes is the longest text that reaches the model whole: of a longer one
 	// the client drops a part, without telling the server. Zero: not known.
 	MaxBytes int
-	// Hides names the tools that it keeps from its model when no person sits at
-	// it, since tools of its own have these names.
-	Hides []string
 }
 
 // Half names a half of a tool result: the content blocks, or the structured
@@ -48,7 +45,7 @@ const (
 var known = []Client{
 	{Name: "claude-code", Version: "2.1.197", Hold: 30 * time.Minute, Shows: Structured, MaxBytes: 48_000},
 	{Name: "codex-mcp-client", Version: "0.169.0", Hold: 240 * time.Second, Shows: Structured, MaxBytes: 32_000}, // it gives up at 300 s, and cuts at 10,000 tokens
-	{Name: "gemini-cli-mcp-client", Version: "0.61.0", Hold: 240 * time.Second, Shows: Content, MaxBytes: 39_000, Hides: []string{"ask_user"}},
+	{Name: "gemini-cli-mcp-client", Version: "0.61.0", Hold: 240 * time.Second, Shows: Content, MaxBytes: 39_000},
 	{Name: "opencode", Version: "1.18.33", Hold: 90 * time.Second, Shows: Content, MaxBytes: 50_000},
 }
 
