@@ -113,6 +113,7 @@ bench-web: build
 # of. Others are other agents.
 PACKAGE_claude = @anthropic-ai/claude-code@2.1.197
 PACKAGE_codex = @openai/codex@0.169.0
+PACKAGE_codex-code = $(PACKAGE_codex)
 PACKAGE_gemini = @google/gemini-cli@0.61.0
 PACKAGE_opencode = opencode-ai@1.18.33
 AGENT_PACKAGES = @agentclientprotocol/claude-agent-acp@0.49.0 $(PACKAGE_claude) $(PACKAGE_opencode) \
@@ -124,9 +125,10 @@ test-agents:
 	cd bin/agents && npm install --no-audit --no-fund $(AGENT_PACKAGES)
 	AGENTS_BIN=$(abspath bin/agents/node_modules/.bin) AGENTS="$(AGENTS)" $(GO) test -tags agents -count=1 -v -timeout 60m -run '^TestRealAgents' ./runtime/tasks/executor ./cmd/deskhand
 
-# 0.4 GB under bin/agents for claude and gemini, 1.1 GB for all four. TABLE is
-# written if nothing is missing.
-CLIENTS = claude codex gemini opencode
+# 0.4 GB under bin/agents for claude and gemini, 1.1 GB for all. codex-code is
+# codex with a model that calls tools from scripts. TABLE is written if nothing is
+# missing.
+CLIENTS = claude codex codex-code gemini opencode
 received: build
 	@command -v npm >/dev/null || { echo "make received: NOT RUN: npm is missing (install Node.js 20 or newer)"; exit 1; }
 	@mkdir -p bin/agents && test -f bin/agents/package.json || echo '{"private":true}' >bin/agents/package.json

@@ -21,7 +21,7 @@ import (
 // receivers are the clients that call every tool, their names in initialize, and
 // the tool that a client hides from its model, as it has one of that name.
 var receivers = []struct{ id, name, hides string }{
-	{"claude", "claude-code", ""}, {"codex", "codex-mcp-client", ""}, {"gemini", "gemini-cli-mcp-client", "ask_user"}, {"opencode", "opencode", ""},
+	{"claude", "claude-code", ""}, {"codex", "codex-mcp-client", ""}, {"codex-code", "codex-mcp-client", ""}, {"gemini", "gemini-cli-mcp-client", "ask_user"}, {"opencode", "opencode", ""},
 }
 
 // aTurn bounds one run of a client: it takes 15 to 40 seconds on two cores.
@@ -104,7 +104,7 @@ func (s *story) told(bin string) intake {
 // releaseOf is what the client says that it is.
 func releaseOf(t *testing.T, client, bin string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), filepath.Join(bin, client), "--version").Output()
+	out, err := exec.CommandContext(t.Context(), modeltest.Program(bin, client), "--version").Output()
 	found := regexp.MustCompile(`\d+\.\d+\.\d+`).Find(out)
 	if err != nil || found == nil {
 		t.Fatalf("%s --version: %q, %v: make received installs it", client, out, err)

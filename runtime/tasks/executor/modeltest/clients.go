@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -61,8 +62,11 @@ func Headless(ctx context.Context, t testing.TB, client, bin, home, prompt strin
 		for _, s := range servers {
 			args = append(args, "mcp__"+s.Name)
 		}
-	case "codex":
+	case "codex", "codex-code":
 		args = []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt}
+		if client == "codex-code" { // with a model that calls tools from scripts
+			args = append(args, "-c", `model="gpt-6-sol"`)
+		}
 	case "gemini":
 		args = []string{"--skip-trust", "--yolo", "-p", prompt}
 	case "opencode":
@@ -70,11 +74,17 @@ func Headless(ctx context.Context, t testing.TB, client, bin, home, prompt strin
 	default:
 		t.Fatalf("there is no client %q", client)
 	}
-	program, err := filepath.Abs(filepath.Join(bin, client))
+	program, err := filepath.Abs(Program(bin, client))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return exec.CommandContext(ctx, program, args...)
+}
+
+// Program returns the path of client's program in the folder bin.
+func Program(bin, client string) string {
+	name, _, _ := strings.Cut(client, "-")
+	return filepath.Join(bin, name)
 }
 
 func put(t testing.TB, file, text string) {

@@ -71,6 +71,7 @@ func (m *Model) Offered() []string {
 // move is what the model does next: a text, or a call of a tool.
 type move struct {
 	text, tool string
+	names      []string // of the step: tool is the one of them that is on offer
 	args       map[string]any
 	call       string // id
 }
@@ -106,7 +107,7 @@ func (m *Model) next(messages []json.RawMessage, result func(json.RawMessage) bo
 	case tool == "":
 		return move{text: fmt.Sprintf("no tool %v among %v", m.steps[at].Tools, tools)}
 	}
-	return move{tool: tool, args: m.steps[at].Args(tool, results), call: fmt.Sprintf("call_%d", m.turns.Add(1))}
+	return move{tool: tool, names: m.steps[at].Tools, args: m.steps[at].Args(tool, results), call: fmt.Sprintf("call_%d", m.turns.Add(1))}
 }
 
 func read(w http.ResponseWriter, r *http.Request, v any) bool {
@@ -191,10 +192,17 @@ func (m *Model) responses(w http.ResponseWriter, r *http.Request) {
 			spaces[inner.Name] = t.Name
 		}
 	}
-	next := m.next(in.Input, func(m json.RawMessage) bool { return bytes.Contains(m, []byte(`"function_call_output"`)) }, tools)
+	script := len(tools) == 0 && slices.ContainsFunc(in.Input, func(m json.RawMessage) bool { return bytes.Contains(m, []byte(`"additional_tools"`)) })
+	if script {
+		tools = m.unseen()
+	}
+	next := m.next(in.Input, func(m json.RawMessage) bool { return bytes.Contains(m, []byte(`_call_output"`)) }, tools)
 	id := fmt.Sprintf("item_%d", m.turns.Add(1))
 	item := object{"id": id, "type": "message", "role": "assistant", "status": "completed", "content": []any{object{"type": "output_text", "text": next.text, "annotations": []any{}}}}
-	if next.tool != "" {
+	switch {
+	case next.tool != "" && script:
+		item = object{"id": id, "type": "custom_tool_call", "status": "completed", "call_id": next.call, "name": "exec", "namespace": "functions", "input": next.script()}
+	case next.tool != "":
 		item = object{"id": id, "type": "function_call", "status": "completed", "call_id": next.call, "name": next.tool, "arguments": text(next.args)}
 		if space := spaces[next.tool]; space != "" {
 			item["namespace"] = space

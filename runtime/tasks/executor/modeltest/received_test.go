@@ -9,6 +9,7 @@ func TestPlainTakesTheTextsOfAResult(t *testing.T) {
 		"anthropic, blocks": {`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]}]}`, "one\ntwo"},
 		"responses, text":   {`{"type":"function_call_output","call_id":"a","output":"one"}`, "one"},
 		"responses, blocks": {`{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"one"},{"type":"input_text","text":"two"}]}`, "one\ntwo"},
+		"responses, script": {`{"type":"custom_tool_call_output","call_id":"a","output":[{"type":"input_text","text":"Output:"},{"type":"input_text","text":"{\"content\":[]}"}]}`, "Output:\n{\"content\":[]}"},
 		"chat":              {`{"role":"tool","tool_call_id":"a","content":"one"}`, "one"},
 		"gemini":            {`{"role":"user","parts":[{"functionResponse":{"name":"t","response":{"output":"one"}}}]}`, "one"},
 		"gemini, error":     {`{"role":"user","parts":[{"functionResponse":{"name":"t","response":{"error":"no"}}}]}`, "no"},
