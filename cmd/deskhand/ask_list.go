@@ -39,7 +39,7 @@ func (a *app) askList(ctx context.Context, all bool, limit int, asJSON bool) err
 		return err
 	}
 	defer stop()
-	filter := elicit.Filter{Limit: limit}
+	filter := elicit.Filter{Limit: limit, AttemptID: ownAttempt()}
 	if all {
 		filter.Statuses = []elicit.Status{elicit.Open, elicit.ExpiredOpen, elicit.Completed}
 	}
@@ -136,6 +136,9 @@ func (a *app) withRequest(ctx context.Context, id string, do func(*elicit.Hub, e
 	defer stop()
 	r, err := hub.Get(ctx, id)
 	if err != nil {
+		return err
+	}
+	if err := ownQuestion(&r); err != nil {
 		return err
 	}
 	return do(hub, r)

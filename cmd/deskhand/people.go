@@ -166,6 +166,24 @@ func (p *peopleRoom) once(ctx context.Context, id string, until time.Time) (bool
 	return first, err
 }
 
+// readyTime is how long the store may take to answer before a server counts as
+// not ready: below the 5 seconds in which a probe has to see it.
+const readyTime = 2 * time.Second
+
+// ready returns nil if the store answers.
+func (p *peopleRoom) ready() error {
+	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
+	defer cancel()
+	hub, _, err := p.open(ctx)
+	if err == nil {
+		_, err = hub.List(ctx, elicit.Filter{Limit: 1})
+	}
+	if err != nil {
+		return errors.New("the store does not answer")
+	}
+	return nil
+}
+
 // stateKey authenticates what clients carry between two calls: the same for
 // every server over one store. open comes first.
 func (p *peopleRoom) stateKey() ([]byte, error) {

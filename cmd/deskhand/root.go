@@ -59,7 +59,10 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 		Version:       versionLine(),
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return a.settings.load(cmd, a.tell)
+			if err := a.settings.load(cmd, a.tell); err != nil {
+				return err
+			}
+			return allowedHere(cmd, a)
 		},
 	}
 	root.SetFlagErrorFunc(flagError)

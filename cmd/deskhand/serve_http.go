@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"sync"
 
@@ -81,6 +82,12 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 			announcing.Go(func() { door.notify(ctx, a, "http://"+shown, lib.log) })
 		}
 		a.tellPage("http://"+shown, o.Token, door != nil, work != nil, lib.engine != nil)
+	}
+	if asked || work != nil {
+		o.Ready = room.ready
+	}
+	if at, err := url.Parse(a.settings.get("public-url")); err == nil && at.Scheme == "https" && o.Shell != nil {
+		o.Shell.TLSHost = at.Hostname()
 	}
 	server, err := web.New(o)
 	if err != nil {

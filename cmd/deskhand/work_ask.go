@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/elicit/form"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
@@ -25,7 +26,10 @@ func (w *workRoom) ask(ctx context.Context, attempt tasks.Attempt, process tasks
 	if err != nil {
 		return executor.Answer{}, err
 	}
-	r := requestOf(q)
+	r, err := requestOf(q)
+	if err != nil {
+		return executor.Answer{Outcome: string(elicit.Cancel), Refused: err.Error()}, nil
+	}
 	r.Source = elicit.Source{Kind: "attempt", Name: process.Executor, Instance: process.ID}
 	r.Context = elicit.Context{
 		ProjectID: c.Project.ID, Project: c.Project.Name, TaskID: c.Task.ID, AttemptID: attempt.ID, SessionID: process.SessionID,
@@ -39,6 +43,9 @@ func (w *workRoom) ask(ctx context.Context, attempt tasks.Attempt, process tasks
 		_, err := w.hub.Dispatch(context.WithoutCancel(ctx), elicit.Action{Type: elicit.Withdrawn, RequestID: ended.ID, Reason: "settled"})
 		return executor.Answer{Outcome: string(elicit.Cancel)}, err
 	}
+	if rejected := new(elicit.Rejection); errors.As(err, &rejected) {
+		return executor.Answer{Outcome: string(elicit.Cancel), Refused: rejected.Message}, nil
+	}
 	if err != nil {
 		return executor.Answer{}, err
 	}
@@ -48,10 +55,14 @@ func (w *workRoom) ask(ctx context.Context, attempt tasks.Attempt, process tasks
 // theAnswer is the id of the only question, where the agent gives it none.
 const theAnswer = "answer"
 
-// requestOf is a question of an agent as a person sees it.
-func requestOf(q executor.Question) elicit.Request {
+// requestOf is a question of an agent as a person sees it. The error says why a
+// form cannot be shown.
+func requestOf(q executor.Question) (elicit.Request, error) {
 	title, text := shortened(q.Title, 100), cmp.Or(q.Message, q.Title, "The agent asks")
-	r := elicit.Request{Trigger: elicit.ACPElicitation, Title: title, Message: shortened(text, 4000), URL: q.URL, Schema: q.Schema}
+	r := elicit.Request{Trigger: elicit.ACPElicitation, Title: title, Message: shortened(text, 4000), URL: q.URL}
+	if string(q.Schema) != "null" {
+		r.Schema = q.Schema
+	}
 	switch {
 	case q.Trigger != "":
 		r.Trigger = elicit.Trigger(q.Trigger)
@@ -66,13 +77,17 @@ func requestOf(q executor.Question) elicit.Request {
 		}
 	}
 	if q.URL != "" {
-		return r
+		return r, nil
 	}
 	if r.Questions = formOf(q); len(r.Questions) > 0 {
-		return r
+		return r, nil
 	}
-	if r.Questions = fieldsOf(q.Schema); len(r.Questions) > 0 {
-		return r
+	if len(r.Schema) > 0 {
+		questions, err := form.Questions(q.Schema)
+		if r.Questions = questions; err == nil || q.Trigger == "" {
+			return r, err
+		}
+		r.Schema = nil // over A2A a text will do
 	}
 	one := elicit.Question{ID: theAnswer, Kind: elicit.Text, Message: shortened(text, 1000), Required: true, Multiline: len(q.Options) == 0}
 	for _, o := range q.Options {
@@ -80,7 +95,7 @@ func requestOf(q executor.Question) elicit.Request {
 		one.Options = append(one.Options, elicit.Option{ID: o.ID, Label: o.Label})
 	}
 	r.Questions = []elicit.Question{one}
-	return r
+	return r, nil
 }
 
 // formOf are questions that an agent has written as deskhand does; none if they
@@ -104,62 +119,6 @@ func shortened(s string, most int) string {
 	return s
 }
 
-// property is what a form can show of a property of a flat JSON schema.
-type property struct {
-	Type, Title, Description, Format string
-	Enum                             []string
-	OneOf                            []struct{ Const, Title string }
-	Items                            *property
-	Minimum, Maximum                 *float64
-}
-
-// fieldsOf are the questions of a flat JSON schema, by name; none if it is no
-// such schema.
-func fieldsOf(schema json.RawMessage) (questions []elicit.Question) {
-	var s struct {
-		Properties map[string]property
-		Required   []string
-	}
-	if len(schema) == 0 || json.Unmarshal(schema, &s) != nil {
-		return nil
-	}
-	for name, p := range s.Properties {
-		q := elicit.Question{
-			ID: name, Message: shortened(cmp.Or(p.Description, p.Title, name), 1000), Required: slices.Contains(s.Required, name),
-			Kind: kindOf(p), Min: p.Minimum, Max: p.Maximum,
-		}
-		from := p
-		if p.Items != nil {
-			from = *p.Items
-		}
-		for _, v := range from.Enum {
-			q.Options = append(q.Options, elicit.Option{ID: v, Label: v})
-		}
-		for _, v := range from.OneOf {
-			q.Options = append(q.Options, elicit.Option{ID: v.Const, Label: cmp.Or(v.Title, v.Const)})
-		}
-		questions = append(questions, q)
-	}
-	slices.SortFunc(questions, func(a, b elicit.Question) int { return strings.Compare(a.ID, b.ID) })
-	return questions
-}
-
-func kindOf(p property) elicit.Kind {
-	switch {
-	case p.Type == "array":
-		return elicit.MultiSelect
-	case len(p.Enum)+len(p.OneOf) > 0:
-		return elicit.SingleSelect
-	case p.Type == "boolean":
-		return elicit.Boolean
-	case p.Type == "integer":
-		return elicit.Integer
-	case p.Type == "number":
-		return elicit.Number
-	}
-	return elicit.Text
-}
-
 // answerOf is what a person has said, in the terms of the agent's question.
 func answerOf(q executor.Question, r *elicit.Request) executor.Answer {
 	switch {
@@ -173,7 +132,7 @@ func answerOf(q executor.Question, r *elicit.Request) executor.Answer {
 		return executor.Answer{Outcome: string(elicit.Cancel)}
 	}
 	a := executor.Answer{Outcome: string(elicit.Accept), Values: map[string]any{}}
-	if len(formOf(q)) > 0 {
+	if len(formOf(q)) > 0 || len(r.Schema) > 0 {
 		a.Values = r.Content()
 		return a
 	}
@@ -183,10 +142,6 @@ func answerOf(q executor.Question, r *elicit.Request) executor.Answer {
 			continue
 		}
 		value := valueOf(*given.Value)
-		if len(q.Schema) > 0 && question.ID != theAnswer {
-			a.Values[question.ID] = value
-			continue
-		}
 		text := fmt.Sprint(value)
 		a.Text = text
 		if slices.ContainsFunc(q.Options, func(o executor.Option) bool { return o.ID == text }) {

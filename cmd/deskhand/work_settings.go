@@ -107,10 +107,7 @@ func (a *app) agents() (*executor.Table, error) {
 	if err != nil || len(wrap) == 0 {
 		return table, err
 	}
-	all := executor.Defaults()
-	for id, c := range configured {
-		all[executor.Canonical(id)] = c
-	}
+	all := table.Configs()
 	for _, info := range table.List() {
 		// One that is not installed must go on saying so, which a command that
 		// begins with the wrapper does not.

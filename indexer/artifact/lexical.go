@@ -165,9 +165,8 @@ func (r *Reader) Each(p *Postings, visit func(chunk int)) error {
 	return nil
 }
 
-// Similar returns the indexed terms one edit away from term (a transposition
-// counts as one), or else those that it begins, the most frequent first, at most
-// limit.
+// Similar returns the indexed terms one edit away from term, the most frequent
+// first, at most limit. A transposition counts as one edit.
 func (r *Reader) Similar(term string, limit int) ([]string, error) {
 	builder, err := r.lexical.fuzzy()
 	if err != nil {
@@ -178,16 +177,21 @@ func (r *Reader) Similar(term string, limit int) ([]string, error) {
 		return nil, err
 	}
 	found, err := r.lexical.dictionary(dfa, nil, nil)
-	if err == nil && len(found) == 0 {
-		found, err = r.lexical.dictionary(nil, []byte(term), append([]byte(term), 0xff))
-	}
-	if err != nil {
-		return nil, err
-	}
+	return frequent(found, limit), err
+}
+
+// Begun returns the indexed terms that begin with term, the most frequent first,
+// at most limit.
+func (r *Reader) Begun(term string, limit int) ([]string, error) {
+	found, err := r.lexical.dictionary(nil, []byte(term), append([]byte(term), 0xff))
+	return frequent(found, limit), err
+}
+
+func frequent(found map[string]uint64, limit int) []string {
 	all := slices.SortedFunc(maps.Keys(found), func(x, y string) int {
 		return cmp.Or(cmp.Compare(found[y], found[x]), cmp.Compare(x, y))
 	})
-	return all[:min(limit, len(all))], nil
+	return all[:min(limit, len(all))]
 }
 
 // dictionary returns the terms that a accepts (nil: all) from one up to another

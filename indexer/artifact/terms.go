@@ -301,6 +301,10 @@ func (a *Analyzer) emit(word string, start, end int, joined bool) {
 	a.terms = append(a.terms, Term{Text: text, Start: start, End: end, Joined: joined})
 }
 
+// Stem returns the term of a single word, as [Analyzer.Terms] makes it: its
+// lower-case English stem.
+func (a *Analyzer) Stem(word string) string { return a.stem(word) }
+
 // stem is the lower-case English stem of word; words of other languages are
 // left nearly as they are.
 func (a *Analyzer) stem(word string) string {

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -306,10 +307,18 @@ func TestLongTextsAreCut(t *testing.T) {
 
 // ollama and the others of chromem-go are asked through the default client.
 func TestProvidersOfChromem(t *testing.T) {
+	var mu sync.Mutex // chunks are asked for concurrently
 	var path string
 	status := 200
+	answerWith := func(code int) {
+		mu.Lock()
+		defer mu.Unlock()
+		status = code
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
 		path = r.URL.Path + " " + string(body)
 		w.WriteHeader(status)
 		io.WriteString(w, `{"embedding":[3,4],"embeddings":[[3,4]]}`)
@@ -326,16 +335,19 @@ func TestProvidersOfChromem(t *testing.T) {
 	if err != nil || !slices.Equal(vectors[0], []float32{0.6, 0.8}) {
 		t.Errorf("Documents = %v, %v; want 0.6, 0.8", vectors, err)
 	}
-	if !strings.HasPrefix(path, "/api/embeddings ") || !strings.Contains(path, `"prompt":"search_document: Page`) || !strings.Contains(path, `"nomic-embed-text:v1.5"`) {
-		t.Errorf("ollama was asked %s", path)
+	mu.Lock()
+	asked := path
+	mu.Unlock()
+	if !strings.HasPrefix(asked, "/api/embeddings ") || !strings.Contains(asked, `"prompt":"search_document: Page`) || !strings.Contains(asked, `"nomic-embed-text:v1.5"`) {
+		t.Errorf("ollama was asked %s", asked)
 	}
 	if u := m.Usage(); u.Requests != 1 || u.Tokens == 0 || !u.Estimated {
 		t.Errorf("Usage() = %+v, want estimated tokens", u)
 	}
-	status = 404
+	answerWith(404)
 	_, err = m.Documents(t.Context(), numbered(2))
 	wantFault(t, "Documents", err, "embedder_refused", "404 Not Found", "ollama:nomic-embed-text:v1.5")
-	status = 500
+	answerWith(500)
 	_, err = m.Documents(t.Context(), numbered(1))
 	wantFault(t, "Documents", err, "embedder_down", "500")
 }

@@ -281,7 +281,7 @@ func (u *upstream) finish(ctx context.Context, v *vault, s *signIn, code, iss, b
 		return fault.New("wrong_issuer", "the answer does not come from "+hostOf(s.Issuer), "begin again; if it happens again, do not trust that sign-in page")
 	}
 	config := s.Client.config(s.TokenURL, s.Redirect, nil)
-	asking := context.WithValue(ctx, oauth2.HTTPClient, u.web(form{"resource": s.Resource}))
+	asking := context.WithValue(ctx, oauth2.HTTPClient, u.web(extraFields{"resource": s.Resource}))
 	token, err := config.Exchange(asking, code, oauth2.VerifierOption(s.Verifier))
 	if err != nil {
 		reason := "it cannot be reached"

@@ -3,15 +3,12 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/elicit/form"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -149,7 +146,7 @@ func (u *upstream) asRequest(p *mcp.ElicitParams, c *call) (elicit.Request, erro
 		return r, err
 	}
 	r.Schema = schema
-	if r.Questions, err = questionsOf(schema); err != nil {
+	if r.Questions, err = form.Questions(schema); err != nil {
 		return r, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
 	return r, nil
@@ -193,143 +190,4 @@ func (u *upstream) elicitationDone(ctx context.Context, req *mcp.ElicitationComp
 	if err != nil {
 		u.g.log.Warn("request of upstream not ended", "upstream", u.Name, "error", err)
 	}
-}
-
-// property is a field of a form, as the protocol allows it.
-type property struct {
-	Type        string
-	Title       string
-	Description string
-	Format      string
-	Enum        []string
-	EnumNames   []string
-	OneOf       []choice
-	Items       *struct {
-		Type  string
-		Enum  []string
-		AnyOf []choice
-	}
-	Default                                  json.RawMessage
-	Minimum, Maximum                         *float64
-	MinLength, MaxLength, MinItems, MaxItems *float64
-	Properties                               json.RawMessage
-}
-
-type choice struct{ Const, Title string }
-
-// errNotFlat is that a form has what a form cannot have.
-var errNotFlat = errors.New("requestedSchema may have string, number, integer, boolean and lists of choices, and nothing below them")
-
-// questionsOf are the questions of a form, in the order of its fields.
-func questionsOf(schema json.RawMessage) ([]elicit.Question, error) {
-	if len(schema) == 0 {
-		return nil, nil
-	}
-	var form struct {
-		Type       string
-		Properties json.RawMessage
-		Required   []string
-	}
-	if err := json.Unmarshal(schema, &form); err != nil || form.Type != "object" {
-		return nil, errNotFlat
-	}
-	if form.Properties == nil {
-		return nil, nil
-	}
-	fields, err := contract.Fields(form.Properties)
-	if err != nil {
-		return nil, errNotFlat
-	}
-	var questions []elicit.Question
-	for _, f := range fields {
-		var p property
-		if err := json.Unmarshal(f.Value, &p); err != nil || p.Properties != nil {
-			return nil, fmt.Errorf("%w: field %q", errNotFlat, brief(f.Name, 60))
-		}
-		q, ok := p.question()
-		if !ok {
-			return nil, fmt.Errorf("%w: field %q", errNotFlat, brief(f.Name, 60))
-		}
-		q.ID, q.Required = f.Name, slices.Contains(form.Required, f.Name)
-		if q.Title = brief(p.Title, elicit.MaxTitle); q.Message == "" {
-			q.Message = brief(f.Name, elicit.MaxQuestionText)
-		}
-		questions = append(questions, q)
-	}
-	return questions, nil
-}
-
-func (p *property) question() (q elicit.Question, ok bool) {
-	q.Message = brief(p.Description, elicit.MaxQuestionText)
-	if q.Message == "" {
-		q.Message = brief(p.Title, elicit.MaxQuestionText)
-	}
-	switch p.Type {
-	case "string":
-		q.Kind, q.Options = elicit.Text, optionsOf(p.Enum, p.EnumNames, p.OneOf)
-		if len(q.Options) > 0 {
-			q.Kind = elicit.SingleSelect
-			break
-		}
-		q.Format, q.Min, q.Max = elicit.Format(p.Format), p.MinLength, p.MaxLength
-	case "number", "integer":
-		q.Kind, q.Min, q.Max = elicit.Kind(p.Type), p.Minimum, p.Maximum
-	case "boolean":
-		q.Kind = elicit.Boolean
-	case "array":
-		if p.Items == nil {
-			return q, false
-		}
-		q.Kind, q.Options, q.Min, q.Max = elicit.MultiSelect, optionsOf(p.Items.Enum, nil, p.Items.AnyOf), p.MinItems, p.MaxItems
-		if len(q.Options) == 0 {
-			return q, false
-		}
-	default:
-		return q, false
-	}
-	q.Default = p.defaultOf(q.Kind)
-	return q, true
-}
-
-func optionsOf(ids, names []string, titled []choice) (options []elicit.Option) {
-	for i, id := range ids {
-		o := elicit.Option{ID: id, Label: id}
-		if i < len(names) && names[i] != "" {
-			o.Label = names[i]
-		}
-		options = append(options, o)
-	}
-	for _, c := range titled {
-		o := elicit.Option{ID: c.Const, Label: c.Title}
-		if o.Label == "" {
-			o.Label = c.Const
-		}
-		options = append(options, o)
-	}
-	return options
-}
-
-// defaultOf is the default as a value; nil: none that can be one.
-func (p *property) defaultOf(kind elicit.Kind) *elicit.Value {
-	if len(p.Default) == 0 || string(p.Default) == "null" {
-		return nil
-	}
-	v := &elicit.Value{}
-	var into any
-	switch kind {
-	case elicit.Text:
-		v.Kind, into = elicit.TextValue, &v.Text
-	case elicit.SingleSelect:
-		v.Kind, into = elicit.SelectedValue, &v.Text
-	case elicit.Number, elicit.Integer:
-		v.Kind, into = elicit.NumberValue, &v.Number
-	case elicit.Boolean:
-		v.Kind, into = elicit.BooleanValue, &v.Boolean
-	case elicit.MultiSelect:
-		v.Kind, into = elicit.SelectedManyValue, &v.Options
-	}
-	if json.Unmarshal(p.Default, into) != nil {
-		return nil
-	}
-	return v
 }

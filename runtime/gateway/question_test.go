@@ -4,59 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/deskhand/deskhand/runtime/elicit"
 )
-
-func TestFormsOfUpstreamsBecomeQuestions(t *testing.T) { // I-010
-	for name, c := range map[string]struct {
-		schema string
-		kind   elicit.Kind
-		check  func(elicit.Question) bool
-	}{
-		"text": {`{"type":"string","title":"T","description":"D","minLength":1,"maxLength":9,"format":"email"}`, elicit.Text, func(q elicit.Question) bool {
-			return q.Title == "T" && q.Message == "D" && *q.Max == 9 && q.Format == elicit.Email
-		}},
-		"number":          {`{"type":"number","minimum":1.5}`, elicit.Number, func(q elicit.Question) bool { return *q.Min == 1.5 && q.Message == "f" }},
-		"integer":         {`{"type":"integer","default":3}`, elicit.Integer, func(q elicit.Question) bool { return q.Default.Number == 3 }},
-		"boolean":         {`{"type":"boolean","default":true}`, elicit.Boolean, func(q elicit.Question) bool { return q.Default.Boolean }},
-		"enum with names": {`{"type":"string","enum":["a","b"],"enumNames":["A","B"]}`, elicit.SingleSelect, func(q elicit.Question) bool { return q.Options[1].Label == "B" && !q.AllowFreeform }},
-		"titled":          {`{"type":"string","oneOf":[{"const":"a","title":"A"}]}`, elicit.SingleSelect, func(q elicit.Question) bool { return q.Options[0].ID == "a" }},
-		"list":            {`{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]},"maxItems":1}`, elicit.MultiSelect, func(q elicit.Question) bool { return *q.Max == 1 }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := questionsOf(json.RawMessage(`{"type":"object","properties":{"f":` + c.schema + `},"required":["f"]}`))
-			if err != nil || len(got) != 1 || got[0].Kind != c.kind || !got[0].Required || !c.check(got[0]) {
-				t.Errorf("questionsOf(%s) = %+v, %v", c.schema, got, err)
-			}
-		})
-	}
-}
-
-func TestFormsThatAreNotFlatAreRefused(t *testing.T) { // I-049
-	for _, schema := range []string{`[]`, `{"type":"string"}`, `{"type":"object","properties":{"a":{"type":"object","properties":{}}}}`,
-		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}}}`, `{"type":"object","properties":{"a":{"anyOf":[]}}}`, `{"type":"object","properties":[]}`} {
-		if got, err := questionsOf(json.RawMessage(schema)); err == nil {
-			t.Errorf("questionsOf(%s) = %+v, want an error", schema, got)
-		}
-	}
-}
-
-func FuzzQuestionsOf(f *testing.F) {
-	f.Add(askSchema)
-	f.Add(`{"type":"object","properties":{"a":{"type":"array","items":{"enum":["x"]},"default":["x"]}}}`)
-	f.Fuzz(func(t *testing.T, schema string) {
-		got, err := questionsOf(json.RawMessage(schema))
-		if err != nil {
-			return
-		}
-		for _, q := range got {
-			if _, known := elicit.ParseKind(string(q.Kind)); !known {
-				t.Errorf("questionsOf(%s) has a question of kind %q", schema, q.Kind)
-			}
-		}
-	})
-}
 
 func TestBytesOfValuesAreFoundAgain(t *testing.T) {
 	var o originals

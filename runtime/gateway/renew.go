@@ -90,7 +90,7 @@ func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Cred
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime) // a token that was used up must be stored
 	defer cancel()
 	config := c.Client.config(c.TokenURL, "", nil)
-	asking := context.WithValue(ctx, oauth2.HTTPClient, u.web(form{"resource": c.Resource}))
+	asking := context.WithValue(ctx, oauth2.HTTPClient, u.web(extraFields{"resource": c.Resource}))
 	token, err := config.TokenSource(asking, &oauth2.Token{RefreshToken: c.Refresh}).Token()
 	refused := new(oauth2.RetrieveError)
 	switch {
@@ -135,11 +135,11 @@ func final(refused *oauth2.RetrieveError) bool {
 	return refused.Response.StatusCode < 500 && refused.Response.StatusCode != http.StatusTooManyRequests
 }
 
-// form are parameters that go with every request to a token endpoint.
-type form map[string]string
+// extraFields are parameters that go with every request to a token endpoint.
+type extraFields map[string]string
 
 // carry adds them.
-func (f form) carry(r *http.Request) (*http.Request, error) {
+func (f extraFields) carry(r *http.Request) (*http.Request, error) {
 	if r.Method != http.MethodPost || r.Body == nil {
 		return r, nil
 	}

@@ -18,7 +18,7 @@ const webTime = 15 * time.Second
 // web is a client for authorization servers: never with what belongs to an
 // upstream, never somewhere else than asked with a token request, and never
 // where mayReach says no.
-func (u *upstream) web(extra form) *http.Client {
+func (u *upstream) web(extra extraFields) *http.Client {
 	return &http.Client{
 		Timeout:   webTime,
 		Transport: signingIn{u, extra},
@@ -39,7 +39,7 @@ func (u *upstream) web(extra form) *http.Client {
 // has.
 type signingIn struct {
 	u     *upstream
-	extra form
+	extra extraFields
 }
 
 func (s signingIn) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -17,8 +17,8 @@ const (
 )
 
 // Unknown words, the first maxUnknown of them, are replaced by up to maxSimilar
-// words one edit away, or else that they begin, which count similarWeight. Words under minSimilar
-// characters are too close to too many.
+// words, as [run.similar] finds them, which count similarWeight. Words under
+// minSimilar characters are too close to too many.
 const (
 	maxUnknown    = 8
 	maxSimilar    = 3
@@ -77,7 +77,7 @@ func (r *run) read(text string) error {
 			continue
 		}
 		unknown++
-		similar, err := r.reader.Similar(t.Text, maxSimilar)
+		similar, err := r.similar(t.Text, text[t.Start:t.End])
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -161,6 +162,9 @@ func (h Hook) ntfy(ctx context.Context, m Message) error {
 // client follows no redirect: what it carries is for one place.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
+// errAway means that a later try may succeed.
+var errAway = errors.New("send")
+
 // post sends JSON. Its errors name no address, which may have a secret in it.
 func (h Hook) post(ctx context.Context, to string, body []byte, header map[string]string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
@@ -176,11 +180,14 @@ func (h Hook) post(ctx context.Context, to string, body []byte, header map[strin
 		err = failed.Err
 	}
 	if err != nil {
-		return fmt.Errorf("send: %w", err)
+		return fmt.Errorf("%w: %w", errAway, err)
 	}
 	defer response.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection can be used again
-	if response.StatusCode >= 300 {
+	switch code := response.StatusCode; {
+	case code >= 500, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
+		return fmt.Errorf("%w: it answered %s", errAway, response.Status)
+	case code >= 300:
 		return fmt.Errorf("send: it answered %s", response.Status)
 	}
 	return nil

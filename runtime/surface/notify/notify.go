@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,6 +52,9 @@ type Options struct {
 	Choices func(r *elicit.Request) []Choice
 	// Log takes what could not be delivered. Nil: nothing is logged.
 	Log *slog.Logger
+	// Retry has the pauses before a message is sent again to a hook that was away
+	// or busy. Nil: 1 s, 5 s, 25 s and 2 minutes.
+	Retry []time.Duration
 }
 
 // Bounds of a notifier.
@@ -69,6 +73,9 @@ const (
 func Run(ctx context.Context, o Options) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Retry == nil {
+		o.Retry = []time.Duration{time.Second, 5 * time.Second, 25 * time.Second, 2 * time.Minute}
 	}
 	n := &notifier{Options: o, held: map[string]bool{}}
 	defer n.sending.Wait()
@@ -229,11 +236,36 @@ func plain(s string) string {
 func (n *notifier) send(ctx context.Context, m Message) {
 	for _, h := range n.Hooks {
 		n.sending.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, deliverIn)
-			defer cancel()
-			if err := h.deliver(ctx, m); err != nil {
+			if err := n.deliver(ctx, h, m); err != nil {
 				n.Log.Warn("notification not delivered", "hook", h.Name(), "elicitationId", m.ID, "error", err)
 			}
 		})
 	}
+}
+
+// deliver sends a message to one hook, again if that was away or busy, until the
+// question has ended.
+func (n *notifier) deliver(ctx context.Context, h Hook, m Message) error {
+	for _, pause := range append(slices.Clone(n.Retry), -1) {
+		err := func() error {
+			ctx, cancel := context.WithTimeout(ctx, deliverIn)
+			defer cancel()
+			return h.deliver(ctx, m)
+		}()
+		if err == nil || pause < 0 || !errors.Is(err, errAway) {
+			return err
+		}
+		n.Log.Info("notification will be sent again", "hook", h.Name(), "elicitationId", m.ID, "in", pause, "error", err)
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+		if m.ID != "" {
+			if r, err := n.Hub.Get(ctx, m.ID); err == nil && r.Status != elicit.Open {
+				return nil // nobody need be told any more
+			}
+		}
+	}
+	return nil
 }

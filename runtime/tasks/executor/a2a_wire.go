@@ -124,9 +124,21 @@ func (c Config) credentials() (headers map[string]string, missing string) {
 	return headers, missing
 }
 
-// Secrets are what an agent is told that nobody is to read in its log.
+// Secrets returns the values that an agent is given and that must not be in its
+// log: headers, and those of its environment that look like secrets by name.
 func (t *Table) Secrets(id string) (values []string) {
 	c := t.configs[Canonical(id)]
+	environments := []map[string]string{c.Env}
+	for _, v := range c.Variants {
+		environments = append(environments, v.Env)
+	}
+	for _, env := range environments {
+		for name, value := range env {
+			if secret(name) {
+				values = append(values, value)
+			}
+		}
+	}
 	headers, _ := c.credentials()
 	for name, value := range headers {
 		if !secret(name) && value == c.Headers[name] {

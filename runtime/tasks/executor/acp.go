@@ -27,6 +27,8 @@ type client struct {
 	conn   *acp.ClientSideConnection
 	asking context.Context // ends when the turn is to end
 
+	schemas rawSchemas
+
 	mu     sync.Mutex // guards talk
 	talk   *talk
 	silent bool // what comes is a session's history
@@ -97,6 +99,7 @@ func (c *client) line(line []byte, on io.Writer) {
 		ID     json.RawMessage `json:"id"`
 		Params struct {
 			Update json.RawMessage `json:"update"`
+			Schema json.RawMessage `json:"requestedSchema"`
 		} `json:"params"`
 	}
 	if json.Unmarshal(line, &m) != nil {
@@ -105,6 +108,9 @@ func (c *client) line(line []byte, on io.Writer) {
 	if m.Method == "session/update" && len(m.ID) == 0 {
 		c.update(m.Params.Update)
 		return
+	}
+	if len(m.Params.Schema) > 0 {
+		c.schemas.see(m.Params.Schema)
 	}
 	on.Write(append(line, '\n')) // the SDK reads until the end
 }

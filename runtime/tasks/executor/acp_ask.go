@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/coder/acp-go-sdk"
 )
@@ -73,7 +75,7 @@ func (c *client) UnstableCreateElicitation(_ context.Context, p acp.UnstableCrea
 	var q Question
 	switch {
 	case p.Form != nil:
-		schema, err := json.Marshal(p.Form.RequestedSchema)
+		schema, err := c.schemas.of(p.Form.RequestedSchema)
 		if err != nil {
 			return acp.UnstableCreateElicitationResponse{}, err
 		}
@@ -83,6 +85,10 @@ func (c *client) UnstableCreateElicitation(_ context.Context, p acp.UnstableCrea
 	}
 	c.note("asked: " + q.Title)
 	a := c.run.ask(c.asking, q)
+	if a.Refused != "" {
+		c.note("nobody was asked: " + a.Refused)
+		return acp.UnstableCreateElicitationResponse{}, acp.NewInvalidParams(map[string]any{"message": a.Refused})
+	}
 	switch a.Outcome {
 	case "accept":
 		return acp.UnstableCreateElicitationResponse{Accept: &acp.UnstableCreateElicitationAccept{Content: a.Values}}, nil
@@ -90,6 +96,47 @@ func (c *client) UnstableCreateElicitation(_ context.Context, p acp.UnstableCrea
 		return acp.UnstableCreateElicitationResponse{Decline: &acp.UnstableCreateElicitationDecline{}}, nil
 	}
 	return acp.UnstableCreateElicitationResponse{Cancel: &acp.UnstableCreateElicitationCancel{}}, nil
+}
+
+// rawSchemas keeps the schemas of forms as the agent wrote them. The SDK reads
+// them into maps, which lose the order of fields and what it does not know.
+type rawSchemas struct {
+	mu   sync.Mutex
+	seen map[string]json.RawMessage // by what the SDK makes of one
+}
+
+// mostSchemas bounds what is kept of an agent that asks without waiting.
+const mostSchemas = 100
+
+func (s *rawSchemas) see(raw json.RawMessage) {
+	var typed acp.UnstableElicitationSchema
+	if json.Unmarshal(raw, &typed) != nil {
+		return // the SDK refuses it
+	}
+	key, err := json.Marshal(typed)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen == nil || len(s.seen) >= mostSchemas {
+		s.seen = map[string]json.RawMessage{}
+	}
+	s.seen[string(key)] = slices.Clone(raw)
+}
+
+// of returns the schema that the SDK has read as typed.
+func (s *rawSchemas) of(typed acp.UnstableElicitationSchema) (json.RawMessage, error) {
+	key, err := json.Marshal(typed)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if raw, ok := s.seen[string(key)]; ok {
+		return raw, nil
+	}
+	return key, nil
 }
 
 // UnstableCompleteElicitation tells that a page was dealt with; nobody waits.

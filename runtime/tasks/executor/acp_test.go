@@ -178,3 +178,19 @@ func FuzzUpdates(f *testing.F) {
 		c.shown(in)
 	})
 }
+
+func TestAFormIsReadAsItWasWritten(t *testing.T) {
+	const schema = `{"type":"object","properties":{"zeta":{"type":"string","minLength":2,"format":"email"},"alpha":{"type":"array","items":{"anyOf":[{"const":"x","title":"X"}]}}},"required":["zeta"]}`
+	var asked Question
+	result, log := run(t, doubles(t), "double", Spec{Prompt: `elicit {"mode":"form","sessionId":"s1","message":"Tell","requestedSchema":` + schema + `}`,
+		Ask: func(_ context.Context, q Question) (Answer, error) {
+			asked = q
+			return Answer{Outcome: "cancel", Refused: "nobody could fill it in"}, nil
+		}})
+	if string(asked.Schema) != schema {
+		t.Errorf("asked with %s, want %s", asked.Schema, schema)
+	}
+	if strings.Contains(result.Summary, `"cancel"`) || !strings.Contains(result.Summary+log.text(), "nobody could fill it in") {
+		t.Errorf("the agent was told %s, want that nobody was asked\n%s", result.Summary, log.text())
+	}
+}

@@ -14,6 +14,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -142,12 +143,15 @@ func Defaults() map[string]Config {
 // Table is the agents that are configured. It may be used at once.
 type Table struct{ configs map[string]Config }
 
-// New puts configured agents over the shipped ones: a configured one takes the
-// place of the shipped one with its id. Fault: invalid_argument for one that
-// could never be started.
+// New puts configured agents over the shipped ones. One with the id of a shipped
+// one amends it if it names no kind, and replaces it if it does. Fault:
+// invalid_argument for one that could never be started.
 func New(configured map[string]Config) (*Table, error) {
 	t := &Table{configs: Defaults()}
 	for id, c := range configured {
+		if shipped, ok := t.configs[Canonical(id)]; ok && c.Kind == "" {
+			c = shipped.amended(c)
+		}
 		if err := check(id, c); err != nil {
 			return nil, err
 		}
@@ -156,6 +160,35 @@ func New(configured map[string]Config) (*Table, error) {
 	maps.DeleteFunc(t.configs, func(_ string, c Config) bool { return c.Disabled })
 	return t, nil
 }
+
+// amended returns c with what is set in by; of maps, entry by entry.
+func (c Config) amended(by Config) Config {
+	c.Command, c.Resume, c.Pass = or(by.Command, c.Command), or(by.Resume, c.Resume), slices.Concat(c.Pass, by.Pass)
+	c.Lost, c.URL, c.Events, c.Mode = cmp.Or(by.Lost, c.Lost), cmp.Or(by.URL, c.URL), cmp.Or(by.Events, c.Events), cmp.Or(by.Mode, c.Mode)
+	c.Auth, c.Default, c.Install = cmp.Or(by.Auth, c.Auth), cmp.Or(by.Default, c.Default), cmp.Or(by.Install, c.Install)
+	c.Env, c.Headers, c.Variants = merged(c.Env, by.Env), merged(c.Headers, by.Headers), merged(c.Variants, by.Variants)
+	c.Disabled = by.Disabled
+	return c
+}
+
+func or(one, other []string) []string {
+	if one != nil {
+		return one
+	}
+	return other
+}
+
+func merged[V any](one, over map[string]V) map[string]V {
+	all := maps.Clone(one)
+	if all == nil {
+		all = map[string]V{}
+	}
+	maps.Copy(all, over)
+	return all
+}
+
+// Configs returns the configuration of each agent, by id.
+func (t *Table) Configs() map[string]Config { return maps.Clone(t.configs) }
 
 // Canonical is the spelling of an id: lower case, with dashes.
 func Canonical(id string) string {

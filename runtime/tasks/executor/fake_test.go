@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -236,5 +237,30 @@ func TestEnvironmentLetsSecretsOfOthersOut(t *testing.T) {
 	}
 	if got := strings.Join(secrets, " "); got != "k1" {
 		t.Errorf("secrets = %s, want k1", got)
+	}
+}
+
+func TestAShippedAgentIsAmendedOrReplaced(t *testing.T) {
+	shipped := Defaults()["claude"]
+	table, err := New(map[string]Config{"Claude": {Env: map[string]string{"API_TOKEN": "s3cret-value-123", "PLAIN": "visible"}, Pass: []string{"X_*"}},
+		"codex": {Kind: "shell", Command: []string{"true"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := table.configs["claude"]
+	if c.Kind != shipped.Kind || !slices.Equal(c.Command, shipped.Command) || len(c.Variants) != len(shipped.Variants) || c.Env["PLAIN"] != "visible" || !slices.Contains(c.Pass, "X_*") || len(c.Pass) != len(shipped.Pass)+1 {
+		t.Errorf("an entry without kind gives %+v, want the shipped one with a variable more", c)
+	}
+	if c := table.configs["codex"]; c.Kind != "shell" || len(c.Variants) != 0 {
+		t.Errorf("an entry with a kind gives %+v, want that alone", c)
+	}
+	if got := table.Secrets("claude"); !slices.Equal(got, []string{"s3cret-value-123"}) {
+		t.Errorf("Secrets = %q, want the token of the environment", got)
+	}
+	if Defaults()["claude"].Env["PLAIN"] != "" {
+		t.Error("the shipped one was changed")
+	}
+	if _, err := New(map[string]Config{"mine": {Env: map[string]string{"A": "b"}}}); err == nil {
+		t.Error("an agent of no kind that is not shipped was taken")
 	}
 }

@@ -85,6 +85,9 @@ type Option struct {
 type Answer struct {
 	// Outcome is accept, decline or cancel.
 	Outcome string
+	// Refused says why the question cannot be put to a person at all, such as a
+	// form that nobody could fill in; empty: it was. Outcome is cancel then.
+	Refused string `json:",omitempty"`
 	// Option is the id of the one that was chosen.
 	Option string
 	Text   string

@@ -26,11 +26,12 @@ func (s *Shell) token(w http.ResponseWriter, r *http.Request) string {
 	return s.sign(c.Value)
 }
 
-// Secure says that a browser has come over TLS, so that its cookies are for that
-// alone.
+// Secure reports whether a browser has come over TLS, here or at a proxy, so that
+// its cookies are for TLS only. A client that claims it falsely gets cookies that
+// it cannot use.
 func (s *Shell) Secure(r *http.Request) bool {
 	at := url.URL{Host: r.Host}
-	return r.TLS != nil || s.TLSHost != "" && strings.EqualFold(at.Hostname(), s.TLSHost)
+	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") || s.TLSHost != "" && strings.EqualFold(at.Hostname(), s.TLSHost)
 }
 
 func (s *Shell) sign(cookie string) string {

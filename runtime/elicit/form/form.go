@@ -1,0 +1,186 @@
+// Package form maps the forms of other protocols to questions. MCP
+// (elicitation/create, requestedSchema) and ACP (elicitation/create) ask with a
+// flat JSON Schema object; A2A agents send the same as data. What a person
+// answers goes back as [elicit.Request.Content].
+package form
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// property is a field of a form, as the protocol allows it.
+type property struct {
+	Type        kind
+	Title       string
+	Description string
+	Format      string
+	Enum        []string
+	EnumNames   []string
+	OneOf       []choice
+	AnyOf       []choice
+	Items       *struct {
+		Enum         []string
+		EnumNames    []string
+		AnyOf, OneOf []choice
+	}
+	Default                                  json.RawMessage
+	Minimum, Maximum                         *float64
+	MinLength, MaxLength, MinItems, MaxItems *float64
+	Properties                               json.RawMessage
+}
+
+type choice struct{ Const, Title, Description string }
+
+// kind is a type of JSON Schema. Of a list of types, which schema libraries write
+// for a field that may be left out, it is the one beside null.
+type kind string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (k *kind) UnmarshalJSON(raw []byte) error {
+	var all []string
+	if json.Unmarshal(raw, &all) == nil {
+		all = slices.DeleteFunc(all, func(one string) bool { return one == "null" })
+		if len(all) != 1 {
+			return ErrNotFlat
+		}
+		*k = kind(all[0])
+		return nil
+	}
+	return json.Unmarshal(raw, (*string)(k))
+}
+
+// ErrNotFlat means that a form has what nobody can fill in: a field of another
+// type, a list without choices, or fields below a field.
+var ErrNotFlat = errors.New("requestedSchema may have string, number, integer, boolean and lists of choices, and nothing below them")
+
+// Questions returns the questions of a form in the order of its fields; none for
+// a form without fields. The error is [ErrNotFlat], with the field's name.
+func Questions(schema json.RawMessage) ([]elicit.Question, error) {
+	if len(schema) == 0 {
+		return nil, nil
+	}
+	var form struct {
+		Type       string
+		Properties json.RawMessage
+		Required   []string
+	}
+	if err := json.Unmarshal(schema, &form); err != nil || form.Type != "object" {
+		return nil, ErrNotFlat
+	}
+	if form.Properties == nil {
+		return nil, nil
+	}
+	fields, err := contract.Fields(form.Properties)
+	if err != nil {
+		return nil, ErrNotFlat
+	}
+	var questions []elicit.Question
+	for _, f := range fields {
+		var p property
+		if err := json.Unmarshal(f.Value, &p); err != nil || p.Properties != nil {
+			return nil, fmt.Errorf("%w: field %q", ErrNotFlat, brief(f.Name, 60))
+		}
+		q, ok := p.question()
+		if !ok {
+			return nil, fmt.Errorf("%w: field %q", ErrNotFlat, brief(f.Name, 60))
+		}
+		q.ID, q.Required = f.Name, slices.Contains(form.Required, f.Name)
+		if q.Title = brief(p.Title, elicit.MaxTitle); q.Message == "" {
+			q.Message = brief(f.Name, elicit.MaxQuestionText)
+		}
+		questions = append(questions, q)
+	}
+	return questions, nil
+}
+
+func (p *property) question() (q elicit.Question, ok bool) {
+	q.Message = brief(p.Description, elicit.MaxQuestionText)
+	if q.Message == "" {
+		q.Message = brief(p.Title, elicit.MaxQuestionText)
+	}
+	switch p.Type {
+	case "string":
+		q.Kind, q.Options = elicit.Text, optionsOf(p.Enum, p.EnumNames, slices.Concat(p.OneOf, p.AnyOf))
+		if len(q.Options) > 0 {
+			q.Kind = elicit.SingleSelect
+			break
+		}
+		q.Min, q.Max = p.MinLength, p.MaxLength
+		if f := elicit.Format(p.Format); slices.Contains([]elicit.Format{elicit.Email, elicit.URI, elicit.Date, elicit.DateTime}, f) {
+			q.Format = f // any other says nothing that can be checked
+		}
+	case "number", "integer":
+		q.Kind, q.Min, q.Max = elicit.Kind(p.Type), p.Minimum, p.Maximum
+	case "boolean":
+		q.Kind = elicit.Boolean
+	case "array":
+		if p.Items == nil {
+			return q, false
+		}
+		q.Kind, q.Options, q.Min, q.Max = elicit.MultiSelect, optionsOf(p.Items.Enum, p.Items.EnumNames, slices.Concat(p.Items.AnyOf, p.Items.OneOf)), p.MinItems, p.MaxItems
+		if len(q.Options) == 0 {
+			return q, false
+		}
+	default:
+		return q, false
+	}
+	q.Default = p.defaultOf(q.Kind)
+	return q, true
+}
+
+func optionsOf(ids, names []string, titled []choice) (options []elicit.Option) {
+	for i, id := range ids {
+		o := elicit.Option{ID: id, Label: id}
+		if i < len(names) && names[i] != "" {
+			o.Label = names[i]
+		}
+		options = append(options, o)
+	}
+	for _, c := range titled {
+		o := elicit.Option{ID: c.Const, Label: c.Title, Description: c.Description}
+		if o.Label == "" {
+			o.Label = c.Const
+		}
+		options = append(options, o)
+	}
+	return options
+}
+
+// defaultOf is the default as a value; nil: none that can be one.
+func (p *property) defaultOf(kind elicit.Kind) *elicit.Value {
+	if len(p.Default) == 0 || string(p.Default) == "null" {
+		return nil
+	}
+	v := &elicit.Value{}
+	var into any
+	switch kind {
+	case elicit.Text:
+		v.Kind, into = elicit.TextValue, &v.Text
+	case elicit.SingleSelect:
+		v.Kind, into = elicit.SelectedValue, &v.Text
+	case elicit.Number, elicit.Integer:
+		v.Kind, into = elicit.NumberValue, &v.Number
+	case elicit.Boolean:
+		v.Kind, into = elicit.BooleanValue, &v.Boolean
+	case elicit.MultiSelect:
+		v.Kind, into = elicit.SelectedManyValue, &v.Options
+	}
+	if json.Unmarshal(p.Default, into) != nil {
+		return nil
+	}
+	return v
+}
+
+// brief cuts text to n characters.
+func brief(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return text
+}

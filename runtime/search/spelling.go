@@ -1,0 +1,121 @@
+package search
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// similar returns the terms that an unknown word may mean: those one edit away
+// from its stem; or else those whose words are one edit away near the end, where
+// a misspelt ending was not stemmed ("embeddngs" has the stem "embeddng", and is
+// near no stem); or else those that the stem begins.
+func (r *run) similar(stem, word string) ([]string, error) {
+	found, err := r.reader.Similar(stem, maxSimilar)
+	if err != nil || len(found) > 0 {
+		return found, err
+	}
+	chunks := map[string]int{} // by term
+	for edited := range endings(strings.ToLower(word)) {
+		term := r.analyzer.Stem(edited)
+		if _, looked := chunks[term]; looked || utf8.RuneCountInString(term) < minSimilar-1 {
+			continue
+		}
+		p, err := r.reader.Postings(term)
+		if err != nil {
+			return nil, err
+		}
+		chunks[term] = p.Chunks
+	}
+	maps.DeleteFunc(chunks, func(_ string, n int) bool { return n == 0 })
+	if len(chunks) == 0 {
+		return r.reader.Begun(stem, maxSimilar)
+	}
+	all := slices.SortedFunc(maps.Keys(chunks), func(x, y string) int {
+		return cmp.Or(cmp.Compare(chunks[y], chunks[x]), cmp.Compare(x, y))
+	})
+	return all[:min(maxSimilar, len(all))], nil
+}
+
+// endingLen is how many letters at the end of a word an English ending and the
+// letter before it have at most ("ation", "ments"). keptLen letters at its
+// beginning are never edited.
+const (
+	endingLen = 6
+	keptLen   = 3
+)
+
+// endings yields the words that are one edit away from a word of ASCII letters,
+// with the edit in its last letters. It yields none for any other word.
+func endings(word string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		if strings.ContainsFunc(word, func(c rune) bool { return c < 'a' || c > 'z' }) {
+			return
+		}
+		for i := len(word); i >= max(keptLen, len(word)-endingLen); i-- {
+			before, after := word[:i], word[i:]
+			if after != "" && !yield(before+after[1:]) {
+				return
+			}
+			if len(after) > 1 && !yield(before+after[1:2]+after[:1]+after[2:]) {
+				return
+			}
+			for c := byte('a'); c <= 'z'; c++ {
+				if !yield(before+string(c)+after) || after != "" && !yield(before+string(c)+after[1:]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// mend is a misspelt word of a query, text[start:end], and what it may mean.
+type mend struct {
+	start, end int
+	word       string
+}
+
+// apply returns text with the words mended.
+func apply(mends []mend, text string) string {
+	if len(mends) == 0 {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, m := range mends {
+		if m.start >= at {
+			b.WriteString(text[at:m.start])
+			b.WriteString(m.word)
+			at = m.end
+		}
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// knower is an embedder that can tell the words it has a vector for from those
+// that it puts together from pieces. Others are left to make sense of misspelt
+// words themselves.
+type knower interface{ Knows(word string) bool }
+
+// knows says whether the embedder makes sense of a word.
+func (ed *edition) knows(word string) bool {
+	k, ok := ed.embedder.(knower)
+	return !ok || k.Knows(word)
+}
+
+// wordOf is a word that the embedder knows and that has this stem, or the stem.
+func (ed *edition) wordOf(stem string) string {
+	forms := []string{stem, stem + "e", stem + "s", stem + "ing", stem + "ion"}
+	if root, ok := strings.CutSuffix(stem, "i"); ok {
+		forms = append(forms, root+"y")
+	}
+	for _, word := range forms {
+		if ed.knows(word) {
+			return word
+		}
+	}
+	return stem
+}
