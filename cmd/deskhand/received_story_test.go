@@ -47,16 +47,16 @@ func newStory(t *testing.T, client, name, hides, index string) *story {
 	}
 	t.Logf("serves with %s", program)
 	config := t.TempDir()
-	write(t, config, map[string]string{"deskhand.yaml": "upstreams:\n  - {name: weather, url: '" + forecast(t) + "'}\n"})
+	write(t, config, map[string]string{"deaf.yaml": "inbox: 'off'\n", "deskhand.yaml": "upstreams:\n  - {name: weather, url: '" + forecast(t) + "'}\n"})
 	all := []string{"--state", s.state, "--config", filepath.Join(config, "deskhand.yaml"), "--index", index, "--tools", "docs,ask,work"}
-	if !slices.ContainsFunc(s.listed(all...), func(tool string) bool { return slices.Contains(askNames, tool) && tool != hides }) {
+	if !slices.ContainsFunc(s.listed(config, all...), func(tool string) bool { return slices.Contains(askNames, tool) && tool != hides }) {
 		all = append(all, "--tool-prefix", "desk") // as the manual advises
 	}
 	project(t, s.state)
 	apart := lingering(t)
 	few := []string{"--state", apart, "--tools", "ask,work", "--tool-prefix", "ci"}
 	dir := attempt(t, apart)
-	s.covers(s.listed(all...))
+	s.covers(slices.Concat(s.listed(config, all...), s.listed(dir, append(slices.Clone(few), "--config", filepath.Join(config, "deaf.yaml"))...)))
 	s.servers = []modeltest.Server{
 		{Name: "deskhand", Env: map[string]string{"CI": ""}, Command: append([]string{program, "serve"}, all...)},
 		{Name: "unattended", Env: map[string]string{"CI": "1"}, Command: append([]string{"sh", "-c", `cd "$0" && exec "$@"`, dir, program, "serve"}, few...)},
@@ -98,10 +98,11 @@ func (s *story) names(i int) (names []string) {
 	return names
 }
 
-// listed are the tools that a server with these flags lists for the client.
-func (s *story) listed(flags ...string) (names []string) {
+// listed are the tools that a server with these flags, started in dir, lists for
+// the client.
+func (s *story) listed(dir string, flags ...string) (names []string) {
 	s.t.Helper()
-	p := unmet(s.t, flags...)
+	p := unmetIn(s.t, dir, flags...)
 	p.rpc("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"`+s.name+`","version":"1"}}`)
 	p.line(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	var list struct{ Tools []struct{ Name string } }
@@ -118,11 +119,11 @@ func (s *story) listed(flags ...string) (names []string) {
 func (s *story) covers(tools []string) {
 	s.t.Helper()
 	for _, tool := range tools {
-		tool = strings.TrimPrefix(tool, "desk_")
-		if slices.Contains(askNames, tool) {
-			tool = "ask_user"
+		name := strings.TrimPrefix(strings.TrimPrefix(tool, "desk_"), "ci_")
+		if slices.Contains(askNames, name) {
+			name = "ask_user"
 		}
-		if !slices.ContainsFunc(receptions, func(r reception) bool { return r.tool == tool }) {
+		if !slices.ContainsFunc(receptions, func(r reception) bool { return r.tool == name || r.tool == "ci_"+name }) {
 			s.t.Errorf("no case in received_cases_test.go calls %s", tool)
 		}
 	}

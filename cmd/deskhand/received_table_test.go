@@ -72,8 +72,8 @@ func show(t *testing.T, tables []intake, modules string) {
 // write adds a line for each tool, in the order of its first call.
 func (one intake) write(out *strings.Builder, tokens []int) {
 	type line struct {
-		calls, tokens, found, wants, missing int
-		skipped                              string
+		calls, tokens, wants, missing int
+		skipped                       string
 	}
 	lines, order := map[string]*line{}, []string{}
 	for i, r := range one.rows {
@@ -92,14 +92,15 @@ func (one intake) write(out *strings.Builder, tokens []int) {
 		l.missing += len(r.missing)
 	}
 	for _, tool := range order {
-		l, verdict := lines[tool], "ok"
+		l := lines[tool]
+		var verdict []string
 		if l.missing > 0 {
-			verdict = fmt.Sprintf("**%d missing**", l.missing)
+			verdict = append(verdict, fmt.Sprintf("**%d missing**", l.missing))
 		}
 		if l.skipped != "" {
-			verdict = strings.TrimPrefix(verdict, "ok") + l.skipped
+			verdict = append(verdict, l.skipped)
 		}
-		fmt.Fprintf(out, "| %s %s | `%s` | %d | %d | %d of %d | %s |\n", one.client, one.version, tool, l.calls, l.tokens, l.wants-l.missing, l.wants, cmp.Or(verdict, "ok"))
+		fmt.Fprintf(out, "| %s %s | `%s` | %d | %d | %d of %d | %s |\n", one.client, one.version, tool, l.calls, l.tokens, l.wants-l.missing, l.wants, cmp.Or(strings.Join(verdict, "; "), "ok"))
 	}
 }
 
