@@ -10,6 +10,7 @@
 # make bench-corpus [CORPUS=docs QUERIES=file]   what a corpus costs to build and serve
 # make fuzz       30 s of each fuzz test
 # make test-agents [AGENTS="claude codex"]   drive real coding agents, with a scripted model (needs npm)
+# make received [CLIENTS="claude gemini"] [TABLE=docs/clients.md]   what real MCP clients hand their model of every tool (needs Node.js 20 and npm)
 # make model TEXTS=dir   train the shipped model anew; dir has a folder of markdown for each repository of SOURCES.md
 # make survive    kill servers, runners and agents at 100 random moments each (minutes)
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
@@ -23,7 +24,7 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean codex bench-web test-agents survive conformance tools
+.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean codex bench-web test-agents received survive conformance tools
 
 all: build
 
@@ -115,15 +116,33 @@ codex: build
 bench-web: build
 	SCRIPT=speed.mjs cmd/deskhand/testdata/web/run.sh bin/deskhand
 
-# The versions that the recorded streams are of. Others are other agents.
-AGENT_PACKAGES = @agentclientprotocol/claude-agent-acp@0.49.0 @anthropic-ai/claude-code@2.1.197 opencode-ai@1.18.33 \
-	@openai/codex@0.169.0 @zed-industries/codex-acp@0.16.0 @google/gemini-cli@0.61.0
+# The versions that the recorded streams, runtime/clients and docs/clients.md are
+# of. Others are other agents.
+PACKAGE_claude = @anthropic-ai/claude-code@2.1.197
+PACKAGE_codex = @openai/codex@0.169.0
+PACKAGE_codex-code = $(PACKAGE_codex)
+PACKAGE_gemini = @google/gemini-cli@0.61.0
+PACKAGE_opencode = opencode-ai@1.18.33
+AGENT_PACKAGES = @agentclientprotocol/claude-agent-acp@0.49.0 $(PACKAGE_claude) $(PACKAGE_opencode) \
+	$(PACKAGE_codex) @zed-industries/codex-acp@0.16.0 $(PACKAGE_gemini)
 
 # 1.6 GB under bin/agents, and minutes.
 test-agents:
 	@mkdir -p bin/agents && test -f bin/agents/package.json || echo '{"private":true}' >bin/agents/package.json
 	cd bin/agents && npm install --no-audit --no-fund $(AGENT_PACKAGES)
 	AGENTS_BIN=$(abspath bin/agents/node_modules/.bin) AGENTS="$(AGENTS)" $(GO) test -tags agents -count=1 -v -timeout 60m -run '^TestRealAgents' ./runtime/tasks/executor ./cmd/deskhand
+
+# 0.4 GB under bin/agents for claude and gemini, 1.1 GB for all. codex-code is
+# codex with a model that calls tools from scripts. TABLE is written if nothing is
+# missing.
+CLIENTS = claude codex codex-code gemini opencode
+received: build
+	@command -v npm >/dev/null || { echo "make received: NOT RUN: npm is missing (install Node.js 20 or newer)"; exit 1; }
+	@mkdir -p bin/agents && test -f bin/agents/package.json || echo '{"private":true}' >bin/agents/package.json
+	cd bin/agents && npm install --no-audit --no-fund js-tiktoken@1.0.21 $(foreach client,$(CLIENTS),$(PACKAGE_$(client))) || \
+		{ echo "make received: NOT RUN: npm did not install the clients: it needs its registry, or them in its cache"; exit 1; }
+	AGENTS_BIN=$(abspath bin/agents/node_modules/.bin) AGENTS="$(CLIENTS)" RECEIVED_PROGRAM=$(abspath bin/deskhand) RECEIVED=$(abspath $(TABLE)) \
+		$(GO) test -tags agents -count=1 -v -timeout 15m -run '^TestReceived$$' ./cmd/deskhand
 
 # Minutes on two cores. The same texts give the same bytes, on any machine.
 model: build

@@ -25,6 +25,9 @@ type Step struct {
 	// Args makes the arguments for the tool of that name. results are those of
 	// the steps before, as JSON.
 	Args func(tool string, results []string) map[string]any
+	// Skip goes on with the next step if no tool on offer has one of the names.
+	// Otherwise that ends the story.
+	Skip bool
 }
 
 // Model is a running model.
@@ -35,15 +38,17 @@ type Model struct {
 	steps []Step
 	done  string
 
-	turns atomic.Int64 // numbers messages and calls: agents take equal ids for one
-	mu    sync.Mutex
-	asked []string // names of the tools offered last
+	turns    atomic.Int64 // numbers messages and calls: agents take equal ids for one
+	mu       sync.Mutex
+	asked    []string // names of the tools offered last
+	called   []int    // the step of each call, in order
+	received []string // by step
 }
 
 // New starts a model. It begins the script anew behind each message that has
 // mark in it, and says done when all steps have results.
 func New(t testing.TB, mark, done string, steps ...Step) *Model {
-	m := &Model{mark: mark, done: done, steps: steps}
+	m := &Model{mark: mark, done: done, steps: steps, received: make([]string, len(steps))}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", m.anthropic)
 	mux.HandleFunc("POST /v1/responses", m.responses)
@@ -66,12 +71,13 @@ func (m *Model) Offered() []string {
 // move is what the model does next: a text, or a call of a tool.
 type move struct {
 	text, tool string
+	names      []string // of the step: tool is the one of them that is on offer
 	args       map[string]any
 	call       string // id
 }
 
-// mostTurns ends a conversation in which results get lost.
-const mostTurns = 100
+// mostTurns and some for each step end a conversation in which results get lost.
+const mostTurns, turnsOfStep = 100, 4
 
 // next chooses the move. Messages are the conversation; result says whether one
 // of them is the result of a tool.
@@ -91,21 +97,17 @@ func (m *Model) next(messages []json.RawMessage, result func(json.RawMessage) bo
 			results = nil
 		}
 	}
-	if m.turns.Load() > mostTurns {
+	if m.turns.Load() > mostTurns+turnsOfStep*int64(len(m.steps)) {
 		return move{text: "the story does not end"}
 	}
-	if len(results) >= len(m.steps) {
+	at, tool := m.begin(results, tools)
+	switch {
+	case at < 0:
 		return move{text: m.done}
+	case tool == "":
+		return move{text: fmt.Sprintf("no tool %v among %v", m.steps[at].Tools, tools)}
 	}
-	step := m.steps[len(results)]
-	for _, end := range step.Tools {
-		for _, name := range tools {
-			if name == end || strings.HasSuffix(name, "_"+end) || strings.HasSuffix(name, "."+end) {
-				return move{tool: name, args: step.Args(name, results), call: fmt.Sprintf("call_%d", m.turns.Add(1))}
-			}
-		}
-	}
-	return move{text: fmt.Sprintf("no tool %v among %v", step.Tools, tools)}
+	return move{tool: tool, names: m.steps[at].Tools, args: m.steps[at].Args(tool, results), call: fmt.Sprintf("call_%d", m.turns.Add(1))}
 }
 
 func read(w http.ResponseWriter, r *http.Request, v any) bool {
@@ -190,10 +192,17 @@ func (m *Model) responses(w http.ResponseWriter, r *http.Request) {
 			spaces[inner.Name] = t.Name
 		}
 	}
-	next := m.next(in.Input, func(m json.RawMessage) bool { return bytes.Contains(m, []byte(`"function_call_output"`)) }, tools)
+	script := len(tools) == 0 && slices.ContainsFunc(in.Input, func(m json.RawMessage) bool { return bytes.Contains(m, []byte(`"additional_tools"`)) })
+	if script {
+		tools = m.unseen()
+	}
+	next := m.next(in.Input, func(m json.RawMessage) bool { return bytes.Contains(m, []byte(`_call_output"`)) }, tools)
 	id := fmt.Sprintf("item_%d", m.turns.Add(1))
 	item := object{"id": id, "type": "message", "role": "assistant", "status": "completed", "content": []any{object{"type": "output_text", "text": next.text, "annotations": []any{}}}}
-	if next.tool != "" {
+	switch {
+	case next.tool != "" && script:
+		item = object{"id": id, "type": "custom_tool_call", "status": "completed", "call_id": next.call, "name": "exec", "namespace": "functions", "input": next.script()}
+	case next.tool != "":
 		item = object{"id": id, "type": "function_call", "status": "completed", "call_id": next.call, "name": next.tool, "arguments": text(next.args)}
 		if space := spaces[next.tool]; space != "" {
 			item["namespace"] = space
