@@ -33,16 +33,21 @@ type answer struct {
 	again *inputRequired
 }
 
-// run calls a tool and words how it ended. This is the one place where an
-// error becomes MCP: a fault shows its sentence and hint, anything else an ID
+// run calls a tool and words how that ended.
+func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.Caller, args json.RawMessage) answer {
+	return s.outcome(ctx, tool, func(ctx context.Context) (contract.Result, error) { return tool.Call(ctx, caller, args) })
+}
+
+// outcome does call for a tool and words how it ended. This is the one place
+// where an error becomes MCP: a fault shows its sentence and hint, anything else an ID
 // whose log line has the rest.
-func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.Caller, args json.RawMessage) (a answer) {
+func (s *Server) outcome(ctx context.Context, tool *contract.Tool, call func(context.Context) (contract.Result, error)) (a answer) {
 	defer func() {
 		if r := recover(); r != nil {
 			a = s.failed(tool, fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
 		}
 	}()
-	result, err := tool.Call(ctx, caller, args)
+	result, err := call(ctx)
 	if err != nil {
 		if again := new(inputRequired); errors.As(err, &again) {
 			return answer{again: again}
@@ -149,7 +154,15 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	}
 	ctx, done := s.http.untilGone(ctx, req.Extra)
 	defer done()
-	a := s.run(ctx, tool, s.callerOn(req), req.Params.Arguments)
+	caller := s.callerOn(req)
+	if result, started, err := s.startLater(ctx, tool, caller, req); started {
+		return result, err
+	}
+	return s.callResult(tool, s.run(ctx, tool, caller, req.Params.Arguments))
+}
+
+// callResult is an answer as the SDK sends it.
+func (s *Server) callResult(tool *contract.Tool, a answer) (*mcp.CallToolResult, error) {
 	if a.again != nil {
 		return a.again.result(), nil
 	}
@@ -270,6 +283,9 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			s.http.opened(req.GetSession())
 		case *mcp.DiscoverResult:
 			r.Instructions = s.current.Load().instructions
+			s.announceTasks(r)
+		case *mcp.CallToolResult:
+			return created(r), nil
 		case *mcp.ListToolsResult:
 			order := s.current.Load().toolOrder
 			slices.SortFunc(r.Tools, func(a, b *mcp.Tool) int { return order[a.Name] - order[b.Name] })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -17,6 +18,7 @@ type published struct {
 	prompts      map[string]*contract.Prompt
 	resources    map[string]*contract.Resource
 	toolOrder    map[string]int
+	keepers      []*contract.Later // one of each kind
 	instructions string
 }
 
@@ -40,6 +42,9 @@ func publish(c contract.Catalog) (*published, error) {
 			return nil, fmt.Errorf("publish tool %q: %w", t.Name, err)
 		}
 		p.tools[t.Name], p.toolOrder[t.Name] = &t, i
+		if l := t.Later; l != nil && !slices.ContainsFunc(p.keepers, func(k *contract.Later) bool { return k.Kind == l.Kind }) {
+			p.keepers = append(p.keepers, l)
+		}
 	}
 	for _, prompt := range c.Prompts {
 		if prompt.Name == "" || p.prompts[prompt.Name] != nil {

@@ -126,6 +126,9 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 	s.sdk = mcp.NewServer(self, options)
 	s.sdk.AddReceivingMiddleware(s.middleware)
 	s.sdk.AddSendingMiddleware(unjudged)
+	if err := s.serveTasks(); err != nil {
+		return nil, err
+	}
 	s.http = newHTTPDoor(s)
 	s.current.Store(&published{})
 	if err := s.Replace(c); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // outgoing is an answer on its way from the SDK to an HTTP client. It gives
@@ -120,7 +121,7 @@ func (o *outgoing) errorStatus(code int64) int {
 		return refusedStatus(&o.f, false, code)
 	case o.status != 0:
 		return o.status
-	case code == jsonrpc.CodeInvalidParams:
+	case code == jsonrpc.CodeInvalidParams, code == mcp.CodeMissingRequiredClientCapabilities:
 		return http.StatusBadRequest
 	}
 	return http.StatusOK
