@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"log/slog"
 	"os"
 	"strings"
@@ -167,16 +166,17 @@ func (p *peopleRoom) once(ctx context.Context, id string, until time.Time) (bool
 }
 
 // stateKey authenticates what clients carry between two calls: the same for
-// every server over one store. open comes first.
+// every server over one store. It opens the store: a client may come back, to a
+// server that was started anew, before anything else has.
 func (p *peopleRoom) stateKey() ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if _, _, err := p.open(ctx); err != nil {
+		return nil, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.db == nil {
-		return nil, errors.New("the store is not open")
-	}
 	if p.key == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
 		key, err := sharedKey(ctx, p.db, "key/request-state")
 		if err != nil {
 			return nil, err

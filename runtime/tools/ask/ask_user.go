@@ -32,6 +32,7 @@ func (d *Desk) askUser() contract.Tool {
 		Input:       d.askUserInput(),
 		Additive:    true,
 		Call:        d.ask,
+		Later:       d.later(d.startAsking),
 	}
 }
 
