@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -91,14 +90,14 @@ func (v *visitor) Actions(r *elicit.Request) (actions []elicit.Action) {
 	return (&peer{caller: v.caller}).signed(actions)
 }
 
-// Unattended says that an answer came faster than a person can read the
-// question, from a client known to answer alone.
+// Unattended says that an answer may not be a person's: clients known to decline
+// alone when they run without one do not say so, and how long a question was
+// shown here nobody knows.
 func (v *visitor) Unattended(r *elicit.Request) bool {
-	replies := map[string]*mcp.ElicitResult{}
 	for _, e := range elicitations(r, v.revision) {
-		if reply := v.replies[e.key]; reply != nil {
-			replies[e.key] = reply
+		if reply := v.replies[e.key]; reply != nil && reply.Action != "accept" {
+			return headless[v.caller.Name]
 		}
 	}
-	return (&peer{caller: v.caller}).answersAlone(replies, time.Since(r.CreatedAt.Time))
+	return false
 }
