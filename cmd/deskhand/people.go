@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	callroom "github.com/deskhand/deskhand/runtime/calls"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/store"
@@ -130,7 +131,7 @@ func (p *peopleRoom) open(ctx context.Context) (hub *elicit.Hub, stop func(), er
 	if err != nil {
 		return nil, nil, err
 	}
-	db, err := store.Open(ctx, place, elicit.Room(), gateway.Room())
+	db, err := store.Open(ctx, place, elicit.Room(), gateway.Room(), callroom.Room())
 	if err != nil {
 		tell()
 		return nil, nil, err

@@ -24,6 +24,7 @@ type call struct {
 	name   string // of the tool, as the agent knows it
 	tool   string // as the upstream does
 	args   json.RawMessage
+	asTask bool // the upstream takes it as a task only
 
 	mu   sync.Mutex
 	told float64 // the last progress: it has to grow
@@ -147,7 +148,7 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 		if err != nil {
 			return contract.Result{}, u.failed(ctx, waiting, err)
 		}
-		result, err := s.CallTool(apart{waiting, c}, params)
+		result, err := u.callTool(apart{waiting, c}, s, c, params)
 		said := new(jsonrpc.Error)
 		switch {
 		case err == nil:
@@ -160,6 +161,8 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 				return contract.Result{}, err
 			}
 			opened = true
+		case fault.Of(err) != nil && ctx.Err() == nil:
+			return contract.Result{}, err
 		default:
 			return contract.Result{}, u.failed(ctx, waiting, left{err})
 		}

@@ -32,7 +32,7 @@ func (u *upstream) offer() (tools []contract.Tool) {
 		}
 		t := contract.Tool{Name: u.named(r.Name), Title: r.Title, Description: r.Description, Input: input, Output: r.Output, Published: r.Published}
 		t.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
-			return u.call(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args})
+			return u.call(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args, asTask: r.OnlyTask})
 		}
 		tools = append(tools, t)
 	}

@@ -39,6 +39,9 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 	}
 	u.hearLogs(options)
 	client := mcp.NewClient(&mcp.Implementation{Name: "deskhand", Version: u.g.options.Version}, options)
+	if err := speaksTasks(client); err != nil {
+		return nil, err
+	}
 	s := &session{}
 	var transport mcp.Transport
 	if u.URL != "" {
@@ -105,6 +108,10 @@ func (c readConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return message, err
 }
 
+func (c readConn) Write(ctx context.Context, message jsonrpc.Message) error {
+	return c.Connection.Write(ctx, outward(message))
+}
+
 // unauthorized is that an upstream wants a credential, or a better one.
 type unauthorized struct{ challenge string }
 
@@ -123,6 +130,9 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("the upstream leads to " + at + ", which is not trusted with what belongs to it")
 	}
 	r = r.Clone(r.Context())
+	if err := outwardHTTP(r); err != nil {
+		return nil, err
+	}
 	for name, value := range c.u.Headers {
 		r.Header.Set(name, value)
 	}
