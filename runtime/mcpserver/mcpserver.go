@@ -125,7 +125,7 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 	s.announceLogs(options.Capabilities)
 	s.sdk = mcp.NewServer(self, options)
 	s.sdk.AddReceivingMiddleware(s.middleware)
-	s.sdk.AddSendingMiddleware(unjudged)
+	s.sdk.AddSendingMiddleware(unjudged, acknowledging)
 	if err := s.serveTasks(); err != nil {
 		return nil, err
 	}

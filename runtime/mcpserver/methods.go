@@ -98,7 +98,7 @@ func (f *frame) checkParams() *jsonrpc.Error {
 			return refusal
 		}
 	}
-	return nil
+	return f.carryTasks()
 }
 
 func (f *frame) checkMember(p param) *jsonrpc.Error {

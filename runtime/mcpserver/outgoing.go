@@ -65,6 +65,10 @@ func (o *outgoing) Write(p []byte) (int, error) {
 		return len(p), o.refuse(o.errorStatus(refusal.Code), refusal)
 	}
 	o.pass()
+	if o.modern && o.f.method == "subscriptions/listen" {
+		_, err := o.w.Write(rename(p))
+		return len(p), err
+	}
 	return o.w.Write(p)
 }
 

@@ -36,7 +36,11 @@ type taskParams struct {
 // status adds to it as tasks/get returns it (resultType complete).
 type taskResult struct {
 	mcp.ResultBase
-	ResultType    string              `json:"resultType"`
+	ResultType string `json:"resultType"`
+	taskFields
+}
+
+type taskFields struct {
 	TaskID        string              `json:"taskId"`
 	Status        string              `json:"status"`
 	StatusMessage string              `json:"statusMessage,omitempty"`
@@ -157,10 +161,10 @@ func (s *Server) task(caller contract.Caller, p contract.Pending) (*taskResult, 
 	if err != nil {
 		return nil, err
 	}
-	t := &taskResult{
-		ResultType: "complete", TaskID: id, Status: statuses[p.State], StatusMessage: p.Message,
+	t := &taskResult{ResultType: "complete", taskFields: taskFields{
+		TaskID: id, Status: statuses[p.State], StatusMessage: p.Message,
 		CreatedAt: elicit.At(p.Created), LastUpdatedAt: elicit.At(p.Updated), Poll: p.Poll.Milliseconds(),
-	}
+	}}
 	if p.TTL > 0 {
 		ms := p.TTL.Milliseconds()
 		t.TTL = &ms
