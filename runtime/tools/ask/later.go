@@ -234,7 +234,7 @@ func (k keeper) Watch(ctx context.Context, id string) (contract.Watcher, error) 
 	if err != nil {
 		return nil, err
 	}
-	return watcher{watch, w.until}, nil
+	return &watcher{watch, w.until}, nil
 }
 
 type watcher struct {
@@ -242,15 +242,17 @@ type watcher struct {
 	until time.Time // zero: only changes of the request count
 }
 
-// Wait implements [contract.Watcher].
-func (w watcher) Wait(ctx context.Context) error {
-	waiting, stop := ctx, func() {}
-	if time.Now().Before(w.until) {
-		waiting, stop = context.WithDeadline(ctx, w.until)
+// Wait implements [contract.Watcher]. That the time is up is told once.
+func (w *watcher) Wait(ctx context.Context) error {
+	if w.until.IsZero() {
+		_, err := w.Next(ctx)
+		return err
 	}
+	waiting, stop := context.WithDeadline(ctx, w.until)
 	defer stop()
 	_, err := w.Next(waiting)
 	if waiting.Err() != nil && ctx.Err() == nil {
+		w.until = time.Time{}
 		return nil
 	}
 	return err
