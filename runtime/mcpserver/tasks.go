@@ -49,8 +49,21 @@ type taskFields struct {
 	TTL           *int64              `json:"ttlMs"` // milliseconds; null: forever
 	Poll          int64               `json:"pollIntervalMs,omitempty"`
 	InputRequests mcp.InputRequestMap `json:"inputRequests,omitempty"`
-	Result        *mcp.CallToolResult `json:"result,omitempty"`
+	Result        *inlined            `json:"result,omitempty"`
 	Error         *jsonrpc.Error      `json:"error,omitempty"`
+}
+
+// inlined is the result of a call as the call would have returned it.
+type inlined struct{ mcp.CallToolResult }
+
+// MarshalJSON implements [json.Marshaler]. The SDK adds resultType only to what
+// it sends itself.
+func (r *inlined) MarshalJSON() ([]byte, error) {
+	raw, err := r.CallToolResult.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(`{"resultType":"complete",`), raw[1:]...), nil
 }
 
 // ack is the answer of tasks/update and tasks/cancel.
@@ -189,7 +202,11 @@ func (s *Server) detailed(v *visitor, p contract.Pending) (*taskResult, error) {
 	case p.State == contract.Ended:
 		tool := &contract.Tool{Name: p.ID, Envelope: p.Envelope}
 		a := s.outcome(context.Background(), tool, func(context.Context) (contract.Result, error) { return p.Result, p.Err })
-		t.Result, err = s.callResult(tool, a)
+		result, err := s.callResult(tool, a)
+		if err != nil {
+			return nil, err
+		}
+		t.Result = &inlined{*result}
 	case p.State == contract.Lost:
 		t.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: p.Message}
 	}

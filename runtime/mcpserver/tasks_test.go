@@ -74,6 +74,7 @@ type visiting struct {
 	name string
 	can  []string // members of its capabilities
 	n    int
+	raw  json.RawMessage // the last result
 	// send sends a message, and gives what is answered to it.
 	send func(method, name, message string, id int) wire
 	told chan note
@@ -114,6 +115,7 @@ func (v *visiting) reads(w wire) (taskResult, int) {
 	if w.Error != nil {
 		return taskResult{}, w.Error.Code
 	}
+	v.raw = w.Result
 	var r taskResult
 	if err := json.Unmarshal(w.Result, &r); err != nil {
 		v.t.Fatalf("result %s: %v", w.Result, err)
@@ -276,6 +278,9 @@ func TestACallIsATaskForAClientThatDeclaresIt(t *testing.T) {
 		s.release <- struct{}{}
 		done := v.becomes(created.TaskID, "completed")
 		structured, _ := json.Marshal(done.Result.StructuredContent)
+		if !strings.Contains(string(v.raw), `"result":{"resultType":"complete",`) {
+			t.Errorf("the inlined result is in %s, want what tools/call returns", v.raw)
+		}
 		if done.Result.IsError || string(structured) != `{"waited":true}` || done.TTL == nil || len(done.Result.Content) != 1 {
 			t.Errorf("the task came to %+v, want the tool's own result and a TTL", done)
 		}
