@@ -139,6 +139,9 @@ func (s *Server) startLater(ctx context.Context, tool *contract.Tool, caller con
 		}
 		return nil, false, nil
 	}
+	if req.Params.RequestState != "" && !tool.Later.Only {
+		return nil, false, nil // the second half of a call that began without a task
+	}
 	var pending contract.Pending
 	a := s.outcome(ctx, tool, func(ctx context.Context) (_ contract.Result, err error) {
 		pending, err = tool.Later.Start(ctx, caller, req.Params.Arguments)

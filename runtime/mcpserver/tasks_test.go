@@ -293,6 +293,18 @@ func TestACallIsATaskForAClientThatDeclaresIt(t *testing.T) {
 	})
 }
 
+func TestACallThatBeganWithoutATaskGoesOnWithoutOne(t *testing.T) {
+	s := lateAt(t, t.TempDir())
+	visits(t, s, func(t *testing.T, as func(string, ...string) *visiting) {
+		v := as("tester", withTasks)
+		go func() { s.release <- struct{}{} }()
+		message, id := v.message("tools/call", `"name":"wait","arguments":{},"requestState":"of another time",`)
+		if r, code := v.reads(v.send("tools/call", "wait", message, id)); code != 0 || r.ResultType != "complete" || r.TaskID != "" {
+			t.Errorf("tools/call with a requestState = %+v, error %d; want the result", r, code)
+		}
+	})
+}
+
 func TestACancelledTaskEndsItsCall(t *testing.T) {
 	s := lateAt(t, t.TempDir())
 	visits(t, s, func(t *testing.T, as func(string, ...string) *visiting) {
