@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -100,7 +101,7 @@ const maxRounds = 10
 
 // run makes the call and follows its task.
 func (t *upstreamTask) run(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	p := &taskParams{ParamsBase: mcp.ParamsBase{Meta: params.Meta}, Name: params.Name, Arguments: params.Arguments}
+	p := &taskParams{ParamsBase: mcp.ParamsBase{Meta: maps.Clone(params.Meta)}, Name: params.Name, Arguments: params.Arguments}
 	if !t.modern {
 		p.Task = &taskWish{taskTTL.Milliseconds()}
 	}

@@ -268,6 +268,10 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		case "initialize", "server/discover", "tools/list", "prompts/list", "resources/list":
 			s.lists.RLock()
 			defer s.lists.RUnlock()
+		case "tasks/get", "tasks/update", "tasks/cancel":
+			if about, ok := req.(*mcp.ServerRequest[*taskParams]); ok {
+				return s.serveTask(ctx, method, about)
+			}
 		case "subscriptions/listen":
 			if listen, ok := req.(*mcp.SubscriptionsListenRequest); ok {
 				return s.listen(ctx, listen, func(ctx context.Context) (mcp.Result, error) { return next(ctx, method, req) })

@@ -79,26 +79,32 @@ var taskMethods = map[string]func(*Server, context.Context, *visitor, contract.K
 	"tasks/cancel": (*Server).cancelTask,
 }
 
-// serveTasks registers the methods with the SDK.
+// serveTasks lets the SDK take the methods. The middleware answers them
+// (serveTask): it gets all of a request, and a function registered here does not.
 func (s *Server) serveTasks() error {
-	for method, serve := range taskMethods {
-		err := mcp.AddReceivingCustomMethod(s.sdk, method, func(ctx context.Context, session *mcp.ServerSession, p *taskParams) (_ mcp.Result, err error) {
-			defer s.recovered(method, &err)
-			v, err := s.visitorOf(&mcp.ServerRequest[*taskParams]{Session: session, Params: p}, method)
-			if err != nil {
-				return nil, err
-			}
-			keeper, id, err := s.findTask(p.TaskID, v.caller)
-			if err != nil {
-				return nil, err
-			}
-			return serve(s, ctx, v, keeper, id)
+	for method := range taskMethods {
+		err := mcp.AddReceivingCustomMethod(s.sdk, method, func(context.Context, *mcp.ServerSession, *taskParams) (*ack, error) {
+			return nil, fmt.Errorf("%s has passed the middleware", method)
 		})
 		if err != nil {
 			return fmt.Errorf("serve %s: %w", method, err)
 		}
 	}
 	return nil
+}
+
+// serveTask answers a request about a task.
+func (s *Server) serveTask(ctx context.Context, method string, req *mcp.ServerRequest[*taskParams]) (_ mcp.Result, err error) {
+	defer s.recovered(method, &err)
+	v, err := s.visitorOf(req, method)
+	if err != nil {
+		return nil, err
+	}
+	keeper, id, err := s.findTask(req.Params.TaskID, v.caller)
+	if err != nil {
+		return nil, err
+	}
+	return taskMethods[method](s, ctx, v, keeper, id)
 }
 
 func (s *Server) getTask(ctx context.Context, v *visitor, keeper contract.Keeper, id string) (mcp.Result, error) {
