@@ -13,12 +13,14 @@ import (
 )
 
 func askAnswerCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var note string
+	cmd := &cobra.Command{
 		Use:               "answer ID q=v...",
 		ValidArgsFunction: a.completeQuestions,
 		Short:             "Answer a question for the person who says so",
 		Example: "  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE region=eu-central-1\n" +
-			"  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE '#1=yes' '#2=Tests' '#2=Docs'",
+			"  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE '#1=yes' '#2=Tests' '#2=Docs'\n" +
+			"  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE yes --note 'but only after 18:00'",
 		Args: arguments(1, 1000, "an id and answers"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return managing(a.withRequest(cmd.Context(), args[0], func(hub *elicit.Hub, r elicit.Request) error {
@@ -26,10 +28,16 @@ func askAnswerCommand(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.complete(cmd.Context(), hub, r, elicit.Accept, answers, "")
+				return a.complete(cmd.Context(), hub, r, elicit.Accept, answers, note)
 			}))
 		},
 	}
+	noteFlag(cmd, &note)
+	return cmd
+}
+
+func noteFlag(cmd *cobra.Command, note *string) {
+	cmd.Flags().StringVar(note, "note", "", "a note for whoever asked, beside the answer")
 }
 
 // readAnswers reads arguments q=v, where q is the id of a question, #N for the
@@ -108,7 +116,7 @@ func endingCommand(a *app, name, short string, response elicit.Outcome) *cobra.C
 			}))
 		},
 	}
-	cmd.Flags().StringVar(&note, "note", "", "a sentence for who asked")
+	noteFlag(cmd, &note)
 	return cmd
 }
 

@@ -61,9 +61,17 @@ func (a *app) askList(ctx context.Context, all bool, limit int, asJSON bool) err
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTATE\tASKED\tBY\tQUESTION")
 	for _, r := range list.Requests {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, stateOf(r), age(r.CreatedAt.Time), paint.plain(r.Source.Name), paint.plain(heading(r)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, stateOf(r), age(r.CreatedAt.Time), paint.plain(r.Source.Name), paint.plain(heading(r)+noteOf(r)))
 	}
 	return w.Flush()
+}
+
+// noteOf is what the person added to an answer, to stand behind a question.
+func noteOf(r elicit.Request) string {
+	if r.Completion == nil || r.Completion.Note == "" {
+		return ""
+	}
+	return " (note: " + shortened(oneLine(r.Completion.Note), 60) + ")"
 }
 
 // stateOf is a word for how far a request is.

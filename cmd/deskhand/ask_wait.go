@@ -85,6 +85,13 @@ func (w *waiter) finish(r, ended elicit.Request, err error) error {
 	if err == nil {
 		err = w.printAnswer(ended.ForAsker(), w.form)
 	}
+	if err == nil && ended.Accepted() && ended.Completion.Note != "" {
+		w.tell("note: " + ended.Completion.Note)
+	}
+	if err == nil && !interrupted {
+		// Without a context: what is printed is delivered, and the store bounds it.
+		err = w.hub.Delivered(context.Background(), ended)
+	}
 	switch {
 	case err != nil:
 		return err

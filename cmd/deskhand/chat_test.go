@@ -132,12 +132,15 @@ func TestAChatIsASession(t *testing.T) { // I-005 I-012 I-014 I-015 I-016 I-017 
 	if strings.Contains(again, "before") || !strings.Contains(again, r.ID) {
 		t.Errorf("resumed at %s:\n%s\nwant the question alone", at, again)
 	}
-	answer := `{"conversationId":"` + session + `","responses":[{"elicitationId":"elc_none","action":"accept"},5,{"elicitationId":"elc_odd","action":"accept","content":[1]},{"elicitationId":"` + r.ID + `","action":"accept","content":{"` + r.Questions[0].ID + `":"blue"}}]}`
+	answer := `{"conversationId":"` + session + `","responses":[{"elicitationId":"elc_none","action":"accept"},5,{"elicitationId":"elc_odd","action":"accept","content":[1]},{"elicitationId":"` + r.ID + `","action":"accept","note":"or navy","content":{"` + r.Questions[0].ID + `":"blue"}}]}`
 	got := s.chat("/run/api/elicitation-responses", answer)
 	if text := s.chatBody(got); got.StatusCode != 200 || !strings.Contains(text, `"status":404`) || !strings.Contains(text, `"status":200`) {
 		t.Errorf("a batch: %d %s, want one of each", got.StatusCode, text)
 	} else if !strings.Contains(text, `"elicitationId":"elc_odd","status":400`) {
 		t.Errorf("a batch: %s, want what is no response refused alone", text)
+	}
+	if now, err := hub.Get(t.Context(), r.ID); err != nil || now.Completion == nil || now.Completion.Note != "or navy" {
+		t.Errorf("the request is %+v, %v; want the note", now.Completion, err)
 	}
 	if got := s.chat("/run/api/elicitation-responses", answer); !strings.Contains(s.chatBody(got), `"status":409`) {
 		t.Error("the second answer is no conflict")

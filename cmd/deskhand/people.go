@@ -31,11 +31,16 @@ func (s *settings) place() (string, error) {
 // people are the settings of questions to them.
 type people struct {
 	wait     time.Duration // of a question that does not say
+	hold     time.Duration // of a call; 0: by client
 	secrets  bool          // questions that ask for them are taken
 	inline   bool          // the schema of ask_user has no reference
 	inbox    string        // inboxAuto, inboxOff or HOST:PORT
 	attended bool          // a person counts as reachable by coming to look
 }
+
+// holdAuto is the setting elicitation.hold that leaves it to what is known of
+// the client.
+const holdAuto = "auto"
 
 // What the setting elicitation.secrets may be.
 const (
@@ -60,6 +65,11 @@ func (a *app) people() (o people, err error) {
 	o.wait, err = time.ParseDuration(a.settings.get("elicitation.timeout"))
 	if err != nil || o.wait < time.Millisecond || o.wait > elicit.MaxWait {
 		return o, a.settings.wrong("elicitation.timeout", "not a time between 1ms and 30m", "write it as 90s or 10m")
+	}
+	if hold := a.settings.get("elicitation.hold"); hold != holdAuto {
+		if o.hold, err = time.ParseDuration(hold); err != nil || o.hold < time.Second || o.hold > elicit.MaxWait {
+			return o, a.settings.wrong("elicitation.hold", "not auto or a time between 1s and 30m", "write it as 45s or 4m")
+		}
 	}
 	if o.secrets, err = a.settings.either("elicitation.secrets", secretsAllow, secretsRefuse); err != nil {
 		return o, err

@@ -136,6 +136,42 @@ func TestPersonAtATerminalAnswers(t *testing.T) {
 	}
 }
 
+func TestAPersonAtATerminalAddsANote(t *testing.T) {
+	for name, c := range map[string]struct {
+		env  []string
+		does func(p *person)
+	}{
+		"on a screen": {nil, func(p *person) {
+			p.sees("Deploy?")
+			p.types("\x0e") // Ctrl+N
+			p.sees("A note for who asked")
+			p.types("after six\r")
+			p.sees("Your note: after six")
+			p.types("y")
+			p.sees("x) Yes")
+			p.types("\r")
+		}},
+		"line by line": {[]string{"TERM=dumb"}, func(p *person) {
+			p.sees("Type yes or no")
+			p.types("/note after six\n")
+			p.sees("Your note goes with what you answer.")
+			p.types("yes\n")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			peopleStore(t)
+			p := sits(t, nil, c.env, "ask", "--confirm", "Deploy?")
+			c.does(p)
+			if got := p.ends(); got.code != 0 || got.stdout != "yes\n" {
+				t.Errorf("exit %d, stdout %q, want yes", got.code, got.stdout)
+			}
+			if r := listed(t, "--all")[0]; r.Completion.Note != "after six" {
+				t.Errorf("completed by %+v, want the note", r.Completion)
+			}
+		})
+	}
+}
+
 // Whoever looks at the form is told that somebody else was faster.
 func TestFormClosesWhenSomebodyAnswersElsewhere(t *testing.T) {
 	for _, plain := range []string{"--plain=false", "--plain"} {

@@ -44,6 +44,7 @@ var shared = []setting{
 	{name: "state", usage: "state folder (default: $XDG_STATE_HOME/deskhand)", path: true},
 	{name: "store", usage: "where questions and tasks are kept: a folder or postgres://... (default: the state folder)", path: true, secret: true},
 	{name: "elicitation.timeout", fallback: "5m", usage: "how long ask_user and ask wait that do not say, as 90s or 10m", noFlag: true},
+	{name: "elicitation.hold", fallback: holdAuto, usage: "how long a call of ask_user or await_answer is held at most, as 45s, or auto: by client", noFlag: true},
 	{name: "elicitation.secrets", fallback: secretsRefuse, usage: "what becomes of questions for passwords and keys: refuse or allow", noFlag: true},
 	{name: "elicitation.schema", fallback: schemaRef, usage: "schema of ask_user: ref as specified, or inline for models that take no $ref", noFlag: true},
 	{name: "inbox", fallback: inboxAuto, usage: "where the inbox is in the browser: auto, off or HOST:PORT", noFlag: true},

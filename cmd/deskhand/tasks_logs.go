@@ -316,12 +316,12 @@ func (b *bench) pauseText(ctx context.Context, p work.Pause) (string, error) {
 	if p.Outcome == nil {
 		return asked + fmt.Sprintf("= waits for an answer, asked %s (deskhand ask show %s)", age(p.Paused.Time), p.ID), nil
 	}
-	if *p.Outcome != string(elicit.Accept) {
-		return asked + "= " + outcomeWords[elicit.Outcome(*p.Outcome)], nil
-	}
 	r, err := b.room.hub.Get(ctx, p.ID)
 	if err != nil {
 		return "", err
+	}
+	if *p.Outcome != string(elicit.Accept) {
+		return asked + "= " + outcomeWords[elicit.Outcome(*p.Outcome)] + noteOf(r), nil
 	}
 	var answers []string
 	for i, a := range asktools.OutputOf(&r).Answers {
@@ -331,7 +331,7 @@ func (b *bench) pauseText(ctx context.Context, p work.Pause) (string, error) {
 		}
 		answers = append(answers, answer)
 	}
-	return asked + marked("= ", strings.Join(answers, "\n")), nil
+	return asked + marked("= ", strings.Join(answers, "\n")+noteOf(r)), nil
 }
 
 // marked is text with a mark before each line.

@@ -114,6 +114,7 @@ type attemptTools struct {
 	questions *peopleRoom
 	following sync.WaitGroup // of the index, while unfollow was not called
 	unfollow  func()
+	stop      func() // ends the calls that are held
 }
 
 // ServeHTTP implements [http.Handler].
@@ -152,7 +153,9 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 	if lib.door, err = t.app.door(questions, in, true, lib.changed, t.log); err != nil {
 		return nil, err
 	}
-	desk := asktools.New(asktools.Options{Open: questions.open, Prefix: lib.tools.Prefix, Context: in, Wait: people.wait, InlineSchema: people.inline, NoDialogs: true})
+	stopping := make(chan struct{})
+	desk := asktools.New(asktools.Options{Open: questions.open, Prefix: lib.tools.Prefix, Context: in, Wait: people.wait, InlineSchema: people.inline,
+		Hold: people.hold, Stopping: stopping, NoDialogs: true})
 	o := mcpserver.Options{Name: t.app.serverName(), Version: buildVersion(), Logger: t.log, StateKey: questions.stateKey}
 	lib.more = append(desk.Tools(), work.AttemptTools(work.Options{
 		Open:   func(ctx context.Context) (work.Manager, error) { return t.room.open(ctx) },
@@ -173,6 +176,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		}
 	}
 	t.lib, t.desk, t.questions, t.unfollow = lib, desk, questions, func() {}
+	t.stop = sync.OnceFunc(func() { close(stopping) })
 	if lib.engine != nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		t.unfollow = cancel
@@ -200,6 +204,7 @@ func (t *attemptTools) end(ctx context.Context) {
 	if t.lib == nil {
 		return
 	}
+	t.stop()
 	if err := t.lib.server.Close(context.WithoutCancel(ctx)); err != nil {
 		t.log.Warn("sessions of the attempt did not end", "error", err)
 	}

@@ -15,13 +15,13 @@ import (
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
 
-// An answer that nobody of an attempt waits for any more, as its agent has ended,
+// An answer that no live call of an attempt's agent got, as the agent has ended,
 // becomes a follow-up. Any process may see to that, and all at once: the id of
 // the question is the follow-up's request_id.
 
 // answersFor is how long an answer is looked at. A day is longer than people
 // leave a server stopped, and shorter than request ids are kept.
-const answersFor = 24 * time.Hour
+const answersFor = elicit.AnswersFor
 
 // followAnswers delivers late answers until ctx ends.
 func (w *workRoom) followAnswers(ctx context.Context) {
@@ -93,12 +93,12 @@ func rouse(wake chan<- struct{}) {
 }
 
 func (w *workRoom) deliverAll(ctx context.Context, m *tasks.Manager) error {
-	list, err := w.hub.List(ctx, elicit.Filter{Statuses: []elicit.Status{elicit.Completed}, Limit: 200})
+	list, err := w.hub.List(ctx, elicit.Filter{Statuses: []elicit.Status{elicit.Completed}, Undelivered: true, OfAttempts: true, Limit: 200})
 	if err != nil {
 		return err
 	}
 	for _, r := range list.Requests {
-		if r.Context.AttemptID == "" || !r.Accepted() || !r.CollectedAt.IsZero() || time.Since(r.Completion.At.Time) > answersFor {
+		if !tells(&r) || time.Since(r.Completion.At.Time) > answersFor {
 			continue
 		}
 		err = errors.Join(err, w.deliver(ctx, m, r))
@@ -120,15 +120,21 @@ func (w *workRoom) deliver(ctx context.Context, m *tasks.Manager, r elicit.Reque
 		return nil // the attempt is gone, or its agent takes no follow-up
 	}
 	if err == nil {
-		_, err = w.hub.Wait(ctx, r.ID) // which notes that it was fetched
+		err = w.hub.Delivered(ctx, r)
 	}
 	return err
+}
+
+// tells reports whether a person said something that an agent has to go on with:
+// an answer, or why there is none.
+func tells(r *elicit.Request) bool {
+	return r.Context.AttemptID != "" && r.Undelivered() && (r.Accepted() || r.Completion.Note != "")
 }
 
 // tellAttempt delivers an answer that was just given, if it is of an attempt: no
 // server need run.
 func (a *app) tellAttempt(ctx context.Context, r elicit.Request) error {
-	if r.Context.AttemptID == "" || !r.Accepted() {
+	if !tells(&r) {
 		return nil
 	}
 	w := &workRoom{app: a}
@@ -158,18 +164,27 @@ func missed(ctx context.Context, m *tasks.Manager, r elicit.Request) (bool, erro
 	if !newest.State.Ended() || newest.State == tasks.Killed {
 		return false, nil
 	}
-	return r.Completion.Late || r.AskerGone || r.Completion.At.After(newest.Completed), nil
+	return true, nil
 }
 
-// lateAnswer is a prompt with what was asked and what was answered.
+// lateAnswer is a prompt with what was asked and what the person said.
 func lateAnswer(r *elicit.Request) string {
 	var b strings.Builder
 	b.WriteString("You asked a person, and ended before the answer came. It is here now; go on with it.\n")
+	if !r.Accepted() {
+		for _, q := range r.Questions {
+			fmt.Fprintf(&b, "\nQuestion: %s\n", q.Message)
+		}
+		fmt.Fprintf(&b, "The person %s and gave no answer. Do not assume one.\n", r.Completion.Words())
+	}
 	for i, a := range asktools.OutputOf(r).Answers {
 		if i < len(r.Questions) {
 			fmt.Fprintf(&b, "\nQuestion: %s\n", r.Questions[i].Message)
 		}
 		fmt.Fprintf(&b, "Answer: %s\n", strings.Join(answerTexts(a), ", "))
+	}
+	if note := r.Completion.Note; note != "" {
+		fmt.Fprintf(&b, "\nNote of the person: %s\n", note)
 	}
 	return b.String()
 }

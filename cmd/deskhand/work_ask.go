@@ -42,6 +42,7 @@ func (w *workRoom) ask(ctx context.Context, attempt tasks.Attempt, process tasks
 	if err != nil {
 		return executor.Answer{}, err
 	}
+	_ = w.hub.Delivered(ctx, ended) // else it is told once more, when the agent has ended
 	return answerOf(q, &ended), nil
 }
 

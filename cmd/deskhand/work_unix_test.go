@@ -13,17 +13,34 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// An answer that comes when the agent has ended is told to it as a follow-up,
-// once, whoever serves and if nobody does.
-func TestALateAnswerBecomesAFollowUp(t *testing.T) {
-	for name, servers := range map[string]int{"two serve": 2, "nobody serves": 0} {
-		t.Run(name, func(t *testing.T) { lateAnswerFollows(t, servers) })
+// What a person says when the agent has ended, and no call of its has got, is
+// told to it as a follow-up, once, whoever serves and if nobody does.
+func TestAnAnswerThatNoCallGotBecomesAFollowUp(t *testing.T) {
+	answers := []string{"answer", "#1=Endurance"}
+	for name, c := range map[string]follows{
+		"late, two serve":                    {2, "DESKHAND_ELICITATION_TIMEOUT=300ms", answers, elicit.ExpiredOpen, "Question: What is it called?\nAnswer: Endurance"},
+		"late, nobody serves":                {0, "DESKHAND_ELICITATION_TIMEOUT=300ms", answers, elicit.ExpiredOpen, "Question: What is it called?\nAnswer: Endurance"},
+		"in time, to a call that was let go": {1, "DESKHAND_ELICITATION_HOLD=1s", answers, elicit.Open, "Question: What is it called?\nAnswer: Endurance"},
+		"with a note":                        {0, "DESKHAND_ELICITATION_HOLD=1s", append(answers, "--note", "for now"), elicit.Open, "Answer: Endurance\n\nNote of the person: for now"},
+		"declined with a note, one serves":   {1, "DESKHAND_ELICITATION_HOLD=1s", []string{"decline", "--note", "ask Grace"}, elicit.Open, "declined on the command line and gave no answer. Do not assume one.\n\nNote of the person: ask Grace"},
+	} {
+		t.Run(name, func(t *testing.T) { c.test(t) })
 	}
 }
 
-func lateAnswerFollows(t *testing.T, servers int) {
+// follows is how an answer comes that becomes a follow-up.
+type follows struct {
+	servers int
+	setting string // of the attempt
+	says    []string
+	status  elicit.Status // when the agent has ended
+	prompt  string        // in that of the follow-up
+}
+
+func (c follows) test(t *testing.T) {
 	t.Setenv("CI", "")
-	t.Setenv("DESKHAND_ELICITATION_TIMEOUT", "300ms")
+	name, value, _ := strings.Cut(c.setting, "=")
+	t.Setenv(name, value)
 	state := lingering(t)
 	t.Setenv("DESKHAND_STATE", state)
 	repo := gitRepo(t, map[string]string{"README.md": "# Shop\n"})
@@ -31,14 +48,15 @@ func lateAnswerFollows(t *testing.T, servers int) {
 	task := strings.TrimSpace(done(t, repo, "tasks", "add", "Name it"))
 	done(t, repo, "tasks", "start", task, "--executor", "fake", "--follow", "--prompt",
 		`run mcpcall ask_user '{"questions":[{"question":"What is it called?"}]}'`)
-	for range servers {
+	for range c.servers {
 		overPipe(t, "--tools", "work")
 	}
-	r := newest(t, inboxOf(t, state), "What is it called?")
-	if r.Status != elicit.ExpiredOpen || r.Context.AttemptID == "" {
-		t.Fatalf("the question is %s, of attempt %q", r.Status, r.Context.AttemptID)
+	hub := inboxOf(t, state)
+	r := newest(t, hub, "What is it called?")
+	if r.Status != c.status || r.Context.AttemptID == "" {
+		t.Fatalf("the question is %s, of attempt %q; want %s", r.Status, r.Context.AttemptID, c.status)
 	}
-	done(t, repo, "ask", "answer", r.ID, "#1=Endurance")
+	done(t, repo, append([]string{"ask", c.says[0], r.ID}, c.says[1:]...)...)
 	var out struct {
 		Page struct{ Entries []struct{ Prompt string } }
 	}
@@ -48,10 +66,13 @@ func lateAnswerFollows(t *testing.T, servers int) {
 		}
 		return nil
 	})
-	if n := len(out.Page.Entries); n != 2 || !strings.Contains(out.Page.Entries[1].Prompt, "Question: What is it called?\nAnswer: Endurance") {
-		t.Errorf("turns %q", out.Page.Entries)
+	if n := len(out.Page.Entries); n != 2 || !strings.Contains(out.Page.Entries[1].Prompt, c.prompt) {
+		t.Errorf("turns %q, want two and %q", out.Page.Entries, c.prompt)
 	}
 	done(t, repo, "tasks", "show", task, "--follow")
+	if now, err := hub.Get(t.Context(), r.ID); err != nil || now.Undelivered() {
+		t.Errorf("the request is %+v, %v; want it delivered", now, err)
+	}
 }
 
 // onTask makes a project and a task in a state folder of the test's own, and

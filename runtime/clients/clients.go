@@ -15,9 +15,13 @@ type Client struct {
 	Name string
 	// Version is the release that was measured. Empty: none was.
 	Version string
-	// Hold is how long a call to it may be held before it has to be answered,
-	// with an ID to come back with if there is no answer yet.
+	// Hold is how long a call to it may be held, if it is told of progress, before
+	// it has to be answered, with an ID to come back with if there is no answer
+	// yet. Without progress it is [Unknown] for all.
 	Hold time.Duration
+	// alone says by the _meta of a call whether the client may run without a
+	// person and decline forms by itself. Nil: it never declines by itself.
+	alone func(meta map[string]any) bool
 	// Shows says which half of a result reaches the model.
 	Shows Half
 }
@@ -38,17 +42,24 @@ const (
 	Both
 )
 
-// known is the table, in the order of docs/clients.md.
+// known is the table, in the order of docs/clients.md. Each was held for 31
+// minutes with progress every 15 seconds, over stdio and HTTP:
+//
+//	claude-code            stayed; without progress it ends a call after 300 s over HTTP and stayed over stdio
+//	codex-mcp-client       ended it at 300 s, whatever it was told
+//	gemini-cli-mcp-client  ended it at 600 s, whatever it was told
+//	opencode               stayed; without progress it ends a call after 60 s
 var known = []Client{
 	{Name: "claude-code", Version: "2.1.197", Hold: 30 * time.Minute, Shows: Structured},
-	{Name: "codex-mcp-client", Version: "0.169.0", Hold: 240 * time.Second, Shows: Structured}, // it gives up at 300 s
-	{Name: "gemini-cli-mcp-client", Version: "0.61.0", Hold: 240 * time.Second, Shows: Content},
-	{Name: "opencode", Version: "1.18.33", Hold: 90 * time.Second, Shows: Content},
+	{Name: "codex-mcp-client", Version: "0.169.0", Hold: 240 * time.Second, Shows: Structured, alone: codexAlone},
+	{Name: "gemini-cli-mcp-client", Version: "0.61.0", Hold: 540 * time.Second, Shows: Content},
+	{Name: "opencode", Version: "1.18.33", Hold: 30 * time.Minute, Shows: Content},
 }
 
-// unknownHold is below the 60 seconds after which the TypeScript SDK gives up
-// by default, with or without progress.
-const unknownHold = 50 * time.Second
+// Unknown is how long a call is held for a client that we do not know, or that
+// is told of no progress. It is below the 60 seconds after which the TypeScript
+// SDK gives up by default, with or without progress.
+const Unknown = 50 * time.Second
 
 // Of returns what is known of the client with that name. For any other it
 // returns a Client that holds for every SDK we have measured.
@@ -58,5 +69,18 @@ func Of(name string) Client {
 			return c
 		}
 	}
-	return Client{Name: name, Hold: unknownHold}
+	return Client{Name: name, Hold: Unknown}
+}
+
+// Alone reports whether a decline of the client may be its own, in the name of a
+// person whom it did not ask. meta is the _meta of the call in which it was asked.
+func (c Client) Alone(meta map[string]any) bool { return c.alone != nil && c.alone(meta) }
+
+// codexAlone: codex exec declares dialogs as the interactive program does, under
+// the same name, and declines each at once. Since 0.169.0 a call says what
+// started its turn; of one that does not say, nobody can tell.
+func codexAlone(meta map[string]any) bool {
+	turn, _ := meta["x-codex-turn-metadata"].(map[string]any)
+	trigger, _ := turn["turn_trigger"].(string)
+	return trigger == "exec" || trigger == ""
 }

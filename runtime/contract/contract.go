@@ -52,6 +52,12 @@ type Caller struct {
 	// Session tells apart clients that are connected at the same time. Empty:
 	// the door cannot.
 	Session string
+	// Principal is the token or person that the client acts for, and outlives
+	// its connections. Empty: whoever uses the machine.
+	Principal string
+	// Waits says that the client has stayed with a call for more than a minute
+	// while it was told of progress.
+	Waits bool
 	// Progress tells the client that its call goes on, so that it waits longer.
 	// Nil: the client did not ask to be told.
 	Progress func(context.Context, Progress)
@@ -83,6 +89,10 @@ type Result struct {
 	// Meta is for programs beside the model, and no part of the answer; its keys
 	// have a prefix and a slash, as "deskhand/lexical". Nil: none.
 	Meta map[string]any
+	// Delivered, if not nil, is called once with whether the client has the
+	// result: it was written, and the client was neither gone nor had given up. It
+	// must not block.
+	Delivered func(ok bool)
 }
 
 // ValidName reports whether name fits [a-zA-Z0-9_-]{1,64}, the narrowest rule

@@ -95,5 +95,5 @@ const (
 )
 
 // Owner names whom a pending call belongs to: only a caller with the same owner
-// may follow it.
-func (c Caller) Owner() string { return c.Name }
+// may follow it. It is the client's name and the token or person it acts for.
+func (c Caller) Owner() string { return c.Name + "\n" + c.Principal }

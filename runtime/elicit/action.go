@@ -28,6 +28,7 @@ type Action struct {
 	// ClientSeq is the client's own number of this action, to know it again.
 	ClientSeq int64 `json:"clientSeq,omitempty"`
 	At        Time  `json:"at,omitzero"`   // from the hub: when the store took it
+	Again     bool  `json:"-"`             // CompletedBy, from the hub: this very action may have been taken before
 	Rev       int64 `json:"rev,omitempty"` // from the hub: the revision that it made; 0: not known
 }
 
@@ -44,7 +45,8 @@ const (
 	Withdrawn     ActionType = "withdrawn"     // the asker takes it back
 	AskerLeft     ActionType = "askerLeft"     // nobody waits any more
 	AskerReturned ActionType = "askerReturned" // somebody waits again
-	Collected     ActionType = "collected"     // a late answer reached somebody
+	HandBack      ActionType = "handedBack"    // the asker's call ended with the id, without an outcome
+	Collected     ActionType = "collected"     // the person's answer reached the asker
 
 	// These are the hub's own.
 	TimeUp         ActionType = "expired"        // the deadline passed
@@ -55,5 +57,5 @@ const (
 // fromClients are the actions that Dispatch takes.
 var fromClients = map[ActionType]bool{
 	PresentedTo: true, AnswerChanged: true, CompletedBy: true, Extended: true, Reassigned: true,
-	Withdrawn: true, AskerLeft: true, AskerReturned: true, Collected: true,
+	Withdrawn: true, AskerLeft: true, AskerReturned: true, HandBack: true, Collected: true,
 }

@@ -68,7 +68,7 @@ func (h *Hub) Ask(ctx context.Context, r Request, surfaces ...Surface) (Request,
 	if err != nil {
 		return r.ForAsker(), h.left(r, err)
 	}
-	return h.collected(ctx, ended)
+	return ended.ForAsker(), nil
 }
 
 // unreachable records that somebody wanted to ask, and says so.
@@ -127,7 +127,7 @@ func (h *Hub) rejoin(ctx context.Context, id string, done func(*Request) bool) (
 		return Request{}, err
 	}
 	if done(&r) {
-		return h.collected(ctx, r)
+		return r.ForAsker(), nil
 	}
 	if err := h.keeper.wait(ctx, h); err != nil {
 		return Request{}, err
@@ -143,7 +143,7 @@ func (h *Hub) rejoin(ctx context.Context, id string, done func(*Request) bool) (
 		}
 		return Request{ID: id}, err
 	}
-	return h.collected(ctx, r)
+	return r.ForAsker(), nil
 }
 
 // comeBack makes this hub the asker of a request, unless it has ended.
@@ -155,14 +155,27 @@ func (h *Hub) comeBack(ctx context.Context, id string) error {
 	return err
 }
 
-// collected notes that a late answer has reached somebody.
-func (h *Hub) collected(ctx context.Context, r Request) (Request, error) {
-	if r.Accepted() && (r.Completion.Late || r.AskerGone) && r.CollectedAt.IsZero() {
-		if _, err := h.dispatch(ctx, Action{Type: Collected, RequestID: r.ID}); err != nil && fault.Of(err) == nil {
-			return Request{}, err
-		}
+// Delivered records that what the person said about r has reached whoever asked.
+// Until then it is undelivered: [Hub.Earlier] and [Filter] find it. It may be
+// called again.
+func (h *Hub) Delivered(ctx context.Context, r Request) error {
+	if !r.Undelivered() {
+		return nil
 	}
-	return r.ForAsker(), nil
+	_, err := h.dispatch(ctx, Action{Type: Collected, RequestID: r.ID})
+	if fault.Of(err) != nil {
+		return nil // it is gone, and with it what there was to deliver
+	}
+	return err
+}
+
+// HandedBack records that a call ended with the ID of r and without an outcome.
+func (h *Hub) HandedBack(ctx context.Context, id string) error {
+	_, err := h.dispatch(ctx, Action{Type: HandBack, RequestID: id})
+	if fault.Of(err) != nil {
+		return nil // it has ended meanwhile
+	}
+	return err
 }
 
 // await watches one request until it is done.

@@ -85,6 +85,7 @@ func CleanName(name string) string {
 func (r *Request) fill() {
 	s := &r.Source
 	s.Kind, s.Name, s.Version, s.Instance = CleanName(s.Kind), CleanName(s.Name), CleanName(s.Version), CleanName(s.Instance)
+	s.Owner = CleanName(s.Owner)
 	if r.Mode == "" {
 		if r.Mode = Form; r.URL != "" {
 			r.Mode = URL

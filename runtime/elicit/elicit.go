@@ -56,13 +56,19 @@ type Request struct {
 	// all others, because a client's impatience should not lose an answer.
 	AskerGone bool `json:"askerGone,omitempty"`
 
+	// HandedBack says that the call that asked has ended with the request's ID
+	// and without an outcome. Its agent may come back with the ID; until then a
+	// repeated question joins this request.
+	HandedBack bool `json:"handedBack,omitempty"`
+
 	// Key makes asking again find this request instead.
 	Key string `json:"key,omitempty"`
 
 	Answers    map[string]Answer `json:"answers,omitempty"` // by question
 	Status     Status            `json:"status"`
 	Completion *Completion       `json:"completion,omitempty"` // nil while open
-	// CollectedAt is when somebody fetched an answer that came too late.
+	// CollectedAt is when a live call of the asker got the person's answer: see
+	// [Request.Undelivered].
 	CollectedAt Time `json:"collectedAt,omitzero"`
 }
 
@@ -95,10 +101,15 @@ const (
 
 // Source is who asks; it is always shown to the person.
 type Source struct {
-	Kind     string `json:"kind,omitempty"` // mcp, cli, http, attempt, upstream
-	Name     string `json:"name,omitempty"`
-	Version  string `json:"version,omitempty"`
+	Kind    string `json:"kind,omitempty"` // mcp, cli, http, attempt, upstream
+	Name    string `json:"name,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Instance is the connection or process that asked. It ends and changes:
+	// it never decides whose request this is.
 	Instance string `json:"instance,omitempty"`
+	// Owner is the token or principal that the asker came with. Empty: whoever
+	// uses the machine.
+	Owner string `json:"owner,omitempty"`
 }
 
 // Context is what the request belongs to. Other keys are kept as they are.
@@ -179,6 +190,7 @@ type Completion struct {
 	Note    string  `json:"note,omitempty"`   // a sentence of the person
 	By      string  `json:"by,omitempty"`
 	Channel string  `json:"channel,omitempty"`
+	Client  string  `json:"client,omitempty"` // the page or process of By
 	At      Time    `json:"at"`
 	Late    bool    `json:"late,omitempty"` // after the asker was told that nobody answered
 }
@@ -205,6 +217,19 @@ func (r *Request) Ended() bool { return r.Status != Open }
 // Accepted says that a person answered.
 func (r *Request) Accepted() bool {
 	return r.Status == Completed && r.Completion.Outcome == Accept
+}
+
+// Undelivered reports whether a person ended the request, by an answer, a
+// decline or a cancel, and no live call of the asker has got that yet.
+func (r *Request) Undelivered() bool {
+	if r.Status != Completed || !r.CollectedAt.IsZero() {
+		return false
+	}
+	switch r.Completion.Outcome {
+	case Accept, Decline, Cancel:
+		return true
+	}
+	return false
 }
 
 // Question finds a question by its id.

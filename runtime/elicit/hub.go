@@ -58,6 +58,7 @@ type Hub struct {
 	keeping  sync.WaitGroup
 	keeper   keeper
 	decoder  decoder
+	unsure   unsure
 }
 
 // New starts a hub over a store that was opened with [Room].
@@ -186,7 +187,7 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 	if !fromClients[a.Type] {
 		return Change{}, reject(Malformed, "", "there is no action %q", brief(string(a.Type)))
 	}
-	a.Final, a.Request = false, nil
+	a.Final, a.Request, a.Again = false, nil, false
 	a.Channel, a.Client = CleanName(a.Channel), CleanName(a.Client)
 	if a.By == "" {
 		a.By = h.options.Principal
@@ -204,6 +205,9 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 		}
 		answer.Meta = nil
 		a.Answers[id] = answer
+	}
+	if a.Type == CompletedBy {
+		return h.complete(ctx, a)
 	}
 	return h.dispatch(ctx, a)
 }
@@ -232,7 +236,7 @@ func (h *Hub) KeepDrafts(ctx context.Context, a Action) {
 func (h *Hub) dispatch(ctx context.Context, a Action) (Change, error) {
 	update := h.db.Update
 	switch a.Type {
-	case AnswerChanged, PresentedTo, AskerLeft, AskerReturned, Collected:
+	case AnswerChanged, PresentedTo, AskerLeft, AskerReturned, HandBack, Collected:
 		update = h.db.UpdateFast // there are many, and a machine that crashes has few of the last second
 	}
 	var changes []Change
@@ -430,23 +434,4 @@ func (h *Hub) EndTurn(ctx context.Context, turnID, reason string) (n int, err er
 		n++
 	}
 	return n, err
-}
-
-// Late is the newest answer that came too late for a request like r and that
-// nobody has fetched: it may be used instead of asking again. Nil if there is
-// none. It stays uncollected until somebody dispatches [Collected].
-func (h *Hub) Late(ctx context.Context, r Request) (*Request, error) {
-	r, err := h.prepare(r)
-	if err != nil {
-		return nil, err
-	}
-	var found []Request
-	err = h.db.View(ctx, func(tx *store.Tx) error {
-		found, err = queryRequests(ctx, tx, "WHERE digest = ? AND uncollected = 1 ORDER BY asked DESC LIMIT 1", digest(r))
-		return err
-	})
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	return &found[0], nil
 }

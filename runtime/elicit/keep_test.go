@@ -72,8 +72,11 @@ func TestALateAnswerIsDeliveredOnce(t *testing.T) {
 		if late.err != nil || !late.r.Completion.Late || late.r.Answers["name"].Value.Text != "Ada" {
 			t.Errorf("WaitLate = %+v, %v; want the late answer", late.r, late.err)
 		}
-		if unused, err := h.Late(t.Context(), greeting()); unused != nil || err != nil {
-			t.Errorf("Late = %+v, %v; want none: it was collected", unused, err)
+		if err := h.Delivered(t.Context(), late.r); err != nil {
+			t.Fatal(err)
+		}
+		if unused, err := h.Earlier(t.Context(), greeting()); unused != nil || err != nil {
+			t.Errorf("Earlier = %+v, %v; want none: it was collected", unused, err)
 		}
 	})
 }
@@ -115,18 +118,18 @@ func TestALateAnswerIsOfferedToWhoAsksTheSameAgain(t *testing.T) {
 		must(t, h, accept(r.ID, "Ada"))
 		stranger := greeting()
 		stranger.Source.Name = "codex"
-		if late, err := h.Late(t.Context(), stranger); late != nil || err != nil {
-			t.Errorf("Late for another source = %+v, %v; want none", late, err)
+		if late, err := h.Earlier(t.Context(), stranger); late != nil || err != nil {
+			t.Errorf("Earlier for another source = %+v, %v; want none", late, err)
 		}
 		same := greeting()
 		same.Questions[0].ID = "" // made anew each time
-		late, err := h.Late(t.Context(), same)
+		late, err := h.Earlier(t.Context(), same)
 		if err != nil || late == nil || late.ID != r.ID || late.Answers["name"].Value.Text != "Ada" {
-			t.Fatalf("Late = %+v, %v; want the answer to %s", late, err, r.ID)
+			t.Fatalf("Earlier = %+v, %v; want the answer to %s", late, err, r.ID)
 		}
 		must(t, h, Action{Type: Collected, RequestID: r.ID})
-		if late, err := h.Late(t.Context(), same); late != nil || err != nil {
-			t.Errorf("Late after it was used = %+v, %v; want none", late, err)
+		if late, err := h.Earlier(t.Context(), same); late != nil || err != nil {
+			t.Errorf("Earlier after it was used = %+v, %v; want none", late, err)
 		}
 	})
 }

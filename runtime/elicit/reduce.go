@@ -23,6 +23,9 @@ func Reduce(r *Request, a Action) (*Request, error) {
 		return r, nil
 	}
 	if r.Status == Completed && !rule.after {
+		if a.Type == CompletedBy && (a.Again || a.Client != "") && r.endedBy(a) {
+			return r, nil // it was its own answer
+		}
 		return r, rejectCompleted(r)
 	}
 	if rule.person && !r.Audience.has(a) {
@@ -58,6 +61,7 @@ var rules = map[ActionType]struct {
 	Withdrawn:      {apply: withdraw},
 	AskerLeft:      {apply: leave, after: true},
 	AskerReturned:  {apply: comeBack, after: true},
+	HandBack:       {apply: handBack},
 	Collected:      {apply: collect, after: true},
 	TimeUp:         {apply: expire},
 	Removed:        {apply: remove, after: true},
@@ -79,7 +83,7 @@ func request(r *Request, a Action) (*Request, error) {
 	next := *a.Request
 	next.ID, next.Status, next.Completion, next.Rev = a.RequestID, Open, nil, 1
 	next.CreatedAt, next.Deadline, next.Presented, next.Answers = a.At, Time{}, nil, nil
-	next.AskerGone, next.CollectedAt = false, Time{}
+	next.AskerGone, next.HandedBack, next.CollectedAt = false, false, Time{}
 	if r != nil {
 		next.Rev, next.CreatedAt, next.Presented = r.Rev+1, r.CreatedAt, r.Presented
 		for id, answer := range r.Answers {
@@ -245,9 +249,26 @@ func (r *Request) accepted(a Action) (map[string]Answer, error) {
 
 // end completes a request; late if its asker had been told that time was up.
 func (r *Request) end(a Action, outcome Outcome) {
-	r.Completion = &Completion{Outcome: outcome, Reason: a.Reason, Note: a.Note, By: a.By, Channel: a.Channel, At: a.At,
-		Late: r.Status == ExpiredOpen}
+	r.Completion = &Completion{Outcome: outcome, Reason: a.Reason, Note: a.Note, By: a.By, Channel: a.Channel, Client: a.Client,
+		At: a.At, Late: r.Status == ExpiredOpen}
 	r.Status = Completed
+}
+
+// endedBy reports whether a says what ended r, by the same one and from the same
+// place. A page sends it again that did not hear that it was taken, and so does a
+// hub whose commit was not acknowledged.
+func (r *Request) endedBy(a Action) bool {
+	c := r.Completion
+	if c.Outcome != a.Response || c.By != a.By || c.Channel != a.Channel || c.Client != a.Client || c.Note != a.Note || c.Reason != a.Reason {
+		return false
+	}
+	for id, given := range a.Answers {
+		kept, ok := r.Answers[id]
+		if c.Outcome == Accept && (!ok || kept.State != given.State || !kept.Value.Equal(given.Value) || !slices.Equal(kept.Freeform, given.Freeform)) {
+			return false
+		}
+	}
+	return true
 }
 
 func extend(next *Request, a Action) (bool, error) {
@@ -298,8 +319,16 @@ func leave(next *Request, _ Action) (bool, error) {
 }
 
 func comeBack(next *Request, a Action) (bool, error) {
-	changed := next.Status != Completed && (next.AskerGone || next.Asker != a.Asker)
-	next.AskerGone, next.Asker = false, a.Asker
+	changed := next.Status != Completed && (next.AskerGone || next.HandedBack || next.Asker != a.Asker)
+	next.AskerGone, next.HandedBack, next.Asker = false, false, a.Asker
+	return changed, nil
+}
+
+// handBack is of a call that ends with the request's ID. The request stays where
+// a person sees it first: its agent is likely to come back.
+func handBack(next *Request, _ Action) (bool, error) {
+	changed := !next.HandedBack
+	next.HandedBack = true
 	return changed, nil
 }
 

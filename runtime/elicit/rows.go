@@ -70,7 +70,7 @@ func writeRequest(ctx context.Context, tx *store.Tx, old, next *Request) (err er
 		return err
 	}
 	changing := []any{next.Status, slices.Index(priorities, next.Priority), next.Asker, bit(next.AskerGone), milliseconds(next.Deadline),
-		milliseconds(next.endedAt()), bit(next.Accepted() && next.Completion.Late && next.CollectedAt.IsZero()), string(data)}
+		milliseconds(next.endedAt()), bit(next.Undelivered()), string(data)}
 	if old != nil {
 		_, err = tx.Exec(ctx, `UPDATE requests SET status = ?, rank = ?, asker = ?, asker_gone = ?, deadline = ?,
 			ended_at = ?, uncollected = ?, data = ? WHERE id = ?`, append(changing, next.ID)...)
@@ -111,7 +111,11 @@ func onceKey(r Request) string { return string(r.Trigger) + "/" + r.Key }
 // questions are not in it: they may have been made.
 func digest(r Request) string {
 	h := sha256.New()
-	for _, part := range []string{r.Source.Kind, r.Source.Name, r.Title, r.Message, r.URL} {
+	parts := []string{r.Source.Kind, r.Source.Name, r.Title, r.Message, r.URL}
+	if r.Source.Owner != "" { // which requests of earlier releases do not have
+		parts = append(parts, r.Source.Owner)
+	}
+	for _, part := range parts {
 		fmt.Fprintf(h, "%q\n", part)
 	}
 	for _, q := range r.Questions {
@@ -130,6 +134,11 @@ type Filter struct {
 	Statuses []Status
 	// These, if not empty, must be equal.
 	Source, SessionID, ConversationID, AttemptID, TurnID string
+	// Undelivered chooses only what a person ended and no live call of the asker
+	// has got.
+	Undelivered bool
+	// OfAttempts chooses only what belongs to some attempt.
+	OfAttempts bool
 	// Limit is how many at most; 0: 100, and never more than 1,000.
 	Limit int
 	// Offset skips that many, for the next page.
@@ -175,6 +184,12 @@ func (f Filter) where() (clause string, args []any) {
 	}
 	if len(f.Statuses) == 0 {
 		args = append(args, "")
+	}
+	if f.Undelivered {
+		where = append(where, "uncollected = 1")
+	}
+	if f.OfAttempts {
+		where = append(where, "attempt <> ''")
 	}
 	for _, c := range []struct{ column, value string }{
 		{"source", f.Source}, {"session", f.SessionID}, {"conversation", f.ConversationID}, {"attempt", f.AttemptID}, {"turn", f.TurnID},

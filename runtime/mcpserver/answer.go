@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -31,6 +32,8 @@ type answer struct {
 	// again, if not nil, is no answer: the client shall show something and call
 	// again.
 	again *inputRequired
+	// delivered, if not nil, is to be told whether the client has the answer.
+	delivered func(ok bool)
 }
 
 // run calls a tool and words how that ended.
@@ -68,7 +71,7 @@ func (s *Server) outcome(ctx context.Context, tool *contract.Tool, call func(con
 		}
 		return s.failed(tool, err)
 	}
-	a.text, a.meta, a.content, a.isError = result.Text, result.Meta, result.Content, result.Refused
+	a.text, a.meta, a.content, a.isError, a.delivered = result.Text, result.Meta, result.Content, result.Refused, result.Delivered
 	if result.Structured != nil {
 		if a.structured, err = oneLine(result.Structured); err != nil {
 			return s.failed(tool, fmt.Errorf("encode answer: %w", err))
@@ -152,13 +155,29 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	if tool == nil { // taken away since the SDK looked it up
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", req.Params.Name)}
 	}
-	ctx, done := s.http.untilGone(ctx, req.Extra)
+	key := keyOf(req.Extra)
+	ctx, done := s.calls.untilGone(ctx, key)
 	defer done()
-	caller := s.callerOn(req)
+	caller, began := s.callerOn(req), time.Now()
 	if result, started, err := s.startLater(ctx, tool, caller, req); started {
 		return result, err
 	}
-	return s.callResult(tool, s.run(ctx, tool, caller, req.Params.Arguments))
+	a := s.run(ctx, tool, caller, req.Params.Arguments)
+	s.watchPatience(key, caller, time.Since(began))
+	s.tellDelivered(ctx, key, a.delivered)
+	return s.callResult(tool, a)
+}
+
+// tellDelivered has delivered told what becomes of the answer to a call. Nil:
+// nobody wants to know.
+func (s *Server) tellDelivered(ctx context.Context, key string, delivered func(ok bool)) {
+	switch {
+	case delivered == nil:
+	case ctx.Err() != nil:
+		delivered(false)
+	default:
+		s.calls.whenWritten(key, delivered)
+	}
 }
 
 // callResult is an answer as the SDK sends it.

@@ -50,6 +50,7 @@ type inFlight struct {
 	method    string
 	cancelled bool               // nobody wants the answer any more
 	cancel    context.CancelFunc // of a straight call; nil: the SDK has it
+	leave     func(written bool) // of a call that the SDK has; nil: none
 }
 
 func newLineConn(s *Server, in io.Reader, out io.Writer, stop <-chan struct{}) *lineConn {
@@ -188,17 +189,22 @@ func (c *lineConn) accept(ctx context.Context, l line) jsonrpc.Message {
 func (c *lineConn) acceptCall(ctx context.Context, f frame) jsonrpc.Message {
 	id, call := toID(f.id), &inFlight{method: f.method}
 	plain, straight := c.goesStraight(&f)
+	key := ""
 	if straight {
 		ctx, call.cancel = context.WithCancel(ctx)
+	} else {
+		key, call.leave = c.server.calls.enter(underway{})
 	}
 	if !c.begin(id, f.id, call) {
 		if straight {
 			call.cancel()
+		} else {
+			call.leave(false)
 		}
 		return nil
 	}
 	if !straight {
-		return &jsonrpc.Request{ID: id, Method: f.method, Params: f.params}
+		return &jsonrpc.Request{ID: id, Method: f.method, Params: f.params, Extra: carrying(key)}
 	}
 	c.straight.Go(func() {
 		defer call.cancel()
@@ -311,8 +317,12 @@ func (c *lineConn) Write(_ context.Context, message jsonrpc.Message) error {
 		}
 		return c.writeLine(c.named(data), nil)
 	}
-	wanted := c.take(response.ID)
-	defer c.answered()
+	wanted, leave := c.take(response.ID)
+	written := false
+	defer func() {
+		leave(written)
+		c.answered()
+	}()
 	if !wanted {
 		return nil
 	}
@@ -328,7 +338,9 @@ func (c *lineConn) Write(_ context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	return c.writeLine(data, c.meet)
+	err = c.writeLine(data, c.meet)
+	written = err == nil
+	return err
 }
 
 // named gives a notification that the SDK sends the name it has on the wire: in
@@ -357,27 +369,36 @@ func (c *lineConn) meet() {
 
 // answer ends a straight call.
 func (c *lineConn) answer(id jsonrpc.ID, call straightCall, a answer) {
-	wanted := c.take(id)
+	wanted, _ := c.take(id)
 	defer c.answered()
+	if a.delivered == nil {
+		a.delivered = func(bool) {}
+	}
 	if !wanted {
+		a.delivered(false)
 		return
 	}
 	b := replies.Get().(*bytes.Buffer)
 	defer replies.Put(b)
 	c.server.writeReply(b, call, a)
-	_ = c.writeLine(b.Bytes(), nil) // which has noted an error as the end of out
+	a.delivered(c.writeLine(b.Bytes(), nil) == nil) // which has noted an error as the end of out
 }
 
 // take ends a call before its answer is written, since the client may use the
 // id again as soon as it has read it. It reports whether the client still
 // wants the answer; answered must follow.
-func (c *lineConn) take(id jsonrpc.ID) (wanted bool) {
+// leave is to be told whether it was written.
+func (c *lineConn) take(id jsonrpc.ID) (wanted bool, leave func(written bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	call := c.pending[id]
 	delete(c.pending, id)
 	c.writing++
-	return call == nil || !call.cancelled
+	leave = func(bool) {}
+	if call != nil && call.leave != nil {
+		leave = call.leave
+	}
+	return call == nil || !call.cancelled, leave
 }
 
 func (c *lineConn) answered() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -101,7 +102,8 @@ func actionsOn(r *elicit.Request, revision string, e elicitation, reply *mcp.Eli
 		}
 		return actions
 	}
-	return []elicit.Action{{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Answers: answersOf(r, revision, reply.Content)}}
+	return []elicit.Action{{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Answers: answersOf(r, revision, reply.Content),
+		Note: noteOf(r, revision, reply.Content)}}
 }
 
 // part is what one field of a form is of its question.
@@ -111,6 +113,7 @@ const (
 	whole  part = iota // the answer
 	choice             // whether one option is chosen
 	other              // own words
+	noted              // a note beside all answers; it has no question
 )
 
 // field is one property of a form.
@@ -148,7 +151,28 @@ func fieldsOf(r *elicit.Request, revision string) (fields []field) {
 			add(field{name: q.ID + elicit.OtherSuffix, question: q, part: other})
 		}
 	}
+	if takesNote(r) {
+		add(field{name: "note", part: noted})
+	}
 	return fields
+}
+
+// takesNote reports whether a form has a field for a note. "Yes" is often not
+// all that there is to say, and elsewhere there is room for own words; what
+// another server asks is shown as it asks it.
+func takesNote(r *elicit.Request) bool {
+	return r.Trigger == elicit.AskUser && slices.ContainsFunc(r.Questions, func(q elicit.Question) bool { return q.Kind == elicit.Boolean })
+}
+
+// noteOf is the note that a person added to a form.
+func noteOf(r *elicit.Request, revision string, content map[string]any) string {
+	for _, f := range fieldsOf(r, revision) {
+		if f.part == noted {
+			text, _ := content[f.name].(string)
+			return strings.TrimSpace(text)
+		}
+	}
+	return ""
 }
 
 // ordered is a JSON object whose members keep their order.
@@ -206,6 +230,8 @@ func formSchema(r *elicit.Request, revision string) json.RawMessage {
 func (f *field) schema(revision string) ordered {
 	q := f.question
 	switch f.part {
+	case noted:
+		return ordered{{"type", "string"}, {"title", "Add a note"}, {"description", "Goes to the agent with your answer. May be left empty."}}
 	case other:
 		return ordered{{"type", "string"}, {"title", "Other (own words)"}, {"description", "In place of a choice above, or beside it: " + titleOf(q)}}
 	case choice:

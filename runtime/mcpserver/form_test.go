@@ -338,3 +338,37 @@ func FuzzContentOfAForm(f *testing.F) {
 		}
 	})
 }
+
+// A form with a question of yes or no has a field for a note, and what another
+// server asks is shown as it asks it.
+func TestAFormOfYesOrNoTakesANote(t *testing.T) {
+	sure := elicit.Question{ID: "sure", Kind: elicit.Boolean, Message: "Deploy?", Required: true}
+	for _, c := range []struct {
+		trigger  elicit.Trigger
+		question elicit.Question
+		takes    bool
+	}{
+		{elicit.AskUser, sure, true},
+		{elicit.MCPElicitation, sure, false},
+		{elicit.AskUser, elicit.Question{ID: "name", Kind: elicit.Text, Message: "Name?"}, false},
+	} {
+		r, err := elicit.Prepare(elicit.Request{Trigger: c.trigger, Questions: []elicit.Question{c.question}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, revision := range revisions {
+			if got := strings.Contains(string(formSchema(&r, revision)), `"note":{"type":"string"`); got != c.takes {
+				t.Errorf("%s of %s in %s has a note: %v, want %v", c.trigger, c.question.Kind, revision, got, c.takes)
+			}
+		}
+	}
+	r, err := elicit.Prepare(elicit.Request{Trigger: elicit.AskUser, Questions: []elicit.Question{sure}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := &mcp.ElicitResult{Action: "accept", Content: map[string]any{"sure": true, "note": " after six\n"}}
+	actions := actionsOf(&r, revisions[0], map[string]*mcp.ElicitResult{elicitations(&r, revisions[0])[0].key: reply})
+	if len(actions) != 1 || actions[0].Note != "after six" || !actions[0].Answers["sure"].Value.Boolean {
+		t.Errorf("actions %+v, want yes and the note", actions)
+	}
+}

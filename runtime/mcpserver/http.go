@@ -1,8 +1,11 @@
 package mcpserver
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -30,7 +33,6 @@ type httpDoor struct {
 	modern   http.Handler
 	legacy   http.Handler
 	sessions *sessions
-	calls    calls
 }
 
 func newHTTPDoor(s *Server) *httpDoor {
@@ -187,11 +189,26 @@ func (d *httpDoor) serve(h http.Handler, w http.ResponseWriter, r *http.Request,
 	if f.raw != nil {
 		r = withBody(r, f.raw) // which a ping must not see half done
 	}
-	defer d.calls.enter(r)()
+	key, leave := d.server.calls.enter(underway{ctx: r.Context(), principal: principalOf(r), answering: f.kind == call && f.method == "tools/call"})
+	r.Header.Set(callHeader, key)
+	written := false
+	defer func() { leave(written) }()
 	o := newOutgoing(w, f, modern, d.server.opts.PingEvery)
 	defer o.stop()
 	h.ServeHTTP(o, r)
 	if r.Context().Err() == nil { // else the client is gone
 		o.finish()
+		written = o.hasAnswered()
 	}
+}
+
+// principalOf tells tokens apart and does not give them away; empty: there is
+// none.
+func principalOf(r *http.Request) string {
+	_, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if token = strings.TrimSpace(token); !ok || token == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte("deskhand principal\n" + token))
+	return "token-" + hex.EncodeToString(sum[:6])
 }

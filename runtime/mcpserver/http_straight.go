@@ -17,6 +17,7 @@ func (d *httpDoor) straightModern(w http.ResponseWriter, r *http.Request, f *fra
 		r.Header.Get(methodHeader) != f.method || r.Header.Get(nameHeader) != c.tool.Name {
 		return false
 	}
+	c.caller.Principal = principalOf(r)
 	d.answer(r.Context(), w, c)
 	return true
 }
@@ -31,6 +32,7 @@ func (d *httpDoor) straightLegacy(w http.ResponseWriter, r *http.Request, f *fra
 	if !ok || c.modern {
 		return false
 	}
+	c.caller.Principal = principalOf(r)
 	ctx, done := d.sessions.begin(r.Context(), s, string(f.id))
 	defer done()
 	d.answer(ctx, w, c)
@@ -46,5 +48,8 @@ func (d *httpDoor) answer(ctx context.Context, w http.ResponseWriter, c straight
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
-	_, _ = w.Write(b.Bytes()) // nobody is left to tell
+	_, err := w.Write(b.Bytes())
+	if a.delivered != nil {
+		a.delivered(err == nil)
+	}
 }

@@ -93,6 +93,8 @@ type Server struct {
 	opts     Options
 	sdk      *mcp.Server
 	http     *httpDoor
+	calls    calls
+	patient  patient
 	self     *mcp.Implementation
 	identity string // the member with which results of 2026-07-28 begin
 
@@ -164,8 +166,10 @@ func (s *Server) Replace(c contract.Catalog) error {
 }
 
 // Close ends all sessions and their streams, once the calls in flight are
-// answered. It returns when they have ended, or with ctx's error.
+// answered or Options.DrainTime has passed: the SDK would close a session under
+// them. It returns when they have ended, or with ctx's error.
 func (s *Server) Close(ctx context.Context) error {
+	s.calls.drain(ctx, s.opts.DrainTime)
 	s.http.sessions.closeAll()
 	ended := make(chan struct{})
 	go func() {

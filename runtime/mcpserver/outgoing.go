@@ -28,6 +28,7 @@ type outgoing struct {
 	text    bytes.Buffer // of the SDK, in place of JSON
 	passing bool         // the header is on its way
 	stream  bool         // it says that events follow
+	written bool         // the answer of the call, without an error
 
 	every   time.Duration // between pings
 	timer   *time.Timer
@@ -65,11 +66,45 @@ func (o *outgoing) Write(p []byte) (int, error) {
 		return len(p), o.refuse(o.errorStatus(refusal.Code), refusal)
 	}
 	o.pass()
+	size := len(p)
 	if o.modern && o.f.method == "subscriptions/listen" {
-		_, err := o.w.Write(rename(p))
-		return len(p), err
+		p = rename(p)
 	}
-	return o.w.Write(p)
+	_, err := o.w.Write(p)
+	if err == nil && o.f.kind == call && isResult(p) {
+		o.written = true
+	}
+	return size, err
+}
+
+// hasAnswered reports whether the call has its result.
+func (o *outgoing) hasAnswered() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.written && o.flush() == nil
+}
+
+// isResult reports whether the SDK writes the result of a call, as an event or as
+// a body, and not a request or notification of the server's.
+func isResult(p []byte) bool {
+	if event, ok := bytes.CutPrefix(p, []byte("event: message\n")); ok {
+		_, p, _ = bytes.Cut(event, []byte("data: "))
+	}
+	p, found := bytes.CutPrefix(p, []byte(`{"jsonrpc":"2.0","id":`))
+	if !found {
+		return false
+	}
+	for i, quoted := 0, false; i < len(p); i++ { // to the end of the id
+		switch {
+		case p[i] == '\\':
+			i++
+		case p[i] == '"':
+			quoted = !quoted
+		case p[i] == ',' && !quoted:
+			return bytes.HasPrefix(p[i:], []byte(`,"result":`))
+		}
+	}
+	return false
 }
 
 // FlushError is what http.ResponseController looks for.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/deskhand/deskhand/runtime/clients"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
@@ -21,6 +22,8 @@ func (s *Server) callerOn(req *mcp.CallToolRequest) contract.Caller {
 	if p.revision < modernVersion {
 		caller.Session = sessionName(req.Session.ID())
 	}
+	caller.Principal = s.calls.principal(keyOf(req.Extra))
+	caller.Waits = s.patient.has(caller)
 	if token := req.Params.GetProgressToken(); token != nil {
 		caller.Progress = func(ctx context.Context, now contract.Progress) {
 			err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
@@ -112,9 +115,10 @@ func (p *peer) replies() map[string]*mcp.ElicitResult {
 	return replies
 }
 
-// Unattended says that the replies of this call to r are not a person's.
-func (p *peer) Unattended(r *elicit.Request) bool {
-	return p.answersAlone(p.replies(), time.Since(r.CreatedAt.Time))
+// Unasked says that the replies of this call to r are not a person's, or must
+// not end it while there is another way to one.
+func (p *peer) Unasked(ctx context.Context, h *elicit.Hub, r *elicit.Request) (bool, error) {
+	return p.unasked(ctx, h, p.replies())
 }
 
 // signed says which way actions came.
@@ -134,13 +138,15 @@ const maxOffers = 3
 func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	why := ""
 	for range maxOffers {
-		since := time.Now()
 		replies, err := p.elicit(ctx, explained(elicitations(&r, p.revision), why))
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil && p.answersAlone(replies, time.Since(since)) {
-			err = errNobodyAsked
+		if err == nil {
+			var unasked bool
+			if unasked, err = p.unasked(ctx, h, replies); err == nil && unasked {
+				err = errNobodyAsked
+			}
 		}
 		if err != nil {
 			p.server.opts.Logger.Debug("client did not show the question", slog.String("request_id", r.ID), slog.Any("error", err))
@@ -160,28 +166,26 @@ func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	}
 }
 
-// headless are clients that declare a dialog also when they run without a
-// person, and decline in that one's name at once: codex exec 0.169.0 within a
-// few milliseconds, and releases of Claude Code with a fault. A person who
-// declines has to read first.
-var headless = map[string]bool{"codex-mcp-client": true, "claude-code": true}
+var errNobodyAsked = errors.New("the client closed the dialog for its person")
 
-// readingTime is a variable for tests alone.
-var readingTime = 500 * time.Millisecond
-
-var errNobodyAsked = errors.New("the client declined faster than a person can read")
-
-// answersAlone says that a client has declined and asked nobody.
-func (p *peer) answersAlone(replies map[string]*mcp.ElicitResult, took time.Duration) bool {
-	if !headless[p.caller.Name] || took >= readingTime {
-		return false
-	}
+// unasked reports whether replies must not end a request. A client may close a
+// dialog by itself, and one that runs headless may decline by itself; on a busy
+// machine the time that it takes tells nothing. While there is another way to a
+// person, a cancel leaves the request open there; if there is none, it is all
+// that will ever be said. A decline that may be the client's own is nobody's.
+func (p *peer) unasked(ctx context.Context, h *elicit.Hub, replies map[string]*mcp.ElicitResult) (bool, error) {
+	cancelled, declined := false, false
 	for _, reply := range replies {
-		if reply.Action != "accept" {
-			return true
-		}
+		cancelled = cancelled || reply.Action == "cancel"
+		declined = declined || reply.Action == "decline"
 	}
-	return false
+	switch {
+	case declined && clients.Of(p.caller.Name).Alone(p.req.Params.Meta):
+		return true, nil
+	case cancelled:
+		return h.Reachable(ctx)
+	}
+	return false, nil
 }
 
 // tellDone tells a client that has opened a link when its page is done with,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -178,70 +179,91 @@ func TestAReplyThatDoesNotFitTheFormIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// A client that runs without a person declines at once, which is no answer of
-// anybody: whoever is at the inbox is asked all the same.
-func TestAClientThatDeclinesForNobodyLeavesItToTheInbox(t *testing.T) {
-	declines := func(after time.Duration) mcp.ClientOptions {
+// What a client may say by itself ends nothing while a person can be reached in
+// another way, however long it took; what only a person says does.
+func TestWhatAClientMaySayByItselfLeavesTheQuestionToTheInbox(t *testing.T) {
+	says := func(action string) mcp.ClientOptions {
 		return mcp.ClientOptions{
 			Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}},
 			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				time.Sleep(after)
-				return &mcp.ElicitResult{Action: "decline"}, nil
+				return &mcp.ElicitResult{Action: action}, nil
 			},
 		}
 	}
+	headless := map[string]any{"x-codex-turn-metadata": map[string]any{"turn_trigger": "exec"}}
+	attended := map[string]any{"x-codex-turn-metadata": map[string]any{"turn_trigger": "user"}}
 	form := elicit.Request{Trigger: elicit.MCPElicitation, Message: "Go?"}
 	for _, c := range []struct {
-		name, client   string
-		reading, after time.Duration
-		want           string
+		client, action string
+		meta           map[string]any
+		inbox, noInbox string
 	}{
-		{"at once", "codex-mcp-client", time.Minute, 0, "accept"},
-		{"after reading", "codex-mcp-client", time.Millisecond, 50 * time.Millisecond, "decline"},
-		{"another client at once", "tester", time.Minute, 0, "decline"},
+		{"claude-code", "cancel", nil, "accept", "cancel"},
+		{"tester", "cancel", nil, "accept", "cancel"},
+		{"claude-code", "decline", nil, "decline", "decline"},
+		{"tester", "decline", nil, "decline", "decline"},
+		{"codex-mcp-client", "decline", headless, "accept", "abandoned"},
+		{"codex-mcp-client", "decline", nil, "accept", "abandoned"},
+		{"codex-mcp-client", "decline", attended, "decline", "decline"},
+		{"codex-mcp-client", "cancel", attended, "accept", "cancel"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			reads(t, c.reading)
-			s, hub := asking(t, form)
-			_, _, leave, err := hub.Attach(t.Context(), elicit.Station{Kind: "terminal"})
-			if err != nil {
-				t.Fatal(err)
+		for _, inbox := range []bool{true, false} {
+			name, want := "and there is an inbox", c.inbox
+			if !inbox {
+				name, want = "and there is none", c.noInbox
 			}
-			defer leave()
-			if c.want == "accept" {
-				go func() {
-					for {
-						list, err := hub.List(context.Background(), elicit.Filter{})
-						if err != nil {
-							return
-						}
-						if len(list.Requests) == 1 {
-							time.Sleep(100 * time.Millisecond)
-							_, err := hub.Dispatch(context.Background(), elicit.Action{Type: elicit.CompletedBy, RequestID: list.Requests[0].ID, Response: elicit.Accept})
-							if err != nil {
-								t.Error(err)
-							}
-							return
-						}
-						time.Sleep(5 * time.Millisecond)
+			t.Run(fmt.Sprintf("%s says %s, %v, %s", c.client, c.action, c.meta, name), func(t *testing.T) {
+				s, hub := asking(t, form)
+				if inbox {
+					_, _, leave, err := hub.Attach(t.Context(), elicit.Station{Kind: "terminal"})
+					if err != nil {
+						t.Fatal(err)
 					}
+					defer leave()
+				}
+				session := dialsAs(t, s, c.client, says(c.action))
+				replies := make(chan *mcp.CallToolResult, 1)
+				go func() {
+					reply, err := session.CallTool(t.Context(), &mcp.CallToolParams{Meta: c.meta, Name: "ask", Arguments: map[string]any{}})
+					if err != nil {
+						t.Error(err)
+					}
+					replies <- reply
 				}()
-			}
-			saysIt(t, dialsAs(t, s, c.client, declines(c.after)), "ask", map[string]any{}, c.want, false)
-		})
+				if inbox && want == "accept" {
+					answersWhenDismissed(t, hub)
+				}
+				select {
+				case reply := <-replies:
+					if text := reply.Content[0].(*mcp.TextContent).Text; text != want {
+						t.Errorf("the tool says %q, want %q", text, want)
+					}
+				case <-time.After(20 * time.Second):
+					t.Fatal("the call has not ended")
+				}
+			})
+		}
 	}
-	t.Run("and nobody is there", func(t *testing.T) {
-		reads(t, time.Minute)
-		s, _ := asking(t, form)
-		saysIt(t, dialsAs(t, s, "codex-mcp-client", declines(0)), "ask", map[string]any{}, string(elicit.Abandoned), false)
-	})
 }
 
-// reads says how long a person takes to read, on a machine of any speed.
-func reads(t *testing.T, d time.Duration) {
-	before := readingTime
-	readingTime = d
-	t.Cleanup(func() { readingTime = before })
+// answersWhenDismissed agrees to the one open request once the client has had
+// time to spoil it.
+func answersWhenDismissed(t *testing.T, hub *elicit.Hub) {
+	t.Helper()
+	for since := time.Now(); time.Since(since) < 20*time.Second; time.Sleep(5 * time.Millisecond) {
+		list, err := hub.List(t.Context(), elicit.Filter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Requests) != 1 || time.Since(list.Requests[0].CreatedAt.Time) < 200*time.Millisecond {
+			continue
+		}
+		if _, err := hub.Dispatch(t.Context(), elicit.Action{Type: elicit.CompletedBy, RequestID: list.Requests[0].ID, Response: elicit.Accept}); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatal("the question did not stay open")
 }
 
 func TestAClientThatDeclaredNothingIsSentNothing(t *testing.T) {

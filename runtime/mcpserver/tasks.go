@@ -38,6 +38,7 @@ type taskResult struct {
 	mcp.ResultBase
 	ResultType string `json:"resultType"`
 	taskFields
+	delivered func(ok bool) // if not nil, wants to know whether the client has the result
 }
 
 type taskFields struct {
@@ -116,6 +117,7 @@ func (s *Server) getTask(ctx context.Context, v *visitor, keeper contract.Keeper
 	if err != nil {
 		return nil, s.protocolError("show task "+id, err)
 	}
+	s.tellDelivered(ctx, v.key, t.delivered)
 	return t, nil
 }
 
@@ -154,6 +156,7 @@ func (s *Server) startLater(ctx context.Context, tool *contract.Tool, caller con
 		return pending.Result, err
 	})
 	if a.isError || a.again != nil || pending.ID == "" {
+		s.tellDelivered(ctx, keyOf(req.Extra), a.delivered)
 		result, err := s.callResult(tool, a)
 		return result, true, err
 	}
@@ -215,7 +218,7 @@ func (s *Server) detailed(v *visitor, p contract.Pending) (*taskResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Result = &inlined{*result}
+		t.Result, t.delivered = &inlined{*result}, a.delivered
 	case p.State == contract.Lost:
 		t.Error = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: p.Message}
 	}

@@ -85,6 +85,7 @@ func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest
 		return nil, needsTasks()
 	}
 	caller := callerOf(req.ClientInfo())
+	caller.Principal = s.calls.principal(keyOf(req.Extra))
 	l := &listening{ids: []string{}, acked: make(chan struct{})}
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
@@ -210,8 +211,12 @@ func (f *follower) tell(ctx context.Context) (ended bool, err error) {
 	f.told = now
 	note := &taskNote{taskFields: t.taskFields}
 	note.Meta = maps.Clone(f.to.meta)
-	return ended, f.req.Session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{
+	err = f.req.Session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{
 		ElicitationID: f.id, Meta: mcp.Meta{taskKey: note}})
+	if t.delivered != nil {
+		t.delivered(err == nil)
+	}
+	return ended, err
 }
 
 // rename gives a notification that leaves the SDK its own name.

@@ -6,6 +6,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/deskhand/deskhand/runtime/clients"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
@@ -19,6 +20,8 @@ type visitor struct {
 	form, url bool // declared by the client
 	replies   map[string]*mcp.ElicitResult
 	requests  mcp.InputRequestMap // what Put has noted
+	meta      map[string]any      // of the request
+	key       string              // of the request, see calls
 }
 
 // visitorOf reads who asks about a task. The error is for one who may not.
@@ -30,7 +33,10 @@ func (s *Server) visitorOf(req *mcp.ServerRequest[*taskParams], method string) (
 	if !declaresTasks(version, can) {
 		return nil, needsTasks()
 	}
-	v := newVisitor(callerOf(req.ClientInfo()), version, can)
+	caller := callerOf(req.ClientInfo())
+	caller.Principal = s.calls.principal(keyOf(req.Extra))
+	v := newVisitor(caller, version, can)
+	v.meta, v.key = req.Params.Meta, keyOf(req.Extra)
 	for key, raw := range req.Params.InputResponses {
 		reply := new(mcp.ElicitResult)
 		if json.Unmarshal(raw, reply) == nil {
@@ -96,7 +102,7 @@ func (v *visitor) Actions(r *elicit.Request) (actions []elicit.Action) {
 func (v *visitor) Unattended(r *elicit.Request) bool {
 	for _, e := range elicitations(r, v.revision) {
 		if reply := v.replies[e.key]; reply != nil && reply.Action != "accept" {
-			return headless[v.caller.Name]
+			return clients.Of(v.caller.Name).Alone(v.meta)
 		}
 	}
 	return false

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -63,11 +64,21 @@ func (db *DB) update(ctx context.Context, w *sql.DB, f func(*Tx) error) error {
 		return fmt.Errorf("append to feed: %w", err)
 	}
 	if err := raw.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+		return &uncertain{err}
 	}
 	db.feed.publish(tx.events)
 	return nil
 }
+
+// ErrUncertain is what the error of an Update is whose commit was not
+// acknowledged: it may have been made, and whoever tries again has to look.
+var ErrUncertain = errors.New("the commit was not acknowledged")
+
+type uncertain struct{ err error }
+
+func (u *uncertain) Error() string        { return "commit: " + u.err.Error() }
+func (u *uncertain) Unwrap() error        { return u.err }
+func (u *uncertain) Is(target error) bool { return target == ErrUncertain }
 
 // View runs f in a transaction that sees one state of the store and changes
 // nothing. It never waits for an Update.

@@ -223,13 +223,16 @@ func TestAFurtherMessageAnswers(t *testing.T) {
 			t.Errorf("%s: %s, %+v; want invalid params", name, got.Result, got.Error)
 		}
 	}
-	done := d.send(message(task.ID, data(map[string]any{"elicitationId": r.ID, "action": "accept",
+	done := d.send(message(task.ID, data(map[string]any{"elicitationId": r.ID, "action": "accept", "note": "after six",
 		"content": map[string]any{"name": "v1.2", "where": []string{"eu"}, "where__other": []string{"the moon"}, "sure": true, "n": 12}})))
 	if done.Status.State != sdk.TaskStateCompleted {
 		t.Fatalf("state %s, %s", done.Status.State, said(done.Status.Message.Parts))
 	}
 	if want := "map[n:12 name:v1.2 sure:true where:[eu] where__other:[the moon]]"; !strings.Contains(said(done.Artifacts[0].Parts), want) {
 		t.Errorf("artifact %s, want %s", said(done.Artifacts[0].Parts), want)
+	}
+	if now, err := d.hub.Get(t.Context(), r.ID); err != nil || now.Completion.Note != "after six" {
+		t.Errorf("the request is %+v, %v; want the note", now.Completion, err)
 	}
 	if got := d.call(Path, "SendMessage", map[string]any{"message": message(task.ID, text("again"))}); got.Error == nil {
 		t.Errorf("a message to a task that has ended: %s", got.Result)

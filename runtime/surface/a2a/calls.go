@@ -276,12 +276,12 @@ func (c *calls) ask(ctx context.Context, m *a2a.Message, t *task) error {
 // open asks, or finds an answer that came too late when the same was asked
 // before.
 func (c *calls) open(ctx context.Context, r elicit.Request, t *task) (elicit.Request, error) {
-	late, err := c.hub.Late(ctx, r)
+	late, err := c.hub.Earlier(ctx, r)
 	if err != nil {
 		return elicit.Request{}, err
 	}
 	if late != nil {
-		if _, err := c.hub.Dispatch(ctx, elicit.Action{Type: elicit.Collected, RequestID: late.ID}); err != nil && fault.Of(err) == nil {
+		if err := c.hub.Delivered(ctx, *late); err != nil {
 			return elicit.Request{}, err
 		}
 		t.late = true

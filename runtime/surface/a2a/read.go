@@ -124,6 +124,7 @@ func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
 			return a, invalid("elicitationId is %q, this task asks %s", cut(id, 60), r.ID)
 		}
 		action, _ := data["action"].(string)
+		a.Note, _ = data["note"].(string)
 		switch elicit.Outcome(action) {
 		case elicit.Decline, elicit.Cancel:
 			a.Response = elicit.Outcome(action)

@@ -15,6 +15,7 @@ type response struct {
 	ElicitationID string         `json:"elicitationId"`
 	Action        string         `json:"action"`
 	Content       map[string]any `json:"content,omitempty"` // by question
+	Note          string         `json:"note,omitempty"`    // what the person adds
 
 	unread bool // it is not of this shape; what could be read is here
 }
@@ -97,7 +98,7 @@ func respond(ctx context.Context, hub *elicit.Hub, runner Runner, conversation s
 	if one.ElicitationID == "" {
 		return fault.New(missing, "elicitationId is missing", "send the elicitationId of the request")
 	}
-	a := elicit.Action{Type: elicit.CompletedBy, RequestID: one.ElicitationID, Channel: Channel, Response: elicit.Outcome(one.Action)}
+	a := elicit.Action{Type: elicit.CompletedBy, RequestID: one.ElicitationID, Channel: Channel, Response: elicit.Outcome(one.Action), Note: one.Note}
 	switch a.Response {
 	case elicit.Accept, elicit.Decline, elicit.Cancel:
 	case "":

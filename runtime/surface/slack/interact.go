@@ -267,6 +267,7 @@ func (h *handler) submit(ctx context.Context, c *api.InteractionCallback) any {
 	if err != nil {
 		return told(err)
 	}
+	action.Note = noteIn(c.View.State)
 	answers, err := r.Fields(fields(&r, c.View.State))
 	if err == nil {
 		action.Answers = r.Final(answers)
@@ -282,6 +283,14 @@ func (h *handler) submit(ctx context.Context, c *api.InteractionCallback) any {
 		return api.NewErrorsViewSubmissionResponse(wrong)
 	}
 	return told(err)
+}
+
+// noteIn is what the person added to a form.
+func noteIn(state *api.ViewState) string {
+	if state == nil {
+		return ""
+	}
+	return strings.TrimSpace(state.Values[noteBlock][inputAction].Value)
 }
 
 // told is a form that says what went wrong, in place of the one that was sent.

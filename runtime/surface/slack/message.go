@@ -203,6 +203,8 @@ func (m *message) actions(r *elicit.Request) {
 	}
 	if q != nil && (q.AllowFreeform || !q.Required) {
 		button(opForm, "Own words…")
+	} else if q != nil {
+		button(opForm, "Add a note…")
 	}
 	button(opDecline, dismissText(r))
 	items := []*api.OptionBlockObject{api.NewOptionBlockObject(opCancel, plain("Close it without an answer", maxOption), nil)}

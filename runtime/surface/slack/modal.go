@@ -12,13 +12,14 @@ import (
 )
 
 // A form has an input for each question and one for own words where they are
-// asked for, and nothing else, so that the most that a request has fits: twice
-// elicit.MaxQuestions blocks. A block is named after its question; what is typed
+// asked for, so that the most that a request has fits: twice elicit.MaxQuestions
+// blocks. If there is room it has one more, for a note. A block is named after its question; what is typed
 // is sent as it is typed, and kept as a draft.
 const (
 	formCallback = "deskhand_request"
 	answerBlock  = "q:"
 	ownBlock     = "own:"
+	noteBlock    = "note"
 	inputAction  = "value"
 )
 
@@ -44,8 +45,16 @@ func form(r *elicit.Request) api.ModalViewRequest {
 			v.Blocks.BlockSet = append(v.Blocks.BlockSet, own)
 		}
 	}
+	if len(v.Blocks.BlockSet) < maxFormBlocks {
+		note := api.NewInputBlock(noteBlock, plain("Add a note", maxLabel), nil, typed("", true, nil))
+		note.Optional = true
+		v.Blocks.BlockSet = append(v.Blocks.BlockSet, note)
+	}
 	return v
 }
+
+// maxFormBlocks is how many blocks a form of Slack's may have.
+const maxFormBlocks = 100
 
 // says is a form that only tells something.
 func says(text string) api.ModalViewRequest {

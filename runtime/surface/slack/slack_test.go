@@ -344,14 +344,15 @@ func TestAFormForTheRest(t *testing.T) {
 	state[answerBlock+tag("where")] = set(answerBlock, "where", "selected_options", []any{map[string]any{"value": tag("us")}})
 	state[ownBlock+tag("where")] = set(ownBlock, "where", "value", "the moon")
 	state[answerBlock+tag("day")] = set(answerBlock, "day", "selected_date", "2026-11-21")
+	state[noteBlock] = map[string]map[string]any{inputAction: {"type": "x", "action_id": inputAction, "block_id": noteBlock, "value": "after six"}}
 	if got := string(s.Submit(t, ann, v, state)); got != "" && got != "null" {
 		t.Errorf("a right form: %s, want it closed", got)
 	}
 	got := answered(t, hub, r)
 	where := got.Answers["where"].Value
 	if got.Answers["name"].Value.Text != "v1.2" || got.Answers["many"].Value.Number != 12 || where.Options[0] != "us" || where.Freeform[0] != "the moon" ||
-		!got.Answers["sure"].Value.Boolean || got.Answers["day"].Value.Text != "2026-11-21" {
-		t.Errorf("answers %+v", got.Answers)
+		!got.Answers["sure"].Value.Boolean || got.Answers["day"].Value.Text != "2026-11-21" || got.Completion.Note != "after six" {
+		t.Errorf("answers %+v, %+v", got.Answers, got.Completion)
 	}
 	if m := shown(t, s, r, "Answered by ann in Slack"); strings.Contains(all(m), "moon") {
 		t.Errorf("own words are in the channel: %s", all(m))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -131,9 +132,10 @@ func (d *desk) extend(r elicit.Request) (elicit.Request, error) {
 	return d.do(elicit.Action{Type: elicit.Extended, RequestID: r.ID, Deadline: elicit.At(r.Deadline.Add(10 * time.Minute))})
 }
 
-// complete ends a request; answers are those of an accept.
-func (d *desk) complete(id string, how elicit.Outcome, answers map[string]elicit.Answer) (elicit.Request, error) {
-	return d.do(elicit.Action{Type: elicit.CompletedBy, RequestID: id, Response: how, Answers: answers})
+// complete ends a request; answers are those of an accept, note what the person
+// adds.
+func (d *desk) complete(id string, how elicit.Outcome, answers map[string]elicit.Answer, note string) (elicit.Request, error) {
+	return d.do(elicit.Action{Type: elicit.CompletedBy, RequestID: id, Response: how, Answers: answers, Note: strings.TrimSpace(note)})
 }
 
 // submit says that one answer is done; the hub checks it.

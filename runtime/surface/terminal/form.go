@@ -115,7 +115,7 @@ func (f *form) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case written:
 		f.written(msg)
 	case tea.PasteMsg:
-		if f.sheet != nil && f.sheet.writing {
+		if f.sheet != nil && (f.sheet.writing || f.sheet.saying) {
 			return f.press(key{"paste", msg.Content})
 		}
 	case tea.KeyPressMsg:
@@ -248,7 +248,7 @@ func (f *form) send() (tea.Model, tea.Cmd) {
 }
 
 func (f *form) complete(outcome elicit.Outcome, answers map[string]elicit.Answer) (tea.Model, tea.Cmd) {
-	r, err := f.desk.complete(f.sheet.request.ID, outcome, answers)
+	r, err := f.desk.complete(f.sheet.request.ID, outcome, answers, f.sheet.said.text())
 	if err != nil {
 		return f.refused(err)
 	}

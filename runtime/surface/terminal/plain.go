@@ -255,7 +255,7 @@ func (t *talk) send() (how, bool) {
 }
 
 func (t *talk) complete(outcome elicit.Outcome, answers map[string]elicit.Answer) (how, bool) {
-	if _, err := t.desk.complete(t.sheet.request.ID, outcome, answers); err != nil {
+	if _, err := t.desk.complete(t.sheet.request.ID, outcome, answers, t.sheet.said.text()); err != nil {
 		return t.refused(err)
 	}
 	return ended, true
@@ -276,13 +276,29 @@ var commands = [][2]string{
 	{"/edit", "write in your editor"},
 	{"/more", "ten more minutes"},
 	{"/later", "leave it open; what you answered is kept"},
-	{"/decline", "you will not answer"},
-	{"/cancel", "close it without an answer"},
+	{"/note TEXT", "add a note to what you answer"},
+	{"/decline", "you will not answer; /decline TEXT says why"},
+	{"/cancel", "close it without an answer; /cancel TEXT says why"},
 	{"//", "begins an answer with /"},
 }
 
 func (t *talk) command(text string) (how, bool) {
+	text, note, noted := strings.Cut(text, " ")
+	if noted {
+		if text != "/note" && text != "/decline" && text != "/cancel" {
+			t.say("%s takes no text. Type /help.", line(text))
+			return 0, false
+		}
+		t.sheet.said = editor{}
+		t.sheet.said.insert(strings.TrimSpace(note))
+	}
 	switch text {
+	case "/note":
+		if !noted {
+			t.say("Type the note behind it: /note only after 18:00.")
+			break
+		}
+		t.say("Your note goes with what you answer.")
 	case "/back":
 		t.sheet.open(t.sheet.page - 1)
 		t.question()

@@ -21,8 +21,10 @@ type sheet struct {
 	cursor  int                      // option under the cursor; -1: none, so that no key chooses by accident
 	writing bool                     // keys go into the editor
 	editor  editor
-	agreed  bool // to a request without questions
-	menu    bool // of how to leave
+	said    editor // a note that goes with whatever ends the request
+	saying  bool   // keys go into it
+	agreed  bool   // to a request without questions
+	menu    bool   // of how to leave
 	help    bool
 	note    string // for the person, until the next key
 	scroll  int    // rows that the page is moved by
@@ -140,8 +142,13 @@ func (s *sheet) press(k key) intent {
 	case s.help:
 		s.help = false
 		return nothing
+	case s.saying:
+		return s.say(k)
 	case s.menu:
 		return s.choose(k)
+	case k.name == "ctrl+n":
+		s.saying = true
+		return nothing
 	case k.name == "esc" && s.writing && !typesIn(s.question()):
 		s.writing = false
 		return nothing
@@ -180,6 +187,17 @@ func (s *sheet) turn(by int) {
 	s.open((s.page + by + last + 1) % (last + 1))
 }
 
+// say is a key while a note is written.
+func (s *sheet) say(k key) intent {
+	switch k.name {
+	case "enter", "esc", "ctrl+n":
+		s.saying = false
+	default:
+		s.said.key(k)
+	}
+	return nothing
+}
+
 // choose is a key in the menu of how to leave.
 func (s *sheet) choose(k key) intent {
 	s.menu = false
@@ -190,6 +208,9 @@ func (s *sheet) choose(k key) intent {
 		return decline
 	case "x":
 		return dismiss
+	case "n":
+		s.saying = true
+		return nothing
 	case "+":
 		return longer
 	case "esc", "enter":

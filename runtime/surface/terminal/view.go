@@ -108,6 +108,9 @@ func (s *sheet) view(width, height int, now time.Time) screen {
 	case s.help:
 		s.viewHelp(p)
 		return p.fit(height, head, []string{"any key: back"}, &s.scroll)
+	case s.saying:
+		s.viewNote(p)
+		return p.fit(height, head, []string{"Enter done: it goes with what you answer"}, &s.scroll)
 	case s.menu:
 		s.viewMenu(p)
 		return p.fit(height, head, []string{"Esc back to the question"}, &s.scroll)
@@ -117,6 +120,10 @@ func (s *sheet) view(width, height int, now time.Time) screen {
 		s.viewQuestion(p, q)
 	} else {
 		s.viewReview(p)
+	}
+	if note := s.said.text(); note != "" {
+		p.gap()
+		p.add(dim, "", "Your note: "+flat(note))
 	}
 	foot := wrapKeys(s.keys(), p.width)
 	if height < lowScreen {
@@ -164,16 +171,27 @@ func (s *sheet) viewQuestion(p *page, q *elicit.Question) {
 	s.viewOptions(p, q)
 }
 
+// viewNote shows the note that is written.
+func (s *sheet) viewNote(p *page) {
+	p.add(bold, "", "A note for who asked")
+	p.gap()
+	viewEditor(p, &s.said, "> ", "")
+}
+
 // viewEditor shows the text that is typed.
 func (s *sheet) viewEditor(p *page, indent, placeholder string) {
-	rows, row, column := s.editor.lines(p.width - ansi.StringWidth(indent) - 1)
+	viewEditor(p, &s.editor, indent, placeholder)
+}
+
+func viewEditor(p *page, e *editor, indent, placeholder string) {
+	rows, row, column := e.lines(p.width - ansi.StringWidth(indent) - 1)
 	p.row, p.column = len(p.rows)+row, ansi.StringWidth(indent)+column
 	p.focus = p.row
 	for i, text := range rows {
 		if i > 0 {
 			indent = strings.Repeat(" ", ansi.StringWidth(indent))
 		}
-		if len(s.editor.chars) == 0 {
+		if len(e.chars) == 0 {
 			text = styled(dim, ansi.Truncate(line(placeholder), max(p.width-ansi.StringWidth(indent), 1), "…"))
 		}
 		p.rows = append(p.rows, indent+text)
@@ -258,6 +276,7 @@ func (s *sheet) viewMenu(p *page) {
 	p.add("", "  l  ", "Later: it stays open, what you typed is kept")
 	p.add("", "  d  ", "Decline: you will not answer it")
 	p.add("", "  x  ", "Cancel: close it without an answer")
+	p.add("", "  n  ", "Add a note to what you answer")
 	if s.request.Status == elicit.Open && !s.request.Deadline.IsZero() {
 		p.add("", "  +  ", "Ten more minutes")
 	}
@@ -277,6 +296,7 @@ var keyHelp = [][2]string{
 	{"+", "ten more minutes"},
 	{"Esc", "leave; what you typed is kept"},
 	{"Ctrl+X", "decline or cancel"},
+	{"Ctrl+N", "add a note to what you answer"},
 	{"? F1", "this help"},
 }
 

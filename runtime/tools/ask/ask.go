@@ -42,15 +42,19 @@ type Options struct {
 	// call goes on. Zero: 15 seconds, below the 20 to 30 seconds of silence
 	// after which proxies close a connection.
 	Heartbeat time.Duration
-	// Hold is how long a call is held for a client that did not ask for
-	// progress. Zero: 45 seconds, as common clients give up after 60.
+	// Hold is how long a call is held, for whatever client. Zero: what
+	// [clients.Of] knows of the client.
 	Hold time.Duration
+	// Stopping, when it is closed, ends the calls that are held, each with the ID
+	// to come back with. Nil: it never is.
+	Stopping <-chan struct{}
 }
 
 // Desk is the tools of one server. Its methods may be called at once.
 type Desk struct {
 	options Options
 	waits   sync.WaitGroup // one for each request that is waited for
+	posts   posts          // answers on their way to a client
 
 	mu    sync.Mutex
 	open  *elicit.Hub // nil until a call needs it
@@ -60,7 +64,6 @@ type Desk struct {
 // New makes a desk. It opens nothing.
 func New(o Options) *Desk {
 	o.Heartbeat = cmp.Or(o.Heartbeat, 15*time.Second)
-	o.Hold = cmp.Or(o.Hold, 45*time.Second)
 	return &Desk{options: o}
 }
 
@@ -74,6 +77,7 @@ func (d *Desk) Tools() []contract.Tool {
 func (d *Desk) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.posts.noting.Wait()
 	if d.open != nil {
 		d.close()
 	}
@@ -117,9 +121,9 @@ type client interface {
 	// Actions are what the client's person has done with r. None: the client
 	// has not said.
 	Actions(r *elicit.Request) []elicit.Action
-	// Unattended says that the client has answered for a person whom it did not
-	// ask: it shows nothing after all.
-	Unattended(r *elicit.Request) bool
+	// Unasked says that the client's answer to r is not a person's, or must not
+	// end it while there is another way to one.
+	Unasked(ctx context.Context, h *elicit.Hub, r *elicit.Request) (bool, error)
 	// Offer shows r while the call is held.
 	elicit.Surface
 }

@@ -74,6 +74,15 @@ func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMes
 			asked = nil
 		}
 	}
+	earlier, err := d.earlier(ctx, hub, r)
+	switch {
+	case err != nil:
+		return contract.Result{}, d.worded(err, "")
+	case earlier != nil && earlier.Ended():
+		return d.repeated(hub, caller, earlier)
+	case earlier != nil:
+		return d.askAgain(ctx, hub, caller, r, earlier, asked)
+	}
 	if asked != nil && asked.Rounds() {
 		if r, err = hub.Open(ctx, r); err != nil {
 			return contract.Result{}, d.worded(err, "")
@@ -86,7 +95,7 @@ func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMes
 // from is a request that says who asks, and what for.
 func (d *Desk) from(caller contract.Caller) elicit.Request {
 	r := elicit.Request{
-		Source:  elicit.Source{Kind: "mcp", Name: caller.Name, Version: caller.Version, Instance: caller.Session},
+		Source:  elicit.Source{Kind: "mcp", Name: caller.Name, Version: caller.Version, Instance: caller.Session, Owner: d.owner(caller)},
 		Context: d.options.Context,
 		WaitMS:  d.options.Wait.Milliseconds(),
 	}
@@ -97,7 +106,8 @@ func (d *Desk) from(caller contract.Caller) elicit.Request {
 // askNow asks while the call is held; through the client too, if it can.
 func (d *Desk) askNow(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request, through client) (contract.Result, error) {
 	opened := make(opening, 1)
-	h := holding{hub: hub, caller: caller, total: time.Duration(r.WaitMS) * time.Millisecond}
+	h := d.holding(hub, caller, &r)
+	h.opened = func() bool { return len(opened) > 0 }
 	var surfaces []elicit.Surface
 	reachable, err := hub.Reachable(ctx)
 	switch {
@@ -107,9 +117,6 @@ func (d *Desk) askNow(ctx context.Context, hub *elicit.Hub, caller contract.Call
 		surfaces = []elicit.Surface{opened, through}
 	case reachable:
 		surfaces = []elicit.Surface{opened}
-		if caller.Progress == nil {
-			h.limit = d.options.Hold
-		}
 	}
 	h.wait = func(ctx context.Context) (elicit.Request, error) { return hub.Ask(ctx, r, surfaces...) }
 	ended, done, err := d.hold(ctx, h)
@@ -119,37 +126,47 @@ func (d *Desk) askNow(ctx context.Context, hub *elicit.Hub, caller contract.Call
 	case err != nil:
 		return contract.Result{}, d.worded(err, ended.ID)
 	case !done:
-		return d.pending(ctx, hub, (<-opened).ID)
+		return d.pending(ctx, hub, caller, (<-opened).ID)
 	}
-	note := d.note(&ended, time.Now())
-	if ended.Status == elicit.ExpiredOpen {
-		note += d.before(ctx, hub, r)
-	}
-	return result(&ended, note)
+	return d.reply(hub, caller, &ended, "")
 }
 
-// before says that the same question was answered before, too late for whoever
-// asked it then, if so.
-func (d *Desk) before(ctx context.Context, hub *elicit.Hub, r elicit.Request) string {
-	late, err := hub.Late(ctx, r)
-	if err != nil || late == nil {
-		return "" // it is only a hint
+// handTime bounds how long a call waits for the store when it is to end.
+const handTime = 3 * time.Second
+
+// pending is the result of a call that is not held any longer. The ID is handed
+// back whatever the store does: without it the agent could only ask anew.
+func (d *Desk) pending(ctx context.Context, hub *elicit.Hub, caller contract.Caller, id string) (contract.Result, error) {
+	bounded, cancel := context.WithTimeout(ctx, handTime)
+	defer cancel()
+	err := hub.HandedBack(bounded, id)
+	if err == nil {
+		var res contract.Result
+		if res, err = d.report(bounded, hub, caller, id); err == nil {
+			return res, nil
+		}
 	}
-	return fmt.Sprintf(" The same question was answered late at %s, as %s: call %s for that.", late.Completion.At.UTC().Format(time.RFC3339), late.ID, d.name("await_answer"))
+	if ctx.Err() != nil {
+		return contract.Result{}, ctx.Err()
+	}
+	return d.reply(hub, caller, &elicit.Request{ID: id, Status: elicit.Open}, "")
 }
 
-// pending is the result of a call that is not held any longer.
-func (d *Desk) pending(ctx context.Context, hub *elicit.Hub, id string) (contract.Result, error) {
+// report is the result of a call that asks what has become of a request.
+func (d *Desk) report(ctx context.Context, hub *elicit.Hub, caller contract.Caller, id string) (contract.Result, error) {
 	r, err := hub.Get(ctx, id)
 	if err != nil {
 		return contract.Result{}, err
 	}
-	r = r.ForAsker()
-	note := d.note(&r, time.Now())
+	more := ""
 	if r.Status == elicit.Open {
-		note += " " + where(ctx, hub) + "."
+		more = where(ctx, hub) + "."
+		if d.stopping() {
+			more = "This server is stopping: call again once it is back. " + more
+		}
 	}
-	return result(&r, note)
+	r = r.ForAsker()
+	return d.reply(hub, caller, &r, more)
 }
 
 // opening is a surface that shows nothing: it tells which request was opened.
@@ -164,8 +181,14 @@ func (d *Desk) shown(ctx context.Context, hub *elicit.Hub, caller contract.Calle
 	if err != nil {
 		return contract.Result{}, err
 	}
-	if r.Status == elicit.Open && through.Unattended(&r) {
-		return d.elsewhere(ctx, hub, caller, r)
+	if r.Status == elicit.Open {
+		unasked, err := through.Unasked(ctx, hub, &r)
+		if err != nil {
+			return contract.Result{}, err
+		}
+		if unasked {
+			return d.elsewhere(ctx, hub, caller, r)
+		}
 	}
 	why := ""
 	if r.Status != elicit.Completed {
@@ -190,7 +213,7 @@ func (d *Desk) shown(ctx context.Context, hub *elicit.Hub, caller contract.Calle
 	if r, err = hub.Wait(ctx, id); err != nil {
 		return contract.Result{}, err
 	}
-	return result(&r, d.note(&r, time.Now()))
+	return d.reply(hub, caller, &r, "")
 }
 
 // elsewhere waits for the answer to a request that the client did not show.
@@ -204,15 +227,12 @@ func (d *Desk) elsewhere(ctx context.Context, hub *elicit.Hub, caller contract.C
 		if _, err := hub.Dispatch(ctx, a); err != nil && fault.Of(err) == nil { // else somebody was faster
 			return contract.Result{}, err
 		}
-		return d.pending(ctx, hub, r.ID)
+		return d.report(ctx, hub, caller, r.ID)
 	}
-	h := holding{hub: hub, caller: caller, total: time.Duration(r.WaitMS) * time.Millisecond}
-	if caller.Progress == nil {
-		h.limit = d.options.Hold
-	}
+	h := d.holding(hub, caller, &r)
 	h.wait = func(ctx context.Context) (elicit.Request, error) { return hub.Wait(ctx, r.ID) }
 	if _, _, err := d.hold(ctx, h); err != nil {
 		return contract.Result{}, d.worded(err, r.ID)
 	}
-	return d.pending(ctx, hub, r.ID)
+	return d.pending(ctx, hub, caller, r.ID)
 }

@@ -47,6 +47,9 @@ func (d *Desk) await(ctx context.Context, caller contract.Caller, in awaitAnswer
 		return contract.Result{}, err
 	}
 	r, err := hub.Get(ctx, in.RequestID)
+	if err == nil && d.foreign(&r, caller) {
+		err = fault.New(elicit.UnknownRequest, fmt.Sprintf("there is no request %q", in.RequestID), "")
+	}
 	if f := fault.Of(err); f != nil {
 		return contract.Result{}, fault.New(f.Code, f.Message, fmt.Sprintf("call %s for the questions that are open", d.name("list_questions")))
 	}
@@ -55,8 +58,8 @@ func (d *Desk) await(ctx context.Context, caller contract.Caller, in awaitAnswer
 	}
 	if r.Status != elicit.Completed && timeout > 0 {
 		h := holding{hub: hub, caller: caller, limit: timeout, total: timeout}
-		if caller.Progress == nil {
-			h.limit = min(timeout, d.options.Hold)
+		if limit := d.limit(caller); limit > 0 {
+			h.limit = min(timeout, limit)
 		}
 		h.wait = func(ctx context.Context) (elicit.Request, error) {
 			ctx, stop := context.WithTimeout(ctx, h.limit+waitsOn)
@@ -66,12 +69,9 @@ func (d *Desk) await(ctx context.Context, caller contract.Caller, in awaitAnswer
 		if _, _, err := d.hold(ctx, h); err != nil {
 			return contract.Result{}, d.worded(err, r.ID)
 		}
-	} else if r.Status == elicit.Completed {
-		if _, err := hub.Wait(ctx, r.ID); err != nil { // which notes that a late answer was fetched
-			return contract.Result{}, err
-		}
+		return d.pending(ctx, hub, caller, r.ID)
 	}
-	return d.pending(ctx, hub, r.ID)
+	return d.report(ctx, hub, caller, r.ID)
 }
 
 // waitsOn is how long a question counts as waited for after a call that waited:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/clients"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -17,14 +18,51 @@ type holding struct {
 	caller contract.Caller
 	// limit is how long the call is held at most; 0: until wait returns.
 	limit time.Duration
+	// opened says that the request is in the store, so that there is an ID to hand
+	// back. Nil: it was before.
+	opened func() bool
 	// total is how long wait will take at most, for telling what is left; 0:
 	// nobody knows.
 	total time.Duration
 	wait  func(context.Context) (elicit.Request, error)
 }
 
+// holding is a call of that caller for r.
+func (d *Desk) holding(hub *elicit.Hub, caller contract.Caller, r *elicit.Request) holding {
+	return holding{hub: hub, caller: caller, limit: d.limit(caller), total: time.Duration(r.WaitMS) * time.Millisecond}
+}
+
+// limit is how long a call may be held for a client; 0: for as long as the
+// question waits.
+func (d *Desk) limit(caller contract.Caller) time.Duration {
+	if d.options.Hold > 0 {
+		return d.options.Hold
+	}
+	c := clients.Of(caller.Name)
+	if caller.Progress == nil {
+		return min(c.Hold, clients.Unknown)
+	}
+	if caller.Waits && c.Version == "" {
+		return 0
+	}
+	return c.Hold
+}
+
+func (d *Desk) stopping() bool {
+	select {
+	case <-d.options.Stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// openPoll is how often a call that is to end looks whether its request is in the
+// store yet, which takes long only while the store is in trouble.
+const openPoll = 50 * time.Millisecond
+
 // hold waits for a request, and tells the caller meanwhile. done is false if the
-// limit came first; what wait waits for is then waited for still, so that
+// limit came first, or the server stops; what wait waits for is then waited for still, so that
 // others see that somebody does. If ctx ends, so does the wait, and what that
 // means for the request is for the hub to say.
 func (d *Desk) hold(ctx context.Context, h holding) (r elicit.Request, done bool, err error) {
@@ -40,6 +78,7 @@ func (d *Desk) hold(ctx context.Context, h holding) (r elicit.Request, done bool
 		ended <- end{r, err}
 	})
 	var beats, limit <-chan time.Time
+	stopping := d.options.Stopping
 	if h.caller.Progress != nil {
 		tick := time.NewTicker(d.options.Heartbeat)
 		defer tick.Stop()
@@ -60,7 +99,15 @@ func (d *Desk) hold(ctx context.Context, h holding) (r elicit.Request, done bool
 		case e := <-ended:
 			return e.request, true, e.err
 		case <-limit:
-			return elicit.Request{}, false, nil
+			if h.isOpen() {
+				return elicit.Request{}, false, nil
+			}
+			limit = time.After(openPoll)
+		case <-stopping:
+			if h.isOpen() {
+				return elicit.Request{}, false, nil
+			}
+			stopping, limit = nil, time.After(openPoll)
 		case <-ctx.Done():
 			leave()
 			if e := <-ended; e.err == nil {
@@ -71,6 +118,8 @@ func (d *Desk) hold(ctx context.Context, h holding) (r elicit.Request, done bool
 		}
 	}
 }
+
+func (h *holding) isOpen() bool { return h.opened == nil || h.opened() }
 
 // tell says that the call goes on, and where a person can answer.
 func (h *holding) tell(ctx context.Context, waited time.Duration) {

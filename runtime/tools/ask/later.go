@@ -43,6 +43,19 @@ func (d *Desk) startAsking(ctx context.Context, caller contract.Caller, args jso
 	if err != nil {
 		return contract.Pending{}, err
 	}
+	earlier, err := d.earlier(ctx, hub, r)
+	switch {
+	case err != nil:
+		return contract.Pending{}, d.worded(err, "")
+	case earlier != nil && earlier.Ended():
+		result, err := d.repeated(hub, caller, earlier)
+		return contract.Pending{Result: result}, err
+	case earlier != nil: // the same question is open: this call is the same task
+		if err := hub.Rejoin(ctx, earlier, r); err != nil {
+			return contract.Pending{}, d.worded(err, earlier.ID)
+		}
+		return keeper{d}.pending(ctx, hub, caller, *earlier, waiting{id: earlier.ID})
+	}
 	reachable, err := hub.Reachable(ctx)
 	if err != nil {
 		return contract.Pending{}, err
@@ -55,7 +68,7 @@ func (d *Desk) startAsking(ctx context.Context, caller contract.Caller, args jso
 	if r, err = hub.Open(ctx, r); err != nil {
 		return contract.Pending{}, d.worded(err, "")
 	}
-	return keeper{d}.pending(ctx, hub, r, waiting{id: r.ID})
+	return keeper{d}.pending(ctx, hub, caller, r, waiting{id: r.ID})
 }
 
 // call is how a tool is called that is held.
@@ -78,12 +91,12 @@ func (d *Desk) startAwaiting(now call) func(context.Context, contract.Caller, js
 		if err == nil {
 			r, err = hub.Get(ctx, in.RequestID)
 		}
-		if err != nil || r.Status == elicit.Completed || timeout <= 0 || timeout > elicit.MaxWait {
+		if err != nil || r.Status == elicit.Completed || d.foreign(&r, caller) || timeout <= 0 || timeout > elicit.MaxWait {
 			result, err := now(ctx, caller, args)
 			return contract.Pending{Result: result}, err
 		}
 		since := time.Now()
-		return keeper{d}.pending(ctx, hub, r, waiting{r.ID, since, since.Add(timeout)})
+		return keeper{d}.pending(ctx, hub, caller, r, waiting{r.ID, since, since.Add(timeout)})
 	}
 }
 
@@ -155,7 +168,7 @@ func (k keeper) Look(ctx context.Context, caller contract.Caller, id string) (co
 	if err != nil {
 		return contract.Pending{}, err
 	}
-	p, err := k.pending(ctx, hub, r, w)
+	p, err := k.pending(ctx, hub, caller, r, w)
 	if v, ok := caller.Client.(visitor); ok && err == nil && p.State == contract.Working && !k.d.options.NoDialogs && v.CanShow(&r) {
 		v.Put(&r)
 	}
@@ -163,7 +176,7 @@ func (k keeper) Look(ctx context.Context, caller contract.Caller, id string) (co
 }
 
 // pending is where a call stands.
-func (k keeper) pending(ctx context.Context, hub *elicit.Hub, r elicit.Request, w waiting) (contract.Pending, error) {
+func (k keeper) pending(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request, w waiting) (contract.Pending, error) {
 	p := contract.Pending{ID: w.String(), Created: r.CreatedAt.Time, Updated: r.CreatedAt.Time, Poll: pollEvery}
 	if !w.until.IsZero() {
 		p.Created, p.Updated = w.since, w.since
@@ -177,19 +190,15 @@ func (k keeper) pending(ctx context.Context, hub *elicit.Hub, r elicit.Request, 
 		p.State, p.Message = contract.Cancelled, "The question was taken back."
 		return p, nil
 	case r.Status == elicit.Completed:
-		r, err := hub.Wait(ctx, r.ID) // which notes that the answer was fetched
-		if err != nil {
-			return p, err
-		}
 		p.State, p.TTL = contract.Ended, r.Completion.At.Sub(p.Created)+hub.Retain()
-		p.Result, p.Err = result(&r, k.d.note(&r, now))
+		p.Result, p.Err = k.d.report(ctx, hub, caller, r.ID)
 		return p, nil
 	case w.until.IsZero() && r.Ended(), !w.until.IsZero() && !now.Before(w.until):
 		p.State = contract.Ended
 		if p.Updated = w.until; w.until.IsZero() {
 			p.Updated = r.Deadline.Time
 		}
-		p.Result, p.Err = k.d.pending(ctx, hub, r.ID)
+		p.Result, p.Err = k.d.report(ctx, hub, caller, r.ID)
 		return p, nil
 	}
 	p.Message = "Waiting for a person. " + where(ctx, hub)

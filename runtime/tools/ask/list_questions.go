@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
@@ -15,6 +17,12 @@ type Listing struct {
 	Questions []Listed `json:"questions"`
 	// Cut is how many more there are; answer or await some, and they show.
 	Cut int `json:"cut,omitempty"`
+	// Elsewhere is how many were asked from other folders.
+	Elsewhere int `json:"elsewhere,omitempty"`
+}
+
+type listQuestionsIn struct {
+	Anywhere bool `json:"anywhere"`
 }
 
 // Listed is one question of the caller's.
@@ -22,8 +30,8 @@ type Listed struct {
 	RequestID string   `json:"request_id"`
 	Title     string   `json:"title,omitempty"`
 	Questions []string `json:"questions"` // their texts
-	// State is open; expired, and may still be answered; or answered, too late
-	// for the call that asked, and not fetched yet.
+	// State is open; expired, and may still be answered; or answered, declined or
+	// cancelled, which no call has told the agent yet.
 	State    string      `json:"state"`
 	AskedAt  elicit.Time `json:"asked_at"`
 	Deadline elicit.Time `json:"deadline,omitzero"`
@@ -38,28 +46,36 @@ const (
 func (d *Desk) listQuestions() contract.Tool {
 	spec := contract.Spec{
 		Name: d.name("list_questions"), Title: "List open questions",
-		Description: fmt.Sprintf("List the questions that you have asked with %s and that are still open, and those answered too late for the call that asked them. "+
+		Description: fmt.Sprintf("List the questions that you have asked with %s and that are still open, and those answered since that you have not been told of. "+
 			"Use this when you have lost the ID of a question; fetch an answer with %s.", d.name("ask_user"), d.name("await_answer")),
-		Input: contract.Freeze(contract.Object(nil)), ReadOnly: true,
+		Input: contract.Freeze(contract.Object(nil, contract.Property{Name: "anywhere", Schema: &jsonschema.Schema{
+			Type: "boolean", Description: "Also list those asked from other folders (default: false).",
+		}})), ReadOnly: true,
 	}
 	return contract.Define(spec, d.list)
 }
 
-func (d *Desk) list(ctx context.Context, caller contract.Caller, _ struct{}) (contract.Result, error) {
+func (d *Desk) list(ctx context.Context, caller contract.Caller, in listQuestionsIn) (contract.Result, error) {
 	hub, err := d.hub(ctx)
 	if err != nil {
 		return contract.Result{}, err
 	}
 	listing := Listing{Questions: []Listed{}}
-	for _, statuses := range [][]elicit.Status{{elicit.Open, elicit.ExpiredOpen}, {elicit.Completed}} {
-		all, err := hub.List(ctx, elicit.Filter{Statuses: statuses, Source: caller.Name, AttemptID: d.options.Context.AttemptID, Limit: 500})
+	mine := elicit.Filter{Source: caller.Name, AttemptID: d.options.Context.AttemptID, Limit: 1000}
+	open, told := mine, mine
+	open.Statuses = []elicit.Status{elicit.Open, elicit.ExpiredOpen}
+	told.Statuses, told.Undelivered = []elicit.Status{elicit.Completed}, true
+	for _, f := range []elicit.Filter{open, told} {
+		all, err := hub.List(ctx, f)
 		if err != nil {
 			return contract.Result{}, err
 		}
 		for i := range all.Requests {
 			r := &all.Requests[i]
-			switch state := stateOf(r); {
+			switch state := d.stateOf(r); {
 			case state == "" || !d.asked(r, caller):
+			case !in.Anywhere && !near(r.Context.CWD, d.options.Context.CWD):
+				listing.Elsewhere++
 			case len(listing.Questions) == maxListed:
 				listing.Cut++
 			default:
@@ -75,24 +91,16 @@ func (d *Desk) list(ctx context.Context, caller contract.Caller, _ struct{}) (co
 }
 
 // stateOf is empty for a question that nobody need come back to.
-func stateOf(r *elicit.Request) string {
+func (d *Desk) stateOf(r *elicit.Request) string {
 	switch {
 	case r.Status == elicit.Open:
 		return "open"
 	case r.Status == elicit.ExpiredOpen:
 		return "expired"
-	case r.Accepted() && r.Completion.Late && r.CollectedAt.IsZero():
-		return "answered"
+	case r.Trigger == elicit.AskUser && r.Undelivered() && !d.posts.has(r.ID):
+		return map[elicit.Outcome]string{elicit.Accept: "answered", elicit.Decline: "declined", elicit.Cancel: "cancelled"}[r.Completion.Outcome]
 	}
 	return ""
-}
-
-// asked says that r is the caller's own: from a client of that name, in the same
-// session if both have one, and else from the same folder, since a client that
-// starts its server anew wants its questions back.
-func (d *Desk) asked(r *elicit.Request, caller contract.Caller) bool {
-	return r.Source.Kind == "mcp" && r.Source.Name == caller.Name && r.Source.Instance == caller.Session &&
-		r.Context.CWD == d.options.Context.CWD && r.Context.AttemptID == d.options.Context.AttemptID
 }
 
 func listed(r *elicit.Request, state string) Listed {
@@ -108,8 +116,12 @@ func listed(r *elicit.Request, state string) Listed {
 }
 
 func (d *Desk) listText(l Listing, now time.Time) string {
+	elsewhere := ""
+	if l.Elsewhere > 0 {
+		elsewhere = fmt.Sprintf("\n[%d more from other folders. Call with anywhere: true for them.]", l.Elsewhere)
+	}
 	if len(l.Questions) == 0 {
-		return "No question of yours is open."
+		return "No question of yours is open." + elsewhere
 	}
 	text := fmt.Sprintf("Fetch an answer with %s.", d.name("await_answer"))
 	for _, q := range l.Questions {
@@ -124,5 +136,5 @@ func (d *Desk) listText(l Listing, now time.Time) string {
 	if l.Cut > 0 {
 		text += fmt.Sprintf("\n[Cut: %d more. Fetch some of these first.]", l.Cut)
 	}
-	return text
+	return text + elsewhere
 }

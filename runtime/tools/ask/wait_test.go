@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
@@ -43,8 +44,8 @@ func TestTextComesBackByteForByte(t *testing.T) {
 	}
 }
 
-// A client that asked for progress is told again and again, and so holds a call
-// of any length: here 25 times as long as it would wait in silence.
+// A client that asked for progress is told again and again: here it waits three
+// times as long as it would in silence.
 func TestAClientThatListensIsToldThatItsCallGoesOn(t *testing.T) {
 	eras(t, func(t *testing.T, version string) {
 		place := t.TempDir()
@@ -54,7 +55,7 @@ func TestAClientThatListensIsToldThatItsCallGoesOn(t *testing.T) {
 		ctx, giveUp := context.WithCancel(t.Context())
 		defer giveUp()
 		const patience = 400 * time.Millisecond
-		agent := callerOf(t, place, version, Options{Heartbeat: 20 * time.Millisecond, Hold: 10 * time.Millisecond}, mcp.ClientOptions{
+		agent := callerOf(t, place, version, Options{Heartbeat: 20 * time.Millisecond}, mcp.ClientOptions{
 			ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -260,21 +261,54 @@ func TestOthersQuestionsAreNotListed(t *testing.T) {
 	}
 }
 
-func TestALateAnswerToTheSameQuestionIsPointedAt(t *testing.T) {
-	place := t.TempDir()
-	agent, human := callerOf(t, place, legacy, Options{}, mcp.ClientOptions{}), personAt(t, place)
-	var ids []string
-	for range 2 {
-		replies := agent.calls(t.Context(), "ask_user", oneQuestion, nil)
-		r := human.sees(ids...)
-		ids = append(ids, r.ID)
-		human.expires(r)
-		note := got(t, replies).texts()[1]
-		if points := strings.Contains(note, "answered late") && strings.Contains(note, ids[0]+": call await_answer"); points != (len(ids) == 2) {
-			t.Errorf("the %dth time: %q", len(ids), note)
+// An agent whose client gave up, or that was handed an ID, asks the same again:
+// the person sees one question, and the second call gets its answer.
+func TestAskingTheSameAgainJoinsTheOpenQuestion(t *testing.T) {
+	eras(t, func(t *testing.T, version string) {
+		for _, how := range []string{"cancelled", "handed back"} {
+			t.Run(how, func(t *testing.T) {
+				place := t.TempDir()
+				o := Options{}
+				if how == "handed back" {
+					o.Hold = 100 * time.Millisecond
+				}
+				first, human := callerOf(t, place, version, o, mcp.ClientOptions{}), personAt(t, place)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				replies := first.calls(ctx, "ask_user", oneQuestion, nil)
+				r := human.sees()
+				if how == "cancelled" {
+					cancel()
+				}
+				got(t, replies)
+				for since := time.Now(); !r.AskerGone && !r.HandedBack && time.Since(since) < 10*time.Second; r = human.sees() {
+					time.Sleep(5 * time.Millisecond)
+				}
+				again := callerOf(t, place, version, Options{}, mcp.ClientOptions{}).calls(t.Context(), "ask_user", oneQuestion, nil)
+				for since := time.Now(); (r.AskerGone || r.HandedBack) && time.Since(since) < 10*time.Second; r = human.sees() {
+					time.Sleep(5 * time.Millisecond)
+				}
+				if list, err := human.hub.List(t.Context(), elicit.Filter{}); err != nil || len(list.Requests) != 1 {
+					t.Fatalf("%d questions are open, %v; want one", len(list.Requests), err)
+				}
+				human.answers(r, "Ann")
+				if out := got(t, again).output(t); !out.Answered || out.Answers[0].Values[0] != "Ann" {
+					t.Errorf("asked again: %+v, want Ann", out)
+				}
+			})
 		}
-		if len(ids) == 1 {
-			human.answers(human.becomes(r.ID, elicit.ExpiredOpen), "Ann")
-		}
+	})
+}
+
+// The store is gone when a call is to end: the agent still gets the ID.
+func TestAnIDIsHandedBackWithoutAStore(t *testing.T) {
+	hub, stop, err := hubAt(t.TempDir(), elicit.Options{Attended: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	res, err := New(Options{}).pending(t.Context(), hub, contract.Caller{}, "elc_1")
+	if err != nil || len(res.Text) != 2 || !strings.Contains(res.Text[1], "stays open as elc_1") {
+		t.Errorf("pending = %q, %v; want that elc_1 stays open", res.Text, err)
 	}
 }

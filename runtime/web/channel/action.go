@@ -53,6 +53,7 @@ type Ending struct {
 	Outcome   elicit.Outcome `json:"outcome"`
 	Reason    string         `json:"reason,omitempty"`
 	Late      bool           `json:"late,omitempty"` // the asker had been told that time was up
+	Note      string         `json:"note,omitempty"` // what the person added; a client may send it
 }
 
 // Envelope is an action with its place in the order of all.

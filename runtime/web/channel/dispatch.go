@@ -132,6 +132,9 @@ func parseAction(raw json.RawMessage) (elicit.Action, error) {
 		return a, nil
 	}
 	a.Type, a.Response = elicit.CompletedBy, in.Response
+	if in.Meta != nil {
+		a.Note = in.Meta.Note
+	}
 	for id, answer := range in.Answers {
 		if a.Answers == nil {
 			a.Answers = map[string]elicit.Answer{}

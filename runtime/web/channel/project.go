@@ -149,8 +149,8 @@ func project(a elicit.Action, before, after *elicit.Request, left int) (Action, 
 			}
 			p.Answers[id] = projectAnswer(answer)
 		}
-		if before != nil && !open {
-			p.Meta = &Ending{Outcome: a.Response, Late: true}
+		if late := before != nil && !open; late || a.Note != "" {
+			p.Meta = &Ending{Outcome: a.Response, Late: late, Note: a.Note}
 		}
 		return p, true
 	case elicit.TimeUp:

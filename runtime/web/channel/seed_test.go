@@ -494,6 +494,17 @@ func TestWhatIsRefused(t *testing.T) {
 			d.ended(t, r.ID, elicit.Outcome(response))
 		}
 	})
+	line(t, "a note goes with an answer, to who asked and to who looks", func(t *testing.T, d *desk) {
+		r := d.ask(t, "claude", name)
+		a, _ := d.client(t, "a")
+		n := a.taken(a.session(), strings.TrimSuffix(completed(r.ID, "decline"), "}")+`,"_meta":{"note":"after six"}}`)
+		if now := d.get(t, r.ID); now.Completion.Note != "after six" {
+			t.Errorf("the completion is %+v, want the note", now.Completion)
+		}
+		if !strings.Contains(dump(n), `"note":"after six"`) {
+			t.Errorf("told as %s, want the note", dump(n))
+		}
+	})
 	line(t, "E-041", func(t *testing.T, d *desk) {
 		r := d.ask(t, "claude", name)
 		a, _ := d.client(t, "a")

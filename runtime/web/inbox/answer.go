@@ -3,6 +3,7 @@ package inbox
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/web/page"
@@ -62,7 +63,8 @@ func (t ticket) label(r *elicit.Request) string {
 func (in *Inbox) answerBy(r *http.Request, hub *elicit.Hub, t ticket, one elicit.Request) (now elicit.Request, status int, trouble string, err error) {
 	answers, err := one.Fields(map[string][]string{t.Question: {t.Value}})
 	if err == nil {
-		_, err = hub.Dispatch(r.Context(), elicit.Action{Type: elicit.CompletedBy, RequestID: one.ID, Response: elicit.Accept, Answers: answers, Channel: LinkChannel})
+		_, err = hub.Dispatch(r.Context(), elicit.Action{Type: elicit.CompletedBy, RequestID: one.ID, Response: elicit.Accept, Answers: answers, Channel: LinkChannel,
+			Note: strings.TrimSpace(r.PostFormValue("note"))})
 	}
 	status = http.StatusOK
 	if rejected := new(elicit.Rejection); errors.As(err, &rejected) {

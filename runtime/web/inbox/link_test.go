@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -20,11 +21,11 @@ func TestALinkAnswersOnce(t *testing.T) {
 			t.Fatalf("GET %s: %d, %s; want the page with its button", yes, status, now.Status)
 		}
 	}
-	if status, body := s.do("POST", yes, nil, anonymous); status != 200 || !strings.Contains(body, "answered by a notification") {
+	if status, body := s.do("POST", yes, url.Values{"note": {"after six"}}, anonymous); status != 200 || !strings.Contains(body, "answered by a notification") {
 		t.Errorf("POST %s: %d\n%s", yes, status, body)
 	}
-	if now := s.get(r.ID); !now.Accepted() || !now.Answers["sure"].Value.Boolean {
-		t.Errorf("the request is %+v, want yes", now)
+	if now := s.get(r.ID); !now.Accepted() || !now.Answers["sure"].Value.Boolean || now.Completion.Note != "after six" {
+		t.Errorf("the request is %+v, want yes and the note", now)
 	}
 	if status, body := s.do("POST", yes, nil, anonymous); status != 409 || !strings.Contains(body, "already answered") {
 		t.Errorf("POST %s again: %d\n%s", yes, status, body)

@@ -263,7 +263,7 @@ const question = (() => {
     if (!body.get('do.act')) body.set('do.act', 'send');
     body.set('do.client', client);
     const note = $('#note')?.value;
-    if (note && !body.get('do.note')) body.set('do.note', note);
+    if (note !== undefined) body.set('do.note', note); // the field is in the form of the other ways to end
     if (button) button.disabled = true;
     try {
       const response = await ask('/inbox/' + id, { method: 'POST', body, headers: { Accept: 'text/html' } });

@@ -1,0 +1,103 @@
+package elicit_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	. "github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store/storetest"
+)
+
+// PostgreSQL commits an answer, and the connection breaks before it says so: the
+// person is told that it was taken, and by whom at most once.
+func TestAnAnswerWhoseCommitIsLostIsNotRefusedBecauseOfItself(t *testing.T) {
+	place, breaks := cutting(t, storetest.Postgres(t))
+	h := peer(t, place, attended)
+	other := peer(t, place, attended)
+	id := mustOpen(t, h, greeting()).ID
+	breaks.Store(1)
+	c, err := h.Dispatch(t.Context(), accept(id, "Ada"))
+	if breaks.Load() != 0 {
+		t.Fatal("no commit was cut")
+	}
+	if err != nil { // while it could not connect again at once
+		c, err = h.Dispatch(t.Context(), accept(id, "Ada"))
+	}
+	if err != nil || c.Request == nil || !c.Request.Accepted() {
+		t.Errorf("the answer whose commit was lost: %+v, %v; want it taken", c, err)
+	}
+	refusedWith(t, other, accept(id, "Ada"), AlreadyCompleted) // it is somebody else's
+}
+
+// cutting stands between a hub and its PostgreSQL. It cuts a connection behind
+// the next commits, as many as breaks says, once the server has made them.
+func cutting(t *testing.T, place string) (through string, breaks *atomic.Int64) {
+	t.Helper()
+	u, err := url.Parse(place)
+	mustDo(t, err)
+	query := u.Query()
+	server := query.Get("host")
+	dir, err := os.MkdirTemp("", "cut") // a socket's path must be short
+	mustDo(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	const name = ".s.PGSQL.5432"
+	listener, err := net.Listen("unix", filepath.Join(dir, name))
+	mustDo(t, err)
+	t.Cleanup(func() { listener.Close() })
+	breaks = new(atomic.Int64)
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go relay(client, filepath.Join(server, name), breaks)
+		}
+	}()
+	query.Set("host", dir)
+	u.RawQuery = query.Encode()
+	return u.String(), breaks
+}
+
+func relay(client net.Conn, path string, breaks *atomic.Int64) {
+	defer client.Close()
+	server, err := net.Dial("unix", path)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	var cut atomic.Bool
+	go func() {
+		defer server.Close()
+		b := make([]byte, 64<<10)
+		for {
+			n, err := client.Read(b)
+			if err != nil {
+				return
+			}
+			if bytes.Contains(bytes.ToLower(b[:n]), []byte("commit\x00")) && breaks.Load() > 0 {
+				breaks.Add(-1)
+				cut.Store(true)
+			}
+			if _, err := server.Write(b[:n]); err != nil {
+				return
+			}
+		}
+	}()
+	b := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(b)
+		if err != nil || cut.Load() { // what the server says of its commit is kept back
+			return
+		}
+		if _, err := io.Copy(client, bytes.NewReader(b[:n])); err != nil {
+			return
+		}
+	}
+}
