@@ -15,8 +15,8 @@
 # make survive    kill servers, runners and agents at 100 random moments each (minutes)
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
 # make test-web [PICTURES=dir] [STORY=word]   drive the pages in chromium (needs chromium, node and npm)
-# make conformance [WORD=word]   the MCP conformance suite against deskhand as a client (needs Node.js 22 and npm; minutes)
 # make tools      how well find_tools finds among the tools of real servers, and in how many tokens (needs node and npm; minutes)
+# make conformance [WORD=word]   the MCP conformance suite against deskhand as a client and as a server (needs Node.js 22 and npm; minutes)
 # make codex CODEX=path   ask a person from that codex, with a stub for its model (needs node)
 # make bench-web  what the pages take in a browser
 

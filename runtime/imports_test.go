@@ -20,7 +20,7 @@ var floors = [][]string{
 	{"runtime/fault", "runtime/clients", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
-	{"runtime/eval", "runtime/tasks", "runtime/elicit/form"},
+	{"runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/calls"},
 	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/surface/a2a", "runtime/surface/chat"},
 	{"runtime/surface"},
 	{"cmd/deskhand"},

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	callroom "github.com/deskhand/deskhand/runtime/calls"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/gateway"
@@ -33,6 +34,8 @@ type upstreamDoor struct {
 	app  *app
 	room *peopleRoom
 	log  *slog.Logger
+	// calls keeps those of its tools that outlive their requests.
+	calls *callroom.Keeper
 
 	mu    sync.Mutex
 	base  string // of the pages; empty: nobody serves them yet
@@ -69,13 +72,14 @@ func (a *app) door(room *peopleRoom, in elicit.Context, own bool, changed func()
 		return nil, err
 	}
 	d := &upstreamDoor{app: a, room: room, log: log, own: own, stop: func() {}}
+	open := func(ctx context.Context) (*elicit.Hub, *store.DB, error) {
+		hub, _, err := room.open(ctx)
+		return hub, room.db, err
+	}
+	d.calls = callroom.New(callroom.Options{Open: open, Log: log})
 	o := gateway.Options{
-		Upstreams: all, StateDir: dir, Context: in, Version: buildVersion(), Log: log, Changed: changed, Base: d.address,
+		Upstreams: all, StateDir: dir, Context: in, Version: buildVersion(), Log: log, Changed: changed, Base: d.address, Open: open,
 		Disclosure: disclosure, Index: newToolFinder, Prefix: prefix,
-		Open: func(ctx context.Context) (*elicit.Hub, *store.DB, error) {
-			hub, _, err := room.open(ctx)
-			return hub, room.db, err
-		},
 	}
 	if a.settings.given("elicitation.timeout") {
 		o.Wait = people.wait
@@ -113,11 +117,21 @@ func (a *app) checkConnect() error {
 	return nil
 }
 
+// Tools are those of the gateway. Their calls can outlive their requests.
+func (d *upstreamDoor) Tools() []contract.Tool {
+	tools := d.Gateway.Tools()
+	for i := range tools {
+		tools[i] = d.calls.Later(tools[i])
+	}
+	return tools
+}
+
 // end closes the gateway and what it was served by.
 func (d *upstreamDoor) end() {
 	if d == nil {
 		return
 	}
+	d.calls.Close()
 	d.Close()
 	d.mu.Lock()
 	stop := d.stop

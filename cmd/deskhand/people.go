@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	callroom "github.com/deskhand/deskhand/runtime/calls"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/store"
@@ -141,7 +142,7 @@ func (p *peopleRoom) open(ctx context.Context) (hub *elicit.Hub, stop func(), er
 	if err != nil {
 		return nil, nil, err
 	}
-	db, err := store.Open(ctx, place, elicit.Room(), gateway.Room())
+	db, err := store.Open(ctx, place, elicit.Room(), gateway.Room(), callroom.Room())
 	if err != nil {
 		tell()
 		return nil, nil, err
@@ -195,16 +196,17 @@ func (p *peopleRoom) ready() error {
 }
 
 // stateKey authenticates what clients carry between two calls: the same for
-// every server over one store. open comes first.
+// every server over one store. It opens the store: a client may come back, to a
+// server that was started anew, before anything else has.
 func (p *peopleRoom) stateKey() ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if _, _, err := p.open(ctx); err != nil {
+		return nil, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.db == nil {
-		return nil, errors.New("the store is not open")
-	}
 	if p.key == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
 		key, err := sharedKey(ctx, p.db, "key/request-state")
 		if err != nil {
 			return nil, err

@@ -34,6 +34,7 @@ type pipe struct {
 	in     io.WriteCloser
 	stderr *logged
 	ended  chan struct{} // closed when stdout ends
+	killed bool
 	// welcome is the answer to initialize.
 	welcome json.RawMessage
 
@@ -169,8 +170,22 @@ func (p *pipe) notices(method string) (n int) {
 	return n
 }
 
+// kill ends the server as a machine does that fails.
+func (p *pipe) kill() {
+	p.t.Helper()
+	p.killed = true
+	if err := p.cmd.Process.Kill(); err != nil {
+		p.t.Fatal(err)
+	}
+	<-p.ended
+	_ = p.cmd.Wait() // which says that it was killed
+}
+
 // end closes stdin and wants the server to end well.
 func (p *pipe) end() {
+	if p.killed {
+		return
+	}
 	p.in.Close()
 	ended(p.t, p.cmd, p.ended, p.stderr)
 }

@@ -79,7 +79,7 @@ func (w *workRoom) tools(ctx context.Context, as docs.Options, dir string) ([]co
 	o := work.Options{
 		Open:   func(ctx context.Context) (work.Manager, error) { return w.open(ctx) },
 		Prefix: as.Prefix, MaxAnswerBytes: as.MaxAnswerBytes,
-		Questions: w.questions, Pauses: w.pauses,
+		Questions: w.questions, Pauses: w.pauses, Show: w.show, Take: w.take,
 	}
 	m, err := w.open(ctx)
 	if err != nil {
@@ -112,6 +112,44 @@ func (w *workRoom) questions(ctx context.Context, attemptID string) (list []work
 		list = append(list, work.Question{ID: r.ID, Text: shortened(r.Message, 200), Asked: contract.Time{Time: r.CreatedAt.Time}})
 	}
 	return list, err
+}
+
+// visitor is what a door can do with a client that follows a run.
+type visitor interface {
+	CanShow(r *elicit.Request) bool
+	Put(r *elicit.Request)
+	Actions(r *elicit.Request) []elicit.Action
+	Unattended(r *elicit.Request) bool
+}
+
+// show lets a client show what waits for a person in an attempt.
+func (w *workRoom) show(ctx context.Context, attemptID string, client any) error {
+	v, ok := client.(visitor)
+	if !ok {
+		return nil
+	}
+	requests, err := w.waiting(ctx, attemptID)
+	for i := range requests {
+		if v.CanShow(&requests[i]) {
+			v.Put(&requests[i])
+		}
+	}
+	return err
+}
+
+// take does what a client's person has answered.
+func (w *workRoom) take(ctx context.Context, attemptID string, client any) error {
+	v, ok := client.(visitor)
+	if !ok {
+		return nil
+	}
+	requests, err := w.waiting(ctx, attemptID)
+	for i := range requests {
+		if err == nil {
+			err = w.hub.Take(ctx, v.Actions(&requests[i]), v.Unattended(&requests[i]))
+		}
+	}
+	return err
 }
 
 // pauses are the times for which an attempt has waited for a person: an asker is

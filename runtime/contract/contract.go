@@ -50,6 +50,8 @@ type Tool struct {
 	// Call runs the tool with args, a JSON object (nil, empty or null: {}).
 	// An error that is a *fault.Fault is for the caller to read.
 	Call func(ctx context.Context, caller Caller, args json.RawMessage) (Result, error)
+	// Later lets a call outlive its request. Nil: Call is the only way.
+	Later *Later
 }
 
 // Caller says who calls. The zero value is an unknown caller.

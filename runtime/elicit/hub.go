@@ -89,6 +89,9 @@ func (h *Hub) Close() {
 	h.keeping.Wait()
 }
 
+// Retain is how long requests are kept after they have ended.
+func (h *Hub) Retain() time.Duration { return h.options.Retain }
+
 // Open asks r and does not wait: see [Hub.Wait]. If r has a key that was asked
 // with before, the request of then is returned, whatever became of it; a key
 // that was used for something else is an error. It does not look whether a

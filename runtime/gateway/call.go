@@ -18,9 +18,10 @@ import (
 
 // call is one call of an agent, from its first byte to the answer.
 type call struct {
-	name string // of the tool, as the agent knows it
-	tool string // as the upstream does
-	args json.RawMessage
+	name   string // of the tool, as the agent knows it
+	tool   string // as the upstream does
+	args   json.RawMessage
+	asTask bool // the upstream takes it as a task only
 	// get asks the upstream for something else than a tool. Nil: the tool is
 	// called.
 	get func(ctx context.Context, s *session) (json.RawMessage, error)
@@ -190,6 +191,8 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 			opened = true
 		case errors.As(err, &said) && said.Code == mcp.CodeURLElicitationRequired:
 			return contract.Result{}, fault.New("not_done", u.Title+" still waits for the page that the user has opened", "call again once the user says that it is done")
+		case fault.Of(err) != nil && ctx.Err() == nil:
+			return contract.Result{}, err
 		default:
 			return contract.Result{}, u.failed(ctx, waiting, left{err})
 		}
@@ -202,7 +205,7 @@ func (u *upstream) make(ctx context.Context, s *session, c *call, params *mcp.Ca
 		raw, err := c.get(ctx, s)
 		return contract.Result{Structured: raw}, err
 	}
-	result, err := s.CallTool(ctx, params)
+	result, err := u.callTool(ctx, s, c, params)
 	if err != nil {
 		return contract.Result{}, err
 	}

@@ -62,7 +62,8 @@ type remote struct {
 	Description string          `json:"description,omitempty"`
 	Input       json.RawMessage `json:"input"`
 	Output      json.RawMessage `json:"output,omitempty"`
-	Published   json.RawMessage `json:"published"` // all of it, but for the schemas
+	Published   json.RawMessage `json:"published"`          // all of it, but for the schemas
+	OnlyTask    bool            `json:"onlyTask,omitempty"` // it can only be called as a task
 }
 
 func newUpstream(g *Gateway, checked Upstream) *upstream {
@@ -200,7 +201,7 @@ func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err er
 		if u.cameThrough(t) {
 			continue
 		}
-		one := remote{Name: t.Name, Title: t.Title, Description: t.Description}
+		one := remote{Name: t.Name, Title: t.Title, Description: t.Description, OnlyTask: u.originals.onlyTask(t.Name)}
 		if one.Input, err = u.originals.of(t.InputSchema); err == nil {
 			one.Output, err = u.originals.of(t.OutputSchema)
 		}

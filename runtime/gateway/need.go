@@ -14,18 +14,7 @@ import (
 
 // client is what a door can do with the client that calls, as the tools that ask
 // a person have it.
-type client interface {
-	CanShow(r *elicit.Request) bool
-	Rounds() bool
-	Show(r *elicit.Request, why string) error
-	Shown() (id string, err error)
-	Actions(r *elicit.Request) []elicit.Action
-	Unattended(r *elicit.Request) bool
-	// PageDone tells the client that the page of a request is done with which it
-	// has opened before.
-	PageDone(ctx context.Context, id string)
-	elicit.Surface
-}
+type client = elicit.Client
 
 // obtain gets the credential that a call lacks, from the person: one request,
 // however many calls wait for it. A nil credential comes with how the call ends

@@ -32,7 +32,7 @@ func (u *upstream) offer() (tools []offeredTool) {
 		}
 		t := contract.Tool{Name: u.named(r.Name), Title: r.Title, Description: r.Description, Input: input, Output: r.Output, Published: r.Published}
 		t.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
-			result, err := u.handle(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args})
+			result, err := u.handle(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args, asTask: r.OnlyTask})
 			return delivered(caller.Name, r.Output, result), err
 		}
 		tools = append(tools, offeredTool{t, u, r.Name})

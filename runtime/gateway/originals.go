@@ -17,9 +17,10 @@ import (
 
 // originals are the bytes of values as they arrived, by what they say.
 type originals struct {
-	mu   sync.Mutex
-	raw  map[string]json.RawMessage
-	size int
+	mu    sync.Mutex
+	raw   map[string]json.RawMessage
+	size  int
+	tasks map[string]bool // tools that can only be called as a task
 }
 
 // maxOriginals bounds the bytes that are kept; beyond, the order of fields is
@@ -40,6 +41,7 @@ var keptEntries = map[string]func() any{
 
 // see reads one message.
 func (o *originals) see(message []byte) {
+	o.note(taskTools(message))
 	for _, name := range kept {
 		if bytes.Contains(message, []byte(name)) {
 			o.walk(message, 0)
@@ -52,6 +54,27 @@ func (o *originals) see(message []byte) {
 			return
 		}
 	}
+}
+
+// note notes tools that can only be called as a task.
+func (o *originals) note(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.tasks == nil || len(o.tasks) > maxTools {
+		o.tasks = map[string]bool{}
+	}
+	for _, name := range names {
+		o.tasks[name] = true
+	}
+}
+
+func (o *originals) onlyTask(tool string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.tasks[tool]
 }
 
 // maxNesting is deeper than any of these members is in a message.

@@ -146,7 +146,11 @@ func replied(ctx context.Context, hub *elicit.Hub, id string, from client) (agai
 	if err != nil || r.Ended() {
 		return nil, err
 	}
-	if from.Unattended(&r) {
+	unasked, err := from.Unasked(ctx, hub, &r)
+	if err != nil {
+		return nil, err
+	}
+	if unasked {
 		reachable, err := hub.Reachable(ctx)
 		if err == nil && !reachable {
 			_, err = hub.Dispatch(ctx, elicit.Action{Type: elicit.Withdrawn, RequestID: id, Reason: "unreachable"})

@@ -52,6 +52,9 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 	u.declare(options, s.lends)
 	u.hearLogs(options)
 	client := mcp.NewClient(&mcp.Implementation{Name: "deskhand", Version: u.g.options.Version}, options)
+	if err := speaksTasks(client); err != nil {
+		return nil, err
+	}
 	client.AddSendingMiddleware(u.rounds)
 	client.AddReceivingMiddleware(u.lendingMiddleware)
 	var transport mcp.Transport
@@ -119,6 +122,10 @@ func (c readConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return message, err
 }
 
+func (c readConn) Write(ctx context.Context, message jsonrpc.Message) error {
+	return c.Connection.Write(ctx, outward(message))
+}
+
 // unauthorized is that an upstream wants a credential, or a better one.
 type unauthorized struct{ challenge string }
 
@@ -137,6 +144,9 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("the upstream leads to " + at + ", which is not trusted with what belongs to it")
 	}
 	r = r.Clone(r.Context())
+	if err := outwardHTTP(r); err != nil {
+		return nil, err
+	}
 	for name, value := range c.u.Headers {
 		r.Header.Set(name, value)
 	}

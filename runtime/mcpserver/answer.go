@@ -36,16 +36,21 @@ type answer struct {
 	delivered func(ok bool)
 }
 
-// run calls a tool and words how it ended. This is the one place where an
-// error becomes MCP: a fault shows its sentence and hint, anything else an ID
+// run calls a tool and words how that ended.
+func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.Caller, args json.RawMessage) answer {
+	return s.outcome(ctx, tool, func(ctx context.Context) (contract.Result, error) { return tool.Call(ctx, caller, args) })
+}
+
+// outcome does call for a tool and words how it ended. This is the one place
+// where an error becomes MCP: a fault shows its sentence and hint, anything else an ID
 // whose log line has the rest.
-func (s *Server) run(ctx context.Context, tool *contract.Tool, caller contract.Caller, args json.RawMessage) (a answer) {
+func (s *Server) outcome(ctx context.Context, tool *contract.Tool, call func(context.Context) (contract.Result, error)) (a answer) {
 	defer func() {
 		if r := recover(); r != nil {
 			a = s.failed(tool, fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
 		}
 	}()
-	result, err := tool.Call(ctx, caller, args)
+	result, err := call(ctx)
 	if err != nil {
 		if again := new(inputRequired); errors.As(err, &again) {
 			return answer{again: again}
@@ -157,15 +162,29 @@ func (s *Server) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	ctx, done := s.calls.untilGone(ctx, key)
 	defer done()
 	caller, began := s.callerOn(req), time.Now()
+	if result, started, err := s.startLater(ctx, tool, caller, req); started {
+		return result, err
+	}
 	a := s.run(ctx, tool, caller, req.Params.Arguments)
 	s.watchPatience(key, caller, time.Since(began))
-	if a.delivered != nil {
-		if ctx.Err() != nil {
-			a.delivered(false)
-		} else {
-			s.calls.whenWritten(key, a.delivered)
-		}
+	s.tellDelivered(ctx, key, a.delivered)
+	return s.callResult(tool, a)
+}
+
+// tellDelivered has delivered told what becomes of the answer to a call. Nil:
+// nobody wants to know.
+func (s *Server) tellDelivered(ctx context.Context, key string, delivered func(ok bool)) {
+	switch {
+	case delivered == nil:
+	case ctx.Err() != nil:
+		delivered(false)
+	default:
+		s.calls.whenWritten(key, delivered)
 	}
+}
+
+// callResult is an answer as the SDK sends it.
+func (s *Server) callResult(tool *contract.Tool, a answer) (*mcp.CallToolResult, error) {
 	if a.again != nil {
 		return a.again.result(), nil
 	}
@@ -284,6 +303,14 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			s.met(ctx, method, req)
 			s.lists.RLock()
 			defer s.lists.RUnlock()
+		case "tasks/get", "tasks/update", "tasks/cancel":
+			if about, ok := req.(*mcp.ServerRequest[*taskParams]); ok {
+				return s.serveTask(ctx, method, about)
+			}
+		case "subscriptions/listen":
+			if listen, ok := req.(*mcp.SubscriptionsListenRequest); ok {
+				return s.listen(ctx, listen, func(ctx context.Context) (mcp.Result, error) { return next(ctx, method, req) })
+			}
 		case "resources/read":
 			if p, ok := req.GetParams().(*mcp.ReadResourceParams); ok && s.current.Load().lacks(p.URI) {
 				return nil, notFound(p)
@@ -309,6 +336,9 @@ func (s *Server) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 		case *mcp.DiscoverResult:
 			r.Instructions = s.current.Load().instructions
 			s.announceCompletion(r.Capabilities)
+			s.announceTasks(r)
+		case *mcp.CallToolResult:
+			return created(r), nil
 		case *mcp.ListToolsResult:
 			current := s.current.Load()
 			if r.NextCursor == "" {

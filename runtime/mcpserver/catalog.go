@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -20,6 +21,7 @@ type published struct {
 	unannounced  []*mcp.Tool // in order; the SDK does not know them
 	standIn      string      // a tool that it knows; empty: none
 	elsewhere    *elsewhere
+	keepers      []*contract.Later // one of each kind
 	instructions string
 }
 
@@ -47,6 +49,9 @@ func publish(c contract.Catalog) (*published, error) {
 			p.unannounced = append(p.unannounced, sdkTool(&t))
 		} else if p.standIn == "" {
 			p.standIn = t.Name
+		}
+		if l := t.Later; l != nil && !slices.ContainsFunc(p.keepers, func(k *contract.Later) bool { return k.Kind == l.Kind }) {
+			p.keepers = append(p.keepers, l)
 		}
 	}
 	for _, prompt := range c.Prompts {

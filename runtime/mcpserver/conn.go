@@ -315,7 +315,7 @@ func (c *lineConn) Write(_ context.Context, message jsonrpc.Message) error {
 		if err != nil {
 			return err
 		}
-		return c.writeLine(data, nil)
+		return c.writeLine(c.named(data), nil)
 	}
 	wanted, leave := c.take(response.ID)
 	written := false
@@ -341,6 +341,15 @@ func (c *lineConn) Write(_ context.Context, message jsonrpc.Message) error {
 	err = c.writeLine(data, c.meet)
 	written = err == nil
 	return err
+}
+
+// named gives a notification that the SDK sends the name it has on the wire: in
+// the version without sessions the borrowed one is always a task's.
+func (c *lineConn) named(data []byte) []byte {
+	if s := c.session.Load(); s != nil && s.InitializeParams() != nil && s.InitializeParams().ProtocolVersion >= modernVersion {
+		return rename(data)
+	}
+	return data
 }
 
 // meet notes who the client is, once the SDK has let it in. It runs with

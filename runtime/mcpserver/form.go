@@ -73,27 +73,40 @@ func actionsOf(r *elicit.Request, revision string, replies map[string]*mcp.Elici
 	var actions []elicit.Action
 	for _, e := range elicitations(r, revision) {
 		reply := replies[e.key]
-		switch {
-		case reply == nil:
+		if reply == nil {
 			return nil
+		}
+		done := actionsOn(r, revision, e, reply)
+		switch {
 		case reply.Action == "decline" || reply.Action == "cancel":
-			return []elicit.Action{{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Outcome(reply.Action)}}
+			return done
 		case reply.Action != "accept":
 			return nil
-		case e.params.Mode == "url" && r.Trigger == elicit.MCPElicitation && len(r.Questions) == 0:
-			actions = append(actions, elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept})
-		case e.params.Mode == "url":
-			actions = append(actions, elicit.Action{Type: elicit.PresentedTo, RequestID: r.ID})
-		case r.Mode == elicit.URL:
-			for id, answer := range answersOf(r, revision, reply.Content) {
-				actions = append(actions, elicit.Action{Type: elicit.AnswerChanged, RequestID: r.ID, QuestionID: id, Answer: &answer})
-			}
-		default:
-			actions = append(actions, elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Answers: answersOf(r, revision, reply.Content),
-				Note: noteOf(r, revision, reply.Content)})
 		}
+		actions = append(actions, done...)
 	}
 	return actions
+}
+
+// actionsOn are what the reply to one elicitation of r says.
+func actionsOn(r *elicit.Request, revision string, e elicitation, reply *mcp.ElicitResult) (actions []elicit.Action) {
+	switch {
+	case reply.Action == "decline" || reply.Action == "cancel":
+		return []elicit.Action{{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Outcome(reply.Action)}}
+	case reply.Action != "accept":
+		return nil
+	case e.params.Mode == "url" && r.Trigger == elicit.MCPElicitation && len(r.Questions) == 0:
+		return []elicit.Action{{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept}}
+	case e.params.Mode == "url":
+		return []elicit.Action{{Type: elicit.PresentedTo, RequestID: r.ID}}
+	case r.Mode == elicit.URL:
+		for id, answer := range answersOf(r, revision, reply.Content) {
+			actions = append(actions, elicit.Action{Type: elicit.AnswerChanged, RequestID: r.ID, QuestionID: id, Answer: &answer})
+		}
+		return actions
+	}
+	return []elicit.Action{{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Answers: answersOf(r, revision, reply.Content),
+		Note: noteOf(r, revision, reply.Content)}}
 }
 
 // part is what one field of a form is of its question.

@@ -120,6 +120,9 @@ func (d *httpDoor) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		refuseHTTP(w, http.StatusBadRequest, f.id, refusal)
 	case modern && refusal != nil && !bygone[f.method]:
 		refuseCall(w, &f, true, refusal)
+	case modern && misnamed(r, &f):
+		refuseHTTP(w, http.StatusBadRequest, f.id, &jsonrpc.Error{Code: mcp.CodeHeaderMismatch,
+			Message: fmt.Sprintf("%s must have an %s header with the taskId of its params", f.method, nameHeader)})
 	case modern:
 		if !d.straightModern(w, r, &f) && !d.settled(w, &f, true) {
 			d.serve(d.modern, w, r, f, true)

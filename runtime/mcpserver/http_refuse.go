@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -37,6 +38,14 @@ func refusedStatus(f *frame, modern bool, code int64) int {
 		return http.StatusNotFound
 	}
 	return http.StatusBadRequest
+}
+
+// misnamed reports whether a request about a task names another one in its
+// header, or none, by which a proxy may have sent it to the wrong server. The
+// SDK checks the header of methods it knows.
+func misnamed(r *http.Request, f *frame) bool {
+	var task string
+	return taskMethods[f.method] != nil && (json.Unmarshal(f.member("taskId"), &task) != nil || r.Header.Get(nameHeader) != task)
 }
 
 // refuseMethod refuses an HTTP method, and says which ones there are.

@@ -138,7 +138,10 @@ func New(opts Options, c contract.Catalog) (*Server, error) {
 	}
 	s.sdk = mcp.NewServer(self, options)
 	s.sdk.AddReceivingMiddleware(s.renaming, s.middleware)
-	s.sdk.AddSendingMiddleware(unjudged)
+	s.sdk.AddSendingMiddleware(unjudged, acknowledging)
+	if err := s.serveTasks(); err != nil {
+		return nil, err
+	}
 	s.http = newHTTPDoor(s)
 	s.current.Store(&published{elsewhere: &elsewhere{}})
 	if err := s.Replace(c); err != nil {

@@ -28,6 +28,9 @@ var methods = map[string]frameKind{
 	"subscriptions/listen":     call,
 	"completion/complete":      call,
 	"logging/setLevel":         call,
+	"tasks/get":                call,
+	"tasks/update":             call,
+	"tasks/cancel":             call,
 
 	"notifications/initialized":        notification,
 	"notifications/cancelled":          notification,
@@ -60,6 +63,9 @@ var methodParams = map[string][]param{
 	"resources/list":           {{"cursor", '"', false}},
 	"resources/templates/list": {{"cursor", '"', false}},
 	"logging/setLevel":         {{"level", '"', true}},
+	"tasks/get":                {{"taskId", '"', true}},
+	"tasks/update":             {{"taskId", '"', true}, {"inputResponses", '{', true}},
+	"tasks/cancel":             {{"taskId", '"', true}},
 }
 
 // checkParams refuses params of the wrong shape. Null counts as absent.
@@ -92,7 +98,7 @@ func (f *frame) checkParams() *jsonrpc.Error {
 			return refusal
 		}
 	}
-	return nil
+	return f.carryTasks()
 }
 
 func (f *frame) checkMember(p param) *jsonrpc.Error {

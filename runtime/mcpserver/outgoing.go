@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // outgoing is an answer on its way from the SDK to an HTTP client. It gives
@@ -65,11 +66,15 @@ func (o *outgoing) Write(p []byte) (int, error) {
 		return len(p), o.refuse(o.errorStatus(refusal.Code), refusal)
 	}
 	o.pass()
-	n, err := o.w.Write(p)
+	size := len(p)
+	if o.modern && o.f.method == "subscriptions/listen" {
+		p = rename(p)
+	}
+	_, err := o.w.Write(p)
 	if err == nil && o.f.kind == call && isResult(p) {
 		o.written = true
 	}
-	return n, err
+	return size, err
 }
 
 // hasAnswered reports whether the call has its result.
@@ -155,7 +160,7 @@ func (o *outgoing) errorStatus(code int64) int {
 		return refusedStatus(&o.f, false, code)
 	case o.status != 0:
 		return o.status
-	case code == jsonrpc.CodeInvalidParams:
+	case code == jsonrpc.CodeInvalidParams, code == mcp.CodeMissingRequiredClientCapabilities:
 		return http.StatusBadRequest
 	}
 	return http.StatusOK

@@ -63,12 +63,11 @@ func (s *Server) peerOn(req *mcp.CallToolRequest, caller contract.Caller) *peer 
 	if opened == nil || (opened.ProtocolVersion >= modernVersion) != p.Rounds() || p.revision < firstElicitation {
 		return p // the SDK would ask in the way of the other era
 	}
-	if can := req.ClientCapabilities(); can != nil && can.Elicitation != nil {
-		p.form = can.Elicitation.Form != nil || can.Elicitation.URL == nil
-		p.url = can.Elicitation.URL != nil && p.revision >= richElicitation
-	}
+	p.form, p.url = canElicit(p.revision, req.ClientCapabilities())
 	return p
 }
+
+var _ elicit.Client = (*peer)(nil)
 
 // CanShow says that the client has declared what it takes to show r.
 func (p *peer) CanShow(r *elicit.Request) bool {

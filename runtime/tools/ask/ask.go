@@ -110,24 +110,4 @@ func (d *Desk) name(tool string) string {
 }
 
 // client is what a door can do with the client that calls.
-type client interface {
-	// CanShow says that the client has declared what it takes to show r.
-	CanShow(r *elicit.Request) bool
-	// Rounds says that the client shows a request between two calls, and not
-	// while a call is held: it is shown by ending the call with Show's error.
-	Rounds() bool
-	// Show ends a call so that the client shows r and calls again. why, if not
-	// empty, says what was wrong with the answers before.
-	Show(r *elicit.Request, why string) error
-	// Shown is the request that the client was to show before this call; empty:
-	// this is a first call. The error is a fault: it is not of this call.
-	Shown() (id string, err error)
-	// Actions are what the client's person has done with r. None: the client
-	// has not said.
-	Actions(r *elicit.Request) []elicit.Action
-	// Unasked says that the client's answer to r is not a person's, or must not
-	// end it while there is another way to one.
-	Unasked(ctx context.Context, h *elicit.Hub, r *elicit.Request) (bool, error)
-	// Offer shows r while the call is held.
-	elicit.Surface
-}
+type client = elicit.Client

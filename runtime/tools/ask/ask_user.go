@@ -37,6 +37,7 @@ func (d *Desk) askUser() contract.Tool {
 		Input:       d.askUserInput(),
 		Additive:    true,
 		Call:        d.ask,
+		Later:       d.later(d.startAsking),
 	}
 }
 

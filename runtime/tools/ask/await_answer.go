@@ -32,7 +32,9 @@ func (d *Desk) awaitAnswer() contract.Tool {
 			"The result is that of %s; if nobody has answered yet, a second text says so and you may call this again.", d.name("ask_user"), d.name("ask_user")),
 		Input: contract.Freeze(schema), NonBlank: []string{"request_id"}, Additive: true,
 	}
-	return contract.Define(spec, d.await)
+	tool := contract.Define(spec, d.await)
+	tool.Later = d.later(d.startAwaiting(tool.Call))
+	return tool
 }
 
 func (d *Desk) await(ctx context.Context, caller contract.Caller, in awaitAnswerIn) (contract.Result, error) {

@@ -38,7 +38,7 @@ type QueuedMessage struct {
 
 func (o Options) followUp() contract.Tool {
 	name := o.name("follow_up")
-	return define(o, spec{
+	return lasting[FollowUp](o, define(o, spec{
 		name: name, title: "Tell the agent more", additive: true,
 		about: about{
 			useWhen: "the agent of an attempt shall do more, in the same conversation and folder: corrections after a review, an answer, the next step.",
@@ -77,7 +77,7 @@ func (o Options) followUp() contract.Tool {
 			return out, err
 		}
 		return followUpOf(f), nil
-	})
+	}))
 }
 
 // followUpOf words what became of a follow-up.

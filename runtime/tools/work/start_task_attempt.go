@@ -31,7 +31,7 @@ type Started struct {
 }
 
 func (o Options) startTaskAttempt() contract.Tool {
-	return define(o, spec{
+	return lasting[Started](o, define(o, spec{
 		name: o.name("start_task_attempt"), title: "Start an attempt", additive: true,
 		about: about{
 			useWhen: "a coding agent shall work on a task, on a git branch and in a folder of its own.",
@@ -53,7 +53,7 @@ func (o Options) startTaskAttempt() contract.Tool {
 			return out, err
 		}
 		return startedOf(s), nil
-	})
+	}))
 }
 
 // startedOf words an attempt that was started.

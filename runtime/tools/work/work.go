@@ -35,6 +35,8 @@ type Manager interface {
 	File(context.Context, tasks.FileQuery) (tasks.File, error)
 	Patch(context.Context, tasks.PatchQuery) (tasks.Patch, error)
 	Stop(ctx context.Context, attemptID string, force bool) (tasks.Stopped, error)
+	RunFrom(ctx context.Context, processID string) (tasks.Run, error)
+	Watch(ctx context.Context, seq int64, id string) (*tasks.Watcher, error)
 	Context(ctx context.Context, attemptID string) (tasks.Context, error)
 }
 
@@ -54,6 +56,10 @@ type Options struct {
 	// Pauses lists when the agents of an attempt waited for a person, in any
 	// order. Nil: nothing is said of it.
 	Pauses func(ctx context.Context, attemptID string) ([]Pause, error)
+	// Show lets a client that follows a run of an attempt, which is the Client of
+	// a [contract.Caller], show what waits for a person there. Take does what the
+	// client's person has answered. Nil: such a client only follows.
+	Show, Take func(ctx context.Context, attemptID string, client any) error
 	// MaxAnswerBytes bounds an answer of which more can be had. Zero means 64 KiB,
 	// under the 25,000 tokens that clients cut at.
 	MaxAnswerBytes int

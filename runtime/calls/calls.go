@@ -1,0 +1,305 @@
+// Package calls keeps calls of tools that have nothing of their own in the
+// store, such as those of upstreams, so that they can outlive their requests.
+//
+// A call runs in the process that began it. Its row in the store says where it
+// stands, so any process can be asked for it, and has its outcome for a day. If
+// the process dies, the call is lost and the row says so: nobody knows whether
+// it was done, so no other process repeats it.
+package calls
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Options tunes a Keeper. Open is required.
+type Options struct {
+	// Open returns the hub of requests and the store, which has [Room]. The
+	// keeper closes neither.
+	Open func(ctx context.Context) (*elicit.Hub, *store.DB, error)
+	// Patience is how long a call may take and still be answered at once. Zero:
+	// 1 second.
+	Patience time.Duration
+	// Keep is how long the outcome of a call is kept. Zero: 24 hours.
+	Keep time.Duration
+	// MaxRunning bounds the calls that run at one time. Zero: 256.
+	MaxRunning int
+	// Log takes what an operator should know. Nil: nothing is logged.
+	Log *slog.Logger
+}
+
+// The lease of a running call. A keeper that is silent for so long is dead.
+const (
+	leaseTime = 40 * time.Second
+	leaseBeat = 10 * time.Second
+)
+
+// kind begins the ID of a call.
+const kind = "call_"
+
+// Keeper runs calls and follows those of all keepers over the same store. It
+// implements [contract.Keeper]. Its methods may be called concurrently.
+type Keeper struct {
+	options Options
+	owner   string
+	ctx     context.Context
+	stop    context.CancelFunc
+	work    sync.WaitGroup
+
+	mu      sync.Mutex
+	db      *store.DB // nil until a call needs it
+	hub     *elicit.Hub
+	running map[string]*running
+}
+
+// New makes a keeper. It opens nothing.
+func New(o Options) *Keeper {
+	if o.Patience == 0 {
+		o.Patience = time.Second
+	}
+	if o.Keep == 0 {
+		o.Keep = 24 * time.Hour
+	}
+	if o.MaxRunning == 0 {
+		o.MaxRunning = 256
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	k := &Keeper{options: o, owner: "keeper_" + rand.Text(), running: map[string]*running{}}
+	k.ctx, k.stop = context.WithCancel(context.Background())
+	return k
+}
+
+// Close ends the calls that run, which are lost, and waits for them.
+func (k *Keeper) Close() {
+	k.mu.Lock()
+	k.stop()
+	k.mu.Unlock()
+	k.work.Wait()
+}
+
+// Later returns tool with calls that can outlive their requests.
+func (k *Keeper) Later(tool contract.Tool) contract.Tool {
+	only := tool.Later != nil && tool.Later.Only
+	tool.Later = &contract.Later{Kind: kind, Only: only, Keeper: k,
+		Start: func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
+			return k.start(ctx, &tool, caller, args)
+		}}
+	return tool
+}
+
+// open opens the store once, and follows it from then on.
+func (k *Keeper) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.db != nil {
+		return k.hub, k.db, nil
+	}
+	if k.ctx.Err() != nil {
+		return nil, nil, stopping()
+	}
+	hub, db, err := k.options.Open(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the store of calls: %w", err)
+	}
+	k.hub, k.db = hub, db
+	k.work.Go(k.beat)
+	k.work.Go(k.listen)
+	return hub, db, nil
+}
+
+func stopping() error {
+	return &fault.Fault{Code: "stopping", Message: "this server is stopping", Hint: "call again once it is back", Retryable: true}
+}
+
+// running is a call of this keeper.
+type running struct {
+	keeper  *Keeper
+	tool    *contract.Tool
+	id      string
+	created time.Time
+	cancel  context.CancelFunc
+	asked   chan struct{} // closed when it first waits for a person
+	ended   chan struct{} // closed at the end
+
+	mu      sync.Mutex
+	row     bool // it is in the store
+	asks    []string
+	message string
+	told    time.Time // when message was last written
+	outcome outcome   // once ended is closed
+}
+
+// start begins a call. It returns as soon as the call has ended, waits for a
+// person or has used up the keeper's patience.
+func (k *Keeper) start(ctx context.Context, tool *contract.Tool, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
+	hub, _, err := k.open(ctx)
+	if err != nil {
+		return contract.Pending{}, err
+	}
+	c := &running{keeper: k, tool: tool, id: kind + rand.Text(), created: time.Now(), asked: make(chan struct{}), ended: make(chan struct{})}
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	c.cancel = cancel
+	if err := k.enter(c); err != nil {
+		cancel()
+		return contract.Pending{}, err
+	}
+	door, _ := caller.Client.(shower)
+	caller.Client, caller.Progress, caller.Log = &asker{c, door, hub}, c.progress, nil
+	go func() {
+		defer k.leave(c)
+		c.end(c.call(own, caller, args))
+	}()
+	patience := time.NewTimer(k.options.Patience)
+	defer patience.Stop()
+	select {
+	case <-c.ended:
+	case <-c.asked:
+	case <-patience.C:
+	case <-ctx.Done():
+		cancel()
+		return contract.Pending{}, ctx.Err()
+	}
+	return c.handOver(ctx)
+}
+
+// enter notes a call as running; leave must follow.
+func (k *Keeper) enter(c *running) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.ctx.Err() != nil:
+		return stopping()
+	case len(k.running) >= k.options.MaxRunning:
+		return &fault.Fault{Code: "too_many_calls", Message: fmt.Sprintf("%d calls run already", len(k.running)),
+			Hint: "wait for some of your tasks to end, or cancel them, then call again", Retryable: true}
+	}
+	k.running[c.id] = c
+	k.work.Add(1)
+	return nil
+}
+
+func (k *Keeper) leave(c *running) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.running, c.id)
+	c.cancel()
+	k.work.Done()
+}
+
+// call calls the tool. A failure that is no fault is logged, and lost.
+func (c *running) call(ctx context.Context, caller contract.Caller, args json.RawMessage) (o outcome) {
+	stop := context.AfterFunc(c.keeper.ctx, c.cancel)
+	defer stop()
+	defer func() {
+		if r := recover(); r != nil {
+			o = c.broken(fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
+		}
+	}()
+	result, err := c.tool.Call(ctx, caller, args)
+	switch {
+	case err != nil && c.keeper.ctx.Err() != nil:
+		return outcome{Lost: "The server that made the call stopped before the answer. Nobody knows whether it was done: find out before you call again."}
+	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return outcome{Fault: fault.New("cancelled", "cancelled", "")}
+	case fault.Of(err) != nil:
+		return outcome{Fault: fault.Of(err)}
+	case err != nil:
+		return c.broken(err)
+	}
+	o, err = outcomeOf(result)
+	if err != nil {
+		return c.broken(err)
+	}
+	return o
+}
+
+func (c *running) broken(err error) outcome {
+	id := rand.Text()[:8]
+	c.keeper.options.Log.Error("internal error", "error_id", id, "doing", "call tool "+c.tool.Name, "error", err)
+	return outcome{Lost: "internal error (id " + id + ")"}
+}
+
+// progress notes what the call is doing, at most once a second in the store.
+func (c *running) progress(ctx context.Context, p contract.Progress) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.message = oneLine(p.Message, p)
+	if time.Since(c.told) < time.Second {
+		return
+	}
+	c.told = time.Now()
+	c.write(ctx)
+}
+
+func oneLine(message string, p contract.Progress) string {
+	message = strings.Join(strings.Fields(message), " ")
+	if r := []rune(message); len(r) > 300 {
+		message = string(r[:300])
+	}
+	if message == "" && p.Total > 0 {
+		message = fmt.Sprintf("%.0f of %.0f", p.Done, p.Total)
+	}
+	return message
+}
+
+// shower is what a door can do with the client that calls.
+type shower interface {
+	CanShow(r *elicit.Request) bool
+}
+
+// asker stands for the client while a call runs. A request that the tool would
+// show to it is noted in the row: whoever follows the call shows it.
+type asker struct {
+	call *running
+	door shower // nil: the client shows nothing
+	hub  *elicit.Hub
+}
+
+// CanShow says that the client has declared what it takes to show r.
+func (a *asker) CanShow(r *elicit.Request) bool { return a.door != nil && a.door.CanShow(r) }
+
+// Rounds is false: requests are shown while the call runs.
+func (a *asker) Rounds() bool { return false }
+
+// Show is for clients that are asked between two calls, which this is not.
+func (a *asker) Show(*elicit.Request, string) error {
+	return errors.New("a call that outlives its request is not repeated")
+}
+
+// Shown is empty: nothing was shown before.
+func (a *asker) Shown() (string, error) { return "", nil }
+
+// Actions is empty: answers come through [Keeper.Answer].
+func (a *asker) Actions(*elicit.Request) []elicit.Action { return nil }
+
+// Unasked is false: nobody has answered yet.
+func (a *asker) Unasked(context.Context, *elicit.Hub, *elicit.Request) (bool, error) {
+	return false, nil
+}
+
+// PageDone does nothing: whoever follows the call sees that it waits no more.
+func (a *asker) PageDone(context.Context, string) {}
+
+var _ elicit.Client = (*asker)(nil)
+
+// Offer notes that the call waits for r until it does not.
+func (a *asker) Offer(ctx context.Context, _ *elicit.Hub, r elicit.Request) {
+	a.call.waitFor(ctx, r.ID)
+	<-ctx.Done()
+	a.call.waitNoMore(context.WithoutCancel(ctx), r.ID)
+}

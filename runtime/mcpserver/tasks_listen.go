@@ -1,0 +1,225 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+)
+
+// A client can be told of its tasks instead of asking: subscriptions/listen
+// with notifications.taskIds. The SDK serves that method and does not know the
+// member, nor can it send notifications/tasks. So the member travels past it in
+// _meta (carryTasks), the acknowledgement gets it back on its way out
+// (acknowledging), and a notification leaves the SDK under the name of one that
+// 2026-07-28 does not have any more (rename).
+
+const (
+	// carriedTasks is where taskIds travel.
+	carriedTasks = "deskhand/taskIds"
+	// borrowed is the name under which notifications/tasks leave the SDK.
+	borrowed = "notifications/elicitation/complete"
+	// maxListened bounds the tasks of one subscription.
+	maxListened = 100
+	// lookAgain is how often a task is looked at that has not been heard of: that
+	// the question of an attempt was asked is not told as a change of its run.
+	lookAgain = 5 * time.Second
+)
+
+// carryTasks moves the taskIds of a subscriptions/listen to where the SDK keeps
+// them.
+func (f *frame) carryTasks() *jsonrpc.Error {
+	if f.method != "subscriptions/listen" || f.kind != call {
+		return nil
+	}
+	var wanted struct {
+		TaskIDs json.RawMessage `json:"taskIds"`
+	}
+	if json.Unmarshal(f.member("notifications"), &wanted) != nil || wanted.TaskIDs == nil {
+		return nil // the SDK says what is wrong
+	}
+	var ids []string
+	if json.Unmarshal(wanted.TaskIDs, &ids) != nil || len(ids) > maxListened {
+		return invalidParams("notifications.taskIds must be a list of at most %d IDs", maxListened)
+	}
+	meta := map[string]json.RawMessage{}
+	if raw := f.member("_meta"); raw != nil && json.Unmarshal(raw, &meta) != nil {
+		return nil
+	}
+	meta[carriedTasks] = wanted.TaskIDs
+	params, err := encode(map[string]any{"_meta": meta, "notifications": f.member("notifications")})
+	if err != nil {
+		return invalidParams("%v", err)
+	}
+	f.params = params
+	f.raw = bytes.Join([][]byte{[]byte(`{"jsonrpc":"2.0","id":`), f.id, []byte(`,"method":"subscriptions/listen","params":`), params, []byte("}")}, nil)
+	return nil
+}
+
+// listening is a subscription to tasks.
+type listening struct {
+	ids   []string      // as the client knows them
+	meta  mcp.Meta      // of everything that is sent for it
+	acked chan struct{} // closed when the client was told of the subscription
+	once  sync.Once
+}
+
+type listeningKey struct{}
+
+// listen serves subscriptions/listen; next is the SDK's.
+func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest, next func(context.Context) (mcp.Result, error)) (mcp.Result, error) {
+	wanted, _ := req.Params.Meta[carriedTasks].([]any)
+	if len(wanted) == 0 {
+		return next(ctx)
+	}
+	version, can := req.ProtocolVersion(), req.ClientCapabilities()
+	if !declaresTasks(version, can) {
+		return nil, needsTasks()
+	}
+	caller := callerOf(req.ClientInfo())
+	caller.Principal = s.calls.principal(keyOf(req.Extra))
+	l := &listening{ids: []string{}, acked: make(chan struct{})}
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer cancel()
+	own := context.WithValue(ctx, listeningKey{}, l)
+	for _, one := range wanted {
+		task, _ := one.(string)
+		keeper, id, err := s.findTask(task, caller)
+		if err != nil {
+			continue // the acknowledgement does not have it
+		}
+		watch, err := keeper.Watch(ctx, id)
+		if err != nil {
+			continue
+		}
+		l.ids = append(l.ids, task)
+		f := &follower{server: s, to: l, req: req, keeper: keeper, id: id, watch: watch,
+			visit: func() *visitor { return newVisitor(caller, version, can) }}
+		following.Go(func() { f.run(own) })
+	}
+	result, err := next(own)
+	if err == nil && len(l.ids) > 0 {
+		<-ctx.Done() // the SDK returns at once if it has nothing to send itself
+	}
+	return result, err
+}
+
+// acknowledging puts the tasks into the acknowledgement of a subscription, and
+// sends what a follower says.
+func acknowledging(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		l, _ := ctx.Value(listeningKey{}).(*listening)
+		if l == nil {
+			return next(ctx, method, req)
+		}
+		session, _ := req.GetSession().(*mcp.ServerSession)
+		switch p := req.GetParams().(type) {
+		case *mcp.SubscriptionsAcknowledgedParams:
+			l.meta = maps.Clone(p.Meta)
+			own := &acknowledgement{ParamsBase: mcp.ParamsBase{Meta: p.Meta}}
+			own.Notifications.NotificationSubscriptions, own.Notifications.TaskIDs = p.Notifications, l.ids
+			result, err := next(ctx, method, &mcp.ServerRequest[*acknowledgement]{Session: session, Params: own})
+			if err == nil {
+				l.once.Do(func() { close(l.acked) })
+			}
+			return result, err
+		case *mcp.ElicitationCompleteParams:
+			if told, ok := p.Meta[taskKey].(*taskNote); ok {
+				return next(ctx, method, &mcp.ServerRequest[*taskNote]{Session: session, Params: told})
+			}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+type acknowledgement struct {
+	mcp.ParamsBase
+	Notifications struct {
+		mcp.NotificationSubscriptions
+		TaskIDs []string `json:"taskIds"`
+	} `json:"notifications"`
+}
+
+// taskNote is notifications/tasks: a task as tasks/get has it.
+type taskNote struct {
+	mcp.ParamsBase
+	taskFields
+}
+
+// follower tells one client of one task.
+type follower struct {
+	server *Server
+	to     *listening
+	req    *mcp.SubscriptionsListenRequest
+	keeper contract.Keeper
+	id     string
+	watch  contract.Watcher
+	visit  func() *visitor
+	told   []byte // what was sent last
+}
+
+// run sends the task as it is and at each change, until it has ended.
+func (f *follower) run(ctx context.Context) {
+	defer f.watch.Close()
+	select {
+	case <-f.to.acked:
+	case <-ctx.Done():
+		return
+	}
+	for {
+		ended, err := f.tell(ctx)
+		if err != nil && ctx.Err() == nil {
+			f.server.opts.Logger.Warn("client not told of a task", slog.String("task", f.id), slog.Any("error", err))
+		}
+		if ended || err != nil {
+			return
+		}
+		waiting, stop := context.WithTimeout(ctx, lookAgain)
+		err = f.watch.Wait(waiting)
+		stop()
+		if ctx.Err() != nil || err != nil && waiting.Err() == nil {
+			return // the client asks again
+		}
+	}
+}
+
+func (f *follower) tell(ctx context.Context) (ended bool, err error) {
+	v := f.visit()
+	pending, err := f.keeper.Look(ctx, v.caller, f.id)
+	if err != nil {
+		return false, err
+	}
+	t, err := f.server.detailed(v, pending)
+	if err != nil {
+		return false, err
+	}
+	ended = pending.State != contract.Working
+	now, err := encode(t)
+	if err != nil || bytes.Equal(now, f.told) {
+		return ended, err
+	}
+	f.told = now
+	note := &taskNote{taskFields: t.taskFields}
+	note.Meta = maps.Clone(f.to.meta)
+	err = f.req.Session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{
+		ElicitationID: f.id, Meta: mcp.Meta{taskKey: note}})
+	if t.delivered != nil {
+		t.delivered(err == nil)
+	}
+	return ended, err
+}
+
+// rename gives a notification that leaves the SDK its own name.
+func rename(message []byte) []byte {
+	return bytes.Replace(message, []byte(`"method":"`+borrowed+`"`), []byte(`"method":"notifications/tasks"`), 1)
+}

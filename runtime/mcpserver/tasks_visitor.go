@@ -1,0 +1,109 @@
+package mcpserver
+
+import (
+	"encoding/json"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/clients"
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+)
+
+// visitor is the client of a request about a task, as one that can show
+// questions and bring answers. Its methods are what keepers assert of a
+// contract.Caller's Client.
+type visitor struct {
+	caller    contract.Caller
+	revision  string
+	form, url bool // declared by the client
+	replies   map[string]*mcp.ElicitResult
+	requests  mcp.InputRequestMap // what Put has noted
+	meta      map[string]any      // of the request
+	key       string              // of the request, see calls
+}
+
+// visitorOf reads who asks about a task. The error is for one who may not.
+func (s *Server) visitorOf(req *mcp.ServerRequest[*taskParams], method string) (*visitor, error) {
+	version, can := req.ProtocolVersion(), req.ClientCapabilities()
+	if version < modernVersion {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: \"" + method + "\""}
+	}
+	if !declaresTasks(version, can) {
+		return nil, needsTasks()
+	}
+	caller := callerOf(req.ClientInfo())
+	caller.Principal = s.calls.principal(keyOf(req.Extra))
+	v := newVisitor(caller, version, can)
+	v.meta, v.key = req.Params.Meta, keyOf(req.Extra)
+	for key, raw := range req.Params.InputResponses {
+		reply := new(mcp.ElicitResult)
+		if json.Unmarshal(raw, reply) == nil {
+			v.replies[key] = reply
+		}
+	}
+	return v, nil
+}
+
+func newVisitor(caller contract.Caller, version string, can *mcp.ClientCapabilities) *visitor {
+	v := &visitor{caller: caller, revision: version, replies: map[string]*mcp.ElicitResult{}, requests: mcp.InputRequestMap{}}
+	v.form, v.url = canElicit(version, can)
+	v.caller.Client = v
+	return v
+}
+
+// canElicit reports what a client has declared to show.
+func canElicit(version string, can *mcp.ClientCapabilities) (form, url bool) {
+	if can == nil || can.Elicitation == nil {
+		return false, false
+	}
+	return can.Elicitation.Form != nil || can.Elicitation.URL == nil, can.Elicitation.URL != nil && version >= richElicitation
+}
+
+// CanShow says that the client has declared what it takes to show r.
+func (v *visitor) CanShow(r *elicit.Request) bool {
+	return (&peer{form: v.form, url: v.url}).CanShow(r)
+}
+
+// Put takes note that the call waits for r, for the client to show. A link that
+// the client has opened is not shown again: its page says when it is done.
+func (v *visitor) Put(r *elicit.Request) {
+	for _, e := range elicitations(r, v.revision) {
+		if e.params.Mode != "url" || !v.opened(r) {
+			v.requests[e.key] = e.params
+		}
+	}
+}
+
+func (v *visitor) opened(r *elicit.Request) bool {
+	for _, p := range r.Presented {
+		if p.Channel == "client" && p.Client == v.caller.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// Actions are what the client's person has done with r. Of a link and a form
+// beside it one may be answered before the other.
+func (v *visitor) Actions(r *elicit.Request) (actions []elicit.Action) {
+	for _, e := range elicitations(r, v.revision) {
+		if reply := v.replies[e.key]; reply != nil {
+			actions = append(actions, actionsOn(r, v.revision, e, reply)...)
+		}
+	}
+	return (&peer{caller: v.caller}).signed(actions)
+}
+
+// Unattended says that an answer may not be a person's: clients known to decline
+// alone when they run without one do not say so, and how long a question was
+// shown here nobody knows.
+func (v *visitor) Unattended(r *elicit.Request) bool {
+	for _, e := range elicitations(r, v.revision) {
+		if reply := v.replies[e.key]; reply != nil && reply.Action != "accept" {
+			return clients.Of(v.caller.Name).Alone(v.meta)
+		}
+	}
+	return false
+}

@@ -1,0 +1,268 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// For a client that comes back, a call of ask_user is its request in the hub:
+// the ID is the request's. A call of await_answer is the same request and how
+// long to wait for it: its ID has both. So nothing is held, and the hub's store
+// is all that a call needs to be found again.
+
+// kind begins the ID of a request.
+const kind = "elc_"
+
+// pollEvery is how often a client should look. A person takes longer to read.
+const pollEvery = 2 * time.Second
+
+// takenBack is the reason of a request whose asker cancelled the call.
+const takenBack = "task_cancelled"
+
+// later lets calls outlive their requests.
+func (d *Desk) later(start func(context.Context, contract.Caller, json.RawMessage) (contract.Pending, error)) *contract.Later {
+	return &contract.Later{Kind: kind, Start: start, Keeper: keeper{d}}
+}
+
+// startAsking opens the request of ask_user. If no person can be reached there
+// is nothing to wait for, and the call ends at once as ever.
+func (d *Desk) startAsking(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
+	r, err := read(args, d.from(caller))
+	if err != nil {
+		return contract.Pending{}, err
+	}
+	hub, err := d.hub(ctx)
+	if err != nil {
+		return contract.Pending{}, err
+	}
+	earlier, err := d.earlier(ctx, hub, r)
+	switch {
+	case err != nil:
+		return contract.Pending{}, d.worded(err, "")
+	case earlier != nil && earlier.Ended():
+		result, err := d.repeated(ctx, hub, caller, earlier)
+		return contract.Pending{Result: result}, err
+	case earlier != nil: // the same question is open: this call is the same task
+		if err := hub.Rejoin(ctx, earlier, r); err != nil {
+			return contract.Pending{}, d.worded(err, earlier.ID)
+		}
+		return keeper{d}.pending(ctx, hub, caller, *earlier, waiting{id: earlier.ID})
+	}
+	reachable, err := hub.Reachable(ctx)
+	if err != nil {
+		return contract.Pending{}, err
+	}
+	through, _ := caller.Client.(client)
+	if !reachable && (d.options.NoDialogs || through == nil || !through.CanShow(&r)) {
+		result, err := d.askNow(ctx, hub, caller, r, nil)
+		return contract.Pending{Result: result}, err
+	}
+	if r, err = hub.Open(ctx, r); err != nil {
+		return contract.Pending{}, d.worded(err, "")
+	}
+	return keeper{d}.pending(ctx, hub, caller, r, waiting{id: r.ID})
+}
+
+// call is how a tool is called that is held.
+type call func(context.Context, contract.Caller, json.RawMessage) (contract.Result, error)
+
+// startAwaiting begins calls of await_answer; now is the one that is held. A
+// call that has its answer, would only look, or is refused, ends at once.
+func (d *Desk) startAwaiting(now call) func(context.Context, contract.Caller, json.RawMessage) (contract.Pending, error) {
+	return func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
+		hub, err := d.hub(ctx)
+		if err != nil {
+			return contract.Pending{}, err
+		}
+		in, timeout := awaitAnswerIn{}, elicit.DefaultWait
+		err = json.Unmarshal(args, &in)
+		if err == nil && in.Timeout != nil {
+			timeout = time.Duration(*in.Timeout) * time.Millisecond
+		}
+		r := elicit.Request{}
+		if err == nil {
+			r, err = hub.Get(ctx, in.RequestID)
+		}
+		if err != nil || r.Status == elicit.Completed || d.foreign(&r, caller) || timeout <= 0 || timeout > elicit.MaxWait {
+			result, err := now(ctx, caller, args)
+			return contract.Pending{Result: result}, err
+		}
+		since := time.Now()
+		return keeper{d}.pending(ctx, hub, caller, r, waiting{r.ID, since, since.Add(timeout)})
+	}
+}
+
+// waiting is a call: that of ask_user if until is zero, else one of
+// await_answer.
+type waiting struct {
+	id           string
+	since, until time.Time
+}
+
+func (w waiting) String() string {
+	if w.until.IsZero() {
+		return w.id
+	}
+	return fmt.Sprintf("%s-%s-%s", w.id, strconv.FormatInt(w.since.UnixMilli(), 36), strconv.FormatInt(w.until.UnixMilli(), 36))
+}
+
+func parseWaiting(s string) (waiting, error) {
+	parts := strings.Split(s, "-")
+	if len(parts) == 1 {
+		return waiting{id: s}, nil
+	}
+	if len(parts) != 3 {
+		return waiting{}, contract.NoCall()
+	}
+	since, err := strconv.ParseInt(parts[1], 36, 64)
+	until, err2 := strconv.ParseInt(parts[2], 36, 64)
+	if err != nil || err2 != nil {
+		return waiting{}, contract.NoCall()
+	}
+	return waiting{parts[0], time.UnixMilli(since), time.UnixMilli(until)}, nil
+}
+
+// keeper follows calls.
+type keeper struct{ d *Desk }
+
+// visitor is what a door can do with a client that looks at a call.
+type visitor interface {
+	// CanShow says that the client has declared what it takes to show r.
+	CanShow(r *elicit.Request) bool
+	// Put takes note that the call waits for r.
+	Put(r *elicit.Request)
+	// Actions are what the client's person has done with r.
+	Actions(r *elicit.Request) []elicit.Action
+	// Unattended says that the client has answered for a person whom it did not
+	// ask.
+	Unattended(r *elicit.Request) bool
+}
+
+func (k keeper) find(ctx context.Context, id string) (*elicit.Hub, elicit.Request, waiting, error) {
+	w, err := parseWaiting(id)
+	if err != nil {
+		return nil, elicit.Request{}, w, err
+	}
+	hub, err := k.d.hub(ctx)
+	if err != nil {
+		return nil, elicit.Request{}, w, err
+	}
+	r, err := hub.Get(ctx, w.id)
+	if fault.Of(err) != nil {
+		err = contract.NoCall()
+	}
+	return hub, r, w, err
+}
+
+// Look implements [contract.Keeper].
+func (k keeper) Look(ctx context.Context, caller contract.Caller, id string) (contract.Pending, error) {
+	hub, r, w, err := k.find(ctx, id)
+	if err != nil {
+		return contract.Pending{}, err
+	}
+	p, err := k.pending(ctx, hub, caller, r, w)
+	if v, ok := caller.Client.(visitor); ok && err == nil && p.State == contract.Working && !k.d.options.NoDialogs && v.CanShow(&r) {
+		v.Put(&r)
+	}
+	return p, err
+}
+
+// pending is where a call stands.
+func (k keeper) pending(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request, w waiting) (contract.Pending, error) {
+	p := contract.Pending{ID: w.String(), Created: r.CreatedAt.Time, Updated: r.CreatedAt.Time, Poll: pollEvery}
+	if !w.until.IsZero() {
+		p.Created, p.Updated = w.since, w.since
+	}
+	if c := r.Completion; c != nil && c.At.After(p.Updated) {
+		p.Updated = c.At.Time
+	}
+	now := time.Now()
+	switch {
+	case r.Status == elicit.Completed && r.Completion.Reason == takenBack:
+		p.State, p.Message = contract.Cancelled, "The question was taken back."
+		return p, nil
+	case r.Status == elicit.Completed:
+		p.State, p.TTL = contract.Ended, r.Completion.At.Sub(p.Created)+hub.Retain()
+		p.Result, p.Err = k.d.report(ctx, hub, caller, r.ID)
+		return p, nil
+	case w.until.IsZero() && r.Ended(), !w.until.IsZero() && !now.Before(w.until):
+		p.State = contract.Ended
+		if p.Updated = w.until; w.until.IsZero() {
+			p.Updated = r.Deadline.Time
+		}
+		p.Result, p.Err = k.d.report(ctx, hub, caller, r.ID)
+		return p, nil
+	}
+	p.Message = "Waiting for a person. " + where(ctx, hub)
+	return p, nil
+}
+
+// Answer implements [contract.Keeper].
+func (k keeper) Answer(ctx context.Context, caller contract.Caller, id string) error {
+	hub, r, _, err := k.find(ctx, id)
+	v, ok := caller.Client.(visitor)
+	if err != nil || !ok || r.Status == elicit.Completed {
+		return err
+	}
+	return hub.Take(ctx, v.Actions(&r), v.Unattended(&r))
+}
+
+// Cancel implements [contract.Keeper]. It takes back the question of ask_user.
+// To stop awaiting an answer changes nothing about the question.
+func (k keeper) Cancel(ctx context.Context, _ contract.Caller, id string) error {
+	hub, r, w, err := k.find(ctx, id)
+	if err != nil || !w.until.IsZero() || r.Ended() {
+		return err
+	}
+	_, err = hub.Dispatch(ctx, elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: takenBack})
+	if fault.Of(err) != nil { // somebody was faster
+		return nil
+	}
+	return err
+}
+
+// Watch implements [contract.Keeper].
+func (k keeper) Watch(ctx context.Context, id string) (contract.Watcher, error) {
+	hub, _, w, err := k.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	_, seq, err := hub.GetAt(ctx, w.id)
+	if err != nil {
+		return nil, err
+	}
+	watch, err := hub.Watch(ctx, seq, w.id)
+	if err != nil {
+		return nil, err
+	}
+	return &watcher{watch, w.until}, nil
+}
+
+type watcher struct {
+	*elicit.Watcher
+	until time.Time // zero: only changes of the request count
+}
+
+// Wait implements [contract.Watcher]. That the time is up is told once.
+func (w *watcher) Wait(ctx context.Context) error {
+	if w.until.IsZero() {
+		_, err := w.Next(ctx)
+		return err
+	}
+	waiting, stop := context.WithDeadline(ctx, w.until)
+	defer stop()
+	_, err := w.Next(waiting)
+	if waiting.Err() != nil && ctx.Err() == nil {
+		w.until = time.Time{}
+		return nil
+	}
+	return err
+}

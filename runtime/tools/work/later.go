@@ -1,0 +1,190 @@
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// For a client that comes back, a call of start_task_attempt or follow_up lasts
+// as long as the run that it starts. Its ID is that of the run's first process
+// and a letter for what started it, so the room's own rows are all there is.
+
+// kind begins the ID of a run.
+const kind = "run_"
+
+// pollEvery is how often a client should look. Runs take minutes.
+const pollEvery = 5 * time.Second
+
+// What started a run.
+const (
+	byStart = "s"
+	bySend  = "f"
+	byQueue = "q" // and nothing ran, so that it began at once
+)
+
+// started is an answer that names the run it has started.
+type started interface {
+	// run is its ID; empty: none was started.
+	run() string
+}
+
+func (s Started) run() string { return runID(byStart, s.ProcessID) }
+
+func (f FollowUp) run() string {
+	if f.Action == string(tasks.Queue) {
+		return runID(byQueue, f.ProcessID)
+	}
+	return runID(bySend, f.ProcessID)
+}
+
+func runID(by string, process *contract.UUID) string {
+	if process == nil {
+		return ""
+	}
+	return kind + by + string(*process)
+}
+
+// lasting lets the calls of a tool whose answer is T last as long as the run
+// they start. One that starts none ends at once.
+func lasting[T started](o Options, tool contract.Tool) contract.Tool {
+	tool.Later = &contract.Later{Kind: kind, Keeper: keeper{o},
+		Start: func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
+			result, err := tool.Call(ctx, caller, args)
+			if err != nil {
+				return contract.Pending{}, err
+			}
+			var out T
+			raw, _ := result.Structured.(json.RawMessage)
+			if err := json.Unmarshal(raw, &out); err != nil {
+				return contract.Pending{}, fmt.Errorf("read answer of %s: %w", tool.Name, err)
+			}
+			if out.run() == "" {
+				return contract.Pending{Result: result}, nil
+			}
+			return keeper{o}.Look(ctx, contract.Caller{}, out.run())
+		}}
+	return tool
+}
+
+// keeper follows runs.
+type keeper struct{ o Options }
+
+func (k keeper) find(ctx context.Context, id string) (m Manager, run tasks.Run, by string, err error) {
+	if m, err = k.o.Open(ctx); err != nil {
+		return nil, run, "", err
+	}
+	rest := strings.TrimPrefix(id, kind)
+	if len(rest) < 2 {
+		return nil, run, "", contract.NoCall()
+	}
+	run, err = m.RunFrom(ctx, rest[1:])
+	if fault.Of(err) != nil {
+		err = contract.NoCall()
+	}
+	return m, run, rest[:1], err
+}
+
+// Look implements [contract.Keeper].
+func (k keeper) Look(ctx context.Context, caller contract.Caller, id string) (contract.Pending, error) {
+	_, run, by, err := k.find(ctx, id)
+	if err != nil {
+		return contract.Pending{}, err
+	}
+	p := contract.Pending{ID: id, Created: run.Began.Created, Updated: run.Newest.Updated, Poll: pollEvery, Envelope: true}
+	if run.Newest.Completed.After(p.Updated) {
+		p.Updated = run.Newest.Completed
+	}
+	switch run.Newest.State {
+	case tasks.Completed:
+		p.State, p.Message = contract.Ended, "The attempt has completed."
+		p.Result, p.Err = k.result(run, by)
+	case tasks.Failed:
+		p.State, p.Message, p.Err = contract.Ended, "The attempt has failed.", k.failed(run)
+	case tasks.Killed:
+		p.State, p.Message = contract.Cancelled, "The attempt was stopped."
+	case tasks.Queued:
+		p.Message = "The attempt waits for a free place."
+	default:
+		p.Message = fmt.Sprintf("The attempt runs: %s.", run.Newest.Reason)
+		if k.o.Show != nil && caller.Client != nil {
+			err = k.o.Show(ctx, run.Attempt.ID, caller.Client)
+		}
+	}
+	return p, err
+}
+
+// result is what the tool returned that started the run, with what is known
+// since, and a line about what is next.
+func (k keeper) result(run tasks.Run, by string) (contract.Result, error) {
+	session, process := run.Newest.SessionID, run.Began.ID
+	var out any
+	switch by {
+	case byStart:
+		out = startedOf(tasks.Started{TaskID: run.TaskID, AttemptID: run.Attempt.ID, Branch: run.Branch, SessionID: session, ProcessID: process})
+	case byQueue:
+		out = followUpOf(tasks.FollowUp{SessionID: session, Action: tasks.Queue, Status: "queued", ProcessID: process})
+	default:
+		out = followUpOf(tasks.FollowUp{SessionID: session, Action: tasks.Send, Status: "started", ProcessID: process})
+	}
+	raw, err := encode(out)
+	if err != nil {
+		return contract.Result{}, fmt.Errorf("encode answer: %w", err)
+	}
+	next := k.o.named("The attempt has completed. Call get_attempt_changes with attempt_id " + run.Attempt.ID + " for what it changed.")
+	return contract.Result{Text: []string{string(raw), next}, Structured: raw}, nil
+}
+
+// failed says why a run failed, as the tools say what has failed.
+func (k keeper) failed(run tasks.Run) *fault.Fault {
+	return fault.New("attempt_failed", "the attempt has failed: "+run.Failure(),
+		k.o.named("call tail_attempt_logs with attempt_id "+run.Attempt.ID+" for what it said, then follow_up to go on")).
+		With("attempt_id", run.Attempt.ID).With("execution_process_id", run.Newest.ID).With("session_id", run.Newest.SessionID)
+}
+
+// Answer implements [contract.Keeper].
+func (k keeper) Answer(ctx context.Context, caller contract.Caller, id string) error {
+	_, run, _, err := k.find(ctx, id)
+	if err != nil || k.o.Take == nil || run.Newest.State.Ended() {
+		return err
+	}
+	return k.o.Take(ctx, run.Attempt.ID, caller.Client)
+}
+
+// Cancel implements [contract.Keeper]: it stops the attempt, if this run is what
+// runs in it.
+func (k keeper) Cancel(ctx context.Context, _ contract.Caller, id string) error {
+	m, run, _, err := k.find(ctx, id)
+	if err != nil || run.Newest.State.Ended() {
+		return err
+	}
+	_, err = m.Stop(ctx, run.Attempt.ID, false)
+	return err
+}
+
+// Watch implements [contract.Keeper].
+func (k keeper) Watch(ctx context.Context, id string) (contract.Watcher, error) {
+	m, run, _, err := k.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	w, err := m.Watch(ctx, -1, run.Attempt.ID)
+	if err != nil {
+		return nil, err
+	}
+	return watcher{w}, nil
+}
+
+type watcher struct{ *tasks.Watcher }
+
+// Wait implements [contract.Watcher].
+func (w watcher) Wait(ctx context.Context) error {
+	_, err := w.Next(ctx)
+	return err
+}
