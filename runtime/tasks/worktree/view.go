@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -120,7 +119,7 @@ var emptyBlob = map[int]string{
 }
 
 // git is git with the copied index.
-func (v *view) git(ctx context.Context, args ...string) *exec.Cmd {
+func (v *view) git(ctx context.Context, args ...string) gitCommand {
 	cmd := inTree(ctx, v.dir, args...)
 	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+v.index())
 	return cmd
