@@ -1,0 +1,358 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Survey is what an attempt's folder has that would be lost with it.
+type Survey struct {
+	// Off says of each repository why work in it is not on the attempt's branch:
+	// files that are not committed, commits elsewhere, an unfinished merge.
+	Off []string
+	// Holds is why the folder cannot go: Off, and what no branch can have.
+	Holds []string
+	// Ignored are files and folders that git ignores, or that are beside the
+	// repositories: they go with the folder. Those that [Tree.CopyIn] brought are
+	// not among them. Paths begin with the repository; a folder ends with /.
+	Ignored []string
+	// Nested are repositories inside of a worktree that are no submodules, and
+	// that git does not ignore. They are in no diff and no commit.
+	Nested []string
+
+	hard    []string // of Holds those for which a ref does not help
+	loose   []loose
+	modules []string // folders of submodules
+}
+
+// loose are commits that would go with the folder.
+type loose struct {
+	repo    Repo
+	commits []string
+	// Of a submodule: its folder, and where the repository keeps its commits.
+	module, store string
+}
+
+// off notes work that is not on the branch and has commits.
+func (s *Survey) off(text string) { s.Off, s.Holds = append(s.Off, text), append(s.Holds, text) }
+
+// hold notes what only the folder has.
+func (s *Survey) hold(text string) { s.Holds, s.hard = append(s.Holds, text), append(s.hard, text) }
+
+// open notes work that only the folder has.
+func (s *Survey) open(text string) { s.Off = append(s.Off, text); s.hold(text) }
+
+// Survey looks for work that is not on the attempt's branch, and for what would
+// be lost with the folder. It changes nothing.
+func (t Tree) Survey(ctx context.Context) (Survey, error) {
+	s, err := t.Standing(ctx)
+	if err == nil {
+		err = t.surveyInside(ctx, &s)
+	}
+	if err != nil {
+		return s, err
+	}
+	t.beside(&s)
+	return s, ctx.Err()
+}
+
+// Standing is a Survey that looks no further than git does: not in folders that
+// git ignores, and not beside the repositories.
+func (t Tree) Standing(ctx context.Context) (Survey, error) {
+	var s Survey
+	if err := t.check(); err != nil {
+		return s, err
+	}
+	for _, r := range t.Repos {
+		if !t.present(ctx, r) {
+			if left, err := os.ReadDir(t.path(r)); err == nil && len(left) > 0 {
+				s.hold(fmt.Sprintf("%s is no worktree of %s any more, and has files", t.path(r), r.Path))
+			}
+			continue
+		}
+		if err := t.surveyRepo(ctx, r, &s); err != nil {
+			return s, fmt.Errorf("look for work in %s: %w", r.Name, err)
+		}
+	}
+	return s, ctx.Err()
+}
+
+// surveyRepo looks at one worktree and its submodules.
+func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
+	dir := t.path(r)
+	what, head, err := t.astray(ctx, r)
+	if err != nil {
+		return err
+	}
+	if what != "" {
+		s.off(r.Name + " " + what)
+	}
+	doing, err := unfinished(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if doing != "" {
+		s.open(r.Name + " has " + doing + " in progress")
+	}
+	names, err := t.dirty(ctx, r)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		s.open(fmt.Sprintf("%s has changes that are not committed: %s", r.Name, listed(names)))
+	}
+	_, nested, err := untracked(ctx, dir, nil)
+	if err != nil {
+		return err
+	}
+	for _, n := range nested {
+		s.Nested = append(s.Nested, r.Name+"/"+n)
+		s.open(fmt.Sprintf("%s/%s is a repository of its own, and nothing in it is on the branch", r.Name, n))
+	}
+	for _, m := range submodules(ctx, dir) {
+		s.modules = append(s.modules, m)
+		if err := t.surveyNested(ctx, m, s); err != nil {
+			return err
+		}
+	}
+	commits, err := t.looseCommits(ctx, r, head)
+	if err != nil {
+		return err
+	}
+	if len(commits) > 0 {
+		s.loose = append(s.loose, loose{repo: r, commits: commits})
+	}
+	if borrowed := t.borrowed(ctx, r); borrowed != "" {
+		s.hold(r.Name + " has commits whose objects are in " + borrowed)
+	}
+	ignored, err := t.ignored(ctx, r)
+	s.Ignored = append(s.Ignored, ignored...)
+	return err
+}
+
+// astray says where the commits of a worktree are if not on the attempt's
+// branch, and the commit that is checked out.
+func (t Tree) astray(ctx context.Context, r Repo) (what, head string, err error) {
+	dir := t.path(r)
+	on := "a detached head"
+	if out, err := git(ctx, dir, "symbolic-ref", "--quiet", "HEAD"); err == nil {
+		ref := strings.TrimSpace(string(out))
+		if ref == "refs/heads/"+t.Branch {
+			return "", "", nil
+		}
+		on = "branch " + strings.TrimPrefix(ref, "refs/heads/")
+	} else if f := fault.Of(err); f != nil {
+		return "", "", err
+	}
+	if head, err = revision(ctx, dir, "HEAD"); err != nil {
+		return "", "", ctx.Err() // a branch that has no commit yet
+	}
+	if _, err := revision(ctx, dir, "refs/heads/"+t.Branch); err != nil {
+		return fmt.Sprintf("is on %s, at %.12s, and branch %s is gone", on, head, t.Branch), head, nil
+	}
+	out, err := git(ctx, dir, "rev-list", "--count", head, "^refs/heads/"+t.Branch)
+	if err != nil {
+		return "", "", err
+	}
+	switch n := strings.TrimSpace(string(out)); n {
+	case "0":
+		return "", head, nil
+	default:
+		return fmt.Sprintf("has %s on %s, at %.12s, and not on %s", plural(n, "commit"), on, head, t.Branch), head, nil
+	}
+}
+
+func plural(n, what string) string {
+	if n == "1" {
+		return n + " " + what
+	}
+	return n + " " + what + "s"
+}
+
+// unfinished is what git is in the middle of; empty: nothing.
+func unfinished(ctx context.Context, dir string) (string, error) {
+	for _, one := range []struct{ name, what string }{
+		{"MERGE_HEAD", "a merge"}, {"CHERRY_PICK_HEAD", "a cherry-pick"}, {"REVERT_HEAD", "a revert"},
+		{"rebase-merge", "a rebase"}, {"rebase-apply", "a rebase"}, {"sequencer", "a cherry-pick or revert"},
+	} {
+		path, err := gitPath(ctx, dir, one.name)
+		if err != nil {
+			return "", err
+		}
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return one.what, nil
+		}
+	}
+	return "", nil
+}
+
+// dirty are the files that are not committed, but for those copied in.
+func (t Tree) dirty(ctx context.Context, r Repo) (names []string, err error) {
+	out, err := run(inTree(ctx, t.path(r), "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty", "--untracked-files=all"))
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range fields(out) {
+		if len(line) < 4 {
+			continue
+		}
+		name := line[3:]
+		if !slices.Contains(r.Copied, name) && !strings.HasSuffix(name, "/") { // a repository inside
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// ignored are files and folders that git ignores, but for those copied in.
+func (t Tree) ignored(ctx context.Context, r Repo) (names []string, err error) {
+	out, err := run(inTree(ctx, t.path(r), "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory", "-z"))
+	if err != nil {
+		return nil, fmt.Errorf("list ignored files: %w", err)
+	}
+	for _, name := range fields(out) {
+		if !slices.Contains(r.Copied, name) {
+			names = append(names, r.Name+"/"+name)
+		}
+	}
+	return names, nil
+}
+
+// beside are files in the attempt's folder that are in no repository.
+func (t Tree) beside(s *Survey) {
+	entries, _ := os.ReadDir(t.Dir) // a folder that is gone has none
+	for _, e := range entries {
+		own := e.Name() == marker || slices.ContainsFunc(t.Repos, func(r Repo) bool { return r.Name == e.Name() })
+		if own {
+			continue
+		}
+		name := e.Name()
+		if e.IsDir() {
+			name += "/"
+		}
+		s.Ignored = append(s.Ignored, name)
+	}
+}
+
+// looseCommits are the commits of a worktree that no ref of its repository
+// leads to: where its head is, where it was, and what only this worktree has
+// refs to.
+func (t Tree) looseCommits(ctx context.Context, r Repo, head string) ([]string, error) {
+	dir := t.path(r)
+	commits, err := tips(ctx, dir, "refs/worktree", "refs/bisect", "refs/rewritten")
+	if err != nil {
+		return nil, err
+	}
+	if head != "" {
+		commits = append(commits, head)
+	}
+	// What was on the branch once is in the branch's own log, which stays: a
+	// commit that was amended is nothing lost.
+	known := moments(ctx, r.Path, "refs/heads/"+t.Branch)
+	return unreached(ctx, r.Path, commits, known, "--glob=*")
+}
+
+// tips are where a head is and was, and what the refs below some folders lead to.
+func tips(ctx context.Context, dir string, below ...string) ([]string, error) {
+	commits := moments(ctx, dir, "HEAD")
+	if head, err := revision(ctx, dir, "HEAD"); err == nil {
+		commits = append(commits, head)
+	}
+	out, err := git(ctx, dir, append([]string{"for-each-ref", "--format=%(objectname)"}, below...)...)
+	return append(commits, strings.Fields(string(out))...), err
+}
+
+// moments are the commits in the log of a ref; none where it has no log.
+func moments(ctx context.Context, dir, ref string) []string {
+	out, _ := git(ctx, dir, "rev-list", "--walk-reflogs", ref, "--")
+	return strings.Fields(string(out))
+}
+
+// mostLoose bounds the commits that are looked at in one repository.
+const mostLoose = 5000
+
+// unreached are those of commits, each once, that neither known nor the refs that
+// glob chooses lead to, and none that another one of them leads to.
+func unreached(ctx context.Context, dir string, commits, known []string, glob string) ([]string, error) {
+	slices.Sort(commits)
+	commits = slices.Compact(commits)
+	if len(commits) == 0 {
+		return nil, nil
+	}
+	if len(commits) > mostLoose {
+		return nil, fmt.Errorf("the log of the worktree's head has %d commits", len(commits))
+	}
+	ask := func(from []string) ([]string, error) {
+		cmd := command(ctx, dir, "rev-list", "--topo-order", "--ignore-missing", "--stdin", "--not", glob)
+		var in strings.Builder
+		for _, c := range from {
+			in.WriteString(c + "\n")
+		}
+		for _, k := range known {
+			in.WriteString("^" + k + "\n")
+		}
+		cmd.Stdin = strings.NewReader(in.String())
+		out, err := run(cmd)
+		return strings.Fields(string(out)), err
+	}
+	found, err := ask(commits)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	parents := map[string]bool{}
+	cmd := command(ctx, dir, "rev-list", "--no-walk", "--parents", "--stdin")
+	cmd.Stdin = strings.NewReader(strings.Join(found, "\n") + "\n")
+	out, err := run(cmd)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(out)) {
+		for _, p := range strings.Fields(line)[1:] {
+			parents[p] = true
+		}
+	}
+	return slices.DeleteFunc(found, func(c string) bool { return parents[c] }), nil
+}
+
+// borrowed is a store of objects inside the attempt's folder that the repository
+// reads from; empty: none.
+func (t Tree) borrowed(ctx context.Context, r Repo) string {
+	common, err := commonDir(ctx, r.Path)
+	if err != nil {
+		return ""
+	}
+	list, err := os.ReadFile(filepath.Join(common, "objects", "info", "alternates"))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(list)) {
+		path := strings.TrimSpace(line)
+		if path == "" || strings.HasPrefix(path, "#") {
+			continue
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(common, "objects", path)
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil && within(t.Dir, real) {
+			return real
+		}
+	}
+	return ""
+}
+
+// listed is some names of many.
+func listed(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
