@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -159,7 +160,8 @@ func checkTitle(title string) (string, error) {
 	return title, text("title", title, mostTitle)
 }
 
-// UpdateTask changes a task.
+// UpdateTask changes a task. One that is cancelled has its agents stopped; they
+// may still end when UpdateTask returns.
 func (m *Manager) UpdateTask(ctx context.Context, id string, c TaskChange) (t Task, err error) {
 	if id, err = parseID("task_id", id); err != nil {
 		return Task{}, err
@@ -195,7 +197,25 @@ func (m *Manager) UpdateTask(ctx context.Context, id string, c TaskChange) (t Ta
 		t.Updated = tx.Now
 		return writeTask(ctx, tx, t)
 	})
+	if err == nil && c.Status != nil && *c.Status == Cancelled {
+		err = m.stopAll(ctx, id)
+	}
 	return t, err
+}
+
+// stopAll tells what runs at a task to stop, and does not wait.
+func (m *Manager) stopAll(ctx context.Context, taskID string) error {
+	attempts, err := m.Attempts(ctx, taskID)
+	if err != nil {
+		return err
+	}
+	for _, a := range attempts {
+		if _, _, err := m.requestStop(ctx, a.ID, false); err != nil && fault.Of(err) == nil { // it may have been deleted
+			return fmt.Errorf("stop attempt of a cancelled task: %w", err)
+		}
+	}
+	m.launch(ctx)
+	return nil
 }
 
 func set[T any](field, to *T) {

@@ -60,7 +60,7 @@ func readCheckout(ctx context.Context, tx *store.Tx, attemptID string) (c checko
 			return c, err
 		}
 		c.repos = append(c.repos, r)
-		c.tree.Repos = append(c.tree.Repos, worktree.Repo{Name: part.Name, Path: r.Path, Target: part.TargetBranch, Base: part.Base})
+		c.tree.Repos = append(c.tree.Repos, worktree.Repo{Name: part.Name, Path: r.Path, Target: part.TargetBranch, Base: part.Base, Copied: part.Copied})
 	}
 	return c, nil
 }
@@ -121,7 +121,7 @@ func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Ch
 	if err != nil {
 		return Changes{}, err
 	}
-	changes := Changes{AttemptID: c.ID, Blocked: block(found.Blocked, found.Detail), Truncated: found.Truncated,
+	changes := Changes{AttemptID: c.ID, Blocked: block(found.Blocked, found.Detail), Truncated: found.Truncated, Nested: found.Nested,
 		Count: found.Summary.Files, Added: found.Summary.Added, Deleted: found.Summary.Deleted, Bytes: found.Summary.Bytes}
 	for _, f := range found.Files {
 		changes.Files = append(changes.Files, Change{Path: f.Path, OldPath: f.OldPath, Kind: f.Kind, Added: f.Added, Deleted: f.Deleted, Binary: f.Binary, Bytes: f.Bytes})

@@ -1,0 +1,210 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// Work says where what an attempt has made is.
+type Work struct {
+	// State is OnBranch or OffBranch. Empty: a process runs, none has ended, or
+	// the folder is gone.
+	State string `json:"state"`
+	// Notes say why it is OffBranch, and what else a person should know of it.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// States of work.
+const (
+	OnBranch  = "on_branch"
+	OffBranch = "off_branch"
+)
+
+// standing looks where the work of an attempt is.
+func standing(ctx context.Context, tree worktree.Tree, exposed []string) Work {
+	if !tree.Present(ctx) {
+		return Work{}
+	}
+	s, err := tree.Standing(ctx)
+	if err != nil {
+		return Work{OffBranch, []string{"git cannot say: " + worded(err)}}
+	}
+	w := Work{State: OnBranch, Notes: append(s.Off, exposed...)}
+	if len(s.Off) > 0 {
+		w.State = OffBranch
+	}
+	for i, n := range w.Notes {
+		w.Notes[i] = storable(n)
+	}
+	return w
+}
+
+func writeWork(ctx context.Context, tx *store.Tx, attemptID string, w Work) error {
+	data, err := json.Marshal(w)
+	if err == nil {
+		_, err = tx.Exec(ctx, "UPDATE attempts SET work = ? WHERE id = ?", string(data), attemptID)
+	}
+	if err != nil {
+		return fmt.Errorf("write where the work is: %w", err)
+	}
+	return nil
+}
+
+func readWork(a attempt) (w Work) {
+	if a.work != "" {
+		json.Unmarshal([]byte(a.work), &w) // a newer deskhand may say more
+	}
+	return w
+}
+
+// lookAgain is the work of an attempt that was not on its branch: somebody may
+// have brought it there by hand.
+func (m *Manager) lookAgain(ctx context.Context, attemptID string, before Work) Work {
+	c, err := m.look(ctx, attemptID)
+	if err != nil {
+		return before
+	}
+	now := standing(ctx, c.tree, nil)
+	if now.State != OnBranch {
+		return before
+	}
+	if err := m.db.UpdateFast(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, attemptID, now) }); err != nil {
+		return before
+	}
+	return now
+}
+
+// commit commits what a good run has left, of which the heads were before. What
+// git refuses, as in the middle of a merge, stays as it is, and so does what
+// looks like a secret until a person allows it; the log says so.
+func (r *run) commit(e ending, message string, before map[string]string) ending {
+	if e.State != Completed || context.Cause(r.ctx) != nil {
+		return e
+	}
+	if message == "" {
+		message = r.task.Title
+	}
+	message, _, _ = strings.Cut(strings.TrimSpace(r.redact(message)), "\n\n\n")
+	exposed, err := r.c.tree.Exposed(r.ctx, before, r.redactor.Finds)
+	if err != nil {
+		r.log.Append(logs.Failed("the agent's commits were not checked for secrets: " + err.Error()))
+	}
+	for _, what := range exposed {
+		r.log.Append(logs.Failed("the agent has committed this itself: " + what))
+		r.exposed = append(r.exposed, "committed by the agent: "+what)
+	}
+	_, err = r.c.tree.Commit(r.ctx, message, r.redactor.Finds)
+	if f := fault.Of(err); f != nil && f.Code == CommitHeld && r.allowed(f.Message) {
+		r.log.Append(logs.System("a person has allowed to commit it: " + f.Message))
+		_, err = r.c.tree.Commit(r.ctx, message)
+	}
+	switch f := fault.Of(err); {
+	case err == nil:
+		r.sayNested()
+	case f != nil && f.Code == CommitHeld:
+		r.log.Append(logs.Failed("not committed: " + f.Message))
+	case f != nil:
+		r.log.Append(logs.Failed("not committed: " + worded(err)))
+	default:
+		r.log.Append(logs.Failed("not committed: " + err.Error()))
+		e.State, e.Failure = Failed, "commit: "+err.Error()
+	}
+	return e
+}
+
+// heldPatience is how long a person has to allow a commit before the run ends
+// without it.
+const heldPatience = 30 * time.Minute
+
+// allowed asks whether something that looks like a secret is to be committed.
+func (r *run) allowed(what string) bool {
+	if r.m.options.Ask == nil {
+		return false
+	}
+	r.log.Append(logs.System("held back until a person has decided: " + what))
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	defer cancel(nil)
+	defer time.AfterFunc(heldPatience, func() { cancel(executor.ErrSettled) }).Stop()
+	answer, err := r.ask(ctx, executor.Question{
+		Permission: true, Tool: "git commit", Title: "Commit what looks like a secret?",
+		Message: "Deskhand was about to commit the work of this attempt, and " + what + ". Commit it all the same?",
+		Options: []executor.Option{
+			{ID: "allow", Label: "Commit it", Kind: "allow_once"},
+			{ID: "reject", Label: "Leave it uncommitted in the folder", Kind: "reject_once"},
+		},
+	})
+	return err == nil && answer.Outcome == "accept" && answer.Option == "allow"
+}
+
+// sayNested names the repositories inside, which no commit has.
+func (r *run) sayNested() {
+	s, err := r.c.tree.Standing(r.ctx)
+	if err == nil && len(s.Nested) > 0 {
+		r.log.Append(logs.Failed("not committed, as they are repositories of their own: " + strings.Join(s.Nested, ", ")))
+	}
+}
+
+// Collected is what became of [Manager.Collect].
+type Collected struct {
+	AttemptID, Branch string
+	// Repos is in how many repositories something was brought onto the branch.
+	Repos int
+	Work  Work
+}
+
+// Collect brings the work of an attempt onto its branch: commits of a detached
+// head or another branch, and what is not committed. secrets allows to commit
+// what looks like one. Faults: attempt_running, worktree_missing, head_moved,
+// branch_in_use, commit_held.
+func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (done Collected, err error) {
+	c, err := m.look(ctx, attemptID)
+	if err != nil {
+		return done, err
+	}
+	unlock, err := m.lockTree(ctx, c.ID)
+	if err != nil {
+		return done, err
+	}
+	defer unlock()
+	p, err := m.newest(ctx, c.ID)
+	if err != nil {
+		return done, err
+	}
+	if p != nil && !p.State.Ended() {
+		return done, later(AttemptRunning, "call stop_attempt with the attempt_id first, or wait for its end", "attempt %s is running", c.ID)
+	}
+	checks := []worktree.Check{m.finder(c, p)}
+	if secrets {
+		checks = nil
+	}
+	if done.Repos, err = c.tree.Gather(ctx, "Work of an attempt", checks...); err != nil {
+		if f := fault.Of(err); f != nil && f.Code == CommitHeld {
+			return done, refuse(CommitHeld, "take it out, or allow it: deskhand tasks commit "+c.ID+" --allow-secrets", "%s", f.Message)
+		}
+		return done, err
+	}
+	done.AttemptID, done.Branch, done.Work = c.ID, c.attempt.Branch, standing(ctx, c.tree, nil)
+	return done, m.db.Update(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, c.ID, done.Work) })
+}
+
+// finder finds the secrets that this process knows of an attempt, and those that
+// look like one.
+func (m *Manager) finder(c checkout, p *process) worktree.Check {
+	id := ""
+	if p != nil {
+		id = p.Executor
+	}
+	_, secrets := executor.Environment(os.Environ(), slices.Concat(m.options.Agents.Passed(id), m.options.Env))
+	return logs.NewRedactor(slices.Concat(secrets, m.options.Agents.Secrets(id))).Finds
+}
