@@ -70,12 +70,13 @@ type Project struct {
 type Repo struct {
 	ID, ProjectID string
 	// Name is unique in its project and the first element of the paths of its
-	// files. Empty in [Manager.AddRepo]: the last element of Path.
+	// files. Empty in [Manager.AddRepo]: that of the repository which the project
+	// has at Path, or the last element of Path.
 	Name string
 	// Path is the absolute path of the repository.
 	Path string
 	// TargetBranch is what attempts start from if they do not say. Empty in
-	// [Manager.AddRepo]: the branch that is checked out.
+	// [Manager.AddRepo]: as it is, at first the branch that is checked out.
 	TargetBranch string
 	// Setup and Cleanup are scripts for the system's shell; empty: none.
 	Setup, Cleanup string

@@ -9,39 +9,6 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// inspect fills in what r leaves open, and checks it.
-func (m *Manager) inspect(ctx context.Context, r Repo) (Repo, error) {
-	found, err := worktree.Inspect(ctx, r.Path)
-	if err != nil {
-		return Repo{}, err
-	}
-	r.Path = found.Path
-	if r.Name == "" {
-		r.Name = filepath.Base(r.Path)
-		if f := fault.Of(worktree.ValidName(r.Name)); f != nil {
-			return Repo{}, refuse(f.Code, "give --repo NAME: "+f.Hint, "%s", f.Message)
-		}
-	}
-	if err := worktree.ValidName(r.Name); err != nil {
-		return Repo{}, err
-	}
-	if r.TargetBranch == "" {
-		r.TargetBranch = found.Branch
-	}
-	if r.TargetBranch == "" {
-		return Repo{}, refuse(MissingRequired, "name the branch that attempts start from: --branch NAME", "repository %s has no branch checked out", r.Name)
-	}
-	if _, err := (worktree.Repo{Name: r.Name, Path: r.Path}).Resolve(ctx, r.TargetBranch); err != nil {
-		return Repo{}, err
-	}
-	for field, script := range map[string]string{"setup": r.Setup, "cleanup": r.Cleanup} {
-		if err := text(field, script, mostPrompt); err != nil {
-			return Repo{}, err
-		}
-	}
-	return r, nil
-}
-
 // checkout is an attempt with its repositories as they are now.
 type checkout struct {
 	attempt
