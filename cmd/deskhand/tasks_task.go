@@ -147,6 +147,8 @@ func standing(t work.TaskSummary) string {
 		return "running"
 	case t.LastFailed:
 		return "failed"
+	case t.OffBranch:
+		return "off branch"
 	}
 	return "ended"
 }

@@ -103,7 +103,7 @@ func TestADeletedTaskLosesNothing(t *testing.T) {
 	if refs := git(t, d.repo.Path, "for-each-ref", "--contains="+commit, "refs/deskhand/kept/"); refs == "" {
 		t.Error("no ref leads to what was on a detached head")
 	}
-	merging := d.start("run git checkout -q -b side && git "+as+" commit -q --allow-empty -m side && git checkout -q - && git "+as+" commit -q --allow-empty -m here && git merge -q --no-commit side")
+	merging := d.start("run git checkout -q -b side && git " + as + " commit -q --allow-empty -m side && git checkout -q - && git " + as + " commit -q --allow-empty -m here && git merge -q --no-commit side")
 	s = d.ended(merging.AttemptID)
 	if s.State != Completed || s.Work.State != OffBranch {
 		t.Errorf("Status = %+v, want a merge in progress said", s)

@@ -53,7 +53,7 @@ func readStatus(ctx context.Context, tx *store.Tx, attemptID string) (s AttemptS
 			s.Failure = p.failure()
 		}
 		if p.State.Ended() && a.removed == 0 {
-			s.Work = readWork(a)
+			s.Work = readWork(a.work)
 		}
 	}
 	if s.Queued, err = queuedMessage(ctx, tx, session.ID); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // summary are the columns of a task's summary. Each is found by one index.
-const summary = taskColumns + `, a.id, a.branch, s.id, s.executor,
+const summary = taskColumns + `, a.id, a.branch, a.work, a.removed, s.id, s.executor,
 	EXISTS (SELECT 1 FROM processes p WHERE p.task_id = t.id AND p.state IN ('queued', 'running')),
 	(SELECT p.state FROM processes p WHERE p.task_id = t.id ORDER BY p.ordinal DESC LIMIT 1)
 	FROM tasks t
@@ -22,12 +22,14 @@ const summary = taskColumns + `, a.id, a.branch, s.id, s.executor,
 
 func scanSummary(row scanner) (t TaskSummary, err error) {
 	var created, updated int64
-	var attempt, branch, session, executor, last *string
+	var attempt, branch, work, session, executor, last *string
+	var removed *int
 	err = row.Scan(&t.ID, &t.ProjectID, &t.Title, &t.Description, &t.Status, &created, &updated,
-		&attempt, &branch, &session, &executor, &t.InProgress, &last)
+		&attempt, &branch, &work, &removed, &session, &executor, &t.InProgress, &last)
 	t.Created, t.Updated = at(created), at(updated)
 	t.AttemptID, t.Branch, t.SessionID, t.Executor = value(attempt), value(branch), value(session), value(executor)
 	t.LastFailed = last != nil && (State(*last) == Failed || State(*last) == Killed)
+	t.OffBranch = !t.InProgress && removed != nil && *removed == 0 && readWork(value(work)).State == OffBranch
 	return t, err
 }
 

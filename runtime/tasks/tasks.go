@@ -110,6 +110,9 @@ type TaskSummary struct {
 	InProgress bool
 	// LastFailed: the newest process of all attempts failed or was killed.
 	LastFailed bool
+	// OffBranch: the newest attempt has work that was not on its branch when
+	// somebody looked last.
+	OffBranch bool
 }
 
 // Attempt is one branch and one folder with a worktree of each repository.

@@ -61,9 +61,9 @@ func writeWork(ctx context.Context, tx *store.Tx, attemptID string, w Work) erro
 	return nil
 }
 
-func readWork(a attempt) (w Work) {
-	if a.work != "" {
-		json.Unmarshal([]byte(a.work), &w) // a newer deskhand may say more
+func readWork(column string) (w Work) {
+	if column != "" {
+		json.Unmarshal([]byte(column), &w) // a newer deskhand may say more
 	}
 	return w
 }
@@ -112,8 +112,8 @@ func (r *run) commit(e ending, message string, before map[string]string) ending 
 	switch f := fault.Of(err); {
 	case err == nil:
 		r.sayNested()
-	case f != nil && f.Code == CommitHeld:
-		r.log.Append(logs.Failed("not committed: " + f.Message))
+	case f != nil && (f.Code == CommitHeld || f.Code == "head_moved"):
+		r.log.Append(logs.Failed("not committed: " + f.Message + "; deskhand tasks commit " + r.p.AttemptID + " can do it"))
 	case f != nil:
 		r.log.Append(logs.Failed("not committed: " + worded(err)))
 	default:
