@@ -25,11 +25,11 @@ type Work struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// States of work.
-const (
-	OnBranch  = "on_branch"
-	OffBranch = "off_branch"
-)
+// OnBranch is the state of work that is all on the attempt's branch.
+const OnBranch = "on_branch"
+
+// OffBranch is the state of work of which some is elsewhere, or not committed.
+const OffBranch = "off_branch"
 
 // standing looks where the work of an attempt is.
 func standing(ctx context.Context, tree worktree.Tree, exposed []string) Work {
