@@ -90,7 +90,7 @@ func environment() []string {
 		}
 	}
 	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
-		"GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "GIT_SSH_COMMAND=false", "LC_ALL=C", "PAGER=cat")
+		"GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false", "LC_ALL=C", "PAGER=cat")
 }
 
 // git runs git and returns what it printed.
@@ -133,6 +133,9 @@ func stream(cmd gitCommand) error {
 			top = cmd.Dir
 		}
 		return fault.New("repo_not_trusted", "git does not trust "+top+": it belongs to another user", hint+top)
+	case strings.Contains(said.String(), "from promisor remote"):
+		return fault.New("objects_missing", "the repository is a partial clone and lacks objects that are needed: "+said.line(),
+			"fetch them first: check the branch out once in "+cmd.Dir+", or run git fetch --refetch --no-filter there")
 	case strings.Contains(said.String(), "No space left on device"):
 		return fault.New("disk_full", "the disk is full: "+said.line(), "make room; `deskhand tasks gc` removes old worktrees")
 	case said.Len() > 0:

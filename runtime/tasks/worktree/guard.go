@@ -86,15 +86,22 @@ func configuration(ctx context.Context, dir string) (all []setting, err error) {
 func overrides(all []setting, strict bool) (over []string, err error) {
 	users := map[string]string{}
 	foreign := map[string]bool{}
+	helpers := []string{"credential.helper="} // of which all run but those before an empty one
+	reset := false
 	for _, s := range all {
-		if s.scope != "local" && s.scope != "worktree" {
-			if s.scope != "command" {
-				users[s.key] = s.value
+		helper := strings.HasPrefix(s.key, "credential.") && strings.HasSuffix(s.key, ".helper")
+		switch own := s.scope != "local" && s.scope != "worktree"; {
+		case own && helper && s.scope != "command":
+			helpers = append(helpers, s.key+"="+s.value)
+		case own && s.scope != "command":
+			users[s.key] = s.value
+		case own:
+		case helper:
+			reset = true
+		default:
+			for _, key := range runs(s) {
+				foreign[key] = true
 			}
-			continue
-		}
-		for _, key := range runs(s) {
-			foreign[key] = true
 		}
 	}
 	if len(foreign) > mostForeign {
@@ -111,6 +118,9 @@ func overrides(all []setting, strict bool) (over []string, err error) {
 		over = append(over, key+"="+value)
 	}
 	slices.Sort(over)
+	if reset {
+		over = append(over, helpers...)
+	}
 	return over, nil
 }
 
@@ -145,7 +155,7 @@ func harmless(key string, users map[string]string, strict bool) string {
 		name := strings.TrimSuffix(key, last)
 		users := users[name+"clean"] + users[name+"smudge"] + users[name+"process"]
 		return fmt.Sprint(strict && users == "")
-	case section == "filter", section == "lfs", section == "credential":
+	case section == "filter", section == "lfs":
 		return "" // none
 	case section == "submodule":
 		return "checkout"

@@ -1,8 +1,10 @@
 package worktree
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -136,4 +138,47 @@ func TestAKeyThatCannotBeOverriddenIsRefused(t *testing.T) {
 	put(t, filepath.Join(tree.Dir, "app", "new.txt"), "n")
 	_, err := tree.Commit(t.Context(), "x")
 	wantFault(t, "Commit with a filter that has an equals sign", err, "config_refused")
+}
+
+// What the repository says of helpers is undone, and what the user says is not.
+func TestTheUsersHelpersAreTheOnlyOnes(t *testing.T) {
+	config := private(t)
+	repo := repository(t, "app")
+	shell(t, repo, "config", "--file", config, "credential.helper", "mine")
+	shell(t, repo, "config", "--file", config, "credential.https://example.com.helper", "other")
+	shell(t, repo, "config", "credential.helper", "planted")
+	shell(t, repo, "config", "credential.https://example.org.helper", "planted")
+	all, err := configuration(t.Context(), repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, err := overrides(all, true)
+	if got, want := strings.Join(over, " "), "credential.helper= credential.helper=mine credential.https://example.com.helper=other"; err != nil || got != want {
+		t.Errorf("overrides = %q, %v; want %q", got, err, want)
+	}
+}
+
+// One function of this package runs git for all that has to do with attempts,
+// and the indexer one command that starts no program.
+func TestGitIsRunInOnePlace(t *testing.T) {
+	runs := regexp.MustCompile(`exec\.Command(?:Context)?\([^\n]*"git"`)
+	err := filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != "..":
+			return fs.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		own := filepath.ToSlash(path)
+		if n := len(runs.FindAll(src, -1)); n > 0 && (n > 1 || own != "../../../runtime/tasks/worktree/git.go" && own != "../../../indexer/git.go") {
+			t.Errorf("%s runs git %d times by itself", own, n)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -108,6 +109,12 @@ func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
 	}
 	if len(names) > 0 {
 		s.open(fmt.Sprintf("%s has changes that are not committed: %s", r.Name, listed(names)))
+	}
+	if names, err = t.hidden(ctx, r); err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		s.open(fmt.Sprintf("%s has changes that git was told not to look at (skip-worktree or assume-unchanged): %s", r.Name, listed(names)))
 	}
 	_, nested, err := untracked(ctx, dir, nil)
 	if err != nil {
@@ -346,6 +353,60 @@ func (t Tree) borrowed(ctx context.Context, r Repo) string {
 		}
 	}
 	return ""
+}
+
+// hidden are files that were changed although git was told not to look at them.
+func (t Tree) hidden(ctx context.Context, r Repo) (names []string, err error) {
+	dir := t.path(r)
+	out, err := run(inTree(ctx, dir, "ls-files", "-v", "-z"))
+	if err != nil {
+		return nil, err
+	}
+	var blind []string
+	for _, line := range fields(out) {
+		if len(line) < 3 || line[0] != 'S' && !unicode.IsLower(rune(line[0])) {
+			continue
+		}
+		// Outside of a sparse checkout there is no file.
+		if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(line[2:]))); err == nil {
+			blind = append(blind, line[2:])
+		}
+	}
+	if len(blind) == 0 {
+		return nil, nil
+	}
+	path, err := gitPath(ctx, dir, "index")
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "deskhand-index-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	index := filepath.Join(temp, "index")
+	if err := copyFile(path, index); err != nil {
+		return nil, err
+	}
+	with := func(args ...string) gitCommand {
+		cmd := inTree(ctx, dir, args...)
+		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+index)
+		return cmd
+	}
+	for _, flag := range []string{"--no-skip-worktree", "--no-assume-unchanged"} {
+		if _, err := feed(with("update-index", flag, "-z", "--stdin"), blind); err != nil {
+			return nil, err
+		}
+	}
+	if out, err = run(with("diff", "--name-only", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all", "-z")); err != nil {
+		return nil, err
+	}
+	for _, name := range fields(out) {
+		if slices.Contains(blind, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // listed is some names of many.

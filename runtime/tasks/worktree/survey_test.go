@@ -85,6 +85,17 @@ var works = map[string]work{
 		put(t, filepath.Join(dir, "new.txt"), "n")
 		return nil
 	}},
+	"a change that git does not look at": {off: "told not to look at", do: func(t *testing.T, dir string) []string {
+		shell(t, dir, "update-index", "--skip-worktree", "readme.md")
+		shell(t, dir, "update-index", "--assume-unchanged", "src/a.go")
+		put(t, filepath.Join(dir, "readme.md"), "hidden\n")
+		return nil
+	}},
+	"files that git does not look at, unchanged": {removed: true, discarded: true, do: func(t *testing.T, dir string) []string {
+		shell(t, dir, "update-index", "--skip-worktree", "readme.md")
+		shell(t, dir, "update-index", "--assume-unchanged", "src/a.go")
+		return nil
+	}},
 	"a repository inside": {off: "nothing in it is on the branch", do: func(t *testing.T, dir string) []string {
 		shell(t, dir, "init", "-q", "deep/tool")
 		commitIn(t, filepath.Join(dir, "deep", "tool"), "a.txt")
