@@ -118,6 +118,9 @@ func TestGCListsWhatGitIgnores(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	started := d.start("write .gitignore dist", "write dist/a.js built")
 	s := d.ended(started.AttemptID)
+	if log := strings.Join(d.entries(started.AttemptID, Normalized), "\n"); !strings.Contains(log, "git ignores them: "+d.repo.Name+"/dist/") {
+		t.Errorf("the log = %q, want what git ignores in it", log)
+	}
 	gc := func(g GC) GCItem {
 		g.AttemptID = started.AttemptID
 		report, err := d.GC(t.Context(), g)

@@ -156,7 +156,7 @@ func (r *run) step() (more bool, err error) {
 	}
 	var e ending
 	next := Reason("")
-	before := r.c.tree.Heads(r.ctx)
+	before := r.seen()
 	switch r.p.Reason {
 	case Setup:
 		e, next = r.scripts(func(repo Repo) string { return repo.Setup }), Agent

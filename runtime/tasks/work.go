@@ -88,7 +88,7 @@ func (m *Manager) lookAgain(ctx context.Context, attemptID string, before Work) 
 // commit commits what a good run has left, of which the heads were before. What
 // git refuses, as in the middle of a merge, stays as it is, and so does what
 // looks like a secret until a person allows it; the log says so.
-func (r *run) commit(e ending, message string, before map[string]string) ending {
+func (r *run) commit(e ending, message string, before seen) ending {
 	if e.State != Completed || context.Cause(r.ctx) != nil {
 		return e
 	}
@@ -96,7 +96,7 @@ func (r *run) commit(e ending, message string, before map[string]string) ending 
 		message = r.task.Title
 	}
 	message, _, _ = strings.Cut(strings.TrimSpace(r.redact(message)), "\n\n\n")
-	exposed, err := r.c.tree.Exposed(r.ctx, before, r.redactor.Finds)
+	exposed, err := r.c.tree.Exposed(r.ctx, before.heads, r.redactor.Finds)
 	if err != nil {
 		r.log.Append(logs.Failed("the agent's commits were not checked for secrets: " + err.Error()))
 	}
@@ -111,7 +111,6 @@ func (r *run) commit(e ending, message string, before map[string]string) ending 
 	}
 	switch f := fault.Of(err); {
 	case err == nil:
-		r.sayNested()
 	case f != nil && (f.Code == CommitHeld || f.Code == "head_moved"):
 		r.log.Append(logs.Failed("not committed: " + f.Message + "; deskhand tasks commit " + r.p.AttemptID + " can do it"))
 	case f != nil:
@@ -120,6 +119,7 @@ func (r *run) commit(e ending, message string, before map[string]string) ending 
 		r.log.Append(logs.Failed("not committed: " + err.Error()))
 		e.State, e.Failure = Failed, "commit: "+err.Error()
 	}
+	r.sayLeftOut(before)
 	return e
 }
 
@@ -147,12 +147,65 @@ func (r *run) allowed(what string) bool {
 	return err == nil && answer.Outcome == "accept" && answer.Option == "allow"
 }
 
-// sayNested names the repositories inside, which no commit has.
-func (r *run) sayNested() {
+// seen is what there was before a process ran.
+type seen struct {
+	heads   map[string]string
+	ignored []string
+}
+
+func (r *run) seen() seen { return seen{r.c.tree.Heads(r.ctx), r.c.tree.Ignored(r.ctx)} }
+
+// mostNamed is how many names a line of the log has.
+const mostNamed = 20
+
+// sayLeftOut names what no commit has: the repositories inside, and what git
+// ignores of what the process has made.
+func (r *run) sayLeftOut(before seen) {
 	s, err := r.c.tree.Standing(r.ctx)
-	if err == nil && len(s.Nested) > 0 {
-		r.log.Append(logs.Failed("not committed, as they are repositories of their own: " + strings.Join(s.Nested, ", ")))
+	if err != nil {
+		return
 	}
+	if len(s.Nested) > 0 {
+		r.log.Append(logs.Failed("not committed, as they are repositories of their own: " + named(s.Nested)))
+	}
+	made := slices.DeleteFunc(s.Ignored, func(name string) bool { return slices.Contains(before.ignored, name) })
+	if len(made) > 0 {
+		r.log.Append(logs.System("not committed, as git ignores them: " + named(made)))
+	}
+}
+
+func named(names []string) string {
+	text := storable(strings.Join(names[:min(len(names), mostNamed)], ", "))
+	if more := len(names) - mostNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Ignored are the files and folders that go with the folders of a task, as git
+// ignores them or they are in no repository; see [worktree.Survey].
+func (m *Manager) Ignored(ctx context.Context, taskID string) (names []string, err error) {
+	attempts, err := m.Attempts(ctx, taskID)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range attempts {
+		c, err := m.look(ctx, a.ID)
+		if f := fault.Of(err); f != nil {
+			continue // on another machine
+		}
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.tree.Survey(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range s.Ignored {
+			names = append(names, c.tree.Dir+"/"+name)
+		}
+	}
+	return names, nil
 }
 
 // Collected is what became of [Manager.Collect].

@@ -219,6 +219,18 @@ func (t Tree) dirty(ctx context.Context, r Repo) (names []string, err error) {
 	return names, nil
 }
 
+// Ignored are files and folders of all worktrees that git ignores, but for those
+// copied in; see [Survey].
+func (t Tree) Ignored(ctx context.Context) (names []string) {
+	for _, r := range t.Repos {
+		if t.present(ctx, r) {
+			more, _ := t.ignored(ctx, r)
+			names = append(names, more...)
+		}
+	}
+	return names
+}
+
 // ignored are files and folders that git ignores, but for those copied in.
 func (t Tree) ignored(ctx context.Context, r Repo) (names []string, err error) {
 	out, err := run(inTree(ctx, t.path(r), "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory", "-z"))
