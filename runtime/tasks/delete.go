@@ -167,7 +167,7 @@ func (m *Manager) clearLeftovers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var problems []error
+	problems := []error{worktree.ClearGone(m.attemptsDir())}
 	for id, l := range left {
 		if tried, stuck := m.stuck.Load(id); stuck && time.Since(tried.(time.Time)) < stuckTime {
 			continue

@@ -110,11 +110,14 @@ type usedTree struct {
 func (m *Manager) worktrees(ctx context.Context) (found []usedTree, now time.Time, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		now = tx.Now
-		attempts, err := all(ctx, tx, scanAttempt, "SELECT "+attemptColumns+" FROM attempts a WHERE a.removed = 0 AND a.host = ? ORDER BY a.created_at, a.id", m.host)
+		attempts, err := all(ctx, tx, scanAttempt, "SELECT "+attemptColumns+" FROM attempts a WHERE a.host = ? ORDER BY a.created_at, a.id", m.host)
 		if err != nil {
 			return err
 		}
 		for _, a := range attempts {
+			if _, err := os.Lstat(a.Dir); err != nil && a.removed != 0 {
+				continue // a removal that was cut short is to be done again
+			}
 			c, err := readCheckout(ctx, tx, a.ID)
 			if err != nil {
 				return err

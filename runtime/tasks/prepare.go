@@ -45,7 +45,10 @@ func (r *run) prepare() error {
 			r.c.attempt.Repos[i].Base = bases[i].Base
 		}
 	case r.c.tree.Present(r.ctx):
-		return r.c.tree.Lock(r.ctx)
+		if err := r.c.tree.Lock(r.ctx); err != nil || r.c.removed == 0 {
+			return err
+		}
+		return r.noteTree() // a removal was cut short
 	default:
 		if err := r.c.tree.Recreate(r.ctx); err != nil {
 			return err

@@ -2,9 +2,13 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -86,10 +90,52 @@ func (t Tree) Remove(ctx context.Context, force bool) error {
 			return err
 		}
 	}
+	gone, err := t.setAside()
+	if err != nil {
+		return err
+	}
 	for _, r := range t.Repos {
 		t.detach(ctx, r)
 	}
-	return t.removeDir()
+	if gone == "" {
+		return t.removeDir()
+	}
+	return removeAll(gone)
+}
+
+// goneDir is where folders are while they are taken away, beside the others.
+const goneDir = ".gone"
+
+// setAside takes the folder out of the way in one step: a folder of which half
+// is deleted would look like one in which an agent has deleted files. Empty:
+// there is none, or it cannot be moved, as while a program of Windows is in it.
+func (t Tree) setAside() (string, error) {
+	if there, err := t.removable(); err != nil || !there {
+		return "", err
+	}
+	place := filepath.Join(filepath.Dir(t.Dir), goneDir)
+	if err := os.MkdirAll(place, 0o700); err != nil {
+		return "", fmt.Errorf("set folder of attempt aside: %w", err)
+	}
+	gone := filepath.Join(place, fmt.Sprintf("%s-%d-%d", filepath.Base(t.Dir), os.Getpid(), time.Now().UnixNano()))
+	if os.Rename(t.Dir, gone) != nil {
+		return "", nil
+	}
+	return gone, nil
+}
+
+// ClearGone takes away what is left of folders below dir whose removal was cut
+// short, as by a power cut.
+func ClearGone(dir string) error {
+	entries, err := os.ReadDir(filepath.Join(dir, goneDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var problems []error
+	for _, e := range entries {
+		problems = append(problems, removeAll(filepath.Join(dir, goneDir, e.Name())))
+	}
+	return errors.Join(problems...)
 }
 
 // Discard is Remove for an attempt that is not wanted any more: commits that are

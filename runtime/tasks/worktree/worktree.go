@@ -257,28 +257,36 @@ func (t Tree) detach(ctx context.Context, r Repo) {
 
 // removeDir removes the folder if it is an attempt's.
 func (t Tree) removeDir() error {
-	info, err := os.Lstat(t.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil || !info.IsDir() {
-		return fmt.Errorf("remove folder of attempt: %s is not a folder", t.Dir)
-	}
-	for _, r := range t.Repos {
-		if within(t.Dir, r.Path) {
-			return fmt.Errorf("remove folder of attempt: repository %s is in it", r.Path)
-		}
-	}
-	if _, err := os.Lstat(filepath.Join(t.Dir, marker)); err != nil {
-		if os.Remove(t.Dir) == nil { // it was empty
-			return nil
-		}
-		return fmt.Errorf("remove folder of attempt: %s has no %s, so it is left as it is", t.Dir, marker)
+	if there, err := t.removable(); err != nil || !there {
+		return err
 	}
 	if err := removeAll(t.Dir); err != nil {
 		return fmt.Errorf("remove folder of attempt: %w", err)
 	}
 	return nil
+}
+
+// removable says whether there is a folder, and refuses one that is no attempt's.
+func (t Tree) removable() (there bool, err error) {
+	info, err := os.Lstat(t.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil || !info.IsDir() {
+		return false, fmt.Errorf("remove folder of attempt: %s is not a folder", t.Dir)
+	}
+	for _, r := range t.Repos {
+		if within(t.Dir, r.Path) {
+			return false, fmt.Errorf("remove folder of attempt: repository %s is in it", r.Path)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(t.Dir, marker)); err != nil {
+		if os.Remove(t.Dir) == nil { // it was empty
+			return false, nil
+		}
+		return false, fmt.Errorf("remove folder of attempt: %s has no %s, so it is left as it is", t.Dir, marker)
+	}
+	return true, nil
 }
 
 // removeAll also removes folders that are not writable, as module caches are.
