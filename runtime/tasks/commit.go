@@ -92,6 +92,8 @@ func (r *run) sayLeftOut(before seen) {
 	if err != nil {
 		return
 	}
+	w := workOf(s, r.exposed)
+	r.work = &w
 	if len(s.Nested) > 0 {
 		r.log.Append(logs.Failed("not committed, as they are repositories of their own: " + named(s.Nested)))
 	}

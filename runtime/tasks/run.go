@@ -86,6 +86,7 @@ type run struct {
 	token     string         // that they ask for
 	redactor  *logs.Redactor // takes out what nobody may read
 	exposed   []string       // secrets that the agent has committed itself
+	work      *Work          // what commit has seen; nil: nobody has looked
 	log       *logs.Writer   // of the process that runs
 
 	mu     sync.Mutex
@@ -147,6 +148,7 @@ func (r *run) step() (more bool, err error) {
 	defer time.AfterFunc(r.m.options.WallClock, func() { r.cancel(errWallClock) }).Stop()
 	r.touch()
 	r.wrote.Store(0)
+	r.work = nil
 	if err := r.openLog(); err != nil {
 		return r.finish(r.judge(failed("cannot write the log: "+err.Error())), "")
 	}
@@ -202,7 +204,11 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 	}
 	var w Work
 	if next == "" && r.c.made() {
-		w = standing(ctx, r.c.tree, r.exposed)
+		if r.work != nil {
+			w = *r.work
+		} else {
+			w = standing(ctx, r.c.tree, r.exposed)
+		}
 		if err := r.c.tree.Unlock(ctx); err != nil {
 			r.m.options.Log.Warn("unlock of worktree failed", "attempt_id", r.p.AttemptID, "error", err)
 		}

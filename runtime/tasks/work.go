@@ -38,7 +38,11 @@ func standing(ctx context.Context, tree worktree.Tree, exposed []string) Work {
 	if err != nil {
 		return Work{OffBranch, []string{"git cannot say: " + worded(err)}}
 	}
-	w := Work{State: OnBranch, Notes: append(s.Off, exposed...)}
+	return workOf(s, exposed)
+}
+
+func workOf(s worktree.Survey, exposed []string) Work {
+	w := Work{State: OnBranch, Notes: slices.Concat(s.Off, exposed)}
 	if len(s.Off) > 0 {
 		w.State = OffBranch
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -183,15 +184,16 @@ func plural(n, what string) string {
 
 // unfinished is what git is in the middle of; empty: nothing.
 func unfinished(ctx context.Context, dir string) (string, error) {
+	own, err := gitPath(ctx, dir, "MERGE_HEAD")
+	if err != nil {
+		return "", err
+	}
 	for _, one := range []struct{ name, what string }{
 		{"MERGE_HEAD", "a merge"}, {"CHERRY_PICK_HEAD", "a cherry-pick"}, {"REVERT_HEAD", "a revert"},
 		{"rebase-merge", "a rebase"}, {"rebase-apply", "a rebase"}, {"sequencer", "a cherry-pick or revert"},
 	} {
-		path, err := gitPath(ctx, dir, one.name)
-		if err != nil {
-			return "", err
-		}
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		// All of them are beside each other.
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(own), one.name)); !errors.Is(err, fs.ErrNotExist) {
 			return one.what, nil
 		}
 	}
