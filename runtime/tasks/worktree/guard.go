@@ -48,8 +48,14 @@ func guard(cmd gitCommand) (gitCommand, error) {
 		dirs = append(dirs, submodules(cmd.ctx, cmd.Dir)...)
 	}
 	strict := !slices.Contains(showing, cmd.verb)
+	var env []string // which other repository it is for, if it says so
+	for _, v := range cmd.Env {
+		if strings.HasPrefix(v, "GIT_DIR=") {
+			env = []string{v}
+		}
+	}
 	for _, dir := range dirs {
-		all, err := configuration(cmd.ctx, dir)
+		all, err := configuration(cmd.ctx, dir, env...)
 		if err != nil {
 			return cmd, err
 		}
@@ -64,9 +70,11 @@ func guard(cmd gitCommand) (gitCommand, error) {
 	return cmd, nil
 }
 
-// configuration is all that git reads in dir.
-func configuration(ctx context.Context, dir string) (all []setting, err error) {
-	out, err := git(ctx, dir, "config", "--list", "--includes", "--show-scope", "-z")
+// configuration is all that git reads in dir, or with env.
+func configuration(ctx context.Context, dir string, env ...string) (all []setting, err error) {
+	cmd := command(ctx, dir, "config", "--list", "--includes", "--show-scope", "-z")
+	cmd.Env = append(cmd.Env, env...)
+	out, err := run(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration of git: %w", err)
 	}

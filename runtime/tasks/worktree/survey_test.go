@@ -227,10 +227,21 @@ func TestCommitsOfASubmoduleStay(t *testing.T) {
 			if c.dirty {
 				put(t, filepath.Join(inner, "readme.md"), "dirty\n")
 			}
+			// What fetches into the store takes no program from its configuration.
+			ran, store := filepath.Join(t.TempDir(), "ran"), filepath.Join(repo, ".git", "modules", "libs", "sub")
+			if _, err := os.Stat(store); err == nil {
+				shell(t, repo, "config", "--file", filepath.Join(store, "config"), "core.alternateRefsCommand", "touch "+ran+"; true")
+				put(t, filepath.Join(store, "objects", "info", "alternates"), filepath.Join(sub, ".git", "objects")+"\n")
+			}
 			s, err := tree.Survey(t.Context())
 			if err != nil || (len(s.Holds) == 0) != c.removed {
 				t.Errorf("Survey = %+v, %v; want it removed: %v", s, err, c.removed)
 			}
+			defer func() {
+				if _, err := os.Stat(ran); err == nil {
+					t.Error("a program that a submodule's configuration names ran")
+				}
+			}()
 			if err := tree.Remove(t.Context(), false); (err == nil) != c.removed {
 				t.Errorf("Remove = %v, want it removed: %v", err, c.removed)
 			}
