@@ -60,7 +60,16 @@ func (b *bench) diff(ctx context.Context, id string, paths []string, f diffFlags
 	}
 	var out work.Changes
 	return b.show(ctx, "get_attempt_changes", map[string]any{"attempt_id": id, "force": f.force}, &out, func() error {
+		for _, n := range out.Nested {
+			b.tell("not shown and not committed, as it is a repository of its own: " + n)
+		}
 		switch {
+		case out.Blocked && *out.BlockedReason == worktree.SummaryFailed:
+			why := "the worktree cannot be read"
+			if c, err := b.manager.Changes(ctx, id, f.force); err == nil && c.Blocked.Detail != "" {
+				why = c.Blocked.Detail
+			}
+			return notShown(*out.BlockedReason, why, out.Hint)
 		case out.Blocked:
 			return notShown(*out.BlockedReason, fmt.Sprintf("%d files, %d lines added and %d deleted", out.Summary.Files, out.Summary.Added, out.Summary.Deleted), out.Hint)
 		case f.names:

@@ -16,11 +16,11 @@ import (
 func tasksProjectCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "project COMMAND",
-		Short: "Make projects of git repositories, and list them",
-		Args:  arguments(1, 1, "add or ls"),
+		Short: "Make projects of git repositories, list and change them",
+		Args:  arguments(1, 1, "add, ls, show, set, mv or rm"),
 		RunE:  func(cmd *cobra.Command, args []string) error { return unknownOf(cmd, args[0]) },
 	}
-	cmd.AddCommand(tasksProjectAddCommand(a), tasksProjectListCommand(a))
+	cmd.AddCommand(tasksProjectAddCommand(a), tasksProjectListCommand(a), tasksProjectShowCommand(a), tasksProjectSetCommand(a), tasksProjectMoveCommand(a), tasksProjectRemoveCommand(a))
 	return cmd
 }
 
@@ -31,13 +31,21 @@ func tasksProjectAddCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add PATH --name NAME",
 		Short: "Add a git repository to the project of that name, which is made if need be",
-		Args:  arguments(1, 1, "the folder of a git repository"),
+		Long: "Add a git repository to the project of that name, which is made if need be. One that the project has is\n" +
+			"changed, and keeps what no flag names; one that was moved is found again by its first commit.",
+		Args: arguments(1, 1, "the folder of a git repository"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(project) == "" {
 				return misuse("--name is missing", "name the project: deskhand tasks project add PATH --name NAME")
 			}
 			repo.Path = args[0]
-			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.addRepo(cmd.Context(), project, repo) })
+			var none tasks.RepoChange // of what is given and empty
+			for name, field := range map[string]**string{"setup": &none.Setup, "cleanup": &none.Cleanup} {
+				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+					*field = new(string)
+				}
+			}
+			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.addRepo(cmd.Context(), project, repo, none) })
 		},
 	}
 	flags := cmd.Flags()
@@ -51,8 +59,11 @@ func tasksProjectAddCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (b *bench) addRepo(ctx context.Context, project string, repo tasks.Repo) error {
+func (b *bench) addRepo(ctx context.Context, project string, repo tasks.Repo, none tasks.RepoChange) error {
 	p, r, err := b.manager.AddRepo(ctx, project, repo)
+	if err == nil && none != (tasks.RepoChange{}) {
+		r, err = b.manager.SetRepo(ctx, p.ID, r.Name, none)
+	}
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (b *bench) showTask(ctx context.Context, id string) error {
 		if err := w.Flush(); err != nil {
 			return err
 		}
-		return b.line("\n%s", strings.TrimRight(b.folder(ctx, newest)+waiting(newest), "\n"))
+		return b.line("\n%s", strings.TrimRight(b.folder(ctx, newest)+waiting(newest)+whereWork(newest), "\n"))
 	})
 }
 
@@ -115,8 +115,25 @@ func stateWord(s work.Status) string {
 		return "asks"
 	case s.Waiting:
 		return "waits"
+	case offBranch(s):
+		return s.State + ", off its branch"
 	}
 	return s.State
+}
+
+// offBranch says that the attempt has work which is not on its branch.
+func offBranch(s work.Status) bool { return s.Work != nil && *s.Work == tasks.OffBranch }
+
+// whereWork is a line for each thing to know of where the work is.
+func whereWork(s work.Status) string {
+	var text strings.Builder
+	for _, n := range s.WorkNotes {
+		fmt.Fprintf(&text, "work      %s\n", n)
+	}
+	if offBranch(s) {
+		fmt.Fprintf(&text, "          deskhand tasks commit %s brings what it can onto the branch\n", brief(s.AttemptID))
+	}
+	return text.String()
 }
 
 // status prints how an attempt stands.
@@ -139,6 +156,7 @@ func (b *bench) status(ctx context.Context, s work.Status) error {
 		text.WriteString("waits for a free place among those that run\n")
 	}
 	text.WriteString(waiting(s))
+	text.WriteString(whereWork(s))
 	if q := s.Queued; q != nil && q.Discarded == nil {
 		fmt.Fprintf(&text, "queued    %s\n", oneLine(q.Message))
 	} else if q != nil {

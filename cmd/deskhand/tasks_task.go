@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
@@ -147,6 +148,8 @@ func standing(t work.TaskSummary) string {
 		return "running"
 	case t.LastFailed:
 		return "failed"
+	case t.OffBranch:
+		return "off branch"
 	}
 	return "ended"
 }
@@ -205,25 +208,41 @@ func (b *bench) set(ctx context.Context, prefix string, given map[string]any) (e
 }
 
 func tasksRemoveCommand(a *app) *cobra.Command {
-	var asJSON bool
+	var asJSON, keep bool
 	cmd := &cobra.Command{
-		Use:               "rm TASK",
-		Short:             "Delete a task with its attempts; branches that have commits stay",
+		Use:   "rm TASK",
+		Short: "Delete a task with its attempts; branches that have commits stay",
+		Long: "Delete a task with its attempts. What was not committed is committed on their branches first, and branches\n" +
+			"that have commits stay. Where a folder has what would be lost, as a repository of its own or an unfinished\n" +
+			"merge, nothing is deleted. Files that git ignores go, and are listed.",
 		Args:              arguments(1, 1, "a task"),
 		ValidArgsFunction: a.ids(tasks.KindTask),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.remove(cmd.Context(), args[0]) })
+			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.remove(cmd.Context(), args[0], keep) })
 		},
 	}
+	cmd.Flags().BoolVar(&keep, "keep-ignored", false, "delete nothing if a folder has files which git ignores")
 	jsonFlag(cmd, &asJSON, "delete_task")
 	return cmd
 }
 
-func (b *bench) remove(ctx context.Context, prefix string) error {
+func (b *bench) remove(ctx context.Context, prefix string, keep bool) error {
 	id, err := b.task(ctx, prefix)
 	if err != nil {
 		return err
 	}
+	ignored, err := b.manager.Ignored(ctx, id)
+	if err != nil {
+		return err
+	}
+	if keep && len(ignored) > 0 {
+		return fault.New(tasks.WorkUnsaved, "git ignores these, and they would go: "+some(ignored), "move away what you need, or leave --keep-ignored out")
+	}
 	var out work.DeletedTask
-	return b.show(ctx, "delete_task", map[string]any{"task_id": id}, &out, func() error { return b.line("%s  deleted", brief(out.ID)) })
+	return b.show(ctx, "delete_task", map[string]any{"task_id": id}, &out, func() error {
+		if len(ignored) > 0 {
+			b.tell("gone with it, as git ignores them: " + some(ignored))
+		}
+		return b.line("%s  deleted", brief(out.ID))
+	})
 }

@@ -48,8 +48,8 @@ func closeProcess(ctx context.Context, tx *store.Tx, p *process, project string,
 	return err
 }
 
-// endProcess ends a process that nothing follows: the task goes to review, and
-// a message that waits is discarded.
+// endProcess ends a process that nothing follows: a message that waits is
+// discarded, and the task moves on if it was the last of all its attempts.
 func endProcess(ctx context.Context, tx *store.Tx, p *process, e ending) error {
 	t, err := readTask(ctx, tx, p.taskID)
 	if err != nil {
@@ -62,6 +62,25 @@ func endProcess(ctx context.Context, tx *store.Tx, p *process, e ending) error {
 		if err := discard(ctx, tx, t, p, map[State]string{Failed: "the run before it failed", Killed: "the run before it was stopped"}[e.State]); err != nil {
 			return err
 		}
+	}
+	return settle(ctx, tx, t)
+}
+
+// settle gives a task at which nothing runs any more its status: it goes to
+// review if an agent has ever begun, and back to where it was if none has.
+func settle(ctx context.Context, tx *store.Tx, t Task) error {
+	var open, begun int
+	err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM processes WHERE task_id = ? AND state IN ('queued', 'running')", t.ID).Scan(&open)
+	if err == nil {
+		err = tx.QueryRow(ctx, "SELECT COUNT(*) FROM sessions s JOIN attempts a ON a.id = s.attempt_id WHERE a.task_id = ?", t.ID).Scan(&begun)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("read what runs at a task: %w", err)
+	case open > 0:
+		return nil
+	case begun == 0:
+		return moveTask(ctx, tx, t, Todo, InProgress)
 	}
 	return moveTask(ctx, tx, t, InReview, InProgress)
 }

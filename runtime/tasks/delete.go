@@ -21,11 +21,20 @@ type leftover struct {
 }
 
 // DeleteTask deletes a task with its attempts, their worktrees and logs. A
-// branch with commits stays in its repository, and what was not committed is
-// committed there first. It refuses with task_has_running_attempt.
+// branch with commits stays in its repository, what was not committed is
+// committed there first, and commits elsewhere get a ref. It refuses with
+// task_has_running_attempt, and with work_unsaved while a folder has something
+// that would be lost.
 func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 	id, err := parseID("task_id", id)
 	if err != nil {
+		return err
+	}
+	attempts, err := m.Attempts(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := m.save(ctx, attempts); err != nil {
 		return err
 	}
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
@@ -45,8 +54,63 @@ func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return m.clearLeftovers(ctx)
+	var problems []error
+	left, err := m.leftovers(ctx)
+	for _, a := range attempts {
+		if l, ok := left[a.ID]; ok {
+			problems = append(problems, m.tryClear(ctx, a.ID, l))
+		}
+	}
+	return errors.Join(append(problems, err)...)
 }
+
+// save commits what the attempts at a task have left on their branches, and
+// refuses where that is not all.
+func (m *Manager) save(ctx context.Context, attempts []AttemptSummary) error {
+	for _, a := range attempts {
+		c, err := m.look(ctx, a.ID)
+		if f := fault.Of(err); f != nil && f.Code == WorktreeMissing {
+			continue // on another machine, which clears it
+		}
+		if err != nil {
+			return err
+		}
+		if err := m.saveAttempt(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Manager) saveAttempt(ctx context.Context, c checkout) error {
+	unlock, err := m.lockTree(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p, err := m.newest(ctx, c.ID)
+	if err != nil || p != nil && !p.State.Ended() {
+		return err // one that runs is refused with its own words
+	}
+	endStrays(c.ID)
+	var held error
+	if c.tree.Present(ctx) {
+		_, held = c.tree.Commit(ctx, leftWork, m.finder(c, p))
+	}
+	err = c.tree.Discardable(ctx)
+	f := fault.Of(err)
+	if f == nil {
+		return err
+	}
+	why := f.Message
+	if h := fault.Of(held); h != nil && h.Code == CommitHeld {
+		why = h.Message + "; " + why
+	}
+	return refuse(WorkUnsaved, "deskhand tasks commit "+c.ID+" brings what it can onto the branch; the rest is for you to commit, push or move out of "+c.tree.Dir,
+		"attempt %s has what would be lost with its folder: %s", c.ID, why)
+}
+
+const leftWork = "Work left in a deleted task"
 
 func deleteTask(ctx context.Context, tx *store.Tx, t Task) error {
 	attempts, err := attemptsOf(ctx, tx, t.ID)
@@ -99,9 +163,33 @@ const stuckTime = 10 * time.Minute
 
 // clearLeftovers takes away what deleted attempts left on this machine's disk.
 func (m *Manager) clearLeftovers(ctx context.Context) error {
-	left := map[string]leftover{}
-	err := m.db.View(ctx, func(tx *store.Tx) error {
-		rows, err := tx.Query(ctx, "SELECT attempt_id, data FROM leftovers WHERE host = ? LIMIT 100", m.host)
+	left, err := m.leftovers(ctx)
+	if err != nil {
+		return err
+	}
+	problems := []error{worktree.ClearGone(m.attemptsDir())}
+	for id, l := range left {
+		if tried, stuck := m.stuck.Load(id); stuck && time.Since(tried.(time.Time)) < stuckTime {
+			continue
+		}
+		problems = append(problems, m.tryClear(ctx, id, l))
+	}
+	return errors.Join(problems...)
+}
+
+func (m *Manager) tryClear(ctx context.Context, id string, l leftover) error {
+	err := m.clear(ctx, id, l)
+	if err != nil && ctx.Err() == nil {
+		m.stuck.Store(id, time.Now())
+	}
+	return err
+}
+
+// leftovers are what deleted attempts left here, by attempt.
+func (m *Manager) leftovers(ctx context.Context) (left map[string]leftover, err error) {
+	left = map[string]leftover{}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		rows, err := tx.Query(ctx, "SELECT attempt_id, data FROM leftovers WHERE host = ? ORDER BY attempt_id LIMIT 100", m.host)
 		if err != nil {
 			return err
 		}
@@ -121,21 +209,9 @@ func (m *Manager) clearLeftovers(ctx context.Context) error {
 		return rows.Err()
 	})
 	if err != nil {
-		return fmt.Errorf("read what deleted attempts left: %w", err)
+		return nil, fmt.Errorf("read what deleted attempts left: %w", err)
 	}
-	var problems []error
-	for id, l := range left {
-		if tried, stuck := m.stuck.Load(id); stuck && time.Since(tried.(time.Time)) < stuckTime {
-			continue
-		}
-		if err := m.clear(ctx, id, l); err != nil {
-			if ctx.Err() == nil {
-				m.stuck.Store(id, time.Now())
-			}
-			problems = append(problems, err)
-		}
-	}
-	return errors.Join(problems...)
+	return left, nil
 }
 
 func (m *Manager) clear(ctx context.Context, id string, l leftover) error {
@@ -145,21 +221,12 @@ func (m *Manager) clear(ctx context.Context, id string, l leftover) error {
 	}
 	defer unlock()
 	endStrays(id)
-	if l.Tree.Present(ctx) {
-		_, err = l.Tree.Commit(ctx, "Work left in a deleted task")
-	}
-	if fault.Of(err) != nil {
-		// As in the middle of a merge: what cannot be kept on the branch stays
-		// where it is.
-		m.options.Log.Warn("worktree of deleted task is kept", "dir", l.Tree.Dir, "error", err)
-	} else if err == nil {
-		if err = l.Tree.Remove(ctx, true); err == nil {
-			l.Tree.DropBranches(ctx)
-		}
-	}
-	if err != nil && fault.Of(err) == nil {
+	if err := l.Tree.Discard(ctx); err != nil {
+		// Something came into it after DeleteTask had looked: it stays, and gc
+		// names it.
 		return fmt.Errorf("remove worktree of deleted task: %w", err)
 	}
+	l.Tree.DropBranches(ctx)
 	for _, p := range l.Processes {
 		if err := os.RemoveAll(m.runDir(p)); err != nil {
 			return fmt.Errorf("remove spool: %w", err)

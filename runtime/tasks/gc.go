@@ -5,15 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
 // GC takes away worktrees that nobody has used for a while. Branches stay, and
-// a follow-up brings a worktree back. What runs and what has changes that are
-// not committed is kept.
+// a follow-up brings a worktree back. What runs is kept, and what has work that
+// is not on its branch, or that no ref would lead to. A dry run looks for the
+// same.
 func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
+	if g.AttemptID != "" {
+		c, err := m.look(ctx, g.AttemptID)
+		if err != nil {
+			return GCReport{}, err
+		}
+		g.AttemptID = c.ID
+	}
 	if err := m.clearLeftovers(ctx); err != nil {
 		m.options.Log.Warn("clearing of deleted attempts failed", "error", err)
 	}
@@ -22,10 +33,15 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 		return GCReport{}, err
 	}
 	for _, f := range found {
+		if g.AttemptID != "" && f.ID != g.AttemptID {
+			continue
+		}
 		if f.item.Bytes, err = f.tree.Size(ctx); err != nil {
 			return report, err
 		}
-		f.item.Kept = m.retained(g, f, now)
+		if f.item.Kept = m.retained(g, f, now); f.item.Kept == "" {
+			f.item.Ignored, f.item.Kept = holds(ctx, g, f.tree)
+		}
 		if f.item.Kept == "" && !g.DryRun {
 			f.item.Kept = m.collect(ctx, f.checkout)
 		}
@@ -36,7 +52,52 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 		}
 		report.Worktrees = append(report.Worktrees, f.item)
 	}
+	if g.AttemptID == "" {
+		left, err := m.stays(ctx)
+		if err != nil {
+			return report, err
+		}
+		for _, item := range left {
+			report.Bytes += item.Bytes
+			report.Worktrees = append(report.Worktrees, item)
+		}
+	}
 	return report, nil
+}
+
+// holds says what git ignores in the folder of an attempt, and why the folder
+// has to stay; empty: it can go.
+func holds(ctx context.Context, g GC, tree worktree.Tree) (ignored []string, why string) {
+	s, err := tree.Survey(ctx)
+	switch {
+	case err != nil:
+		return nil, worded(err)
+	case len(s.Holds) > 0:
+		return s.Ignored, strings.Join(s.Holds, "; ")
+	case g.KeepIgnored && len(s.Ignored) > 0:
+		return s.Ignored, fmt.Sprintf("it has %d files or folders that git ignores", len(s.Ignored))
+	}
+	return s.Ignored, ""
+}
+
+// stays are the folders of deleted attempts that could not go.
+func (m *Manager) stays(ctx context.Context) (items []GCItem, err error) {
+	left, err := m.leftovers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for id, l := range left {
+		item := GCItem{AttemptID: id, Title: "(deleted)", Status: Cancelled, Dir: l.Tree.Dir}
+		if item.Bytes, err = l.Tree.Size(ctx); err != nil {
+			return nil, err
+		}
+		if item.Ignored, item.Kept = holds(ctx, GC{}, l.Tree); item.Kept == "" {
+			item.Kept = "it could not be taken away, and is tried again"
+		}
+		items = append(items, item)
+	}
+	slices.SortFunc(items, func(a, b GCItem) int { return strings.Compare(a.AttemptID, b.AttemptID) })
+	return items, nil
 }
 
 // usedTree is a worktree and how it is used.
@@ -49,11 +110,14 @@ type usedTree struct {
 func (m *Manager) worktrees(ctx context.Context) (found []usedTree, now time.Time, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		now = tx.Now
-		attempts, err := all(ctx, tx, scanAttempt, "SELECT "+attemptColumns+" FROM attempts a WHERE a.removed = 0 AND a.host = ? ORDER BY a.created_at, a.id", m.host)
+		attempts, err := all(ctx, tx, scanAttempt, "SELECT "+attemptColumns+" FROM attempts a WHERE a.host = ? ORDER BY a.created_at, a.id", m.host)
 		if err != nil {
 			return err
 		}
 		for _, a := range attempts {
+			if _, err := os.Lstat(a.Dir); err != nil && a.removed != 0 {
+				continue // a removal that was cut short is to be done again
+			}
 			c, err := readCheckout(ctx, tx, a.ID)
 			if err != nil {
 				return err
@@ -78,7 +142,7 @@ func (m *Manager) worktrees(ctx context.Context) (found []usedTree, now time.Tim
 // retained says why a worktree is not to be collected; empty: it is.
 func (m *Manager) retained(g GC, u usedTree, now time.Time) string {
 	age, limit := now.Sub(u.item.LastUsed), g.OlderThan
-	if limit == 0 {
+	if limit == 0 && g.AttemptID == "" {
 		retain, ok := m.options.Retain[u.item.Status]
 		if !ok {
 			return fmt.Sprintf("its task is %s", u.item.Status)
@@ -88,7 +152,7 @@ func (m *Manager) retained(g GC, u usedTree, now time.Time) string {
 	switch {
 	case u.running:
 		return "it is running"
-	case age < limit:
+	case g.AttemptID == "" && age < limit:
 		return fmt.Sprintf("it was used %v ago", age.Round(time.Second))
 	}
 	return ""
@@ -121,10 +185,8 @@ func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 		return "it is running"
 	}
 	if err == nil {
+		endStrays(c.ID) // nothing in it is to be kept, and nothing shall come
 		err = c.tree.Remove(ctx, false)
-	}
-	if err == nil {
-		endStrays(c.ID)
 	}
 	if err == nil {
 		if err := m.removeSpools(ctx, c.ID); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -44,7 +45,10 @@ func (r *run) prepare() error {
 			r.c.attempt.Repos[i].Base = bases[i].Base
 		}
 	case r.c.tree.Present(r.ctx):
-		return r.c.tree.Lock(r.ctx)
+		if err := r.c.tree.Lock(r.ctx); err != nil || r.c.removed == 0 {
+			return err
+		}
+		return r.noteTree() // a removal was cut short
 	default:
 		if err := r.c.tree.Recreate(r.ctx); err != nil {
 			return err
@@ -56,6 +60,10 @@ func (r *run) prepare() error {
 			return err
 		}
 		if len(copied) > 0 {
+			all := append(slices.Clone(r.c.attempt.Repos[i].Copied), copied...)
+			slices.Sort(all)
+			all = slices.Compact(all) // some came back that were there before
+			r.c.attempt.Repos[i].Copied, r.c.tree.Repos[i].Copied = all, all
 			r.log.Append(logs.System(fmt.Sprintf("copied into %s: %s", repo.Name, strings.Join(copied, ", "))))
 		}
 	}
@@ -78,28 +86,6 @@ func (r *run) noteTree() error {
 func (r *run) changed() bool {
 	changes, err := r.c.tree.Changes(r.ctx, worktree.Guard{}, false)
 	return err != nil || changes.Blocked != "" || changes.Summary.Files > 0
-}
-
-// commit commits what a good run has left. What git refuses, as in the middle
-// of a merge, stays as it is and the log says so.
-func (r *run) commit(e ending, message string) ending {
-	if e.State != Completed || context.Cause(r.ctx) != nil {
-		return e
-	}
-	if message == "" {
-		message = r.task.Title
-	}
-	message, _, _ = strings.Cut(strings.TrimSpace(message), "\n\n\n")
-	_, err := r.c.tree.Commit(r.ctx, message)
-	switch {
-	case err == nil:
-	case fault.Of(err) != nil:
-		r.log.Append(logs.Failed("not committed: " + worded(err)))
-	default:
-		r.log.Append(logs.Failed("not committed: " + err.Error()))
-		e.State, e.Failure = Failed, "commit: "+err.Error()
-	}
-	return e
 }
 
 // openLog starts the log of the process that runs.

@@ -2,12 +2,8 @@ package tasks
 
 import (
 	"context"
-	"database/sql"
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"strings"
-	"unicode"
 
 	"github.com/deskhand/deskhand/runtime/store"
 )
@@ -59,76 +55,8 @@ func (m *Manager) Repos(ctx context.Context, projectID string) (repos []Repo, er
 		if _, err := readProject(ctx, tx, projectID); err != nil {
 			return err
 		}
-		repos, err = all(ctx, tx, scanRepo, "SELECT "+repoColumns+" FROM repos WHERE project_id = ? ORDER BY name", projectID)
+		repos, err = all(ctx, tx, scanRepo, "SELECT "+repoColumns+" FROM repos WHERE project_id = ? AND removed = 0 ORDER BY name", projectID)
 		return err
 	})
 	return repos, err
-}
-
-// AddRepo adds a repository to the project of a name, which is made if there
-// is none. A repository of the same name and path is changed to what r says.
-func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project, Repo, error) {
-	project = strings.TrimSpace(project)
-	if project == "" {
-		return Project{}, Repo{}, refuse(MissingRequired, "give the project a name", "the name of the project is missing")
-	}
-	if err := text("name", project, mostName); err != nil {
-		return Project{}, Repo{}, err
-	}
-	if strings.ContainsFunc(project, unicode.IsControl) {
-		return Project{}, Repo{}, refuse(InvalidArgument, "give the project a name of one line", "name %q has control characters", brief(project))
-	}
-	r, err := m.inspect(ctx, r)
-	if err != nil {
-		return Project{}, Repo{}, err
-	}
-	var p Project
-	err = m.db.Update(ctx, func(tx *store.Tx) (err error) {
-		if p, err = m.projectNamed(ctx, tx, project); err != nil {
-			return err
-		}
-		r, err = putRepo(ctx, tx, p, r)
-		return err
-	})
-	if err != nil {
-		return Project{}, Repo{}, err
-	}
-	return p, r, nil
-}
-
-// projectNamed reads or makes a project.
-func (m *Manager) projectNamed(ctx context.Context, tx *store.Tx, name string) (Project, error) {
-	p, err := scanProject(tx.QueryRow(ctx, "SELECT "+projectColumns+" FROM projects WHERE name = ?", name))
-	switch {
-	case err == nil:
-		p.Updated = tx.Now
-		_, err = tx.Exec(ctx, "UPDATE projects SET updated_at = ? WHERE id = ?", millis(p.Updated), p.ID)
-	case errors.Is(err, sql.ErrNoRows):
-		p = Project{ID: newID(), Name: name, Created: tx.Now, Updated: tx.Now}
-		_, err = tx.Exec(ctx, "INSERT INTO projects ("+projectColumns+") VALUES (?, ?, ?, ?)", p.ID, p.Name, millis(p.Created), millis(p.Updated))
-	}
-	if err == nil {
-		_, err = note(tx, Event{Type: ProjectChanged, ProjectID: p.ID})
-	}
-	if err != nil {
-		return Project{}, fmt.Errorf("write project: %w", err)
-	}
-	return p, nil
-}
-
-// putRepo adds or changes a repository of a project.
-func putRepo(ctx context.Context, tx *store.Tx, p Project, r Repo) (Repo, error) {
-	old, err := scanRepo(tx.QueryRow(ctx, "SELECT "+repoColumns+" FROM repos WHERE project_id = ? AND name = ?", p.ID, r.Name))
-	switch {
-	case err == nil && old.Path != r.Path:
-		return Repo{}, refuse(RepositoryConflict, "give this one another name", "project %s has a repository %s already, in %s", brief(p.Name), brief(r.Name), old.Path)
-	case err == nil:
-		r.ID, r.Created = old.ID, old.Created
-	case errors.Is(err, sql.ErrNoRows):
-		r.ID, r.Created = newID(), tx.Now
-	default:
-		return Repo{}, fmt.Errorf("read repo: %w", err)
-	}
-	r.ProjectID, r.Updated = p.ID, tx.Now
-	return r, writeRepo(ctx, tx, r)
 }

@@ -87,12 +87,12 @@ func readProject(ctx context.Context, tx *store.Tx, id string) (Project, error) 
 	return one(ctx, tx, "project_id", id, scanProject, "SELECT "+projectColumns+" FROM projects WHERE id = ?")
 }
 
-const repoColumns = "id, project_id, name, path, target_branch, setup, cleanup, copy_files, created_at, updated_at"
+const repoColumns = "id, project_id, name, path, target_branch, setup, cleanup, copy_files, root, created_at, updated_at"
 
 func scanRepo(row scanner) (r Repo, err error) {
 	var created, updated int64
 	var globs string
-	if err = row.Scan(&r.ID, &r.ProjectID, &r.Name, &r.Path, &r.TargetBranch, &r.Setup, &r.Cleanup, &globs, &created, &updated); err != nil {
+	if err = row.Scan(&r.ID, &r.ProjectID, &r.Name, &r.Path, &r.TargetBranch, &r.Setup, &r.Cleanup, &globs, &r.root, &created, &updated); err != nil {
 		return r, err
 	}
 	r.Created, r.Updated = at(created), at(updated)
@@ -108,10 +108,10 @@ func writeRepo(ctx context.Context, tx *store.Tx, r Repo) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO repos (`+repoColumns+`) VALUES (`+marks(10)+`)
-		ON CONFLICT (id) DO UPDATE SET path = excluded.path, target_branch = excluded.target_branch, setup = excluded.setup,
+	_, err = tx.Exec(ctx, `INSERT INTO repos (`+repoColumns+`) VALUES (`+marks(11)+`)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, path = excluded.path, root = excluded.root, target_branch = excluded.target_branch, setup = excluded.setup,
 			cleanup = excluded.cleanup, copy_files = excluded.copy_files, updated_at = excluded.updated_at`,
-		r.ID, r.ProjectID, r.Name, r.Path, r.TargetBranch, r.Setup, r.Cleanup, string(globs), millis(r.Created), millis(r.Updated))
+		r.ID, r.ProjectID, r.Name, r.Path, r.TargetBranch, r.Setup, r.Cleanup, string(globs), r.root, millis(r.Created), millis(r.Updated))
 	if err != nil {
 		return fmt.Errorf("write repo: %w", err)
 	}
@@ -131,12 +131,12 @@ func readTask(ctx context.Context, tx *store.Tx, id string) (Task, error) {
 	return one(ctx, tx, "task_id", id, scanTask, "SELECT "+taskColumns+" FROM tasks t WHERE t.id = ?")
 }
 
-const attemptColumns = "a.id, a.task_id, a.branch, a.dir, a.host, a.removed, a.repos, a.created_at, a.updated_at"
+const attemptColumns = "a.id, a.task_id, a.branch, a.dir, a.host, a.removed, a.repos, a.work, a.created_at, a.updated_at"
 
 func scanAttempt(row scanner) (a attempt, err error) {
 	var created, updated int64
 	var repos string
-	if err = row.Scan(&a.ID, &a.TaskID, &a.Branch, &a.Dir, &a.host, &a.removed, &repos, &created, &updated); err != nil {
+	if err = row.Scan(&a.ID, &a.TaskID, &a.Branch, &a.Dir, &a.host, &a.removed, &repos, &a.work, &created, &updated); err != nil {
 		return a, err
 	}
 	a.Created, a.Updated = at(created), at(updated)
@@ -148,6 +148,7 @@ type attempt struct {
 	Attempt
 	host    string
 	removed int
+	work    string // a [Work] as JSON
 }
 
 func readAttempt(ctx context.Context, tx *store.Tx, id string) (attempt, error) {

@@ -85,6 +85,8 @@ type run struct {
 	url       string         // of deskhand's tools for the agent; empty: it has none
 	token     string         // that they ask for
 	redactor  *logs.Redactor // takes out what nobody may read
+	exposed   []string       // secrets that the agent has committed itself
+	work      *Work          // what commit has seen; nil: nobody has looked
 	log       *logs.Writer   // of the process that runs
 
 	mu     sync.Mutex
@@ -146,6 +148,7 @@ func (r *run) step() (more bool, err error) {
 	defer time.AfterFunc(r.m.options.WallClock, func() { r.cancel(errWallClock) }).Stop()
 	r.touch()
 	r.wrote.Store(0)
+	r.work = nil
 	if err := r.openLog(); err != nil {
 		return r.finish(r.judge(failed("cannot write the log: "+err.Error())), "")
 	}
@@ -155,14 +158,15 @@ func (r *run) step() (more bool, err error) {
 	}
 	var e ending
 	next := Reason("")
+	before := r.seen()
 	switch r.p.Reason {
 	case Setup:
 		e, next = r.scripts(func(repo Repo) string { return repo.Setup }), Agent
 	case Cleanup:
-		e = r.commit(r.scripts(func(repo Repo) string { return repo.Cleanup }), "Cleanup")
+		e = r.commit(r.scripts(func(repo Repo) string { return repo.Cleanup }), "Cleanup", before)
 	default:
 		e = r.agent()
-		e = r.commit(e, e.Summary)
+		e = r.commit(e, e.Summary, before)
 		if e.State == Completed && r.c.hasCleanup() && r.changed() {
 			next = Cleanup
 		}
@@ -198,7 +202,13 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 		next = ""
 		endStrays(r.p.AttemptID)
 	}
+	var w Work
 	if next == "" && r.c.made() {
+		if r.work != nil {
+			w = *r.work
+		} else {
+			w = standing(ctx, r.c.tree, r.exposed)
+		}
 		if err := r.c.tree.Unlock(ctx); err != nil {
 			r.m.options.Log.Warn("unlock of worktree failed", "attempt_id", r.p.AttemptID, "error", err)
 		}
@@ -214,6 +224,9 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 		}
 		if stop != "" {
 			e.State, e.Failure = Killed, "killed"
+		}
+		if err := writeWork(ctx, tx, r.p.AttemptID, w); err != nil {
+			return err
 		}
 		if e.State != Completed {
 			return endProcess(ctx, tx, &r.p, e)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	. "github.com/deskhand/deskhand/runtime/tasks"
 )
@@ -69,4 +70,28 @@ func lines(effects, name string) []string {
 		"run sleep 30 >/dev/null 2>&1 & i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo line-$i; done; sleep 0.05; echo line-201; echo line-202; sleep 0.1",
 		"write " + name + ".txt done",
 	}
+}
+
+// tidyJob is what a process does that is killed while it takes folders away.
+type tidyJob struct {
+	Settings      settings
+	Attempt, Task string
+}
+
+func tidyUp(ctx context.Context, db *store.DB, place, data string) error {
+	var job tidyJob
+	if err := json.Unmarshal([]byte(data), &job); err != nil {
+		return err
+	}
+	m := New(db, job.Settings.options(place))
+	defer m.Close()
+	fmt.Println("begins")
+	if _, err := m.GC(ctx, GC{AttemptID: job.Attempt}); err != nil {
+		return err
+	}
+	if err := m.DeleteTask(ctx, job.Task); err != nil && fault.Of(err) == nil {
+		return err
+	}
+	fmt.Println("done")
+	return nil
 }

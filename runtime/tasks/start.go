@@ -59,7 +59,7 @@ func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest,
 		if t, err = readTask(ctx, tx, r.TaskID); err != nil {
 			return err
 		}
-		known, err = all(ctx, tx, scanRepo, "SELECT "+repoColumns+" FROM repos WHERE project_id = ?", t.ProjectID)
+		known, err = all(ctx, tx, scanRepo, "SELECT "+repoColumns+" FROM repos WHERE project_id = ? AND removed = 0", t.ProjectID)
 		return err
 	})
 	if err != nil {

@@ -19,6 +19,9 @@ func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus
 	if err != nil {
 		return AttemptStatus{}, err
 	}
+	if s.Work.State == OffBranch {
+		s.Work = m.lookAgain(ctx, attemptID, s.Work)
+	}
 	if m.options.Questions != nil {
 		if s.Questions, err = m.options.Questions(ctx, attemptID); err != nil {
 			return AttemptStatus{}, fmt.Errorf("count questions: %w", err)
@@ -48,6 +51,9 @@ func readStatus(ctx context.Context, tx *store.Tx, attemptID string) (s AttemptS
 		}
 		if s.State == Failed {
 			s.Failure = p.failure()
+		}
+		if p.State.Ended() && a.removed == 0 {
+			s.Work = readWork(a.work)
 		}
 	}
 	if s.Queued, err = queuedMessage(ctx, tx, session.ID); err != nil {

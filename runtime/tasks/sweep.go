@@ -102,11 +102,14 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	if err != nil || !taken {
 		return err
 	}
+	var w Work
 	if p.host == m.host {
 		p.runner.Kill()
 		p.agent.Kill()
 		endStrays(p.AttemptID)
-		if err := errors.Join(executor.Forget(p.ID), m.tidy(ctx, p)); err != nil {
+		var err error
+		w, err = m.tidy(ctx, p)
+		if err = errors.Join(err, executor.Forget(p.ID)); err != nil {
 			m.options.Log.Warn("tidy after runner failed", "process_id", p.ID, "error", err)
 		}
 	}
@@ -116,7 +119,12 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 		e.State, e.Failure = Killed, "killed"
 	}
 	p.owner = m.instance
-	err = m.db.Update(ctx, func(tx *store.Tx) error { return endProcess(ctx, tx, &p, e) })
+	err = m.db.Update(ctx, func(tx *store.Tx) error {
+		if err := endProcess(ctx, tx, &p, e); err != nil || p.host != m.host {
+			return err
+		}
+		return writeWork(ctx, tx, p.AttemptID, w)
+	})
 	if errors.Is(err, errLost) || fault.Of(err) != nil {
 		return nil // another sweep has ended it, or the task was deleted
 	}
@@ -176,26 +184,27 @@ func (m *Manager) takeOver(ctx context.Context, p *process) (taken bool, err err
 }
 
 // tidy brings the log and the worktree of a process in order whose runner died.
-func (m *Manager) tidy(ctx context.Context, p process) error {
+// It says where the work is then.
+func (m *Manager) tidy(ctx context.Context, p process) (w Work, err error) {
 	var c checkout
-	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
+	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
 		c, err = readCheckout(ctx, tx, p.AttemptID)
 		return err
 	})
 	if err != nil {
-		return err
+		return w, err
 	}
 	recovered := m.recoverLog(ctx, p)
 	if !c.made() {
 		// The runner died while it made the worktrees: what is there has nothing
 		// of anybody in it.
 		if err := c.tree.Remove(ctx, true); err != nil {
-			return errors.Join(recovered, err)
+			return w, errors.Join(recovered, err)
 		}
 		c.tree.DropBranches(ctx)
-		return recovered
+		return w, recovered
 	}
-	return errors.Join(recovered, c.tree.Unlock(ctx))
+	return standing(ctx, c.tree, nil), errors.Join(recovered, c.tree.Unlock(ctx))
 }
 
 // made says that the worktrees were made: only then there are bases.

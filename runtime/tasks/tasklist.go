@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
 // summary are the columns of a task's summary. Each is found by one index.
-const summary = taskColumns + `, a.id, a.branch, s.id, s.executor,
+const summary = taskColumns + `, a.id, a.branch, a.work, a.removed, s.id, s.executor,
 	EXISTS (SELECT 1 FROM processes p WHERE p.task_id = t.id AND p.state IN ('queued', 'running')),
 	(SELECT p.state FROM processes p WHERE p.task_id = t.id ORDER BY p.ordinal DESC LIMIT 1)
 	FROM tasks t
@@ -21,12 +22,14 @@ const summary = taskColumns + `, a.id, a.branch, s.id, s.executor,
 
 func scanSummary(row scanner) (t TaskSummary, err error) {
 	var created, updated int64
-	var attempt, branch, session, executor, last *string
+	var attempt, branch, work, session, executor, last *string
+	var removed *int
 	err = row.Scan(&t.ID, &t.ProjectID, &t.Title, &t.Description, &t.Status, &created, &updated,
-		&attempt, &branch, &session, &executor, &t.InProgress, &last)
+		&attempt, &branch, &work, &removed, &session, &executor, &t.InProgress, &last)
 	t.Created, t.Updated = at(created), at(updated)
 	t.AttemptID, t.Branch, t.SessionID, t.Executor = value(attempt), value(branch), value(session), value(executor)
 	t.LastFailed = last != nil && (State(*last) == Failed || State(*last) == Killed)
+	t.OffBranch = !t.InProgress && removed != nil && *removed == 0 && readWork(value(work)).State == OffBranch
 	return t, err
 }
 
@@ -159,7 +162,8 @@ func checkTitle(title string) (string, error) {
 	return title, text("title", title, mostTitle)
 }
 
-// UpdateTask changes a task.
+// UpdateTask changes a task. One that is cancelled has its agents stopped; they
+// may still end when UpdateTask returns.
 func (m *Manager) UpdateTask(ctx context.Context, id string, c TaskChange) (t Task, err error) {
 	if id, err = parseID("task_id", id); err != nil {
 		return Task{}, err
@@ -195,7 +199,25 @@ func (m *Manager) UpdateTask(ctx context.Context, id string, c TaskChange) (t Ta
 		t.Updated = tx.Now
 		return writeTask(ctx, tx, t)
 	})
+	if err == nil && c.Status != nil && *c.Status == Cancelled {
+		err = m.stopAll(ctx, id)
+	}
 	return t, err
+}
+
+// stopAll tells what runs at a task to stop, and does not wait.
+func (m *Manager) stopAll(ctx context.Context, taskID string) error {
+	attempts, err := m.Attempts(ctx, taskID)
+	if err != nil {
+		return err
+	}
+	for _, a := range attempts {
+		if _, _, err := m.requestStop(ctx, a.ID, false); err != nil && fault.Of(err) == nil { // it may have been deleted
+			return fmt.Errorf("stop attempt of a cancelled task: %w", err)
+		}
+	}
+	m.launch(ctx)
+	return nil
 }
 
 func set[T any](field, to *T) {

@@ -25,7 +25,7 @@ type Status string
 const (
 	Todo       Status = "todo"
 	InProgress Status = "inprogress" // an attempt was started or followed up
-	InReview   Status = "inreview"   // the last run has ended, in whatever way
+	InReview   Status = "inreview"   // the last run of all its attempts has ended, in whatever way
 	Done       Status = "done"
 	Cancelled  Status = "cancelled"
 )
@@ -70,12 +70,13 @@ type Project struct {
 type Repo struct {
 	ID, ProjectID string
 	// Name is unique in its project and the first element of the paths of its
-	// files. Empty in [Manager.AddRepo]: the last element of Path.
+	// files. Empty in [Manager.AddRepo]: that of the repository which the project
+	// has at Path, or the last element of Path.
 	Name string
 	// Path is the absolute path of the repository.
 	Path string
 	// TargetBranch is what attempts start from if they do not say. Empty in
-	// [Manager.AddRepo]: the branch that is checked out.
+	// [Manager.AddRepo]: as it is, at first the branch that is checked out.
 	TargetBranch string
 	// Setup and Cleanup are scripts for the system's shell; empty: none.
 	Setup, Cleanup string
@@ -83,6 +84,14 @@ type Repo struct {
 	// and a worktree gets a copy of.
 	CopyFiles        []string
 	Created, Updated time.Time
+
+	root string // its first commit
+}
+
+// RepoChange changes what is not nil.
+type RepoChange struct {
+	Path, TargetBranch, Setup, Cleanup *string
+	CopyFiles                          *[]string
 }
 
 // Task is something to be done in a project.
@@ -101,6 +110,9 @@ type TaskSummary struct {
 	InProgress bool
 	// LastFailed: the newest process of all attempts failed or was killed.
 	LastFailed bool
+	// OffBranch: the newest attempt has work that was not on its branch when
+	// somebody looked last.
+	OffBranch bool
 }
 
 // Attempt is one branch and one folder with a worktree of each repository.
@@ -117,6 +129,8 @@ type AttemptRepo struct {
 	RepoID, Name, TargetBranch string
 	// Base is the commit that the attempt started from.
 	Base string
+	// Copied are files that were copied in; they are no work of the attempt.
+	Copied []string `json:",omitempty"`
 }
 
 // AttemptSummary is an attempt with its newest session; empty: there is none.
@@ -296,6 +310,8 @@ type AttemptStatus struct {
 	Queued *QueuedMessage
 	// Questions is how many wait for a person.
 	Questions int
+	// Work says where the work is, once a run has ended.
+	Work Work
 }
 
 // Stopped is what became of [Manager.Stop].
@@ -407,6 +423,9 @@ type Changes struct {
 	Blocked   Blocked
 	Files     []Change // by path; empty if blocked
 	Truncated bool     // there are more files than are listed
+	// Nested are repositories inside of a worktree: what is in them is neither
+	// listed nor committed.
+	Nested []string
 	// Count, Added, Deleted and Bytes sum up all files, also if blocked by
 	// threshold_exceeded: lines, and the sizes as they are now, or were before
 	// they were deleted.
@@ -472,6 +491,11 @@ type Context struct {
 
 // GC says which worktrees to take away.
 type GC struct {
+	// AttemptID is one attempt, whose age and status do not matter then. Empty:
+	// all of this machine.
+	AttemptID string
+	// KeepIgnored keeps the worktrees that have files which git ignores.
+	KeepIgnored bool
 	// OlderThan applies to tasks of any status that do not run; zero: what
 	// [Options] retains by status.
 	OlderThan time.Duration
@@ -493,6 +517,10 @@ type GCItem struct {
 	LastUsed                 time.Time
 	Removed                  bool   // or would be, in a dry run
 	Kept                     string // why it was not; empty if Removed
+	// Ignored are files and folders that git ignores, or that are beside the
+	// repositories: they go with the folder. Those that were copied in are not
+	// among them.
+	Ignored []string
 }
 
 // Codes of faults.
@@ -511,4 +539,7 @@ const (
 	AmbiguousID        = "ambiguous_id"
 	WaitTooLong        = "wait_ms_too_large"
 	RepositoryConflict = "repo_conflict"
+	ProjectInUse       = "project_in_use"
+	WorkUnsaved        = "work_unsaved"
+	CommitHeld         = "commit_held"
 )

@@ -9,39 +9,6 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// inspect fills in what r leaves open, and checks it.
-func (m *Manager) inspect(ctx context.Context, r Repo) (Repo, error) {
-	found, err := worktree.Inspect(ctx, r.Path)
-	if err != nil {
-		return Repo{}, err
-	}
-	r.Path = found.Path
-	if r.Name == "" {
-		r.Name = filepath.Base(r.Path)
-		if f := fault.Of(worktree.ValidName(r.Name)); f != nil {
-			return Repo{}, refuse(f.Code, "give --repo NAME: "+f.Hint, "%s", f.Message)
-		}
-	}
-	if err := worktree.ValidName(r.Name); err != nil {
-		return Repo{}, err
-	}
-	if r.TargetBranch == "" {
-		r.TargetBranch = found.Branch
-	}
-	if r.TargetBranch == "" {
-		return Repo{}, refuse(MissingRequired, "name the branch that attempts start from: --branch NAME", "repository %s has no branch checked out", r.Name)
-	}
-	if _, err := (worktree.Repo{Name: r.Name, Path: r.Path}).Resolve(ctx, r.TargetBranch); err != nil {
-		return Repo{}, err
-	}
-	for field, script := range map[string]string{"setup": r.Setup, "cleanup": r.Cleanup} {
-		if err := text(field, script, mostPrompt); err != nil {
-			return Repo{}, err
-		}
-	}
-	return r, nil
-}
-
 // checkout is an attempt with its repositories as they are now.
 type checkout struct {
 	attempt
@@ -60,7 +27,7 @@ func readCheckout(ctx context.Context, tx *store.Tx, attemptID string) (c checko
 			return c, err
 		}
 		c.repos = append(c.repos, r)
-		c.tree.Repos = append(c.tree.Repos, worktree.Repo{Name: part.Name, Path: r.Path, Target: part.TargetBranch, Base: part.Base})
+		c.tree.Repos = append(c.tree.Repos, worktree.Repo{Name: part.Name, Path: r.Path, Target: part.TargetBranch, Base: part.Base, Copied: part.Copied})
 	}
 	return c, nil
 }
@@ -121,7 +88,7 @@ func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Ch
 	if err != nil {
 		return Changes{}, err
 	}
-	changes := Changes{AttemptID: c.ID, Blocked: block(found.Blocked, found.Detail), Truncated: found.Truncated,
+	changes := Changes{AttemptID: c.ID, Blocked: block(found.Blocked, found.Detail), Truncated: found.Truncated, Nested: found.Nested,
 		Count: found.Summary.Files, Added: found.Summary.Added, Deleted: found.Summary.Deleted, Bytes: found.Summary.Bytes}
 	for _, f := range found.Files {
 		changes.Files = append(changes.Files, Change{Path: f.Path, OldPath: f.OldPath, Kind: f.Kind, Added: f.Added, Deleted: f.Deleted, Binary: f.Binary, Bytes: f.Bytes})

@@ -2,6 +2,8 @@ package logs
 
 import (
 	"bytes"
+	_ "embed" // of keys.json
+	"encoding/json"
 	"regexp"
 	"slices"
 )
@@ -37,23 +39,64 @@ func NewRedactor(values []string) *Redactor {
 	return r
 }
 
-// keys are the shapes of well-known keys. Each has what is looked for first, as a
-// search for a constant is much cheaper than a pattern. They match in plain text
-// and inside JSON alike, where a key can stand right behind the n of a newline.
-var keys = []struct {
+// key is the shape of a well-known key.
+type key struct {
+	// Name is what people call it.
+	Name string `json:"name"`
+	// Mark is looked for first: a search for a constant is much cheaper than a
+	// pattern.
+	Mark    string `json:"mark"`
+	Pattern string `json:"pattern"`
+	// Example is the end of a key that documentation shows.
+	Example string `json:"example"`
+	// OnlyLogs: such text is common in sources, and no key there.
+	OnlyLogs bool `json:"only_logs"`
+
 	mark    []byte
 	pattern *regexp.Regexp
-}{
-	{[]byte("sk-"), regexp.MustCompile(`sk-(?:ant|proj|or|svcacct|admin)-[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9]{32,}`)},
-	{[]byte("gh"), regexp.MustCompile(`gh[opsur]_[A-Za-z0-9]{30,}`)},
-	{[]byte("github_pat_"), regexp.MustCompile(`github_pat_[A-Za-z0-9_]{30,}`)},
-	{[]byte("glpat-"), regexp.MustCompile(`glpat-[A-Za-z0-9_-]{20,}`)},
-	{[]byte("AKIA"), regexp.MustCompile(`AKIA[0-9A-Z]{16}`)},
-	{[]byte("AIza"), regexp.MustCompile(`AIza[0-9A-Za-z_-]{35}`)},
-	{[]byte("xox"), regexp.MustCompile(`xox[abeprs]-[A-Za-z0-9-]{10,}`)},
-	{[]byte("Bearer "), regexp.MustCompile(`Bearer [A-Za-z0-9._~+/=-]{20,}`)},
-	// up to the end of the text, or of the JSON string
-	{[]byte("PRIVATE KEY-----"), regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^"\\]|\\(?s:.))*`)},
+}
+
+//go:embed keys.json
+var keysFile []byte
+
+// keys match in plain text and inside JSON alike, where a key can stand right
+// behind the n of a newline. A private key goes up to the end of the text, or of
+// the JSON string.
+var keys = func() (list []key) {
+	if err := json.Unmarshal(keysFile, &list); err != nil {
+		panic(err) // a test reads it
+	}
+	for i, k := range list {
+		list[i].mark, list[i].pattern = []byte(k.Mark), regexp.MustCompile(k.Pattern)
+	}
+	return list
+}()
+
+// Finds says what a text that is to be committed has of secrets; empty: nothing.
+func (r *Redactor) Finds(text []byte) string {
+	if r != nil {
+		for _, v := range r.values {
+			if bytes.Contains(text, v) {
+				return "the value of a secret that the agent was given"
+			}
+		}
+	}
+	for _, k := range keys {
+		if k.OnlyLogs || !bytes.Contains(text, k.mark) {
+			continue
+		}
+		for _, at := range k.pattern.FindAllIndex(text, 10) {
+			inside := at[0] > 0 && partOfWord(text[at[0]-1]) // as in encoded data
+			if !inside && (k.Example == "" || !bytes.HasSuffix(text[at[0]:at[1]], []byte(k.Example))) {
+				return "what looks like " + k.Name
+			}
+		}
+	}
+	return ""
+}
+
+func partOfWord(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '/' || c == '+'
 }
 
 // Redact returns text without secrets; text itself if it has none.

@@ -56,6 +56,9 @@ type Changes struct {
 	Files []FileChange
 	// Truncated says that there are more than 10,000.
 	Truncated bool
+	// Nested are repositories inside of a worktree that are no submodules: what
+	// is in them is not listed, and not committed.
+	Nested []string
 }
 
 // Summary adds up all repositories.
@@ -98,6 +101,7 @@ func (t Tree) Changes(ctx context.Context, guard Guard, force bool) (Changes, er
 			files, err = view.files(ctx, i)
 			view.close()
 			all.Files = append(all.Files, files...)
+			all.Nested = append(all.Nested, view.nested...)
 		}
 		if err != nil {
 			if ctx.Err() != nil {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -18,12 +18,13 @@ import (
 //
 // It commits to no other branch: where the agent went to another one, or left a
 // merge or rebase unfinished, the fault is head_moved and the files stay as
-// they are.
-func (t Tree) Commit(ctx context.Context, message string) (int, error) {
+// they are. What [Tree.CopyIn] brought is left out. A check that finds something
+// in the lines that would be committed is the fault commit_held.
+func (t Tree) Commit(ctx context.Context, message string, checks ...Check) (int, error) {
 	n := 0
 	var problems []error
 	for _, r := range t.Repos {
-		made, err := t.commit(ctx, r, message)
+		made, err := t.commit(ctx, r, message, checks)
 		if made {
 			n++
 		}
@@ -37,7 +38,7 @@ func (t Tree) Commit(ctx context.Context, message string) (int, error) {
 	return n, errors.Join(problems...)
 }
 
-func (t Tree) commit(ctx context.Context, r Repo, message string) (bool, error) {
+func (t Tree) commit(ctx context.Context, r Repo, message string, checks []Check) (bool, error) {
 	dir := t.path(r)
 	if !t.present(ctx, r) {
 		return false, missing(r)
@@ -48,8 +49,11 @@ func (t Tree) commit(ctx context.Context, r Repo, message string) (bool, error) 
 	if lock, err := gitPath(ctx, dir, "index.lock"); err == nil {
 		os.Remove(lock)
 	}
-	if err := stage(ctx, dir); err != nil {
+	if err := stage(ctx, dir, r.Copied); err != nil {
 		return false, fmt.Errorf("stage changes of %s: %w", r.Name, err)
+	}
+	if err := t.checked(ctx, r, checks); err != nil {
+		return false, err
 	}
 	if _, err := run(inTree(ctx, dir, "diff", "--cached", "--quiet", "--no-ext-diff")); err == nil {
 		return false, nil
@@ -80,39 +84,37 @@ func (t Tree) onBranch(ctx context.Context, r Repo) error {
 	if ref := strings.TrimSpace(string(out)); ref != "refs/heads/"+t.Branch {
 		return moved("is on " + strings.TrimPrefix(ref, "refs/heads/"))
 	}
-	for name, what := range map[string]string{
-		"MERGE_HEAD": "a merge", "CHERRY_PICK_HEAD": "a cherry-pick", "REVERT_HEAD": "a revert", "rebase-merge": "a rebase", "rebase-apply": "a rebase",
-	} {
-		path, err := gitPath(ctx, dir, name)
-		if err != nil {
-			return err
-		}
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			return moved("has " + what + " in progress")
-		}
+	doing, err := unfinished(ctx, dir)
+	if err == nil && doing != "" {
+		err = moved("has " + doing + " in progress")
 	}
-	return nil
+	return err
 }
 
 // stage brings the files that differ from the index, or are not in it, into it,
 // but for repositories inside this one. "git add" does not: it compares each name
 // with each other, refuses those that were below a folder that is a link now, and
 // those that a sparse checkout leaves out.
-func stage(ctx context.Context, dir string) error {
+// Those of without are taken out of the index, if the agent has put them there.
+func stage(ctx context.Context, dir string, without []string) error {
 	differ, err := run(inTree(ctx, dir, "diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=dirty"))
 	if err != nil {
 		return err
 	}
-	there, err := untracked(ctx, dir, nil)
+	there, _, err := untracked(ctx, dir, nil)
 	if err != nil {
 		return err
 	}
-	var gone []string
+	there = slices.DeleteFunc(there, func(name string) bool { return slices.Contains(without, name) })
+	gone, err := staged(ctx, dir, without)
+	if err != nil {
+		return err
+	}
 	parts := fields(differ) // pairs of ":OLDMODE NEWMODE OLDID NEWID STATUS" and a name
 	for i := 0; i+1 < len(parts); i += 2 {
 		if modes := strings.Fields(parts[i]); len(modes) > 1 && modes[1] == "000000" {
 			gone = append(gone, parts[i+1])
-		} else {
+		} else if !slices.Contains(gone, parts[i+1]) {
 			there = append(there, parts[i+1])
 		}
 	}
@@ -129,6 +131,16 @@ func stage(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
+}
+
+// staged are those of names that are in the index and in no commit yet.
+func staged(ctx context.Context, dir string, names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	args := append([]string{"diff", "--cached", "--name-only", "--no-renames", "--diff-filter=A", "--ignore-submodules=all", "-z", "--"}, names...)
+	out, err := run(inTree(ctx, dir, args...))
+	return fields(out), err
 }
 
 // identity is the environment that names deskhand as author where the user has

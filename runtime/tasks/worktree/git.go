@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -34,25 +35,41 @@ var settings = []string{
 	"submodule.recurse=false",
 	"worktree.guessRemote=false",
 	"checkout.defaultRemote=",
+	"commit.verbose=false",
+	"log.showSignature=false",
+}
+
+// gitCommand is a git that is to be run.
+type gitCommand struct {
+	*exec.Cmd
+	ctx  context.Context
+	verb string
+	args []string // with the verb
+	over []string // what guard adds
 }
 
 // command is git in dir, with the user's configuration but for settings, and
 // without the variables that a calling git leaves in the environment.
-func command(ctx context.Context, dir string, args ...string) *exec.Cmd {
-	all := make([]string, 0, 2*len(settings)+len(args))
-	for _, s := range settings {
-		all = append(all, "-c", s)
-	}
-	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
+func command(ctx context.Context, dir string, args ...string) gitCommand {
+	cmd := exec.CommandContext(ctx, "git")
 	cmd.Dir = dir
 	cmd.Env = environment()
 	cmd.WaitDelay = 2 * time.Second // a child of git may hold the pipe
-	return cmd
+	return gitCommand{Cmd: cmd, ctx: ctx, verb: args[0], args: args}
+}
+
+// line is the whole command line. The last value of a setting counts.
+func (c gitCommand) line() []string {
+	all := append([]string{"git"}, c.over...)
+	for _, s := range settings {
+		all = append(all, "-c", s)
+	}
+	return append(all, c.args...)
 }
 
 // inTree is command in a worktree, which is taken to be there whatever the
 // repository's configuration says.
-func inTree(ctx context.Context, dir string, args ...string) *exec.Cmd {
+func inTree(ctx context.Context, dir string, args ...string) gitCommand {
 	cmd := command(ctx, dir, args...)
 	cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+dir)
 	return cmd
@@ -72,7 +89,8 @@ func environment() []string {
 			env = append(env, v)
 		}
 	}
-	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C", "PAGER=cat")
+	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_LITERAL_PATHSPECS=1", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
+		"GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false", "LC_ALL=C", "PAGER=cat")
 }
 
 // git runs git and returns what it printed.
@@ -80,23 +98,33 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	return run(command(ctx, dir, args...))
 }
 
-func run(cmd *exec.Cmd) ([]byte, error) {
+func run(cmd gitCommand) ([]byte, error) {
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	err := stream(cmd)
 	return out.Bytes(), err
 }
 
-// stream runs a git whose output goes somewhere, and words its failure.
-func stream(cmd *exec.Cmd) error {
+// stream runs a git whose output goes somewhere, and words its failure. No git
+// is run anywhere else.
+func stream(cmd gitCommand) error {
+	cmd, err := guard(cmd)
+	if err != nil {
+		return err
+	}
+	cmd.Args = cmd.line()
 	said := &head{limit: 2000}
 	cmd.Stderr = said
-	err := cmd.Run()
+	err = cmd.Run()
 	switch {
 	case err == nil:
 		return nil
+	case len(cmd.over) > 0 && filterFailed.Match(said.Bytes()):
+		name := string(filterFailed.FindSubmatch(said.Bytes())[1])
+		return fault.New("filter_refused", fmt.Sprintf("filter %q is of the repository's own configuration, which an agent can write, so it is not run: %s", name, said.line()),
+			"if it is yours, copy its settings into your own configuration: git config --global filter."+name+".clean ..., the same for smudge, process and required")
 	case errors.Is(err, exec.ErrNotFound):
-		return fault.New("git_missing", "the program git is not on the path", "install git 2.25 or newer")
+		return fault.New("git_missing", "the program git is not on the path", "install git 2.26 or newer")
 	case strings.Contains(said.String(), "dubious ownership"):
 		const hint = "git config --global --add safe.directory "
 		_, top, told := strings.Cut(said.String(), hint) // quoted for a shell, if it must be
@@ -105,6 +133,9 @@ func stream(cmd *exec.Cmd) error {
 			top = cmd.Dir
 		}
 		return fault.New("repo_not_trusted", "git does not trust "+top+": it belongs to another user", hint+top)
+	case strings.Contains(said.String(), "from promisor remote"):
+		return fault.New("objects_missing", "the repository is a partial clone and lacks objects that are needed: "+said.line(),
+			"fetch them first: check the branch out once in "+cmd.Dir+", or run git fetch --refetch --no-filter there")
 	case strings.Contains(said.String(), "No space left on device"):
 		return fault.New("disk_full", "the disk is full: "+said.line(), "make room; `deskhand tasks gc` removes old worktrees")
 	case said.Len() > 0:
@@ -115,6 +146,8 @@ func stream(cmd *exec.Cmd) error {
 	}
 	return err
 }
+
+var filterFailed = regexp.MustCompile(`(?:clean|smudge) filter '?(.+?)'? failed`)
 
 // head is the beginning of what a program says.
 type head struct {
@@ -133,7 +166,7 @@ func (h *head) line() string {
 }
 
 // feed runs git with names on its standard input, each followed by NUL.
-func feed(cmd *exec.Cmd, names []string) ([]byte, error) {
+func feed(cmd gitCommand, names []string) ([]byte, error) {
 	cmd.Stdin = io.Reader(strings.NewReader(strings.Join(names, "\x00") + "\x00"))
 	return run(cmd)
 }

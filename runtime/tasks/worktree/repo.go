@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,9 +86,47 @@ func defaultBranch(ctx context.Context, path string) string {
 // there makes sure that the repository is where it was.
 func (r Repo) there() error {
 	if info, err := os.Stat(r.Path); err != nil || !info.IsDir() {
-		return fault.New("not_found", fmt.Sprintf("repository %s is not at %s any more", r.Name, r.Path), "move it back, or add it again")
+		return fault.New("not_found", fmt.Sprintf("repository %s is not at %s any more", r.Name, r.Path), "move it back, or say where it is: deskhand tasks project add PATH --name PROJECT")
 	}
 	return nil
+}
+
+// First is the first commit that a branch of the repository goes back to, by
+// which it is known when it was moved.
+func (r Repo) First(ctx context.Context, branch string) (string, error) {
+	commit, err := r.Resolve(ctx, branch)
+	if err != nil {
+		return "", err
+	}
+	out, err := git(ctx, r.Path, "rev-list", "--max-parents=0", commit)
+	if err != nil {
+		return "", fmt.Errorf("look for the first commit of %s: %w", r.Name, err)
+	}
+	roots := strings.Fields(string(out))
+	return roots[len(roots)-1], nil // the oldest
+}
+
+// Has says whether the repository at path has a commit.
+func Has(ctx context.Context, path, commit string) bool {
+	_, err := revision(ctx, path, commit)
+	return commit != "" && err == nil
+}
+
+// Gone says that nothing is at a path any more, or nothing of git.
+func Gone(ctx context.Context, path string) bool {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	f := fault.Of(func() error { _, err := Inspect(ctx, path); return err }())
+	return f != nil && f.Code == "not_found"
+}
+
+// Repair tells the worktrees of a repository where it is now.
+func (r Repo) Repair(ctx context.Context) error {
+	return r.alone(ctx, func() error {
+		_, err := git(ctx, r.Path, "worktree", "repair")
+		return err
+	})
 }
 
 // Resolve is the commit of a branch of the repository: one of the user's, or

@@ -7,8 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +20,8 @@ type view struct {
 	dir  string // the worktree
 	base string
 	temp string
+	// nested are the repositories inside that are no submodules.
+	nested []string
 }
 
 // view copies the index. Its error may be a fault.
@@ -90,16 +92,19 @@ func (v *view) fill(ctx context.Context) error {
 			return fmt.Errorf("resolve index: %w", err)
 		}
 	}
-	names, err := untracked(ctx, v.dir, []string{"GIT_INDEX_FILE=" + v.index()})
+	names, nested, err := untracked(ctx, v.dir, []string{"GIT_INDEX_FILE=" + v.index()})
 	if err != nil {
 		return err
+	}
+	for _, n := range nested {
+		v.nested = append(v.nested, quote(v.repo.Name+"/"+n))
 	}
 	// An entry that knows nothing of the file on the disk: git looks there. "git
 	// add --intent-to-add" does so too, and compares each name with each other.
 	empty := emptyBlob[len(v.base)]
 	entries := make([]string, 0, len(names))
 	for _, name := range names {
-		if !gitsOwnPath(strings.ReplaceAll(name, `\`, "/")) { // which git takes nowhere
+		if !slices.Contains(v.repo.Copied, name) && !gitsOwnPath(strings.ReplaceAll(name, `\`, "/")) { // which git takes nowhere
 			entries = append(entries, "100644 "+empty+"\t"+name)
 		}
 	}
@@ -120,7 +125,7 @@ var emptyBlob = map[int]string{
 }
 
 // git is git with the copied index.
-func (v *view) git(ctx context.Context, args ...string) *exec.Cmd {
+func (v *view) git(ctx context.Context, args ...string) gitCommand {
 	cmd := inTree(ctx, v.dir, args...)
 	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+v.index())
 	return cmd
@@ -134,22 +139,23 @@ func (v *view) diff(more ...string) []string {
 	return append(append(args, more...), v.base, "--")
 }
 
-// untracked are the files that git neither tracks nor ignores. A repository
-// inside, which git shows as a folder, is not among them.
-func untracked(ctx context.Context, dir string, env []string) ([]string, error) {
+// untracked are the files that git neither tracks nor ignores, and beside them
+// the repositories inside, which git shows as folders.
+func untracked(ctx context.Context, dir string, env []string) (names, nested []string, err error) {
 	cmd := inTree(ctx, dir, "ls-files", "--others", "--exclude-standard", "-z")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := run(cmd)
 	if err != nil {
-		return nil, fmt.Errorf("list new files: %w", err)
+		return nil, nil, fmt.Errorf("list new files: %w", err)
 	}
-	var names []string
 	for _, name := range fields(out) {
-		if !strings.HasSuffix(name, "/") {
+		if folder, ok := strings.CutSuffix(name, "/"); ok {
+			nested = append(nested, folder)
+		} else {
 			names = append(names, name)
 		}
 	}
-	return names, nil
+	return names, nested, nil
 }
 
 func copyFile(from, to string) (err error) {

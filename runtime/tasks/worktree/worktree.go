@@ -42,6 +42,9 @@ type Repo struct {
 	Target string
 	// Base is the commit that the attempt started from. Add fills it.
 	Base string
+	// Copied are files that [Tree.CopyIn] brought. They are never committed and
+	// are no work of the attempt.
+	Copied []string `json:",omitempty"`
 }
 
 func (t Tree) path(r Repo) string { return filepath.Join(t.Dir, r.Name) }
@@ -228,43 +231,18 @@ func (t Tree) present(ctx context.Context, r Repo) bool {
 	if info, err := os.Lstat(filepath.Join(t.path(r), ".git")); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	mine, err := commonDir(ctx, t.path(r))
+	theirs, err := commonDir(ctx, r.Path)
 	if err != nil {
 		return false
 	}
-	theirs, err := commonDir(ctx, r.Path)
-	return err == nil && mine == theirs
-}
-
-// Remove takes away the folder and what git knows of it. The branches stay.
-// Without force it refuses with worktree_dirty when something in a worktree is
-// not committed, but for files that git ignores, or when git cannot say.
-func (t Tree) Remove(ctx context.Context, force bool) error {
-	if err := t.check(); err != nil {
-		return err
+	// Not only some folder that says it shares theirs: what git knows of a
+	// worktree is in one place.
+	out, err := git(ctx, t.path(r), "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return false
 	}
-	for _, r := range t.Repos {
-		if force {
-			break
-		}
-		if !t.present(ctx, r) {
-			if left, err := os.ReadDir(t.path(r)); err == nil && len(left) > 0 {
-				return fault.New("worktree_dirty", fmt.Sprintf("%s is no worktree of %s any more, and has files", t.path(r), r.Path), "save them, or remove with force")
-			}
-			continue
-		}
-		dirty, err := git(ctx, t.path(r), "status", "--porcelain", "-z", "--ignore-submodules=none", "--untracked-files=normal")
-		if err != nil {
-			return fmt.Errorf("look for changes in %s: %w", r.Name, err)
-		}
-		if len(dirty) > 0 {
-			return fault.New("worktree_dirty", fmt.Sprintf("%s has changes that are not committed", t.path(r)), "commit them, or remove with force")
-		}
-	}
-	for _, r := range t.Repos {
-		t.detach(ctx, r)
-	}
-	return t.removeDir()
+	mine, err := resolved(t.path(r), strings.TrimSuffix(string(out), "\n"))
+	return err == nil && filepath.Dir(mine) == filepath.Join(theirs, "worktrees")
 }
 
 // detach makes git forget a worktree, and takes its folder away. The rest is
@@ -279,28 +257,36 @@ func (t Tree) detach(ctx context.Context, r Repo) {
 
 // removeDir removes the folder if it is an attempt's.
 func (t Tree) removeDir() error {
-	info, err := os.Lstat(t.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil || !info.IsDir() {
-		return fmt.Errorf("remove folder of attempt: %s is not a folder", t.Dir)
-	}
-	for _, r := range t.Repos {
-		if within(t.Dir, r.Path) {
-			return fmt.Errorf("remove folder of attempt: repository %s is in it", r.Path)
-		}
-	}
-	if _, err := os.Lstat(filepath.Join(t.Dir, marker)); err != nil {
-		if os.Remove(t.Dir) == nil { // it was empty
-			return nil
-		}
-		return fmt.Errorf("remove folder of attempt: %s has no %s, so it is left as it is", t.Dir, marker)
+	if there, err := t.removable(); err != nil || !there {
+		return err
 	}
 	if err := removeAll(t.Dir); err != nil {
 		return fmt.Errorf("remove folder of attempt: %w", err)
 	}
 	return nil
+}
+
+// removable says whether there is a folder, and refuses one that is no attempt's.
+func (t Tree) removable() (there bool, err error) {
+	info, err := os.Lstat(t.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil || !info.IsDir() {
+		return false, fmt.Errorf("remove folder of attempt: %s is not a folder", t.Dir)
+	}
+	for _, r := range t.Repos {
+		if within(t.Dir, r.Path) {
+			return false, fmt.Errorf("remove folder of attempt: repository %s is in it", r.Path)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(t.Dir, marker)); err != nil {
+		if os.Remove(t.Dir) == nil { // it was empty
+			return false, nil
+		}
+		return false, fmt.Errorf("remove folder of attempt: %s has no %s, so it is left as it is", t.Dir, marker)
+	}
+	return true, nil
 }
 
 // removeAll also removes folders that are not writable, as module caches are.

@@ -22,6 +22,7 @@ type Changes struct {
 	blockedWhy
 	Files     []string `json:"files" doc:"Paths of the changed files, each REPO_NAME/path, sorted: committed, uncommitted and untracked ones, compared with the target branch. Empty when blocked."`
 	Truncated bool     `json:"truncated" doc:"Whether there are more files than are listed; summary counts them all."`
+	Nested    []string `json:"nested_repositories" doc:"Git repositories inside that are no submodules: their files are neither listed nor committed."`
 }
 
 // Summary is a set of changes in numbers.
@@ -66,6 +67,7 @@ func changesOf(c tasks.Changes, maxBytes int) Changes {
 		AttemptID: contract.UUID(c.AttemptID), Summary: Summary{c.Count, c.Added, c.Deleted, c.Bytes},
 		Blocked: c.Blocked.Reason != "", BlockedReason: textOrNull(c.Blocked.Reason), blockedWhy: whyBlocked(c.Blocked),
 		Files: each(c.Files, func(f tasks.Change) string { return f.Path }), Truncated: c.Truncated,
+		Nested: append([]string{}, c.Nested[:min(len(c.Nested), maxNamed)]...),
 	}
 	if out.Truncated && out.Hint == nil {
 		text := fmt.Sprintf("only %d of %d files are listed; call get_attempt_patch with folders as paths for the rest", len(out.Files), c.Count)

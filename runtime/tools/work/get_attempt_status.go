@@ -29,6 +29,8 @@ type Status struct {
 	Questions int            `json:"pending_questions" doc:"How many questions of the agent wait for a person."`
 	Open      []Question     `json:"questions" doc:"Those questions, at most 10."`
 	Queued    *QueuedMessage `json:"queued" doc:"The follow-up that waits or was discarded. Null: none."`
+	Work      *string        `json:"work_state" enum:"on_branch,off_branch" doc:"Whether all work is on workspace_branch. Null while it runs."`
+	WorkNotes []string       `json:"work_notes" doc:"Why it is not, and what a person should know of it."`
 }
 
 // Usage is what runs of agents took.
@@ -82,5 +84,6 @@ func statusOf(s tasks.AttemptStatus) Status {
 		Failure: textOrNull(s.Failure), Executor: textOrNull(s.Executor), Waiting: s.Waiting,
 		Usage:     Usage{s.Usage.TokensIn, s.Usage.TokensOut, float64(s.Usage.Cost) / 1e6},
 		Questions: s.Questions, Open: []Question{}, Queued: queuedOf(s.Queued),
+		Work: textOrNull(s.Work.State), WorkNotes: each(s.Work.Notes[:min(len(s.Work.Notes), maxNamed)], func(n string) string { return shorten(n, 1000) }),
 	}
 }

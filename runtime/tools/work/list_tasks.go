@@ -45,6 +45,7 @@ type TaskSummary struct {
 	Executor   *string        `json:"latest_session_executor" doc:"Executor of that session. Null without a session."`
 	InProgress bool           `json:"has_in_progress_attempt" doc:"Whether an attempt at the task is running."`
 	LastFailed bool           `json:"last_attempt_failed" doc:"Whether the last run of all its attempts failed or was stopped."`
+	OffBranch  bool           `json:"latest_attempt_off_branch" doc:"Whether the newest attempt has work that is not on its branch."`
 }
 
 func (o Options) listTasks() contract.Tool {
@@ -101,7 +102,7 @@ func tasksOf(q tasks.TaskQuery, page tasks.TaskPage) Tasks {
 		return TaskSummary{
 			ID: contract.UUID(t.ID), Title: t.Title, Status: string(t.Status), Created: stamp(t.Created), Updated: stamp(t.Updated),
 			AttemptID: idOrNull(t.AttemptID), Branch: textOrNull(t.Branch), SessionID: idOrNull(t.SessionID), Executor: textOrNull(t.Executor),
-			InProgress: t.InProgress, LastFailed: t.LastFailed,
+			InProgress: t.InProgress, LastFailed: t.LastFailed, OffBranch: t.OffBranch,
 		}
 	})
 	return Tasks{

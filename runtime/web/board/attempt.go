@@ -38,6 +38,8 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 		s.Word, s.Tone = "waits for a free place", "warn"
 	case s.Live && len(s.Questions) > 0:
 		s.Word, s.Tone = "waits for you", "warn"
+	case s.State == tasks.Completed && s.Work.State == tasks.OffBranch:
+		s.Word, s.Tone = "completed, off its branch", "warn"
 	case s.Live, s.State == tasks.Completed:
 		s.Tone = "good"
 	case s.State == tasks.Failed:

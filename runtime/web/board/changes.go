@@ -16,6 +16,7 @@ type changesView struct {
 	Count, Added, Deleted int
 	Why                   string // they are not shown; empty: they are
 	CanForce              bool   // they are too many, and may be shown all the same
+	Nested                []string
 	Files                 []fileView
 	More                  int // files that are not shown with their lines
 }
@@ -39,7 +40,7 @@ func changesOf(ctx context.Context, m *tasks.Manager, id string, force bool) (v 
 	if err != nil {
 		return v, err
 	}
-	v.Count, v.Added, v.Deleted = changes.Count, changes.Added, changes.Deleted
+	v.Count, v.Added, v.Deleted, v.Nested = changes.Count, changes.Added, changes.Deleted, changes.Nested
 	if changes.Blocked.Reason != "" {
 		v.Why, v.CanForce = changes.Blocked.Detail, changes.Blocked.Reason == "threshold_exceeded"
 		if v.CanForce {

@@ -39,6 +39,7 @@ type card struct {
 	ID, Title, Executor string
 	Running, Failed     bool
 	Asks                bool // a question of its newest attempt waits
+	Off                 bool // work of its newest attempt is not on its branch
 	Changed             moment
 }
 
@@ -81,7 +82,7 @@ func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string) (
 		}
 		c := column{Status: string(s), Name: statusNames[s], More: found.Next != ""}
 		for _, t := range found.Tasks {
-			one := card{ID: t.ID, Title: t.Title, Executor: t.Executor, Running: t.InProgress, Failed: t.LastFailed && !t.InProgress, Changed: moment{t.Updated}}
+			one := card{ID: t.ID, Title: t.Title, Executor: t.Executor, Running: t.InProgress, Failed: t.LastFailed && !t.InProgress, Off: t.OffBranch, Changed: moment{t.Updated}}
 			if t.InProgress && t.AttemptID != "" {
 				questions, err := b.options.Questions(ctx, t.AttemptID)
 				if err != nil {

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// repoAnswer is a repository of a project as JSON.
+type repoAnswer struct {
+	ProjectID    contract.UUID `json:"project_id"`
+	RepoID       contract.UUID `json:"repo_id"`
+	RepoName     string        `json:"repo_name"`
+	Path         string        `json:"path"`
+	TargetBranch string        `json:"default_target_branch"`
+	Setup        string        `json:"setup"`
+	Cleanup      string        `json:"cleanup"`
+	CopyFiles    []string      `json:"copy"`
+}
+
+func repoAnswerOf(r tasks.Repo) repoAnswer {
+	return repoAnswer{contract.UUID(r.ProjectID), contract.UUID(r.ID), r.Name, r.Path, r.TargetBranch, r.Setup, r.Cleanup, append([]string{}, r.CopyFiles...)}
+}
+
+func (b *bench) printRepo(r tasks.Repo) error {
+	text := fmt.Sprintf("%s  %s\npath      %s\nbranch    %s\n", brief(r.ID), r.Name, r.Path, r.TargetBranch)
+	for _, one := range [][2]string{{"setup", r.Setup}, {"cleanup", r.Cleanup}, {"copy", strings.Join(r.CopyFiles, ", ")}} {
+		if one[1] != "" {
+			text += fmt.Sprintf("%-9s %s\n", one[0], oneLine(one[1]))
+		}
+	}
+	return b.line("%s", strings.TrimRight(text, "\n"))
+}
+
+func tasksProjectShowCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:               "show PROJECT",
+		Short:             "Show the repositories of a project with their paths, scripts and files to copy",
+		Args:              arguments(1, 1, "a project"),
+		ValidArgsFunction: a.ids(tasks.KindProject),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withBench(cmd.Context(), asJSON, func(b *bench) error {
+				id, err := b.project(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				repos, err := b.manager.Repos(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				if b.asJSON {
+					out := []repoAnswer{}
+					for _, r := range repos {
+						out = append(out, repoAnswerOf(r))
+					}
+					return b.json(out)
+				}
+				for _, r := range repos {
+					if err := b.printRepo(r); err != nil {
+						return err
+					}
+				}
+				if len(repos) == 0 {
+					b.tell("the project has no repository, add one with deskhand tasks project add PATH --name NAME")
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
+	return cmd
+}
+
+func tasksProjectSetCommand(a *app) *cobra.Command {
+	var repo, path, branch, setup, cleanup string
+	var globs []string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "set PROJECT",
+		Short: "Change a repository of a project: what no flag names stays",
+		Example: "  deskhand tasks project set shop --setup 'npm ci' --copy .env\n" +
+			"  deskhand tasks project set shop --cleanup ''\n  deskhand tasks project set shop --path ~/src/shop",
+		Args:              arguments(1, 1, "a project"),
+		ValidArgsFunction: a.ids(tasks.KindProject),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			change := tasks.RepoChange{}
+			given := false
+			for name, field := range map[string]struct {
+				to    **string
+				value *string
+			}{"path": {&change.Path, &path}, "branch": {&change.TargetBranch, &branch}, "setup": {&change.Setup, &setup}, "cleanup": {&change.Cleanup, &cleanup}} {
+				if cmd.Flags().Changed(name) {
+					*field.to, given = field.value, true
+				}
+			}
+			if cmd.Flags().Changed("copy") {
+				kept := []string{}
+				for _, g := range globs {
+					if g != "" { // --copy '' is none
+						kept = append(kept, g)
+					}
+				}
+				change.CopyFiles, given = &kept, true
+			}
+			if !given {
+				return misuse("nothing to change", "give --path, --branch, --setup, --cleanup or --copy")
+			}
+			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.setRepo(cmd.Context(), args[0], repo, change) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&repo, "repo", "", "name of the repository (default: the only one)")
+	flags.StringVar(&path, "path", "", "where it is now")
+	flags.StringVar(&branch, "branch", "", "branch that attempts start from")
+	flags.StringVar(&setup, "setup", "", "script to run in a new worktree before the agent ('': none)")
+	flags.StringVar(&cleanup, "cleanup", "", "script to run after an agent that has changed something ('': none)")
+	flags.StringArrayVar(&globs, "copy", nil, "files that git does not track and a worktree needs (repeat; '': none)")
+	flags.BoolVar(&asJSON, "json", false, "print the repository as JSON")
+	return cmd
+}
+
+func (b *bench) setRepo(ctx context.Context, project, repo string, change tasks.RepoChange) error {
+	id, err := b.project(ctx, project)
+	if err != nil {
+		return err
+	}
+	r, err := b.manager.SetRepo(ctx, id, repo, change)
+	if err != nil {
+		return err
+	}
+	if b.asJSON {
+		return b.json(repoAnswerOf(r))
+	}
+	return b.printRepo(r)
+}
+
+func tasksProjectMoveCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "mv PROJECT NAME",
+		Aliases:           []string{"rename"},
+		Short:             "Give a project another name",
+		Args:              arguments(2, 2, "a project and its new name"),
+		ValidArgsFunction: a.ids(tasks.KindProject),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withBench(cmd.Context(), false, func(b *bench) error {
+				id, err := b.project(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				p, err := b.manager.RenameProject(cmd.Context(), id, args[1])
+				if err != nil {
+					return err
+				}
+				return b.line("%s  %s", brief(p.ID), p.Name)
+			})
+		},
+	}
+}
+
+func tasksProjectRemoveCommand(a *app) *cobra.Command {
+	var repo string
+	cmd := &cobra.Command{
+		Use:   "rm PROJECT",
+		Short: "Delete a project that has no tasks, or take a repository out of one",
+		Long: "Delete a project that has no tasks, or with --repo take a repository out of one. Nothing on the disk is\n" +
+			"deleted; attempts that have the repository stay as they are.",
+		Args:              arguments(1, 1, "a project"),
+		ValidArgsFunction: a.ids(tasks.KindProject),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withBench(cmd.Context(), false, func(b *bench) error {
+				id, err := b.project(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if repo != "" {
+					r, err := b.manager.RemoveRepo(cmd.Context(), id, repo)
+					if err != nil {
+						return err
+					}
+					return b.line("%s  %s taken out", brief(r.ID), r.Name)
+				}
+				if err := b.manager.RemoveProject(cmd.Context(), id); err != nil {
+					return err
+				}
+				return b.line("%s  deleted", brief(id))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&repo, "repo", "", "name of a repository to take out; the project stays")
+	return cmd
+}

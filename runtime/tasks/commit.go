@@ -1,0 +1,112 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+)
+
+// commit commits what a good run has left, of which the heads were before. What
+// git refuses, as in the middle of a merge, stays as it is, and so does what
+// looks like a secret until a person allows it; the log says so.
+func (r *run) commit(e ending, message string, before seen) ending {
+	if e.State != Completed || context.Cause(r.ctx) != nil {
+		return e
+	}
+	if message == "" {
+		message = r.task.Title
+	}
+	message, _, _ = strings.Cut(strings.TrimSpace(r.redact(message)), "\n\n\n")
+	exposed, err := r.c.tree.Exposed(r.ctx, before.heads, r.redactor.Finds)
+	if err != nil {
+		r.log.Append(logs.Failed("the agent's commits were not checked for secrets: " + err.Error()))
+	}
+	for _, what := range exposed {
+		r.log.Append(logs.Failed("the agent has committed this itself: " + what))
+		r.exposed = append(r.exposed, "committed by the agent: "+what)
+	}
+	_, err = r.c.tree.Commit(r.ctx, message, r.redactor.Finds)
+	if f := fault.Of(err); f != nil && f.Code == CommitHeld && r.allowed(f.Message) {
+		r.log.Append(logs.System("a person has allowed to commit it: " + f.Message))
+		_, err = r.c.tree.Commit(r.ctx, message)
+	}
+	switch f := fault.Of(err); {
+	case err == nil:
+	case f != nil && (f.Code == CommitHeld || f.Code == "head_moved"):
+		r.log.Append(logs.Failed("not committed: " + f.Message + "; deskhand tasks commit " + r.p.AttemptID + " can do it"))
+	case f != nil:
+		r.log.Append(logs.Failed("not committed: " + worded(err)))
+	default:
+		r.log.Append(logs.Failed("not committed: " + err.Error()))
+		e.State, e.Failure = Failed, "commit: "+err.Error()
+	}
+	r.sayLeftOut(before)
+	return e
+}
+
+// heldPatience is how long a person has to allow a commit before the run ends
+// without it.
+const heldPatience = 30 * time.Minute
+
+// allowed asks whether something that looks like a secret is to be committed.
+func (r *run) allowed(what string) bool {
+	if r.m.options.Ask == nil {
+		return false
+	}
+	r.log.Append(logs.System("held back until a person has decided: " + what))
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	defer cancel(nil)
+	defer time.AfterFunc(heldPatience, func() { cancel(executor.ErrSettled) }).Stop()
+	answer, err := r.ask(ctx, executor.Question{
+		Permission: true, Tool: "git commit", Title: "Commit what looks like a secret?",
+		Message: "Deskhand was about to commit the work of this attempt, and " + what + ". Commit it all the same?",
+		Options: []executor.Option{
+			{ID: "allow", Label: "Commit it", Kind: "allow_once"},
+			{ID: "reject", Label: "Leave it uncommitted in the folder", Kind: "reject_once"},
+		},
+	})
+	return err == nil && answer.Outcome == "accept" && answer.Option == "allow"
+}
+
+// seen is what there was before a process ran.
+type seen struct {
+	heads   map[string]string
+	ignored []string
+}
+
+func (r *run) seen() seen { return seen{r.c.tree.Heads(r.ctx), r.c.tree.Ignored(r.ctx)} }
+
+// mostNamed is how many names a line of the log has.
+const mostNamed = 20
+
+// sayLeftOut names what no commit has: the repositories inside, and what git
+// ignores of what the process has made.
+func (r *run) sayLeftOut(before seen) {
+	s, err := r.c.tree.Standing(r.ctx)
+	if err != nil {
+		return
+	}
+	w := workOf(s, r.exposed)
+	r.work = &w
+	if len(s.Nested) > 0 {
+		r.log.Append(logs.Failed("not committed, as they are repositories of their own: " + named(s.Nested)))
+	}
+	made := slices.DeleteFunc(s.Ignored, func(name string) bool { return slices.Contains(before.ignored, name) })
+	if len(made) > 0 {
+		r.log.Append(logs.System("not committed, as git ignores them: " + named(made)))
+	}
+}
+
+func named(names []string) string {
+	text := storable(strings.Join(names[:min(len(names), mostNamed)], ", "))
+	if more := len(names) - mostNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

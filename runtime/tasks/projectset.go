@@ -1,0 +1,145 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// SetRepo changes a repository of a project; an empty name is the only one.
+func (m *Manager) SetRepo(ctx context.Context, projectID, name string, c RepoChange) (r Repo, err error) {
+	if r, err = m.repoNamed(ctx, projectID, name); err != nil {
+		return Repo{}, err
+	}
+	before := r.Path
+	if c.Path != nil {
+		found, err := worktree.Inspect(ctx, *c.Path)
+		if err != nil {
+			return Repo{}, err
+		}
+		if found.Path != r.Path && !m.knows(ctx, r, found.Path) {
+			return Repo{}, refuse(RepositoryConflict, "add it under another name: deskhand tasks project add PATH --repo NAME", "%s is another repository than %s: it does not have its first commit", found.Path, brief(r.Name))
+		}
+		r.Path = found.Path
+	}
+	set(&r.TargetBranch, c.TargetBranch)
+	set(&r.Setup, c.Setup)
+	set(&r.Cleanup, c.Cleanup)
+	set(&r.CopyFiles, c.CopyFiles)
+	if r, err = m.checked(ctx, r); err != nil {
+		return Repo{}, err
+	}
+	if r.Path != before {
+		if err := (worktree.Repo{Name: r.Name, Path: r.Path}).Repair(ctx); err != nil {
+			return Repo{}, fmt.Errorf("tell the worktrees of %s where it is: %w", r.Name, err)
+		}
+	}
+	return r, m.changeProject(ctx, r.ProjectID, func(tx *store.Tx, _ Project) error {
+		if _, err := readRepo(ctx, tx, r.ID); err != nil {
+			return err
+		}
+		r.Updated = tx.Now
+		return writeRepo(ctx, tx, r)
+	})
+}
+
+// repoNamed is a repository of a project; an empty name is the only one.
+func (m *Manager) repoNamed(ctx context.Context, projectID, name string) (Repo, error) {
+	repos, err := m.Repos(ctx, projectID)
+	if err != nil {
+		return Repo{}, err
+	}
+	if name == "" && len(repos) == 1 {
+		return repos[0], nil
+	}
+	var names []string
+	for _, r := range repos {
+		if r.Name == name {
+			return r, nil
+		}
+		names = append(names, r.Name)
+	}
+	hint := "name one of its repositories: " + strings.Join(names, ", ")
+	if len(repos) == 0 {
+		hint = "add one: deskhand tasks project add PATH --name PROJECT"
+	}
+	if name == "" {
+		return Repo{}, refuse(MissingRequired, hint, "the project has %d repositories", len(repos))
+	}
+	return Repo{}, refuse(NotFound, hint, "the project has no repository %q", brief(name))
+}
+
+// RemoveRepo takes a repository out of a project. Attempts that have it stay as
+// they are; new ones cannot have it. Nothing on the disk changes.
+func (m *Manager) RemoveRepo(ctx context.Context, projectID, name string) (Repo, error) {
+	r, err := m.repoNamed(ctx, projectID, name)
+	if err != nil {
+		return Repo{}, err
+	}
+	return r, m.changeProject(ctx, r.ProjectID, func(tx *store.Tx, _ Project) error {
+		// Its name is free from now on.
+		_, err := tx.Exec(ctx, "UPDATE repos SET removed = 1, name = name || '#' || id, updated_at = ? WHERE id = ? AND removed = 0", millis(tx.Now), r.ID)
+		return err
+	})
+}
+
+// RemoveProject deletes a project that has no tasks.
+func (m *Manager) RemoveProject(ctx context.Context, projectID string) error {
+	return m.changeProject(ctx, projectID, func(tx *store.Tx, p Project) error {
+		var tasks int
+		if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM tasks WHERE project_id = ?", p.ID).Scan(&tasks); err != nil {
+			return err
+		}
+		if tasks > 0 {
+			return refuse(ProjectInUse, "delete them first with deskhand tasks rm, or take one repository out with --repo NAME", "project %s has %d tasks", brief(p.Name), tasks)
+		}
+		if _, err := tx.Exec(ctx, "DELETE FROM repos WHERE project_id = ?", p.ID); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, "DELETE FROM projects WHERE id = ?", p.ID)
+		return err
+	})
+}
+
+// RenameProject gives a project another name.
+func (m *Manager) RenameProject(ctx context.Context, projectID, name string) (p Project, err error) {
+	if name, err = projectName(name); err != nil {
+		return Project{}, err
+	}
+	err = m.changeProject(ctx, projectID, func(tx *store.Tx, old Project) error {
+		var others int
+		if err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM projects WHERE name = ? AND id <> ?", name, old.ID).Scan(&others); err != nil {
+			return err
+		}
+		if others > 0 {
+			return refuse(RepositoryConflict, "take another name", "there is a project %s already", brief(name))
+		}
+		p = old
+		p.Name, p.Updated = name, tx.Now
+		_, err := tx.Exec(ctx, "UPDATE projects SET name = ?, updated_at = ? WHERE id = ?", p.Name, millis(p.Updated), p.ID)
+		return err
+	})
+	return p, err
+}
+
+// changeProject does something to a project that is there, and notes it.
+func (m *Manager) changeProject(ctx context.Context, projectID string, do func(*store.Tx, Project) error) error {
+	projectID, err := parseID("project_id", projectID)
+	if err != nil {
+		return err
+	}
+	return m.db.Update(ctx, func(tx *store.Tx) error {
+		p, err := readProject(ctx, tx, projectID)
+		if err != nil {
+			return err
+		}
+		if err := do(tx, p); err != nil {
+			return err
+		}
+		_, err = note(tx, Event{Type: ProjectChanged, ProjectID: p.ID})
+		return err
+	})
+}

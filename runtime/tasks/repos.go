@@ -1,0 +1,216 @@
+package tasks
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// AddRepo adds a repository to the project of a name, which is made if there
+// is none. One that the project has is changed to what r says, and keeps what r
+// leaves empty; it is known by its name and path, and when it was moved by its
+// first commit.
+func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project, Repo, error) {
+	project, err := projectName(project)
+	if err != nil {
+		return Project{}, Repo{}, err
+	}
+	found, err := worktree.Inspect(ctx, r.Path)
+	if err != nil {
+		return Project{}, Repo{}, err
+	}
+	r.Path = found.Path
+	known, err := m.reposOf(ctx, project)
+	if err != nil {
+		return Project{}, Repo{}, err
+	}
+	old, err := m.same(ctx, project, known, r)
+	if err != nil {
+		return Project{}, Repo{}, err
+	}
+	moved := old.ID != "" && old.Path != r.Path
+	if r, err = m.completed(ctx, r, old, found); err != nil {
+		return Project{}, Repo{}, err
+	}
+	if moved {
+		if err := (worktree.Repo{Name: r.Name, Path: r.Path}).Repair(ctx); err != nil {
+			return Project{}, Repo{}, fmt.Errorf("tell the worktrees of %s where it is: %w", r.Name, err)
+		}
+	}
+	var p Project
+	err = m.db.Update(ctx, func(tx *store.Tx) (err error) {
+		if p, err = m.projectNamed(ctx, tx, project); err != nil {
+			return err
+		}
+		now, err := scanRepo(tx.QueryRow(ctx, "SELECT "+repoColumns+" FROM repos WHERE project_id = ? AND name = ?", p.ID, r.Name))
+		switch {
+		case errors.Is(err, sql.ErrNoRows) && old.ID == "":
+			r.ID, r.Created = newID(), tx.Now
+		case err == nil && now.ID == old.ID:
+		case err == nil || errors.Is(err, sql.ErrNoRows):
+			return later(RepositoryConflict, "try again", "repository %s of project %s was changed meanwhile", brief(r.Name), brief(p.Name))
+		default:
+			return fmt.Errorf("read repo: %w", err)
+		}
+		r.ProjectID, r.Updated = p.ID, tx.Now
+		return writeRepo(ctx, tx, r)
+	})
+	if err != nil {
+		return Project{}, Repo{}, err
+	}
+	return p, r, nil
+}
+
+func projectName(name string) (string, error) {
+	name = strings.TrimSpace(name)
+	if name == "" {
+		return "", refuse(MissingRequired, "give the project a name", "the name of the project is missing")
+	}
+	if err := text("name", name, mostName); err != nil {
+		return "", err
+	}
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return "", refuse(InvalidArgument, "give the project a name of one line", "name %q has control characters", brief(name))
+	}
+	return name, nil
+}
+
+// reposOf are the repositories of the project of a name, if there is one.
+func (m *Manager) reposOf(ctx context.Context, project string) (known []Repo, err error) {
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		known, err = all(ctx, tx, scanRepo, "SELECT "+repoColumns+` FROM repos
+			WHERE project_id = (SELECT id FROM projects WHERE name = ?) AND removed = 0 ORDER BY name`, project)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read repos: %w", err)
+	}
+	return known, nil
+}
+
+// same is the one of known that r means; the zero one: it is new.
+func (m *Manager) same(ctx context.Context, project string, known []Repo, r Repo) (Repo, error) {
+	if r.Name == "" {
+		for _, k := range known {
+			if k.Path == r.Path {
+				return k, nil
+			}
+		}
+	}
+	for _, k := range known {
+		if r.Name != "" && k.Name != r.Name {
+			continue
+		}
+		if k.Path == r.Path || worktree.Gone(ctx, k.Path) && m.knows(ctx, k, r.Path) {
+			return k, nil
+		}
+	}
+	want := r.Name
+	if want == "" {
+		want = filepath.Base(r.Path)
+	}
+	for _, k := range known {
+		if k.Name == want {
+			return Repo{}, refuse(RepositoryConflict, "give this one another name", "project %s has a repository %s already, in %s", brief(project), brief(want), k.Path)
+		}
+	}
+	return Repo{}, nil
+}
+
+// knows says whether the repository at path is k: it has k's first commit, or,
+// where nobody noted that, what an attempt started from.
+func (m *Manager) knows(ctx context.Context, k Repo, path string) bool {
+	if k.root != "" {
+		return worktree.Has(ctx, path, k.root)
+	}
+	base := ""
+	err := m.db.View(ctx, func(tx *store.Tx) error {
+		attempts, err := all(ctx, tx, scanAttempt, "SELECT "+attemptColumns+` FROM attempts a JOIN tasks t ON t.id = a.task_id
+			WHERE t.project_id = ? ORDER BY a.created_at DESC LIMIT 100`, k.ProjectID)
+		for _, a := range attempts {
+			for _, part := range a.Repos {
+				if base == "" && part.RepoID == k.ID {
+					base = part.Base
+				}
+			}
+		}
+		return err
+	})
+	return err == nil && worktree.Has(ctx, path, base)
+}
+
+// completed fills in what r leaves open, from old or else from what was found,
+// and checks it.
+func (m *Manager) completed(ctx context.Context, r, old Repo, found worktree.Found) (Repo, error) {
+	isNew := old.ID == ""
+	if !isNew {
+		r.ID, r.Created, r.Name = old.ID, old.Created, old.Name
+		for field, was := range map[*string]string{&r.TargetBranch: old.TargetBranch, &r.Setup: old.Setup, &r.Cleanup: old.Cleanup} {
+			if *field == "" {
+				*field = was
+			}
+		}
+		if r.CopyFiles == nil {
+			r.CopyFiles = old.CopyFiles
+		}
+	}
+	if r.Name == "" {
+		r.Name = filepath.Base(r.Path)
+		if f := fault.Of(worktree.ValidName(r.Name)); f != nil {
+			return Repo{}, refuse(f.Code, "give --repo NAME: "+f.Hint, "%s", f.Message)
+		}
+	}
+	if err := worktree.ValidName(r.Name); err != nil {
+		return Repo{}, err
+	}
+	if r.TargetBranch == "" {
+		r.TargetBranch = found.Branch
+	}
+	return m.checked(ctx, r)
+}
+
+// checked makes sure that a repository can be worked on, and notes its first
+// commit.
+func (m *Manager) checked(ctx context.Context, r Repo) (Repo, error) {
+	if r.TargetBranch == "" {
+		return Repo{}, refuse(MissingRequired, "name the branch that attempts start from: --branch NAME", "repository %s has no branch checked out", r.Name)
+	}
+	var err error
+	if r.root, err = (worktree.Repo{Name: r.Name, Path: r.Path}).First(ctx, r.TargetBranch); err != nil {
+		return Repo{}, err
+	}
+	for field, script := range map[string]string{"setup": r.Setup, "cleanup": r.Cleanup} {
+		if err := text(field, script, mostPrompt); err != nil {
+			return Repo{}, err
+		}
+	}
+	return r, nil
+}
+
+// projectNamed reads or makes a project.
+func (m *Manager) projectNamed(ctx context.Context, tx *store.Tx, name string) (Project, error) {
+	p, err := scanProject(tx.QueryRow(ctx, "SELECT "+projectColumns+" FROM projects WHERE name = ?", name))
+	switch {
+	case err == nil:
+		p.Updated = tx.Now
+		_, err = tx.Exec(ctx, "UPDATE projects SET updated_at = ? WHERE id = ?", millis(p.Updated), p.ID)
+	case errors.Is(err, sql.ErrNoRows):
+		p = Project{ID: newID(), Name: name, Created: tx.Now, Updated: tx.Now}
+		_, err = tx.Exec(ctx, "INSERT INTO projects ("+projectColumns+") VALUES (?, ?, ?, ?)", p.ID, p.Name, millis(p.Created), millis(p.Updated))
+	}
+	if err == nil {
+		_, err = note(tx, Event{Type: ProjectChanged, ProjectID: p.ID})
+	}
+	if err != nil {
+		return Project{}, fmt.Errorf("write project: %w", err)
+	}
+	return p, nil
+}

@@ -1,0 +1,121 @@
+package tasks_test
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	. "github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// TestKilledAnywhereNoCommitIsLost kills the runner of an agent that commits
+// where no branch is, and then who takes its folder away. Each commit that the
+// agent has told of is there in the end: a ref leads to it, or its folder stays.
+func TestKilledAnywhereNoCommitIsLost(t *testing.T) {
+	const commit = "git " + as + " commit -q --allow-empty -m x && git rev-parse HEAD >> "
+	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(t.TempDir(), "gitconfig"))
+	write(t, os.Getenv("GIT_CONFIG_GLOBAL"), "[user]\n\tname = Ada\n\temail = ada@example.com\n[protocol \"file\"]\n\tallow = always\n")
+	for kind, c := range map[string]struct{ begin, in string }{
+		"detached":  {"git checkout -q --detach", "."},
+		"submodule": {"git -c protocol.file.allow=always submodule -q update --init", "libs/sub"},
+		"nested":    {"git init -q tool", "tool"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			path := gitRepo(t)
+			git(t, path, "submodule", "--quiet", "add", gitRepo(t, "sub.txt"), "libs/sub")
+			git(t, path, "commit", "-q", "-m", "submodule")
+			s := settings{Lease: 4 * time.Second, Dir: t.TempDir(), MaxRunning: 50}
+			place := t.TempDir()
+			d := openAt(t, place, Repo{Path: path, Name: "app"}, s)
+			random := rand.New(rand.NewPCG(3, 4))
+			told, gone := 0, 0
+			for round := range rounds(t, 4) {
+				effects := filepath.Join(t.TempDir(), "commits")
+				script := []string{"run " + c.begin}
+				for range 5 {
+					script = append(script, "run cd "+c.in+" && "+commit+effects)
+				}
+				started := d.start(script...)
+				dir := filepath.Join(d.attempt(started.AttemptID).Dir, "app")
+				time.Sleep(time.Duration(random.IntN(900)) * time.Millisecond)
+				if v := d.running(started.AttemptID); v.runner > 0 && syscall.Kill(v.runner, syscall.SIGKILL) == nil {
+					for !dead(v.runner) {
+						time.Sleep(time.Millisecond)
+					}
+				}
+				d.ownerless()
+				d.ended(started.AttemptID)
+				data, err := json.Marshal(tidyJob{s, started.AttemptID, started.TaskID})
+				if err != nil {
+					t.Fatal(err)
+				}
+				cmd, out := start(t, place, "tidy", string(data))
+				var timer *time.Timer
+				for out.Scan() && out.Text() != "done" {
+					timer = time.AfterFunc(time.Duration(random.IntN(400))*time.Millisecond, func() { cmd.Process.Kill() })
+				}
+				if timer != nil {
+					timer.Stop()
+				}
+				cmd.Process.Kill()
+				cmd.Wait()
+				if err := d.Sweep(t.Context()); err != nil && fault.Of(err) == nil {
+					t.Errorf("round %d: Sweep = %v", round, err)
+				}
+				if err := d.DeleteTask(t.Context(), started.TaskID); err != nil && fault.Of(err) == nil {
+					t.Errorf("round %d: DeleteTask = %v", round, err)
+				}
+				if !exists(dir) {
+					gone++
+				}
+				list, _ := os.ReadFile(effects)
+				for _, c := range strings.Fields(string(list)) {
+					told++
+					if !d.keeps(kind, dir, c) {
+						t.Errorf("round %d: commit %s is lost; the folder is there: %v", round, c, exists(dir))
+					}
+				}
+				git(t, path, "fsck")
+			}
+			t.Logf("%d commits told of, %d folders gone", told, gone)
+			if told == 0 || gone == 0 && kind != "nested" {
+				t.Errorf("%d commits told of and %d folders gone: the test shows nothing", told, gone)
+			}
+		})
+	}
+}
+
+func (d *desk) attempt(id string) Attempt {
+	d.t.Helper()
+	a, err := d.Attempt(context.Background(), id)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return a
+}
+
+// keeps says whether a ref leads to a commit, or whether its folder is there.
+func (d *desk) keeps(kind, dir, commit string) bool {
+	has := func(repo string, args ...string) bool {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = repo
+		out, err := cmd.Output()
+		return err == nil && len(strings.TrimSpace(string(out))) > 0
+	}
+	if in := map[string]string{"detached": ".", "submodule": "libs/sub", "nested": "tool"}[kind]; exists(filepath.Join(dir, in)) && has(filepath.Join(dir, in), "rev-parse", "--verify", "--quiet", commit+"^{commit}") {
+		return true
+	}
+	refs := []string{"for-each-ref", "--contains=" + commit}
+	if kind == "submodule" {
+		return has(d.repo.Path, append([]string{"--git-dir=" + filepath.Join(d.repo.Path, ".git", "modules", "libs", "sub")}, refs...)...)
+	}
+	return has(d.repo.Path, refs...)
+}

@@ -1,0 +1,168 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// Work says where what an attempt has made is.
+type Work struct {
+	// State is OnBranch or OffBranch. Empty: a process runs, none has ended, or
+	// the folder is gone.
+	State string `json:"state"`
+	// Notes say why it is OffBranch, and what else a person should know of it.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// OnBranch is the state of work that is all on the attempt's branch.
+const OnBranch = "on_branch"
+
+// OffBranch is the state of work of which some is elsewhere, or not committed.
+const OffBranch = "off_branch"
+
+// standing looks where the work of an attempt is.
+func standing(ctx context.Context, tree worktree.Tree, exposed []string) Work {
+	if !tree.Present(ctx) {
+		return Work{}
+	}
+	s, err := tree.Standing(ctx)
+	if err != nil {
+		return Work{OffBranch, []string{"git cannot say: " + worded(err)}}
+	}
+	return workOf(s, exposed)
+}
+
+func workOf(s worktree.Survey, exposed []string) Work {
+	w := Work{State: OnBranch, Notes: slices.Concat(s.Off, exposed)}
+	if len(s.Off) > 0 {
+		w.State = OffBranch
+	}
+	for i, n := range w.Notes {
+		w.Notes[i] = storable(n)
+	}
+	return w
+}
+
+func writeWork(ctx context.Context, tx *store.Tx, attemptID string, w Work) error {
+	data, err := json.Marshal(w)
+	if err == nil {
+		_, err = tx.Exec(ctx, "UPDATE attempts SET work = ? WHERE id = ?", string(data), attemptID)
+	}
+	if err != nil {
+		return fmt.Errorf("write where the work is: %w", err)
+	}
+	return nil
+}
+
+func readWork(column string) (w Work) {
+	if column != "" {
+		json.Unmarshal([]byte(column), &w) // a newer deskhand may say more
+	}
+	return w
+}
+
+// lookAgain is the work of an attempt that was not on its branch: somebody may
+// have brought it there by hand.
+func (m *Manager) lookAgain(ctx context.Context, attemptID string, before Work) Work {
+	c, err := m.look(ctx, attemptID)
+	if err != nil {
+		return before
+	}
+	now := standing(ctx, c.tree, nil)
+	if now.State != OnBranch {
+		return before
+	}
+	if err := m.db.UpdateFast(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, attemptID, now) }); err != nil {
+		return before
+	}
+	return now
+}
+
+// Ignored are the files and folders that go with the folders of a task, as git
+// ignores them or they are in no repository; see [worktree.Survey].
+func (m *Manager) Ignored(ctx context.Context, taskID string) (names []string, err error) {
+	attempts, err := m.Attempts(ctx, taskID)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range attempts {
+		c, err := m.look(ctx, a.ID)
+		if f := fault.Of(err); f != nil {
+			continue // on another machine
+		}
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.tree.Survey(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range s.Ignored {
+			names = append(names, c.tree.Dir+"/"+name)
+		}
+	}
+	return names, nil
+}
+
+// Collected is what became of [Manager.Collect].
+type Collected struct {
+	AttemptID, Branch string
+	// Repos is in how many repositories something was brought onto the branch.
+	Repos int
+	Work  Work
+}
+
+// Collect brings the work of an attempt onto its branch: commits of a detached
+// head or another branch, and what is not committed. secrets allows to commit
+// what looks like one. Faults: attempt_running, worktree_missing, head_moved,
+// branch_in_use, commit_held.
+func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (done Collected, err error) {
+	c, err := m.look(ctx, attemptID)
+	if err != nil {
+		return done, err
+	}
+	unlock, err := m.lockTree(ctx, c.ID)
+	if err != nil {
+		return done, err
+	}
+	defer unlock()
+	p, err := m.newest(ctx, c.ID)
+	if err != nil {
+		return done, err
+	}
+	if p != nil && !p.State.Ended() {
+		return done, later(AttemptRunning, "call stop_attempt with the attempt_id first, or wait for its end", "attempt %s is running", c.ID)
+	}
+	checks := []worktree.Check{m.finder(c, p)}
+	if secrets {
+		checks = nil
+	}
+	if done.Repos, err = c.tree.Gather(ctx, "Work of an attempt", checks...); err != nil {
+		if f := fault.Of(err); f != nil && f.Code == CommitHeld {
+			return done, refuse(CommitHeld, "take it out, or allow it: deskhand tasks commit "+c.ID+" --allow-secrets", "%s", f.Message)
+		}
+		return done, err
+	}
+	done.AttemptID, done.Branch, done.Work = c.ID, c.attempt.Branch, standing(ctx, c.tree, nil)
+	return done, m.db.Update(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, c.ID, done.Work) })
+}
+
+// finder finds the secrets that this process knows of an attempt, and those that
+// look like one.
+func (m *Manager) finder(c checkout, p *process) worktree.Check {
+	id := ""
+	if p != nil {
+		id = p.Executor
+	}
+	_, secrets := executor.Environment(os.Environ(), slices.Concat(m.options.Agents.Passed(id), m.options.Env))
+	return logs.NewRedactor(slices.Concat(secrets, m.options.Agents.Secrets(id))).Finds
+}

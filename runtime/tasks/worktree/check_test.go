@@ -1,0 +1,106 @@
+package worktree
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// has is a check for one text.
+func has(secret string) Check {
+	return func(text []byte) string {
+		if bytes.Contains(text, []byte(secret)) {
+			return "the secret"
+		}
+		return ""
+	}
+}
+
+func TestACommitWithASecretIsHeldBack(t *testing.T) {
+	private(t)
+	repo := repository(t, "app")
+	put(t, filepath.Join(repo, "old.key"), "was here: s3cret-value\n")
+	shell(t, repo, "add", "-A")
+	shell(t, repo, "commit", "-q", "-m", "the person's own")
+	for name, c := range map[string]struct{ file, text, found string }{
+		"a line":              {"src/a.go", "package a\n\nvar key = \"s3cret-value\"\n", "app/src/a.go:3 has the secret"},
+		"a line after others": {"readme.md", "zero\none\ntwo\nthree\nand s3cret-value", "app/readme.md:5 has the secret"},
+		"a binary file":       {"new.bin", "\x00\x01s3cret-value\x00", "app/new.bin:1 has the secret"},
+		"a long line":         {"long.txt", strings.Repeat("x", window-6) + "s3cret-value" + strings.Repeat("y", window), "app/long.txt:1 has the secret"},
+		"a line of a patch":   {"new.patch", "+++ b/other\n++ s3cret-value\n", "app/new.patch:2 has the secret"},
+		"nothing":             {"src/b.go", "package a\n", ""},
+		"one that goes":       {"old.key", "nothing\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree := Tree{Dir: filepath.Join(t.TempDir(), "a"), Branch: "deskhand/" + Slug(name), Repos: []Repo{{Name: "app", Path: repo, Target: "main"}}}
+			var err error
+			if tree.Repos, err = tree.Add(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			put(t, filepath.Join(tree.Dir, "app", c.file), c.text)
+			n, err := tree.Commit(t.Context(), "x", has("s3cret-value"))
+			if c.found == "" {
+				if n != 1 || err != nil {
+					t.Errorf("Commit = %d, %v; want 1", n, err)
+				}
+				return
+			}
+			wantFault(t, "Commit", err, "commit_held")
+			if f := fault.Of(err); f != nil && f.Message != c.found {
+				t.Errorf("the fault says %q, want %q", f.Message, c.found)
+			}
+			if got := shell(t, repo, "rev-parse", tree.Branch); got != tree.Repos[0].Base {
+				t.Error("it was committed")
+			}
+			if n, err := tree.Commit(t.Context(), "x"); n != 1 || err != nil {
+				t.Errorf("Commit that is allowed = %d, %v", n, err)
+			}
+		})
+	}
+}
+
+// bench.md 1.8: what --copy brought was committed.
+func TestWhatWasCopiedIsNotCommitted(t *testing.T) {
+	private(t)
+	repo := repository(t, "app")
+	put(t, filepath.Join(repo, ".env.local"), "API_KEY=sk-live-123")
+	tree := attempt(t, repo)
+	dir := filepath.Join(tree.Dir, "app")
+	var err error
+	if tree.Repos[0].Copied, err = tree.CopyIn(t.Context(), tree.Repos[0], []string{".env*"}); err != nil || len(tree.Repos[0].Copied) != 1 {
+		t.Fatal(tree.Repos[0].Copied, err)
+	}
+	heads := tree.Heads(t.Context())
+	commit := func(what, want string) {
+		t.Helper()
+		put(t, filepath.Join(dir, what), "x")
+		if n, err := tree.Commit(t.Context(), what); n != 1 || err != nil {
+			t.Errorf("%s: Commit = %d, %v", what, n, err)
+		}
+		if got := shell(t, dir, "show", "--name-only", "--format=", "HEAD"); got != want {
+			t.Errorf("%s: the commit has %q, want %q", what, got, want)
+		}
+	}
+	if c, err := tree.Changes(t.Context(), Balanced, false); err != nil || len(c.Files) > 0 {
+		t.Errorf("Changes = %+v, %v; want none", c, err)
+	}
+	commit("new.txt", "new.txt")
+	shell(t, dir, "add", ".env.local")
+	commit("staged.txt", "staged.txt")
+	s, err := tree.Survey(t.Context())
+	if err != nil || len(s.Holds) > 0 || len(s.Ignored) > 0 {
+		t.Errorf("Survey = %+v, %v; want nothing to say", s, err)
+	}
+	if found, err := tree.Exposed(t.Context(), heads, has("nowhere")); err != nil || len(found) > 0 {
+		t.Errorf("Exposed = %q, %v; want nothing", found, err)
+	}
+	shell(t, dir, "add", "-f", ".env.local")
+	shell(t, dir, "commit", "-q", "-m", "the agent's own")
+	found, err := tree.Exposed(t.Context(), heads, has("sk-live"))
+	if got := strings.Join(found, "; "); err != nil || got != "app/.env.local was copied from the repository and must not be committed; app/.env.local:1 has the secret" {
+		t.Errorf("Exposed = %q, %v", got, err)
+	}
+}

@@ -1,0 +1,124 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Gather brings the work in each worktree onto the attempt's branch: the branch
+// goes on to a detached head, or to the branch that is checked out, which stays
+// where it is; then what is not committed is, as [Tree.Commit] does it. No file
+// of the worktree changes. It returns how many repositories had something.
+//
+// Faults, beside those of Commit: head_moved where git is in the middle of
+// something, or the branch and the head have both gone on; branch_in_use when
+// the user has the branch checked out.
+func (t Tree) Gather(ctx context.Context, message string, checks ...Check) (n int, err error) {
+	for _, r := range t.Repos {
+		if !t.present(ctx, r) {
+			return n, missing(r)
+		}
+		moved, err := t.gather(ctx, r)
+		if err != nil {
+			return n, err
+		}
+		made, err := t.commit(ctx, r, message, checks)
+		if moved || made {
+			n++
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// gather puts the head of a worktree back on the attempt's branch.
+func (t Tree) gather(ctx context.Context, r Repo) (moved bool, err error) {
+	dir := t.path(r)
+	doing, err := unfinished(ctx, dir)
+	if err != nil {
+		return false, err
+	}
+	if doing != "" {
+		return false, fault.New("head_moved", fmt.Sprintf("worktree of %s has %s in progress", r.Name, doing),
+			"finish it in "+dir+", as with git add and git "+strings.Fields(doing)[1]+" --continue, or end it with --abort")
+	}
+	what, head, err := t.astray(ctx, r)
+	if err != nil {
+		return false, err
+	}
+	ref := "refs/heads/" + t.Branch
+	at, err := git(ctx, dir, "symbolic-ref", "--quiet", "HEAD")
+	if f := fault.Of(err); f != nil {
+		return false, f
+	}
+	if strings.TrimSpace(string(at)) == ref {
+		return false, nil
+	}
+	if head == "" {
+		return false, fault.New("head_moved", fmt.Sprintf("worktree of %s is on a branch without a commit", r.Name), "commit there by hand, or check out "+t.Branch+" in "+dir)
+	}
+	tip, err := revision(ctx, dir, ref)
+	if err != nil {
+		if f := fault.Of(err); f != nil {
+			return false, f
+		}
+		tip = "" // the branch is gone
+	} else if tip != head {
+		if _, err := git(ctx, dir, "merge-base", "--is-ancestor", tip, head); err != nil {
+			return false, fault.New("head_moved", fmt.Sprintf("worktree of %s %s, and the branch has commits that are not there", r.Name, onWhat(what, head)),
+				fmt.Sprintf("in %s: git checkout %s && git merge %.12s", dir, t.Branch, head))
+		}
+	}
+	err = r.alone(ctx, func() error {
+		used, err := t.branchUsed(ctx, r)
+		if err != nil {
+			return err
+		}
+		if used != "" {
+			return fault.New("branch_in_use", fmt.Sprintf("branch %s is checked out in %s", t.Branch, used), "switch that checkout to another branch")
+		}
+		if tip != head {
+			old := tip
+			if old == "" {
+				old = strings.Repeat("0", len(head))
+			}
+			if _, err := git(ctx, dir, "update-ref", "-m", "deskhand: bring the work onto the branch", ref, head, old); err != nil {
+				return err
+			}
+		}
+		_, err = git(ctx, dir, "symbolic-ref", "-m", "deskhand: back on the attempt's branch", "HEAD", ref)
+		return err
+	})
+	return tip != head && err == nil, err
+}
+
+func onWhat(what, head string) string {
+	if what == "" {
+		return fmt.Sprintf("is at %.12s", head)
+	}
+	return what
+}
+
+// branchUsed is another worktree that has the attempt's branch checked out;
+// empty: none.
+func (t Tree) branchUsed(ctx context.Context, r Repo) (string, error) {
+	out, err := git(ctx, r.Path, "worktree", "list", "--porcelain")
+	if err != nil {
+		return "", err
+	}
+	path := ""
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimSuffix(line, "\n")
+		if p, ok := strings.CutPrefix(line, "worktree "); ok {
+			path = p
+		} else if line == "branch refs/heads/"+t.Branch && path != t.path(r) {
+			return path, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,174 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// keptRefs is where refs are to commits whose worktree is gone. Nobody but git's
+// collection reads them, and it keeps what they lead to.
+const keptRefs = "refs/deskhand/kept/"
+
+// keep gives each loose commit a ref that stays: in the repository, and of a
+// submodule in the place where the repository keeps that.
+func (t Tree) keep(ctx context.Context, s Survey) error {
+	for _, l := range s.loose {
+		dir, refs := l.repo.Path, keptRefs+filepath.Base(t.Dir)+"/"
+		if l.store != "" {
+			dir = l.module
+		}
+		var names []string
+		for _, c := range l.commits {
+			ref := fmt.Sprintf("%s%.12s", refs, c)
+			if _, err := git(ctx, dir, "update-ref", "-m", "deskhand: kept when its folder went", ref, c); err != nil {
+				return fmt.Errorf("keep commit %.12s of %s: %w", c, l.repo.Name, err)
+			}
+			names = append(names, ref)
+		}
+		if l.store == "" {
+			continue
+		}
+		if err := bring(ctx, l.module, l.store, names); err != nil {
+			return fault.New("worktree_dirty", fmt.Sprintf("the commits of submodule %s cannot be kept in %s: %v", l.module, l.store, err), "push them, then try again")
+		}
+	}
+	return nil
+}
+
+// bring copies refs from a repository to another one on this disk.
+func bring(ctx context.Context, from, to string, refs []string) error {
+	in := func(args ...string) gitCommand {
+		cmd := command(ctx, from, args...)
+		cmd.Env = append(cmd.Env, "GIT_DIR="+to, "GIT_WORK_TREE="+from, "GIT_ALLOW_PROTOCOL=file")
+		return cmd
+	}
+	args := []string{"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--", from}
+	for _, r := range refs {
+		args = append(args, "+"+r+":"+r)
+	}
+	if _, err := run(in(args...)); err != nil {
+		return err
+	}
+	for _, r := range refs { // and not only what a configuration made of the request
+		want, err := revision(ctx, from, r)
+		if err != nil {
+			return err
+		}
+		got, err := run(in("rev-parse", "--verify", "--quiet", r+"^{commit}"))
+		if err != nil || strings.TrimSpace(string(got)) != want {
+			return fmt.Errorf("%s did not arrive", r)
+		}
+	}
+	return nil
+}
+
+// Remove takes away the folder and what git knows of it. The branches stay, and
+// commits that no branch has get a ref below refs/deskhand/kept. Without force it
+// refuses with worktree_dirty when a [Survey] finds work that is not on the
+// branch, or that would be lost. Force is for a folder in which nobody has worked.
+func (t Tree) Remove(ctx context.Context, force bool) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	if !force {
+		s, err := t.Survey(ctx)
+		if err != nil {
+			return err
+		}
+		if err := held(s.Holds, t.Dir); err != nil {
+			return err
+		}
+		if err := t.keep(ctx, s); err != nil {
+			return err
+		}
+	}
+	gone, err := t.setAside()
+	if err != nil {
+		return err
+	}
+	for _, r := range t.Repos {
+		t.detach(ctx, r)
+	}
+	if gone == "" {
+		return t.removeDir()
+	}
+	return removeAll(gone)
+}
+
+// goneDir is where folders are while they are taken away, beside the others.
+const goneDir = ".gone"
+
+// setAside takes the folder out of the way in one step: a folder of which half
+// is deleted would look like one in which an agent has deleted files. Empty:
+// there is none, or it cannot be moved, as while a program of Windows is in it.
+func (t Tree) setAside() (string, error) {
+	if there, err := t.removable(); err != nil || !there {
+		return "", err
+	}
+	place := filepath.Join(filepath.Dir(t.Dir), goneDir)
+	if err := os.MkdirAll(place, 0o700); err != nil {
+		return "", fmt.Errorf("set folder of attempt aside: %w", err)
+	}
+	gone := filepath.Join(place, fmt.Sprintf("%s-%d-%d", filepath.Base(t.Dir), os.Getpid(), time.Now().UnixNano()))
+	if os.Rename(t.Dir, gone) != nil {
+		return "", nil
+	}
+	return gone, nil
+}
+
+// ClearGone takes away what is left of folders below dir whose removal was cut
+// short, as by a power cut.
+func ClearGone(dir string) error {
+	entries, err := os.ReadDir(filepath.Join(dir, goneDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var problems []error
+	for _, e := range entries {
+		problems = append(problems, removeAll(filepath.Join(dir, goneDir, e.Name())))
+	}
+	return errors.Join(problems...)
+}
+
+// Discard is Remove for an attempt that is not wanted any more: commits that are
+// elsewhere than on its branch get a ref and are no reason to stay.
+func (t Tree) Discard(ctx context.Context) error {
+	s, err := t.Survey(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.discardable(s); err != nil {
+		return err
+	}
+	if err := t.keep(ctx, s); err != nil {
+		return err
+	}
+	return t.Remove(ctx, true)
+}
+
+// Discardable says whether Discard would take the folder away.
+func (t Tree) Discardable(ctx context.Context) error {
+	s, err := t.Survey(ctx)
+	if err != nil {
+		return err
+	}
+	return t.discardable(s)
+}
+
+func (t Tree) discardable(s Survey) error { return held(s.hard, t.Dir) }
+
+// held is the fault of a folder that has to stay.
+func held(why []string, dir string) error {
+	if len(why) == 0 {
+		return nil
+	}
+	return fault.New("worktree_dirty", strings.Join(why, "; "), "commit it on the attempt's branch, push it, or move it out of "+dir)
+}

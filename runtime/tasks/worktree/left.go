@@ -1,0 +1,125 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// dirty are the files that are not committed, but for those copied in.
+func (t Tree) dirty(ctx context.Context, r Repo) (names []string, err error) {
+	out, err := run(inTree(ctx, t.path(r), "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty", "--untracked-files=all"))
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range fields(out) {
+		if len(line) < 4 {
+			continue
+		}
+		name := line[3:]
+		if !slices.Contains(r.Copied, name) && !strings.HasSuffix(name, "/") { // a repository inside
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// Ignored are files and folders of all worktrees that git ignores, but for those
+// copied in; see [Survey].
+func (t Tree) Ignored(ctx context.Context) (names []string) {
+	for _, r := range t.Repos {
+		if t.present(ctx, r) {
+			more, _ := t.ignored(ctx, r)
+			names = append(names, more...)
+		}
+	}
+	return names
+}
+
+// ignored are files and folders that git ignores, but for those copied in.
+func (t Tree) ignored(ctx context.Context, r Repo) (names []string, err error) {
+	out, err := run(inTree(ctx, t.path(r), "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory", "-z"))
+	if err != nil {
+		return nil, fmt.Errorf("list ignored files: %w", err)
+	}
+	for _, name := range fields(out) {
+		if !slices.Contains(r.Copied, name) {
+			names = append(names, r.Name+"/"+name)
+		}
+	}
+	return names, nil
+}
+
+// beside are files in the attempt's folder that are in no repository.
+func (t Tree) beside(s *Survey) {
+	entries, _ := os.ReadDir(t.Dir) // a folder that is gone has none
+	for _, e := range entries {
+		own := e.Name() == marker || slices.ContainsFunc(t.Repos, func(r Repo) bool { return r.Name == e.Name() })
+		if own {
+			continue
+		}
+		name := e.Name()
+		if e.IsDir() {
+			name += "/"
+		}
+		s.Ignored = append(s.Ignored, name)
+	}
+}
+
+// hidden are files that were changed although git was told not to look at them.
+func (t Tree) hidden(ctx context.Context, r Repo) (names []string, err error) {
+	dir := t.path(r)
+	out, err := run(inTree(ctx, dir, "ls-files", "-v", "-z"))
+	if err != nil {
+		return nil, err
+	}
+	var blind []string
+	for _, line := range fields(out) {
+		if len(line) < 3 || line[0] != 'S' && !unicode.IsLower(rune(line[0])) {
+			continue
+		}
+		// Outside of a sparse checkout there is no file.
+		if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(line[2:]))); err == nil {
+			blind = append(blind, line[2:])
+		}
+	}
+	if len(blind) == 0 {
+		return nil, nil
+	}
+	path, err := gitPath(ctx, dir, "index")
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "deskhand-index-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	index := filepath.Join(temp, "index")
+	if err := copyFile(path, index); err != nil {
+		return nil, err
+	}
+	with := func(args ...string) gitCommand {
+		cmd := inTree(ctx, dir, args...)
+		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+index)
+		return cmd
+	}
+	for _, flag := range []string{"--no-skip-worktree", "--no-assume-unchanged"} {
+		if _, err := feed(with("update-index", flag, "-z", "--stdin"), blind); err != nil {
+			return nil, err
+		}
+	}
+	if out, err = run(with("diff", "--name-only", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all", "-z")); err != nil {
+		return nil, err
+	}
+	for _, name := range fields(out) {
+		if slices.Contains(blind, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,116 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// looseCommits are the commits of a worktree that no ref of its repository
+// leads to: where its head is, where it was, and what only this worktree has
+// refs to.
+func (t Tree) looseCommits(ctx context.Context, r Repo, head string) ([]string, error) {
+	dir := t.path(r)
+	commits, err := tips(ctx, dir, "refs/worktree", "refs/bisect", "refs/rewritten")
+	if err != nil {
+		return nil, err
+	}
+	if head != "" {
+		commits = append(commits, head)
+	}
+	// What was on the branch once is in the branch's own log, which stays: a
+	// commit that was amended is nothing lost.
+	known := moments(ctx, r.Path, "refs/heads/"+t.Branch)
+	return unreached(ctx, r.Path, commits, known, "--glob=*")
+}
+
+// tips are where a head is and was, and what the refs below some folders lead to.
+func tips(ctx context.Context, dir string, below ...string) ([]string, error) {
+	commits := moments(ctx, dir, "HEAD")
+	if head, err := revision(ctx, dir, "HEAD"); err == nil {
+		commits = append(commits, head)
+	}
+	out, err := git(ctx, dir, append([]string{"for-each-ref", "--format=%(objectname)"}, below...)...)
+	return append(commits, strings.Fields(string(out))...), err
+}
+
+// moments are the commits in the log of a ref; none where it has no log.
+func moments(ctx context.Context, dir, ref string) []string {
+	out, _ := git(ctx, dir, "rev-list", "--walk-reflogs", ref, "--")
+	return strings.Fields(string(out))
+}
+
+// mostLoose bounds the commits that are looked at in one repository.
+const mostLoose = 5000
+
+// unreached are those of commits, each once, that neither known nor the refs that
+// glob chooses lead to, and none that another one of them leads to.
+func unreached(ctx context.Context, dir string, commits, known []string, glob string) ([]string, error) {
+	slices.Sort(commits)
+	commits = slices.Compact(commits)
+	if len(commits) == 0 {
+		return nil, nil
+	}
+	if len(commits) > mostLoose {
+		return nil, fmt.Errorf("the log of the worktree's head has %d commits", len(commits))
+	}
+	ask := func(from []string) ([]string, error) {
+		cmd := command(ctx, dir, "rev-list", "--topo-order", "--ignore-missing", "--stdin", "--not", glob)
+		var in strings.Builder
+		for _, c := range from {
+			in.WriteString(c + "\n")
+		}
+		for _, k := range known {
+			in.WriteString("^" + k + "\n")
+		}
+		cmd.Stdin = strings.NewReader(in.String())
+		out, err := run(cmd)
+		return strings.Fields(string(out)), err
+	}
+	found, err := ask(commits)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	parents := map[string]bool{}
+	cmd := command(ctx, dir, "rev-list", "--no-walk", "--parents", "--stdin")
+	cmd.Stdin = strings.NewReader(strings.Join(found, "\n") + "\n")
+	out, err := run(cmd)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(out)) {
+		for _, p := range strings.Fields(line)[1:] {
+			parents[p] = true
+		}
+	}
+	return slices.DeleteFunc(found, func(c string) bool { return parents[c] }), nil
+}
+
+// borrowed is a store of objects inside the attempt's folder that the repository
+// reads from; empty: none.
+func (t Tree) borrowed(ctx context.Context, r Repo) string {
+	common, err := commonDir(ctx, r.Path)
+	if err != nil {
+		return ""
+	}
+	list, err := os.ReadFile(filepath.Join(common, "objects", "info", "alternates"))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(list)) {
+		path := strings.TrimSpace(line)
+		if path == "" || strings.HasPrefix(path, "#") {
+			continue
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(common, "objects", path)
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil && within(t.Dir, real) {
+			return real
+		}
+	}
+	return ""
+}

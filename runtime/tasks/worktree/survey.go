@@ -1,0 +1,210 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Survey is what an attempt's folder has that would be lost with it.
+type Survey struct {
+	// Off says of each repository why work in it is not on the attempt's branch:
+	// files that are not committed, commits elsewhere, an unfinished merge.
+	Off []string
+	// Holds is why the folder cannot go: Off, and what no branch can have.
+	Holds []string
+	// Ignored are files and folders that git ignores, or that are beside the
+	// repositories: they go with the folder. Those that [Tree.CopyIn] brought are
+	// not among them. Paths begin with the repository; a folder ends with /.
+	Ignored []string
+	// Nested are repositories inside of a worktree that are no submodules, and
+	// that git does not ignore. They are in no diff and no commit.
+	Nested []string
+
+	hard    []string // of Holds those for which a ref does not help
+	loose   []loose
+	modules []string // folders of submodules
+}
+
+// loose are commits that would go with the folder.
+type loose struct {
+	repo    Repo
+	commits []string
+	// Of a submodule: its folder, and where the repository keeps its commits.
+	module, store string
+}
+
+// off notes work that is not on the branch and has commits.
+func (s *Survey) off(text string) { s.Off, s.Holds = append(s.Off, text), append(s.Holds, text) }
+
+// hold notes what only the folder has.
+func (s *Survey) hold(text string) { s.Holds, s.hard = append(s.Holds, text), append(s.hard, text) }
+
+// open notes work that only the folder has.
+func (s *Survey) open(text string) { s.Off = append(s.Off, text); s.hold(text) }
+
+// Survey looks for work that is not on the attempt's branch, and for what would
+// be lost with the folder. It changes nothing.
+func (t Tree) Survey(ctx context.Context) (Survey, error) {
+	s, err := t.Standing(ctx)
+	if err == nil {
+		err = t.surveyInside(ctx, &s)
+	}
+	if err != nil {
+		return s, err
+	}
+	t.beside(&s)
+	return s, ctx.Err()
+}
+
+// Standing is a Survey that looks no further than git does: not in folders that
+// git ignores, and not beside the repositories.
+func (t Tree) Standing(ctx context.Context) (Survey, error) {
+	var s Survey
+	if err := t.check(); err != nil {
+		return s, err
+	}
+	for _, r := range t.Repos {
+		if !t.present(ctx, r) {
+			if left, err := os.ReadDir(t.path(r)); err == nil && len(left) > 0 {
+				s.hold(fmt.Sprintf("%s is no worktree of %s any more, and has files", t.path(r), r.Path))
+			}
+			continue
+		}
+		if err := t.surveyRepo(ctx, r, &s); err != nil {
+			return s, fmt.Errorf("look for work in %s: %w", r.Name, err)
+		}
+	}
+	return s, ctx.Err()
+}
+
+// surveyRepo looks at one worktree and its submodules.
+func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
+	dir := t.path(r)
+	what, head, err := t.astray(ctx, r)
+	if err != nil {
+		return err
+	}
+	if what != "" {
+		s.off(r.Name + " " + what)
+	}
+	doing, err := unfinished(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if doing != "" {
+		s.open(r.Name + " has " + doing + " in progress")
+	}
+	names, err := t.dirty(ctx, r)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		s.open(fmt.Sprintf("%s has changes that are not committed: %s", r.Name, listed(names)))
+	}
+	if names, err = t.hidden(ctx, r); err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		s.open(fmt.Sprintf("%s has changes that git was told not to look at (skip-worktree or assume-unchanged): %s", r.Name, listed(names)))
+	}
+	_, nested, err := untracked(ctx, dir, nil)
+	if err != nil {
+		return err
+	}
+	for _, n := range nested {
+		s.Nested = append(s.Nested, r.Name+"/"+n)
+		s.open(fmt.Sprintf("%s/%s is a repository of its own, and nothing in it is on the branch", r.Name, n))
+	}
+	for _, m := range submodules(ctx, dir) {
+		s.modules = append(s.modules, m)
+		if err := t.surveyNested(ctx, m, s); err != nil {
+			return err
+		}
+	}
+	commits, err := t.looseCommits(ctx, r, head)
+	if err != nil {
+		return err
+	}
+	if len(commits) > 0 {
+		s.loose = append(s.loose, loose{repo: r, commits: commits})
+	}
+	if borrowed := t.borrowed(ctx, r); borrowed != "" {
+		s.hold(r.Name + " has commits whose objects are in " + borrowed)
+	}
+	ignored, err := t.ignored(ctx, r)
+	s.Ignored = append(s.Ignored, ignored...)
+	return err
+}
+
+// astray says where the commits of a worktree are if not on the attempt's
+// branch, and the commit that is checked out.
+func (t Tree) astray(ctx context.Context, r Repo) (what, head string, err error) {
+	dir := t.path(r)
+	on := "a detached head"
+	if out, err := git(ctx, dir, "symbolic-ref", "--quiet", "HEAD"); err == nil {
+		ref := strings.TrimSpace(string(out))
+		if ref == "refs/heads/"+t.Branch {
+			return "", "", nil
+		}
+		on = "branch " + strings.TrimPrefix(ref, "refs/heads/")
+	} else if f := fault.Of(err); f != nil {
+		return "", "", err
+	}
+	if head, err = revision(ctx, dir, "HEAD"); err != nil {
+		return "", "", ctx.Err() // a branch that has no commit yet
+	}
+	if _, err := revision(ctx, dir, "refs/heads/"+t.Branch); err != nil {
+		return fmt.Sprintf("is on %s, at %.12s, and branch %s is gone", on, head, t.Branch), head, nil
+	}
+	out, err := git(ctx, dir, "rev-list", "--count", head, "^refs/heads/"+t.Branch)
+	if err != nil {
+		return "", "", err
+	}
+	switch n := strings.TrimSpace(string(out)); n {
+	case "0":
+		return "", head, nil
+	default:
+		return fmt.Sprintf("has %s on %s, at %.12s, and not on %s", plural(n, "commit"), on, head, t.Branch), head, nil
+	}
+}
+
+func plural(n, what string) string {
+	if n == "1" {
+		return n + " " + what
+	}
+	return n + " " + what + "s"
+}
+
+// unfinished is what git is in the middle of; empty: nothing.
+func unfinished(ctx context.Context, dir string) (string, error) {
+	own, err := gitPath(ctx, dir, "MERGE_HEAD")
+	if err != nil {
+		return "", err
+	}
+	for _, one := range []struct{ name, what string }{
+		{"MERGE_HEAD", "a merge"}, {"CHERRY_PICK_HEAD", "a cherry-pick"}, {"REVERT_HEAD", "a revert"},
+		{"rebase-merge", "a rebase"}, {"rebase-apply", "a rebase"}, {"sequencer", "a cherry-pick or revert"},
+	} {
+		// All of them are beside each other.
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(own), one.name)); !errors.Is(err, fs.ErrNotExist) {
+			return one.what, nil
+		}
+	}
+	return "", nil
+}
+
+// listed is some names of many.
+func listed(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
