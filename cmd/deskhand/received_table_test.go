@@ -40,7 +40,7 @@ func show(t *testing.T, tables []intake, modules string) {
 	whole := true
 	for _, one := range tables {
 		whole = whole && len(one.rows) > 0
-		one.write(&out, tokens(t, modules, one.rows))
+		one.write(&out, tokensOf(t, modules, one.rows))
 	}
 	for _, one := range tables {
 		if len(one.rows) > 0 {
@@ -106,7 +106,7 @@ func (one intake) write(out *strings.Builder, tokens []int) {
 
 // tokens counts those of each row in o200k_base, with the package js-tiktoken
 // that is installed beside the clients.
-func tokens(t *testing.T, modules string, rows []row) []int {
+func tokensOf(t *testing.T, modules string, rows []row) []int {
 	t.Helper()
 	texts := []string{}
 	for _, r := range rows {
