@@ -39,6 +39,9 @@ func NewChecker(raw json.RawMessage) (*Checker, error) {
 	known := schema
 	known.Required = required
 	s, err := newShape(&known, order, nil)
+	if err == nil {
+		s.exact = true // what is sent is what was written, so it has to fit as it is
+	}
 	if err == nil && len(required) < len(schema.Required) {
 		s.rest, err = schema.CloneSchemas().Resolve(nil)
 	}

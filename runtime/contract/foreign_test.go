@@ -10,13 +10,14 @@ func TestCheckerSaysWhatAForeignSchemaRefuses(t *testing.T) {
 		"what fits":                    {`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, `{"a":"x","b":1}`, ``},
 		"none, where none are needed":  {`{"type":"object","properties":{"a":{"type":"string"}}}`, ``, ``},
 		"what is missing":              {`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, `null`, `a is required`},
-		"what there is not":            {`{"type":"object","properties":{"a":{}},"additionalProperties":false}`, `{"b":1}`, `Unexpected field 'b'`},
-		"another type":                 {`{"type":"object","properties":{"a":{"type":"integer"}}}`, `{"a":"5"}`, `a must be an integer`},
+		"what there is not":            {`{"type":"object","properties":{"a":{}},"additionalProperties":false}`, `{"b":1}`, `Unexpected field 'b': the fields are a`},
+		"another type":                 {`{"type":"object","properties":{"a":{"type":"integer"}}}`, `{"a":"5"}`, `a must be an integer: write 5, without quotes`},
 		"another value":                {`{"type":"object","properties":{"a":{"type":"string","enum":["x","y"]}}}`, `{"a":"z"}`, `Invalid value for 'a': 'z'. Allowed values: x, y`},
 		"a name in other letters":      {`{"type":"object","properties":{"a":{"type":"string"}}}`, `{"A":1}`, ``},
 		"required without a property":  {`{"type":"object","properties":{"a":{}},"required":["b"]}`, `{"a":1}`, `Invalid arguments: required: missing properties: ["b"]`},
 		"a default that does not fit":  {`{"type":"object","properties":{"a":{"type":"string","default":5}}}`, `{"a":"x"}`, ``},
 		"draft 7, with its definition": {`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"$ref":"#/definitions/n"}},"definitions":{"n":{"type":"number"}}}`, `{"a":"x"}`, `Invalid value for 'a': has type "string", want "number"`},
+		"a meaning that is plain":      {`{"type":"object","properties":{"a":{"type":"boolean"}}}`, `{"a":"true"}`, `a must be true or false: write true, without quotes`},
 		"a list":                       {`{"type":"object"}`, `[1]`, `Arguments must be a JSON object`},
 	} {
 		t.Run(name, func(t *testing.T) {
