@@ -11,7 +11,7 @@ type reception struct {
 	// keep names an id and the field of the result that has it; elc_ is the first
 	// id of a question.
 	keep map[string]string
-	// question is a text of the question that the call askNames, and person what
+	// question is a text of the question that the call asks, and person what
 	// "deskhand ask" is then told, with the id of the question behind the first
 	// word. Empty: nobody answers.
 	question string
@@ -32,9 +32,9 @@ type reception struct {
 	lines string
 }
 
-// askNames are the names under which the tool that askNames a person is served: its own,
+// askNames are the names under which the tool that asks a person is served: its own,
 // and those for clients that hide a tool of that name.
-var askNames = []string{"ask_user", "ask_person"}
+var askNames = []string{"ask_person", "ask_user"}
 
 // Words that several cases want.
 const (

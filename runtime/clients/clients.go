@@ -22,6 +22,9 @@ type Client struct {
 	// alone says by the _meta of a call whether the client may run without a
 	// person and decline forms by itself. Nil: it never declines by itself.
 	alone func(meta map[string]any) bool
+	// Closes says that the client closes dialogs by itself if it runs without a
+	// person, so that a cancel need not be one's word.
+	Closes bool
 	// Shows says which half of a result reaches the model.
 	Shows Half
 	// Renames are tools that the client hides from its model because of their
@@ -56,7 +59,7 @@ const (
 //	gemini-cli-mcp-client  ended it at 600 s, whatever it was told
 //	opencode               stayed; without progress it ends a call after 60 s
 var known = []Client{
-	{Name: "claude-code", Version: "2.1.197", Hold: 30 * time.Minute, Shows: Structured, MaxBytes: 48_000},
+	{Name: "claude-code", Version: "2.1.197", Hold: 30 * time.Minute, Closes: true, Shows: Structured, MaxBytes: 48_000},
 	{Name: "codex-mcp-client", Version: "0.169.0", Hold: 240 * time.Second, Shows: Structured, MaxBytes: 32_000, alone: codexAlone},
 	{Name: "gemini-cli-mcp-client", Version: "0.61.0", Hold: 540 * time.Second, Shows: Content, MaxBytes: 39_000,
 		// Without a terminal it excludes its own tool ask_user, and with it every

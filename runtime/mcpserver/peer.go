@@ -174,7 +174,8 @@ var errNobodyAsked = errors.New("the client closed the dialog for its person")
 // dialog by itself, and one that runs headless may decline by itself; on a busy
 // machine the time that it takes tells nothing. While there is another way to a
 // person, a cancel leaves the request open there; if there is none, it is all
-// that will ever be said. A decline that may be the client's own is nobody's.
+// that will ever be said, unless the client is known to close dialogs that nobody
+// has seen. A decline that may be the client's own is nobody's.
 func (p *peer) unasked(ctx context.Context, h *elicit.Hub, replies map[string]*mcp.ElicitResult) (bool, error) {
 	cancelled, declined := false, false
 	for _, reply := range replies {
@@ -183,6 +184,8 @@ func (p *peer) unasked(ctx context.Context, h *elicit.Hub, replies map[string]*m
 	}
 	switch {
 	case declined && clients.Of(p.caller.Name).Alone(p.req.Params.Meta):
+		return true, nil
+	case cancelled && clients.Of(p.caller.Name).Closes:
 		return true, nil
 	case cancelled:
 		return h.Reachable(ctx)

@@ -198,7 +198,7 @@ func TestWhatAClientMaySayByItselfLeavesTheQuestionToTheInbox(t *testing.T) {
 		meta           map[string]any
 		inbox, noInbox string
 	}{
-		{"claude-code", "cancel", nil, "accept", "cancel"},
+		{"claude-code", "cancel", nil, "accept", "abandoned"},
 		{"tester", "cancel", nil, "accept", "cancel"},
 		{"claude-code", "decline", nil, "decline", "decline"},
 		{"tester", "decline", nil, "decline", "decline"},
