@@ -2,20 +2,23 @@ package main
 
 import (
 	"regexp"
+	"sync"
 	"unicode/utf8"
 )
 
 // tokenPieces are what the tokenizer o200k_base splits a text into before it
 // looks up its vocabulary: words with the sign before them, up to three digits,
 // runs of signs, line ends, spaces.
-var tokenPieces = regexp.MustCompile(`[^\r\n\pL\pN]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\pM]*[\p{Ll}\p{Lm}\p{Lo}\pM]+('(?:s|t|re|ve|m|ll|d))?|[^\r\n\pL\pN]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\pM]+|\pN{1,3}| ?[^\s\pL\pN]+[\r\n/]*|\s*[\r\n]+|\s+`)
+var tokenPieces = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[^\r\n\pL\pN]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\pM]*[\p{Ll}\p{Lm}\p{Lo}\pM]+('(?:s|t|re|ve|m|ll|d))?|[^\r\n\pL\pN]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\pM]+|\pN{1,3}| ?[^\s\pL\pN]+[\r\n/]*|\s*[\r\n]+|\s+`)
+})
 
 // tokens estimates how many tokens of o200k_base a text has. A word of up to
 // ten letters is mostly in its vocabulary, and so are up to four signs in a row.
 // On what models read of our tools it is at most 10 % off
 // (TestTokensAreNearWhatTheTokenizerCounts).
 func tokens(text string) (n int) {
-	for _, piece := range tokenPieces.FindAllString(text, -1) {
+	for _, piece := range tokenPieces().FindAllString(text, -1) {
 		length := utf8.RuneCountInString(piece)
 		switch c := piece[len(piece)-1]; {
 		case c >= utf8.RuneSelf: // other scripts take a token for one or two letters

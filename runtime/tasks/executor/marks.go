@@ -5,20 +5,27 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
+
+// mark is a name of what stands out, and what its text looks like. Compiling
+// them takes most of a millisecond, so it waits until a permission is asked for.
+type mark struct {
+	name string
+	in   *regexp.Regexp
+}
 
 // marks are what a person should notice in a proposal before allowing it, by
 // what its text looks like. They warn and decide nothing: a command can do any
 // of this without looking like it.
-var marks = []struct {
-	name string
-	in   *regexp.Regexp
-}{
-	{"deletes", regexp.MustCompile(`(?im)(^|[\s;&|("'])(rm|rmdir|unlink|shred|truncate|del|erase|remove-item)([\s"'\\]|$)|\bgit\s+(clean|rm|branch\s+-d|stash\s+(drop|clear))\b|\s-delete\b|\bdrop\s+(table|database|schema)\b|\b(kubectl|docker|terraform)\s+(delete|destroy|rm)\b`)},
-	{"force", regexp.MustCompile(`(?im)\s--(force|force-with-lease|hard|no-verify|no-preserve-root|dangerously\S*|yolo)\b|\bpush\s(.*\s)?(-f|\+\S+)(\s|$)|(^|[\s;&|("'])(sudo|doas|su|mkfs\S*|dd)\s|\bchmod\s+(-R\s+)?[0-7]*777\b|"dangerously\w*":\s*true`)},
-	{"network", regexp.MustCompile(`(?im)\b[a-z][a-z0-9+.-]*://|(^|[\s;&|("'])(curl|wget|ssh|scp|sftp|rsync|nc|ncat|telnet|ftp|aria2c|http|https)\s|/dev/(tcp|udp)/|\bgit\s+(push|fetch|pull|clone|remote|ls-remote)\b|\b(npm|pnpm|yarn|pip|pip3|uv|cargo|gem|go|apt|apt-get|brew|docker|gh)\s+(i|install|add|get|update|publish|push|pull|login|api)\b|\bgit@`)},
-	{"credentials", regexp.MustCompile(`(?i)(^|[\s/\\"'=:~])(\.ssh|\.aws|\.gnupg|\.netrc|\.npmrc|\.pypirc|\.kube|\.docker/config\.json|\.git-credentials|\.env(\.[\w-]+)?|id_(rsa|dsa|ecdsa|ed25519)|credentials(\.\w+)?|authorized_keys|[\w.-]+\.(pem|p12|pfx|keystore))($|[\s/\\"';:|)])|/etc/(shadow|sudoers)|\b(api[_-]?key|access[_-]?token|secret[_-]?key|passwo?r?d|keychain)\b|\bdeskhand/(token|credentials)`)},
-}
+var marks = sync.OnceValue(func() []mark {
+	return []mark{
+		{"deletes", regexp.MustCompile(`(?im)(^|[\s;&|("'])(rm|rmdir|unlink|shred|truncate|del|erase|remove-item)([\s"'\\]|$)|\bgit\s+(clean|rm|branch\s+-d|stash\s+(drop|clear))\b|\s-delete\b|\bdrop\s+(table|database|schema)\b|\b(kubectl|docker|terraform)\s+(delete|destroy|rm)\b`)},
+		{"force", regexp.MustCompile(`(?im)\s--(force|force-with-lease|hard|no-verify|no-preserve-root|dangerously\S*|yolo)\b|\bpush\s(.*\s)?(-f|\+\S+)(\s|$)|(^|[\s;&|("'])(sudo|doas|su|mkfs\S*|dd)\s|\bchmod\s+(-R\s+)?[0-7]*777\b|"dangerously\w*":\s*true`)},
+		{"network", regexp.MustCompile(`(?im)\b[a-z][a-z0-9+.-]*://|(^|[\s;&|("'])(curl|wget|ssh|scp|sftp|rsync|nc|ncat|telnet|ftp|aria2c|http|https)\s|/dev/(tcp|udp)/|\bgit\s+(push|fetch|pull|clone|remote|ls-remote)\b|\b(npm|pnpm|yarn|pip|pip3|uv|cargo|gem|go|apt|apt-get|brew|docker|gh)\s+(i|install|add|get|update|publish|push|pull|login|api)\b|\bgit@`)},
+		{"credentials", regexp.MustCompile(`(?i)(^|[\s/\\"'=:~])(\.ssh|\.aws|\.gnupg|\.netrc|\.npmrc|\.pypirc|\.kube|\.docker/config\.json|\.git-credentials|\.env(\.[\w-]+)?|id_(rsa|dsa|ecdsa|ed25519)|credentials(\.\w+)?|authorized_keys|[\w.-]+\.(pem|p12|pfx|keystore))($|[\s/\\"';:|)])|/etc/(shadow|sudoers)|\b(api[_-]?key|access[_-]?token|secret[_-]?key|passwo?r?d|keychain)\b|\bdeskhand/(token|credentials)`)},
+	}
+})
 
 // outside names a path that is not below the folder of the attempt.
 const outside = "outside the folder"
@@ -33,7 +40,7 @@ func marksOf(p Proposal, places []string, dir string) []string {
 	if p.Action == "fetch" {
 		found = append(found, "network")
 	}
-	for _, m := range marks {
+	for _, m := range marks() {
 		if !slices.Contains(found, m.name) && m.in.MatchString(p.Text) {
 			found = append(found, m.name)
 		}
@@ -48,10 +55,12 @@ func marksOf(p Proposal, places []string, dir string) []string {
 }
 
 // paths matches what looks like a path that may lead out of a folder.
-var paths = regexp.MustCompile(`(?:^|[\s"'=;&|(<>])(~[\w-]*(?:/[^\s"';&|)<>]*)?|\$\{?HOME\}?[^\s"';&|)<>]*|/[^\s"';&|)<>\]]*|(?:[^\s"';&|)<>/]+/)*\.\.(?:/[^\s"';&|)<>]*)?)(?:$|[\s"';&|)<>\]])`)
+var paths = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[\s"'=;&|(<>])(~[\w-]*(?:/[^\s"';&|)<>]*)?|\$\{?HOME\}?[^\s"';&|)<>]*|/[^\s"';&|)<>\]]*|(?:[^\s"';&|)<>/]+/)*\.\.(?:/[^\s"';&|)<>]*)?)(?:$|[\s"';&|)<>\]])`)
+})
 
 func pathsIn(command string) (found []string) {
-	for _, m := range paths.FindAllStringSubmatch(command, -1) {
+	for _, m := range paths().FindAllStringSubmatch(command, -1) {
 		found = append(found, m[1])
 	}
 	return found
