@@ -127,7 +127,10 @@ const claims = {
 
   async 'the task of one client is no task for another'() {
     const { address } = await serve()
-    const execution = await withTasks(port(address, 'suite'), { onInputRequest: () => new Promise(() => {}) }).callTool('ask_user', question)
+    // In other words: the server before was killed, maybe before it noted that
+    // its answer had arrived, and the same question would get that answer.
+    const another = { ...question, title: 'Another' }
+    const execution = await withTasks(port(address, 'suite'), { onInputRequest: () => new Promise(() => {}) }).callTool('ask_user', another)
     const reply = await port(address, 'other').dispatch({ method: 'tasks/get', params: { taskId: execution.handle.taskId } })
     assert.equal(reply.error?.code, -32602)
   }
