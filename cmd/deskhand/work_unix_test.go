@@ -240,3 +240,30 @@ func TestAnAttemptSeesAnIndexThatWasBuiltMeanwhile(t *testing.T) {
 		t.Errorf("it found\n%s\n--- after the build\n%s\nwant the page only there", before, then)
 	}
 }
+
+// A permission that nobody waits for any more is asked of nobody: it ends with the
+// run, however that ends.
+func TestAPermissionEndsWithItsRun(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, repo, attempt string){
+		"stop":  func(t *testing.T, repo, attempt string) { done(t, repo, "tasks", "stop", attempt) },
+		"force": func(t *testing.T, repo, attempt string) { done(t, repo, "tasks", "stop", attempt, "--force") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo, task := onTask(t)
+			done(t, repo, "tasks", "start", task, "--executor", "fake", "--prompt", "permit launch it")
+			hub := inboxOf(t, os.Getenv("DESKHAND_STATE"))
+			r := newest(t, hub, "Allow launch it?")
+			end(t, repo, r.Context.AttemptID)
+			eventually(t, "the question to end", func() error {
+				now, err := hub.Get(t.Context(), r.ID)
+				if err == nil && now.Status != elicit.Completed {
+					err = fmt.Errorf("it is %s", now.Status)
+				}
+				return err
+			})
+			if out := deskhand(t, repo, "ask", "answer", r.ID, "#1=Allow"); out.code == 0 || strings.Contains(out.stderr, "answered\n") {
+				t.Errorf("answering it: exit %d, %s", out.code, out.stderr)
+			}
+		})
+	}
+}
