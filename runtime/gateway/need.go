@@ -35,6 +35,9 @@ func (u *upstream) obtain(ctx context.Context, c *call) (*Credential, contract.R
 	if err != nil {
 		return nil, contract.Result{}, err
 	}
+	if err := hub.Delivered(ctx, r); err != nil { // this call heard of it: nobody else has to be told
+		return nil, contract.Result{}, err
+	}
 	if !r.Accepted() {
 		sentence, detail := u.unconnected(c.name, &r)
 		return nil, refusal(sentence, detail), nil

@@ -117,7 +117,10 @@ func (u *upstream) askPerson(ctx context.Context, hub *elicit.Hub, c *call, r el
 	if f := fault.Of(err); f != nil && f.Code == elicit.NoSurface {
 		return ended, nil
 	}
-	return ended, err
+	if err != nil {
+		return ended, err
+	}
+	return ended, hub.Delivered(ctx, ended) // the upstream has it: nobody else has to be told
 }
 
 // conversing is the client of a call as a surface: while the call is held on the

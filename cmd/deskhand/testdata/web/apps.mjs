@@ -127,8 +127,8 @@ export const stories = {
     assert.equal(await page.evaluate(n => resultOf(n), n), undefined)
 
     await view.getByRole('group', { name: 'May it break?' }).getByLabel('No').check()
-    await view.getByText('Add a word').click()
-    await view.getByLabel('A sentence for who asks').fill('but only after 18:00')
+    await view.getByText('Add a note').click()
+    await view.getByLabel('Goes to the agent with your answer').fill('but only after 18:00')
     await view.getByLabel('What is it called?').press('Control+Enter')
     const { result } = await ended(page, n)
     assert.deepEqual(JSON.parse(result.content[0].text).answers.map(a => a.values[0]), ['things', 'Next week', 'no'])
@@ -147,8 +147,8 @@ export const stories = {
     const page = await host(desk)
     await page.evaluate(() => connect({ form: true })) // a dialog too: the view comes first
     const n = await page.evaluate(() => call('ask_user', { questions: [{ question: 'Deploy?', type: 'confirm' }] }, { theme: 'dark' }))
-    await page.view(n).getByText('Add a word').click()
-    await page.view(n).getByLabel('A sentence for who asks').fill('ask Ada')
+    await page.view(n).getByText('Add a note').click()
+    await page.view(n).getByLabel('Goes to the agent with your answer').fill('ask Ada')
     await page.view(n).getByRole('button', { name: 'Decline' }).click()
     const declined = await ended(page, n)
     assert.deepEqual([JSON.parse(declined.result.content[0].text).cancelled, /ask Ada/.test(declined.result.content[1].text)], [true, true])
@@ -222,7 +222,7 @@ export const stories = {
     assert.match((await plain.evaluate(() => asModel('ask_view', { do: 'open' }))).error, /unknown tool/)
     quiet(page)
 
-    await page.view(n).getByLabel('No').check()
+    await page.view(n).getByLabel('No', { exact: true }).check()
     await page.view(n).getByRole('button', { name: 'Send answer' }).click()
     await ended(page, n)
 

@@ -33,7 +33,7 @@ const question = (() => {
   const post = (path, body, more = {}) => ask(path, {
     method: 'POST', body: JSON.stringify({ client, ...body }), headers: { 'Content-Type': 'application/json', Accept: 'application/json' }, ...more,
   });
-  const parsed = html => { const t = document.createElement('template'); t.innerHTML = html; return t.content; };
+  const parsed = html => { const t = document.createElement('template'); t.innerHTML = html; for (const n of t.content.querySelectorAll('noscript')) n.remove(); return t.content; };
   const say = text => { $('#said').textContent = text; };
 
   // ---- times

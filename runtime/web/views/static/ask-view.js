@@ -61,6 +61,7 @@ const deskhandCarrier = (() => {
     ({ request_id: id, key } = view);
     const box = $('#open'), parsed = document.createElement('template');
     parsed.innerHTML = view.body;
+    for (const n of parsed.content.querySelectorAll('noscript')) n.remove(); // a template parses what is in them
     box.replaceChildren(parsed.content);
     box.dataset.seq = view.seq;
     $('#fold').hidden = false;
