@@ -156,8 +156,12 @@ export const stories = {
 
     // Two calls with the same words have a view each.
     const ask = { questions: [{ question: 'Which one?', type: 'text' }] }
-    const [a, b] = [await page.evaluate(q => call('ask_user', q), ask), await page.evaluate(q => call('ask_user', q), ask)]
-    await Promise.all([a, b].map(n => page.view(n).getByRole('textbox', { name: 'Which one?' }).waitFor()))
+    const one = async () => {
+      const n = await page.evaluate(q => call('ask_user', q), ask)
+      await page.view(n).getByRole('textbox', { name: 'Which one?' }).waitFor() // before the next: a view takes the newest that none shows
+      return n
+    }
+    const [a, b] = [await one(), await one()]
     const ids = await Promise.all([a, b].map(n => page.view(n).locator('#pane').getAttribute('data-id')))
     assert.notEqual(ids[0], ids[1])
     await page.view(a).getByRole('textbox', { name: 'Which one?' }).fill('half a wo')
