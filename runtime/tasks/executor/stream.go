@@ -255,19 +255,8 @@ func action(name string, args map[string]any) (logs.Action, string) {
 	return logs.Action{Action: "tool", ToolName: name, Arguments: args}, name
 }
 
-// oldNew shows a replacement as a difference without context.
-func oldNew(before, after string) string {
-	var b strings.Builder
-	for _, part := range []struct{ sign, text string }{{"-", before}, {"+", after}} {
-		if part.text == "" {
-			continue
-		}
-		for _, line := range strings.Split(strings.TrimSuffix(part.text, "\n"), "\n") {
-			b.WriteString(part.sign + line + "\n")
-		}
-	}
-	return logs.Clip(b.String())
-}
+// oldNew is a replacement for the log, which holds no more than so much of it.
+func oldNew(before, after string) string { return logs.Clip(difference(before, after)) }
 
 func todos(v any) []logs.Todo {
 	list, _ := v.([]any)
