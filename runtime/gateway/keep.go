@@ -137,7 +137,7 @@ func (u *upstream) recall(ctx context.Context) {
 		return
 	}
 	if known {
-		u.know(offer)
+		u.know(u.fitting(offer))
 		if offer.Lends == u.g.lends.get() { // else it may offer something else now
 			u.settle()
 		}
@@ -175,6 +175,7 @@ func (u *upstream) look(ctx context.Context) error {
 	if offer.shelf, err = u.listShelf(listing, s); err != nil {
 		return err
 	}
+	offer = u.fitting(offer)
 	v, err := u.g.open(ctx)
 	if err == nil {
 		err = v.remember(ctx, u.Name, u.principal(), offer)
