@@ -25,6 +25,7 @@ type upstreamEntry struct {
 	Title   string            `yaml:"title"`
 	Command words             `yaml:"command"`
 	Dir     string            `yaml:"dir"`
+	Pass    words             `yaml:"pass"`
 	Env     map[string]string `yaml:"env"`
 	URL     string            `yaml:"url"`
 	Headers map[string]string `yaml:"headers"`
@@ -165,7 +166,7 @@ func (e *upstreamEntry) upstream(base string) gateway.Upstream {
 	}
 	a := &e.Auth
 	return gateway.Upstream{
-		Name: e.Name, Title: e.Title, Command: e.Command, Dir: e.Dir, Env: e.Env, URL: e.URL, Headers: e.Headers,
+		Name: e.Name, Title: e.Title, Command: e.Command, Dir: e.Dir, Pass: e.Pass, Env: e.Env, URL: e.URL, Headers: e.Headers,
 		Prefix: e.Prefix, Allow: e.Allow, Deny: e.Deny, NoResources: e.Resources != nil && !*e.Resources, Scope: gateway.Scope(e.Scope), Timeout: e.Timeout,
 		Auth: gateway.Auth{
 			Kind: gateway.AuthKind(a.Kind), Header: a.Header, Format: a.Format, Env: a.Env, Issuer: a.Issuer,

@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	server.AddTool(&mcp.Tool{Name: "key", InputSchema: object}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return say("the key has " + strings.Repeat("x", len(os.Getenv("NOTES_TOKEN"))))
 	})
+	server.AddTool(&mcp.Tool{Name: "environment", InputSchema: object}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return say(strings.Join(os.Environ(), "\n"))
+	})
 	server.AddTool(&mcp.Tool{Name: "die", InputSchema: object}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		os.Exit(3)
 		return nil, nil

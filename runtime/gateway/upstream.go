@@ -12,6 +12,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
 // Upstream is one MCP server behind the gateway, as it is configured. Name, and
@@ -20,10 +21,12 @@ type Upstream struct {
 	Name string
 	// Title is what people call it. Zero: the name, with a capital.
 	Title string
-	// Command starts a server that speaks on its stdin and stdout, in Dir with
-	// Env added to the environment.
+	// Command starts a server that speaks on its stdin and stdout, in Dir. Of the
+	// environment it gets what every program needs ([executor.Environment]) and
+	// what Pass names, each with a * at its end for any rest; Env is added.
 	Command []string
 	Dir     string
+	Pass    []string
 	Env     map[string]string
 	// URL is the address of a server that speaks over HTTP; Headers go with
 	// every request to it, and to nowhere else.
@@ -201,7 +204,7 @@ func (u *Upstream) host() string {
 
 // environment is that of a command, with key in its place if there is one.
 func (u *Upstream) environment(key string) []string {
-	env := os.Environ()
+	env, _ := executor.Environment(os.Environ(), u.Pass)
 	for name, value := range u.Env {
 		env = append(env, name+"="+value)
 	}
