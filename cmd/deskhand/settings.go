@@ -72,6 +72,7 @@ var shared = []setting{
 	{name: "a2a.enabled", fallback: agentsOff, usage: "let other agents ask over A2A, beside MCP over HTTP: true or false", noFlag: true},
 	{name: "a2a.default-skill", fallback: a2a.AskSkill, usage: "what a message is for that does not say: ask-a-person or run-task", noFlag: true},
 	{name: "a2a.project", usage: "project that run-task works in", noFlag: true},
+	{name: "a2a.push-to", usage: "HOST:PORT on this machine or its network that push notifications may go to", list: true, noFlag: true},
 	{name: "a2a.executor", usage: "coding agent of run-task", noFlag: true},
 	{name: "log-level", fallback: "info", usage: "debug, info, warn or error"},
 	{name: "log-format", fallback: "text", usage: "text or json"},

@@ -29,6 +29,7 @@ type upstreamEntry struct {
 	Env     map[string]string `yaml:"env"`
 	URL     string            `yaml:"url"`
 	Headers map[string]string `yaml:"headers"`
+	Inside  bool              `yaml:"inside"`
 	Prefix  string            `yaml:"prefix"`
 	Allow   words             `yaml:"allow"`
 	Deny    words             `yaml:"deny"`
@@ -166,7 +167,7 @@ func (e *upstreamEntry) upstream(base string) gateway.Upstream {
 	}
 	a := &e.Auth
 	return gateway.Upstream{
-		Name: e.Name, Title: e.Title, Command: e.Command, Dir: e.Dir, Pass: e.Pass, Env: e.Env, URL: e.URL, Headers: e.Headers,
+		Name: e.Name, Title: e.Title, Command: e.Command, Dir: e.Dir, Pass: e.Pass, Env: e.Env, URL: e.URL, Headers: e.Headers, Inside: e.Inside,
 		Prefix: e.Prefix, Allow: e.Allow, Deny: e.Deny, NoResources: e.Resources != nil && !*e.Resources, Scope: gateway.Scope(e.Scope), Timeout: e.Timeout,
 		Auth: gateway.Auth{
 			Kind: gateway.AuthKind(a.Kind), Header: a.Header, Format: a.Format, Env: a.Env, Issuer: a.Issuer,

@@ -69,7 +69,7 @@ type remote struct {
 func newUpstream(g *Gateway, checked Upstream) *upstream {
 	u := &upstream{Upstream: checked, g: g, dialing: make(chan struct{}, 1), woken: make(chan struct{}, 1),
 		settled: make(chan struct{}), looked: make(chan struct{}), calls: map[string]*call{}}
-	u.http, u.outward = u.httpClient(), u.signInTransport()
+	u.http, u.outward = u.httpClient(), checked.guard().Transport()
 	u.settle = sync.OnceFunc(func() { close(u.settled) })
 	return u
 }

@@ -32,6 +32,9 @@ type Upstream struct {
 	// every request to it, and to nowhere else.
 	URL     string
 	Headers map[string]string
+	// Inside says that URL is on this machine or its network, though its name
+	// does not say so: then where its people sign in may be there too.
+	Inside bool
 	// Prefix stands before the names of its tools, with "_" between. Zero: the
 	// name; "-": nothing does.
 	Prefix string
