@@ -14,6 +14,8 @@ type stranger struct {
 	*httptest.Server
 	// lists are the results of the list methods, in JSON.
 	lists map[string]string
+	// list is the result of tools/list. Nil: that of lists.
+	list func() string
 	// call answers tools/call. Nil: with one text.
 	call func(w http.ResponseWriter, r *http.Request, id json.RawMessage)
 }
@@ -54,6 +56,8 @@ func (s *stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	result := s.lists[m.Method]
 	switch {
+	case m.Method == "tools/list" && s.list != nil:
+		result = s.list()
 	case m.Method == "initialize":
 		result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"stranger","version":"1"}}`
 	case m.Method == "tools/call" && s.call != nil:

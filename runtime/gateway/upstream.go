@@ -47,9 +47,13 @@ type Upstream struct {
 	// Scope is whose credential a call needs.
 	Scope Scope
 	Auth  Auth
-	// Timeout bounds a call, in which time people sign in is not counted. Zero:
-	// as long as the client waits.
+	// Timeout is how long a call may go on without an answer or progress, in
+	// which time for which a person is asked is not counted. Zero:
+	// [DefaultTimeout].
 	Timeout time.Duration
+	// MaxBytes bounds one message of it: an answer, an event, a page of a list;
+	// and a list as a whole. Zero: [DefaultMaxBytes].
+	MaxBytes int
 }
 
 // noPrefix is the prefix of tools that are named as the upstream names them.
@@ -133,6 +137,12 @@ func Check(u Upstream) (Upstream, error) {
 			return bad("%q is no pattern of names", pattern)
 		}
 	}
+	if u.MaxBytes != 0 && u.MaxBytes < minMaxBytes {
+		return bad("max_bytes is %d, and the least is %d", u.MaxBytes, minMaxBytes)
+	}
+	if u.Timeout < 0 {
+		return bad("timeout is %v, and the default is %v", u.Timeout, DefaultTimeout)
+	}
 	switch u.Scope {
 	case "":
 		u.Scope = NoScope
@@ -187,6 +197,9 @@ func (u *Upstream) checkAuth(bad func(string, ...any) (Upstream, error)) error {
 	}
 	return err
 }
+
+// minMaxBytes is more than the definition of a tool takes.
+const minMaxBytes = 64 << 10
 
 // takes says whether a tool or prompt of this name is passed on.
 func (u *Upstream) takes(tool string) bool {
