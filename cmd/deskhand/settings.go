@@ -68,6 +68,7 @@ var shared = []setting{
 	{name: "connect.address", usage: "HOST:PORT of the page to connect upstreams on, under stdio (default: any free port)", noFlag: true},
 	{name: "connect.url", usage: "address at which browsers reach that page, behind a proxy or on a server over HTTP", noFlag: true},
 	{name: "gateway.disclosure", fallback: string(gateway.DiscloseAuto), usage: "tools of upstreams that a model sees: all, search (find_tools and call_tool), or auto: search if there are over 40", noFlag: true},
+	{name: "gateway.people", fallback: peopleAuto, usage: "whose agents call tools of upstreams: one (person), many (no tool is called with a person's own credential), or auto: many if other machines reach the server", noFlag: true},
 	{name: "otlp.endpoint", usage: "collector of OpenTelemetry to send spans to, as http://127.0.0.1:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT)", noFlag: true},
 	{name: "a2a.enabled", fallback: agentsOff, usage: "let other agents ask over A2A, beside MCP over HTTP: true or false", noFlag: true},
 	{name: "a2a.default-skill", fallback: a2a.AskSkill, usage: "what a message is for that does not say: ask-a-person or run-task", noFlag: true},

@@ -18,7 +18,7 @@ func (u *upstream) offer() (tools []offeredTool) {
 	u.mu.Lock()
 	known, guarded, all := u.known, u.guarded, u.Tools
 	u.mu.Unlock()
-	if !known && guarded && u.Scope == UserScope {
+	if !known && (guarded || u.forOne() != nil) && u.Scope == UserScope {
 		return []offeredTool{{Tool: u.connectTool(), from: u}}
 	}
 	for _, r := range all {

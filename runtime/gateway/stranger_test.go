@@ -6,12 +6,16 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
 )
 
 // stranger is a server over HTTP that answers with whatever bytes a test wants.
 type stranger struct {
 	*httptest.Server
+	mu     sync.Mutex
+	tokens map[string]int // how often each was shown
 	// lists are the results of the list methods, in JSON.
 	lists map[string]string
 	// list is the result of tools/list. Nil: that of lists.
@@ -37,6 +41,14 @@ func offers(t *testing.T, tools string) *stranger {
 
 // ServeHTTP implements [http.Handler].
 func (s *stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); token != "" {
+		s.mu.Lock()
+		if s.tokens == nil {
+			s.tokens = map[string]int{}
+		}
+		s.tokens[token]++
+		s.mu.Unlock()
+	}
 	if r.Method != http.MethodPost {
 		http.Error(w, "", http.StatusMethodNotAllowed)
 		return
@@ -67,6 +79,13 @@ func (s *stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		result = `{"content":[{"type":"text","text":"done"}]}`
 	}
 	answer(w, m.ID, result)
+}
+
+// seen is how often a token was shown.
+func (s *stranger) seen(token string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tokens[token]
 }
 
 // answer sends a result; empty: that there is no such method.
