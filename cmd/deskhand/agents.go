@@ -70,7 +70,7 @@ func (a *app) openAgents(ctx context.Context, noToken bool, log *slog.Logger) (*
 	if a.settings.given("elicitation.timeout") {
 		wait = p.wait
 	}
-	o := a2a.Options{Name: a.serverName(), Version: buildVersion(), NoToken: noToken, Wait: wait, Skill: a.settings.get("a2a.default-skill"), Log: log}
+	o := a2a.Options{Name: a.serverName(), Version: buildVersion(), NoToken: noToken, Wait: wait, Skill: a.settings.get("a2a.default-skill"), PushTo: a.settings.list("a2a.push-to"), Log: log}
 	if run != nil {
 		o.Runner = run
 	}

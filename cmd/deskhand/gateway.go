@@ -81,6 +81,9 @@ func (a *app) door(room *peopleRoom, in elicit.Context, own bool, changed func()
 		Upstreams: all, StateDir: dir, Context: in, Version: buildVersion(), Log: log, Changed: changed, Base: d.address, Open: open,
 		Disclosure: disclosure, Index: newToolFinder, Prefix: prefix,
 	}
+	if a.settings.get("gateway.people") == peopleMany {
+		o.Many = "gateway.people is many, by " + a.settings.origin("gateway.people")
+	}
 	if a.settings.given("elicitation.timeout") {
 		o.Wait = people.wait
 	}

@@ -89,6 +89,9 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if err != nil {
 		return err
 	}
+	if err := a.decidePeople(addr); err != nil {
+		return err
+	}
 	groups, err := a.groups()
 	if err != nil {
 		return err

@@ -25,9 +25,11 @@ type upstreamEntry struct {
 	Title   string            `yaml:"title"`
 	Command words             `yaml:"command"`
 	Dir     string            `yaml:"dir"`
+	Pass    words             `yaml:"pass"`
 	Env     map[string]string `yaml:"env"`
 	URL     string            `yaml:"url"`
 	Headers map[string]string `yaml:"headers"`
+	Inside  bool              `yaml:"inside"`
 	Prefix  string            `yaml:"prefix"`
 	Allow   words             `yaml:"allow"`
 	Deny    words             `yaml:"deny"`
@@ -35,6 +37,7 @@ type upstreamEntry struct {
 	Resources *bool         `yaml:"resources"`
 	Scope     string        `yaml:"credential_scope"`
 	Timeout   time.Duration `yaml:"timeout"`
+	MaxBytes  int           `yaml:"max_bytes"`
 	Auth      struct {
 		Kind         string            `yaml:"kind"`
 		Header       string            `yaml:"header"`
@@ -165,8 +168,8 @@ func (e *upstreamEntry) upstream(base string) gateway.Upstream {
 	}
 	a := &e.Auth
 	return gateway.Upstream{
-		Name: e.Name, Title: e.Title, Command: e.Command, Dir: e.Dir, Env: e.Env, URL: e.URL, Headers: e.Headers,
-		Prefix: e.Prefix, Allow: e.Allow, Deny: e.Deny, NoResources: e.Resources != nil && !*e.Resources, Scope: gateway.Scope(e.Scope), Timeout: e.Timeout,
+		Name: e.Name, Title: e.Title, Command: e.Command, Dir: e.Dir, Pass: e.Pass, Env: e.Env, URL: e.URL, Headers: e.Headers, Inside: e.Inside,
+		Prefix: e.Prefix, Allow: e.Allow, Deny: e.Deny, NoResources: e.Resources != nil && !*e.Resources, Scope: gateway.Scope(e.Scope), Timeout: e.Timeout, MaxBytes: e.MaxBytes,
 		Auth: gateway.Auth{
 			Kind: gateway.AuthKind(a.Kind), Header: a.Header, Format: a.Format, Env: a.Env, Issuer: a.Issuer,
 			ClientID: a.ClientID, ClientSecret: a.ClientSecret, ClientURL: a.ClientURL, Scopes: a.Scopes,

@@ -39,6 +39,7 @@ type call struct {
 	resumed bool            // the client has been asked and has called again
 	told    float64         // the last progress: it has to grow
 	lent    int             // how often the client has done something for the upstream
+	clock   *clock          // nil: the upstream does not have the call
 }
 
 // call does what a tool of the upstream is called for. The upstream hears of it
@@ -146,12 +147,11 @@ func (a apart) Value(key any) any {
 
 // send makes the call. An error that is no *unauthorized is for the agent.
 func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (contract.Result, error) {
-	waiting := ctx
-	if u.Timeout > 0 {
-		var cancel context.CancelFunc
-		waiting, cancel = context.WithTimeout(ctx, u.Timeout)
-		defer cancel()
-	}
+	waiting, clock, stop := u.timed(ctx)
+	defer stop()
+	c.mu.Lock()
+	c.clock = clock
+	c.mu.Unlock()
 	params := &mcp.CallToolParams{Name: c.tool, Arguments: c.args}
 	if len(c.args) == 0 || string(c.args) == "null" {
 		params.Arguments = json.RawMessage("{}")
@@ -163,9 +163,7 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 			c.giveUp()
 		}
 	}()
-	if c.who().Progress != nil {
-		params.SetProgressToken(token)
-	}
+	params.SetProgressToken(token) // for the clock, if nobody else is to be told
 	for renewed, opened := false, false; ; {
 		s, err := u.session(apart{waiting, c, credential}, credential)
 		if err != nil {
@@ -236,7 +234,7 @@ func (u *upstream) failed(ctx, waiting context.Context, err error) error {
 	case errors.As(err, new(*unauthorized)):
 		return err
 	case waiting.Err() != nil:
-		return &fault.Fault{Code: "upstream_timeout", Message: fmt.Sprintf("%s did not answer within %v", u.Title, u.Timeout),
+		return &fault.Fault{Code: "upstream_timeout", Message: fmt.Sprintf("%s did not answer within %v", u.Title, u.patience()),
 			Hint: "it may go on with what the call asks for: find out before you call again"}
 	case errors.As(err, &said) && said.Code != rejected:
 		return fault.New("upstream_error", u.clean(u.Title+": "+said.Message), "")
@@ -303,6 +301,7 @@ func (u *upstream) progressed(_ context.Context, req *mcp.ProgressNotificationCl
 	c := u.calls[token]
 	u.mu.Unlock()
 	if c != nil {
+		c.clockNow().heard()
 		c.progress(contract.Progress{Done: req.Params.Progress, Total: req.Params.Total, Message: req.Params.Message})
 	}
 }

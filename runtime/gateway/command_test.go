@@ -20,6 +20,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GATEWAY_TEST_SERVER") == "" {
 		os.Exit(m.Run())
 	}
+	if os.Getenv("GATEWAY_TEST_SERVER") == "raw" {
+		rawCommand()
+		return
+	}
 	// A server of before 2026-07-28, which may ask by itself.
 	server := mcp.NewServer(&mcp.Implementation{Name: "command", Version: "1"}, &mcp.ServerOptions{SupportedProtocolVersions: []string{"2025-11-25"}})
 	say := func(text string) (*mcp.CallToolResult, error) {
@@ -28,6 +32,9 @@ func TestMain(m *testing.M) {
 	object := json.RawMessage(echoSchema)
 	server.AddTool(&mcp.Tool{Name: "key", InputSchema: object}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return say("the key has " + strings.Repeat("x", len(os.Getenv("NOTES_TOKEN"))))
+	})
+	server.AddTool(&mcp.Tool{Name: "environment", InputSchema: object}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return say(strings.Join(os.Environ(), "\n"))
 	})
 	server.AddTool(&mcp.Tool{Name: "die", InputSchema: object}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		os.Exit(3)
@@ -83,12 +90,18 @@ func TestCommandMayAskInTheMiddleOfACall(t *testing.T) { // I-045
 	if r.Context.ToolName != "notes_ask" || r.Source.Name != "notes" {
 		t.Errorf("request = %+v, want it of the call that is in flight", r)
 	}
-	_, err := d.hub.Dispatch(t.Context(), elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept,
-		Answers: map[string]elicit.Answer{"sure": {State: elicit.Submitted, Value: &elicit.Value{Kind: elicit.BooleanValue, Boolean: true}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d.answerSure(r.ID)
 	if got := d.wait(ended).text(); got != `accept{"sure":true}` {
 		t.Errorf("the upstream was told %s", got)
+	}
+}
+
+// answerSure answers the question of the tool ask with yes.
+func (d *desk) answerSure(id string) {
+	d.t.Helper()
+	_, err := d.hub.Dispatch(d.t.Context(), elicit.Action{Type: elicit.CompletedBy, RequestID: id, Response: elicit.Accept,
+		Answers: map[string]elicit.Answer{"sure": {State: elicit.Submitted, Value: &elicit.Value{Kind: elicit.BooleanValue, Boolean: true}}}})
+	if err != nil {
+		d.t.Fatal(err)
 	}
 }

@@ -17,9 +17,6 @@ import (
 // completeTime bounds a completion: the person types on after that.
 const completeTime = 10 * time.Second
 
-// maxAnswer bounds a prompt or resource that is passed on, in bytes.
-const maxAnswer = 16 << 20
-
 // prompt has an upstream fill in a prompt.
 func (r *routes) prompt(ctx context.Context, caller contract.Caller, name string, args map[string]string) (json.RawMessage, error) {
 	to, ok := r.prompts[name]
@@ -133,8 +130,8 @@ func (u *upstream) answer(meta mcp.Meta, members map[string]any) (json.RawMessag
 	if err != nil {
 		return nil, fmt.Errorf("pass on the answer of %s: %w", u.Name, err)
 	}
-	if len(raw) > maxAnswer {
-		return nil, fault.New("too_large", fmt.Sprintf("the answer of %s has %d bytes, and %d are passed on", u.Title, len(raw), maxAnswer), "ask it for a part")
+	if len(raw) > u.in.most() {
+		return nil, fault.New("too_large", fmt.Sprintf("the answer of %s has %d bytes, and %d are passed on", u.Title, len(raw), u.in.most()), "ask it for a part")
 	}
 	return raw, nil
 }

@@ -41,6 +41,10 @@ type Options struct {
 	// Principal is the person for whom the agents of this server work. Zero:
 	// [elicit.Local].
 	Principal string
+	// Many says why agents of several people may call: then nothing is called
+	// with a credential of one, see [UserScope]. Empty: only those of Principal
+	// do.
+	Many string
 	// Base is the address at which that person's browser finds [Gateway.Mounts],
 	// as http://127.0.0.1:20310, and may start what serves them. Nil: nothing
 	// does, and nobody is asked to connect.

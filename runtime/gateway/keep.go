@@ -25,6 +25,9 @@ type upstream struct {
 	http      *http.Client      // nil for a command
 	outward   http.RoundTripper // to where people sign in
 	originals originals
+	in        inflow
+	secrets   secrets // that it was given
+	questions atomic.Int32
 
 	current   atomic.Pointer[Credential] // what requests go with; nil: nothing
 	challenge atomic.Pointer[string]     // with which it last asked for one
@@ -69,7 +72,9 @@ type remote struct {
 func newUpstream(g *Gateway, checked Upstream) *upstream {
 	u := &upstream{Upstream: checked, g: g, dialing: make(chan struct{}, 1), woken: make(chan struct{}, 1),
 		settled: make(chan struct{}), looked: make(chan struct{}), calls: map[string]*call{}}
-	u.http, u.outward = u.httpClient(), u.signInTransport()
+	u.in.u = u
+	u.secrets.add(checked.configured()...)
+	u.http, u.outward = u.httpClient(), checked.guard().Transport()
 	u.settle = sync.OnceFunc(func() { close(u.settled) })
 	return u
 }
@@ -137,7 +142,7 @@ func (u *upstream) recall(ctx context.Context) {
 		return
 	}
 	if known {
-		u.know(offer)
+		u.know(u.fitting(offer))
 		if offer.Lends == u.g.lends.get() { // else it may offer something else now
 			u.settle()
 		}
@@ -175,6 +180,7 @@ func (u *upstream) look(ctx context.Context) error {
 	if offer.shelf, err = u.listShelf(listing, s); err != nil {
 		return err
 	}
+	offer = u.fitting(offer)
 	v, err := u.g.open(ctx)
 	if err == nil {
 		err = v.remember(ctx, u.Name, u.principal(), offer)
@@ -190,6 +196,7 @@ func (u *upstream) look(ctx context.Context) error {
 const maxTools = 2000
 
 func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err error) {
+	room := u.in.most()
 	for t, err := range s.Tools(ctx, nil) {
 		if err != nil {
 			return nil, fmt.Errorf("list tools: %w", err)
@@ -213,9 +220,18 @@ func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err er
 		if err != nil {
 			return nil, fmt.Errorf("read tool %s: %w", t.Name, err)
 		}
+		if room -= one.size(); room < 0 {
+			u.g.log.Warn("list of upstream is longer than is passed on", "upstream", u.Name, "list", "tools", "most", u.in.most())
+			break
+		}
 		tools = append(tools, one)
 	}
 	return tools, nil
+}
+
+// size is how much of a list a tool takes, in bytes.
+func (r *remote) size() int {
+	return len(r.Name) + len(r.Title) + len(r.Description) + len(r.Input) + len(r.Output) + len(r.Published)
 }
 
 // know takes over what the upstream offers.
@@ -325,10 +341,7 @@ func (u *upstream) unreachable(err error) error {
 
 // clean takes out of a text what only the upstream may know.
 func (u *upstream) clean(text string) string {
-	var secrets []string
-	if c := u.current.Load(); c != nil {
-		secrets = append(secrets, c.Key, c.Access, c.Refresh, c.Client.Secret)
-	}
+	secrets := append(u.secrets.list(), u.current.Load().known()...)
 	for _, value := range u.Headers {
 		secrets = append(secrets, value, strings.TrimPrefix(value, "Bearer "))
 	}
@@ -342,7 +355,7 @@ func (u *upstream) clean(text string) string {
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for _, s := range secrets {
 		if len(s) >= 6 { // less is a word, and no secret
-			text = strings.ReplaceAll(text, s, "[secret]")
+			text = strings.ReplaceAll(text, s, hidden)
 		}
 	}
 	return text

@@ -46,6 +46,7 @@ func (u *upstream) lend(ctx context.Context, what mcp.InputRequest) (mcp.InputRe
 	if c == nil {
 		return nil, refuse("%s cannot be passed on: %s", name, why)
 	}
+	defer u.holdFor(c)()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if c.life != nil {

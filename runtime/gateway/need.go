@@ -326,3 +326,13 @@ func brief(text string, n int) string {
 	}
 	return text
 }
+
+// forOne is that a credential of one person would serve another: nobody knows
+// whose agent calls.
+func (u *upstream) forOne() error {
+	if u.Scope != UserScope || u.g.options.Many == "" {
+		return nil
+	}
+	return fault.New("not_one_person", fmt.Sprintf("%s is called with the credential of one person, and agents of several people may reach this server (%s)", u.Title, u.g.options.Many),
+		"tell whoever runs the server: set credential_scope: project of upstream "+u.Name+" to share one account, run a server for each person, or set gateway.people: one if nobody else has its token")
+}

@@ -18,26 +18,25 @@ func (u *upstream) offer() (tools []offeredTool) {
 	u.mu.Lock()
 	known, guarded, all := u.known, u.guarded, u.Tools
 	u.mu.Unlock()
-	if !known && guarded && u.Scope == UserScope {
+	if !known && (guarded || u.forOne() != nil) && u.Scope == UserScope {
 		return []offeredTool{{Tool: u.connectTool(), from: u}}
 	}
 	for _, r := range all {
-		if !u.takes(r.Name) {
-			continue
+		if u.takes(r.Name) {
+			tools = append(tools, offeredTool{u.tool(r), u, r.Name})
 		}
-		input, ok := objectSchema(r.Input)
-		if !ok {
-			u.g.log.Warn("tool left out, its input schema is no object", "upstream", u.Name, "tool", r.Name)
-			continue
-		}
-		t := contract.Tool{Name: u.named(r.Name), Title: r.Title, Description: r.Description, Input: input, Output: r.Output, Published: r.Published}
-		t.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
-			result, err := u.handle(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args, asTask: r.OnlyTask})
-			return delivered(caller.Name, r.Output, result), err
-		}
-		tools = append(tools, offeredTool{t, u, r.Name})
 	}
 	return tools
+}
+
+// tool is one of the upstream's tools as agents see it.
+func (u *upstream) tool(r remote) contract.Tool {
+	t := contract.Tool{Name: u.named(r.Name), Title: r.Title, Description: r.Description, Input: objectSchema(r.Input), Output: r.Output, Published: r.Published}
+	t.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
+		result, err := u.handle(ctx, &call{caller: caller, name: t.Name, tool: r.Name, args: args, asTask: r.OnlyTask})
+		return delivered(caller.Name, t.Output, result), err
+	}
+	return t
 }
 
 // longest is how long the name of a tool may be.
@@ -63,21 +62,16 @@ func (u *upstream) named(tool string) string {
 	return full
 }
 
-// objectSchema is a schema with a type, which some leave out. ok is false if it
-// is of another type than object.
-func objectSchema(raw json.RawMessage) (schema json.RawMessage, ok bool) {
+// objectSchema is a schema with a type, which some leave out.
+func objectSchema(raw json.RawMessage) json.RawMessage {
 	members, err := contract.Fields(raw)
-	if err != nil {
-		return nil, false
-	}
-	i := slices.IndexFunc(members, func(m contract.Field) bool { return m.Name == "type" })
 	switch {
-	case i >= 0:
-		return raw, string(members[i].Value) == `"object"`
+	case err != nil || slices.ContainsFunc(members, func(m contract.Field) bool { return m.Name == "type" }):
+		return raw
 	case len(members) == 0:
-		return json.RawMessage(`{"type":"object"}`), true
+		return json.RawMessage(`{"type":"object"}`)
 	}
-	return slices.Concat([]byte(`{"type":"object",`), bytes.TrimPrefix(bytes.TrimSpace(raw), []byte("{"))), true
+	return slices.Concat([]byte(`{"type":"object",`), bytes.TrimPrefix(bytes.TrimSpace(raw), []byte("{")))
 }
 
 // connectTool is what an upstream is until somebody has connected to it.

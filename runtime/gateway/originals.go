@@ -3,8 +3,6 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -202,45 +200,3 @@ func (o *originals) of(value any) (json.RawMessage, error) {
 	}
 	return says, nil
 }
-
-// body reads along with an answer over HTTP: a JSON text, or events line by
-// line, which have been seen when the reader gets their last byte.
-type body struct {
-	io.ReadCloser
-	seen   *originals
-	events bool
-	text   []byte
-}
-
-// maxMessage is the longest message that is read along.
-const maxMessage = 16 << 20
-
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if len(b.text)+n <= maxMessage {
-		b.text = append(b.text, p[:n]...)
-	}
-	if b.events {
-		b.lines()
-	}
-	if err == io.EOF && !b.events {
-		b.seen.see(b.text)
-		b.text = nil
-	}
-	return n, err
-}
-
-func (b *body) lines() {
-	for {
-		line, rest, ok := bytes.Cut(b.text, []byte("\n"))
-		if !ok {
-			return
-		}
-		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			b.seen.see(bytes.TrimSpace(data))
-		}
-		b.text = append([]byte(nil), rest...)
-	}
-}
-
-func isEvents(contentType string) bool { return strings.HasPrefix(contentType, "text/event-stream") }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -29,6 +30,12 @@ func (u *upstream) elicited(ctx context.Context, req *mcp.ElicitRequest) (*mcp.E
 	if err != nil {
 		return nil, u.unasked(err)
 	}
+	if open := u.questions.Add(1); open > maxOpen {
+		u.questions.Add(-1)
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("%d questions of this server are open already", maxOpen)}
+	}
+	defer u.questions.Add(-1)
+	defer u.holdFor(c)()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if c != nil && c.life != nil { // the upstream may not be able to take its question back
@@ -51,6 +58,9 @@ func (u *upstream) elicited(ctx context.Context, req *mcp.ElicitRequest) (*mcp.E
 	return result, nil
 }
 
+// maxOpen is how many questions of one upstream a person has at a time.
+const maxOpen = 16
+
 // openPages has the person open the pages that a call was refused for (error
 // -32042 of the protocol), and says that they are done. Anything else ends the
 // call.
@@ -63,6 +73,7 @@ func (u *upstream) openPages(ctx context.Context, c *call, data json.RawMessage)
 	if err != nil {
 		return err
 	}
+	defer u.holdFor(c)()
 	for _, p := range wanted.Elicitations {
 		p.Mode = "url"
 		r, err := u.asRequest(p, c)

@@ -26,6 +26,9 @@ func (u *upstream) usable(ctx context.Context) (*Credential, error) {
 	if u.Scope == NoScope {
 		return nil, nil
 	}
+	if err := u.forOne(); err != nil {
+		return nil, err
+	}
 	v, err := u.g.open(ctx)
 	if err != nil {
 		return nil, err

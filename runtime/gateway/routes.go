@@ -26,7 +26,7 @@ type routes struct {
 	own       func(uri string) bool // this server has it
 	prompts   map[string]route      // by the name that clients see
 	listed    map[string]*upstream  // by URI: the first that lists it
-	templates []fitting
+	templates []templateRoute
 	linked    *links
 }
 
@@ -35,7 +35,7 @@ type route struct {
 	name string // as the upstream has it
 }
 
-type fitting struct {
+type templateRoute struct {
 	u        *upstream
 	original string
 	shown    string
@@ -96,7 +96,10 @@ func (r *routes) addTemplate(u *upstream, e entry, all *contract.Elsewhere) {
 	if err != nil {
 		return // listShelf has read it
 	}
-	t := fitting{u: u, original: e.Key, shown: e.Key, fits: parsed.Regexp()}
+	t := templateRoute{u: u, original: e.Key, shown: e.Key, fits: parsed.Regexp()}
+	if strings.HasPrefix(e.Key, ownScheme) {
+		t.shown = ownScheme + u.Name + "/" + e.Key
+	}
 	for _, other := range r.templates {
 		a, b := literal(other.original), literal(e.Key)
 		if other.u != u && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {

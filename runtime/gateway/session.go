@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/contract"
@@ -59,7 +58,7 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 	client.AddReceivingMiddleware(u.lendingMiddleware)
 	var transport mcp.Transport
 	if u.URL != "" {
-		transport = &mcp.StreamableClientTransport{Endpoint: u.URL, HTTPClient: u.http}
+		transport = &mcp.StreamableClientTransport{Endpoint: u.URL, HTTPClient: u.http, MaxEventSize: -1} // inflow bounds them
 	} else {
 		s.stderr = &tail{}
 		cmd := exec.Command(u.Command[0], u.Command[1:]...)
@@ -73,7 +72,8 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 			return nil, err
 		}
 		cmd.Env = append(u.environment(key), via)
-		transport = reading{&mcp.CommandTransport{Command: cmd, TerminateDuration: 2 * time.Second}, &u.originals}
+		u.secrets.add(c.known()...)
+		transport = commandTransport{cmd, &u.in}
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
@@ -94,37 +94,6 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 
 // modernVersion began to say on each request who calls.
 const modernVersion = "2026-07-28"
-
-// reading is a transport whose messages are read along.
-type reading struct {
-	mcp.Transport
-	seen *originals
-}
-
-func (r reading) Connect(ctx context.Context) (mcp.Connection, error) {
-	conn, err := r.Transport.Connect(ctx)
-	return readConn{conn, r.seen}, err
-}
-
-type readConn struct {
-	mcp.Connection
-	seen *originals
-}
-
-func (c readConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	message, err := c.Connection.Read(ctx)
-	switch m := message.(type) {
-	case *jsonrpc.Response:
-		c.seen.see(m.Result)
-	case *jsonrpc.Request:
-		c.seen.see(m.Params)
-	}
-	return message, err
-}
-
-func (c readConn) Write(ctx context.Context, message jsonrpc.Message) error {
-	return c.Connection.Write(ctx, outward(message))
-}
 
 // unauthorized is that an upstream wants a credential, or a better one.
 type unauthorized struct{ challenge string }
@@ -159,6 +128,7 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 		if credential.Kind == Key {
 			format, header = c.u.Auth.Format, c.u.Auth.Header
 		}
+		c.u.secrets.add(credential.known()...)
 		r.Header.Set(header, fmt.Sprintf(format, credential.secret()))
 	}
 	answer, err := c.next.RoundTrip(r)
@@ -174,7 +144,9 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.u.mu.Unlock()
 		return nil, &unauthorized{challenge}
 	}
-	answer.Body = &body{ReadCloser: answer.Body, seen: &c.u.originals, events: isEvents(answer.Header.Get("Content-Type"))}
+	if err := c.u.in.take(r, answer); err != nil {
+		return nil, err
+	}
 	return answer, nil
 }
 

@@ -81,7 +81,7 @@ const maxURI = 4 << 10
 
 // entries reads one list. An error is that of the connection.
 func entries[T any](u *upstream, kind string, from iter.Seq2[*T, error], read func(*T) (key string, meta mcp.Meta, ok bool)) (all []entry, err error) {
-	taken := map[string]bool{}
+	taken, room := map[string]bool{}, u.in.most()
 	for one, err := range from {
 		if said := new(jsonrpc.Error); errors.As(err, &said) && said.Code != rejected {
 			u.g.log.Warn("list of upstream not passed on", "upstream", u.Name, "list", kind, "error", u.clean(err.Error()))
@@ -108,6 +108,10 @@ func entries[T any](u *upstream, kind string, from iter.Seq2[*T, error], read fu
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s of %s: %w", kind, key, err)
+		}
+		if room -= len(raw); room < 0 {
+			u.g.log.Warn("list of upstream is longer than is passed on", "upstream", u.Name, "list", kind, "most", u.in.most())
+			break
 		}
 		taken[key] = true
 		all = append(all, entry{Key: key, Published: raw})

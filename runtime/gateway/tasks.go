@@ -32,6 +32,7 @@ func (u *upstream) callTool(ctx context.Context, s *session, c *call, params *mc
 			return result, err
 		}
 	}
+	defer c.clockNow().hold()() // one that is followed, or that nothing is heard of until it ends
 	t := &upstreamTask{u: u, s: s, c: c, told: map[string]bool{}}
 	if opened := s.InitializeResult(); opened != nil {
 		t.modern = opened.ProtocolVersion >= modernVersion

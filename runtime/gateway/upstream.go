@@ -12,6 +12,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
 // Upstream is one MCP server behind the gateway, as it is configured. Name, and
@@ -20,15 +21,20 @@ type Upstream struct {
 	Name string
 	// Title is what people call it. Zero: the name, with a capital.
 	Title string
-	// Command starts a server that speaks on its stdin and stdout, in Dir with
-	// Env added to the environment.
+	// Command starts a server that speaks on its stdin and stdout, in Dir. Of the
+	// environment it gets what every program needs ([executor.Environment]) and
+	// what Pass names, each with a * at its end for any rest; Env is added.
 	Command []string
 	Dir     string
+	Pass    []string
 	Env     map[string]string
 	// URL is the address of a server that speaks over HTTP; Headers go with
 	// every request to it, and to nowhere else.
 	URL     string
 	Headers map[string]string
+	// Inside says that URL is on this machine or its network, though its name
+	// does not say so: then where its people sign in may be there too.
+	Inside bool
 	// Prefix stands before the names of its tools, with "_" between. Zero: the
 	// name; "-": nothing does.
 	Prefix string
@@ -41,9 +47,13 @@ type Upstream struct {
 	// Scope is whose credential a call needs.
 	Scope Scope
 	Auth  Auth
-	// Timeout bounds a call, in which time people sign in is not counted. Zero:
-	// as long as the client waits.
+	// Timeout is how long a call may go on without an answer or progress, in
+	// which time for which a person is asked is not counted. Zero:
+	// [DefaultTimeout].
 	Timeout time.Duration
+	// MaxBytes bounds one message of it: an answer, an event, a page of a list;
+	// and a list as a whole. Zero: [DefaultMaxBytes].
+	MaxBytes int
 }
 
 // noPrefix is the prefix of tools that are named as the upstream names them.
@@ -127,6 +137,12 @@ func Check(u Upstream) (Upstream, error) {
 			return bad("%q is no pattern of names", pattern)
 		}
 	}
+	if u.MaxBytes != 0 && u.MaxBytes < minMaxBytes {
+		return bad("max_bytes is %d, and the least is %d", u.MaxBytes, minMaxBytes)
+	}
+	if u.Timeout < 0 {
+		return bad("timeout is %v, and the default is %v", u.Timeout, DefaultTimeout)
+	}
 	switch u.Scope {
 	case "":
 		u.Scope = NoScope
@@ -182,6 +198,9 @@ func (u *Upstream) checkAuth(bad func(string, ...any) (Upstream, error)) error {
 	return err
 }
 
+// minMaxBytes is more than the definition of a tool takes.
+const minMaxBytes = 64 << 10
+
 // takes says whether a tool or prompt of this name is passed on.
 func (u *Upstream) takes(tool string) bool {
 	matches := func(pattern string) bool {
@@ -201,7 +220,7 @@ func (u *Upstream) host() string {
 
 // environment is that of a command, with key in its place if there is one.
 func (u *Upstream) environment(key string) []string {
-	env := os.Environ()
+	env, _ := executor.Environment(os.Environ(), u.Pass)
 	for name, value := range u.Env {
 		env = append(env, name+"="+value)
 	}

@@ -1,23 +1,25 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
-	"syscall"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/netguard"
 )
 
 // webTime bounds one request to an authorization server.
 const webTime = 15 * time.Second
 
+// maxWeb bounds an answer of an authorization server, in bytes.
+const maxWeb = 1 << 20
+
 // web is a client for authorization servers: never with what belongs to an
 // upstream, never somewhere else than asked with a token request, and never
-// where mayReach says no.
+// where the guard says no. Where people sign in, the upstream tells, and
+// redirections of that place: one on the internet is not to lead to what only
+// this machine or its network reaches.
 func (u *upstream) web(extra extraFields) *http.Client {
 	return &http.Client{
 		Timeout:   webTime,
@@ -49,66 +51,26 @@ func (s signingIn) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	if proxy, err := http.ProxyFromEnvironment(r); err != nil || proxy != nil {
-		return http.DefaultTransport.RoundTrip(r) // it is the proxy that reaches out, and says where to
+	answer, err := s.u.outward.RoundTrip(r)
+	if refused := new(netguard.Refused); errors.As(err, &refused) {
+		return nil, s.u.mayNotReach(refused)
 	}
-	return s.u.outward.RoundTrip(r)
-}
-
-// signInTransport connects where mayReach says yes, whatever name stood for the
-// address.
-func (u *upstream) signInTransport() http.RoundTripper {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DialContext = (&net.Dialer{
-		Timeout: webTime,
-		ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
-			at, err := netip.ParseAddrPort(address)
-			if err != nil {
-				return fmt.Errorf("read address %s: %w", address, err)
-			}
-			return u.mayReach(ctx, at.Addr())
-		},
-	}).DialContext
-	return t
-}
-
-// mayReach says whether the upstream may have deskhand ask at an address. Where
-// people sign in, the upstream tells, and redirects of that place: one on the
-// internet is not to lead to what only this machine or its network reaches, and
-// none to where cloud providers keep their secrets.
-func (u *upstream) mayReach(ctx context.Context, ip netip.Addr) error {
-	switch {
-	case !inside(ip):
-		return nil
-	case !ip.Unmap().IsLinkLocalUnicast() && !ip.IsMulticast() && !ip.IsUnspecified() && u.isInside(ctx):
-		return nil
+	if err == nil {
+		answer.Body = &bounded{ReadCloser: answer.Body, left: maxWeb}
 	}
-	return fmt.Errorf("%s is not an address that %s may lead to", ip, u.Title)
+	return answer, err
 }
 
-// carrierNAT is between a provider and its customers (RFC 6598).
-var carrierNAT = netip.MustParsePrefix("100.64.0.0/10")
-
-// inside says that an address is not on the internet.
-func inside(ip netip.Addr) bool {
-	ip = ip.Unmap()
-	return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsUnspecified() || carrierNAT.Contains(ip)
-}
-
-// isInside says that the upstream, or the authorization server that is
-// configured for it, is itself on this machine or its network.
-func (u *upstream) isInside(ctx context.Context) bool {
-	for _, address := range []string{u.URL, u.Auth.Issuer} {
-		at, err := url.Parse(address)
-		if err != nil || at.Host == "" {
-			continue
-		}
-		all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", at.Hostname())
-		for _, ip := range all {
-			if err == nil && inside(ip) {
-				return true
-			}
-		}
+// mayNotReach says what to do if an address is right all the same.
+func (u *upstream) mayNotReach(r *netguard.Refused) error {
+	if r.Ever {
+		return fmt.Errorf("%w, and not one that %s may lead to", r, u.Title)
 	}
-	return false
+	return fmt.Errorf("%w, and not one that %s may lead to; set inside: true under upstream %s if that is on your network too", r, u.Title, u.Name)
+}
+
+// guard is for what the upstream says: inside counts as the owner of the
+// configuration has it, whatever the DNS of the upstream says.
+func (u *Upstream) guard() netguard.Guard {
+	return netguard.Guard{Inside: u.Inside || netguard.IsInside(u.URL) || netguard.IsInside(u.Auth.Issuer)}
 }

@@ -33,10 +33,13 @@ func TestAnUpstreamOnTheInternetLeadsNowhereInside(t *testing.T) {
 		{"http://127.0.0.1:9/mcp", "", "fe80::1", false},
 		{"http://127.0.0.1:9/mcp", "", "0.0.0.0", false},
 	} {
-		u := newUpstream(&Gateway{}, Upstream{Name: "linear", URL: c.upstream, Auth: Auth{Issuer: c.issuer}})
-		if err := u.mayReach(t.Context(), netip.MustParseAddr(c.to)); (err == nil) != c.want {
+		u := Upstream{Name: "linear", URL: c.upstream, Auth: Auth{Issuer: c.issuer}}
+		if err := u.guard().Check(netip.MustParseAddr(c.to)); (err == nil) != c.want {
 			t.Errorf("%s, with issuer %q, leads to %s: %v, want %v", c.upstream, c.issuer, c.to, err, c.want)
 		}
+	}
+	if !(&Upstream{URL: "https://mcp.example.com", Inside: true}).guard().Inside {
+		t.Error("an upstream that is said to be inside is not")
 	}
 	u := newUpstream(&Gateway{}, Upstream{Name: "linear", URL: "https://192.0.2.1/mcp"})
 	if answer, err := u.web(nil).Get(private.URL); err == nil || !strings.Contains(err.Error(), "may lead to") || asked > 0 {

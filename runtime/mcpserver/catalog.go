@@ -2,7 +2,9 @@ package mcpserver
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"reflect"
 	"slices"
@@ -25,8 +27,9 @@ type published struct {
 	instructions string
 }
 
-// publish checks c and indexes a copy.
-func publish(c contract.Catalog) (*published, error) {
+// publish checks c and indexes a copy. What cannot be published is an error; if
+// another server has it, it is left out instead, with a line in the log.
+func publish(c contract.Catalog, log *slog.Logger) (*published, error) {
 	p := &published{
 		tools:        make(map[string]*contract.Tool, len(c.Tools)),
 		prompts:      make(map[string]*contract.Prompt, len(c.Prompts)),
@@ -35,13 +38,15 @@ func publish(c contract.Catalog) (*published, error) {
 		instructions: c.Instructions,
 	}
 	for i, t := range c.Tools {
-		if !contract.ValidName(t.Name) {
-			return nil, fmt.Errorf("publish tool %q: a name is 1 to 64 of a-z, A-Z, 0-9, _ and -", t.Name)
+		err := contract.Publishable(&t)
+		if err == nil && p.tools[t.Name] != nil {
+			err = errors.New("the name is used twice")
 		}
-		if p.tools[t.Name] != nil {
-			return nil, fmt.Errorf("publish tool %q: the name is used twice", t.Name)
-		}
-		if err := checkSchemas(&t); err != nil {
+		switch {
+		case err != nil && t.Published != nil:
+			log.Warn("tool of another server left out", "tool", t.Name, "error", err)
+			continue
+		case err != nil:
 			return nil, fmt.Errorf("publish tool %q: %w", t.Name, err)
 		}
 		p.tools[t.Name], p.toolOrder[t.Name] = &t, i
@@ -69,21 +74,8 @@ func publish(c contract.Catalog) (*published, error) {
 		}
 		p.resources[r.URI] = &r
 	}
-	var err error
-	p.elsewhere, err = publishElsewhere(p, c.Elsewhere)
-	return p, err
-}
-
-// checkSchemas finds what the SDK would panic over.
-func checkSchemas(t *contract.Tool) error {
-	var input struct{ Type any }
-	if err := json.Unmarshal(t.Input, &input); err != nil || input.Type != "object" {
-		return fmt.Errorf("the input schema is not of type object")
-	}
-	if t.Output != nil && !json.Valid(t.Output) {
-		return fmt.Errorf("the output schema is not JSON")
-	}
-	return nil
+	p.elsewhere = publishElsewhere(p, c.Elsewhere, log)
+	return p, nil
 }
 
 // announce brings the SDK's lists from old to next. Whatever an entry shows is

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"log/slog"
 	"net/url"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -22,43 +22,47 @@ type elsewhere struct {
 	prompts, resources, templates map[string]json.RawMessage
 }
 
-// publishElsewhere checks and indexes e, which may be nil, beside what p has
-// already.
-func publishElsewhere(p *published, e *contract.Elsewhere) (*elsewhere, error) {
+// publishElsewhere indexes e, which may be nil, beside what p has already. What
+// cannot be published is left out, with a line in the log.
+func publishElsewhere(p *published, e *contract.Elsewhere, log *slog.Logger) *elsewhere {
 	if e == nil {
-		return &elsewhere{}, nil
+		return &elsewhere{}
 	}
-	out := &elsewhere{Elsewhere: e}
-	var err error
-	if out.prompts, err = keyed("prompt", e.Prompts, new(mcp.Prompt), func(name string) bool { return name != "" && p.prompts[name] == nil }); err != nil {
-		return nil, err
+	return &elsewhere{
+		Elsewhere: e,
+		prompts: keyed(log, contract.PromptEntry, e.Prompts, func(shown *mcp.Prompt, key string) bool {
+			return shown.Name == key && p.prompts[key] == nil
+		}),
+		resources: keyed(log, contract.ResourceEntry, e.Resources, func(shown *mcp.Resource, uri string) bool {
+			at, err := url.Parse(uri)
+			return shown.URI == uri && err == nil && at.Scheme != "" && p.resources[uri] == nil
+		}),
+		templates: keyed(log, contract.TemplateEntry, e.Templates, func(shown *mcp.ResourceTemplate, template string) bool {
+			_, err := uritemplate.New(template)
+			return shown.URITemplate == template && err == nil && template != anyURI
+		}),
 	}
-	if out.resources, err = keyed("resource", e.Resources, new(mcp.Resource), func(uri string) bool {
-		at, err := url.Parse(uri)
-		return err == nil && at.Scheme != "" && p.resources[uri] == nil
-	}); err != nil {
-		return nil, err
-	}
-	out.templates, err = keyed("resource template", e.Templates, new(mcp.ResourceTemplate), func(template string) bool {
-		_, err := uritemplate.New(template)
-		return err == nil && template != anyURI
-	})
-	return out, err
 }
 
-// keyed indexes entries that decode into like and whose keys are free and fit.
-func keyed(kind string, entries []contract.Entry, like any, fits func(key string) bool) (map[string]json.RawMessage, error) {
+// keyed indexes entries that decode into a T which fits its key.
+func keyed[T any](log *slog.Logger, kind contract.EntryKind, entries []contract.Entry, fits func(shown *T, key string) bool) map[string]json.RawMessage {
 	all := make(map[string]json.RawMessage, len(entries))
 	for _, e := range entries {
-		if all[e.Key] != nil || !fits(e.Key) {
-			return nil, fmt.Errorf("publish %s %q: its key is invalid or used twice", kind, e.Key)
+		shown := new(T)
+		err := contract.PublishableEntry(kind, e)
+		if err == nil {
+			err = json.Unmarshal(e.Published, shown)
 		}
-		if err := json.Unmarshal(e.Published, like); err != nil {
-			return nil, fmt.Errorf("publish %s %q: %w", kind, e.Key, err)
+		if err == nil && (all[e.Key] != nil || !fits(shown, e.Key)) {
+			err = errors.New("its key is invalid or used twice")
+		}
+		if err != nil {
+			log.Warn("entry of another server left out", "list", kind, "key", e.Key, "error", err)
+			continue
 		}
 		all[e.Key] = e.Published
 	}
-	return all, nil
+	return all
 }
 
 // anyURI is a template that every URI fits. The SDK is given it so that reads of

@@ -184,8 +184,11 @@ func TestListsOfOtherServersAreReplaced(t *testing.T) {
 	})
 	bad := abroad(&changed)
 	bad.Elsewhere.Templates[0].Key = "demo://{"
-	if err := s.Replace(bad); err == nil {
-		t.Error("a template that no client can read is published")
+	if err := s.Replace(bad); err != nil {
+		t.Errorf("a template that no client can read takes the others along: %v", err)
+	}
+	if got := s.current.Load().elsewhere; len(got.templates) != len(bad.Elsewhere.Templates)-1 || len(got.prompts) != len(bad.Elsewhere.Prompts) {
+		t.Errorf("published are %d templates and %d prompts, want all but the bad template", len(got.templates), len(got.prompts))
 	}
 }
 

@@ -165,7 +165,7 @@ func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 // lists that changed in what they show; a call in flight ends on the tool it
 // began with. On an error nothing changes.
 func (s *Server) Replace(c contract.Catalog) error {
-	next, err := publish(c)
+	next, err := publish(c, s.opts.Logger)
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,9 @@ type Options struct {
 	Runner Runner
 	// Skill is what a message is for that does not say. Zero: AskSkill.
 	Skill string
+	// PushTo are hosts, as HOST:PORT, on this machine or its network that push
+	// notifications may go to, with the authentication that the client names.
+	PushTo []string
 	// Log takes what an operator should know. Nil: nothing is logged.
 	Log *slog.Logger
 }

@@ -506,7 +506,7 @@ func TestATaskOfASkillThatIsGoneHidesNoOther(t *testing.T) {
 	for _, skill := range []string{RunSkill, AskSkill} {
 		m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("Which?"))
 		m.Metadata = map[string]any{"skill": skill}
-		push := &sdk.SendMessageRequest{Message: m, Config: &sdk.SendMessageConfig{PushConfig: &sdk.PushConfig{URL: "http://127.0.0.1:1/"}}}
+		push := &sdk.SendMessageRequest{Message: m, Config: &sdk.SendMessageConfig{PushConfig: &sdk.PushConfig{URL: "https://192.0.2.1/"}}}
 		if _, err := before.SendMessage(t.Context(), push); err != nil {
 			t.Fatalf("SendMessage(%s) = %v", skill, err)
 		}
@@ -587,8 +587,9 @@ func TestPushNotificationsComeOnce(t *testing.T) {
 	}))
 	defer listener.Close()
 	place := t.TempDir()
-	d := at(t, place, true, Options{})
-	at(t, place, true, Options{}) // whoever sends, one does
+	named := Options{PushTo: []string{strings.TrimPrefix(listener.URL, "http://")}}
+	d := at(t, place, true, named)
+	at(t, place, true, named) // whoever sends, one does
 	config := map[string]any{"url": listener.URL, "token": "secret", "authentication": map[string]any{"scheme": "Bearer", "credentials": "abc"}}
 	task := d.taskOf(d.call(Path, "SendMessage", map[string]any{"message": message("", text("Which?")), "configuration": map[string]any{"taskPushNotificationConfig": config}}))
 	list := d.call(Path, "ListTaskPushNotificationConfigs", map[string]any{"taskId": task.ID})
@@ -621,7 +622,7 @@ func TestAnAddressThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
 	defer close(end)
 	listener := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { told <- true }))
 	defer listener.Close()
-	d := at(t, t.TempDir(), true, Options{})
+	d := at(t, t.TempDir(), true, Options{PushTo: []string{strings.TrimPrefix(silent.URL, "http://"), strings.TrimPrefix(listener.URL, "http://")}})
 	task := d.taskOf(d.call(Path, "SendMessage", map[string]any{"message": message("", text("Which?"))}))
 	for id, url := range map[string]string{"1": silent.URL, "2": listener.URL} {
 		if r := d.call(Path, "CreateTaskPushNotificationConfig", map[string]any{"taskId": task.ID, "id": id, "url": url}); r.Error != nil {

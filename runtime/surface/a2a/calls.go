@@ -180,6 +180,11 @@ func (c *calls) send(ctx context.Context, req *a2a.SendMessageRequest) (*a2a.Tas
 	if b, err := json.Marshal(m); err != nil || len(b) > maxMessageBytes {
 		return nil, invalid("a message has at most %d bytes", maxMessageBytes)
 	}
+	if req.Config != nil && req.Config.PushConfig != nil {
+		if err := c.mayPush(req.Config.PushConfig); err != nil { // before anybody is asked
+			return nil, err
+		}
+	}
 	t, v, err := c.take(ctx, m)
 	if err != nil || req.Config == nil || req.Config.PushConfig == nil {
 		return v, err

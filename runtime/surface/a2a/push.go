@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -68,9 +67,8 @@ func (s *Server) pushes(ctx context.Context, where string, args ...any) (all []p
 // the client knows; it hears what the task becomes.
 func (c *calls) CreateTaskPushConfig(ctx context.Context, config *a2a.PushConfig) (*a2a.PushConfig, error) {
 	p := *config
-	u, err := url.Parse(p.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, invalid("url %q of the push notification is not an http or https address", cut(p.URL, 100))
+	if err := c.mayPush(&p); err != nil {
+		return nil, err
 	}
 	now, err := c.look(ctx, p.TaskID)
 	if err != nil {
@@ -289,6 +287,9 @@ func (s *Server) tell(ctx context.Context, p *push, v *a2a.Task) error {
 	if err != nil {
 		return fmt.Errorf("encode task: %w", err)
 	}
+	if err := s.mayPush(&p.config); err != nil { // one that an earlier version took
+		return err
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.config.URL, bytes.NewReader(data))
 	if err != nil {
 		return err
@@ -302,6 +303,9 @@ func (s *Server) tell(ctx context.Context, p *push, v *a2a.Task) error {
 		req.Header.Set("Authorization", a.Scheme+" "+a.Credentials)
 	}
 	client := &http.Client{Timeout: pushTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if !s.named(req.URL) {
+		client.Transport = outside
+	}
 	resp, err := client.Do(req)
 	if err != nil {
 		return err

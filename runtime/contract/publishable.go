@@ -1,0 +1,471 @@
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Clients read a whole list of tools or none: one that is wrong takes the others
+// away, and some model services refuse the conversation. So this is the one
+// definition of what may be in a list, for a door and for whatever fills it.
+
+// MaxDefinition bounds a tool, prompt or resource that is published, in bytes.
+// Real tools have a few thousand (docs/tools.md).
+const MaxDefinition = 1 << 20
+
+// Publishable reports why a door cannot publish t; nil: it can. Members count by
+// their exact names: readers disagree about a member that differs from a known
+// one in case only, or that appears twice, so a schema with one is refused.
+func Publishable(t *Tool) error {
+	if !ValidName(t.Name) {
+		return errors.New("a name is 1 to 64 of a-z, A-Z, 0-9, _ and -")
+	}
+	if size := len(t.Title) + len(t.Description) + len(t.Input) + len(t.Output) + len(t.Published); size > MaxDefinition {
+		return fmt.Errorf("its definition has %d bytes, and the most is %d", size, MaxDefinition)
+	}
+	if err := checkObjectSchema(t.Input); err != nil {
+		return fmt.Errorf("the input schema %w", err)
+	}
+	if t.Output != nil {
+		if err := checkObjectSchema(t.Output); err != nil {
+			return fmt.Errorf("the output schema %w", err)
+		}
+	}
+	if t.Published != nil {
+		if err := checkMembers(t.Published, toolMembers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkObjectSchema reports why raw is no JSON Schema of type object.
+func checkObjectSchema(raw json.RawMessage) error {
+	fields, err := Fields(raw)
+	if err != nil {
+		return errors.New("is " + fault.Of(err).Message)
+	}
+	i := index(fields, "type")
+	if i < 0 || string(fields[i].Value) != `"object"` {
+		return errors.New("is not of type object")
+	}
+	s := schemaCheck{root: fields, headers: map[string]bool{}}
+	return s.object(fields, "", true)
+}
+
+// SchemaError reports why raw is no JSON Schema, of whatever type; nil: it is
+// one.
+func SchemaError(raw json.RawMessage) error {
+	fields, err := Fields(raw)
+	if err != nil {
+		return errors.New("is " + fault.Of(err).Message)
+	}
+	s := schemaCheck{root: fields, headers: map[string]bool{}}
+	return s.object(fields, "", true)
+}
+
+// schemaCheck walks over one schema.
+type schemaCheck struct {
+	root    []Field
+	headers map[string]bool // the x-mcp-header that are taken, in lower case
+}
+
+// keywords say of each keyword of JSON Schema what its value is: of any draft
+// from 4 on, as servers publish them.
+var keywords map[string]func(s *schemaCheck, value json.RawMessage, at string, onPath bool) error
+
+// alike are the keywords by their [foldedCase].
+var alike = map[string]string{}
+
+func init() { // the functions in the table read both
+	keywords = map[string]func(s *schemaCheck, value json.RawMessage, at string, onPath bool) error{
+		"type":                  (*schemaCheck).types,
+		"properties":            (*schemaCheck).properties,
+		"patternProperties":     (*schemaCheck).named,
+		"$defs":                 (*schemaCheck).named,
+		"definitions":           (*schemaCheck).named,
+		"dependentSchemas":      (*schemaCheck).named,
+		"additionalProperties":  (*schemaCheck).one,
+		"unevaluatedProperties": (*schemaCheck).one,
+		"propertyNames":         (*schemaCheck).one,
+		"unevaluatedItems":      (*schemaCheck).one,
+		"additionalItems":       (*schemaCheck).one,
+		"contains":              (*schemaCheck).one,
+		"not":                   (*schemaCheck).one,
+		"if":                    (*schemaCheck).one,
+		"then":                  (*schemaCheck).one,
+		"else":                  (*schemaCheck).one,
+		"items":                 (*schemaCheck).items,
+		"prefixItems":           (*schemaCheck).list,
+		"allOf":                 (*schemaCheck).list,
+		"anyOf":                 (*schemaCheck).list,
+		"oneOf":                 (*schemaCheck).list,
+		"required":              (*schemaCheck).texts,
+		"enum":                  (*schemaCheck).array,
+		"pattern":               (*schemaCheck).pattern,
+		"$ref":                  (*schemaCheck).ref,
+		"title":                 (*schemaCheck).text,
+		"description":           (*schemaCheck).text,
+		"format":                (*schemaCheck).text,
+		"$schema":               (*schemaCheck).text,
+		"$id":                   (*schemaCheck).text,
+		"minLength":             (*schemaCheck).count,
+		"maxLength":             (*schemaCheck).count,
+		"minItems":              (*schemaCheck).count,
+		"maxItems":              (*schemaCheck).count,
+		"minProperties":         (*schemaCheck).count,
+		"maxProperties":         (*schemaCheck).count,
+		"minimum":               (*schemaCheck).number,
+		"maximum":               (*schemaCheck).number,
+		"multipleOf":            (*schemaCheck).number,
+	}
+	for name := range keywords {
+		alike[foldedCase(name)] = name
+	}
+}
+
+// foldedCase is a name as a reader sees it that does not tell cases apart, as
+// encoding/json does not.
+func foldedCase(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, name)
+}
+
+// object checks the members of a schema. at is its place, for errors; onPath says
+// that only properties lead from the root to it.
+func (s *schemaCheck) object(fields []Field, at string, onPath bool) error {
+	for _, f := range fields {
+		check, known := keywords[f.Name]
+		if !known {
+			if name := alike[foldedCase(f.Name)]; name != "" {
+				return fmt.Errorf("has %q%s, which some readers take for %q", f.Name, place(at), name)
+			}
+			continue
+		}
+		if err := check(s, f.Value, at+"/"+f.Name, onPath); err != nil {
+			return err
+		}
+	}
+	if onPath && at != "" {
+		return s.header(fields, at)
+	}
+	return nil
+}
+
+func place(at string) string {
+	if at == "" {
+		return ""
+	}
+	return " at " + shorten(at)
+}
+
+// schema checks one schema, which may be true or false.
+func (s *schemaCheck) schema(value json.RawMessage, at string, onPath bool) error {
+	switch value[0] {
+	case 't', 'f':
+		return nil
+	case '{':
+		fields, err := s.members(value, at)
+		if err != nil {
+			return err
+		}
+		return s.object(fields, at, onPath)
+	}
+	return fmt.Errorf("has no schema at %s", shorten(at))
+}
+
+// members are those of an object inside the schema. A name that appears twice is
+// an error.
+func (s *schemaCheck) members(value json.RawMessage, at string) ([]Field, error) {
+	if value[0] != '{' {
+		return nil, fmt.Errorf("has no object at %s", shorten(at))
+	}
+	w := walker{data: value}
+	fields := w.object()
+	if name, ok := repeated(fields); ok {
+		return nil, fmt.Errorf("has %s twice at %s", quote(name), shorten(at))
+	}
+	return fields, nil
+}
+
+func (s *schemaCheck) elements(value json.RawMessage, at string) ([]json.RawMessage, error) {
+	if value[0] != '[' {
+		return nil, fmt.Errorf("has no array at %s", shorten(at))
+	}
+	w := walker{data: value}
+	return w.array(), nil
+}
+
+func (s *schemaCheck) one(value json.RawMessage, at string, _ bool) error {
+	return s.schema(value, at, false)
+}
+
+func (s *schemaCheck) items(value json.RawMessage, at string, _ bool) error {
+	if value[0] == '[' {
+		return s.list(value, at, false)
+	}
+	return s.schema(value, at, false)
+}
+
+func (s *schemaCheck) list(value json.RawMessage, at string, _ bool) error {
+	all, err := s.elements(value, at)
+	for i, one := range all {
+		if err := s.schema(one, at+"/"+strconv.Itoa(i), false); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *schemaCheck) named(value json.RawMessage, at string, _ bool) error {
+	return s.each(value, at, false)
+}
+
+func (s *schemaCheck) properties(value json.RawMessage, at string, onPath bool) error {
+	return s.each(value, at, onPath)
+}
+
+func (s *schemaCheck) each(value json.RawMessage, at string, onPath bool) error {
+	fields, err := s.members(value, at)
+	for _, f := range fields {
+		if err := s.schema(f.Value, at+"/"+f.Name, onPath); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+var typeNames = []string{`"object"`, `"array"`, `"string"`, `"number"`, `"integer"`, `"boolean"`, `"null"`}
+
+func (s *schemaCheck) types(value json.RawMessage, at string, _ bool) error {
+	all := []json.RawMessage{value}
+	if value[0] == '[' {
+		all, _ = s.elements(value, at)
+	}
+	for _, one := range all {
+		if !slices.Contains(typeNames, string(one)) {
+			return fmt.Errorf("has the type %s at %s", shorten(string(one)), shorten(at))
+		}
+	}
+	return nil
+}
+
+func (s *schemaCheck) array(value json.RawMessage, at string, _ bool) error {
+	_, err := s.elements(value, at)
+	return err
+}
+
+func (s *schemaCheck) texts(value json.RawMessage, at string, _ bool) error {
+	all, err := s.elements(value, at)
+	for _, one := range all {
+		if err := s.text(one, at, false); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *schemaCheck) text(value json.RawMessage, at string, _ bool) error {
+	if value[0] != '"' {
+		return fmt.Errorf("has no text at %s", shorten(at))
+	}
+	return nil
+}
+
+func (s *schemaCheck) number(value json.RawMessage, at string, _ bool) error {
+	if !isNumber(value) {
+		return fmt.Errorf("has no number at %s", shorten(at))
+	}
+	return nil
+}
+
+func (s *schemaCheck) count(value json.RawMessage, at string, _ bool) error {
+	if !isNumber(value) || value[0] == '-' {
+		return fmt.Errorf("has no number of 0 or more at %s", shorten(at))
+	}
+	return nil
+}
+
+// brokenPatterns are what no dialect of regular expressions takes. What Go alone
+// refuses, such as a lookahead, is left to those who can read it.
+var brokenPatterns = []syntax.ErrorCode{syntax.ErrMissingParen, syntax.ErrUnexpectedParen, syntax.ErrMissingRepeatArgument, syntax.ErrTrailingBackslash}
+
+func (s *schemaCheck) pattern(value json.RawMessage, at string, _ bool) error {
+	if value[0] != '"' {
+		return fmt.Errorf("has no text at %s", shorten(at))
+	}
+	wrong := new(syntax.Error)
+	if _, err := syntax.Parse(text(value), syntax.Perl); errors.As(err, &wrong) && slices.Contains(brokenPatterns, wrong.Code) {
+		return fmt.Errorf("has a pattern at %s that does not compile: %s", shorten(at), wrong.Code)
+	}
+	return nil
+}
+
+// ref checks a reference. One to another document is left to those who have it.
+func (s *schemaCheck) ref(value json.RawMessage, at string, _ bool) error {
+	if value[0] != '"' {
+		return fmt.Errorf("has no text at %s", shorten(at))
+	}
+	target := text(value)
+	if pointer, local := strings.CutPrefix(target, "#/"); local && !s.leads(pointer) {
+		return fmt.Errorf("refers to %s, which it does not have", quote(target))
+	}
+	return nil
+}
+
+// leads says that a JSON pointer leads from the root to something.
+func (s *schemaCheck) leads(pointer string) bool {
+	fields, value := s.root, json.RawMessage(nil)
+	for token := range strings.SplitSeq(pointer, "/") {
+		token = strings.ReplaceAll(strings.ReplaceAll(unescaped(token), "~1", "/"), "~0", "~")
+		switch {
+		case value == nil || value[0] == '{':
+			if value != nil {
+				w := walker{data: value}
+				fields = w.object()
+			}
+			i := index(fields, token)
+			if i < 0 {
+				return false
+			}
+			value = fields[i].Value
+		case value[0] == '[':
+			w := walker{data: value}
+			all := w.array()
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(all) {
+				return false
+			}
+			value = all[i]
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// unescaped undoes the escapes of a URL's fragment.
+func unescaped(token string) string {
+	if !strings.Contains(token, "%") {
+		return token
+	}
+	var b strings.Builder
+	for i := 0; i < len(token); i++ {
+		if token[i] == '%' && i+2 < len(token) {
+			if n, err := strconv.ParseUint(token[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(token[i])
+	}
+	return b.String()
+}
+
+// header checks x-mcp-header of a property, which names the HTTP header that it
+// is repeated in (2026-07-28): a door would refuse the whole tool.
+func (s *schemaCheck) header(fields []Field, at string) error {
+	i := index(fields, "x-mcp-header")
+	if i < 0 {
+		return nil
+	}
+	t := index(fields, "type")
+	if t < 0 || !slices.Contains([]string{`"string"`, `"integer"`, `"boolean"`}, string(fields[t].Value)) {
+		return fmt.Errorf("has x-mcp-header at %s, which is not of a simple type", shorten(at))
+	}
+	value := fields[i].Value
+	if value[0] != '"' || !isToken(text(value)) {
+		return fmt.Errorf("has x-mcp-header at %s that is no name of a header", shorten(at))
+	}
+	name := strings.ToLower(text(value))
+	if s.headers[name] {
+		return fmt.Errorf("has x-mcp-header %s twice", quote(name))
+	}
+	s.headers[name] = true
+	return nil
+}
+
+// isToken says that a name is one of RFC 9110 section 5.6.2.
+func isToken(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r >= utf8.RuneSelf || r <= ' ' || r == 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
+}
+
+// members say by what characters the values of known members may begin.
+type members map[string]string
+
+// What definitions of MCP have. n begins null.
+var (
+	toolMembers     = members{"name": `"`, "title": `"n`, "description": `"n`, "annotations": "{n", "icons": "[n", "_meta": "{n", "inputSchema": "{n", "outputSchema": "{n", "execution": "{n"}
+	promptMembers   = members{"name": `"`, "title": `"n`, "description": `"n`, "arguments": "[n", "icons": "[n", "_meta": "{n"}
+	resourceMembers = members{"uri": `"`, "name": `"`, "title": `"n`, "description": `"n`, "mimeType": `"n`, "annotations": "{n", "icons": "[n", "_meta": "{n", "size": "0123456789n"}
+	templateMembers = members{"uriTemplate": `"`, "name": `"`, "title": `"n`, "description": `"n`, "mimeType": `"n`, "annotations": "{n", "icons": "[n", "_meta": "{n"}
+)
+
+// EntryKind is the list that an [Entry] is in.
+type EntryKind string
+
+// The lists of an [Elsewhere].
+const (
+	PromptEntry   EntryKind = "prompt"
+	ResourceEntry EntryKind = "resource"
+	TemplateEntry EntryKind = "resource template"
+)
+
+// PublishableEntry reports why a door cannot publish e; nil: it can.
+func PublishableEntry(kind EntryKind, e Entry) error {
+	if len(e.Published) > MaxDefinition {
+		return fmt.Errorf("its definition has %d bytes, and the most is %d", len(e.Published), MaxDefinition)
+	}
+	known, key := promptMembers, "name"
+	switch kind {
+	case ResourceEntry:
+		known, key = resourceMembers, "uri"
+	case TemplateEntry:
+		known, key = templateMembers, "uriTemplate"
+	}
+	if err := checkMembers(e.Published, known); err != nil {
+		return err
+	}
+	fields, _ := Fields(e.Published) // checkMembers has read it
+	if i := index(fields, key); i < 0 || text(fields[i].Value) != e.Key || e.Key == "" {
+		return fmt.Errorf("its %s is not %s", key, quote(e.Key))
+	}
+	return nil
+}
+
+// checkMembers checks the members of a definition that are known.
+func checkMembers(raw json.RawMessage, known members) error {
+	fields, err := Fields(raw)
+	if err != nil {
+		return errors.New("its definition is " + fault.Of(err).Message)
+	}
+	for _, f := range fields {
+		begins, ok := known[f.Name]
+		if ok && !strings.Contains(begins, string(f.Value[0])) {
+			return fmt.Errorf("its %s is %s", f.Name, shorten(string(f.Value)))
+		}
+		for name := range known {
+			if !ok && foldedCase(name) == foldedCase(f.Name) {
+				return fmt.Errorf("it has %q, which some readers take for %q", f.Name, name)
+			}
+		}
+	}
+	return nil
+}

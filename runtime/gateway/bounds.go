@@ -1,0 +1,24 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+)
+
+// errTooMuch is that somebody sent more than they may.
+var errTooMuch = errors.New("the answer is too long")
+
+// bounded is a body of which left bytes are read at most.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooMuch
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}

@@ -1,0 +1,97 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// DefaultTimeout is how long a call goes on without an answer or progress. The
+// protocol says that each request has a timeout, that progress may set it back,
+// and that there is an end all the same (2025-11-25, basic/lifecycle).
+const DefaultTimeout = 10 * time.Minute
+
+// longestCall is that end: as long as an upstream is asked to keep a task.
+const longestCall = taskTTL
+
+// clock ends a call that is silent for too long. It stands still while a person,
+// or the client, is asked for something.
+type clock struct {
+	limit time.Duration
+	end   func()
+
+	mu    sync.Mutex
+	timer *time.Timer
+	held  int // how many are being asked
+}
+
+// timed is ctx with a clock, until stop.
+func (u *upstream) timed(ctx context.Context) (_ context.Context, c *clock, stop func()) {
+	ctx, cancel := context.WithTimeout(ctx, longestCall)
+	c = &clock{limit: u.patience(), end: cancel}
+	c.timer = time.AfterFunc(c.limit, cancel)
+	return ctx, c, func() { c.timer.Stop(); cancel() }
+}
+
+// patience is how long a call may be silent.
+func (u *upstream) patience() time.Duration {
+	if u.Timeout > 0 {
+		return u.Timeout
+	}
+	return DefaultTimeout
+}
+
+// heard says that the upstream works on the call. c may be nil.
+func (c *clock) heard() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held == 0 {
+		c.timer.Reset(c.limit)
+	}
+}
+
+// hold stops the clock until release. c may be nil.
+func (c *clock) hold() (release func()) {
+	if c == nil {
+		return func() {}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held++
+	c.timer.Stop()
+	return sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.held--; c.held == 0 {
+			c.timer.Reset(c.limit)
+		}
+	})
+}
+
+// holdFor stops the clock of the call that something is asked for, or of all if
+// nobody knows which it is.
+func (u *upstream) holdFor(c *call) (release func()) {
+	all := []*call{c}
+	if c == nil {
+		all = u.inFlight()
+	}
+	var each []func()
+	for _, one := range all {
+		each = append(each, one.clockNow().hold())
+	}
+	return func() {
+		for _, release := range each {
+			release()
+		}
+	}
+}
+
+// clockNow is the clock of a call; nil: it is not being made.
+func (c *call) clockNow() *clock {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.clock
+}

@@ -1,0 +1,59 @@
+package gateway
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+)
+
+// fitting is o without what no door can publish, with a line in the log for each
+// thing that is left out. Lists come from strangers, and from a store that an
+// earlier version has filled.
+func (u *upstream) fitting(o offered) offered {
+	var tools []remote
+	for _, r := range o.Tools {
+		if contract.SchemaError(r.Output) == nil && !isObject(r.Output) {
+			r.Output = nil // clients of before 2026-07-28 read no list with such a tool
+		}
+		if err := u.fits(r); err != nil {
+			u.g.log.Warn("tool of upstream left out", "upstream", u.Name, "tool", brief(r.Name, 200), "error", err)
+			continue
+		}
+		tools = append(tools, r)
+	}
+	o.Tools = tools
+	o.Prompts = u.fittingEntries(contract.PromptEntry, o.Prompts)
+	o.Resources = u.fittingEntries(contract.ResourceEntry, o.Resources)
+	o.Templates = u.fittingEntries(contract.TemplateEntry, o.Templates)
+	return o
+}
+
+// fits reports why a tool cannot be published; nil: it can, or it is not to be.
+func (u *upstream) fits(r remote) error {
+	switch {
+	case !u.takes(r.Name):
+		return nil
+	case r.Name == "":
+		return errors.New("it has no name")
+	case r.Published == nil:
+		return errors.New("it has no definition")
+	}
+	t := u.tool(r)
+	return contract.Publishable(&t)
+}
+
+// isObject says that a schema is of type object.
+func isObject(schema []byte) bool {
+	return string(member(schema, "type")) == `"object"`
+}
+
+func (u *upstream) fittingEntries(kind contract.EntryKind, all []entry) []entry {
+	return slices.DeleteFunc(slices.Clone(all), func(e entry) bool {
+		err := contract.PublishableEntry(kind, e)
+		if err != nil {
+			u.g.log.Warn("entry of upstream left out", "upstream", u.Name, "list", kind, "key", brief(e.Key, 200), "error", err)
+		}
+		return err != nil
+	})
+}

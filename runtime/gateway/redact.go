@@ -1,0 +1,139 @@
+package gateway
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
+)
+
+// An upstream knows its credential, and some say it again: in an error, in a
+// debugging tool that echoes headers, in a log. Agents are not to see it, so it is
+// taken out of each message. An upstream that means to hand it on can do so in
+// many ways, by turning it around for example; this is for those that do not.
+
+// secrets are what an upstream was given and nobody else is to see.
+type secrets struct {
+	mu  sync.Mutex
+	all []string // the longest first
+}
+
+const (
+	// minSecret is how long a secret is at least: less is a word.
+	minSecret = 8
+	// maxSecrets bounds them; the shortest are forgotten.
+	maxSecrets = 64
+	hidden     = "[secret]"
+)
+
+func (s *secrets) add(values ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range values {
+		if len(v) >= minSecret && !slices.Contains(s.all, v) {
+			s.all = append(s.all, v)
+		}
+	}
+	slices.SortStableFunc(s.all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	s.all = s.all[:min(len(s.all), maxSecrets)]
+}
+
+// list are the secrets; nobody changes what it returns.
+func (s *secrets) list() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all)
+}
+
+// configured are the secrets that the configuration has for an upstream.
+func (u *Upstream) configured() (all []string) {
+	for name, value := range u.Headers {
+		if _, found := executor.Environment([]string{name + "=" + value}, []string{"*"}); len(found) > 0 || strings.EqualFold(name, "Cookie") {
+			all = append(all, value)
+			if _, token, ok := strings.Cut(value, " "); ok {
+				all = append(all, strings.TrimSpace(token))
+			}
+		}
+	}
+	if len(u.Command) > 0 {
+		env, pass := os.Environ(), slices.Clone(u.Pass)
+		for name, value := range u.Env {
+			env, pass = append(env, name+"="+value), append(pass, name)
+		}
+		_, found := executor.Environment(env, pass)
+		all = append(all, found...)
+	}
+	return append(all, u.Auth.ClientSecret)
+}
+
+// known are the secrets of a credential.
+func (c *Credential) known() []string {
+	if c == nil {
+		return nil
+	}
+	return []string{c.Key, c.Access, c.Refresh, c.Client.Secret}
+}
+
+// redact takes the secrets out of a message in JSON.
+func (s *secrets) redact(raw []byte) []byte {
+	all := s.list()
+	if len(all) == 0 {
+		return raw
+	}
+	found := slices.ContainsFunc(all, func(one string) bool { return bytes.Contains(raw, []byte(one)) })
+	if !found && !bytes.Contains(raw, []byte(`\`)) {
+		return raw
+	}
+	return eachText(raw, func(text string) string { return without(text, all) })
+}
+
+func without(text string, all []string) string {
+	for _, one := range all {
+		text = strings.ReplaceAll(text, one, hidden)
+	}
+	return text
+}
+
+// eachText changes the strings of a JSON text, names of members among them, and
+// copies nothing if none changes.
+func eachText(raw []byte, change func(string) string) []byte {
+	var out []byte
+	copied := 0
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '"' {
+			continue
+		}
+		end := i + 1
+		escaped := false
+		for end < len(raw) && raw[end] != '"' {
+			if raw[end] == '\\' {
+				escaped = true
+				end++
+			}
+			end++
+		}
+		if end >= len(raw) {
+			break
+		}
+		text := string(raw[i+1 : end])
+		if escaped && json.Unmarshal(raw[i:end+1], &text) != nil {
+			i = end
+			continue
+		}
+		if changed := change(text); changed != text {
+			said, _ := json.Marshal(changed) // a string always marshals
+			out = append(append(out, raw[copied:i]...), said...)
+			copied = end + 1
+		}
+		i = end
+	}
+	if out == nil {
+		return raw
+	}
+	return append(out, raw[copied:]...)
+}
