@@ -42,7 +42,9 @@ var aboutKeys = []string{"corpus_description", "corpus", "taxonomy", "tool_descr
 
 // Find returns the corpus that metadata.json in dir describes, and that file:
 // the corpus is the folder its "corpus" names, or dir where it names none.
-// Fault "no_corpus": there is no such file, or it describes none.
+// Fault "no_corpus": there is no such file, or it describes none. Fault
+// "corpus_outside": it names a folder that is not below its own, which whoever
+// made the folder did not ask about.
 func Find(dir string) (corpus, metadata string, err error) {
 	file := filepath.Join(dir, artifact.MetadataFile)
 	hint := "name the folder of your markdown: deskhand index DIR"
@@ -61,7 +63,30 @@ func Find(dir string) (corpus, metadata string, err error) {
 		}
 		return "", "", fault.New("no_corpus", fmt.Sprintf("no folder given, and %s describes no corpus: %s", file, reason), hint)
 	}
-	return filepath.Join(dir, filepath.FromSlash(a.corpus)), file, nil
+	corpus = filepath.Join(dir, filepath.FromSlash(a.corpus))
+	if outside(dir, corpus) {
+		return "", "", fault.New("corpus_outside", fmt.Sprintf("%s names %s as the corpus, outside of its folder", file, a.corpus),
+			"if you want that folder indexed, name it: deskhand index "+corpus+" --metadata "+file)
+	}
+	return corpus, file, nil
+}
+
+// outside reports whether folder is not dir or below it, links resolved. One
+// that is not there is told of by who reads it.
+func outside(dir, folder string) bool {
+	var real [2]string
+	for i, path := range []string{dir, folder} {
+		path, err := filepath.Abs(path)
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
+		if err != nil {
+			return false
+		}
+		real[i] = path
+	}
+	rel, err := filepath.Rel(real[0], real[1])
+	return err != nil || !filepath.IsLocal(rel)
 }
 
 // findAbout reads the metadata.json of the corpus at dir: the one given, else

@@ -22,6 +22,7 @@ var notInside = map[string]string{
 	"deskhand inbox":              onlyPeople,
 	"deskhand connect":            onlyPeople,
 	"deskhand disconnect":         onlyPeople,
+	"deskhand trust":              onlyPeople,
 	"deskhand tasks start":        onlyOutside,
 	"deskhand tasks say":          onlyOutside,
 	"deskhand tasks stop":         onlyOutside,

@@ -32,10 +32,19 @@ func configCommand(a *app) *cobra.Command {
 
 // effective is one setting as config shows it.
 type effective struct {
-	Name     string `json:"name"`
-	Value    string `json:"value"`
-	Origin   string `json:"origin"`
-	Variable string `json:"variable"`
+	Name     string   `json:"name"`
+	Value    string   `json:"value"`
+	Origin   string   `json:"origin"`
+	Variable string   `json:"variable"`
+	LeftOut  *leftOut `json:"left_out,omitempty"`
+}
+
+// leftOut is a value of a project's file that does not count.
+type leftOut struct {
+	Value string `json:"value"`
+	File  string `json:"file"`
+	Why   string `json:"why"`
+	Next  string `json:"next"`
 }
 
 // config shows all settings, and then says what is wrong with them, if anything.
@@ -46,8 +55,12 @@ func (a *app) config(asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, effective{s.name, value, a.settings.origin(s.name), variable(s.name)})
+		rows = append(rows, effective{s.name, value, a.settings.origin(s.name), variable(s.name), nil})
 	}
+	if row, any := a.shownUpstreams(); any {
+		rows = append(rows, row)
+	}
+	a.markLeftOut(rows)
 	slices.SortFunc(rows, func(x, y effective) int { return cmp.Compare(x.Name, y.Name) })
 	if asJSON {
 		if err := a.json(rows); err != nil {
@@ -63,7 +76,55 @@ func (a *app) config(asJSON bool) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if err := a.printLeftOut(rows); err != nil {
+		return err
+	}
 	return a.checkSettings()
+}
+
+// shownUpstreams are the names of the upstreams; any is false if there are none,
+// in no file.
+func (a *app) shownUpstreams() (row effective, any bool) {
+	row = effective{Name: upstreamsKey, Origin: byDefault}
+	entries, _ := a.settings.ups.upstreams() // checkSettings says what is wrong
+	if len(entries) > 0 {
+		row.Value, row.Origin = upstreamNames(entries), a.settings.ups.path
+	}
+	p := a.settings.project
+	return row, len(entries) > 0 || p != nil && slices.ContainsFunc(p.out, func(g guarded) bool { return g.name == upstreamsKey })
+}
+
+// markLeftOut adds what a project's file says and does not count.
+func (a *app) markLeftOut(rows []effective) {
+	p := a.settings.project
+	if p == nil {
+		return
+	}
+	for i := range rows {
+		for _, g := range p.out {
+			if g.name == rows[i].Name {
+				rows[i].LeftOut = &leftOut{Value: g.short, File: p.path, Why: p.why, Next: p.next()}
+			}
+		}
+	}
+}
+
+// printLeftOut is a second table, if there is anything in it.
+func (a *app) printLeftOut(rows []effective) error {
+	p := a.settings.project
+	if p == nil || len(p.out) == 0 {
+		return nil
+	}
+	paint := painter(a.stdout)
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "\n%s\n\n", paint.plain(p.line()))
+	fmt.Fprintln(w, "LEFT OUT\tVALUE")
+	for _, r := range rows {
+		if r.LeftOut != nil {
+			fmt.Fprintf(w, "%s\t%s\n", r.Name, paint.plain(r.LeftOut.Value))
+		}
+	}
+	return w.Flush()
 }
 
 // shown is the value that a setting has in effect, for people.

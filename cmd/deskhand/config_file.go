@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,36 +19,56 @@ import (
 // configName is the configuration file's name.
 const configName = "deskhand.yaml"
 
-// configFile is a configuration file that was read.
+// configFile is a configuration file that was read. All that is taken from it
+// comes from the same bytes.
 type configFile struct {
 	path   string              // empty: there is none
+	data   []byte              // its bytes
 	values map[string][]string // by name of the setting
 }
 
-// readConfig reads the file that --config or DESKHAND_CONFIG names, else the
-// one that findConfig finds. tell is called with each key that nothing reads.
-func readConfig(flags *pflag.FlagSet, tell func(string)) (configFile, error) {
-	path, given := env("DESKHAND_CONFIG"), true
+// configPaths are the files of one run: the one that somebody chose, which
+// counts alone, or else the nearest of a project and below it the user's own.
+// Empty: there is none.
+type configPaths struct{ chosen, project, own string }
+
+// findConfig finds the file that --config or DESKHAND_CONFIG names, else the
+// nearest deskhand.yaml and that of the user.
+func findConfig(flags *pflag.FlagSet) (p configPaths, err error) {
 	if f := flags.Lookup("config"); f != nil && f.Changed {
-		path = f.Value.String()
-	} else if path == "" {
-		path, given = findConfig(), false
+		if p.chosen = f.Value.String(); p.chosen == "" {
+			return p, misuse("--config is empty", "leave it out, or name a file")
+		}
+		return p, nil
 	}
-	switch {
-	case path == "" && !given:
-		return configFile{}, nil
-	case path == "":
-		return configFile{}, misuse("--config is empty", "leave it out, or name a file")
+	p.own = ownConfig()
+	switch named := env("DESKHAND_CONFIG"); {
+	case named != "" && env(digestVariable) == "":
+		return configPaths{chosen: named}, nil
+	case named != "":
+		p.project = named // a deskhand that found it started this one
+	default:
+		if dir, err := os.Getwd(); err == nil {
+			p.project = projectConfig(dir)
+		}
 	}
+	if p.own != "" && sameFolder(filepath.Dir(p.own), filepath.Dir(p.project)) {
+		p.project = "" // the working directory is that of the user's own
+	}
+	return p, nil
+}
+
+// parseConfig takes the settings from the bytes of a file. tell is called with
+// each key that nothing reads.
+func parseConfig(path string, data []byte, tell func(string)) (configFile, error) {
+	c := configFile{path, data, map[string][]string{}}
 	v := viper.New()
-	v.SetConfigFile(path)
 	v.SetConfigType("yaml")
-	if err := v.ReadInConfig(); err != nil {
-		return configFile{}, unreadable(path, err)
+	if err := v.ReadConfig(bytes.NewReader(data)); err != nil {
+		return c, unreadable(path, err)
 	}
-	c := configFile{path, map[string][]string{}}
 	all := v.AllSettings()
-	exact, err := written(path)
+	exact, err := c.written()
 	if err != nil {
 		return c, err
 	}
@@ -66,6 +87,15 @@ func readConfig(flags *pflag.FlagSet, tell func(string)) (configFile, error) {
 		}
 	}
 	return c, nil
+}
+
+// readConfig reads a file that needs nobody's agreement.
+func readConfig(path string, tell func(string)) (configFile, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return configFile{}, unreadable(path, err)
+	}
+	return parseConfig(path, data, tell)
 }
 
 // unreadable words the library's error of a file that is not there, or is not
@@ -92,16 +122,35 @@ func configKeys() (keys []string) {
 }
 
 // written are the file's keys as written: the library makes all of them lower
-// case, also names of variables within a value.
-func written(path string) (keys map[string]any, err error) {
-	text, err := os.ReadFile(path)
-	if err == nil {
-		err = yaml.Unmarshal(text, &keys)
+// case, also names of variables within a value. Two that differ in case only
+// would be one setting with two values, and are refused.
+func (c *configFile) written() (keys map[string]any, err error) {
+	if err := yaml.Unmarshal(c.data, &keys); err != nil {
+		return nil, unreadable(c.path, err)
 	}
-	if err != nil {
-		return nil, unreadable(path, err)
+	if name := twice(keys); name != "" {
+		return nil, c.wrong(name, "is given twice")
+	}
+	for group, v := range keys {
+		inner, _ := v.(map[string]any)
+		if name := twice(inner); name != "" {
+			return nil, c.wrong(group+"."+name, "is given twice")
+		}
 	}
 	return keys, nil
+}
+
+// twice finds a key that is there twice, in different case or spelling.
+func twice(keys map[string]any) string {
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		folded := key(strings.ToLower(name))
+		if seen[folded] {
+			return name
+		}
+		seen[folded] = true
+	}
+	return ""
 }
 
 // ungroup puts the keys of groups beside the others, each with its group's name
@@ -122,7 +171,11 @@ func (c *configFile) ungroup(all, written map[string]any) error {
 		delete(all, group)
 		for name, v := range keys {
 			if one, ok := settingOf(group + "." + key(name)); ok && one.tree {
-				v = tree{member(exact, name)}
+				t := tree{member(exact, name)}
+				if t.value == nil {
+					t.value = member(written, group+"."+name) // with a dot instead of a group
+				}
+				v = t
 			}
 			all[group+"."+name] = v
 		}
@@ -182,24 +235,27 @@ func (c *configFile) take(one setting, v any) error {
 }
 
 func (c *configFile) wrong(key, why string) error {
-	return misuse(fmt.Sprintf("%s: %s %s", c.path, key, why), "correct the file, or name another with --config")
+	return misuse(c.path+": "+strings.TrimSpace(key+" "+why), "correct the file, or name another with --config")
 }
 
-// findConfig looks for deskhand.yaml from the working directory upward, then in
-// the user's configuration folder; "" if there is none.
-func findConfig() string {
-	if dir, err := os.Getwd(); err == nil {
-		for {
-			if path := filepath.Join(dir, configName); isFile(path) {
-				return path
-			}
-			up := filepath.Dir(dir)
-			if up == dir {
-				break
-			}
-			dir = up
+// projectConfig finds deskhand.yaml in dir, or in the nearest folder above that
+// has one; empty: none has.
+func projectConfig(dir string) string {
+	for {
+		if path := filepath.Join(dir, configName); isFile(path) {
+			return path
 		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
 	}
+}
+
+// ownConfig finds deskhand.yaml in the user's configuration folder; empty: there
+// is none.
+func ownConfig() string {
 	home := os.Getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(home) {
 		user, err := os.UserHomeDir()
@@ -217,4 +273,14 @@ func findConfig() string {
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
+}
+
+// sameFolder reports whether two paths lead to one folder.
+func sameFolder(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	two, err := os.Stat(b)
+	return err == nil && os.SameFile(one, two)
 }

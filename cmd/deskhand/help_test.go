@@ -95,6 +95,7 @@ func TestShellsCompleteValues(t *testing.T) {
 	if err := os.WriteFile(dir+"/deskhand.yaml", []byte("upstreams:\n  - {name: files, command: [x]}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	done(t, dir, "trust", "--yes")
 	id := strings.TrimSpace(deskhand(t, dir, "ask", "Which port?", "--detach", "--unreachable", "wait").stdout)
 	for line, want := range map[string]string{
 		"index --chunk-by ": "h1\nh2\nh3\nfile\n:4\n", "search --by ": "words\nmeaning\nboth\n:4\n", "ask --priority ": "low\nnormal\nhigh\nurgent\n:4\n",

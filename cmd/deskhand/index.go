@@ -107,6 +107,9 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 			return fmt.Sprintf("checked %s, %s: %s", count(report.Files, "file"), count(report.Chunks, "chunk"), count(len(report.Problems), "problem"))
 		})
 	}
+	if err := a.settings.mayBuildInto(f.options.Out); err != nil {
+		return err
+	}
 	before := f.metadata()
 	report, err := indexer.Build(ctx, f.options)
 	bar.end()

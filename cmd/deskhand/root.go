@@ -62,7 +62,10 @@ func (a *app) root() *cobra.Command {
 			if err := a.settings.load(cmd, a.tell); err != nil {
 				return err
 			}
-			return allowedHere(cmd, a)
+			if err := allowedHere(cmd, a); err != nil {
+				return err
+			}
+			return a.agreement(cmd)
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
@@ -93,7 +96,7 @@ var commands = []struct {
 	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand}},
 	{"Work", []func(*app) *cobra.Command{tasksCommand}},
 	{"Other MCP servers", []func(*app) *cobra.Command{connectCommand, connectionsCommand, disconnectCommand}},
-	{"deskhand itself", []func(*app) *cobra.Command{configCommand, completionCommand, versionCommand}},
+	{"deskhand itself", []func(*app) *cobra.Command{configCommand, trustCommand, completionCommand, versionCommand}},
 }
 
 // aliases are other names of flags: those of docs-mcp, so that a command line

@@ -176,6 +176,9 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		lib.door.Start(upstreamPatience)
 	}
 	if f.watch != "" {
+		if err := a.settings.mayBuildInto(lib.dir); err != nil {
+			return err
+		}
 		w, err := newWatcher(f.watch, lib.dir, log)
 		if err != nil {
 			return err

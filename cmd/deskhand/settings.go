@@ -18,6 +18,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/surface/a2a"
 	"github.com/deskhand/deskhand/runtime/surface/slack"
+	"github.com/deskhand/deskhand/runtime/trust"
 )
 
 // setting is a value that a flag, the environment or the configuration file
@@ -88,9 +89,12 @@ var shared = []setting{
 
 // settings are the effective values of one run.
 type settings struct {
-	values map[string]value // by name; every setting has one
-	flag   *pflag.FlagSet
-	file   string // path of the configuration file; empty: none
+	values  map[string]value // by name; every setting has one
+	flag    *pflag.FlagSet
+	file    string       // path of the nearest configuration file; empty: none
+	project *projectFile // nil: file is none of a project
+	ups     configFile   // the one whose upstreams count
+	records trust.Records
 }
 
 // value is what a setting has: one text, or any number for a list.
@@ -105,7 +109,7 @@ const byDefault = "default"
 // flags declares what every command takes.
 func (s *settings) flags(f *pflag.FlagSet) {
 	f.BoolP("help", "h", false, "say how a command is used")
-	f.String("config", "", "configuration file (default: deskhand.yaml upward from here)")
+	f.String("config", "", "configuration file (default: the nearest deskhand.yaml in this or a parent folder, and your own)")
 	for _, name := range []string{"state", "log-level", "log-format"} {
 		declare(f, name)
 	}
@@ -140,24 +144,42 @@ func variable(name string) string {
 func env(name string) string { return strings.TrimSpace(os.Getenv(name)) }
 
 // load finds the value of each setting. tell is called with what a person
-// should know of the configuration file.
+// should know of the configuration files.
 func (s *settings) load(cmd *cobra.Command, tell func(string)) error {
-	s.flag, s.values = cmd.Flags(), map[string]value{}
-	file, err := readConfig(s.flag, tell)
+	*s = settings{flag: cmd.Flags(), values: map[string]value{}}
+	paths, err := findConfig(s.flag)
 	if err != nil {
 		return err
 	}
-	s.file = file.path
+	var base configFile
+	if s.file = cmp.Or(paths.chosen, paths.own); s.file != "" {
+		if base, err = readConfig(s.file, tell); err != nil {
+			return err
+		}
+	}
 	for _, one := range shared {
-		v := s.resolve(one, file)
+		v := s.resolve(one, base)
 		if one.fallback != "" && strings.TrimSpace(v.texts[0]) == "" {
 			return misuse("--"+one.name+" is empty", "leave it out for the default, "+one.fallback)
 		}
 		s.values[one.name] = v
 	}
+	s.ups = base
+	if state, err := s.stateFolder(); err == nil { // before a project says where it is
+		s.records = trust.In(state)
+	}
+	if paths.project == "" {
+		return nil
+	}
+	if s.project, err = s.readProject(paths.project, base, tell); err != nil {
+		return err
+	}
+	s.file = paths.project
+	s.apply(s.project)
 	return nil
 }
 
+// resolve finds the value of a setting without the file of a project.
 func (s *settings) resolve(one setting, file configFile) value {
 	if f := s.flag.Lookup(one.name); f != nil && f.Changed {
 		if list, ok := f.Value.(pflag.SliceValue); ok {
@@ -168,8 +190,13 @@ func (s *settings) resolve(one setting, file configFile) value {
 	if text := env(variable(one.name)); text != "" {
 		return value{one.split(text), variable(one.name)}
 	}
-	if texts, ok := file.values[one.name]; ok {
-		return value{texts, file.path}
+	return file.value(one)
+}
+
+// value is what a file says of a setting, or the default.
+func (c configFile) value(one setting) value {
+	if texts, ok := c.values[one.name]; ok {
+		return value{texts, c.path}
 	}
 	if one.list {
 		return value{nil, byDefault}

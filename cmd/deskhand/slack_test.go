@@ -102,7 +102,7 @@ func TestSettingsOfSlackAreCheckedAtTheStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, map[string]string{"deskhand.yaml": one.file})
-			for _, command := range [][]string{{"config"}, {"serve", "--tools", "ask"}} {
+			for _, command := range [][]string{{"config", "--config", "deskhand.yaml"}, {"serve", "--tools", "ask", "--config", "deskhand.yaml"}} {
 				if got := deskhand(t, dir, command...); got.code != 2 || !strings.Contains(got.stderr, one.says) || !strings.Contains(got.stderr, "hint: ") {
 					t.Errorf("deskhand %s: exit %d, stderr %q; want 2 and %q", command[0], got.code, got.stderr, one.says)
 				}

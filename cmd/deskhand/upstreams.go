@@ -21,37 +21,37 @@ const upstreamsKey = "upstreams"
 
 // upstreamEntry is one of them as it is written.
 type upstreamEntry struct {
-	Name    string            `yaml:"name"`
-	Title   string            `yaml:"title"`
-	Command words             `yaml:"command"`
-	Dir     string            `yaml:"dir"`
-	Pass    words             `yaml:"pass"`
-	Env     map[string]string `yaml:"env"`
-	URL     string            `yaml:"url"`
-	Headers map[string]string `yaml:"headers"`
-	Inside  bool              `yaml:"inside"`
-	Prefix  string            `yaml:"prefix"`
-	Allow   words             `yaml:"allow"`
-	Deny    words             `yaml:"deny"`
+	Name    string            `yaml:"name,omitempty"`
+	Title   string            `yaml:"title,omitempty"`
+	Command words             `yaml:"command,omitempty"`
+	Dir     string            `yaml:"dir,omitempty"`
+	Pass    words             `yaml:"pass,omitempty"`
+	Env     map[string]string `yaml:"env,omitempty"`
+	URL     string            `yaml:"url,omitempty"`
+	Headers map[string]string `yaml:"headers,omitempty"`
+	Inside  bool              `yaml:"inside,omitempty"`
+	Prefix  string            `yaml:"prefix,omitempty"`
+	Allow   words             `yaml:"allow,omitempty"`
+	Deny    words             `yaml:"deny,omitempty"`
 	// Resources is true if it is not said.
-	Resources *bool         `yaml:"resources"`
-	Scope     string        `yaml:"credential_scope"`
-	Timeout   time.Duration `yaml:"timeout"`
-	MaxBytes  int           `yaml:"max_bytes"`
+	Resources *bool         `yaml:"resources,omitempty"`
+	Scope     string        `yaml:"credential_scope,omitempty"`
+	Timeout   time.Duration `yaml:"timeout,omitempty"`
+	MaxBytes  int           `yaml:"max_bytes,omitempty"`
 	Auth      struct {
-		Kind         string            `yaml:"kind"`
-		Header       string            `yaml:"header"`
-		Format       string            `yaml:"format"`
-		Env          string            `yaml:"env"`
-		Issuer       string            `yaml:"issuer"`
-		ClientID     string            `yaml:"client_id"`
-		ClientSecret string            `yaml:"client_secret"`
-		ClientURL    string            `yaml:"client_url"`
-		Scopes       words             `yaml:"scopes"`
-		OmitResource bool              `yaml:"omit_resource"`
-		Style        string            `yaml:"style"`
-		Params       map[string]string `yaml:"params"`
-	} `yaml:"auth"`
+		Kind         string            `yaml:"kind,omitempty"`
+		Header       string            `yaml:"header,omitempty"`
+		Format       string            `yaml:"format,omitempty"`
+		Env          string            `yaml:"env,omitempty"`
+		Issuer       string            `yaml:"issuer,omitempty"`
+		ClientID     string            `yaml:"client_id,omitempty"`
+		ClientSecret string            `yaml:"client_secret,omitempty"`
+		ClientURL    string            `yaml:"client_url,omitempty"`
+		Scopes       words             `yaml:"scopes,omitempty"`
+		OmitResource bool              `yaml:"omit_resource,omitempty"`
+		Style        string            `yaml:"style,omitempty"`
+		Params       map[string]string `yaml:"params,omitempty"`
+	} `yaml:"auth,omitempty"`
 }
 
 // words are a list, or one text that white space cuts into one.
@@ -70,46 +70,62 @@ func (w *words) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// upstreams are those of the configuration file, in their order. An error is a
-// misuse that names the place to correct.
+// upstreams are those of the configuration file that counts for them, in their
+// order. An error is a misuse that names the place to correct.
 func (s *settings) upstreams() ([]gateway.Upstream, error) {
-	if s.file == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(s.file)
+	entries, err := s.ups.upstreams()
 	if err != nil {
-		return nil, unreadable(s.file, err)
-	}
-	var file map[string]yaml.Node
-	if err := yaml.Unmarshal(data, &file); err != nil {
-		return nil, unreadable(s.file, err)
-	}
-	wrong := func(why string) error {
-		return misuse(s.file+": "+why, "correct the file, or name another with --config")
-	}
-	node, ok := file[upstreamsKey]
-	if !ok || node.Tag == "!!null" {
-		return nil, nil
-	}
-	if node.Kind != yaml.SequenceNode {
-		return nil, wrong(upstreamsKey + " must be a list, each with a name and a command or url")
+		return nil, err
 	}
 	var all []gateway.Upstream
-	for i, one := range node.Content {
-		entry, err := readUpstream(one)
-		if err == nil {
-			err = entry.expand()
+	for i, entry := range entries {
+		if err := entry.expand(); err != nil {
+			return nil, s.ups.wrongUpstream(i, err)
 		}
+		u, err := gateway.Check(entry.upstream(filepath.Dir(s.ups.path)))
 		if err != nil {
-			return nil, wrong(fmt.Sprintf("%s, number %d: %v", upstreamsKey, i+1, err))
-		}
-		u, err := gateway.Check(entry.upstream(filepath.Dir(s.file)))
-		if err != nil {
-			return nil, wrong(err.Error())
+			return nil, s.ups.wrong("", err.Error())
 		}
 		all = append(all, u)
 	}
 	return all, nil
+}
+
+// upstreams are the entries of a file as they are written.
+func (c *configFile) upstreams() (all []upstreamEntry, err error) {
+	node, err := c.upstreamsNode()
+	if node == nil || err != nil {
+		return nil, err
+	}
+	if node.Kind != yaml.SequenceNode {
+		return nil, c.wrong(upstreamsKey, "must be a list, each with a name and a command or url")
+	}
+	for i, one := range node.Content {
+		entry, err := readUpstream(one)
+		if err != nil {
+			return nil, c.wrongUpstream(i, err)
+		}
+		all = append(all, entry)
+	}
+	return all, nil
+}
+
+func (c *configFile) wrongUpstream(i int, err error) error {
+	return c.wrong(fmt.Sprintf("%s, number %d:", upstreamsKey, i+1), err.Error())
+}
+
+// upstreamsNode is what a file has under the key of upstreams; nil: nothing.
+func (c *configFile) upstreamsNode() (*yaml.Node, error) {
+	var file map[string]yaml.Node
+	if err := yaml.Unmarshal(c.data, &file); err != nil {
+		return nil, unreadable(c.path, err)
+	}
+	for name, node := range file {
+		if strings.EqualFold(name, upstreamsKey) && node.Tag != "!!null" {
+			return &node, nil
+		}
+	}
+	return nil, nil
 }
 
 // yamlField is how the library names a field that there is not.

@@ -60,7 +60,7 @@ func (a *app) tasksOptions() (o tasks.Options, err error) {
 	// What a script or an agent calls by the name of deskhand finds the same
 	// place, but for a store whose address may hold a password.
 	for _, v := range o.RunnerEnv {
-		if name, _, _ := strings.Cut(v, "="); name == "DESKHAND_STATE" || name == "DESKHAND_CONFIG" || name == "DESKHAND_INDEX" {
+		if name, _, _ := strings.Cut(v, "="); name == "DESKHAND_STATE" || name == "DESKHAND_CONFIG" || name == digestVariable || name == "DESKHAND_INDEX" {
 			o.AttemptEnv = append(o.AttemptEnv, v)
 		}
 	}
@@ -188,7 +188,7 @@ func (s *settings) environment() (vars []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		vars = append(vars, "DESKHAND_CONFIG="+path)
+		vars = append(vars, "DESKHAND_CONFIG="+path, digestVariable+"="+s.project.digest())
 	}
 	for _, one := range shared {
 		if one.name == "token" || !s.given(one.name) && !one.path {

@@ -139,6 +139,7 @@ tasks:
       command: [sh, -c, "env; echo said $0; cat README.md", "{{prompt}}"]
       env: {myCase: Kept}
 `})
+	done(t, repo, "trust", "--yes")
 	if list := done(t, repo, "tasks", "executors"); !strings.Contains(list, "mine ") {
 		t.Errorf("executors %s", list)
 	}
@@ -174,7 +175,7 @@ func TestSettingsOfAttemptsThatCannotBe(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		write(t, dir, map[string]string{"deskhand.yaml": "tasks: {" + text + "}\n"})
-		for _, args := range [][]string{{"config"}, {"tasks", "ls", "--state", filepath.Join(dir, "state")}} {
+		for _, args := range [][]string{{"config", "--config", "deskhand.yaml"}, {"tasks", "ls", "--config", "deskhand.yaml", "--state", filepath.Join(dir, "state")}} {
 			if r := deskhand(t, dir, args...); r.code != 2 || !strings.Contains(r.stderr, says) || !strings.Contains(r.stderr, "\nhint: ") {
 				t.Errorf("deskhand %s with %s: exit %d, %q", args[0], text, r.code, r.stderr)
 			}

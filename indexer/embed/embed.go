@@ -110,6 +110,12 @@ func OpenWith(spec string, o Options) (Embedder, error) {
 	return nil, fault.New("bad_embedder", "there is no embedder "+spec, "use one of: "+strings.Join(names, ", "))
 }
 
+// Far reports whether what spec names is asked over a network.
+func Far(spec string) bool {
+	p := providerOf(spec)
+	return p != nil && p.far
+}
+
 // providerOf is the provider that a specification is for; nil: there is none.
 func providerOf(spec string) *provider {
 	i := slices.IndexFunc(providers, func(p provider) bool { return p.claims(spec) })

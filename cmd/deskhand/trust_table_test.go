@@ -1,0 +1,175 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+func TestEverySettingSaysIfItNeedsTrust(t *testing.T) {
+	known := []string{upstreamsKey}
+	for _, one := range shared {
+		known = append(known, one.name)
+		if _, ok := trustTable[one.name]; !ok {
+			t.Errorf("trustTable has no line for %s: can it run a program, reach a network, move the store or weaken a check?", one.name)
+		}
+	}
+	for name, rule := range trustTable {
+		if !slices.Contains(known, name) {
+			t.Errorf("trustTable has %s, which is no setting", name)
+		}
+		if rule.free && rule.stricter != nil || (rule.stricter == nil) != (rule.when == "") {
+			t.Errorf("the rule of %s is not one of: free, stricter with its words, neither", name)
+		}
+	}
+}
+
+// The manual lists what counts without trust, and when.
+func TestTheManualSaysWhatNeedsTrust(t *testing.T) {
+	text := pageNamed(t, "corpus/reference/settings.md").section("Trust")
+	listed := map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9_.]+)` \\| (.*) \\|$").FindAllStringSubmatch(text, -1) {
+		listed[m[1]] = m[2]
+	}
+	for name, rule := range trustTable {
+		want := rule.when
+		if rule.free {
+			want = "always"
+		}
+		if listed[key(name)] != want {
+			t.Errorf("the table of settings.md says of %s %q, the program %q", key(name), listed[key(name)], want)
+		}
+		delete(listed, key(name))
+	}
+	for name := range listed {
+		t.Errorf("the table of settings.md has %s, which is no setting", name)
+	}
+}
+
+// trustSamples are values of every setting: one that needs trust, and one that
+// does not. Empty: there is none.
+var trustSamples = map[string]struct{ harmful, harmless string }{
+	"index":               {"", "elsewhere"},
+	"embed":               {"openai:text-embedding-3-small", "none"},
+	"embed-timeout":       {"", "2s"},
+	"cache":               {"here", ""},
+	"vectors":             {"", "chromem"},
+	"state":               {"here", ""},
+	"store":               {"here", ""},
+	"elicitation.timeout": {"1ms", "10m"},
+	"elicitation.hold":    {"", "45s"},
+	"elicitation.secrets": {"allow", "refuse"},
+	"elicitation.schema":  {"", "ref"},
+	"views":               {"", "'off'"},
+	"inbox":               {"'off'", "auto"},
+	"tasks.executors":     {"{mine: {kind: shell, command: [sh]}}", ""},
+	"tasks.max-running":   {"5000", "1"},
+	"tasks.time-limit":    {"700h", "1h"},
+	"tasks.idle-limit":    {"700h", "1m"},
+	"tasks.diff-guard":    {"'off'", "safe"},
+	"tasks.branch-prefix": {"", "agents"},
+	"tasks.retain":        {"[done=0s]", ""},
+	"tasks.env":           {"[AWS_SECRET_ACCESS_KEY]", ""},
+	"tasks.wrap":          {"[sh, -c, id]", ""},
+	"slack.channel":       {"C012ABCDEF", ""},
+	"slack.people":        {"[U012ABCDEF=local]", ""},
+	"slack.api":           {"https://slack.example.com/", ""},
+	"notify":              {"['command:/bin/id']", ""},
+	"quiet-hours":         {"'00:00-23:59'", ""},
+	"public-url":          {"https://desk.example.com", ""},
+	"connect.address":     {"0.0.0.0:8080", ""},
+	"connect.url":         {"https://desk.example.com", ""},
+	"gateway.disclosure":  {"", "search"},
+	"gateway.people":      {"one", "many"},
+	"otlp.endpoint":       {"http://collector.example.com:4318", ""},
+	"a2a.enabled":         {"true", "false"},
+	"a2a.default-skill":   {"run-task", ""},
+	"a2a.project":         {"shop", ""},
+	"a2a.push-to":         {"['127.0.0.1:9000']", ""},
+	"a2a.executor":        {"claude", ""},
+	"log-level":           {"", "error"},
+	"log-format":          {"", "json"},
+	"token":               {"a-token-that-the-stranger-knows", ""},
+	"tools":               {"'docs,ask,work'", "docs"},
+	"tool-prefix":         {"", "acme"},
+	"name":                {"", "acme"},
+	"max-answer-bytes":    {"900000", "8192"},
+	"allow-host":          {"[evil.example.com]", ""},
+	"allow-origin":        {"['https://evil.example.com']", ""},
+	upstreamsKey:          {"[{name: h, command: [sh, -c, id]}]", ""},
+}
+
+// Every setting of a folder that somebody else made: one that can do harm is left
+// out until the file is trusted, and another counts.
+func TestAttackDoorsTrustOfEverySetting(t *testing.T) {
+	for name := range trustTable {
+		t.Run(name, func(t *testing.T) {
+			samples, ok := trustSamples[name]
+			if !ok || samples.harmful == "" && samples.harmless == "" || samples.harmful == "" != trustTable[name].free {
+				t.Fatalf("no fitting sample of %s: %+v", name, samples)
+			}
+			dir := cloned(t, key(name)+": "+samples.harmful+"\n")
+			if samples.harmful != "" {
+				if row := shownSetting(t, dir, name); row.Origin != byDefault || row.LeftOut == nil || row.LeftOut.Next != "to review and allow them, run: deskhand trust "+dir {
+					t.Errorf("%s: %s of a folder that nobody trusts is %+v (left out %+v)", key(name), samples.harmful, row, row.LeftOut)
+				}
+				done(t, dir, "trust", "--yes")
+				if row := shownSetting(t, dir, name); row.Origin != filepath.Join(dir, configName) || row.LeftOut != nil {
+					t.Errorf("%s: %s of a folder that is trusted is %+v", key(name), samples.harmful, row)
+				}
+			}
+			if samples.harmless != "" {
+				write(t, dir, map[string]string{configName: key(name) + ": " + samples.harmless + "\n"})
+				if row := shownSetting(t, dir, name); row.Origin != filepath.Join(dir, configName) || row.LeftOut != nil {
+					t.Errorf("%s: %s of a folder that nobody trusts is %+v", key(name), samples.harmless, row)
+				}
+			}
+		})
+	}
+}
+
+// What is stricter than the default may be weaker than what the person has.
+func TestAttackDoorsTrustAgainstOnesOwnSettings(t *testing.T) {
+	for name, c := range map[string]struct{ own, theirs string }{
+		"tools":               {"docs", "docs,ask"},
+		"tasks.time-limit":    {"10m", "5h"},
+		"tasks.idle-limit":    {"1m", "20m"},
+		"tasks.diff-guard":    {"safe", "balanced"},
+		"tasks.max-running":   {"2", "3"},
+		"max-answer-bytes":    {"8192", "32768"},
+		"inbox":               {"'off'", "auto"},
+		"elicitation.timeout": {"20m", "10m"},
+		"tasks.wrap":          {"[env]", "[nice]"},
+		"tasks.max-running ":  {"2", "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			name := regexp.MustCompile(` +$`).ReplaceAllString(name, "")
+			dir := cloned(t, key(name)+": "+c.theirs+"\n")
+			ownSettings(t, key(name)+": "+c.own+"\n")
+			if row := shownSetting(t, dir, name); filepath.Dir(row.Origin) == dir || row.LeftOut == nil {
+				t.Errorf("%s: the user has %s, a folder that nobody trusts %s; it is %+v", key(name), c.own, c.theirs, row)
+			}
+			write(t, dir, map[string]string{configName: ""})
+			if row := shownSetting(t, dir, name); filepath.Base(filepath.Dir(row.Origin)) != "deskhand" {
+				t.Errorf("%s: an empty file of a folder has it as %+v, want the user's own", key(name), row)
+			}
+		})
+	}
+}
+
+// shownSetting is one row of deskhand config in a folder.
+func shownSetting(t *testing.T, dir, name string, flags ...string) effective {
+	t.Helper()
+	r := deskhand(t, dir, append([]string{"config", "--json"}, flags...)...)
+	var rows []effective
+	if err := json.Unmarshal([]byte(r.stdout), &rows); err != nil {
+		t.Fatalf("deskhand config --json: %v in %q, %q", err, r.stdout, r.stderr)
+	}
+	i := slices.IndexFunc(rows, func(e effective) bool { return e.Name == name })
+	if i < 0 {
+		t.Fatalf("deskhand config --json has no %s", name)
+	}
+	return rows[i]
+}

@@ -1,0 +1,162 @@
+// Package trust remembers which files a person has agreed to: each by its path
+// and the digest of its bytes. A file that was changed since is another file.
+package trust
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Record is what a person decided about one file.
+type Record struct {
+	Path   string    `json:"path"`   // as Place returns it
+	Digest string    `json:"digest"` // as Digest returns it
+	Agreed bool      `json:"agreed"` // false: the person declined
+	At     time.Time `json:"at"`
+}
+
+// Digest returns the digest of a file's bytes, as sha256:HEX.
+func Digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Place returns the one path under which a file is remembered: the file's own
+// name in its folder, without symbolic links on the way to that folder. The file
+// itself may be a link: its bytes are what counts.
+func Place(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("find folder of %s: %w", filepath.Base(path), err)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "", fmt.Errorf("find folder of %s: %w", path, err)
+	}
+	return filepath.Join(dir, filepath.Base(path)), nil
+}
+
+// Records are the decisions kept in a folder, one file each, which only its
+// owner can read. Processes may use them concurrently; the last decision counts.
+// The zero value has no folder: nothing is remembered, and nothing can be.
+type Records struct{ dir string }
+
+// In returns the records below the state folder of an installation.
+func In(state string) Records { return Records{filepath.Join(state, "trust")} }
+
+// file returns the name of the record about a place.
+func (r Records) file(place string) string {
+	sum := sha256.Sum256([]byte(place))
+	return filepath.Join(r.dir, hex.EncodeToString(sum[:16])+suffix)
+}
+
+const suffix = ".json"
+
+var errNoFolder = errors.New("write trust record: there is no state folder")
+
+// Find returns the record about a place. ok is false without one, and for one
+// that another user of the machine wrote.
+func (r Records) Find(place string) (found Record, ok bool, err error) {
+	if r.dir == "" {
+		return Record{}, false, nil
+	}
+	found, err = read(r.file(place))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Record{}, false, nil
+	}
+	if err != nil {
+		return Record{}, false, err
+	}
+	return found, found.Path == place, nil
+}
+
+// maxRecord is more bytes than a record with the longest path has.
+const maxRecord = 64 << 10
+
+func read(file string) (found Record, err error) {
+	data, owner, err := ReadFile(file, maxRecord)
+	if err != nil {
+		return found, fmt.Errorf("read trust record: %w", err)
+	}
+	if owner != "" {
+		return found, fmt.Errorf("read trust record: %s belongs to %s", file, owner)
+	}
+	if err := json.Unmarshal(data, &found); err != nil {
+		return found, fmt.Errorf("read trust record %s: %w", file, err)
+	}
+	return found, nil
+}
+
+// Put keeps a decision, in place of an earlier one about the same place. It is
+// there wholly or not at all.
+func (r Records) Put(one Record) error {
+	if r.dir == "" {
+		return errNoFolder
+	}
+	data, err := json.Marshal(one)
+	if err != nil {
+		return fmt.Errorf("write trust record: %w", err)
+	}
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return fmt.Errorf("make trust folder: %w", err)
+	}
+	f, err := os.CreateTemp(r.dir, ".record-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("create trust record: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(append(data, '\n'))
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("write trust record: %w", err)
+	}
+	if err := os.Rename(f.Name(), r.file(one.Path)); err != nil {
+		return fmt.Errorf("place trust record: %w", err)
+	}
+	return nil
+}
+
+// Remove forgets a place; was reports whether it was known.
+func (r Records) Remove(place string) (was bool, err error) {
+	if r.dir == "" {
+		return false, nil
+	}
+	err = os.Remove(r.file(place))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("remove trust record: %w", err)
+	}
+	return true, nil
+}
+
+// List returns all records by path. One that cannot be read is left out.
+func (r Records) List() (all []Record, err error) {
+	if r.dir == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(r.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list trust records: %w", err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), suffix) {
+			continue
+		}
+		if one, err := read(filepath.Join(r.dir, e.Name())); err == nil && r.file(one.Path) == filepath.Join(r.dir, e.Name()) {
+			all = append(all, one)
+		}
+	}
+	slices.SortFunc(all, func(a, b Record) int { return cmp.Compare(a.Path, b.Path) })
+	return all, nil
+}
