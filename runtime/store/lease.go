@@ -89,6 +89,11 @@ func (tx *Tx) Leases(ctx context.Context, prefix string) ([]Lease, error) {
 	return leases, rows.Err()
 }
 
+// Lease is the lease of a name, lapsed or not; the zero one if nobody ever had it.
+func (tx *Tx) Lease(ctx context.Context, name string) (Lease, error) {
+	return readLease(ctx, tx, name)
+}
+
 // readLease returns the lease of a name, lapsed or not; the zero one if nobody
 // ever had it.
 func readLease(ctx context.Context, tx *Tx, name string) (Lease, error) {
