@@ -173,7 +173,7 @@ func (p *peopleRoom) once(ctx context.Context, id string, until time.Time) (bool
 	if _, _, err := p.open(ctx); err != nil {
 		return false, err
 	}
-	_, first, err := p.db.Claim(ctx, store.Lease{Name: "once/" + id, Holder: rand.Text()}, time.Until(until))
+	_, first, err := p.db.Claim(ctx, store.Lease{Name: "once/" + id, Holder: rand.Text(), Once: true}, time.Until(until))
 	return first, err
 }
 
