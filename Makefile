@@ -18,13 +18,14 @@
 # make tools      how well find_tools finds among the tools of real servers, and in how many tokens (needs node and npm; minutes)
 # make conformance [WORD=word]   the MCP conformance suite against deskhand as a client and as a server (needs Node.js 22 and npm; minutes)
 # make codex CODEX=path   ask a person from that codex, with a stub for its model (needs node)
+# make vuln       known vulnerabilities of what the program is built from (needs vuln.go.dev)
 # make bench-web  what the pages take in a browser
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean codex bench-web test-agents received survive conformance tools
+.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean codex bench-web test-agents received survive conformance tools vuln
 
 all: build
 
@@ -112,6 +113,17 @@ tools:
 codex: build
 	@test -n "$(CODEX)" || { echo "say where codex is: make codex CODEX=node_modules/.bin/codex"; exit 1; }
 	node cmd/deskhand/testdata/clients/codex.mjs bin/deskhand $(CODEX)
+
+# It fails on what it finds, and not because the database is out of reach.
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
+vuln:
+	@$(GO) install $(GOVULNCHECK) && PATH="$$($(GO) env GOPATH)/bin:$$PATH" && \
+	found=$$(govulncheck ./cmd/deskhand 2>&1); status=$$?; echo "$$found"; \
+	case "$$status,$$found" in \
+	0,*) ;; \
+	3,*) echo "make vuln: the program can be reached by what is listed: update it, or say in docs/dependencies.md why not"; exit 1 ;; \
+	*) echo "make vuln: NOT RUN: govulncheck did not get its database (see above)" ;; \
+	esac
 
 bench-web: build
 	SCRIPT=speed.mjs cmd/deskhand/testdata/web/run.sh bin/deskhand

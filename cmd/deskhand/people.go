@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"log/slog"
 	"os"
 	"strings"
@@ -173,26 +172,8 @@ func (p *peopleRoom) once(ctx context.Context, id string, until time.Time) (bool
 	if _, _, err := p.open(ctx); err != nil {
 		return false, err
 	}
-	_, first, err := p.db.Claim(ctx, store.Lease{Name: "once/" + id, Holder: rand.Text()}, time.Until(until))
+	_, first, err := p.db.Claim(ctx, store.Lease{Name: "once/" + id, Holder: rand.Text(), Once: true}, time.Until(until))
 	return first, err
-}
-
-// readyTime is how long the store may take to answer before a server counts as
-// not ready: below the 5 seconds in which a probe has to see it.
-const readyTime = 2 * time.Second
-
-// ready returns nil if the store answers.
-func (p *peopleRoom) ready() error {
-	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
-	defer cancel()
-	hub, _, err := p.open(ctx)
-	if err == nil {
-		_, err = hub.List(ctx, elicit.Filter{Limit: 1})
-	}
-	if err != nil {
-		return errors.New("the store does not answer")
-	}
-	return nil
 }
 
 // stateKey authenticates what clients carry between two calls: the same for

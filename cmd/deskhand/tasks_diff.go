@@ -71,7 +71,7 @@ func (b *bench) diff(ctx context.Context, id string, paths []string, f diffFlags
 			}
 			return notShown(*out.BlockedReason, why, out.Hint)
 		case out.Blocked:
-			return notShown(*out.BlockedReason, fmt.Sprintf("%d files, %d lines added and %d deleted", out.Summary.Files, out.Summary.Added, out.Summary.Deleted), out.Hint)
+			return notShown(*out.BlockedReason, heldBack(out), out.Hint)
 		case f.names:
 			for _, file := range out.Files {
 				if err := b.line("%s", file); err != nil {
@@ -89,6 +89,15 @@ func (b *bench) diff(ctx context.Context, id string, paths []string, f diffFlags
 		}
 		return nil
 	})
+}
+
+// heldBack is what a guard holds back. Lines are not counted of what is too
+// large.
+func heldBack(c work.Changes) string {
+	if c.Summary.Added+c.Summary.Deleted == 0 {
+		return fmt.Sprintf("%d files", c.Summary.Files)
+	}
+	return fmt.Sprintf("%d files, %d lines added and %d deleted", c.Summary.Files, c.Summary.Added, c.Summary.Deleted)
 }
 
 // notShown is the error of what a guard holds back.

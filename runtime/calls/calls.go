@@ -229,6 +229,10 @@ func (c *running) call(ctx context.Context, caller contract.Caller, args json.Ra
 }
 
 func (c *running) broken(err error) outcome {
+	if t, ok := store.TroubleOf(err); ok {
+		c.keeper.options.Log.Error("internal error", "doing", "call tool "+c.tool.Name, "error", err)
+		return outcome{Fault: &fault.Fault{Code: t.Code, Message: t.Message, Hint: t.Hint, Retryable: t.Passing}}
+	}
 	id := rand.Text()[:8]
 	c.keeper.options.Log.Error("internal error", "error_id", id, "doing", "call tool "+c.tool.Name, "error", err)
 	return outcome{Lost: "internal error (id " + id + ")"}

@@ -50,6 +50,7 @@ type DB struct {
 	write   writers
 	queue   chan struct{} // one Update at a time in this process
 	feed    feed
+	probe   probe
 	now     func() time.Time
 	close   sync.Once
 }

@@ -46,6 +46,8 @@ func TroubleOf(err error) (Trouble, bool) {
 	var lite *sqlite.Error
 	var pg *pgconn.PgError
 	switch {
+	case errors.Is(err, ErrSlow):
+		return away, true
 	case errors.As(err, new(*NewerError)):
 		return newer, true
 	case errors.As(err, &lite):

@@ -187,31 +187,33 @@ func (m *Manager) tryClear(ctx context.Context, id string, l leftover) error {
 
 // leftovers are what deleted attempts left here, by attempt.
 func (m *Manager) leftovers(ctx context.Context) (left map[string]leftover, err error) {
-	left = map[string]leftover{}
 	err = m.db.View(ctx, func(tx *store.Tx) error {
-		rows, err := tx.Query(ctx, "SELECT attempt_id, data FROM leftovers WHERE host = ? ORDER BY attempt_id LIMIT 100", m.host)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var id string
-			var data []byte
-			var l leftover
-			if err := rows.Scan(&id, &data); err != nil {
-				return err
-			}
-			if err := json.Unmarshal(data, &l); err != nil {
-				return err
-			}
-			left[id] = l
-		}
-		return rows.Err()
+		left, err = readLeftovers(ctx, tx, m.host)
+		return err
 	})
+	return left, err
+}
+
+func readLeftovers(ctx context.Context, tx *store.Tx, host string) (map[string]leftover, error) {
+	rows, err := tx.Query(ctx, "SELECT attempt_id, data FROM leftovers WHERE host = ? ORDER BY attempt_id LIMIT 100", host)
 	if err != nil {
 		return nil, fmt.Errorf("read what deleted attempts left: %w", err)
 	}
-	return left, nil
+	defer rows.Close()
+	left := map[string]leftover{}
+	for rows.Next() {
+		var id string
+		var data []byte
+		var l leftover
+		if err := rows.Scan(&id, &data); err != nil {
+			return nil, fmt.Errorf("read what deleted attempts left: %w", err)
+		}
+		if err := json.Unmarshal(data, &l); err != nil {
+			return nil, fmt.Errorf("read what a deleted attempt left: %w", err)
+		}
+		left[id] = l
+	}
+	return left, rows.Err()
 }
 
 func (m *Manager) clear(ctx context.Context, id string, l leftover) error {

@@ -32,7 +32,7 @@ func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, er
 	if req.payload, err = m.effective(ctx, known, r); err != nil {
 		return FollowUp{}, err
 	}
-	done, err := once(ctx, m, req, func(tx *store.Tx) (FollowUp, error) { return followUp(ctx, tx, known, r) })
+	done, err := once(ctx, m, req, func(tx *store.Tx) (FollowUp, error) { return m.followUp(ctx, tx, known, r) })
 	if err != nil {
 		return FollowUp{}, err
 	}
@@ -68,7 +68,7 @@ func (m *Manager) effective(ctx context.Context, known []Executor, r FollowUpReq
 	return r, err
 }
 
-func followUp(ctx context.Context, tx *store.Tx, known []Executor, r FollowUpRequest) (FollowUp, error) {
+func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, r FollowUpRequest) (FollowUp, error) {
 	s, err := target(ctx, tx, "follow_up", r.AttemptID, r.SessionID)
 	if err != nil {
 		return FollowUp{}, err
@@ -90,6 +90,13 @@ func followUp(ctx context.Context, tx *store.Tx, known []Executor, r FollowUpReq
 		return queue(ctx, tx, s, r.Prompt, "")
 	case running:
 		return queue(ctx, tx, s, r.Prompt, variant)
+	}
+	a, err := readAttempt(ctx, tx, s.AttemptID)
+	if err == nil {
+		err = m.awake(ctx, tx, a)
+	}
+	if err != nil {
+		return FollowUp{}, err
 	}
 	p, err := resume(ctx, tx, s, r.Prompt, variant)
 	if err != nil {

@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,11 +117,14 @@ func (m *Manager) startRunner(p process) error {
 
 // lastWords are what a runner said at its end.
 func (m *Manager) lastWords(processID string, ended error) string {
-	said, err := os.ReadFile(filepath.Join(m.runDir(processID), runnerLog))
+	said, err := os.Open(filepath.Join(m.runDir(processID), runnerLog))
+	if err != nil {
+		return fmt.Sprint(ended)
+	}
+	defer said.Close()
 	t := &tail{}
-	t.Write(said)
-	if line := t.line(); err == nil && line != "" {
-		return line
+	if _, err := io.Copy(t, said); err == nil && t.line() != "" {
+		return t.line()
 	}
 	return fmt.Sprint(ended)
 }

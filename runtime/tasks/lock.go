@@ -30,7 +30,7 @@ func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func()
 				}
 			}, nil
 		}
-		if leader, here := m.leaderOf(held.Holder); here && leader.dead() {
+		if leader, here := m.leaderOf(held.Holder); here && leader.dead() && (m.host == "" || !leader.elsewhere()) {
 			if err := m.db.Release(ctx, held.Name, held.Holder); err != nil {
 				return nil, err
 			}

@@ -69,7 +69,8 @@ type Options struct {
 type Manager struct {
 	db        *store.DB
 	options   Options
-	host      string      // of the worktrees that can be reached here
+	host      string      // of the worktrees that can be reached here; see hostID
+	noHost    error       // why this machine has no id
 	instance  string      // of this manager among all
 	self      groupLeader // this process
 	ctx       context.Context
@@ -77,6 +78,10 @@ type Manager struct {
 	keeping   sync.WaitGroup
 	sightings sightings
 	stuck     sync.Map // deleted attempts whose folder could not be taken away, and when
+
+	// Of the goroutine that sweeps alone: see present.
+	heard   time.Time // when this machine was last announced
+	doubled time.Time // since when another one has its id
 }
 
 // New starts a manager over a store that was opened with [Rooms]. It ends what
@@ -85,10 +90,8 @@ type Manager struct {
 // then.
 func New(db *store.DB, o Options) *Manager {
 	m := &Manager{db: db, options: o.filled(), instance: newID(), self: groupLeader{os.Getpid(), born(os.Getpid())}}
-	if store.IsPostgres(db.Place()) {
-		m.host, _ = os.Hostname() // a store in a folder is of one machine, whatever it is called today
-	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
+	m.identify(m.ctx)
 	if err := m.bury(m.ctx); err != nil {
 		m.options.Log.Warn("sweep failed", "error", err)
 	}
@@ -142,4 +145,5 @@ func (o Options) filled() Options {
 func (m *Manager) Close() {
 	m.stop()
 	m.keeping.Wait()
+	m.absent()
 }

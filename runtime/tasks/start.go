@@ -109,6 +109,9 @@ func targets(asked []RepoTarget, known []Repo) ([]RepoTarget, error) {
 // begin puts an attempt into the store with its first process.
 func (m *Manager) begin(ctx context.Context, req request, r StartRequest, project string) (Started, error) {
 	a, setup, err := m.plan(ctx, r)
+	if err == nil {
+		err = m.named(ctx)
+	}
 	if err != nil {
 		return Started{}, err
 	}
@@ -170,7 +173,7 @@ func (m *Manager) plan(ctx context.Context, r StartRequest) (a attempt, setup bo
 	}
 	for _, repo := range repos {
 		if _, err := repo.Resolve(ctx, repo.Target); err != nil {
-			return a, false, hinted(err, "call list_repos with the project_id and pass its default_target_branch as target_branch")
+			return a, false, hinted(m.notHere(repo, err), "call list_repos with the project_id and pass its default_target_branch as target_branch")
 		}
 	}
 	a.ID, a.TaskID, a.host = newID(), t.ID, m.host

@@ -103,7 +103,7 @@ func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, fo
 			return err
 		}
 		expired := until.Err() != nil
-		if p.host == m.host && (expired || p.runner.dead()) {
+		if p.host == m.host && (expired || m.diedHere(*p)) {
 			if err := m.giveUp(ctx, *p, "killed"); err != nil {
 				return err
 			}

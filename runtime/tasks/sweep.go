@@ -79,7 +79,7 @@ func (m *Manager) bury(ctx context.Context) error {
 	lapsed := []process{}
 	for _, p := range running {
 		switch {
-		case p.host == m.host && p.runner.dead():
+		case m.diedHere(p):
 			problems = append(problems, m.giveUp(ctx, p, runnerDied))
 		case p.lease.Before(now):
 			lapsed = append(lapsed, p)
@@ -104,8 +104,10 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	}
 	var w Work
 	if p.host == m.host {
-		p.runner.Kill()
-		p.agent.Kill()
+		if !p.runner.elsewhere() {
+			p.runner.Kill()
+			p.agent.Kill()
+		}
 		endStrays(p.AttemptID)
 		var err error
 		w, err = m.tidy(ctx, p)
@@ -219,8 +221,12 @@ func (c checkout) made() bool {
 
 // keep sweeps now and then.
 func (m *Manager) keep() {
-	for {
-		if err := m.Sweep(m.ctx); err != nil && m.ctx.Err() == nil {
+	for first := true; ; first = false {
+		err := m.Sweep(m.ctx)
+		if !first { // one command is no machine that is there
+			err = errors.Join(err, m.present(m.ctx), m.strand(m.ctx))
+		}
+		if err != nil && m.ctx.Err() == nil {
 			m.options.Log.Warn("sweep failed", "error", err)
 		}
 		select {

@@ -536,6 +536,7 @@ const (
 	ExecutorMissing    = "executor_unavailable"
 	Conflict           = "idempotency_conflict"
 	WorktreeMissing    = "worktree_missing"
+	HostAway           = "host_away"
 	AmbiguousID        = "ambiguous_id"
 	WaitTooLong        = "wait_ms_too_large"
 	RepositoryConflict = "repo_conflict"

@@ -50,12 +50,15 @@ func (m *Manager) look(ctx context.Context, attemptID string) (c checkout, err e
 		return c, err
 	}
 	err = m.db.View(ctx, func(tx *store.Tx) error {
-		c, err = readCheckout(ctx, tx, attemptID)
-		return err
+		if c, err = readCheckout(ctx, tx, attemptID); err != nil || c.host == m.host {
+			return err
+		}
+		seen, err := m.seen(ctx, tx, c.host)
+		if err != nil {
+			return err
+		}
+		return refuse(WorktreeMissing, "call this tool on that machine", "the worktree of attempt %s is on %s", attemptID, seen.name)
 	})
-	if err == nil && c.host != m.host {
-		err = refuse(WorktreeMissing, "call this tool on that machine", "the worktree of attempt %s is on %s", attemptID, c.host)
-	}
 	return c, err
 }
 

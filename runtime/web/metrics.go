@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -32,7 +33,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 			Name: "deskhand_http_requests_in_flight", Help: "Requests being answered, open streams included.",
 		}, []string{"route"}),
 	}
-	registry.MustRegister(m.requests, m.seconds, m.inFlight)
+	registry.MustRegister(m.requests, m.seconds, m.inFlight, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.page = reads(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP)
 	return m
 }

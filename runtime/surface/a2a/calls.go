@@ -417,6 +417,10 @@ func (s *Server) failed(err error) error {
 		}
 		return a2a.NewError(a2a.ErrInvalidParams, text)
 	}
+	if t, ok := store.TroubleOf(err); ok {
+		s.o.Log.Error("a2a call failed", "error", err)
+		return a2a.NewError(a2a.ErrInternalError, t.Message+"; "+t.Hint)
+	}
 	id := uuid.NewString()
 	s.o.Log.Error("a2a call failed", "id", id, "error", err)
 	return a2a.NewError(a2a.ErrInternalError, fmt.Sprintf("internal error %s", id))

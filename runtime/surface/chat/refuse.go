@@ -8,6 +8,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
 )
 
 // Codes of faults of this door.
@@ -36,6 +37,10 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 // the rest the log has more.
 func (s *Server) failed(err error) (status int, body map[string]any) {
 	f := fault.Of(err)
+	if t, ok := store.TroubleOf(err); ok && f == nil {
+		s.o.Log.Error("chat call failed", "error", err)
+		return http.StatusServiceUnavailable, map[string]any{"code": t.Code, "type": "server_error", "message": t.Message, "hint": t.Hint}
+	}
 	if f == nil {
 		id := rand.Text()[:8]
 		s.o.Log.Error("chat call failed", "error_id", id, "error", err)

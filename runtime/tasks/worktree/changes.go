@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -92,40 +93,71 @@ type FileChange struct {
 // tracked, to where its branch left the target. It changes nothing: no lock is
 // taken and no object is written. force lists what guard would block, up to
 // 10,000 files.
+//
+// The guard comes before the work: lines are counted only when the sizes are
+// within it, and no more than 10,000 files are kept, however many there are. A
+// text of more than 8 MiB counts as a binary file.
 func (t Tree) Changes(ctx context.Context, guard Guard, force bool) (Changes, error) {
 	var all Changes
+	views := make([]*view, 0, len(t.Repos))
+	defer func() {
+		for _, v := range views {
+			v.close()
+		}
+	}()
+	failed := func(r Repo, err error) (Changes, error) {
+		if ctx.Err() != nil {
+			return Changes{}, ctx.Err()
+		}
+		return Changes{Blocked: SummaryFailed, Detail: fmt.Sprintf("%s: %v", r.Name, hinted(err))}, nil
+	}
+	found := make([][]FileChange, len(t.Repos))
 	for i, r := range t.Repos {
-		view, err := t.view(ctx, r)
-		if err == nil {
-			var files []FileChange
-			files, err = view.files(ctx, i)
-			view.close()
-			all.Files = append(all.Files, files...)
-			all.Nested = append(all.Nested, view.nested...)
-		}
+		v, err := t.view(ctx, r)
 		if err != nil {
-			if ctx.Err() != nil {
-				return Changes{}, ctx.Err()
-			}
-			return Changes{Blocked: SummaryFailed, Detail: fmt.Sprintf("%s: %v", r.Name, hinted(err))}, nil
+			return failed(r, err)
 		}
+		views = append(views, v)
+		all.Nested = append(all.Nested, v.nested...)
+		files, sum, err := v.files(ctx, i)
+		if err != nil {
+			return failed(r, err)
+		}
+		found[i] = files
+		all.Summary.Files += sum.Files
+		all.Summary.Bytes += sum.Bytes
 	}
+	counted := force || guard.Bytes == 0 || all.Summary.Bytes <= guard.Bytes
+	for i, r := range t.Repos {
+		if !counted {
+			break
+		}
+		added, deleted, err := views[i].countLines(ctx, found[i])
+		if err != nil {
+			return failed(r, err)
+		}
+		all.Summary.Added += added
+		all.Summary.Deleted += deleted
+	}
+	all.Files = slices.Concat(found...)
 	slices.SortFunc(all.Files, func(a, b FileChange) int { return strings.Compare(a.Path, b.Path) })
-	for _, f := range all.Files {
-		all.Summary.Files++
-		all.Summary.Added += f.Added
-		all.Summary.Deleted += f.Deleted
-		all.Summary.Bytes += f.Bytes
-	}
 	if !force && guard.exceeded(all.Summary) {
 		all.Blocked, all.Files = ThresholdExceeded, nil
-		all.Detail = fmt.Sprintf("%d files, %d lines added, %d deleted, %d bytes; the guard allows %d files, %d lines, %d bytes",
-			all.Summary.Files, all.Summary.Added, all.Summary.Deleted, all.Summary.Bytes, guard.Files, guard.Lines, guard.Bytes)
+		all.Detail = tooMany(all.Summary, guard, counted)
 	}
 	if len(all.Files) > mostFiles {
-		all.Files, all.Truncated = all.Files[:mostFiles], true
+		all.Files = all.Files[:mostFiles]
 	}
+	all.Truncated = all.Blocked == "" && all.Summary.Files > len(all.Files)
 	return all, nil
+}
+
+func tooMany(s Summary, guard Guard, counted bool) string {
+	lines := fmt.Sprintf("%d lines added, %d deleted", s.Added, s.Deleted)
+	if !counted {
+		lines = "lines not counted"
+	}
+	return fmt.Sprintf("%d files, %s, %d bytes; the guard allows %d files, %d lines, %d bytes", s.Files, lines, s.Bytes, guard.Files, guard.Lines, guard.Bytes)
 }
 
 func hinted(err error) string {
@@ -135,15 +167,12 @@ func hinted(err error) string {
 	return err.Error()
 }
 
-// files lists what changed in one repository.
-func (v *view) files(ctx context.Context, repo int) ([]FileChange, error) {
-	out, err := run(v.git(ctx, v.diff("--raw", "--numstat", "-z", "--no-abbrev")...))
+// files lists what changed in one repository: the first 10,000 by name, and of
+// all of them how many there are and how large.
+func (v *view) files(ctx context.Context, repo int) ([]FileChange, Summary, error) {
+	files, sum, err := v.list(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("compare with the base: %w", err)
-	}
-	files, err := parseRaw(fields(out))
-	if err != nil {
-		return nil, err
+		return nil, sum, err
 	}
 	var deleted []string
 	for i := range files {
@@ -155,13 +184,75 @@ func (v *view) files(ctx context.Context, repo int) ([]FileChange, error) {
 		}
 		if f.Kind == "deleted" {
 			deleted = append(deleted, v.base+":"+f.name)
-			continue
-		}
-		if info, err := os.Lstat(filepath.Join(v.dir, filepath.FromSlash(f.name))); err == nil && !info.IsDir() {
-			f.Bytes = info.Size()
 		}
 	}
-	return files, v.deletedSizes(ctx, files, deleted)
+	if err := v.deletedSizes(ctx, files, deleted); err != nil {
+		return nil, sum, err
+	}
+	for _, f := range files {
+		if f.Kind == "deleted" {
+			sum.Bytes += f.Bytes
+		}
+	}
+	return files, sum, nil
+}
+
+// list compares names, or all, with the base. Sizes of deleted files are not in
+// it, and of files behind the first 10,000 there is nothing else than the sum.
+func (v *view) list(ctx context.Context, names ...string) (files []FileChange, sum Summary, err error) {
+	var raw rawReader
+	err = each(v.git(ctx, append(v.diff("--raw", "-z", "--no-abbrev"), names...)...), func(part string) error {
+		f, whole, err := raw.next(part)
+		if err != nil || !whole {
+			return err
+		}
+		sum.Files++
+		if f.Kind != "deleted" {
+			if info, err := os.Lstat(filepath.Join(v.dir, filepath.FromSlash(f.name))); err == nil && !info.IsDir() {
+				f.Bytes = info.Size()
+			}
+			sum.Bytes += f.Bytes
+		}
+		if len(files) < mostFiles {
+			files = append(files, f)
+		}
+		return nil
+	})
+	if err == nil {
+		err = raw.end()
+	}
+	if err != nil {
+		return nil, sum, fmt.Errorf("compare with the base: %w", err)
+	}
+	return files, sum, nil
+}
+
+// countLines adds up the lines of all that changed, and notes them in files.
+func (v *view) countLines(ctx context.Context, files []FileChange) (added, deleted int, err error) {
+	byName := make(map[string]*FileChange, len(files))
+	for i := range files {
+		byName[files[i].name] = &files[i]
+	}
+	var numbers numstatReader
+	err = each(v.git(ctx, v.diff("--numstat", "-z")...), func(part string) error {
+		n, whole, err := numbers.next(part)
+		if err != nil || !whole {
+			return err
+		}
+		added += n.added
+		deleted += n.deleted
+		if f := byName[n.name]; f != nil { // not one that came meanwhile
+			f.Binary, f.Added, f.Deleted = n.binary, n.added, n.deleted
+		}
+		return nil
+	})
+	if err == nil {
+		err = numbers.end()
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("count lines: %w", err)
+	}
+	return added, deleted, nil
 }
 
 // deletedSizes asks for the sizes that files had. A name with a newline cannot
@@ -199,42 +290,74 @@ func (v *view) deletedSizes(ctx context.Context, files []FileChange, objects []s
 
 var kinds = map[byte]string{'A': "added", 'C': "added", 'M': "modified", 'D': "deleted", 'R': "renamed", 'T': "type_changed", 'U': "modified"}
 
-// parseRaw reads what `git diff --raw --numstat -z` prints: first all raw
-// entries, then the numbers of all, in the same order.
-func parseRaw(parts []string) ([]FileChange, error) {
-	var files []FileChange
-	i := 0
-	next := func() string {
-		if i >= len(parts) {
-			return ""
+// rawReader reads the parts of `git diff --raw -z`.
+type rawReader struct {
+	f    FileChange
+	want int // names that are still to come
+}
+
+// next reads one part; whole says that f is complete with it.
+func (r *rawReader) next(part string) (f FileChange, whole bool, err error) {
+	if r.want == 0 {
+		meta := strings.Fields(part)
+		if !strings.HasPrefix(part, ":") || len(meta) != 5 || kinds[meta[4][0]] == "" {
+			return f, false, fmt.Errorf("git diff: cannot read entry %q", part)
 		}
-		i++
-		return parts[i-1]
-	}
-	for i < len(parts) && strings.HasPrefix(parts[i], ":") {
-		meta := strings.Fields(next())
-		if len(meta) != 5 || kinds[meta[4][0]] == "" {
-			return nil, fmt.Errorf("git diff: cannot read entry %q", meta)
-		}
-		f := FileChange{Kind: kinds[meta[4][0]], name: next()}
+		r.f, r.want = FileChange{Kind: kinds[meta[4][0]]}, 1
 		if meta[4][0] == 'R' || meta[4][0] == 'C' {
-			f.oldName, f.name = f.name, next()
+			r.want = 2
 		}
-		files = append(files, f)
+		return f, false, nil
 	}
-	for n := range files {
-		numbers := strings.SplitN(next(), "\t", 3)
-		if len(numbers) != 3 {
-			return nil, fmt.Errorf("git diff: cannot read numbers %q", numbers)
-		}
-		if numbers[2] == "" { // a rename: both names follow
-			next()
-			next()
-		}
-		f := &files[n]
-		f.Binary = numbers[0] == "-"
-		f.Added, _ = strconv.Atoi(numbers[0])
-		f.Deleted, _ = strconv.Atoi(numbers[1])
+	if r.want--; r.want == 1 {
+		r.f.oldName = part
+		return f, false, nil
 	}
-	return files, nil
+	r.f.name = part
+	return r.f, true, nil
+}
+
+func (r *rawReader) end() error {
+	if r.want > 0 {
+		return errors.New("git diff: the last entry has no name")
+	}
+	return nil
+}
+
+// numstatReader reads the parts of `git diff --numstat -z`.
+type numstatReader struct {
+	n    lineCount
+	want int // names of a rename that are still to come
+}
+
+type lineCount struct {
+	name           string
+	added, deleted int
+	binary         bool
+}
+
+func (r *numstatReader) next(part string) (n lineCount, whole bool, err error) {
+	if r.want > 0 {
+		r.want--
+		r.n.name = part // the new one comes last
+		return r.n, r.want == 0, nil
+	}
+	numbers := strings.SplitN(part, "\t", 3)
+	if len(numbers) != 3 {
+		return n, false, fmt.Errorf("git diff: cannot read numbers %q", part)
+	}
+	r.n = lineCount{name: numbers[2], binary: numbers[0] == "-"}
+	r.n.added, _ = strconv.Atoi(numbers[0])
+	r.n.deleted, _ = strconv.Atoi(numbers[1])
+	if r.n.name == "" {
+		r.want = 2
+	}
+	return r.n, r.n.name != "", nil
+}
+
+func (r *numstatReader) end() error {
+	if r.want > 0 {
+		return errors.New("git diff: the last numbers have no name")
+	}
+	return nil
 }

@@ -323,10 +323,23 @@ func TestARepositoryThatTheAgentMadeIsLeftAlone(t *testing.T) {
 	}
 }
 
-func FuzzParseRaw(f *testing.F) {
-	f.Add(":000000 100644 0000 1111 A\x00a\x001\t0\ta\x00")
-	f.Add(":100644 100644 0000 1111 R100\x00a\x00b\x000\t0\t\x00a\x00b\x00")
-	f.Fuzz(func(t *testing.T, out string) { parseRaw(fields([]byte(out))) })
+func FuzzReadDiff(f *testing.F) {
+	f.Add(":000000 100644 0000 1111 A\x00a\x00", "1\t0\ta\x00")
+	f.Add(":100644 100644 0000 1111 R100\x00a\x00b\x00", "0\t0\t\x00a\x00b\x00")
+	f.Fuzz(func(t *testing.T, listed, counted string) {
+		var raw rawReader
+		for _, part := range fields([]byte(listed)) {
+			if _, _, err := raw.next(part); err != nil {
+				break
+			}
+		}
+		var numbers numstatReader
+		for _, part := range fields([]byte(counted)) {
+			if _, _, err := numbers.next(part); err != nil {
+				break
+			}
+		}
+	})
 }
 
 // The promise is under 0.6 s.

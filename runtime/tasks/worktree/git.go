@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,7 @@ type gitCommand struct {
 	verb string
 	args []string // with the verb
 	over []string // what guard adds
+	with []string // settings for this one, as NAME=value
 }
 
 // command is git in dir, with the user's configuration but for settings, and
@@ -61,7 +63,7 @@ func command(ctx context.Context, dir string, args ...string) gitCommand {
 // line is the whole command line. The last value of a setting counts.
 func (c gitCommand) line() []string {
 	all := append([]string{"git"}, c.over...)
-	for _, s := range settings {
+	for _, s := range slices.Concat(settings, c.with) {
 		all = append(all, "-c", s)
 	}
 	return append(all, c.args...)
@@ -96,13 +98,6 @@ func environment() []string {
 // git runs git and returns what it printed.
 func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	return run(command(ctx, dir, args...))
-}
-
-func run(cmd gitCommand) ([]byte, error) {
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	err := stream(cmd)
-	return out.Bytes(), err
 }
 
 // stream runs a git whose output goes somewhere, and words its failure. No git

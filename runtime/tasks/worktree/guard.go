@@ -196,14 +196,14 @@ func submodules(ctx context.Context, dir string) (found []string) {
 
 // gitlinks are the names at which the index has a commit of another repository.
 func gitlinks(ctx context.Context, dir string) (names []string) {
-	out, err := run(inTree(ctx, dir, "ls-files", "--stage", "-z"))
-	if err != nil {
-		return nil
-	}
-	for _, line := range fields(out) {
+	err := each(inTree(ctx, dir, "ls-files", "--stage", "-z"), func(line string) error {
 		if mode, name, ok := strings.Cut(line, "\t"); ok && strings.HasPrefix(mode, "160000 ") {
 			names = append(names, name)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil
 	}
 	return names
 }

@@ -73,22 +73,19 @@ func (t Tree) beside(s *Survey) {
 // hidden are files that were changed although git was told not to look at them.
 func (t Tree) hidden(ctx context.Context, r Repo) (names []string, err error) {
 	dir := t.path(r)
-	out, err := run(inTree(ctx, dir, "ls-files", "-v", "-z"))
-	if err != nil {
-		return nil, err
-	}
 	var blind []string
-	for _, line := range fields(out) {
+	err = each(inTree(ctx, dir, "ls-files", "-v", "-z"), func(line string) error {
 		if len(line) < 3 || line[0] != 'S' && !unicode.IsLower(rune(line[0])) {
-			continue
+			return nil
 		}
 		// Outside of a sparse checkout there is no file.
 		if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(line[2:]))); err == nil {
 			blind = append(blind, line[2:])
 		}
-	}
-	if len(blind) == 0 {
-		return nil, nil
+		return nil
+	})
+	if err != nil || len(blind) == 0 {
+		return nil, err
 	}
 	path, err := gitPath(ctx, dir, "index")
 	if err != nil {
@@ -113,7 +110,8 @@ func (t Tree) hidden(ctx context.Context, r Repo) (names []string, err error) {
 			return nil, err
 		}
 	}
-	if out, err = run(with("diff", "--name-only", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all", "-z")); err != nil {
+	out, err := run(with("diff", "--name-only", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=all", "-z"))
+	if err != nil {
 		return nil, err
 	}
 	for _, name := range fields(out) {

@@ -3,6 +3,7 @@ package worktree
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -96,10 +97,12 @@ func (t Tree) borrowed(ctx context.Context, r Repo) string {
 	if err != nil {
 		return ""
 	}
-	list, err := os.ReadFile(filepath.Join(common, "objects", "info", "alternates"))
+	file, err := os.Open(filepath.Join(common, "objects", "info", "alternates"))
 	if err != nil {
 		return ""
 	}
+	defer file.Close()
+	list, _ := io.ReadAll(io.LimitReader(file, mostPart)) // an agent can write it
 	for line := range strings.Lines(string(list)) {
 		path := strings.TrimSpace(line)
 		if path == "" || strings.HasPrefix(path, "#") {

@@ -160,15 +160,11 @@ func rest(files []FileChange, repo string) []FileChange {
 // sections are the differences of names, one for each of the files that git
 // lists for them. Those that begin after limit bytes are not there.
 func (v *view) sections(ctx context.Context, names []string, limit int) ([]string, []FileChange, error) {
-	raw, err := run(v.git(ctx, append(v.diff("--raw", "--numstat", "-z", "--no-abbrev"), names...)...))
-	if err != nil {
-		return nil, nil, fmt.Errorf("compare with the base: %w", err)
-	}
-	listed, err := parseRaw(fields(raw))
+	listed, _, err := v.list(ctx, names...)
 	if err != nil {
 		return nil, nil, err
 	}
-	out, cut, err := v.print(ctx, append(v.diff("--patch"), names...), limit)
+	out, cut, err := v.print(ctx, append(v.diff(asPatch...), names...), limit)
 	if err != nil {
 		return nil, nil, err
 	}

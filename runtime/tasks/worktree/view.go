@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -92,29 +93,38 @@ func (v *view) fill(ctx context.Context) error {
 			return fmt.Errorf("resolve index: %w", err)
 		}
 	}
-	names, nested, err := untracked(ctx, v.dir, []string{"GIT_INDEX_FILE=" + v.index()})
-	if err != nil {
-		return err
-	}
-	for _, n := range nested {
-		v.nested = append(v.nested, quote(v.repo.Name+"/"+n))
-	}
-	// An entry that knows nothing of the file on the disk: git looks there. "git
-	// add --intent-to-add" does so too, and compares each name with each other.
-	empty := emptyBlob[len(v.base)]
-	entries := make([]string, 0, len(names))
-	for _, name := range names {
-		if !slices.Contains(v.repo.Copied, name) && !gitsOwnPath(strings.ReplaceAll(name, `\`, "/")) { // which git takes nowhere
-			entries = append(entries, "100644 "+empty+"\t"+name)
-		}
-	}
-	if len(entries) == 0 {
-		return nil
-	}
-	if _, err := feed(v.git(ctx, "update-index", "-z", "--index-info"), entries); err != nil {
+	if err := v.noteNew(ctx); err != nil {
 		return fmt.Errorf("note new files: %w", err)
 	}
 	return nil
+}
+
+// noteNew puts the files that are not tracked into the copied index, by an entry
+// that knows nothing of the file on the disk: git looks there. "git add
+// --intent-to-add" does so too, and compares each name with each other. The names
+// go from one git to the other: there may be millions. The list is made from a
+// copy of its own, as the other git replaces the file.
+func (v *view) noteNew(ctx context.Context) error {
+	listed := filepath.Join(v.temp, "listed")
+	if err := copyFile(v.index(), listed); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	empty := emptyBlob[len(v.base)]
+	return through(v.git(ctx, "update-index", "-z", "--index-info"), func(to io.Writer) error {
+		out := bufio.NewWriter(to)
+		err := eachUntracked(ctx, v.dir, []string{"GIT_INDEX_FILE=" + listed}, func(name string) error {
+			if folder, nested := strings.CutSuffix(name, "/"); nested {
+				v.nested = append(v.nested, quote(v.repo.Name+"/"+folder))
+				return nil
+			}
+			if slices.Contains(v.repo.Copied, name) || gitsOwnPath(strings.ReplaceAll(name, `\`, "/")) { // which git takes nowhere
+				return nil
+			}
+			_, err := out.WriteString("100644 " + empty + "\t" + name + "\x00")
+			return err
+		})
+		return errors.Join(err, out.Flush())
+	})
 }
 
 // emptyBlob is the id of a file with nothing in it, by the length of ids: git
@@ -127,35 +137,50 @@ var emptyBlob = map[int]string{
 // git is git with the copied index.
 func (v *view) git(ctx context.Context, args ...string) gitCommand {
 	cmd := inTree(ctx, v.dir, args...)
+	cmd.with = []string{largeFiles}
 	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+v.index())
 	return cmd
 }
 
 // diff are the arguments that compare the files with the base, whatever the
-// user's configuration and attributes say about showing differences.
+// user's configuration and attributes say about showing differences. Those of
+// patches are apart: each of them has git print the patch as well.
 func (v *view) diff(more ...string) []string {
 	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--find-renames", "--no-indent-heuristic",
-		"--diff-algorithm=myers", "--submodule=short", "--ignore-submodules=none", "--src-prefix=a/", "--dst-prefix=b/", "--unified=3", "--inter-hunk-context=0"}
+		"--diff-algorithm=myers", "--submodule=short", "--ignore-submodules=none", "--src-prefix=a/", "--dst-prefix=b/"}
 	return append(append(args, more...), v.base, "--")
 }
+
+// largeFiles is from which size on git takes a file for a binary one: to compare
+// two texts it has all their lines in memory, which takes many times their size
+// (git 2.39: 360 MB for 8 MiB of empty lines).
+const largeFiles = "core.bigFileThreshold=8m"
+
+// asPatch are the arguments of diff that have git print the lines.
+var asPatch = []string{"--patch", "--unified=3", "--inter-hunk-context=0"}
 
 // untracked are the files that git neither tracks nor ignores, and beside them
 // the repositories inside, which git shows as folders.
 func untracked(ctx context.Context, dir string, env []string) (names, nested []string, err error) {
-	cmd := inTree(ctx, dir, "ls-files", "--others", "--exclude-standard", "-z")
-	cmd.Env = append(cmd.Env, env...)
-	out, err := run(cmd)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list new files: %w", err)
-	}
-	for _, name := range fields(out) {
+	err = eachUntracked(ctx, dir, env, func(name string) error {
 		if folder, ok := strings.CutSuffix(name, "/"); ok {
 			nested = append(nested, folder)
 		} else {
 			names = append(names, name)
 		}
+		return nil
+	})
+	return names, nested, err
+}
+
+// eachUntracked gives f the names of untracked; that of a repository ends with /.
+func eachUntracked(ctx context.Context, dir string, env []string, f func(name string) error) error {
+	cmd := inTree(ctx, dir, "ls-files", "--others", "--exclude-standard", "-z")
+	cmd.Env = append(cmd.Env, env...)
+	if err := each(cmd, f); err != nil {
+		return fmt.Errorf("list new files: %w", err)
 	}
-	return names, nested, nil
+	return nil
 }
 
 func copyFile(from, to string) (err error) {

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// mostMemory is what a server may have while strangers and agents do their worst,
+// in MiB. The kernel refuses more (RLIMIT_DATA, which counts what a Go program
+// maps to write to), and its children have the same limit: git and agents too.
+const mostMemory = 512
+
+// limitedServer is overSocket within mostMemory.
+func limitedServer(t *testing.T, flags ...string) *socket {
+	t.Helper()
+	cmd := bounded("serve", append([]string{"--http", "127.0.0.1:0"}, flags...)...)
+	cmd.Env = append(cmd.Environ(), "DESKHAND_TOKEN="+bearer)
+	s := socketOf(t, cmd)
+	s.token = bearer
+	return s
+}
+
+// bounded is a command of deskhand that has no more than mostMemory.
+func bounded(command string, args ...string) *exec.Cmd {
+	line := append([]string{"-c", fmt.Sprintf(`ulimit -d %d && exec deskhand "$@"`, mostMemory<<10), "sh", command}, args...)
+	return exec.Command("sh", line...)
+}
+
+// peak is the most memory that a process had so far, in MiB.
+func peak(t *testing.T, pid int) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatalf("the process has ended: %v", err)
+	}
+	kib := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
+	if kib == nil {
+		t.Fatalf("no VmHWM in %s", status)
+	}
+	n, err := strconv.Atoi(string(kib[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n >> 10
+}
+
+// bomb is an attempt in whose folder an agent has put what is large.
+type bomb struct{ id, page, state string }
+
+// agentWrites starts an attempt that runs a command and then works on.
+func agentWrites(t *testing.T, s *socket, state, title, command string) bomb {
+	t.Helper()
+	task := strings.TrimSpace(done(t, t.TempDir(), "tasks", "add", title, "--project", "shop", "--state", state))
+	done(t, t.TempDir(), "tasks", "start", task, "--executor", "fake", "--state", state, "--prompt", "run "+command+"\nsay written\nhang")
+	b := bomb{state: state}
+	eventually(t, "what the agent writes", func() error {
+		shown := deskhand(t, t.TempDir(), "tasks", "logs", task, "--state", state).stdout
+		if !strings.Contains(shown, "written") {
+			return fmt.Errorf("the log is %.300s", shown)
+		}
+		return nil
+	})
+	_, body, _ := looks(t, s, "/work/tasks/"+task, bearer)
+	found := regexp.MustCompile(`/work/attempts/([0-9a-f-]{36})`).FindStringSubmatch(body)
+	if found == nil {
+		t.Fatalf("the page of the task names no attempt:\n%s", body)
+	}
+	b.id, b.page = found[1], found[0]
+	t.Cleanup(func() {
+		if out, err := exec.Command("deskhand", "tasks", "stop", b.id, "--force", "--state", state).CombinedOutput(); err != nil {
+			t.Errorf("tasks stop: %v\n%s", err, out)
+		}
+	})
+	return b
+}
+
+// TestAttackDoorsMemoryIsBounded drives one server through everything that is
+// large. A case is one entry of tries: what is large, and each way to look at it.
+func TestAttackDoorsMemoryIsBounded(t *testing.T) {
+	t.Setenv("CI", "")
+	state := lingering(t)
+	repo := gitRepo(t, map[string]string{"README.md": "# Shop\n"})
+	done(t, t.TempDir(), "tasks", "project", "add", repo, "--name", "shop", "--repo", "shop", "--state", state)
+	s := limitedServer(t, "--tools", "docs,ask,work", "--state", state, "--index", indexed(t, acme(t, nil)))
+	call := func(t *testing.T, tool, arguments string) {
+		t.Helper()
+		m, err := s.withoutSession().ask("tools/call", `{"name":"`+tool+`","arguments":`+arguments+`}`)
+		if err != nil || m.Error == nil && !strings.Contains(string(m.Result), `"content"`) || strings.Contains(string(m.Result), "internal error") || strings.Contains(string(m.Result), "summary_failed") {
+			t.Errorf("%s: %.500s, %+v, %v", tool, m.Result, m.Error, err)
+		}
+	}
+	post := func(t *testing.T, path, kind, body string, want ...int) {
+		t.Helper()
+		status := posted(t, s, path, kind, body)
+		for _, w := range want {
+			if status == w {
+				return
+			}
+		}
+		t.Errorf("POST %s of %d bytes: status %d, want one of %v", path, len(body), status, want)
+	}
+	large := agentWrites(t, s, state, "One large file", `sh -c "head -c 300000000 /dev/zero | tr '\0' a > x"`)
+	lines := agentWrites(t, s, state, "Many lines", `sh -c "yes | head -c 120000000 > x"`)
+	chatty := agentWrites(t, s, state, "A long log", `sh -c "yes a line of the log | head -c 20000000"`)
+	look := func(b bomb) map[string]func(*testing.T) {
+		id := `"attempt_id":"` + b.id + `"`
+		return map[string]func(*testing.T){
+			"on its page": func(t *testing.T) {
+				if status, _, _ := looks(t, s, b.page, bearer); status != http.StatusOK {
+					t.Errorf("GET %s = %d", b.page, status)
+				}
+			},
+			"on its page with force":       func(t *testing.T) { looks(t, s, b.page+"?all=1", bearer) },
+			"get_attempt_changes":          func(t *testing.T) { call(t, "get_attempt_changes", "{"+id+"}") },
+			"get_attempt_changes by force": func(t *testing.T) { call(t, "get_attempt_changes", "{"+id+`,"force":true}`) },
+			"get_attempt_patch":            func(t *testing.T) { call(t, "get_attempt_patch", "{"+id+`,"paths":["shop/x"],"force":true}`) },
+			"get_attempt_file":             func(t *testing.T) { call(t, "get_attempt_file", "{"+id+`,"path":"shop/x"}`) },
+			"get_attempt_file by lines":    func(t *testing.T) { call(t, "get_attempt_file", "{"+id+`,"path":"shop/x","start_line":2}`) },
+			"tail_attempt_logs":            func(t *testing.T) { call(t, "tail_attempt_logs", "{"+id+`,"channel":"raw","limit":200}`) },
+			"tasks diff": func(t *testing.T) {
+				out, err := bounded("tasks", "diff", b.id, "--force", "--state", b.state).CombinedOutput()
+				if err != nil || len(out) > 4<<20 {
+					t.Errorf("tasks diff: %v and %d bytes: %.300s", err, len(out), out)
+				}
+			},
+		}
+	}
+	tries := map[string]map[string]func(*testing.T){
+		"300 MB in one line": look(large),
+		"120 MB of lines":    look(lines),
+		"20 MB in a log":     look(chatty),
+		"four looks at once": {"on its page": fourTimes(look(large)["on its page"]), "get_attempt_changes": fourTimes(look(large)["get_attempt_changes"]), "by force": fourTimes(look(lines)["get_attempt_changes by force"])},
+		"requests that are large": {
+			"a query of 3.9 MB": func(t *testing.T) { call(t, "search_docs", `{"query":"`+strings.Repeat("zebra quagga ", 300_000)+`"}`) },
+			"a question of 3.9 MB": func(t *testing.T) {
+				call(t, "ask_user", `{"questions":[{"question":"`+strings.Repeat("why? ", 780_000)+`"}]}`)
+			},
+			"a title of 3.9 MB": func(t *testing.T) {
+				call(t, "create_task", `{"project_id":"x","title":"`+strings.Repeat("t", 3_900_000)+`"}`)
+			},
+			"JSON 2,000,000 deep": func(t *testing.T) { post(t, "/mcp", "application/json", strings.Repeat("[", 2_000_000), 400, 413, 200) },
+			"objects 1,000,000 deep": func(t *testing.T) {
+				post(t, "/mcp", "application/json", strings.Repeat(`{"a":`, 1_000_000), 400, 413, 200)
+			},
+			"17 MB to /mcp": func(t *testing.T) { post(t, "/mcp", "application/json", strings.Repeat(" ", 17<<20), 413) },
+			"17 MB to /work": func(t *testing.T) {
+				post(t, "/work", "application/x-www-form-urlencoded", "title="+strings.Repeat("t", 17<<20), 413)
+			},
+			"17 MB to /login": func(t *testing.T) {
+				post(t, "/login", "application/x-www-form-urlencoded", "token="+strings.Repeat("t", 17<<20), 413, 400, 401)
+			},
+			"17 MB to the chat": func(t *testing.T) {
+				post(t, "/run/api/chat", "application/json", `{"x":"`+strings.Repeat("t", 17<<20)+`"}`, 413, 400, 404)
+			},
+			"eight posts of 15 MB at once": func(t *testing.T) {
+				var all sync.WaitGroup
+				for range 8 {
+					all.Go(func() { posted(t, s, "/mcp", "application/json", `{"x":"`+strings.Repeat("t", 15<<20)+`"}`) })
+				}
+				all.Wait()
+			},
+		},
+	}
+	for name, some := range tries {
+		t.Run(name, func(t *testing.T) {
+			for how, try := range some {
+				t.Run(how, func(t *testing.T) {
+					before := peak(t, s.cmd.Process.Pid)
+					try(t)
+					if status, _ := s.get("/healthz"); status != http.StatusOK {
+						t.Errorf("GET /healthz = %d behind it", status)
+					}
+					now := peak(t, s.cmd.Process.Pid)
+					if t.Logf("%d MiB at most, %d before", now, before); now > mostMemory {
+						t.Errorf("the server had %d MiB, want at most %d", now, mostMemory)
+					}
+				})
+			}
+		})
+	}
+}
+
+func fourTimes(try func(*testing.T)) func(*testing.T) {
+	return func(t *testing.T) {
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() { try(t) })
+		}
+		all.Wait()
+	}
+}
+
+// posted is the status of a post of somebody who is signed in.
+func posted(t *testing.T, s *socket, path, kind, body string) int {
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, strings.TrimSuffix(s.url, "/mcp")+path, strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	r.Header.Set("Content-Type", kind)
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Authorization", "Bearer "+bearer)
+	client := http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(r)
+	if err != nil { // refused while it was sent
+		return http.StatusRequestEntityTooLarge
+	}
+	response.Body.Close()
+	return response.StatusCode
+}
+
+// What a folder of markdown has in it, and however it is nested, a build stays
+// within its bounds.
+func TestAttackDoorsHostileCorporaAreBounded(t *testing.T) {
+	for name, files := range map[string]map[string]string{
+		"aliases that grow":       {"a.md": "---\n" + laughs(20) + "---\n# A\n"},
+		"100,000 quotes deep":     {"a.md": "# A\n\n" + strings.Repeat("> ", 100_000) + "x\n"},
+		"100,000 lists deep":      {"a.md": "# A\n\n" + strings.Repeat("- ", 100_000) + "x\n"},
+		"100,000 brackets":        {"a.md": "# A\n\n" + strings.Repeat("[", 100_000) + "x\n"},
+		"a word of 15 MB":         {"a.md": "# A\n\n" + strings.Repeat("w", 15<<20) + "\n"},
+		"100,000 headings":        {"a.md": strings.Repeat("# A\n\ntext\n\n", 100_000)},
+		"JSON 1,000,000 deep":     {"a.md": "# A\n", "metadata.json": strings.Repeat(`{"a":`, 1_000_000)},
+		"a table of 200,000 rows": {"a.md": "# A\n\n|a|b|\n|-|-|\n" + strings.Repeat("|x|y|\n", 200_000)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, files)
+			cmd := bounded("index", dir, "--out", filepath.Join(t.TempDir(), "index"))
+			out, err := cmd.CombinedOutput()
+			if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() > 2 || strings.Contains(string(out), "goroutine ") || strings.Contains(string(out), "out of memory") {
+				t.Errorf("index: %v\n%.2000s", err, out)
+			}
+		})
+	}
+}
+
+// laughs is YAML in which each name stands for ten of the one before.
+func laughs(n int) string {
+	var b strings.Builder
+	b.WriteString("a0: &a0 [lol]\n")
+	for i := 1; i < n; i++ {
+		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i-1), 10), ","))
+	}
+	return b.String()
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// How long a probe may take before the store counts as away, which is below the 5
+// seconds in which those who ask have to see it, and how long its answer is good
+// for: however many ask, there is one write a second.
+const (
+	probeTime = 2 * time.Second
+	probeGood = time.Second
+)
+
+// ErrSlow is what a probe says of a store that did not answer in time, as one
+// whose processes are stopped.
+var ErrSlow = errors.New("the store did not answer in 2s")
+
+// probe is what was last found out.
+type probe struct {
+	mu      sync.Mutex
+	at      time.Time
+	err     error
+	running chan struct{} // closed when the one that runs has ended; nil: none does
+}
+
+// Probe returns nil if the store can be written now: it writes. It takes two
+// seconds at most, also where neither a disk nor a network answers. Of many calls
+// at once one writes.
+func (db *DB) Probe(ctx context.Context) error {
+	p := &db.probe
+	p.mu.Lock()
+	if p.running == nil && time.Since(p.at) < probeGood {
+		defer p.mu.Unlock()
+		return p.err
+	}
+	if p.running == nil {
+		p.running = make(chan struct{})
+		go db.probeOnce(p.running) // not for this caller alone
+	}
+	running := p.running
+	p.mu.Unlock()
+	late := time.NewTimer(probeTime)
+	defer late.Stop()
+	select {
+	case <-running:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.err
+	case <-late.C:
+		return ErrSlow
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (db *DB) probeOnce(done chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+	defer cancel()
+	_, _, err := db.Claim(ctx, Lease{Name: "probe", Holder: "probe"}, time.Second)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = ErrSlow
+	}
+	p := &db.probe
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at, p.err, p.running = time.Now(), err, nil
+	close(done)
+}

@@ -1,0 +1,363 @@
+package tasks
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// A store that several machines share says of each attempt which of them has its
+// folder. A machine is known by an id in the folder of its worktrees, and not by
+// its name: two may have one name, and a container has a new one at each start.
+// The name is for people. A store in a folder is of one machine, whatever it is
+// called: there the id is empty.
+
+// hostFile has the id, in [Options.Dir].
+const hostFile = "host-id"
+
+var hostIDs = regexp.MustCompile(`^[A-Z2-7]{26}$`) // as rand.Text makes them
+
+// hostID reads the id of this machine, and makes it the first time. Of several
+// processes that make it at once, all get the same.
+func hostID(dir string) (string, error) {
+	path := filepath.Join(dir, hostFile)
+	for range 2 {
+		b, err := os.ReadFile(path)
+		if err == nil {
+			id := strings.TrimSpace(string(b))
+			if !hostIDs.MatchString(id) {
+				return "", refuse(InvalidArgument, "put it back from a copy; if there is none, delete it: then the worktrees that were made here count as another machine's",
+					"%s is not the id of a machine", path)
+			}
+			return id, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("read id of this machine: %w", err)
+		}
+		if err := makeHostID(dir, path); err != nil {
+			return "", fmt.Errorf("make id of this machine: %w", err)
+		}
+	}
+	return "", fmt.Errorf("id of this machine: %s was taken away", path)
+}
+
+// makeHostID writes the file beside its place and links it there: it is there
+// whole, or not, and the first one stays.
+func makeHostID(dir, path string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, hostFile+"-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(rand.Text() + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return os.Rename(f.Name(), path) // a file system without links
+	}
+	return nil
+}
+
+// identify finds out which machine this is, and takes over what it has made under
+// its name, before there were ids.
+func (m *Manager) identify(ctx context.Context) {
+	if !store.IsPostgres(m.db.Place()) {
+		return
+	}
+	id, err := hostID(m.options.Dir)
+	if err != nil {
+		m.host, m.noHost = "unknown/"+m.instance, err // nothing is of it
+		m.options.Log.Warn("this machine has no id", "error", err)
+		return
+	}
+	m.host = id
+	if err := m.adopt(ctx); err != nil {
+		m.options.Log.Warn("worktrees of this machine's name not taken over", "error", err)
+	}
+}
+
+// adopt gives this machine's id to what has its name in the place of one, if the
+// folder is here, or was where this machine makes them: another machine of the
+// same name may have made the rest.
+func (m *Manager) adopt(ctx context.Context) error {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return err
+	}
+	var mine, leftMine []string
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		attempts, err := all(ctx, tx, scanAttempt, "SELECT "+attemptColumns+" FROM attempts a WHERE a.host = ?", name)
+		if err != nil {
+			return err
+		}
+		for _, a := range attempts {
+			if m.madeHere(a.Dir, a.removed != 0) {
+				mine = append(mine, a.ID)
+			}
+		}
+		left, err := readLeftovers(ctx, tx, name)
+		for id, l := range left {
+			if m.madeHere(l.Tree.Dir, false) {
+				leftMine = append(leftMine, id)
+			}
+		}
+		return err
+	})
+	if err != nil || len(mine)+len(leftMine) == 0 {
+		return err
+	}
+	return m.db.Update(ctx, func(tx *store.Tx) error {
+		for _, id := range mine {
+			for _, query := range []string{"UPDATE attempts SET host = ? WHERE id = ? AND host = ?", "UPDATE processes SET host = ? WHERE attempt_id = ? AND host = ?"} {
+				if _, err := tx.Exec(ctx, query, m.host, id, name); err != nil {
+					return err
+				}
+			}
+		}
+		for _, id := range leftMine {
+			if _, err := tx.Exec(ctx, "UPDATE leftovers SET host = ? WHERE attempt_id = ? AND host = ?", m.host, id, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (m *Manager) madeHere(dir string, removed bool) bool {
+	if _, err := os.Lstat(dir); err == nil {
+		return true
+	}
+	return removed && filepath.Dir(dir) == m.attemptsDir()
+}
+
+// selfBorn is when this process started.
+var selfBorn = sync.OnceValue(func() string { return born(os.Getpid()) })
+
+// elsewhere says that a process is of another start of a machine: of this one
+// before it was started anew, or of a copy of it that has its id, as when a state
+// folder was copied. What runs there cannot be looked up here. Only Linux tells.
+func (l groupLeader) elsewhere() bool {
+	theirs, _, told := strings.Cut(l.born, "/")
+	ours, _, known := strings.Cut(selfBorn(), "/")
+	return told && known && theirs != ours
+}
+
+// diedHere says that a runner of this machine has ended. In a store of several
+// machines, one of another start is given up when its lease has lapsed, as those
+// of other machines are.
+func (m *Manager) diedHere(p process) bool {
+	return p.host == m.host && p.runner.dead() && (m.host == "" || !p.runner.elsewhere())
+}
+
+// The names of leases: one has the machine's name as its data, and one each
+// process of the machine that starts what waits.
+const (
+	hostPrefix     = "tasks/host/"
+	launcherPrefix = "tasks/launcher/"
+)
+
+func (m *Manager) launcher() store.Lease {
+	return store.Lease{Name: launcherPrefix + m.host + "/" + m.instance, Holder: m.instance}
+}
+
+// machine is what people call a host by.
+type machine struct {
+	Name string `json:"name"`
+}
+
+// announce tells the other machines what this one is called.
+func (m *Manager) announce(ctx context.Context) error {
+	if m.host == "" || m.noHost != nil {
+		return m.noHost
+	}
+	name, _ := os.Hostname()
+	data, err := json.Marshal(machine{name})
+	if err != nil {
+		return err
+	}
+	boot, _, _ := strings.Cut(selfBorn(), "/")
+	own := store.Lease{Name: hostPrefix + m.host, Holder: name + " " + boot, Data: string(data)}
+	held, ok, err := m.db.Claim(ctx, own, m.hostTerm())
+	if err != nil || ok {
+		m.doubled = time.Time{}
+		return err
+	}
+	// This machine was started anew a moment ago, or there are two of it.
+	if m.doubled.IsZero() {
+		m.doubled = time.Now()
+	}
+	if time.Since(m.doubled) > 2*m.hostTerm() {
+		m.doubled = time.Time{}
+		m.options.Log.Warn("two machines have one id: a state folder was copied; delete the file on the machine that has no attempts",
+			"file", filepath.Join(m.options.Dir, hostFile), "other", held.Data)
+	}
+	return nil
+}
+
+// hostTerm is how long a machine is believed to be there that says nothing.
+func (m *Manager) hostTerm() time.Duration { return 3 * m.options.Lease }
+
+// present tells the other machines that this one starts what waits for it.
+func (m *Manager) present(ctx context.Context) error {
+	if m.host == "" || m.noHost != nil || m.options.MaxRunning < 0 || time.Since(m.heard) < m.options.Lease {
+		return nil
+	}
+	if err := m.announce(ctx); err != nil {
+		return err
+	}
+	_, _, err := m.db.Claim(ctx, m.launcher(), m.hostTerm())
+	if err == nil {
+		m.heard = time.Now()
+	}
+	return err
+}
+
+// absent takes it back.
+func (m *Manager) absent() {
+	if m.heard.IsZero() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastWord)
+	defer cancel()
+	if err := m.db.Release(ctx, m.launcher().Name, m.instance); err != nil {
+		m.options.Log.Warn("release of machine failed", "error", err)
+	}
+}
+
+// awake refuses what would have to run on another machine, if nobody there would
+// start it.
+func (m *Manager) awake(ctx context.Context, tx *store.Tx, a attempt) error {
+	if a.host == m.host {
+		return m.noHost
+	}
+	up, err := tx.Leases(ctx, launcherPrefix+a.host+"/")
+	if err != nil || len(up) > 0 {
+		return err
+	}
+	seen, err := m.seen(ctx, tx, a.host)
+	if err != nil {
+		return err
+	}
+	return later(HostAway, "start deskhand there, as with deskhand serve --tools work, and send it again; or start a new attempt here with start_task_attempt",
+		"the worktree of attempt %s is on %s, and no deskhand runs there%s", a.ID, seen.name, seen.since(tx.Now))
+}
+
+// sight is what is known of a machine.
+type sight struct {
+	name string
+	last time.Time // zero: never
+}
+
+func (s sight) since(now time.Time) string {
+	if s.last.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("; it was last heard of %v ago", now.Sub(s.last).Round(time.Second))
+}
+
+func (m *Manager) seen(ctx context.Context, tx *store.Tx, host string) (s sight, err error) {
+	if !hostIDs.MatchString(host) {
+		return sight{name: host}, nil // its name, of before there were ids
+	}
+	l, err := tx.Lease(ctx, hostPrefix+host)
+	if err != nil {
+		return s, err
+	}
+	var known machine
+	if json.Unmarshal([]byte(l.Data), &known) != nil || known.Name == "" {
+		return sight{name: "a machine with the id " + host}, nil
+	}
+	return sight{known.Name, l.Until.Add(-m.hostTerm())}, nil
+}
+
+// stranded are processes that wait on a machine which has not been heard of for
+// long: half an hour of leases, which is 10 minutes.
+func (m *Manager) stranded(ctx context.Context) (lost []process, names []string, err error) {
+	if m.host == "" {
+		return nil, nil, nil
+	}
+	patience := 30 * m.options.Lease
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		waiting, err := all(ctx, tx, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.state = ? AND p.host <> ? AND p.updated_at < ? ORDER BY p.ordinal",
+			Queued, m.host, millis(tx.Now.Add(-patience)))
+		if err != nil {
+			return err
+		}
+		for _, p := range waiting {
+			up, err := tx.Leases(ctx, launcherPrefix+p.host+"/")
+			if err != nil {
+				return err
+			}
+			seen, err := m.seen(ctx, tx, p.host)
+			if err != nil {
+				return err
+			}
+			if len(up) == 0 && tx.Now.Sub(seen.last) > patience {
+				lost, names = append(lost, p), append(names, seen.name)
+			}
+		}
+		return nil
+	})
+	return lost, names, err
+}
+
+// strand ends what waits for a machine that is gone.
+func (m *Manager) strand(ctx context.Context) error {
+	lost, names, err := m.stranded(ctx)
+	for i, p := range lost {
+		m.fail(ctx, p, fmt.Sprintf("lost: it has to run on %s, which has its worktree and is away", names[i]))
+	}
+	return err
+}
+
+// named makes sure that other machines can say what this one is called, which
+// has an attempt from now on.
+func (m *Manager) named(ctx context.Context) error {
+	if m.host == "" || m.noHost != nil {
+		return m.noHost
+	}
+	var known sight
+	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
+		known, err = m.seen(ctx, tx, m.host)
+		return err
+	})
+	if err != nil || !known.last.IsZero() {
+		return err
+	}
+	name, _ := os.Hostname()
+	data, err := json.Marshal(machine{name})
+	if err != nil {
+		return err
+	}
+	_, _, err = m.db.Claim(ctx, store.Lease{Name: hostPrefix + m.host, Holder: m.instance, Data: string(data)}, time.Second)
+	return err
+}
+
+// notHere words an error of a repository that is not where it was, in a store of
+// several machines: it may never have been on this one.
+func (m *Manager) notHere(r worktree.Repo, err error) error {
+	f := fault.Of(err)
+	if _, gone := os.Stat(r.Path); m.host == "" || f == nil || f.Code != NotFound || gone == nil {
+		return err
+	}
+	name, _ := os.Hostname()
+	return refuse(NotFound, "start the attempt on the machine that has the repository, or clone it to "+r.Path+" here; if it was moved on this machine, say where it is: deskhand tasks project add PATH --name PROJECT",
+		"repository %s is not on this machine, %s, which looked at %s: an attempt runs on the machine that starts it", r.Name, name, r.Path)
+}

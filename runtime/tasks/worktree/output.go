@@ -1,0 +1,114 @@
+package worktree
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// mostOutput bounds what is kept of what one git prints, in bytes. What git
+// prints is as long as an agent wants it to be, and a server that holds all of it
+// can be ended by one file. Names of half a million files fit; what may be longer
+// is read part by part, with [each].
+const mostOutput = 64 << 20
+
+// mostPart bounds one part of an output that is read part by part. A path is
+// 4 KiB at most on Linux.
+const mostPart = 1 << 20
+
+// run runs git and returns what it printed, which is refused if it is longer
+// than mostOutput.
+func run(cmd gitCommand) ([]byte, error) {
+	out := &bounded{limit: mostOutput}
+	cmd.Stdout = out
+	err := stream(cmd)
+	if out.over {
+		return nil, tooLong(cmd, "more than 64 MiB")
+	}
+	return out.Bytes(), err
+}
+
+func tooLong(cmd gitCommand, what string) error {
+	return fault.New("output_too_large", fmt.Sprintf("git %s printed %s", cmd.verb, what),
+		"delete generated files from the worktree, or let .gitignore name them")
+}
+
+// bounded is an output that ends its program when it gets too long.
+type bounded struct {
+	bytes.Buffer
+	limit int
+	over  bool
+}
+
+var errLong = errors.New("the output is too long")
+
+func (k *bounded) Write(p []byte) (int, error) {
+	if k.Len()+len(p) > k.limit {
+		k.over = true
+		k.Reset()
+		return 0, errLong
+	}
+	return k.Buffer.Write(p)
+}
+
+// each gives f the parts of git's output, which end with NUL, while git runs: no
+// more than one of them is kept. An error of f ends git, and is returned.
+func each(cmd gitCommand, f func(part string) error) error {
+	parts := &parts{f: f}
+	cmd.Stdout = parts
+	err := stream(cmd)
+	switch {
+	case errors.Is(parts.err, errLong):
+		return tooLong(cmd, "a name of more than 1 MiB")
+	case parts.err != nil:
+		return parts.err
+	}
+	return err
+}
+
+type parts struct {
+	f    func(string) error
+	rest []byte // of a part whose end has not come
+	err  error
+}
+
+func (p *parts) Write(data []byte) (int, error) {
+	n := len(data)
+	for p.err == nil {
+		end := bytes.IndexByte(data, 0)
+		if end < 0 {
+			break
+		}
+		p.err = p.f(string(append(p.rest, data[:end]...)))
+		p.rest, data = p.rest[:0], data[end+1:]
+	}
+	if p.err == nil && len(p.rest)+len(data) > mostPart {
+		p.err = errLong
+	}
+	if p.err != nil {
+		return 0, p.err
+	}
+	p.rest = append(p.rest, data...)
+	return n, nil
+}
+
+// through runs git with an input that write gives it piece by piece.
+func through(cmd gitCommand, write func(to io.Writer) error) error {
+	in, to := io.Pipe()
+	cmd.Stdin = in
+	done := make(chan error, 1)
+	go func() {
+		err := write(to)
+		to.CloseWithError(err)
+		done <- err
+	}()
+	_, err := run(cmd)
+	in.CloseWithError(errors.New("git has ended")) // for a writer that git did not wait for
+	if e := <-done; err == nil {
+		err = e
+	}
+	return err
+}
