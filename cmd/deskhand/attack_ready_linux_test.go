@@ -48,7 +48,9 @@ func TestAttackDoorsAFullDiskIsSaid(t *testing.T) {
 		_, err = f.Write(block)
 	}
 	f.Close()
-	t.Run("not ready without", func(t *testing.T) { ready(t, http.StatusServiceUnavailable, "there is no room left where the store is") })
+	t.Run("not ready without", func(t *testing.T) {
+		ready(t, http.StatusServiceUnavailable, "there is no room left where the store is")
+	})
 	t.Run("alive", func(t *testing.T) {
 		if status, _ := s.get("/healthz"); status != http.StatusOK {
 			t.Errorf("GET /healthz = %d", status)
