@@ -167,16 +167,6 @@ func (p *peopleRoom) close() {
 	p.tell()
 }
 
-// once says whether an id is used for the first time, by any process over the
-// store.
-func (p *peopleRoom) once(ctx context.Context, id string, until time.Time) (bool, error) {
-	if _, _, err := p.open(ctx); err != nil {
-		return false, err
-	}
-	_, first, err := p.db.Claim(ctx, store.Lease{Name: "once/" + id, Holder: rand.Text()}, time.Until(until))
-	return first, err
-}
-
 // readyTime is how long the store may take to answer before a server counts as
 // not ready: below the 5 seconds in which a probe has to see it.
 const readyTime = 2 * time.Second

@@ -101,6 +101,9 @@ func (b *Board) Mounts() map[string]http.Handler {
 func (b *Board) page(h func(http.ResponseWriter, *http.Request, *tasks.Manager) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m, err := b.options.Manager(r.Context())
+		if err == nil && r.Method == http.MethodPost {
+			err = page.ReadForm(r)
+		}
 		if err == nil && r.Method == http.MethodPost && !b.options.Shell.Checked(r) {
 			err = errStale
 		}
