@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/surface/a2a"
@@ -70,7 +70,8 @@ func (a *app) openAgents(ctx context.Context, noToken bool, log *slog.Logger) (*
 	if a.settings.given("elicitation.timeout") {
 		wait = p.wait
 	}
-	o := a2a.Options{Name: a.serverName(), Version: buildVersion(), NoToken: noToken, Wait: wait, Skill: a.settings.get("a2a.default-skill"), PushTo: a.settings.list("a2a.push-to"), Log: log}
+	o := a2a.Options{Name: a.serverName(), Version: buildVersion(), NoToken: noToken, Wait: wait, Skill: a.settings.get("a2a.default-skill"), PushTo: a.settings.list("a2a.push-to"), Log: log,
+		MayAnswer: func(ctx context.Context) bool { return access.Of(ctx).Level >= access.People }}
 	if run != nil {
 		o.Runner = run
 	}
@@ -95,11 +96,8 @@ func (g *agents) mount(o *web.Options) {
 	if g == nil {
 		return
 	}
-	maps.Copy(o.Mounts, g.server.Mounts())
-	if o.Public == nil {
-		o.Public = map[string]http.Handler{}
-	}
-	o.Public[a2a.CardPath] = g.server.Card()
+	mount(o, g.server.Mounts())
+	mount(o, map[string]http.Handler{a2a.CardPath: g.server.Card()})
 	atShutdown(o, g.server.Close)
 }
 

@@ -40,7 +40,7 @@ func TestAnAttemptIsTheWorkOfAnAgentElsewhere(t *testing.T) {
 	theirs := lingering(t)
 	done(t, t.TempDir(), "tasks", "project", "add", gitRepo(t, map[string]string{"README.md": "# Theirs\n"}), "--name", "theirs", "--state", theirs)
 	peer := forAgents(t, theirs, "DESKHAND_A2A_PROJECT=theirs", "DESKHAND_A2A_EXECUTOR=fake")
-	t.Setenv("PEER_TOKEN", bearer)
+	t.Setenv("PEER_TOKEN", personKey) // what the person here answers is sent there
 	state, task := workElsewhere(t, `{"peer":{"kind":"a2a","mode":"run-task","url":"`+strings.TrimSuffix(peer.url, "/mcp")+`","headers":{"Authorization":"Bearer ${PEER_TOKEN}"}}}`)
 	done(t, t.TempDir(), "tasks", "start", task, "--executor", "peer", "--prompt", "ask Which colour?\nask Which size?\nsay all done", "--state", state)
 
@@ -79,7 +79,7 @@ func TestAnAttemptIsTheWorkOfAnAgentElsewhere(t *testing.T) {
 		return nil
 	})
 	log := done(t, t.TempDir(), "tasks", "logs", task, "--state", state) + done(t, t.TempDir(), "tasks", "logs", task, "--raw", "--state", state)
-	if !strings.Contains(log, "Which colour?") || strings.Contains(log, bearer) {
+	if !strings.Contains(log, "Which colour?") || strings.Contains(log, personKey) {
 		t.Errorf("the log is %s, want the question and no token", log)
 	}
 }

@@ -29,7 +29,9 @@ func TestAnAgentHasWorkDoneOverA2A(t *testing.T) {
 	if r := oneOpen(t, inboxOf(t, state)); r.Context.AttemptID == "" {
 		t.Errorf("asked in %+v, want the attempt", r.Context)
 	}
+	s.token = personKey
 	_, body = s.agentCall("SendMessage", `{"message":{"messageId":"m2","taskId":"`+task+`","role":"ROLE_USER","parts":[{"text":"blue"}]}}`)
+	s.token = bearer
 	if strings.Contains(body, `"error"`) {
 		t.Errorf("the answer: %s", body)
 	}
@@ -83,7 +85,9 @@ func TestAMissingCredentialIsASignInOverA2A(t *testing.T) {
 		t.Errorf("asked %s in %+v, want the credential in the attempt", r.Trigger, r.Context)
 	}
 	s.comesTo(task, "TASK_STATE_AUTH_REQUIRED", r.URL)
+	s.token = personKey
 	_, body = s.agentCall("SendMessage", `{"message":{"messageId":"m2","taskId":"`+task+`","role":"ROLE_USER","parts":[{"text":"done"}]}}`)
+	s.token = bearer
 	if !strings.Contains(body, "Not taken") || !strings.Contains(body, "TASK_STATE_AUTH_REQUIRED") {
 		t.Errorf("a word: %s, want that the page is what counts", body)
 	}

@@ -18,7 +18,7 @@ import (
 func forAgents(t *testing.T, state string, variables ...string) *socket {
 	t.Helper()
 	cmd := exec.Command("deskhand", "serve", "--tools", "ask", "--http", "127.0.0.1:0", "--state", state)
-	cmd.Env = append(cmd.Environ(), append([]string{"DESKHAND_TOKEN=" + bearer, "DESKHAND_A2A_ENABLED=true", "CI="}, variables...)...)
+	cmd.Env = append(cmd.Environ(), append([]string{"DESKHAND_TOKEN=" + bearer, "DESKHAND_PERSON_KEY=" + personKey, "DESKHAND_A2A_ENABLED=true", "CI="}, variables...)...)
 	s := socketOf(t, cmd)
 	s.token = bearer
 	return s

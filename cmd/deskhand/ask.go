@@ -14,7 +14,6 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/surface/terminal"
-	"github.com/deskhand/deskhand/runtime/web"
 )
 
 func askCommand(a *app) *cobra.Command {
@@ -221,11 +220,11 @@ func (a *app) inboxLink(address, path string) string {
 	if !onTerminal(a.stderr) {
 		return address + path
 	}
-	token, _, err := a.token(slog.New(slog.DiscardHandler))
+	in, err := a.comeIn(slog.New(slog.DiscardHandler))
 	if err != nil {
 		return address + path
 	}
-	return web.LoginLink(address, token, path)
+	return in.LoginLink(address, path)
 }
 
 // announcer is the surface of a command without a terminal: it says where a

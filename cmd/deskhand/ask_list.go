@@ -163,6 +163,9 @@ func (a *app) show(r elicit.Request) error {
 	if c := r.Completion; c != nil && r.Status == elicit.Completed {
 		fmt.Fprintf(&b, "%s, %s\n", paint.plain(by(stateOf(r), c)), age(c.At.Time))
 	}
+	if o := r.EndedFrom; o != nil {
+		fmt.Fprintf(&b, "from %s\n", paint.plain(o.Words()))
+	}
 	if r.Title != "" {
 		fmt.Fprintf(&b, "\n%s\n", paint.bold(r.Title))
 	}

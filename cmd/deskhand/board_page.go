@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"maps"
 	"net/http"
 
 	"github.com/deskhand/deskhand/runtime/tasks"
@@ -29,7 +28,7 @@ func (a *app) boardPage(o *web.Options, work *workRoom, people *peoplePages) {
 		options.Answer = people.inbox.OfAttempt
 	}
 	pages := board.New(options)
-	maps.Copy(o.Mounts, pages.Mounts())
+	mount(o, pages.Mounts())
 	atShutdown(o, pages.Stop)
 }
 
@@ -39,6 +38,6 @@ func (a *app) needShell(o *web.Options, first string) {
 	if o.Shell != nil {
 		return
 	}
-	o.Shell = newShell(o.Token)
+	o.Shell = newShell(o.People)
 	o.Mounts["GET /{$}"] = http.RedirectHandler(first, http.StatusSeeOther)
 }

@@ -23,7 +23,7 @@ func presses(t *testing.T, s *socket, path string, form url.Values) (status int,
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	return browsed(t, r, bearer)
+	return browsed(t, r, personKey)
 }
 
 // The pages of the work do what the tools do: here the whole way of a task.
@@ -35,7 +35,7 @@ func TestATaskIsDoneOnThePagesOfTheWork(t *testing.T) {
 	s := overSocket(t, "--tools", "work,ask", "--state", state)
 	page := func(path string, has ...string) string {
 		t.Helper()
-		status, body, _ := looks(t, s, path, bearer)
+		status, body, _ := looks(t, s, path, personKey)
 		for _, want := range has {
 			if status != http.StatusOK || !strings.Contains(body, want) {
 				t.Fatalf("GET %s = %d, without %q:\n%s", path, status, want, body)
@@ -59,7 +59,7 @@ func TestATaskIsDoneOnThePagesOfTheWork(t *testing.T) {
 		t.Fatalf("starting an attempt = %d\n%s", status, body)
 	}
 	eventually(t, "the question", func() error {
-		_, body, _ := looks(t, s, attempt, bearer)
+		_, body, _ := looks(t, s, attempt, personKey)
 		return holds(body, "waits for you", "Which team?", `action="/inbox/elc_`, "hello")
 	})
 	page("/work", "waits for you")
@@ -70,12 +70,12 @@ func TestATaskIsDoneOnThePagesOfTheWork(t *testing.T) {
 	page(attempt, "Queued:", "say afterwards")
 	presses(t, s, attempt, url.Values{"act": {"stop"}})
 	eventually(t, "the end", func() error {
-		_, body, _ := looks(t, s, attempt, bearer)
+		_, body, _ := looks(t, s, attempt, personKey)
 		return holds(body, "stopped", "prices.txt", "1.50\n<", "Not sent:")
 	})
 	presses(t, s, attempt, url.Values{"act": {"send"}, "prompt": {"say once more"}})
 	eventually(t, "the follow-up", func() error {
-		_, body, _ := looks(t, s, attempt, bearer)
+		_, body, _ := looks(t, s, attempt, personKey)
 		return holds(body, "completed", "once more")
 	})
 	page(task, "1 attempt", "completed", "once more", "1 file")
@@ -90,7 +90,7 @@ func TestATaskIsDoneOnThePagesOfTheWork(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/work/tasks/x", "/work/attempts/01a20033-0000-7000-8000-000000000000", "/work?project=x"} {
-		if status, body, _ := looks(t, s, path, bearer); status != http.StatusNotFound && status != http.StatusConflict {
+		if status, body, _ := looks(t, s, path, personKey); status != http.StatusNotFound && status != http.StatusConflict {
 			t.Errorf("GET %s = %d\n%s", path, status, body)
 		}
 	}
@@ -113,14 +113,14 @@ func TestAWindowThatWaitsForNewsDoesNotHoldUpTheEnd(t *testing.T) {
 	repo := gitRepo(t, map[string]string{"README.md": "# Shop\n"})
 	done(t, t.TempDir(), "tasks", "project", "add", repo, "--name", "shop", "--state", state)
 	s := overSocket(t, "--tools", "work", "--state", state)
-	_, board, _ := looks(t, s, "/work", bearer)
+	_, board, _ := looks(t, s, "/work", personKey)
 	_, after, _ := strings.Cut(board, `name="project" value="`)
 	project, _, _ := strings.Cut(after, `"`)
 	_, _, task := presses(t, s, "/work", url.Values{"project": {project}, "title": {"sleep 60"}})
 	_, _, attempt := presses(t, s, task, url.Values{"act": {"start"}, "agent": {"fake"}})
 	process := ""
 	eventually(t, "the log", func() error {
-		_, page, _ := looks(t, s, attempt, bearer)
+		_, page, _ := looks(t, s, attempt, personKey)
 		_, after, _ := strings.Cut(page, `data-process="`)
 		if process, _, _ = strings.Cut(after, `"`); process == "" {
 			return fmt.Errorf("no process yet")
@@ -129,7 +129,7 @@ func TestAWindowThatWaitsForNewsDoesNotHoldUpTheEnd(t *testing.T) {
 	})
 	answered := make(chan int, 1)
 	go func() {
-		status, _, _ := looks(t, s, attempt+"/news?after=9999&process="+process, bearer)
+		status, _, _ := looks(t, s, attempt+"/news?after=9999&process="+process, personKey)
 		answered <- status
 	}()
 	time.Sleep(300 * time.Millisecond) // for it to wait
@@ -147,12 +147,12 @@ func TestFilesOfTwoRepositoriesAreShownApart(t *testing.T) {
 	}
 	done(t, t.TempDir(), "tasks", "add", "write api/README.md api of now\nwrite web/README.md web of now", "--state", state)
 	s := overSocket(t, "--tools", "work", "--state", state)
-	_, board, _ := looks(t, s, "/work", bearer)
+	_, board, _ := looks(t, s, "/work", personKey)
 	_, after, _ := strings.Cut(board, `href="/work/tasks/`)
 	task, _, _ := strings.Cut(after, `"`)
 	_, _, attempt := presses(t, s, "/work/tasks/"+task, url.Values{"act": {"start"}, "agent": {"fake"}})
 	eventually(t, "the end", func() error {
-		_, page, _ := looks(t, s, attempt, bearer)
+		_, page, _ := looks(t, s, attempt, personKey)
 		for _, line := range []string{"-api of old", "-web of old"} {
 			if n := strings.Count(page, line); n != 1 {
 				return fmt.Errorf("%q is there %d times, want once:\n%s", line, n, page)
@@ -167,12 +167,16 @@ func TestFilesOfTwoRepositoriesAreShownApart(t *testing.T) {
 func TestALinkThatWasUsedLetsNobodyInElsewhere(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	first, second := overSocket(t, "--tools", "ask", "--state", state), overSocket(t, "--tools", "work", "--state", state)
-	path := web.LoginLink("", bearer, "/")
-	if status, _, _ := looks(t, first, path, ""); status != http.StatusSeeOther {
+	link, err := url.Parse(web.People{Key: personKey}.LoginLink("http://127.0.0.1", "/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, home := link.RequestURI(), "Host: "+link.Host
+	if status, _ := first.sends("GET", path, "", home); status != http.StatusSeeOther {
 		t.Fatalf("the link: %d, want to be let in", status)
 	}
 	for name, s := range map[string]*socket{"there": first, "elsewhere": second} {
-		if status, _, _ := looks(t, s, path, ""); status != http.StatusUnauthorized {
+		if status, _ := s.sends("GET", path, "", home); status != http.StatusUnauthorized {
 			t.Errorf("the same link %s: %d, want 401", name, status)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 func watching(t *testing.T, s *socket) (c *channel.Client, session string, r channel.InputRequest) {
 	t.Helper()
 	c = channel.NewClient(channel.ClientOptions{
-		URL: strings.TrimSuffix(s.url, "/mcp") + "/ahp", Header: http.Header{"Authorization": {"Bearer " + bearer}}, ID: t.Name(),
+		URL: strings.TrimSuffix(s.url, "/mcp") + "/ahp", Header: http.Header{"Authorization": {"Bearer " + personKey}}, ID: t.Name(),
 	})
 	if err := c.Connect(t.Context()); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
@@ -30,7 +29,7 @@ func (a *app) mountChat(o *web.Options, work *workRoom, log *slog.Logger) (close
 		}
 		return room.hub, chatRuns{m}, nil
 	}})
-	maps.Copy(o.Mounts, server.Mounts())
+	mount(o, server.Mounts())
 	atShutdown(o, server.Close)
 	return close
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,7 +40,7 @@ func (s *socket) chat(path, body string, headers ...string) *http.Response {
 		s.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+s.token)
+	req.Header.Set("Authorization", "Bearer "+cmp.Or(s.key, personKey))
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
@@ -88,7 +89,7 @@ func TestAChatIsASession(t *testing.T) { // I-005 I-012 I-014 I-015 I-016 I-017 
 	t.Setenv("CI", "")
 	state := lingering(t)
 	cmd := exec.Command("deskhand", "serve", "--tools", "ask", "--http", "127.0.0.1:0", "--state", state)
-	cmd.Env = append(cmd.Environ(), "DESKHAND_TOKEN="+bearer, "CI=")
+	cmd.Env = append(cmd.Environ(), "DESKHAND_TOKEN="+bearer, "DESKHAND_PERSON_KEY="+personKey, "CI=")
 	s := socketOf(t, cmd)
 	s.token = bearer
 	session := s.session(state, gitRepo(t, map[string]string{"README.md": "# Shop\n"}))

@@ -16,7 +16,6 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/gateway"
-	"github.com/deskhand/deskhand/runtime/web"
 )
 
 func connectCommand(a *app) *cobra.Command {
@@ -127,12 +126,12 @@ func (a *app) connect(ctx context.Context, d *upstreamDoor, room *peopleRoom, na
 	if err != nil {
 		return err
 	}
-	token, _, err := a.token(d.log)
+	in, err := a.comeIn(d.log)
 	if err != nil {
 		return err
 	}
 	base, path, _ := strings.Cut(r.URL, gateway.Path)
-	a.tell("open " + web.LoginLink(base, token, gateway.Path+path))
+	a.tell("open " + in.LoginLink(base, gateway.Path+path))
 	hub, _, err := room.open(ctx)
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -146,13 +145,7 @@ func (d *upstreamDoor) end() {
 // enter puts the pages behind a front.
 func (d *upstreamDoor) enter(o *web.Options) {
 	if o.Shell == nil {
-		o.Shell = newShell(o.Token)
-	}
-	if o.Mounts == nil {
-		o.Mounts = map[string]http.Handler{}
-	}
-	if o.Public == nil {
-		o.Public = map[string]http.Handler{}
+		o.Shell = newShell(o.People)
 	}
 	if at, err := url.Parse(d.app.settings.get("connect.url")); err == nil && at.Host != "" {
 		o.AllowedHosts = append(slices.Clone(o.AllowedHosts), at.Hostname())
@@ -160,8 +153,9 @@ func (d *upstreamDoor) enter(o *web.Options) {
 			o.Shell.TLSHost = at.Hostname()
 		}
 	}
-	maps.Copy(o.Mounts, d.Mounts(o.Shell, nil))
-	maps.Copy(o.Public, d.Public())
+	mount(o, d.Mounts(o.Shell, nil))
+	mount(o, d.Public())
+	o.Homeward = d.ComesBack
 }
 
 // at says where the front is found.
@@ -217,11 +211,15 @@ func (d *upstreamDoor) listen(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
+	in, err := d.app.comeIn(d.log)
+	if err != nil {
+		return err
+	}
 	listening := make(chan net.Addr, 1)
-	o := web.Options{Addr: addr, Token: token, Logger: d.log, AllowedHosts: d.app.settings.list("allow-host"),
-		Once: d.room.once, Grace: time.Second, OnListen: func(at net.Addr) { listening <- at }}
+	o := web.Options{Addr: addr, Token: token, People: in, Logger: d.log, AllowedHosts: d.app.settings.list("allow-host"),
+		Ledger: d.room, Grace: time.Second, OnListen: func(at net.Addr) { listening <- at }}
 	d.enter(&o)
-	server, err := web.New(o)
+	server, err := front(o)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
-	"github.com/deskhand/deskhand/runtime/web"
 )
 
 // Two servers that clients have started for themselves are to have their pages
@@ -32,7 +31,7 @@ func TestOneAddressOfPagesServesAllProcesses(t *testing.T) {
 		page := opened(t, browser, r.URL)
 		if strings.Contains(page, "Sign in to deskhand") {
 			signIn(t, browser, r.URL, state)
-			page = opened(t, browser, r.URL)
+			page = opened(t, browser, peopleOf(t, state).Home(r.URL))
 		}
 		if !strings.Contains(page, "Connect Linear") {
 			t.Errorf("the page says %s", page)
@@ -74,8 +73,8 @@ func TestCookiesBehindAProxyAreSecure(t *testing.T) {
 	file, state := configured(t, "connect: {url: 'https://desk.example'}\nupstreams:\n  - {name: linear, url: '"+k.URL+"', credential_scope: user, auth: {kind: header}}\n")
 	s := socketOf(t, exec.Command("deskhand", "serve", "--http", "127.0.0.1:0", "--tools", "ask", "--config", file, "--state", state))
 	base := strings.TrimSuffix(s.url, "/mcp")
-	for host, secure := range map[string]bool{"desk.example": true, strings.TrimPrefix(base, "http://"): false} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, web.LoginLink(base, tokenOf(t, state), "/"), nil)
+	for host, secure := range map[string]bool{"desk.example": true, strings.TrimPrefix(peopleOf(t, state).Home(base), "http://"): false} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, peopleOf(t, state).LoginLink(base, "/"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

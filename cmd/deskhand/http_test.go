@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/deskhand/deskhand/runtime/web"
 )
 
 func TestHTTPIsClosedToStrangers(t *testing.T) {
@@ -137,7 +139,7 @@ func TestServeSaysWhereTheFirstPageIs(t *testing.T) {
 		"": {},
 	} {
 		var said bytes.Buffer
-		(&app{stderr: &said}).tellPage("http://h", "token", has[0], has[1], has[2])
+		(&app{stderr: &said}).tellPage("http://h", web.People{Key: personKey}, has[0], has[1], has[2])
 		if got := said.String(); got != want {
 			t.Errorf("tellPage with inbox, board, docs %v says %q, want %q", has, got, want)
 		}

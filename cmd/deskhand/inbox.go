@@ -14,19 +14,24 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/surface/terminal"
-	"github.com/deskhand/deskhand/runtime/web"
 )
 
 func inboxCommand(a *app) *cobra.Command {
-	var plain, browser bool
+	var plain, browser, out bool
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "See the questions of all agents, and answer them",
 		Long: "See the questions that wait for a person, of all agents and scripts of this installation, and answer them:\n" +
 			"in the terminal, or with --web in a browser.",
-		Example: "  deskhand inbox\n  deskhand inbox --web",
+		Example: "  deskhand inbox\n  deskhand inbox --web\n  deskhand inbox --sign-out",
 		Args:    arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := exclusive(cmd.Flags(), "web", "sign-out"); err != nil {
+				return err
+			}
+			if out {
+				return managing(a.signOut(cmd.Context()))
+			}
 			if browser {
 				return managing(a.inboxWeb(cmd.Context()))
 			}
@@ -35,7 +40,19 @@ func inboxCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&plain, "plain", false, "line by line, as for a screen reader")
 	cmd.Flags().BoolVar(&browser, "web", false, "print a link that opens it in a browser, once; serve it if nobody does")
+	cmd.Flags().BoolVar(&out, "sign-out", false, "end the sessions of all browsers, and exit")
 	return cmd
+}
+
+// signOut ends what browsers were let in with, at every server over the store.
+func (a *app) signOut(ctx context.Context) error {
+	room := &peopleRoom{app: a}
+	defer room.close()
+	if err := room.EndAll(ctx); err != nil {
+		return err
+	}
+	a.tell("all browsers are signed out; deskhand inbox --web prints a new link")
+	return nil
 }
 
 // inboxWeb prints a link. If no process keeps the inbox, this one does until it
@@ -48,7 +65,7 @@ func (a *app) inboxWeb(ctx context.Context) error {
 	}
 	defer stop()
 	log := slog.New(slog.DiscardHandler)
-	token, _, err := a.token(log)
+	in, err := a.comeIn(log)
 	if err != nil {
 		return err
 	}
@@ -57,7 +74,7 @@ func (a *app) inboxWeb(ctx context.Context) error {
 		return err
 	}
 	if address := inboxAddress(up); address != "" && listening(ctx, hostOf(address)) {
-		_, err := fmt.Fprintln(a.stdout, web.LoginLink(address, token, "/"))
+		_, err := fmt.Fprintln(a.stdout, in.LoginLink(address, "/"))
 		return err
 	}
 	leave, err := a.keepInbox(ctx, room, nil, 0)
@@ -69,7 +86,7 @@ func (a *app) inboxWeb(ctx context.Context) error {
 	if address == "" {
 		return fault.New("no_inbox", "the inbox could not be served", "try deskhand serve --http, or free the address that inbox is set to")
 	}
-	if _, err := fmt.Fprintln(a.stdout, web.LoginLink(address, token, "/")); err != nil {
+	if _, err := fmt.Fprintln(a.stdout, in.LoginLink(address, "/")); err != nil {
 		return err
 	}
 	a.tell("open it within 10 minutes; serving until Ctrl+C")

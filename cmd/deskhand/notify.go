@@ -52,9 +52,13 @@ func (a *app) hosts() []string {
 
 // notify tells of new questions until ctx ends. address is where the pages are.
 func (p *peoplePages) notify(ctx context.Context, a *app, address string, log *slog.Logger) {
-	n, err := a.notices(p.token)
-	if err != nil || len(n.hooks) == 0 {
+	token, _, err := a.token(log)
+	if err != nil {
 		return // whoever started it was told
+	}
+	n, err := a.notices(token) // programs that check the signature have this one
+	if err != nil || len(n.hooks) == 0 {
+		return
 	}
 	hub, _, err := p.room.open(ctx)
 	if err != nil {
@@ -63,15 +67,16 @@ func (p *peoplePages) notify(ctx context.Context, a *app, address string, log *s
 	if n.base != "" {
 		address = n.base
 	}
-	notify.Run(ctx, notify.Options{Hub: hub, Hooks: n.hooks, Quiet: n.quiet, First: p.room.once, Log: log,
+	notify.Run(ctx, notify.Options{Hub: hub, Hooks: n.hooks, Quiet: n.quiet, First: p.room.Once, Log: log,
 		Page: func(id string) string {
+			home := p.in.Home(address)
 			if id == "" {
-				return address + "/"
+				return home + "/"
 			}
-			return address + "/inbox/" + id
+			return home + "/inbox/" + id
 		},
 		Choices: func(r *elicit.Request) (all []notify.Choice) {
-			for _, c := range inbox.AnswerLinks(web.Key(p.token, "answers"), r) {
+			for _, c := range inbox.AnswerLinks(web.Key(p.in.Key, "answers"), r) {
 				all = append(all, notify.Choice{Label: c.Label, URL: address + c.Path})
 			}
 			return all

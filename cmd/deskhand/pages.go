@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"net/http"
 	"runtime"
 
@@ -23,18 +22,17 @@ type peoplePages struct {
 	// channel is the same questions as shared state, for programs.
 	channel *channel.Server
 	room    *peopleRoom
-	token   string
+	in      web.People
 }
 
-// peoplePages makes them. An empty token is that of a server which asks for none.
-// withBoard: there are the pages of the work too.
-func (a *app) peoplePages(room *peopleRoom, token string, log *slog.Logger, withBoard bool) *peoplePages {
-	p := &peoplePages{room: room, token: token, shell: newShell(token)}
+// peoplePages makes them. withBoard: there are the pages of the work too.
+func (a *app) peoplePages(room *peopleRoom, in web.People, log *slog.Logger, withBoard bool) *peoplePages {
+	p := &peoplePages{room: room, in: in, shell: newShell(in)}
 	hub := func(ctx context.Context) (*elicit.Hub, error) {
 		hub, _, err := room.open(ctx)
 		return hub, err
 	}
-	options := inbox.Options{Shell: p.shell, Log: log, Key: web.Key(token, "answers"), Hub: hub}
+	options := inbox.Options{Shell: p.shell, Log: log, Key: web.Key(in.Key, "answers"), Hub: hub}
 	if withBoard {
 		options.Attempt = board.AttemptPath
 	}
@@ -43,9 +41,9 @@ func (a *app) peoplePages(room *peopleRoom, token string, log *slog.Logger, with
 	return p
 }
 
-// newShell is what pages stand in that ask for a token; empty: for none.
-func newShell(token string) *webpage.Shell {
-	s := webpage.New(web.Key(token, "forms"))
+// newShell is what pages stand in.
+func newShell(in web.People) *webpage.Shell {
+	s := webpage.New(web.Key(in.Key, "forms"))
 	s.Explain = func(err error) (message, hint string) {
 		if f := expected(err); f != nil {
 			return f.Message, f.Hint
@@ -57,13 +55,10 @@ func newShell(token string) *webpage.Shell {
 
 // enter puts the pages behind a front.
 func (p *peoplePages) enter(o *web.Options) {
-	o.Shell, o.Once = p.shell, p.room.once
-	if o.Mounts == nil {
-		o.Mounts = map[string]http.Handler{}
-	}
-	maps.Copy(o.Mounts, p.inbox.Mounts())
-	o.Mounts["/ahp"] = p.channel
-	o.Public = p.inbox.Public()
+	o.Shell, o.Ledger = p.shell, p.room
+	mount(o, p.inbox.Mounts())
+	mount(o, p.inbox.Public())
+	mount(o, map[string]http.Handler{"/ahp": p.channel})
 	atShutdown(o, func() {
 		p.inbox.Stop()
 		p.channel.Close()

@@ -176,13 +176,17 @@ func (p *peer) serveAt(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
+	in, err := p.app.comeIn(p.log)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var announcing sync.WaitGroup
 	defer announcing.Wait()
 	defer cancel()
-	pages := p.app.peoplePages(p.room, token, p.log, false)
+	pages := p.app.peoplePages(p.room, in, p.log, false)
 	o := web.Options{
-		Addr: addr, Token: token, Build: p.app.build(), Logger: p.log, Grace: peerGrace,
+		Addr: addr, Token: token, People: in, Build: p.app.build(), Logger: p.log, Grace: peerGrace,
 		AllowedHosts: p.app.hosts(), AllowedOrigins: p.app.settings.list("allow-origin"),
 		OnListen: func(at net.Addr) {
 			address := "http://" + shownAddr(addr, at)
@@ -191,7 +195,7 @@ func (p *peer) serveAt(ctx context.Context, addr string) error {
 		},
 	}
 	pages.enter(&o)
-	server, err := web.New(o)
+	server, err := front(o)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 func peerProcess(t *testing.T, state, addr string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "deskhand", "serve", "--tools", "ask", "--state", state)
-	cmd.Env = append(os.Environ(), "CI=", "DESKHAND_TOKEN="+bearer, "DESKHAND_INBOX="+addr)
+	cmd.Env = append(os.Environ(), "CI=", "DESKHAND_PERSON_KEY="+personKey, "DESKHAND_INBOX="+addr)
 	in, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -53,7 +53,7 @@ func pageAt(addr, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r.Header.Set("Authorization", "Bearer "+bearer)
+	r.Header.Set("Authorization", "Bearer "+personKey)
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return "", err

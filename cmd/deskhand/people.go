@@ -166,16 +166,6 @@ func (p *peopleRoom) close() {
 	p.tell()
 }
 
-// once says whether an id is used for the first time, by any process over the
-// store.
-func (p *peopleRoom) once(ctx context.Context, id string, until time.Time) (bool, error) {
-	if _, _, err := p.open(ctx); err != nil {
-		return false, err
-	}
-	_, first, err := p.db.Claim(ctx, store.Lease{Name: "once/" + id, Holder: rand.Text(), Once: true}, time.Until(until))
-	return first, err
-}
-
 // stateKey authenticates what clients carry between two calls: the same for
 // every server over one store. It opens the store: a client may come back, to a
 // server that was started anew, before anything else has.

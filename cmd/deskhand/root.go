@@ -26,6 +26,7 @@ const (
 
 // app is what every command is given.
 type app struct {
+	command        string // that runs, as "deskhand ask answer"; empty: none yet
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	settings       settings
@@ -62,6 +63,7 @@ func (a *app) root() *cobra.Command {
 			if err := a.settings.load(cmd, a.tell); err != nil {
 				return err
 			}
+			a.command = cmd.CommandPath()
 			if err := allowedHere(cmd, a); err != nil {
 				return err
 			}

@@ -59,7 +59,7 @@ func TestTheSearchPageIsWhereDocsAreServed(t *testing.T) {
 			if status, body, _ := looks(t, s, "/search", bearer); status != c.search {
 				t.Errorf("GET /search = %d %.300s, want %d", status, body, c.search)
 			}
-			if _, _, first := looks(t, s, "/", bearer); first != c.first {
+			if _, _, first := looks(t, s, "/", personKey); first != c.first {
 				t.Errorf("GET / leads to %q, want %q", first, c.first)
 			}
 			if status, body, _ := looks(t, s, "/search", ""); status == 200 || strings.Contains(body, `role="search"`) {

@@ -24,7 +24,7 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 		Mounts: map[string]http.Handler{"/mcp": lib.server.Handler()},
 		Build:  a.build(),
 		Logger: lib.log,
-		Once:   room.once,
+		Ledger: room,
 		OnShutdown: func() {
 			if err := lib.server.Close(context.WithoutCancel(ctx)); err != nil {
 				lib.log.Warn("sessions did not end", "error", err)
@@ -42,6 +42,9 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 			return err
 		}
 	}
+	if o.People, err = a.comeIn(lib.log); err != nil {
+		return err
+	}
 	people, err := a.people()
 	if err != nil {
 		return err
@@ -51,7 +54,7 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 	}
 	var door *peoplePages
 	if asked && people.inbox != inboxOff {
-		door = a.peoplePages(room, o.Token, lib.log, work != nil)
+		door = a.peoplePages(room, o.People, lib.log, work != nil)
 		door.enter(&o)
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -81,7 +84,7 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 			announcing.Go(func() { door.announce(ctx, "http://"+shown, lib.log) })
 			announcing.Go(func() { door.notify(ctx, a, "http://"+shown, lib.log) })
 		}
-		a.tellPage("http://"+shown, o.Token, door != nil, work != nil, lib.engine != nil)
+		a.tellPage("http://"+shown, o.People, door != nil, work != nil, lib.engine != nil)
 	}
 	if asked || work != nil {
 		o.Ready = room.ready
@@ -89,7 +92,7 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 	if at, err := url.Parse(a.settings.get("public-url")); err == nil && at.Scheme == "https" && o.Shell != nil {
 		o.Shell.TLSHost = at.Hostname()
 	}
-	server, err := web.New(o)
+	server, err := front(o)
 	if err != nil {
 		return err
 	}
@@ -99,7 +102,7 @@ func (a *app) serveHTTP(ctx context.Context, f *serveFlags, lib *library, room *
 // tellPage says where the first page for people is, if there is one. At a
 // terminal the address lets a browser in once, which is for the eyes of the
 // person alone.
-func (a *app) tellPage(base, token string, hasInbox, hasBoard, hasDocs bool) {
+func (a *app) tellPage(base string, in web.People, hasInbox, hasBoard, hasDocs bool) {
 	name, path := "inbox", "/"
 	switch {
 	case hasInbox:
@@ -111,19 +114,18 @@ func (a *app) tellPage(base, token string, hasInbox, hasBoard, hasDocs bool) {
 		return
 	}
 	link := base + path
-	if token != "" && onTerminal(a.stderr) {
-		link = web.LoginLink(base, token, path)
+	if onTerminal(a.stderr) {
+		link = in.LoginLink(base, path)
 	}
 	a.tell(name + " at " + link)
 }
 
-// token is the bearer token to ask for, and where a person finds it.
+// token is the bearer token to ask agents for, and where a person finds it.
 func (a *app) token(log *slog.Logger) (token, where string, err error) {
 	// In an attempt the variable is the key to deskhand's tools there, which no
 	// person has who signs in at a server of the agent's own.
-	ofAttempt := env("DESKHAND_ATTEMPT_ID") != ""
-	if token := a.settings.get("token"); token != "" && !(ofAttempt && token == env("DESKHAND_TOKEN")) {
-		return token, "", nil
+	if token := a.settings.get("token"); token != "" && !(ownAttempt() != "" && token == env("DESKHAND_TOKEN")) {
+		return token, "", a.checkSecret("token", token)
 	}
 	dir, err := a.settings.stateFolder()
 	if err != nil {

@@ -16,7 +16,12 @@ import (
 	"time"
 )
 
-const bearer = "a-token-for-tests-alone"
+// bearer is the token of agents, and personKey the secret of the person, at the
+// servers of these tests.
+const (
+	bearer    = "a-token-for-tests-alone"
+	personKey = "the-key-of-the-person-in-tests"
+)
 
 // socket is deskhand serve on a free port of loopback.
 type socket struct {
@@ -24,6 +29,7 @@ type socket struct {
 	cmd    *exec.Cmd
 	url    string // of MCP
 	token  string
+	key    string // of the person; empty: personKey
 	stderr *logged
 	quiet  chan struct{} // closed when stderr ends
 	killed bool
@@ -35,7 +41,7 @@ var servingAt = regexp.MustCompile(`(?m)^deskhand: serving MCP at (http://\S+)`)
 func overSocket(t testing.TB, flags ...string) *socket {
 	t.Helper()
 	cmd := exec.Command("deskhand", append([]string{"serve", "--http", "127.0.0.1:0"}, flags...)...)
-	cmd.Env = append(cmd.Environ(), "DESKHAND_TOKEN="+bearer)
+	cmd.Env = append(cmd.Environ(), "DESKHAND_TOKEN="+bearer, "DESKHAND_PERSON_KEY="+personKey)
 	s := socketOf(t, cmd)
 	s.token = bearer
 	return s

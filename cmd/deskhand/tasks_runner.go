@@ -74,9 +74,10 @@ func (d *attemptDoor) serve(ctx context.Context, attempt tasks.Attempt, _ tasks.
 	inner := &attemptTools{attemptDoor: d, attempt: attempt}
 	token = rand.Text()
 	at := make(chan net.Addr, 1)
-	front, err := web.New(web.Options{
+	server, err := web.New(web.Options{
 		Addr: "127.0.0.1:0", Token: token, Logger: d.log,
 		Mounts:     map[string]http.Handler{"/mcp": inner, "/mcp/": inner},
+		Access:     attemptRoutes,
 		OnListen:   func(addr net.Addr) { at <- addr },
 		OnShutdown: func() { inner.end(ctx) },
 	})
@@ -85,7 +86,7 @@ func (d *attemptDoor) serve(ctx context.Context, attempt tasks.Attempt, _ tasks.
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
-	go func() { ended <- front.Serve(ctx) }()
+	go func() { ended <- server.Serve(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -161,7 +162,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		Open:   func(ctx context.Context) (work.Manager, error) { return t.room.open(ctx) },
 		Prefix: lib.tools.Prefix, AttemptID: t.attempt.ID,
 	}
-	lib.more = append(desk.Tools(), work.AttemptTools(working)...)
+	lib.more = onlyWhatAttemptsMay(lib.tools.Prefix, append(desk.Tools(), work.AttemptTools(working)...))
 	lib.advice = []string{desk.Instructions(), work.AttemptInstructions(working)}
 	if lib.door != nil {
 		o.Logs, o.Watches, o.Met = true, true, lib.door.met

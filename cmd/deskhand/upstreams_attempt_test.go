@@ -25,7 +25,7 @@ func TestAgentOfAnAttemptCallsAnUpstream(t *testing.T) { // I-002 I-009 I-013 I-
 	t.Setenv("DESKHAND_CONFIG", file)
 	state := lingering(t)
 	s := socketOf(t, exec.Command("deskhand", "serve", "--tools", "ask,work", "--http", "127.0.0.1:0", "--state", state))
-	s.token = tokenOf(t, state)
+	s.token, s.key = tokenOf(t, state), peopleOf(t, state).Key
 	session := s.session(state, gitRepo(t, map[string]string{"README.md": "# Shop\n"}))
 	resp := s.chat("/run/api/chat", fmt.Sprintf(`{"conversationId":%q,"messages":[{"role":"user","content":%q}]}`, session, "run mcpcall linear_issues\nsay after"), "x-supports-elicitation", "true")
 	stream := bufio.NewReader(resp.Body)

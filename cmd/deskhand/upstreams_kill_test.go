@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/mcpserver"
+	"github.com/deskhand/deskhand/runtime/web"
 )
 
 // issuer is an authorization server and the MCP server behind it.
@@ -101,7 +102,8 @@ func TestKilledBetweenConsentAndTheWayBack(t *testing.T) { // I-003
 		return nil
 	}}
 	signIn(t, browser, r.URL, state)
-	submit(t, browser, r.URL, url.Values{"token": {hidden.FindStringSubmatch(opened(t, browser, r.URL))[1]}, "act": {"connect"}})
+	page := peopleOf(t, state).Home(r.URL)
+	submit(t, browser, page, url.Values{"token": {hidden.FindStringSubmatch(opened(t, browser, page))[1]}, "act": {"connect"}})
 	if back == "" {
 		t.Fatal("the authorization server does not lead back")
 	}
@@ -123,13 +125,20 @@ func TestKilledBetweenConsentAndTheWayBack(t *testing.T) { // I-003
 	}
 }
 
-func tokenOf(t *testing.T, state string) string {
+func tokenOf(t *testing.T, state string) string { return secretOf(t, state, "token") }
+
+// peopleOf is how people come in over a state folder.
+func peopleOf(t *testing.T, state string) web.People {
+	return web.People{Key: secretOf(t, state, web.KeyFile)}
+}
+
+func secretOf(t *testing.T, state, file string) string {
 	t.Helper()
-	token, err := os.ReadFile(filepath.Join(state, "token"))
+	secret, err := os.ReadFile(filepath.Join(state, file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.TrimSpace(string(token))
+	return strings.TrimSpace(string(secret))
 }
 
 // opened reads a page as a browser does.

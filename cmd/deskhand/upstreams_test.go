@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -159,11 +160,12 @@ func paste(t *testing.T, state string, r elicit.Request, key string) string {
 	jar, _ := cookiejar.New(nil)
 	browser := &http.Client{Jar: jar, Timeout: patience}
 	signIn(t, browser, r.URL, state)
-	m := hidden.FindStringSubmatch(opened(t, browser, r.URL))
+	home := peopleOf(t, state).Home(r.URL)
+	m := hidden.FindStringSubmatch(opened(t, browser, home))
 	if m == nil {
 		t.Fatal("the page has no form")
 	}
-	return submit(t, browser, r.URL, url.Values{"token": {m[1]}, "act": {"connect"}, "key": {key}})
+	return submit(t, browser, home, url.Values{"token": {m[1]}, "act": {"connect"}, "key": {key}})
 }
 
 // signIn lets a browser in at deskhand, which a page asks it to.
@@ -174,7 +176,13 @@ func signIn(t *testing.T, browser *http.Client, page, state string) {
 	if !strings.Contains(login, "Sign in to deskhand") {
 		t.Fatalf("the page is open to everybody: %s", login)
 	}
-	submit(t, browser, base+"/login", url.Values{"token": {hidden.FindStringSubmatch(login)[1]}, "key": {tokenOf(t, state)}})
+	in := peopleOf(t, state)
+	onward := submit(t, browser, base+"/login", url.Values{"token": {hidden.FindStringSubmatch(login)[1]}, "key": {in.Key}})
+	m := regexp.MustCompile(`href="(http[^"]*/login[^"]*)"`).FindStringSubmatch(onward)
+	if m == nil || !strings.HasPrefix(m[1], in.Home(base)) {
+		t.Fatalf("the page does not lead to %s: %s", in.Home(base), onward)
+	}
+	opened(t, browser, html.UnescapeString(m[1]))
 }
 
 func TestUpstreamToolsAreServedOverHTTPToo(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
+	"github.com/deskhand/deskhand/runtime/web"
 	"github.com/deskhand/deskhand/runtime/web/inbox"
 	"github.com/deskhand/deskhand/runtime/web/views"
 )
@@ -28,7 +29,7 @@ func (a *app) hasViews() (bool, error) {
 // clientViews returns the views of this server. desk is nil if the server asks no
 // questions. The views hold requests until ctx ends.
 func (a *app) clientViews(ctx context.Context, room *peopleRoom, desk *asktools.Desk, prefix string, log *slog.Logger) *views.Views {
-	shell := newShell(rand.Text()) // no browser brings back a form of this process's
+	shell := newShell(web.People{Key: rand.Text()}) // no browser brings back a form of this process's
 	o := views.Options{Shell: shell, Prefix: prefix}
 	if desk != nil {
 		o.Hub = func(ctx context.Context) (*elicit.Hub, error) {

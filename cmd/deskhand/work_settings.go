@@ -181,7 +181,7 @@ func (s *settings) tree(name string, v any) error {
 }
 
 // environment are the settings in effect as variables, for a process of ours
-// that starts elsewhere. The token is none of its business.
+// that starts elsewhere. The token and the person's key are none of its business.
 func (s *settings) environment() (vars []string, err error) {
 	if s.file != "" {
 		path, err := absolute(s.file)
@@ -191,7 +191,7 @@ func (s *settings) environment() (vars []string, err error) {
 		vars = append(vars, "DESKHAND_CONFIG="+path, digestVariable+"="+s.project.digest())
 	}
 	for _, one := range shared {
-		if one.name == "token" || !s.given(one.name) && !one.path {
+		if one.name == "token" || one.name == "person-key" || !s.given(one.name) && !one.path {
 			continue
 		}
 		text := strings.Join(s.list(one.name), ",")

@@ -27,9 +27,11 @@ type Action struct {
 	Client  string   `json:"client,omitempty"`
 	// ClientSeq is the client's own number of this action, to know it again.
 	ClientSeq int64 `json:"clientSeq,omitempty"`
-	At        Time  `json:"at,omitzero"`   // from the hub: when the store took it
-	Again     bool  `json:"-"`             // CompletedBy, from the hub: this very action may have been taken before
-	Rev       int64 `json:"rev,omitempty"` // from the hub: the revision that it made; 0: not known
+	// Origin is from the hub, for CompletedBy.
+	Origin *Origin `json:"origin,omitempty"`
+	At     Time    `json:"at,omitzero"`   // from the hub: when the store took it
+	Again  bool    `json:"-"`             // CompletedBy, from the hub: this very action may have been taken before
+	Rev    int64   `json:"rev,omitempty"` // from the hub: the revision that it made; 0: not known
 }
 
 // ActionType is what an action does.

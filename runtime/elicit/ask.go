@@ -28,7 +28,7 @@ type Surface interface {
 // withdrawn, and any other stays open with its asker gone; the request returned
 // with ctx's error tells its id.
 func (h *Hub) Ask(ctx context.Context, r Request, surfaces ...Surface) (Request, error) {
-	r, err := h.prepare(r)
+	r, err := h.prepare(ctx, r)
 	if err != nil {
 		return Request{}, err
 	}

@@ -23,7 +23,7 @@ const AnswersFor = 24 * time.Hour
 // can be read where it was asked, so of that only a late answer counts. Nil:
 // there is none.
 func (h *Hub) Earlier(ctx context.Context, r Request) (*Request, error) {
-	r, err := h.prepare(r)
+	r, err := h.prepare(ctx, r)
 	if err != nil {
 		return nil, err
 	}

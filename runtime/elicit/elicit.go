@@ -69,6 +69,9 @@ type Request struct {
 	Answers    map[string]Answer `json:"answers,omitempty"` // by question
 	Status     Status            `json:"status"`
 	Completion *Completion       `json:"completion,omitempty"` // nil while open
+	// EndedFrom is where what a person said came from. Nil: no person ended it, or
+	// an earlier release took it.
+	EndedFrom *Origin `json:"endedFrom,omitempty"`
 	// CollectedAt is when a live call of the asker got the person's answer: see
 	// [Request.Undelivered].
 	CollectedAt Time `json:"collectedAt,omitzero"`

@@ -33,6 +33,13 @@ type Options struct {
 	// Attended says that a person can come and look, as on a machine with a
 	// terminal: asking is then worth it though no surface is there now.
 	Attended bool
+	// Members are whom this installation can reach, by its settings; those that
+	// surfaces announce are added. A request for anybody else is refused. Nil: it
+	// is not looked, and any audience is taken.
+	Members []Member
+	// Command is what this process is, as "deskhand serve", and Attempt the one that
+	// it runs in, for [Origin].
+	Command, Attempt string
 	// Retain is how long ended requests stay in the history. Zero: 90 days.
 	Retain time.Duration
 	// AllowSecrets takes questions that ask for passwords and the like.
@@ -97,7 +104,7 @@ func (h *Hub) Retain() time.Duration { return h.options.Retain }
 // that was used for something else is an error. It does not look whether a
 // person can be reached.
 func (h *Hub) Open(ctx context.Context, r Request) (Request, error) {
-	r, err := h.prepare(r)
+	r, err := h.prepare(ctx, r)
 	if err != nil {
 		return Request{}, err
 	}
@@ -105,11 +112,14 @@ func (h *Hub) Open(ctx context.Context, r Request) (Request, error) {
 	return opened, err
 }
 
-func (h *Hub) prepare(r Request) (Request, error) {
+func (h *Hub) prepare(ctx context.Context, r Request) (Request, error) {
 	if (r.Mode == URL || r.URL != "") && r.Audience.Principal == "" {
 		r.Audience.Principal = h.options.Principal // whoever opens the page acts for somebody
 	}
 	r, err := Prepare(r)
+	if err == nil {
+		err = h.addressable(ctx, r.Audience)
+	}
 	if err != nil || h.options.AllowSecrets {
 		return r, err
 	}
@@ -187,10 +197,15 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 	if !fromClients[a.Type] {
 		return Change{}, reject(Malformed, "", "there is no action %q", brief(string(a.Type)))
 	}
-	a.Final, a.Request, a.Again = false, nil, false
+	a.Final, a.Request, a.Again, a.Origin = false, nil, false, nil
 	a.Channel, a.Client = CleanName(a.Channel), CleanName(a.Client)
 	if a.By == "" {
 		a.By = h.options.Principal
+	}
+	if a.Type == Reassigned && a.Audience != nil {
+		if err := h.addressable(ctx, *a.Audience); err != nil {
+			return Change{}, err
+		}
 	}
 	if a.Answer != nil {
 		answer := *a.Answer

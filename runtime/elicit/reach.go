@@ -20,6 +20,8 @@ type Station struct {
 	Address string `json:"address,omitempty"`
 	// Alone says that there is at most one of its kind among all processes.
 	Alone bool `json:"alone,omitempty"`
+	// Members are whom it reaches beside whoever uses the machine.
+	Members []Member `json:"members,omitempty"`
 }
 
 const stationPrefix = "station/"
@@ -34,7 +36,7 @@ func (h *Hub) Attach(ctx context.Context, s Station) (other Station, held bool, 
 		name += "/" + rand.Text() // any number of a kind
 	}
 	l := store.Lease{Name: name, Holder: h.instance}
-	if s.Address != "" {
+	if s.Address != "" || len(s.Members) > 0 {
 		data, err := json.Marshal(s)
 		if err != nil {
 			return Station{}, false, nil, fmt.Errorf("encode station: %w", err)

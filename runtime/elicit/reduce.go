@@ -83,7 +83,7 @@ func request(r *Request, a Action) (*Request, error) {
 	next := *a.Request
 	next.ID, next.Status, next.Completion, next.Rev = a.RequestID, Open, nil, 1
 	next.CreatedAt, next.Deadline, next.Presented, next.Answers = a.At, Time{}, nil, nil
-	next.AskerGone, next.HandedBack, next.CollectedAt = false, false, Time{}
+	next.AskerGone, next.HandedBack, next.CollectedAt, next.EndedFrom = false, false, Time{}, nil
 	if r != nil {
 		next.Rev, next.CreatedAt, next.Presented = r.Rev+1, r.CreatedAt, r.Presented
 		for id, answer := range r.Answers {
@@ -214,6 +214,7 @@ func complete(next *Request, a Action) (bool, error) {
 		return false, reject(Malformed, "", "response %q is not accept, decline or cancel", brief(string(a.Response)))
 	}
 	next.end(a, a.Response)
+	next.EndedFrom = a.Origin
 	return true, nil
 }
 

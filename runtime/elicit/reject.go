@@ -41,6 +41,7 @@ const (
 	KeyReused        = "key_reused"
 	NoSurface        = "no_surface"
 	TooMany          = "too_many_requests"
+	NobodyThere      = "nobody_there" // no surface reaches the audience
 )
 
 func reject(code, hint, format string, args ...any) *Rejection {

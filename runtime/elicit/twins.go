@@ -13,7 +13,7 @@ const mostTwins = 20
 // Twins returns the requests that ask what r asks, from the same source, and
 // that a person can still answer: the newest first, at most 20.
 func (h *Hub) Twins(ctx context.Context, r Request) (twins []Request, err error) {
-	if r, err = h.prepare(r); err != nil {
+	if r, err = h.prepare(ctx, r); err != nil {
 		return nil, err
 	}
 	err = h.db.View(ctx, func(tx *store.Tx) error {

@@ -27,6 +27,7 @@ const mostUnsure = 1000
 // more at once, and known again when its person sends it again.
 func (h *Hub) complete(ctx context.Context, a Action) (Change, error) {
 	key := keyOf(a)
+	a.Origin = h.origin(ctx) // not in the key: sent again, it may come by another connection
 	a.Again = h.unsure.has(key)
 	c, err := h.dispatch(ctx, a)
 	if !errors.Is(err, store.ErrUncertain) {

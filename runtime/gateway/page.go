@@ -5,6 +5,7 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
+	"errors"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -69,6 +70,20 @@ func (g *Gateway) Public() map[string]http.Handler {
 	return map[string]http.Handler{"GET " + clientPath: http.HandlerFunc(g.describe)}
 }
 
+// ComesBack reports whether a request is of a browser that comes from an
+// authorization server, with the state of a sign-in that was begun here.
+func (g *Gateway) ComesBack(r *http.Request) bool {
+	if r.URL.Path != callbackPath {
+		return false
+	}
+	v, err := g.open(r.Context())
+	if err != nil {
+		return false
+	}
+	begun, err := v.hasSignIn(r.Context(), r.FormValue("state"))
+	return err == nil && begun
+}
+
 // view is what the page shows.
 type view struct {
 	State    string // open, done, ended, or empty: there is nothing to connect
@@ -97,11 +112,18 @@ func (p *pages) write(w http.ResponseWriter, r *http.Request, status int, v view
 func (p *pages) handler(h func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-		err := h(w, r)
+		err := page.ReadForm(r)
+		if err == nil {
+			err = h(w, r)
+		}
 		if err == nil || r.Context().Err() != nil {
 			return
 		}
 		f := fault.Of(err)
+		if errors.As(err, new(*http.MaxBytesError)) {
+			p.write(w, r, http.StatusRequestEntityTooLarge, view{Trouble: "That is far more than a key.", Hint: "Copy the key again, without what stands around it."}, "")
+			return
+		}
 		if f == nil {
 			p.g.log.Error("page failed", "path", r.Pattern, "error", err)
 			status, message, hint := p.shell.Failed(err)

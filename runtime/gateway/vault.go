@@ -200,6 +200,20 @@ func (v *vault) putSignIn(ctx context.Context, state string, s *signIn) error {
 	return nil
 }
 
+// hasSignIn reports whether a sign-in with that state waits to be finished.
+func (v *vault) hasSignIn(ctx context.Context, state string) (has bool, err error) {
+	err = v.db.View(ctx, func(tx *store.Tx) error {
+		var n int
+		err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM sign_ins WHERE state = ? AND until >= ?", digestOf(state), tx.Now.UnixMilli()).Scan(&n)
+		has = n > 0
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("look for sign-in: %w", err)
+	}
+	return has, nil
+}
+
 // takeSignIn finds a sign-in by its state, which then is used up; nil: there is
 // none, or no more.
 func (v *vault) takeSignIn(ctx context.Context, state string) (*signIn, error) {

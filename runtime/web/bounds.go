@@ -3,6 +3,7 @@ package web
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"runtime/debug"
@@ -17,6 +18,11 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		timed := &timedWriter{ResponseWriter: w, control: http.NewResponseController(w), time: s.opts.WriteTime}
 		timed.extend() // a deadline of the request before may have passed
+		if r.ContentLength > s.opts.MaxBodyBytes {
+			w.Header().Set("Connection", "close") // none of it is read
+			refuse(timed, http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body has %d bytes, and %d are taken", r.ContentLength, s.opts.MaxBodyBytes), "send less")
+			return
+		}
 		if r.ContentLength != 0 {
 			_ = timed.control.SetReadDeadline(time.Now().Add(s.opts.BodyTime))
 			r.Body = &timedBody{ReadCloser: http.MaxBytesReader(w, r.Body, s.opts.MaxBodyBytes), control: timed.control}

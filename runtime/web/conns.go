@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"slices"
@@ -8,9 +9,11 @@ import (
 )
 
 // limitedListener keeps no more than a number of connections open at once. One
-// more takes the place of the one that has waited longest for a request or for
-// the rest of its header, so that connections which say nothing keep nobody out;
-// while all are answered it waits for one to end.
+// more takes the place of the one that has been silent for longest: that waits
+// for a request or for the rest of its header, or whose request is of a stranger,
+// who may send its body or read the answer as slowly as it likes. So connections
+// that have shown nothing keep nobody out. While all are those of agents and
+// people, with requests, it waits for one to end.
 type limitedListener struct {
 	net.Listener
 	max int
@@ -18,7 +21,7 @@ type limitedListener struct {
 	mu     sync.Mutex
 	freed  sync.Cond // a place is free, a connection began to wait, or Close
 	open   int
-	silent []*limitedConn // those that wait for a header, the longest first
+	silent []*limitedConn // those that may be ended for another, the longest first
 	closed bool
 }
 
@@ -61,7 +64,8 @@ func (l *limitedListener) Close() error {
 	return l.Listener.Close()
 }
 
-// follow is the server's ConnState.
+// follow is the server's ConnState. A request is a stranger's until [keep] says
+// otherwise.
 func (l *limitedListener) follow(c net.Conn, state http.ConnState) {
 	limited, ok := c.(*limitedConn)
 	if !ok {
@@ -70,9 +74,26 @@ func (l *limitedListener) follow(c net.Conn, state http.ConnState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget(limited)
-	if (state == http.StateNew || state == http.StateIdle) && !limited.gone {
+	if state != http.StateHijacked && state != http.StateClosed && !limited.gone {
 		l.silent = append(l.silent, limited)
 		l.freed.Broadcast()
+	}
+}
+
+type connKey struct{}
+
+// withConn lets [keep] find the connection of a request.
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// keep has the connection of a request stay until it is answered: its caller is
+// known.
+func keep(r *http.Request) {
+	if c, ok := r.Context().Value(connKey{}).(*limitedConn); ok {
+		c.of.mu.Lock()
+		defer c.of.mu.Unlock()
+		c.of.forget(c)
 	}
 }
 

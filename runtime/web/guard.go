@@ -1,11 +1,17 @@
 package web
 
 import (
+	"crypto/sha256"
+	"crypto/subtle"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/access"
+	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
 // ours refuses a Host that is not this server's, so that a name which an
@@ -23,7 +29,7 @@ func (s *Server) ours(next http.Handler) http.Handler {
 
 func (s *Server) ownHost(r *http.Request) bool {
 	host := hostname(r.Host)
-	if loopbackName(host) || slices.ContainsFunc(s.opts.AllowedHosts, func(h string) bool { return strings.EqualFold(h, host) }) {
+	if page.ThisMachine(host) || slices.ContainsFunc(s.opts.AllowedHosts, func(h string) bool { return strings.EqualFold(h, host) }) {
 		return true
 	}
 	// An address cannot be made to resolve elsewhere: it is ours if the
@@ -79,25 +85,96 @@ func ownOrigin(origin, host string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.EqualFold(u.Host, host)
 }
 
-// guarded asks for the token, or for the cookie of a browser that was let in.
-func (s *Server) guarded(next http.Handler) http.Handler {
-	if s.opts.NoToken {
-		return next
+// caller finds out who sends a request. One that sends a wrong secret is a
+// stranger, whatever else it sends.
+func (s *Server) caller(r *http.Request) access.Caller {
+	c := access.Caller{Address: r.RemoteAddr}
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	secret = strings.TrimSpace(secret)
+	switch bearer := strings.EqualFold(scheme, "Bearer"); {
+	case bearer && is(s.opts.People.Key, secret):
+		c.Level, c.How = access.People, access.ByBearer
+		return c
+	case bearer && is(s.opts.Token, secret):
+		c.Level, c.How = access.Agents, access.ByToken
+		return c
+	case scheme == "":
+		if one, ok := s.signedIn(r); ok {
+			c.Level, c.How, c.Session = access.People, one.how, one.id
+			return c
+		}
 	}
+	if s.opts.NoToken {
+		c.Level = access.Agents
+	}
+	return c
+}
+
+// is compares by hashes, so that the time taken tells nothing of the secret, not
+// even its length. An empty secret is nobody's.
+func is(secret, given string) bool {
+	want, got := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(given))
+	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && secret != ""
+}
+
+// admitting lets in who is of a level, and says to the handler who it is. The
+// connection of anybody who is known is kept; see [limitedListener].
+func (s *Server) admitting(level access.Level, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		if strings.EqualFold(scheme, "Bearer") && s.isToken(strings.TrimSpace(token)) || scheme == "" && s.signedIn(r) {
-			next.ServeHTTP(w, r)
+		c := s.caller(r)
+		if c.Level > access.Anyone {
+			keep(r)
+		}
+		if level == access.Anyone {
+			s.boundStranger(w, r)
+		}
+		if c.Level >= level {
+			next.ServeHTTP(w, r.WithContext(access.With(r.Context(), c)))
 			return
 		}
-		if s.wantsPage(r) && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-			http.Redirect(w, r, "/login?to="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
-			return
-		}
-		w.Header().Set("WWW-Authenticate", `Bearer realm="deskhand"`)
-		refuse(w, http.StatusUnauthorized, "unauthorized", "the token is missing or wrong",
-			sendToken+"; whoever started it set DESKHAND_TOKEN, or finds it in the file token of the state folder")
+		s.turnAway(w, r, c)
 	})
+}
+
+// maxStranger bounds the body of a request to a route that is for anyone, in
+// bytes. The forms there hold a key or a note.
+const maxStranger = 64 << 10
+
+// boundStranger bounds what a route that is for anyone reads, in bytes and time.
+func (s *Server) boundStranger(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength == 0 {
+		return
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.opts.StrangerTime)) // a test's recorder has none
+	for {
+		outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			break
+		}
+		w = outer.Unwrap() // the server's own, which then lets the client read the refusal
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxStranger)
+}
+
+// turnAway answers who may not come in.
+func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c access.Caller) {
+	reading := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case reading && c.How == "" && s.opts.Homeward != nil && !s.opts.People.atHome(r) && s.opts.Homeward(r):
+		http.Redirect(w, r, s.opts.People.homeOf(r), http.StatusSeeOther)
+		return
+	case reading && c.How == "" && s.wantsPage(r):
+		http.Redirect(w, r, loginPath+"?to="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+		return
+	}
+	if c.Level == access.Agents {
+		refuse(w, http.StatusForbidden, "for_people", "this is for a person: the token of agents does not open it",
+			"a person signs in with the link that deskhand inbox --web prints; a program of that person sends the person's key in place of the token")
+		return
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="deskhand"`)
+	refuse(w, http.StatusUnauthorized, "unauthorized", "the token is missing or wrong",
+		sendToken+"; whoever started it set DESKHAND_TOKEN, or finds it in the file token of the state folder")
 }
 
 // sealed sets the headers that keep an answer from being framed, sniffed or

@@ -2,47 +2,67 @@ package web
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"crypto/subtle"
 	"embed"
+	"errors"
+	"io/fs"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
 //go:embed templates/*.html
 var templates embed.FS
 
+//go:embed static/*
+var static embed.FS
+
+const loginPath = "/login"
+
 // loginPage is what the page that lets people in shows.
 type loginPage struct {
 	To      string // path to go to afterwards
 	Trouble string // empty: none
+	Days    int    // how long this browser stays signed in; 0: less than two
+	Onward  string // address to go on at; empty: there is a form
+	Away    bool   // sessions do not belong to the name that was asked for
 }
 
-// login lets a browser in: by a link of [LoginLink], or by a form that asks for
-// the token.
+// login lets a browser in: by a link of [People.LoginLink], or by a form that
+// asks for the person's key.
 func (s *Server) login() http.Handler {
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err)
+	}
+	s.opts.Shell.Add(files)
 	t := s.opts.Shell.Parse(templates, "templates/login.html")
 	show := func(w http.ResponseWriter, r *http.Request, status int, p loginPage) {
+		p.Away = !s.opts.People.atHome(r) && r.Method == http.MethodGet
+		if p.Days = int(s.opts.People.sessionTime() / (24 * time.Hour)); p.Days < 2 {
+			p.Days = 0
+		}
 		s.opts.Shell.Write(w, r, status, t, "", page.Page{Title: "Sign in", Data: p})
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := loginPage{To: cmp.Or(page.Local(r.FormValue("to")), "/")}
+		p := loginPage{}
+		if status, trouble := readForm(r); status != 0 {
+			w.Header().Set("Connection", "close")
+			p.Trouble = trouble
+			show(w, r, status, p)
+			return
+		}
+		p.To = cmp.Or(page.Local(r.FormValue("to")), "/")
+		_, in := s.signedIn(r)
 		switch {
-		case r.Method == http.MethodPost && !s.opts.Shell.Checked(r):
-			p.Trouble = "This page was open for too long, or cookies are off. Please try again."
-			show(w, r, http.StatusForbidden, p)
-		case r.Method == http.MethodPost && !s.isToken(strings.TrimSpace(r.PostFormValue("key"))):
-			p.Trouble = "That is not the token of this server."
-			show(w, r, http.StatusUnauthorized, p)
 		case r.Method == http.MethodPost:
-			s.signIn(w, r)
-			http.Redirect(w, r, p.To, http.StatusSeeOther)
+			s.loginByKey(w, r, p, show)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "/login is read with GET", "")
-		case s.opts.NoToken || s.signedIn(r):
+		case in:
 			http.Redirect(w, r, p.To, http.StatusSeeOther)
 		case r.Method == http.MethodHead || fetchedAhead(r) || r.FormValue("key") == "":
 			show(w, r, http.StatusOK, p)
@@ -52,16 +72,64 @@ func (s *Server) login() http.Handler {
 	})
 }
 
+// readForm reads a form. A status other than 0 says why it was not read.
+func readForm(r *http.Request) (status int, trouble string) {
+	err := page.ReadForm(r)
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return http.StatusRequestEntityTooLarge, "That is more than this form holds."
+	case err != nil:
+		return http.StatusBadRequest, "The form did not arrive. Please try again."
+	}
+	return 0, ""
+}
+
+// loginByKey takes the person's key from the form.
+func (s *Server) loginByKey(w http.ResponseWriter, r *http.Request, p loginPage, show func(http.ResponseWriter, *http.Request, int, loginPage)) {
+	if !s.opts.Shell.Checked(r) {
+		p.Trouble = "This page was open for too long, or cookies are off. Please try again."
+		show(w, r, http.StatusForbidden, p)
+		return
+	}
+	if wait := s.tries.take(r.RemoteAddr, time.Now()); wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
+		p.Trouble = "Too many keys were tried. Wait a minute, or use a link of “deskhand inbox --web”, which works all the same."
+		show(w, r, http.StatusTooManyRequests, p)
+		return
+	}
+	if !is(s.opts.People.Key, strings.TrimSpace(r.PostFormValue("key"))) {
+		p.Trouble = "That is not the person's key of this desk."
+		if is(s.opts.Token, strings.TrimSpace(r.PostFormValue("key"))) {
+			p.Trouble = "That is the token of agents, which signs nobody in. The person's key is another."
+		}
+		show(w, r, http.StatusUnauthorized, p)
+		return
+	}
+	if !s.opts.People.atHome(r) {
+		// No redirect: the policy of the page lets its form lead nowhere else.
+		p.Onward = s.opts.People.LoginLink("http://"+r.Host, p.To)
+		w.Header().Set("Refresh", "1; url="+p.Onward)
+		show(w, r, http.StatusOK, p)
+		return
+	}
+	s.signIn(w, r, access.ByKey)
+	http.Redirect(w, r, p.To, http.StatusSeeOther)
+}
+
 // fetchedAhead says that a browser looks at a link that nobody has pressed yet.
 func fetchedAhead(r *http.Request) bool {
 	return r.Header.Get("Sec-Purpose") != "" || r.Header.Get("Purpose") != ""
 }
 
 func (s *Server) loginByLink(w http.ResponseWriter, r *http.Request, p loginPage, show func(http.ResponseWriter, *http.Request, int, loginPage)) {
-	until, id, ok := readPass(s.opts.Token, "login", r.FormValue("key"), time.Now())
+	until, id, ok := readPass(s.opts.People.Key, "login", r.FormValue("key"), time.Now())
+	if ok && !s.opts.People.atHome(r) {
+		http.Redirect(w, r, s.opts.People.homeOf(r), http.StatusSeeOther) // who has a link may know the name
+		return
+	}
 	if ok {
 		var err error
-		if ok, err = s.once(r.Context(), "login/"+id, until); err != nil {
+		if ok, err = s.opts.Ledger.Once(r.Context(), "login/"+id, until); err != nil {
 			s.opts.Logger.Error("login link not checked", "error", err)
 			ok = false
 		}
@@ -71,15 +139,8 @@ func (s *Server) loginByLink(w http.ResponseWriter, r *http.Request, p loginPage
 		show(w, r, http.StatusUnauthorized, p)
 		return
 	}
-	s.signIn(w, r)
+	s.signIn(w, r, access.ByLink)
 	http.Redirect(w, r, p.To, http.StatusSeeOther)
-}
-
-// isToken compares by hashes, so that the time taken tells nothing of the
-// token, not even its length.
-func (s *Server) isToken(given string) bool {
-	sum := sha256.Sum256([]byte(given))
-	return subtle.ConstantTimeCompare(sum[:], s.token[:]) == 1
 }
 
 // wantsPage says that a person's browser asks, to whom a refusal in JSON says

@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -10,15 +12,33 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-const rightToken = "right-token-right-token"
+const (
+	rightToken = "right-token-right-token"
+	rightKey   = "the-key-of-the-person"
+)
+
+// in is how people come in at the servers of these tests.
+var in = People{Key: rightKey}
+
+// Chromium and Firefox find names under .localhost by themselves; Go asks the
+// system, which need not know them.
+func init() {
+	http.DefaultTransport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) { //nolint:errcheck // it is one
+		if host, port, err := net.SplitHostPort(address); err == nil && page.ThisMachine(host) {
+			address = net.JoinHostPort("127.0.0.1", port)
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+}
 
 // house is a server with pages, and a browser in front of it.
 func house(t *testing.T) (rt *running, browser *http.Client) {
 	t.Helper()
-	rt = run(t, Options{Token: rightToken, Shell: page.New([]byte("key")), Mounts: map[string]http.Handler{
+	rt = run(t, Options{Token: rightToken, People: in, Shell: page.New([]byte("key")), Access: map[string]access.Level{"/in": access.Agents}, Mounts: map[string]http.Handler{
 		"/in": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("welcome")) }), //nolint:errcheck // a test
 	}})
 	return rt, newBrowser(t)
@@ -68,14 +88,14 @@ func TestALinkLetsABrowserInOnce(t *testing.T) {
 	if path, _ := visit(t, browser, base+"/in"); path != "/login?to=%2Fin" {
 		t.Errorf("a stranger ends at %s, want the page to sign in on", path)
 	}
-	link := LoginLink(base, rightToken, "/in")
+	link := in.LoginLink(base, "/in")
 	if _, body := visit(t, newBrowser(t), link, "Sec-Purpose: prefetch"); strings.Contains(body, "welcome") {
 		t.Error("a link that was only looked at let somebody in")
 	}
 	if path, body := visit(t, browser, link); path != "/in" || !strings.Contains(body, "welcome") {
 		t.Errorf("the link leads to %s\n%s", path, body)
 	}
-	if _, body := visit(t, browser, base+"/in"); !strings.Contains(body, "welcome") {
+	if _, body := visit(t, browser, in.Home(base)+"/in"); !strings.Contains(body, "welcome") {
 		t.Error("the browser is not signed in")
 	}
 	if _, body := visit(t, newBrowser(t), link); !strings.Contains(body, "used before") {
@@ -86,13 +106,13 @@ func TestALinkLetsABrowserInOnce(t *testing.T) {
 func TestLinksThatLetNobodyIn(t *testing.T) {
 	rt, _ := house(t)
 	base := "http://" + rt.addr
-	old := base + "/login?" + url.Values{"key": {pass(rightToken, "login", time.Now().Add(-time.Second))}}.Encode()
+	old := base + "/login?" + url.Values{"key": {pass(rightKey, "login", time.Now().Add(-time.Second), "")}}.Encode()
 	for what, link := range map[string]string{
-		"of another token":      LoginLink(base, "another-token-another", "/in"),
+		"of another token":      People{Key: "another-key-another-key"}.LoginLink(base, "/in"),
 		"too old":               old,
-		"of another use":        base + "/login?" + url.Values{"key": {pass(rightToken, "session", time.Now().Add(time.Hour))}}.Encode(),
+		"of another use":        base + "/login?" + url.Values{"key": {pass(rightKey, "session", time.Now().Add(time.Hour), "")}}.Encode(),
 		"nonsense":              base + "/login?key=1.2.3",
-		"with a later deadline": strings.Replace(LoginLink(base, rightToken, "/in"), "key=1", "key=9", 1),
+		"with a later deadline": strings.Replace(in.LoginLink(base, "/in"), "key=1", "key=9", 1),
 	} {
 		if path, body := visit(t, newBrowser(t), link); strings.Contains(body, "welcome") || !strings.HasPrefix(path, "/login") {
 			t.Errorf("a link %s leads to %s", what, path)
@@ -100,11 +120,11 @@ func TestLinksThatLetNobodyIn(t *testing.T) {
 	}
 }
 
-func TestTheTokenLetsABrowserIn(t *testing.T) {
+func TestThePersonsKeyLetsABrowserIn(t *testing.T) {
 	rt, browser := house(t)
-	base := "http://" + rt.addr
+	base := in.Home("http://" + rt.addr)
 	for _, c := range []struct{ key, to, want string }{
-		{"wrong", "/in", "/login"}, {rightToken, "//evil.example/", "/"}, {rightToken, "/in", "/in"},
+		{"wrong", "/in", "/login"}, {rightToken, "/in", "/login"}, {rightKey, "//evil.example/", "/"}, {rightKey, "/in", "/in"},
 	} {
 		browser.Jar, _ = cookiejar.New(nil) // it has no error
 		_, body := visit(t, browser, base+"/login")
@@ -121,11 +141,12 @@ func TestTheTokenLetsABrowserIn(t *testing.T) {
 }
 
 func TestNothingThatLetsSomebodyInIsLogged(t *testing.T) {
-	rt := run(t, Options{Token: rightToken, Shell: page.New([]byte("key")),
-		Mounts: map[string]http.Handler{"/in": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a bug") })},
-		Public: map[string]http.Handler{"/answer/{code}": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a bug") })}})
+	panics := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a bug") })
+	rt := run(t, Options{Token: rightToken, People: in, Shell: page.New([]byte("key")),
+		Access: map[string]access.Level{"/in": access.Agents, "/answer/{code}": access.Anyone},
+		Mounts: map[string]http.Handler{"/in": panics, "/answer/{code}": panics}})
 	browser, base := newBrowser(t), "http://"+rt.addr
-	link := LoginLink(base, rightToken, "/in")
+	link := in.LoginLink(base, "/in")
 	for _, address := range []string{link, link, base + "/in", base + "/in?token=" + rightToken, base + "/answer/a-code-of-a-link", base + "/login?key=%zz" + rightToken} {
 		visit(t, browser, address)
 	}
@@ -155,17 +176,22 @@ func TestNothingThatLetsSomebodyInIsLogged(t *testing.T) {
 
 func TestForgedSessionsAreNone(t *testing.T) {
 	rt, _ := house(t)
+	const use = "session@127.0.0.1"
+	id := func(how string) string { return fmt.Sprintf("%d-%s-x", time.Now().UnixMilli(), how) }
 	for what, cookie := range map[string]string{
-		"of another token": pass("another-token-another", "session", time.Now().Add(time.Hour)),
-		"too old":          pass(rightToken, "session", time.Now().Add(-time.Second)),
-		"of a link":        pass(rightToken, "login", time.Now().Add(time.Hour)),
-		"nonsense":         "x",
+		"of another key":       pass("another-key-another-key", use, time.Now().Add(time.Hour), id("key")),
+		"of the agents' token": pass(rightToken, use, time.Now().Add(time.Hour), id("key")),
+		"of another host":      pass(rightKey, "session@localhost", time.Now().Add(time.Hour), id("key")),
+		"too old":              pass(rightKey, use, time.Now().Add(-time.Second), id("key")),
+		"of a link":            pass(rightKey, "login", time.Now().Add(time.Hour), ""),
+		"without a beginning":  pass(rightKey, use, time.Now().Add(time.Hour), "x"),
+		"nonsense":             "x",
 	} {
 		if response, _ := rt.ask(t, "GET", "/in", "", "Cookie: "+sessionCookie+"="+cookie); response.StatusCode != 401 {
 			t.Errorf("a session %s: %d, want 401", what, response.StatusCode)
 		}
 	}
-	good := sessionCookie + "=" + pass(rightToken, "session", time.Now().Add(time.Hour))
+	good := sessionCookie + "=" + pass(rightKey, use, time.Now().Add(time.Hour), id("key"))
 	if response, _ := rt.ask(t, "GET", "/in", "", "Cookie: "+sessionCookie+"=x; "+good); response.StatusCode != 200 {
 		t.Errorf("a session beside that of another port: %d, want 200", response.StatusCode)
 	}
@@ -175,15 +201,23 @@ func TestForgedSessionsAreNone(t *testing.T) {
 }
 
 func TestOnceIsAskedForLinks(t *testing.T) {
-	asked := ""
-	rt := run(t, Options{Token: rightToken, Shell: page.New(nil), Once: func(_ context.Context, id string, until time.Time) (bool, error) {
-		asked = id
-		return time.Until(until) > time.Minute, nil
-	}})
-	visit(t, newBrowser(t), LoginLink("http://"+rt.addr, rightToken, ""))
-	if !strings.HasPrefix(asked, "login/") {
-		t.Errorf("Once was asked for %q", asked)
+	asked := &asked{}
+	rt := run(t, Options{Token: rightToken, People: in, Shell: page.New(nil), Ledger: asked})
+	visit(t, newBrowser(t), in.LoginLink("http://"+rt.addr, ""))
+	if !strings.HasPrefix(asked.once, "login/") {
+		t.Errorf("Once was asked for %q", asked.once)
 	}
+}
+
+// asked is a ledger that says what it was asked.
+type asked struct {
+	memory
+	once string
+}
+
+func (a *asked) Once(ctx context.Context, id string, until time.Time) (bool, error) {
+	a.once = id
+	return a.memory.Once(ctx, id, until)
 }
 
 func TestAPageThatIsNotThereIsAPageForAPersonAndJSONForAProgram(t *testing.T) {

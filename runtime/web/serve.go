@@ -29,6 +29,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	limited := limit(listener, s.opts.MaxConns)
 	server := &http.Server{
 		ConnState:         limited.follow,
+		ConnContext:       withConn,
 		Handler:           s.handler,
 		ReadHeaderTimeout: s.opts.HeaderTime,
 		IdleTimeout:       s.opts.IdleTime,

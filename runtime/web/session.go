@@ -1,51 +1,53 @@
 package web
 
 import (
-	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/access"
 )
 
-// A browser sends no bearer token. It gets a cookie for one, by a link that
-// works once or by the token itself. Both are signed with the token, so that
-// every process that has the token takes them, and a new token ends them all.
+// A browser sends no bearer token. It gets a cookie, by a link that works once or
+// by the person's key. Both are signed with the key.
 const (
 	sessionCookie = "deskhand_session"
-	sessionTime   = 90 * 24 * time.Hour
 	// linkTime is how long a link that lets somebody in may lie about.
 	linkTime = 10 * time.Minute
 )
 
-// Key makes of an installation's token a key for one use.
-func Key(token, use string) []byte {
-	mac := hmac.New(sha256.New, []byte(token))
+// Key makes of an installation's secret a key for one use.
+func Key(secret, use string) []byte {
+	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(use))
 	return mac.Sum(nil)
 }
 
-// pass is a signed text "<until>.<random>.<signature>", until in Unix seconds.
-func pass(token, use string, until time.Time) string {
-	text := strconv.FormatInt(until.Unix(), 10) + "." + rand.Text()
-	return text + "." + signature(token, use, text)
+// pass is a signed text "<until>.<id>.<signature>", until in Unix seconds. An
+// empty id is a random one.
+func pass(key, use string, until time.Time, id string) string {
+	if id == "" {
+		id = rand.Text()
+	}
+	text := strconv.FormatInt(until.Unix(), 10) + "." + id
+	return text + "." + signature(key, use, text)
 }
 
-func signature(token, use, text string) string {
-	mac := hmac.New(sha256.New, Key(token, use))
+func signature(key, use, text string) string {
+	mac := hmac.New(sha256.New, Key(key, use))
 	mac.Write([]byte(text))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// readPass checks a pass and says until when it is good, and its random part.
-func readPass(token, use, given string, now time.Time) (until time.Time, id string, ok bool) {
+// readPass checks a pass and says until when it is good, and its id.
+func readPass(key, use, given string, now time.Time) (until time.Time, id string, ok bool) {
 	i := strings.LastIndexByte(given, '.')
-	if i < 0 || !hmac.Equal([]byte(given[i+1:]), []byte(signature(token, use, given[:i]))) {
+	if i < 0 || key == "" || !hmac.Equal([]byte(given[i+1:]), []byte(signature(key, use, given[:i]))) {
 		return time.Time{}, "", false
 	}
 	seconds, id, _ := strings.Cut(given[:i], ".")
@@ -54,38 +56,85 @@ func readPass(token, use, given string, now time.Time) (until time.Time, id stri
 	return until, id, err == nil && now.Before(until)
 }
 
-// LoginLink is an address that lets a browser in, once and for some minutes,
-// and leads to a path there. base is that of the server, as
-// http://127.0.0.1:20311.
-func LoginLink(base, token, to string) string {
-	query := url.Values{"key": {pass(token, "login", time.Now().Add(linkTime))}}
-	if to != "" && to != "/" {
-		query.Set("to", to)
-	}
-	return strings.TrimSuffix(base, "/") + "/login?" + query.Encode()
+// sessionUse ties a session to the name that it was begun at.
+func sessionUse(r *http.Request) string { return "session@" + strings.ToLower(hostname(r.Host)) }
+
+// session is a browser that has signed in. Its id, which the cookie has, says
+// when and how: "<Unix milliseconds>-<how>-<random>".
+type session struct {
+	id    string
+	how   string
+	began time.Time
+	until time.Time
 }
 
-// signedIn says that the request has the cookie of a session.
-func (s *Server) signedIn(r *http.Request) bool {
+func readSession(id string, until time.Time) (s session, ok bool) {
+	parts := strings.SplitN(id, "-", 3)
+	if len(parts) != 3 {
+		return s, false
+	}
+	ms, err := strconv.ParseInt(parts[0], 10, 64)
+	return session{id, parts[1], time.UnixMilli(ms), until}, err == nil
+}
+
+// signedIn is the session whose cookie the request has.
+func (s *Server) signedIn(r *http.Request) (session, bool) {
 	for _, c := range r.CookiesNamed(sessionCookie) { // another port of this host may have set one too
-		if _, _, ok := readPass(s.opts.Token, "session", c.Value, time.Now()); ok {
-			return true
+		until, id, ok := readPass(s.opts.People.Key, sessionUse(r), c.Value, time.Now())
+		if !ok {
+			continue
+		}
+		one, ok := readSession(id, until)
+		if !ok {
+			continue
+		}
+		ended, err := s.opts.Ledger.Ended(r.Context(), one.id, one.began)
+		if err != nil {
+			s.opts.Logger.Error("session not checked", "error", err)
+		}
+		if !ended && err == nil {
+			return one, true
 		}
 	}
-	return false
+	return session{}, false
 }
 
-func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
-	until := time.Now().Add(sessionTime)
-	http.SetCookie(w, &http.Cookie{Name: sessionCookie, Value: pass(s.opts.Token, "session", until), Path: "/",
-		Expires: until, HttpOnly: true, Secure: s.opts.Shell.Secure(r), SameSite: http.SameSiteLaxMode})
+// signIn begins a session; how says what the browser has shown.
+func (s *Server) signIn(w http.ResponseWriter, r *http.Request, how string) {
+	now := time.Now()
+	until := now.Add(s.opts.People.sessionTime())
+	id := strconv.FormatInt(now.UnixMilli(), 10) + "-" + how + "-" + rand.Text()
+	s.setSession(w, r, pass(s.opts.People.Key, sessionUse(r), until, id), until)
 }
 
-// once is Options.Once, or the memory of this process.
-func (s *Server) once(ctx context.Context, id string, until time.Time) (bool, error) {
-	if s.opts.Once != nil {
-		return s.opts.Once(ctx, id, until)
-	}
-	_, used := s.used.LoadOrStore(id, until)
-	return !used, nil
+func (s *Server) setSession(w http.ResponseWriter, r *http.Request, value string, until time.Time) {
+	http.SetCookie(w, &http.Cookie{Name: sessionCookie, Value: value, Path: "/", Expires: until,
+		HttpOnly: true, Secure: s.opts.Shell.Secure(r), SameSite: http.SameSiteLaxMode})
+}
+
+// logoutPath ends the session of a browser.
+const logoutPath = "/logout"
+
+func (s *Server) logout() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if status, trouble := readForm(r); status != 0 {
+			refuse(w, status, "bad_form", trouble, "")
+			return
+		}
+		if !s.opts.Shell.Checked(r) {
+			refuse(w, http.StatusForbidden, "not_checked", "this page was open for too long", "reload it and sign out again")
+			return
+		}
+		one, ok := s.signedIn(r)
+		if id := access.Of(r.Context()).Session; ok && id == one.id {
+			if err := s.opts.Ledger.End(r.Context(), one.id, one.until); err != nil {
+				s.opts.Logger.Error("session not ended", "error", err)
+				status, message, hint := s.opts.Shell.Failed(err)
+				refuse(w, status, "not_ended", message, hint)
+				return
+			}
+		}
+		s.setSession(w, r, "", time.Unix(1, 0))
+		http.Redirect(w, r, loginPath, http.StatusSeeOther)
+	})
 }

@@ -14,17 +14,64 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// minToken is the shortest token that is believed, in characters: half of what
+// minSecret is the shortest secret that is believed, in characters: half of what
 // we write, 26 characters of 5 bits each.
-const minToken = 16
+const minSecret = 16
 
-// Token returns the token of this installation, kept in the file "token" of
-// stateDir, and makes both when they are missing. Any number of processes may
-// call it at once and get the same token. A file that others can read is
-// closed to them, with a warning to log. A file that holds no token is a fault,
-// code "bad_token".
+// CheckSecret refuses a secret that can be guessed or that no header can carry,
+// with fault code "bad_secret". name is what people call it.
+func CheckSecret(name, secret string) error {
+	switch {
+	case len(secret) < minSecret:
+		return fault.New("bad_secret", fmt.Sprintf("%s is too short: of %d characters it can be guessed", name, len(secret)),
+			fmt.Sprintf("use %d characters or more, as openssl rand -hex 32 prints them", minSecret))
+	case unprintable(secret):
+		return fault.New("bad_secret", name+" has white space or characters that no header can carry", "use letters and digits, as openssl rand -hex 32 prints them")
+	}
+	return nil
+}
+
+func unprintable(secret string) bool {
+	return strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// checkSecrets refuses options with which somebody could come in who should not.
+func (o *Options) checkSecrets() error {
+	switch {
+	case o.People.Key == "" && o.Shell != nil:
+		return fault.New("token_required", "there are pages and no key for people to sign in with", "set DESKHAND_PERSON_KEY")
+	case o.People.Key != "" && o.People.Key == o.Token:
+		return fault.New("bad_secret", "the person's key is the token of agents, who could then answer as a person", "set DESKHAND_PERSON_KEY to another text, or leave it out")
+	}
+	for name, secret := range map[string]string{"the token": o.Token, "the person's key": o.People.Key} {
+		if secret != "" {
+			if err := CheckSecret(name, secret); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Token returns the token of this installation's agents, kept in the file
+// "token" of stateDir, and makes both when they are missing. Any number of
+// processes may call it at once and get the same token. A file that others can
+// read is closed to them, with a warning to log. A file that holds no token is a
+// fault, code "bad_token".
 func Token(stateDir string, log *slog.Logger) (string, error) {
-	path := filepath.Join(stateDir, "token")
+	return secretOf(stateDir, "token", log)
+}
+
+// KeyFile is the file of the state folder with the person's key.
+const KeyFile = "person.key"
+
+// PersonKey is the same for the key of the person whose installation it is.
+func PersonKey(stateDir string, log *slog.Logger) (string, error) {
+	return secretOf(stateDir, KeyFile, log)
+}
+
+func secretOf(stateDir, name string, log *slog.Logger) (string, error) {
+	path := filepath.Join(stateDir, name)
 	token, err := readToken(path, log)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return token, err
@@ -76,8 +123,8 @@ func readToken(path string, log *slog.Logger) (string, error) {
 		return "", fmt.Errorf("read token: %w", err)
 	}
 	token := strings.TrimSpace(string(data))
-	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fault.New("bad_token", path+" holds no token", "remove it, and a new token is made")
+	if len(token) < minSecret || unprintable(token) {
+		return "", fault.New("bad_token", path+" holds no secret of 16 characters or more", "remove it, and a new one is made")
 	}
 	return token, nil
 }

@@ -5,40 +5,42 @@
 // It is closed by default. A page in a browser on this machine can reach a
 // loopback port, so three checks stand before every handler: the Host must be
 // ours (or a name that resolves here by a trick is taken for us), the Origin
-// must be ours if there is one, and the bearer token must be right, or a browser
-// must have the cookie of somebody who had it. /healthz, /readyz, the page to
-// sign in on and what Options.Public has need no token.
+// must be ours if there is one, and the caller must be as much as
+// Options.Access says for the route: a program with the token of agents, or a
+// person, who has another secret. Without an entry there a route is for people.
 package web
 
 import (
 	"cmp"
-	"context"
-	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Options tunes a Server. Token or NoToken is required; every other zero value
-// is a default.
+// Options tunes a Server. Token or NoToken is required, People with a Shell;
+// every other zero value is a default.
 type Options struct {
 	// Addr is where to listen, host:port. Port 0 takes any free one; an empty
 	// host is every interface. Empty: 127.0.0.1:20310.
 	Addr string
-	// Token is what clients send as "Authorization: Bearer ...".
+	// Token is what agents send as "Authorization: Bearer ...".
 	Token string
-	// NoToken lets everyone in who reaches the port; only on loopback.
+	// NoToken takes everyone who reaches the port for an agent; only on loopback.
+	// People sign in all the same.
 	NoToken bool
+	// People is how people come in. The zero value: nobody does.
+	People People
 	// AllowedHosts are further names that the Host header may have, without a
 	// port; loopback names and the address connected to are always ours.
 	AllowedHosts []string
@@ -49,16 +51,20 @@ type Options struct {
 	// Mounts are the handlers by path: "/mcp" is that path alone, "/inbox/" all
 	// below it. They check methods themselves.
 	Mounts map[string]http.Handler
-	// Public are handlers that need no token, as they check something else.
-	Public map[string]http.Handler
+	// Access says who may call a mount, by its path there. One that is not named
+	// is for people. More may be named than are mounted.
+	Access map[string]access.Level
 	// Shell makes the pages of people. Its static files and the page on which
 	// people sign in are served with it, and a browser that may not come in is
 	// sent there. Nil: there are no pages.
 	Shell *page.Shell
-	// Once says whether it is called with an id for the first time, by any
-	// process that takes the same links; until is when the id may be forgotten.
-	// Nil: this process alone counts.
-	Once func(ctx context.Context, id string, until time.Time) (first bool, err error)
+	// Ledger remembers which links were used and which sessions have ended. Nil:
+	// this process alone does.
+	Ledger Ledger
+	// Homeward reports whether a browser that has not signed in here may be sent
+	// to the name that sessions belong to: it shows something that only a browser
+	// of the person has. Nil: none does.
+	Homeward func(*http.Request) bool
 	// Build is what /healthz says of this program, such as name and version.
 	Build map[string]string
 	// Ready returns nil when requests can be answered, else why not. Nil: always
@@ -84,13 +90,16 @@ type Options struct {
 	HeaderTime time.Duration
 	// BodyTime is how long a body may take to arrive. Zero: 30 seconds.
 	BodyTime time.Duration
+	// StrangerTime is the same on routes that are for anyone. Zero: 5 seconds.
+	StrangerTime time.Duration
 	// WriteTime is how long a client may take to read each piece of an answer.
 	// A stream may be silent for longer. Zero: 30 seconds.
 	WriteTime time.Duration
 	// IdleTime ends a connection without a request. Zero: 2 minutes.
 	IdleTime time.Duration
 	// MaxConns bounds the connections open at once. One more takes the place of
-	// one without a request, and waits if each has one. Zero: 512.
+	// one without a request or with one of a stranger, and waits if all are busy
+	// with those of agents and people. Zero: 512.
 	MaxConns int
 	// Grace is how long requests in flight may go on at shutdown. Zero: 10
 	// seconds.
@@ -100,10 +109,9 @@ type Options struct {
 // Server is one HTTP front. Make it with New.
 type Server struct {
 	opts    Options
-	token   [sha256.Size]byte
 	metrics *metrics
 	handler http.Handler
-	used    sync.Map // ids of links, if Options.Once is nil
+	tries   tries
 }
 
 // New checks the options. Its errors are faults: code "token_required" when
@@ -115,6 +123,7 @@ func New(opts Options) (*Server, error) {
 	opts.MaxBodyBytes = cmp.Or(opts.MaxBodyBytes, 16<<20)
 	opts.HeaderTime = cmp.Or(opts.HeaderTime, 10*time.Second)
 	opts.BodyTime = cmp.Or(opts.BodyTime, 30*time.Second)
+	opts.StrangerTime = cmp.Or(opts.StrangerTime, 5*time.Second)
 	opts.WriteTime = cmp.Or(opts.WriteTime, 30*time.Second)
 	opts.IdleTime = cmp.Or(opts.IdleTime, 2*time.Minute)
 	opts.MaxConns = cmp.Or(opts.MaxConns, 512)
@@ -125,7 +134,7 @@ func New(opts Options) (*Server, error) {
 	if err := CheckAddr(opts.Addr); err != nil {
 		return nil, err
 	}
-	if host, _, _ := net.SplitHostPort(opts.Addr); opts.NoToken && !loopbackName(host) {
+	if host, _, _ := net.SplitHostPort(opts.Addr); opts.NoToken && !page.ThisMachine(host) {
 		return nil, fault.New("token_required", "listening on "+opts.Addr+" without a token lets everyone in",
 			"leave --no-token out, or listen on 127.0.0.1")
 	}
@@ -133,10 +142,19 @@ func New(opts Options) (*Server, error) {
 		return nil, fault.New("token_required", "no token to guard "+opts.Addr,
 			"set DESKHAND_TOKEN, or pass --no-token on a loopback address")
 	}
+	if err := opts.checkSecrets(); err != nil {
+		return nil, err
+	}
+	if opts.Ledger == nil {
+		opts.Ledger = &memory{}
+	}
 	if opts.Registry == nil {
 		opts.Registry = prometheus.NewRegistry()
 	}
-	s := &Server{opts: opts, token: sha256.Sum256([]byte(opts.Token)), metrics: newMetrics(opts.Registry)}
+	s := &Server{opts: opts, metrics: newMetrics(opts.Registry)}
+	if opts.Shell != nil {
+		opts.Shell.SignedIn = func(r *http.Request) bool { return access.Of(r.Context()).Session != "" }
+	}
 	s.handler = s.routes()
 	return s, nil
 }
@@ -161,35 +179,36 @@ func CheckAddr(addr string) error {
 // for panics, know the host, know the origin, count by route, ask for the token.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mount := func(path string, open bool, h http.Handler) {
-		if !open {
-			h = s.guarded(h)
-		}
-		mux.Handle(path, s.counted(path, h))
+	for path, h := range s.mounted() {
+		mux.Handle(path, s.counted(path, s.admitting(s.levelOf(path), h)))
 	}
-	mount("/healthz", true, reads(s.health))
-	mount("/readyz", true, reads(s.ready))
-	mount("/metrics", false, s.metrics.page)
-	for path, h := range s.opts.Mounts {
-		mount(path, false, h)
-	}
-	for path, h := range s.opts.Public {
-		mount(path, true, h)
-	}
-	if s.opts.Shell != nil {
-		mount(page.StaticPath, true, s.opts.Shell.Static())
-		mount("/login", true, s.login())
-	}
-	mount("/", true, s.missing())
 	return s.bounded(s.recovered(sealed(s.ours(s.sameOrigin(mux)))))
 }
 
-// loopbackName reports whether a host, without a port, can only be this
-// machine.
-func loopbackName(host string) bool {
-	if ip := net.ParseIP(host); ip != nil {
-		return ip.IsLoopback()
+// mounted are the handlers by path, with the front's own.
+func (s *Server) mounted() map[string]http.Handler {
+	all := map[string]http.Handler{
+		"/healthz": reads(s.health), "/readyz": reads(s.ready), "/metrics": s.metrics.page, "/": s.missing(),
 	}
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") // RFC 6761 section 6.3
+	if s.opts.Shell != nil {
+		all[page.StaticPath], all[loginPath], all["POST "+logoutPath] = s.opts.Shell.Static(), s.login(), s.logout()
+	}
+	maps.Copy(all, s.opts.Mounts)
+	return all
+}
+
+// own says who may call the routes of the front itself.
+var own = map[string]access.Level{
+	"/healthz": access.Anyone, "/readyz": access.Anyone, "/": access.Anyone, page.StaticPath: access.Anyone, loginPath: access.Anyone,
+	"/metrics": access.Agents, "POST " + logoutPath: access.People,
+}
+
+// levelOf is who may call a route: people only, unless something else is said.
+func (s *Server) levelOf(path string) access.Level {
+	for _, table := range []map[string]access.Level{s.opts.Access, own} {
+		if level, ok := table[path]; ok {
+			return level
+		}
+	}
+	return access.People
 }

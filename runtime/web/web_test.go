@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -38,6 +39,7 @@ func run(t *testing.T, opts Options) *running {
 	rt := &running{log: &bytes.Buffer{}, calls: make(chan string, 16)}
 	opts.Logger = slog.New(slog.NewTextHandler(rt.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if opts.Mounts == nil {
+		opts.Access = map[string]access.Level{"/mcp": access.Agents, "/panic": access.Agents, "/wait": access.Agents, "/stream": access.Agents, "/flood": access.Agents}
 		opts.Mounts = map[string]http.Handler{
 			"/mcp": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, err := io.ReadAll(r.Body)
@@ -474,8 +476,8 @@ func TestNewNeverLeavesTheDoorOpen(t *testing.T) {
 		opts Options
 		want string // code of the fault; empty: none
 	}{
-		"token on loopback":       {Options{Token: "t"}, ""},
-		"token anywhere":          {Options{Token: "t", Addr: ":0"}, ""},
+		"token on loopback":       {Options{Token: rightToken}, ""},
+		"token anywhere":          {Options{Token: rightToken, Addr: ":0"}, ""},
 		"no token on 127.0.0.1":   {Options{NoToken: true}, ""},
 		"no token on localhost":   {Options{NoToken: true, Addr: "localhost:0"}, ""},
 		"no token on ::1":         {Options{NoToken: true, Addr: "[::1]:0"}, ""},
@@ -485,8 +487,8 @@ func TestNewNeverLeavesTheDoorOpen(t *testing.T) {
 		"no token on an address":  {Options{NoToken: true, Addr: "192.0.2.7:80"}, "token_required"},
 		"neither":                 {Options{}, "token_required"},
 		"neither, on all":         {Options{Addr: ":80"}, "token_required"},
-		"address without a port":  {Options{Token: "t", Addr: "127.0.0.1"}, "bad_address"},
-		"address with empty port": {Options{Token: "t", Addr: "127.0.0.1:"}, "bad_address"},
+		"address without a port":  {Options{Token: rightToken, Addr: "127.0.0.1"}, "bad_address"},
+		"address with empty port": {Options{Token: rightToken, Addr: "127.0.0.1:"}, "bad_address"},
 	} {
 		_, err := New(c.opts)
 		code := ""
@@ -542,7 +544,7 @@ func TestTokenIsMadeOnce(t *testing.T) {
 	}
 	wg.Wait()
 	for _, token := range tokens {
-		if token != tokens[0] || len(token) < minToken {
+		if token != tokens[0] || len(token) < minSecret {
 			t.Fatalf("tokens differ or are short: %q", tokens)
 		}
 	}

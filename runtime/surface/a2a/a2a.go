@@ -11,8 +11,11 @@
 package a2a
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -59,6 +62,9 @@ type Options struct {
 	// PushTo are hosts, as HOST:PORT, on this machine or its network that push
 	// notifications may go to, with the authentication that the client names.
 	PushTo []string
+	// MayAnswer reports whether a caller may answer what a task asks, as a person
+	// may. Nil: everyone may.
+	MayAnswer func(ctx context.Context) bool
 	// Log takes what an operator should know. Nil: nothing is logged.
 	Log *slog.Logger
 }
@@ -109,11 +115,26 @@ func (s *Server) Mounts() map[string]http.Handler {
 
 // flushed lets the library stream through a front that wraps its writers: the
 // library looks for a Flusher and not below the wrapping.
+//
+// It also bounds what the library would read without a bound.
 func flushed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCallBytes))
+		if errors.As(err, new(*http.MaxBytesError)) {
+			http.Error(w, fmt.Sprintf("a call has at most %d bytes", maxCallBytes), http.StatusRequestEntityTooLarge)
+			return
+		}
+		if err != nil {
+			http.Error(w, "the call did not arrive", http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(data))
 		h.ServeHTTP(flusher{w, http.NewResponseController(w)}, r)
 	})
 }
+
+// maxCallBytes is far above a message, which has at most [maxMessageBytes].
+const maxCallBytes = 1 << 20
 
 type flusher struct {
 	http.ResponseWriter

@@ -213,6 +213,9 @@ func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, err
 	case now.open == nil:
 		return nil, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task does not want input now: wait until it does, or has ended")
 	}
+	if c.o.MayAnswer != nil && !c.o.MayAnswer(ctx) {
+		return nil, nil, errForPeople
+	}
 	if err := c.said(ctx, now.id, m); err != nil {
 		return nil, nil, err
 	}
@@ -235,6 +238,10 @@ func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, err
 	}
 	return after.task, after.view, nil
 }
+
+// errForPeople refuses an answer that comes with the token of agents: with it an
+// agent would answer its own question.
+var errForPeople = a2a.NewError(a2a.ErrUnsupportedOperation, "a person answers this task: send the answer with the person's key of this desk, not with the token of agents, or wait until the task has it")
 
 // begin is a first message: metadata.skill says what is wanted.
 func (c *calls) begin(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, error) {

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -142,6 +143,9 @@ func readCall(w http.ResponseWriter, r *http.Request) (c call, err error) {
 
 func readBody(w http.ResponseWriter, r *http.Request, v any) error {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if errors.As(err, new(*http.MaxBytesError)) {
+		return fault.New(tooLarge, fmt.Sprintf("the body has over %d bytes", maxBody), "send less at once")
+	}
 	if err != nil {
 		return fault.New(badRequest, fmt.Sprintf("the body cannot be read: %v", err), fmt.Sprintf("send JSON of at most %d bytes", maxBody))
 	}

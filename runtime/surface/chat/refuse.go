@@ -17,6 +17,7 @@ const (
 	missing           = "missing_required"
 	wrongConversation = "wrong_conversation"
 	nothingToResume   = "nothing_to_resume"
+	tooLarge          = "too_large"
 )
 
 // statuses are those of codes; every other fault is a bad request.
@@ -24,7 +25,7 @@ var statuses = map[string]int{
 	"not_found": http.StatusNotFound, elicit.UnknownRequest: http.StatusNotFound, nothingToResume: http.StatusNotFound,
 	wrongConversation: http.StatusForbidden, elicit.NotYours: http.StatusForbidden,
 	elicit.AlreadyCompleted: http.StatusConflict, "attempt_running": http.StatusConflict, "idempotency_conflict": http.StatusConflict,
-	"no_session_yet": http.StatusConflict, "executor_unavailable": http.StatusConflict,
+	"no_session_yet": http.StatusConflict, "executor_unavailable": http.StatusConflict, tooLarge: http.StatusRequestEntityTooLarge,
 }
 
 // refuse words an error. Both libraries read error.message.

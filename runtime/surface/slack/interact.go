@@ -80,7 +80,7 @@ func (h *handler) event(ctx context.Context, e socketmode.Event) {
 	switch e.Type {
 	case socketmode.EventTypeConnected:
 		h.gone()
-		_, _, detach, err := h.hub.Attach(ctx, elicit.Station{Kind: Channel})
+		_, _, detach, err := h.hub.Attach(ctx, elicit.Station{Kind: Channel, Members: Members(h.o.People)})
 		if err != nil {
 			h.o.Log.Warn("station not attached", "surface", Channel, "error", err)
 			return

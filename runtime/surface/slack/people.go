@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -30,6 +31,15 @@ func ParsePerson(text string) (Person, error) {
 		return Person{}, bad(fmt.Sprintf("%q does not say who is who", text), "write USER=PRINCIPAL, as U012ABCDEF=local; the id is in the profile in Slack, under Copy member ID")
 	}
 	return p, nil
+}
+
+// Members are people as a hub knows them.
+func Members(people []Person) []elicit.Member {
+	members := []elicit.Member{}
+	for _, p := range people {
+		members = append(members, elicit.Member{Principal: p.Principal, Roles: p.Roles, Surface: "Slack"})
+	}
+	return members
 }
 
 func bad(message, hint string) error { return fault.New("bad_settings", message, hint) }

@@ -146,7 +146,8 @@ type visitor interface {
 	Unattended(r *elicit.Request) bool
 }
 
-func (k keeper) find(ctx context.Context, id string) (*elicit.Hub, elicit.Request, waiting, error) {
+// find finds the request of a call. That of another attempt or token is none.
+func (k keeper) find(ctx context.Context, caller contract.Caller, id string) (*elicit.Hub, elicit.Request, waiting, error) {
 	w, err := parseWaiting(id)
 	if err != nil {
 		return nil, elicit.Request{}, w, err
@@ -156,15 +157,15 @@ func (k keeper) find(ctx context.Context, id string) (*elicit.Hub, elicit.Reques
 		return nil, elicit.Request{}, w, err
 	}
 	r, err := hub.Get(ctx, w.id)
-	if fault.Of(err) != nil {
-		err = contract.NoCall()
+	if fault.Of(err) != nil || err == nil && k.d.foreign(&r, caller) {
+		return hub, elicit.Request{}, w, contract.NoCall()
 	}
 	return hub, r, w, err
 }
 
 // Look implements [contract.Keeper].
 func (k keeper) Look(ctx context.Context, caller contract.Caller, id string) (contract.Pending, error) {
-	hub, r, w, err := k.find(ctx, id)
+	hub, r, w, err := k.find(ctx, caller, id)
 	if err != nil {
 		return contract.Pending{}, err
 	}
@@ -207,7 +208,7 @@ func (k keeper) pending(ctx context.Context, hub *elicit.Hub, caller contract.Ca
 
 // Answer implements [contract.Keeper].
 func (k keeper) Answer(ctx context.Context, caller contract.Caller, id string) error {
-	hub, r, _, err := k.find(ctx, id)
+	hub, r, _, err := k.find(ctx, caller, id)
 	v, ok := caller.Client.(visitor)
 	if err != nil || !ok || r.Status == elicit.Completed {
 		return err
@@ -217,8 +218,8 @@ func (k keeper) Answer(ctx context.Context, caller contract.Caller, id string) e
 
 // Cancel implements [contract.Keeper]. It takes back the question of ask_user.
 // To stop awaiting an answer changes nothing about the question.
-func (k keeper) Cancel(ctx context.Context, _ contract.Caller, id string) error {
-	hub, r, w, err := k.find(ctx, id)
+func (k keeper) Cancel(ctx context.Context, caller contract.Caller, id string) error {
+	hub, r, w, err := k.find(ctx, caller, id)
 	if err != nil || !w.until.IsZero() || r.Ended() {
 		return err
 	}
@@ -231,7 +232,7 @@ func (k keeper) Cancel(ctx context.Context, _ contract.Caller, id string) error 
 
 // Watch implements [contract.Keeper].
 func (k keeper) Watch(ctx context.Context, id string) (contract.Watcher, error) {
-	hub, _, w, err := k.find(ctx, id)
+	hub, _, w, err := k.find(ctx, contract.Caller{}, id) // who may look is asked when it looks
 	if err != nil {
 		return nil, err
 	}

@@ -2,10 +2,12 @@ package work
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
@@ -40,6 +42,16 @@ func (o Options) createTask() contract.Tool {
 		m, err := o.Open(ctx)
 		if err != nil {
 			return out, err
+		}
+		if o.AttemptID != "" {
+			own, err := m.Context(ctx, o.AttemptID)
+			if err != nil {
+				return out, err
+			}
+			if string(in.ProjectID) != own.Project.ID {
+				return out, fault.New(tasks.NotFound, fmt.Sprintf("project %s is not that of this attempt", in.ProjectID),
+					"use the project_id of "+o.name("get_context")+", "+own.Project.ID)
+			}
 		}
 		t, err := m.CreateTask(ctx, tasks.NewTask{ProjectID: string(in.ProjectID), Title: in.Title, Description: in.Description, RequestID: in.RequestID})
 		if err != nil {

@@ -101,8 +101,8 @@ func (b *Board) Mounts() map[string]http.Handler {
 func (b *Board) page(h func(http.ResponseWriter, *http.Request, *tasks.Manager) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m, err := b.options.Manager(r.Context())
-		if err == nil {
-			err = formError(r)
+		if err == nil && r.Method == http.MethodPost {
+			err = page.ReadForm(r)
 		}
 		if err == nil && r.Method == http.MethodPost && !b.options.Shell.Checked(r) {
 			err = errStale
@@ -114,16 +114,6 @@ func (b *Board) page(h func(http.ResponseWriter, *http.Request, *tasks.Manager) 
 			b.fail(w, r, err)
 		}
 	})
-}
-
-// formError says that a form is too long: half of one is none. ParseForm has a
-// bound of its own, 10 MB, and no type for what it says then.
-func formError(r *http.Request) error {
-	err := r.ParseForm()
-	if err != nil && (errors.As(err, new(*http.MaxBytesError)) || err.Error() == "http: POST too large") {
-		return &http.MaxBytesError{Limit: 10 << 20}
-	}
-	return nil
 }
 
 var errStale = fault.New("stale", "This page was open for too long. Nothing was done.", "Go back, reload the page and do it again.")

@@ -30,6 +30,9 @@ type desk struct {
 	stop  func()
 }
 
+// people come in with token.
+var people = web.People{Key: token, Host: "127.0.0.1"}
+
 // hubOver is a hub with a connection of its own to a store.
 func hubOver(t testing.TB, place string) *elicit.Hub {
 	t.Helper()
@@ -50,7 +53,7 @@ func serve(t testing.TB, place string, o Options) *desk {
 	server := New(o)
 	bound := make(chan net.Addr, 1)
 	front, err := web.New(web.Options{
-		Addr: "127.0.0.1:0", Token: token, Mounts: map[string]http.Handler{"/ahp": server}, MaxConns: 2000, Shell: page.New([]byte(token)),
+		Addr: "127.0.0.1:0", Token: "the-token-of-agents", People: people, Mounts: map[string]http.Handler{"/ahp": server}, MaxConns: 2000, Shell: page.New([]byte(token)),
 		OnListen: func(a net.Addr) { bound <- a }, OnShutdown: server.Close,
 	})
 	if err != nil {
@@ -306,7 +309,7 @@ func dump(v any) string {
 func signedIn(t *testing.T, base string) string {
 	t.Helper()
 	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	response, err := browser.Get(web.LoginLink(base, token, "/"))
+	response, err := browser.Get(people.LoginLink(base, "/"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,6 +333,7 @@ func TestTheFrontDecidesWhoMayConnect(t *testing.T) {
 		"a foreign page with its cookie": {http.Header{"Cookie": {cookie}, "Origin": {"http://127.0.0.1:1"}}, 403},
 		"a cookie that was made up":      {http.Header{"Cookie": {"deskhand_session=1.2.3"}, "Origin": {own}}, 401},
 		"no token":                       {http.Header{}, 401},
+		"the token of agents":            {http.Header{"Authorization": {"Bearer the-token-of-agents"}}, 403},
 		"a wrong token":                  {http.Header{"Authorization": {"Bearer " + token + "x"}}, 401},
 		"a foreign page":                 {http.Header{"Authorization": {"Bearer " + token}, "Origin": {"https://evil.example"}}, 403},
 		"the own page":                   {http.Header{"Authorization": {"Bearer " + token}, "Origin": {own}}, 101},

@@ -22,6 +22,9 @@ type linked struct {
 // byLink is the page of an answer link: the question, and a button that answers
 // it. POST answers, so that an app may do it without showing the page.
 func (in *Inbox) byLink(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
+	if err := page.ReadForm(r); err != nil {
+		return err
+	}
 	t, err := readTicket(in.options.Key, r.PathValue("code"), in.now())
 	if err != nil {
 		in.showLink(w, r, http.StatusNotFound, linked{Trouble: "This link is not of this server, or it is too old."})

@@ -36,7 +36,9 @@ type draftOut struct {
 // draft takes what somebody is typing.
 func (in *Inbox) draft(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
 	var d draftIn
-	if err := in.readJSON(r, &d); err != nil {
+	if err := in.readJSON(r, &d); errors.As(err, new(*http.MaxBytesError)) {
+		return err
+	} else if err != nil {
 		in.json(w, http.StatusForbidden, draftOut{Code: "page_too_old", Message: err.Error()})
 		return nil
 	}
@@ -127,7 +129,9 @@ func (in *Inbox) presented(w http.ResponseWriter, r *http.Request, hub *elicit.H
 	var window struct {
 		Client string `json:"client"`
 	}
-	if err := in.readJSON(r, &window); err != nil {
+	if err := in.readJSON(r, &window); errors.As(err, new(*http.MaxBytesError)) {
+		return err
+	} else if err != nil {
 		in.json(w, http.StatusForbidden, draftOut{Code: "page_too_old", Message: err.Error()})
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
 // Fields of a form that are no answers begin with "do." so that the id of a
@@ -37,7 +38,7 @@ type form struct {
 }
 
 func readForm(r *http.Request) (*form, error) {
-	if err := r.ParseForm(); err != nil {
+	if err := page.ReadForm(r); err != nil {
 		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 			return nil, err
 		}

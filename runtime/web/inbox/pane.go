@@ -69,6 +69,7 @@ type end struct {
 	Late    bool
 	Note    string
 	Took    string
+	From    string // which process the answer came from; empty: not known
 	Answers []answered
 }
 
@@ -98,6 +99,9 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 	}
 	if u, err := url.Parse(r.URL); err == nil && r.URL != "" {
 		p.URL, p.Host = r.URL, u.Host
+		if r.Trigger == elicit.CredentialRequired && from != nil { // a page of ours
+			p.URL = page.Beside(u, from.Host).String()
+		}
 	}
 	if r.Status == elicit.Completed {
 		p.End, p.HideHeading = endOf(r, now), false
@@ -204,6 +208,9 @@ func endOf(r *elicit.Request, now time.Time) *end {
 		if a, ok := r.Answers[q.ID]; ok {
 			e.Answers = append(e.Answers, answered{page.Line(q.Message), page.Clean(q.Say(a.Value)), a.State == elicit.Skipped})
 		}
+	}
+	if r.EndedFrom != nil {
+		e.From = page.Line(r.EndedFrom.Words())
 	}
 	return e
 }

@@ -62,6 +62,19 @@ func (s *Shell) Checked(r *http.Request) bool {
 	return hmac.Equal([]byte(given), []byte(s.sign(c.Value)))
 }
 
+// maxForm is how much of a form is read, in bytes: what [http.Request.ParseForm]
+// takes at most.
+const maxForm = 10 << 20
+
+// ReadForm reads the form of a request; a *[http.MaxBytesError] if it is too big,
+// which [Shell.Checked] would take for one without a token.
+func ReadForm(r *http.Request) error {
+	if r.Body != nil && r.PostForm == nil {
+		r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
+	}
+	return r.ParseForm()
+}
+
 // Local is a path on this server, to go to next; empty for anything else.
 func Local(to string) string {
 	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") {

@@ -38,6 +38,9 @@ type Shell struct {
 	// TLSHost is the host at which a proxy shows the pages over https: cookies
 	// that are set there go over nothing else. Empty: there is no such proxy.
 	TLSHost string
+	// SignedIn reports whether a request is of a browser that can sign out. Nil:
+	// none is.
+	SignedIn func(*http.Request) bool
 	// Explain words an error that the pages do not know and that is expected all
 	// the same, as that a disk is full: what is wrong and what to do. An empty
 	// message: it is of something else. Nil: none is expected.
@@ -101,8 +104,9 @@ type Page struct {
 // view is what the layout sees.
 type view struct {
 	Page
-	Nav   []Link
-	Token string
+	Nav     []Link
+	Token   string
+	SignOut bool
 }
 
 // policy allows what the server itself sends.
@@ -130,7 +134,7 @@ func (s *Shell) Part(w http.ResponseWriter, r *http.Request, t *template.Templat
 
 func (s *Shell) execute(w http.ResponseWriter, r *http.Request, t *template.Template, name string, p Page) *bytes.Buffer {
 	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, name, view{p, s.Nav, s.token(w, r)}); err != nil {
+	if err := t.ExecuteTemplate(&b, name, view{p, s.Nav, s.token(w, r), s.SignedIn != nil && s.SignedIn(r)}); err != nil {
 		panic(err) // a template that does not fit its data
 	}
 	return &b

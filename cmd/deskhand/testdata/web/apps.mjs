@@ -31,7 +31,7 @@ async function host(desk, options = {}) {
     const csp = JSON.parse(new URL(q.url, 'http://sandbox').searchParams.get('csp') ?? 'null')
     a.writeHead(200, { 'Content-Type': 'text/html', 'Content-Security-Policy': policy(csp) }).end(readFileSync(join(import.meta.dirname, 'apps-sandbox.html')))
   })
-  const server = new URL(desk.base)
+  const server = new URL(desk.at)
   const port = await listen(desk, (q, a) => {
     if (q.url === '/mcp') { // the page has no token, and is of no origin that the server knows
       const { origin, host, ...headers } = q.headers
@@ -62,7 +62,7 @@ async function host(desk, options = {}) {
 // serve makes the desk ask over HTTP.
 async function serve(desk, more = {}) {
   const port = await freePort()
-  desk.base = 'http://127.0.0.1:' + port
+  desk.servedAt(port)
   desk.start(['serve', '--tools', 'ask', '--http', '127.0.0.1:' + port], undefined, more)
   await desk.up()
 }

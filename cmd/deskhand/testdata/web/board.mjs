@@ -22,7 +22,7 @@ export async function work(desk) {
     for (const { task_id: id } of JSON.parse(await desk.run('tasks', 'ls', '--json')).tasks) await desk.run('tasks', 'stop', id, '--force').catch(() => {})
   })
   const port = await freePort()
-  desk.base = 'http://127.0.0.1:' + port
+  desk.servedAt(port)
   desk.start(['serve', '--tools', 'work,ask', '--http', '127.0.0.1:' + port])
   await desk.up()
 }

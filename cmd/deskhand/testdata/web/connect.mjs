@@ -18,10 +18,10 @@ class Office {
     o.desk = desk
     o.tracker = await Provider.open()
     const port = await freePort()
-    desk.base = 'http://127.0.0.1:' + port
+    desk.servedAt(port)
     desk.env.DESKHAND_CONFIG = join(desk.dir, 'deskhand.yaml')
     // The pages are those of the server, not of the process of each attempt.
-    writeFileSync(desk.env.DESKHAND_CONFIG, `connect: {url: '${desk.base}'}\nupstreams:\n  - {name: tracker, url: '${o.tracker.base}/mcp', credential_scope: user}\ntasks: {executors: {caller: {kind: shell, command: ['${process.execPath}', '${agentFile}', tracker_issues]}}}\n${settings}`)
+    writeFileSync(desk.env.DESKHAND_CONFIG, `connect: {url: '${desk.at}'}\nupstreams:\n  - {name: tracker, url: '${o.tracker.base}/mcp', credential_scope: user}\ntasks: {executors: {caller: {kind: shell, command: ['${process.execPath}', '${agentFile}', tracker_issues]}}}\n${settings}`)
     o.args = ['serve', '--tools', 'ask,work', '--http', '127.0.0.1:' + port]
     await o.serve()
     for (const args of [['init', '-q'], ['-c', 'user.name=a', '-c', 'user.email=a@b.example', 'commit', '-q', '--allow-empty', '-m', 'begin']]) execFileSync('git', ['-C', desk.dir, ...args])

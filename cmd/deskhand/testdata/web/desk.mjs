@@ -2,6 +2,8 @@
 // have signed in, and questions.
 import { spawn, execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, readFileSync } from 'node:fs'
+import { createHmac } from 'node:crypto'
+import dns from 'node:dns'
 import { createServer } from 'node:net'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -11,7 +13,16 @@ import { chromium } from 'playwright-core'
 
 const { BINARY, BROWSER, PICTURES } = process.env
 const token = 'a-token-for-tests-of-the-web'
+const key = 'the-key-of-the-person-on-the-web'
+// The name that sessions belong to follows from the key.
+const home = 'deskhand-' + createHmac('sha256', key).update('host').digest('hex').slice(0, 16) + '.localhost'
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+// Browsers find names under .localhost by themselves, Node.js asks the system.
+const found = name => name?.endsWith('.localhost') ? '127.0.0.1' : name
+const { lookup } = dns, promised = dns.promises.lookup
+dns.lookup = (name, ...rest) => lookup(found(name), ...rest)
+dns.promises.lookup = (name, ...rest) => promised(found(name), ...rest)
 
 export const sleep = ms => new Promise(done => setTimeout(done, ms))
 
@@ -37,18 +48,25 @@ export class Desk {
     this.running = []
     this.contexts = []
     this.endings = [] // what is done before all else ends
-    this.env = { ...process.env, CI: '', DESKHAND_STATE: this.dir, DESKHAND_TOKEN: token, DESKHAND_LOG_LEVEL: 'error' }
+    this.env = { ...process.env, CI: '', DESKHAND_STATE: this.dir, DESKHAND_TOKEN: token, DESKHAND_PERSON_KEY: key, DESKHAND_LOG_LEVEL: 'error' }
   }
 
   // open makes a desk whose inbox is served by a process over stdio.
   static async open(browser) {
     const d = new Desk(browser)
     d.port = await freePort()
-    d.base = 'http://127.0.0.1:' + d.port
+    d.servedAt(d.port)
     d.env.DESKHAND_INBOX = '127.0.0.1:' + d.port
     d.server = d.peer()
     await d.up()
     return d
+  }
+
+  // servedAt says where the pages are: base is what browsers use, and at what
+  // programs do, which need not find names under .localhost.
+  servedAt(port) {
+    this.at = 'http://127.0.0.1:' + port
+    this.base = 'http://' + home + ':' + port
   }
 
   peer() { return this.start(['serve', '--tools', 'ask']) }
@@ -67,7 +85,7 @@ export class Desk {
     return this.start(['-qfec', 'stty cols 80 rows 24; exec ' + [BINARY, ...args].join(' '), '/dev/null'], 'script', { TERM: 'xterm-256color' })
   }
 
-  up() { return until('the inbox is up', async () => (await fetch(this.base + '/healthz')).ok) }
+  up() { return until('the inbox is up', async () => (await fetch(this.at + '/healthz')).ok) }
 
   async run(...args) {
     const { stdout } = await promisify(execFile)(BINARY, args, { env: { ...this.env, DESKHAND_INBOX: 'off' }, cwd: this.dir })
@@ -88,8 +106,8 @@ export class Desk {
     page.errors = []
     page.on('pageerror', e => page.errors.push(String(e)))
     page.on('console', m => { if (m.type() === 'error' && !/Failed to load resource|net::ERR/.test(m.text())) page.errors.push(m.text()) })
-    await page.goto(this.base + '/login?to=' + encodeURIComponent(path))
-    await page.getByLabel('token of this server').fill(token)
+    await page.goto(this.at + '/login?to=' + encodeURIComponent(path))
+    await page.getByLabel('key of this desk').fill(key)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.waitForURL(this.base + path)
     if (options.javaScriptEnabled !== false && !path.startsWith('/history')) await page.waitForSelector('html[data-ready]', { state: 'attached' })

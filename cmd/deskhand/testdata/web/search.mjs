@@ -19,7 +19,7 @@ export async function library(desk) {
   }
   await desk.run('index', 'docs', '--out', 'index')
   const port = await freePort()
-  desk.base = 'http://127.0.0.1:' + port
+  desk.servedAt(port)
   desk.start(['serve', '--index', 'index', '--http', '127.0.0.1:' + port])
   await desk.up()
 }

@@ -405,10 +405,16 @@ export const stories = {
     const [a, b] = [await desk.browser.newPage(), await desk.browser.newPage()]
     await a.goto(link)
     await a.getByText('Nobody needs you').waitFor()
+    assert.equal(new URL(a.url()).origin, desk.base) // and not 127.0.0.1, where cookies go to every port
+    await accessible(a, 'an inbox to sign out of')
+    await a.getByRole('button', { name: 'Sign out' }).click()
+    await a.getByRole('heading', { name: 'Sign in to deskhand' }).waitFor()
+    await a.goto(desk.base + '/history')
+    await a.getByRole('heading', { name: 'Sign in to deskhand' }).waitFor()
     await b.goto(link)
     await b.getByText('This link was used before').waitFor()
     await accessible(b, 'the page to sign in')
-    const bare = await fetch(desk.base + '/', { redirect: 'manual', headers: { Accept: 'text/html' } })
+    const bare = await fetch(desk.at + '/', { redirect: 'manual', headers: { Accept: 'text/html' } })
     assert.deepEqual([bare.status, bare.headers.get('location')], [303, '/login?to=%2F'])
     await a.close(), await b.close()
   },

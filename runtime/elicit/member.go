@@ -1,0 +1,76 @@
+package elicit
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// Member is somebody whom a surface can reach.
+type Member struct {
+	Principal string   `json:"principal"`
+	Roles     []string `json:"roles,omitempty"`
+	// Surface is what reaches them, as people call it; empty: everything on this
+	// machine does.
+	Surface string `json:"surface,omitempty"`
+}
+
+// maxNamed is how many members an error names.
+const maxNamed = 12
+
+// addressable refuses an audience that no surface reaches: such a request would
+// be open for ever, and nobody could answer it.
+func (h *Hub) addressable(ctx context.Context, who Audience) error {
+	if h.options.Members == nil || who.Principal == "" && len(who.Roles) == 0 {
+		return nil
+	}
+	all := slices.Clone(h.options.Members)
+	up, err := h.Reach(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range up {
+		all = append(all, s.Members...)
+	}
+	for _, m := range all {
+		if who.has(Action{By: m.Principal, Roles: m.Roles}) {
+			return nil
+		}
+	}
+	return reject(NobodyThere, "ask one of "+names(all)+", or nobody in particular", "no surface reaches %s", who.words())
+}
+
+// words says who may answer.
+func (who Audience) words() string {
+	var parts []string
+	if who.Principal != "" {
+		parts = append(parts, `"`+brief(who.Principal)+`"`)
+	}
+	for _, role := range who.Roles {
+		parts = append(parts, `"role:`+brief(role)+`"`)
+	}
+	return strings.Join(parts, " or ")
+}
+
+// names lists members and their roles, each once.
+func names(all []Member) string {
+	var list []string
+	add := func(name, surface string) {
+		if surface != "" {
+			name += " (" + surface + ")"
+		}
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	for _, m := range all {
+		add(m.Principal, m.Surface)
+		for _, role := range m.Roles {
+			add("role:"+role, m.Surface)
+		}
+	}
+	if len(list) > maxNamed {
+		list = append(list[:maxNamed], "others")
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,106 @@
+package elicit
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/deskhand/deskhand/runtime/access"
+)
+
+// Origin is where an answer came from: the process that took it, and what whoever
+// gave it had shown to be the person. It is evidence for later, and decides
+// nothing.
+type Origin struct {
+	// SignedIn is what was shown, as [access.Caller] has it; token is a client with
+	// the token of agents, which answers in a dialog of its own, and [Local] a
+	// process on this machine that asks nobody.
+	SignedIn string `json:"signedIn"`
+	// Address is the other end of the connection. Empty: there is none.
+	Address string `json:"address,omitempty"`
+	// Session is the browser's.
+	Session string  `json:"session,omitempty"`
+	Process Process `json:"process"` // that took the answer
+}
+
+// Process is a process that takes answers.
+type Process struct {
+	Host   string `json:"host,omitempty"`
+	PID    int    `json:"pid"`
+	Parent int    `json:"ppid,omitempty"`
+	// UID is the user's number; empty where users have none.
+	UID string `json:"uid,omitempty"`
+	// Command is what runs, as "deskhand ask answer".
+	Command string `json:"command,omitempty"`
+	// Attempt is the attempt that the process belongs to, by its environment.
+	Attempt string `json:"attempt,omitempty"`
+}
+
+// here is this process, but for its command.
+var here = sync.OnceValue(func() Process {
+	p := Process{PID: os.Getpid(), Parent: os.Getppid()}
+	p.Host, _ = os.Hostname() // without one it is empty
+	if uid := os.Getuid(); uid >= 0 {
+		p.UID = fmt.Sprint(uid)
+	}
+	return p
+})
+
+// origin is where an action comes from that this hub is given.
+func (h *Hub) origin(ctx context.Context) *Origin {
+	o := &Origin{SignedIn: Local, Process: here()}
+	o.Process.Command, o.Process.Attempt = h.options.Command, h.options.Attempt
+	if access.Known(ctx) {
+		c := access.Of(ctx)
+		o.SignedIn, o.Address, o.Session = c.How, c.Address, c.Session
+		if c.Level == access.Anyone {
+			o.SignedIn = access.ByAnswer // nothing else lets a stranger answer
+		}
+	}
+	return o
+}
+
+// shown words what was shown.
+var shown = map[string]string{
+	access.ByLink:   "a browser that signed in by a link",
+	access.ByKey:    "a browser that signed in with the person's key",
+	access.ByBearer: "a program with the person's key",
+	access.ByToken:  "a client with the token of agents, in its own dialog",
+	access.ByAnswer: "a link of a notification, for this answer alone",
+	"":              "whoever reached the server, which wants no token",
+}
+
+// Words says where an answer came from, for the history.
+func (o *Origin) Words() string {
+	var parts []string
+	if o.SignedIn != Local {
+		what, ok := shown[o.SignedIn]
+		if !ok {
+			what = o.SignedIn
+		}
+		if o.Address != "" {
+			what += " at " + o.Address
+		}
+		parts = append(parts, what)
+	}
+	p := o.Process
+	process := fmt.Sprintf("pid %d", p.PID)
+	if p.Command != "" {
+		process = p.Command + ", " + process
+	}
+	if p.Parent != 0 && o.SignedIn == Local {
+		process += fmt.Sprintf(", child of pid %d", p.Parent)
+	}
+	if p.UID != "" {
+		process += ", uid " + p.UID
+	}
+	if p.Host != "" {
+		process += " on " + p.Host
+	}
+	if p.Attempt != "" {
+		process += ", inside attempt " + p.Attempt
+	}
+	return strings.Join(append(parts, process), "; ")
+}

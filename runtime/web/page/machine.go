@@ -1,0 +1,35 @@
+package page
+
+import (
+	"net"
+	"net/url"
+	"strings"
+)
+
+// ThisMachine reports whether a host, without a port, can only be this machine.
+func ThisMachine(host string) bool {
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback()
+	}
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") // RFC 6761 section 6.3
+}
+
+// Beside is a page of this machine at the name by which a browser has come, host
+// as its requests have it: at another name it would have to sign in again. Any
+// other address is left as it is.
+func Beside(u *url.URL, host string) *url.URL {
+	at := url.URL{Host: host}
+	if !ThisMachine(u.Hostname()) || !ThisMachine(at.Hostname()) {
+		return u
+	}
+	moved := *u
+	moved.Host = at.Hostname()
+	if strings.Contains(moved.Host, ":") {
+		moved.Host = "[" + moved.Host + "]"
+	}
+	if port := u.Port(); port != "" {
+		moved.Host += ":" + port
+	}
+	return &moved
+}
