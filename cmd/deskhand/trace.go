@@ -42,7 +42,7 @@ func (a *app) hubOptions(log *slog.Logger) (o elicit.Options, tell func(), err e
 	if err != nil {
 		return o, nil, err
 	}
-	o = elicit.Options{Attended: p.attended, AllowSecrets: p.secrets, Log: log}
+	o = elicit.Options{Attended: p.attended, AllowSecrets: p.secrets, Log: log, Settle: a.endTurns}
 	spans, err := a.telemetry(log)
 	if err != nil || spans == nil {
 		return o, func() {}, err
