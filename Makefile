@@ -13,6 +13,7 @@
 # make received [CLIENTS="claude gemini"] [TABLE=docs/clients.md]   what real MCP clients hand their model of every tool (needs Node.js 20 and npm)
 # make model TEXTS=dir   train the shipped model anew; dir has a folder of markdown for each repository of SOURCES.md
 # make survive    kill servers, runners and agents at 100 random moments each (minutes)
+# make attack     try everything that a stranger or an agent could, in one table of what held (minutes)
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
 # make test-web [PICTURES=dir] [STORY=word]   drive the pages in chromium (needs chromium, node and npm)
 # make tools      how well find_tools finds among the tools of real servers, and in how many tokens (needs node and npm; minutes)
@@ -25,7 +26,10 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz clients test-web model clean codex bench-web test-agents received survive conformance tools vuln
+.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln
+
+# Programs for the targets here, with tests of their own.
+TOOLS_OF_TESTS = ./cmd/deskhand/testdata/attack
 
 all: build
 
@@ -37,7 +41,7 @@ demo: build
 	bin/deskhand demo --index bin/demo-index
 
 test:
-	$(GO) test -race -timeout 20m ./...
+	$(GO) test -race -timeout 20m ./... $(TOOLS_OF_TESTS)
 
 race:
 	CHECK_PROGRAM=1 $(GO) test -race -timeout 30m ./...
@@ -93,6 +97,10 @@ fuzz:
 
 survive:
 	SURVIVE=100 $(GO) test -count=1 -timeout 60m -v -run 'Killed|CutOff|Suspended|Sleeping' ./runtime/tasks
+
+attack:
+	@$(GO) test -json -count=1 -timeout 60m -run '^TestAttack' $$(git grep -l 'func TestAttack' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') | \
+		$(GO) run ./cmd/deskhand/testdata/attack
 
 clients: build
 	bin/deskhand index -o bin/demo-index

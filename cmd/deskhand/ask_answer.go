@@ -126,9 +126,12 @@ func (a *app) complete(ctx context.Context, hub *elicit.Hub, r elicit.Request, r
 	if err != nil {
 		return err
 	}
-	if text := stateOf(*c.Request); c.Request.Completion.Late {
+	switch text := stateOf(*c.Request); {
+	case c.Request.TurnEnd != nil && tells(c.Request):
+		a.tell(text + ": the agent had finished, and this starts a follow-up")
+	case c.Request.Completion.Late:
 		a.tell(text + ", after the deadline: it is kept for who asked")
-	} else {
+	default:
 		a.tell(text)
 	}
 	return a.tellAttempt(ctx, *c.Request)

@@ -104,6 +104,11 @@ func asking(err error) error {
 // answered for somebody: 1 if somebody else was first.
 func managing(err error) error {
 	f := fault.Of(err)
+	if r := new(elicit.Rejection); errors.As(err, &r) && r.Winner != nil && r.Winner.Outcome == elicit.Abandoned {
+		own := *f
+		own.Hint = "nobody waits for the answer any more; deskhand tasks say, with the attempt, tells its agent something"
+		err = &own
+	}
 	err = asking(err)
 	if f != nil && slices.Contains([]string{elicit.AlreadyCompleted, elicit.Expired, elicit.NotYours}, f.Code) {
 		return &ending{err, exitFailed}

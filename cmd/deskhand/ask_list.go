@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
 
@@ -43,7 +45,7 @@ func (a *app) askList(ctx context.Context, all bool, limit int, asJSON bool) err
 	if all {
 		filter.Statuses = []elicit.Status{elicit.Open, elicit.ExpiredOpen, elicit.Completed}
 	}
-	list, err := hub.List(ctx, filter)
+	list, err := settled(ctx, hub, filter)
 	if err != nil {
 		return err
 	}
@@ -66,6 +68,23 @@ func (a *app) askList(ctx context.Context, all bool, limit int, asJSON bool) err
 	return w.Flush()
 }
 
+// settled lists requests after those have ended whose agents died.
+func settled(ctx context.Context, hub *elicit.Hub, f elicit.Filter) (elicit.List, error) {
+	list, err := hub.List(ctx, f)
+	if err != nil {
+		return list, err
+	}
+	of := func(r elicit.Request) bool { return r.Status != elicit.Completed && r.Context.AttemptID != "" }
+	i := slices.IndexFunc(list.Requests, of)
+	if i < 0 {
+		return list, nil
+	}
+	if _, err := hub.Settled(ctx, list.Requests[i].ID); err != nil && fault.Of(err) == nil {
+		return list, err
+	}
+	return hub.List(ctx, f)
+}
+
 // noteOf is what the person added to an answer, to stand behind a question.
 func noteOf(r elicit.Request) string {
 	if r.Completion == nil || r.Completion.Note == "" {
@@ -76,10 +95,12 @@ func noteOf(r elicit.Request) string {
 
 // stateOf is a word for how far a request is.
 func stateOf(r elicit.Request) string {
-	switch r.Status {
-	case elicit.Open:
+	switch {
+	case r.TurnEnd != nil && r.Status != elicit.Completed:
+		return "open, agent finished"
+	case r.Status == elicit.Open:
 		return "open"
-	case elicit.ExpiredOpen:
+	case r.Status == elicit.ExpiredOpen:
 		return "expired"
 	}
 	return outcomeWords[r.Completion.Outcome]
@@ -142,7 +163,7 @@ func (a *app) withRequest(ctx context.Context, id string, do func(*elicit.Hub, e
 		return err
 	}
 	defer stop()
-	r, err := hub.Get(ctx, id)
+	r, err := hub.Settled(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -159,6 +180,9 @@ func (a *app) show(r elicit.Request) error {
 	fmt.Fprintf(&b, "%s  %s, asked %s by %s\n", paint.bold(r.ID), stateOf(r), age(r.CreatedAt.Time), paint.plain(r.Source.Name))
 	if !r.Deadline.IsZero() && r.Status == elicit.Open {
 		fmt.Fprintf(&b, "until %s\n", r.Deadline.Local().Format(time.DateTime))
+	}
+	if standing := r.Standing(); standing != "" {
+		fmt.Fprintf(&b, "%s\n", standing)
 	}
 	if c := r.Completion; c != nil && r.Status == elicit.Completed {
 		fmt.Fprintf(&b, "%s, %s\n", paint.plain(by(stateOf(r), c)), age(c.At.Time))

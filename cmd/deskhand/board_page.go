@@ -19,7 +19,7 @@ func (a *app) boardPage(o *web.Options, work *workRoom, people *peoplePages) {
 		Questions: func(ctx context.Context, attemptID string) (list []board.Question, err error) {
 			questions, err := work.questions(ctx, attemptID)
 			for _, q := range questions {
-				list = append(list, board.Question{ID: q.ID, Text: q.Text})
+				list = append(list, board.Question{ID: q.ID, Text: q.Text, Standing: q.Standing})
 			}
 			return list, err
 		},

@@ -126,7 +126,7 @@ func (b *bench) tellQuestions(ctx context.Context, id string, p *logPrinter, tol
 		return err
 	}
 	for _, q := range s.Open {
-		if !told[q.ID] {
+		if !told[q.ID] && q.Standing == "" {
 			told[q.ID] = true
 			p.endLine()
 			b.tell("the agent asks: " + oneLine(q.Text))

@@ -155,7 +155,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		return nil, err
 	}
 	stopping := make(chan struct{})
-	desk := asktools.New(asktools.Options{Open: questions.open, Prefix: lib.tools.Prefix, Context: in, Wait: people.wait, RefSchema: people.ref,
+	desk := asktools.New(asktools.Options{Open: questions.open, Prefix: lib.tools.Prefix, Context: in, OnTurnEnd: elicit.Abandon, Wait: people.wait, RefSchema: people.ref,
 		Hold: people.hold, Stopping: stopping, NoDialogs: true})
 	o := mcpserver.Options{Name: t.app.serverName(), Version: buildVersion(), Logger: t.log, StateKey: questions.stateKey}
 	working := work.Options{

@@ -103,7 +103,10 @@ func (b *bench) folder(ctx context.Context, s work.Status) string {
 func waiting(s work.Status) string {
 	var text strings.Builder
 	for _, q := range s.Open {
-		fmt.Fprintf(&text, "asks      %s  %s (deskhand ask show %s)\n", q.ID, oneLine(q.Text), q.ID)
+		fmt.Fprintf(&text, "%-9s %s  %s (deskhand ask show %s)\n", map[bool]string{true: "asks", false: "asked"}[q.Standing == ""], q.ID, oneLine(q.Text), q.ID)
+		if q.Standing != "" {
+			fmt.Fprintf(&text, "          %s\n", q.Standing)
+		}
 	}
 	return text.String()
 }

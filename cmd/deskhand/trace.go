@@ -42,7 +42,7 @@ func (a *app) hubOptions(log *slog.Logger) (o elicit.Options, tell func(), err e
 	if err != nil {
 		return o, nil, err
 	}
-	o = elicit.Options{Attended: p.attended, AllowSecrets: p.secrets, Log: log, Command: a.command, Attempt: ownAttempt()}
+	o = elicit.Options{Attended: p.attended, AllowSecrets: p.secrets, Log: log, Command: a.command, Attempt: ownAttempt(), Settle: a.endTurns}
 	if o.Members, err = a.members(); err != nil {
 		return o, nil, err
 	}

@@ -52,8 +52,9 @@ func (w *workRoom) open(ctx context.Context) (*tasks.Manager, error) {
 		tell()
 		return nil, err
 	}
+	options.Settle = nil // what follows looks for dead runners itself
 	w.db, w.hub, w.tell = db, elicit.New(db, options), tell
-	o.Log, o.Questions, o.Serve, o.Ask = w.log, w.count, w.serve, w.ask
+	o.Log, o.Questions, o.Serve, o.Ask, o.TurnEnded = w.log, w.count, w.serve, w.ask, w.turnEnded
 	w.manager = tasks.New(db, o)
 	return w.manager, nil
 }
@@ -99,17 +100,23 @@ func (w *workRoom) waiting(ctx context.Context, attemptID string) ([]elicit.Requ
 	return list.Requests, err
 }
 
-// count is how many questions of an attempt wait for a person.
-func (w *workRoom) count(ctx context.Context, attemptID string) (int, error) {
+// count is how many questions of the run of an attempt wait for a person. One
+// that has outlived its run holds up nothing.
+func (w *workRoom) count(ctx context.Context, attemptID string) (n int, err error) {
 	requests, err := w.waiting(ctx, attemptID)
-	return len(requests), err
+	for _, r := range requests {
+		if r.TurnEnd == nil {
+			n++
+		}
+	}
+	return n, err
 }
 
-// questions are those that wait.
+// questions are those that wait, and those that have outlived their run.
 func (w *workRoom) questions(ctx context.Context, attemptID string) (list []work.Question, err error) {
 	requests, err := w.waiting(ctx, attemptID)
 	for _, r := range requests {
-		list = append(list, work.Question{ID: r.ID, Text: shortened(r.Message, 200), Asked: contract.Time{Time: r.CreatedAt.Time}})
+		list = append(list, work.Question{ID: r.ID, Text: shortened(r.Message, 200), Asked: contract.Time{Time: r.CreatedAt.Time}, Standing: r.Standing()})
 	}
 	return list, err
 }

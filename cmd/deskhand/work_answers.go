@@ -147,7 +147,8 @@ func (a *app) tellAttempt(ctx context.Context, r elicit.Request) error {
 }
 
 // missed says that the agent which asked has ended, and without the answer. One
-// that a person has stopped, or whose task is over, is left in peace.
+// whose task is over is left in peace, and so is one that a person has stopped
+// after the answer: whoever answers later is told that it starts a follow-up.
 func missed(ctx context.Context, m *tasks.Manager, r elicit.Request) (bool, error) {
 	c, err := m.Context(ctx, r.Context.AttemptID)
 	if fault.Of(err) != nil || err == nil && (c.Task.Status == tasks.Done || c.Task.Status == tasks.Cancelled) {
@@ -161,7 +162,7 @@ func missed(ctx context.Context, m *tasks.Manager, r elicit.Request) (bool, erro
 		return false, err
 	}
 	newest := slices.MaxFunc(processes, func(a, b tasks.Process) int { return a.Created.Compare(b.Created) })
-	if !newest.State.Ended() || newest.State == tasks.Killed {
+	if !newest.State.Ended() || newest.State == tasks.Killed && !r.Completion.At.After(newest.Completed) {
 		return false, nil
 	}
 	return true, nil

@@ -35,9 +35,7 @@ func (w *workRoom) ask(ctx context.Context, attempt tasks.Attempt, process tasks
 		ProjectID: c.Project.ID, Project: c.Project.Name, TaskID: c.Task.ID, AttemptID: attempt.ID, SessionID: process.SessionID,
 		Branch: attempt.Branch, CWD: attempt.Dir, ToolName: q.Tool,
 	}
-	if q.Permission {
-		r.Context.TurnID = process.ID // what nobody would do any more needs no permission: it ends with the run
-	}
+	r.Context.TurnID = process.ID // nobody else waits for the answer: it ends with the run
 	if w.app.settings.given("elicitation.timeout") {
 		r.WaitMS = people.wait.Milliseconds()
 	}

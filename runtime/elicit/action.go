@@ -52,6 +52,7 @@ const (
 
 	// These are the hub's own.
 	TimeUp         ActionType = "expired"        // the deadline passed
+	Outlived       ActionType = "turnEnded"      // the turn ended, and the request stays
 	Removed        ActionType = "removed"        // taken out of the history
 	AnswerRedacted ActionType = "answerRedacted" // an AnswerChanged whose content was dropped with the drafts
 )

@@ -96,8 +96,8 @@ func (h *Hub) left(r Request, cause error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
 	a := Action{Type: AskerLeft, RequestID: r.ID}
-	if r.OnTurnEnd == Abandon {
-		a.Type, a.Reason = Withdrawn, "asker_gone"
+	if r.OnTurnEnd == Abandon && !r.awaitsTurn() {
+		a.Type, a.Reason = Withdrawn, askerGone
 	}
 	if h.ctx.Err() != nil {
 		return cause // the hub closes: the request waits for whoever comes back to it
@@ -212,6 +212,9 @@ func (h *Hub) awaiting(ctx context.Context, id string, done func(*Request) bool)
 					return r.ForAsker(), err
 				}
 			case AskerLeft: // another one that waited here, or this machine was asleep
+				if r, err = h.Get(ctx, id); err != nil || r.TurnEnd != nil {
+					continue // a call that outlived its turn is nobody's
+				}
 				if err := h.comeBack(ctx, id); err != nil {
 					return Request{}, err
 				}

@@ -63,6 +63,10 @@ type Request struct {
 	// repeated question joins this request.
 	HandedBack bool `json:"handedBack,omitempty"`
 
+	// TurnEnd says when and how the turn ended that the request has outlived: the
+	// agent has finished, and an answer starts a follow-up. Nil: it has not.
+	TurnEnd *TurnEnd `json:"turnEnd,omitempty"`
+
 	// Key makes asking again find this request instead.
 	Key string `json:"key,omitempty"`
 

@@ -47,6 +47,10 @@ type Options struct {
 	// Rate is how many requests one source may open in ten minutes. Zero: 3,000,
 	// far above what anybody answers; negative: any number.
 	Rate int
+	// Settle ends the turns whose agents have died, by [Hub.EndAttemptTurn]. It is
+	// called before a person's action on a request of an attempt counts. Nil:
+	// nothing does.
+	Settle func(context.Context) error
 	// Log gets one line for each request that opens or ends. Nil: none.
 	Log *slog.Logger
 	// Observe is called with the name of each such line and the request as it is
@@ -221,10 +225,15 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 		answer.Meta = nil
 		a.Answers[id] = answer
 	}
-	if a.Type == CompletedBy {
-		return h.complete(ctx, a)
+	if a.Type != CompletedBy {
+		return h.dispatch(ctx, a)
 	}
-	return h.dispatch(ctx, a)
+	if h.options.Settle != nil {
+		if r, err := h.Get(ctx, a.RequestID); err == nil {
+			h.settle(ctx, &r)
+		}
+	}
+	return h.complete(ctx, a)
 }
 
 // KeepDrafts keeps the answers of a completion that was refused, as drafts: the
@@ -416,37 +425,5 @@ func (h *Hub) Count(ctx context.Context, f Filter) (n int, err error) {
 		n, err = countRequests(ctx, tx, f)
 		return err
 	})
-	return n, err
-}
-
-// EndTurn abandons the open requests of a turn that has ended, in whatever way,
-// and says how many. Those that are to be kept stay. The reasons "complete" and
-// "error" are told as such to who watches; any other is a cancellation.
-func (h *Hub) EndTurn(ctx context.Context, turnID, reason string) (n int, err error) {
-	if turnID == "" {
-		return 0, nil
-	}
-	var ids []string
-	err = h.db.View(ctx, func(tx *store.Tx) error {
-		ids, err = requestIDs(ctx, tx, "WHERE turn = ? AND status <> ?", turnID, Completed)
-		return err
-	})
-	for _, id := range ids {
-		r, err := h.Get(ctx, id)
-		if fault.Of(err) != nil || err == nil && r.OnTurnEnd != Abandon {
-			continue
-		}
-		if err != nil {
-			return n, err
-		}
-		_, err = h.dispatch(ctx, Action{Type: Withdrawn, RequestID: id, Reason: reason})
-		if fault.Of(err) != nil {
-			continue // somebody was faster
-		}
-		if err != nil {
-			return n, err
-		}
-		n++
-	}
 	return n, err
 }

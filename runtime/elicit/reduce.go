@@ -64,6 +64,7 @@ var rules = map[ActionType]struct {
 	HandBack:       {apply: handBack},
 	Collected:      {apply: collect, after: true},
 	TimeUp:         {apply: expire},
+	Outlived:       {apply: outlive},
 	Removed:        {apply: remove, after: true},
 	AnswerRedacted: {apply: func(*Request, Action) (bool, error) { return true, nil }, after: true},
 }
@@ -83,7 +84,7 @@ func request(r *Request, a Action) (*Request, error) {
 	next := *a.Request
 	next.ID, next.Status, next.Completion, next.Rev = a.RequestID, Open, nil, 1
 	next.CreatedAt, next.Deadline, next.Presented, next.Answers = a.At, Time{}, nil, nil
-	next.AskerGone, next.HandedBack, next.CollectedAt, next.EndedFrom = false, false, Time{}, nil
+	next.AskerGone, next.HandedBack, next.TurnEnd, next.CollectedAt, next.EndedFrom = false, false, nil, Time{}, nil
 	if r != nil {
 		next.Rev, next.CreatedAt, next.Presented = r.Rev+1, r.CreatedAt, r.Presented
 		for id, answer := range r.Answers {
@@ -320,16 +321,20 @@ func leave(next *Request, _ Action) (bool, error) {
 }
 
 func comeBack(next *Request, a Action) (bool, error) {
-	changed := next.Status != Completed && (next.AskerGone || next.HandedBack || next.Asker != a.Asker)
+	changed := next.Status != Completed && (next.AskerGone || next.HandedBack || next.Status == Open && next.TurnEnd != nil || next.Asker != a.Asker)
 	next.AskerGone, next.HandedBack, next.Asker = false, false, a.Asker
+	if next.Status == Open {
+		next.TurnEnd = nil
+	}
 	return changed, nil
 }
 
 // handBack is of a call that ends with the request's ID. The request stays where
-// a person sees it first: its agent is likely to come back.
+// a person sees it first: its agent is likely to come back. From then on it is
+// not bound to the turn.
 func handBack(next *Request, _ Action) (bool, error) {
 	changed := !next.HandedBack
-	next.HandedBack = true
+	next.HandedBack, next.OnTurnEnd = true, Keep
 	return changed, nil
 }
 

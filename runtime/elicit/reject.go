@@ -67,6 +67,9 @@ func rejectCompleted(r *Request) *Rejection {
 		b.WriteString("this question was withdrawn")
 	}
 	fmt.Fprintf(&b, "%s at %s", Who(c.By, c.Channel), c.At.Format(timeFormat))
+	if why := c.why(); why != "" {
+		b.WriteString(": " + why)
+	}
 	winner := *c
 	return &Rejection{Fault: fault.Fault{Code: AlreadyCompleted, Message: b.String()}, Winner: &winner}
 }

@@ -125,7 +125,19 @@ func (q *Question) Say(v *Value) string {
 func (c *Completion) Words() string {
 	what := map[Outcome]string{Accept: "answered", Decline: "declined", Cancel: "cancelled",
 		Abandoned: "withdrawn", Timeout: "time is up"}[c.Outcome]
-	return what + Who(c.By, c.Channel)
+	what += Who(c.By, c.Channel)
+	if why := c.why(); why != "" {
+		what += ", " + why
+	}
+	return what
+}
+
+// why words the reason of a request that was taken back; empty: not known.
+func (c *Completion) why() string {
+	if c.Outcome != Abandoned {
+		return ""
+	}
+	return endWords[c.Reason]
 }
 
 // Who says by whom and where something was done, to stand behind what was done:

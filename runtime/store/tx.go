@@ -22,6 +22,7 @@ type Tx struct {
 	tx     *sql.Tx
 	db     *DB
 	events []Event
+	after  []func()
 }
 
 // Update runs f in a transaction that is alone: between its first statement
@@ -67,8 +68,15 @@ func (db *DB) update(ctx context.Context, w *sql.DB, f func(*Tx) error) error {
 		return &uncertain{err}
 	}
 	db.feed.publish(tx.events)
+	for _, f := range tx.after {
+		f()
+	}
 	return nil
 }
+
+// After calls f when the transaction has been committed, and never if it was
+// not.
+func (tx *Tx) After(f func()) { tx.after = append(tx.after, f) }
 
 // ErrUncertain is what the error of an Update is whose commit was not
 // acknowledged: it may have been made, and whoever tries again has to look.

@@ -22,7 +22,7 @@ type ending struct {
 }
 
 // closeProcess ends one process. It is errLost if it is not p's owner's any more.
-func closeProcess(ctx context.Context, tx *store.Tx, p *process, project string, e ending) error {
+func (m *Manager) closeProcess(ctx context.Context, tx *store.Tx, p *process, t Task, e ending) error {
 	now := millis(tx.Now)
 	done, err := tx.Exec(ctx, `UPDATE processes SET state = ?, exit_code = ?, failure = ?, tokens_in = ?, tokens_out = ?, cost = ?,
 		completed_at = ?, updated_at = ?, token = '' WHERE id = ? AND owner = ? AND state IN ('queued', 'running')`,
@@ -44,18 +44,21 @@ func closeProcess(ctx context.Context, tx *store.Tx, p *process, project string,
 	if _, err := tx.Exec(ctx, "UPDATE attempts SET updated_at = ? WHERE id = ?", now, p.AttemptID); err != nil {
 		return fmt.Errorf("write attempt: %w", err)
 	}
-	_, err = note(tx, Event{Type: ProcessEnded, ProjectID: project, TaskID: p.taskID, AttemptID: p.AttemptID, SessionID: p.SessionID, ProcessID: p.ID, State: e.State})
-	return err
+	_, err = note(tx, Event{Type: ProcessEnded, ProjectID: t.ProjectID, TaskID: p.taskID, AttemptID: p.AttemptID, SessionID: p.SessionID, ProcessID: p.ID, State: e.State})
+	if err != nil {
+		return err
+	}
+	return m.turnEnded(ctx, tx, TurnEnd{AttemptID: p.AttemptID, State: e.State, Over: over(t.Status)})
 }
 
 // endProcess ends a process that nothing follows: a message that waits is
 // discarded, and the task moves on if it was the last of all its attempts.
-func endProcess(ctx context.Context, tx *store.Tx, p *process, e ending) error {
+func (m *Manager) endProcess(ctx context.Context, tx *store.Tx, p *process, e ending) error {
 	t, err := readTask(ctx, tx, p.taskID)
 	if err != nil {
 		return err
 	}
-	if err := closeProcess(ctx, tx, p, t.ProjectID, e); err != nil {
+	if err := m.closeProcess(ctx, tx, p, t, e); err != nil {
 		return err
 	}
 	if e.State != Completed {
@@ -102,7 +105,7 @@ func discard(ctx context.Context, tx *store.Tx, t Task, p *process, why string) 
 // goOn ends a process and starts the next one of the chain with the same
 // runner. The next one has the reason next; if that is empty the chain ends
 // well, and what follows is the message that waits, or nothing.
-func goOn(ctx context.Context, tx *store.Tx, p *process, e ending, next Reason) (*process, error) {
+func (m *Manager) goOn(ctx context.Context, tx *store.Tx, p *process, e ending, next Reason) (*process, error) {
 	t, err := readTask(ctx, tx, p.taskID)
 	if err != nil {
 		return nil, err
@@ -114,7 +117,7 @@ func goOn(ctx context.Context, tx *store.Tx, p *process, e ending, next Reason) 
 			return nil, err
 		}
 		if q == nil {
-			return nil, endProcess(ctx, tx, p, e)
+			return nil, m.endProcess(ctx, tx, p, e)
 		}
 		s, err := readSession(ctx, tx, q.SessionID)
 		if err != nil {
@@ -125,7 +128,7 @@ func goOn(ctx context.Context, tx *store.Tx, p *process, e ending, next Reason) 
 			follow.Variant = q.Variant
 		}
 	}
-	if err := closeProcess(ctx, tx, p, t.ProjectID, e); err != nil {
+	if err := m.closeProcess(ctx, tx, p, t, e); err != nil {
 		return nil, err
 	}
 	follow.Process = Process{ID: newID(), AttemptID: p.AttemptID, SessionID: follow.SessionID, Reason: next, Executor: follow.Executor, Variant: follow.Variant,

@@ -49,7 +49,7 @@ func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 		if running > 0 {
 			return later(TaskRunning, "call stop_attempt with the attempt_id that list_task_attempts names, then delete_task again", "an attempt at task %s is running", id)
 		}
-		return deleteTask(ctx, tx, t)
+		return m.deleteTask(ctx, tx, t)
 	})
 	if err != nil {
 		return err
@@ -112,12 +112,15 @@ func (m *Manager) saveAttempt(ctx context.Context, c checkout) error {
 
 const leftWork = "Work left in a deleted task"
 
-func deleteTask(ctx context.Context, tx *store.Tx, t Task) error {
+func (m *Manager) deleteTask(ctx context.Context, tx *store.Tx, t Task) error {
 	attempts, err := attemptsOf(ctx, tx, t.ID)
 	if err != nil {
 		return err
 	}
 	for _, a := range attempts {
+		if err := m.turnEnded(ctx, tx, TurnEnd{AttemptID: a.ID, Over: deleted}); err != nil {
+			return err
+		}
 		c, err := readCheckout(ctx, tx, a.ID)
 		if err != nil {
 			return err

@@ -166,7 +166,7 @@ func (m *Manager) fail(ctx context.Context, p process, why string) {
 			if still, err := waits(tx); err != nil || !still {
 				return err
 			}
-			return endProcess(ctx, tx, &now, ending{State: Failed, Failure: why})
+			return m.endProcess(ctx, tx, &now, ending{State: Failed, Failure: why})
 		})
 	}
 	if err != nil && fault.Of(err) == nil && ctx.Err() == nil {

@@ -60,6 +60,9 @@ type Options struct {
 	Ask func(context.Context, Attempt, Process, executor.Question) (executor.Answer, error)
 	// Questions counts what waits for a person in an attempt. Nil: nothing does.
 	Questions func(ctx context.Context, attemptID string) (int, error)
+	// TurnEnded is called in the transaction in which a process of an attempt
+	// ends, or in which answers of people stop to matter to one. Nil: nobody asks.
+	TurnEnded func(context.Context, *store.Tx, TurnEnd) error
 	// Log gets one line for each process that starts or ends. Nil: none.
 	Log *slog.Logger
 }

@@ -14,8 +14,8 @@ import (
 
 const as = "-c user.name=Ada -c user.email=ada@example.com"
 
-// TestWorkThatIsNotOnTheBranchIsSaidAndBroughtThere: bench.md 1.2 b, 1.9.
-func TestWorkThatIsNotOnTheBranchIsSaidAndBroughtThere(t *testing.T) {
+// TestAttackWorkOnADetachedHeadIsSaidAndBroughtOntoTheBranch: bench.md 1.2 b, 1.9.
+func TestAttackWorkOnADetachedHeadIsSaidAndBroughtOntoTheBranch(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	ctx := t.Context()
 	started := d.start("run git checkout -q --detach", "write a.txt one", "run git add a.txt && git "+as+" commit -q -m mine", "write b.txt two")
@@ -53,7 +53,7 @@ func TestWorkThatIsNotOnTheBranchIsSaidAndBroughtThere(t *testing.T) {
 }
 
 // What somebody brought onto the branch by hand is seen.
-func TestTheStateOfWorkIsLookedAtAgain(t *testing.T) {
+func TestAttackWorkTheStateOfWorkIsLookedAtAgain(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	started := d.start("write a.txt one", "fail it went wrong")
 	s := d.ended(started.AttemptID)
@@ -68,53 +68,59 @@ func TestTheStateOfWorkIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestADeletedTaskLosesNothing: bench.md 1.2 c, 1.9: "deleted", and a folder that
+// TestAttackWorkADeletedTaskLosesNothing: bench.md 1.2 c, 1.9: "deleted", and a folder that
 // nobody knows, or a repository that is gone.
-func TestADeletedTaskLosesNothing(t *testing.T) {
+func TestAttackWorkADeletedTaskLosesNothing(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	ctx := t.Context()
-	nested := d.start("write app/a.txt one", "run git init -q app && cd app && git add -A && git "+as+" commit -q -m inner", "write top.txt two")
-	s := d.ended(nested.AttemptID)
-	if s.Work.State != OffBranch || !strings.Contains(strings.Join(s.Work.Notes, ";"), "/app is a repository of its own") {
-		t.Errorf("Status = %+v, want the repository inside named", s.Work)
-	}
-	if c, err := d.Changes(ctx, nested.AttemptID, false); err != nil || len(c.Nested) != 1 || c.Nested[0] != d.repo.Name+"/app" || c.Count != 1 {
-		t.Errorf("Changes = %+v, %v; want the repository inside named", c, err)
-	}
-	if log := strings.Join(d.entries(nested.AttemptID, Normalized), "\n"); !strings.Contains(log, "repositories of their own: "+d.repo.Name+"/app") {
-		t.Errorf("the log = %q", log)
-	}
-	refused(t, "DeleteTask with a repository inside", d.DeleteTask(ctx, nested.TaskID), WorkUnsaved)
-	if _, err := d.Task(ctx, nested.TaskID); err != nil || !exists(filepath.Join(s.Dir, d.repo.Name, "app", "a.txt")) {
-		t.Errorf("after a refusal: Task = %v, and its file exists: %v", err, exists(filepath.Join(s.Dir, d.repo.Name, "app", "a.txt")))
-	}
-	if err := os.Rename(filepath.Join(s.Dir, d.repo.Name, "app"), filepath.Join(t.TempDir(), "app")); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.DeleteTask(ctx, nested.TaskID); err != nil || exists(s.Dir) {
-		t.Errorf("DeleteTask = %v, and the folder exists: %v", err, exists(s.Dir))
-	}
-	detached := d.start("run git checkout -q --detach", "write a.txt one", "run git add a.txt && git "+as+" commit -q -m mine")
-	s = d.ended(detached.AttemptID)
-	commit := git(t, filepath.Join(s.Dir, d.repo.Name), "rev-parse", "HEAD")
-	if err := d.DeleteTask(ctx, detached.TaskID); err != nil || exists(s.Dir) {
-		t.Errorf("DeleteTask = %v, and the folder exists: %v", err, exists(s.Dir))
-	}
-	if refs := git(t, d.repo.Path, "for-each-ref", "--contains="+commit, "refs/deskhand/kept/"); refs == "" {
-		t.Error("no ref leads to what was on a detached head")
-	}
-	merging := d.start("run git checkout -q -b side && git " + as + " commit -q --allow-empty -m side && git checkout -q - && git " + as + " commit -q --allow-empty -m here && git merge -q --no-commit side")
-	s = d.ended(merging.AttemptID)
-	if s.State != Completed || s.Work.State != OffBranch {
-		t.Errorf("Status = %+v, want a merge in progress said", s)
-	}
-	refused(t, "DeleteTask in the middle of a merge", d.DeleteTask(ctx, merging.TaskID), WorkUnsaved)
-	_, err := d.Collect(ctx, merging.AttemptID, false)
-	refused(t, "Collect in the middle of a merge", err, "head_moved")
+	t.Run("with a repository inside", func(t *testing.T) {
+		nested := d.start("write app/a.txt one", "run git init -q app && cd app && git add -A && git "+as+" commit -q -m inner", "write top.txt two")
+		s := d.ended(nested.AttemptID)
+		if s.Work.State != OffBranch || !strings.Contains(strings.Join(s.Work.Notes, ";"), "/app is a repository of its own") {
+			t.Errorf("Status = %+v, want the repository inside named", s.Work)
+		}
+		if c, err := d.Changes(ctx, nested.AttemptID, false); err != nil || len(c.Nested) != 1 || c.Nested[0] != d.repo.Name+"/app" || c.Count != 1 {
+			t.Errorf("Changes = %+v, %v; want the repository inside named", c, err)
+		}
+		if log := strings.Join(d.entries(nested.AttemptID, Normalized), "\n"); !strings.Contains(log, "repositories of their own: "+d.repo.Name+"/app") {
+			t.Errorf("the log = %q", log)
+		}
+		refused(t, "DeleteTask with a repository inside", d.DeleteTask(ctx, nested.TaskID), WorkUnsaved)
+		if _, err := d.Task(ctx, nested.TaskID); err != nil || !exists(filepath.Join(s.Dir, d.repo.Name, "app", "a.txt")) {
+			t.Errorf("after a refusal: Task = %v, and its file exists: %v", err, exists(filepath.Join(s.Dir, d.repo.Name, "app", "a.txt")))
+		}
+		if err := os.Rename(filepath.Join(s.Dir, d.repo.Name, "app"), filepath.Join(t.TempDir(), "app")); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.DeleteTask(ctx, nested.TaskID); err != nil || exists(s.Dir) {
+			t.Errorf("DeleteTask = %v, and the folder exists: %v", err, exists(s.Dir))
+		}
+	})
+	t.Run("with commits on a detached head", func(t *testing.T) {
+		detached := d.start("run git checkout -q --detach", "write a.txt one", "run git add a.txt && git "+as+" commit -q -m mine")
+		s := d.ended(detached.AttemptID)
+		commit := git(t, filepath.Join(s.Dir, d.repo.Name), "rev-parse", "HEAD")
+		if err := d.DeleteTask(ctx, detached.TaskID); err != nil || exists(s.Dir) {
+			t.Errorf("DeleteTask = %v, and the folder exists: %v", err, exists(s.Dir))
+		}
+		if refs := git(t, d.repo.Path, "for-each-ref", "--contains="+commit, "refs/deskhand/kept/"); refs == "" {
+			t.Error("no ref leads to what was on a detached head")
+		}
+	})
+	t.Run("in the middle of a merge", func(t *testing.T) {
+		merging := d.start("run git checkout -q -b side && git " + as + " commit -q --allow-empty -m side && git checkout -q - && git " + as + " commit -q --allow-empty -m here && git merge -q --no-commit side")
+		s := d.ended(merging.AttemptID)
+		if s.State != Completed || s.Work.State != OffBranch {
+			t.Errorf("Status = %+v, want a merge in progress said", s)
+		}
+		refused(t, "DeleteTask in the middle of a merge", d.DeleteTask(ctx, merging.TaskID), WorkUnsaved)
+		_, err := d.Collect(ctx, merging.AttemptID, false)
+		refused(t, "Collect in the middle of a merge", err, "head_moved")
+	})
 }
 
 // What git ignores is listed, and kept if asked for.
-func TestGCListsWhatGitIgnores(t *testing.T) {
+func TestAttackWorkGCListsWhatGitIgnores(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	started := d.start("write .gitignore dist", "write dist/a.js built")
 	s := d.ended(started.AttemptID)
@@ -137,8 +143,8 @@ func TestGCListsWhatGitIgnores(t *testing.T) {
 	}
 }
 
-// TestCopiedFilesStayOffTheBranch: bench.md 1.8.
-func TestCopiedFilesStayOffTheBranch(t *testing.T) {
+// TestAttackWorkCopiedFilesStayOffTheBranch: bench.md 1.8.
+func TestAttackWorkCopiedFilesStayOffTheBranch(t *testing.T) {
 	path := gitRepo(t)
 	write(t, filepath.Join(path, ".env.local"), "API_KEY=sk-live-123")
 	d := open(t, Repo{Path: path, CopyFiles: []string{".env*"}}, settings{})
@@ -166,8 +172,8 @@ func TestCopiedFilesStayOffTheBranch(t *testing.T) {
 	}
 }
 
-// TestACommitWithASecretWaitsForAPerson: bench.md 1.10.11.
-func TestACommitWithASecretWaitsForAPerson(t *testing.T) {
+// TestAttackWorkACommitWithASecretWaitsForAPerson: bench.md 1.10.11.
+func TestAttackWorkACommitWithASecretWaitsForAPerson(t *testing.T) {
 	const secret = "a-value-nobody-should-see"
 	t.Setenv("MY_KEY", secret)
 	for name, c := range map[string]struct {

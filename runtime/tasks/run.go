@@ -229,9 +229,9 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 			return err
 		}
 		if e.State != Completed {
-			return endProcess(ctx, tx, &r.p, e)
+			return r.m.endProcess(ctx, tx, &r.p, e)
 		}
-		follow, err = goOn(ctx, tx, &r.p, e, next)
+		follow, err = r.m.goOn(ctx, tx, &r.p, e, next)
 		return err
 	})
 	if err != nil {

@@ -53,7 +53,7 @@ func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool)
 		}
 		stopping = true
 		if p.State == Queued {
-			return endProcess(ctx, tx, p, ending{State: Killed, Failure: "killed"})
+			return m.endProcess(ctx, tx, p, ending{State: Killed, Failure: "killed"})
 		}
 		how := "stop"
 		if force || p.stop == "force" {

@@ -16,10 +16,10 @@ import (
 	. "github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// TestKilledAnywhereNoCommitIsLost kills the runner of an agent that commits
+// TestAttackWorkKilledAnywhereNoCommitIsLost kills the runner of an agent that commits
 // where no branch is, and then who takes its folder away. Each commit that the
 // agent has told of is there in the end: a ref leads to it, or its folder stays.
-func TestKilledAnywhereNoCommitIsLost(t *testing.T) {
+func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 	const commit = "git " + as + " commit -q --allow-empty -m x && git rev-parse HEAD >> "
 	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(t.TempDir(), "gitconfig"))
 	write(t, os.Getenv("GIT_CONFIG_GLOBAL"), "[user]\n\tname = Ada\n\temail = ada@example.com\n[protocol \"file\"]\n\tallow = always\n")

@@ -122,7 +122,7 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	}
 	p.owner = m.instance
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
-		if err := endProcess(ctx, tx, &p, e); err != nil || p.host != m.host {
+		if err := m.endProcess(ctx, tx, &p, e); err != nil || p.host != m.host {
 			return err
 		}
 		return writeWork(ctx, tx, p.AttemptID, w)

@@ -197,6 +197,9 @@ func (m *Manager) UpdateTask(ctx context.Context, id string, c TaskChange) (t Ta
 			return nil
 		}
 		t.Updated = tx.Now
+		if err := m.dropQuestions(ctx, tx, t); err != nil {
+			return err
+		}
 		return writeTask(ctx, tx, t)
 	})
 	if err == nil && c.Status != nil && *c.Status == Cancelled {

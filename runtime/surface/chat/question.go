@@ -18,6 +18,7 @@ type question struct {
 	Questions       []elicit.Question `json:"questions,omitempty"`
 	Proposal        *elicit.Proposal  `json:"proposal,omitempty"` // what permission is asked for
 	Deadline        *elicit.Time      `json:"deadline,omitempty"`
+	Standing        string            `json:"standing,omitempty"` // see [elicit.Request.Standing]
 	// Status is open, expired-open or completed, Outcome how it ended.
 	Status  elicit.Status  `json:"status"`
 	Outcome elicit.Outcome `json:"outcome,omitempty"`
@@ -27,7 +28,7 @@ type question struct {
 // Answers are not in it: the stream is not where they are read.
 func questionOf(r *elicit.Request) question {
 	q := question{ElicitationID: r.ID, Mode: r.Mode, Message: r.Message, URL: r.URL, Questions: r.Questions, Proposal: r.Proposal, Status: r.Status,
-		Context: map[string]any{"trigger": r.Trigger}}
+		Context: map[string]any{"trigger": r.Trigger}, Standing: r.Standing()}
 	for name, text := range map[string]string{"toolName": r.Context.ToolName, "toolCallId": r.Context.ToolCallID, "upstream": r.Context.Upstream, "attemptId": r.Context.AttemptID} {
 		if text != "" {
 			q.Context[name] = text

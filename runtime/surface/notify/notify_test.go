@@ -220,7 +220,7 @@ func TestAMessageTellsOfOptions(t *testing.T) {
 
 // A notification that cannot show all of what permission is asked for has no
 // button that allows it.
-func TestWhatIsNotAllShownIsNotAllowedFromANotification(t *testing.T) {
+func TestAttackApprovalsWhatIsNotAllShownIsNotAllowedFromANotification(t *testing.T) {
 	n := &notifier{Options: Options{Page: func(string) string { return "" }, Choices: func(*elicit.Request) []Choice { return []Choice{{"Allow", "http://desk/1"}} }}}
 	for text, want := range map[string]int{"git push --force": 1, "ls; " + strings.Repeat("x", 1000): 0} {
 		m := n.message(&elicit.Request{Title: "Allow?", Message: "Run the unit tests", Proposal: &elicit.Proposal{Text: text, Marks: []string{"force"}}})

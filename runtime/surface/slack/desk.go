@@ -94,7 +94,7 @@ func pause(ctx context.Context, t time.Duration) {
 }
 
 // visible are the changes that a message shows.
-var visible = []elicit.ActionType{elicit.Requested, elicit.CompletedBy, elicit.Extended, elicit.Reassigned, elicit.Withdrawn, elicit.TimeUp, elicit.Removed}
+var visible = []elicit.ActionType{elicit.Requested, elicit.CompletedBy, elicit.Extended, elicit.Reassigned, elicit.Withdrawn, elicit.TimeUp, elicit.Outlived, elicit.Removed}
 
 func (d *desk) followOn(ctx context.Context) error {
 	state, err := d.hub.State(ctx, d.db.Now())

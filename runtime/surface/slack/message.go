@@ -55,6 +55,9 @@ func render(r *elicit.Request) message {
 		m.add("Leads to "+host(r.URL)+". Open it if you trust who asks.", 1)
 	}
 	m.questions(r)
+	if standing := r.Standing(); standing != "" {
+		m.note(escape.Replace(standing))
+	}
 	switch r.Status {
 	case elicit.Completed:
 		m.text = ended(r)

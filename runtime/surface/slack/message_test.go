@@ -10,7 +10,7 @@ import (
 
 // A message shows all of what permission is asked for, or offers no way to allow
 // it.
-func TestAMessageShowsAProposalWhole(t *testing.T) {
+func TestAttackApprovalsAMessageShowsAProposalWhole(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
 		allow bool

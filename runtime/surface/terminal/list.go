@@ -202,7 +202,9 @@ func (l *list) row(p *page, i int, now time.Time) {
 	if t := left(r, now); t != "" {
 		about = t + " · " + about
 	}
-	if r.AskerGone {
+	if standing := r.Standing(); standing != "" {
+		about = standing + " · " + about
+	} else if r.AskerGone {
 		about = "nobody waits any more · " + about
 	}
 	p.rows = append(p.rows, "    "+styled(dim, ansi.Truncate(about, room, "…")))

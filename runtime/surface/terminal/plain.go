@@ -105,6 +105,9 @@ func (t *talk) opening() {
 	if more := left(r, time.Now()); more != "" {
 		t.say("Time: %s.", more)
 	}
+	if standing := r.Standing(); standing != "" {
+		t.say("%s", standing)
+	}
 	if r.Title != "" {
 		t.say("%s", flat(r.Title))
 	}

@@ -54,6 +54,9 @@ func pickLine(ctx context.Context, out *os.File, h *elicit.Hub, found elicit.Lis
 		if t := left(&r, time.Now()); t != "" {
 			about += ", " + t
 		}
+		if standing := r.Standing(); standing != "" {
+			about += "; " + standing
+		}
 		fmt.Fprintf(out, "%d. %s (from %s)\n", i+1, heading(&r), about)
 	}
 	if len(found.Requests) > 0 {

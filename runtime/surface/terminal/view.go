@@ -138,6 +138,9 @@ func (s *sheet) view(width, height int, now time.Time) screen {
 // viewTop is what all pages begin with.
 func (s *sheet) viewTop(p *page) {
 	r := &s.request
+	if standing := r.Standing(); standing != "" {
+		p.add(amber, "", standing)
+	}
 	if r.Title != "" {
 		p.add(bold, "", flat(r.Title))
 	}

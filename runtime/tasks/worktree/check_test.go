@@ -19,7 +19,7 @@ func has(secret string) Check {
 	}
 }
 
-func TestACommitWithASecretIsHeldBack(t *testing.T) {
+func TestAttackWorkACommitWithASecretIsHeldBack(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")
 	put(t, filepath.Join(repo, "old.key"), "was here: s3cret-value\n")
@@ -63,7 +63,7 @@ func TestACommitWithASecretIsHeldBack(t *testing.T) {
 }
 
 // bench.md 1.8: what --copy brought was committed.
-func TestWhatWasCopiedIsNotCommitted(t *testing.T) {
+func TestAttackWorkWhatWasCopiedIsNotCommitted(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")
 	put(t, filepath.Join(repo, ".env.local"), "API_KEY=sk-live-123")

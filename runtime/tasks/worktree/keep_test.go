@@ -8,7 +8,7 @@ import (
 
 // A removal that is cut short leaves nothing that looks like work of an agent:
 // the next follow-up has all files again.
-func TestAFolderIsNeverHalfThere(t *testing.T) {
+func TestAttackWorkAFolderIsNeverHalfThere(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")
 	tree := attempt(t, repo)

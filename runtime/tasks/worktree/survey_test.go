@@ -141,9 +141,9 @@ var works = map[string]work{
 	}},
 }
 
-// TestAFolderGoesOnlyIfEveryCommitStays: bench.md 1.2 b and c, and more of the
+// TestAttackWorkAFolderGoesOnlyIfEveryCommitStays: bench.md 1.2 b and c, and more of the
 // kind: either the folder is there or a ref leads to each commit.
-func TestAFolderGoesOnlyIfEveryCommitStays(t *testing.T) {
+func TestAttackWorkAFolderGoesOnlyIfEveryCommitStays(t *testing.T) {
 	for name, w := range works {
 		for how, remove := range map[string]func(Tree) error{
 			"Remove":  func(tree Tree) error { return tree.Remove(t.Context(), false) },
@@ -193,8 +193,8 @@ func TestAFolderGoesOnlyIfEveryCommitStays(t *testing.T) {
 	}
 }
 
-// TestCommitsOfASubmoduleStay: bench.md 1.2 a.
-func TestCommitsOfASubmoduleStay(t *testing.T) {
+// TestAttackWorkCommitsOfASubmoduleStay: bench.md 1.2 a.
+func TestAttackWorkCommitsOfASubmoduleStay(t *testing.T) {
 	config := private(t)
 	put(t, config, "[user]\n\tname = Ann\n\temail = ann@example.com\n[protocol \"file\"]\n\tallow = always\n")
 	sub := repository(t, "sub")
@@ -268,7 +268,7 @@ func TestCommitsOfASubmoduleStay(t *testing.T) {
 }
 
 // Files that git ignores are listed, but for those that the person gave.
-func TestSurveyListsWhatGitIgnores(t *testing.T) {
+func TestAttackWorkWhatGitIgnoresIsListed(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")
 	put(t, filepath.Join(repo, ".env"), "KEY=1")

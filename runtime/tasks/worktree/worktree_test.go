@@ -319,7 +319,7 @@ func TestRecreateBringsBackWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestRemoveKeepsWorkThatIsNotCommitted(t *testing.T) {
+func TestAttackWorkRemoveKeepsWhatIsNotCommitted(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")
 	for _, file := range []string{"readme.md", "new.txt", "unplugged.txt"} {
@@ -339,7 +339,7 @@ func TestRemoveKeepsWorkThatIsNotCommitted(t *testing.T) {
 	}
 }
 
-func TestRemoveTouchesNoFolderThatIsNotAnAttempts(t *testing.T) {
+func TestAttackWorkRemoveTouchesNoFolderThatIsNotAnAttempts(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")
 	home := t.TempDir()
@@ -368,7 +368,7 @@ func TestRemoveTouchesNoFolderThatIsNotAnAttempts(t *testing.T) {
 	shell(t, repo, "fsck")
 }
 
-func TestRemoveFollowsNoLinkAndRemovesWhatIsReadOnly(t *testing.T) {
+func TestAttackWorkRemoveFollowsNoLink(t *testing.T) {
 	private(t)
 	outside := t.TempDir()
 	put(t, filepath.Join(outside, "precious.txt"), "p")
@@ -384,7 +384,7 @@ func TestRemoveFollowsNoLinkAndRemovesWhatIsReadOnly(t *testing.T) {
 	}
 }
 
-func TestDropBranchesKeepsCommits(t *testing.T) {
+func TestAttackWorkDropBranchesKeepsCommits(t *testing.T) {
 	private(t)
 	idle, busy, merged := repository(t, "idle"), repository(t, "busy"), repository(t, "merged")
 	tree := attempt(t, idle, busy, merged)

@@ -28,6 +28,9 @@ type Options struct {
 	Prefix string
 	// Context is what the questions of this server belong to, such as an attempt.
 	Context elicit.Context
+	// OnTurnEnd is what becomes of a question that a call waits for when its turn
+	// ends. Zero: as [elicit.Request] has it.
+	OnTurnEnd elicit.OnTurnEnd
 	// Wait is how long ask_user waits if the call does not say. Zero:
 	// [elicit.DefaultWait].
 	Wait time.Duration

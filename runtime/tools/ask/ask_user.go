@@ -102,8 +102,8 @@ func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMes
 func (d *Desk) from(caller contract.Caller) elicit.Request {
 	r := elicit.Request{
 		Source:  elicit.Source{Kind: "mcp", Name: caller.Name, Version: caller.Version, Instance: caller.Session, Owner: d.owner(caller)},
-		Context: d.options.Context,
-		WaitMS:  d.options.Wait.Milliseconds(),
+		Context: d.options.Context, OnTurnEnd: d.options.OnTurnEnd,
+		WaitMS: d.options.Wait.Milliseconds(),
 	}
 	r.Context.ToolName = d.name("ask_user")
 	return r

@@ -26,7 +26,7 @@ type Status struct {
 	Executor  *string        `json:"latest_session_executor" doc:"Executor of the newest session. Null without a session."`
 	Waiting   bool           `json:"waiting_for_slot" doc:"Whether it waits because as many attempts run as may."`
 	Usage     Usage          `json:"usage" doc:"What all runs have taken together, as far as their agents say."`
-	Questions int            `json:"pending_questions" doc:"How many questions of the agent wait for a person."`
+	Questions int            `json:"pending_questions" doc:"How many questions of the run wait for a person."`
 	Open      []Question     `json:"questions" doc:"Those questions, at most 10."`
 	Queued    *QueuedMessage `json:"queued" doc:"The follow-up that waits or was discarded. Null: none."`
 	Work      *string        `json:"work_state" enum:"on_branch,off_branch" doc:"Whether all work is on workspace_branch. Null while it runs."`
@@ -45,6 +45,8 @@ type Question struct {
 	ID    string        `json:"id" doc:"Id of the question, elc_..., for the person's inbox."`
 	Text  string        `json:"text" doc:"What is asked, at most 200 characters."`
 	Asked contract.Time `json:"asked_at" doc:"When it was asked."`
+	// Standing is empty while the run that asked goes on.
+	Standing string `json:"standing,omitempty" doc:"What became of the run that asked, if it has ended: an answer starts a follow-up. Such a question is not counted in pending_questions."`
 }
 
 func (o Options) getAttemptStatus() contract.Tool {
@@ -65,7 +67,7 @@ func (o Options) getAttemptStatus() contract.Tool {
 			return out, err
 		}
 		out = statusOf(s)
-		if o.Questions != nil && s.Questions > 0 {
+		if o.Questions != nil {
 			questions, err := o.Questions(ctx, s.ID)
 			if err != nil {
 				return out, err

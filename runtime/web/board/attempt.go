@@ -36,7 +36,7 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 	switch {
 	case s.Waiting:
 		s.Word, s.Tone = "waits for a free place", "warn"
-	case s.Live && len(s.Questions) > 0:
+	case s.Live && asks(s.Questions):
 		s.Word, s.Tone = "waits for you", "warn"
 	case s.State == tasks.Completed && s.Work.State == tasks.OffBranch:
 		s.Word, s.Tone = "completed, off its branch", "warn"

@@ -88,7 +88,7 @@ func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string) (
 				if err != nil {
 					return v, err
 				}
-				one.Asks = len(questions) > 0
+				one.Asks = asks(questions)
 			}
 			c.Tasks = append(c.Tasks, one)
 		}

@@ -85,12 +85,17 @@ type Rejection struct {
 // and the server with what it tells. An action of an unknown type, or of a
 // request that is not open, changes nothing. Replaced is for the caller.
 func (s SessionState) Apply(a Action) SessionState {
+	outlives := false // a request of the turn
 	switch a.Type {
 	case Requested:
 		if a.Request == nil {
 			return s
 		}
-		s = s.withRequest(*a.Request)
+		i := s.index(a.Request.ID)
+		outlives = a.Request.Meta.TurnEnd != nil && i >= 0 && s.InputRequests[i].Meta.TurnEnd == nil
+		if s = s.withRequest(*a.Request); outlives && s.waiting("") == 0 {
+			s.ActiveTurn = nil
+		}
 	case AnswerChanged:
 		i := s.index(a.RequestID)
 		if i < 0 {
@@ -109,18 +114,29 @@ func (s SessionState) Apply(a Action) SessionState {
 		if s.ActiveTurn == nil || s.ActiveTurn.ID != a.TurnID {
 			return s
 		}
-		s.ActiveTurn, s.InputRequests = nil, nil
+		s.ActiveTurn = nil
+		s.InputRequests = slices.DeleteFunc(slices.Clone(s.InputRequests), func(r InputRequest) bool { return r.Meta.TurnEnd == nil })
 	default:
 		return s
 	}
 	if len(s.InputRequests) == 0 {
 		s.InputRequests = nil
 	}
-	s.Summary.Status = s.status()
-	if a.Type == TurnFailed {
+	failed := a.Type == TurnFailed || outlives && a.Request.Meta.TurnEnd.Reason == elicit.TurnFailed || s.Summary.Status == Failed
+	if s.Summary.Status = s.status(); failed && s.Summary.Status == Idle {
 		s.Summary.Status = Failed
 	}
 	return s
+}
+
+// waiting counts the requests that a turn waits for, but for one of them.
+func (s SessionState) waiting(but string) (n int) {
+	for _, r := range s.InputRequests {
+		if r.Meta.TurnEnd == nil && r.ID != but {
+			n++
+		}
+	}
+	return n
 }
 
 func (s SessionState) index(requestID string) int {
@@ -129,7 +145,7 @@ func (s SessionState) index(requestID string) int {
 
 func (s SessionState) status() Status {
 	switch {
-	case len(s.InputRequests) > 0:
+	case s.waiting("") > 0:
 		return InputNeeded
 	case s.ActiveTurn != nil:
 		return InProgress
@@ -140,20 +156,20 @@ func (s SessionState) status() Status {
 // withRequest puts a request in; one without answers keeps those that are
 // there. Who asks is at a turn.
 func (s SessionState) withRequest(r InputRequest) SessionState {
-	if s.ActiveTurn == nil {
-		s.ActiveTurn = newTurn(s.Summary)
-	}
 	i := s.index(r.ID)
 	s.InputRequests = slices.Clone(s.InputRequests)
 	if i < 0 {
 		at, _ := slices.BinarySearchFunc(s.InputRequests, r, InputRequest.compare)
 		s.InputRequests = slices.Insert(s.InputRequests, at, r)
-		return s
+	} else {
+		if r.Answers == nil {
+			r.Answers = s.InputRequests[i].Answers
+		}
+		s.InputRequests[i] = r
 	}
-	if r.Answers == nil {
-		r.Answers = s.InputRequests[i].Answers
+	if r.Meta.TurnEnd == nil && s.ActiveTurn == nil {
+		s.ActiveTurn = newTurn(s.Summary)
 	}
-	s.InputRequests[i] = r
 	return s
 }
 

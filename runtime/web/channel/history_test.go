@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -86,11 +88,11 @@ func (r *room) at(t *testing.T, seq int64) (uri, state string) {
 }
 
 // essence is a session as JSON, without when it changed: actions do not tell.
-// Where nothing is open it is without its turn, as the order of two ends within
+// Where nothing is waited for it is without its turn, as the order of two ends within
 // a millisecond is not kept.
 func essence(s SessionState) string {
 	s.Summary.ModifiedAt, s.Summary.CreatedAt = 0, 0
-	if len(s.InputRequests) == 0 {
+	if !slices.ContainsFunc(s.InputRequests, func(r InputRequest) bool { return r.Meta.TurnEnd == nil }) {
 		s.ActiveTurn, s.Summary.Status = nil, 0
 	}
 	return dump(s)
@@ -210,6 +212,7 @@ func (h *history) compare(e Envelope, s SessionState) {
 func (h *history) open() {
 	r := elicit.Request{
 		Trigger: elicit.AskUser, Source: elicit.Source{Kind: "mcp", Name: "agent", Instance: fmt.Sprint(h.number)},
+		Context: elicit.Context{AttemptID: fmt.Sprint("attempt-", h.number)}, OnTurnEnd: elicit.OnTurnEnd(h.pick("keep", "abandon")),
 		Questions: []elicit.Question{
 			{ID: "name", Message: "Who?", Required: true},
 			{ID: "size", Kind: elicit.Integer, Message: "How big?"},
@@ -281,7 +284,15 @@ func (h *history) fromElsewhere(ctx context.Context) {
 	case 3:
 		a.Type = elicit.PresentedTo
 	case 4:
-		a.Type = elicit.AskerLeft
+		a.Type = elicit.ActionType(h.pick(string(elicit.AskerLeft), string(elicit.AskerReturned)))
+	case 5:
+		t := elicit.AttemptTurn{AttemptID: fmt.Sprint("attempt-", h.number), Reason: h.pick(elicit.TurnCompleted, elicit.TurnFailed, elicit.TurnStopped)}
+		nextMillisecond()
+		if err := h.desk.hub.EndAttempt(ctx, t); err != nil {
+			h.fail("EndAttempt: %v", err)
+		}
+		nextMillisecond()
+		return
 	default:
 		question, answer := h.answer()
 		a.Type, a.QuestionID = elicit.AnswerChanged, question
@@ -292,6 +303,14 @@ func (h *history) fromElsewhere(ctx context.Context) {
 	var refused *elicit.Rejection
 	if _, err := h.desk.hub.Dispatch(ctx, a); err != nil && !errors.As(err, &refused) {
 		h.fail("%s elsewhere: %v", a.Type, err)
+	}
+}
+
+// nextMillisecond comes with the next millisecond: the order of two ends within
+// one is not kept.
+func nextMillisecond() {
+	for now := time.Now().UnixMilli(); time.Now().UnixMilli() == now; {
+		runtime.Gosched()
 	}
 }
 

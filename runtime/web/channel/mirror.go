@@ -113,17 +113,13 @@ func (m *mirror) take(c elicit.Change) {
 		session = newSession(after)
 	}
 	old := session.Summary
-	left := len(session.InputRequests)
-	if session.index(a.RequestID) >= 0 {
-		left--
-	}
-	action, tell := project(a, before, after, left)
+	action, tell := project(a, before, after, session.waiting(a.RequestID))
 	if !tell {
 		return
 	}
 	action = action.ofTurn(session.Summary)
 	session = session.Apply(action)
-	if a.Type != elicit.AnswerChanged {
+	if a.Type != elicit.AnswerChanged && a.Type != elicit.AskerReturned {
 		session.Summary.ModifiedAt = max(session.Summary.ModifiedAt, a.At.UnixMilli())
 	}
 	m.sessions[uri] = session

@@ -72,7 +72,7 @@ func newTurn(s Summary) *Turn {
 func projectRequest(r *elicit.Request) InputRequest {
 	p := InputRequest{
 		ID: r.ID, Message: r.Message, URL: r.URL,
-		Meta: RequestMeta{r.Source, r.Trigger, r.Title, r.Priority, r.Context.TurnID, r.CreatedAt, r.Deadline, r.Proposal},
+		Meta: RequestMeta{r.Source, r.Trigger, r.Title, r.Priority, r.Context.TurnID, r.TurnEnd, r.Standing(), r.CreatedAt, r.Deadline, r.Proposal},
 	}
 	for i := range r.Questions {
 		p.Questions = append(p.Questions, projectQuestion(&r.Questions[i]))
@@ -127,8 +127,8 @@ func (a Action) ofTurn(s Summary) Action {
 }
 
 // project is what the watchers of a session are told of a change to one of its
-// requests, before and after it; false: nothing. left is how many requests are
-// open in the session after it. Requests that are not open are not in a
+// requests, before and after it; false: nothing. left is how many requests the
+// turn waits for after it. Requests that are not open are not in a
 // session's state, and only the answers to them are told.
 func project(a elicit.Action, before, after *elicit.Request, left int) (Action, bool) {
 	open := before != nil && before.Status == elicit.Open
@@ -157,7 +157,7 @@ func project(a elicit.Action, before, after *elicit.Request, left int) (Action, 
 		return Action{Type: Completed, RequestID: a.RequestID, Response: elicit.Cancel, Meta: &Ending{Outcome: elicit.Timeout}}, open
 	case elicit.Withdrawn:
 		ending := &Ending{Outcome: elicit.Abandoned, Reason: a.Reason}
-		if left > 0 {
+		if left > 0 || before != nil && before.TurnEnd != nil {
 			return Action{Type: Completed, RequestID: a.RequestID, Response: elicit.Cancel, Meta: ending}, open
 		}
 		ending.RequestID = a.RequestID
@@ -169,6 +169,13 @@ func project(a elicit.Action, before, after *elicit.Request, left int) (Action, 
 			p.Error = &TurnError{Type: a.Reason, Message: "the turn ended with an error"}
 		}
 		return p, open // see ofTurn
+	case elicit.Outlived, elicit.AskerReturned:
+		if after == nil || !open || a.Type == elicit.AskerReturned && before.TurnEnd == nil {
+			return Action{}, false
+		}
+		r := projectRequest(after)
+		r.Answers = nil
+		return Action{Type: Requested, Request: &r}, true
 	case elicit.Requested, elicit.PresentedTo, elicit.Extended:
 		if after == nil || after.Status != elicit.Open || open && before.Deadline.Equal(after.Deadline.Time) {
 			return Action{}, false

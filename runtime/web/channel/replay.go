@@ -102,8 +102,12 @@ func (c *conn) replay(h *handshake, subscriptions []string, missed []located, la
 			missing = append(missing, uri)
 		}
 	}
-	ends := c.mirror.turnEnds(missed)
+	ends, outlives := c.mirror.turnEnds(missed), outlivedAt(missed)
 	for _, l := range missed {
+		if l.request != nil && outlives[l.request.ID] > l.Seq {
+			before := *l.request
+			before.TurnEnd, l.request = nil, &before
+		}
 		if l.request == nil || l.Seq > c.mirror.seq || !there[channelOf(l.request)] {
 			continue
 		}
@@ -126,11 +130,27 @@ func (c *conn) replay(h *handshake, subscriptions []string, missed []located, la
 func (m *mirror) turnEnds(missed []located) map[string]int64 {
 	ends := map[string]int64{}
 	for _, l := range missed {
-		if l.request != nil && l.Seq <= m.seq && l.Action.Type == elicit.Withdrawn && !l.late() {
+		switch {
+		case l.request == nil || l.Seq > m.seq:
+		case l.Action.Type == elicit.Withdrawn && !l.late() && !outlived(l.request):
 			ends[channelOf(l.request)] = l.Seq
+		case l.Action.Type == elicit.Outlived && outlived(l.request):
+			delete(ends, channelOf(l.request)) // that has ended it
 		}
 	}
 	return ends
+}
+
+// outlivedAt says for each request which change told that it has outlived its
+// turn: before it, it had not.
+func outlivedAt(missed []located) map[string]int64 {
+	at := map[string]int64{}
+	for _, l := range missed {
+		if l.Action.Type == elicit.Outlived && l.request != nil {
+			at[l.request.ID] = l.Seq
+		}
+	}
+	return at
 }
 
 // late says that time was up before the request ended in the way it did.
@@ -148,7 +168,17 @@ func (l located) project(left int) (Action, bool) {
 		if l.request.Status != elicit.Open || l.Action.Type == elicit.PresentedTo && l.request.Clock != elicit.FromPresentation {
 			return Action{}, false
 		}
+	case elicit.Outlived: // not told if time was up before, or if its asker is back
+		if !outlived(l.request) {
+			return Action{}, false
+		}
+	case elicit.AskerReturned:
+		if l.late() || l.request.TurnEnd != nil {
+			return Action{}, false
+		}
+		before.TurnEnd = new(elicit.TurnEnd) // a client may have seen it with one
 	case elicit.CompletedBy, elicit.Withdrawn:
+		before.TurnEnd = l.request.TurnEnd
 		if l.late() {
 			before.Status = elicit.ExpiredOpen
 		}

@@ -29,7 +29,7 @@ func buildSessions(state elicit.State) sessions {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt.Time), cmp.Compare(a.ID, b.ID))
 	})
 	built := sessions{}
-	last := map[string]*elicit.Request{} // that ended
+	last := map[string]*elicit.Request{} // what a turn did not wait for any more
 	for _, r := range all {
 		uri := channelOf(r)
 		s, ok := built[uri]
@@ -39,18 +39,33 @@ func buildSessions(state elicit.State) sessions {
 		s.Summary.ModifiedAt = max(s.Summary.ModifiedAt, r.CreatedAt.UnixMilli())
 		if r.Status == elicit.Open {
 			s.InputRequests = append(s.InputRequests, projectRequest(r))
-			s.Summary.Status = InputNeeded
 		} else {
 			s.Summary.ModifiedAt = max(s.Summary.ModifiedAt, leftAt(r).UnixMilli())
-			if last[uri] == nil || !leftAt(r).Before(leftAt(last[uri])) {
-				last[uri] = r
-			}
+		}
+		if outlived(r) {
+			s.Summary.ModifiedAt = max(s.Summary.ModifiedAt, r.TurnEnd.At.UnixMilli())
+		}
+		if s.waiting("") > 0 {
+			s.Summary.Status = InputNeeded
+		}
+		if over := overAt(r); !over.IsZero() && (last[uri] == nil || !over.Before(overAt(last[uri]))) {
+			last[uri] = r
 		}
 		built[uri] = s
 	}
 	for uri, r := range last {
 		s := built[uri]
-		if len(s.InputRequests) > 0 || timedOut(r) || r.Completion.Outcome != elicit.Abandoned {
+		switch {
+		case s.waiting("") > 0:
+			continue
+		case outlived(r):
+			s.ActiveTurn, s.Summary.Status = nil, Idle
+			if r.TurnEnd.Reason == elicit.TurnFailed {
+				s.Summary.Status = Failed
+			}
+			built[uri] = s
+			continue
+		case timedOut(r) || r.Completion.Outcome != elicit.Abandoned:
 			continue
 		}
 		end, _ := project(elicit.Action{Type: elicit.Withdrawn, RequestID: r.ID, Reason: r.Completion.Reason}, &elicit.Request{Status: elicit.Open}, r, 0)
@@ -62,6 +77,23 @@ func buildSessions(state elicit.State) sessions {
 // timedOut says that time was up before the request ended in another way.
 func timedOut(r *elicit.Request) bool {
 	return !r.Deadline.IsZero() && !r.Completion.At.Before(r.Deadline.Time)
+}
+
+// overAt is when a turn waited for a request no more; zero: it does.
+func overAt(r *elicit.Request) time.Time {
+	switch {
+	case outlived(r):
+		return r.TurnEnd.At.Time
+	case r.Status == elicit.Open:
+		return time.Time{}
+	}
+	return leftAt(r)
+}
+
+// outlived says that a turn ended while the request was open: of one whose time
+// was up a session knows nothing.
+func outlived(r *elicit.Request) bool {
+	return r.TurnEnd != nil && (r.Deadline.IsZero() || r.TurnEnd.At.Before(r.Deadline.Time))
 }
 
 // leftAt is when a request that has ended was no longer open.

@@ -27,7 +27,8 @@ type SessionState struct {
 	Turns     []struct{} `json:"turns"`     // always empty: what was said before is not told
 	// ActiveTurn is what the asker is at; nil once its turn has ended.
 	ActiveTurn *Turn `json:"activeTurn,omitempty"`
-	// InputRequests are the open requests, oldest first.
+	// InputRequests are the open requests, oldest first. Those that have outlived
+	// their turn do not make a session InputNeeded.
 	InputRequests []InputRequest `json:"inputRequests,omitempty"`
 }
 
@@ -85,11 +86,15 @@ type InputRequest struct {
 
 // RequestMeta is what the seeded shape of a request has no room for.
 type RequestMeta struct {
-	Source    elicit.Source   `json:"source"`
-	Trigger   elicit.Trigger  `json:"trigger"`
-	Title     string          `json:"title,omitempty"`
-	Priority  elicit.Priority `json:"priority"`
-	TurnID    string          `json:"turnId,omitempty"`
+	Source   elicit.Source   `json:"source"`
+	Trigger  elicit.Trigger  `json:"trigger"`
+	Title    string          `json:"title,omitempty"`
+	Priority elicit.Priority `json:"priority"`
+	TurnID   string          `json:"turnId,omitempty"`
+	// TurnEnd is when and how the turn ended that the request has outlived, and
+	// Standing says it to a person.
+	TurnEnd   *elicit.TurnEnd `json:"turnEnd,omitempty"`
+	Standing  string          `json:"standing,omitempty"`
 	CreatedAt elicit.Time     `json:"createdAt"`
 	Deadline  elicit.Time     `json:"deadline,omitzero"`
 	// Proposal is what permission is asked for.

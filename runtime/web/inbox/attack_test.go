@@ -50,7 +50,7 @@ func inert(t *testing.T, what, body string) {
 	}
 }
 
-func TestNoFieldOfAQuestionIsMarkup(t *testing.T) {
+func TestAttackApprovalsNoFieldOfAQuestionIsMarkup(t *testing.T) {
 	s := open(t)
 	r, err := s.hub.Open(t.Context(), evilRequest())
 	if err != nil {

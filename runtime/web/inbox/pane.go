@@ -22,6 +22,7 @@ type pane struct {
 	Context                     []fact
 	Asked, Deadline             moment
 	Late, Gone                  bool
+	Standing                    string // see [elicit.Request.Standing]
 	URL, Host                   string // of a page to open
 	Questions                   []question
 	Note                        string // that the person wrote beside the answer
@@ -85,7 +86,7 @@ func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pan
 	p := &pane{
 		ID: r.ID, Heading: cmp.Or(page.Line(r.Heading()), "A question"), Asker: asker(r), Rev: r.Rev, Priority: r.Priority,
 		Asked: when(r.CreatedAt, ago(now.Sub(r.CreatedAt.Time))), Deadline: deadline(r, now),
-		Late: r.Status == elicit.ExpiredOpen, Gone: r.AskerGone, Context: facts(r, in.attempt(r)), At: in.place(from, r), View: in.options.View,
+		Late: r.Status == elicit.ExpiredOpen, Gone: r.AskerGone && r.TurnEnd == nil, Standing: r.Standing(), Context: facts(r, in.attempt(r)), At: in.place(from, r), View: in.options.View,
 	}
 	if r.Message != r.Title && (len(r.Questions) == 0 || r.Message != r.Questions[0].Message) {
 		p.Message = r.Message

@@ -47,7 +47,7 @@ type card struct {
 	ID, Heading, Asker, Kind, Group, Order string
 	Priority                               elicit.Priority
 	Asked, Deadline                        moment
-	Late, Gone, Started, Chosen            bool
+	Late, Gone, Finished, Started, Chosen  bool
 }
 
 // moment is a time for people and for the script.
@@ -116,7 +116,7 @@ func cardOf(r *elicit.Request, now time.Time) card {
 		ID: r.ID, Heading: cmp.Or(page.Line(r.Heading()), "A question"), Asker: asker(r), Kind: kindOf(r),
 		Group: strings.Join([]string{cmp.Or(r.Place(), r.Source.Name), r.Context.AttemptID, r.Context.Branch}, "|"), Order: orderOf(r),
 		Priority: r.Priority, Asked: when(r.CreatedAt, ago(now.Sub(r.CreatedAt.Time))), Deadline: deadline(r, now),
-		Late: r.Status == elicit.ExpiredOpen, Gone: r.AskerGone, Started: len(r.Answers) > 0,
+		Late: r.Status == elicit.ExpiredOpen, Gone: r.AskerGone && r.TurnEnd == nil, Finished: r.TurnEnd != nil, Started: len(r.Answers) > 0,
 	}
 }
 

@@ -1,0 +1,170 @@
+package elicit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// A request that somebody waits for in a turn ends with the turn: nobody would
+// get the answer. One whose asker was told that it is pending, or that time is
+// up, stays: its answer starts a follow-up. See [Request.bound].
+
+// TurnEnd is when and how a turn ended.
+type TurnEnd struct {
+	At     Time   `json:"at"`
+	Reason string `json:"reason,omitempty"` // as in [Completion.Reason]
+}
+
+// Why a turn ended, as the reason of what ends with it.
+const (
+	TurnCompleted = "complete"
+	TurnFailed    = "error"
+	TurnStopped   = "stopped"
+	TaskDeleted   = "task_deleted"
+	TaskCancelled = "task_cancelled"
+	TaskDone      = "task_done"
+	askerGone     = "asker_gone"
+)
+
+// endWords are the reasons of requests that were taken back, for people.
+var endWords = map[string]string{
+	TurnCompleted: "its agent has finished",
+	TurnFailed:    "its run failed",
+	TurnStopped:   "its run was stopped",
+	TaskDeleted:   "its task was deleted",
+	TaskCancelled: "its task was cancelled",
+	TaskDone:      "its task is done",
+	askerGone:     "whoever asked has gone",
+	"unreachable": "nobody could be asked",
+}
+
+// Standing is what a person should know before answering a request that has
+// outlived its turn; empty: it has not.
+func (r *Request) Standing() string {
+	if r.TurnEnd == nil || r.Status == Completed {
+		return ""
+	}
+	return "The agent has finished; your answer starts a follow-up."
+}
+
+// bound reports whether the request ends with its turn. A permission always
+// does: what nobody would do any more needs none.
+func (r *Request) bound() bool {
+	return r.OnTurnEnd == Abandon && (r.Status == Open || r.Status == ExpiredOpen && r.Trigger == ACPPermission)
+}
+
+// awaitsTurn reports whether a request whose call has ended stays until its turn
+// does: the agent of an attempt may ask the same again, and is told the answer
+// if it does not.
+func (r *Request) awaitsTurn() bool { return r.Trigger == AskUser && r.Context.AttemptID != "" }
+
+func outlive(next *Request, a Action) (bool, error) {
+	if next.TurnEnd != nil {
+		return false, nil
+	}
+	next.TurnEnd = &TurnEnd{a.At, a.Reason}
+	return true, nil
+}
+
+// AttemptTurn is the end of a turn of an attempt.
+type AttemptTurn struct {
+	AttemptID string
+	Reason    string
+	// Over says that no answer would start a follow-up any more: everything ends.
+	Over bool
+}
+
+// EndAttemptTurn ends what belongs to a turn of an attempt, in the transaction
+// in which the turn ends, so that nothing comes in between. What stays is marked
+// as having outlived it.
+func (h *Hub) EndAttemptTurn(ctx context.Context, tx *store.Tx, t AttemptTurn) error {
+	requests, err := queryRequests(ctx, tx, "WHERE attempt = ? AND status <> ? ORDER BY asked", t.AttemptID, Completed)
+	if err != nil {
+		return err
+	}
+	for i := range requests {
+		if err := h.endWithTurn(ctx, tx, &requests[i], t); err != nil {
+			return fmt.Errorf("end question %s with its turn: %w", requests[i].ID, err)
+		}
+	}
+	return nil
+}
+
+func (h *Hub) endWithTurn(ctx context.Context, tx *store.Tx, r *Request, t AttemptTurn) error {
+	if r.Status == Open && r.past(tx.Now) { // as for whatever comes behind a deadline
+		c, err := h.apply(ctx, tx, r, Action{Type: TimeUp, RequestID: r.ID})
+		if err != nil {
+			return err
+		}
+		tx.After(func() { h.note(c) })
+		r = c.Request
+	}
+	a := Action{Type: Outlived, RequestID: r.ID, Reason: t.Reason}
+	if t.Over || r.bound() {
+		a.Type = Withdrawn
+	}
+	c, err := h.apply(ctx, tx, r, a)
+	tx.After(func() { h.note(c) })
+	return err
+}
+
+// EndAttempt is [Hub.EndAttemptTurn] by itself.
+func (h *Hub) EndAttempt(ctx context.Context, t AttemptTurn) error {
+	return h.db.Update(ctx, func(tx *store.Tx) error { return h.EndAttemptTurn(ctx, tx, t) })
+}
+
+// settle sees to it that the turn of r, if its agent has died, has ended before
+// a person's action on r counts.
+func (h *Hub) settle(ctx context.Context, r *Request) {
+	if h.options.Settle == nil || r.Context.AttemptID == "" || r.Status == Completed {
+		return
+	}
+	if err := h.options.Settle(ctx); err != nil && ctx.Err() == nil {
+		h.options.Log.Warn("end of turns not looked for", "elicitationId", r.ID, "error", err)
+	}
+}
+
+// Settled is [Hub.Get] after the turns have ended whose agents died.
+func (h *Hub) Settled(ctx context.Context, id string) (Request, error) {
+	r, err := h.Get(ctx, id)
+	if err != nil || h.options.Settle == nil || r.Context.AttemptID == "" || r.Status == Completed {
+		return r, err
+	}
+	h.settle(ctx, &r)
+	return h.Get(ctx, id)
+}
+
+// EndTurn abandons the open requests of a turn that has ended, in whatever way,
+// and says how many. Those that are to be kept stay. The reasons [TurnCompleted]
+// and [TurnFailed] are told as such to who watches; any other is a cancellation.
+func (h *Hub) EndTurn(ctx context.Context, turnID, reason string) (n int, err error) {
+	if turnID == "" {
+		return 0, nil
+	}
+	var ids []string
+	err = h.db.View(ctx, func(tx *store.Tx) error {
+		ids, err = requestIDs(ctx, tx, "WHERE turn = ? AND status <> ?", turnID, Completed)
+		return err
+	})
+	for _, id := range ids {
+		r, err := h.Get(ctx, id)
+		if fault.Of(err) != nil || err == nil && r.OnTurnEnd != Abandon {
+			continue
+		}
+		if err != nil {
+			return n, err
+		}
+		_, err = h.dispatch(ctx, Action{Type: Withdrawn, RequestID: id, Reason: reason})
+		if fault.Of(err) != nil {
+			continue // somebody was faster
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, err
+}
