@@ -30,9 +30,9 @@ import (
 
 // Box is what a sandbox has to show of the attempt beside the rest of the system.
 type Box struct {
-	// Hide are folders to show empty, Read those in them to show, Write those
+	// Seal are folders to show empty, Read those in them to show, Write those
 	// that the agent may change.
-	Hide, Read, Write []string
+	Seal, Read, Write []string
 }
 
 const boxFolder = ".box"
@@ -79,8 +79,7 @@ func (t Tree) EnterBox(ctx context.Context) (Box, error) {
 		if err != nil {
 			return b, err
 		}
-		// A checkout inside of a hidden folder is hidden with it.
-		b.Hide = append(b.Hide, common)
+		b.Seal = append(b.Seal, common, r.Path)
 		b.Read = append(b.Read, filepath.Join(common, "objects"), filepath.Join(common, "lfs", "objects"))
 		b.Read = append(b.Read, alternates(filepath.Join(common, "objects"), 5)...)
 		b.Write = append(b.Write, filepath.Join(t.boxDir(r), boxCommon), filepath.Join(t.boxDir(r), boxAdmin), filepath.Join(s.Admin, "modules"))
@@ -217,7 +216,8 @@ func (t Tree) lentSettings(ctx context.Context, r Repo) (string, error) {
 		if i := strings.LastIndex(rest, "."); i >= 0 {
 			sub, name = rest[:i], rest[i+1:]
 		}
-		if s.scope != "local" || !slices.Contains(lent[section], name) || strings.ContainsAny(sub+s.value, "\n\x00") {
+		own := s.scope == "local" || section == "user" // an agent may not see who the person is elsewhere
+		if !own || !slices.Contains(lent[section], name) || strings.ContainsAny(sub+s.value, "\n\x00") {
 			continue
 		}
 		value := s.value
