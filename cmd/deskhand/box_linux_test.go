@@ -174,13 +174,13 @@ func (w *boxWorld) script() string {
 	var b strings.Builder
 	b.WriteString("mkdir -p tried\nuntil [ -s tried/pid ]; do sleep 0.05; done\nexport PID=$(cat tried/pid) ALLOWED=" + w.allowed + " ATTACK=" + w.attack + "\n")
 	for i, one := range append(slices.Clone(w.works), w.tries()...) {
-		fmt.Fprintf(&b, "bash -c %s > tried/%d.out 2>&1; echo $? > tried/%d.code\n", quoted(one.command), i, i)
+		fmt.Fprintf(&b, "bash -c %s > tried/%d.out 2>&1; echo $? > tried/%d.code\n", boxQuoted(one.command), i, i)
 	}
 	b.WriteString("echo all > tried/done\necho tried all\n")
 	return b.String()
 }
 
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+func boxQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // outside is what must be the same after an agent ran.
 func (w *boxWorld) outside(t *testing.T) map[string]string {
