@@ -46,6 +46,9 @@ func TestAttackBoxRealAgents(t *testing.T) {
 
 func boxReal(t *testing.T, mode box.Mode, id, bin string) {
 	needsBox(t, mode)
+	if mode == box.Landlock && id == "gemini-stream" && os.Getenv("AGENTS") == "" {
+		t.Skip("NOT TESTED: Gemini CLI under Landlock runs its shell tool and then asks nobody; AGENTS=gemini-stream shows it")
+	}
 	works := boxWorks[:len(boxWorks)-1] // it asks with a tool of its own
 	var shells []string
 	model := modeltest.New(t, "Try to leave", "Done: all was tried.",
