@@ -19,7 +19,7 @@ const module = "github.com/deskhand/deskhand/"
 var floors = [][]string{
 	{"runtime/access"},
 	{"runtime/fault", "runtime/clients", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust"},
-	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs"},
+	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
 	{"runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/calls"},
 	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/surface/a2a", "runtime/surface/chat"},
@@ -66,6 +66,7 @@ var libraries = map[string][]string{
 	"modernc.org/":                           {"runtime/store"},
 	"github.com/pressly/goose/":              {"runtime/store"},
 	"github.com/coder/acp-go-sdk":            {"runtime/tasks/executor"},
+	"github.com/landlock-lsm/":               {"runtime/tasks/box"},
 	"github.com/jackc/pgx/":                  {"runtime/store", "runtime/store/storetest", "runtime/tasks/worktree"},
 }
 

@@ -76,7 +76,8 @@ func TestAMissingCredentialIsASignInOverA2A(t *testing.T) {
 	file, _ := configured(t, "upstreams:\n  - {name: linear, url: '"+k.URL+"', credential_scope: user, auth: {kind: header}}\n")
 	state := lingering(t)
 	done(t, t.TempDir(), "tasks", "project", "add", gitRepo(t, map[string]string{"README.md": "# Shop\n"}), "--name", "shop", "--state", state)
-	s := forAgents(t, state, "DESKHAND_A2A_PROJECT=shop", "DESKHAND_A2A_EXECUTOR=fake", "DESKHAND_CONFIG="+file)
+	s := forAgents(t, state, "DESKHAND_A2A_PROJECT=shop", "DESKHAND_A2A_EXECUTOR=fake", "DESKHAND_CONFIG="+file,
+		"DESKHAND_TASKS_SANDBOX=none") // its agent runs deskhand over the state folder
 	_, body := s.agentCall("SendMessage", `{"message":{"messageId":"m1","role":"ROLE_USER","metadata":{"skill":"run-task"},"parts":[{"text":"run MCP_COMMAND='deskhand serve --tools ask' mcpcall linear_issues\nsay counted"}]}}`)
 	task := agentTask(t, body)
 	s.comesTo(task, "TASK_STATE_AUTH_REQUIRED", "/connect/")

@@ -4,8 +4,16 @@ package main
 
 import (
 	"os"
+	"slices"
+
+	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
 
 func main() {
+	// In a sandbox there is no configuration to read, and that of the folder is
+	// an agent's.
+	if n := len(box.Args); len(os.Args) > n && slices.Equal(os.Args[1:1+n], box.Args) {
+		os.Exit(box.Main(os.Args[1+n:], os.Stderr))
+	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

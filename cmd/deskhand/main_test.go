@@ -17,7 +17,7 @@ import (
 // the rooms are checked for races by their own tests. CHECK_PROGRAM=1 has the
 // program checked too.
 func TestMain(m *testing.M) {
-	testscript.Main(alone{m}, map[string]func(){"deskhand": main, "mcpcall": mcpCall})
+	testscript.Main(alone{m}, map[string]func(){"deskhand": main, "mcpcall": mcpCall, "attack": attack})
 }
 
 // alone runs the tests apart from the settings of whoever runs them.

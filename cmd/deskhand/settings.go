@@ -18,6 +18,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/surface/a2a"
 	"github.com/deskhand/deskhand/runtime/surface/slack"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/trust"
 )
 
@@ -59,7 +60,12 @@ var shared = []setting{
 	{name: "tasks.branch-prefix", fallback: "deskhand", usage: "what stands before the names of branches", noFlag: true},
 	{name: "tasks.retain", usage: "how long tasks gc keeps worktrees that are not used, by status (default: done=7d,cancelled=7d,inreview=30d)", noFlag: true, list: true},
 	{name: "tasks.env", usage: "further variables that agents and scripts get", noFlag: true, list: true},
-	{name: "tasks.wrap", usage: "command that stands before every agent, as a sandbox", noFlag: true, tree: true},
+	{name: "tasks.sandbox", fallback: string(box.Auto), usage: "what agents run in: auto, bwrap, landlock, container or none", noFlag: true},
+	{name: "tasks.sandbox-network", usage: "what they reach from there: on, off, or hosts (default: on)", noFlag: true, list: true},
+	{name: "tasks.sandbox-read", usage: "further paths that they may read, as ~/.config/gh", noFlag: true, list: true},
+	{name: "tasks.sandbox-write", usage: "further paths that they may write", noFlag: true, list: true},
+	{name: "tasks.sandbox-image", usage: "image of the container", noFlag: true},
+	{name: "tasks.wrap", usage: "command that stands before every agent, as a sandbox of your own", noFlag: true, tree: true},
 	{name: "slack.channel", usage: "id of the Slack channel or person that questions go to (default: no Slack)", noFlag: true},
 	{name: "slack.people", usage: "who in Slack may answer, as U012ABCDEF=local", list: true, noFlag: true},
 	{name: "slack.api", fallback: slack.DefaultAPI, usage: "address of Slack's methods", noFlag: true},

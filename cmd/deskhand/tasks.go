@@ -32,6 +32,7 @@ func tasksCommand(a *app) *cobra.Command {
 		tasksProjectCommand, tasksAddCommand, tasksListCommand, tasksShowCommand, tasksSetCommand, tasksRemoveCommand,
 		tasksStartCommand, tasksSayCommand, tasksCommitCommand, tasksStopCommand, tasksLogsCommand, tasksMessagesCommand,
 		tasksDiffCommand, tasksCatCommand, tasksExecutorsCommand, tasksGCCommand, tasksRunnerCommand, tasksFakeCommand,
+		tasksSandboxCommand,
 	} {
 		cmd.AddCommand(sub(a))
 	}

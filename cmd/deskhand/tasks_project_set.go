@@ -1,14 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
 
 // repoAnswer is a repository of a project as JSON.
@@ -79,11 +82,12 @@ func tasksProjectShowCommand(a *app) *cobra.Command {
 
 func tasksProjectSetCommand(a *app) *cobra.Command {
 	var repo, path, branch, setup, cleanup string
-	var globs []string
+	var sandbox string
+	var globs, hosts []string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "set PROJECT",
-		Short: "Change a repository of a project: what no flag names stays",
+		Short: "Change a project or a repository of it: what no flag names stays",
 		Example: "  deskhand tasks project set shop --setup 'npm ci' --copy .env\n" +
 			"  deskhand tasks project set shop --cleanup ''\n  deskhand tasks project set shop --path ~/src/shop",
 		Args:              arguments(1, 1, "a project"),
@@ -108,10 +112,18 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 				}
 				change.CopyFiles, given = &kept, true
 			}
-			if !given {
-				return misuse("nothing to change", "give --path, --branch, --setup, --cleanup or --copy")
+			confine := cmd.Flags().Changed("sandbox") || cmd.Flags().Changed("sandbox-network")
+			if !given && !confine {
+				return misuse("nothing to change", "give --path, --branch, --setup, --cleanup, --copy, --sandbox or --sandbox-network")
 			}
-			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.setRepo(cmd.Context(), args[0], repo, change) })
+			return a.withBench(cmd.Context(), asJSON, func(b *bench) error {
+				if confine {
+					if err := b.confine(cmd, args[0], sandbox, hosts, !given); err != nil || !given {
+						return err
+					}
+				}
+				return b.setRepo(cmd.Context(), args[0], repo, change)
+			})
 		},
 	}
 	flags := cmd.Flags()
@@ -121,8 +133,46 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 	flags.StringVar(&setup, "setup", "", "script to run in a new worktree before the agent ('': none)")
 	flags.StringVar(&cleanup, "cleanup", "", "script to run after an agent that has changed something ('': none)")
 	flags.StringArrayVar(&globs, "copy", nil, "files that git does not track and a worktree needs (repeat; '': none)")
-	flags.BoolVar(&asJSON, "json", false, "print the repository as JSON")
+	flags.StringVar(&sandbox, "sandbox", "", "what its agents run in: auto, bwrap, landlock, container or none ('': what the settings say)")
+	flags.StringSliceVar(&hosts, "sandbox-network", nil, "what they reach from there: on, off, or hosts ('': what the settings say)")
+	flags.BoolVar(&asJSON, "json", false, "print the repository as JSON, or the project if only its sandbox changes")
 	return cmd
+}
+
+// confinedAnswer is the sandbox of a project as JSON.
+type confinedAnswer struct {
+	ProjectID contract.UUID `json:"project_id"`
+	Sandbox   box.Mode      `json:"sandbox"`         // empty: what the settings say
+	Network   []string      `json:"sandbox_network"` // empty: what the settings say
+}
+
+// confine sets the sandbox of a project, and says so if that is all.
+func (b *bench) confine(cmd *cobra.Command, project, sandbox string, hosts []string, all bool) error {
+	id, err := b.project(cmd.Context(), project)
+	if err != nil {
+		return err
+	}
+	var mode *box.Mode
+	if cmd.Flags().Changed("sandbox") {
+		mode = (*box.Mode)(&sandbox)
+	}
+	if hosts = slices.DeleteFunc(hosts, func(h string) bool { return h == "" }); cmd.Flags().Changed("sandbox-network") && hosts == nil {
+		hosts = []string{}
+	}
+	p, err := b.manager.Confine(cmd.Context(), id, mode, hosts)
+	if err != nil || !all {
+		return err
+	}
+	if b.asJSON {
+		return b.json(confinedAnswer{contract.UUID(p.ID), p.Sandbox, append([]string{}, p.Network...)})
+	}
+	return b.printSandbox(p)
+}
+
+// printSandbox prints what a project says of its agents' sandbox.
+func (b *bench) printSandbox(p tasks.Project) error {
+	mode, network := string(p.Sandbox), strings.Join(p.Network, ", ")
+	return b.line("%s  %s\nsandbox   %s\nnetwork   %s", brief(p.ID), p.Name, cmp.Or(mode, "as in the settings"), cmp.Or(network, "as in the settings"))
 }
 
 func (b *bench) setRepo(ctx context.Context, project, repo string, change tasks.RepoChange) error {

@@ -96,7 +96,11 @@ func (b *bench) folder(ctx context.Context, s work.Status) string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("folder    %s\n", c.Attempt.Dir)
+	text := fmt.Sprintf("folder    %s\n", c.Attempt.Dir)
+	if s := c.Attempt.Sandbox; s.Mode != "" {
+		text += fmt.Sprintf("sandbox   %s\n", oneLine(s.String()))
+	}
+	return text
 }
 
 // waiting is a line for each question that waits for a person.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
@@ -49,11 +50,15 @@ func (a *app) tasksOptions() (o tasks.Options, err error) {
 	if o.Agents, err = a.agents(); err != nil {
 		return o, err
 	}
+	if err = a.sandboxOptions(&o); err != nil {
+		return o, err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return o, fmt.Errorf("find this program: %w", err)
 	}
 	o.Runner = []string{self, "tasks", "runner"}
+	o.Boxed = append([]string{self}, box.Args...)
 	if o.RunnerEnv, err = a.settings.environment(); err != nil {
 		return o, err
 	}

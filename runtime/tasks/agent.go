@@ -35,6 +35,9 @@ func (r *run) agent() ending {
 	if r.m.options.Ask != nil {
 		spec.Ask = r.ask
 	}
+	if r.box != nil {
+		spec.Box = r.box.command
+	}
 	e, lost := r.turn(spec, r.converse)
 	if !lost || r.ctx.Err() != nil {
 		return e

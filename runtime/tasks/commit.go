@@ -29,7 +29,7 @@ func (r *run) commit(e ending, message string, before seen) ending {
 	}
 	for _, what := range exposed {
 		r.log.Append(logs.Failed("the agent has committed this itself: " + what))
-		r.exposed = append(r.exposed, "committed by the agent: "+what)
+		r.remarks = append(r.remarks, "committed by the agent: "+what)
 	}
 	_, err = r.c.tree.Commit(r.ctx, message, r.redactor.Finds)
 	if f := fault.Of(err); f != nil && f.Code == CommitHeld && r.allowed(f.Message) {
@@ -92,7 +92,7 @@ func (r *run) sayLeftOut(before seen) {
 	if err != nil {
 		return
 	}
-	w := workOf(s, r.exposed)
+	w := workOf(s, r.remarks)
 	r.work = &w
 	if len(s.Nested) > 0 {
 		r.log.Append(logs.Failed("not committed, as they are repositories of their own: " + named(s.Nested)))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
@@ -44,6 +45,19 @@ type Options struct {
 	Env []string
 	// AttemptEnv is added to the environment of scripts and agents, as NAME=value.
 	AttemptEnv []string
+	// Sandbox is what agents run in if neither their configuration nor that of the
+	// project says. Zero: nothing, as [box.None], and nobody is told.
+	Sandbox box.Mode
+	// Network is what they reach from there: on, off, or hosts. Zero: on.
+	Network []string
+	// SandboxRead and SandboxWrite are further paths that they may read or write,
+	// and Private folders to hide beside the person's home and Dir.
+	SandboxRead, SandboxWrite, Private []string
+	// Image is what a container is made of.
+	Image string
+	// Boxed is the command line that calls [box.Main]. Nil: this program with
+	// [box.Args].
+	Boxed []string
 	// Runner is the command line that runs [Manager.Run] with a process id,
 	// which is appended. Nil: this program with "tasks runner".
 	Runner []string

@@ -34,6 +34,9 @@ func (r *run) prepare() error {
 		return err
 	}
 	defer unlock()
+	if _, err := r.c.tree.LeaveBox(r.ctx); err != nil { // of a runner that was killed
+		return err
+	}
 	switch {
 	case !r.c.made():
 		bases, err := r.c.tree.Add(r.ctx)

@@ -3,9 +3,11 @@ package tasks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
@@ -120,6 +122,28 @@ func (m *Manager) RenameProject(ctx context.Context, projectID, name string) (p 
 		p = old
 		p.Name, p.Updated = name, tx.Now
 		_, err := tx.Exec(ctx, "UPDATE projects SET name = ?, updated_at = ? WHERE id = ?", p.Name, millis(p.Updated), p.ID)
+		return err
+	})
+	return p, err
+}
+
+// Confine says which sandbox the agents of a project run in, and what they reach
+// from there; nil: as it is, empty: what the settings say.
+func (m *Manager) Confine(ctx context.Context, projectID string, mode *box.Mode, network []string) (p Project, err error) {
+	if mode != nil && *mode != "" && !slices.Contains(box.Modes, *mode) {
+		return Project{}, refuse(InvalidArgument, "take one of "+box.ModeNames(), "sandbox %q is not known", brief(string(*mode)))
+	}
+	if err := box.CheckNetwork(network); err != nil {
+		return Project{}, err
+	}
+	err = m.changeProject(ctx, projectID, func(tx *store.Tx, old Project) error {
+		p = old
+		set(&p.Sandbox, mode)
+		if network != nil {
+			p.Network = network
+		}
+		p.Updated = tx.Now
+		_, err := tx.Exec(ctx, "UPDATE projects SET sandbox = ?, sandbox_network = ?, updated_at = ? WHERE id = ?", p.Sandbox, strings.Join(p.Network, ","), millis(p.Updated), p.ID)
 		return err
 	})
 	return p, err

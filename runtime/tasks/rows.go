@@ -74,11 +74,13 @@ func all[T any](ctx context.Context, tx *store.Tx, scan func(scanner) (T, error)
 // marks are n parameters of an SQL list.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-const projectColumns = "id, name, created_at, updated_at"
+const projectColumns = "id, name, sandbox, sandbox_network, created_at, updated_at"
 
 func scanProject(row scanner) (p Project, err error) {
 	var created, updated int64
-	err = row.Scan(&p.ID, &p.Name, &created, &updated)
+	var network string
+	err = row.Scan(&p.ID, &p.Name, &p.Sandbox, &network, &created, &updated)
+	p.Network = hostsOf(network)
 	p.Created, p.Updated = at(created), at(updated)
 	return p, err
 }
@@ -131,14 +133,15 @@ func readTask(ctx context.Context, tx *store.Tx, id string) (Task, error) {
 	return one(ctx, tx, "task_id", id, scanTask, "SELECT "+taskColumns+" FROM tasks t WHERE t.id = ?")
 }
 
-const attemptColumns = "a.id, a.task_id, a.branch, a.dir, a.host, a.removed, a.repos, a.work, a.created_at, a.updated_at"
+const attemptColumns = "a.id, a.task_id, a.branch, a.dir, a.host, a.removed, a.repos, a.work, a.sandbox, a.created_at, a.updated_at"
 
 func scanAttempt(row scanner) (a attempt, err error) {
 	var created, updated int64
-	var repos string
-	if err = row.Scan(&a.ID, &a.TaskID, &a.Branch, &a.Dir, &a.host, &a.removed, &repos, &a.work, &created, &updated); err != nil {
+	var repos, sandbox string
+	if err = row.Scan(&a.ID, &a.TaskID, &a.Branch, &a.Dir, &a.host, &a.removed, &repos, &a.work, &sandbox, &created, &updated); err != nil {
 		return a, err
 	}
+	a.Sandbox = readSandbox(sandbox)
 	a.Created, a.Updated = at(created), at(updated)
 	return a, json.Unmarshal([]byte(repos), &a.Repos)
 }

@@ -85,9 +85,10 @@ type run struct {
 	url       string         // of deskhand's tools for the agent; empty: it has none
 	token     string         // that they ask for
 	redactor  *logs.Redactor // takes out what nobody may read
-	exposed   []string       // secrets that the agent has committed itself
+	remarks   []string       // what a person should know of the work beside where it is
 	work      *Work          // what commit has seen; nil: nobody has looked
 	log       *logs.Writer   // of the process that runs
+	box       *sandbox       // that what is started runs in; nil: none
 
 	mu     sync.Mutex
 	p      process                   // what runs; changes together with its row
@@ -161,11 +162,12 @@ func (r *run) step() (more bool, err error) {
 	before := r.seen()
 	switch r.p.Reason {
 	case Setup:
-		e, next = r.scripts(func(repo Repo) string { return repo.Setup }), Agent
+		e, next = r.setup(), Agent
 	case Cleanup:
-		e = r.commit(r.scripts(func(repo Repo) string { return repo.Cleanup }), "Cleanup", before)
+		e = r.boxed(func() ending { return r.scripts(func(repo Repo) string { return repo.Cleanup }) })
+		e = r.commit(e, "Cleanup", before)
 	default:
-		e = r.agent()
+		e = r.boxed(r.agent)
 		e = r.commit(e, e.Summary, before)
 		if e.State == Completed && r.c.hasCleanup() && r.changed() {
 			next = Cleanup
@@ -207,7 +209,7 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 		if r.work != nil {
 			w = *r.work
 		} else {
-			w = standing(ctx, r.c.tree, r.exposed)
+			w = standing(ctx, r.c.tree, r.remarks)
 		}
 		if err := r.c.tree.Unlock(ctx); err != nil {
 			r.m.options.Log.Warn("unlock of worktree failed", "attempt_id", r.p.AttemptID, "error", err)

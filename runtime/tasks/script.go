@@ -41,9 +41,15 @@ func (r *run) scripts(script func(Repo) string) ending {
 
 // script runs one script to its end, with all that it starts.
 func (r *run) script(dir, script string) ending {
-	line := shell(script)
+	line, env := shell(script), r.env
+	if r.box != nil {
+		var err error
+		if line, env, err = r.box.in(dir, line, env, ""); err != nil {
+			return failed("cannot start: " + worded(err))
+		}
+	}
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, r.env, afterExit
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, env, afterExit
 	tail := &tail{}
 	cmd.Stdout = said{r, logs.Stdout, io.Discard}
 	cmd.Stderr = said{r, logs.Stderr, tail}

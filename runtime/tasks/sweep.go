@@ -206,7 +206,8 @@ func (m *Manager) tidy(ctx context.Context, p process) (w Work, err error) {
 		c.tree.DropBranches(ctx)
 		return w, recovered
 	}
-	return standing(ctx, c.tree, nil), errors.Join(recovered, c.tree.Unlock(ctx))
+	moved, left := c.tree.LeaveBox(ctx)
+	return standing(ctx, c.tree, moved), errors.Join(recovered, left, c.tree.Unlock(ctx))
 }
 
 // made says that the worktrees were made: only then there are bases.

@@ -16,6 +16,8 @@ package tasks
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
 
 // Status is where a task stands.
@@ -62,7 +64,11 @@ const (
 
 // Project is a named set of repositories.
 type Project struct {
-	ID, Name         string
+	ID, Name string
+	// Sandbox and Network are its own for [Options.Sandbox] and
+	// [Options.Network]; empty: it has none.
+	Sandbox          box.Mode
+	Network          []string
 	Created, Updated time.Time
 }
 
@@ -119,8 +125,10 @@ type TaskSummary struct {
 type Attempt struct {
 	ID, TaskID, Branch string
 	// Dir is the absolute path; the worktree of a repository is Dir/<its name>.
-	Dir              string
-	Repos            []AttemptRepo
+	Dir   string
+	Repos []AttemptRepo
+	// Sandbox is what its last run was in.
+	Sandbox          Sandbox
 	Created, Updated time.Time
 }
 
@@ -543,4 +551,5 @@ const (
 	ProjectInUse       = "project_in_use"
 	WorkUnsaved        = "work_unsaved"
 	CommitHeld         = "commit_held"
+	SandboxUnavailable = "sandbox_unavailable"
 )

@@ -30,7 +30,7 @@ const OnBranch = "on_branch"
 const OffBranch = "off_branch"
 
 // standing looks where the work of an attempt is.
-func standing(ctx context.Context, tree worktree.Tree, exposed []string) Work {
+func standing(ctx context.Context, tree worktree.Tree, remarks []string) Work {
 	if !tree.Present(ctx) {
 		return Work{}
 	}
@@ -38,11 +38,11 @@ func standing(ctx context.Context, tree worktree.Tree, exposed []string) Work {
 	if err != nil {
 		return Work{OffBranch, []string{"git cannot say: " + worded(err)}}
 	}
-	return workOf(s, exposed)
+	return workOf(s, remarks)
 }
 
-func workOf(s worktree.Survey, exposed []string) Work {
-	w := Work{State: OnBranch, Notes: slices.Concat(s.Off, exposed)}
+func workOf(s worktree.Survey, remarks []string) Work {
+	w := Work{State: OnBranch, Notes: slices.Concat(s.Off, remarks)}
 	if len(s.Off) > 0 {
 		w.State = OffBranch
 	}

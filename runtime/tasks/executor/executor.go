@@ -27,6 +27,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
 
 // kind is a way to speak with agents.
@@ -102,6 +103,11 @@ type Config struct {
 	Default string `json:"default,omitempty"`
 	// Install says how to get the program.
 	Install string `json:"install,omitempty"`
+	// Home is what it needs of the person's home in a sandbox, and Sandbox and
+	// Network are its own for tasks.sandbox and tasks.sandbox_network.
+	Home    box.Needs `json:"home,omitzero"`
+	Sandbox box.Mode  `json:"sandbox,omitempty"`
+	Network []string  `json:"sandbox_network,omitempty"`
 	// Disabled takes an agent off the list.
 	Disabled bool `json:"disabled,omitempty"`
 }
@@ -167,6 +173,7 @@ func (c Config) amended(by Config) Config {
 	c.Lost, c.URL, c.Events, c.Mode = cmp.Or(by.Lost, c.Lost), cmp.Or(by.URL, c.URL), cmp.Or(by.Events, c.Events), cmp.Or(by.Mode, c.Mode)
 	c.Auth, c.Default, c.Install = cmp.Or(by.Auth, c.Auth), cmp.Or(by.Default, c.Default), cmp.Or(by.Install, c.Install)
 	c.Env, c.Headers, c.Variants = merged(c.Env, by.Env), merged(c.Headers, by.Headers), merged(c.Variants, by.Variants)
+	c.Home, c.Sandbox, c.Network = c.Home.And(by.Home), cmp.Or(by.Sandbox, c.Sandbox), or(by.Network, c.Network)
 	c.Disabled = by.Disabled
 	return c
 }
@@ -212,6 +219,12 @@ func check(id string, c Config) error {
 	if wrong := k.check(c); wrong != "" {
 		return bad("%s", wrong)
 	}
+	if c.Sandbox != "" && !slices.Contains(box.Modes, c.Sandbox) {
+		return bad("sandbox %q is none of %s", c.Sandbox, box.ModeNames())
+	}
+	if err := box.CheckNetwork(c.Network); err != nil {
+		return bad("sandbox_network: %v", err)
+	}
 	if _, ok := c.Variants[c.Default]; c.Default != "" && !ok {
 		return bad("its default %q is none of its variants", c.Default)
 	}
@@ -233,6 +246,16 @@ func (t *Table) info(id string) Info {
 	i.ID, i.Kind, i.Variants, i.Default, i.Missing = id, c.Kind, slices.Sorted(maps.Keys(c.Variants)), c.Default, c.missing(os.Getenv("PATH"))
 	return i
 }
+
+// Boxing is what an agent needs in a sandbox, and which one it is to have: empty
+// if its configuration does not say.
+func (t *Table) Boxing(id string) (needs box.Needs, mode box.Mode, network []string) {
+	c := t.configs[Canonical(id)]
+	return c.Home, c.Sandbox, c.Network
+}
+
+// Here says whether an agent is a program on this machine.
+func (t *Table) Here(id string) bool { return t.configs[Canonical(id)].kind().abandon == nil }
 
 // Passed says which variables of the environment an agent gets beside the usual
 // ones: see [Environment].

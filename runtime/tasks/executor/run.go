@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -186,6 +187,12 @@ func (l *launch) start(d driver) (*Run, error) {
 	cmd := exec.Command(program)
 	cmd.Args = l.args
 	cmd.Dir, cmd.Env = l.spec.Dir, l.env
+	if l.spec.Box != nil {
+		if cmd, err = l.boxed(program); err != nil {
+			l.clean()
+			return nil, err
+		}
+	}
 	pipes, err := connect(cmd)
 	if err != nil {
 		l.clean()
@@ -204,6 +211,20 @@ func (l *launch) start(d driver) (*Run, error) {
 	r.ctx = ctx
 	go r.supervise(cmd, g, pipes, l, d, cancel)
 	return r, nil
+}
+
+// boxed is the program in its sandbox.
+func (l *launch) boxed(program string) (*exec.Cmd, error) {
+	if real, err := filepath.Abs(program); err == nil {
+		program = real
+	}
+	line, env, err := l.spec.Box(append([]string{program}, l.args[1:]...), l.env, l.temp)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Dir, cmd.Env = l.spec.Dir, env
+	return cmd, nil
 }
 
 // drainTime is how long the output of a process that has ended is still read,

@@ -26,6 +26,10 @@ type Spec struct {
 	Env []string
 	// MCP is where the agent finds deskhand's tools. The zero value: nowhere.
 	MCP MCP
+	// Box turns the command line and the environment of the process into those
+	// that run it in a sandbox. private is a folder of settings that it has to
+	// read; empty: there is none. Nil: there is no sandbox.
+	Box func(line, env []string, private string) (boxed, boxedEnv []string, err error)
 	// Log gets what the agent says.
 	Log Log
 	// Ask puts a question of the agent to a person and waits. Nil: the agent

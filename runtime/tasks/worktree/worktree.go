@@ -242,7 +242,11 @@ func (t Tree) present(ctx context.Context, r Repo) bool {
 		return false
 	}
 	mine, err := resolved(t.path(r), strings.TrimSuffix(string(out), "\n"))
-	return err == nil && filepath.Dir(mine) == filepath.Join(theirs, "worktrees")
+	if err != nil || filepath.Dir(mine) == filepath.Join(theirs, "worktrees") {
+		return err == nil
+	}
+	box, err := filepath.EvalSymlinks(t.boxDir(r)) // while its agent runs in a sandbox
+	return err == nil && mine == filepath.Join(box, boxAdmin)
 }
 
 // detach makes git forget a worktree, and takes its folder away. The rest is

@@ -1,0 +1,11 @@
+package main
+
+import (
+	"runtime"
+	"syscall"
+)
+
+func ptrace(pid int) error {
+	runtime.LockOSThread()
+	return syscall.PtraceAttach(pid)
+}

@@ -1,0 +1,233 @@
+// Package box runs a program in a sandbox: it turns a command line and a policy
+// into the command line of bubblewrap, of a container, of macOS's sandbox-exec,
+// or of this program, which restricts itself with Landlock and then becomes the
+// other one.
+//
+// The policy is the same for all: the system can be read, some folders are hidden
+// with what is in them but for named parts, and only named parts can be written.
+// What each of them cannot do is said in the manual: see Sandbox in
+// corpus/reference/sandbox.md.
+package box
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Mode is what makes the sandbox.
+type Mode string
+
+// The modes. Auto is one of the others, whichever works here.
+const (
+	Auto      Mode = "auto"
+	Bwrap     Mode = "bwrap"
+	Landlock  Mode = "landlock"
+	Seatbelt  Mode = "sandbox-exec" // of macOS
+	Container Mode = "container"
+	None      Mode = "none"
+)
+
+// Modes are those that a person can choose.
+var Modes = []Mode{Auto, Bwrap, Landlock, Container, None}
+
+// Policy is what a program may do. Paths are absolute; those that are not there
+// are left out.
+type Policy struct {
+	Hide  []string // folders that are empty, or refused, but for what Read and Write name
+	Seal  []string // the same, and nothing can be written there, if only to be forgotten
+	Read  []string
+	Write []string
+	// Copies are files of which the program gets a copy that it may change.
+	Copies []string
+	// Home is the person's own folder, which is one of Hide.
+	Home string
+	// Temp is a private folder of this run, of ours.
+	Temp string
+	// Network is what it reaches. The zero value: everything.
+	Network Network
+	// Image and Engine are for a container. Engine is docker or podman; empty:
+	// whichever is there.
+	Image, Engine string
+	// Self is this program, with the arguments that make it call [Main].
+	Self []string
+}
+
+// Network restricts what a program reaches over the network.
+type Network struct {
+	// Closed leaves nothing but Ports, and Proxy.
+	Closed bool
+	// Ports on loopback that lead to the same ports outside.
+	Ports []int
+	// Proxy is a port on loopback at which [Proxy] listens outside. 0: there is none.
+	Proxy int
+	// Socket is where the same Proxy listens as a file.
+	Socket string
+}
+
+// part is a path of a policy and what becomes of it.
+type part struct {
+	path string
+	what access
+}
+
+type access int
+
+const (
+	hide access = iota
+	seal
+	read
+	write
+)
+
+// parts are the paths of a policy with links followed, the outer ones first. What
+// is named twice is what it was named last.
+func (p Policy) parts() (all []part) {
+	known := map[string]access{}
+	for what, paths := range [][]string{hide: p.Hide, seal: p.Seal, read: p.Read, write: p.Write} {
+		for _, path := range paths {
+			real, err := filepath.EvalSymlinks(path)
+			if err != nil || !filepath.IsAbs(path) {
+				continue
+			}
+			known[real] = access(what)
+		}
+	}
+	for path, what := range known {
+		all = append(all, part{path, what})
+	}
+	slices.SortFunc(all, func(a, b part) int { return strings.Compare(a.path+"/", b.path+"/") })
+	return all
+}
+
+// unsafeVariables name doors out of a sandbox: agents that sign for the person,
+// services that run programs, and files of deskhand that are hidden.
+var unsafeVariables = []string{"DESKHAND_CONFIG", "DESKHAND_STATE", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "XDG_RUNTIME_DIR",
+	"DOCKER_HOST", "CONTAINER_HOST", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"}
+
+// Command is what runs line, with env, in a sandbox of the mode: another line and
+// environment. The working directory is dir.
+func (p Policy) Command(mode Mode, dir string, line, env []string) ([]string, []string, error) {
+	env = p.environment(mode, env)
+	if err := os.MkdirAll(filepath.Join(p.Temp, "tmp"), 0o700); err != nil {
+		return nil, nil, fmt.Errorf("make folder of a sandbox: %w", err)
+	}
+	in, err := p.inner(mode)
+	if err != nil {
+		return nil, nil, err
+	}
+	inside, err := json.Marshal(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	inner := append(append(slices.Clone(p.Self), string(inside), "--"), line...)
+	switch mode {
+	case Bwrap:
+		return p.bwrap(dir, inner), env, nil
+	case Landlock:
+		return inner, env, nil
+	case Seatbelt:
+		return p.seatbelt(inner), env, nil
+	case Container:
+		outer, err := p.container(dir, inner, env)
+		return outer, env, err
+	case None:
+		return line, env, nil
+	}
+	return nil, nil, fault.New("invalid_argument", fmt.Sprintf("sandbox %q is none of %s", mode, ModeNames()), "")
+}
+
+// ModeNames are the modes that a person can choose, as text.
+func ModeNames() string {
+	var names []string
+	for _, m := range Modes {
+		names = append(names, string(m))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (p Policy) environment(mode Mode, env []string) []string {
+	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(unsafeVariables, name)
+	})
+	temp := "/tmp"
+	if mode == Landlock || mode == Seatbelt { // there everybody has the same /tmp
+		temp = filepath.Join(p.Temp, "tmp")
+	}
+	env = append(env, "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp, "DESKHAND_SANDBOX="+string(mode))
+	if p.privateHome(mode) {
+		env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "XDG_") })
+		env = append(env, "HOME="+filepath.Join(p.Temp, homeFolder))
+	}
+	if p.Network.Closed && p.Network.Proxy > 0 {
+		at := fmt.Sprintf("http://127.0.0.1:%d", p.Network.Proxy)
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+			env = append(env, name+"="+at)
+		}
+		env = append(env, "NO_PROXY=127.0.0.1,localhost,::1", "no_proxy=127.0.0.1,localhost,::1", "NODE_USE_ENV_PROXY=1")
+	}
+	return env
+}
+
+// privateHome says that the mode cannot put another folder at the place of home,
+// so that there is one elsewhere, with links.
+func (p Policy) privateHome(mode Mode) bool { return mode == Landlock || mode == Seatbelt }
+
+const homeFolder = "home"
+
+// inner is what [Main] does inside, or before it is inside.
+func (p Policy) inner(mode Mode) (in Inner, err error) {
+	home := p.Home
+	if p.privateHome(mode) {
+		home = filepath.Join(p.Temp, homeFolder)
+		if in.Links, err = p.links(home); err != nil {
+			return in, err
+		}
+	}
+	for i, from := range p.Copies {
+		name, err := filepath.Rel(p.Home, from)
+		if err != nil || strings.HasPrefix(name, "..") {
+			continue
+		}
+		text, err := os.ReadFile(from)
+		if err != nil {
+			continue // it is not there
+		}
+		kept := filepath.Join(p.Temp, fmt.Sprintf("copy-%d", i))
+		if err := os.WriteFile(kept, text, 0o600); err != nil {
+			return in, fmt.Errorf("copy %s for a sandbox: %w", from, err)
+		}
+		in.Copies = append(in.Copies, [2]string{kept, filepath.Join(home, name)})
+	}
+	if mode == Landlock {
+		in.Landlock = p.landlock()
+	}
+	if p.Network.Closed && (mode == Bwrap || mode == Container) {
+		in.Socket, in.Ports, in.Proxy = p.Network.Socket, p.Network.Ports, p.Network.Proxy
+	}
+	return in, nil
+}
+
+// links are the parts of home that the policy names, at their places in another
+// folder.
+func (p Policy) links(home string) (links [][2]string, err error) {
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return nil, fmt.Errorf("make home of a sandbox: %w", err)
+	}
+	for _, path := range slices.Sorted(slices.Values(slices.Concat(p.Read, p.Write))) { // a folder before what is in it
+		name, err := filepath.Rel(p.Home, path)
+		if err != nil || name == "." || strings.HasPrefix(name, "..") {
+			continue
+		}
+		if _, err := os.Lstat(path); err == nil {
+			links = append(links, [2]string{path, filepath.Join(home, name)})
+		}
+	}
+	return links, nil
+}

@@ -1,0 +1,158 @@
+package box
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// policy is one over folders that are there, with a home that has a key.
+func policy(t *testing.T) (p Policy, home, work string) {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, work = filepath.Join(root, "home"), filepath.Join(root, "home", "state", "attempts", "a1")
+	for _, dir := range []string{filepath.Join(home, ".cache", "go-build"), work, filepath.Join(root, "temp"), filepath.Join(home, "src", ".git", "objects")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(home, ".agent.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Policy{
+		Hide: []string{home}, Seal: []string{filepath.Join(home, "state"), filepath.Join(home, "src")}, Read: []string{filepath.Join(home, "src", ".git", "objects"), filepath.Join(home, "not-there")},
+		Write: []string{work, filepath.Join(home, ".cache", "go-build")}, Copies: []string{filepath.Join(home, ".agent.json")},
+		Home: home, Temp: filepath.Join(root, "temp"), Self: []string{"/bin/deskhand", "tasks", "boxed"},
+	}, home, work
+}
+
+// at is where two arguments follow each other; -1: nowhere.
+func at(line []string, one, two string) int {
+	for i := range line[:len(line)-1] {
+		if line[i] == one && line[i+1] == two {
+			return i
+		}
+	}
+	return -1
+}
+
+func TestBubblewrapHidesTheHomeBeforeItShowsParts(t *testing.T) {
+	p, home, work := policy(t)
+	line, env, err := p.Command(Bwrap, work, []string{"/bin/agent", "-p"}, []string{"PATH=/bin", "SSH_AUTH_SOCK=/x", "HOME=" + home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := []int{at(line, "--ro-bind", "/"), at(line, "--tmpfs", "/tmp"), at(line, "--tmpfs", home), at(line, "--tmpfs", filepath.Join(home, "state")), at(line, "--bind", work), at(line, "--remount-ro", filepath.Join(home, "state"))}
+	if !slices.IsSorted(order) || order[0] < 0 {
+		t.Errorf("mounts are in the order %v of %q", order, line)
+	}
+	if !strings.HasSuffix(strings.Join(line, " "), " -- /bin/agent -p") || strings.Contains(strings.Join(line, " "), "not-there") || slices.Contains(line, "--unshare-net") {
+		t.Errorf("line %q", line)
+	}
+	if text := strings.Join(env, " "); strings.Contains(text, "SSH_AUTH_SOCK") || !strings.Contains(text, "TMPDIR=/tmp") || !strings.Contains(text, "HOME="+home) {
+		t.Errorf("environment %q", env)
+	}
+	p.Network.Closed = true
+	if line, _, _ = p.Command(Bwrap, work, []string{"/bin/agent"}, nil); !slices.Contains(line, "--unshare-net") {
+		t.Errorf("closed: line %q", line)
+	}
+}
+
+// It was not run: there is no macOS where these tests are.
+func TestTheProfileOfSandboxExec(t *testing.T) {
+	p, home, work := policy(t)
+	p.Network = Network{Closed: true, Ports: []int{4242}, Proxy: 4343}
+	line, env, err := p.Command(Seatbelt, work, []string{"/bin/agent"}, []string{"HOME=" + home, "XDG_CACHE_HOME=/x"})
+	if err != nil || line[0] != "/usr/bin/sandbox-exec" || line[1] != "-p" {
+		t.Fatalf("line %q, %v", line, err)
+	}
+	last := -1
+	for _, rule := range []string{
+		"(deny file-write*)", `(deny file-read-data file-read-xattr file-write* (subpath "` + home + `"))`, `(allow file-read* (subpath "` + filepath.Join(home, "src", ".git", "objects") + `"))`,
+		`(allow file-read* file-write* (subpath "` + work + `"))`, "(deny signal)", "(allow signal (target same-sandbox))", "(deny network*)", `(allow network-outbound (remote ip "localhost:4343"))`, `"localhost:4242"`,
+	} {
+		i := strings.Index(line[2], rule)
+		if i <= last {
+			t.Errorf("%s is not behind the rules before it in\n%s", rule, line[2])
+		}
+		last = i
+	}
+	if text := strings.Join(env, " "); strings.Contains(text, "XDG_") || !strings.Contains(text, "HOME="+filepath.Join(p.Temp, homeFolder)) {
+		t.Errorf("environment %q", env)
+	}
+}
+
+// An engine of ours writes down how it was called.
+func TestTheCommandLineOfAContainer(t *testing.T) {
+	p, home, work := policy(t)
+	bin := t.TempDir()
+	said := filepath.Join(bin, "said")
+	if err := os.WriteFile(filepath.Join(bin, "docker"), []byte("#!/bin/sh\nfor a; do echo \"$a\"; done > "+said+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	p.Image = "agents:1"
+	line, _, err := p.Command(Container, work, []string{"agent", "-p"}, []string{"PATH=/host/bin", "KEY=secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := try(t.Context(), filepath.Join(bin, line[0]), line[1:]...); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for _, want := range [][2]string{{"--network", "host"}, {"--cap-drop", "ALL"}, {"--workdir", work}, {"--env", "KEY"}, {"--mount", "type=bind,source=" + work + ",target=" + work}, {"--mount", "type=bind,source=/bin/deskhand,target=/bin/deskhand,readonly"}} {
+		if at(args, want[0], want[1]) < 0 {
+			t.Errorf("no %q in %q", want, args)
+		}
+	}
+	joined := strings.Join(args, " ")
+	if strings.Contains(joined, "secret") || strings.Contains(joined, "source="+home+",") || !strings.Contains(joined, " agents:1 /bin/deskhand tasks boxed ") {
+		t.Errorf("line %q", args)
+	}
+	p.Network.Closed = true
+	if line, _, _ = p.Command(Container, work, []string{"agent"}, nil); at(line, "--network", "none") < 0 {
+		t.Errorf("closed: %q", line)
+	}
+	p.Image = ""
+	if _, _, err := p.Command(Container, work, []string{"agent"}, nil); err == nil {
+		t.Error("a container without an image is no error")
+	}
+}
+
+// Landlock can only allow, so all that is around a hidden folder is named.
+func TestLandlockAllowsAllButWhatIsHidden(t *testing.T) {
+	p, home, work := policy(t)
+	r := p.landlock()
+	for path, want := range map[string]bool{"/usr": true, "/": false, filepath.Dir(home): false, home: false, work: true, filepath.Join(home, "state"): false, filepath.Join(home, "src", ".git"): false, filepath.Join(home, "src", ".git", "objects"): true} {
+		if got := slices.Contains(r.Read, path) || slices.Contains(r.Write, path); got != want && !(path == "/usr" && !isFolder(path)) {
+			t.Errorf("%s is allowed: %v, want %v", path, got, want)
+		}
+	}
+	for _, path := range append(r.Read, r.Write...) {
+		if strings.HasPrefix(home+"/", strings.TrimSuffix(path, "/")+"/") {
+			t.Errorf("%s is allowed, and home is in it", path)
+		}
+	}
+}
+
+func TestPathsOfTables(t *testing.T) {
+	env := map[string]string{"XDG_CACHE_HOME": "/big/cache", "EMPTY": ""}
+	home := t.TempDir()
+	got := Expand([]string{"~/.x", "$XDG_CACHE_HOME/go", "$XDG_DATA_HOME/y", "$EMPTY/z", "$EMPTY", "relative", "~/made/"}, home, func(n string) string { return env[n] })
+	want := []string{home + "/.x", "/big/cache/go", home + "/.local/share/y", home + "/made"}
+	if !slices.Equal(got, want) || !isFolder(home+"/made") {
+		t.Errorf("Expand = %q, want %q", got, want)
+	}
+	if len(Tools().Read) == 0 || len(Tools().Write) == 0 {
+		t.Error("there is no table of tools")
+	}
+}

@@ -1,0 +1,156 @@
+package box
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Found is whether a mode works here.
+type Found struct {
+	Mode  Mode   `json:"mode"`
+	Works bool   `json:"works"`
+	Why   string `json:"why"` // what it lacks, or why it does not work
+}
+
+// Find tries each mode that this platform could have.
+func Find(ctx context.Context) []Found {
+	var all []Found
+	for _, m := range []struct {
+		mode Mode
+		try  func(context.Context) (lacks string, err error)
+	}{{Bwrap, tryBwrap}, {Landlock, tryLandlock}, {Seatbelt, trySeatbelt}, {Container, tryContainer}} {
+		lacks, err := m.try(ctx)
+		f := Found{Mode: m.mode, Works: err == nil, Why: lacks}
+		if err != nil {
+			f.Why = err.Error()
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// automatic are the modes that Auto takes, the first that works.
+var automatic = []Mode{Bwrap, Landlock, Seatbelt}
+
+// Choose is the mode that runs for the one that was asked for. why says what it
+// lacks, or of None why there is no other. Fault: sandbox_unavailable if it was
+// asked for by name and does not work.
+func Choose(ctx context.Context, asked Mode) (mode Mode, why string, err error) {
+	switch asked {
+	case None:
+		return None, "it is switched off", nil
+	case Auto, "":
+		var reasons []string
+		for _, m := range automatic {
+			lacks, err := tried(ctx, m)
+			if err == nil {
+				return m, lacks, nil
+			}
+			reasons = append(reasons, fmt.Sprintf("%s: %v", m, err))
+		}
+		return None, strings.Join(reasons, "; "), nil
+	}
+	lacks, err := tried(ctx, asked)
+	if err != nil {
+		return "", "", fault.New("sandbox_unavailable", fmt.Sprintf("sandbox %s does not work here: %v", asked, err), "run deskhand tasks sandbox to see what does, and set tasks.sandbox to it")
+	}
+	return asked, lacks, nil
+}
+
+func tried(ctx context.Context, m Mode) (lacks string, err error) {
+	switch m {
+	case Bwrap:
+		return tryBwrap(ctx)
+	case Landlock:
+		return tryLandlock(ctx)
+	case Seatbelt:
+		return trySeatbelt(ctx)
+	case Container:
+		return tryContainer(ctx)
+	}
+	return "", fmt.Errorf("it is none of %s", ModeNames())
+}
+
+// patience is how long a trial may take.
+const patience = 10 * time.Second
+
+var bwrapTried struct {
+	sync.Mutex
+	path string
+	done bool
+	err  error
+}
+
+// tryBwrap runs it once: that it is installed says little, as some systems keep
+// users from making namespaces.
+func tryBwrap(ctx context.Context) (string, error) {
+	path, err := exec.LookPath("bwrap")
+	if err != nil {
+		return "", errors.New("bubblewrap is not installed")
+	}
+	t := &bwrapTried
+	t.Lock()
+	defer t.Unlock()
+	if t.done && t.path == path {
+		return "", t.err
+	}
+	line := append(bwrapBase(), "--unshare-net", "--", "true")
+	t.path, t.done, t.err = path, true, try(ctx, path, line[1:]...)
+	return "", t.err
+}
+
+func try(ctx context.Context, program string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+	if said := strings.TrimSpace(string(out)); err != nil && said != "" {
+		return errors.New(said)
+	}
+	return err
+}
+
+func tryLandlock(context.Context) (lacks string, err error) {
+	switch v := landlockVersion(); {
+	case runtime.GOOS != "linux":
+		return "", errors.New("it is of Linux")
+	case v == 0:
+		return "", errors.New("this kernel does not have it, or it is switched off")
+	case v < landlockTruncate:
+		return "", fmt.Errorf("this kernel's Landlock (version %d) does not keep files from being emptied; Linux 6.2 does", v)
+	case v < landlockTCP:
+		return fmt.Sprintf("this kernel's Landlock (version %d) cannot close the network, keep signals in, or sockets of services out", v), nil
+	case v < landlockScopes:
+		return fmt.Sprintf("this kernel's Landlock (version %d) cannot keep signals in, or sockets of services out", v), nil
+	case v < landlockSockets:
+		return fmt.Sprintf("this kernel's Landlock (version %d) cannot keep the agent from sockets of services, such as Docker's, or UDP", v), nil
+	}
+	return "", nil
+}
+
+func trySeatbelt(ctx context.Context) (string, error) {
+	if runtime.GOOS != "darwin" {
+		return "", errors.New("it is of macOS")
+	}
+	return "", try(ctx, "/usr/bin/sandbox-exec", "-p", "(version 1)(allow default)", "/usr/bin/true")
+}
+
+func tryContainer(ctx context.Context) (string, error) {
+	e := engine()
+	if e == "" {
+		return "", errors.New("neither docker nor podman is on the path")
+	}
+	return "", try(ctx, e, "info", "--format", "{{.}}")
+}
+
+// CanClose says whether a mode can close the network.
+func CanClose(mode Mode) bool {
+	return mode != None && (mode != Landlock || landlockVersion() >= landlockTCP)
+}

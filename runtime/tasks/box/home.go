@@ -1,0 +1,126 @@
+package box
+
+import (
+	_ "embed"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Needs is what a program needs of the person's home, as paths that begin with ~
+// for it or with $NAME for the value of a variable. A path that ends with / is a
+// folder that is made if it is not there.
+type Needs struct {
+	Read  []string `json:"read,omitempty"`
+	Write []string `json:"write,omitempty"`
+	// Copy are files of which it gets a copy: it may change that, and nobody reads
+	// it later.
+	Copy []string `json:"copy,omitempty"`
+	// Hosts are those that it talks to by itself.
+	Hosts []string `json:"hosts,omitempty"`
+}
+
+// And is n with what more has.
+func (n Needs) And(more Needs) Needs {
+	return Needs{slices.Concat(n.Read, more.Read), slices.Concat(n.Write, more.Write), slices.Concat(n.Copy, more.Copy), slices.Concat(n.Hosts, more.Hosts)}
+}
+
+//go:embed home.json
+var home []byte
+
+// Tools are the programs and caches that are shown to every agent, by name.
+func Tools() (n Needs) {
+	if err := json.Unmarshal(home, &n); err != nil {
+		panic(err) // it has a test
+	}
+	return n
+}
+
+// usual is what a variable of a folder is worth that is not set.
+var usual = map[string]string{
+	"XDG_CONFIG_HOME": "~/.config", "XDG_CACHE_HOME": "~/.cache", "XDG_DATA_HOME": "~/.local/share", "XDG_STATE_HOME": "~/.local/state",
+	"CARGO_HOME": "~/.cargo", "RUSTUP_HOME": "~/.rustup", "GOPATH": "~/go", "CLAUDE_CONFIG_DIR": "~/.claude", "CODEX_HOME": "~/.codex",
+}
+
+// Expand is paths of a table with the values of env; those that come to nothing
+// are left out. Folders that are to be made are made.
+func Expand(paths []string, home string, env func(name string) string) (found []string) {
+	for _, p := range paths {
+		at := p
+		if rest, ok := strings.CutPrefix(at, "$"); ok {
+			name, below, _ := strings.Cut(rest, "/")
+			value := env(name)
+			if value == "" {
+				value = usual[name]
+			}
+			if value == "" {
+				continue
+			}
+			at = value
+			if below != "" {
+				at = strings.TrimSuffix(value, "/") + "/" + below
+			}
+		}
+		if rest, ok := strings.CutPrefix(at, "~"); ok {
+			at = home + rest
+		}
+		if !filepath.IsAbs(at) {
+			continue
+		}
+		if strings.HasSuffix(p, "/") {
+			os.MkdirAll(at, 0o700) // what cannot be made is not there
+		}
+		found = append(found, filepath.Clean(at))
+	}
+	return found
+}
+
+// Programs are the folders of a search path, and of one program, that are below
+// hidden folders, with what stands beside a bin folder of theirs.
+func Programs(path, program string, hidden []string) (found []string) {
+	add := func(dir string) {
+		for _, h := range hidden {
+			if rel, err := filepath.Rel(h, dir); err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, "../") {
+				found = append(found, dir)
+				return
+			}
+		}
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.IsAbs(dir) {
+			add(dir)
+			add(prefix(real))
+		}
+	}
+	if real, err := filepath.EvalSymlinks(program); err == nil {
+		add(program) // a link, which has to be there too
+		if root, _, ok := strings.Cut(real, "/node_modules/"); ok {
+			add(root + "/node_modules")
+		} else {
+			add(real)
+		}
+	}
+	return found
+}
+
+// prefix is what a folder of programs belongs to: of PREFIX/bin that is PREFIX if
+// it has a lib too and is not all that the person has.
+func prefix(dir string) string {
+	up := filepath.Dir(dir)
+	switch filepath.Base(dir) {
+	case ".bin":
+		return up
+	case "bin":
+		if base := filepath.Base(up); base != ".local" && base != ".cargo" && isFolder(filepath.Join(up, "lib")) {
+			return up
+		}
+	}
+	return dir
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,119 @@
+package box
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+// Inner is what this program does in a sandbox before the other one runs.
+type Inner struct {
+	Links, Copies [][2]string `json:",omitempty"` // from, to
+	Landlock      *Rules      `json:",omitempty"`
+	// Socket leads to the [Proxy] outside; Ports lead through it to the same
+	// ports there, and Proxy is the port for all else.
+	Socket string `json:",omitempty"`
+	Ports  []int  `json:",omitempty"`
+	Proxy  int    `json:",omitempty"`
+}
+
+func (in Inner) relays() bool { return in.Socket != "" }
+
+// exitBroken is the code of a sandbox that could not be made.
+const exitBroken = 125
+
+// Args are the arguments with which this program runs [Main].
+var Args = []string{"tasks", "boxed"}
+
+// Main makes the sandbox of what args say: an [Inner] as JSON, "--" and a command
+// line. It returns an exit code, or becomes the other program.
+func Main(args []string, stderr io.Writer) int {
+	code, err := boxedMain(args)
+	if err != nil {
+		fmt.Fprintf(stderr, "deskhand: sandbox: %v\n", err)
+	}
+	return code
+}
+
+func boxedMain(args []string) (int, error) {
+	if len(args) < 3 || args[1] != "--" {
+		return exitBroken, errors.New("this is started by deskhand itself")
+	}
+	var in Inner
+	if err := json.Unmarshal([]byte(args[0]), &in); err != nil {
+		return exitBroken, err
+	}
+	if err := in.furnish(); err != nil {
+		return exitBroken, err
+	}
+	line := args[2:]
+	program, err := exec.LookPath(line[0])
+	if err != nil {
+		return 127, err
+	}
+	if in.Landlock != nil {
+		if err := in.Landlock.restrict(); err != nil {
+			return exitBroken, err
+		}
+	}
+	if !in.relays() {
+		return exitBroken, become(program, line)
+	}
+	if err := in.relay(); err != nil {
+		return exitBroken, err
+	}
+	return attend(program, line)
+}
+
+// furnish puts links and copies where they belong.
+func (in Inner) furnish() error {
+	for _, l := range in.Links {
+		if err := os.MkdirAll(filepath.Dir(l[1]), 0o700); err != nil {
+			return err
+		}
+		if err := os.Symlink(l[0], l[1]); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	for _, c := range in.Copies {
+		text, err := os.ReadFile(c[0])
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(c[1]), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(c[1], text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attend runs the program beside the relay, and ends as it does.
+func attend(program string, line []string) (int, error) {
+	cmd := exec.Command(program)
+	cmd.Args, cmd.Stdin, cmd.Stdout, cmd.Stderr = line, os.Stdin, os.Stdout, os.Stderr
+	signals := make(chan os.Signal, 1) // what the group gets, the program has got too
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if err := cmd.Start(); err != nil {
+		return exitBroken, err
+	}
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0, nil
+	case errors.As(err, &exit) && exit.ExitCode() >= 0:
+		return exit.ExitCode(), nil
+	case errors.As(err, &exit):
+		return 128 + signalOf(exit), nil
+	}
+	return exitBroken, err
+}

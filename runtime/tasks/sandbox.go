@@ -1,0 +1,321 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// Sandbox is what a run of an agent was in.
+type Sandbox struct {
+	// Mode is never box.Auto. Empty: no agent has run, or it runs elsewhere.
+	Mode box.Mode `json:"mode"`
+	// Network is on, off, or hosts.
+	Network []string `json:"network,omitempty"`
+	// Why says what the mode lacks, or why there is none.
+	Why string `json:"why,omitempty"`
+}
+
+// String is one line for people.
+func (s Sandbox) String() string {
+	text := string(s.Mode)
+	if s.Mode != box.None && s.Mode != "" {
+		text += ", network " + strings.Join(s.Network, ", ")
+	}
+	if s.Why != "" {
+		text += ": " + s.Why
+	}
+	return text
+}
+
+func readSandbox(column string) (s Sandbox) {
+	if column != "" {
+		json.Unmarshal([]byte(column), &s) // a newer deskhand may say more
+	}
+	return s
+}
+
+func hostsOf(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// sandbox is what the processes of a run are in.
+type sandbox struct {
+	Sandbox
+	policy box.Policy
+	home   string
+	proxy  *box.Proxy
+}
+
+// close ends what it needs outside.
+func (s *sandbox) close() {
+	if s.proxy != nil {
+		s.proxy.Close()
+	}
+	os.RemoveAll(s.policy.Temp)
+}
+
+// command is [executor.Spec.Box].
+func (s *sandbox) command(line, env []string, private string) ([]string, []string, error) {
+	return s.in(s.home, line, env, private)
+}
+
+// in is a command line and an environment that run line in the sandbox.
+func (s *sandbox) in(dir string, line, env []string, private string) ([]string, []string, error) {
+	policy := s.policy
+	policy.Read = slices.Concat(policy.Read, box.Programs(variableOf(env, "PATH"), line[0], slices.Concat(policy.Hide, policy.Seal, box.Shared)))
+	if private != "" {
+		policy.Read = append(policy.Read, private)
+	}
+	return policy.Command(s.Mode, dir, line, env)
+}
+
+func variableOf(env []string, name string) (value string) {
+	for _, v := range env {
+		if rest, ok := strings.CutPrefix(v, name+"="); ok {
+			value = rest // the last one counts
+		}
+	}
+	return value
+}
+
+// setup runs the setup scripts. They are the person's own, and run outside, until
+// an agent could have written what they run.
+func (r *run) setup() ending {
+	scripts := func() ending { return r.scripts(func(repo Repo) string { return repo.Setup }) }
+	if r.c.tree.AtBase(r.ctx) {
+		return scripts()
+	}
+	return r.boxed(scripts)
+}
+
+// boxed does something in the sandbox that the run is to have.
+func (r *run) boxed(do func() ending) ending {
+	if !r.m.options.Agents.Here(r.p.Executor) {
+		return do() // what an agent elsewhere does happens there
+	}
+	asked, network, err := r.confinement()
+	if err != nil {
+		return failed("sandbox: " + worded(err))
+	}
+	if asked == "" {
+		return r.watchRefs(do) // nobody wants any
+	}
+	mode, why, err := box.Choose(r.ctx, asked)
+	if err != nil {
+		return failed("sandbox: " + worded(err))
+	}
+	is := Sandbox{Mode: mode, Network: network, Why: why}
+	if err := r.noteSandbox(is); err != nil {
+		return failed("sandbox: " + err.Error())
+	}
+	if mode == box.None {
+		r.log.Append(logs.System("no sandbox: " + why))
+		return r.watchRefs(do)
+	}
+	if err := r.enterSandbox(is); err != nil {
+		return failed("sandbox: " + worded(err))
+	}
+	r.log.Append(logs.System("sandbox: " + is.String()))
+	return r.leaveSandbox(do())
+}
+
+// confinement is which sandbox the run is to have: what the project says, else
+// the agent's configuration, else the settings. An empty mode is none.
+func (r *run) confinement() (box.Mode, []string, error) {
+	c, err := r.m.Context(r.ctx, r.c.ID)
+	if err != nil {
+		return "", nil, err
+	}
+	_, mode, network := r.m.options.Agents.Boxing(r.p.Executor)
+	for _, m := range []box.Mode{c.Project.Sandbox, mode, r.m.options.Sandbox} {
+		if m != "" {
+			mode = m
+			break
+		}
+	}
+	for _, n := range [][]string{c.Project.Network, network, r.m.options.Network, {box.NetworkOn}} {
+		if len(n) > 0 {
+			return mode, n, nil
+		}
+	}
+	return mode, nil, nil
+}
+
+func (r *run) noteSandbox(s Sandbox) error {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return r.m.db.UpdateFast(r.ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(r.ctx, "UPDATE attempts SET sandbox = ? WHERE id = ?", string(text), r.c.ID)
+		return err
+	})
+}
+
+// enterSandbox makes the sandbox of what runs next.
+func (r *run) enterSandbox(is Sandbox) (err error) {
+	s := &sandbox{Sandbox: is, home: r.c.home()}
+	defer func() {
+		if err != nil {
+			s.close()
+			if _, e := r.c.tree.LeaveBox(context.WithoutCancel(r.ctx)); e != nil {
+				err = errors.Join(err, e)
+			}
+		}
+	}()
+	if s.policy.Temp, err = r.m.boxTemp(r.p.ID); err != nil {
+		return err
+	}
+	tree, err := r.c.tree.EnterBox(r.ctx)
+	if err != nil {
+		return err
+	}
+	needs, _, _ := r.m.options.Agents.Boxing(r.p.Executor)
+	if err := r.allow(&s.policy, tree, needs); err != nil {
+		return err
+	}
+	if s.policy.Network, s.proxy, err = r.connect(is, needs, s.policy.Temp); err != nil {
+		return err
+	}
+	r.box = s
+	return nil
+}
+
+// boxTemp makes the private folder of a sandbox. A socket in it must have a short
+// path, as systems have a limit of some 100 bytes.
+func (m *Manager) boxTemp(processID string) (string, error) {
+	const mostSocket = 90
+	dir := filepath.Join(m.runDir(processID), "box")
+	if len(dir) > mostSocket {
+		return os.MkdirTemp("", "deskhand-box-")
+	}
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
+		return "", fmt.Errorf("make folder of a sandbox: %w", err)
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// allow fills the policy: what every agent needs, what this one does, and what
+// the attempt has.
+func (r *run) allow(p *box.Policy, tree worktree.Box, needs box.Needs) error {
+	o := r.m.options
+	p.Home = homeOf(r.env)
+	env := func(name string) string { return variableOf(r.env, name) }
+	p.Hide = []string{p.Home}
+	if own, err := user.Current(); err == nil {
+		p.Hide = append(p.Hide, own.HomeDir)
+	}
+	p.Seal = slices.Concat([]string{o.Dir}, o.Private, tree.Seal)
+	if place := r.m.db.Place(); !store.IsPostgres(place) {
+		p.Seal = append(p.Seal, place)
+	}
+	p.Seal = slices.DeleteFunc(p.Seal, func(dir string) bool { // a home that is a checkout is hidden, and stays usable
+		rel, err := filepath.Rel(dir, p.Home)
+		return err == nil && (rel == "." || !strings.HasPrefix(rel, ".."))
+	})
+	all := box.Tools().And(needs)
+	p.Read = slices.Concat(box.Expand(all.Read, p.Home, env), box.Expand(o.SandboxRead, p.Home, env), tree.Read, r.c.tree.GitFiles())
+	p.Write = slices.Concat(box.Expand(all.Write, p.Home, env), box.Expand(o.SandboxWrite, p.Home, env), tree.Write)
+	p.Copies = box.Expand(all.Copy, p.Home, env)
+	p.Image = o.Image
+	if p.Self = o.Boxed; p.Self == nil {
+		self, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("find this program: %w", err)
+		}
+		p.Self = append([]string{self}, box.Args...)
+	}
+	p.Read = append(p.Read, p.Self[0])
+	return nil
+}
+
+func homeOf(env []string) string {
+	name := "HOME"
+	if runtime.GOOS == "windows" {
+		name = "USERPROFILE"
+	}
+	return variableOf(env, name)
+}
+
+// connect is what the network of a sandbox leads to, with the proxy outside that
+// it needs if it is closed.
+func (r *run) connect(is Sandbox, needs box.Needs, temp string) (n box.Network, proxy *box.Proxy, err error) {
+	if slices.Equal(is.Network, []string{box.NetworkOn}) {
+		return n, nil, nil
+	}
+	if !box.CanClose(is.Mode) {
+		return n, nil, refuse(SandboxUnavailable, "set tasks.sandbox_network to on, or install bubblewrap", "sandbox %s cannot close the network here", is.Mode)
+	}
+	var hosts box.Hosts
+	if !slices.Equal(is.Network, []string{box.NetworkOff}) {
+		hosts = slices.Concat(is.Network, needs.Hosts)
+	}
+	if door, err := url.Parse(r.url); err == nil && door.Port() != "" {
+		hosts = append(hosts, door.Host)
+	}
+	proxy, err = box.Listen(temp, hosts, func(host string) {
+		r.log.Append(logs.System("the sandbox does not let the agent connect to " + host))
+	})
+	if err != nil {
+		return n, nil, err
+	}
+	n = box.Network{Closed: true, Socket: proxy.Socket(), Ports: hosts.LoopbackPorts(), Proxy: proxy.Port()}
+	return n, proxy, nil
+}
+
+// leaveSandbox brings home what was committed in the sandbox.
+func (r *run) leaveSandbox(e ending) ending {
+	endStrays(r.p.AttemptID) // before git looks at what they write
+	r.box.close()
+	r.box = nil
+	moved, err := r.c.tree.LeaveBox(context.WithoutCancel(r.ctx))
+	r.remark(moved)
+	if err != nil {
+		r.log.Append(logs.Failed(worded(err)))
+		if e.State == Completed {
+			e.State, e.Failure = Failed, "failed: "+worded(err)
+		}
+	}
+	return e
+}
+
+// remark notes what happened to refs beside the attempt's branch.
+func (r *run) remark(moved []string) {
+	for _, m := range moved {
+		r.log.Append(logs.System(m))
+	}
+	r.remarks = append(r.remarks, moved...)
+}
+
+// watchRefs does something and says which refs of the repositories were others
+// afterwards, but for those of attempts.
+func (r *run) watchRefs(do func() ending) ending {
+	prefix := r.m.options.BranchPrefix
+	before, err := r.c.tree.Refs(r.ctx, prefix)
+	if err != nil {
+		r.log.Append(logs.Failed("the refs of the repository were not read: " + err.Error()))
+		return do()
+	}
+	e := do()
+	after, err := r.c.tree.Refs(context.WithoutCancel(r.ctx), prefix)
+	if err != nil {
+		r.log.Append(logs.Failed("the refs of the repository were not read: " + err.Error()))
+		return e
+	}
+	r.remark(worktree.MovedRefs(before, after))
+	return e
+}

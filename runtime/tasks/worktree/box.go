@@ -1,0 +1,679 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// A worktree shares the folder of git with the person's repository: its
+// configuration, hooks, refs, and the objects themselves. An agent in a sandbox
+// gets a folder of git of its own while it runs, which borrows the objects: it
+// commits and makes branches there, and LeaveBox brings home what it made. The
+// checkout's .git file says which of the two folders counts; the folder of the
+// box is made before, and taken away after, so a kill in between loses nothing.
+//
+//	.box/ATTEMPT/REPO/common    refs, objects and configuration for the agent
+//	.box/ATTEMPT/REPO/admin     what a linked worktree has for itself, as HEAD and index
+//	.box/ATTEMPT/REPO/state     where it came from; no sandbox shows it
+
+// Box is what a sandbox has to show of the attempt beside the rest of the system.
+type Box struct {
+	// Seal are folders to show empty, Read those in them to show, Write those
+	// that the agent may change.
+	Seal, Read, Write []string
+}
+
+const boxFolder = ".box"
+
+// The parts of a box.
+const (
+	boxCommon  = "common"
+	boxAdmin   = "admin"
+	boxState   = "state"
+	boxEntered = "entered" // the agent may have worked in it
+	boxNew     = ".new"    // behind the name of one that is being made
+	boxDone    = ".done"   // of one whose content is home
+)
+
+// boxed is what the state file of a box has.
+type boxed struct {
+	Admin  string            // of the worktree, in the person's repository
+	Before map[string]string // refs and their values when the box was made
+}
+
+func (t Tree) boxDir(r Repo) string {
+	return filepath.Join(filepath.Dir(t.Dir), boxFolder, filepath.Base(t.Dir), r.Name)
+}
+
+// EnterBox gives each worktree a folder of git of its own. Nothing of the attempt
+// may run. [Tree.LeaveBox] ends it.
+func (t Tree) EnterBox(ctx context.Context) (Box, error) {
+	b := Box{Write: []string{t.Dir}}
+	if _, err := t.LeaveBox(ctx); err != nil {
+		return b, err
+	}
+	for _, r := range t.Repos {
+		if !t.present(ctx, r) {
+			return b, missing(r)
+		}
+		common, err := commonDir(ctx, r.Path)
+		if err == nil {
+			err = t.enter(ctx, r, common)
+		}
+		if err != nil {
+			return b, fmt.Errorf("make a folder of git for the sandbox of %s: %w", r.Name, err)
+		}
+		s, err := readBox(t.boxDir(r))
+		if err != nil {
+			return b, err
+		}
+		b.Seal = append(b.Seal, common, r.Path)
+		b.Read = append(b.Read, filepath.Join(common, "objects"), filepath.Join(common, "lfs", "objects"))
+		b.Read = append(b.Read, alternates(filepath.Join(common, "objects"), 5)...)
+		b.Write = append(b.Write, filepath.Join(t.boxDir(r), boxCommon), filepath.Join(t.boxDir(r), boxAdmin), filepath.Join(s.Admin, "modules"))
+	}
+	return b, nil
+}
+
+// GitFiles are the files that say where git's folder of each worktree is. An agent
+// has no reason to change them.
+func (t Tree) GitFiles() (files []string) {
+	for _, r := range t.Repos {
+		files = append(files, filepath.Join(t.path(r), ".git"))
+	}
+	return files
+}
+
+func (t Tree) enter(ctx context.Context, r Repo, common string) error {
+	out, err := git(ctx, t.path(r), "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return err
+	}
+	admin, err := resolved(t.path(r), strings.TrimSuffix(string(out), "\n"))
+	if err != nil {
+		return err
+	}
+	box := t.boxDir(r)
+	made := box + boxNew
+	if err := errors.Join(os.RemoveAll(made), os.MkdirAll(made, 0o700)); err != nil {
+		return err
+	}
+	before, err := t.lend(ctx, r, common, filepath.Join(made, boxCommon))
+	if err != nil {
+		return err
+	}
+	if err := lendAdmin(admin, filepath.Join(made, boxAdmin)); err != nil {
+		return err
+	}
+	state, err := json.Marshal(boxed{admin, before})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(made, boxState), state, 0o600); err != nil {
+		return err
+	}
+	if err := os.Rename(made, box); err != nil {
+		return err
+	}
+	if err := t.point(r, filepath.Join(box, boxAdmin)); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(box, boxEntered), nil, 0o600)
+}
+
+// point makes the checkout's .git file name a folder, whatever is there.
+func (t Tree) point(r Repo, gitDir string) error {
+	temp := filepath.Join(t.Dir, marker+"-git")
+	at := filepath.Join(t.path(r), ".git")
+	if err := os.RemoveAll(temp); err != nil {
+		return err
+	}
+	if err := os.WriteFile(temp, []byte("gitdir: "+filepath.ToSlash(gitDir)+"\n"), 0o644); err != nil {
+		return err
+	}
+	if info, err := os.Lstat(at); err == nil && info.IsDir() {
+		// An agent has put a repository in its place; what it has in there stays.
+		if err := os.Rename(at, at+"-of-the-agent"); err != nil {
+			return err
+		}
+	}
+	return os.Rename(temp, at)
+}
+
+// nothingHere is the HEAD of a folder of git in which nothing is checked out.
+const nothingHere = "ref: refs/deskhand/none\n"
+
+// lend makes the folder that the box's worktree shares with nobody: the refs as
+// they are, the objects borrowed.
+func (t Tree) lend(ctx context.Context, r Repo, common, to string) (before map[string]string, err error) {
+	for _, dir := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
+		if err := os.MkdirAll(filepath.Join(to, filepath.FromSlash(dir)), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	settings, err := t.lentSettings(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	packed, before, err := t.lentRefs(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range map[string]string{
+		"objects/info/alternates": filepath.Join(common, "objects") + "\n",
+		"packed-refs":             packed,
+		"HEAD":                    nothingHere,
+		"config":                  settings,
+	} {
+		if err := os.WriteFile(filepath.Join(to, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range []string{"shallow", "info/exclude", "info/attributes", "info/sparse-checkout"} {
+		text, err := os.ReadFile(filepath.Join(common, filepath.FromSlash(name)))
+		if err != nil {
+			continue // it is not there
+		}
+		if err := os.WriteFile(filepath.Join(to, filepath.FromSlash(name)), text, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return before, nil
+}
+
+// lent are the parts of the repository's configuration that a box gets: what
+// decides about bytes, names and places, and nothing that runs.
+var lent = map[string][]string{
+	"core":   {"filemode", "ignorecase", "symlinks", "precomposeunicode", "autocrlf", "eol", "safecrlf", "longpaths", "sparsecheckout", "sparsecheckoutcone"},
+	"user":   {"name", "email"},
+	"i18n":   {"commitencoding", "logoutputencoding"},
+	"remote": {"url", "fetch", "promisor", "partialclonefilter"}, "branch": {"remote", "merge"}, "submodule": {"url", "active", "branch"},
+	"extensions": {"objectformat", "partialclone", "worktreeconfig"},
+}
+
+func (t Tree) lentSettings(ctx context.Context, r Repo) (string, error) {
+	all, err := configuration(ctx, r.Path)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString("[core]\n\tbare = true\n\trepositoryformatversion = 1\n") // bare: it has no checkout of its own
+	for _, s := range all {
+		section, rest, _ := strings.Cut(s.key, ".")
+		sub, name := "", rest
+		if i := strings.LastIndex(rest, "."); i >= 0 {
+			sub, name = rest[:i], rest[i+1:]
+		}
+		own := s.scope == "local" || section == "user" // an agent may not see who the person is elsewhere
+		if !own || !slices.Contains(lent[section], name) || strings.ContainsAny(sub+s.value, "\n\x00") {
+			continue
+		}
+		value := s.value
+		if name == "url" {
+			value = withoutUser(value)
+		}
+		quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace
+		header := section
+		if sub != "" {
+			header += ` "` + quote(sub) + `"`
+		}
+		fmt.Fprintf(&b, "[%s]\n\t%s = \"%s\"\n", header, name, quote(value))
+	}
+	return b.String(), nil
+}
+
+// withoutUser takes the name and password out of an address.
+func withoutUser(address string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	host, path, _ := strings.Cut(rest, "/")
+	at := strings.LastIndex(host, "@")
+	if !ok || at < 0 || scheme == "ssh" {
+		return address
+	}
+	return scheme + "://" + host[at+1:] + "/" + path
+}
+
+// lentRefs are the refs of the repository as a file of git, and what they are
+// worth: those of the person, and what this attempt's agent has made in earlier
+// boxes, at its own names.
+func (t Tree) lentRefs(ctx context.Context, r Repo) (packed string, before map[string]string, err error) {
+	out, err := git(ctx, r.Path, "for-each-ref", "--format=%(objectname) %(refname)")
+	if err != nil {
+		return "", nil, err
+	}
+	before = map[string]string{}
+	made := map[string]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		id, ref, ok := strings.Cut(line, " ")
+		mine, kept := strings.CutPrefix(ref, t.keptRef(""))
+		switch {
+		case !ok, ref == "refs/stash":
+		case kept && strings.Contains(mine, "/"): // others are of commits without a name
+			made["refs/"+mine] = id
+		case !strings.HasPrefix(ref, "refs/deskhand/"):
+			before[ref] = id
+		}
+	}
+	for ref, id := range made {
+		if _, theirs := before[ref]; !theirs {
+			before[ref] = id
+		}
+	}
+	for _, ref := range slices.Sorted(maps.Keys(before)) {
+		packed += before[ref] + " " + ref + "\n"
+	}
+	return packed, before, nil
+}
+
+// keptRef is the ref at which something of the attempt is kept.
+func (t Tree) keptRef(name string) string { return keptRefs + filepath.Base(t.Dir) + "/" + name }
+
+// lendAdmin copies what git knows of the worktree. Submodules stay where they
+// are: their checkouts name that place.
+func lendAdmin(admin, to string) error {
+	if err := os.MkdirAll(filepath.Join(admin, "modules"), 0o700); err != nil {
+		return err
+	}
+	if err := copyState(admin, to, true); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(to, "commondir"), []byte("../"+boxCommon+"\n"), 0o600); err != nil {
+		return err
+	}
+	return os.Symlink(filepath.Join(admin, "modules"), filepath.Join(to, "modules"))
+}
+
+// ours are the parts of a worktree's folder of git that an agent's do not
+// replace: they say where it belongs, or could name a program.
+var ours = []string{"commondir", "gitdir", "locked", "modules", "config", "config.worktree", "hooks", "HEAD"}
+
+// copyState copies the files of a worktree's folder of git, but for locks and,
+// unless it is into a box, those that are ours. Links are left out.
+func copyState(from, to string, in bool) error {
+	root, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		first, _, _ := strings.Cut(name, "/")
+		at := filepath.Join(to, filepath.FromSlash(name))
+		switch {
+		case err != nil:
+			return err
+		case first == "modules", first == "locked", first == "commondir", !in && slices.Contains(ours, first):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir():
+			return os.MkdirAll(at, 0o700)
+		case !d.Type().IsRegular() || strings.HasSuffix(name, ".lock"):
+			return nil
+		}
+		return copyOut(root, name, at)
+	})
+}
+
+func copyOut(root *os.Root, name, to string) error {
+	source, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	return errors.Join(err, target.Close())
+}
+
+// alternates are the folders from which a folder of objects borrows, and those
+// from which they do.
+func alternates(objects string, depth int) (found []string) {
+	text, err := os.ReadFile(filepath.Join(objects, "info", "alternates"))
+	if err != nil || depth == 0 {
+		return nil
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if !filepath.IsAbs(line) {
+			line = filepath.Join(objects, line)
+		}
+		found = append(append(found, line), alternates(line, depth-1)...)
+	}
+	return found
+}
+
+func readBox(dir string) (s boxed, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, boxState))
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		return s, fmt.Errorf("read state of the sandbox's git: %w", err)
+	}
+	return s, nil
+}
+
+// InBox says whether a worktree has a folder of git of its own now.
+func (t Tree) InBox() bool {
+	return slices.ContainsFunc(t.Repos, func(r Repo) bool {
+		_, err := os.Lstat(t.boxDir(r))
+		return err == nil
+	})
+}
+
+// LeaveBox brings home what was made in the boxes of the attempt, if there are
+// any: the attempt's branch goes on to where the agent has it, and everything
+// else, as other branches, tags and stashes, gets a ref below
+// refs/deskhand/kept. Nothing of the attempt may run. moved names what the agent
+// did beside its branch, for people.
+//
+// The fault box_broken says that the agent has left a folder that git cannot
+// read: all stays as it is.
+func (t Tree) LeaveBox(ctx context.Context) (moved []string, err error) {
+	var problems []error
+	for _, r := range t.Repos {
+		notes, err := t.leave(ctx, r)
+		for _, n := range notes {
+			moved = append(moved, r.Name+": "+n)
+		}
+		if err != nil {
+			problems = append(problems, fault.New("box_broken", fmt.Sprintf("what the agent committed in %s cannot be brought into the repository: %v", r.Name, err),
+				"look at it in "+t.boxDir(r)+", and move that folder away to go on without it"))
+		}
+	}
+	if len(problems) == 0 {
+		os.Remove(filepath.Dir(t.boxDir(Repo{Name: "x"})))
+	}
+	if len(problems) == 1 {
+		return moved, problems[0]
+	}
+	return moved, errors.Join(problems...)
+}
+
+func (t Tree) leave(ctx context.Context, r Repo) (moved []string, err error) {
+	box := t.boxDir(r)
+	if err := t.putBack(r, box+boxDone); err != nil { // a return that was cut short at its end
+		return nil, err
+	}
+	if err := os.RemoveAll(box + boxNew); err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(box); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if _, err := os.Lstat(filepath.Join(box, boxEntered)); err == nil {
+		if moved, err = t.bringHome(ctx, r, box); err != nil {
+			return moved, err
+		}
+	}
+	if err := os.Rename(box, box+boxDone); err != nil {
+		return moved, err
+	}
+	return moved, t.putBack(r, box+boxDone)
+}
+
+// putBack makes the checkout the person's again and takes the box away.
+func (t Tree) putBack(r Repo, done string) error {
+	if _, err := os.Lstat(done); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	s, err := readBox(done)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(t.path(r)); err == nil {
+		if err := t.point(r, s.Admin); err != nil {
+			return err
+		}
+	}
+	return removeAll(done)
+}
+
+// bringHome takes over objects, refs and the state of the worktree. Each step may
+// be done twice.
+func (t Tree) bringHome(ctx context.Context, r Repo, box string) (moved []string, err error) {
+	s, err := readBox(box)
+	if err != nil {
+		return nil, err
+	}
+	common := filepath.Join(box, boxCommon)
+	for _, dir := range []string{common, filepath.Join(common, "objects"), filepath.Join(common, "objects", "pack"), filepath.Join(common, "refs"), filepath.Join(box, boxAdmin)} {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("%s is no folder any more", dir)
+		}
+	}
+	theirs, err := commonDir(ctx, r.Path)
+	if err != nil {
+		return nil, err
+	}
+	if err := bringObjects(ctx, r, common); err != nil {
+		return nil, err
+	}
+	if err := bringLarge(common, theirs); err != nil {
+		return nil, err
+	}
+	refs, err := t.boxRefs(ctx, r, common)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range stashed(common) {
+		refs[fmt.Sprintf("refs/stash-%.12s", id)] = id
+	}
+	delete(refs, "refs/stash") // it is the last of them
+	if moved, err = t.bringRefs(ctx, r, s.Before, refs); err != nil {
+		return moved, err
+	}
+	head := t.boxHead(ctx, r, filepath.Join(box, boxAdmin), refs)
+	return moved, bringAdmin(filepath.Join(box, boxAdmin), s.Admin, head)
+}
+
+// fewObjects is up to how many are stored one by one, as a fetch does it.
+const fewObjects = 100
+
+// bringObjects stores each object that the box has in the repository. Only their
+// content comes: git names them anew. No configuration of the box is read.
+func bringObjects(ctx context.Context, r Repo, common string) error {
+	objects := filepath.Join(common, "objects")
+	if err := os.RemoveAll(filepath.Join(objects, "info")); err != nil { // with alternates, which could be others now
+		return err
+	}
+	in := func(args ...string) gitCommand {
+		cmd := command(ctx, r.Path, args...)
+		cmd.Env = append(cmd.Env, "GIT_OBJECT_DIRECTORY="+objects)
+		return cmd
+	}
+	ids, err := run(in("cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)"))
+	if err != nil {
+		return err
+	}
+	defer func() { // the agent's view of it, if this is to be tried again
+		if theirs, err := commonDir(ctx, r.Path); err == nil {
+			os.MkdirAll(filepath.Join(objects, "info"), 0o700)
+			os.WriteFile(filepath.Join(objects, "info", "alternates"), []byte(filepath.Join(theirs, "objects")+"\n"), 0o600)
+		}
+	}()
+	count := bytes.Count(ids, []byte("\n"))
+	if count == 0 {
+		return nil
+	}
+	store := []string{"unpack-objects", "-q"}
+	if count > fewObjects {
+		store = []string{"index-pack", "--stdin"}
+	}
+	pack := in("pack-objects", "--stdout", "-q")
+	pack.Stdin = bytes.NewReader(ids)
+	from, to := io.Pipe()
+	pack.Stdout = to
+	packed := make(chan error, 1)
+	go func() {
+		err := stream(pack)
+		to.CloseWithError(err)
+		packed <- err
+	}()
+	unpack := command(ctx, r.Path, store...)
+	unpack.Stdin = from
+	_, err = run(unpack)
+	from.CloseWithError(io.ErrClosedPipe)
+	return errors.Join(<-packed, err)
+}
+
+// boxRefs are the refs of a box that point at something which is home now.
+func (t Tree) boxRefs(ctx context.Context, r Repo, common string) (map[string]string, error) {
+	settings, err := t.lentSettings(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range map[string]string{"config": settings, "HEAD": nothingHere} { // whatever the agent wrote
+		path := filepath.Join(common, name)
+		if err := os.RemoveAll(path); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	cmd := command(ctx, r.Path, "for-each-ref", "--format=%(objectname) %(refname)")
+	theirs, err := commonDir(ctx, r.Path)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Env = append(cmd.Env, "GIT_DIR="+common, "GIT_OBJECT_DIRECTORY="+filepath.Join(theirs, "objects"))
+	out, err := run(cmd)
+	if err != nil {
+		return nil, err
+	}
+	refs := map[string]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		if id, ref, ok := strings.Cut(line, " "); ok {
+			refs[ref] = id
+		}
+	}
+	return refs, nil
+}
+
+// stashed are the commits of "git stash" in a box, of which only the last has a
+// ref.
+func stashed(common string) (ids []string) {
+	root, err := os.OpenRoot(common)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	text, err := root.ReadFile("logs/refs/stash")
+	if err != nil {
+		return nil
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		if parts := strings.Fields(line); len(parts) > 1 && len(parts[1]) >= 40 && strings.Trim(parts[1], "0123456789abcdef") == "" {
+			ids = append(ids, parts[1])
+		}
+	}
+	return ids
+}
+
+// mostKept is how many refs of one box get a name of their own.
+const mostKept = 1000
+
+// bringRefs moves the attempt's branch, and keeps what else is new.
+func (t Tree) bringRefs(ctx context.Context, r Repo, before, after map[string]string) (moved []string, err error) {
+	own := "refs/heads/" + t.Branch
+	kept := 0
+	for _, ref := range slices.Sorted(maps.Keys(after)) {
+		id := after[ref]
+		if before[ref] == id {
+			continue
+		}
+		if ref == own {
+			if now, _ := revision(ctx, r.Path, own); now == id {
+				continue
+			}
+			if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: commits of the agent", own, id, before[own]); err == nil {
+				continue
+			}
+			moved = append(moved, "the branch of the attempt was moved in the repository while the agent ran, and stays there")
+		}
+		if known, _ := revision(ctx, r.Path, id); strings.HasPrefix(ref, "refs/stash-") && known == "" {
+			continue // the log of stashes says what it likes
+		}
+		if kept++; kept > mostKept {
+			return moved, fmt.Errorf("the agent made more than %d refs", mostKept)
+		}
+		at := t.keptRef(strings.TrimPrefix(ref, "refs/"))
+		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: made by the agent", at, id); err != nil {
+			at = t.keptRef(fmt.Sprintf("%.12s", id)) // one that is below it is in the way
+			if _, err := git(ctx, r.Path, "update-ref", at, id); err != nil {
+				return moved, err
+			}
+		}
+		verb := "made"
+		if before[ref] != "" {
+			verb = "moved"
+		}
+		moved = append(moved, fmt.Sprintf("the agent %s %s in its own copy of the refs; the repository has it as %s", verb, ref, at))
+	}
+	return moved, nil
+}
+
+// boxHead is what the worktree's HEAD is to say: the attempt's branch, or the
+// commit that the agent was on.
+func (t Tree) boxHead(ctx context.Context, r Repo, admin string, refs map[string]string) string {
+	own := "ref: refs/heads/" + t.Branch
+	if info, err := os.Lstat(filepath.Join(admin, "HEAD")); err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
+		return own
+	}
+	text, err := os.ReadFile(filepath.Join(admin, "HEAD"))
+	if err != nil {
+		return own
+	}
+	said := strings.TrimSpace(string(text))
+	if ref, ok := strings.CutPrefix(said, "ref: "); ok {
+		if said == own {
+			return own
+		}
+		said = refs[strings.TrimSpace(ref)]
+	}
+	id, err := revision(ctx, r.Path, said)
+	if said == "" || err != nil || id != said {
+		return own
+	}
+	return id
+}
+
+// bringAdmin puts the agent's index, logs and unfinished work in the place of what
+// the worktree had.
+func bringAdmin(from, to, head string) error {
+	entries, err := os.ReadDir(to)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if slices.Contains(ours, e.Name()) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(to, e.Name())); err != nil {
+			return err
+		}
+	}
+	if err := copyState(from, to, false); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(to, "HEAD"), []byte(head+"\n"), 0o600)
+}

@@ -1,0 +1,68 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Refs are the refs of the repositories and what they are worth, by repository
+// and name, but for those of attempts, whose branches begin with prefix, those of
+// remotes, and our own.
+func (t Tree) Refs(ctx context.Context, prefix string) (map[string]string, error) {
+	found := map[string]string{}
+	for _, r := range t.Repos {
+		out, err := git(ctx, r.Path, "for-each-ref", "--format=%(objectname) %(refname)")
+		if err != nil {
+			return nil, fmt.Errorf("read refs of %s: %w", r.Name, err)
+		}
+		for _, line := range strings.Split(string(out), "\n") {
+			id, ref, ok := strings.Cut(line, " ")
+			if !ok || ref == "refs/heads/"+t.Branch || strings.HasPrefix(ref, "refs/deskhand/") || strings.HasPrefix(ref, "refs/remotes/") ||
+				strings.HasPrefix(ref, "refs/heads/"+prefix+"/") {
+				continue
+			}
+			found[r.Name+": "+ref] = id
+		}
+	}
+	return found, nil
+}
+
+// mostRefs is how many refs are named one by one.
+const mostRefs = 10
+
+// MovedRefs says which refs are others than before, for people.
+func MovedRefs(before, after map[string]string) (moved []string) {
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		was, is := before[name], after[name]
+		switch {
+		case was == is:
+		case was == "":
+			moved = append(moved, fmt.Sprintf("%s was made while the agent ran, at %.12s", name, is))
+		case is == "":
+			moved = append(moved, fmt.Sprintf("%s was deleted while the agent ran; it was at %.12s", name, was))
+		default:
+			moved = append(moved, fmt.Sprintf("%s moved while the agent ran, from %.12s to %.12s", name, was, is))
+		}
+	}
+	if more := len(moved) - mostRefs; more > 0 {
+		moved = append(moved[:mostRefs], fmt.Sprintf("%d more refs moved while the agent ran", more))
+	}
+	return moved
+}
+
+// AtBase says whether no worktree has anything yet that is not the person's: the
+// branch is where it started.
+func (t Tree) AtBase(ctx context.Context) bool {
+	for _, r := range t.Repos {
+		head, err := revision(ctx, t.path(r), "HEAD")
+		if err != nil || head != r.Base {
+			return false
+		}
+	}
+	return true
+}
