@@ -22,6 +22,9 @@ func TestMain(m *testing.M) {
 	if line := os.Getenv("PROC_TEST_STARTER"); line != "" {
 		starter(strings.Split(line, "\n"))
 	}
+	if hide := os.Getenv("PROC_TEST_HIDDEN"); hide != "" {
+		hidden(hide == "true")
+	}
 	os.Exit(m.Run())
 }
 
