@@ -53,7 +53,7 @@ func (w *workRoom) open(ctx context.Context) (*tasks.Manager, error) {
 		return nil, err
 	}
 	w.db, w.hub, w.tell = db, elicit.New(db, options), tell
-	o.Log, o.Questions, o.Serve, o.Ask = w.log, w.count, w.serve, w.ask
+	o.Log, o.Questions, o.FollowQuestions, o.Serve, o.Ask = w.log, w.count, w.followQuestions, w.serve, w.ask
 	w.manager = tasks.New(db, o)
 	return w.manager, nil
 }
