@@ -37,6 +37,7 @@ func starter(line []string) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
+	fmt.Println("started")
 	cmd.Wait()
 	os.Exit(0)
 }
@@ -114,10 +115,16 @@ func started(t *testing.T, line []string) (starter *exec.Cmd, pids []int) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	text, err := bufio.NewReader(out).ReadString('\n')
+	lines := bufio.NewReader(out)
 	var leader, child int
-	if _, e := fmt.Sscan(text, &leader, &child); err != nil || e != nil {
-		t.Fatalf("the program says %q, %v", text, err)
+	for range 2 { // of the starter and of the program, in whatever order
+		text, err := lines.ReadString('\n')
+		if text == "started\n" {
+			continue
+		}
+		if _, e := fmt.Sscan(text, &leader, &child); err != nil || e != nil {
+			t.Fatalf("the program says %q, %v", text, err)
+		}
 	}
 	return cmd, []int{leader, child}
 }

@@ -6,7 +6,8 @@
 // a job object on Windows), and on Unix by a guard beside it: a shell that holds
 // the end of a pipe and ends the whole group when this process is gone. The
 // guard also reaches what stands behind a wrapper, such as a sandbox, which the
-// signal does not.
+// signal does not. It learns the group a moment after the program has started: if
+// this process is killed in that moment, only the leader ends by itself.
 package proc
 
 import "errors"
