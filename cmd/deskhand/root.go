@@ -60,6 +60,9 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 		Version:       versionLine(),
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.inherit(cmd); err != nil {
+				return err
+			}
 			if err := a.settings.load(cmd, a.tell); err != nil {
 				return err
 			}

@@ -81,7 +81,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	}
-	log, err := a.logger()
+	log, err := a.hiddenLogger()
 	if err != nil {
 		return err
 	}

@@ -104,6 +104,9 @@ type settings struct {
 	project *projectFile // nil: file is none of a project
 	ups     configFile   // the one whose upstreams count
 	records trust.Records
+	// inherited is the origin that another process of deskhand has handed over,
+	// with its settings: see [tasks.Inherit]. Empty: nothing was handed over.
+	inherited string
 }
 
 // value is what a setting has: one text, or any number for a list.
@@ -155,10 +158,13 @@ func env(name string) string { return strings.TrimSpace(os.Getenv(name)) }
 // load finds the value of each setting. tell is called with what a person
 // should know of the configuration files.
 func (s *settings) load(cmd *cobra.Command, tell func(string)) error {
-	*s = settings{flag: cmd.Flags(), values: map[string]value{}}
+	*s = settings{flag: cmd.Flags(), values: map[string]value{}, inherited: s.inherited}
 	paths, err := findConfig(s.flag)
 	if err != nil {
 		return err
+	}
+	if s.inherited != "" && env("DESKHAND_CONFIG") == "" {
+		paths.project = "" // there was none where the settings come from
 	}
 	var base configFile
 	if s.file = cmp.Or(paths.chosen, paths.own); s.file != "" {

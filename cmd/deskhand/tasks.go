@@ -31,7 +31,7 @@ func tasksCommand(a *app) *cobra.Command {
 	for _, sub := range []func(*app) *cobra.Command{
 		tasksProjectCommand, tasksAddCommand, tasksListCommand, tasksShowCommand, tasksSetCommand, tasksRemoveCommand,
 		tasksStartCommand, tasksSayCommand, tasksCommitCommand, tasksStopCommand, tasksLogsCommand, tasksMessagesCommand,
-		tasksDiffCommand, tasksCatCommand, tasksExecutorsCommand, tasksGCCommand, tasksRunnerCommand, tasksFakeCommand,
+		tasksDiffCommand, tasksCatCommand, tasksExecutorsCommand, tasksGCCommand, tasksRunnerCommand, tasksLauncherCommand, tasksFakeCommand,
 		tasksSandboxCommand,
 	} {
 		cmd.AddCommand(sub(a))

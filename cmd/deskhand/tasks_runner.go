@@ -28,8 +28,10 @@ func tasksRunnerCommand(a *app) *cobra.Command {
 		Short:  "Run one process of an attempt; started by deskhand itself",
 		Hidden: true,
 		Args:   arguments(1, 1, "a process"),
+
+		Annotations: map[string]string{inheriting: ""},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			log, err := a.logger()
+			log, err := a.hiddenLogger()
 			if err != nil {
 				return err
 			}

@@ -86,7 +86,7 @@ func (b *bench) showTask(ctx context.Context, id string) error {
 		if err := w.Flush(); err != nil {
 			return err
 		}
-		return b.line("\n%s", strings.TrimRight(b.folder(ctx, newest)+waiting(newest)+whereWork(newest), "\n"))
+		return b.line("\n%s", strings.TrimRight(b.folder(ctx, newest)+b.why(ctx, newest)+waiting(newest)+whereWork(newest), "\n"))
 	})
 }
 
@@ -118,14 +118,56 @@ func waiting(s work.Status) string {
 // stateWord is the state of an attempt in a word or two.
 func stateWord(s work.Status) string {
 	switch {
-	case s.Questions > 0 && s.State == string(tasks.Running):
-		return "asks"
-	case s.Waiting:
-		return "waits"
+	case s.WaitsFor != nil:
+		return waitWord(*s.WaitsFor)
 	case offBranch(s):
 		return s.State + ", off its branch"
 	}
 	return s.State
+}
+
+// waitWord says in a word what an attempt does that does not run.
+func waitWord(f string) string {
+	if tasks.Wait(f) == tasks.ForPerson {
+		return "asks"
+	}
+	return "waits"
+}
+
+// why is a line about what an attempt waits for, and what to do if nobody will
+// start it.
+func (b *bench) why(ctx context.Context, s work.Status) string {
+	if s.WaitsFor == nil {
+		return ""
+	}
+	switch tasks.Wait(*s.WaitsFor) {
+	case tasks.ForPlace:
+		return "waits     for a free place among those that run\n"
+	case tasks.ForStarter:
+		made, err := b.manager.Stranded(ctx, string(s.AttemptID))
+		if err != nil || made == nil {
+			return ""
+		}
+		return fmt.Sprintf("waits     for the environment that it was started with%s: nothing that has it runs\n"+
+			"          run any deskhand tasks command in that shell, or take it over into this one:\n"+
+			"          deskhand tasks start --resume %s\n", startedWith(*made), brief(s.AttemptID))
+	}
+	return ""
+}
+
+// startedWith names what an attempt was started with.
+func startedWith(made tasks.Origin) string {
+	var parts []string
+	if len(made.Names) > 0 {
+		parts = append(parts, strings.Join(made.Names, ", "))
+	}
+	if made.Config != "" {
+		parts = append(parts, "configuration "+made.Config)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, "; ") + ")"
 }
 
 // offBranch says that the attempt has work which is not on its branch.
@@ -159,9 +201,7 @@ func (b *bench) status(ctx context.Context, s work.Status) error {
 	if s.Usage.TokensIn+s.Usage.TokensOut > 0 || s.Usage.Cost > 0 {
 		fmt.Fprintf(&text, "usage     %d tokens read, %d written, $%.2f\n", s.Usage.TokensIn, s.Usage.TokensOut, s.Usage.Cost)
 	}
-	if s.Waiting {
-		text.WriteString("waits for a free place among those that run\n")
-	}
+	text.WriteString(b.why(ctx, s))
 	text.WriteString(waiting(s))
 	text.WriteString(whereWork(s))
 	if q := s.Queued; q != nil && q.Discarded == nil {

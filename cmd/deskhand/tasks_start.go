@@ -14,6 +14,7 @@ import (
 
 type startFlags struct {
 	executor, variant, prompt, requestID string
+	resume                               string
 	repos                                []string
 	follow                               bool
 }
@@ -26,10 +27,19 @@ func tasksStartCommand(a *app) *cobra.Command {
 		Short: "Start an attempt at a task",
 		Long: "Start an attempt at a task: an agent on a branch and in a folder of its own. It goes on when this\n" +
 			"command has ended; with --follow the command shows the log and ends with the agent, with exit code 1\n" +
-			"if the attempt failed.",
-		Args:              arguments(1, 1, "a task"),
+			"if the attempt failed.\n\n" +
+			"An attempt that waits for a place runs later with the environment and the settings of this command.\n" +
+			"--resume takes over one that waits and that nobody starts, as after a restart of the machine: it runs\n" +
+			"with those of this command instead.",
+		Args:              arguments(0, 1, "a task"),
 		ValidArgsFunction: a.ids(tasks.KindTask),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if f.resume != "" {
+				return a.resumeWaiting(cmd, args, f.resume)
+			}
+			if len(args) == 0 {
+				return misuse("the task is missing", "deskhand tasks ls lists them")
+			}
 			if f.executor == "" {
 				return misuse("--executor is missing", "deskhand tasks executors lists them")
 			}
@@ -50,8 +60,33 @@ func tasksStartCommand(a *app) *cobra.Command {
 	flags.StringArrayVar(&f.repos, "repo", nil, "NAME or NAME=BRANCH of a repository to work on (repeat; default: all of the project)")
 	flags.StringVar(&f.requestID, "request-id", "", "key of your own: the same one again starts no second attempt")
 	flags.BoolVarP(&f.follow, "follow", "f", false, "show the log until the attempt has ended")
+	flags.StringVar(&f.resume, "resume", "", "attempt that waits, to be run with this environment and these settings")
+	_ = cmd.RegisterFlagCompletionFunc("resume", a.ids(tasks.KindAttempt)) // the flag is there
 	jsonFlag(cmd, &asJSON, "start_task_attempt")
 	return cmd
+}
+
+// resumeWaiting makes an attempt that waits this command's own.
+func (a *app) resumeWaiting(cmd *cobra.Command, args []string, prefix string) error {
+	for _, other := range []string{"executor", "variant", "prompt", "repo", "request-id", "follow", "json"} {
+		if err := exclusive(cmd.Flags(), "resume", other); err != nil {
+			return err
+		}
+	}
+	if len(args) > 0 {
+		return misuse("--resume takes no task", "deskhand tasks start --resume ID")
+	}
+	ctx := cmd.Context()
+	return a.withBench(ctx, false, func(b *bench) error {
+		id, err := b.attempt(ctx, prefix)
+		if err != nil {
+			return err
+		}
+		if err := b.manager.Resume(ctx, id); err != nil {
+			return err
+		}
+		return b.line("%s  runs with this environment, as soon as there is a place", brief(id))
+	})
 }
 
 func (a *app) executorNames(cmd *cobra.Command, _ []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {

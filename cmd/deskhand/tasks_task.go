@@ -135,8 +135,22 @@ func (b *bench) list(ctx context.Context, project, status string, limit int) err
 		for _, t := range out.Tasks {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", brief(t.ID), t.Status, standing(t), orDash(t.Executor), age(t.Updated.Time), paint.plain(oneLine(t.Title)))
 		}
+		defer b.tellStranded(out.Tasks)
 		return w.Flush()
 	})
+}
+
+// tellStranded says what to do about what nobody starts.
+func (b *bench) tellStranded(list []work.TaskSummary) {
+	n := 0
+	for _, t := range list {
+		if t.WaitsFor != nil && tasks.Wait(*t.WaitsFor) == tasks.ForStarter {
+			n++
+		}
+	}
+	if n > 0 {
+		b.tell(fmt.Sprintf("%d of those that wait were started with another environment or other settings, and no launcher of theirs runs; deskhand tasks show ID says what to do", n))
+	}
 }
 
 // standing is how the newest attempt at a task stands.
@@ -144,6 +158,8 @@ func standing(t work.TaskSummary) string {
 	switch {
 	case t.AttemptID == nil:
 		return "-"
+	case t.WaitsFor != nil:
+		return waitWord(*t.WaitsFor)
 	case t.InProgress:
 		return "running"
 	case t.LastFailed:

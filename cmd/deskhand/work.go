@@ -54,7 +54,8 @@ func (w *workRoom) open(ctx context.Context) (*tasks.Manager, error) {
 	}
 	options.Settle = nil // what follows looks for dead runners itself
 	w.db, w.hub, w.tell = db, elicit.New(db, options), tell
-	o.Log, o.Questions, o.Serve, o.Ask, o.TurnEnded = w.log, w.count, w.serve, w.ask, w.turnEnded
+	o.Log, o.Questions, o.FollowQuestions, o.Serve, o.Ask = w.log, w.count, w.followQuestions, w.serve, w.ask
+	o.TurnEnded = w.turnEnded
 	w.manager = tasks.New(db, o)
 	return w.manager, nil
 }

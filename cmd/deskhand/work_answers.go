@@ -114,7 +114,7 @@ func (w *workRoom) deliver(ctx context.Context, m *tasks.Manager, r elicit.Reque
 		return err
 	}
 	_, err = m.FollowUp(ctx, tasks.FollowUpRequest{
-		Action: tasks.Queue, AttemptID: r.Context.AttemptID, Prompt: lateAnswer(&r), RequestID: "answer-" + r.ID,
+		Action: tasks.Queue, AttemptID: r.Context.AttemptID, Prompt: lateAnswer(&r), RequestID: "answer-" + r.ID, OfStarter: true,
 	})
 	if fault.Of(err) != nil {
 		return nil // the attempt is gone, or its agent takes no follow-up

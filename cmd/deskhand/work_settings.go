@@ -57,7 +57,10 @@ func (a *app) tasksOptions() (o tasks.Options, err error) {
 	if err != nil {
 		return o, fmt.Errorf("find this program: %w", err)
 	}
-	o.Runner = []string{self, "tasks", "runner"}
+	o.Runner, o.Launcher, o.Origin = []string{self, "tasks", "runner"}, []string{self, "tasks", "launcher"}, a.settings.inherited
+	if ownAttempt() != "" {
+		o.MaxRunning = -1 // what waits is not for an agent to start
+	}
 	o.Boxed = append([]string{self}, box.Args...)
 	if o.RunnerEnv, err = a.settings.environment(); err != nil {
 		return o, err
@@ -69,7 +72,26 @@ func (a *app) tasksOptions() (o tasks.Options, err error) {
 			o.AttemptEnv = append(o.AttemptEnv, v)
 		}
 	}
-	return o, nil
+	o.Config, err = a.runConfiguration(o.RunnerEnv)
+	return o, err
+}
+
+// runConfiguration picks out of the settings in effect those that make a run what
+// it is: whoever starts what waits has to have the same.
+func (a *app) runConfiguration(effective []string) (c tasks.Configuration, err error) {
+	if err := a.settings.tree("tasks.wrap", &c.Wrap); err != nil {
+		return c, err
+	}
+	for _, v := range effective {
+		name, value, _ := strings.Cut(v, "=")
+		switch {
+		case name == "DESKHAND_CONFIG":
+			c.File = value
+		case strings.HasPrefix(name, "DESKHAND_TASKS_"), name == "DESKHAND_INDEX" && a.settings.given("index"):
+			c.Settings = append(c.Settings, v)
+		}
+	}
+	return c, nil
 }
 
 // shownExecutors are those configured as JSON, without the values of variables.

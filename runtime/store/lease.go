@@ -73,16 +73,17 @@ func (db *DB) Claim(ctx context.Context, l Lease, ttl time.Duration) (Lease, boo
 // Release lets go of a lease, if holder has it, for others at once, whatever
 // their clocks say. Its data stays.
 func (db *DB) Release(ctx context.Context, name, holder string) error {
-	err := db.UpdateFast(ctx, func(tx *Tx) error {
-		_, err := tx.Exec(ctx, "DELETE FROM leases WHERE name = ? AND holder = ? AND data = ''", name, holder)
-		if err != nil {
-			return err
-		}
+	return db.UpdateFast(ctx, func(tx *Tx) error { return tx.Release(ctx, name, holder) })
+}
+
+// Release is [DB.Release] together with what else is true from then on.
+func (tx *Tx) Release(ctx context.Context, name, holder string) error {
+	_, err := tx.Exec(ctx, "DELETE FROM leases WHERE name = ? AND holder = ? AND data = ''", name, holder)
+	if err == nil {
 		// A lease without length has lapsed, also for one whose clock is behind.
 		_, err = tx.Exec(ctx, "UPDATE leases SET until = ?, taken = ? WHERE name = ? AND holder = ? AND until > ?",
 			tx.Now.UnixMilli(), tx.Now.UnixMilli(), name, holder, tx.Now.UnixMilli())
-		return err
-	})
+	}
 	if err != nil {
 		return fmt.Errorf("release %s: %w", name, err)
 	}

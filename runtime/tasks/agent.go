@@ -122,11 +122,11 @@ func (r *run) noteSession(tx *store.Tx) error {
 	return err
 }
 
-// ask puts a question of the agent to a person. Nobody takes the agent's
-// silence meanwhile for a fault.
+// ask puts a question of the agent to a person. The clocks of the run stand
+// still meanwhile.
 func (r *run) ask(ctx context.Context, q executor.Question) (executor.Answer, error) {
-	r.asking.Add(1)
-	defer r.asking.Add(-1)
+	r.asks(1)
+	defer r.asks(-1)
 	defer r.touch()
 	r.mu.Lock()
 	p := r.p.Process

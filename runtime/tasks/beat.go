@@ -20,6 +20,7 @@ func (r *run) beat(ctx context.Context, home string) {
 	for {
 		select {
 		case <-tick.C:
+		case <-r.look:
 		case <-ctx.Done():
 			return
 		}
@@ -27,10 +28,7 @@ func (r *run) beat(ctx context.Context, home string) {
 			r.cancel(errGone)
 			return
 		}
-		active := *r.active.Load()
-		if time.Since(active) > r.m.options.Silence && !r.waits(ctx) {
-			r.cancel(errSilent)
-		}
+		active := r.limit(ctx)
 		if !active.After(told) && time.Since(renewed) < term/4 {
 			continue
 		}
@@ -46,13 +44,25 @@ func (r *run) beat(ctx context.Context, home string) {
 	}
 }
 
-// waits says whether the agent is silent because a person is to answer it.
-func (r *run) waits(ctx context.Context) bool {
-	if r.asking.Load() > 0 || r.m.options.Questions == nil {
-		return r.asking.Load() > 0
+// limit ends what has worked or been silent for too long, and tells others
+// whether it waits for a person. It returns when something last happened.
+func (r *run) limit(ctx context.Context) time.Time {
+	worked, silent, active, waits := r.clock.times(time.Now())
+	switch {
+	case worked > r.m.options.WallClock:
+		r.cancel(errWallClock)
+	case silent > r.m.options.Silence:
+		r.cancel(errSilent)
 	}
-	n, err := r.m.options.Questions(ctx, r.attemptID)
-	return err != nil || n > 0
+	was := r.asked
+	if err := r.noteAsking(ctx, waits); err != nil && ctx.Err() == nil && !errors.Is(err, errLost) {
+		r.m.options.Log.Warn("note that it waits for a person failed", "attempt_id", r.attemptID, "error", err)
+		return active
+	}
+	if r.asked = waits; waits && !was {
+		r.m.launch(ctx) // its place is free
+	}
+	return active
 }
 
 // renew also reads whether a stop was requested: the feed says so too, sooner.
@@ -109,10 +119,4 @@ func (r *run) obey(stop string) {
 		r.force.Do(func() { close(r.forced) })
 		r.cancel(errForce)
 	}
-}
-
-// touch says that something happened.
-func (r *run) touch() {
-	now := time.Now()
-	r.active.Store(&now)
 }

@@ -25,6 +25,8 @@ const (
 	SessionStarted EventType = "session_started"
 	ProcessQueued  EventType = "process_queued"
 	ProcessStarted EventType = "process_started"
+	ProcessAsks    EventType = "process_asks"    // it waits for a person
+	ProcessResumed EventType = "process_resumed" // it does not any more
 	ProcessEnded   EventType = "process_ended"
 	StopRequested  EventType = "stop_requested"
 	MessageQueued  EventType = "message_queued"

@@ -98,7 +98,14 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	if err != nil {
 		return FollowUp{}, err
 	}
-	p, err := resume(ctx, tx, s, r.Prompt, variant)
+	by, err := m.stamp(s.Executor)
+	if err != nil {
+		return FollowUp{}, err
+	}
+	if r.OfStarter && last != nil && last.origin != "" {
+		by = last.stamp
+	}
+	p, err := resume(ctx, tx, s, r.Prompt, variant, by)
 	if err != nil {
 		return FollowUp{}, err
 	}
@@ -151,7 +158,7 @@ func noteMessage(ctx context.Context, tx *store.Tx, kind EventType, s Session) e
 
 // resume puts a process into the store that continues a session. Where the
 // worktree was taken away and comes back, the setup script comes first.
-func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string) (*process, error) {
+func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string, by stamp) (*process, error) {
 	c, err := readCheckout(ctx, tx, s.AttemptID)
 	if err != nil {
 		return nil, err
@@ -161,7 +168,7 @@ func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string
 		return nil, err
 	}
 	p := process{Process: Process{ID: newID(), AttemptID: s.AttemptID, SessionID: s.ID, Reason: Agent, Executor: s.Executor, Variant: variant, Prompt: prompt,
-		State: Queued, Created: tx.Now, Updated: tx.Now}, taskID: t.ID, host: c.host}
+		State: Queued, Created: tx.Now, Updated: tx.Now}, taskID: t.ID, host: c.host, stamp: by}
 	if c.removed != 0 && c.hasSetup() {
 		p.Reason = Setup
 	}

@@ -8,9 +8,3 @@ func detach(*exec.Cmd) {}
 
 // Kill does nothing: this system has no processes to end.
 func (l groupLeader) Kill() {}
-
-func lead(*exec.Cmd) {}
-
-func (l groupLeader) Interrupt() {}
-
-func (l groupLeader) Terminate() {}

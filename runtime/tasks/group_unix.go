@@ -30,9 +30,3 @@ func (l groupLeader) Kill() {
 		}
 	}
 }
-
-// Interrupt is what a terminal sends for Ctrl-C.
-func (l groupLeader) Interrupt() { syscall.Kill(-l.pid, syscall.SIGINT) }
-
-// Terminate asks the group to end.
-func (l groupLeader) Terminate() { syscall.Kill(-l.pid, syscall.SIGTERM) }

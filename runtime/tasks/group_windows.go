@@ -29,16 +29,3 @@ func (l groupLeader) Kill() {
 		p.Release()
 	}
 }
-
-// lead makes cmd the leader of a group.
-func lead(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
-}
-
-// Interrupt sends Ctrl-Break, the only signal that a group of Windows takes.
-func (l groupLeader) Interrupt() {
-	windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(l.pid))
-}
-
-// Terminate does nothing: between an interrupt and the end Windows has no step.
-func (l groupLeader) Terminate() {}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,11 +19,12 @@ import (
 // hundred at once takes seconds.
 const launchPatience = 30 * time.Second
 
-// launch starts runners for processes that wait, as many as there are free
-// places. What it cannot do now a sweep does, here or elsewhere, so a failure
-// is only logged.
+// launch starts runners for what waits and has this manager's origin, as far as
+// there are places, and leaves the rest to a launcher. What it cannot do now a
+// sweep does, here or elsewhere, so a failure is only logged.
 func (m *Manager) launch(ctx context.Context) {
-	chosen, err := m.chooseWaiting(context.WithoutCancel(ctx))
+	ctx = context.WithoutCancel(ctx)
+	chosen, rest, err := m.chooseWaiting(ctx)
 	if err != nil {
 		m.options.Log.Warn("launch failed", "error", err)
 		return
@@ -32,45 +32,99 @@ func (m *Manager) launch(ctx context.Context) {
 	for _, p := range chosen {
 		if err := m.startRunner(p); err != nil {
 			m.options.Log.Warn("start of runner failed", "process_id", p.ID, "error", err)
-			m.fail(context.WithoutCancel(ctx), p, "cannot start a runner: "+err.Error())
+			m.fail(ctx, p, "cannot start a runner: "+err.Error())
+		}
+	}
+	if rest {
+		if err := m.ensureLauncher(ctx); err != nil {
+			m.options.Log.Warn("launcher not started", "error", err)
 		}
 	}
 }
 
-// chooseWaiting marks the processes that have waited longest as launched.
-func (m *Manager) chooseWaiting(ctx context.Context) (chosen []process, err error) {
+// occupied are the processes that take a place on a host: those that run and do
+// not wait for a person, and those whose runner is about to claim them.
+const occupied = "SELECT COUNT(*) FROM processes WHERE host = ? AND id <> ? AND (state = 'running' AND asking_since = 0 OR state = 'queued' AND launched_at >= ?)"
+
+// inLine is a process that waits.
+type inLine struct {
+	id, origin string
+	places     int
+}
+
+// chooseWaiting marks the processes of this manager's origin that have waited
+// longest as launched. rest says that others of it go on waiting.
+func (m *Manager) chooseWaiting(ctx context.Context) (chosen []process, rest bool, err error) {
+	if m.options.MaxRunning < 0 {
+		return nil, false, nil
+	}
+	own, err := m.origin()
+	if err != nil {
+		return nil, false, err
+	}
 	waiting := 0
 	err = m.db.View(ctx, func(tx *store.Tx) error {
-		return tx.QueryRow(ctx, "SELECT COUNT(*) FROM processes WHERE state = ? AND host = ? AND launched_at < ?",
-			Queued, m.host, tx.Now.Add(-launchPatience).UnixMilli()).Scan(&waiting)
+		return tx.QueryRow(ctx, "SELECT COUNT(*) FROM processes WHERE state = ? AND host = ? AND origin = ? AND launched_at < ?",
+			Queued, m.host, own, millis(tx.Now.Add(-launchPatience))).Scan(&waiting)
 	})
 	if err != nil || waiting == 0 {
-		return nil, err
+		return nil, false, err
 	}
 	err = m.db.UpdateFast(ctx, func(tx *store.Tx) error {
-		old := tx.Now.Add(-launchPatience).UnixMilli()
-		var busy int
-		err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM processes WHERE host = ? AND (state = ? OR state = ? AND launched_at >= ?)",
-			m.host, Running, Queued, old).Scan(&busy)
-		if err != nil || busy >= m.options.MaxRunning {
+		var ids []string
+		if ids, rest, err = m.next(ctx, tx, own); err != nil {
 			return err
 		}
-		chosen, err = all(ctx, tx, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.state = ? AND p.host = ? AND p.launched_at < ? ORDER BY p.ordinal LIMIT ?",
-			Queued, m.host, old, m.options.MaxRunning-busy)
-		for _, p := range chosen {
-			if _, err := tx.Exec(ctx, "UPDATE processes SET launched_at = ? WHERE id = ?", tx.Now.UnixMilli(), p.ID); err != nil {
+		chosen = nil
+		for _, id := range ids {
+			if _, err := tx.Exec(ctx, "UPDATE processes SET launched_at = ? WHERE id = ?", millis(tx.Now), id); err != nil {
 				return err
 			}
+			p, err := readProcess(ctx, tx, id)
+			if err != nil {
+				return err
+			}
+			chosen = append(chosen, p)
 		}
-		for i := range chosen {
-			chosen[i].launched = tx.Now
-		}
-		return err
+		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("choose what to start: %w", err)
+		return nil, false, fmt.Errorf("choose what to start: %w", err)
 	}
-	return chosen, nil
+	return chosen, rest, nil
+}
+
+// next are those of an origin that have a place now. The order is that of the
+// queue: one that has another launcher, and has waited longer, keeps its place.
+func (m *Manager) next(ctx context.Context, tx *store.Tx, own string) (ids []string, rest bool, err error) {
+	old := millis(tx.Now.Add(-launchPatience))
+	var busy int
+	if err := tx.QueryRow(ctx, occupied, m.host, "", old).Scan(&busy); err != nil {
+		return nil, false, err
+	}
+	line, err := all(ctx, tx, func(row scanner) (l inLine, err error) {
+		err = row.Scan(&l.id, &l.origin, &l.places)
+		return l, err
+	}, "SELECT id, origin, places FROM processes WHERE state = ? AND host = ? AND launched_at < ? ORDER BY ordinal", Queued, m.host, old)
+	if err != nil {
+		return nil, false, err
+	}
+	alive, err := m.launchers(ctx, tx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, l := range line {
+		switch {
+		case busy >= l.places:
+			rest = rest || l.origin == own
+		case l.origin == own:
+			ids = append(ids, l.id)
+			busy++
+		case alive[l.origin]:
+			busy++
+		}
+	}
+	return ids, rest, nil
 }
 
 // runDir is the folder of a process: its spool and what its runner says.
@@ -99,11 +153,8 @@ func (m *Manager) startRunner(p process) error {
 		return err
 	}
 	defer said.Close()
-	cmd := exec.Command(line[0], append(slices.Clone(line[1:]), p.ID)...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = m.options.Dir, said, said
-	cmd.Env = append(withoutAttempt(os.Environ()), m.options.RunnerEnv...)
-	detach(cmd)
-	if err := cmd.Start(); err != nil {
+	cmd, err := m.startOwn(append(slices.Clone(line), p.ID), said)
+	if err != nil {
 		return err
 	}
 	go func() { // as long as both live

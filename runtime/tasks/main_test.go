@@ -1,17 +1,30 @@
 package tasks_test
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/store/storetest"
+	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
+
+// inherited is the origin of a runner or launcher of these tests.
+var inherited string
 
 func TestMain(m *testing.M) {
 	if slices.Equal(os.Args[1:], executor.FakeArgs) {
 		os.Exit(executor.FakeMain(os.Stdin, os.Stdout))
+	}
+	if len(os.Args) > 1 && (os.Args[1] == "runner" || os.Args[1] == "launcher") { // as the program does
+		origin, err := tasks.Inherit(os.Stdin)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		inherited = origin
 	}
 	if job := os.Getenv("TASKS_TEST_CHILD"); job != "" {
 		os.Exit(child(job))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
@@ -20,9 +21,10 @@ type Options struct {
 	Dir string
 	// BranchPrefix stands before the names of branches. Zero: "deskhand".
 	BranchPrefix string
-	// MaxRunning is how many processes run at once on this machine; others
-	// wait for their turn. Zero: one for each CPU, and at least 4. Negative:
-	// this manager starts none.
+	// MaxRunning is how many processes may run at once on this machine when one
+	// that this manager puts into the queue begins; those that wait for a person
+	// do not count. Zero: one for each CPU, and at least 4. Negative: this manager
+	// starts none.
 	MaxRunning int
 	// Guard bounds what is listed of changes. Nil: [worktree.Balanced].
 	Guard *worktree.Guard
@@ -61,8 +63,16 @@ type Options struct {
 	// Runner is the command line that runs [Manager.Run] with a process id,
 	// which is appended. Nil: this program with "tasks runner".
 	Runner []string
-	// RunnerEnv is added to the environment of runners.
+	// RunnerEnv is added to the environment that runners and launchers are handed:
+	// see [Inherit].
 	RunnerEnv []string
+	// Launcher is the command line that runs [Manager.Launch]. Nil: what waits is
+	// only started by managers that happen to be there.
+	Launcher []string
+	// Origin is what [Inherit] returned in this process. Empty: it was not called.
+	Origin string
+	// Config is what else makes a run what it is.
+	Config Configuration
 	// Lease is how long a runner is believed that says nothing. Zero: 20 s.
 	Lease time.Duration
 	// Serve offers deskhand's tools to the agent of an attempt. A runner calls it
@@ -77,6 +87,10 @@ type Options struct {
 	// TurnEnded is called in the transaction in which a process of an attempt
 	// ends, or in which answers of people stop to matter to one. Nil: nobody asks.
 	TurnEnded func(context.Context, *store.Tx, TurnEnd) error
+	// FollowQuestions calls tell whenever it changes whether a question of an
+	// attempt that was asked at since or later waits for a person, until ctx ends.
+	// Nil: only Ask asks.
+	FollowQuestions func(ctx context.Context, attemptID string, since time.Time, tell func(waits bool))
 	// Log gets one line for each process that starts or ends. Nil: none.
 	Log *slog.Logger
 }
@@ -93,6 +107,12 @@ type Manager struct {
 	ctx       context.Context
 	stop      func()
 	keeping   sync.WaitGroup
+	origin    func() (string, error) // see [Options.Origin]
+	launching atomic.Bool            // this manager is the launcher
+
+	launcherMu sync.Mutex
+	launcherAt time.Time // when this manager last started one
+
 	sightings sightings
 	stuck     sync.Map // deleted attempts whose folder could not be taken away, and when
 
@@ -107,6 +127,12 @@ type Manager struct {
 // then.
 func New(db *store.DB, o Options) *Manager {
 	m := &Manager{db: db, options: o.filled(), instance: newID(), self: groupLeader{os.Getpid(), born(os.Getpid())}}
+	m.origin = sync.OnceValues(func() (string, error) {
+		if m.options.Origin != "" {
+			return m.options.Origin, nil
+		}
+		return m.options.digestOrigin()
+	})
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	m.identify(m.ctx)
 	if err := m.bury(m.ctx); err != nil {
@@ -122,7 +148,7 @@ func (o Options) filled() Options {
 		o.BranchPrefix = "deskhand"
 	}
 	if o.MaxRunning == 0 {
-		o.MaxRunning = max(4, runtime.NumCPU())
+		o.MaxRunning = o.places()
 	}
 	if o.Agents == nil {
 		shipped, err := executor.New(nil)
@@ -155,6 +181,14 @@ func (o Options) filled() Options {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o
+}
+
+// places is how many processes may run at once.
+func (o Options) places() int {
+	if o.MaxRunning > 0 {
+		return o.MaxRunning
+	}
+	return max(4, runtime.NumCPU())
 }
 
 // Close ends the manager's goroutines. Runners go on. The store is closed by

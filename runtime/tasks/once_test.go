@@ -140,6 +140,8 @@ func work(ctx context.Context, place, what string, args []string) error {
 		return server(ctx, db, place, args[0])
 	case "tidy":
 		return tidyUp(ctx, db, place, args[0])
+	case "begin", "visit":
+		return inShell(ctx, db, place, what, args[0])
 	}
 	m := New(db, Options{Dir: place, MaxRunning: -1})
 	defer m.Close()

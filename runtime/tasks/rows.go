@@ -195,7 +195,8 @@ func latestSession(ctx context.Context, tx *store.Tx, attemptID string) (Session
 
 const processColumns = `p.id, p.attempt_id, p.task_id, p.session_id, p.ordinal, p.reason, p.state, p.executor, p.variant, p.prompt, p.exit_code, p.failure,
 	p.tokens_in, p.tokens_out, p.cost, p.created_at, p.started_at, p.completed_at, p.updated_at,
-	p.host, p.launched_at, p.owner, p.lease_until, p.runner_pid, p.runner_born, p.agent_pid, p.agent_born, p.stop, p.token`
+	p.host, p.launched_at, p.owner, p.lease_until, p.runner_pid, p.runner_born, p.agent_pid, p.agent_born, p.stop, p.token,
+	p.origin, p.made_with, p.places, p.asking_since`
 
 // process is a process with what callers do not see.
 type process struct {
@@ -209,6 +210,8 @@ type process struct {
 	runner, agent groupLeader
 	stop          string
 	token         string
+	asking        time.Time // it waits for a person since then; zero: it does not
+	stamp
 }
 
 // groupLeader is an operating system's process that leads a group. The zero
@@ -220,16 +223,17 @@ type groupLeader struct {
 
 func scanProcess(row scanner) (p process, err error) {
 	var exit sql.NullInt64
-	var created, started, completed, updated, launched, lease int64
+	var created, started, completed, updated, launched, lease, asking int64
 	err = row.Scan(&p.ID, &p.AttemptID, &p.taskID, &p.SessionID, &p.ordinal, &p.Reason, &p.State, &p.Executor, &p.Variant, &p.Prompt, &exit, &p.Failure,
 		&p.Usage.TokensIn, &p.Usage.TokensOut, &p.Usage.Cost, &created, &started, &completed, &updated,
-		&p.host, &launched, &p.owner, &lease, &p.runner.pid, &p.runner.born, &p.agent.pid, &p.agent.born, &p.stop, &p.token)
+		&p.host, &launched, &p.owner, &lease, &p.runner.pid, &p.runner.born, &p.agent.pid, &p.agent.born, &p.stop, &p.token,
+		&p.origin, &p.madeWith, &p.places, &asking)
 	if exit.Valid {
 		code := int(exit.Int64)
 		p.ExitCode = &code
 	}
 	p.Created, p.Started, p.Completed, p.Updated = at(created), at(started), at(completed), at(updated)
-	p.launched, p.lease = at(launched), at(lease)
+	p.launched, p.lease, p.asking = at(launched), at(lease), at(asking)
 	return p, err
 }
 
@@ -259,10 +263,11 @@ func insertProcess(ctx context.Context, tx *store.Tx, p *process, projectID stri
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, "INSERT INTO processes ("+strings.ReplaceAll(processColumns, "p.", "")+") VALUES ("+marks(29)+")",
+	_, err = tx.Exec(ctx, "INSERT INTO processes ("+strings.ReplaceAll(processColumns, "p.", "")+") VALUES ("+marks(33)+")",
 		p.ID, p.AttemptID, p.taskID, p.SessionID, p.ordinal, p.Reason, p.State, p.Executor, p.Variant, p.Prompt, exitColumn(p.ExitCode), p.Failure,
 		p.Usage.TokensIn, p.Usage.TokensOut, p.Usage.Cost, millis(p.Created), millis(p.Started), millis(p.Completed), millis(p.Updated),
-		p.host, millis(p.launched), p.owner, millis(p.lease), p.runner.pid, p.runner.born, p.agent.pid, p.agent.born, p.stop, p.token)
+		p.host, millis(p.launched), p.owner, millis(p.lease), p.runner.pid, p.runner.born, p.agent.pid, p.agent.born, p.stop, p.token,
+		p.origin, p.madeWith, p.places, millis(p.asking))
 	if err != nil {
 		return fmt.Errorf("write process: %w", err)
 	}

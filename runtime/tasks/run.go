@@ -37,8 +37,8 @@ func (m *Manager) Run(ctx context.Context, processID string) error {
 	if err != nil || p == nil {
 		return err
 	}
-	r := &run{m: m, attemptID: p.AttemptID, p: *p, forced: make(chan struct{})}
-	r.touch()
+	r := &run{m: m, attemptID: p.AttemptID, p: *p, forced: make(chan struct{}), look: make(chan struct{}, 1)}
+	r.clock.begin(time.Now())
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer r.cancel(nil)
 	defer context.AfterFunc(ctx, func() { r.cancel(errStop) })()
@@ -50,6 +50,26 @@ func (m *Manager) Run(ctx context.Context, processID string) error {
 	return err
 }
 
+// mayClaim makes sure that a process runs with what it was started with, and in a
+// place of its own: that one is kept for it only for so long.
+func (m *Manager) mayClaim(ctx context.Context, tx *store.Tx, p *process) (bool, error) {
+	own, err := m.origin()
+	if err != nil {
+		return false, err
+	}
+	if own != p.origin {
+		return false, refuse(OtherOrigin, "start it from where it was started, or take it over: deskhand tasks start --resume "+p.AttemptID,
+			"attempt %s was started with another environment or other settings", p.AttemptID)
+	}
+	old := tx.Now.Add(-launchPatience)
+	if !p.launched.Before(old) {
+		return true, nil
+	}
+	var busy int
+	err = tx.QueryRow(ctx, occupied, m.host, p.ID, millis(old)).Scan(&busy)
+	return busy < p.places, err
+}
+
 // claim makes this process the runner of a process that waits; nil if it does
 // not wait any more.
 func (m *Manager) claim(ctx context.Context, id string) (claimed *process, seq int64, err error) {
@@ -57,6 +77,9 @@ func (m *Manager) claim(ctx context.Context, id string) (claimed *process, seq i
 		claimed = nil
 		p, err := readProcess(ctx, tx, id)
 		if err != nil || p.State != Queued {
+			return err
+		}
+		if free, err := m.mayClaim(ctx, tx, &p); err != nil || !free {
 			return err
 		}
 		p.State, p.owner, p.runner, p.lease = Running, m.instance+"/"+id, m.self, tx.Now.Add(m.options.Lease)
@@ -91,13 +114,14 @@ type run struct {
 	box       *sandbox       // that what is started runs in; nil: none
 
 	mu     sync.Mutex
-	p      process                   // what runs; changes together with its row
-	told   string                    // the agent's own session
-	active atomic.Pointer[time.Time] // when something last happened
-	asking atomic.Int64              // questions that wait for a person
-	wrote  atomic.Int64              // bytes, by the process that runs
-	forced chan struct{}             // closed: no time to finish
-	gone   bool                      // what ran was ended for errGone
+	p      process // what runs; changes together with its row
+	told   string  // the agent's own session
+	clock  clock
+	look   chan struct{} // the heartbeat is to look at the clock
+	asked  bool          // it waited for a person when the heartbeat last looked
+	wrote  atomic.Int64  // bytes, by the process that runs
+	forced chan struct{} // closed: no time to finish
+	gone   bool          // what ran was ended for errGone
 	force  sync.Once
 }
 
@@ -146,8 +170,8 @@ func failed(why string) ending { return ending{State: Failed, Failure: why} }
 // step runs one process and says whether another one follows.
 func (r *run) step() (more bool, err error) {
 	r.m.options.Log.Info("process started", "attempt_id", r.p.AttemptID, "process_id", r.p.ID, "reason", r.p.Reason, "executor", r.p.Executor)
-	defer time.AfterFunc(r.m.options.WallClock, func() { r.cancel(errWallClock) }).Stop()
-	r.touch()
+	r.clock.begin(time.Now())
+	defer r.followQuestions()()
 	r.wrote.Store(0)
 	r.work = nil
 	if err := r.openLog(); err != nil {

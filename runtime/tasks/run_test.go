@@ -39,6 +39,8 @@ type settings struct {
 	WallClock  time.Duration
 	MaxOutput  int64
 	Env        []string
+	Config     Configuration
+	Answer     string // path of a file that is the answer to every question of an agent; empty: nobody is there
 	Elsewhere  string // address of the agent far, over A2A; empty: there is none
 }
 
@@ -48,8 +50,19 @@ func (s settings) options(place string) Options {
 	if err != nil {
 		panic(err)
 	}
-	return Options{Agents: agents, Dir: s.Dir, MaxRunning: s.MaxRunning, Lease: s.Lease, Silence: s.Silence, WallClock: s.WallClock, MaxOutput: s.MaxOutput, Env: s.Env,
-		Runner: []string{os.Args[0]}, RunnerEnv: []string{"TASKS_TEST_CHILD=" + place + "\nrunner\n" + string(job)}}
+	o := Options{Agents: agents, Config: s.Config, Dir: s.Dir, MaxRunning: s.MaxRunning, Lease: s.Lease, Silence: s.Silence, WallClock: s.WallClock, MaxOutput: s.MaxOutput, Env: s.Env,
+		Runner: []string{os.Args[0], "runner"}, Launcher: []string{os.Args[0], "launcher"}, Origin: inherited, RunnerEnv: []string{"TASKS_TEST_CHILD=" + place + "\nrunner\n" + string(job)}}
+	if s.Answer != "" {
+		o.Ask = func(ctx context.Context, _ Attempt, _ Process, q executor.Question) (executor.Answer, error) {
+			for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+				if text, err := os.ReadFile(s.Answer); err == nil {
+					return executor.Answer{Outcome: "accept", Option: strings.TrimSpace(string(text))}, nil
+				}
+			}
+			return executor.Answer{}, ctx.Err()
+		}
+	}
+	return o
 }
 
 // runner is what a runner process of these tests does.
@@ -60,6 +73,9 @@ func runner(ctx context.Context, db *store.DB, place string, args []string) erro
 	}
 	m := New(db, s.options(place))
 	defer m.Close()
+	if os.Args[1] == "launcher" {
+		return m.Launch(ctx)
+	}
 	return m.Run(ctx, os.Args[len(os.Args)-1])
 }
 

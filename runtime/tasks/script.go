@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"runtime"
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
@@ -53,24 +53,17 @@ func (r *run) script(dir, script string) ending {
 	tail := &tail{}
 	cmd.Stdout = said{r, logs.Stdout, io.Discard}
 	cmd.Stderr = said{r, logs.Stderr, tail}
-	lead(cmd)
-	var ended error
-	done, started := make(chan struct{}), make(chan error, 1)
-	go func() {
-		// Where the system ends the child with its parent, the parent is the
-		// thread that started it.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			ended = cmd.Wait()
-		}
-		close(done)
-	}()
-	if err := <-started; err != nil {
+	group, err := proc.Start(cmd)
+	if err != nil {
 		return failed("cannot start: " + err.Error())
 	}
+	defer group.Close()
+	var ended error
+	done := make(chan struct{})
+	go func() {
+		ended = cmd.Wait()
+		close(done)
+	}()
 	leader := groupLeader{cmd.Process.Pid, born(cmd.Process.Pid)}
 	defer leader.Kill() // whatever it left behind
 	if err := r.noteAgent(leader); err != nil {
@@ -78,7 +71,7 @@ func (r *run) script(dir, script string) ending {
 		<-done
 		return failed(err.Error())
 	}
-	r.await(done, leader)
+	r.await(done, group)
 	return scriptEnding(ended, tail.line())
 }
 

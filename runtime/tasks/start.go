@@ -115,6 +115,10 @@ func (m *Manager) begin(ctx context.Context, req request, r StartRequest, projec
 	if err != nil {
 		return Started{}, err
 	}
+	by, err := m.stamp(r.Executor)
+	if err != nil {
+		return Started{}, err
+	}
 	return once(ctx, m, req, func(tx *store.Tx) (Started, error) {
 		t, err := readTask(ctx, tx, r.TaskID)
 		if err != nil {
@@ -133,7 +137,7 @@ func (m *Manager) begin(ctx context.Context, req request, r StartRequest, projec
 			return Started{}, err
 		}
 		p := process{Process: Process{ID: newID(), AttemptID: a.ID, Reason: Agent, Executor: r.Executor, Variant: r.Variant, Prompt: r.Prompt,
-			State: Queued, Created: tx.Now, Updated: tx.Now}, taskID: t.ID, host: a.host}
+			State: Queued, Created: tx.Now, Updated: tx.Now}, taskID: t.ID, host: a.host, stamp: by}
 		if setup {
 			p.Reason = Setup
 		}

@@ -13,7 +13,10 @@ func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus
 		return AttemptStatus{}, err
 	}
 	err = m.db.View(ctx, func(tx *store.Tx) error {
-		s, err = readStatus(ctx, tx, attemptID)
+		var p *process
+		if s, p, err = readStatus(ctx, tx, attemptID); err == nil && p != nil {
+			s.WaitsFor, err = m.waitsFor(ctx, tx, p)
+		}
 		return err
 	})
 	if err != nil {
@@ -30,18 +33,33 @@ func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus
 	return s, nil
 }
 
-func readStatus(ctx context.Context, tx *store.Tx, attemptID string) (s AttemptStatus, err error) {
+// waitsFor says what the newest process of an attempt waits for.
+func (m *Manager) waitsFor(ctx context.Context, tx *store.Tx, p *process) (Wait, error) {
+	switch {
+	case p.State == Running && !p.asking.IsZero():
+		return ForPerson, nil
+	case p.State != Queued:
+		return "", nil
+	}
+	lost, err := m.lacksStarter(ctx, tx, p)
+	if lost {
+		return ForStarter, err
+	}
+	return ForPlace, err
+}
+
+func readStatus(ctx context.Context, tx *store.Tx, attemptID string) (s AttemptStatus, p *process, err error) {
 	a, err := readAttempt(ctx, tx, attemptID)
 	if err != nil {
-		return s, err
+		return s, p, err
 	}
 	session, err := latestSession(ctx, tx, attemptID)
 	if err != nil {
-		return s, err
+		return s, p, err
 	}
-	p, err := latestProcess(ctx, tx, attemptID)
+	p, err = latestProcess(ctx, tx, attemptID)
 	if err != nil {
-		return s, err
+		return s, p, err
 	}
 	s = AttemptStatus{Attempt: a.Attempt, SessionID: session.ID, Executor: session.Executor, Active: session.Updated, State: p.attemptState()}
 	if p != nil {
@@ -57,11 +75,11 @@ func readStatus(ctx context.Context, tx *store.Tx, attemptID string) (s AttemptS
 		}
 	}
 	if s.Queued, err = queuedMessage(ctx, tx, session.ID); err != nil {
-		return s, err
+		return s, p, err
 	}
 	err = tx.QueryRow(ctx, "SELECT COALESCE(SUM(tokens_in), 0), COALESCE(SUM(tokens_out), 0), COALESCE(SUM(cost), 0) FROM processes WHERE attempt_id = ?", attemptID).
 		Scan(&s.Usage.TokensIn, &s.Usage.TokensOut, &s.Usage.Cost)
-	return s, err
+	return s, p, err
 }
 
 // attemptState is the state of an attempt whose newest process is p.

@@ -14,20 +14,30 @@ import (
 
 // summary are the columns of a task's summary. Each is found by one index.
 const summary = taskColumns + `, a.id, a.branch, a.work, a.removed, s.id, s.executor,
-	EXISTS (SELECT 1 FROM processes p WHERE p.task_id = t.id AND p.state IN ('queued', 'running')),
+	(SELECT MIN(CASE WHEN p.state = 'queued' THEN 3 WHEN p.asking_since > 0 THEN 1 ELSE 2 END) FROM processes p WHERE p.task_id = t.id AND p.state IN ('queued', 'running')),
+	q.host, q.origin, q.launched_at,
 	(SELECT p.state FROM processes p WHERE p.task_id = t.id ORDER BY p.ordinal DESC LIMIT 1)
 	FROM tasks t
 	LEFT JOIN attempts a ON a.id = (SELECT n.id FROM attempts n WHERE n.task_id = t.id ORDER BY n.created_at DESC, n.id LIMIT 1)
-	LEFT JOIN sessions s ON s.id = (SELECT n.id FROM sessions n WHERE n.attempt_id = a.id ORDER BY n.created_at DESC, n.id LIMIT 1)`
+	LEFT JOIN sessions s ON s.id = (SELECT n.id FROM sessions n WHERE n.attempt_id = a.id ORDER BY n.created_at DESC, n.id LIMIT 1)
+	LEFT JOIN processes q ON q.id = (SELECT n.id FROM processes n WHERE n.task_id = t.id AND n.state = 'queued' ORDER BY n.ordinal LIMIT 1)`
 
 func scanSummary(row scanner) (t TaskSummary, err error) {
 	var created, updated int64
 	var attempt, branch, work, session, executor, last *string
-	var removed *int
+	var removed, doing *int
+	var host, origin *string
+	var launched *int64
 	err = row.Scan(&t.ID, &t.ProjectID, &t.Title, &t.Description, &t.Status, &created, &updated,
-		&attempt, &branch, &work, &removed, &session, &executor, &t.InProgress, &last)
+		&attempt, &branch, &work, &removed, &session, &executor, &doing, &host, &origin, &launched, &last)
 	t.Created, t.Updated = at(created), at(updated)
 	t.AttemptID, t.Branch, t.SessionID, t.Executor = value(attempt), value(branch), value(session), value(executor)
+	switch t.InProgress = doing != nil; {
+	case t.InProgress && *doing == 1:
+		t.WaitsFor = ForPerson
+	case t.InProgress && *doing == 3 && launched != nil:
+		t.WaitsFor, t.queued = ForPlace, &process{Process: Process{State: Queued}, host: value(host), launched: at(*launched), stamp: stamp{origin: value(origin)}}
+	}
 	t.LastFailed = last != nil && (State(*last) == Failed || State(*last) == Killed)
 	t.OffBranch = !t.InProgress && removed != nil && *removed == 0 && readWork(value(work)).State == OffBranch
 	return t, err
@@ -69,6 +79,11 @@ func (m *Manager) Tasks(ctx context.Context, q TaskQuery) (found TaskPage, err e
 			return err
 		}
 		found.Tasks, err = all(ctx, tx, scanSummary, "SELECT "+summary+" WHERE "+where+" ORDER BY t.created_at DESC, t.id LIMIT ?", append(args, q.limit()+1)...)
+		for i := 0; i < len(found.Tasks) && err == nil; i++ {
+			if t := &found.Tasks[i]; t.queued != nil {
+				t.WaitsFor, err = m.waitsFor(ctx, tx, t.queued)
+			}
+		}
 		return err
 	})
 	if err != nil {

@@ -114,11 +114,16 @@ type TaskSummary struct {
 	AttemptID, Branch, SessionID, Executor string
 	// InProgress: a process of some attempt is queued or running.
 	InProgress bool
+	// WaitsFor is ForPerson if a process of some attempt waits for one, and
+	// ForPlace or ForStarter if all wait that are in progress.
+	WaitsFor Wait
 	// LastFailed: the newest process of all attempts failed or was killed.
 	LastFailed bool
 	// OffBranch: the newest attempt has work that was not on its branch when
 	// somebody looked last.
 	OffBranch bool
+
+	queued *process // the first that waits for a place; nil: none does
 }
 
 // Attempt is one branch and one folder with a worktree of each repository.
@@ -276,6 +281,10 @@ type FollowUpRequest struct {
 	Prompt               string // for Send and Queue
 	Variant              string // empty: that of the session
 	RequestID            string // for Send and Queue
+	// OfStarter says that the caller only passes on what the agent waited for: if
+	// a run begins, it has the environment and settings of the run before it, and
+	// not those of the caller.
+	OfStarter bool `json:",omitempty"`
 }
 
 // FollowUp is what became of a [FollowUpRequest].
@@ -313,6 +322,8 @@ type AttemptStatus struct {
 	Usage Usage
 	// Waiting: the process waits for a free place among those that run.
 	Waiting bool
+	// WaitsFor is what it waits for. Empty: nothing, it runs or has ended.
+	WaitsFor Wait
 	// Queued is the message that waits in the newest session, or that was
 	// discarded there; nil: none.
 	Queued *QueuedMessage
@@ -321,6 +332,16 @@ type AttemptStatus struct {
 	// Work says where the work is, once a run has ended.
 	Work Work
 }
+
+// Wait is what an attempt waits for.
+type Wait string
+
+// What an attempt may wait for.
+const (
+	ForPerson  Wait = "person"  // a question of what runs is open
+	ForPlace   Wait = "place"   // as many processes run as may
+	ForStarter Wait = "starter" // there is a place, or will be, and nobody of its origin to start it
+)
 
 // Stopped is what became of [Manager.Stop].
 type Stopped struct {
@@ -552,4 +573,6 @@ const (
 	WorkUnsaved        = "work_unsaved"
 	CommitHeld         = "commit_held"
 	SandboxUnavailable = "sandbox_unavailable"
+	OtherOrigin        = "other_origin"
+	NotWaiting         = "not_waiting"
 )

@@ -72,9 +72,9 @@ const (
 // let go of.
 type line struct{ cut func() }
 
-func (l line) interrupt() { l.cut() }
-func (l line) terminate() { l.cut() }
-func (l line) kill()      { l.cut() }
+func (l line) Interrupt() { l.cut() }
+func (l line) Terminate() { l.cut() }
+func (l line) Kill()      { l.cut() }
 
 // reach starts a run of an agent that is not here.
 func reach(ctx context.Context, l *launch) (*Run, error) {

@@ -67,8 +67,8 @@ func (c *client) drive(r *Run, stdout io.Reader) Result {
 		r.over()
 	}
 	r.stdin.Close()
-	gentle := time.AfterFunc(leaveTime, r.group.terminate)
-	firm := time.AfterFunc(2*leaveTime, r.group.kill)
+	gentle := time.AfterFunc(leaveTime, r.group.Terminate)
+	firm := time.AfterFunc(2*leaveTime, r.group.Kill)
 	<-read
 	select { // how the process ended says more than that it is gone
 	case <-r.ctx.Done():

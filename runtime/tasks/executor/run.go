@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
@@ -37,9 +38,9 @@ type Run struct {
 
 // controls make an agent end.
 type controls interface {
-	interrupt()
-	terminate()
-	kill()
+	Interrupt()
+	Terminate()
+	Kill()
 }
 
 // driver is what a kind of agent knows.
@@ -50,8 +51,8 @@ type driver interface {
 }
 
 // Start starts an agent. The process leads a group of its own, with all that it
-// starts; when it has ended, the rest of the group is ended too. ctx is for the
-// start alone.
+// starts; when it or this process has ended, the rest of the group is ended too.
+// ctx is for the start alone.
 //
 // Faults: executor_unavailable if the program is not there or does not start, or
 // the agent cannot be reached; invalid_argument for an agent or variant that is
@@ -198,15 +199,14 @@ func (l *launch) start(d driver) (*Run, error) {
 		l.clean()
 		return nil, err
 	}
-	g := &group{}
-	r := &Run{spec: l.spec, prompt: l.stdin, stdin: pipes.stdin, group: g, done: make(chan struct{})}
-	if err := g.start(cmd); err != nil {
+	g, err := proc.Start(cmd)
+	if err != nil {
 		pipes.close()
 		l.clean()
 		return nil, fault.New("executor_unavailable", fmt.Sprintf("%s does not start: %v", l.args[0], err), l.Install)
 	}
 	pipes.handed()
-	r.pid = cmd.Process.Pid
+	r := &Run{pid: cmd.Process.Pid, spec: l.spec, prompt: l.stdin, stdin: pipes.stdin, group: g, done: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.ctx = ctx
 	go r.supervise(cmd, g, pipes, l, d, cancel)
@@ -233,7 +233,7 @@ func (l *launch) boxed(program string) (*exec.Cmd, error) {
 const drainTime = 2 * time.Second
 
 // supervise drives the agent until it has ended, and ends what it left behind.
-func (r *Run) supervise(cmd *exec.Cmd, g *group, p *pipes, l *launch, d driver, cancel func()) {
+func (r *Run) supervise(cmd *exec.Cmd, g *proc.Group, p *pipes, l *launch, d driver, cancel func()) {
 	defer close(r.done)
 	defer l.clean()
 	said := &tail{}
@@ -243,14 +243,14 @@ func (r *Run) supervise(cmd *exec.Cmd, g *group, p *pipes, l *launch, d driver, 
 	go func() { driven <- d.drive(r, p.stdout) }()
 	err := cmd.Wait()
 	cancel()
-	firm := time.AfterFunc(drainTime, g.kill)
+	firm := time.AfterFunc(drainTime, g.Kill)
 	deaf := time.AfterFunc(2*drainTime, func() { p.stdout.Close(); p.stderr.Close() })
 	result := <-driven
 	reading.Wait()
 	firm.Stop()
 	deaf.Stop()
-	g.kill()
-	g.close()
+	g.Kill()
+	g.Close()
 	r.stdin.Close()
 	p.stdout.Close()
 	p.stderr.Close()
@@ -308,15 +308,15 @@ func (r *Run) Interrupt() {
 	ask := r.interrupt
 	r.mu.Unlock()
 	if ask == nil || !ask() {
-		r.group.interrupt()
+		r.group.Interrupt()
 	}
 }
 
 // Terminate tells the group to end; a program may take its time.
-func (r *Run) Terminate() { r.group.terminate() }
+func (r *Run) Terminate() { r.group.Terminate() }
 
 // Kill ends the group at once.
-func (r *Run) Kill() { r.group.kill() }
+func (r *Run) Kill() { r.group.Kill() }
 
 // tell writes the prompt to the agent, which then reads the end of its stdin.
 func (r *Run) tell() {

@@ -25,6 +25,7 @@ type Status struct {
 	Failure   *string        `json:"failure_summary" doc:"Why it failed, in a line. Null unless state is failed."`
 	Executor  *string        `json:"latest_session_executor" doc:"Executor of the newest session. Null without a session."`
 	Waiting   bool           `json:"waiting_for_slot" doc:"Whether it waits because as many attempts run as may."`
+	WaitsFor  *string        `json:"waits_for" enum:"person,place,starter" doc:"What it waits for: a person's answer; a place, when as many run as may; or its starter, when only who started it can go on. Null: nothing."`
 	Usage     Usage          `json:"usage" doc:"What all runs have taken together, as far as their agents say."`
 	Questions int            `json:"pending_questions" doc:"How many questions of the run wait for a person."`
 	Open      []Question     `json:"questions" doc:"Those questions, at most 10."`
@@ -83,7 +84,7 @@ func statusOf(s tasks.AttemptStatus) Status {
 	return Status{
 		AttemptID: contract.UUID(s.ID), TaskID: contract.UUID(s.TaskID), Branch: s.Branch, Created: stamp(s.Created), Updated: stamp(s.Updated),
 		SessionID: idOrNull(s.SessionID), ProcessID: idOrNull(s.ProcessID), State: string(s.State), Active: timeOrNull(s.Active),
-		Failure: textOrNull(s.Failure), Executor: textOrNull(s.Executor), Waiting: s.Waiting,
+		Failure: textOrNull(s.Failure), Executor: textOrNull(s.Executor), Waiting: s.Waiting, WaitsFor: textOrNull(string(s.WaitsFor)),
 		Usage:     Usage{s.Usage.TokensIn, s.Usage.TokensOut, float64(s.Usage.Cost) / 1e6},
 		Questions: s.Questions, Open: []Question{}, Queued: queuedOf(s.Queued),
 		Work: textOrNull(s.Work.State), WorkNotes: each(s.Work.Notes[:min(len(s.Work.Notes), maxNamed)], func(n string) string { return shorten(n, 1000) }),

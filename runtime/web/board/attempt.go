@@ -34,9 +34,11 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 	s.Word, s.Since, s.Last = string(s.State), moment{s.Created}, moment{s.Active}
 	s.Live = s.State == tasks.Running
 	switch {
+	case s.WaitsFor == tasks.ForStarter:
+		s.Word, s.Tone = "waits for who started it", "warn"
 	case s.Waiting:
 		s.Word, s.Tone = "waits for a free place", "warn"
-	case s.Live && asks(s.Questions):
+	case s.WaitsFor == tasks.ForPerson:
 		s.Word, s.Tone = "waits for you", "warn"
 	case s.State == tasks.Completed && s.Work.State == tasks.OffBranch:
 		s.Word, s.Tone = "completed, off its branch", "warn"

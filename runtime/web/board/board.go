@@ -16,7 +16,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"slices"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
@@ -37,11 +36,6 @@ type Question struct {
 	ID, Text string
 	// Standing is what became of the run that asked; empty: it goes on.
 	Standing string
-}
-
-// asks says that the run of an attempt waits for one of its questions.
-func asks(questions []Question) bool {
-	return slices.ContainsFunc(questions, func(q Question) bool { return q.Standing == "" })
 }
 
 // Options is what a Board works with. Manager and Shell are required.

@@ -38,7 +38,8 @@ type column struct {
 type card struct {
 	ID, Title, Executor string
 	Running, Failed     bool
-	Asks                bool // a question of its newest attempt waits
+	Asks                bool // an attempt at it waits for a person
+	Waits               bool // all its attempts in progress wait for a place
 	Off                 bool // work of its newest attempt is not on its branch
 	Changed             moment
 }
@@ -82,14 +83,8 @@ func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string) (
 		}
 		c := column{Status: string(s), Name: statusNames[s], More: found.Next != ""}
 		for _, t := range found.Tasks {
-			one := card{ID: t.ID, Title: t.Title, Executor: t.Executor, Running: t.InProgress, Failed: t.LastFailed && !t.InProgress, Off: t.OffBranch, Changed: moment{t.Updated}}
-			if t.InProgress && t.AttemptID != "" {
-				questions, err := b.options.Questions(ctx, t.AttemptID)
-				if err != nil {
-					return v, err
-				}
-				one.Asks = asks(questions)
-			}
+			one := card{ID: t.ID, Title: t.Title, Executor: t.Executor, Running: t.InProgress && t.WaitsFor == "", Asks: t.WaitsFor == tasks.ForPerson, Waits: t.WaitsFor == tasks.ForPlace || t.WaitsFor == tasks.ForStarter,
+				Failed: t.LastFailed && !t.InProgress, Off: t.OffBranch, Changed: moment{t.Updated}}
 			c.Tasks = append(c.Tasks, one)
 		}
 		v.Columns = append(v.Columns, c)

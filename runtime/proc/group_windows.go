@@ -1,4 +1,4 @@
-package executor
+package proc
 
 import (
 	"os/exec"
@@ -8,31 +8,32 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is a job: a process and all that it starts. Windows ends it when the
+// Group is a job: a program and all that it starts. Windows ends it when the
 // last handle to it closes, also when this process dies.
-type group struct {
+type Group struct {
 	job windows.Handle
 	pid uint32
 }
 
-func (g *group) start(cmd *exec.Cmd) error {
+// Start starts cmd in a job of its own. Call Close when it has ended.
+func Start(cmd *exec.Cmd) (*Group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
 	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
 	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
 	if err != nil {
 		windows.CloseHandle(job)
-		return err
+		return nil, err
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
 	if err := cmd.Start(); err != nil {
 		windows.CloseHandle(job)
-		return err
+		return nil, err
 	}
-	g.job, g.pid = job, uint32(cmd.Process.Pid)
+	g := &Group{job, uint32(cmd.Process.Pid)}
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, g.pid)
 	if err == nil {
 		// What it started before this line is not in the job.
@@ -43,16 +44,20 @@ func (g *group) start(cmd *exec.Cmd) error {
 		cmd.Process.Kill()
 		cmd.Wait()
 		windows.CloseHandle(job)
-		return err
+		return nil, err
 	}
-	return nil
+	return g, nil
 }
 
-// interrupt is Ctrl-Break: Windows cannot send Ctrl-C to a group of its own. A
+// Interrupt is Ctrl-Break: Windows cannot send Ctrl-C to a group of its own. A
 // program without a console does not get it.
-func (g *group) interrupt() { windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, g.pid) }
+func (g *Group) Interrupt() { windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, g.pid) }
 
-// terminate is kill: Windows has nothing between a request and force.
-func (g *group) terminate() { g.kill() }
-func (g *group) kill()      { windows.TerminateJobObject(g.job, 1) }
-func (g *group) close()     { windows.CloseHandle(g.job) }
+// Terminate is Kill: Windows has nothing between a request and force.
+func (g *Group) Terminate() { g.Kill() }
+
+// Kill ends the job at once.
+func (g *Group) Kill() { windows.TerminateJobObject(g.job, 1) }
+
+// Close lets go of a job that has ended. It may be called once.
+func (g *Group) Close() { windows.CloseHandle(g.job) }

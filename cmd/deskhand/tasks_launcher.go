@@ -1,0 +1,60 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/runtime/proc"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// inheriting marks the commands that deskhand itself starts, with what they run
+// with on stdin.
+const inheriting = "inherits"
+
+// tasksLauncherCommand is what a manager starts for what waits for a place.
+func tasksLauncherCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:         "launcher",
+		Short:       "Start what waits, each when it has a place; started by deskhand itself",
+		Hidden:      true,
+		Args:        arguments(0, 0, "no arguments"),
+		Annotations: map[string]string{inheriting: ""},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := a.hiddenLogger()
+			if err != nil {
+				return err
+			}
+			room := &workRoom{app: a, log: log}
+			defer room.close()
+			m, err := room.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return m.Launch(cmd.Context())
+		},
+	}
+}
+
+// inherit takes over the environment of who started cmd, if cmd is one of those
+// that deskhand starts.
+func (a *app) inherit(cmd *cobra.Command) (err error) {
+	if _, ok := cmd.Annotations[inheriting]; ok {
+		a.settings.inherited, err = tasks.Inherit(a.stdin)
+	}
+	return err
+}
+
+// hiddenLogger hides this process from the agents that it starts or serves,
+// which must not read its environment, and opens its log.
+func (a *app) hiddenLogger() (*slog.Logger, error) {
+	log, err := a.logger()
+	if err != nil || ownAttempt() != "" {
+		return log, err // what an agent starts is found by its environment, to be ended with it
+	}
+	if err := proc.Hide(); err != nil {
+		log.Warn("not hidden", "error", err)
+	}
+	return log, nil
+}

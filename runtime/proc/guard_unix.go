@@ -1,0 +1,54 @@
+//go:build unix
+
+package proc
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// guardScript reads the number of the group, and then a line that says that the
+// group has ended. If the pipe ends before that line, the process that started
+// the group has died.
+const guardScript = `read -r group || exit 0; read -r over || kill -s KILL -- "-$group"`
+
+// guard is a shell that ends a group if this process dies. Nil: there is none.
+type guard struct {
+	cmd  *exec.Cmd
+	pipe *os.File
+}
+
+func newGuard() (*guard, error) {
+	theirs, ours, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoGuard, err)
+	}
+	defer theirs.Close()
+	cmd := exec.Command("/bin/sh", "-c", guardScript, "deskhand-guard")
+	cmd.Stdin, cmd.Dir, cmd.Env = theirs, "/", []string{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no signal to our group or terminal is for it
+	if err := cmd.Start(); err != nil {
+		ours.Close()
+		return nil, fmt.Errorf("%w: %w", errNoGuard, err)
+	}
+	return &guard{cmd, ours}, nil
+}
+
+// watch tells the guard which group it is for.
+func (g *guard) watch(group int) {
+	if g != nil {
+		fmt.Fprintln(g.pipe, group)
+	}
+}
+
+// close tells the guard that the group has ended, and waits for its end.
+func (g *guard) close() {
+	if g == nil {
+		return
+	}
+	fmt.Fprintln(g.pipe)
+	g.pipe.Close()
+	g.cmd.Wait()
+}

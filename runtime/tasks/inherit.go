@@ -1,0 +1,84 @@
+package tasks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
+)
+
+// estate is what a runner or a launcher is handed over its stdin: the
+// environment of who started the attempt. Other processes of the user can read
+// the environment that a process begins with, and an agent is one of them, so
+// that one has only what every program needs.
+type estate struct {
+	Origin string   `json:"origin"`
+	Env    []string `json:"env"` // NAME=value
+}
+
+// Inherit makes what a manager hands to a process that it starts the environment
+// of this process, and returns the value for [Options.Origin]. A runner and a
+// launcher call it before anything else.
+func Inherit(stdin io.Reader) (origin string, err error) {
+	var e estate
+	if err := json.NewDecoder(stdin).Decode(&e); err != nil || e.Origin == "" {
+		return "", errors.New("deskhand starts this command itself, and tells it on stdin what to run with")
+	}
+	os.Clearenv()
+	for _, v := range e.Env {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok || name == "" { // as Windows has some
+			continue
+		}
+		if err := os.Setenv(name, value); err != nil {
+			return "", fmt.Errorf("set %s: %w", name, err)
+		}
+	}
+	return e.Origin, nil
+}
+
+// handover bounds how long a process that was started may take to read what it
+// is handed.
+const handover = 10 * time.Second
+
+// startOwn starts a process of deskhand that outlives this one, and hands it
+// what it has to know. out gets what it says.
+func (m *Manager) startOwn(line []string, out *os.File) (*exec.Cmd, error) {
+	origin, err := m.origin()
+	if err != nil {
+		return nil, err
+	}
+	own := withoutAttempt(os.Environ())
+	data, err := json.Marshal(estate{origin, slices.Concat(own, m.options.RunnerEnv)})
+	if err != nil {
+		return nil, err
+	}
+	theirs, ours, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	defer ours.Close()
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = m.options.Dir, theirs, out, out
+	cmd.Env, _ = executor.Environment(own, nil)
+	detach(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	theirs.Close()
+	_ = ours.SetWriteDeadline(time.Now().Add(handover)) // some systems have none for pipes
+	if _, err := ours.Write(data); err != nil {
+		cmd.Process.Kill()
+		cmd.Wait()
+		return nil, fmt.Errorf("hand over what to run with: %w", err)
+	}
+	return cmd, nil
+}

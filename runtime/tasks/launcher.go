@@ -1,0 +1,137 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// launcherLease is the name, without the origin, of the lease that a launcher
+// holds.
+const launcherLease = "tasks/launcher/"
+
+// holder is how this manager holds leases: others of this machine can tell by it
+// whether it lives.
+func (m *Manager) holder() string {
+	return fmt.Sprint(m.instance, " ", m.self.pid, " ", m.self.born, " ", m.host)
+}
+
+// launchers are the origins that have a launcher which lives.
+func (m *Manager) launchers(ctx context.Context, tx *store.Tx) (alive map[string]bool, err error) {
+	leases, err := tx.Leases(ctx, launcherLease)
+	if err != nil {
+		return nil, err
+	}
+	alive = map[string]bool{}
+	for _, l := range leases {
+		leader, here := m.leaderOf(l.Holder)
+		alive[l.Name[len(launcherLease):]] = !here || !leader.dead()
+	}
+	return alive, nil
+}
+
+// Launch starts what has this manager's origin and waits, each when it has a
+// place, and returns when nothing does any more, or when another one of its
+// origin does the same.
+func (m *Manager) Launch(ctx context.Context) error {
+	origin, err := m.origin()
+	if err != nil {
+		return err
+	}
+	watch, err := m.Watch(ctx, -1, "")
+	if err != nil {
+		return err
+	}
+	defer watch.Close()
+	m.launching.Store(true)
+	own := store.Lease{Name: launcherLease + origin, Holder: m.holder()}
+	for {
+		held, ok, err := m.db.Claim(ctx, own, m.options.Lease)
+		if err != nil {
+			return err
+		}
+		if leader, here := m.leaderOf(held.Holder); !ok && here && leader.dead() {
+			if err := m.db.Release(ctx, held.Name, held.Holder); err != nil {
+				return err
+			}
+			continue
+		}
+		if !ok {
+			return nil
+		}
+		m.launch(ctx)
+		if idle, err := m.retire(ctx, own, origin); err != nil || idle {
+			return err
+		}
+		next, cancel := context.WithTimeout(ctx, m.options.Lease/4)
+		_, err = watch.Next(next)
+		cancel()
+		if err != nil && next.Err() == nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return m.db.Release(context.WithoutCancel(ctx), own.Name, own.Holder)
+		}
+	}
+}
+
+// retire lets go of the lease if nothing waits for this launcher. Whoever puts
+// something into the queue looks for a launcher afterwards: it finds none, or one
+// that has seen it.
+func (m *Manager) retire(ctx context.Context, own store.Lease, origin string) (idle bool, err error) {
+	err = m.db.UpdateFast(ctx, func(tx *store.Tx) error {
+		var waiting int
+		err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM processes WHERE state = ? AND host = ? AND origin = ?", Queued, m.host, origin).Scan(&waiting)
+		if err != nil || waiting > 0 {
+			return err
+		}
+		idle = true
+		return tx.Release(ctx, own.Name, own.Holder)
+	})
+	return idle, err
+}
+
+// launcherPatience is how long a launcher may take from its start until it holds
+// its lease.
+const launcherPatience = 10 * time.Second
+
+// ensureLauncher starts a launcher of this manager's origin if there is none. It
+// outlives this process, and has its environment.
+func (m *Manager) ensureLauncher(ctx context.Context) error {
+	if len(m.options.Launcher) == 0 || m.launching.Load() {
+		return nil
+	}
+	origin, err := m.origin()
+	if err != nil {
+		return err
+	}
+	var alive map[string]bool
+	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
+		alive, err = m.launchers(ctx, tx)
+		return err
+	})
+	if err != nil || alive[origin] {
+		return err
+	}
+	m.launcherMu.Lock()
+	defer m.launcherMu.Unlock()
+	if time.Since(m.launcherAt) < launcherPatience {
+		return nil
+	}
+	said, err := os.OpenFile(filepath.Join(m.options.Dir, "launcher.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer said.Close()
+	cmd, err := m.startOwn(m.options.Launcher, said)
+	if err != nil {
+		return fmt.Errorf("start launcher: %w", err)
+	}
+	m.launcherAt = time.Now()
+	go cmd.Wait() // as long as both live
+	return nil
+}

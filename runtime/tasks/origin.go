@@ -1,0 +1,189 @@
+package tasks
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
+)
+
+// A run belongs to its starter. What waits for a place carries a digest of the
+// environment and the settings that it was started with, its origin, and only a
+// manager of the same origin starts it: not a shell without its keys, nor a cron
+// job that happens to look. Values are in no file: a launcher and its runners are
+// handed them over a pipe.
+
+// Configuration is what the settings of an installation say about runs, as far
+// as Options has no field for it.
+type Configuration struct {
+	// File is the path of the configuration file. Empty: there is none.
+	File string
+	// Wrap is the command before every agent. Nil: none.
+	Wrap []string
+	// Settings are the settings that make a run what it is, as NAME=value.
+	Settings []string
+}
+
+// Origin says what an attempt was started with: names, never values.
+type Origin struct {
+	// Config is the path of the configuration file. Empty: there was none.
+	Config string `json:"config,omitempty"`
+	// Names are the variables that its agent gets beside those that every program
+	// needs.
+	Names []string `json:"names,omitempty"`
+	// Wrap is the command before the agent. Nil: none.
+	Wrap       []string      `json:"wrap,omitempty"`
+	MaxRunning int           `json:"max_running"`
+	TimeLimit  time.Duration `json:"time_limit"`
+	IdleLimit  time.Duration `json:"idle_limit"`
+	MaxOutput  int64         `json:"max_output"`
+}
+
+// stamp is the origin of a process, as its row has it.
+type stamp struct {
+	origin   string
+	madeWith string // an [Origin] as JSON
+	places   int
+}
+
+// stamp is that of what this manager starts with an executor.
+func (m *Manager) stamp(id string) (s stamp, err error) {
+	if s.origin, err = m.origin(); err != nil {
+		return s, err
+	}
+	o := m.options
+	made := Origin{Config: o.Config.File, Wrap: o.Config.Wrap, MaxRunning: o.places(), TimeLimit: o.WallClock, IdleLimit: o.Silence, MaxOutput: o.MaxOutput}
+	usual, _ := executor.Environment(os.Environ(), nil)
+	all, _ := executor.Environment(os.Environ(), slices.Concat(o.Agents.Passed(id), o.Env))
+	for _, v := range all {
+		if name, _, _ := strings.Cut(v, "="); !slices.Contains(usual, v) {
+			made.Names = append(made.Names, name)
+		}
+	}
+	slices.Sort(made.Names)
+	data, err := json.Marshal(made)
+	s.madeWith, s.places = string(data), o.places()
+	return s, err
+}
+
+// ofTerminal are variables that differ from one terminal to the next and change
+// nothing about a run.
+var ofTerminal = []string{"TERM", "COLORTERM", "NO_COLOR", "XDG_SESSION_ID", "XDG_SESSION_TYPE", "XDG_SESSION_CLASS", "XDG_SESSION_PATH", "XDG_SEAT", "XDG_SEAT_PATH", "XDG_VTNR"}
+
+// digestOrigin is the origin of what a manager with these options starts. It is
+// keyed: who reads the store cannot try values.
+func (o Options) digestOrigin() (string, error) {
+	key, err := originKey(o.Dir)
+	if err != nil {
+		return "", err
+	}
+	pass := slices.Clone(o.Env)
+	for _, i := range o.Agents.List() {
+		pass = append(pass, o.Agents.Passed(i.ID)...)
+	}
+	env, _ := executor.Environment(os.Environ(), pass)
+	env = slices.DeleteFunc(env, func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(ofTerminal, name)
+	})
+	slices.Sort(env)
+	data, err := json.Marshal([]any{env, o.Env, o.Config, o.BranchPrefix, o.places(), o.WallClock, o.Silence, o.MaxOutput})
+	if err != nil {
+		return "", err
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write(data)
+	return hex.EncodeToString(mac.Sum(nil)), nil
+}
+
+// originKey is the key of the digests of this machine, which is made when it is
+// first needed.
+func originKey(dir string) ([]byte, error) {
+	path := filepath.Join(dir, "origin.key")
+	key, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeKey(dir, path); err != nil {
+			return nil, fmt.Errorf("make the key of origins: %w", err)
+		}
+		key, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the key of origins: %w", err)
+	}
+	return key, nil
+}
+
+// makeKey writes a key, unless somebody else does so at the same time.
+func makeKey(dir, path string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".origin-*") // for this user alone
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(rand.Text())
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// Stranded says with what an attempt was started that waits and that nobody
+// starts: no launcher of its origin runs, and this manager is of another one.
+// Nil: it is not so.
+func (m *Manager) Stranded(ctx context.Context, attemptID string) (made *Origin, err error) {
+	p, err := m.newest(ctx, attemptID)
+	if err != nil || p == nil || p.State != Queued {
+		return nil, err
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		lost, err := m.lacksStarter(ctx, tx, p)
+		if err == nil && lost {
+			made = readOrigin(p.madeWith)
+		}
+		return err
+	})
+	return made, err
+}
+
+// lacksStarter says that nobody is there to start a process that waits, as far as
+// can be told.
+func (m *Manager) lacksStarter(ctx context.Context, tx *store.Tx, p *process) (bool, error) {
+	if p.State != Queued || p.host != m.host || tx.Now.Sub(p.launched) < launchPatience {
+		return false, nil
+	}
+	if own, err := m.origin(); err == nil && own == p.origin && m.options.MaxRunning > 0 {
+		return false, nil
+	}
+	var running int // their runners start the next one
+	err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM processes WHERE state = ? AND host = ? AND origin = ?", Running, m.host, p.origin).Scan(&running)
+	if err != nil || running > 0 {
+		return false, err
+	}
+	alive, err := m.launchers(ctx, tx)
+	return !alive[p.origin], err
+}
+
+func readOrigin(column string) *Origin {
+	o := &Origin{}
+	json.Unmarshal([]byte(column), o) // of an older version it is empty
+	return o
+}

@@ -1,0 +1,44 @@
+package tasks
+
+import (
+	"context"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Resume makes what waits in an attempt this manager's own, so that it runs with
+// the environment and the settings of this process, as soon as there is a place.
+// Fault: not_waiting.
+func (m *Manager) Resume(ctx context.Context, attemptID string) error {
+	attemptID, err := parseID("attempt_id", attemptID)
+	if err != nil {
+		return err
+	}
+	err = m.db.Update(ctx, func(tx *store.Tx) error {
+		a, err := readAttempt(ctx, tx, attemptID)
+		if err != nil {
+			return err
+		}
+		p, err := latestProcess(ctx, tx, attemptID)
+		if err != nil {
+			return err
+		}
+		if p == nil || p.State != Queued {
+			return refuse(NotWaiting, "call get_attempt_status to see how it stands", "attempt %s does not wait for a place", attemptID)
+		}
+		if a.host != m.host {
+			return refuse(WorktreeMissing, "call this tool on that machine", "attempt %s waits on %s", attemptID, a.host)
+		}
+		by, err := m.stamp(p.Executor)
+		if err != nil || by == p.stamp {
+			return err
+		}
+		// A runner that was started for it and has not begun does not find it any more.
+		_, err = tx.Exec(ctx, "UPDATE processes SET origin = ?, made_with = ?, places = ?, launched_at = 0 WHERE id = ?", by.origin, by.madeWith, by.places, p.ID)
+		return err
+	})
+	if err == nil {
+		m.launch(ctx)
+	}
+	return err
+}

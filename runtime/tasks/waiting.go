@@ -1,0 +1,133 @@
+package tasks
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// clock is how long what runs has worked and been silent. It stands still while
+// a question of it waits for a person, whose time is nobody's fault.
+type clock struct {
+	mu     sync.Mutex
+	asking int           // questions that the agent has put through its executor
+	open   bool          // a question of it is open in the inbox
+	worked time.Duration // without the waiting, up to read
+	read   time.Time
+	active time.Time // when something last happened
+	quiet  time.Time // since when silence counts
+}
+
+// begin starts the clock of a process.
+func (c *clock) begin(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.worked, c.open = 0, false
+	c.read, c.active, c.quiet = now, now, now
+}
+
+// touch says that something has happened.
+func (c *clock) touch(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.active, c.quiet = now, now
+}
+
+// change says that it begins or ceases to wait for a person, in one of two ways.
+func (c *clock) change(now time.Time, asking int, open func(bool) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.advance(now)
+	c.asking += asking
+	c.open = open(c.open)
+}
+
+// advance counts the time since it was last read. The caller holds mu.
+func (c *clock) advance(now time.Time) {
+	if c.asking > 0 || c.open {
+		c.quiet = now
+	} else {
+		c.worked += now.Sub(c.read)
+	}
+	c.read = now
+}
+
+// times are how long it has worked and been silent, when something last
+// happened, and whether it waits.
+func (c *clock) times(now time.Time) (worked, silent time.Duration, active time.Time, waits bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.advance(now)
+	return c.worked, now.Sub(c.quiet), c.active, c.asking > 0 || c.open
+}
+
+// touch says that something happened.
+func (r *run) touch() { r.clock.touch(time.Now()) }
+
+// asks says that n more questions wait for a person than before.
+func (r *run) asks(n int) {
+	r.clock.change(time.Now(), n, func(open bool) bool { return open })
+	rouse(r.look)
+}
+
+// isAsked says whether a question of what runs is open in the inbox.
+func (r *run) isAsked(open bool) {
+	r.clock.change(time.Now(), 0, func(bool) bool { return open })
+	rouse(r.look)
+}
+
+func rouse(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // somebody will look anyway
+	}
+}
+
+// followQuestions follows those of the process that runs until the returned
+// function is called.
+func (r *run) followQuestions() (stop func()) {
+	if r.m.options.FollowQuestions == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.ctx))
+	var following sync.WaitGroup
+	since := r.p.Started
+	following.Go(func() { r.m.options.FollowQuestions(ctx, r.attemptID, since, r.isAsked) })
+	return func() {
+		cancel()
+		following.Wait()
+	}
+}
+
+// noteAsking writes down whether what runs waits for a person: then it takes no
+// place, and others may begin.
+func (r *run) noteAsking(ctx context.Context, waits bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if waits == !r.p.asking.IsZero() {
+		return nil
+	}
+	var since time.Time
+	err := r.m.db.UpdateFast(ctx, func(tx *store.Tx) error {
+		since = time.Time{}
+		e := Event{Type: ProcessResumed, TaskID: r.p.taskID, AttemptID: r.attemptID, SessionID: r.p.SessionID, ProcessID: r.p.ID, State: Running}
+		if waits {
+			since, e.Type = tx.Now, ProcessAsks
+		}
+		done, err := tx.Exec(ctx, "UPDATE processes SET asking_since = ? WHERE id = ? AND owner = ? AND state = ?", millis(since), r.p.ID, r.p.owner, Running)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return errLost
+		}
+		_, err = note(tx, e)
+		return err
+	})
+	if err == nil {
+		r.p.asking = since
+	}
+	return err
+}
