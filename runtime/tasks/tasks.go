@@ -16,6 +16,8 @@ package tasks
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
 // Status is where a task stands.
@@ -312,6 +314,9 @@ type AttemptStatus struct {
 	Questions int
 	// Work says where the work is, once a run has ended.
 	Work Work
+	// Distances are how the branch stands to its target, in each repository, while
+	// nothing runs. Nil: it cannot be told.
+	Distances []worktree.Distance
 }
 
 // Stopped is what became of [Manager.Stop].

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,8 +51,9 @@ type Distance struct {
 	// Conflicts are the paths that a merge could not bring together. Their names
 	// begin with the repository.
 	Conflicts []string
-	// Head and Tip are the commits of the branch and of the target.
-	Head, Tip string
+	// Head and Tip are the commits of the branch and of the target, Base is where
+	// the branch has left it.
+	Head, Tip, Base string
 }
 
 // Distances looks how far the branch and the target have gone from each other,
@@ -88,6 +90,11 @@ func (t Tree) distance(ctx context.Context, r Repo, into string) (d Distance, er
 	}
 	if _, err := fmt.Sscan(string(out), &d.Ahead, &d.Behind); err != nil {
 		return d, fmt.Errorf("count commits of %s: %w", r.Name, err)
+	}
+	if out, err = git(ctx, r.Path, "merge-base", d.Head, d.Tip); err == nil {
+		d.Base = strings.TrimSpace(string(out))
+	} else if f := fault.Of(err); f != nil {
+		return d, f
 	}
 	if d.Ahead == 0 || d.Behind == 0 {
 		return d, nil
@@ -131,9 +138,6 @@ type Landing struct {
 	// Distances are those of the repositories, in the order of the tree; a
 	// repository in which the branch has nothing new has no move.
 	Distances []Distance
-	// Kept are commits that no branch has after it: those of the branch, where
-	// other ones were made of them. By the name of the repository.
-	Kept map[string]string
 }
 
 // Author says what the commits of a landing say.
@@ -151,7 +155,6 @@ type Author struct {
 // no_identity; not_found; branch_missing; target_dirty where the target is
 // checked out and has changes; git_too_old.
 func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landing, err error) {
-	l.Kept = map[string]string{}
 	var conflicts []string
 	for _, r := range t.Repos {
 		d, err := t.distance(ctx, r, into)
@@ -175,9 +178,6 @@ func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landi
 		if err != nil {
 			return l, err
 		}
-		if how == Squash || how == Rebase {
-			l.Kept[r.Name] = d.Head
-		}
 		dir, err := checkedOut(ctx, r.Path, d.Target)
 		if err != nil {
 			return l, err
@@ -187,12 +187,96 @@ func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landi
 	if len(l.Moves) == 0 {
 		return l, fault.New("nothing_to_land", fmt.Sprintf("%s has all of %s", l.Distances[0].Target, t.Branch), "see deskhand tasks diff")
 	}
-	return l, ready(ctx, l.Moves)
+	return l, Ready(ctx, l.Moves)
+}
+
+// Update works out how the target gets into the branch: how is Merge or Rebase.
+// It writes objects, and moves nothing. Faults: those of Land.
+func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err error) {
+	var conflicts []string
+	for _, r := range t.Repos {
+		d, err := t.distance(ctx, r, "")
+		if err != nil {
+			return l, err
+		}
+		l.Distances = append(l.Distances, d)
+		if how == Merge {
+			conflicts = append(conflicts, d.Conflicts...)
+		}
+	}
+	if len(conflicts) > 0 {
+		return l, Conflict(conflicts, l.Distances[0].Target)
+	}
+	for i, d := range l.Distances {
+		if d.Behind == 0 {
+			continue
+		}
+		r := t.Repos[i]
+		after, err := onward(ctx, r, how, d, a)
+		if err != nil {
+			return l, err
+		}
+		dir, err := checkedOut(ctx, r.Path, t.Branch)
+		if err != nil {
+			return l, err
+		}
+		l.Moves = append(l.Moves, Move{Name: r.Name, Path: r.Path, Branch: t.Branch, Before: d.Head, After: after, Dir: dir})
+	}
+	if len(l.Moves) == 0 {
+		return l, fault.New("nothing_to_update", fmt.Sprintf("%s has all of %s", t.Branch, l.Distances[0].Target), "see deskhand tasks show")
+	}
+	return l, Ready(ctx, l.Moves)
+}
+
+// onward is the commit at which the branch has the target.
+func onward(ctx context.Context, r Repo, how How, d Distance, a Author) (string, error) {
+	switch {
+	case d.Ahead == 0:
+		return d.Tip, nil
+	case how == Rebase:
+		return replay(ctx, r, d.Tip, d.Head, d.Target, a)
+	}
+	tree, _, err := mergeTree(ctx, r.Path, d.Head, d.Tip)
+	if err != nil {
+		return "", err
+	}
+	return commitTree(ctx, r, tree, []string{d.Head, d.Tip}, a.Message, a.Sign, nil)
+}
+
+// landedRefs is where refs are to the work that was landed, for those who want to
+// see it when its branch is gone.
+const landedRefs = "refs/deskhand/landed/"
+
+// KeepLanded gives the commits that are landed a ref that stays.
+func (t Tree) KeepLanded(ctx context.Context, heads map[string]string) error {
+	for _, r := range t.Repos {
+		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: landed", landedRefs+filepath.Base(t.Dir), heads[r.Name]); err != nil {
+			return fmt.Errorf("keep what is landed of %s: %w", r.Name, err)
+		}
+	}
+	return nil
+}
+
+// ForgetLanded takes those refs away.
+func (t Tree) ForgetLanded(ctx context.Context) {
+	for _, r := range t.Repos {
+		git(ctx, r.Path, "update-ref", "-d", landedRefs+filepath.Base(t.Dir))
+	}
+}
+
+// DropLanded deletes the attempt's branch where it is at what was landed.
+func (t Tree) DropLanded(ctx context.Context) {
+	for _, r := range t.Repos {
+		if head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err == nil && r.Landed != "" && head == r.Landed {
+			t.deleteBranch(ctx, r)
+		}
+	}
 }
 
 // Conflict is the fault of branches that cannot be brought together.
 func Conflict(paths []string, target string) *fault.Fault {
-	return fault.New("conflicts", fmt.Sprintf("%s and the attempt have both changed %s", target, listed(paths)), "")
+	return fault.New("conflicts", fmt.Sprintf("%s and the attempt have both changed %s", target, listed(paths)),
+		"let the agent bring the target in and resolve them, then try again")
 }
 
 // forward is the commit at which the target has the work.

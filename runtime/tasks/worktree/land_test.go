@@ -89,7 +89,9 @@ func TestLandRefuses(t *testing.T) {
 	private(t)
 	repo, other := repository(t, "shop"), repository(t, "lib")
 	tree := diverged(t, repo, other)
-	land := func(how How, into string) (Landing, error) { return tree.Land(t.Context(), how, into, Author{Message: "m"}) }
+	land := func(how How, into string) (Landing, error) {
+		return tree.Land(t.Context(), how, into, Author{Message: "m"})
+	}
 	for _, c := range []struct {
 		name, code string
 		how        How
@@ -155,7 +157,7 @@ func TestFinishCompletesWhatAKilledProgramBegan(t *testing.T) {
 		"half of the files, and a lock": {func(t *testing.T, m []Move) { half(t, m[0]) }, false, ""},
 		"all of the first":              {func(t *testing.T, m []Move) { must(t, m[0].do(t.Context(), "w")) }, true, ""},
 		"the first, half of the second": {func(t *testing.T, m []Move) { must(t, m[0].do(t.Context(), "w")); half(t, m[1]) }, true, ""},
-		"all": {func(t *testing.T, m []Move) { must(t, Do(t.Context(), m, "w")) }, true, ""},
+		"all":                           {func(t *testing.T, m []Move) { must(t, Do(t.Context(), m, "w")) }, true, ""},
 		"half, and the user wrote into one of them": {func(t *testing.T, m []Move) {
 			half(t, m[0])
 			put(t, filepath.Join(m[0].Dir, "src", "a.go"), "mine\n")

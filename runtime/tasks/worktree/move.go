@@ -17,8 +17,8 @@ import (
 // looks like staged changes, which nobody loses and [Finish] completes; the other
 // order would leave a checkout that looks as if the work had been taken back.
 
-// ready refuses moves of branches whose folders have changes.
-func ready(ctx context.Context, moves []Move) error {
+// Ready refuses moves of branches whose folders have changes.
+func Ready(ctx context.Context, moves []Move) error {
 	for _, m := range moves {
 		if m.Dir == "" {
 			continue
@@ -52,7 +52,7 @@ func ready(ctx context.Context, moves []Move) error {
 // why is for the reflog. Faults: target_moved when a branch is not where it was,
 // target_dirty, untracked_in_the_way.
 func Do(ctx context.Context, moves []Move, why string) error {
-	if err := ready(ctx, moves); err != nil {
+	if err := Ready(ctx, moves); err != nil {
 		return err
 	}
 	for i, m := range moves {
@@ -269,4 +269,103 @@ func unlike(ctx context.Context, dir, commit string) ([]string, error) {
 	list.Env = append(list.Env, env)
 	out, err := run(list)
 	return fields(out), err
+}
+
+// Apply brings what the branch has and its target does not into the person's
+// checkout of each repository, as changes that are not committed; none of them if
+// one cannot have it. Faults: conflicts, target_dirty, nothing_to_land,
+// not_checked_out for a repository without a working tree.
+func (t Tree) Apply(ctx context.Context, dryRun bool) (dirs []string, err error) {
+	var steps []Move
+	for _, r := range t.Repos {
+		m, err := t.applying(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if m.Before != m.After {
+			steps, dirs = append(steps, m), append(dirs, m.Dir)
+		}
+	}
+	if len(steps) == 0 {
+		return nil, fault.New("nothing_to_land", fmt.Sprintf("the checkout has all of %s", t.Branch), "see deskhand tasks diff")
+	}
+	if dryRun {
+		return dirs, nil
+	}
+	for i, m := range steps {
+		err := m.files(ctx, m.Before, m.After)
+		if err == nil {
+			continue
+		}
+		for _, done := range slices.Backward(steps[:i]) {
+			err = errors.Join(err, done.files(context.WithoutCancel(ctx), done.After, done.Before))
+		}
+		if f := fault.Of(err); f == nil {
+			err = fault.New("target_dirty", err.Error(), "commit or stash what you have changed there")
+		}
+		return nil, err
+	}
+	for _, m := range steps {
+		if _, err := run(inTree(ctx, m.Dir, "read-tree", m.Before)); err != nil {
+			return dirs, fmt.Errorf("leave the changes of %s unstaged: %w", m.Dir, err)
+		}
+		run(inTree(ctx, m.Dir, "update-index", "-q", "--refresh")) // its status says that some differ
+	}
+	return dirs, nil
+}
+
+// applying is the step from what is checked out to a tree that has the work too.
+func (t Tree) applying(ctx context.Context, r Repo) (m Move, err error) {
+	head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)
+	if err != nil {
+		return m, absent(err, "branch_missing", fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "see deskhand tasks show")
+	}
+	out, err := git(ctx, r.Path, "rev-parse", "--is-inside-work-tree")
+	if err != nil || strings.TrimSpace(string(out)) != "true" {
+		return m, absent(err, "not_checked_out", fmt.Sprintf("%s has no working tree", r.Path), "land the attempt, or take the patch: deskhand tasks diff ID")
+	}
+	now, err := revision(ctx, r.Path, "HEAD")
+	if err != nil {
+		return m, err
+	}
+	if _, err := run(inTree(ctx, r.Path, "diff", "--cached", "--quiet", "--no-ext-diff")); err != nil {
+		return m, absent(err, "target_dirty", r.Path+" has staged changes", "commit them, or unstage them: git -C "+r.Path+" restore --staged .")
+	}
+	tree, conflicts, err := mergeTree(ctx, r.Path, now, head)
+	if err != nil {
+		return m, err
+	}
+	if len(conflicts) > 0 {
+		for i, c := range conflicts {
+			conflicts[i] = quote(r.Name + "/" + c)
+		}
+		return m, Conflict(conflicts, "what is checked out")
+	}
+	was, err := git(ctx, r.Path, "rev-parse", now+"^{tree}")
+	if err != nil {
+		return m, err
+	}
+	return Move{Name: r.Name, Path: r.Path, Before: strings.TrimSpace(string(was)), After: tree, Dir: r.Path}, nil
+}
+
+// SetBranchAside deletes the attempt's branch; what no other branch has of it
+// gets a ref below refs/deskhand/kept, which it returns.
+func (t Tree) SetBranchAside(ctx context.Context) (refs []string, err error) {
+	for _, kept := range t.DropBranches(ctx) {
+		i := slices.IndexFunc(t.Repos, func(r Repo) bool { return r.Name == kept })
+		r := t.Repos[i]
+		head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)
+		if err != nil {
+			continue
+		}
+		ref := fmt.Sprintf("%s%s/%.12s", keptRefs, filepath.Base(t.Dir), head)
+		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: kept when its attempt was discarded", ref, head); err != nil {
+			return refs, fmt.Errorf("keep the commits of %s: %w", r.Name, err)
+		}
+		refs = append(refs, r.Path+" "+ref)
+		if err := t.deleteBranch(ctx, r); err != nil {
+			return refs, fmt.Errorf("delete branch of %s: %w", r.Name, err)
+		}
+	}
+	return refs, nil
 }
