@@ -36,8 +36,8 @@ func (w *ways) flags(cmd *cobra.Command, q *tasks.LandRequest) {
 	f.BoolVar(&w.rebase, "rebase", false, "make each of the attempt's commits again on top of the target")
 	f.BoolVar(&w.ff, "ff", false, "make no commit; refused if the target has commits that the attempt does not have")
 	cmd.MarkFlagsMutuallyExclusive("merge", "squash", "rebase", "ff")
-	f.StringVar(&q.Into, "into", "", "another `branch` than the attempt's target")
-	f.StringVarP(&q.Message, "message", "m", "", "`text` of the commit (default: the task's title and what the agent said)")
+	f.StringVar(&q.Into, "into", "", "another branch than the attempt's target")
+	f.StringVarP(&q.Message, "message", "m", "", "text of the commit (default: the task's title and what the agent said)")
 	f.BoolVar(&q.KeepBranch, "keep-branch", false, "keep the attempt's branch when its folder goes")
 }
 
