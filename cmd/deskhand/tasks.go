@@ -30,7 +30,7 @@ func tasksCommand(a *app) *cobra.Command {
 	}
 	for _, sub := range []func(*app) *cobra.Command{
 		tasksProjectCommand, tasksAddCommand, tasksListCommand, tasksShowCommand, tasksSetCommand, tasksRemoveCommand,
-		tasksStartCommand, tasksSayCommand, tasksCommitCommand, tasksLandCommand, tasksUpdateCommand, tasksUndoCommand,
+		tasksRunCommand, tasksStartCommand, tasksSayCommand, tasksCommitCommand, tasksLandCommand, tasksUpdateCommand, tasksUndoCommand,
 		tasksApplyCommand, tasksPickCommand, tasksDiscardCommand, tasksStopCommand, tasksLogsCommand, tasksMessagesCommand,
 		tasksDiffCommand, tasksCatCommand, tasksExecutorsCommand, tasksGCCommand, tasksRunnerCommand, tasksFakeCommand,
 	} {
