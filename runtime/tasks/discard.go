@@ -47,6 +47,9 @@ func (m *Manager) Discard(ctx context.Context, attemptID string, dryRun bool) (d
 	if err := m.ended(ctx, c); err != nil {
 		return done, err
 	}
+	if err := m.db.View(ctx, func(tx *store.Tx) error { return atHome(ctx, tx, c.ID) }); err != nil {
+		return done, err
+	}
 	if dryRun {
 		return done, c.tree.Discardable(ctx)
 	}

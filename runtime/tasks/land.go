@@ -142,6 +142,9 @@ func (m *Manager) settled(ctx context.Context, attemptID string, dryRun bool, do
 	if err != nil {
 		return err
 	}
+	if err := m.db.View(ctx, func(tx *store.Tx) error { return atHome(ctx, tx, c.ID) }); err != nil {
+		return err
+	}
 	if c.tree.Present(ctx) && !dryRun {
 		if _, err := m.Collect(ctx, c.ID, false); err != nil {
 			return err
@@ -307,7 +310,7 @@ const landingPatience = 200 * time.Millisecond
 func (m *Manager) finishLandings(ctx context.Context) error {
 	var begun []Landing
 	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
-		begun, err = all(ctx, tx, scanLanding, "SELECT "+landingColumns+" FROM landings WHERE state IN ('begun', 'undoing') AND host = ? ORDER BY created_at LIMIT 100", m.host)
+		begun, err = all(ctx, tx, scanLanding, "SELECT "+landingColumns+" FROM landings WHERE state IN ('begun', 'undoing') AND kind <> 'visit' AND host = ? ORDER BY created_at LIMIT 100", m.host)
 		return err
 	})
 	if err != nil {

@@ -206,6 +206,53 @@ func TestPickLandsOneAndKeepsTheCommitsOfTheOthers(t *testing.T) {
 	}
 }
 
+func TestABranchVisitsTheCheckoutOfThePerson(t *testing.T) {
+	d := openAs(t, settings{})
+	started := d.start("write a.txt one")
+	s := d.ended(started.AttemptID)
+	put(t, filepath.Join(d.repo.Path, "README.md"), "mine\n")
+	_, err := d.CheckOut(t.Context(), s.ID, false)
+	refused(t, "CheckOut over changes", err, "target_dirty")
+	git(t, d.repo.Path, "checkout", "-q", "README.md")
+	_, err = d.Release(t.Context(), s.ID, false)
+	refused(t, "Release of what is at home", err, "not_checked_out")
+	if _, err := d.CheckOut(t.Context(), s.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := git(t, d.repo.Path, "symbolic-ref", "--short", "HEAD"); got != s.Branch || !exists(filepath.Join(d.repo.Path, "a.txt")) || git(t, d.repo.Path, "status", "--porcelain") != "" {
+		t.Errorf("the checkout has %s", got)
+	}
+	_, err = d.FollowUp(t.Context(), FollowUpRequest{Action: Send, AttemptID: s.ID, Prompt: "write b.txt two"})
+	refused(t, "FollowUp while the branch is away", err, "branch_checked_out")
+	for name, do := range map[string]func() error{
+		"Land":     func() error { _, err := d.Land(t.Context(), LandRequest{AttemptID: s.ID}); return err },
+		"Discard":  func() error { _, err := d.Discard(t.Context(), s.ID, false); return err },
+		"CheckOut": func() error { _, err := d.CheckOut(t.Context(), s.ID, false); return err },
+	} {
+		refused(t, name+" while the branch is away", do(), "branch_checked_out")
+	}
+	put(t, filepath.Join(d.repo.Path, "mine.txt"), "mine\n")
+	git(t, d.repo.Path, "add", "-A")
+	_, err = d.Release(t.Context(), s.ID, false)
+	refused(t, "Release with changes", err, "target_dirty")
+	git(t, d.repo.Path, "commit", "-q", "-m", "by hand")
+	if _, err := d.Release(t.Context(), s.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := git(t, d.repo.Path, "symbolic-ref", "--short", "HEAD"); got != "main" || exists(filepath.Join(d.repo.Path, "a.txt")) || git(t, d.repo.Path, "status", "--porcelain") != "" {
+		t.Errorf("the checkout has %s", got)
+	}
+	if !exists(filepath.Join(s.Dir, d.repo.Name, "mine.txt")) {
+		t.Error("the attempt does not have what the person has committed")
+	}
+	if _, err := d.FollowUp(t.Context(), FollowUpRequest{Action: Send, AttemptID: s.ID, Prompt: "write b.txt two"}); err != nil {
+		t.Fatal(err)
+	}
+	if s = d.ended(s.ID); s.State != Completed || s.Work.State != OnBranch {
+		t.Errorf("after it the attempt is %+v", s)
+	}
+}
+
 // landJob is what a process does that is killed while it lands.
 type landJob struct {
 	Settings settings
