@@ -15,7 +15,7 @@ import (
 // and flag or by flag alone. Flags that are not here have a number N, a TIME or
 // a TEXT.
 var valueNames = map[string]string{
-	"allow-host": "NAME", "allow-origin": "URL", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "by": "KINDS",
+	"agent": "NAME", "allow-host": "NAME", "allow-origin": "URL", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "by": "KINDS",
 	"cache": "DIR", "chart": "FILE", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
 	"cursor": "CURSOR", "default": "VALUE", "docs-dir": "DIR", "embed": "SPEC", "embed-timeout": "TIME", "exclude": "GLOB",
 	"executor": "NAME", "facet": "KEY=VALUE", "format": "FORMAT", "from": "MODEL", "http": "ADDR", "id": "ID",

@@ -30,7 +30,8 @@ func tasksCommand(a *app) *cobra.Command {
 	}
 	for _, sub := range []func(*app) *cobra.Command{
 		tasksProjectCommand, tasksAddCommand, tasksListCommand, tasksShowCommand, tasksSetCommand, tasksRemoveCommand,
-		tasksStartCommand, tasksSayCommand, tasksCommitCommand, tasksStopCommand, tasksLogsCommand, tasksMessagesCommand,
+		tasksRunCommand, tasksStartCommand, tasksSayCommand, tasksCommitCommand, tasksLandCommand, tasksUpdateCommand, tasksUndoCommand,
+		tasksApplyCommand, tasksCheckoutCommand, tasksReleaseCommand, tasksPickCommand, tasksDiscardCommand, tasksStopCommand, tasksLogsCommand, tasksMessagesCommand,
 		tasksDiffCommand, tasksCatCommand, tasksExecutorsCommand, tasksGCCommand, tasksRunnerCommand, tasksLauncherCommand, tasksFakeCommand,
 		tasksSandboxCommand,
 	} {

@@ -122,6 +122,8 @@ func stateWord(s work.Status) string {
 		return waitWord(*s.WaitsFor)
 	case offBranch(s):
 		return s.State + ", off its branch"
+	case s.Landed:
+		return "landed"
 	}
 	return s.State
 }
@@ -176,6 +178,13 @@ func offBranch(s work.Status) bool { return s.Work != nil && *s.Work == tasks.Of
 // whereWork is a line for each thing to know of where the work is.
 func whereWork(s work.Status) string {
 	var text strings.Builder
+	if !s.Landed && s.Ahead+s.Behind > 0 {
+		fmt.Fprintf(&text, "target    %d behind, %d ahead", s.Behind, s.Ahead)
+		if len(s.Conflicts) > 0 {
+			fmt.Fprintf(&text, ", conflicts in %s", strings.Join(s.Conflicts, ", "))
+		}
+		text.WriteString("\n")
+	}
 	for _, n := range s.WorkNotes {
 		fmt.Fprintf(&text, "work      %s\n", n)
 	}

@@ -118,39 +118,8 @@ func (m *Manager) deleteTask(ctx context.Context, tx *store.Tx, t Task) error {
 		return err
 	}
 	for _, a := range attempts {
-		if err := m.turnEnded(ctx, tx, TurnEnd{AttemptID: a.ID, Over: deleted}); err != nil {
+		if err := m.deleteAttempt(ctx, tx, a); err != nil {
 			return err
-		}
-		c, err := readCheckout(ctx, tx, a.ID)
-		if err != nil {
-			return err
-		}
-		left := leftover{Tree: c.tree}
-		processes, err := all(ctx, tx, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.attempt_id = ?", a.ID)
-		if err != nil {
-			return err
-		}
-		for _, p := range processes {
-			left.Processes = append(left.Processes, p.ID)
-			if err := logs.Delete(ctx, tx, p.ID); err != nil {
-				return err
-			}
-		}
-		data, err := json.Marshal(left)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, "INSERT INTO leftovers (attempt_id, host, data) VALUES (?, ?, ?)", a.ID, a.host, string(data)); err != nil {
-			return fmt.Errorf("note what is left of attempt: %w", err)
-		}
-		for _, query := range []string{
-			"DELETE FROM turns WHERE session_id IN (SELECT id FROM sessions WHERE attempt_id = ?)",
-			"DELETE FROM queued WHERE attempt_id = ?", "DELETE FROM sessions WHERE attempt_id = ?",
-			"DELETE FROM processes WHERE attempt_id = ?", "DELETE FROM attempts WHERE id = ?",
-		} {
-			if _, err := tx.Exec(ctx, query, a.ID); err != nil {
-				return fmt.Errorf("delete attempt: %w", err)
-			}
 		}
 	}
 	if _, err := tx.Exec(ctx, "DELETE FROM tasks WHERE id = ?", t.ID); err != nil {
@@ -158,6 +127,46 @@ func (m *Manager) deleteTask(ctx context.Context, tx *store.Tx, t Task) error {
 	}
 	_, err = note(tx, Event{Type: TaskDeleted, ProjectID: t.ProjectID, TaskID: t.ID})
 	return err
+}
+
+// deleteAttempt takes out all rows of an attempt, and notes what it leaves on
+// the disk.
+func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) error {
+	if err := m.turnEnded(ctx, tx, TurnEnd{AttemptID: a.ID, Over: deleted}); err != nil {
+		return err
+	}
+	c, err := readCheckout(ctx, tx, a.ID)
+	if err != nil {
+		return err
+	}
+	left := leftover{Tree: c.tree}
+	processes, err := all(ctx, tx, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.attempt_id = ?", a.ID)
+	if err != nil {
+		return err
+	}
+	for _, p := range processes {
+		left.Processes = append(left.Processes, p.ID)
+		if err := logs.Delete(ctx, tx, p.ID); err != nil {
+			return err
+		}
+	}
+	data, err := json.Marshal(left)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "INSERT INTO leftovers (attempt_id, host, data) VALUES (?, ?, ?)", a.ID, a.host, string(data)); err != nil {
+		return fmt.Errorf("note what is left of attempt: %w", err)
+	}
+	for _, query := range []string{
+		"DELETE FROM turns WHERE session_id IN (SELECT id FROM sessions WHERE attempt_id = ?)",
+		"DELETE FROM queued WHERE attempt_id = ?", "DELETE FROM sessions WHERE attempt_id = ?",
+		"DELETE FROM processes WHERE attempt_id = ?", "DELETE FROM landings WHERE attempt_id = ?", "DELETE FROM attempts WHERE id = ?",
+	} {
+		if _, err := tx.Exec(ctx, query, a.ID); err != nil {
+			return fmt.Errorf("delete attempt: %w", err)
+		}
+	}
+	return nil
 }
 
 // stuckTime is how long a folder that could not be taken away is left alone: it
@@ -231,7 +240,9 @@ func (m *Manager) clear(ctx context.Context, id string, l leftover) error {
 		// names it.
 		return fmt.Errorf("remove worktree of deleted task: %w", err)
 	}
+	l.Tree.DropLanded(ctx)
 	l.Tree.DropBranches(ctx)
+	l.Tree.ForgetLanded(ctx)
 	for _, p := range l.Processes {
 		if err := os.RemoveAll(m.runDir(p)); err != nil {
 			return fmt.Errorf("remove spool: %w", err)

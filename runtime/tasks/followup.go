@@ -73,6 +73,9 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	if err != nil {
 		return FollowUp{}, err
 	}
+	if err := atHome(ctx, tx, s.AttemptID); err != nil {
+		return FollowUp{}, err
+	}
 	variant, err := variantOf(known, s, r.Variant)
 	if err != nil {
 		return FollowUp{}, err

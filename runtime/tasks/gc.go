@@ -189,6 +189,9 @@ func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 		err = c.tree.Remove(ctx, false)
 	}
 	if err == nil {
+		if l := c.landed; l != nil && l.State == LandingDone && !l.KeepBranch {
+			c.tree.DropLanded(ctx)
+		}
 		if err := m.removeSpools(ctx, c.ID); err != nil {
 			m.options.Log.Warn("removal of spools failed", "attempt_id", c.ID, "error", err)
 		}

@@ -25,6 +25,9 @@ func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus
 	if s.Work.State == OffBranch {
 		s.Work = m.lookAgain(ctx, attemptID, s.Work)
 	}
+	if s.State != Running && s.State != Idle {
+		s.Distances = m.distances(ctx, attemptID)
+	}
 	if m.options.Questions != nil {
 		if s.Questions, err = m.options.Questions(ctx, attemptID); err != nil {
 			return AttemptStatus{}, fmt.Errorf("count questions: %w", err)
@@ -70,8 +73,8 @@ func readStatus(ctx context.Context, tx *store.Tx, attemptID string) (s AttemptS
 		if s.State == Failed {
 			s.Failure = p.failure()
 		}
-		if p.State.Ended() && a.removed == 0 {
-			s.Work = readWork(a.work)
+		if w := readWork(a.work); p.State.Ended() && (a.removed == 0 || w.State == LandedWork) {
+			s.Work = w
 		}
 	}
 	if s.Queued, err = queuedMessage(ctx, tx, session.ID); err != nil {

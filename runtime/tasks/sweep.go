@@ -51,11 +51,12 @@ func (s *sightings) overdue(now []process, term time.Duration) (late []process) 
 }
 
 // Sweep ends what runners left behind that died, takes away the worktrees of
-// attempts that were deleted, and starts what waits for a free place. Any
+// attempts that were deleted, finishes landings that were cut short, and starts
+// what waits for a free place. Any
 // manager may sweep, and all at once: each step is taken only if it is still to
 // be taken.
 func (m *Manager) Sweep(ctx context.Context) error {
-	err := errors.Join(m.bury(ctx), m.clearLeftovers(ctx))
+	err := errors.Join(m.bury(ctx), m.clearLeftovers(ctx), m.finishLandings(ctx))
 	m.launch(ctx)
 	if err != nil {
 		return fmt.Errorf("sweep: %w", err)

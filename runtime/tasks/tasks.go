@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/tasks/box"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
 // Status is where a task stands.
@@ -331,6 +332,9 @@ type AttemptStatus struct {
 	Questions int
 	// Work says where the work is, once a run has ended.
 	Work Work
+	// Distances are how the branch stands to its target, in each repository, while
+	// nothing runs. Nil: it cannot be told.
+	Distances []worktree.Distance
 }
 
 // Wait is what an attempt waits for.

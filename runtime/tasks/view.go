@@ -14,6 +14,8 @@ type checkout struct {
 	attempt
 	tree  worktree.Tree
 	repos []Repo // in the order of those of tree
+	// landed is the newest landing that stands; nil: none.
+	landed *Landing
 }
 
 func readCheckout(ctx context.Context, tx *store.Tx, attemptID string) (c checkout, err error) {
@@ -21,6 +23,9 @@ func readCheckout(ctx context.Context, tx *store.Tx, attemptID string) (c checko
 		return c, err
 	}
 	c.tree = worktree.Tree{Dir: c.attempt.Dir, Branch: c.attempt.Branch}
+	if c.landed, err = latestLanding(ctx, tx, attemptID); err != nil {
+		return c, err
+	}
 	for _, part := range c.attempt.Repos {
 		r, err := readRepo(ctx, tx, part.RepoID)
 		if err != nil {
@@ -28,6 +33,10 @@ func readCheckout(ctx context.Context, tx *store.Tx, attemptID string) (c checko
 		}
 		c.repos = append(c.repos, r)
 		c.tree.Repos = append(c.tree.Repos, worktree.Repo{Name: part.Name, Path: r.Path, Target: part.TargetBranch, Base: part.Base, Copied: part.Copied})
+		if l := c.landed; l != nil && l.State == LandingDone {
+			shown := &c.tree.Repos[len(c.tree.Repos)-1]
+			shown.Landed, shown.Base = l.Heads[part.Name], l.Bases[part.Name]
+		}
 	}
 	return c, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // Work says where what an attempt has made is.
 type Work struct {
-	// State is OnBranch or OffBranch. Empty: a process runs, none has ended, or
+	// State is OnBranch, OffBranch or LandedWork. Empty: a process runs, none has ended, or
 	// the folder is gone.
 	State string `json:"state"`
 	// Notes say why it is OffBranch, and what else a person should know of it.
@@ -28,6 +28,9 @@ const OnBranch = "on_branch"
 
 // OffBranch is the state of work of which some is elsewhere, or not committed.
 const OffBranch = "off_branch"
+
+// LandedWork is the state of work that is on its target.
+const LandedWork = "landed"
 
 // standing looks where the work of an attempt is.
 func standing(ctx context.Context, tree worktree.Tree, remarks []string) Work {
@@ -140,7 +143,7 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 		return done, err
 	}
 	if p != nil && !p.State.Ended() {
-		return done, later(AttemptRunning, "call stop_attempt with the attempt_id first, or wait for its end", "attempt %s is running", c.ID)
+		return done, running(c.ID)
 	}
 	checks := []worktree.Check{m.finder(c, p)}
 	if secrets {

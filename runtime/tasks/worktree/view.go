@@ -48,12 +48,18 @@ func (t Tree) view(ctx context.Context, r Repo) (*view, error) {
 
 func (v *view) close() { os.RemoveAll(v.temp) }
 
-// base is where the attempt's work left the target. A target that was deleted
-// or rewritten leaves the commit that the attempt started from.
+// base is where the attempt's work left the target. A target that has all of the
+// work, or was deleted or rewritten, leaves the commit that the attempt started
+// from, or that was noted when it was landed or updated.
 func (t Tree) base(ctx context.Context, r Repo) (string, error) {
-	if target, err := r.Resolve(ctx, r.Target); err == nil {
-		if out, err := git(ctx, t.path(r), "merge-base", "HEAD", target); err == nil {
-			return strings.TrimSpace(string(out)), nil
+	head, err := revision(ctx, t.path(r), "HEAD")
+	if err != nil {
+		return "", err
+	}
+	if target, err := r.Resolve(ctx, r.Target); err == nil && head != r.Landed {
+		out, err := git(ctx, t.path(r), "merge-base", "HEAD", target)
+		if base := strings.TrimSpace(string(out)); err == nil && (base != head || r.Base == "") {
+			return base, nil
 		}
 	}
 	if r.Base == "" {

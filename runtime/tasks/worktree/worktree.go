@@ -45,6 +45,10 @@ type Repo struct {
 	// Copied are files that [Tree.CopyIn] brought. They are never committed and
 	// are no work of the attempt.
 	Copied []string `json:",omitempty"`
+	// Landed is the commit of the branch that was landed last. Empty: none. Then
+	// Base is where it had left the target, and what is shown is between them as
+	// long as the branch has not gone on.
+	Landed string `json:",omitempty"`
 }
 
 func (t Tree) path(r Repo) string { return filepath.Join(t.Dir, r.Name) }

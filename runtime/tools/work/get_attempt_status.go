@@ -30,8 +30,12 @@ type Status struct {
 	Questions int            `json:"pending_questions" doc:"How many questions of the run wait for a person."`
 	Open      []Question     `json:"questions" doc:"Those questions, at most 10."`
 	Queued    *QueuedMessage `json:"queued" doc:"The follow-up that waits or was discarded. Null: none."`
-	Work      *string        `json:"work_state" enum:"on_branch,off_branch" doc:"Whether all work is on workspace_branch. Null while it runs."`
+	Work      *string        `json:"work_state" enum:"on_branch,off_branch,landed" doc:"Whether all work is on workspace_branch, or on its target. Null while it runs."`
 	WorkNotes []string       `json:"work_notes" doc:"Why it is not, and what a person should know of it."`
+	Ahead     int            `json:"ahead" doc:"Commits of the branch that its target does not have, in all repositories. 0 while it runs."`
+	Behind    int            `json:"behind" doc:"Commits of the target that the branch does not have. 0 while it runs."`
+	Conflicts []string       `json:"conflicts" doc:"Paths that both have changed and git cannot merge, at most 100."`
+	Landed    bool           `json:"landed" doc:"Whether the work was landed on the target."`
 }
 
 // Usage is what runs of agents took.
@@ -79,8 +83,15 @@ func (o Options) getAttemptStatus() contract.Tool {
 	})
 }
 
+// maxConflicts bounds the paths in conflict.
+const maxConflicts = 100
+
 // statusOf words where an attempt stands, without the texts of its questions.
 func statusOf(s tasks.AttemptStatus) Status {
+	ahead, behind, conflicts := 0, 0, []string{}
+	for _, d := range s.Distances {
+		ahead, behind, conflicts = ahead+d.Ahead, behind+d.Behind, append(conflicts, d.Conflicts...)
+	}
 	return Status{
 		AttemptID: contract.UUID(s.ID), TaskID: contract.UUID(s.TaskID), Branch: s.Branch, Created: stamp(s.Created), Updated: stamp(s.Updated),
 		SessionID: idOrNull(s.SessionID), ProcessID: idOrNull(s.ProcessID), State: string(s.State), Active: timeOrNull(s.Active),
@@ -88,5 +99,6 @@ func statusOf(s tasks.AttemptStatus) Status {
 		Usage:     Usage{s.Usage.TokensIn, s.Usage.TokensOut, float64(s.Usage.Cost) / 1e6},
 		Questions: s.Questions, Open: []Question{}, Queued: queuedOf(s.Queued),
 		Work: textOrNull(s.Work.State), WorkNotes: each(s.Work.Notes[:min(len(s.Work.Notes), maxNamed)], func(n string) string { return shorten(n, 1000) }),
+		Ahead: ahead, Behind: behind, Conflicts: conflicts[:min(len(conflicts), maxConflicts)], Landed: s.Work.State == tasks.LandedWork,
 	}
 }

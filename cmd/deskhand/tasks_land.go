@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// ways are the flags that say how, of which one at most is given.
+type ways struct{ merge, squash, rebase, ff bool }
+
+func (w ways) how() worktree.How {
+	switch {
+	case w.squash:
+		return worktree.Squash
+	case w.rebase:
+		return worktree.Rebase
+	case w.ff:
+		return worktree.FastForward
+	}
+	return worktree.Merge
+}
+
+// flags adds them to a command that lands.
+func (w *ways) flags(cmd *cobra.Command, q *tasks.LandRequest) {
+	f := cmd.Flags()
+	f.BoolVar(&w.merge, "merge", false, "make a merge commit (default)")
+	f.BoolVar(&w.squash, "squash", false, "make one commit of all the attempt's commits")
+	f.BoolVar(&w.rebase, "rebase", false, "make each of the attempt's commits again on top of the target")
+	f.BoolVar(&w.ff, "ff", false, "make no commit; refused if the target has commits that the attempt does not have")
+	cmd.MarkFlagsMutuallyExclusive("merge", "squash", "rebase", "ff")
+	f.StringVar(&q.Into, "into", "", "another branch than the attempt's target")
+	f.StringVarP(&q.Message, "message", "m", "", "text of the commit (default: the task's title and what the agent said)")
+	f.BoolVar(&q.KeepBranch, "keep-branch", false, "keep the attempt's branch when its folder goes")
+}
+
+func tasksLandCommand(a *app) *cobra.Command {
+	var w ways
+	var q tasks.LandRequest
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "land ID",
+		Short: "Bring the work of an attempt onto its target branch",
+		Long: "Bring the work of an attempt onto its target branch, in all its repositories or in none, and mark the task as\n" +
+			"done. Changes that the attempt has not committed are committed first. A target that is not checked out moves\n" +
+			"without a checkout; one that is checked out moves with its files, and is refused while it has changes of yours.\n" +
+			"\"deskhand tasks undo\" takes the landing back.",
+		Example: "  deskhand tasks land 0197f3a4 --dry-run\n  deskhand tasks land 0197f3a4 --squash -m 'Round prices to cents'\n" +
+			"  deskhand tasks land 0197f3a4 --into release",
+		Args:              arguments(1, 1, "an attempt or a task"),
+		ValidArgsFunction: a.ids(tasks.KindAttempt, tasks.KindTask),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q.How = w.how()
+			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.land(cmd.Context(), args[0], q) })
+		},
+	}
+	w.flags(cmd, &q)
+	landFlags(cmd, &q.DryRun, &asJSON)
+	return cmd
+}
+
+func landFlags(cmd *cobra.Command, dryRun, asJSON *bool) {
+	cmd.Flags().BoolVar(dryRun, "dry-run", false, "show what would move, and move nothing")
+	cmd.Flags().BoolVar(asJSON, "json", false, "print what was done as JSON")
+}
+
+func tasksUpdateCommand(a *app) *cobra.Command {
+	var w ways
+	var dryRun, asJSON bool
+	cmd := &cobra.Command{
+		Use:               "update ID",
+		Short:             "Bring the target branch into the branch of an attempt",
+		Args:              arguments(1, 1, "an attempt or a task"),
+		ValidArgsFunction: a.ids(tasks.KindAttempt, tasks.KindTask),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.update(cmd.Context(), args[0], w.how(), dryRun) })
+		},
+	}
+	cmd.Flags().BoolVar(&w.merge, "merge", false, "make a merge commit (default)")
+	cmd.Flags().BoolVar(&w.rebase, "rebase", false, "make each of the attempt's commits again on top of the target")
+	cmd.MarkFlagsMutuallyExclusive("merge", "rebase")
+	landFlags(cmd, &dryRun, &asJSON)
+	return cmd
+}
+
+func tasksUndoCommand(a *app) *cobra.Command {
+	var dryRun, asJSON bool
+	cmd := &cobra.Command{
+		Use:               "undo ID",
+		Short:             "Take the landing of an attempt back",
+		Long:              "Take the landing of an attempt back: each target goes back to where it was, if nobody has built on it since.",
+		Args:              arguments(1, 1, "an attempt or a task"),
+		ValidArgsFunction: a.ids(tasks.KindAttempt, tasks.KindTask),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.undo(cmd.Context(), args[0], dryRun) })
+		},
+	}
+	landFlags(cmd, &dryRun, &asJSON)
+	return cmd
+}
+
+// landed is what land, update and undo print as JSON.
+type landed struct {
+	AttemptID contract.UUID `json:"attempt_id"`
+	Branch    string        `json:"workspace_branch"`
+	Target    string        `json:"target_branch"`
+	How       worktree.How  `json:"how"`
+	DryRun    bool          `json:"dry_run"`
+	Moves     []landedMove  `json:"moves"`
+	Message   string        `json:"message,omitempty"`
+}
+
+type landedMove struct {
+	Repo   string `json:"repo"`
+	Branch string `json:"branch"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+	Dir    string `json:"checked_out_in,omitempty"`
+}
+
+func (b *bench) land(ctx context.Context, prefix string, q tasks.LandRequest) error {
+	id, err := b.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	q.AttemptID = id
+	done, err := b.manager.Land(ctx, q)
+	if err != nil {
+		return landHint(err, id)
+	}
+	return b.landing(done, q.DryRun, "landed", nil)
+}
+
+func (b *bench) update(ctx context.Context, prefix string, how worktree.How, dryRun bool) error {
+	id, err := b.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	done, err := b.manager.Update(ctx, id, how, dryRun)
+	if err != nil {
+		return landHint(err, id)
+	}
+	return b.landing(done, dryRun, "updated", nil)
+}
+
+func (b *bench) undo(ctx context.Context, prefix string, dryRun bool) error {
+	id, err := b.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	done, err := b.manager.Undo(ctx, id, dryRun)
+	if err != nil {
+		return err
+	}
+	return b.landing(done, dryRun, "undone", worktree.Move.Back)
+}
+
+// landHint says how to go on from a conflict.
+func landHint(err error, id string) error {
+	f := fault.Of(err)
+	if f == nil || f.Code != "conflicts" {
+		return err
+	}
+	own := *f
+	own.Hint = fmt.Sprintf("ask the agent: deskhand tasks say %s 'Merge the target branch into yours and resolve the conflicts'", brief(contract.UUID(id)))
+	return &own
+}
+
+// landedOf is what is printed of moves; turn says which way, nil: as it is.
+func landedOf(done tasks.Landed, dryRun bool, turn func(worktree.Move) worktree.Move) landed {
+	out := landed{AttemptID: contract.UUID(done.AttemptID), Branch: done.Branch, Target: done.Target, How: done.How, DryRun: dryRun, Moves: []landedMove{}, Message: done.Message}
+	for _, m := range done.Moves {
+		if turn != nil {
+			m = turn(m)
+		}
+		out.Moves = append(out.Moves, landedMove{m.Name, m.Branch, m.Before, m.After, m.Dir})
+	}
+	return out
+}
+
+// landing prints what moved.
+func (b *bench) landing(done tasks.Landed, dryRun bool, word string, turn func(worktree.Move) worktree.Move) error {
+	out := landedOf(done, dryRun, turn)
+	if b.asJSON {
+		return b.json(out)
+	}
+	if dryRun {
+		word = "would be " + word
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s  %s", brief(out.AttemptID), word)
+	for _, m := range out.Moves {
+		fmt.Fprintf(&text, "\n  %s  %s  %.12s -> %.12s", m.Repo, m.Branch, m.Before, m.After)
+		if m.Dir != "" {
+			fmt.Fprintf(&text, "  with the files of %s", m.Dir)
+		}
+	}
+	if dryRun && out.Message != "" {
+		fmt.Fprintf(&text, "\n\n%s", out.Message)
+	}
+	return b.line("%s", text.String())
+}

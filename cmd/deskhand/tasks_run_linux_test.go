@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// A person at a terminal follows the agent and then says what becomes of it.
+func TestRunAsksWhatBecomesOfTheWork(t *testing.T) {
+	peopleStore(t)
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"a.go": "package a\n"})
+	for _, args := range [][]string{{"init", "-qb", "main"}, {"config", "user.name", "a"}, {"config", "user.email", "a@example.com"}, {"add", "."}, {"commit", "-qm", "first"}} {
+		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v %s", args, err, out)
+		}
+	}
+	t.Chdir(dir)
+	p := sits(t, nil, nil, "tasks", "run", "--agent", "fake", "write b.txt two")
+	p.sees("[l]and  [d]iff  [s]ay  [x] discard  [q]uit: ")
+	p.types("s\n")
+	p.sees("say: ")
+	p.types("write c.txt three\n")
+	p.sees("write c.txt three")
+	p.types("l\n")
+	got := p.ends()
+	if got.code != 0 || !strings.Contains(got.stdout, "landed") {
+		t.Errorf("tasks run = %d, stdout %q, stderr %q", got.code, got.stdout, got.stderr)
+	}
+	if out, err := exec.Command("git", "-C", dir, "ls-tree", "--name-only", "main").Output(); err != nil || string(out) != "a.go\nb.txt\nc.txt\n" {
+		t.Errorf("main has %q, %v", out, err)
+	}
+}

@@ -1,0 +1,145 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Applied is what became of [Manager.Apply].
+type Applied struct {
+	AttemptID, Branch string
+	// Dirs are the checkouts that have the changes.
+	Dirs []string
+}
+
+// Apply brings the work of an attempt into the person's checkouts, uncommitted.
+// Faults: those of [Manager.Land], not_checked_out.
+func (m *Manager) Apply(ctx context.Context, attemptID string, dryRun bool) (done Applied, err error) {
+	err = m.settled(ctx, attemptID, dryRun, func(c checkout) (err error) {
+		done = Applied{AttemptID: c.ID, Branch: c.attempt.Branch}
+		done.Dirs, err = c.tree.Apply(ctx, dryRun)
+		return err
+	})
+	return done, err
+}
+
+// Discarded is what became of [Manager.Discard].
+type Discarded struct {
+	AttemptID, Branch string
+	// Kept are the refs at which its commits still are, each behind the path of
+	// its repository.
+	Kept []string
+}
+
+// Discard deletes an attempt with its folder, its logs and its branch. Its
+// commits stay below refs/deskhand/kept, and what was not committed is committed
+// before. The task goes back to todo if no other attempt is left. Faults:
+// attempt_running, work_unsaved.
+func (m *Manager) Discard(ctx context.Context, attemptID string, dryRun bool) (done Discarded, err error) {
+	c, err := m.look(ctx, attemptID)
+	if err != nil {
+		return done, err
+	}
+	done = Discarded{AttemptID: c.ID, Branch: c.attempt.Branch}
+	if err := m.ended(ctx, c); err != nil {
+		return done, err
+	}
+	if err := m.db.View(ctx, func(tx *store.Tx) error { return atHome(ctx, tx, c.ID) }); err != nil {
+		return done, err
+	}
+	if dryRun {
+		return done, c.tree.Discardable(ctx)
+	}
+	if err := m.saveAttempt(ctx, c); err != nil {
+		return done, err
+	}
+	err = m.db.Update(ctx, func(tx *store.Tx) error {
+		a, err := readAttempt(ctx, tx, c.ID)
+		if err != nil {
+			return err
+		}
+		p, err := latestProcess(ctx, tx, c.ID)
+		if err != nil {
+			return err
+		}
+		if p != nil && !p.State.Ended() {
+			return running(c.ID)
+		}
+		t, err := readTask(ctx, tx, a.TaskID)
+		if err != nil {
+			return err
+		}
+		if err := m.deleteAttempt(ctx, tx, a); err != nil {
+			return err
+		}
+		left, err := attemptsOf(ctx, tx, t.ID)
+		if err == nil && len(left) == 0 {
+			err = moveTask(ctx, tx, t, Todo, InReview, InProgress)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = note(tx, Event{Type: TaskUpdated, ProjectID: t.ProjectID, TaskID: t.ID})
+		return err
+	})
+	if err != nil {
+		return done, err
+	}
+	left, err := m.leftovers(ctx)
+	if l, ok := left[c.ID]; ok && err == nil {
+		err = m.tryClear(ctx, c.ID, l)
+	}
+	if err != nil {
+		return done, err
+	}
+	done.Kept, err = c.tree.SetBranchAside(ctx)
+	return done, err
+}
+
+// ended refuses an attempt at which something runs.
+func (m *Manager) ended(ctx context.Context, c checkout) error {
+	p, err := m.newest(ctx, c.ID)
+	if err == nil && p != nil && !p.State.Ended() {
+		return running(c.ID)
+	}
+	return err
+}
+
+func running(id string) *fault.Fault {
+	return later(AttemptRunning, "call stop_attempt with the attempt_id first, or wait for its end", "attempt %s is running", id)
+}
+
+// Pick lands one attempt of a task and discards the others. Nothing is done
+// while one of them runs.
+func (m *Manager) Pick(ctx context.Context, q LandRequest) (done Landed, gone []Discarded, err error) {
+	c, err := m.look(ctx, q.AttemptID)
+	if err != nil {
+		return done, nil, err
+	}
+	attempts, err := m.Attempts(ctx, c.TaskID)
+	if err != nil {
+		return done, nil, err
+	}
+	for _, a := range attempts {
+		if a.ID == c.ID {
+			continue
+		}
+		d, err := m.Discard(ctx, a.ID, true)
+		if err != nil {
+			return done, nil, fmt.Errorf("discard attempt %s: %w", brief(a.ID), err)
+		}
+		gone = append(gone, d)
+	}
+	if done, err = m.Land(ctx, q); err != nil || q.DryRun {
+		return done, gone, err
+	}
+	for i, d := range gone {
+		if gone[i], err = m.Discard(ctx, d.AttemptID, false); err != nil {
+			return done, gone[:i], fmt.Errorf("landed, but attempt %s could not be discarded: %w", brief(d.AttemptID), err)
+		}
+	}
+	return done, gone, nil
+}

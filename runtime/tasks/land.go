@@ -1,0 +1,372 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// LandRequest says how the work of an attempt is to be landed.
+type LandRequest struct {
+	AttemptID string
+	How       worktree.How
+	Into      string // another branch than the attempt's target; empty: that
+	Message   string // of a merge or a squash; empty: the task's title and what the agent said
+	// KeepBranch keeps the attempt's branch when its folder goes.
+	KeepBranch bool
+	// DryRun works everything out and moves nothing.
+	DryRun bool
+}
+
+// Landed is what became of a landing or an update.
+type Landed struct {
+	Landing
+	Branch string // the attempt's
+	// Distances are how its branch stood to the target before.
+	Distances []worktree.Distance
+	// Message is that of the commit that was made. Empty: none was.
+	Message string
+}
+
+// Land brings the work of an attempt onto its target, in all its repositories or
+// in none; what the attempt has not committed is committed first. The task is
+// done then. Faults: attempt_running, work_unsaved, conflicts, nothing_to_land,
+// not_fast_forward, no_identity, target_dirty, target_moved,
+// untracked_in_the_way, and those of [Manager.Collect].
+func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err error) {
+	err = m.settled(ctx, q.AttemptID, q.DryRun, func(c checkout) error {
+		author, err := m.author(ctx, c, q)
+		if err != nil {
+			return err
+		}
+		planned, err := c.tree.Land(ctx, q.How, q.Into, author)
+		done = Landed{Branch: c.attempt.Branch, Distances: planned.Distances}
+		if err != nil {
+			return err
+		}
+		if q.How == worktree.Merge || q.How == worktree.Squash {
+			done.Message = author.Message
+		}
+		done.Landing = Landing{ID: newID(), AttemptID: c.ID, State: LandingBegun, kind: landing, host: m.host, landingData: landingData{
+			How: q.How, Target: planned.Distances[0].Target, Moves: planned.Moves, KeepBranch: q.KeepBranch,
+			Heads: map[string]string{}, Bases: map[string]string{}}}
+		for _, d := range planned.Distances {
+			done.Heads[d.Name], done.Bases[d.Name] = d.Head, d.Base
+		}
+		if q.DryRun {
+			return nil
+		}
+		if err := c.tree.KeepLanded(ctx, done.Heads); err != nil {
+			return err
+		}
+		if err := m.move(ctx, &done.Landing); err != nil || q.KeepBranch || c.attempt.removed == 0 {
+			return err
+		}
+		c.tree.Repos = slices.Clone(c.tree.Repos) // there is no folder that gc would take away with the branch
+		for i, r := range c.tree.Repos {
+			c.tree.Repos[i].Landed = done.Heads[r.Name]
+		}
+		c.tree.DropLanded(ctx)
+		return nil
+	})
+	return done, err
+}
+
+// Update brings the target into the branch of an attempt: how is Merge or Rebase.
+// Faults: those of [Manager.Land]; nothing_to_land where the branch has all of it.
+func (m *Manager) Update(ctx context.Context, attemptID string, how worktree.How, dryRun bool) (done Landed, err error) {
+	err = m.settled(ctx, attemptID, dryRun, func(c checkout) error {
+		author, err := m.author(ctx, c, LandRequest{Message: "Merge " + c.tree.Repos[0].Target + " into " + c.attempt.Branch})
+		if err != nil {
+			return err
+		}
+		planned, err := c.tree.Update(ctx, how, author)
+		done = Landed{Branch: c.attempt.Branch, Distances: planned.Distances}
+		if err != nil {
+			return err
+		}
+		done.Landing = Landing{ID: newID(), AttemptID: c.ID, State: LandingBegun, kind: updating, host: m.host, landingData: landingData{
+			How: how, Target: planned.Distances[0].Target, Moves: planned.Moves, Bases: map[string]string{}}}
+		for _, d := range planned.Distances {
+			done.Bases[d.Name] = d.Tip
+		}
+		if dryRun {
+			return nil
+		}
+		return m.move(ctx, &done.Landing)
+	})
+	return done, err
+}
+
+// Undo takes the newest landing of an attempt back, where nobody has built on
+// it. Faults: nothing_to_undo, target_moved, target_dirty.
+func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done Landed, err error) {
+	err = m.settled(ctx, attemptID, true, func(c checkout) error {
+		if c.landed == nil {
+			return refuse("nothing_to_undo", "see deskhand tasks show", "attempt %s was not landed", c.ID)
+		}
+		done = Landed{Landing: *c.landed, Branch: c.attempt.Branch}
+		back := taken(c.landed.Moves)
+		if err := worktree.Ready(ctx, back); err != nil || dryRun {
+			return err
+		}
+		return m.back(ctx, &done.Landing)
+	})
+	return done, err
+}
+
+// taken are the moves that take moves back.
+func taken(moves []worktree.Move) (back []worktree.Move) {
+	for _, m := range moves {
+		back = append(back, m.Back())
+	}
+	return back
+}
+
+// settled calls do with an attempt at which nothing runs, while nobody else makes
+// or removes its folder. What is not on its branch is brought there before, but
+// for a dry run.
+func (m *Manager) settled(ctx context.Context, attemptID string, dryRun bool, do func(checkout) error) error {
+	if err := m.finishLandings(ctx); err != nil {
+		return err
+	}
+	c, err := m.look(ctx, attemptID)
+	if err != nil {
+		return err
+	}
+	if err := m.db.View(ctx, func(tx *store.Tx) error { return atHome(ctx, tx, c.ID) }); err != nil {
+		return err
+	}
+	if c.tree.Present(ctx) && !dryRun {
+		if _, err := m.Collect(ctx, c.ID, false); err != nil {
+			return err
+		}
+	}
+	unlock, err := m.lockTree(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := m.ended(ctx, c); err != nil {
+		return err
+	}
+	if c, err = m.look(ctx, c.ID); err != nil { // it may have been landed meanwhile
+		return err
+	}
+	return do(c)
+}
+
+// author is what the commits of a landing say.
+func (m *Manager) author(ctx context.Context, c checkout, q LandRequest) (a worktree.Author, err error) {
+	if q.How != worktree.FastForward {
+		if _, err := c.tree.Identity(ctx); err != nil {
+			return a, err
+		}
+	}
+	if a.Sign, err = c.tree.Signs(ctx); err != nil {
+		return a, err
+	}
+	if a.Message = strings.TrimSpace(q.Message); a.Message != "" {
+		return a, text("message", a.Message, mostPrompt)
+	}
+	t, err := m.Task(ctx, c.TaskID)
+	if err != nil {
+		return a, err
+	}
+	var summary, agent string
+	err = m.db.View(ctx, func(tx *store.Tx) error {
+		s, err := latestSession(ctx, tx, c.ID)
+		if err != nil || s.ID == "" {
+			return err
+		}
+		agent = s.Executor
+		found, err := all(ctx, tx, scanText, "SELECT summary FROM turns WHERE session_id = ? AND summary <> '' ORDER BY entry_index DESC LIMIT 1", s.ID)
+		if len(found) > 0 {
+			summary = found[0]
+		}
+		return err
+	})
+	a.Message = landingMessage(t.Title, summary, agent)
+	return a, err
+}
+
+func scanText(row scanner) (s string, err error) {
+	err = row.Scan(&s)
+	return s, err
+}
+
+// landingMessage is the message of a commit that lands a task: its title, what
+// the agent said at the end, and who wrote it beside the author.
+func landingMessage(title, summary, agent string) string {
+	const most = 2000 // of what the agent said, in bytes
+	parts := []string{strings.TrimSpace(title)}
+	if summary = strings.TrimSpace(summary); len(summary) > most {
+		summary = strings.ToValidUTF8(summary[:most], "") + "..."
+	}
+	if summary != "" && summary != parts[0] {
+		parts = append(parts, summary)
+	}
+	if agent != "" {
+		parts = append(parts, fmt.Sprintf("Co-authored-by: %s <%s@agents.deskhand.invalid>", agent, agent))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// move makes the moves of a landing, with a row that tells what to finish if
+// this process dies.
+func (m *Manager) move(ctx context.Context, l *Landing) error {
+	if err := m.db.Update(ctx, func(tx *store.Tx) error {
+		l.Created = tx.Now
+		return insertLanding(ctx, tx, *l)
+	}); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx) // half of it helps nobody
+	if err := worktree.Do(ctx, l.Moves, "deskhand: "+l.kind+" "+l.AttemptID); err != nil {
+		return errors.Join(err, m.conclude(ctx, l, LandingVoid))
+	}
+	return m.conclude(ctx, l, LandingDone)
+}
+
+// back takes a landing back.
+func (m *Manager) back(ctx context.Context, l *Landing) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := m.db.Update(ctx, func(tx *store.Tx) error { return setLanding(ctx, tx, l.ID, LandingUndoing) }); err != nil {
+		return err
+	}
+	if err := worktree.Do(ctx, taken(l.Moves), "deskhand: undo "+l.AttemptID); err != nil {
+		return errors.Join(err, m.conclude(ctx, l, LandingDone))
+	}
+	return m.conclude(ctx, l, LandingUndone)
+}
+
+// conclude writes what became of a landing, and what that means for its attempt
+// and its task.
+func (m *Manager) conclude(ctx context.Context, l *Landing, s LandingState) error {
+	l.State = s
+	return m.db.Update(ctx, func(tx *store.Tx) error {
+		if err := setLanding(ctx, tx, l.ID, s); err != nil || s == LandingVoid {
+			return err
+		}
+		a, err := readAttempt(ctx, tx, l.AttemptID)
+		if f := fault.Of(err); f != nil {
+			return nil // deleted meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		if l.kind == updating {
+			return rebase(ctx, tx, a, l.Bases)
+		}
+		t, err := readTask(ctx, tx, a.TaskID)
+		if err != nil {
+			return err
+		}
+		switch s {
+		case LandingDone:
+			if err := writeWork(ctx, tx, a.ID, Work{State: LandedWork}); err != nil {
+				return err
+			}
+			return moveTask(ctx, tx, t, Done, InReview, InProgress, Todo)
+		case LandingUndone:
+			if err := writeWork(ctx, tx, a.ID, Work{State: OnBranch}); err != nil {
+				return err
+			}
+			return moveTask(ctx, tx, t, InReview, Done)
+		}
+		return nil
+	})
+}
+
+// rebase notes where the work of an attempt begins now.
+func rebase(ctx context.Context, tx *store.Tx, a attempt, bases map[string]string) error {
+	for i, r := range a.Repos {
+		if base, ok := bases[r.Name]; ok {
+			a.Repos[i].Base = base
+		}
+	}
+	repos, err := json.Marshal(a.Repos)
+	if err == nil {
+		_, err = tx.Exec(ctx, "UPDATE attempts SET repos = ?, updated_at = ? WHERE id = ?", string(repos), millis(tx.Now), a.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("write attempt: %w", err)
+	}
+	return nil
+}
+
+// landingPatience is how long a sweep waits for whoever is at an attempt's folder.
+const landingPatience = 200 * time.Millisecond
+
+// finishLandings completes what processes of this machine that died have begun.
+func (m *Manager) finishLandings(ctx context.Context) error {
+	var begun []Landing
+	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
+		begun, err = all(ctx, tx, scanLanding, "SELECT "+landingColumns+" FROM landings WHERE state IN ('begun', 'undoing') AND kind <> 'visit' AND host = ? ORDER BY created_at LIMIT 100", m.host)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read landings: %w", err)
+	}
+	var problems []error
+	for _, l := range begun {
+		problems = append(problems, m.finishLanding(ctx, l))
+	}
+	return errors.Join(problems...)
+}
+
+func (m *Manager) finishLanding(ctx context.Context, l Landing) error {
+	patient, cancel := context.WithTimeout(ctx, landingPatience)
+	defer cancel()
+	unlock, err := m.lockTree(patient, l.AttemptID)
+	if err != nil && patient.Err() != nil && ctx.Err() == nil {
+		return nil // it is being done
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var now []Landing
+	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
+		now, err = all(ctx, tx, scanLanding, "SELECT "+landingColumns+" FROM landings WHERE id = ? AND state = ?", l.ID, l.State)
+		return err
+	})
+	if err != nil || len(now) == 0 {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	moves, made, not := l.Moves, LandingDone, LandingVoid
+	if l.State == LandingUndoing {
+		moves, made, not = taken(l.Moves), LandingUndone, LandingDone
+	}
+	done, err := worktree.Finish(ctx, moves, "deskhand: finish "+l.kind+" "+l.AttemptID)
+	if err != nil {
+		return err
+	}
+	if done {
+		return m.conclude(ctx, &l, made)
+	}
+	return m.conclude(ctx, &l, not)
+}
+
+// distances says how an attempt's branch stands to its target, in the order of its
+// repositories; nil where that cannot be told, as when the branch is gone.
+func (m *Manager) distances(ctx context.Context, attemptID string) []worktree.Distance {
+	c, err := m.look(ctx, attemptID)
+	if err != nil {
+		return nil
+	}
+	all, err := c.tree.Distances(ctx, "")
+	if err != nil {
+		return nil
+	}
+	return all
+}

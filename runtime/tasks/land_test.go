@@ -1,0 +1,365 @@
+package tasks_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// openAs is open where git knows who the user is.
+func openAs(t testing.TB, s settings) *desk {
+	t.Helper()
+	d := open(t, Repo{}, s)
+	git(t, d.repo.Path, "config", "user.name", "Ada")
+	git(t, d.repo.Path, "config", "user.email", "ada@example.com")
+	return d
+}
+
+func TestLandIsShownAndCanBeUndone(t *testing.T) {
+	for _, how := range []worktree.How{worktree.Merge, worktree.Squash, worktree.Rebase, worktree.FastForward} {
+		t.Run(string(how), func(t *testing.T) {
+			d := openAs(t, settings{})
+			started := d.start("write a.txt one", "say Wrote a.txt.")
+			d.ended(started.AttemptID)
+			before := git(t, d.repo.Path, "rev-parse", "main")
+			q := LandRequest{AttemptID: started.AttemptID, How: how, DryRun: true}
+			dry, err := d.Land(t.Context(), q)
+			if err != nil || git(t, d.repo.Path, "rev-parse", "main") != before {
+				t.Fatalf("a dry run moved something, or: %v", err)
+			}
+			q.DryRun = false
+			done, err := d.Land(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(dry.Moves) != 1 || len(done.Moves) != 1 || dry.Moves[0].Before != done.Moves[0].Before {
+				t.Errorf("planned %+v, did %+v", dry.Moves, done.Moves)
+			}
+			if got := git(t, d.repo.Path, "show", "main:a.txt"); got != "one" {
+				t.Errorf("main has %q", got)
+			}
+			if how == worktree.Squash {
+				if got := git(t, d.repo.Path, "log", "-1", "--format=%an|%B", "main"); got != "Ada|Do it well\n\nWrote a.txt.\n\nCo-authored-by: fake <fake@agents.deskhand.invalid>" {
+					t.Errorf("the commit says %q", got)
+				}
+			}
+			s, err := d.Status(t.Context(), started.AttemptID)
+			if err != nil || s.Work.State != LandedWork {
+				t.Errorf("Status = %+v, %v", s.Work, err)
+			}
+			if got := d.changes(started.AttemptID); len(got) != 1 {
+				t.Errorf("after landing, the changes are %v", got)
+			}
+			if task, _ := d.Task(t.Context(), started.TaskID); task.Status != Done {
+				t.Errorf("the task is %s", task.Status)
+			}
+			if _, err := d.Undo(t.Context(), started.AttemptID, false); err != nil {
+				t.Fatal(err)
+			}
+			if now := git(t, d.repo.Path, "rev-parse", "main"); now != before || git(t, d.repo.Path, "status", "--porcelain") != "" {
+				t.Errorf("after undo main is at %s, was at %s; %s", now, before, git(t, d.repo.Path, "status", "--porcelain"))
+			}
+			if task, _ := d.Task(t.Context(), started.TaskID); task.Status != InReview {
+				t.Errorf("after undo the task is %s", task.Status)
+			}
+			_, err = d.Undo(t.Context(), started.AttemptID, false)
+			refused(t, "a second Undo", err, "nothing_to_undo")
+			if _, err := d.Land(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+			report, err := d.GC(t.Context(), GC{AttemptID: started.AttemptID})
+			if err != nil || len(report.Worktrees) != 1 || !report.Worktrees[0].Removed {
+				t.Fatalf("GC = %+v, %v", report, err)
+			}
+			if got := git(t, d.repo.Path, "for-each-ref", "--format=%(refname:short)", "refs/heads"); got != "main" {
+				t.Errorf("branches after gc: %s", got)
+			}
+		})
+	}
+}
+
+func TestUndoLeavesWhatSomebodyBuiltOn(t *testing.T) {
+	d := openAs(t, settings{})
+	started := d.start("write a.txt one")
+	d.ended(started.AttemptID)
+	if _, err := d.Land(t.Context(), LandRequest{AttemptID: started.AttemptID, How: worktree.Merge}); err != nil {
+		t.Fatal(err)
+	}
+	git(t, d.repo.Path, "commit", "-q", "--allow-empty", "-m", "built on it")
+	_, err := d.Undo(t.Context(), started.AttemptID, false)
+	refused(t, "Undo", err, "target_moved")
+}
+
+func TestUpdateBringsTheTargetIn(t *testing.T) {
+	for _, how := range []worktree.How{worktree.Merge, worktree.Rebase} {
+		t.Run(string(how), func(t *testing.T) {
+			d := openAs(t, settings{})
+			started := d.start("write a.txt one")
+			s := d.ended(started.AttemptID)
+			put(t, filepath.Join(d.repo.Path, "theirs.txt"), "theirs\n")
+			git(t, d.repo.Path, "add", "-A")
+			git(t, d.repo.Path, "commit", "-q", "-m", "theirs")
+			if s, _ = d.Status(t.Context(), s.ID); len(s.Distances) != 1 || s.Distances[0].Ahead != 1 || s.Distances[0].Behind != 1 {
+				t.Errorf("Distances = %+v", s.Distances)
+			}
+			if _, err := d.Update(t.Context(), s.ID, how, false); err != nil {
+				t.Fatal(err)
+			}
+			if !exists(filepath.Join(s.Dir, d.repo.Name, "theirs.txt")) || git(t, filepath.Join(s.Dir, d.repo.Name), "status", "--porcelain") != "" {
+				t.Error("the folder does not have what was brought in")
+			}
+			if got := d.changes(s.ID); len(got) != 1 {
+				t.Errorf("the changes are %v", got)
+			}
+			_, err := d.Update(t.Context(), s.ID, how, false)
+			refused(t, "a second Update", err, "nothing_to_update")
+			if _, err := d.Land(t.Context(), LandRequest{AttemptID: s.ID, How: worktree.FastForward}); err != nil {
+				t.Fatal(err)
+			}
+			if got := d.changes(s.ID); len(got) != 1 {
+				t.Errorf("after landing, the changes are %v", got)
+			}
+		})
+	}
+}
+
+func TestConflictsAreKnownBefore(t *testing.T) {
+	d := openAs(t, settings{})
+	started := d.start("write README.md agent")
+	d.ended(started.AttemptID)
+	put(t, filepath.Join(d.repo.Path, "README.md"), "user\n")
+	git(t, d.repo.Path, "commit", "-q", "-a", "-m", "user")
+	s, err := d.Status(t.Context(), started.AttemptID)
+	if err != nil || len(s.Distances) != 1 || fmt.Sprint(s.Distances[0].Conflicts) != "["+d.repo.Name+"/README.md]" {
+		t.Errorf("Distances = %+v, %v", s.Distances, err)
+	}
+	for _, how := range []worktree.How{worktree.Merge, worktree.Squash, worktree.Rebase} {
+		_, err := d.Land(t.Context(), LandRequest{AttemptID: started.AttemptID, How: how})
+		refused(t, "Land by "+string(how), err, "conflicts")
+	}
+	_, err = d.Update(t.Context(), started.AttemptID, worktree.Merge, false)
+	refused(t, "Update", err, "conflicts")
+	_, err = d.Apply(t.Context(), started.AttemptID, false)
+	refused(t, "Apply", err, "conflicts")
+}
+
+func TestApplyLeavesTheChangesUncommitted(t *testing.T) {
+	d := openAs(t, settings{})
+	started := d.start("write a.txt one", "write README.md agent")
+	d.ended(started.AttemptID)
+	put(t, filepath.Join(d.repo.Path, "mine.txt"), "mine\n")
+	if _, err := d.Apply(t.Context(), started.AttemptID, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := git(t, d.repo.Path, "status", "--porcelain"); got != "M README.md\n?? a.txt\n?? mine.txt" {
+		t.Errorf("status is %q", got)
+	}
+	_, err := d.Apply(t.Context(), started.AttemptID, false)
+	refused(t, "a second Apply", err, "target_dirty")
+}
+
+func TestPickLandsOneAndKeepsTheCommitsOfTheOthers(t *testing.T) {
+	d := openAs(t, settings{})
+	first := d.start("write a.txt first")
+	var all []Started
+	for _, word := range []string{"second", "third"} {
+		s, err := d.Start(t.Context(), d.request(first.TaskID, "write a.txt "+word))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	heads := map[string]string{}
+	for _, s := range append(all, first) {
+		d.ended(s.AttemptID)
+		heads[s.AttemptID] = git(t, d.repo.Path, "rev-parse", s.Branch)
+	}
+	_, gone, err := d.Pick(t.Context(), LandRequest{AttemptID: all[0].AttemptID, How: worktree.Squash})
+	if err != nil || len(gone) != 2 {
+		t.Fatalf("Pick discarded %+v, %v", gone, err)
+	}
+	if got := git(t, d.repo.Path, "show", "main:a.txt"); got != "second" {
+		t.Errorf("main has %q", got)
+	}
+	left, err := d.Attempts(t.Context(), first.TaskID)
+	if err != nil || len(left) != 1 || left[0].ID != all[0].AttemptID {
+		t.Errorf("attempts left: %+v, %v", left, err)
+	}
+	for _, g := range gone {
+		if exists(d.options.Dir+"/attempts/"+g.Branch) || len(g.Kept) != 1 || !strings.Contains(git(t, d.repo.Path, "for-each-ref", "--contains="+heads[g.AttemptID]), "refs/deskhand/kept") {
+			t.Errorf("discarded %+v: its commit has no ref", g)
+		}
+	}
+	if got := git(t, d.repo.Path, "for-each-ref", "--format=%(refname:short)", "refs/heads"); strings.Count(got, "deskhand/") != 1 {
+		t.Errorf("branches are %s", got)
+	}
+}
+
+func TestABranchVisitsTheCheckoutOfThePerson(t *testing.T) {
+	d := openAs(t, settings{})
+	started := d.start("write a.txt one")
+	s := d.ended(started.AttemptID)
+	put(t, filepath.Join(d.repo.Path, "README.md"), "mine\n")
+	_, err := d.CheckOut(t.Context(), s.ID, false)
+	refused(t, "CheckOut over changes", err, "target_dirty")
+	git(t, d.repo.Path, "checkout", "-q", "README.md")
+	_, err = d.Release(t.Context(), s.ID, false)
+	refused(t, "Release of what is at home", err, "not_checked_out")
+	if _, err := d.CheckOut(t.Context(), s.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := git(t, d.repo.Path, "symbolic-ref", "--short", "HEAD"); got != s.Branch || !exists(filepath.Join(d.repo.Path, "a.txt")) || git(t, d.repo.Path, "status", "--porcelain") != "" {
+		t.Errorf("the checkout has %s", got)
+	}
+	_, err = d.FollowUp(t.Context(), FollowUpRequest{Action: Send, AttemptID: s.ID, Prompt: "write b.txt two"})
+	refused(t, "FollowUp while the branch is away", err, "branch_checked_out")
+	for name, do := range map[string]func() error{
+		"Land":     func() error { _, err := d.Land(t.Context(), LandRequest{AttemptID: s.ID}); return err },
+		"Discard":  func() error { _, err := d.Discard(t.Context(), s.ID, false); return err },
+		"CheckOut": func() error { _, err := d.CheckOut(t.Context(), s.ID, false); return err },
+	} {
+		refused(t, name+" while the branch is away", do(), "branch_checked_out")
+	}
+	put(t, filepath.Join(d.repo.Path, "mine.txt"), "mine\n")
+	git(t, d.repo.Path, "add", "-A")
+	_, err = d.Release(t.Context(), s.ID, false)
+	refused(t, "Release with changes", err, "target_dirty")
+	git(t, d.repo.Path, "commit", "-q", "-m", "by hand")
+	if _, err := d.Release(t.Context(), s.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := git(t, d.repo.Path, "symbolic-ref", "--short", "HEAD"); got != "main" || exists(filepath.Join(d.repo.Path, "a.txt")) || git(t, d.repo.Path, "status", "--porcelain") != "" {
+		t.Errorf("the checkout has %s", got)
+	}
+	if !exists(filepath.Join(s.Dir, d.repo.Name, "mine.txt")) {
+		t.Error("the attempt does not have what the person has committed")
+	}
+	if _, err := d.FollowUp(t.Context(), FollowUpRequest{Action: Send, AttemptID: s.ID, Prompt: "write b.txt two"}); err != nil {
+		t.Fatal(err)
+	}
+	if s = d.ended(s.ID); s.State != Completed || s.Work.State != OnBranch {
+		t.Errorf("after it the attempt is %+v", s)
+	}
+}
+
+// landJob is what a process does that is killed while it lands.
+type landJob struct {
+	Settings settings
+	Attempt  string
+}
+
+// landAndUndo lands an attempt and takes that back, until it is killed.
+func landAndUndo(ctx context.Context, db *store.DB, place, data string) error {
+	var job landJob
+	if err := json.Unmarshal([]byte(data), &job); err != nil {
+		return err
+	}
+	m := New(db, job.Settings.options(place))
+	defer m.Close()
+	fmt.Println("begins")
+	for i := 0; ; i++ {
+		how := []worktree.How{worktree.Merge, worktree.Squash, worktree.Rebase}[i%3]
+		if _, err := m.Land(ctx, LandRequest{AttemptID: job.Attempt, How: how}); err != nil {
+			return err
+		}
+		if _, err := m.Undo(ctx, job.Attempt, false); err != nil {
+			return err
+		}
+	}
+}
+
+// Branches of two repositories are before or after, never between.
+func TestALandingThatIsKilledIsFinished(t *testing.T) {
+	s := settings{Dir: t.TempDir(), MaxRunning: 50}
+	d := openAs(t, s)
+	lib := filepath.Join(t.TempDir(), "lib")
+	if err := os.Mkdir(lib, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	git(t, lib, "init", "-q", "-b", "main")
+	git(t, lib, "config", "user.name", "Ada")
+	git(t, lib, "config", "user.email", "ada@example.com")
+	git(t, lib, "commit", "-q", "--allow-empty", "-m", "s")
+	_, other, err := d.AddRepo(t.Context(), d.project.Name, Repo{Path: lib, Name: "lib"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := task(t, d.Manager, d.project.ID, "Do it in two places")
+	q := d.request(made.ID, "run for i in 1 2 3 4 5 6 7 8 9; do echo $i > "+d.repo.Name+"/f$i; echo $i > lib/f$i; done")
+	q.Repos = append(q.Repos, RepoTarget{RepoID: other.ID})
+	started, err := d.Start(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.ended(started.AttemptID)
+	base := map[string]string{d.repo.Path: git(t, d.repo.Path, "rev-parse", "main"), lib: git(t, lib, "rev-parse", "main")}
+	data, err := json.Marshal(landJob{s, started.AttemptID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	landed := 0
+	for range rounds(t, 6) {
+		victim, out := start(t, d.place, "landing", string(data))
+		if !out.Scan() || out.Text() != "begins" {
+			t.Fatalf("the process said %q", out.Text())
+		}
+		time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond) // the moment of the kill
+		victim.Process.Kill()
+		victim.Wait()
+		for since := time.Now(); ; {
+			err := d.Sweep(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var open int
+			if err := d.db.View(t.Context(), func(tx *store.Tx) error {
+				return tx.QueryRow(t.Context(), "SELECT COUNT(*) FROM landings WHERE state IN ('begun', 'undoing')").Scan(&open)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if open == 0 {
+				break
+			}
+			if time.Since(since) > 30*time.Second {
+				t.Fatal("a landing was never finished")
+			}
+		}
+		at := 0
+		for repo, was := range base {
+			if git(t, repo, "rev-parse", "main") != was {
+				at++
+			}
+			if got := git(t, repo, "status", "--porcelain"); got != "" {
+				t.Fatalf("the checkout of %s has %s", repo, got)
+			}
+		}
+		if at == 1 {
+			t.Fatal("one of two repositories has the work")
+		}
+		if at == 2 {
+			landed++
+			if _, err := d.Undo(t.Context(), started.AttemptID, false); err != nil && fault.Of(err) == nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Logf("%d of them were landed", landed)
+}
+
+func put(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

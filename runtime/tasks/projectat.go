@@ -1,0 +1,50 @@
+package tasks
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// ProjectAt is the project that has the git repository around dir, and that
+// repository; of several projects the one with the fewest repositories, then the
+// oldest. Without one it makes a project, named like the folder of the
+// repository. Faults: not_found if dir is in no repository, no_commits,
+// repo_not_trusted.
+func (m *Manager) ProjectAt(ctx context.Context, dir string) (Project, Repo, error) {
+	found, err := worktree.Inspect(ctx, dir)
+	if err != nil {
+		return Project{}, Repo{}, err
+	}
+	var repos []Repo
+	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
+		repos, err = all(ctx, tx, scanRepo, "SELECT "+repoColumns+` FROM repos r WHERE path = ? AND removed = 0
+			ORDER BY (SELECT COUNT(*) FROM repos o WHERE o.project_id = r.project_id AND o.removed = 0), created_at, id LIMIT 1`, found.Path)
+		return err
+	})
+	if err != nil {
+		return Project{}, Repo{}, err
+	}
+	if len(repos) > 0 {
+		p, err := m.project(ctx, repos[0].ProjectID)
+		return p, repos[0], err
+	}
+	p, r, err := m.AddRepo(ctx, filepath.Base(found.Path), Repo{Path: found.Path})
+	if f := fault.Of(err); f == nil || !slices.Contains([]string{RepositoryConflict, InvalidArgument}, f.Code) {
+		return p, r, err
+	}
+	// Another repository of that name has the project, or none can be called so.
+	return m.AddRepo(ctx, worktree.Slug(filepath.Base(found.Path))+"-"+newID()[:8], Repo{Path: found.Path, Name: worktree.Slug(filepath.Base(found.Path))})
+}
+
+func (m *Manager) project(ctx context.Context, id string) (p Project, err error) {
+	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
+		p, err = readProject(ctx, tx, id)
+		return err
+	})
+	return p, err
+}

@@ -1,0 +1,120 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// visiting is the kind of landing that shows a branch in the person's checkout.
+const visiting = "visit"
+
+// Visited is what became of [Manager.CheckOut] or [Manager.Release].
+type Visited struct {
+	AttemptID, Branch string
+	Visits            []worktree.Visit
+}
+
+// CheckOut shows the attempt's branch in the person's checkouts. Until Release
+// the agent does not work on. Faults: attempt_running, branch_checked_out, and
+// those of [worktree.Tree.Visits].
+func (m *Manager) CheckOut(ctx context.Context, attemptID string, dryRun bool) (done Visited, err error) {
+	err = m.settled(ctx, attemptID, dryRun, func(c checkout) error {
+		done = Visited{AttemptID: c.ID, Branch: c.attempt.Branch}
+		if done.Visits, err = c.tree.Visits(ctx); err != nil || dryRun {
+			return err
+		}
+		id := newID()
+		data, err := json.Marshal(done.Visits)
+		if err != nil {
+			return err
+		}
+		err = m.db.Update(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(ctx, "INSERT INTO landings ("+landingColumns+", updated_at) VALUES ("+marks(8)+")",
+				id, c.ID, visiting, m.host, LandingDone, string(data), millis(tx.Now), millis(tx.Now))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		ctx := context.WithoutCancel(ctx)
+		if err := c.tree.CheckOut(ctx, done.Visits); err != nil {
+			return errors.Join(err, m.db.Update(ctx, func(tx *store.Tx) error { return setLanding(ctx, tx, id, LandingVoid) }))
+		}
+		return nil
+	})
+	return done, err
+}
+
+// Release gives the branch back to the attempt. Faults: not_checked_out,
+// target_dirty.
+func (m *Manager) Release(ctx context.Context, attemptID string, dryRun bool) (done Visited, err error) {
+	c, err := m.look(ctx, attemptID)
+	if err != nil {
+		return done, err
+	}
+	unlock, err := m.lockTree(ctx, c.ID)
+	if err != nil {
+		return done, err
+	}
+	defer unlock()
+	done = Visited{AttemptID: c.ID, Branch: c.attempt.Branch}
+	var id string
+	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
+		id, done.Visits, err = openVisit(ctx, tx, c.ID)
+		return err
+	})
+	if err != nil {
+		return done, err
+	}
+	if id == "" {
+		return done, refuse("not_checked_out", "deskhand tasks checkout shows it there", "branch %s is not in your checkout", c.attempt.Branch)
+	}
+	if dryRun {
+		return done, nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := c.tree.CheckIn(ctx, done.Visits); err != nil {
+		return done, err
+	}
+	return done, m.db.Update(ctx, func(tx *store.Tx) error { return setLanding(ctx, tx, id, LandingUndone) })
+}
+
+// openVisit is the visit of an attempt's branch that has not ended; an empty id:
+// there is none.
+func openVisit(ctx context.Context, tx *store.Tx, attemptID string) (id string, visits []worktree.Visit, err error) {
+	type row struct{ id, data string }
+	found, err := all(ctx, tx, func(s scanner) (r row, err error) {
+		err = s.Scan(&r.id, &r.data)
+		return r, err
+	}, "SELECT id, data FROM landings WHERE attempt_id = ? AND kind = ? AND state = ? ORDER BY created_at DESC LIMIT 1", attemptID, visiting, LandingDone)
+	if err != nil {
+		return "", nil, fmt.Errorf("read where the branch is: %w", err)
+	}
+	if len(found) == 0 {
+		return "", nil, nil
+	}
+	return found[0].id, visits, json.Unmarshal([]byte(found[0].data), &visits)
+}
+
+// atHome refuses an attempt whose branch is in the person's checkout.
+func atHome(ctx context.Context, tx *store.Tx, attemptID string) error {
+	id, visits, err := openVisit(ctx, tx, attemptID)
+	if err != nil || id == "" {
+		return err
+	}
+	return awayFault(attemptID, visits)
+}
+
+func awayFault(attemptID string, visits []worktree.Visit) *fault.Fault {
+	where := ""
+	if len(visits) > 0 {
+		where = visits[0].Path
+	}
+	return refuse("branch_checked_out", "give it back first: deskhand tasks release "+attemptID, "the branch of attempt %s is checked out in %s", attemptID, where)
+}

@@ -1,0 +1,383 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// How is the way in which commits get from one branch onto another.
+type How string
+
+// Ways to land and to update.
+const (
+	// Merge makes a merge commit.
+	Merge How = "merge"
+	// Squash makes one commit of all.
+	Squash How = "squash"
+	// Rebase makes each commit again on top; merges among them are left out.
+	Rebase How = "rebase"
+	// FastForward makes no commit: the branch must have all of the target.
+	FastForward How = "ff"
+)
+
+// Move is a branch that goes from one commit to another. It says all that is
+// needed to do it, to finish it, and to take it back.
+type Move struct {
+	// Name is the repository's name in the attempt, Path where it is.
+	Name string `json:"repo"`
+	Path string `json:"path"`
+	// Branch is the one that moves, without refs/heads/.
+	Branch string `json:"branch"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// Dir is the folder in which the branch is checked out. Empty: none.
+	Dir string `json:"dir,omitempty"`
+}
+
+// Distance is how an attempt's branch stands to a target in one repository.
+type Distance struct {
+	Name, Target string
+	// Ahead and Behind count the commits that only the branch has, and only the
+	// target.
+	Ahead, Behind int
+	// Conflicts are the paths that a merge could not bring together. Their names
+	// begin with the repository.
+	Conflicts []string
+	// Head and Tip are the commits of the branch and of the target, Base is where
+	// the branch has left it.
+	Head, Tip, Base string
+}
+
+// Distances looks how far the branch and the target have gone from each other,
+// and what would conflict. into is another target than the attempt's own; empty:
+// that. Nothing but objects is written.
+func (t Tree) Distances(ctx context.Context, into string) (all []Distance, err error) {
+	for _, r := range t.Repos {
+		d, err := t.distance(ctx, r, into)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+func (t Tree) distance(ctx context.Context, r Repo, into string) (d Distance, err error) {
+	d = Distance{Name: r.Name, Target: r.Target}
+	if into != "" {
+		d.Target = into
+	}
+	if err := r.there(); err != nil {
+		return d, err
+	}
+	if d.Head, err = revision(ctx, r.Path, "refs/heads/"+t.Branch); err != nil {
+		return d, absent(err, "branch_missing", fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "its work may be landed already; see deskhand tasks show")
+	}
+	if d.Tip, err = revision(ctx, r.Path, "refs/heads/"+d.Target); err != nil {
+		return d, absent(err, "not_found", fmt.Sprintf("repository %s has no local branch %s", r.Name, d.Target), "name another one with --into, or make it: git branch "+d.Target)
+	}
+	out, err := git(ctx, r.Path, "rev-list", "--left-right", "--count", d.Head+"..."+d.Tip)
+	if err != nil {
+		return d, fmt.Errorf("count commits of %s: %w", r.Name, err)
+	}
+	if _, err := fmt.Sscan(string(out), &d.Ahead, &d.Behind); err != nil {
+		return d, fmt.Errorf("count commits of %s: %w", r.Name, err)
+	}
+	if out, err = git(ctx, r.Path, "merge-base", d.Head, d.Tip); err == nil {
+		d.Base = strings.TrimSpace(string(out))
+	} else if f := fault.Of(err); f != nil {
+		return d, f
+	}
+	if d.Ahead == 0 || d.Behind == 0 {
+		return d, nil
+	}
+	_, conflicts, err := mergeTree(ctx, r.Path, d.Tip, d.Head)
+	for _, c := range conflicts {
+		d.Conflicts = append(d.Conflicts, quote(r.Name+"/"+c))
+	}
+	return d, err
+}
+
+func absent(err error, code, message, hint string) error {
+	if f := fault.Of(err); f != nil {
+		return f
+	}
+	return fault.New(code, message, hint)
+}
+
+// mergeTree is the tree that a merge of two commits has, or the paths that
+// conflict. It needs git 2.38.
+func mergeTree(ctx context.Context, dir, ours, theirs string) (tree string, conflicts []string, err error) {
+	out, err := git(ctx, dir, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs)
+	parts := fields(out)
+	var exit *exec.ExitError
+	switch {
+	case err == nil && len(parts) > 0:
+		return parts[0], nil, nil
+	case errors.As(err, &exit) && exit.ExitCode() == 1 && len(parts) > 1:
+		return "", slices.Compact(slices.Sorted(slices.Values(parts[1:]))), nil
+	case err != nil && strings.Contains(err.Error(), "usage: git merge-tree"):
+		return "", nil, fault.New("git_too_old", "this git cannot merge without a checkout", "install git 2.38 or newer")
+	case err == nil:
+		err = errors.New("git merge-tree has printed nothing")
+	}
+	return "", nil, fmt.Errorf("merge %.12s and %.12s: %w", ours, theirs, err)
+}
+
+// Landing is what is to become of a target, worked out and not done.
+type Landing struct {
+	Moves []Move
+	// Distances are those of the repositories, in the order of the tree; a
+	// repository in which the branch has nothing new has no move.
+	Distances []Distance
+}
+
+// Author says what the commits of a landing say.
+type Author struct {
+	// Message is that of a merge or a squash.
+	Message string
+	// Sign asks git to sign them, as the user's commit.gpgSign has it.
+	Sign bool
+}
+
+// Land works out how the branch gets onto its target, or onto into if that is
+// not empty. It writes objects, and moves nothing: see [Do].
+//
+// Faults: conflicts, with the paths; nothing_to_land; not_fast_forward;
+// no_identity; not_found; branch_missing; target_dirty where the target is
+// checked out and has changes; git_too_old.
+func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landing, err error) {
+	var conflicts []string
+	for _, r := range t.Repos {
+		d, err := t.distance(ctx, r, into)
+		if err != nil {
+			return l, err
+		}
+		l.Distances = append(l.Distances, d)
+		if how != Rebase {
+			conflicts = append(conflicts, d.Conflicts...)
+		}
+	}
+	if len(conflicts) > 0 {
+		return l, Conflict(conflicts, l.Distances[0].Target)
+	}
+	for i, d := range l.Distances {
+		if d.Ahead == 0 {
+			continue
+		}
+		r := t.Repos[i]
+		after, err := forward(ctx, r, how, d, a)
+		if err != nil {
+			return l, err
+		}
+		dir, err := checkedOut(ctx, r.Path, d.Target)
+		if err != nil {
+			return l, err
+		}
+		l.Moves = append(l.Moves, Move{Name: r.Name, Path: r.Path, Branch: d.Target, Before: d.Tip, After: after, Dir: dir})
+	}
+	if len(l.Moves) == 0 {
+		return l, fault.New("nothing_to_land", fmt.Sprintf("%s has all of %s", l.Distances[0].Target, t.Branch), "see deskhand tasks diff")
+	}
+	return l, Ready(ctx, l.Moves)
+}
+
+// Update works out how the target gets into the branch: how is Merge or Rebase.
+// It writes objects, and moves nothing. Faults: those of Land.
+func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err error) {
+	var conflicts []string
+	for _, r := range t.Repos {
+		d, err := t.distance(ctx, r, "")
+		if err != nil {
+			return l, err
+		}
+		l.Distances = append(l.Distances, d)
+		if how == Merge {
+			conflicts = append(conflicts, d.Conflicts...)
+		}
+	}
+	if len(conflicts) > 0 {
+		return l, Conflict(conflicts, l.Distances[0].Target)
+	}
+	for i, d := range l.Distances {
+		if d.Behind == 0 {
+			continue
+		}
+		r := t.Repos[i]
+		after, err := onward(ctx, r, how, d, a)
+		if err != nil {
+			return l, err
+		}
+		dir, err := checkedOut(ctx, r.Path, t.Branch)
+		if err != nil {
+			return l, err
+		}
+		l.Moves = append(l.Moves, Move{Name: r.Name, Path: r.Path, Branch: t.Branch, Before: d.Head, After: after, Dir: dir})
+	}
+	if len(l.Moves) == 0 {
+		return l, fault.New("nothing_to_update", fmt.Sprintf("%s has all of %s", t.Branch, l.Distances[0].Target), "see deskhand tasks show")
+	}
+	return l, Ready(ctx, l.Moves)
+}
+
+// onward is the commit at which the branch has the target.
+func onward(ctx context.Context, r Repo, how How, d Distance, a Author) (string, error) {
+	switch {
+	case d.Ahead == 0:
+		return d.Tip, nil
+	case how == Rebase:
+		return replay(ctx, r, d.Tip, d.Head, d.Target, a)
+	}
+	tree, _, err := mergeTree(ctx, r.Path, d.Head, d.Tip)
+	if err != nil {
+		return "", err
+	}
+	return commitTree(ctx, r, tree, []string{d.Head, d.Tip}, a.Message, a.Sign, nil)
+}
+
+// landedRefs is where refs are to the work that was landed, for those who want to
+// see it when its branch is gone.
+const landedRefs = "refs/deskhand/landed/"
+
+// KeepLanded gives the commits that are landed a ref that stays.
+func (t Tree) KeepLanded(ctx context.Context, heads map[string]string) error {
+	for _, r := range t.Repos {
+		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: landed", landedRefs+filepath.Base(t.Dir), heads[r.Name]); err != nil {
+			return fmt.Errorf("keep what is landed of %s: %w", r.Name, err)
+		}
+	}
+	return nil
+}
+
+// ForgetLanded takes those refs away.
+func (t Tree) ForgetLanded(ctx context.Context) {
+	for _, r := range t.Repos {
+		git(ctx, r.Path, "update-ref", "-d", landedRefs+filepath.Base(t.Dir))
+	}
+}
+
+// DropLanded deletes the attempt's branch where it is at what was landed.
+func (t Tree) DropLanded(ctx context.Context) {
+	for _, r := range t.Repos {
+		if head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err == nil && r.Landed != "" && head == r.Landed {
+			t.deleteBranch(ctx, r)
+		}
+	}
+}
+
+// Conflict is the fault of branches that cannot be brought together.
+func Conflict(paths []string, target string) *fault.Fault {
+	return fault.New("conflicts", fmt.Sprintf("%s and the attempt have both changed %s", target, listed(paths)),
+		"let the agent bring the target in and resolve them, then try again")
+}
+
+// forward is the commit at which the target has the work.
+func forward(ctx context.Context, r Repo, how How, d Distance, a Author) (string, error) {
+	switch {
+	case how == FastForward && d.Behind > 0:
+		return "", fault.New("not_fast_forward", fmt.Sprintf("%s of %s has %d commits that the attempt does not have", d.Target, r.Name, d.Behind),
+			"bring them in first: deskhand tasks update ID, or land with --merge, --squash or --rebase")
+	case how == FastForward:
+		return d.Head, nil
+	case how == Rebase:
+		return replay(ctx, r, d.Tip, d.Head, d.Target, a)
+	}
+	tree, _, err := mergeTree(ctx, r.Path, d.Tip, d.Head)
+	if err != nil {
+		return "", err
+	}
+	parents := []string{d.Tip}
+	if how == Merge {
+		parents = append(parents, d.Head)
+	}
+	return commitTree(ctx, r, tree, parents, a.Message, a.Sign, nil)
+}
+
+// commitTree makes a commit. env names another author than the user.
+func commitTree(ctx context.Context, r Repo, tree string, parents []string, message string, sign bool, env []string) (string, error) {
+	args := []string{"commit-tree", tree, "-F", "-"}
+	for _, p := range parents {
+		args = append(args, "-p", p)
+	}
+	if sign {
+		args = append(args, "-S")
+	}
+	cmd := command(ctx, r.Path, args...)
+	cmd.Stdin = strings.NewReader(strings.TrimSpace(message) + "\n")
+	cmd.Env = append(cmd.Env, env...)
+	out, err := run(cmd)
+	if err != nil {
+		return "", fmt.Errorf("commit in %s: %w", r.Name, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// Identity is who git takes the user for in the repositories, as "Name <email>".
+// The fault is no_identity.
+func (t Tree) Identity(ctx context.Context) (who string, err error) {
+	for _, r := range t.Repos {
+		var parts []string
+		for _, key := range []string{"user.name", "user.email"} {
+			out, err := git(ctx, r.Path, "config", "--get", key)
+			if f := fault.Of(err); f != nil {
+				return "", f
+			}
+			if value := strings.TrimSpace(string(out)); value != "" {
+				parts = append(parts, value)
+			}
+		}
+		if len(parts) < 2 {
+			return "", fault.New("no_identity", fmt.Sprintf("git does not know who you are in %s, so nobody would be the author", r.Path),
+				`git config --global user.name "Your Name" && git config --global user.email you@example.com`)
+		}
+		who = fmt.Sprintf("%s <%s>", parts[0], parts[1])
+	}
+	return who, nil
+}
+
+// Signs says whether the user signs their commits in any of the repositories.
+func (t Tree) Signs(ctx context.Context) (bool, error) {
+	for _, r := range t.Repos {
+		all, err := configuration(ctx, r.Path)
+		if err != nil {
+			return false, err
+		}
+		signs := false
+		for _, s := range all {
+			if s.key == "commit.gpgsign" && s.scope != "command" {
+				signs, _ = strconv.ParseBool(strings.NewReplacer("yes", "true", "on", "true").Replace(strings.ToLower(s.value)))
+			}
+		}
+		if signs {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// checkedOut is the folder in which a branch of the repository is checked out;
+// empty: none.
+func checkedOut(ctx context.Context, path, branch string) (string, error) {
+	out, err := git(ctx, path, "worktree", "list", "--porcelain")
+	if err != nil {
+		return "", fmt.Errorf("list worktrees: %w", err)
+	}
+	dir := ""
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimSuffix(line, "\n")
+		if p, ok := strings.CutPrefix(line, "worktree "); ok {
+			dir = p
+		} else if line == "branch refs/heads/"+branch {
+			return dir, nil
+		}
+	}
+	return "", nil
+}

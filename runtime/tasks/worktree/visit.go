@@ -1,0 +1,170 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Visit is what a person's checkout had before it showed an attempt's branch.
+type Visit struct {
+	Name string `json:"repo"`
+	Path string `json:"path"`
+	// Was is the branch that was checked out, as refs/heads/main, or a commit.
+	Was string `json:"was"`
+}
+
+// Visits works out how the attempt's branch gets into the person's checkout of
+// each repository. Faults: target_dirty for either side, not_checked_out,
+// head_moved, branch_missing.
+func (t Tree) Visits(ctx context.Context) (visits []Visit, err error) {
+	for _, r := range t.Repos {
+		if _, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err != nil {
+			return nil, absent(err, "branch_missing", fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "see deskhand tasks show")
+		}
+		out, err := git(ctx, r.Path, "rev-parse", "--is-inside-work-tree")
+		if err != nil || strings.TrimSpace(string(out)) != "true" {
+			return nil, absent(err, "not_checked_out", fmt.Sprintf("%s has no working tree", r.Path), "clone it, and fetch "+t.Branch+" there")
+		}
+		was, err := checkedOutIn(ctx, r.Path)
+		if err != nil {
+			return nil, err
+		}
+		dirs := []Move{{Name: r.Name, Branch: strings.TrimPrefix(was, "refs/heads/"), Dir: r.Path}}
+		if t.present(ctx, r) {
+			if err := t.onBranch(ctx, r); err != nil {
+				return nil, err
+			}
+			dirs = append(dirs, Move{Name: r.Name, Branch: t.Branch, Dir: t.path(r)})
+		}
+		if err := Ready(ctx, dirs); err != nil {
+			return nil, err
+		}
+		visits = append(visits, Visit{r.Name, r.Path, was})
+	}
+	return visits, nil
+}
+
+// checkedOutIn is what is checked out in a folder: a ref, or a commit.
+func checkedOutIn(ctx context.Context, dir string) (string, error) {
+	if out, err := git(ctx, dir, "symbolic-ref", "--quiet", "HEAD"); err == nil {
+		return strings.TrimSpace(string(out)), nil
+	}
+	return revision(ctx, dir, "HEAD")
+}
+
+// CheckOut shows the attempt's branch in the person's checkouts, all or none. The
+// attempt's own folder stays as it is, at the commit, on no branch.
+func (t Tree) CheckOut(ctx context.Context, visits []Visit) error {
+	for i, v := range visits {
+		err := t.checkOut(ctx, v)
+		if err != nil {
+			return errors.Join(err, t.CheckIn(context.WithoutCancel(ctx), visits[:i+1]))
+		}
+	}
+	return nil
+}
+
+func (t Tree) checkOut(ctx context.Context, v Visit) error {
+	tip, err := revision(ctx, v.Path, "refs/heads/"+t.Branch)
+	if err != nil {
+		return err
+	}
+	if r, ok := t.repo(v.Name); ok && t.present(ctx, r) {
+		if _, err := git(ctx, t.path(r), "update-ref", "--no-deref", "-m", "deskhand: the branch is checked out elsewhere", "HEAD", tip); err != nil {
+			return fmt.Errorf("free branch %s: %w", t.Branch, err)
+		}
+	}
+	return turn(ctx, v, "refs/heads/"+t.Branch)
+}
+
+// turn brings a person's checkout to another branch or commit.
+func turn(ctx context.Context, v Visit, to string) error {
+	from, err := revision(ctx, v.Path, "HEAD")
+	if err != nil {
+		return err
+	}
+	commit, err := revision(ctx, v.Path, to)
+	if err != nil {
+		return fault.New("not_found", fmt.Sprintf("%s of %s is gone", to, v.Name), "check out another branch there: git -C "+v.Path+" switch BRANCH")
+	}
+	if err := (Move{Dir: v.Path}).files(ctx, from, commit); err != nil {
+		return err
+	}
+	if strings.HasPrefix(to, "refs/") {
+		_, err = git(ctx, v.Path, "symbolic-ref", "-m", "deskhand: checkout", "HEAD", to)
+	} else {
+		_, err = git(ctx, v.Path, "update-ref", "--no-deref", "-m", "deskhand: checkout", "HEAD", commit)
+	}
+	if err != nil {
+		return fmt.Errorf("check out %s in %s: %w", to, v.Path, err)
+	}
+	return nil
+}
+
+// CheckIn gives the branch back to the attempt's folder, which gets what was
+// committed meanwhile, and the person's checkouts what they had. Where the person
+// has already gone to another branch, their checkout is left alone. Fault:
+// target_dirty, before anything has changed.
+func (t Tree) CheckIn(ctx context.Context, visits []Visit) error {
+	ours := "refs/heads/" + t.Branch
+	var still []Visit
+	for _, v := range visits {
+		if now, err := checkedOutIn(ctx, v.Path); err == nil && now == ours {
+			still = append(still, v)
+			if err := Ready(ctx, []Move{{Name: v.Name, Branch: t.Branch, Dir: v.Path}}); err != nil {
+				return err
+			}
+		}
+	}
+	var problems []error
+	for _, v := range slices.Backward(still) {
+		problems = append(problems, turn(ctx, v, v.Was))
+	}
+	for _, v := range visits {
+		problems = append(problems, t.comeBack(ctx, v, ours))
+	}
+	return errors.Join(problems...)
+}
+
+// comeBack puts the attempt's folder on its branch again.
+func (t Tree) comeBack(ctx context.Context, v Visit, ours string) error {
+	r, ok := t.repo(v.Name)
+	if !ok || !t.present(ctx, r) {
+		return nil
+	}
+	dir := t.path(r)
+	from, err := revision(ctx, dir, "HEAD")
+	if err != nil {
+		return err
+	}
+	tip, err := revision(ctx, v.Path, ours)
+	if err != nil {
+		return err
+	}
+	if used, err := t.branchUsed(ctx, r); err != nil || used != "" {
+		return errors.Join(err, fault.New("branch_in_use", fmt.Sprintf("branch %s is checked out in %s", t.Branch, used), "switch that checkout to another branch"))
+	}
+	if from != tip {
+		if err := (Move{Dir: dir}).files(ctx, from, tip); err != nil {
+			return err
+		}
+	}
+	if _, err := git(ctx, dir, "symbolic-ref", "-m", "deskhand: back on the attempt's branch", "HEAD", ours); err != nil {
+		return fmt.Errorf("put %s back on its branch: %w", dir, err)
+	}
+	return nil
+}
+
+func (t Tree) repo(name string) (Repo, bool) {
+	for _, r := range t.Repos {
+		if r.Name == name {
+			return r, true
+		}
+	}
+	return Repo{}, false
+}
