@@ -248,6 +248,7 @@ func (b *build) commit(ctx context.Context, w *artifact.Writer, old []artifact.S
 	if err != nil {
 		return err
 	}
+	m.Terms = corpusTerms(w.Pages(), w.Headings())
 	if err := b.strict(); err != nil {
 		return err
 	}

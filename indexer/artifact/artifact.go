@@ -40,8 +40,11 @@ type Metadata struct {
 	Instructions string `json:"mcpServerInstructions,omitempty"`
 	// Folders are notes about folders of the corpus, by path.
 	Folders map[string]string `json:"folders,omitempty"`
-	Prompts []Prompt          `json:"prompts,omitempty"`
-	Stats   Stats             `json:"stats"`
+	// Terms are headings and terms that stand for the corpus, best first; nil
+	// where an older build wrote it.
+	Terms   []string `json:"terms,omitempty"`
+	Prompts []Prompt `json:"prompts,omitempty"`
+	Stats   Stats    `json:"stats"`
 	// Embedding names what made the vectors; nil: the index has none.
 	Embedding *Embedding `json:"embedding"`
 	Index     Index      `json:"index"`

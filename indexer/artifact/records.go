@@ -3,6 +3,7 @@ package artifact
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"strings"
 
 	"github.com/deskhand/deskhand/chunker"
 )
@@ -105,6 +106,19 @@ func (g *group) page(i int) (Page, error) {
 	}
 	p.Problems, err = decodeProblems(problems)
 	return p, err
+}
+
+// allHeadings are the headings of the group's chunks.
+func (g *group) allHeadings() ([]string, error) {
+	headings := make([]string, g.chunks)
+	for i := range headings {
+		h, err := g.string(g.chunkField(i, chunkHeading))
+		if err != nil {
+			return nil, err
+		}
+		headings[i] = strings.Clone(h) // the file is closed before they are read
+	}
+	return headings, nil
 }
 
 func (g *group) allPages() ([]Page, error) {

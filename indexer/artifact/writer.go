@@ -36,8 +36,10 @@ type Writer struct {
 	at      uint64
 	twins   twins
 	pages   []Page
-	err     error // the first failed write: nothing after it counts
-	done    bool
+	// headings are those of the chunks of pages.
+	headings []string
+	err      error // the first failed write: nothing after it counts
+	done     bool
 }
 
 // Create begins an artifact in dir, which is made if need be. It holds a lock
@@ -102,7 +104,12 @@ func (w *Writer) Reuse(group []Source) (reused bool) {
 		if err != nil {
 			return false
 		}
+		headings, err := g.allHeadings()
+		if err != nil {
+			return false
+		}
 		w.pages = append(w.pages, pages...)
+		w.headings = append(w.headings, headings...)
 		if w.file == nil {
 			w.pending = append(w.pending, i)
 		} else {
@@ -130,6 +137,7 @@ func (w *Writer) Add(g *Group) error {
 	w.layout.groups = append(w.layout.groups, e)
 	w.twins.add(g.sections[vectorSection], g.chunks, g.dimensions)
 	w.pages = append(w.pages, g.list...)
+	w.headings = append(w.headings, g.headings...)
 	return nil
 }
 
@@ -317,6 +325,9 @@ func (w *Writer) complete(m *Metadata) error {
 // Pages are the pages so far, in order, those of reused groups too. First is
 // not set in them.
 func (w *Writer) Pages() []Page { return w.pages }
+
+// Headings are those of the chunks of Pages, in order.
+func (w *Writer) Headings() []string { return w.headings }
 
 // Abort ends a build without effect and gives the lock back; after Commit it
 // does nothing.
