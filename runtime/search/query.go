@@ -49,6 +49,7 @@ type run struct {
 	weigh    weights
 	best     float64  // BM25 of the best chunk
 	ahead    float64  // by how much the nearest chunk's cosine is over the average of all; 0: there is no meaning
+	nearest  float64  // the nearest chunk's cosine; 0: there is no meaning
 	keys     []string // the facets that collapse, once the hits are sieved
 	seen     []seen
 	// cut says that not all chunks with the words of the phrases were read.
