@@ -28,6 +28,7 @@ const (
 	agreeAtLeast  = 0.6
 	foundAtLeast  = 0.5
 	adviseFrom    = 100 // chunks: in fewer an agent reads list_docs, and nothing was measured
+	adviseWords   = 3   // in a question: less is a name to look up
 	maxAdvised    = 8
 	advisedBytes  = 60
 	advisedCosine = 0.3
@@ -35,9 +36,9 @@ const (
 
 // advice says how to ask again where the hits may not be what was asked for; nil
 // if they may.
-func (r *run) advice(hits []ranked) (*Hint, error) {
+func (r *run) advice(question string, hits []ranked) (*Hint, error) {
 	model, ok := r.embedder.(*embed.Static)
-	if !ok || r.by != Both || r.short || r.vector == nil || r.nearest == 0 || r.reader.Len() < adviseFrom || len(hits) == 0 {
+	if !ok || r.by != Both || r.short || r.vector == nil || r.nearest == 0 || r.reader.Len() < adviseFrom || len(hits) == 0 || len(strings.Fields(question)) < adviseWords {
 		return nil, nil
 	}
 	found := r.best / max(r.total, 1e-9)

@@ -190,7 +190,7 @@ func (r *run) answer(ctx context.Context, page *Page, asked question, from curso
 		return err
 	}
 	if from.Offset == 0 {
-		if page.Hint, err = r.advice(ranked); err != nil {
+		if page.Hint, err = r.advice(asked.text, ranked); err != nil {
 			return err
 		}
 	}
