@@ -34,35 +34,35 @@ const (
 
 // corpusTerms returns terms that tell a reader what a corpus calls its things,
 // best first: pieces of one to three words of titles and headings, which many
-// pages share and other documentation does not. headings are those of the
+// pages share and other documentation does not. names are those of the
 // chunks of pages, in order.
-func corpusTerms(pages []artifact.Page, headings []string) []string {
-	t := termCounter{counts: map[string]*term{}, template: templateHeadings(pages, headings), common: commonWords()}
+func corpusTerms(pages []artifact.Page, names []artifact.ChunkName) []string {
+	t := termCounter{counts: map[string]*term{}, template: templateHeadings(pages, names), common: commonWords()}
 	for i, p := range pages {
 		t.page = i
 		t.add(p.Title)
-		for _, h := range headings[:p.Chunks] {
-			if !t.template[h] {
-				t.add(h)
+		for _, c := range names[:p.Chunks] {
+			if !t.template[c.Heading] {
+				t.add(c.Heading)
 			}
 		}
-		headings = headings[p.Chunks:]
+		names = names[p.Chunks:]
 	}
 	return pickTerms(t.scored(len(pages)))
 }
 
 // templateHeadings are the headings that too many pages have.
-func templateHeadings(pages []artifact.Page, headings []string) map[string]bool {
+func templateHeadings(pages []artifact.Page, names []artifact.ChunkName) map[string]bool {
 	on := map[string]int{}
 	for _, p := range pages {
 		mine := map[string]bool{p.Title: true} // a page's own title is no template
-		for _, h := range headings[:p.Chunks] {
-			if !mine[h] {
-				mine[h] = true
-				on[h]++
+		for _, c := range names[:p.Chunks] {
+			if !mine[c.Heading] {
+				mine[c.Heading] = true
+				on[c.Heading]++
 			}
 		}
-		headings = headings[p.Chunks:]
+		names = names[p.Chunks:]
 	}
 	most := max(templatePages, int(templateShare*float64(len(pages))))
 	maps.DeleteFunc(on, func(_ string, n int) bool { return n <= most })

@@ -11,10 +11,12 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-func pagesOf(titles []string, headings [][]string) (pages []artifact.Page, all []string) {
+func pagesOf(titles []string, headings [][]string) (pages []artifact.Page, all []artifact.ChunkName) {
 	for i, title := range titles {
 		pages = append(pages, artifact.Page{Title: title, Chunks: len(headings[i])})
-		all = append(all, headings[i]...)
+		for _, h := range headings[i] {
+			all = append(all, artifact.ChunkName{Heading: h})
+		}
 	}
 	return pages, all
 }

@@ -159,6 +159,9 @@ type Document struct {
 	Metadata map[string]string
 	Problems []chunker.Problem
 	Chunks   []chunker.Chunk
+	// Phrases are everyday phrasings of each chunk: it is found by them as by its
+	// text, and they are no part of that. Nil: no chunk of the page has any.
+	Phrases [][]string
 	// Vectors has one for each chunk, or is nil throughout the corpus.
 	Vectors []Vector
 }

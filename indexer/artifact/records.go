@@ -108,17 +108,25 @@ func (g *group) page(i int) (Page, error) {
 	return p, err
 }
 
-// allHeadings are the headings of the group's chunks.
-func (g *group) allHeadings() ([]string, error) {
-	headings := make([]string, g.chunks)
-	for i := range headings {
-		h, err := g.string(g.chunkField(i, chunkHeading))
+// allNames are those of the group's chunks, which are on pages.
+func (g *group) allNames(pages []Page) ([]ChunkName, error) {
+	names := make([]ChunkName, g.chunks)
+	for i := range names {
+		fragment, err := g.string(g.chunkField(i, chunkFragment))
 		if err != nil {
 			return nil, err
 		}
-		headings[i] = strings.Clone(h) // the file is closed before they are read
+		heading, err := g.string(g.chunkField(i, chunkHeading))
+		if err != nil {
+			return nil, err
+		}
+		page := int(g.chunkField(i, chunkPage))
+		if page >= len(pages) {
+			return nil, errDamaged
+		}
+		names[i] = ChunkName{chunker.ID(pages[page].Path, fragment), strings.Clone(heading)} // the file is closed before they are read
 	}
-	return headings, nil
+	return names, nil
 }
 
 func (g *group) allPages() ([]Page, error) {
