@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
@@ -62,7 +63,8 @@ func (r *run) read(text string) error {
 	seen := map[string]bool{}
 	unknown := 0
 	var mended []mend
-	for _, t := range slices.Clone(r.analyzer.Terms(text)) {
+	terms := slices.Clone(r.analyzer.Terms(text))
+	for _, t := range terms {
 		if seen[t.Text] || len(seen) == maxLookups {
 			continue
 		}
@@ -78,19 +80,17 @@ func (r *run) read(text string) error {
 			continue
 		}
 		unknown++
-		similar, err := r.similar(t.Text, text[t.Start:t.End])
+		meant, err := r.replace(t.Text, text[t.Start:t.End])
 		if err != nil {
 			return err
 		}
-		if len(similar) > 0 && !sensible {
-			mended = append(mended, mend{t.Start, t.End, r.wordOf(similar[0])})
+		if meant != "" && !sensible {
+			mended = append(mended, mend{t.Start, t.End, meant})
 			r.sensible = true
 		}
-		for _, s := range similar {
-			if _, err := r.add(s, similarWeight); err != nil {
-				return err
-			}
-		}
+	}
+	if err := r.addJoined(text, terms); err != nil {
+		return err
 	}
 	if len(r.terms) > maxTerms {
 		slices.SortStableFunc(r.terms, func(a, b artifact.WeightedTerm) int { return cmp.Compare(a.Chunks, b.Chunks) })
@@ -102,6 +102,33 @@ func (r *run) read(text string) error {
 		r.weigh = textWeights
 	}
 	return nil
+}
+
+// replace takes into the query what a word may mean that no chunk has, and
+// returns it as the embedder should read it; empty if it may mean nothing.
+func (r *run) replace(stem, word string) (meant string, err error) {
+	similar, err := r.similar(stem, word)
+	if err != nil {
+		return "", err
+	}
+	if len(similar) > 0 {
+		meant = r.wordOf(similar[0])
+	} else {
+		halves, err := r.halves(word)
+		if err != nil {
+			return "", err
+		}
+		meant = strings.Join(halves, " ")
+		for _, half := range halves {
+			similar = append(similar, r.analyzer.Stem(half))
+		}
+	}
+	for _, s := range similar {
+		if _, err := r.add(s, similarWeight); err != nil {
+			return "", err
+		}
+	}
+	return meant, nil
 }
 
 // add looks a term up and takes it into the query if any chunk has it.
