@@ -64,6 +64,7 @@ func (r *run) read(text string) error {
 	unknown := 0
 	var mended []mend
 	terms := slices.Clone(r.analyzer.Terms(text))
+	named := nameFirst(text)
 	for _, t := range terms {
 		if seen[t.Text] || len(seen) == maxLookups {
 			continue
@@ -72,7 +73,7 @@ func (r *run) read(text string) error {
 		r.want.AddBeginning(text[t.Start:t.End])
 		sensible := !t.Joined && r.knows(text[t.Start:t.End])
 		r.sensible = r.sensible || sensible
-		known, err := r.add(t.Text, 1)
+		known, err := r.add(t.Text, named.weight(t))
 		if err != nil {
 			return err
 		}

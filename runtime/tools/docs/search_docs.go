@@ -131,8 +131,8 @@ func searchDocs(engine *search.Engine, o Options) contract.Tool {
 // find what its own words miss (docs/ranking.md). Both stand behind the sentences
 // of the contract.
 const (
-	howToAsk = `Ask well: put the question into query and after it two or three phrasings in words the docs would use (product terms, option names, likely headings).`
-	askQuery = `Write the question and then two or three phrasings of it in words the docs would use: product terms, option names, likely headings. Put text in double quotes only to require it word for word.`
+	howToAsk = `Ask well: put the question into query and after it, with semicolons between, two or three phrasings in words the docs would use (product terms, option names, likely headings).`
+	askQuery = `Write the question and then, with semicolons between, two or three phrasings of it in words the docs would use: product terms, option names, likely headings. Put text in double quotes only to require it word for word.`
 )
 
 // searchDescription is what a model reads of search_docs: the sentence of the
