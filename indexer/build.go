@@ -29,6 +29,7 @@ type build struct {
 	// taxonomy and texts are those of metadata.json united with the manifests'.
 	taxonomy taxonomy
 	texts    texts
+	phrases  phrases
 	report   Report
 	running  string // the phase
 	began    time.Time
@@ -72,7 +73,13 @@ func prepare(ctx context.Context, o Options) (*build, error) {
 		b.about = a
 		b.report.Metadata = a.file
 	}
-	return b, b.walk(ctx, root)
+	if err := b.walk(ctx, root); err != nil {
+		return b, err
+	}
+	b.phrases, problems, err = readPhrases(o.PhrasesPath)
+	b.note(problems)
+	b.phrases.spread(b.byPath)
+	return b, err
 }
 
 func (b *build) checkOptions() error {

@@ -95,7 +95,7 @@ func unreadable(p *page, err error) Problem {
 }
 
 func (p *page) source(h hash.Hash, src []byte) artifact.Source {
-	return artifact.Source{Path: p.path, Size: int64(len(src)), Digest: digest(h, p.path, p.settings, src)}
+	return artifact.Source{Path: p.path, Size: int64(len(src)), Digest: digest(h, p.path, p.settings, p.phrases, src)}
 }
 
 // document reads and cuts one page; a problem says why it cannot be. A file
@@ -119,12 +119,13 @@ func (b *build) document(p *page) (doc artifact.Document, problem *Problem) {
 		Metadata:    merged(p.settings.metadata, cut.Metadata),
 		Problems:    cut.Problems,
 		Chunks:      cut.Chunks,
+		Phrases:     p.ofChunks(cut.Chunks),
 	}, nil
 }
 
 // check cuts every page and keeps what the report needs.
 func (b *build) check(ctx context.Context) error {
-	values := facetValues{}
+	values, known := facetValues{}, map[string]bool{}
 	var mu sync.Mutex
 	err := b.each(ctx, "cut", len(b.pages), func(_, i int) {
 		p := b.pages[i]
@@ -136,10 +137,14 @@ func (b *build) check(ctx context.Context) error {
 			return
 		}
 		b.count(p.path, len(doc.Chunks), doc.Metadata, doc.Problems, values)
+		for _, c := range doc.Chunks {
+			known[c.ID] = true
+		}
 	})
 	if err != nil {
 		return err
 	}
+	b.note(b.phrases.stale(known))
 	if b.report.Files == 0 {
 		return fault.New("no_documents", "no markdown file under "+b.options.Dir+" could be read", "see the problems reported")
 	}

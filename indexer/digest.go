@@ -46,7 +46,7 @@ var cutter = sync.OnceValue(func() [sha256.Size]byte {
 })
 
 // digest covers all that a file's Document is made of, but for its path.
-func digest(h hash.Hash, file string, s settings, src []byte) [sha256.Size]byte {
+func digest(h hash.Hash, file string, s settings, phrases map[string][]string, src []byte) [sha256.Size]byte {
 	h.Reset()
 	version := cutter()
 	h.Write(version[:])
@@ -66,6 +66,12 @@ func digest(h hash.Hash, file string, s settings, src []byte) [sha256.Size]byte 
 	for _, key := range slices.Sorted(maps.Keys(s.metadata)) {
 		put(key)
 		put(s.metadata[key])
+	}
+	for _, id := range slices.Sorted(maps.Keys(phrases)) {
+		put(id)
+		for _, phrase := range phrases[id] {
+			put(phrase)
+		}
 	}
 	h.Write(src)
 	return [sha256.Size]byte(h.Sum(nil))

@@ -72,7 +72,11 @@ func (b *build) embed(ctx context.Context, docs []artifact.Document) (err error)
 		d := &docs[i]
 		d.Vectors = make([]artifact.Vector, len(d.Chunks))
 		for j, c := range d.Chunks {
-			texts, to = append(texts, embedded(d, c)), append(to, &d.Vectors[j])
+			text := embedded(d, c)
+			if d.Phrases != nil && len(d.Phrases[j]) > 0 {
+				text.Body = strings.Join(d.Phrases[j], ". ") + ".\n" + text.Body // in front: long bodies are cut
+			}
+			texts, to = append(texts, text), append(to, &d.Vectors[j])
 			if len(texts) == embedAtOnce {
 				if err := flush(); err != nil {
 					return err

@@ -31,6 +31,9 @@ type Options struct {
 	// MetadataPath is the corpus' metadata.json. Empty: the one in Dir, else the
 	// one beside Dir whose "corpus" names Dir, else none.
 	MetadataPath string
+	// PhrasesPath is a file of everyday phrasings of chunks, which are found by
+	// them too. Empty: there is none.
+	PhrasesPath string
 	// Description completes "Search the ...". Empty: that of metadata.json, else
 	// DefaultDescription.
 	Description string
@@ -152,7 +155,7 @@ func (p Problem) String() string {
 // since the artifact that is there. Whatever ends it early, ctx included,
 // leaves that one as it was; the Report then says how far it came.
 //
-// Faults: "no_documents", "not_a_folder", "no_metadata", "bad_metadata",
+// Faults: "no_documents", "not_a_folder", "no_metadata", "bad_metadata", "no_phrases",
 // "bad_option", "out_is_input", "reserved_facet", "locked", and with o.Strict
 // "strict".
 func Build(ctx context.Context, o Options) (Report, error) {

@@ -248,6 +248,12 @@ func (b *build) commit(ctx context.Context, w *artifact.Writer, old []artifact.S
 	if err != nil {
 		return err
 	}
+	m.Terms = corpusTerms(w.Pages(), w.Names())
+	known := make(map[string]bool, len(w.Names()))
+	for _, c := range w.Names() {
+		known[c.ID] = true
+	}
+	b.note(b.phrases.stale(known))
 	if err := b.strict(); err != nil {
 		return err
 	}

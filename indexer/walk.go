@@ -25,6 +25,7 @@ type page struct {
 	open     string    // what to open: where links lead to
 	manifest *manifest // the nearest; nil: none
 	settings settings
+	phrases  map[string][]string // of its chunks, by id; nil: none
 }
 
 // found is what a walk met, each list sorted by path.

@@ -49,8 +49,8 @@ func TestSearchDocsSchema(t *testing.T) {
 			}
 		})
 		d.line("D-002 description", func(t *testing.T, d door) {
-			if want := "Search the Acme SDK docs. Use this to find relevant documentation, guides, or API references."; search.Description != want {
-				t.Errorf("description %q, want %q", search.Description, want)
+			if want := "Search the Acme SDK docs. Use this to find relevant documentation, guides, or API references. Ask well: "; !strings.HasPrefix(search.Description, want) {
+				t.Errorf("description %q, want it to begin %q", search.Description, want)
 			}
 		})
 		d.line("D-004 closed object", func(t *testing.T, d door) {
@@ -67,7 +67,10 @@ func TestSearchDocsSchema(t *testing.T) {
 			d.refused("search_docs", `{"query":5}`, "query")
 		})
 		d.line("D-006 query description", func(t *testing.T, d door) {
-			property(t, "query", "string", "The search query (e.g., 'how to paginate', 'RateLimitError').")
+			first, rest, _ := strings.Cut(s.Properties["query"].Description, ". ")
+			if first != "The search query (e.g., 'how to paginate', 'RateLimitError')" || rest == "" {
+				t.Errorf("query is described %q, %q; want the sentence of the contract and how to ask", first, rest)
+			}
 		})
 		d.line("D-007 limit is an integer", func(t *testing.T, d door) {
 			d.refused("search_docs", `{"query":"widget","limit":"5"}`, "limit", "integer")
@@ -165,9 +168,9 @@ func TestDescriptionIsReadAtEveryStart(t *testing.T) {
 		if err := os.WriteFile(path, []byte(edited), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		want := "Search the papers of Acme. Use this to find relevant documentation, guides, or API references."
-		if got := byPipe(t, index).tool("search_docs").Description; got != want {
-			t.Errorf("description after a restart %q, want %q", got, want)
+		want := "Search the papers of Acme. Use this to find relevant documentation, guides, or API references. "
+		if got := byPipe(t, index).tool("search_docs").Description; !strings.HasPrefix(got, want) {
+			t.Errorf("description after a restart %q, want it to begin %q", got, want)
 		}
 	})
 }

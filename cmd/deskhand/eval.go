@@ -24,6 +24,7 @@ type evalFlags struct {
 	limit, worst     int
 	warmup           int
 	collapse         bool
+	asked            bool
 }
 
 func evalCommand(a *app) *cobra.Command {
@@ -59,6 +60,7 @@ func evalCommand(a *app) *cobra.Command {
 	flags.IntVar(&f.worst, "worst", 0, "list this many of the worst queries")
 	flags.IntVar(&f.warmup, "warmup", 0, "queries to ask before the measured ones")
 	flags.BoolVar(&f.collapse, "collapse", false, "count translations of one answer once")
+	flags.BoolVar(&f.asked, "asked", false, "add a column for each reader who wrote how to ask (default: in a table)")
 	return cmd
 }
 
@@ -66,6 +68,9 @@ func (a *app) eval(ctx context.Context, f *evalFlags, paths []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	// A table is for people; what programs read is one report unless they ask for
+	// more.
+	f.asked = f.asked || f.format != "json" && f.out == "" && f.scores == "" && f.baseline == "" && len(f.by) == 0
 	kinds, err := f.kinds()
 	if err != nil {
 		return err

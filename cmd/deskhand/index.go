@@ -48,6 +48,7 @@ func indexCommand(a *app) *cobra.Command {
 	declare(flags, "cache")
 	flags.StringVar(&f.docsDir, "docs-dir", "", "the same as DIR")
 	flags.StringVar(&f.options.MetadataPath, "metadata", "", "metadata.json of the corpus (default: the one in DIR, or beside it)")
+	flags.StringVar(&f.options.PhrasesPath, "phrases", "", "file of everyday phrasings by chunk id, JSON lines, to find chunks by")
 	flags.StringVar(&f.options.Description, "description", "", `what the corpus is, completing "Search the ..."`)
 	flags.StringVar(&f.by, "chunk-by", "", "where to cut files: h1, h2, h3 or file (default: h2)")
 	flags.IntVar(&f.options.MaxChars, "max-chunk-size", 0, "characters over which a chunk is cut further (default: 20000)")

@@ -54,6 +54,17 @@ func (a *app) judge(ctx context.Context, f *evalFlags, targets []target, kinds [
 		}
 		reports = append(reports, report)
 	}
+	if !f.asked {
+		return reports, nil
+	}
+	for _, reader := range eval.Readers(cases) {
+		o.Name = "asked by " + reader
+		report, err := eval.Run(ctx, eval.Local{Engine: engine, By: kinds[0]}, eval.AskedBy(cases, reader), o)
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, report)
+	}
 	return reports, nil
 }
 

@@ -40,8 +40,11 @@ type Metadata struct {
 	Instructions string `json:"mcpServerInstructions,omitempty"`
 	// Folders are notes about folders of the corpus, by path.
 	Folders map[string]string `json:"folders,omitempty"`
-	Prompts []Prompt          `json:"prompts,omitempty"`
-	Stats   Stats             `json:"stats"`
+	// Terms are headings and terms that stand for the corpus, best first; nil
+	// where an older build wrote it.
+	Terms   []string `json:"terms,omitempty"`
+	Prompts []Prompt `json:"prompts,omitempty"`
+	Stats   Stats    `json:"stats"`
 	// Embedding names what made the vectors; nil: the index has none.
 	Embedding *Embedding `json:"embedding"`
 	Index     Index      `json:"index"`
@@ -156,6 +159,9 @@ type Document struct {
 	Metadata map[string]string
 	Problems []chunker.Problem
 	Chunks   []chunker.Chunk
+	// Phrases are everyday phrasings of each chunk: it is found by them as by its
+	// text, and they are no part of that. Nil: no chunk of the page has any.
+	Phrases [][]string
 	// Vectors has one for each chunk, or is nil throughout the corpus.
 	Vectors []Vector
 }

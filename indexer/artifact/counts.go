@@ -98,6 +98,14 @@ func (c *counter) chunk(page counts, chunk chunker.Chunk) {
 	c.add(chunk.Breadcrumb, breadcrumbWeight)
 }
 
+// phrases adds what else a chunk is found by; each counts as a sentence of its
+// text does.
+func (c *counter) phrases(list []string) {
+	for _, phrase := range list {
+		c.add(phrase, 1)
+	}
+}
+
 // pageCounts is what every chunk of a page is found by.
 func pageCounts(c *counter, doc Document) counts {
 	c.reset()

@@ -31,6 +31,7 @@ var sectionNames = [sectionCount]string{"pages", "chunks", "lengths", "strings",
 type Group struct {
 	sections   [sectionCount][]byte
 	list       []Page
+	names      []ChunkName
 	sources    []Source
 	chunks     int
 	dimensions int // of the vectors; 0: there are none
@@ -60,6 +61,7 @@ func (g *Group) encode(docs []Document) error {
 	for i, d := range docs {
 		g.sections[pageSection] = appendPage(g.sections[pageSection], strs, d, g.chunks)
 		for _, c := range d.Chunks {
+			g.names = append(g.names, ChunkName{c.ID, c.Heading})
 			block, offset := blocks.add(c.Markdown)
 			text := uint32(len(g.sections[textSection]))
 			g.sections[textSection] = appendText(g.sections[textSection], c.Text)

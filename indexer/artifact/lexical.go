@@ -22,8 +22,11 @@ func encodeSegment(docs []Document) (seg, postings []byte, lengths []uint32, err
 	var c counter
 	for _, doc := range docs {
 		page := pageCounts(&c, doc)
-		for _, chunk := range doc.Chunks {
+		for i, chunk := range doc.Chunks {
 			c.chunk(page, chunk)
+			if doc.Phrases != nil {
+				c.phrases(doc.Phrases[i])
+			}
 			done := c.out
 			batch.Insert(&done)
 			all = append(all, &done)

@@ -3,6 +3,7 @@ package artifact
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"strings"
 
 	"github.com/deskhand/deskhand/chunker"
 )
@@ -105,6 +106,27 @@ func (g *group) page(i int) (Page, error) {
 	}
 	p.Problems, err = decodeProblems(problems)
 	return p, err
+}
+
+// allNames are those of the group's chunks, which are on pages.
+func (g *group) allNames(pages []Page) ([]ChunkName, error) {
+	names := make([]ChunkName, g.chunks)
+	for i := range names {
+		fragment, err := g.string(g.chunkField(i, chunkFragment))
+		if err != nil {
+			return nil, err
+		}
+		heading, err := g.string(g.chunkField(i, chunkHeading))
+		if err != nil {
+			return nil, err
+		}
+		page := int(g.chunkField(i, chunkPage))
+		if page >= len(pages) {
+			return nil, errDamaged
+		}
+		names[i] = ChunkName{chunker.ID(pages[page].Path, fragment), strings.Clone(heading)} // the file is closed before they are read
+	}
+	return names, nil
 }
 
 func (g *group) allPages() ([]Page, error) {

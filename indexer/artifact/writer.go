@@ -36,8 +36,10 @@ type Writer struct {
 	at      uint64
 	twins   twins
 	pages   []Page
-	err     error // the first failed write: nothing after it counts
-	done    bool
+	// names are those of the chunks of pages.
+	names []ChunkName
+	err   error // the first failed write: nothing after it counts
+	done  bool
 }
 
 // Create begins an artifact in dir, which is made if need be. It holds a lock
@@ -102,7 +104,12 @@ func (w *Writer) Reuse(group []Source) (reused bool) {
 		if err != nil {
 			return false
 		}
+		names, err := g.allNames(pages)
+		if err != nil {
+			return false
+		}
 		w.pages = append(w.pages, pages...)
+		w.names = append(w.names, names...)
 		if w.file == nil {
 			w.pending = append(w.pending, i)
 		} else {
@@ -130,6 +137,7 @@ func (w *Writer) Add(g *Group) error {
 	w.layout.groups = append(w.layout.groups, e)
 	w.twins.add(g.sections[vectorSection], g.chunks, g.dimensions)
 	w.pages = append(w.pages, g.list...)
+	w.names = append(w.names, g.names...)
 	return nil
 }
 
@@ -317,6 +325,12 @@ func (w *Writer) complete(m *Metadata) error {
 // Pages are the pages so far, in order, those of reused groups too. First is
 // not set in them.
 func (w *Writer) Pages() []Page { return w.pages }
+
+// ChunkName is what a chunk is called.
+type ChunkName struct{ ID, Heading string }
+
+// Names are those of the chunks of Pages, in order.
+func (w *Writer) Names() []ChunkName { return w.names }
 
 // Abort ends a build without effect and gives the lock back; after Commit it
 // does nothing.

@@ -20,6 +20,9 @@ type Case struct {
 	Category string
 	// Query is what is asked, never blank.
 	Query string
+	// Asked is the query as somebody would send it who follows the description of
+	// search_docs, by who wrote it; nil means that nobody did.
+	Asked map[string]string
 	// Filters are facet values by facet; nil means none.
 	Filters map[string]string
 	// Limit is the number of hits of one page, 1 to 50; 0 leaves it to

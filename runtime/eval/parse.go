@@ -125,6 +125,7 @@ func readCase(raw json.RawMessage) (c Case, extra []string, err error) {
 	o.text(&c.Name, "name")
 	o.text(&c.Category, "category")
 	o.text(&c.Query, "query")
+	o.take(&c.Asked, "an object of strings", "asked")
 	o.take(&c.Filters, "an object of strings", "filters")
 	o.whole(&c.Limit, 1, 50, "limit")
 	o.whole(&c.MaxRounds, 1, 100, "maxRounds")
@@ -179,6 +180,11 @@ func (c *Case) check() error {
 		return errors.New("has no query; say what is asked")
 	case len(c.Expected) == 0:
 		return errors.New("expects nothing; list at least one place that answers it under expected")
+	}
+	for reader, query := range c.Asked {
+		if oneLine(query) == "" {
+			return fmt.Errorf("has a blank query asked by %q; write it or leave it out", reader)
+		}
 	}
 	for facet, value := range c.Filters {
 		if facet == "" || value == "" {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"unicode"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
 // Evidence is why a hit ranks where it does. Each part is from 0 to 1, and the
@@ -42,6 +44,9 @@ type weights struct {
 // count and the less its meaning.
 func weightsFor(question string) weights {
 	share := names(question)
+	if end := nameFirst(question); end > 0 {
+		share = names(question[:end])
+	}
 	lean := 0.18 * share
 	return weights{words: 0.48 + lean, meaning: 0.35 - lean, near: 0.085, path: 0.085, prose: share == 0}
 }
@@ -105,6 +110,33 @@ func names(question string) float64 {
 		}
 	}
 	return float64(n) / float64(max(1, len(words)))
+}
+
+// A query that begins with a name and goes on with phrasings of it, behind one of
+// clauseEnds, is about the name: its words count namedFirst times as much.
+const (
+	namedFirst = 2
+	clauseEnds = ";\n\u2013\u2014"
+)
+
+// named is where the name ends that a query begins with; 0: it begins with none,
+// or has nothing else.
+type named int
+
+func nameFirst(query string) named {
+	end := strings.IndexAny(query, clauseEnds)
+	if end <= 0 || names(query[:end]) < 0.5 || names(query) >= 0.5 {
+		return 0
+	}
+	return named(end)
+}
+
+// weight is what a term of the query counts.
+func (n named) weight(t artifact.Term) float64 {
+	if t.End <= int(n) {
+		return namedFirst
+	}
+	return 1
 }
 
 func isName(w string) bool {

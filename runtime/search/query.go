@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
@@ -49,6 +50,7 @@ type run struct {
 	weigh    weights
 	best     float64  // BM25 of the best chunk
 	ahead    float64  // by how much the nearest chunk's cosine is over the average of all; 0: there is no meaning
+	nearest  float64  // the nearest chunk's cosine; 0: there is no meaning
 	keys     []string // the facets that collapse, once the hits are sieved
 	seen     []seen
 	// cut says that not all chunks with the words of the phrases were read.
@@ -61,7 +63,9 @@ func (r *run) read(text string) error {
 	seen := map[string]bool{}
 	unknown := 0
 	var mended []mend
-	for _, t := range slices.Clone(r.analyzer.Terms(text)) {
+	terms := slices.Clone(r.analyzer.Terms(text))
+	named := nameFirst(text)
+	for _, t := range terms {
 		if seen[t.Text] || len(seen) == maxLookups {
 			continue
 		}
@@ -69,7 +73,7 @@ func (r *run) read(text string) error {
 		r.want.AddBeginning(text[t.Start:t.End])
 		sensible := !t.Joined && r.knows(text[t.Start:t.End])
 		r.sensible = r.sensible || sensible
-		known, err := r.add(t.Text, 1)
+		known, err := r.add(t.Text, named.weight(t))
 		if err != nil {
 			return err
 		}
@@ -77,19 +81,17 @@ func (r *run) read(text string) error {
 			continue
 		}
 		unknown++
-		similar, err := r.similar(t.Text, text[t.Start:t.End])
+		meant, err := r.replace(t.Text, text[t.Start:t.End])
 		if err != nil {
 			return err
 		}
-		if len(similar) > 0 && !sensible {
-			mended = append(mended, mend{t.Start, t.End, r.wordOf(similar[0])})
+		if meant != "" && !sensible {
+			mended = append(mended, mend{t.Start, t.End, meant})
 			r.sensible = true
 		}
-		for _, s := range similar {
-			if _, err := r.add(s, similarWeight); err != nil {
-				return err
-			}
-		}
+	}
+	if err := r.addJoined(text, terms); err != nil {
+		return err
 	}
 	if len(r.terms) > maxTerms {
 		slices.SortStableFunc(r.terms, func(a, b artifact.WeightedTerm) int { return cmp.Compare(a.Chunks, b.Chunks) })
@@ -101,6 +103,33 @@ func (r *run) read(text string) error {
 		r.weigh = textWeights
 	}
 	return nil
+}
+
+// replace takes into the query what a word may mean that no chunk has, and
+// returns it as the embedder should read it; empty if it may mean nothing.
+func (r *run) replace(stem, word string) (meant string, err error) {
+	similar, err := r.similar(stem, word)
+	if err != nil {
+		return "", err
+	}
+	if len(similar) > 0 {
+		meant = r.wordOf(similar[0])
+	} else {
+		halves, err := r.halves(word)
+		if err != nil {
+			return "", err
+		}
+		meant = strings.Join(halves, " ")
+		for _, half := range halves {
+			similar = append(similar, r.analyzer.Stem(half))
+		}
+	}
+	for _, s := range similar {
+		if _, err := r.add(s, similarWeight); err != nil {
+			return "", err
+		}
+	}
+	return meant, nil
 }
 
 // add looks a term up and takes it into the query if any chunk has it.

@@ -138,7 +138,7 @@ func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
 	if err != nil || spread.Max <= spread.Mean {
 		return pool, err
 	}
-	r.ahead = spread.Max - spread.Mean
+	r.ahead, r.nearest = spread.Max-spread.Mean, spread.Max
 	chunks := make([]int, len(pool))
 	known := make(map[int]bool, len(pool))
 	for i, p := range pool {

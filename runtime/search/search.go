@@ -61,7 +61,8 @@ type Page struct {
 	Hits []Hit
 	// Next is the cursor of the next page; empty on the last one.
 	Next string
-	// Hint is set when there are no hits at all.
+	// Hint is set when there are no hits at all, and when those there are may
+	// not be what was asked for.
 	Hint *Hint
 	// Cut says that so many chunks hold all words of a phrase that only the best
 	// were looked at.
@@ -93,7 +94,7 @@ type Hit struct {
 	Evidence *Evidence
 }
 
-// Hint helps on when nothing was found.
+// Hint helps on when nothing was found, or little.
 type Hint struct {
 	Message string
 	// Suggested holds, by facet key, values that do give results.
@@ -183,8 +184,15 @@ func (r *run) answer(ctx context.Context, page *Page, asked question, from curso
 	}
 	page.Cut = r.cut
 	if len(ranked) == 0 && from.Offset == 0 {
-		page.Hint, err = r.hint(ctx, asked.text)
+		if page.Hint, err = r.hint(ctx, asked.text); err == nil {
+			page.Hint.Message += r.withoutQuotes()
+		}
 		return err
+	}
+	if from.Offset == 0 {
+		if page.Hint, err = r.advice(asked.text, ranked); err != nil {
+			return err
+		}
 	}
 	if len(ranked) > to {
 		page.Next = cursor{Offset: to, Limit: from.Limit, Lexical: from.Lexical}.encode(asked)

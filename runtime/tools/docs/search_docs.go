@@ -102,12 +102,8 @@ type Hint struct {
 
 func searchDocs(engine *search.Engine, o Options) contract.Tool {
 	m := engine.Metadata()
-	text := fmt.Sprintf("Search the %s. Use this to find relevant documentation, guides, or API references.", m.CorpusDescription)
-	if m.ToolDescriptions != nil && m.ToolDescriptions.SearchDocs != "" {
-		text = m.ToolDescriptions.SearchDocs
-	}
 	spec := contract.Spec{
-		Name: o.name("search_docs"), Title: "Search the documentation", Description: text,
+		Name: o.name("search_docs"), Title: "Search the documentation", Description: searchDescription(m),
 		Input:    contract.Freeze(searchDocsSchema(m.Taxonomy)),
 		NonBlank: []string{"query"},
 		ReadOnly: true,
@@ -131,11 +127,33 @@ func searchDocs(engine *search.Engine, o Options) contract.Tool {
 	})
 }
 
+// How to ask, for a model that has not seen the docs: two phrasings in their words
+// find what its own words miss (docs/ranking.md). Both stand behind the sentences
+// of the contract.
+const (
+	howToAsk = `Ask well: put the question into query and after it, with semicolons between, two or three phrasings in words the docs would use (product terms, option names, likely headings).`
+	askQuery = `Write the question and then, with semicolons between, two or three phrasings of it in words the docs would use: product terms, option names, likely headings. Put text in double quotes only to require it word for word.`
+)
+
+// searchDescription is what a model reads of search_docs: the sentence of the
+// contract, how to ask and what the corpus calls its things; or what the corpus
+// has instead.
+func searchDescription(m *artifact.Metadata) string {
+	if m.ToolDescriptions != nil && m.ToolDescriptions.SearchDocs != "" {
+		return m.ToolDescriptions.SearchDocs
+	}
+	text := fmt.Sprintf("Search the %s. Use this to find relevant documentation, guides, or API references. %s", m.CorpusDescription, howToAsk)
+	if len(m.Terms) > 0 {
+		text += " Terms of these docs: " + strings.Join(m.Terms, ", ") + "."
+	}
+	return text
+}
+
 // searchDocsSchema has one optional property a facet, after the fixed three.
 func searchDocsSchema(taxonomy map[string]artifact.Facet) *jsonschema.Schema {
 	one, fifty := float64(1), float64(search.MaxLimit)
 	properties := []contract.Property{
-		{Name: "query", Schema: &jsonschema.Schema{Type: "string", Description: "The search query (e.g., 'how to paginate', 'RateLimitError')."}},
+		{Name: "query", Schema: &jsonschema.Schema{Type: "string", Description: "The search query (e.g., 'how to paginate', 'RateLimitError'). " + askQuery}},
 		{Name: "limit", Schema: &jsonschema.Schema{Type: "integer", Description: "Maximum number of results to return. Default is 10.",
 			Minimum: &one, Maximum: &fifty, Default: json.RawMessage("10")}},
 		{Name: "cursor", Schema: &jsonschema.Schema{Type: "string", Description: "Opaque pagination token returned from a previous search. Omit for the first page. Returns an error if invalid or malformed."}},

@@ -1,0 +1,133 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/indexer/embed"
+)
+
+// How sure the search is that the docs answer a question: the cosine of the
+// nearest chunk, and a little for the share of the question's evidence that the
+// best chunk by words has. Measured on eleven labelled sets, 1,621 questions
+// with an answer, and on questions of the other sets asked of each, 1,100
+// without one (docs/ranking.md): below absentBelow are 1.7 % of the former, on
+// no set more than 5 %, and 22 % of the latter; below unsureBelow 13 % and 68 %,
+// and there NDCG@5 is 0.39 for 0.76.
+const (
+	foundShare  = 0.36
+	absentBelow = 0.35
+	unsureBelow = 0.5
+)
+
+// The best hits disagree if the first one is weak by words or by meaning while
+// the best chunk by words has less than half of the question; NDCG@5 is 0.50
+// there.
+const (
+	agreeAtLeast  = 0.6
+	foundAtLeast  = 0.5
+	adviseFrom    = 100 // chunks: in fewer an agent reads list_docs, and nothing was measured
+	adviseWords   = 3   // in a question: less is a name to look up
+	maxAdvised    = 8
+	advisedBytes  = 60
+	advisedCosine = 0.3
+)
+
+// advice says how to ask again where the hits may not be what was asked for; nil
+// if they may.
+func (r *run) advice(question string, hits []ranked) (*Hint, error) {
+	model, ok := r.embedder.(*embed.Static)
+	if !ok || r.by != Both || r.short || r.vector == nil || r.nearest == 0 || r.reader.Len() < adviseFrom || len(hits) == 0 || len(strings.Fields(question)) < adviseWords {
+		return nil, nil
+	}
+	found := r.best / max(r.total, 1e-9)
+	sure := r.nearest + foundShare*found
+	first := hits[0].evidence
+	disagree := found < foundAtLeast && min(first.Words, first.Meaning) < agreeAtLeast
+	if sure >= unsureBelow && !disagree {
+		return nil, nil
+	}
+	terms, err := r.nearTerms(model, hits)
+	if err != nil {
+		return nil, err
+	}
+	h := &Hint{Suggested: map[string][]string{}}
+	again := "ask again with the question and two or three phrasings of it in words these docs use"
+	if len(terms) > 0 {
+		again += ", such as: " + strings.Join(terms, ", ")
+	}
+	if sure < absentBelow && len(r.filters) == 0 {
+		h.Message = "Probably not in these docs: no section is close to the question. If it may stand there under another name, " + again + "."
+	} else {
+		h.Message = "These hits may not answer the question. If they do not, " + again + "."
+	}
+	return h, nil
+}
+
+// nearTerms are terms of the corpus near the question: of those that stand for
+// it the nearest by vector, and the titles and headings of the best hits. What
+// the question has already is none.
+func (r *run) nearTerms(model *embed.Static, hits []ranked) ([]string, error) {
+	type near struct {
+		term   string
+		cosine float64
+	}
+	var all []near
+	for _, term := range r.reader.Metadata().Terms {
+		if cosine := cosineOf(r.vector, model.Embed(term)); cosine >= advisedCosine {
+			all = append(all, near{term, cosine})
+		}
+	}
+	slices.SortStableFunc(all, func(x, y near) int { return cmp.Compare(y.cosine, x.cosine) })
+	var terms []string
+	add := func(term string) {
+		term = strings.TrimSpace(term)
+		same := func(t string) bool { return strings.EqualFold(t, term) }
+		if term != "" && len(term) <= advisedBytes && len(terms) < maxAdvised && !slices.ContainsFunc(terms, same) && !r.has(term) {
+			terms = append(terms, term)
+		}
+	}
+	for _, n := range all[:min(len(all), maxAdvised/2)] {
+		add(n.term)
+	}
+	for _, hit := range hits[:min(len(hits), maxAdvised/2)] {
+		page, err := r.reader.Page(r.reader.PageOf(hit.chunk))
+		if err != nil {
+			return nil, err
+		}
+		heading, err := r.reader.Heading(hit.chunk)
+		if err != nil {
+			return nil, err
+		}
+		add(heading)
+		add(page.Title)
+	}
+	return terms, nil
+}
+
+// has says whether the query has all words of text.
+func (r *run) has(text string) bool {
+	for _, t := range r.analyzer.Terms(text) {
+		if r.weights[t.Text] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func cosineOf(a, b []float32) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
+}
+
+// withoutQuotes says what to do where a phrase is in no chunk.
+func (r *run) withoutQuotes() string {
+	if len(r.phrases) == 0 {
+		return ""
+	}
+	return " Words in double quotes must stand next to each other: ask again without the quotes."
+}

@@ -1,0 +1,91 @@
+package search
+
+import (
+	"strings"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+)
+
+// Docs write "rollback" and "login" where a question has "roll back" and "log
+// in", and the other way round. leastHalf is the length from which a word of two
+// is taken for one of them.
+const (
+	leastHalf   = 3
+	leastJoined = 5
+)
+
+// addJoined takes into the query what two neighbouring words of it are in one, as
+// a word that is like them.
+func (r *run) addJoined(text string, terms []artifact.Term) error {
+	last := artifact.Term{Start: -1}
+	for _, t := range terms {
+		if t.Joined {
+			continue
+		}
+		if last.Start >= 0 && last.End <= t.Start {
+			if joined := joinedWith(text[last.Start:last.End], text[t.Start:t.End], text[last.End:t.Start]); joined != "" {
+				if _, err := r.add(r.analyzer.Stem(joined), similarWeight); err != nil {
+					return err
+				}
+			}
+		}
+		last = t
+	}
+	return nil
+}
+
+// joinedWith returns what two neighbouring words of a question are in one; empty
+// if they are not two plain words.
+func joinedWith(before, word, between string) string {
+	if between != " " || len(before)+len(word) < leastJoined || len(before) < 2 || len(word) < 2 || !plainWord(before) || !plainWord(word) {
+		return ""
+	}
+	if !secondHalves[strings.ToLower(word)] {
+		return ""
+	}
+	return strings.ToLower(before + word)
+}
+
+// secondHalves are the words that end what English writes in one or in two words.
+// Any two neighbours will not do: docs are full of identifiers, and "state
+// management" is not about StateManagement.
+var secondHalves = func() map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq("back base board down end flow in line name off on out over path point set space stamp time up word") {
+		set[w] = true
+	}
+	return set
+}()
+
+func plainWord(word string) bool {
+	return !strings.ContainsFunc(word, func(c rune) bool { return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') })
+}
+
+// halves are the two words that an unknown one is put together from, the pair of
+// which the rarer half is in most chunks; nil if there is none.
+func (r *run) halves(word string) ([]string, error) {
+	if !plainWord(word) {
+		return nil, nil
+	}
+	word = strings.ToLower(word)
+	var best []string
+	most := 1 // in one chunk alone it is as likely a misspelling
+	for at := leastHalf; at <= len(word)-leastHalf; at++ {
+		a, b := r.analyzer.Stem(word[:at]), r.analyzer.Stem(word[at:])
+		first, err := r.reader.Postings(a)
+		if err != nil {
+			return nil, err
+		}
+		if first.Chunks <= most {
+			continue
+		}
+		second, err := r.reader.Postings(b)
+		if err != nil {
+			return nil, err
+		}
+		if n := min(first.Chunks, second.Chunks); n > most {
+			best, most = []string{word[:at], word[at:]}, n
+		}
+	}
+	return best, nil
+}
