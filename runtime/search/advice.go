@@ -12,8 +12,8 @@ import (
 // nearest chunk, and a little for the share of the question's evidence that the
 // best chunk by words has. Measured on eleven labelled sets, 1,621 questions
 // with an answer, and on questions of the other sets asked of each, 1,100
-// without one (docs/ranking.md): below absentBelow are 1.7 % of the former, on
-// no set more than 5 %, and 22 % of the latter; below unsureBelow 13 % and 68 %,
+// without one (docs/ranking.md): below absentBelow are 1.3 % of the former, on
+// no set more than 3.6 %, and 22 % of the latter; below unsureBelow 13 % and 68 %,
 // and there NDCG@5 is 0.39 for 0.76.
 const (
 	foundShare  = 0.36
