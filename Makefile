@@ -99,7 +99,7 @@ survive:
 	SURVIVE=100 $(GO) test -count=1 -timeout 60m -v -run 'Killed|CutOff|Suspended|Sleeping' ./runtime/tasks
 
 attack:
-	@$(GO) test -json -count=1 -timeout 60m -run '^TestAttack' $$(git grep -l 'func TestAttack' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') | \
+	@ATTACK=all $(GO) test -json -count=1 -timeout 60m -run '^TestAttack' $$(git grep -l 'func TestAttack' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') | \
 		$(GO) run ./cmd/deskhand/testdata/attack
 
 clients: build
