@@ -57,7 +57,7 @@ func (l *library) open(o mcpserver.Options) error {
 		l.engine = nil
 		return err
 	}
-	l.tellMute()
+	l.tellOfIndex()
 	return nil
 }
 
@@ -128,8 +128,12 @@ func (l *library) catalog() (c contract.Catalog, err error) {
 	return c, nil
 }
 
-// tellMute logs that the vectors of the index are of no use, if so.
-func (l *library) tellMute() {
+// tellOfIndex logs that the vectors of the index are of no use, and that its
+// description was edited, if so.
+func (l *library) tellOfIndex() {
+	if l.engine.Metadata().Edited() {
+		l.log.Warn("corpus_description in metadata.json was changed after the build, and is served as it is; deskhand index restores it", "index", l.dir)
+	}
 	if err := l.engine.Mute(); err != nil {
 		l.log.Warn("searching by words alone", "index", l.dir, "error", err)
 	}
@@ -217,6 +221,6 @@ func (l *library) reload() error {
 	}
 	stats := l.engine.Metadata().Stats
 	l.log.Info("index reloaded", "index", l.dir, "files", stats.TotalFiles, "chunks", stats.TotalChunks)
-	l.tellMute()
+	l.tellOfIndex()
 	return nil
 }

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
+
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
 // What people type, one story a script.
@@ -73,9 +76,12 @@ func spoil(ts *testscript.TestScript, index string, change func([]byte) []byte) 
 // otherModel makes an index one of a model that no program has.
 func otherModel(ts *testscript.TestScript, _ bool, args []string) {
 	file := filepath.Join(ts.MkAbs(args[0]), "metadata.json")
-	model := regexp.MustCompile(`"model": "[0-9a-f]+"`)
-	text := model.ReplaceAllString(ts.ReadFile(file), `"model": "0123456789abcdef"`)
-	ts.Check(os.WriteFile(file, []byte(text), 0o644))
+	var m artifact.Metadata
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(file)), &m))
+	m.Embedding.Model = "0123456789abcdef"
+	text, err := m.Encode()
+	ts.Check(err)
+	ts.Check(os.WriteFile(file, text, 0o644))
 }
 
 func flipped(b []byte) []byte {

@@ -21,7 +21,7 @@ import (
 
 // MetadataVersion is the version of the shape of metadata.json: the major of
 // the contract of docs-mcp, so that its readers accept it.
-const MetadataVersion = "1.2.0"
+const MetadataVersion = "1.3.0"
 
 // MetadataFile is the name of the metadata in an artifact's directory.
 const MetadataFile = "metadata.json"
@@ -48,6 +48,9 @@ type Metadata struct {
 	// Embedding names what made the vectors; nil: the index has none.
 	Embedding *Embedding `json:"embedding"`
 	Index     Index      `json:"index"`
+	// Digest is of all the others; nil in an artifact of version 1.2.0. It stands
+	// last, far from the version that says whether it has to be there.
+	Digest *Digest `json:"digest,omitempty"`
 }
 
 // Facet is one key that hits can be filtered by.

@@ -258,6 +258,7 @@ func TestOpenRefusesInOneSentence(t *testing.T) {
 	metadata, _ := os.ReadFile(filepath.Join(whole, MetadataFile))
 	data, _ := os.ReadFile(filepath.Join(whole, m.Index.Path))
 	edit := func(from, to string) []byte { return bytes.Replace(metadata, []byte(from), []byte(to), 1) }
+	sealed := func(text []byte) []byte { return resealedMetadata(t, text) }
 	for name, c := range map[string]struct {
 		metadata, data []byte
 		code           string
@@ -274,12 +275,13 @@ func TestOpenRefusesInOneSentence(t *testing.T) {
 		"damaged full text":    {metadata, flip(data, len(data)/2), "artifact_damaged"},
 		"damaged vectors":      {metadata, flip(data, bytes.Index(data, []byte("weights"))-2000), "artifact_damaged"},
 		"damaged model":        {metadata, flip(data, bytes.Index(data, []byte("weights"))), "artifact_damaged"},
-		"other dimensions":     {edit(`"dimensions": 64`, `"dimensions": 32`), data, "artifact_damaged"},
-		"embedding denied":     {regexp.MustCompile(`(?s)"embedding": \{.*?\}`).ReplaceAll(metadata, []byte(`"embedding": null`)), data, "artifact_damaged"},
-		"facet is an argument": {edit(`"taxonomy": null`, `"taxonomy": {"query": {"values": ["x"]}}`), data, "artifact_damaged"},
+		"other dimensions":     {sealed(edit(`"dimensions": 64`, `"dimensions": 32`)), data, "artifact_damaged"},
+		"embedding denied":     {sealed(regexp.MustCompile(`(?s)"embedding": \{.*?\}`).ReplaceAll(metadata, []byte(`"embedding": null`))), data, "artifact_damaged"},
+		"facet is an argument": {sealed(edit(`"taxonomy": null`, `"taxonomy": {"query": {"values": ["x"]}}`)), data, "artifact_damaged"},
 		"newer format":         {edit(fmt.Sprintf(`"format_version": %d`, FormatVersion), `"format_version": 99`), data, "artifact_too_new"},
 		"newer metadata":       {edit(`"metadata_version": "1`, `"metadata_version": "2`), data, "artifact_too_new"},
-		"path out of the dir":  {edit(m.Index.Path, "../"+m.Index.Path), data, "artifact_damaged"},
+		"path out of the dir":  {sealed(edit(m.Index.Path, "../"+m.Index.Path)), data, "artifact_damaged"},
+		"edited, not sealed":   {edit(`"dimensions": 64`, `"dimensions": 65`), data, "artifact_damaged"},
 		"directory overturned": {metadata, flip(data, len(data)-60), "artifact_damaged"},
 		"header overturned":    {metadata, flip(data, 3), "artifact_damaged"},
 	} {

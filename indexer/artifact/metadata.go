@@ -44,7 +44,7 @@ func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) 
 		return m, digest, damaged(dir, "metadata.json: "+err.Error())
 	}
 	for _, facet := range m.Taxonomy {
-		slices.Sort(facet.Values) // people edit, and lookups rely on it
+		slices.Sort(facet.Values) // lookups rely on it, and one without a digest may be edited
 	}
 	switch major, _, _ := strings.Cut(m.MetadataVersion, "."); {
 	case m.Index.Engine != engineName:
@@ -56,9 +56,14 @@ func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) 
 	case m.Index.FormatVersion < FormatVersion:
 		return m, digest, fault.New("artifact_too_old", fmt.Sprintf("the index in %s has format %d; this deskhand reads format %d", dir, m.Index.FormatVersion, FormatVersion),
 			"build it again: deskhand index DIR -o "+dir)
-	case checkTaxonomy(m.Taxonomy) != nil:
-		return m, digest, damaged(dir, "metadata.json: "+checkTaxonomy(m.Taxonomy).Error())
-	case !DataFile.MatchString(m.Index.Path):
+	}
+	if err := checkDigest(m, text); err != nil {
+		return m, digest, changed(dir, err)
+	}
+	if err := checkTaxonomy(m.Taxonomy); err != nil {
+		return m, digest, damaged(dir, "metadata.json: "+err.Error())
+	}
+	if !DataFile.MatchString(m.Index.Path) {
 		return m, digest, damaged(dir, fmt.Sprintf("metadata.json names %q as data file", m.Index.Path))
 	}
 	return m, sha256.Sum256(text), nil
@@ -66,6 +71,13 @@ func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) 
 
 func damaged(dir, why string) error {
 	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: %s", dir, why), "build it again: deskhand index DIR -o "+dir)
+}
+
+// changed is what is said of a metadata.json that is not the one that was
+// written: damage, or somebody's edit.
+func changed(dir string, err error) error {
+	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: metadata.json: %v", dir, err),
+		"build it again: deskhand index DIR -o "+dir+"; what you want changed belongs in the corpus' own metadata.json")
 }
 
 func (r *Reader) damagedBy(err error) error { return damaged(r.dir, err.Error()) }
@@ -83,8 +95,8 @@ const (
 // search_docs already.
 var ReservedFacets = []string{"query", "limit", "cursor"}
 
-// checkTaxonomy refuses what a build does not write: metadata.json may have been
-// edited since.
+// checkTaxonomy refuses what a build does not write: an artifact without a digest
+// may have been edited since.
 func checkTaxonomy(taxonomy map[string]Facet) error {
 	if len(taxonomy) > MaxFacets {
 		return fmt.Errorf("taxonomy has more than %d keys", MaxFacets)

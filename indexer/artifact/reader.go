@@ -431,7 +431,7 @@ func (r *Reader) Verify() error {
 	if sum := hex.EncodeToString(h.Sum(nil)); sum != r.meta.Index.SHA256 {
 		return damaged(r.dir, fmt.Sprintf("%s has digest %.16s... where metadata.json says %.16s...", r.meta.Index.Path, sum, r.meta.Index.SHA256))
 	}
-	return nil
+	return r.meta.checkDescription(r.dir)
 }
 
 // Close ends the use of the artifact. No other method may run then or later.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -336,7 +335,7 @@ func resealed(t testing.TB, m Metadata, data []byte) (dir string) {
 	binary.LittleEndian.PutUint32(foot[12:], crc32.Checksum(l, castagnoli))
 	sum := sha256.Sum256(data)
 	m.Index.SHA256 = hex.EncodeToString(sum[:])
-	metadata, err := json.Marshal(m)
+	metadata, err := m.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}

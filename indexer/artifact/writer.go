@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -230,11 +229,10 @@ func (w *Writer) Commit(m Metadata) (Metadata, error) {
 	} else if err := w.finish(&m); err != nil {
 		return m, err
 	}
-	text, err := json.MarshalIndent(m, "", "  ")
+	text, err := m.Encode()
 	if err != nil {
 		return m, fmt.Errorf("encode metadata: %w", err)
 	}
-	text = append(text, '\n')
 	if w.file == nil && w.digest == sha256.Sum256(text) {
 		w.sweep(m.Index.Path)
 		return m, nil // nothing was written, so nobody need look

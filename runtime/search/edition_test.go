@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,7 +121,14 @@ func TestIndexCannotSendQuestionsWhereItLikes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw = []byte(strings.Replace(string(raw), `"provider": "static"`, `"provider": "http"`, 1))
+	var m artifact.Metadata
+	if err := json.Unmarshal(raw, &m); err != nil {
+		t.Fatal(err)
+	}
+	m.Embedding.Provider = "http"
+	if raw, err = m.Encode(); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, artifact.MetadataFile), raw, 0o644); err != nil {
 		t.Fatal(err)
 	}

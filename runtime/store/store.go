@@ -14,6 +14,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -84,7 +85,8 @@ type writers struct {
 
 // Open opens the store at place: a folder, which is made with mode 0700, or a
 // postgres:// URL. It brings the tables of rooms up to date; a store that a
-// newer deskhand has changed is refused with a [*NewerError].
+// newer deskhand has changed is refused with a [*NewerError], and a folder that
+// cannot be written with a [*ReadOnlyError], unless SQLite can read there.
 func Open(ctx context.Context, place string, rooms ...Room) (*DB, error) {
 	db := &DB{queue: make(chan struct{}, 1), now: time.Now}
 	var err error
@@ -98,6 +100,9 @@ func Open(ctx context.Context, place string, rooms ...Room) (*DB, error) {
 	}
 	if err != nil {
 		db.Close()
+		if err = db.readOnly(err); errors.As(err, new(*ReadOnlyError)) {
+			return nil, err
+		}
 		return nil, fmt.Errorf("open store %s: %w", db.place, err)
 	}
 	db.feed.db = db

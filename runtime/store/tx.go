@@ -32,14 +32,14 @@ type Tx struct {
 // waits for its turn; when another process has held the store for half a
 // minute it returns an error that says so.
 func (db *DB) Update(ctx context.Context, f func(*Tx) error) error {
-	return db.update(ctx, db.write.firm, f)
+	return db.readOnly(db.update(ctx, db.write.firm, f))
 }
 
 // UpdateFast is Update without waiting for the disk. It survives the end of
 // every process at any moment; a crash of the machine may take back the last
 // second or so.
 func (db *DB) UpdateFast(ctx context.Context, f func(*Tx) error) error {
-	return db.update(ctx, db.write.fast, f)
+	return db.readOnly(db.update(ctx, db.write.fast, f))
 }
 
 func (db *DB) update(ctx context.Context, w *sql.DB, f func(*Tx) error) error {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -90,6 +91,10 @@ func secretOf(stateDir, name string, log *slog.Logger) (string, error) {
 // winner's.
 func createToken(dir, path string) error {
 	f, err := os.CreateTemp(dir, ".token-*") // mode 0600
+	if at := new(fs.PathError); errors.As(err, &at) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)) {
+		return fault.New("state_read_only", fmt.Sprintf("the state folder %s is read-only (%v), and has no token yet", dir, at.Err),
+			"make it writable for this user, or name another with --state")
+	}
 	if err != nil {
 		return fmt.Errorf("create token: %w", err)
 	}
