@@ -39,10 +39,17 @@ func TestAskingWellFindsWhatTheQuestionAloneDoesNot(t *testing.T) {
 		if got := of(asked, "paraphrase"); got < 0.65 {
 			t.Errorf("asked by %s paraphrases have %.3f, want 0.65 or more; raw %.3f", reader, got, of(raw, "paraphrase"))
 		}
+		// Names and errors together lose nothing. Alone each has so few cases that
+		// one answer which falls from the first place to the fourth is 0.03.
+		var got, was float64
 		for _, category := range []string{"exact-name", "error"} {
-			if got, was := of(asked, category), of(raw, category); got < was-0.005 {
-				t.Errorf("asked by %s %s has %.3f, raw %.3f: a long query loses more than 0.005", reader, category, got, was)
+			got, was = got+of(asked, category), was+of(raw, category)
+			if got, was := of(asked, category), of(raw, category); got < was-0.03 {
+				t.Errorf("asked by %s %s has %.3f, raw %.3f: a long query loses more than 0.03", reader, category, got, was)
 			}
+		}
+		if got < was-0.005 {
+			t.Errorf("asked by %s names and errors have %.3f, raw %.3f: a long query loses more than 0.005", reader, got/2, was/2)
 		}
 	}
 }
