@@ -53,6 +53,7 @@ tasks:
     pending: {kind: shell, command: [sh, %[3]q, "{{prompt}}"], resume: [sh, %[3]q, "{{prompt}}"], env: {GO: %[2]q}}
 `, filepath.Join(scripts, "asks.sh"), filepath.Join(a.dir, "go"), filepath.Join(scripts, "does.sh"))})
 	t.Setenv("DESKHAND_CONFIG", config)
+	t.Setenv("DESKHAND_TASKS_SANDBOX", "none") // the agent looks outside its folder for what to do
 	if kind == byPending {
 		t.Setenv("DESKHAND_ELICITATION_HOLD", "1s")
 	}
@@ -171,11 +172,14 @@ func TestAttackApprovalsAQuestionEndsWithItsTurn(t *testing.T) {
 	for i, kind := range []string{byPermission, byForm, byHeldCall, byPending} {
 		for j, name := range slices.Sorted(maps.Keys(turnEnds)) {
 			c := turnEnds[name]
-			if !wholeAttack() && (i+j)%4 != 0 {
+			if !wholeAttack() && (i+j)%4 != 0 && !(kind == byPending && name == "is cut by the time limit") {
 				continue // each end once, and each kind of question some times
 			}
 			if kind == byPending && name == "is replaced by a follow-up" {
 				continue // of a pending question the follow-up is no end
+			}
+			if kind != byPending && name == "is cut by the time limit" {
+				continue // the clock stands still while the run waits for a person
 			}
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				if c.setup != "" {

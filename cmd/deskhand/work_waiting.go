@@ -80,7 +80,7 @@ func (o *openQuestions) take(list elicit.List) (waits bool) {
 	for _, r := range list.Requests {
 		o.known[r.ID] = true
 		ours := !r.CreatedAt.Time.Before(o.since) || o.returned[r.ID]
-		waits = waits || ours && !r.AskerGone
+		waits = waits || ours && !r.AskerGone && !r.HandedBack // then the agent does something else
 	}
 	return waits
 }
