@@ -12,7 +12,7 @@
 # make test-agents [AGENTS="claude codex"]   drive real coding agents, with a scripted model (needs npm)
 # make received [CLIENTS="claude gemini"] [TABLE=docs/clients.md]   what real MCP clients hand their model of every tool (needs Node.js 20 and npm)
 # make model TEXTS=dir   train the shipped model anew; dir has a folder of markdown for each repository of SOURCES.md
-# make survive    kill servers, launchers, runners and agents at 100 random moments each (minutes)
+# make survive    kill servers, launchers, runners and agents, in sandboxes too, at 100 random moments each (an hour)
 # make attack     try everything that a stranger or an agent could, in one table of what held (minutes)
 # make clients    list and call the tools from the TypeScript SDK and the inspector (needs npm)
 # make test-web [PICTURES=dir] [STORY=word]   drive the pages in chromium (needs chromium, node and npm)
@@ -96,7 +96,7 @@ fuzz:
 		echo "$$t"; $(GO) test -run xxx -fuzz "^$${t#*:}$$" -fuzztime 30s "$${t%:*}" || exit 1; done
 
 survive:
-	SURVIVE=100 $(GO) test -count=1 -timeout 60m -v -run 'Killed|CutOff|Suspended|Sleeping' ./runtime/tasks
+	SURVIVE=100 $(GO) test -count=1 -timeout 120m -v -run 'Killed|CutOff|Suspended|Sleeping' ./runtime/tasks
 
 attack:
 	@ATTACK=all $(GO) test -json -count=1 -timeout 60m -run '^TestAttack' $$(git grep -l 'func TestAttack' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') | \

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,4 +20,10 @@ func born(pid int) string {
 	}
 	t := info.Proc.P_starttime
 	return fmt.Sprintf("%d.%06d", t.Sec, t.Usec)
+}
+
+// working says that a process of a group has not ended.
+func working(group int) bool {
+	all, err := unix.SysctlKinfoProcSlice("kern.proc.pgrp", group)
+	return err == nil && slices.ContainsFunc(all, func(p unix.KinfoProc) bool { return p.Proc.P_stat != zombie })
 }

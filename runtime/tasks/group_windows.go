@@ -14,6 +14,9 @@ func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS, HideWindow: true}
 }
 
+// settle does nothing: what a leader left behind that has ended goes on.
+func (l groupLeader) settle() {}
+
 // Kill ends a process and what it started. Windows knows who started whom only
 // while the starter lives: what a leader left behind that has ended is not
 // found.

@@ -14,6 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
@@ -42,6 +43,8 @@ type settings struct {
 	Config     Configuration
 	Answer     string // path of a file that is the answer to every question of an agent; empty: nobody is there
 	Elsewhere  string // address of the agent far, over A2A; empty: there is none
+	Sandbox    box.Mode
+	Write      []string // what agents may write from there too
 }
 
 func (s settings) options(place string) Options {
@@ -51,6 +54,7 @@ func (s settings) options(place string) Options {
 		panic(err)
 	}
 	o := Options{Agents: agents, Config: s.Config, Dir: s.Dir, MaxRunning: s.MaxRunning, Lease: s.Lease, Silence: s.Silence, WallClock: s.WallClock, MaxOutput: s.MaxOutput, Env: s.Env,
+		Sandbox: s.Sandbox, SandboxWrite: s.Write,
 		Runner: []string{os.Args[0], "runner"}, Launcher: []string{os.Args[0], "launcher"}, Origin: inherited, RunnerEnv: []string{"TASKS_TEST_CHILD=" + place + "\nrunner\n" + string(job)}}
 	if s.Answer != "" {
 		o.Ask = func(ctx context.Context, _ Attempt, _ Process, q executor.Question) (executor.Answer, error) {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -94,4 +97,29 @@ func tidyUp(ctx context.Context, db *store.DB, place, data string) error {
 	}
 	fmt.Println("done")
 	return nil
+}
+
+// heir looks for what was left behind, as any command does, and ends.
+func heir(_ context.Context, db *store.DB, place, data string) error {
+	var s settings
+	if err := json.Unmarshal([]byte(data), &s); err != nil {
+		return err
+	}
+	fmt.Println("begins")
+	m := New(db, s.options(place))
+	fmt.Println("done")
+	m.Close()
+	return nil
+}
+
+// rounds is how often each kind of process is killed: SURVIVE says, as in
+// `make survive`, which takes some minutes.
+func rounds(t *testing.T, usual int) int {
+	if n, err := strconv.Atoi(os.Getenv("SURVIVE")); err == nil {
+		return n
+	}
+	if testing.Short() {
+		return 2
+	}
+	return usual
 }

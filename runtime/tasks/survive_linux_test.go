@@ -20,18 +20,6 @@ import (
 	. "github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// rounds is how often each kind of process is killed: SURVIVE says, as in
-// `make survive`, which takes some minutes.
-func rounds(t *testing.T, usual int) int {
-	if n, err := strconv.Atoi(os.Getenv("SURVIVE")); err == nil {
-		return n
-	}
-	if testing.Short() {
-		return 2
-	}
-	return usual
-}
-
 // inside are the processes that run in an attempt.
 func inside(attemptID string) (pids []string) {
 	mark := []byte("DESKHAND_ATTEMPT_ID=" + attemptID)

@@ -106,6 +106,7 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	var w Work
 	if p.host == m.host {
 		if !p.runner.elsewhere() {
+			p.runner.settle()
 			p.runner.Kill()
 			p.agent.Kill()
 		}

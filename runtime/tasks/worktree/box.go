@@ -395,8 +395,11 @@ func (t Tree) LeaveBox(ctx context.Context) (moved []string, err error) {
 			moved = append(moved, r.Name+": "+n)
 		}
 		if err != nil {
-			problems = append(problems, fault.New("box_broken", fmt.Sprintf("what the agent committed in %s cannot be brought into the repository: %v", r.Name, err),
-				"look at it in "+t.boxDir(r)+", and move that folder away to go on without it"))
+			hint := "look at it in " + t.boxDir(r) + ", and move that folder away to go on without it"
+			if f := fault.Of(err); f != nil && f.Hint != "" {
+				hint = f.Hint
+			}
+			problems = append(problems, fault.New("box_broken", fmt.Sprintf("what the agent committed in %s cannot be brought into the repository: %v", r.Name, err), hint))
 		}
 	}
 	if len(problems) == 0 {
@@ -602,10 +605,11 @@ func (t Tree) bringRefs(ctx context.Context, r Repo, before, after map[string]st
 			continue
 		}
 		if ref == own {
-			if now, _ := revision(ctx, r.Path, own); now == id {
-				continue
+			there, err := t.advance(ctx, r, id, before[own])
+			if err != nil {
+				return moved, err
 			}
-			if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: commits of the agent", own, id, before[own]); err == nil {
+			if there {
 				continue
 			}
 			moved = append(moved, "the branch of the attempt was moved in the repository while the agent ran, and stays there")
@@ -630,6 +634,32 @@ func (t Tree) bringRefs(ctx context.Context, r Repo, before, after map[string]st
 		moved = append(moved, fmt.Sprintf("the agent %s %s in its own copy of the refs; the repository has it as %s", verb, ref, at))
 	}
 	return moved, nil
+}
+
+// advance moves the attempt's branch to where its agent has it, unless somebody
+// else has moved it. An error says that it could not be moved, as where a git was
+// killed that had its lock: that can be tried again.
+func (t Tree) advance(ctx context.Context, r Repo, to, before string) (there bool, err error) {
+	own := "refs/heads/" + t.Branch
+	if now, _ := revision(ctx, r.Path, own); now == to {
+		return true, nil
+	}
+	if _, err = git(ctx, r.Path, "update-ref", "-m", "deskhand: commits of the agent", own, to, before); err == nil {
+		return true, nil
+	}
+	switch now, _ := revision(ctx, r.Path, own); {
+	case now == to: // by a git that a killed process has left behind
+		return true, nil
+	case now != before || before == "":
+		return false, nil
+	}
+	if common, at := commonDir(ctx, r.Path); at == nil {
+		lock := filepath.Join(common, filepath.FromSlash(own)+".lock")
+		if _, held := os.Lstat(lock); held == nil {
+			return false, fault.New("box_broken", fmt.Sprintf("branch %s is locked", t.Branch), "end the git that works in "+r.Path+"; if there is none, remove "+lock+", which it has left behind")
+		}
+	}
+	return false, err
 }
 
 // boxHead is what the worktree's HEAD is to say: the attempt's branch, or the

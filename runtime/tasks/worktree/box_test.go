@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
 // boxedAttempt is an attempt whose agent runs in a sandbox.
@@ -290,5 +292,26 @@ func TestABranchThatMovedOutsideIsNotOverwritten(t *testing.T) {
 	}
 	if got := shell(t, repo, "rev-parse", tree.keptRef("heads/"+tree.Branch)); got != inside {
 		t.Errorf("the agent's is kept at %s, want %s", got, inside)
+	}
+}
+
+// A branch whose lock somebody has left behind was not moved by anybody: all
+// stays as it is, and comes home when the lock is gone.
+func TestABranchThatIsLockedWaits(t *testing.T) {
+	repo, dir, tree := boxedAttempt(t)
+	shell(t, dir, "commit", "-q", "--allow-empty", "-m", "inside")
+	inside := shell(t, dir, "rev-parse", "HEAD")
+	lock := filepath.Join(repo, ".git", "refs", "heads", filepath.FromSlash(tree.Branch)+".lock")
+	put(t, lock, "")
+	_, err := tree.LeaveBox(t.Context())
+	if f := fault.Of(err); f == nil || f.Code != "box_broken" || !strings.Contains(f.Message, "is locked") || !strings.Contains(f.Hint, "remove "+lock) || !tree.InBox() {
+		t.Errorf("LeaveBox = %v (%+v); a box is there: %v", err, fault.Of(err), tree.InBox())
+	}
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	moved := leave(t, tree)
+	if got := shell(t, repo, "rev-parse", tree.Branch); got != inside || len(moved) > 0 {
+		t.Errorf("the branch is at %s, want %s; said %q", got, inside, moved)
 	}
 }

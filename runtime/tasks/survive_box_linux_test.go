@@ -1,0 +1,366 @@
+package tasks_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
+)
+
+// TestAttackBoxKilledAnywhereNoCommitIsLost kills, at random moments, the runner
+// of an agent in a sandbox, the agent, the runner while it brings home what the
+// agent committed, and who does that in the place of a runner that was killed.
+// Each commit that the agent has told of is still led to afterwards, and nothing
+// of the person's has changed.
+func TestAttackBoxKilledAnywhereNoCommitIsLost(t *testing.T) {
+	for _, mode := range []box.Mode{box.Bwrap, box.Landlock} {
+		t.Run(string(mode), func(t *testing.T) {
+			needsBox(t, mode)
+			k := newBoxKiller(t, mode)
+			most := rounds(t, len(boxVictims))
+			for round := 0; k.killed < most && round < 4*most; round++ { // some end before they can be killed
+				k.round(boxVictims[round%len(boxVictims)])
+				if t.Failed() {
+					t.Fatalf("round %d, %s", round, boxVictims[round%len(boxVictims)])
+				}
+			}
+			t.Logf("%d killed, %v; %d commits told of, %d folders gone, %d follow-ups", k.killed, k.by, k.told, k.gone, k.followed)
+			if k.killed < most || k.told == 0 || k.gone == 0 || k.followed == 0 {
+				t.Error("the test shows nothing")
+			}
+		})
+	}
+}
+
+// needsBox ends a test loudly where a sandbox does not work, unless its absence
+// is a failure.
+func needsBox(t *testing.T, mode box.Mode) {
+	t.Helper()
+	if _, _, err := box.Choose(t.Context(), mode); err != nil {
+		if os.Getenv("DESKHAND_TEST_SANDBOX") == "require" {
+			t.Fatalf("sandbox %s: %v", mode, err)
+		}
+		t.Skipf("NOT TESTED: sandbox %s: %v", mode, err)
+	}
+}
+
+var boxVictims = []string{"runner", "agent", "runner that brings home", "heir"}
+
+// boxKiller kills around a person's repository.
+type boxKiller struct {
+	*desk
+	settings                     settings
+	tells                        string // folder of the files in which agents tell of commits
+	mine                         map[string]string
+	random                       *rand.Rand
+	killed, told, gone, followed int
+	by                           map[string]int
+}
+
+func newBoxKiller(t *testing.T, mode box.Mode) *boxKiller {
+	k := &boxKiller{tells: t.TempDir(), random: rand.New(rand.NewPCG(11, 12)), by: map[string]int{}}
+	// Nobody but heirs looks for the dead in so long a term.
+	k.settings = settings{Lease: time.Hour, Dir: t.TempDir(), MaxRunning: 50, Sandbox: mode, Write: []string{k.tells}}
+	path := gitRepo(t)
+	git(t, path, "config", "user.name", "Ada")
+	git(t, path, "config", "user.email", "ada@example.com")
+	git(t, path, "tag", "v1")
+	write(t, filepath.Join(path, ".git", "hooks", "pre-commit"), "#!/bin/sh\nexit 1\n")
+	k.desk = openAt(t, t.TempDir(), Repo{Path: path, Name: "app"}, k.settings)
+	k.mine = k.persons()
+	return k
+}
+
+// persons is what is the person's, and no agent's.
+func (k *boxKiller) persons() map[string]string {
+	k.t.Helper()
+	at := func(args ...string) string { return git(k.t, k.repo.Path, args...) }
+	found := map[string]string{
+		"refs":   at("for-each-ref", "refs/heads/main", "refs/heads/told*", "refs/tags", "refs/stash"),
+		"status": at("status", "--porcelain"),
+		"hooks":  strings.Join(files(k.t, filepath.Join(k.repo.Path, ".git", "hooks")), " "),
+	}
+	for _, name := range []string{"README.md", ".git/config", ".git/HEAD", ".git/hooks/pre-commit"} {
+		text, err := os.ReadFile(filepath.Join(k.repo.Path, name))
+		if err != nil {
+			k.t.Error(err)
+		}
+		found[name] = string(text)
+	}
+	return found
+}
+
+func files(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// commits is a script that commits n times on the branch, on a detached head that
+// it leaves again, on a branch of its own, and as a stash, and tells of each
+// commit when git has made it.
+func commits(tell string, n int) string {
+	return fmt.Sprintf(`run commit() { git commit -q --allow-empty -m "$1 $i" && git rev-parse HEAD >> %[1]s; }; i=0; while [ $i -lt %[2]d ]; do i=$((i+1)); `+
+		`commit branch; git checkout -q --detach; commit detached; git checkout -q $DESKHAND_BRANCH; `+
+		`git checkout -q -b $(basename %[1]s)-$i; commit side; git checkout -q $DESKHAND_BRANCH; `+
+		`echo $i > README.md; git stash -q && git rev-parse refs/stash >> %[1]s; echo $i > left.txt; done`, tell, n)
+}
+
+// round is an attempt of which somebody is killed.
+func (k *boxKiller) round(victim string) {
+	tell := filepath.Join(k.tells, fmt.Sprintf("told-%d", len(files(k.t, k.tells))))
+	write(k.t, tell, "")
+	n := 1000 // until it is killed
+	if victim == "runner that brings home" {
+		n = 1 + k.random.IntN(8)
+	}
+	started := k.start(commits(tell, n))
+	dir := filepath.Join(k.attempt(started.AttemptID).Dir, "app")
+	hit := k.kill(victim, started.AttemptID, tell)
+	if hit {
+		k.killed++
+		k.by[victim]++
+	}
+	if victim != "agent" || !hit {
+		k.ownerless()
+	}
+	s := k.ended(started.AttemptID)
+	k.nobody(started.AttemptID, tell)
+	k.isKept("after a sweep", tell)
+	if now := git(k.t, dir, "rev-parse", "--absolute-git-dir"); !strings.HasPrefix(now, filepath.Join(k.repo.Path, ".git")) {
+		k.t.Errorf("%s killed: the worktree's folder of git is %s", victim, now)
+	}
+	k.follow(s, tell)
+	if k.t.Failed() {
+		k.t.Fatalf("%s killed: %v; %+v\n%s\n%s", victim, hit, s, k.said(s.ProcessID), strings.Join(k.entries(started.AttemptID, Normalized), "\n"))
+	}
+	if err := k.DeleteTask(context.Background(), started.TaskID); err != nil && fault.Of(err) == nil {
+		k.t.Errorf("DeleteTask = %v", err)
+	}
+	if !exists(dir) {
+		k.gone++
+	}
+	list, _ := os.ReadFile(tell)
+	k.told += len(strings.Fields(string(list)))
+	k.isKept("after its folder went", tell)
+	k.unlocked()
+	for what, is := range k.persons() {
+		if is != k.mine[what] {
+			k.t.Errorf("%s killed: %s was %q and is %q", victim, what, k.mine[what], is)
+		}
+	}
+}
+
+// kill ends somebody at a random moment, and says whether it was still there.
+func (k *boxKiller) kill(victim, attemptID, tell string) bool {
+	wait := func(most time.Duration) { time.Sleep(time.Duration(k.random.Int64N(int64(most)))) }
+	if victim != "runner" || k.random.IntN(3) > 0 { // else while it starts
+		k.waits("an agent that commits", func() bool {
+			info, err := os.Stat(tell)
+			return err == nil && info.Size() > 0
+		})
+	}
+	switch victim {
+	case "runner":
+		wait(700 * time.Millisecond)
+		return killed(k.running(attemptID).runner)
+	case "agent":
+		wait(700 * time.Millisecond)
+		return killed(k.running(attemptID).agent)
+	case "runner that brings home":
+		v := k.running(attemptID)
+		k.waits("the end of the agent", func() bool { return v.agent == 0 || dead(v.agent) })
+		wait(150 * time.Millisecond)
+		return killed(k.running(attemptID).runner)
+	}
+	wait(700 * time.Millisecond)
+	if !killed(k.running(attemptID).runner) {
+		return false
+	}
+	hit := false
+	for range 1 + k.random.IntN(3) {
+		job, err := json.Marshal(k.settings)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		cmd, out := start(k.t, k.place, "heir", string(job))
+		var timer *time.Timer
+		finished := false
+		for out.Scan() && !finished {
+			if finished = out.Text() == "done"; timer == nil {
+				timer = time.AfterFunc(time.Duration(k.random.IntN(250))*time.Millisecond, func() { cmd.Process.Kill() })
+			}
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+		cmd.Process.Kill()
+		cmd.Wait()
+		hit = hit || !finished
+	}
+	return hit
+}
+
+func (k *boxKiller) waits(what string, ok func() bool) {
+	k.t.Helper()
+	for since := time.Now(); !ok(); time.Sleep(time.Millisecond) {
+		if time.Since(since) > time.Minute {
+			k.t.Fatalf("%s never came", what)
+		}
+	}
+}
+
+// killed ends a process with nothing that it could do about it.
+func killed(pid int) bool {
+	if pid <= 0 || dead(pid) || syscall.Kill(pid, syscall.SIGKILL) != nil {
+		return false
+	}
+	for !dead(pid) {
+		time.Sleep(time.Millisecond)
+	}
+	return true
+}
+
+// nobody checks that no process of an attempt is there, by what it was started
+// with: an environment, or a command line that names the attempt's files.
+func (k *boxKiller) nobody(attemptID, tell string) {
+	k.t.Helper()
+	k.intact(attemptID, "")
+	var left []string
+	for since := time.Now(); time.Since(since) < 5*time.Second; time.Sleep(5 * time.Millisecond) {
+		left = nil
+		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, path := range lines {
+			line, _ := os.ReadFile(path)
+			if strings.Contains(string(line), attemptID) || strings.Contains(string(line), tell) {
+				left = append(left, string(line))
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+	}
+	k.t.Errorf("processes go on: %q", left)
+}
+
+// isKept checks that the repository is whole, and that git takes none of the
+// commits that were told of for waste.
+func (k *boxKiller) isKept(when, tell string) {
+	k.t.Helper()
+	git(k.t, k.repo.Path, "fsck")
+	git(k.t, k.repo.Path, "gc", "--quiet", "--prune=now")
+	list, err := os.ReadFile(tell)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	cmd := exec.Command("git", "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	cmd.Dir, cmd.Stdin = k.repo.Path, strings.NewReader(string(list))
+	out, err := cmd.Output()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	told, found := strings.Fields(string(list)), strings.Split(strings.TrimSpace(string(out)), "\n")
+	for i, c := range told {
+		if len(found) != len(told) || !slices.Equal(strings.Fields(found[i]), []string{c, "commit"}) {
+			k.t.Errorf("%s commit %d of %d, %s, is lost: %q", when, i+1, len(told), c, found)
+			return
+		}
+	}
+}
+
+// follow goes on with an attempt that was begun: its agent commits once more.
+func (k *boxKiller) follow(s AttemptStatus, tell string) {
+	k.t.Helper()
+	before, _ := os.ReadFile(tell)
+	_, err := k.FollowUp(context.Background(), FollowUpRequest{Action: Send, AttemptID: s.ID, Prompt: commits(tell, 1)})
+	if s.SessionID == "" && code(err) == NoSession {
+		return // it was killed while it started
+	}
+	if err != nil {
+		k.t.Fatalf("FollowUp = %v", err)
+	}
+	k.followed++
+	now := k.until(s.ID, "went on", func(now AttemptStatus) bool {
+		return now.ProcessID != s.ProcessID && (now.State == Completed || now.State == Failed)
+	})
+	after, _ := os.ReadFile(tell)
+	if now.State != Completed || len(after) <= len(before) {
+		k.t.Errorf("the follow-up is %+v, and told of %q", now, after[len(before):])
+	}
+}
+
+// slowGit is a git that is busy for a while when it first moves the attempt's
+// branch: it holds the lock of the branch, as git does, and takes it away at its end.
+const slowGit = `#!/bin/sh
+for a; do
+	case "$a" in
+	"deskhand: commits of the agent") ours=1 ;;
+	refs/heads/*) ref=$a ;;
+	esac
+done
+if [ "$ours" ] && [ ! -e %[2]s ]; then
+	lock=$(%[1]s rev-parse --path-format=absolute --git-common-dir)/$ref.lock
+	: > "$lock"
+	echo "$lock" > %[2]s
+	sleep 2
+	rm "$lock"
+fi
+exec %[1]s "$@"
+`
+
+// A runner is killed while its git has the lock of the attempt's branch. The git
+// ends by itself: killed, it would leave the lock in the person's repository, and
+// the branch could not go on.
+func TestAttackBoxKilledWhileGitHoldsALock(t *testing.T) {
+	for _, mode := range []box.Mode{box.Bwrap, box.Landlock} {
+		t.Run(string(mode), func(t *testing.T) {
+			needsBox(t, mode)
+			real, err := exec.LookPath("git")
+			if err != nil {
+				t.Fatal(err)
+			}
+			programs, held := t.TempDir(), filepath.Join(t.TempDir(), "held")
+			write(t, filepath.Join(programs, "git"), fmt.Sprintf(slowGit, real, held))
+			if err := os.Chmod(filepath.Join(programs, "git"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			k := newBoxKiller(t, mode)
+			t.Setenv("PATH", programs+string(os.PathListSeparator)+os.Getenv("PATH"))
+			tell := filepath.Join(k.tells, "told")
+			started := k.start("run git commit -q --allow-empty -m by-the-agent && git rev-parse HEAD > " + tell)
+			k.waits("a git that holds the lock", func() bool { return exists(held) })
+			if !killed(k.running(started.AttemptID).runner) {
+				t.Fatal("the runner has ended")
+			}
+			k.ownerless()
+			s := k.ended(started.AttemptID)
+			told, _ := os.ReadFile(tell)
+			if tip := git(t, k.repo.Path, "rev-parse", started.Branch); tip != strings.TrimSpace(string(told)) {
+				t.Errorf("the branch is at %s, and the agent committed %s; %+v", tip, told, s.Work)
+			}
+			if said := git(t, k.repo.Path, "for-each-ref", "refs/deskhand/kept") + strings.Join(s.Work.Notes, "; "); said != "" {
+				t.Errorf("something beside the branch is said to have happened: %s", said)
+			}
+			k.follow(s, tell)
+			k.isKept("after a follow-up", tell)
+		})
+	}
+}
