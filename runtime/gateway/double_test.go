@@ -447,7 +447,7 @@ func (d *desk) wait(ended <-chan outcome) outcome {
 	select {
 	case o := <-ended:
 		return o
-	case <-time.After(8 * time.Second):
+	case <-time.After(60 * time.Second):
 		d.t.Fatalf("the call does not end\n%s", d.log)
 		return outcome{}
 	}
