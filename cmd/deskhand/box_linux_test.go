@@ -64,6 +64,8 @@ func newBoxWorld(t *testing.T, home string, works []boxTry) *boxWorld {
 		t.Cleanup(func() { l.Close() })
 	}
 	w.repo = gitRepo(t, map[string]string{"README.md": "# Shop\n"})
+	// Programs are shown, whatever is in or around their folder.
+	t.Setenv("PATH", strings.Join([]string{os.Getenv("PATH"), filepath.Dir(w.home), w.home, w.repo, filepath.Dir(w.state)}, ":"))
 	git(t, w.repo, "config", "remote.origin.url", "https://ann:"+boxSecret+"@example.invalid/shop.git")
 	write(t, w.state, map[string]string{"token": boxSecret + "\n", "tasks/attempts/other/shop/plan.md": boxSecret + "\n"})
 	return w
@@ -229,9 +231,13 @@ func runnerOf(t *testing.T, state string) int {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
 		line, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
-		env, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
-		if pid, err := strconv.Atoi(e.Name()); err == nil && strings.Contains(string(line), "tasks\x00runner\x00") && strings.Contains(string(env), state) {
+		_, id, found := strings.Cut(string(line), "tasks\x00runner\x00")
+		if err != nil || !found {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(state, "tasks", "runs", strings.TrimRight(id, "\x00"))); err == nil {
 			return pid
 		}
 	}
