@@ -210,6 +210,16 @@ func TestAttackBoxAHiddenFolderOnTheSearchPath(t *testing.T) {
 	}
 }
 
+func TestWhatATrialSaysIsItsError(t *testing.T) {
+	engine := filepath.Join(t.TempDir(), "docker")
+	if err := os.WriteFile(engine, []byte("#!/bin/sh\necho '{0xc0 [] map[]}'\necho 'Cannot connect to the Docker daemon' >&2\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := try(t.Context(), engine, "info"); err == nil || err.Error() != "Cannot connect to the Docker daemon" {
+		t.Errorf("try = %v", err)
+	}
+}
+
 func TestPathsOfTables(t *testing.T) {
 	env := map[string]string{"XDG_CACHE_HOME": "/big/cache", "EMPTY": ""}
 	home := t.TempDir()
