@@ -315,6 +315,10 @@ func commitTree(ctx context.Context, r Repo, tree string, parents []string, mess
 	cmd.Stdin = strings.NewReader(strings.TrimSpace(message) + "\n")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := run(cmd)
+	if err != nil && sign && strings.Contains(err.Error(), "failed to sign") {
+		return "", fault.New("not_signed", fmt.Sprintf("git could not sign the commit in %s: %v", r.Name, err),
+			"find out why with: echo test | git -C "+r.Path+" commit-tree -S HEAD^{tree}; programs that sign count only from your own configuration")
+	}
 	if err != nil {
 		return "", fmt.Errorf("commit in %s: %w", r.Name, err)
 	}

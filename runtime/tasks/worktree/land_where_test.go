@@ -87,3 +87,11 @@ func TestAttackWorkALandingGoesWhereTheRepositoryIs(t *testing.T) {
 		})
 	}
 }
+
+func TestLandSaysThatGitCouldNotSign(t *testing.T) {
+	config := private(t)
+	tree := diverged(t, repository(t, "shop"))
+	shell(t, tree.Repos[0].Path, "config", "--file", config, "gpg.program", "false")
+	_, err := tree.Land(t.Context(), Merge, "", Author{Message: "Fix it", Sign: true})
+	wantFault(t, "Land", err, "not_signed")
+}
