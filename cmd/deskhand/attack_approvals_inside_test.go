@@ -2,8 +2,11 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // Inside an attempt the program answers nothing, starts and ends no work, opens
@@ -38,6 +41,21 @@ func TestAttackApprovalsInsideAnAttempt(t *testing.T) {
 		"serves the tools of work":         {[]string{"serve", "--tools", "docs,work"}, refused},
 		"serves over HTTP":                 {[]string{"serve", "--tools", "ask", "--http=127.0.0.1:0"}, refused},
 		"connects with a person's account": {[]string{"connect", "linear"}, refused},
+		"trusts the project's file":        {[]string{"trust"}, refused},
+		"lands its work":                   {[]string{"tasks", "land", "x"}, refused},
+		"takes a landing back":             {[]string{"tasks", "undo", "x"}, refused},
+		"brings a branch up to date":       {[]string{"tasks", "update", "x"}, refused},
+		"commits on another's branch":      {[]string{"tasks", "commit", "x"}, refused},
+		"changes the person's checkout":    {[]string{"tasks", "apply", "x"}, refused},
+		"switches the person's branch":     {[]string{"tasks", "checkout", "x"}, refused},
+		"switches the person's back":       {[]string{"tasks", "release", "x"}, refused},
+		"picks an attempt":                 {[]string{"tasks", "pick", "x", "--yes"}, refused},
+		"discards an attempt":              {[]string{"tasks", "discard", "x", "--yes"}, refused},
+		"runs another agent":               {[]string{"tasks", "run", "do it", "--agent", "fake"}, refused},
+		"tells another agent more":         {[]string{"tasks", "say", "x", "more"}, refused},
+		"changes a project's setup script": {[]string{"tasks", "project", "set", "x", "--setup", "sh"}, refused},
+		"renames a project":                {[]string{"tasks", "project", "mv", "x", "y"}, refused},
+		"takes a project away":             {[]string{"tasks", "project", "rm", "x"}, refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r := deskhand(t, t.TempDir(), c.args...); r.code == 0 || !strings.Contains(r.stderr, c.says) || !strings.Contains(r.stderr, "\nhint: ") {
@@ -50,4 +68,19 @@ func TestAttackApprovalsInsideAnAttempt(t *testing.T) {
 			t.Errorf("ask list = %s, want its own question only", list)
 		}
 	})
+}
+
+// A new command is refused inside an attempt until somebody has decided.
+func TestEachCommandIsDecidedForAttempts(t *testing.T) {
+	decided(t, (&app{}).root())
+}
+
+func decided(t *testing.T, cmd *cobra.Command) {
+	path := cmd.CommandPath()
+	if _, refused := notInside[path]; refused == slices.Contains(mayInside, path) {
+		t.Errorf("%q is in both or none of notInside and mayInside", path)
+	}
+	for _, sub := range cmd.Commands() {
+		decided(t, sub)
+	}
 }

@@ -8,12 +8,13 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
 // notInside lists the commands that a process of an attempt may not run, with
-// the reason. They decide for a person or start and end the work of others. This
-// stops an agent that tries the obvious; a sandbox stops one that hides where it
-// runs.
+// the reason. They decide for a person, move that person's branches, or start and
+// end the work of others. This stops an agent that tries the obvious; a sandbox
+// stops one that hides where it runs. Each command is here or in mayInside.
 var notInside = map[string]string{
 	"deskhand ask answer":         onlyPeople,
 	"deskhand ask decline":        onlyPeople,
@@ -23,6 +24,21 @@ var notInside = map[string]string{
 	"deskhand connect":            onlyPeople,
 	"deskhand disconnect":         onlyPeople,
 	"deskhand trust":              onlyPeople,
+	"deskhand tasks land":         onlyPeople,
+	"deskhand tasks undo":         onlyPeople,
+	"deskhand tasks apply":        onlyPeople,
+	"deskhand tasks checkout":     onlyPeople,
+	"deskhand tasks release":      onlyPeople,
+	"deskhand tasks pick":         onlyPeople,
+	"deskhand tasks discard":      onlyPeople,
+	"deskhand tasks project set":  onlyPeople,
+	"deskhand tasks project mv":   onlyPeople,
+	"deskhand tasks project rm":   onlyPeople,
+	"deskhand tasks update":       onlyOutside,
+	"deskhand tasks commit":       onlyOutside,
+	"deskhand tasks run":          onlyOutside,
+	"deskhand tasks launcher":     onlyOutside, // deskhand starts these two without the variables of an attempt
+	"deskhand tasks runner":       onlyOutside,
 	"deskhand tasks start":        onlyOutside,
 	"deskhand tasks say":          onlyOutside,
 	"deskhand tasks stop":         onlyOutside,
@@ -32,6 +48,18 @@ var notInside = map[string]string{
 	"deskhand tasks project add":  onlyOutside,
 	"deskhand serve --tools work": onlyOutside,
 	"deskhand serve --http":       onlyPeople, // it has the inbox
+}
+
+// mayInside lists the commands that a process of an attempt may run: they read,
+// ask, note further work, or write files of the agent's own.
+var mayInside = []string{
+	"deskhand", "deskhand help", "deskhand version", "deskhand completion", "deskhand config", "deskhand connections",
+	"deskhand index", "deskhand serve", "deskhand search", "deskhand get", "deskhand eval", "deskhand train", "deskhand demo",
+	"deskhand ask", "deskhand ask list", "deskhand ask show", "deskhand ask wait",
+	"deskhand tasks", "deskhand tasks add", "deskhand tasks ls", "deskhand tasks show", "deskhand tasks logs", "deskhand tasks messages",
+	"deskhand tasks diff", "deskhand tasks cat", "deskhand tasks executors", "deskhand tasks sandbox",
+	"deskhand tasks project", "deskhand tasks project ls", "deskhand tasks project show",
+	"deskhand tasks " + executor.FakeArgs[len(executor.FakeArgs)-1], // it is an agent
 }
 
 const (
@@ -59,7 +87,7 @@ func allowedHere(cmd *cobra.Command, a *app) error {
 		}
 	}
 	reason, refused := notInside[doing]
-	if !refused {
+	if !refused && slices.Contains(mayInside, doing) {
 		return nil
 	}
 	return fault.New("inside_attempt", fmt.Sprintf("%q is refused inside an attempt: %s", doing, reason),

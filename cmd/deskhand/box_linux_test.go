@@ -64,6 +64,8 @@ func newBoxWorld(t *testing.T, home string, works []boxTry) *boxWorld {
 		t.Cleanup(func() { l.Close() })
 	}
 	w.repo = gitRepo(t, map[string]string{"README.md": "# Shop\n"})
+	// Programs are shown, whatever is in or around their folder.
+	t.Setenv("PATH", strings.Join([]string{os.Getenv("PATH"), filepath.Dir(w.home), w.home, w.repo, filepath.Dir(w.state)}, ":"))
 	git(t, w.repo, "config", "remote.origin.url", "https://ann:"+boxSecret+"@example.invalid/shop.git")
 	write(t, w.state, map[string]string{"token": boxSecret + "\n", "tasks/attempts/other/shop/plan.md": boxSecret + "\n"})
 	return w
@@ -229,9 +231,13 @@ func runnerOf(t *testing.T, state string) int {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
 		line, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
-		env, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
-		if pid, err := strconv.Atoi(e.Name()); err == nil && strings.Contains(string(line), "tasks\x00runner\x00") && strings.Contains(string(env), state) {
+		_, id, found := strings.Cut(string(line), "tasks\x00runner\x00")
+		if err != nil || !found {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(state, "tasks", "runs", strings.TrimRight(id, "\x00"))); err == nil {
 			return pid
 		}
 	}
@@ -364,6 +370,46 @@ func TestAttackBoxKilledRunner(t *testing.T) {
 				t.Errorf("the worktree's folder of git is %s", got)
 			}
 		})
+	}
+}
+
+// A project's file names the index without trust, and a link at its default place
+// needs no file: that shows the agent no folder of the person.
+func TestAttackBoxAnIndexThatIsNone(t *testing.T) {
+	for _, mode := range []box.Mode{box.Bwrap, box.Landlock} {
+		for name, plant := range map[string]func(w *boxWorld){
+			"home": func(w *boxWorld) { write(t, w.repo, map[string]string{"deskhand.yaml": "index: " + w.home + "\n"}) },
+			"keys": func(w *boxWorld) {
+				write(t, w.repo, map[string]string{"deskhand.yaml": "index: " + w.home + "/.ssh\n"})
+			},
+			"state": func(w *boxWorld) { write(t, w.repo, map[string]string{"deskhand.yaml": "index: " + w.state + "\n"}) },
+			"a link": func(w *boxWorld) {
+				write(t, w.repo, map[string]string{".deskhand/.keep": ""})
+				if err := os.Symlink(filepath.Join(w.home, ".ssh"), filepath.Join(w.repo, ".deskhand", "index")); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"an index with links": func(w *boxWorld) {
+				write(t, w.repo, map[string]string{"docs/a.md": "# A\n\nText.\n"})
+				done(t, w.repo, "index", "docs")
+				if err := os.Symlink(filepath.Join(w.home, ".ssh"), filepath.Join(w.repo, ".deskhand", "index", "keys")); err != nil {
+					t.Fatal(err)
+				}
+			},
+		} {
+			t.Run(string(mode)+" "+name, func(t *testing.T) {
+				needsBox(t, mode)
+				w := newBoxWorld(t, realDir(t), nil)
+				plant(w)
+				t.Setenv("DESKHAND_TASKS_SANDBOX", string(mode))
+				t.Setenv("DESKHAND_TASKS_EXECUTORS", `{"scripted": {"kind": "shell", "command": ["sh", "-c", "{{prompt}}"]}}`)
+				w.begin(t, "scripted", "mkdir tried; until [ -s tried/pid ]; do sleep 0.05; done; cat "+w.home+"/.ssh/id_ed25519 "+w.state+"/token "+w.repo+"/.deskhand/index/keys/id_ed25519; echo tr''ied all")
+				eventually(t, "the end", func() error { return holds(done(t, w.repo, "tasks", "show", w.task), "completed") })
+				if log := done(t, w.repo, "tasks", "logs", w.task, "-n", "1000"); strings.Contains(log, boxSecret) || !strings.Contains(log, "tried all") {
+					t.Errorf("the agent could read what the index is said to be:\n%s", log)
+				}
+			})
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
@@ -106,6 +107,9 @@ func tasksPickCommand(a *app) *cobra.Command {
 
 func (b *bench) pick(ctx context.Context, prefix string, q tasks.LandRequest, yes bool) error {
 	id, err := b.manager.Find(ctx, tasks.KindAttempt, prefix)
+	if f := fault.Of(err); f != nil && f.Code == tasks.NotFound { // a task does not say which of them
+		err = fault.New(f.Code, f.Message, "name one attempt of the task; deskhand tasks show TASK lists them")
+	}
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
@@ -103,7 +104,9 @@ func (a *app) sandboxOptions(o *tasks.Options) error {
 			}
 		}
 	}
-	if index, err := absolute(a.settings.get("index")); err == nil {
+	// Whoever wrote a project's file, or a link at the default place, may name any
+	// folder as the index.
+	if index, err := absolute(a.settings.get("index")); err == nil && artifact.Alone(index) {
 		o.SandboxRead = append(o.SandboxRead, index)
 	}
 	return nil

@@ -48,7 +48,7 @@ func Create(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make index folder: %w", err)
 	}
-	lock, err := lockFile(filepath.Join(dir, ".lock"))
+	lock, err := lockFile(filepath.Join(dir, lockName))
 	if errors.Is(err, errLocked) {
 		return nil, &fault.Fault{Code: "locked", Message: "another build is writing to " + dir,
 			Hint: "wait for it to end, or name another folder with -o", Retryable: true}
@@ -362,6 +362,7 @@ const (
 	dataPrefix = "index-"
 	dataSuffix = ".idx"
 	tempPrefix = ".build-"
+	lockName   = ".lock"
 )
 
 // sweep removes what builds that were killed left behind and, if keep names

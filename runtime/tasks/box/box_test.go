@@ -144,6 +144,82 @@ func TestLandlockAllowsAllButWhatIsHidden(t *testing.T) {
 	}
 }
 
+// A folder that is shown, as one of the search path or of sandbox_read is, may
+// have hidden ones in it.
+func TestAttackBoxAHiddenFolderInAShownOne(t *testing.T) {
+	for name, show := range map[string]func(p *Policy, dir string){
+		"read":  func(p *Policy, dir string) { p.Read = append(p.Read, dir) },
+		"write": func(p *Policy, dir string) { p.Write = append(p.Write, dir) },
+	} {
+		p, home, work := policy(t)
+		around := filepath.Dir(home)
+		state := filepath.Join(home, "state")
+		show(&p, around)
+		for _, dir := range []string{"bin", "home/.config"} {
+			if err := os.MkdirAll(filepath.Join(around, dir), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Run("landlock "+name, func(t *testing.T) {
+			r := p.landlock()
+			all := append(r.Read, r.Write...)
+			for _, path := range all {
+				if strings.HasPrefix(state+"/", path+"/") || strings.HasPrefix(home+"/", path+"/") || path == filepath.Join(home, ".config") {
+					t.Errorf("%s is allowed, and has hidden folders in it or is in one", path)
+				}
+			}
+			if !slices.Contains(all, filepath.Join(around, "bin")) || !slices.Contains(r.Write, work) {
+				t.Errorf("read %q, write %q: want what is beside home, and %s", r.Read, r.Write, work)
+			}
+		})
+		t.Run("container "+name, func(t *testing.T) {
+			p.Image, p.Engine = "agents:1", "docker"
+			line, _, err := p.Command(Container, work, []string{"agent"}, nil)
+			if err != nil || at(line, "--tmpfs", state) < 0 || !slices.ContainsFunc(line, func(a string) bool { return strings.HasPrefix(a, home+":") }) {
+				t.Errorf("line %q, %v: %s is not hidden", line, err, state)
+			}
+		})
+	}
+}
+
+// A hidden folder that is on the search path itself would be shown as a whole.
+func TestAttackBoxAHiddenFolderOnTheSearchPath(t *testing.T) {
+	home := t.TempDir()
+	repo, bin := filepath.Join(home, "src", "shop"), filepath.Join(home, "bin")
+	for _, dir := range []string{repo, bin, filepath.Join(home, "lib")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(home, "link")
+	if err := os.Symlink(repo, link); err != nil {
+		t.Skip(err)
+	}
+	hidden := []string{home, repo, filepath.Dir(home)}
+	for name, path := range map[string]string{"home": home, "the repository": repo, "a link to it": link, "all that home has, for its bin and lib": bin} {
+		t.Run(name, func(t *testing.T) {
+			for _, dir := range Programs(path, "", hidden) {
+				if slices.Contains(hidden, dir) || dir == link {
+					t.Errorf("%s is shown", dir)
+				}
+			}
+		})
+	}
+	if got := Programs(bin, "", hidden); !slices.Equal(got, []string{bin}) {
+		t.Errorf("programs of %s: %q", bin, got)
+	}
+}
+
+func TestWhatATrialSaysIsItsError(t *testing.T) {
+	engine := filepath.Join(t.TempDir(), "docker")
+	if err := os.WriteFile(engine, []byte("#!/bin/sh\necho '{0xc0 [] map[]}'\necho 'Cannot connect to the Docker daemon' >&2\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := try(t.Context(), engine, "info"); err == nil || err.Error() != "Cannot connect to the Docker daemon" {
+		t.Errorf("try = %v", err)
+	}
+}
+
 func TestPathsOfTables(t *testing.T) {
 	env := map[string]string{"XDG_CACHE_HOME": "/big/cache", "EMPTY": ""}
 	home := t.TempDir()

@@ -110,8 +110,11 @@ func tryBwrap(ctx context.Context) (string, error) {
 func try(ctx context.Context, program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
-	if said := strings.TrimSpace(string(out)); err != nil && said != "" {
+	cmd := exec.CommandContext(ctx, program, args...)
+	var problems strings.Builder // docker info prints what it knows beside them
+	cmd.Stderr = &problems
+	err := cmd.Run()
+	if said := strings.TrimSpace(problems.String()); err != nil && said != "" {
 		return errors.New(said)
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -46,12 +47,20 @@ func (p Policy) container(dir string, inner, env []string) ([]string, error) {
 	mount := func(path, how string) {
 		line = append(line, "--mount", "type=bind,source="+path+",target="+path+how)
 	}
+	var shown []string
 	for _, one := range p.parts() {
 		switch one.what {
 		case read:
 			mount(one.path, ",readonly")
+			shown = append(shown, one.path)
 		case write:
 			mount(one.path, "")
+			shown = append(shown, one.path)
+		case hide, seal: // what is around it is not there, unless it was mounted
+			within := func(dir string) bool { return strings.HasPrefix(one.path, dir+"/") }
+			if one.path != p.Home && isFolder(one.path) && slices.ContainsFunc(shown, within) {
+				line = append(line, "--tmpfs", one.path)
+			}
 		}
 	}
 	mount(p.Temp, ",readonly")

@@ -78,9 +78,19 @@ func Expand(paths []string, home string, env func(name string) string) (found []
 }
 
 // Programs are the folders of a search path, and of one program, that are below
-// hidden folders, with what stands beside a bin folder of theirs.
+// hidden folders, with what stands beside a bin folder of theirs. A hidden folder
+// stays hidden if it is on the search path itself.
 func Programs(path, program string, hidden []string) (found []string) {
+	var real []string
+	for _, h := range hidden {
+		if h, err := filepath.EvalSymlinks(h); err == nil {
+			real = append(real, h)
+		}
+	}
 	add := func(dir string) {
+		if at, err := filepath.EvalSymlinks(dir); err != nil || slices.Contains(real, at) {
+			return
+		}
 		for _, h := range hidden {
 			if rel, err := filepath.Rel(h, dir); err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, "../") {
 				found = append(found, dir)

@@ -35,9 +35,9 @@ func (p Policy) landlock() *Rules {
 	for _, one := range all {
 		switch one.what {
 		case read:
-			r.Read = append(r.Read, one.path)
+			r.Read = append(r.Read, visible(one.path, all)...)
 		case write:
-			r.Write = append(r.Write, one.path)
+			r.Write = append(r.Write, visible(one.path, all)...)
 		}
 	}
 	for _, kept := range []string{"/run/systemd/resolve", "/run/resolvconf", "/run/current-system"} {
@@ -50,7 +50,8 @@ func (p Policy) landlock() *Rules {
 	return r
 }
 
-// visible are the folders and files below dir that have nothing hidden in them.
+// visible are the folders and files of dir, or dir itself, that have nothing
+// hidden in them.
 func visible(dir string, all []part) (found []string) {
 	inside := false
 	for _, one := range all {

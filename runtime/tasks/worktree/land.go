@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -314,6 +315,10 @@ func commitTree(ctx context.Context, r Repo, tree string, parents []string, mess
 	cmd.Stdin = strings.NewReader(strings.TrimSpace(message) + "\n")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := run(cmd)
+	if err != nil && sign && strings.Contains(err.Error(), "failed to sign") {
+		return "", fault.New("not_signed", fmt.Sprintf("git could not sign the commit in %s: %v", r.Name, err),
+			"find out why with: echo test | git -C "+r.Path+" commit-tree -S HEAD^{tree}; programs that sign count only from your own configuration")
+	}
 	if err != nil {
 		return "", fmt.Errorf("commit in %s: %w", r.Name, err)
 	}
@@ -376,8 +381,45 @@ func checkedOut(ctx context.Context, path, branch string) (string, error) {
 		if p, ok := strings.CutPrefix(line, "worktree "); ok {
 			dir = p
 		} else if line == "branch refs/heads/"+branch {
-			return dir, nil
+			return worksIn(ctx, path, dir)
 		}
 	}
 	return "", nil
+}
+
+// worksIn is the folder that has the files of an entry of git worktree list: of a
+// submodule, and of a repository with a separate git directory, git names the git
+// directory. core.worktree counts only if that folder's own .git leads back, as
+// an agent may have written it.
+func worksIn(ctx context.Context, path, dir string) (string, error) {
+	common, err := commonDir(ctx, path)
+	if err != nil {
+		return "", fmt.Errorf("look up the git directory of %s: %w", path, err)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err != nil || real != common {
+		return dir, nil
+	}
+	if from, err := git(ctx, common, "config", "--file", filepath.Join(common, "config"), "--get", "core.worktree"); err == nil {
+		if folder, err := resolved(common, strings.TrimSuffix(string(from), "\n")); err == nil && leadsTo(folder, common) {
+			return folder, nil
+		}
+	}
+	if leadsTo(path, common) {
+		return path, nil
+	}
+	return "", fault.New("target_dirty", fmt.Sprintf("%s does not say where the files of its branch are", dir), "add the folder that has them as the project's repository: deskhand tasks project add PATH --name NAME")
+}
+
+// leadsTo reports whether the file .git of a folder names a git directory.
+func leadsTo(folder, gitDir string) bool {
+	text, err := os.ReadFile(filepath.Join(folder, ".git"))
+	if err != nil {
+		return false
+	}
+	named, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	if !ok {
+		return false
+	}
+	real, err := resolved(folder, named)
+	return err == nil && real == gitDir
 }

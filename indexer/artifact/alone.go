@@ -1,0 +1,31 @@
+package artifact
+
+import (
+	"os"
+	"strings"
+)
+
+// Alone reports whether dir is a folder that holds an artifact and nothing else:
+// no folders, no links, and no files but those that a build writes. Only such a
+// folder is shown to a program that may not read what is beside an index.
+func Alone(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return false
+	}
+	data, metadata := false, false
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case !e.Type().IsRegular():
+			return false
+		case name == MetadataFile:
+			metadata = true
+		case DataFile.MatchString(name):
+			data = true
+		case name != lockName && !strings.HasPrefix(name, tempPrefix):
+			return false
+		}
+	}
+	return data && metadata
+}
