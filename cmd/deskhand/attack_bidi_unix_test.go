@@ -26,7 +26,7 @@ func TestAttackDoorsPagesShowDirectionCharacters(t *testing.T) {
 		t.Fatalf("starting went to %q", attempt)
 	}
 	eventually(t, "the end", func() error {
-		_, page, _ := looks(t, s, attempt, bearer)
+		_, page, _ := looks(t, s, attempt, personKey)
 		if !strings.Contains(page, "only admins") || !strings.Contains(page, "a.go") || !strings.Contains(page, "og.txt") {
 			return fmt.Errorf("the page is\n%s", page)
 		}
@@ -34,7 +34,7 @@ func TestAttackDoorsPagesShowDirectionCharacters(t *testing.T) {
 	})
 	for name, path := range map[string]string{"the attempt: diff, file names, log, title": attempt, "the task: title": "/work/tasks/" + task, "the board": "/work"} {
 		t.Run(name, func(t *testing.T) {
-			status, page, _ := looks(t, s, path, bearer)
+			status, page, _ := looks(t, s, path, personKey)
 			page = strings.ReplaceAll(page, "data-path=\"shop/shop/b\u202e", "") // for a script
 			if status != http.StatusOK || strings.ContainsAny(strings.ReplaceAll(page, `value="Fix `+"\u202e", ""), "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") {
 				for line := range strings.Lines(page) {

@@ -268,6 +268,7 @@ func TestAttackDoorsTrustOfAFileChangedUnderAnAttempt(t *testing.T) {
 	out := t.TempDir()
 	config := "tasks: {executors: {mine: {kind: shell, command: [sh, -c, 'cd " + out + " && echo \"store: " + bait + "\" >\"$DESKHAND_CONFIG\" && deskhand ask list 2>said; echo done']}}}\n"
 	dir := cloned(t, config)
+	t.Setenv("DESKHAND_TASKS_SANDBOX", "none") // in one the agent could not write the file at all
 	t.Setenv("XDG_STATE_HOME", lingering(t))
 	done(t, dir, "trust", "--yes")
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "first"}} {

@@ -22,7 +22,7 @@ const mostMemory = 512
 func limitedServer(t *testing.T, flags ...string) *socket {
 	t.Helper()
 	cmd := bounded("serve", append([]string{"--http", "127.0.0.1:0"}, flags...)...)
-	cmd.Env = append(cmd.Environ(), "DESKHAND_TOKEN="+bearer)
+	cmd.Env = append(cmd.Environ(), "DESKHAND_TOKEN="+bearer, "DESKHAND_PERSON_KEY="+personKey)
 	s := socketOf(t, cmd)
 	s.token = bearer
 	return s
@@ -68,7 +68,7 @@ func agentWrites(t *testing.T, s *socket, state, title, command string) bomb {
 		}
 		return nil
 	})
-	_, body, _ := looks(t, s, "/work/tasks/"+task, bearer)
+	_, body, _ := looks(t, s, "/work/tasks/"+task, personKey)
 	found := regexp.MustCompile(`/work/attempts/([0-9a-f-]{36})`).FindStringSubmatch(body)
 	if found == nil {
 		t.Fatalf("the page of the task names no attempt:\n%s", body)
@@ -114,11 +114,11 @@ func TestAttackDoorsMemoryIsBounded(t *testing.T) {
 		id := `"attempt_id":"` + b.id + `"`
 		return map[string]func(*testing.T){
 			"on its page": func(t *testing.T) {
-				if status, _, _ := looks(t, s, b.page, bearer); status != http.StatusOK {
+				if status, _, _ := looks(t, s, b.page, personKey); status != http.StatusOK {
 					t.Errorf("GET %s = %d", b.page, status)
 				}
 			},
-			"on its page with force":       func(t *testing.T) { looks(t, s, b.page+"?all=1", bearer) },
+			"on its page with force":       func(t *testing.T) { looks(t, s, b.page+"?all=1", personKey) },
 			"get_attempt_changes":          func(t *testing.T) { call(t, "get_attempt_changes", "{"+id+"}") },
 			"get_attempt_changes by force": func(t *testing.T) { call(t, "get_attempt_changes", "{"+id+`,"force":true}`) },
 			"get_attempt_patch":            func(t *testing.T) { call(t, "get_attempt_patch", "{"+id+`,"paths":["shop/x"],"force":true}`) },
@@ -207,7 +207,11 @@ func posted(t *testing.T, s *socket, path, kind, body string) int {
 	}
 	r.Header.Set("Content-Type", kind)
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	r.Header.Set("Authorization", "Bearer "+bearer)
+	secret := personKey
+	if strings.HasPrefix(path, "/mcp") || strings.HasPrefix(path, "/a2a") {
+		secret = bearer
+	}
+	r.Header.Set("Authorization", "Bearer "+secret)
 	client := http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(r)
 	if err != nil { // refused while it was sent
