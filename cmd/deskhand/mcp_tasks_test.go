@@ -70,7 +70,7 @@ func (p *pipe) accepts(task mcpTask, value string) {
 	}
 }
 
-// F2: whatever the client's clock does and whoever dies, the answer is there.
+// Whatever the client's clock does and whoever dies, the answer is there.
 func TestAQuestionIsATaskThatSurvivesItsServer(t *testing.T) {
 	t.Setenv("CI", "")
 	state := filepath.Join(t.TempDir(), "state")

@@ -14,7 +14,6 @@ import (
 
 const as = "-c user.name=Ada -c user.email=ada@example.com"
 
-// TestAttackWorkOnADetachedHeadIsSaidAndBroughtOntoTheBranch: bench.md 1.2 b, 1.9.
 func TestAttackWorkOnADetachedHeadIsSaidAndBroughtOntoTheBranch(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	ctx := t.Context()
@@ -68,7 +67,7 @@ func TestAttackWorkTheStateOfWorkIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestAttackWorkADeletedTaskLosesNothing: bench.md 1.2 c, 1.9: "deleted", and a folder that
+// A task was "deleted", and a folder that
 // nobody knows, or a repository that is gone.
 func TestAttackWorkADeletedTaskLosesNothing(t *testing.T) {
 	d := open(t, Repo{}, settings{})
@@ -143,7 +142,6 @@ func TestAttackWorkGCListsWhatGitIgnores(t *testing.T) {
 	}
 }
 
-// TestAttackWorkCopiedFilesStayOffTheBranch: bench.md 1.8.
 func TestAttackWorkCopiedFilesStayOffTheBranch(t *testing.T) {
 	path := gitRepo(t)
 	write(t, filepath.Join(path, ".env.local"), "API_KEY=sk-live-123")
@@ -172,7 +170,6 @@ func TestAttackWorkCopiedFilesStayOffTheBranch(t *testing.T) {
 	}
 }
 
-// TestAttackWorkACommitWithASecretWaitsForAPerson: bench.md 1.10.11.
 func TestAttackWorkACommitWithASecretWaitsForAPerson(t *testing.T) {
 	const secret = "a-value-nobody-should-see"
 	t.Setenv("MY_KEY", secret)
@@ -227,7 +224,6 @@ func TestAttackWorkACommitWithASecretWaitsForAPerson(t *testing.T) {
 	})
 }
 
-// TestATaskMovesOnWithItsLastAttempt: bench.md 1.10.2.
 func TestATaskMovesOnWithItsLastAttempt(t *testing.T) {
 	d := open(t, Repo{Setup: "test ! -e fails"}, settings{})
 	ctx := t.Context()

@@ -9,7 +9,6 @@ import (
 	. "github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// TestAddAgainKeepsWhatItDoesNotName: bench.md 1.10.1.
 func TestAddAgainKeepsWhatItDoesNotName(t *testing.T) {
 	m := peer(t, t.TempDir(), Options{MaxRunning: -1})
 	ctx := t.Context()

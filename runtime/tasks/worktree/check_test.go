@@ -62,7 +62,7 @@ func TestAttackWorkACommitWithASecretIsHeldBack(t *testing.T) {
 	}
 }
 
-// bench.md 1.8: what --copy brought was committed.
+// What --copy brought was committed.
 func TestAttackWorkWhatWasCopiedIsNotCommitted(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")
