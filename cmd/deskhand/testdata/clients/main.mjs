@@ -14,9 +14,10 @@ import { peer } from './peer.mjs';
 import { sdk1, sdk2 } from './sdk.mjs';
 
 const [binary, index] = process.argv.slice(2);
-const token = 'clients-' + process.pid;
+const token = 'token-of-the-agents-' + process.pid;
+const person = { Authorization: `Bearer key-of-the-person-${process.pid}` }; // who answers, over A2A and in a chat
 
-const env = { ...process.env, DESKHAND_TOKEN: token, DESKHAND_STATE: mkdtempSync(join(process.cwd(), 'state-')), DESKHAND_A2A_ENABLED: 'true' };
+const env = { ...process.env, DESKHAND_TOKEN: token, DESKHAND_PERSON_KEY: person.Authorization.slice('Bearer '.length), DESKHAND_STATE: mkdtempSync(join(process.cwd(), 'state-')), DESKHAND_A2A_ENABLED: 'true' };
 
 const server = spawn(binary, ['serve', '--index', index, '--http', '127.0.0.1:0'], {
   env,
@@ -52,7 +53,7 @@ try {
 
 try {
   const base = targets.http.url.replace(/\/mcp$/, '');
-  console.log(`a2a-js http ok: ${await within(60, agents(binary, base, targets.http.headers, env))}`);
+  console.log(`a2a-js http ok: ${await within(60, agents(binary, base, person, env))}`);
 } catch (error) {
   failed = true;
   console.log(`a2a-js http FAILED: ${error.stack ?? error}`);
@@ -67,7 +68,7 @@ try {
 
 try {
   const base = targets.http.url.replace(/\/mcp$/, '');
-  console.log(`ai and openai http ok: ${await within(60, chats(binary, base, targets.http.headers, env))}`);
+  console.log(`ai and openai http ok: ${await within(60, chats(binary, base, person, env))}`);
 } catch (error) {
   failed = true;
   console.log(`ai and openai http FAILED: ${error.stack ?? error}`);

@@ -57,7 +57,7 @@ class Scribe {
 }
 
 export async function peer(binary, env) {
-  const token = 'peer-' + process.pid;
+  const token = 'token-of-the-scribe-' + process.pid;
   const ways = { '1.0': ['JSONRPC', '/rpc', '1.0'], '1.0 HTTP+JSON': ['HTTP+JSON', '/rest', '1.0'], 0.3: ['JSONRPC', '/old', '0.3'] };
   const servers = [];
   try {
