@@ -60,7 +60,8 @@ func newWaitingDesk(t *testing.T) *waitingDesk {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d.env = append(os.Environ(), "DESKHAND_STATE="+d.state, "DESKHAND_CONFIG="+config, "MY_KEY=plain-k1", "OTHER_SECRET=not-for-agents")
+	d.env = append(os.Environ(), "DESKHAND_TASKS_SANDBOX=none", // the agent waits for a file outside of its folder
+		"DESKHAND_STATE="+d.state, "DESKHAND_CONFIG="+config, "MY_KEY=plain-k1", "OTHER_SECRET=not-for-agents")
 	in(t, d.env, d.repo, "tasks", "project", "add", ".", "--name", "shop")
 	for _, title := range []string{"one", "two", "three"} {
 		task := strings.TrimSpace(in(t, d.env, d.repo, "tasks", "add", title))

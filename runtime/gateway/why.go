@@ -65,6 +65,8 @@ func (u *upstream) why(err error) string {
 		return command + " ended and said: " + said.said
 	case len(u.Command) > 0 && (errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed)):
 		return command + " ended"
+	case len(u.Command) == 0 && (errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed)):
+		return "what answers at " + u.host() + " speaks no MCP, or closed the connection"
 	case strings.Contains(text, "unsupported content type"):
 		return "what answers at " + u.host() + " speaks no MCP"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
