@@ -105,7 +105,8 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	if err != nil {
 		return FollowUp{}, err
 	}
-	if r.OfStarter && last != nil && last.origin != "" {
+	// A machine has its own environment and its own key for digests.
+	if last != nil && last.origin != "" && (r.OfStarter || last.host != m.host) {
 		by = last.stamp
 	}
 	p, err := resume(ctx, tx, s, r.Prompt, variant, by)

@@ -2,6 +2,9 @@ package tasks_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,12 +20,17 @@ import (
 func TestTheLatestAttemptIsTheNewest(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		ctx := t.Context()
-		m, db := peerAndStore(t, place, Options{MaxRunning: -1})
+		dir := t.TempDir()
+		m, db := peerAndStore(t, place, Options{MaxRunning: -1, Dir: dir})
 		p, _ := project(t, m, Repo{})
 		made := task(t, m, p.ID, "many")
 		host := ""
 		if store.IsPostgres(db.Place()) {
-			host = "elsewhere"
+			id, err := os.ReadFile(filepath.Join(dir, "host-id"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			host = strings.TrimSpace(string(id))
 		}
 		at := time.Now().Add(time.Hour).UnixMilli()
 		ids := []string{uuid.Must(uuid.NewV7()).String(), uuid.Must(uuid.NewV7()).String(), uuid.Must(uuid.NewV7()).String()}

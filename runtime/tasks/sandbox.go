@@ -147,6 +147,9 @@ func (r *run) confinement() (box.Mode, []string, error) {
 			break
 		}
 	}
+	if mode == box.Auto && r.m.options.Agents.Scripted(r.p.Executor) {
+		mode = "" // it does what a person wrote, who may ask for a sandbox by name
+	}
 	for _, n := range [][]string{c.Project.Network, network, r.m.options.Network, {box.NetworkOn}} {
 		if len(n) > 0 {
 			return mode, n, nil

@@ -254,6 +254,9 @@ func (t *Table) Boxing(id string) (needs box.Needs, mode box.Mode, network []str
 	return c.Home, c.Sandbox, c.Network
 }
 
+// Scripted says whether an agent only does what its prompt says line by line.
+func (t *Table) Scripted(id string) bool { return t.configs[Canonical(id)].Kind == "fake" }
+
 // Here says whether an agent is a program on this machine.
 func (t *Table) Here(id string) bool { return t.configs[Canonical(id)].kind().abandon == nil }
 

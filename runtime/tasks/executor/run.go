@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -267,7 +268,8 @@ func (r *Run) judge(result Result, err error, state *os.ProcessState, said strin
 	if ended {
 		code, err = 0, nil
 	}
-	if code >= 0 {
+	signal := r.boxedSignal(code)
+	if code >= 0 && signal == "" {
 		result.Exit = &code
 	}
 	if result.AgentSession == "" {
@@ -278,6 +280,9 @@ func (r *Run) judge(result Result, err error, state *os.ProcessState, said strin
 	case result.Failure != "" && !result.unsure || err == nil:
 	case errors.As(err, &exit):
 		end := exit.Error()
+		if signal != "" {
+			end = signal
+		}
 		if said != "" {
 			end += ": " + said
 		}
@@ -286,6 +291,16 @@ func (r *Run) judge(result Result, err error, state *os.ProcessState, said strin
 		result.Failure = err.Error()
 	}
 	return result
+}
+
+// boxedSignal is the signal that has ended a program in its sandbox, which then
+// itself ends with 128 and the number, as shells do; empty: none.
+func (r *Run) boxedSignal(code int) string {
+	const most = 64 // signals
+	if number := code - 128; r.spec.Box != nil && number > 0 && number <= most {
+		return "signal: " + syscall.Signal(number).String()
+	}
+	return ""
 }
 
 // Pid is the process that leads the group; 0: the agent is not here.

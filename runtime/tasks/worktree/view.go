@@ -58,7 +58,8 @@ func (t Tree) base(ctx context.Context, r Repo) (string, error) {
 	}
 	if target, err := r.Resolve(ctx, r.Target); err == nil && head != r.Landed {
 		out, err := git(ctx, t.path(r), "merge-base", "HEAD", target)
-		if base := strings.TrimSpace(string(out)); err == nil && (base != head || r.Base == "") {
+		base := strings.TrimSpace(string(out))
+		if err == nil && (base != head || r.Base == "" || head == target && t.forwarded(ctx, r)) {
 			return base, nil
 		}
 	}
@@ -70,6 +71,18 @@ func (t Tree) base(ctx context.Context, r Repo) (string, error) {
 		return "", fmt.Errorf("no commit to compare with: %w", err)
 	}
 	return base, nil
+}
+
+// forwarded reports whether the branch is where it is because the target was
+// brought in without a commit, and not because the target has the work.
+func (t Tree) forwarded(ctx context.Context, r Repo) bool {
+	out, err := git(ctx, t.path(r), "rev-parse", "--symbolic-full-name", "HEAD")
+	if err != nil {
+		return false
+	}
+	out, err = git(ctx, t.path(r), "log", "--walk-reflogs", "-1", "--format=%gs", strings.TrimSpace(string(out)), "--")
+	why := strings.TrimSpace(string(out))
+	return err == nil && (strings.HasSuffix(why, "Fast-forward") || strings.HasPrefix(why, "reset") || strings.HasPrefix(why, "rebase"))
 }
 
 func (v *view) index() string { return filepath.Join(v.temp, "index") }
