@@ -48,7 +48,7 @@ export class Desk {
     this.running = []
     this.contexts = []
     this.endings = [] // what is done before all else ends
-    this.env = { ...process.env, CI: '', DESKHAND_STATE: this.dir, DESKHAND_TOKEN: token, DESKHAND_PERSON_KEY: key, DESKHAND_LOG_LEVEL: 'error' }
+    this.env = { ...process.env, CI: '', DESKHAND_STATE: this.dir, DESKHAND_TOKEN: token, DESKHAND_PERSON_KEY: key, DESKHAND_TASKS_SANDBOX: 'none', DESKHAND_LOG_LEVEL: 'error' } // scripts of the stories play agents
   }
 
   // open makes a desk whose inbox is served by a process over stdio.
