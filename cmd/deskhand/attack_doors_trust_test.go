@@ -75,14 +75,14 @@ func TestAttackDoorsTrustOfPlaces(t *testing.T) {
 		"through a link to the folder": func(t *testing.T, dir string) string {
 			link := filepath.Join(t.TempDir(), "link")
 			if err := os.Symlink(dir, link); err != nil {
-				t.Skip("no symbolic links here:", err)
+				t.Skip("NOT TESTED: no symbolic links here:", err)
 			}
 			return link
 		},
 		"a link as the file": func(t *testing.T, dir string) string {
 			other := t.TempDir()
 			if err := os.Symlink(filepath.Join(dir, configName), filepath.Join(other, configName)); err != nil {
-				t.Skip("no symbolic links here:", err)
+				t.Skip("NOT TESTED: no symbolic links here:", err)
 			}
 			return other
 		},
@@ -102,7 +102,7 @@ func TestAttackDoorsTrustOfPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := os.Symlink(filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "deskhand", configName), filepath.Join(dir, configName)); err != nil {
-			t.Skip("no symbolic links here:", err)
+			t.Skip("NOT TESTED: no symbolic links here:", err)
 		}
 		deskhand(t, dir, "ask", "list")
 		if there(filepath.Join(dir, "moved")) {
@@ -393,7 +393,7 @@ func TestAttackDoorsTrustOfTheIndexFolder(t *testing.T) {
 			nested := filepath.Join(dir, "repo")
 			write(t, nested, map[string]string{configName: "index: " + index + "\n", "docs/a.md": "# A\n"})
 			if err := os.Symlink(outside, filepath.Join(nested, "link")); err != nil {
-				t.Skip("no symbolic links here:", err)
+				t.Skip("NOT TESTED: no symbolic links here:", err)
 			}
 			if err := os.Symlink(filepath.Join(outside, "none"), filepath.Join(nested, "dead")); err != nil {
 				t.Fatal(err)
@@ -423,7 +423,7 @@ func TestAttackDoorsTrustOfTheCorpusFolder(t *testing.T) {
 			write(t, dir, map[string]string{"repo/docs/a.md": "# A\n", "private/b.md": "# Secret\n", "repo/metadata.json": `{"corpus": "` + c.corpus + `", "corpus_description": "manual"}`})
 			repo := filepath.Join(dir, "repo")
 			if err := os.Symlink(filepath.Join(dir, "private"), filepath.Join(repo, "link")); err != nil {
-				t.Skip("no symbolic links here:", err)
+				t.Skip("NOT TESTED: no symbolic links here:", err)
 			}
 			r := deskhand(t, repo, "index")
 			if c.out == (r.code == 0) || c.out && !strings.Contains(r.stderr, "outside of its folder") {

@@ -1,26 +1,68 @@
 package main
 
 import (
-	"bufio"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 )
 
 // confirmed asks the person at the terminal a question that only yes answers.
 // Without a terminal it is refused: --yes is how a script says it.
-func (a *app) confirmed(question string, yes bool) error {
+func (a *app) confirmed(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil
 	}
 	if !onTerminal(a.stdin) {
 		return misuse("this asks before it does something, and there is no terminal", "add --yes")
 	}
-	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
-	line, err := bufio.NewReader(a.stdin).ReadString('\n')
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer == "y" || answer == "yes" {
-		return nil
-	} else if err != nil && line == "" {
-		return fmt.Errorf("read the answer: %w", err)
+	agreed, err := a.yes(ctx, question)
+	if err == nil && !agreed {
+		err = misuse("nothing was done", "answer y, or add --yes")
 	}
-	return misuse("nothing was done", "answer y, or add --yes")
+	return err
+}
+
+// yes asks at the terminal; anything but yes is no. An interrupt is an error and
+// no answer.
+func (a *app) yes(ctx context.Context, question string) (bool, error) {
+	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
+	answer, err := readLine(ctx, a.stdin)
+	if err != nil {
+		fmt.Fprintln(a.stderr)
+	}
+	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"), err
+}
+
+// readLine reads one line, and no byte more. It ends early with ctx.
+func readLine(ctx context.Context, from io.Reader) (string, error) {
+	type said struct {
+		line string
+		err  error
+	}
+	heard := make(chan said, 1)
+	go func() { // ends with the process, where ctx ends first
+		var line []byte
+		for one := make([]byte, 1); ; {
+			n, err := from.Read(one)
+			if n > 0 && one[0] != '\n' {
+				line = append(line, one[0])
+			}
+			if errors.Is(err, io.EOF) {
+				err = nil // as an empty line
+				n, one[0] = 1, '\n'
+			}
+			if err != nil || n > 0 && one[0] == '\n' {
+				heard <- said{strings.TrimSpace(string(line)), err}
+				return
+			}
+		}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case s := <-heard:
+		return s.line, s.err
+	}
 }

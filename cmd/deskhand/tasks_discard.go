@@ -40,7 +40,7 @@ func (b *bench) discard(ctx context.Context, prefix string, yes, dryRun bool) er
 	if err != nil || dryRun {
 		return b.discarded([]tasks.Discarded{would}, true, err)
 	}
-	if err := b.confirmed(fmt.Sprintf("Delete attempt %s with its folder, logs and branch %s?", brief(contract.UUID(id)), would.Branch), yes); err != nil {
+	if err := b.confirmed(ctx, fmt.Sprintf("Delete attempt %s with its folder, logs and branch %s?", brief(contract.UUID(id)), would.Branch), yes); err != nil {
 		return err
 	}
 	done, err := b.manager.Discard(ctx, id, false)
@@ -121,7 +121,7 @@ func (b *bench) pick(ctx context.Context, prefix string, q tasks.LandRequest, ye
 		return landHint(err, id)
 	}
 	if !q.DryRun {
-		if err := b.confirmed(fmt.Sprintf("Land attempt %s and discard %d others?", brief(contract.UUID(id)), len(others)), yes || len(others) == 0); err != nil {
+		if err := b.confirmed(ctx, fmt.Sprintf("Land attempt %s and discard %d others?", brief(contract.UUID(id)), len(others)), yes || len(others) == 0); err != nil {
 			return err
 		}
 		if done, others, err = b.manager.Pick(ctx, q); err != nil {

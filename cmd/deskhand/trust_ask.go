@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -53,13 +51,10 @@ func (a *app) canAgree() bool {
 // interrupt is an error and no answer.
 func (a *app) agree(ctx context.Context, p *projectFile) (bool, error) {
 	a.showTrust(p)
-	fmt.Fprintf(a.stderr, "Trust %s with %s? [y/N] ", a.seen(p.path), names(p.needs))
-	answer, err := readLine(ctx, a.stdin)
+	agreed, err := a.yes(ctx, fmt.Sprintf("Trust %s with %s?", a.seen(p.path), names(p.needs)))
 	if err != nil {
-		fmt.Fprintln(a.stderr)
 		return false, err
 	}
-	agreed := strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
 	return agreed, a.keepTrust(p, agreed)
 }
 
@@ -89,35 +84,3 @@ func (a *app) showTrust(p *projectFile) {
 
 // seen is a path on one line, with what is unseen written out.
 func (a *app) seen(path string) string { return painter(a.stderr).plain(visibleLine(path)) }
-
-// readLine reads one line, and no byte more. It ends early with ctx.
-func readLine(ctx context.Context, from io.Reader) (string, error) {
-	type said struct {
-		line string
-		err  error
-	}
-	heard := make(chan said, 1)
-	go func() { // ends with the process, where ctx ends first
-		var line []byte
-		for one := make([]byte, 1); ; {
-			n, err := from.Read(one)
-			if n > 0 && one[0] != '\n' {
-				line = append(line, one[0])
-			}
-			if errors.Is(err, io.EOF) {
-				err = nil // as an empty line
-				n, one[0] = 1, '\n'
-			}
-			if err != nil || n > 0 && one[0] == '\n' {
-				heard <- said{strings.TrimSpace(string(line)), err}
-				return
-			}
-		}
-	}()
-	select {
-	case <-ctx.Done():
-		return "", ctx.Err()
-	case s := <-heard:
-		return s.line, s.err
-	}
-}

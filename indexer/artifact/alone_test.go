@@ -50,7 +50,7 @@ func TestAloneIsOnlyAnIndex(t *testing.T) {
 			os.WriteFile(filepath.Join(dir, f), nil, 0o644)
 		}
 		if err := os.Symlink(t.TempDir(), filepath.Join(dir, tempPrefix+"1")); err != nil {
-			t.Skip(err)
+			t.Skip("NOT TESTED: no symbolic links here:", err)
 		}
 		if Alone(dir) {
 			t.Error("a folder with a link is only an index")
