@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { buildSync } from 'esbuild'
 import { work } from './board.mjs'
-import { accessible, freePort, sleep, until } from './desk.mjs'
+import { accessible, freePort, patience, sleep, until } from './desk.mjs'
 import { library } from './search.mjs'
 
 const { PICTURES } = process.env
@@ -45,7 +45,7 @@ async function host(desk, options = {}) {
   })
   const context = await desk.browser.newContext({ viewport: { width: 760, height: 900 }, reducedMotion: 'reduce', ...options })
   desk.contexts.push(context)
-  context.setDefaultTimeout(8000)
+  context.setDefaultTimeout(patience)
   const page = await context.newPage()
   page.errors = []
   page.asked = [] // what the frames of views asked the network for
@@ -85,7 +85,7 @@ async function fine(page, n, what) {
 
 // quiet: nothing was asked of the network, and nothing was refused by a policy.
 const quiet = page => assert.deepEqual([page.errors, page.asked], [[], []])
-const ended = (page, n) => until('the call has ended', () => page.evaluate(n => resultOf(n), n), 15000)
+const ended = (page, n) => until('the call has ended', () => page.evaluate(n => resultOf(n), n))
 
 const release = { title: 'The release', questions: [
   { id: 'name', question: 'What is it called?', type: 'text' },

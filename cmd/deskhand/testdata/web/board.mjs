@@ -120,13 +120,15 @@ export const stories = {
 
   async 'work: somebody else answers first'(desk) {
     await work(desk)
-    const one = await attempt(desk, 'Round the prices', 'ask Up or down?', 'sleep 1', 'ask Which day?')
+    const seen = join(desk.dir, 'seen') // the next question takes the place of the ended one
+    const one = await attempt(desk, 'Round the prices', 'ask Up or down?', `run until test -e '${seen}'; do sleep 0.1; done`, 'ask Which day?')
     const page = await desk.window(one.path)
     const id = await until('the question', () => page.locator('#pane').getAttribute('data-id', { timeout: 200 }))
     await page.getByRole('textbox', { name: 'Up or down?' }).fill('mine')
     await desk.run('ask', 'answer', id, '#1=theirs')
     await page.getByText('answered on the command line').waitFor()
     await page.getByText('mine').waitFor()
+    writeFileSync(seen, '')
     await page.getByRole('textbox', { name: 'Which day?' }).waitFor()
     await page.getByRole('button', { name: 'Stop by force' }).click()
     await page.getByText('stopped').waitFor()

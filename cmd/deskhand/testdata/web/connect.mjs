@@ -164,7 +164,7 @@ export const stories = {
     await o.server.ended
     await Promise.all([page.waitForEvent('requestfailed'), press(page, 'Allow')])
     await o.serve()
-    await page.reload()
+    await until('the page is loaded again', async () => { await page.reload(); return true }) // not while the browser shows its own page of errors
     await page.getByRole('heading', { name: 'Tracker is connected' }).waitFor()
     assert.match(await agent.ended, /answered: 3 issues/)
     o.went(1)

@@ -26,7 +26,11 @@ dns.promises.lookup = (name, ...rest) => promised(found(name), ...rest)
 
 export const sleep = ms => new Promise(done => setTimeout(done, ms))
 
-export async function until(what, check, most = 8000) {
+// patience is how long a story waits for what has to come, in milliseconds: much
+// more than it takes, as the machine may be busy.
+export const patience = 30000
+
+export async function until(what, check, most = patience) {
   let last
   for (const end = Date.now() + most; Date.now() < end; await sleep(20)) {
     try { const got = await check(); if (got) return got } catch (e) { last = e }
@@ -101,7 +105,7 @@ export class Desk {
   async window(path = '/', options = {}) {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 850 }, ...options })
     this.contexts.push(context)
-    context.setDefaultTimeout(8000)
+    context.setDefaultTimeout(patience)
     const page = await context.newPage()
     page.errors = []
     page.on('pageerror', e => page.errors.push(String(e)))
