@@ -41,10 +41,10 @@ func (h *Hub) Ask(ctx context.Context, r Request, surfaces ...Surface) (Request,
 			return h.unreachable(ctx, r)
 		}
 	}
-	if err := h.keeper.wait(ctx, h); err != nil {
+	if err := h.sweeper.wait(ctx, h); err != nil {
 		return Request{}, err
 	}
-	defer h.keeper.done()
+	defer h.sweeper.done()
 	r.Asker = h.instance
 	r, found, err := h.open(ctx, r)
 	if err != nil {
@@ -129,10 +129,10 @@ func (h *Hub) rejoin(ctx context.Context, id string, done func(*Request) bool) (
 	if done(&r) {
 		return r.ForAsker(), nil
 	}
-	if err := h.keeper.wait(ctx, h); err != nil {
+	if err := h.sweeper.wait(ctx, h); err != nil {
 		return Request{}, err
 	}
-	defer h.keeper.done()
+	defer h.sweeper.done()
 	if err := h.comeBack(ctx, id); err != nil {
 		return Request{}, err
 	}

@@ -67,7 +67,7 @@ type Hub struct {
 	ctx      context.Context
 	stop     func()
 	keeping  sync.WaitGroup
-	keeper   keeper
+	sweeper  sweeper
 	decoder  decoder
 	unsure   unsure
 }
@@ -88,7 +88,7 @@ func New(db *store.DB, o Options) *Hub {
 	}
 	h := &Hub{db: db, options: o, instance: "hub_" + rand.Text()}
 	h.ctx, h.stop = context.WithCancel(context.Background())
-	h.keeper.init()
+	h.sweeper.init()
 	h.keeping.Go(h.keep)
 	return h
 }
@@ -340,7 +340,7 @@ func forgetDrafts(ctx context.Context, tx *store.Tx, id string) error {
 	return tx.Redact(ctx, Topic, id, `{"type":"`+string(AnswerChanged)+`",`, data)
 }
 
-// note logs what an operator wants to know, and tells the keeper of deadlines.
+// note logs what an operator wants to know, and tells the sweeper of deadlines.
 func (h *Hub) note(c Change) {
 	r := c.Request
 	if c.Seq == 0 || r == nil {

@@ -51,7 +51,7 @@ func (h *Hub) Attach(ctx context.Context, s Station) (other Station, held bool, 
 	if !held {
 		return other, false, func() {}, nil
 	}
-	k := &h.keeper
+	k := &h.sweeper
 	k.mu.Lock()
 	k.stations[name] = l
 	k.mu.Unlock()

@@ -257,7 +257,7 @@ func (u *upstream) result(r *mcp.CallToolResult) (contract.Result, error) {
 		content = json.RawMessage("[]")
 	}
 	out := contract.Result{Content: content, Refused: r.IsError}
-	structured, err := u.originals.of(r.StructuredContent)
+	structured, err := u.rawCache.of(r.StructuredContent)
 	if err != nil {
 		return contract.Result{}, fmt.Errorf("pass on the answer of %s: %w", u.Name, err)
 	}

@@ -98,7 +98,7 @@ func (r *routes) complete(ctx context.Context, caller contract.Caller, c contrac
 		if err != nil {
 			return nil, err
 		}
-		raw, err := to.u.originals.entry("completion", &result.Completion)
+		raw, err := to.u.rawCache.entry("completion", &result.Completion)
 		if err != nil {
 			return nil, err
 		}

@@ -117,7 +117,7 @@ func (u *upstream) elicitationDone(ctx context.Context, req *mcp.ElicitationComp
 	if page.request == "" {
 		return
 	}
-	hub, err := u.g.desk(ctx)
+	hub, err := u.g.openHub(ctx)
 	if err == nil {
 		err = complete(ctx, hub, page.request, elicit.Accept, "", "upstream")
 	}

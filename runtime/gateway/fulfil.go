@@ -119,7 +119,7 @@ func (u *upstream) reply(ctx context.Context, one mcp.InputRequest) (mcp.InputRe
 // addDefaults fills in fields of a form that the person left out and that have a
 // default.
 func (u *upstream) addDefaults(result *mcp.ElicitResult, schema any) error {
-	raw, err := u.originals.of(schema)
+	raw, err := u.rawCache.of(schema)
 	if err != nil {
 		return err
 	}

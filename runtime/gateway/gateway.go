@@ -8,9 +8,9 @@
 // of deskhand's own ([Gateway.Mounts]); and then the call goes through, once.
 // Credentials are in the store, encrypted with a key of the state folder.
 //
-// The order to read in: upstream.go is what is configured, keep.go how an
+// The order to read in: upstream.go is what is configured, reconnect.go how an
 // upstream is kept connected, call.go what a call does, rounds.go how its client
-// is asked between two of its own, elsewhere.go what there is beside tools, need.go
+// is asked between two of its own, elsewhere.go what there is beside tools, credential_request.go
 // how a person is asked to connect, page.go and oauth.go what that one then sees.
 package gateway
 
@@ -130,7 +130,7 @@ func (g *Gateway) Start(patience time.Duration) {
 		g.recallPins(g.ctx)
 	}
 	for _, u := range g.upstreams {
-		g.running.Go(func() { u.keep(g.ctx) })
+		g.running.Go(func() { u.stayConnected(g.ctx) })
 	}
 	if slices.ContainsFunc(g.upstreams, func(u *upstream) bool { return u.Scope != NoScope }) {
 		g.running.Go(func() { g.follow(g.ctx) })
@@ -234,8 +234,8 @@ func (g *Gateway) open(ctx context.Context) (*vault, error) {
 	return g.vault, nil
 }
 
-// desk is the hub of requests.
-func (g *Gateway) desk(ctx context.Context) (*elicit.Hub, error) {
+// openHub returns the hub, opening the store if it is not open yet.
+func (g *Gateway) openHub(ctx context.Context) (*elicit.Hub, error) {
 	_, err := g.open(ctx)
 	return g.hub, err
 }

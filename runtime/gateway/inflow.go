@@ -55,7 +55,7 @@ func (in *inflow) message(raw []byte) (taken []byte, isAnswer bool) {
 	}
 	raw = in.u.secrets.redact(raw)
 	if len(raw) <= maxSeen {
-		in.u.originals.see(raw)
+		in.u.rawCache.see(raw)
 	}
 	return raw, head.Method == nil
 }

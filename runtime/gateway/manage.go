@@ -102,7 +102,7 @@ func (g *Gateway) Ask(ctx context.Context, name string) (elicit.Request, error) 
 	if err != nil {
 		return elicit.Request{}, err
 	}
-	hub, err := g.desk(ctx)
+	hub, err := g.openHub(ctx)
 	if err != nil {
 		return elicit.Request{}, err
 	}

@@ -143,7 +143,7 @@ const (
 
 // find is the request of a page and its upstream, for the person it is for.
 func (p *pages) find(r *http.Request, id string) (*elicit.Hub, *elicit.Request, *upstream, error) {
-	hub, err := p.g.desk(r.Context())
+	hub, err := p.g.openHub(r.Context())
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -26,7 +26,7 @@ func (u *upstream) elicited(ctx context.Context, req *mcp.ElicitRequest) (*mcp.E
 	if err != nil {
 		return nil, err
 	}
-	hub, err := u.g.desk(ctx)
+	hub, err := u.g.openHub(ctx)
 	if err != nil {
 		return nil, u.unasked(err)
 	}
@@ -69,7 +69,7 @@ func (u *upstream) openPages(ctx context.Context, c *call, data json.RawMessage)
 	if err := json.Unmarshal(data, &wanted); err != nil || len(wanted.Elicitations) == 0 || len(wanted.Elicitations) > maxPages {
 		return fault.New("upstream_error", u.Title+" wants pages opened and does not say which", "")
 	}
-	hub, err := u.g.desk(ctx)
+	hub, err := u.g.openHub(ctx)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (u *upstream) asRequest(p *mcp.ElicitParams, c *call) (elicit.Request, erro
 		}
 		return r, nil
 	}
-	schema, err := u.originals.of(p.RequestedSchema)
+	schema, err := u.rawCache.of(p.RequestedSchema)
 	if err != nil {
 		return r, err
 	}

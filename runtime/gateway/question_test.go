@@ -7,7 +7,7 @@ import (
 )
 
 func TestBytesOfValuesAreFoundAgain(t *testing.T) {
-	var o originals
+	var o rawCache
 	o.see([]byte(`{"result":{"tools":[{"name":"a","inputSchema": {"b":1, "a":{"z":[],"y":2e3}}}]}}`))
 	var value any
 	if err := json.Unmarshal([]byte(`{"a":{"y":2000,"z":[]},"b":1}`), &value); err != nil {
@@ -25,7 +25,7 @@ func FuzzOriginals(f *testing.F) {
 	f.Add([]byte(`{"inputSchema":{"b":1,"a":2}}`))
 	f.Add([]byte(`[{"structuredContent":[{"requestedSchema":{}}]}]`))
 	f.Fuzz(func(_ *testing.T, message []byte) {
-		var o originals
+		var o rawCache
 		o.see(message)
 	})
 }

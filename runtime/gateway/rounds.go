@@ -75,7 +75,7 @@ func (u *upstream) handle(ctx context.Context, c *call) (contract.Result, error)
 
 // connects says that an id is of a request to connect, which no call waits for.
 func (u *upstream) connects(ctx context.Context, id string) bool {
-	hub, err := u.g.desk(ctx)
+	hub, err := u.g.openHub(ctx)
 	if err != nil {
 		return false
 	}

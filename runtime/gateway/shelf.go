@@ -102,7 +102,7 @@ func entries[T any](u *upstream, kind string, from iter.Seq2[*T, error], read fu
 		case u.passed(meta):
 			continue
 		}
-		raw, err := u.originals.entry(kind, one)
+		raw, err := u.rawCache.entry(kind, one)
 		if err == nil {
 			raw, err = u.marked(raw, meta)
 		}

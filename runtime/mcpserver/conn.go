@@ -19,7 +19,7 @@ import (
 
 // lineConn is a connection of one message a line. It stands between the bytes
 // and the SDK: only well-formed messages pass, everything else is answered
-// here, and so are the calls that go the straight way. The SDK is told of the
+// here, and so are the calls that take the fast path. The SDK is told of the
 // end of input only when the calls in flight are answered.
 type lineConn struct {
 	server *Server
@@ -27,9 +27,9 @@ type lineConn struct {
 	lines  chan line
 	stop   <-chan struct{} // closed: read no further
 
-	session  atomic.Pointer[mcp.ServerSession] // nil at first
-	caller   atomic.Pointer[contract.Caller]   // nil until the SDK has let the client in
-	straight sync.WaitGroup                    // calls of ours, begun by Read
+	session atomic.Pointer[mcp.ServerSession] // nil at first
+	caller  atomic.Pointer[contract.Caller]   // nil until the SDK has let the client in
+	fast    sync.WaitGroup                    // calls of ours, begun by Read
 
 	drained chan struct{} // closed when Read has reported the end
 	closed  chan struct{} // read no further: the SDK is done, or out is broken
@@ -49,7 +49,7 @@ type lineConn struct {
 type inFlight struct {
 	method    string
 	cancelled bool               // nobody wants the answer any more
-	cancel    context.CancelFunc // of a straight call; nil: the SDK has it
+	cancel    context.CancelFunc // of a fast call; nil: the SDK has it
 	leave     func(written bool) // of a call that the SDK has; nil: none
 }
 
@@ -124,7 +124,7 @@ func (c *lineConn) end(err error) error {
 	return io.EOF
 }
 
-// cancelAll cancels the straight calls; the SDK cancels the others when it
+// cancelAll cancels the fast calls; the SDK cancels the others when it
 // learns of the end.
 func (c *lineConn) cancelAll() {
 	c.mu.Lock()
@@ -185,41 +185,41 @@ func (c *lineConn) accept(ctx context.Context, l line) jsonrpc.Message {
 	}
 }
 
-// acceptCall begins a call: the straight way here, the long way by returning it.
+// acceptCall begins a call: the fast path here, the long way by returning it.
 func (c *lineConn) acceptCall(ctx context.Context, f frame) jsonrpc.Message {
 	id, call := toID(f.id), &inFlight{method: f.method}
-	plain, straight := c.goesStraight(&f)
+	plain, fast := c.takesFastPath(&f)
 	key := ""
-	if straight {
+	if fast {
 		ctx, call.cancel = context.WithCancel(ctx)
 	} else {
 		key, call.leave = c.server.calls.enter(underway{})
 	}
 	if !c.begin(id, f.id, call) {
-		if straight {
+		if fast {
 			call.cancel()
 		} else {
 			call.leave(false)
 		}
 		return nil
 	}
-	if !straight {
+	if !fast {
 		return &jsonrpc.Request{ID: id, Method: f.method, Params: f.params, Extra: carrying(key)}
 	}
-	c.straight.Go(func() {
+	c.fast.Go(func() {
 		defer call.cancel()
 		c.answer(id, plain, c.server.run(ctx, plain.tool, plain.caller, plain.args))
 	})
 	return nil
 }
 
-// goesStraight leaves all to the SDK until it has let the client in.
-func (c *lineConn) goesStraight(f *frame) (straightCall, bool) {
+// takesFastPath leaves all to the SDK until it has let the client in.
+func (c *lineConn) takesFastPath(f *frame) (fastCall, bool) {
 	caller := c.caller.Load()
 	if caller == nil {
-		return straightCall{}, false
+		return fastCall{}, false
 	}
-	return c.server.straight(f, *caller)
+	return c.server.fast(f, *caller)
 }
 
 // begin notes a call as in flight, or refuses it and returns false.
@@ -338,7 +338,7 @@ func (c *lineConn) Write(_ context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	err = c.writeLine(data, c.meet)
+	err = c.writeLine(data, c.noteClient)
 	written = err == nil
 	return err
 }
@@ -352,11 +352,11 @@ func (c *lineConn) named(data []byte) []byte {
 	return data
 }
 
-// meet notes who the client is, once the SDK has let it in. It runs with
+// noteClient notes who the client is, once the SDK has let it in. It runs with
 // c.write held, just before the answer that says so is written: calls that the
-// client makes upon it go straight, and calls sent along with initialize are
+// client makes upon it take the fast path, and calls sent along with initialize are
 // not answered before it.
-func (c *lineConn) meet() {
+func (c *lineConn) noteClient() {
 	session := c.session.Load()
 	if session == nil || c.caller.Load() != nil {
 		return
@@ -367,8 +367,8 @@ func (c *lineConn) meet() {
 	}
 }
 
-// answer ends a straight call.
-func (c *lineConn) answer(id jsonrpc.ID, call straightCall, a answer) {
+// answer ends a fast call.
+func (c *lineConn) answer(id jsonrpc.ID, call fastCall, a answer) {
 	wanted, _ := c.take(id)
 	defer c.answered()
 	if a.delivered == nil {

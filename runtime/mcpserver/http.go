@@ -124,7 +124,7 @@ func (d *httpDoor) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		refuseHTTP(w, http.StatusBadRequest, f.id, &jsonrpc.Error{Code: mcp.CodeHeaderMismatch,
 			Message: fmt.Sprintf("%s must have an %s header with the taskId of its params", f.method, nameHeader)})
 	case modern:
-		if !d.straightModern(w, r, &f) && !d.settled(w, &f, true) {
+		if !d.fastModern(w, r, &f) && !d.settled(w, &f, true) {
 			d.serve(d.modern, w, r, f, true)
 		}
 	case id != "":
@@ -155,7 +155,7 @@ func (d *httpDoor) inSession(w http.ResponseWriter, r *http.Request, id string, 
 		refuseHTTP(w, http.StatusNotFound, f.id, sessionEnded())
 	case refusal != nil:
 		refuseCall(w, f, false, refusal)
-	case !d.straightLegacy(w, r, f, session) && !d.settled(w, f, false):
+	case !d.fastLegacy(w, r, f, session) && !d.settled(w, f, false):
 		d.serve(d.legacy, w, r, *f, false)
 	}
 }

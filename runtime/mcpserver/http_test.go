@@ -214,7 +214,7 @@ func TestDeleteEndsASession(t *testing.T) {
 	}
 }
 
-func TestStraightWayKeepsLargeIDs(t *testing.T) {
+func TestFastPathKeepsLargeIDs(t *testing.T) {
 	url := overHTTP(t, newServer(t, Options{}, newDesk().catalog()))
 	_, _, body := request{
 		body:   `{"jsonrpc":"2.0","id":18446744073709551617,"method":"tools/call","params":{"name":"empty"}}`,

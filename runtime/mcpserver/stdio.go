@@ -31,7 +31,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	ended := make(chan error, 1)
 	go func() {
 		err := session.Wait()
-		conn.straight.Wait()
+		conn.fast.Wait()
 		ended <- err
 	}()
 	late := make(chan struct{})

@@ -15,7 +15,7 @@ func TestEndOfContextEndsAServerThatNobodyReads(t *testing.T) {
 		"malformed lines": "hello\n",
 		"too many calls":  `{"jsonrpc":"2.0","id":%d,"method":"ping"}` + "\n",
 		"unknown methods": `{"jsonrpc":"2.0","id":%d,"method":"x/y"}` + "\n",
-		"straight calls":  `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"empty"}}` + "\n",
+		"fast calls":      `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"empty"}}` + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, Options{DrainTime: 50 * time.Millisecond, MaxCalls: 8}, newDesk().catalog())

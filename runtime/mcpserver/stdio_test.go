@@ -270,7 +270,7 @@ func TestClosedInputLetsCallsFinish(t *testing.T) {
 }
 
 // The SDK drops the answers of its own calls then.
-func TestCloseLetsStraightCallsFinish(t *testing.T) {
+func TestCloseLetsFastCallsFinish(t *testing.T) {
 	d := newDesk()
 	s := newServer(t, Options{}, d.catalog())
 	c := newByHand(t, s)
@@ -303,11 +303,11 @@ func TestClosedInputWaitsNoLongerThanItsTime(t *testing.T) {
 		<-d.release // whatever its context says
 		return contract.Result{}, nil
 	}}
-	straight := deaf
-	straight.Name, straight.ReadOnly = "deaf_straight", true
+	fast := deaf
+	fast.Name, fast.ReadOnly = "deaf_fast", true
 	catalog := d.catalog()
-	catalog.Tools = append(catalog.Tools, deaf, straight)
-	for _, tool := range []string{"wait", "wait_long_way", "deaf", "deaf_straight"} {
+	catalog.Tools = append(catalog.Tools, deaf, fast)
+	for _, tool := range []string{"wait", "wait_long_way", "deaf", "deaf_fast"} {
 		c := newByHand(t, newServer(t, Options{DrainTime: 50 * time.Millisecond}, catalog))
 		c.initialize()
 		c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `"}}` + "\n")

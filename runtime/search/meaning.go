@@ -60,7 +60,7 @@ func newMeaning(e embed.Embedder, dimensions int, o Options) *meaning {
 // vector returns the vector of a question, which is not to be changed. Without
 // one, why says in a sentence without a full stop what keeps the index from
 // using its vectors; it is empty where the index has none, and where ctx ended.
-func (ed *edition) vector(ctx context.Context, text string) (v []float32, why string) {
+func (ed *snapshot) vector(ctx context.Context, text string) (v []float32, why string) {
 	switch e := ed.embedder.(type) {
 	case nil:
 		if ed.mute != nil {

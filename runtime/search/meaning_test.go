@@ -205,14 +205,14 @@ func TestModelInTheProgramIsAskedDirectly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ed := &edition{embedder: e} // without a meaning, which would ask over a network
+	ed := &snapshot{embedder: e} // without a meaning, which would ask over a network
 	if v, why := ed.vector(t.Context(), "retry"); len(v) != e.Dimensions() || why != "" {
 		t.Errorf("vector = %d numbers, %q; want %d", len(v), why, e.Dimensions())
 	}
-	if v, why := (&edition{}).vector(t.Context(), "retry"); v != nil || why != "" {
+	if v, why := (&snapshot{}).vector(t.Context(), "retry"); v != nil || why != "" {
 		t.Errorf("vector = %v, %q for an index without vectors; want neither", v, why)
 	}
-	if v, why := (&edition{mute: errors.New("no key")}).vector(t.Context(), "retry"); v != nil || why != "no key" {
+	if v, why := (&snapshot{mute: errors.New("no key")}).vector(t.Context(), "retry"); v != nil || why != "no key" {
 		t.Errorf("vector = %v, %q; want none and why", v, why)
 	}
 }

@@ -62,7 +62,7 @@ func (e *Engine) Passage(id string, context int) (p Passage, err error) {
 			return p, err
 		}
 		if !ok && fragment == "" && page.Chunks > 0 {
-			return ed.whole(page)
+			return ed.wholePage(page)
 		}
 	}
 	if !ok {
@@ -89,7 +89,7 @@ func (e *Engine) Page(path string) (p Passage, err error) {
 	if !ok {
 		return p, fault.New("page_not_found", fmt.Sprintf("Page '%s' not found.", shorten(path)), "Call list_docs to see what there is.")
 	}
-	return ed.whole(page)
+	return ed.wholePage(page)
 }
 
 // Has says whether there is a page at path.
@@ -104,15 +104,15 @@ func (e *Engine) Has(path string) (ok bool, err error) {
 	return ok, err
 }
 
-// whole reads all of a page.
-func (ed *edition) whole(page artifact.Page) (Passage, error) {
+// wholePage reads all of a page.
+func (ed *snapshot) wholePage(page artifact.Page) (Passage, error) {
 	p, err := ed.passage(page, page.First, page.First+page.Chunks)
 	p.Whole = true
 	return p, err
 }
 
 // passage reads the chunks from..to of a page.
-func (ed *edition) passage(page artifact.Page, from, to int) (Passage, error) {
+func (ed *snapshot) passage(page artifact.Page, from, to int) (Passage, error) {
 	p := Passage{Path: page.Path, Title: page.Title}
 	for i := from; i < to; i++ {
 		c, err := ed.reader.Chunk(i)

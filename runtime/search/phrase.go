@@ -89,7 +89,7 @@ func (r *run) withAllWords() ([]bool, error) {
 
 // keep is the test that filters and phrases stand for; nil accepts every chunk.
 func (r *run) keep() (func(chunk int) bool, error) {
-	filters, err := r.edition.keep(r.filters)
+	filters, err := r.snapshot.keep(r.filters)
 	if err != nil {
 		return nil, err
 	}

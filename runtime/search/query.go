@@ -29,7 +29,7 @@ const (
 
 // run is one query at work.
 type run struct {
-	*edition
+	*snapshot
 	analyzer *artifact.Analyzer
 	filters  map[string]string
 	explain  bool

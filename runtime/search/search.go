@@ -32,7 +32,7 @@ type Engine struct {
 	options   Options
 	analyzers chan *artifact.Analyzer
 	mu        sync.Mutex
-	current   *edition
+	current   *snapshot
 	closed    bool
 }
 
@@ -139,7 +139,7 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 		}
 		from.Limit = limit
 	}
-	search := &run{edition: ed, filters: q.Filters, explain: q.Explain, by: q.By, scratch: scratches.Get().(*scratch)}
+	search := &run{snapshot: ed, filters: q.Filters, explain: q.Explain, by: q.By, scratch: scratches.Get().(*scratch)}
 	defer search.giveBack()
 	if err := e.withAnalyzer(ctx, search, func() error { return search.read(cutText(text, maxQueryBytes)) }); err != nil {
 		return Page{}, err
@@ -244,7 +244,7 @@ func (r *run) hit(s ranked) (Hit, error) {
 }
 
 // checkFilters refuses facets and values that the corpus does not have.
-func (ed *edition) checkFilters(filters map[string]string) error {
+func (ed *snapshot) checkFilters(filters map[string]string) error {
 	taxonomy := ed.reader.Metadata().Taxonomy
 	keys := make([]string, 0, len(filters))
 	for k := range filters {
@@ -279,7 +279,7 @@ func cutText[text string | []byte](s text, n int) text {
 
 // recoverAs turns a panic of this query into its error: a data file that was
 // cut short while mapped, or damage that a library below does not check for.
-func recoverAs(err *error, ed *edition) {
+func recoverAs(err *error, ed *snapshot) {
 	if p := recover(); p != nil {
 		// What the libraries below hold may be half done: nothing more is asked of
 		// this artifact.

@@ -101,13 +101,13 @@ func apply(mends []mend, text string) string {
 type knower interface{ Knows(word string) bool }
 
 // knows says whether the embedder makes sense of a word.
-func (ed *edition) knows(word string) bool {
+func (ed *snapshot) knows(word string) bool {
 	k, ok := ed.embedder.(knower)
 	return !ok || k.Knows(word)
 }
 
 // wordOf is a word that the embedder knows and that has this stem, or the stem.
-func (ed *edition) wordOf(stem string) string {
+func (ed *snapshot) wordOf(stem string) string {
 	forms := []string{stem, stem + "e", stem + "s", stem + "ing", stem + "ion"}
 	if root, ok := strings.CutSuffix(stem, "i"); ok {
 		forms = append(forms, root+"y")

@@ -155,7 +155,7 @@ func (d *desk) launcherProcesses() (pids []int) {
 	return pids
 }
 
-// child is the variable of a child that is a runner of this desk.
+// child is the variable of a child that is a runner of this installation.
 func (d *desk) child() string { return strings.TrimPrefix(d.options.RunnerEnv[0], "TASKS_TEST_CHILD=") }
 
 // TestAttackStarterResume: a person may take over what waits.

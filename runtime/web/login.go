@@ -98,7 +98,7 @@ func (s *Server) loginByKey(w http.ResponseWriter, r *http.Request, p loginPage,
 		return
 	}
 	if !is(s.opts.People.Key, strings.TrimSpace(r.PostFormValue("key"))) {
-		p.Trouble = "That is not the person's key of this desk."
+		p.Trouble = "That is not the person's key of this installation."
 		if is(s.opts.Token, strings.TrimSpace(r.PostFormValue("key"))) {
 			p.Trouble = "That is the token of agents, which signs nobody in. The person's key is another."
 		}

@@ -38,7 +38,7 @@ const (
 	CardPath   = "/.well-known/agent-card.json"
 )
 
-// The skills: to ask a person, and to have an agent of this desk work.
+// The skills: to ask a person, and to have an agent of this installation work.
 const (
 	AskSkill = "ask-a-person"
 	RunSkill = "run-task"

@@ -241,7 +241,7 @@ func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, err
 
 // errForPeople refuses an answer that comes with the token of agents: with it an
 // agent would answer its own question.
-var errForPeople = a2a.NewError(a2a.ErrUnsupportedOperation, "a person answers this task: send the answer with the person's key of this desk, not with the token of agents, or wait until the task has it")
+var errForPeople = a2a.NewError(a2a.ErrUnsupportedOperation, "a person answers this task: send the answer with the person's key of this installation, not with the token of agents, or wait until the task has it")
 
 // begin is a first message: metadata.skill says what is wanted.
 func (c *calls) begin(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Runner has agents of this desk work. Its methods may be called at once; their
+// Runner has agents of this installation work. Its methods may be called at once; their
 // faults are for the client, and code "not_found" says that there is no such
 // attempt.
 type Runner interface {

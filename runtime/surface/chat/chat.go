@@ -1,4 +1,4 @@
-// Package chat lets programs talk with an agent of this desk as with a chat
+// Package chat lets programs talk with an agent of this installation as with a chat
 // model: a message goes to a session, and what the agent does comes back as a
 // stream in a form that their libraries read.
 //
@@ -28,7 +28,7 @@ const (
 	AnswerPath = "/run/api/elicitation-responses"
 )
 
-// Runner has the agents of this desk. Its methods may be called at once; their
+// Runner has the agents of this installation. Its methods may be called at once; their
 // faults are for the client, and code "not_found" says that there is no such
 // session.
 type Runner interface {

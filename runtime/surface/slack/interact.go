@@ -22,7 +22,7 @@ const maxFrame = 4 << 20
 // listen keeps the connection on which Slack tells what people press. While it
 // is up people can be reached. It returns nil when ctx ends; an error is
 // Slack's final word.
-func (d *desk) listen(ctx context.Context) error {
+func (d *leader) listen(ctx context.Context) error {
 	for ctx.Err() == nil {
 		_, err := d.api.AuthTestContext(ctx)
 		if err == nil {
@@ -39,12 +39,12 @@ func (d *desk) listen(ctx context.Context) error {
 	return nil
 }
 
-func (d *desk) connect(ctx context.Context) error {
+func (d *leader) connect(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	client := socketmode.New(d.api, socketmode.OptionReadLimit(maxFrame), socketmode.OptionLog(discard{}))
 	var running sync.WaitGroup
 	running.Go(func() {
-		handling := &handler{desk: d, client: client}
+		handling := &handler{leader: d, client: client}
 		handling.run(ctx)
 	})
 	err := client.RunContext(ctx)
@@ -55,7 +55,7 @@ func (d *desk) connect(ctx context.Context) error {
 
 // handler answers what comes over one connection.
 type handler struct {
-	*desk
+	*leader
 	client  *socketmode.Client
 	calls   sync.WaitGroup // of Slack's methods, beside what comes next
 	offline func()         // nil while offline

@@ -113,18 +113,18 @@ func (s *Surface) work(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	client := api.New(s.o.BotToken, api.OptionAppLevelToken(s.o.AppToken), api.OptionAPIURL(s.o.API),
 		api.OptionHTTPClient(&http.Client{Timeout: callTime}), api.OptionLog(discard{}))
-	desk := &desk{Surface: s, api: client, wake: make(chan struct{}, 1), pending: map[string]bool{}, rooms: map[string]string{}}
+	leading := &leader{Surface: s, api: client, wake: make(chan struct{}, 1), pending: map[string]bool{}, rooms: map[string]string{}}
 	var working sync.WaitGroup
 	var failed error
 	working.Go(func() { s.keep(ctx, stop) })
-	working.Go(func() { desk.follow(ctx) })
-	working.Go(func() { desk.post(ctx) })
+	working.Go(func() { leading.follow(ctx) })
+	working.Go(func() { leading.post(ctx) })
 	working.Go(func() {
 		defer stop()
-		failed = desk.listen(ctx)
+		failed = leading.listen(ctx)
 	})
 	working.Wait()
-	desk.timers.Wait()
+	leading.timers.Wait()
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()
 	if err := s.db.Release(end, leaseName, s.holder); err != nil {

@@ -14,13 +14,13 @@ import (
 func TestHeadersDescriptionsAndWhatIsRecommendedAreShown(t *testing.T) {
 	q := selecting(elicit.SingleSelect, true)
 	q.Title, q.Options[1].Description = "Letter", "the second"
-	s := newSheet(asked(t, q), false)
+	s := newFormModel(asked(t, q), false)
 	sheet := strings.Join(s.view(80, 24, time.Now()).rows, "\n")
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	(&talk{sheet: s, d: &Device{Out: out}}).question()
+	(&talk{model: s, d: &Device{Out: out}}).question()
 	lines, err := os.ReadFile(out.Name())
 	if err != nil || out.Close() != nil {
 		t.Fatal(err)

@@ -15,9 +15,9 @@ import (
 // form is a program on the whole screen: one request, or the list of all and
 // the one that is open.
 type form struct {
-	desk          *desk
-	sheet         *sheet // nil: the list is shown
-	list          *list  // nil: there is one request
+	hub           *hubClient
+	model         *formModel // nil: the list is shown
+	list          *list      // nil: there is one request
 	width, height int
 	now           time.Time
 	left          how
@@ -37,15 +37,15 @@ type (
 
 // formOf shows one request until it has ended, the person leaves, or ctx ends.
 func formOf(ctx context.Context, d *Device, h *elicit.Hub, r elicit.Request) (how, error) {
-	desk := newDesk(h)
+	client := newHubClient(h)
 	seq, r, err := current(ctx, h, r.ID)
 	if err != nil {
 		return closed, err
 	}
-	if err := desk.present(r.ID); err != nil && !errors.As(err, new(*elicit.Rejection)) {
+	if err := client.present(r.ID); err != nil && !errors.As(err, new(*elicit.Rejection)) {
 		return closed, err
 	}
-	return (&form{desk: desk, sheet: newSheet(r, false)}).run(ctx, d, seq, r.ID)
+	return (&form{hub: client, model: newFormModel(r, false)}).run(ctx, d, seq, r.ID)
 }
 
 // current is a request, and a place in the feed to follow it from.
@@ -64,9 +64,9 @@ func (f *form) run(ctx context.Context, d *Device, seq int64, id string) (how, e
 	program := tea.NewProgram(f, tea.WithInput(d.In), tea.WithOutput(d.Out), tea.WithoutSignalHandler())
 	behind, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { f.desk.run(behind) })
+	running.Go(func() { f.hub.run(behind) })
 	running.Go(func() {
-		err := f.desk.follow(behind, seq, id, func(r elicit.Request) { program.Send(changed{r}) })
+		err := f.hub.follow(behind, seq, id, func(r elicit.Request) { program.Send(changed{r}) })
 		if err != nil && behind.Err() == nil {
 			program.Send(closing{}) // the store is gone, and whoever waits says so
 		}
@@ -115,7 +115,7 @@ func (f *form) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case written:
 		f.written(msg)
 	case tea.PasteMsg:
-		if f.sheet != nil && (f.sheet.writing || f.sheet.saying) {
+		if f.model != nil && (f.model.writing || f.model.saying) {
 			return f.press(key{"paste", msg.Content})
 		}
 	case tea.KeyPressMsg:
@@ -139,19 +139,19 @@ func (f *form) quit(left how) (tea.Model, tea.Cmd) {
 }
 
 func (f *form) press(k key) (tea.Model, tea.Cmd) {
-	if f.sheet == nil {
+	if f.model == nil {
 		return f.pressList(k)
 	}
-	return f.perform(f.sheet.press(k))
+	return f.perform(f.model.press(k))
 }
 
 // changed takes what a request has become.
 func (f *form) changed(r elicit.Request) (tea.Model, tea.Cmd) {
-	if f.sheet != nil && f.sheet.request.ID == r.ID && !f.desk.stale(r) {
-		if r.Status == "" || r.Status == elicit.Completed || r.Status != f.sheet.request.Status && f.list == nil {
+	if f.model != nil && f.model.request.ID == r.ID && !f.hub.stale(r) {
+		if r.Status == "" || r.Status == elicit.Completed || r.Status != f.model.request.Status && f.list == nil {
 			return f.over(r)
 		}
-		f.sheet.update(r, f.desk.changing(r.ID))
+		f.model.update(r, f.hub.changing(r.ID))
 	}
 	if f.list != nil {
 		return f, f.reload
@@ -164,7 +164,7 @@ func (f *form) over(r elicit.Request) (tea.Model, tea.Cmd) {
 	if f.list == nil {
 		return f.quit(ended)
 	}
-	f.sheet = nil
+	f.model = nil
 	f.list.note = Ended(&r) + ": " + heading(&r)
 	if r.Status == "" {
 		f.list.note = "the question was removed"
@@ -174,13 +174,13 @@ func (f *form) over(r elicit.Request) (tea.Model, tea.Cmd) {
 
 // perform does what the person wants.
 func (f *form) perform(want intent) (tea.Model, tea.Cmd) {
-	s := f.sheet
+	s := f.model
 	switch want {
 	case interrupt:
 		return f.quit(interrupted)
 	case later:
 		if f.list != nil {
-			f.sheet = nil
+			f.model = nil
 			return f, f.reload
 		}
 		return f.quit(putOff)
@@ -199,25 +199,25 @@ func (f *form) perform(want intent) (tea.Model, tea.Cmd) {
 	case external:
 		return f, f.editOutside()
 	}
-	if err := f.desk.trouble(); err != nil {
+	if err := f.hub.trouble(); err != nil {
 		s.note = "not saved: " + line(err.Error())
 	}
 	return f, nil
 }
 
 func (f *form) save() {
-	q := f.sheet.question()
-	if a, ok := f.sheet.answers[q.ID]; ok {
-		f.desk.save(f.sheet.request.ID, q.ID, &a)
+	q := f.model.question()
+	if a, ok := f.model.answers[q.ID]; ok {
+		f.hub.save(f.model.request.ID, q.ID, &a)
 	} else {
-		f.desk.save(f.sheet.request.ID, q.ID, nil)
+		f.hub.save(f.model.request.ID, q.ID, nil)
 	}
 }
 
 // submit has the answer of a page checked and goes on; what is asked alone is
 // sent.
 func (f *form) submit() (tea.Model, tea.Cmd) {
-	s := f.sheet
+	s := f.model
 	if problem := s.unfinished(); problem != "" {
 		s.note = problem
 		return f, nil
@@ -227,28 +227,28 @@ func (f *form) submit() (tea.Model, tea.Cmd) {
 	}
 	q := s.question()
 	if answers, _ := s.final(); answers[q.ID].Value != nil {
-		r, err := f.desk.submit(s.request.ID, q.ID, answers[q.ID])
+		r, err := f.hub.submit(s.request.ID, q.ID, answers[q.ID])
 		if err != nil {
 			return f.refused(err)
 		}
-		s.update(r, f.desk.changing(r.ID))
+		s.update(r, f.hub.changing(r.ID))
 	}
 	s.open(s.page + 1)
 	return f, nil
 }
 
 func (f *form) send() (tea.Model, tea.Cmd) {
-	answers, missing := f.sheet.final()
+	answers, missing := f.model.final()
 	if missing >= 0 {
-		f.sheet.open(missing)
-		f.sheet.note = "an answer is required"
+		f.model.open(missing)
+		f.model.note = "an answer is required"
 		return f, nil
 	}
 	return f.complete(elicit.Accept, answers)
 }
 
 func (f *form) complete(outcome elicit.Outcome, answers map[string]elicit.Answer) (tea.Model, tea.Cmd) {
-	r, err := f.desk.complete(f.sheet.request.ID, outcome, answers, f.sheet.said.text())
+	r, err := f.hub.complete(f.model.request.ID, outcome, answers, f.model.said.text())
 	if err != nil {
 		return f.refused(err)
 	}
@@ -257,7 +257,7 @@ func (f *form) complete(outcome elicit.Outcome, answers map[string]elicit.Answer
 
 // refused shows why the hub did not take something, at the question it is about.
 func (f *form) refused(err error) (tea.Model, tea.Cmd) {
-	s := f.sheet
+	s := f.model
 	var rejection *elicit.Rejection
 	if errors.As(err, &rejection) {
 		if rejection.Winner != nil {
@@ -288,26 +288,26 @@ func problemText(err error) string {
 }
 
 func (f *form) extend() {
-	s := f.sheet
+	s := f.model
 	if s.request.Deadline.IsZero() {
 		s.note = "there is no deadline"
 		return
 	}
-	r, err := f.desk.extend(s.request)
+	r, err := f.hub.extend(s.request)
 	if err != nil {
 		s.note = line(err.Error())
 		return
 	}
-	s.update(r, f.desk.changing(r.ID))
+	s.update(r, f.hub.changing(r.ID))
 	s.note = "open until " + r.Deadline.Local().Format(time.TimeOnly)
 }
 
 // editOutside hands the text of this page to the person's editor.
 func (f *form) editOutside() tea.Cmd {
-	q := f.sheet.question()
-	o, err := editOutside(f.sheet.editor.text())
+	q := f.model.question()
+	o, err := editOutside(f.model.editor.text())
 	if err != nil {
-		f.sheet.note = line(err.Error())
+		f.model.note = line(err.Error())
 		return nil
 	}
 	return tea.ExecProcess(o.cmd, func(failed error) tea.Msg {
@@ -317,7 +317,7 @@ func (f *form) editOutside() tea.Cmd {
 }
 
 func (f *form) written(w written) {
-	s := f.sheet
+	s := f.model
 	if s == nil || s.question() == nil || s.question().ID != w.question {
 		return // the question has ended meanwhile
 	}
@@ -339,9 +339,9 @@ func (f *form) View() tea.View {
 		return v
 	}
 	var s screen
-	if f.sheet != nil {
-		s = f.sheet.view(f.width, f.height, f.now)
-		v.WindowTitle = "deskhand: " + heading(&f.sheet.request)
+	if f.model != nil {
+		s = f.model.view(f.width, f.height, f.now)
+		v.WindowTitle = "deskhand: " + heading(&f.model.request)
 	} else {
 		s = f.list.view(f.width, f.height, f.now)
 		v.WindowTitle = f.list.title()

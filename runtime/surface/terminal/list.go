@@ -34,7 +34,7 @@ func Inbox(ctx context.Context, d *Device, h *elicit.Hub, linewise bool) error {
 	if err != nil {
 		return err
 	}
-	f := &form{desk: newDesk(h), list: &list{}}
+	f := &form{hub: newHubClient(h), list: &list{}}
 	f.list.take(found)
 	left, err := f.run(ctx, d, found.Seq, "")
 	if err == nil && left == interrupted || ctx.Err() != nil {
@@ -53,7 +53,7 @@ type listed struct {
 func (f *form) reload() tea.Msg {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	found, err := f.desk.hub.List(ctx, elicit.Filter{Limit: shownAtOnce})
+	found, err := f.hub.hub.List(ctx, elicit.Filter{Limit: shownAtOnce})
 	return listed{found, err}
 }
 
@@ -112,9 +112,9 @@ func (f *form) enter(k key) (tea.Model, tea.Cmd) {
 	id := f.list.requests[f.list.cursor].ID
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	r, err := f.desk.hub.Get(ctx, id)
+	r, err := f.hub.hub.Get(ctx, id)
 	if err == nil {
-		if err = f.desk.present(id); errors.As(err, new(*elicit.Rejection)) {
+		if err = f.hub.present(id); errors.As(err, new(*elicit.Rejection)) {
 			err = nil
 		}
 	}
@@ -122,13 +122,13 @@ func (f *form) enter(k key) (tea.Model, tea.Cmd) {
 		f.list.note = line(err.Error())
 		return f, f.reload
 	}
-	f.sheet = newSheet(r, true)
+	f.model = newFormModel(r, true)
 	switch k.name {
 	case "d", "x":
-		f.sheet.menu = true
+		f.model.menu = true
 	case "y", "n", "/":
-		if !f.sheet.writing {
-			return f.perform(f.sheet.press(k))
+		if !f.model.writing {
+			return f.perform(f.model.press(k))
 		}
 	}
 	return f, nil

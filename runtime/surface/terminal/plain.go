@@ -17,8 +17,8 @@ import (
 // the screen changes, and every line that is typed is an answer or a command
 // that begins with "/".
 type talk struct {
-	desk  *desk
-	sheet *sheet
+	hub   *hubClient
+	model *formModel
 	d     *Device
 	lines *lines
 	tell  chan elicit.Request // what the request has become; room for the newest
@@ -35,19 +35,19 @@ func talkAbout(ctx context.Context, d *Device, h *elicit.Hub, r elicit.Request) 
 }
 
 func talkOn(ctx context.Context, d *Device, h *elicit.Hub, id string, in *lines, inbox bool) (how, error) {
-	desk := newDesk(h)
+	client := newHubClient(h)
 	seq, r, err := current(ctx, h, id)
 	if err != nil {
 		return closed, err
 	}
-	if err := desk.present(id); err != nil && !errors.As(err, new(*elicit.Rejection)) {
+	if err := client.present(id); err != nil && !errors.As(err, new(*elicit.Rejection)) {
 		return closed, err
 	}
-	t := &talk{desk: desk, sheet: newSheet(r, inbox), d: d, lines: in, tell: make(chan elicit.Request, 1)}
+	t := &talk{hub: client, model: newFormModel(r, inbox), d: d, lines: in, tell: make(chan elicit.Request, 1)}
 	behind, stop := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	// Its error is that of the store, which whoever waits for the request has too.
-	following.Go(func() { _ = desk.follow(behind, seq, id, t.changed) })
+	following.Go(func() { _ = client.follow(behind, seq, id, t.changed) })
 	how := t.run(ctx)
 	stop()
 	following.Wait()
@@ -78,11 +78,11 @@ func (t *talk) run(ctx context.Context) how {
 			t.say("")
 			return closed
 		case r := <-t.tell:
-			if r.Status == elicit.Completed || r.Status == "" || r.Status != t.sheet.request.Status {
+			if r.Status == elicit.Completed || r.Status == "" || r.Status != t.model.request.Status {
 				t.say("")
 				return ended
 			}
-			t.sheet.update(r, nil)
+			t.model.update(r, nil)
 		case text, ok := <-t.lines.out:
 			if !ok {
 				return putOff // the terminal is gone, or Ctrl+D
@@ -99,7 +99,7 @@ func (t *talk) prompt() { fmt.Fprint(t.d.Out, "> ") }
 
 // opening says who asks what, once.
 func (t *talk) opening() {
-	r := &t.sheet.request
+	r := &t.model.request
 	t.say("")
 	t.say("Question from %s.", asker(r))
 	if more := left(r, time.Now()); more != "" {
@@ -128,14 +128,14 @@ func (t *talk) opening() {
 
 // question says what is asked on this page.
 func (t *talk) question() {
-	q, r := t.sheet.question(), &t.sheet.request
+	q, r := t.model.question(), &t.model.request
 	if q == nil {
 		t.reviewing()
 		return
 	}
 	t.say("")
 	if len(r.Questions) > 1 {
-		t.say("Question %d of %d.", t.sheet.page+1, len(r.Questions))
+		t.say("Question %d of %d.", t.model.page+1, len(r.Questions))
 	}
 	t.say("%s", clean(q.Asks()))
 	for i, o := range q.Options {
@@ -145,7 +145,7 @@ func (t *talk) question() {
 		t.say("Proposed: %s", clean(q.Say(q.Default)))
 	}
 	t.say("%s", t.toType(q))
-	if text := clean(q.Say(t.sheet.answers[q.ID].Value)); text != "" {
+	if text := clean(q.Say(t.model.answers[q.ID].Value)); text != "" {
 		t.say("So far: %s. Enter alone takes it.", text)
 	}
 }
@@ -168,13 +168,13 @@ func (t *talk) toType(q *elicit.Question) string {
 
 func (t *talk) reviewing() {
 	t.say("")
-	if len(t.sheet.request.Questions) == 0 {
+	if len(t.model.request.Questions) == 0 {
 		t.say("Type yes to agree, or /decline.")
 		return
 	}
 	t.say("Your answers:")
-	for i, q := range t.sheet.request.Questions {
-		text := clean(q.Say(t.sheet.answers[q.ID].Value))
+	for i, q := range t.model.request.Questions {
+		text := clean(q.Say(t.model.answers[q.ID].Value))
 		if text == "" {
 			text = "no answer"
 		}
@@ -186,7 +186,7 @@ func (t *talk) reviewing() {
 // line is one line that was typed; true says that the request was left.
 func (t *talk) line(text string) (how, bool) {
 	command := strings.TrimSpace(text)
-	q := t.sheet.question()
+	q := t.model.question()
 	switch {
 	case strings.HasPrefix(command, "//"):
 		text = strings.Replace(text, "//", "/", 1)
@@ -197,11 +197,11 @@ func (t *talk) line(text string) (how, bool) {
 		return t.atEnd(command)
 	}
 	if command == "" {
-		if t.sheet.answers[q.ID].Value == nil && q.Required {
+		if t.model.answers[q.ID].Value == nil && q.Required {
 			t.say("An answer is required.")
 			return 0, false
 		}
-	} else if problem := t.sheet.read(q, text); problem != "" {
+	} else if problem := t.model.read(q, text); problem != "" {
 		t.say("%s", problem)
 		return 0, false
 	}
@@ -210,13 +210,13 @@ func (t *talk) line(text string) (how, bool) {
 
 // next has the answer checked and asks the next question.
 func (t *talk) next() (how, bool) {
-	s := t.sheet
+	s := t.model
 	if len(s.request.Questions) == 1 {
 		return t.send()
 	}
 	q := s.question()
 	if answers, _ := s.final(); answers[q.ID].Value != nil {
-		r, err := t.desk.submit(s.request.ID, q.ID, answers[q.ID])
+		r, err := t.hub.submit(s.request.ID, q.ID, answers[q.ID])
 		if err != nil {
 			return t.refused(err)
 		}
@@ -228,7 +228,7 @@ func (t *talk) next() (how, bool) {
 }
 
 func (t *talk) atEnd(text string) (how, bool) {
-	s := t.sheet
+	s := t.model
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(s.request.Questions) {
 		s.open(n - 1)
 		t.question()
@@ -246,9 +246,9 @@ func (t *talk) atEnd(text string) (how, bool) {
 }
 
 func (t *talk) send() (how, bool) {
-	answers, missing := t.sheet.final()
+	answers, missing := t.model.final()
 	if missing >= 0 {
-		t.sheet.open(missing)
+		t.model.open(missing)
 		t.say("An answer is required.")
 		t.question()
 		return 0, false
@@ -257,7 +257,7 @@ func (t *talk) send() (how, bool) {
 }
 
 func (t *talk) complete(outcome elicit.Outcome, answers map[string]elicit.Answer) (how, bool) {
-	if _, err := t.desk.complete(t.sheet.request.ID, outcome, answers, t.sheet.said.text()); err != nil {
+	if _, err := t.hub.complete(t.model.request.ID, outcome, answers, t.model.said.text()); err != nil {
 		return t.refused(err)
 	}
 	return ended, true
@@ -291,8 +291,8 @@ func (t *talk) command(text string) (how, bool) {
 			t.say("%s takes no text. Type /help.", line(text))
 			return 0, false
 		}
-		t.sheet.said = editor{}
-		t.sheet.said.insert(strings.TrimSpace(note))
+		t.model.said = editor{}
+		t.model.said.insert(strings.TrimSpace(note))
 	}
 	switch text {
 	case "/note":
@@ -302,7 +302,7 @@ func (t *talk) command(text string) (how, bool) {
 		}
 		t.say("Your note goes with what you answer.")
 	case "/back":
-		t.sheet.open(t.sheet.page - 1)
+		t.model.open(t.model.page - 1)
 		t.question()
 	case "/edit":
 		return t.edit()
@@ -325,36 +325,36 @@ func (t *talk) command(text string) (how, bool) {
 }
 
 func (t *talk) more() {
-	if t.sheet.request.Deadline.IsZero() {
+	if t.model.request.Deadline.IsZero() {
 		t.say("There is no deadline.")
 		return
 	}
-	r, err := t.desk.extend(t.sheet.request)
+	r, err := t.hub.extend(t.model.request)
 	if err != nil {
 		t.say("Not taken: %s.", line(err.Error()))
 		return
 	}
-	t.sheet.update(r, nil)
+	t.model.update(r, nil)
 	t.say("Open until %s.", r.Deadline.Local().Format(time.TimeOnly))
 }
 
 // edit has a text written in the person's editor, which gets the terminal while
 // it runs.
 func (t *talk) edit() (how, bool) {
-	q := t.sheet.question()
+	q := t.model.question()
 	if q == nil || q.Kind != elicit.Text {
 		t.say("Only a text can be written in an editor.")
 		return 0, false
 	}
-	o, err := editOutside(t.sheet.text(q))
+	o, err := editOutside(t.model.text(q))
 	if err == nil {
 		t.lines.stop()
 		o.cmd.Stdin, o.cmd.Stdout, o.cmd.Stderr = t.d.In, t.d.Out, t.d.Out
 		var text string
 		if text, err = o.text(o.cmd.Run()); err == nil {
-			t.sheet.wrote(q, text)
-			a := t.sheet.answers[q.ID]
-			_, err = t.desk.do(elicit.Action{Type: elicit.AnswerChanged, RequestID: t.sheet.request.ID, QuestionID: q.ID, Answer: &a})
+			t.model.wrote(q, text)
+			a := t.model.answers[q.ID]
+			_, err = t.hub.do(elicit.Action{Type: elicit.AnswerChanged, RequestID: t.model.request.ID, QuestionID: q.ID, Answer: &a})
 		}
 		if e := t.lines.start(t.d.In); e != nil {
 			return putOff, true
@@ -364,7 +364,7 @@ func (t *talk) edit() (how, bool) {
 		t.say("%s.", line(err.Error()))
 		return 0, false
 	}
-	if text := clean(t.sheet.text(q)); text != "" {
+	if text := clean(t.model.text(q)); text != "" {
 		t.say("Written: %s\nEnter alone takes it.", text)
 	} else {
 		t.say("Nothing is written.")
@@ -373,7 +373,7 @@ func (t *talk) edit() (how, bool) {
 }
 
 // read takes a line as the answer of a question, and says why it is none.
-func (s *sheet) read(q *elicit.Question, text string) (problem string) {
+func (s *formModel) read(q *elicit.Question, text string) (problem string) {
 	word := strings.ToLower(strings.TrimSpace(text))
 	switch q.Kind {
 	case elicit.Boolean:
@@ -393,7 +393,7 @@ func (s *sheet) read(q *elicit.Question, text string) (problem string) {
 }
 
 // readChoice takes numbers of options, the text of one, or own words.
-func (s *sheet) readChoice(q *elicit.Question, text string) (problem string) {
+func (s *formModel) readChoice(q *elicit.Question, text string) (problem string) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' })
 	var ids []string
 	for _, word := range words {

@@ -95,8 +95,8 @@ func headLine(left, right string, width int) string {
 // lowScreen is where the rows are needed for the question, and the keys get one.
 const lowScreen = 16
 
-// view shows a sheet.
-func (s *sheet) view(width, height int, now time.Time) screen {
+// view draws a form.
+func (s *formModel) view(width, height int, now time.Time) screen {
 	p := newPage(width)
 	r := &s.request
 	right := left(r, now)
@@ -136,7 +136,7 @@ func (s *sheet) view(width, height int, now time.Time) screen {
 }
 
 // viewTop is what all pages begin with.
-func (s *sheet) viewTop(p *page) {
+func (s *formModel) viewTop(p *page) {
 	r := &s.request
 	if standing := r.Standing(); standing != "" {
 		p.add(amber, "", standing)
@@ -163,7 +163,7 @@ func (s *sheet) viewTop(p *page) {
 	}
 }
 
-func (s *sheet) viewQuestion(p *page, q *elicit.Question) {
+func (s *formModel) viewQuestion(p *page, q *elicit.Question) {
 	if n := len(s.request.Questions); n > 1 {
 		p.add(dim, "", fmt.Sprintf("Question %d of %d", s.page+1, n))
 	}
@@ -184,14 +184,14 @@ func (s *sheet) viewQuestion(p *page, q *elicit.Question) {
 }
 
 // viewNote shows the note that is written.
-func (s *sheet) viewNote(p *page) {
+func (s *formModel) viewNote(p *page) {
 	p.add(bold, "", "A note for who asked")
 	p.gap()
 	viewEditor(p, &s.said, "> ", "")
 }
 
 // viewEditor shows the text that is typed.
-func (s *sheet) viewEditor(p *page, indent, placeholder string) {
+func (s *formModel) viewEditor(p *page, indent, placeholder string) {
 	viewEditor(p, &s.editor, indent, placeholder)
 }
 
@@ -210,7 +210,7 @@ func viewEditor(p *page, e *editor, indent, placeholder string) {
 	}
 }
 
-func (s *sheet) viewOptions(p *page, q *elicit.Question) {
+func (s *formModel) viewOptions(p *page, q *elicit.Question) {
 	v := s.answers[q.ID].Value
 	if q.Kind == elicit.Boolean {
 		for i, name := range []string{"Yes", "No"} {
@@ -245,7 +245,7 @@ func (s *sheet) viewOptions(p *page, q *elicit.Question) {
 	s.viewOption(p, len(q.Options), "/", strings.TrimSuffix("own words: "+line(text), ": "), text != "", q.Kind == elicit.MultiSelect)
 }
 
-func (s *sheet) viewOption(p *page, i int, key, label string, chosen, several bool) {
+func (s *formModel) viewOption(p *page, i int, key, label string, chosen, several bool) {
 	mark := map[bool]string{false: "( )", true: "(x)"}[chosen]
 	if several {
 		mark = map[bool]string{false: "[ ]", true: "[x]"}[chosen]
@@ -260,7 +260,7 @@ func (s *sheet) viewOption(p *page, i int, key, label string, chosen, several bo
 	p.add(style, pointer+key+" "+mark+" ", label)
 }
 
-func (s *sheet) viewReview(p *page) {
+func (s *formModel) viewReview(p *page) {
 	if len(s.request.Questions) == 0 {
 		mark := map[bool]string{false: "( )", true: "(x)"}[s.agreed]
 		p.add("", "  y "+mark+" ", "Yes, I agree")
@@ -282,7 +282,7 @@ func (s *sheet) viewReview(p *page) {
 	}
 }
 
-func (s *sheet) viewMenu(p *page) {
+func (s *formModel) viewMenu(p *page) {
 	p.add(bold, "", "Leave this question?")
 	p.gap()
 	p.add("", "  l  ", "Later: it stays open, what you typed is kept")
@@ -312,7 +312,7 @@ var keyHelp = [][2]string{
 	{"? F1", "this help"},
 }
 
-func (s *sheet) viewHelp(p *page) {
+func (s *formModel) viewHelp(p *page) {
 	p.add(bold, "", "Keys")
 	for _, k := range keyHelp {
 		p.add("", fmt.Sprintf("  %-7s ", k[0]), k[1])
@@ -320,7 +320,7 @@ func (s *sheet) viewHelp(p *page) {
 }
 
 // keys are those that do something now.
-func (s *sheet) keys() []string {
+func (s *formModel) keys() []string {
 	q, several := s.question(), len(s.request.Questions) > 1
 	var keys []string
 	enter := "Enter send"

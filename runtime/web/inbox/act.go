@@ -127,7 +127,7 @@ func (in *Inbox) keep(ctx context.Context, hub *elicit.Hub, r *elicit.Request, f
 // done shows what became of the question. It is no redirect, but to the page of
 // an attempt: the process that answers may be one that ends with the answer.
 func (in *Inbox) done(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
-	d, err := in.desk(r, hub, r.PathValue("id"))
+	d, err := in.listing(r, hub, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -141,13 +141,13 @@ func (in *Inbox) done(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) e
 }
 
 // write answers with the page of a question, or with its part that changed.
-func (in *Inbox) write(w http.ResponseWriter, r *http.Request, status int, d *desk) {
+func (in *Inbox) write(w http.ResponseWriter, r *http.Request, status int, d *listing) {
 	if isPart(r) {
 		d.Pane.Here = d.Pane.At != ""
 		in.show(w, r, status, in.pages, "pane", page.Page{Data: d})
 		return
 	}
-	in.show(w, r, status, in.pages, "", deskPage(d, d.Pane.Heading))
+	in.show(w, r, status, in.pages, "", listingPage(d, d.Pane.Heading))
 }
 
 // rejected shows why something was not taken, with what was typed.
@@ -180,7 +180,7 @@ func (in *Inbox) again(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, 
 
 // reshow shows a question with what was typed in its form.
 func (in *Inbox) reshow(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, f *form, status int, change func(*pane, *elicit.Request)) error {
-	d, err := in.desk(r, hub, r.PathValue("id"))
+	d, err := in.listing(r, hub, r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -45,17 +45,17 @@ func (in *Inbox) show(w http.ResponseWriter, r *http.Request, status int, t *tem
 
 // index shows all open questions, and the first beside them where there is room.
 func (in *Inbox) index(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
-	d, err := in.desk(r, hub, "")
+	d, err := in.listing(r, hub, "")
 	if err != nil {
 		return err
 	}
-	in.show(w, r, http.StatusOK, in.pages, "", deskPage(d, "Inbox"))
+	in.show(w, r, http.StatusOK, in.pages, "", listingPage(d, "Inbox"))
 	return nil
 }
 
 // one shows one question, beside the list.
 func (in *Inbox) one(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
-	d, err := in.desk(r, hub, r.PathValue("id"))
+	d, err := in.listing(r, hub, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (in *Inbox) one(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) er
 	return nil
 }
 
-func deskPage(d *desk, title string) page.Page {
+func listingPage(d *listing, title string) page.Page {
 	if d.Open > 0 {
 		title = fmt.Sprintf("(%d) %s", d.Open, title)
 	}
@@ -80,13 +80,13 @@ func deskPage(d *desk, title string) page.Page {
 	return page.Page{Title: title, Here: "/", Class: class, Data: d}
 }
 
-// desk reads the list, and the question with an id, or else the first.
-func (in *Inbox) desk(r *http.Request, hub *elicit.Hub, id string) (*desk, error) {
+// listing reads the list, and the question with an id, or else the first.
+func (in *Inbox) listing(r *http.Request, hub *elicit.Hub, id string) (*listing, error) {
 	if in.options.View {
 		one, err := hub.Get(r.Context(), id)
-		return &desk{Pane: in.paneOf(r, &one, nil)}, err
+		return &listing{Pane: in.paneOf(r, &one, nil)}, err
 	}
-	d := &desk{All: r.FormValue("all") != ""}
+	d := &listing{All: r.FormValue("all") != ""}
 	list, err := d.read(r.Context(), hub)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (in *Inbox) desk(r *http.Request, hub *elicit.Hub, id string) (*desk, error
 }
 
 // read lists the open requests, and counts them.
-func (d *desk) read(ctx context.Context, hub *elicit.Hub) (list elicit.List, err error) {
+func (d *listing) read(ctx context.Context, hub *elicit.Hub) (list elicit.List, err error) {
 	f := elicit.Filter{Limit: mostAtOnce}
 	if d.All {
 		f.Limit = mostShown
@@ -150,7 +150,7 @@ func next(open []elicit.Request, after *pane, attempt string, in *Inbox) *card {
 
 // list is the list alone, for the script.
 func (in *Inbox) list(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) error {
-	d := &desk{All: true}
+	d := &listing{All: true}
 	list, err := d.read(r.Context(), hub)
 	if err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// desk is what the inbox shows: the list, and the question that is open beside
+// listing is what the inbox shows: the list, and the question that is open beside
 // it.
-type desk struct {
+type listing struct {
 	Groups []group
 	Open   int // questions that wait
 	Rest   int // of them, how many have no card here

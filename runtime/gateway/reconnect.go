@@ -24,7 +24,7 @@ type upstream struct {
 	g         *Gateway
 	http      *http.Client      // nil for a command
 	outward   http.RoundTripper // to where people sign in
-	originals originals
+	rawCache  rawCache
 	in        inflow
 	secrets   secrets // that it was given
 	questions atomic.Int32
@@ -100,8 +100,8 @@ const (
 	lastPause  = time.Minute
 )
 
-// keep holds the connection and knows the tools, until ctx ends.
-func (u *upstream) keep(ctx context.Context) {
+// stayConnected holds the connection and the list of tools until ctx ends.
+func (u *upstream) stayConnected(ctx context.Context) {
 	defer u.settle()
 	u.recall(ctx)
 	pause := firstPause
@@ -208,9 +208,9 @@ func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err er
 		if u.cameThrough(t) {
 			continue
 		}
-		one := remote{Name: t.Name, Title: t.Title, Description: t.Description, OnlyTask: u.originals.onlyTask(t.Name)}
-		if one.Input, err = u.originals.of(t.InputSchema); err == nil {
-			one.Output, err = u.originals.of(t.OutputSchema)
+		one := remote{Name: t.Name, Title: t.Title, Description: t.Description, OnlyTask: u.rawCache.onlyTask(t.Name)}
+		if one.Input, err = u.rawCache.of(t.InputSchema); err == nil {
+			one.Output, err = u.rawCache.of(t.OutputSchema)
 		}
 		shown := u.through(t)
 		shown.InputSchema, shown.OutputSchema = json.RawMessage("null"), nil

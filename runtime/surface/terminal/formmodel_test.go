@@ -30,7 +30,7 @@ func selecting(kind elicit.Kind, freeform bool) elicit.Question {
 
 // types presses keys, given by their names with spaces between; a word in
 // quotes is typed, letter by letter.
-func (s *sheet) types(keys string) (last intent) {
+func (s *formModel) types(keys string) (last intent) {
 	for _, k := range strings.Fields(keys) {
 		if word, ok := strings.CutPrefix(k, "'"); ok {
 			for _, r := range word {
@@ -92,7 +92,7 @@ func TestKeysAnswer(t *testing.T) {
 		{"more time", yesNo, "+", longer, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newSheet(asked(t, c.question), false)
+			s := newFormModel(asked(t, c.question), false)
 			intent := s.types(c.keys)
 			got := c.question.Say(s.answers["q"].Value)
 			if intent != c.intent || got != c.answer {
@@ -117,7 +117,7 @@ func TestNothingIsChosenForThePerson(t *testing.T) {
 		case elicit.MultiSelect:
 			q.Default = &elicit.Value{Kind: elicit.SelectedManyValue, Options: []string{"b"}}
 		}
-		s := newSheet(asked(t, q), false)
+		s := newFormModel(asked(t, q), false)
 		s.types("enter enter")
 		if answers, missing := s.final(); len(answers) != 0 || missing != 0 {
 			t.Errorf("%s: after Enter alone %+v, missing %d, want nothing answered", kind, answers, missing)
@@ -133,7 +133,7 @@ func TestNothingIsChosenForThePerson(t *testing.T) {
 func TestChangesOfOthersAreShown(t *testing.T) {
 	q := elicit.Question{ID: "q", Kind: elicit.Text, Message: "Name?"}
 	r := asked(t, q, selecting2("w"))
-	s := newSheet(r, false)
+	s := newFormModel(r, false)
 	s.types("'Ad")
 	typed := s.answers["q"]
 
@@ -175,7 +175,7 @@ func TestPagesFitTheScreen(t *testing.T) {
 		elicit.Question{ID: "b", Kind: elicit.Boolean, Message: "Sure?"})
 	r.URL, r.Source.Name, r.Context.CWD = "https://example.org/"+strings.Repeat("x", 200), long, long
 	for _, size := range [][2]int{{80, 24}, {40, 12}, {200, 60}, {20, 6}, {1, 1}} {
-		s := newSheet(r, true)
+		s := newFormModel(r, true)
 		for _, keys := range []string{"", "'" + strings.Repeat("日本", 100), "ctrl+j 'x tab", "j j j j j j j j", "/ 'own", "esc", "tab y", "tab", "pgdown", "?", "pgdown", "esc ctrl+x"} {
 			s.types(keys)
 			got := s.view(size[0], size[1], time.Now())
@@ -200,7 +200,7 @@ func TestAskersDoNothingToTheTerminal(t *testing.T) {
 	q.Message, q.Options[0].Label, q.Options[1].Description = evil, evil, evil
 	r := asked(t, q)
 	r.Title, r.Message, r.URL, r.Source.Name, r.Context.CWD, r.Context.Branch = evil, evil+"!", evil, evil, evil, evil
-	s := newSheet(r, false)
+	s := newFormModel(r, false)
 	s.answers["q"] = elicit.Answer{State: elicit.Draft, Value: &elicit.Value{Kind: elicit.SelectedValue, Freeform: []string{evil}}}
 	l := &list{requests: []elicit.Request{r}}
 	rows := slices.Concat(s.view(80, 60, time.Now()).rows, l.view(80, 24, time.Now()).rows)
@@ -220,7 +220,7 @@ func TestAttackApprovalsAProposalIsShownWhole(t *testing.T) {
 	r.Title, r.Message = "Allow make test && …?", "The agent says: Run the unit tests"
 	r.Proposal = &elicit.Proposal{Action: "command", Text: command, Marks: []string{"force", "network"}}
 	joined := func(text string) string { return strings.Join(strings.Fields(text), "") }
-	form := joined(ansi.Strip(strings.Join(newSheet(r, false).view(60, 200, time.Now()).rows, "\n")))
+	form := joined(ansi.Strip(strings.Join(newFormModel(r, false).view(60, 200, time.Now()).rows, "\n")))
 	for name, want := range map[string]string{"the command": command, "the marks": "Look twice: force, network", "the agent's words": r.Message} {
 		t.Run(name, func(t *testing.T) {
 			if !strings.Contains(form, joined(want)) {

@@ -260,7 +260,7 @@ func TestManyPeersSweepAtOnceAndEachDeadlineEndsOnce(t *testing.T) {
 func TestAnAnswerAfterTheDeadlineIsLateThoughNobodyNoticedIt(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		h := peer(t, place, Options{})
-		for range 10 { // the keeper may be faster
+		for range 10 { // the sweeper may be faster
 			r := greeting()
 			r.Trigger, r.WaitMS = HTTP, 1
 			id := mustOpen(t, h, r).ID

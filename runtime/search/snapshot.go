@@ -18,8 +18,8 @@ import (
 // ErrClosed is returned by an engine after Close.
 var ErrClosed = errors.New("search engine is closed")
 
-// edition is one artifact in use. The last user closes it.
-type edition struct {
+// snapshot is one artifact in use. The last user closes it.
+type snapshot struct {
 	dir    string
 	reader *artifact.Reader
 	users  int         // guarded by Engine.mu; the engine itself counts as one
@@ -73,7 +73,7 @@ func OpenWith(dir string, o Options) (*Engine, error) {
 	return newEngine(dir, o, ed), nil
 }
 
-func newEngine(dir string, o Options, ed *edition) *Engine {
+func newEngine(dir string, o Options, ed *snapshot) *Engine {
 	e := &Engine{dir: dir, options: o, current: ed}
 	n := runtime.GOMAXPROCS(0)
 	e.analyzers = make(chan *artifact.Analyzer, n)
@@ -84,7 +84,7 @@ func newEngine(dir string, o Options, ed *edition) *Engine {
 }
 
 // open opens the artifact that dir holds now, for its first user.
-func (o Options) open(dir string) (*edition, error) {
+func (o Options) open(dir string) (*snapshot, error) {
 	r, err := artifact.Open(dir)
 	if err != nil {
 		return nil, err
@@ -100,15 +100,15 @@ func (o Options) open(dir string) (*edition, error) {
 }
 
 // editionOf is r for its first user.
-func editionOf(dir string, r *artifact.Reader, o Options) *edition {
-	ed := &edition{dir: dir, reader: r, users: 1}
+func editionOf(dir string, r *artifact.Reader, o Options) *snapshot {
+	ed := &snapshot{dir: dir, reader: r, users: 1}
 	ed.reopen(o)
 	return ed
 }
 
 // reopen finds the embedder of the index, in a mapped file that may be cut short
 // at any time.
-func (ed *edition) reopen(o Options) {
+func (ed *snapshot) reopen(o Options) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -138,10 +138,10 @@ func (e *Engine) Mute() error {
 	return e.current.mute
 }
 
-// use holds the current edition until release is called. A fault of the mapped
+// use holds the current snapshot until release is called. A fault of the mapped
 // memory, as when the file is cut short, is a panic until then, not the end of
 // the process.
-func (e *Engine) use() (*edition, func(), error) {
+func (e *Engine) use() (*snapshot, func(), error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -162,7 +162,7 @@ func (e *Engine) use() (*edition, func(), error) {
 }
 
 // release gives up one use of ed; e.mu is held.
-func (e *Engine) release(ed *edition) error {
+func (e *Engine) release(ed *snapshot) error {
 	ed.users--
 	if ed.users > 0 {
 		return nil
@@ -215,7 +215,7 @@ func (e *Engine) Close() error {
 }
 
 // pageFacets returns the distinct facet values of pages and which a page has.
-func (ed *edition) pageFacets() ([]map[string]string, []int32, error) {
+func (ed *snapshot) pageFacets() ([]map[string]string, []int32, error) {
 	ed.facets.Do(func() {
 		ed.metadata, ed.byPage, ed.facetsErr = ed.reader.PageMetadata()
 	})
@@ -223,7 +223,7 @@ func (ed *edition) pageFacets() ([]map[string]string, []int32, error) {
 }
 
 // keep returns the test that filters stand for; nil accepts every chunk.
-func (ed *edition) keep(filters map[string]string) (func(chunk int) bool, error) {
+func (ed *snapshot) keep(filters map[string]string) (func(chunk int) bool, error) {
 	if len(filters) == 0 {
 		return nil, nil
 	}

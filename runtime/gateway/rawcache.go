@@ -13,17 +13,17 @@ import (
 // here too, on its way to the SDK, and each such value is found again by what
 // it says.
 
-// originals are the bytes of values as they arrived, by what they say.
-type originals struct {
+// rawCache are the bytes of values as they arrived, by what they say.
+type rawCache struct {
 	mu    sync.Mutex
 	raw   map[string]json.RawMessage
 	size  int
 	tasks map[string]bool // tools that can only be called as a task
 }
 
-// maxOriginals bounds the bytes that are kept; beyond, the order of fields is
+// maxRawCache bounds the bytes that are kept; beyond, the order of fields is
 // lost, and nothing else.
-const maxOriginals = 8 << 20
+const maxRawCache = 8 << 20
 
 // kept are the names of the members whose bytes are kept.
 var kept = []string{`"inputSchema"`, `"outputSchema"`, `"requestedSchema"`, `"structuredContent"`}
@@ -38,7 +38,7 @@ var keptEntries = map[string]func() any{
 }
 
 // see reads one message.
-func (o *originals) see(message []byte) {
+func (o *rawCache) see(message []byte) {
 	o.note(taskTools(message))
 	for _, name := range kept {
 		if bytes.Contains(message, []byte(name)) {
@@ -55,7 +55,7 @@ func (o *originals) see(message []byte) {
 }
 
 // note notes tools that can only be called as a task.
-func (o *originals) note(names []string) {
+func (o *rawCache) note(names []string) {
 	if len(names) == 0 {
 		return
 	}
@@ -69,7 +69,7 @@ func (o *originals) note(names []string) {
 	}
 }
 
-func (o *originals) onlyTask(tool string) bool {
+func (o *rawCache) onlyTask(tool string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.tasks[tool]
@@ -78,7 +78,7 @@ func (o *originals) onlyTask(tool string) bool {
 // maxNesting is deeper than any of these members is in a message.
 const maxNesting = 8
 
-func (o *originals) walk(raw json.RawMessage, depth int) {
+func (o *rawCache) walk(raw json.RawMessage, depth int) {
 	if depth > maxNesting {
 		return
 	}
@@ -124,7 +124,7 @@ func first(raw []byte) byte {
 	return raw[0]
 }
 
-func (o *originals) keep(raw json.RawMessage) {
+func (o *rawCache) keep(raw json.RawMessage) {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {
 		return
@@ -140,10 +140,10 @@ func (o *originals) keep(raw json.RawMessage) {
 	o.store(string(says), line.Bytes())
 }
 
-func (o *originals) store(says string, raw json.RawMessage) {
+func (o *rawCache) store(says string, raw json.RawMessage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.raw == nil || o.size > maxOriginals {
+	if o.raw == nil || o.size > maxRawCache {
 		o.raw, o.size = map[string]json.RawMessage{}, 0
 	}
 	if _, known := o.raw[says]; !known {
@@ -153,7 +153,7 @@ func (o *originals) store(says string, raw json.RawMessage) {
 }
 
 // keepEntries keeps one entry, or a list of them.
-func (o *originals) keepEntries(kind string, raw json.RawMessage) {
+func (o *rawCache) keepEntries(kind string, raw json.RawMessage) {
 	items := []json.RawMessage{raw}
 	if first(raw) == '[' && json.Unmarshal(raw, &items) != nil {
 		return
@@ -171,7 +171,7 @@ func (o *originals) keepEntries(kind string, raw json.RawMessage) {
 }
 
 // entry is an entry, as the SDK has decoded it, in the bytes that arrived.
-func (o *originals) entry(kind string, decoded any) (json.RawMessage, error) {
+func (o *rawCache) entry(kind string, decoded any) (json.RawMessage, error) {
 	says, err := json.Marshal(decoded)
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (o *originals) entry(kind string, decoded any) (json.RawMessage, error) {
 }
 
 // of is a value as it arrived; nil for nil.
-func (o *originals) of(value any) (json.RawMessage, error) {
+func (o *rawCache) of(value any) (json.RawMessage, error) {
 	if value == nil {
 		return nil, nil
 	}

@@ -24,7 +24,7 @@ func (u *upstream) obtain(ctx context.Context, c *call) (*Credential, contract.R
 		return nil, contract.Result{}, fault.New("not_connected", fmt.Sprintf("Tool %s needs the credential that this project shares for %s, and there is none.", c.name, u.Title),
 			"whoever runs the server connects it with: deskhand connect "+u.Name)
 	}
-	hub, err := u.g.desk(ctx)
+	hub, err := u.g.openHub(ctx)
 	if err != nil {
 		return nil, contract.Result{}, err
 	}
@@ -301,7 +301,7 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	if c == nil || id == "" {
 		return
 	}
-	hub, err := u.g.desk(ctx)
+	hub, err := u.g.openHub(ctx)
 	if err == nil {
 		err = complete(ctx, hub, id, elicit.Accept, c.By, "gateway")
 	}

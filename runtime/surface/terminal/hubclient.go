@@ -17,9 +17,9 @@ const Channel = "terminal"
 // patience bounds what a person waits for the store.
 const patience = 5 * time.Second
 
-// desk brings what a person types to the hub, in order, and what others do
+// hubClient brings what a person types to the hub, in order, and what others do
 // back. Drafts are saved behind the typing; the newest of a question is enough.
-type desk struct {
+type hubClient struct {
 	hub    *elicit.Hub
 	client string
 
@@ -28,19 +28,19 @@ type desk struct {
 	wake    chan struct{}
 
 	state sync.Mutex
-	rev   map[string]int64 // of each request, as this desk's last action left it
+	rev   map[string]int64 // of each request, as this client's last action left it
 	err   error            // of the last draft that could not be saved
 }
 
 // field is a question of a request.
 type field struct{ request, question string }
 
-func newDesk(hub *elicit.Hub) *desk {
-	return &desk{hub: hub, client: "tty_" + rand.Text()[:10], wake: make(chan struct{}, 1), rev: map[string]int64{}}
+func newHubClient(hub *elicit.Hub) *hubClient {
+	return &hubClient{hub: hub, client: "tty_" + rand.Text()[:10], wake: make(chan struct{}, 1), rev: map[string]int64{}}
 }
 
 // run saves drafts until ctx ends, and then those that are left.
-func (d *desk) run(ctx context.Context) {
+func (d *hubClient) run(ctx context.Context) {
 	for {
 		select {
 		case <-d.wake:
@@ -53,7 +53,7 @@ func (d *desk) run(ctx context.Context) {
 }
 
 // save keeps a draft; nil takes the answer out.
-func (d *desk) save(request, question string, a *elicit.Answer) {
+func (d *hubClient) save(request, question string, a *elicit.Answer) {
 	d.pending.Store(field{request, question}, a)
 	select {
 	case d.wake <- struct{}{}:
@@ -62,7 +62,7 @@ func (d *desk) save(request, question string, a *elicit.Answer) {
 }
 
 // flush saves the drafts that are waiting.
-func (d *desk) flush() {
+func (d *hubClient) flush() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pending.Range(func(k, v any) bool {
@@ -79,7 +79,7 @@ func (d *desk) flush() {
 }
 
 // do dispatches what a person decided, after what was typed before.
-func (d *desk) do(a elicit.Action) (elicit.Request, error) {
+func (d *hubClient) do(a elicit.Action) (elicit.Request, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pending.Range(func(k, _ any) bool {
@@ -91,7 +91,7 @@ func (d *desk) do(a elicit.Action) (elicit.Request, error) {
 	return d.dispatch(a)
 }
 
-func (d *desk) dispatch(a elicit.Action) (elicit.Request, error) {
+func (d *hubClient) dispatch(a elicit.Action) (elicit.Request, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	a.Channel, a.Client = Channel, d.client
@@ -105,15 +105,15 @@ func (d *desk) dispatch(a elicit.Action) (elicit.Request, error) {
 	return *c.Request, nil
 }
 
-// stale says that r is older than what this desk did to it.
-func (d *desk) stale(r elicit.Request) bool {
+// stale says that r is older than what this client did to it.
+func (d *hubClient) stale(r elicit.Request) bool {
 	d.state.Lock()
 	defer d.state.Unlock()
 	return r.Rev < d.rev[r.ID]
 }
 
 // changing says whether a draft of a question is not saved yet.
-func (d *desk) changing(request string) func(question string) bool {
+func (d *hubClient) changing(request string) func(question string) bool {
 	return func(question string) bool {
 		_, yes := d.pending.Load(field{request, question})
 		return yes
@@ -121,37 +121,37 @@ func (d *desk) changing(request string) func(question string) bool {
 }
 
 // trouble is why the last draft could not be saved; nil if it was.
-func (d *desk) trouble() error {
+func (d *hubClient) trouble() error {
 	d.state.Lock()
 	defer d.state.Unlock()
 	return d.err
 }
 
 // extend gives ten more minutes.
-func (d *desk) extend(r elicit.Request) (elicit.Request, error) {
+func (d *hubClient) extend(r elicit.Request) (elicit.Request, error) {
 	return d.do(elicit.Action{Type: elicit.Extended, RequestID: r.ID, Deadline: elicit.At(r.Deadline.Add(10 * time.Minute))})
 }
 
 // complete ends a request; answers are those of an accept, note what the person
 // adds.
-func (d *desk) complete(id string, how elicit.Outcome, answers map[string]elicit.Answer, note string) (elicit.Request, error) {
+func (d *hubClient) complete(id string, how elicit.Outcome, answers map[string]elicit.Answer, note string) (elicit.Request, error) {
 	return d.do(elicit.Action{Type: elicit.CompletedBy, RequestID: id, Response: how, Answers: answers, Note: strings.TrimSpace(note)})
 }
 
 // submit says that one answer is done; the hub checks it.
-func (d *desk) submit(id, question string, a elicit.Answer) (elicit.Request, error) {
+func (d *hubClient) submit(id, question string, a elicit.Answer) (elicit.Request, error) {
 	return d.do(elicit.Action{Type: elicit.AnswerChanged, RequestID: id, QuestionID: question, Answer: &a})
 }
 
 // present notes that a person can see a request.
-func (d *desk) present(id string) error {
+func (d *hubClient) present(id string) error {
 	_, err := d.do(elicit.Action{Type: elicit.PresentedTo, RequestID: id})
 	return err
 }
 
 // follow calls told with every request that changes after seq, until ctx ends;
 // id chooses one, empty is all. A gone request has an empty status.
-func (d *desk) follow(ctx context.Context, seq int64, id string, told func(elicit.Request)) error {
+func (d *hubClient) follow(ctx context.Context, seq int64, id string, told func(elicit.Request)) error {
 	w, err := d.hub.Watch(ctx, seq, id)
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ var modernMetas = []string{
 // twoWays are servers that differ in nothing but the way to their tools: one is
 // read-only, the other goes through the SDK. The counts are of calls that the
 // SDK has seen.
-func twoWays(t *testing.T) (straight, long *Server, straightSeen, longSeen *atomic.Int32) {
+func twoWays(t *testing.T) (fast, long *Server, fastSeen, longSeen *atomic.Int32) {
 	build := func(readOnly bool) (*Server, *atomic.Int32) {
 		catalog := newDesk().catalog()
 		catalog.Tools = append(catalog.Tools, contract.Define(contract.Spec{Name: "pages", Description: "d", Input: noInput},
@@ -85,9 +85,9 @@ func twoWays(t *testing.T) (straight, long *Server, straightSeen, longSeen *atom
 		})
 		return s, seen
 	}
-	straight, straightSeen = build(true)
+	fast, fastSeen = build(true)
 	long, longSeen = build(false)
-	return straight, long, straightSeen, longSeen
+	return fast, long, fastSeen, longSeen
 }
 
 // data returns the JSON of an answer, from an event stream or not.
@@ -104,7 +104,7 @@ func data(t *testing.T, body string) (v map[string]any) {
 	return v
 }
 
-// The straight way and the SDK's must not be told apart by a client.
+// The fast path and the SDK's must not be told apart by a client.
 func TestBothWaysAnswerAlike(t *testing.T) {
 	for _, door := range []string{"HTTP", "stdio"} {
 		for _, era := range []string{"legacy", "modern"} {
@@ -114,14 +114,14 @@ func TestBothWaysAnswerAlike(t *testing.T) {
 }
 
 func answerAlike(t *testing.T, door, era string) {
-	straight, long, straightSeen, longSeen := twoWays(t)
+	fast, long, fastSeen, longSeen := twoWays(t)
 	ask := func(s *Server) func(id, params string) string {
 		if door == "HTTP" {
 			return askHTTP(t, s, era)
 		}
 		return askStdio(t, s, era)
 	}
-	a, b := ask(straight), ask(long)
+	a, b := ask(fast), ask(long)
 	metas := alikeMetas
 	if era == "modern" {
 		metas = modernMetas
@@ -136,8 +136,8 @@ func answerAlike(t *testing.T, door, era string) {
 			}
 		}
 	}
-	if took := longSeen.Load() - straightSeen.Load(); took < 20 {
-		t.Errorf("only %d calls went the straight way", took)
+	if took := longSeen.Load() - fastSeen.Load(); took < 20 {
+		t.Errorf("only %d calls went the fast path", took)
 	}
 }
 
@@ -262,7 +262,7 @@ func pageTool(way string) contract.Catalog {
 	if err != nil {
 		panic(err) // a map of strings marshals
 	}
-	tool := contract.Define(contract.Spec{Name: "search_docs", Description: "d", Input: searchSchema, ReadOnly: way == "straight"},
+	tool := contract.Define(contract.Spec{Name: "search_docs", Description: "d", Input: searchSchema, ReadOnly: way == "fast"},
 		func(context.Context, contract.Caller, searchIn) (contract.Result, error) {
 			return contract.Result{Text: []string{string(text)}, Structured: text}, nil
 		})
@@ -271,7 +271,7 @@ func pageTool(way string) contract.Catalog {
 
 // eachWay runs bench with the body of a call, on each way and in each era.
 func eachWay(b *testing.B, bench func(b *testing.B, s *Server, era, body string)) {
-	for _, way := range []string{"straight", "SDK"} {
+	for _, way := range []string{"fast", "SDK"} {
 		for _, era := range []string{"modern", "legacy"} {
 			b.Run(fmt.Sprintf("%s %s", way, era), func(b *testing.B) {
 				params := `"name":"search_docs","arguments":{"query":"how to retry"}`

@@ -19,8 +19,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// desk is what the process has at hand that has the lease.
-type desk struct {
+// leader is the state of the process that holds the lease.
+type leader struct {
 	*Surface
 	api *api.Client
 
@@ -42,7 +42,7 @@ const (
 )
 
 // want has the message of a request looked at.
-func (d *desk) want(id string) {
+func (d *leader) want(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.pending[id] {
@@ -56,7 +56,7 @@ func (d *desk) want(id string) {
 }
 
 // next waits for a request to look at; false: ctx has ended.
-func (d *desk) next(ctx context.Context) (string, bool) {
+func (d *leader) next(ctx context.Context) (string, bool) {
 	for {
 		d.mu.Lock()
 		if len(d.queue) > 0 {
@@ -77,7 +77,7 @@ func (d *desk) next(ctx context.Context) (string, bool) {
 
 // follow wants every request that changes, and first all that are open or whose
 // message another process left as it was.
-func (d *desk) follow(ctx context.Context) {
+func (d *leader) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := d.followOn(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrGone) {
 			d.o.Log.Warn("requests not followed", "surface", Channel, "error", err)
@@ -96,7 +96,7 @@ func pause(ctx context.Context, t time.Duration) {
 // visible are the changes that a message shows.
 var visible = []elicit.ActionType{elicit.Requested, elicit.CompletedBy, elicit.Extended, elicit.Reassigned, elicit.Withdrawn, elicit.TimeUp, elicit.Outlived, elicit.Removed}
 
-func (d *desk) followOn(ctx context.Context) error {
+func (d *leader) followOn(ctx context.Context) error {
 	state, err := d.hub.State(ctx, d.db.Now())
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (d *desk) followOn(ctx context.Context) error {
 
 // post makes the messages what they should be, one after the other: Slack takes
 // about one a second in a channel.
-func (d *desk) post(ctx context.Context) {
+func (d *leader) post(ctx context.Context) {
 	for {
 		id, ok := d.next(ctx)
 		if !ok {
@@ -160,7 +160,7 @@ func (d *desk) post(ctx context.Context) {
 }
 
 // bring makes the message of one request what it should be.
-func (d *desk) bring(ctx context.Context, id string) error {
+func (d *leader) bring(ctx context.Context, id string) error {
 	r, err := d.hub.Get(ctx, id)
 	if fault.Of(err) != nil {
 		return forget(ctx, d.db, id)
@@ -222,7 +222,7 @@ func (d *desk) bring(ctx context.Context, id string) error {
 
 // room is the id to post to: that of a direct message if the addressee is a
 // person, since Slack shows the history of that alone.
-func (d *desk) room(ctx context.Context, to string) (string, error) {
+func (d *leader) room(ctx context.Context, to string) (string, error) {
 	if to[0] != 'U' && to[0] != 'W' {
 		return to, nil
 	}
@@ -242,7 +242,7 @@ const messageEvent = "deskhand_request"
 
 // find looks for a message that was perhaps posted: by a process that died, or
 // by a call whose answer did not come.
-func (d *desk) find(ctx context.Context, id string, p *posted) error {
+func (d *leader) find(ctx context.Context, id string, p *posted) error {
 	const slack, pages = 2 * time.Minute, 10 // clocks differ; a page has 200 messages
 	query := &api.GetConversationHistoryParameters{ChannelID: p.channel, IncludeAllMetadata: true, Limit: 200,
 		Oldest: strconv.FormatInt(p.begun.Add(-slack).Unix(), 10)}

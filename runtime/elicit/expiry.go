@@ -12,7 +12,7 @@ import (
 )
 
 // A sweep looks at everything and repairs what a process left behind that died.
-// In between the keeper sleeps until the next deadline it knows of, but never
+// In between the sweeper sleeps until the next deadline it knows of, but never
 // long: a machine that slept, or a clock that was set, changes how far off a
 // deadline is, and timers do not notice.
 const (
@@ -22,8 +22,8 @@ const (
 	renewEvery = 5 * time.Second
 )
 
-// keeper is what the hub's one goroutine looks after.
-type keeper struct {
+// sweeper is what the hub's one goroutine looks after.
+type sweeper struct {
 	wake chan struct{} // holds one
 
 	mu       sync.Mutex
@@ -34,22 +34,22 @@ type keeper struct {
 	pruned   time.Time // when the history was last cut
 }
 
-func (k *keeper) init() {
+func (k *sweeper) init() {
 	k.wake = make(chan struct{}, 1)
 	k.stations = map[string]store.Lease{}
 }
 
-func (k *keeper) ring() {
+func (k *sweeper) ring() {
 	select {
 	case k.wake <- struct{}{}:
 	default:
 	}
 }
 
-// expect makes the keeper look for a deadline in a while, if not before: by the
+// expect makes the sweeper look for a deadline in a while, if not before: by the
 // wall clock, so the monotonic one is taken off.
 func (h *Hub) expect(in time.Duration) {
-	k, at := &h.keeper, h.db.Now().Round(0).Add(in)
+	k, at := &h.sweeper, h.db.Now().Round(0).Add(in)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.next.IsZero() || at.Before(k.next) {
@@ -58,7 +58,7 @@ func (h *Hub) expect(in time.Duration) {
 	}
 }
 
-// expectEnd makes the keeper look when the deadline of a request comes, as seen
+// expectEnd makes the sweeper look when the deadline of a request comes, as seen
 // from when its store said it was at.
 func (h *Hub) expectEnd(r *Request, at Time) {
 	if r.Status == Open && !r.Deadline.IsZero() {
@@ -74,7 +74,7 @@ const askerPrefix = "asker/"
 
 // wait says that a caller waits from now on, and makes sure that other
 // processes can see that this one lives.
-func (k *keeper) wait(ctx context.Context, h *Hub) error {
+func (k *sweeper) wait(ctx context.Context, h *Hub) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.leased {
@@ -88,7 +88,7 @@ func (k *keeper) wait(ctx context.Context, h *Hub) error {
 	return nil
 }
 
-func (k *keeper) done() {
+func (k *sweeper) done() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.waiting--
@@ -96,7 +96,7 @@ func (k *keeper) done() {
 
 // keep is the hub's goroutine.
 func (h *Hub) keep() {
-	k := &h.keeper
+	k := &h.sweeper
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var swept, renewed time.Time
@@ -126,7 +126,7 @@ func (h *Hub) keep() {
 
 // due says whether the next deadline has come, and forgets it: a sweep finds
 // the one after.
-func (k *keeper) due(now time.Time) bool {
+func (k *sweeper) due(now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.next.IsZero() || now.Before(k.next) {
@@ -137,7 +137,7 @@ func (k *keeper) due(now time.Time) bool {
 }
 
 // pause is how long there is nothing to do.
-func (k *keeper) pause(now, wall, swept, renewed time.Time) time.Duration {
+func (k *sweeper) pause(now, wall, swept, renewed time.Time) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	pause := sweepEvery - now.Sub(swept)
@@ -152,7 +152,7 @@ func (k *keeper) pause(now, wall, swept, renewed time.Time) time.Duration {
 
 // renew tells the others that this process lives.
 func (h *Hub) renew() {
-	k := &h.keeper
+	k := &h.sweeper
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.leased && k.waiting == 0 {
@@ -179,7 +179,7 @@ func (h *Hub) warn(what string, err error) {
 func (h *Hub) letGo() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
-	k := &h.keeper
+	k := &h.sweeper
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	names := []string{}
@@ -236,7 +236,7 @@ func (h *Hub) Sweep(ctx context.Context) error {
 
 // prune cuts the feed where the history ends, at most once an hour.
 func (h *Hub) prune(ctx context.Context, now time.Time) error {
-	k := &h.keeper
+	k := &h.sweeper
 	k.mu.Lock()
 	skip := now.Sub(k.pruned).Abs() < time.Hour
 	if !skip {

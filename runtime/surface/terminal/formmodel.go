@@ -11,9 +11,9 @@ import (
 // key is a key that was pressed: its name, and what it types if it does.
 type key struct{ name, text string }
 
-// sheet is a request while a person answers it: every rule of the keys, and
+// formModel is a request while a person answers it: every rule of the keys, and
 // nothing of terminals and stores.
-type sheet struct {
+type formModel struct {
 	request elicit.Request
 	answers map[string]elicit.Answer // drafts, by question
 	typed   map[string]string        // texts that are no answer yet, such as half a number
@@ -31,7 +31,7 @@ type sheet struct {
 	inbox   bool   // Esc goes back to the list
 }
 
-// intent is what a person wants from outside the sheet.
+// intent is what a person wants from outside the form.
 type intent int
 
 const (
@@ -47,8 +47,8 @@ const (
 	external         // the editor of the person
 )
 
-func newSheet(r elicit.Request, inbox bool) *sheet {
-	s := &sheet{inbox: inbox, typed: map[string]string{}}
+func newFormModel(r elicit.Request, inbox bool) *formModel {
+	s := &formModel{inbox: inbox, typed: map[string]string{}}
 	s.update(r, nil)
 	s.open(0)
 	return s
@@ -56,7 +56,7 @@ func newSheet(r elicit.Request, inbox bool) *sheet {
 
 // update takes what the request is now. Questions that this person is changing
 // keep what is here.
-func (s *sheet) update(r elicit.Request, changing func(id string) bool) {
+func (s *formModel) update(r elicit.Request, changing func(id string) bool) {
 	old := s.answers
 	s.request, s.answers = r, map[string]elicit.Answer{}
 	for i, q := range r.Questions {
@@ -81,7 +81,7 @@ func (s *sheet) update(r elicit.Request, changing func(id string) bool) {
 }
 
 // question is that of the page; nil on the review.
-func (s *sheet) question() *elicit.Question {
+func (s *formModel) question() *elicit.Question {
 	if s.page >= len(s.request.Questions) {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (s *sheet) question() *elicit.Question {
 }
 
 // open turns to a page.
-func (s *sheet) open(page int) {
+func (s *formModel) open(page int) {
 	s.page = min(max(page, 0), len(s.request.Questions))
 	s.cursor, s.writing, s.menu, s.note = -1, false, false, ""
 	if q := s.question(); q != nil && typesIn(q) {
@@ -102,12 +102,12 @@ func typesIn(q *elicit.Question) bool {
 	return q.Kind == elicit.Text || q.Kind == elicit.Number || q.Kind == elicit.Integer
 }
 
-func (s *sheet) write(q *elicit.Question) {
+func (s *formModel) write(q *elicit.Question) {
 	s.writing, s.editor = true, edit(s.text(q))
 }
 
 // text is what is in the field of a question: its own words, if it has options.
-func (s *sheet) text(q *elicit.Question) string {
+func (s *formModel) text(q *elicit.Question) string {
 	if text, ok := s.typed[q.ID]; ok {
 		return text
 	}
@@ -125,7 +125,7 @@ func (s *sheet) text(q *elicit.Question) string {
 const scrollBy = 5
 
 // press is what a key does.
-func (s *sheet) press(k key) intent {
+func (s *formModel) press(k key) intent {
 	s.note = ""
 	switch k.name {
 	case "pgdown":
@@ -179,7 +179,7 @@ func (s *sheet) press(k key) intent {
 }
 
 // turn goes to another page; the review is one if there are several questions.
-func (s *sheet) turn(by int) {
+func (s *formModel) turn(by int) {
 	last := len(s.request.Questions)
 	if last == 1 {
 		return
@@ -188,7 +188,7 @@ func (s *sheet) turn(by int) {
 }
 
 // say is a key while a note is written.
-func (s *sheet) say(k key) intent {
+func (s *formModel) say(k key) intent {
 	switch k.name {
 	case "enter", "esc", "ctrl+n":
 		s.saying = false
@@ -199,7 +199,7 @@ func (s *sheet) say(k key) intent {
 }
 
 // choose is a key in the menu of how to leave.
-func (s *sheet) choose(k key) intent {
+func (s *formModel) choose(k key) intent {
 	s.menu = false
 	switch k.name {
 	case "l":
@@ -221,7 +221,7 @@ func (s *sheet) choose(k key) intent {
 }
 
 // field is a key in a text.
-func (s *sheet) field(k key) intent {
+func (s *formModel) field(k key) intent {
 	q := s.question()
 	switch k.name {
 	case "enter":
@@ -239,7 +239,7 @@ func (s *sheet) field(k key) intent {
 }
 
 // wrote keeps what stands in the field of a question.
-func (s *sheet) wrote(q *elicit.Question, text string) intent {
+func (s *formModel) wrote(q *elicit.Question, text string) intent {
 	switch q.Kind {
 	case elicit.Text:
 		s.set(q, &elicit.Value{Kind: elicit.TextValue, Text: text})
@@ -258,7 +258,7 @@ func (s *sheet) wrote(q *elicit.Question, text string) intent {
 }
 
 // ownWords are said instead of an option, or beside several.
-func (s *sheet) ownWords(q *elicit.Question, text string) {
+func (s *formModel) ownWords(q *elicit.Question, text string) {
 	v := s.value(q)
 	v.Freeform = nil
 	if strings.TrimSpace(text) != "" {
@@ -274,7 +274,7 @@ func (s *sheet) ownWords(q *elicit.Question, text string) {
 }
 
 // value is a copy of what was chosen so far.
-func (s *sheet) value(q *elicit.Question) *elicit.Value {
+func (s *formModel) value(q *elicit.Question) *elicit.Value {
 	v := &elicit.Value{Kind: elicit.SelectedValue}
 	if q.Kind == elicit.MultiSelect {
 		v.Kind = elicit.SelectedManyValue
@@ -286,7 +286,7 @@ func (s *sheet) value(q *elicit.Question) *elicit.Value {
 	return v
 }
 
-func (s *sheet) set(q *elicit.Question, v *elicit.Value) {
+func (s *formModel) set(q *elicit.Question, v *elicit.Value) {
 	if v == nil {
 		delete(s.answers, q.ID)
 		return
@@ -294,7 +294,7 @@ func (s *sheet) set(q *elicit.Question, v *elicit.Value) {
 	s.answers[q.ID] = elicit.Answer{State: elicit.Draft, Value: v}
 }
 
-func (s *sheet) yesOrNo(k key) intent {
+func (s *formModel) yesOrNo(k key) intent {
 	q := s.question()
 	switch k.name {
 	case "y", "n", "1", "2":
@@ -314,14 +314,14 @@ func (s *sheet) yesOrNo(k key) intent {
 }
 
 // rows is how many rows a question offers: its options, and own words.
-func (s *sheet) rows(q *elicit.Question) int {
+func (s *formModel) rows(q *elicit.Question) int {
 	if q.AllowFreeform {
 		return len(q.Options) + 1
 	}
 	return len(q.Options)
 }
 
-func (s *sheet) move(name string, rows int) {
+func (s *formModel) move(name string, rows int) {
 	if name == "j" || name == "down" {
 		s.cursor = (s.cursor + 1) % rows
 	} else if s.cursor--; s.cursor < 0 {
@@ -329,7 +329,7 @@ func (s *sheet) move(name string, rows int) {
 	}
 }
 
-func (s *sheet) option(k key) intent {
+func (s *formModel) option(k key) intent {
 	q := s.question()
 	switch k.name {
 	case "j", "down", "k", "up":
@@ -358,7 +358,7 @@ func (s *sheet) option(k key) intent {
 }
 
 // pick takes what is under the cursor; of several it takes it back, too.
-func (s *sheet) pick() intent {
+func (s *formModel) pick() intent {
 	q := s.question()
 	switch {
 	case s.cursor < 0:
@@ -383,7 +383,7 @@ func (s *sheet) pick() intent {
 }
 
 // chosen submits a choice that was made.
-func (s *sheet) chosen() intent {
+func (s *formModel) chosen() intent {
 	q := s.question()
 	if _, ok := s.answers[q.ID]; !ok && q.Required {
 		s.note = "nothing is chosen yet: move with j and k, or press a number"
@@ -397,7 +397,7 @@ func (s *sheet) chosen() intent {
 
 // review is a key where all answers are seen, or where there is nothing to
 // answer and only to agree.
-func (s *sheet) review(k key) intent {
+func (s *formModel) review(k key) intent {
 	n := len(s.request.Questions)
 	switch {
 	case n == 0 && k.name == "y":
@@ -417,7 +417,7 @@ func (s *sheet) review(k key) intent {
 }
 
 // unfinished says why this page cannot be left with an answer; empty if it can.
-func (s *sheet) unfinished() string {
+func (s *formModel) unfinished() string {
 	q := s.question()
 	answers, _ := s.final()
 	switch a, ok := answers[q.ID]; {
@@ -431,7 +431,7 @@ func (s *sheet) unfinished() string {
 
 // final is what is sent: what is answered, and the rest skipped. missing is the
 // first question that needs an answer, or -1.
-func (s *sheet) final() (answers map[string]elicit.Answer, missing int) {
+func (s *formModel) final() (answers map[string]elicit.Answer, missing int) {
 	answers, missing = map[string]elicit.Answer{}, -1
 	for i, q := range s.request.Questions {
 		a := s.answers[q.ID]

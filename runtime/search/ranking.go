@@ -20,7 +20,7 @@ const (
 
 // checkBy refuses a kind that there is not, or that the index has no evidence
 // of. Empty becomes Both.
-func (ed *edition) checkBy(by *By) error {
+func (ed *snapshot) checkBy(by *By) error {
 	switch *by {
 	case "":
 		*by = Both

@@ -9,10 +9,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// straightModern answers f if it can go the straight way in the version without
+// fastModern answers f if it can take the fast path in the version without
 // sessions, and reports whether it did.
-func (d *httpDoor) straightModern(w http.ResponseWriter, r *http.Request, f *frame) bool {
-	c, ok := d.server.straight(f, contract.Caller{})
+func (d *httpDoor) fastModern(w http.ResponseWriter, r *http.Request, f *frame) bool {
+	c, ok := d.server.fast(f, contract.Caller{})
 	if !ok || !c.modern || r.Header.Get(versionHeader) != modernVersion ||
 		r.Header.Get(methodHeader) != f.method || r.Header.Get(nameHeader) != c.tool.Name {
 		return false
@@ -22,13 +22,13 @@ func (d *httpDoor) straightModern(w http.ResponseWriter, r *http.Request, f *fra
 	return true
 }
 
-// straightLegacy does the same within a session.
-func (d *httpDoor) straightLegacy(w http.ResponseWriter, r *http.Request, f *frame, s *session) bool {
+// fastLegacy does the same within a session.
+func (d *httpDoor) fastLegacy(w http.ResponseWriter, r *http.Request, f *frame, s *session) bool {
 	if f.method == "notifications/cancelled" {
 		d.sessions.cancel(s, string(f.member("requestId")))
 		return false // the SDK may hold that call
 	}
-	c, ok := d.server.straight(f, s.caller)
+	c, ok := d.server.fast(f, s.caller)
 	if !ok || c.modern {
 		return false
 	}
@@ -39,7 +39,7 @@ func (d *httpDoor) straightLegacy(w http.ResponseWriter, r *http.Request, f *fra
 	return true
 }
 
-func (d *httpDoor) answer(ctx context.Context, w http.ResponseWriter, c straightCall) {
+func (d *httpDoor) answer(ctx context.Context, w http.ResponseWriter, c fastCall) {
 	a := d.server.run(ctx, c.tool, c.caller, c.args)
 	b := replies.Get().(*bytes.Buffer)
 	defer replies.Put(b)
