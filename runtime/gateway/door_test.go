@@ -19,6 +19,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // through is a gateway behind the door that clients come through.
@@ -139,7 +140,7 @@ func TestProgressReachesClientsOverEveryTransport(t *testing.T) {
 		}
 		cancel()
 		<-ended
-		eventually(t, func() bool { return double.called("slow cancelled") == 1 }, func() string { return "the upstream does not hear of the cancellation" })
+		double.hears(t, "slow cancelled")
 	})
 }
 
@@ -218,10 +219,10 @@ func TestParkedCallThatIsGoneIsTold(t *testing.T) {
 	if n := double.called("ask"); n != 1 {
 		t.Errorf("the upstream was called %d times, want 1", n)
 	}
-	eventually(t, func() bool {
+	waittest.Until(t, "the question of a call that was given up is closed", func() (bool, any) {
 		list, err := d.hub.List(t.Context(), elicit.Filter{Statuses: []elicit.Status{elicit.Open}})
-		return err == nil && len(list.Requests) == 0
-	}, func() string { return "the question of a call that was given up is still open" })
+		return err == nil && len(list.Requests) == 0, list.Requests
+	})
 }
 
 // lending gives a double a tool that is there only for clients that lend, and one
