@@ -76,9 +76,7 @@ func (e *elsewhere) killed(t *testing.T) (*desk, Started) {
 	if pid <= 1 || syscall.Kill(pid, syscall.SIGKILL) != nil {
 		t.Fatalf("runner %d of %+v cannot be killed", pid, s)
 	}
-	for !dead(pid) {
-		time.Sleep(time.Millisecond)
-	}
+	await(t, "the end of the runner", func() bool { return dead(pid) })
 	return d, started
 }
 

@@ -59,11 +59,7 @@ func TestADaemonEndsWithTheWorktree(t *testing.T) {
 			if err := remove(started.AttemptID); err != nil {
 				t.Fatal(err)
 			}
-			for since := time.Now(); len(inside(started.AttemptID)) > 0; time.Sleep(5 * time.Millisecond) {
-				if time.Since(since) > 10*time.Second {
-					t.Fatalf("processes %v go on without a worktree", inside(started.AttemptID))
-				}
-			}
+			nobodyInside(t, started.AttemptID)
 		})
 	}
 }
@@ -85,11 +81,7 @@ func TestAnAgentThatHasFilledTheDiskCanBeStopped(t *testing.T) {
 	if err != nil && !strings.Contains(err.Error(), "the agent was ended") { // a small row may still find room
 		t.Errorf("Stop on a full disk: %v, want the agent ended", err)
 	}
-	for since := time.Now(); len(inside(started.AttemptID)) > 0; time.Sleep(5 * time.Millisecond) {
-		if time.Since(since) > 20*time.Second {
-			t.Fatalf("processes %v go on", inside(started.AttemptID))
-		}
-	}
+	nobodyInside(t, started.AttemptID)
 	if err := os.Remove(full); err != nil {
 		t.Fatal(err)
 	}
