@@ -364,6 +364,12 @@ func TestGuardedServerOfTheNewEraAloneCanBeConnected(t *testing.T) {
 	g.newEra = true
 	d := at(t, t.TempDir(), nil, userScoped(g))
 	d.tool("linear_connect")
+	ended := d.call("linear_connect", contract.Caller{}, `{}`)
+	newBrowser(t).press(d.asked().URL, "connect")
+	if o := d.wait(ended); o.result.Refused || !strings.Contains(o.text(), "- linear_echo") {
+		t.Errorf("linear_connect = %s, want the tools that there are now", o.text())
+	}
+	d.works("linear_echo", `{"zeta":"z"}`, `{"zeta":"z"}`)
 }
 
 func TestPlaceToSignInMayMove(t *testing.T) {

@@ -147,7 +147,14 @@ type guard struct {
 func newGuard(t testing.TB) *guard {
 	g := &guard{upstream: newUpstreamServer(), codes: map[string]url.Values{}, valid: map[string]bool{}}
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", g.protected(g.upstream.handler(false)))
+	older, newer := g.upstream.handler(false), g.upstream.handler(true)
+	mux.Handle("/mcp", g.protected(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.newEra {
+			newer.ServeHTTP(w, r)
+		} else {
+			older.ServeHTTP(w, r)
+		}
+	})))
 	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, map[string]any{"resource": g.URL + "/mcp", "authorization_servers": []string{cmp.Or(g.issuer, g.URL)}, "scopes_supported": []string{"read", "write"}})
 	})

@@ -68,7 +68,7 @@ func TestUnannouncedToolsAreListedAndCalledInSilence(t *testing.T) {
 				}
 			}
 			if version == "2026-07-28" {
-				return // its SDK keeps a list for a minute
+				t.Skip("NOT TESTED: whether pinned is gone: this client's SDK keeps a list for a minute")
 			}
 			if tools, err = session.ListTools(t.Context(), nil); err != nil || len(tools.Tools) != len(newDesk().catalog().Tools) {
 				t.Errorf("tools = %+v, %v; want those without pinned", tools, err)
