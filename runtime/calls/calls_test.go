@@ -159,7 +159,7 @@ func TestACallCanBeCancelledFromAnotherProcess(t *testing.T) {
 	}
 	select {
 	case <-j.gone:
-	case <-time.After(20 * time.Second):
+	case <-time.After(waittest.Patience):
 		t.Fatal("the tool was not told")
 	}
 	if p := one.becomes(t, id, contract.Cancelled); p.Result.Text != nil || p.Err != nil {
@@ -192,7 +192,7 @@ func TestACallWhoseProcessDiedIsLost(t *testing.T) {
 	// It was only slow: what is told once does not change.
 	select {
 	case <-j.gone:
-	case <-time.After(20 * time.Second):
+	case <-time.After(waittest.Patience):
 		t.Fatal("the tool was not told that its call is lost")
 	}
 	one.becomes(t, id, contract.Lost)

@@ -135,7 +135,7 @@ func TestProgressReachesClientsOverEveryTransport(t *testing.T) {
 			if got != "half" {
 				t.Errorf("the client is told %q, want half", got)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(waittest.Patience):
 			t.Error("the client is told of no progress")
 		}
 		cancel()
@@ -381,7 +381,7 @@ func TestLinkOfAnUpstreamThatTheClientOpensIsAcceptedAtOnce(t *testing.T) { // I
 					if id != list.Requests[0].ID {
 						t.Errorf("the client is told that %s is done, want %s", id, list.Requests[0].ID)
 					}
-				case <-time.After(10 * time.Second):
+				case <-time.After(waittest.Patience):
 					t.Error("the client is not told that the page is done")
 				}
 			})

@@ -93,7 +93,7 @@ func TestToolsThatWantTasksCanBeCalledAtOldUpstreams(t *testing.T) {
 			if id != "t1" {
 				t.Errorf("cancelled was %s, want t1", id)
 			}
-		case <-time.After(8 * time.Second):
+		case <-time.After(waittest.Patience):
 			t.Error("the upstream was not told")
 		}
 	})

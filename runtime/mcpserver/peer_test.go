@@ -107,7 +107,7 @@ func TestALinkIsShownByAClientThatShowsLinks(t *testing.T) {
 			if got != id {
 				t.Errorf("told of %s, want %s", got, id)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(waittest.Patience):
 			t.Error("it was not told")
 		}
 	})
@@ -235,7 +235,7 @@ func TestWhatAClientMaySayByItselfLeavesTheQuestionToTheInbox(t *testing.T) {
 					if text := reply.Content[0].(*mcp.TextContent).Text; text != want {
 						t.Errorf("the tool says %q, want %q", text, want)
 					}
-				case <-time.After(20 * time.Second):
+				case <-time.After(waittest.Patience):
 					t.Fatal("the call has not ended")
 				}
 			})

@@ -147,7 +147,7 @@ func (v *visiting) hears(method string) note {
 			v.t.Fatalf("told %s %+v, want %s", n.Method, n.Params, method)
 		}
 		return n
-	case <-time.After(20 * time.Second):
+	case <-time.After(waittest.Patience):
 		v.t.Fatalf("nothing was told, want %s", method)
 		return note{}
 	}
@@ -256,7 +256,7 @@ func visitStdio(t *testing.T, s *Server, name string, can []string) *visiting {
 				}
 			case <-patience:
 				return wire{Result: json.RawMessage(`{}`)}
-			case <-time.After(20 * time.Second):
+			case <-time.After(waittest.Patience):
 				t.Fatalf("%s was not answered", message)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // A tool that is not announced is listed and called like any other, by clients of
@@ -63,7 +64,7 @@ func TestUnannouncedToolsAreListedAndCalledInSilence(t *testing.T) {
 					if told == "tools" {
 						t.Error("told of the tools although none that is announced has changed")
 					}
-				case <-time.After(5 * time.Second):
+				case <-time.After(waittest.Patience):
 					t.Fatal("not told of the prompt")
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // elsewhere is an agent over A2A whose task never ends by itself.
@@ -94,7 +95,7 @@ func TestASweepCancelsWhatAKilledRunnerLeftElsewhere(t *testing.T) {
 		if id != "t" {
 			t.Errorf("task %q was cancelled, want t", id)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(waittest.Patience):
 		t.Error("the task was not cancelled")
 	}
 }

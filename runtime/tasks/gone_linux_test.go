@@ -9,6 +9,7 @@ import (
 	"time"
 
 	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 func TestARunnerWhoseFolderIsDeletedEnds(t *testing.T) {
@@ -27,7 +28,7 @@ func TestARunnerWhoseFolderIsDeletedEnds(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), d.options.Dir) || !strings.Contains(err.Error(), "was deleted while it ran") {
 			t.Errorf("Run = %v, want it to say what was deleted", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(waittest.Patience):
 		t.Fatal("the runner goes on")
 	}
 	if left := inside(started.AttemptID); len(left) > 0 {

@@ -134,7 +134,7 @@ func TestTheDialogAndTheInboxRace(t *testing.T) {
 	}
 	select {
 	case <-closed:
-	case <-time.After(10 * time.Second):
+	case <-time.After(waittest.Patience):
 		t.Error("the client's dialog was not withdrawn")
 	}
 }
