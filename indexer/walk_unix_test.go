@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 func link(t *testing.T, target, dir, name string) {
@@ -107,7 +109,7 @@ func TestWalkNeverOpensSpecialFiles(t *testing.T) {
 		if r.Files != 1 {
 			t.Errorf("Files = %d, want 1", r.Files)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(waittest.Patience):
 		t.Fatal("Check hangs on a special file")
 	}
 }

@@ -357,7 +357,7 @@ func TestAnswersOfAskUser(t *testing.T) {
 	t.Setenv("CI", "")
 	d := askingDoor(t)
 	t.Run("A-003 the call blocks", func(t *testing.T) {
-		const slow = time.Second
+		const slow = 250 * time.Millisecond
 		since := time.Now()
 		d.asks(t, one(``), func(r elicit.Request) {
 			time.Sleep(slow)

@@ -132,7 +132,7 @@ func TestAWindowThatWaitsForNewsDoesNotHoldUpTheEnd(t *testing.T) {
 		status, _, _ := looks(t, s, attempt+"/news?after=9999&process="+process, personKey)
 		answered <- status
 	}()
-	time.Sleep(300 * time.Millisecond) // for it to wait
+	time.Sleep(200 * time.Millisecond) // for it to wait
 	s.endsSoon()
 	if got := <-answered; got != http.StatusServiceUnavailable {
 		t.Errorf("the window was answered %d, want 503", got)

@@ -90,7 +90,7 @@ func TestAnotherPeerTakesTheInboxOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond) // the second one has begun to stand by
+	time.Sleep(200 * time.Millisecond) // the second one has begun to stand by
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

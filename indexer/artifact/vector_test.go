@@ -403,7 +403,7 @@ func BenchmarkNearest(b *testing.B) {
 // panics as Go code does, and does not end the process.
 func TestScanOfATruncatedFilePanics(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // a mapped file cannot be cut short there
+		t.Skip("NOT TESTED: a mapped file cannot be cut short on Windows")
 	}
 	dir := t.TempDir()
 	m, _ := buildWith(t, dir, embedded(corpus(20), 256), testModel)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
@@ -100,15 +102,15 @@ func (j *job) start(t *testing.T) string {
 // becomes looks at a call until it has a state.
 func (p *process) becomes(t *testing.T, id string, state contract.PendingState) contract.Pending {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		got, err := p.Look(t.Context(), contract.Caller{}, id)
-		if err != nil || time.Now().After(end) {
+	var got contract.Pending
+	waittest.Until(t, fmt.Sprintf("call %s comes to state %d", id, state), func() (bool, any) {
+		var err error
+		if got, err = p.Look(t.Context(), contract.Caller{}, id); err != nil {
 			t.Fatalf("Look = %+v, %v; want state %d", got, err, state)
 		}
-		if got.State == state {
-			return got
-		}
-	}
+		return got.State == state, got
+	})
+	return got
 }
 
 func (p *process) rows(t *testing.T) (n int) {
@@ -157,7 +159,7 @@ func TestACallCanBeCancelledFromAnotherProcess(t *testing.T) {
 	}
 	select {
 	case <-j.gone:
-	case <-time.After(20 * time.Second):
+	case <-time.After(waittest.Patience):
 		t.Fatal("the tool was not told")
 	}
 	if p := one.becomes(t, id, contract.Cancelled); p.Result.Text != nil || p.Err != nil {
@@ -190,7 +192,7 @@ func TestACallWhoseProcessDiedIsLost(t *testing.T) {
 	// It was only slow: what is told once does not change.
 	select {
 	case <-j.gone:
-	case <-time.After(20 * time.Second):
+	case <-time.After(waittest.Patience):
 		t.Fatal("the tool was not told that its call is lost")
 	}
 	one.becomes(t, id, contract.Lost)

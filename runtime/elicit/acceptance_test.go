@@ -13,6 +13,7 @@ import (
 	. "github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // The lines E-nnn and I-nnn are those of the contracts of live input requests
@@ -144,11 +145,7 @@ func TestWhatPeopleDoWithARequest(t *testing.T) {
 			id := asked(t, ada).ID
 			t.Run("E-010 I-021 what asked waits: "+string(how), func(t *testing.T) {
 				must(t, ada, changed(id, "name", said("Ada")))
-				select {
-				case got := <-done:
-					t.Errorf("Ask = %+v, %v before anybody was done", got.r, got.err)
-				case <-time.After(20 * time.Millisecond):
-				}
+				waittest.Nothing(t, "the end of Ask before anybody is done", done)
 			})
 			t.Run("E-014 another outcome is refused I-015", func(t *testing.T) {
 				for _, other := range []Outcome{"completed", "maybe", "", Timeout, Abandoned} {

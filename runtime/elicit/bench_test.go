@@ -115,17 +115,10 @@ func Benchmark200Asks(b *testing.B) {
 		for range asks {
 			waits = append(waits, asking(b, b.Context(), h, greeting()))
 		}
-		list := List{}
-		for len(list.Requests) < asks+1 {
-			time.Sleep(10 * time.Millisecond)
-			var err error
-			if list, err = h.List(b.Context(), Filter{Limit: 1000}); err != nil {
-				b.Fatal(err)
-			}
-		}
+		open := first(b, h, asks+1)
 		b.ReportMetric(float64(memory()-idle)/(1<<20), "MiB")
 		b.StartTimer()
-		for _, r := range list.Requests {
+		for _, r := range open {
 			must(b, h, accept(r.ID, "Ada"))
 		}
 		for _, w := range waits {

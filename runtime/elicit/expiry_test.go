@@ -13,6 +13,7 @@ import (
 	. "github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // bubble runs f where minutes take no time, over SQLite in a folder.
@@ -210,22 +211,25 @@ func TestAWaiterWhoseLeaseLapsedIsNotGone(t *testing.T) {
 	if err := other.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for since := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+	waittest.Until(t, "after the sweep the asker comes back", func() (bool, any) {
 		r, err := other.Get(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Rev >= 3 && !r.AskerGone { // left, and returned
-			break
-		}
-		if time.Since(since) > 20*time.Second {
-			t.Fatalf("after the sweep: %+v, want the asker back", r)
-		}
-	}
+		return r.Rev >= 3 && !r.AskerGone, r // it left, and returned
+	})
 	must(t, other, accept(id, "Ada"))
 	if got := <-done; !got.r.Accepted() {
 		t.Errorf("Ask = %+v, %v", got.r, got.err)
 	}
+}
+
+// overdue opens a request and waits until its deadline is over.
+func overdue(t *testing.T, h *Hub, r Request) (id string) {
+	t.Helper()
+	r = mustOpen(t, h, r)
+	waittest.Until(t, "the deadline is over", func() (bool, any) { return time.Now().After(r.Deadline.Time), r.Deadline })
+	return r.ID
 }
 
 func TestManyPeersSweepAtOnceAndEachDeadlineEndsOnce(t *testing.T) {
@@ -236,9 +240,8 @@ func TestManyPeersSweepAtOnceAndEachDeadlineEndsOnce(t *testing.T) {
 		for range requests {
 			r := greeting()
 			r.Trigger, r.WaitMS = HTTP, 1
-			ids = append(ids, mustOpen(t, first, r).ID)
+			ids = append(ids, overdue(t, first, r))
 		}
-		time.Sleep(5 * time.Millisecond)
 		var wg sync.WaitGroup
 		for range 4 {
 			h := peer(t, place, Options{})
@@ -263,8 +266,7 @@ func TestAnAnswerAfterTheDeadlineIsLateThoughNobodyNoticedIt(t *testing.T) {
 		for range 10 { // the sweeper may be faster
 			r := greeting()
 			r.Trigger, r.WaitMS = HTTP, 1
-			id := mustOpen(t, h, r).ID
-			time.Sleep(2 * time.Millisecond)
+			id := overdue(t, h, r)
 			if c := must(t, h, accept(id, "Ada")); !c.Request.Completion.Late || c.Request.Rev != 3 {
 				t.Errorf("answered after the deadline: %+v at revision %d, want it late, after expiring", c.Request.Completion, c.Request.Rev)
 			}
@@ -344,9 +346,7 @@ func TestCloseEndsWaitersAndLeavesTheirRequestsOpen(t *testing.T) {
 		r.Title = fmt.Sprint(i)
 		waits = append(waits, asking(t, t.Context(), h, r))
 	}
-	for list, _ := other.List(t.Context(), Filter{}); len(list.Requests) < 20; list, _ = other.List(t.Context(), Filter{}) {
-		time.Sleep(5 * time.Millisecond)
-	}
+	first(t, other, 20)
 	h.Close()
 	for _, w := range waits {
 		if got := <-w; got.err != ErrClosed {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // peer is a hub over its own connection to the store, as another process has.
@@ -74,17 +76,21 @@ func mustOpen(t testing.TB, h *Hub, r Request) Request {
 // asked waits until a request is open and returns it.
 func asked(t testing.TB, h *Hub) Request {
 	t.Helper()
-	for since := time.Now(); time.Since(since) < 30*time.Second; time.Sleep(5 * time.Millisecond) {
-		list, err := h.List(context.Background(), Filter{})
+	return first(t, h, 1)[0]
+}
+
+// first waits until so many requests are open and returns them.
+func first(t testing.TB, h *Hub, many int) (open []Request) {
+	t.Helper()
+	waittest.Until(t, fmt.Sprintf("%d requests are open", many), func() (bool, any) {
+		list, err := h.List(context.Background(), Filter{Limit: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(list.Requests) > 0 {
-			return list.Requests[0]
-		}
-	}
-	t.Fatal("nobody asked anything")
-	return Request{}
+		open = list.Requests
+		return len(open) >= many, fmt.Sprintf("%d are", len(open))
+	})
+	return open
 }
 
 type outcome struct {

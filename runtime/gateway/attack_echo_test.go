@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // An upstream says again what it was given: no agent sees it, in whatever place
@@ -80,7 +81,7 @@ func TestAttackDoorsUpstreamEcho(t *testing.T) {
 		if err := d.Connect(t.Context(), "up", token); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, func() bool { return d.tool("up_good").Description == hidden }, func() string { return "the list still has it" })
+		waittest.Until(t, "the list hides it", func() (bool, any) { got := d.tool("up_good").Description; return got == hidden, got })
 		e := d.Elsewhere(none, none)
 		read, err := e.Read(t.Context(), contract.Caller{}, "x://1")
 		all := fmt.Sprint(d.now("up_good", "{}").text(), d.tool("up_good").Description, string(e.Resources[0].Published), string(read), err, d.log)

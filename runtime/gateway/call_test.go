@@ -4,20 +4,22 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // eachEra runs a test against the double in both eras of HTTP.
@@ -98,31 +100,41 @@ func TestProgressLogAndCancellationPassThrough(t *testing.T) {
 		if strings.HasSuffix(t.Name(), "legacy") { // 2026-07-28 logs what a request asks to be logged
 			want = append(want, "warning linear/disk nearly full")
 		}
-		eventually(t, func() bool {
+		waittest.Until(t, fmt.Sprintf("the caller is told %q", want), func() (bool, any) {
 			for _, w := range want {
 				if !strings.Contains(all(), w) {
-					return false
+					return false, all()
 				}
 			}
-			return true
-		}, func() string { return "told " + all() })
+			return true, nil
+		})
 		cancel()
 		if err := <-ended; err == nil {
 			t.Error("a call that was cancelled has an answer")
 		}
-		eventually(t, func() bool { return double.called("slow cancelled") == 1 }, func() string { return "the upstream does not hear of the cancellation" })
+		double.hears(t, "slow cancelled")
 	})
 }
 
-func eventually(t *testing.T, ok func() bool, what func() string) {
+// hears waits until the upstream has been told something once.
+func (s *upstreamServer) hears(t *testing.T, what string) {
 	t.Helper()
-	for range 300 {
-		if ok() {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal(what())
+	waittest.Until(t, "the upstream hears: "+what, func() (bool, any) { n := s.called(what); return n == 1, n })
+}
+
+// works waits until a call of a tool comes to an answer.
+func (d *desk) works(tool, args, answer string) {
+	d.t.Helper()
+	waittest.Until(d.t, tool+" works", func() (bool, any) { o := d.now(tool, args); return o.err == nil && o.text() == answer, o.text() })
+}
+
+// listed waits until a tool is listed, or is no longer.
+func (d *desk) listed(tool string, want bool) {
+	d.t.Helper()
+	waittest.Until(d.t, fmt.Sprintf("listed: %s %v", tool, want), func() (bool, any) {
+		all := names(d.Tools())
+		return slices.Contains(all, tool) == want, all
+	})
 }
 
 func TestListOfAnUpstreamIsFollowed(t *testing.T) {
@@ -131,11 +143,8 @@ func TestListOfAnUpstreamIsFollowed(t *testing.T) {
 		d := at(t, t.TempDir(), func(o *Options) { o.Changed = func() { changes <- struct{}{} } }, Upstream{Name: "linear", URL: url})
 		d.tool("linear_echo")
 		double.RemoveTools("echo")
-		eventually(t, func() bool { return !strings.Contains(strings.Join(names(d.Tools()), " "), "linear_echo") },
-			func() string { return "the tool is still offered" })
-		if len(changes) < 2 {
-			t.Errorf("Changed was called %d times, want once for each list", len(changes))
-		}
+		d.listed("linear_echo", false)
+		waittest.Until(t, "Changed is called once for each list", func() (bool, any) { n := len(changes); return n >= 2, n })
 	})
 }
 
@@ -185,7 +194,7 @@ func TestDeadUpstreamIsToldAndComesBack(t *testing.T) {
 	again := newUpstreamServer()
 	revived := restart(t, address, again)
 	defer func() { revived.CloseClientConnections(); revived.Close() }()
-	eventually(t, func() bool { return d.now("linear_echo", `{"zeta":"back"}`).err == nil }, func() string { return "the upstream does not come back" })
+	d.works("linear_echo", `{"zeta":"back"}`, `{"zeta":"back"}`)
 }
 
 func TestQuestionOfAnUpstreamReachesThePerson(t *testing.T) { // I-002 I-004 I-037 I-040 I-042 I-044 I-045 I-049

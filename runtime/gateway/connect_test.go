@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // browser is that of a person.
@@ -192,7 +194,7 @@ func TestCredentialThatComesAfterTheAnswerIsWaitedFor(t *testing.T) { // I-028
 	d := at(t, t.TempDir(), nil, userScoped(g))
 	ended := d.call("linear_echo", contract.Caller{}, `{"zeta":"late"}`)
 	d.answer(d.asked().ID, elicit.Accept)
-	time.Sleep(time.Second)
+	waittest.Nothing(t, "the end of the call before its credential has come", ended)
 	g.mu.Lock()
 	g.valid["given"] = true
 	g.mu.Unlock()
@@ -222,11 +224,14 @@ func TestManyCallsAskOnce(t *testing.T) {
 	g.onlyCalls = true
 	d := at(t, t.TempDir(), nil, userScoped(g))
 	var calls []<-chan outcome
+	var waiting atomic.Int32
 	for range 5 {
-		calls = append(calls, d.call("linear_echo", contract.Caller{}, `{"zeta":"z"}`))
+		var once sync.Once
+		told := func(context.Context, contract.Progress) { once.Do(func() { waiting.Add(1) }) }
+		calls = append(calls, d.call("linear_echo", contract.Caller{Progress: told}, `{"zeta":"z"}`))
 	}
 	r := d.asked()
-	time.Sleep(200 * time.Millisecond)
+	waittest.Until(t, "all calls wait for the person", func() (bool, any) { n := waiting.Load(); return n == 5, n })
 	if list, err := d.hub.List(t.Context(), elicit.Filter{}); err != nil || len(list.Requests) != 1 {
 		t.Errorf("%d requests are open, %v; want one for all", len(list.Requests), err)
 	}
@@ -264,18 +269,32 @@ func TestRefusedCredentialIsAskedForOnceMore(t *testing.T) {
 	}
 }
 
+// ages makes the token of linear one that has ended.
+func (d *desk) ages(t *testing.T) {
+	t.Helper()
+	c, err := d.vault.credential(t.Context(), "linear", "local")
+	if err != nil || c == nil {
+		t.Fatalf("credential = %v, %v; want the one that was connected", c, err)
+	}
+	old := *c
+	old.Got, old.Expires = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+	if err := d.vault.put(t.Context(), "linear", "local", &old); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestTokensAreRenewedOnceAtATime(t *testing.T) {
 	g := newGuard(t)
-	g.onlyCalls, g.lifetime, g.slow = true, 1, 100*time.Millisecond // so that each is stale at once
+	g.onlyCalls, g.lifetime, g.slow = true, 3600, 100*time.Millisecond
 	dir := t.TempDir()
 	d := at(t, dir, nil, userScoped(g))
 	ended := d.call("linear_echo", contract.Caller{}, `{"zeta":"z"}`)
 	newBrowser(t).press(d.asked().URL, "connect")
 	d.wait(ended)
 	g.mu.Lock()
-	g.lifetime, g.log = 3600, nil
+	g.log = nil
 	g.mu.Unlock()
-	time.Sleep(1100 * time.Millisecond)
+	d.ages(t)
 	other := at(t, dir, nil, userScoped(g)) // as a second process
 	var all sync.WaitGroup
 	for i := range 8 {
@@ -345,6 +364,12 @@ func TestGuardedServerOfTheNewEraAloneCanBeConnected(t *testing.T) {
 	g.newEra = true
 	d := at(t, t.TempDir(), nil, userScoped(g))
 	d.tool("linear_connect")
+	ended := d.call("linear_connect", contract.Caller{}, `{}`)
+	newBrowser(t).press(d.asked().URL, "connect")
+	if o := d.wait(ended); o.result.Refused || !strings.Contains(o.text(), "- linear_echo") {
+		t.Errorf("linear_connect = %s, want the tools that there are now", o.text())
+	}
+	d.works("linear_echo", `{"zeta":"z"}`, `{"zeta":"z"}`)
 }
 
 func TestPlaceToSignInMayMove(t *testing.T) {
@@ -569,7 +594,7 @@ func TestClientsThatWereRegisteredByHandAreUsed(t *testing.T) {
 
 func TestNoSecretIsShownAnywhere(t *testing.T) { // I-013 I-059
 	g := newGuard(t)
-	g.onlyCalls, g.lifetime = true, 1
+	g.onlyCalls, g.lifetime = true, 3600
 	dir := t.TempDir()
 	var told []string
 	var mu sync.Mutex
@@ -582,7 +607,7 @@ func TestNoSecretIsShownAnywhere(t *testing.T) { // I-013 I-059
 	r := d.asked()
 	page := newBrowser(t).press(r.URL, "connect")
 	d.wait(ended)
-	time.Sleep(1100 * time.Millisecond)
+	d.ages(t)
 	g.mu.Lock()
 	g.reject = true
 	g.mu.Unlock()
@@ -660,7 +685,10 @@ func TestCredentialGoesToItsUpstreamAlone(t *testing.T) {
 	if err := d.Connect(t.Context(), "linear", "key-1234567890"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return strings.Contains(d.log.String(), "not trusted") }, func() string { return "the redirect is not refused: " + d.log.String() })
+	waittest.Until(t, "the redirect is refused", func() (bool, any) {
+		log := d.log.String()
+		return strings.Contains(log, "not trusted"), log
+	})
 	if len(got) != 0 {
 		t.Errorf("another host got a request with %q", <-got)
 	}

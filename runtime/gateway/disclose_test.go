@@ -16,6 +16,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // plainFinder finds the tools that have a word of the need in their name, in
@@ -145,9 +146,9 @@ func TestDeferredToolsFollowTheirUpstream(t *testing.T) {
 		t.Fatalf("find_tools = %s", got)
 	}
 	double.AddTool(&mcp.Tool{Name: "newborn", InputSchema: json.RawMessage(`{"type":"object"}`)}, double.slow)
-	eventually(t, func() bool { return strings.Contains(find(), "linear_newborn") }, func() string { return "a new tool is not found" })
+	waittest.Until(t, "a new tool is found", func() (bool, any) { got := find(); return strings.Contains(got, "linear_newborn"), got })
 	double.RemoveTools("echo")
-	eventually(t, func() bool { return !strings.Contains(find(), "linear_echo") }, func() string { return "a tool that is gone is found" })
+	waittest.Until(t, "a tool that is gone is not found", func() (bool, any) { got := find(); return !strings.Contains(got, "linear_echo"), got })
 }
 
 func TestToolsCalledLatelyArePinnedForTheNextConversation(t *testing.T) {
@@ -205,7 +206,10 @@ func TestCallThroughCallToolWaitsForThePerson(t *testing.T) {
 	if o := d.wait(ended); o.err != nil {
 		t.Fatalf("linear_connect = %v", o.err)
 	}
-	eventually(t, func() bool { return strings.Contains(saying(d.now("find_tools", `{"query":"echo"}`)), "linear_echo") }, func() string { return "the tools do not come" })
+	waittest.Until(t, "the tools come", func() (bool, any) {
+		got := saying(d.now("find_tools", `{"query":"echo"}`))
+		return strings.Contains(got, "linear_echo"), got
+	})
 	if got := saying(d.now("call_tool", `{"name":"linear_echo","arguments":{"zeta":"z"}}`)); got != `{"zeta":"z"}` {
 		t.Errorf("call_tool = %s", got)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/waittest"
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
@@ -146,7 +147,14 @@ type guard struct {
 func newGuard(t testing.TB) *guard {
 	g := &guard{upstream: newUpstreamServer(), codes: map[string]url.Values{}, valid: map[string]bool{}}
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", g.protected(g.upstream.handler(false)))
+	older, newer := g.upstream.handler(false), g.upstream.handler(true)
+	mux.Handle("/mcp", g.protected(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.newEra {
+			newer.ServeHTTP(w, r)
+		} else {
+			older.ServeHTTP(w, r)
+		}
+	})))
 	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, map[string]any{"resource": g.URL + "/mcp", "authorization_servers": []string{cmp.Or(g.issuer, g.URL)}, "scopes_supported": []string{"read", "write"}})
 	})
@@ -383,16 +391,18 @@ func (d *desk) end() {
 // tool finds one; the test fails if it does not come.
 func (d *desk) tool(name string) contract.Tool {
 	d.t.Helper()
-	for range 100 {
-		for _, one := range d.Tools() {
+	var found contract.Tool
+	waittest.Until(d.t, "there is a tool "+name, func() (bool, any) {
+		all := d.Tools()
+		for _, one := range all {
 			if one.Name == name {
-				return one
+				found = one
+				return true, nil
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	d.t.Fatalf("no tool %s among %v\n%s", name, names(d.Tools()), d.log)
-	return contract.Tool{}
+		return false, fmt.Sprintf("%v\n%s", names(all), d.log)
+	})
+	return found
 }
 
 func names(tools []contract.Tool) (all []string) {
@@ -456,18 +466,19 @@ func (d *desk) wait(ended <-chan outcome) outcome {
 // asked is the open request; the test fails if none comes.
 func (d *desk) asked() elicit.Request {
 	d.t.Helper()
-	for range 200 {
+	var open elicit.Request
+	waittest.Until(d.t, "somebody is asked", func() (bool, any) {
 		list, err := d.hub.List(d.t.Context(), elicit.Filter{})
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		if len(list.Requests) > 0 && list.Requests[0].Status == elicit.Open {
-			return list.Requests[0]
+		if len(list.Requests) == 0 || list.Requests[0].Status != elicit.Open {
+			return false, fmt.Sprintf("%+v\n%s", list.Requests, d.log)
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	d.t.Fatalf("nobody was asked\n%s", d.log)
-	return elicit.Request{}
+		open = list.Requests[0]
+		return true, nil
+	})
+	return open
 }
 
 func (d *desk) answer(id string, how elicit.Outcome) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // withShelf gives a double prompts, resources, a template, completions and links.
@@ -93,11 +94,10 @@ func none(string) bool { return false }
 func (d *desk) shelves(key string) *contract.Elsewhere {
 	d.t.Helper()
 	var all *contract.Elsewhere
-	eventually(d.t, func() bool {
+	waittest.Until(d.t, key+" is there", func() (bool, any) {
 		all = d.Elsewhere(none, none)
-		return strings.Contains(strings.Join(keys(all.Prompts, all.Resources, all.Templates), " ")+" ", key+" ")
-	}, func() string {
-		return fmt.Sprintf("no %s among %v", key, keys(all.Prompts, all.Resources, all.Templates))
+		seen := keys(all.Prompts, all.Resources, all.Templates)
+		return strings.Contains(strings.Join(seen, " ")+" ", key+" "), seen
 	})
 	return all
 }
@@ -239,12 +239,12 @@ func TestChangesOfResourcesAreTold(t *testing.T) {
 		if err != nil || stop == nil {
 			t.Fatalf("Watch = %v", err)
 		}
-		eventually(t, func() bool {
+		waittest.Until(t, "somebody is told of the change", func() (bool, any) {
 			if err := double.ResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotificationParams{URI: "demo://page/1"}); err != nil {
 				t.Error(err)
 			}
-			return len(told) > 0
-		}, func() string { return "nobody is told of the change" })
+			return len(told) > 0, nil
+		})
 		stop()
 		if left := d.upstreams[0].watchers.uris(); len(left) != 0 {
 			t.Errorf("watched after the end: %v", left)

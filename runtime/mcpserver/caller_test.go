@@ -15,6 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // asking is a server with one tool that asks for what a test says, through the
@@ -94,11 +95,7 @@ func TestALinkIsShownByAClientThatShowsLinks(t *testing.T) {
 		if id = p.ElicitationID; p.Mode != "url" || p.URL != "https://example.org/connect" || p.Message != "Sign in" || p.RequestedSchema != nil {
 			t.Errorf("shown was %+v, want the link", p)
 		}
-		select {
-		case <-results:
-			t.Error("the call ended when the link was opened, and not when its page was done")
-		case <-time.After(50 * time.Millisecond):
-		}
+		waittest.Nothing(t, "the end of the call when the link was opened, before its page is done", results)
 	})
 	t.Run("the client is told when the page is done", func(t *testing.T) {
 		if _, err := hub.Dispatch(t.Context(), elicit.Action{Type: elicit.CompletedBy, RequestID: id, Response: elicit.Accept}); err != nil {
@@ -110,7 +107,7 @@ func TestALinkIsShownByAClientThatShowsLinks(t *testing.T) {
 			if got != id {
 				t.Errorf("told of %s, want %s", got, id)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(waittest.Patience):
 			t.Error("it was not told")
 		}
 	})
@@ -238,7 +235,7 @@ func TestWhatAClientMaySayByItselfLeavesTheQuestionToTheInbox(t *testing.T) {
 					if text := reply.Content[0].(*mcp.TextContent).Text; text != want {
 						t.Errorf("the tool says %q, want %q", text, want)
 					}
-				case <-time.After(20 * time.Second):
+				case <-time.After(waittest.Patience):
 					t.Fatal("the call has not ended")
 				}
 			})
@@ -250,20 +247,21 @@ func TestWhatAClientMaySayByItselfLeavesTheQuestionToTheInbox(t *testing.T) {
 // time to spoil it.
 func answersWhenDismissed(t *testing.T, hub *elicit.Hub) {
 	t.Helper()
-	for since := time.Now(); time.Since(since) < 20*time.Second; time.Sleep(5 * time.Millisecond) {
+	var id string
+	waittest.Until(t, "the question stays open", func() (bool, any) {
 		list, err := hub.List(t.Context(), elicit.Filter{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(list.Requests) != 1 || time.Since(list.Requests[0].CreatedAt.Time) < 200*time.Millisecond {
-			continue
+			return false, list.Requests
 		}
-		if _, err := hub.Dispatch(t.Context(), elicit.Action{Type: elicit.CompletedBy, RequestID: list.Requests[0].ID, Response: elicit.Accept}); err != nil {
-			t.Fatal(err)
-		}
-		return
+		id = list.Requests[0].ID
+		return true, nil
+	})
+	if _, err := hub.Dispatch(t.Context(), elicit.Action{Type: elicit.CompletedBy, RequestID: id, Response: elicit.Accept}); err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("the question did not stay open")
 }
 
 func TestAClientThatDeclaredNothingIsSentNothing(t *testing.T) {

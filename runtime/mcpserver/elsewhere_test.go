@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // abroad is a catalog with prompts and resources of another server, and what
@@ -209,8 +209,7 @@ func TestChangesOfResourcesReachTheirSubscribers(t *testing.T) {
 			if err := session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "demo://a"}); err != nil {
 				t.Fatal(err)
 			}
-			deadline := time.After(10 * time.Second)
-			for {
+			waittest.Until(t, "the client is told of the change", func() (bool, any) {
 				s.watching.mu.Lock()
 				watched := len(s.watching.all)
 				s.watching.mu.Unlock()
@@ -222,14 +221,13 @@ func TestChangesOfResourcesReachTheirSubscribers(t *testing.T) {
 					if uri != "demo://a" {
 						t.Errorf("told of %s", uri)
 					}
-					if err := session.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "demo://a"}); err != nil {
-						t.Error(err)
-					}
-					return
-				case <-deadline:
-					t.Fatal("the client is not told of the change")
-				case <-time.After(20 * time.Millisecond):
+					return true, nil
+				default:
+					return false, watched
 				}
+			})
+			if err := session.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "demo://a"}); err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // Calls are answered with 200 and the code that stdio has; what is no call with
@@ -118,7 +119,7 @@ func listen(t *testing.T, url string, q request) <-chan string {
 func await(t *testing.T, lines <-chan string, begin string) string {
 	t.Helper()
 	var seen []string
-	for late := time.After(5 * time.Second); ; {
+	for late := time.After(waittest.Patience); ; {
 		select {
 		case line, ok := <-lines:
 			if !ok {

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 func overHTTP(t testing.TB, s *Server) (url string) {
@@ -277,15 +278,19 @@ func TestReplaceIsToldOverHTTP(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer session.Close()
-			time.Sleep(100 * time.Millisecond) // the stream is opened beside
-			if err := s.Replace(contract.Catalog{Tools: d.catalog().Tools[:1]}); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case <-changed:
-			case <-time.After(5 * time.Second):
-				t.Error("not told")
-			}
+			tools := 0
+			waittest.Until(t, "the client is told of new tools", func() (bool, any) { // its stream is opened beside
+				tools = 3 - max(tools, 1)
+				if err := s.Replace(contract.Catalog{Tools: d.catalog().Tools[:tools]}); err != nil {
+					t.Fatal(err)
+				}
+				select {
+				case <-changed:
+					return true, nil
+				case <-time.After(waittest.Quiet):
+					return false, nil
+				}
+			})
 		})
 	}
 }
@@ -323,10 +328,7 @@ func TestSessionsAreBounded(t *testing.T) {
 		t.Fatal("the first session is gone already")
 	}
 	ids = append(ids, openSession(t, url))
-	deadline := time.Now().Add(5 * time.Second)
-	for alive(ids[1]) && time.Now().Before(deadline) { // it ends beside
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Until(t, "the session that was used first ends", func() (bool, any) { return !alive(ids[1]), nil })
 	for i, want := range []bool{true, false, true, true} {
 		if got := alive(ids[i]); got != want {
 			t.Errorf("session %d of 4 alive: %v, want %v", i+1, got, want)

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // A client that sends and does not read fills the pipe of answers; then the
@@ -30,6 +33,7 @@ func TestEndOfContextEndsAServerThatNobodyReads(t *testing.T) {
 			if _, err := outR.Read(make([]byte, 64<<10)); err != nil {
 				t.Fatal(err)
 			}
+			var written atomic.Int32
 			go func() {
 				for id := range 1000 {
 					text := line
@@ -39,9 +43,10 @@ func TestEndOfContextEndsAServerThatNobodyReads(t *testing.T) {
 					if _, err := io.WriteString(inW, text); err != nil {
 						return
 					}
+					written.Add(1)
 				}
 			}()
-			time.Sleep(100 * time.Millisecond) // until every write hangs
+			waittest.Settled(t, "every write hangs", written.Load)
 			start := time.Now()
 			cancel()
 			select {
@@ -52,8 +57,8 @@ func TestEndOfContextEndsAServerThatNobodyReads(t *testing.T) {
 				if took := time.Since(start); took > 50*time.Millisecond+cancelTime+2*time.Second {
 					t.Errorf("it took %v to end", took)
 				}
-			case <-time.After(10 * time.Second):
-				t.Error("ServeStdio has not ended 10 s after its context")
+			case <-time.After(waittest.Patience):
+				t.Error("ServeStdio does not end after its context")
 			}
 		})
 	}

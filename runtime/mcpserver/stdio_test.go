@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // wire is one message as a client reads it.
@@ -279,11 +280,7 @@ func TestCloseLetsFastCallsFinish(t *testing.T) {
 	<-d.entered
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close(context.Background()) }()
-	select {
-	case <-closed:
-		t.Error("Close returned with a call in flight")
-	case <-time.After(50 * time.Millisecond):
-	}
+	waittest.Nothing(t, "the end of Close with a call in flight", closed)
 	d.release <- struct{}{}
 	if w, err := c.read(); err != nil || w.says() != "1 ok" {
 		t.Errorf("the call in flight: %s, %v; want its answer", w.says(), err)
@@ -459,10 +456,7 @@ func TestAnswersNobodyReadsAreBounded(t *testing.T) {
 			}
 		}()
 		<-sent
-		for before := int32(-1); before != runs.Load(); time.Sleep(100 * time.Millisecond) {
-			before = runs.Load()
-		}
-		if got := runs.Load(); got > 8 {
+		if got := waittest.Settled(t, "no call of the tool begins any more", runs.Load); got > 8 {
 			t.Errorf("read-only %v: with 4 calls allowed in flight %d ran", readOnly, got)
 		}
 		for range 50 {

@@ -16,6 +16,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 const elicits, withTasks = `"elicitation":{}`, `"extensions":{"io.modelcontextprotocol/tasks":{}}`
@@ -126,16 +127,15 @@ func (v *visiting) reads(w wire) (taskResult, int) {
 // becomes looks at a task until it has a status.
 func (v *visiting) becomes(task, status string) taskResult {
 	v.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; {
-		r, code := v.about("tasks/get", task, "")
-		if code != 0 || time.Now().After(end) {
+	var r taskResult
+	waittest.Until(v.t, "the task is "+status, func() (bool, any) {
+		var code int
+		if r, code = v.about("tasks/get", task, ""); code != 0 {
 			v.t.Fatalf("tasks/get = %+v, error %d; want status %s", r, code, status)
 		}
-		if r.Status == status {
-			return r
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+		return r.Status == status, r
+	})
+	return r
 }
 
 // hears waits for a notification of a method.
@@ -147,7 +147,7 @@ func (v *visiting) hears(method string) note {
 			v.t.Fatalf("told %s %+v, want %s", n.Method, n.Params, method)
 		}
 		return n
-	case <-time.After(20 * time.Second):
+	case <-time.After(waittest.Patience):
 		v.t.Fatalf("nothing was told, want %s", method)
 		return note{}
 	}
@@ -256,7 +256,7 @@ func visitStdio(t *testing.T, s *Server, name string, can []string) *visiting {
 				}
 			case <-patience:
 				return wire{Result: json.RawMessage(`{}`)}
-			case <-time.After(20 * time.Second):
+			case <-time.After(waittest.Patience):
 				t.Fatalf("%s was not answered", message)
 			}
 		}
@@ -316,11 +316,7 @@ func TestACancelledTaskEndsItsCall(t *testing.T) {
 		if r := v.becomes(created.TaskID, "cancelled"); r.Result != nil || r.Error != nil {
 			t.Errorf("a cancelled task has %+v", r)
 		}
-		for end := time.Now().Add(20 * time.Second); s.ended.Load() == before; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("the tool was not told")
-			}
-		}
+		waittest.Until(t, "the tool is told", func() (bool, any) { return s.ended.Load() > before, nil })
 	})
 }
 

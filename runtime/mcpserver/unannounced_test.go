@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // A tool that is not announced is listed and called like any other, by clients of
@@ -63,12 +64,12 @@ func TestUnannouncedToolsAreListedAndCalledInSilence(t *testing.T) {
 					if told == "tools" {
 						t.Error("told of the tools although none that is announced has changed")
 					}
-				case <-time.After(5 * time.Second):
+				case <-time.After(waittest.Patience):
 					t.Fatal("not told of the prompt")
 				}
 			}
 			if version == "2026-07-28" {
-				return // its SDK keeps a list for a minute
+				t.Skip("NOT TESTED: whether pinned is gone: this client's SDK keeps a list for a minute")
 			}
 			if tools, err = session.ListTools(t.Context(), nil); err != nil || len(tools.Tools) != len(newDesk().catalog().Tools) {
 				t.Errorf("tools = %+v, %v; want those without pinned", tools, err)

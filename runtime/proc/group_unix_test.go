@@ -11,7 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // stubborn is a program that reads no stdin, ignores every signal that it can,
@@ -56,12 +57,12 @@ func TestNothingOutlivesWhoStartedIt(t *testing.T) {
 			}
 			cmd.Wait()
 			for _, pid := range pids {
-				for since := time.Now(); !gone(pid); time.Sleep(5 * time.Millisecond) {
-					if time.Since(since) > 10*time.Second {
+				t.Cleanup(func() {
+					if t.Failed() {
 						syscall.Kill(pid, syscall.SIGKILL)
-						t.Fatalf("process %d of %v still runs 10 s after its starter was killed", pid, pids)
 					}
-				}
+				})
+				waittest.Until(t, fmt.Sprintf("process %d of %v ends after its starter", pid, pids), func() (bool, any) { return gone(pid), nil })
 			}
 		})
 	}

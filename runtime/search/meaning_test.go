@@ -148,6 +148,7 @@ func TestWhoeverStopsAskingBlamesNobody(t *testing.T) {
 	}
 }
 
+// Besides what it checks, the race detector looks on.
 func TestEmbedderIsAskedConcurrently(t *testing.T) {
 	f, m, _ := asking()
 	var wait sync.WaitGroup
@@ -159,11 +160,19 @@ func TestEmbedderIsAskedConcurrently(t *testing.T) {
 					f.err = errors.New("oh")
 					f.mu.Unlock()
 				}
-				m.vector(t.Context(), strconv.Itoa(i*j))
+				if v, why := m.vector(t.Context(), strconv.Itoa(i*j)); (v == nil) != (why != "") {
+					t.Errorf("vector = %v, %q; want a vector or why there is none", v, why)
+				}
 			}
 		})
 	}
 	wait.Wait()
+	if m.failures < triesBeforeRest || m.order.Len() != len(m.recent) || len(m.recent) == 0 || len(m.recent) > recentQuestions {
+		t.Errorf("%d failures, %d and %d remembered; want a rest and at most %d", m.failures, m.order.Len(), len(m.recent), recentQuestions)
+	}
+	if v, why := m.vector(t.Context(), "after the failures"); v != nil || !strings.Contains(why, "asked again in") {
+		t.Errorf("vector = %v, %q; want that the embedder rests", v, why)
+	}
 }
 
 // A page that follows one found by words goes on in its order, also when the

@@ -5,6 +5,7 @@ package store_test
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // soon bounds a probe: 2 s, on a busy machine.
@@ -36,12 +38,10 @@ func probed(t *testing.T, db *store.DB) error {
 // second.
 func eventuallyProbed(t *testing.T, db *store.DB, good bool) (err error) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if err = probed(t, db); (err == nil) == good {
-			return err
-		}
-	}
-	t.Fatalf("Probe = %v, want good %v", err, good)
+	waittest.Until(t, fmt.Sprintf("a probe is good: %v", good), func() (bool, any) {
+		err = probed(t, db)
+		return (err == nil) == good, err
+	})
 	return err
 }
 

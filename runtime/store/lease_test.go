@@ -7,6 +7,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 func TestALeaseHasOneHolderUntilItLapses(t *testing.T) {
@@ -29,7 +30,7 @@ func TestALeaseHasOneHolderUntilItLapses(t *testing.T) {
 		if l, held := claim("a", "", time.Nanosecond); !held || l.Data != "127.0.0.1:7000" {
 			t.Fatalf("renewal = %+v, %v; want it held, with the old data", l, held)
 		}
-		time.Sleep(2 * time.Millisecond)
+		lapsed(t)
 		if l, held := claim("b", "", time.Hour); !held || l.Data != "127.0.0.1:7000" {
 			t.Fatalf("claim of a lapsed lease = %+v, %v; want it held by b at the old address", l, held)
 		}
@@ -46,6 +47,14 @@ func TestALeaseHasOneHolderUntilItLapses(t *testing.T) {
 			t.Errorf("leases after Release = %+v, want none", got)
 		}
 	})
+}
+
+// lapsed waits until a lease of no time has lapsed: the store counts in
+// milliseconds.
+func lapsed(t *testing.T) {
+	t.Helper()
+	since := time.Now()
+	waittest.Until(t, "two milliseconds are over", func() (bool, any) { return time.Since(since) > 2*time.Millisecond, nil })
 }
 
 func TestOfLeasesThatEndedTheirDataStays(t *testing.T) {
@@ -65,7 +74,7 @@ func TestOfLeasesThatEndedTheirDataStays(t *testing.T) {
 				}
 			}
 		}
-		time.Sleep(2 * time.Millisecond)
+		lapsed(t)
 		for _, step := range []struct {
 			before time.Duration // ago
 			want   int

@@ -11,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 func watch(t testing.TB, db *store.DB, seq int64, f store.Filter) *store.Watcher {
@@ -283,7 +284,7 @@ func TestAWatcherEndsWithItsContextAndTheStore(t *testing.T) {
 			_, err := w.Next(context.Background())
 			ended <- err
 		}()
-		time.Sleep(20 * time.Millisecond)
+		waittest.Nothing(t, "the end of Next in an open store", ended)
 		db.Close()
 		if err := <-ended; !errors.Is(err, store.ErrClosed) {
 			t.Errorf("Next = %v, want ErrClosed", err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // elsewhere is an agent over A2A whose task never ends by itself.
@@ -76,9 +77,7 @@ func (e *elsewhere) killed(t *testing.T) (*desk, Started) {
 	if pid <= 1 || syscall.Kill(pid, syscall.SIGKILL) != nil {
 		t.Fatalf("runner %d of %+v cannot be killed", pid, s)
 	}
-	for !dead(pid) {
-		time.Sleep(time.Millisecond)
-	}
+	await(t, "the end of the runner", func() bool { return dead(pid) })
 	return d, started
 }
 
@@ -96,7 +95,7 @@ func TestASweepCancelsWhatAKilledRunnerLeftElsewhere(t *testing.T) {
 		if id != "t" {
 			t.Errorf("task %q was cancelled, want t", id)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(waittest.Patience):
 		t.Error("the task was not cancelled")
 	}
 }

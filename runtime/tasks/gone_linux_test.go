@@ -9,6 +9,7 @@ import (
 	"time"
 
 	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 func TestARunnerWhoseFolderIsDeletedEnds(t *testing.T) {
@@ -27,7 +28,7 @@ func TestARunnerWhoseFolderIsDeletedEnds(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), d.options.Dir) || !strings.Contains(err.Error(), "was deleted while it ran") {
 			t.Errorf("Run = %v, want it to say what was deleted", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(waittest.Patience):
 		t.Fatal("the runner goes on")
 	}
 	if left := inside(started.AttemptID); len(left) > 0 {
@@ -59,11 +60,7 @@ func TestADaemonEndsWithTheWorktree(t *testing.T) {
 			if err := remove(started.AttemptID); err != nil {
 				t.Fatal(err)
 			}
-			for since := time.Now(); len(inside(started.AttemptID)) > 0; time.Sleep(5 * time.Millisecond) {
-				if time.Since(since) > 10*time.Second {
-					t.Fatalf("processes %v go on without a worktree", inside(started.AttemptID))
-				}
-			}
+			nobodyInside(t, started.AttemptID)
 		})
 	}
 }
@@ -85,11 +82,7 @@ func TestAnAgentThatHasFilledTheDiskCanBeStopped(t *testing.T) {
 	if err != nil && !strings.Contains(err.Error(), "the agent was ended") { // a small row may still find room
 		t.Errorf("Stop on a full disk: %v, want the agent ended", err)
 	}
-	for since := time.Now(); len(inside(started.AttemptID)) > 0; time.Sleep(5 * time.Millisecond) {
-		if time.Since(since) > 20*time.Second {
-			t.Fatalf("processes %v go on", inside(started.AttemptID))
-		}
-	}
+	nobodyInside(t, started.AttemptID)
 	if err := os.Remove(full); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	. "github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // inProcess runs an attempt in this process, for tests of hooks that are
@@ -44,7 +45,8 @@ func TestAnAgentAsksAPerson(t *testing.T) {
 	var by Process
 	o := Options{Silence: 1500 * time.Millisecond, Ask: func(ctx context.Context, a Attempt, p Process, q executor.Question) (executor.Answer, error) {
 		asked, by = append(asked, q), p
-		time.Sleep(2 * time.Second) // people are slow, and that is not the agent's silence
+		since := time.Now()
+		waittest.Until(t, "a person takes longer than an agent may be silent", func() (bool, any) { return time.Since(since) > 2*time.Second, nil })
 		if q.Permission {
 			return executor.Answer{Outcome: "accept", Option: "allow"}, nil
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
 	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // change runs SQL on the store of a desk.
@@ -130,16 +131,10 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 			t.Errorf("Status = %+v, %v; want it as it was", s, err)
 		}
 		peer(t, d.place, d.options) // it is back
-		for deadline := time.Now().Add(time.Minute); ; {
+		waittest.Until(t, "FollowUp is taken once the machine is back", func() (bool, any) {
 			_, err := other.FollowUp(t.Context(), FollowUpRequest{Action: Send, AttemptID: started.AttemptID, Prompt: "write b.txt y"})
-			if err == nil {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("FollowUp = %v, want it taken once the machine is back", err)
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
+			return err == nil, err
+		})
 		d.until(started.AttemptID, "ended again", func(s AttemptStatus) bool { return s.State == Completed })
 	})
 	t.Run("what waits for a machine that is away ends", func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 	. "github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // openAs is open where git knows who the user is.
@@ -314,12 +315,11 @@ func TestALandingThatIsKilledIsFinished(t *testing.T) {
 		if !out.Scan() || out.Text() != "begins" {
 			t.Fatalf("the process said %q", out.Text())
 		}
-		time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond) // the moment of the kill
-		victim.Process.Kill()
+		moment := time.AfterFunc(time.Duration(rand.IntN(400))*time.Millisecond, func() { victim.Process.Kill() })
 		victim.Wait()
-		for since := time.Now(); ; {
-			err := d.Sweep(t.Context())
-			if err != nil {
+		moment.Stop()
+		waittest.Until(t, "every landing is finished", func() (bool, any) {
+			if err := d.Sweep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			var open int
@@ -328,13 +328,8 @@ func TestALandingThatIsKilledIsFinished(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if open == 0 {
-				break
-			}
-			if time.Since(since) > 30*time.Second {
-				t.Fatal("a landing was never finished")
-			}
-		}
+			return open == 0, open
+		})
 		at := 0
 		for repo, was := range base {
 			if git(t, repo, "rev-parse", "main") != was {

@@ -3,6 +3,7 @@ package tasks_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // desk is a manager whose runners are this test binary, with a project.
@@ -141,16 +143,16 @@ func (d *desk) request(taskID string, script ...string) StartRequest {
 func (d *desk) until(attemptID, what string, ok func(AttemptStatus) bool) AttemptStatus {
 	d.t.Helper()
 	var s AttemptStatus
-	for since := time.Now(); time.Since(since) < 60*time.Second; time.Sleep(10 * time.Millisecond) {
+	waittest.Until(d.t, "the attempt "+what, func() (bool, any) {
 		var err error
 		if s, err = d.Status(context.Background(), attemptID); err != nil {
 			d.t.Fatalf("Status(%s) = %v", attemptID, err)
 		}
 		if ok(s) {
-			return s
+			return true, nil
 		}
-	}
-	d.t.Fatalf("the attempt never %s: %+v\n%s", what, s, d.said(s.ProcessID))
+		return false, fmt.Sprintf("%+v\n%s", s, d.said(s.ProcessID))
+	})
 	return s
 }
 
@@ -531,7 +533,7 @@ func TestAStopCanBecomeOneWithForce(t *testing.T) {
 		_, err := d.Stop(context.Background(), started.AttemptID, false)
 		gentle <- err
 	}()
-	time.Sleep(300 * time.Millisecond)
+	waittest.Nothing(t, "the end of a gentle stop of an agent that ignores it", gentle)
 	if s, err := d.Status(t.Context(), started.AttemptID); err != nil || s.State != Running {
 		t.Errorf("Status after the interrupt = %+v, %v; want it running: it ignores signals", s, err)
 	}

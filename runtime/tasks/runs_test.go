@@ -1,24 +1,25 @@
 package tasks_test
 
 import (
+	"fmt"
 	"testing"
-	"time"
 
 	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // comesTo waits until the run that began with a process is in a state.
 func (d *desk) comesTo(process string, state State) Run {
 	d.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		run, err := d.RunFrom(d.t.Context(), process)
-		if err != nil || time.Now().After(end) {
-			d.t.Fatalf("RunFrom(%s) = %+v, %v; want %s", process, run, err, state)
+	var run Run
+	waittest.Until(d.t, fmt.Sprintf("the run from %s is %s", process, state), func() (bool, any) {
+		var err error
+		if run, err = d.RunFrom(d.t.Context(), process); err != nil {
+			d.t.Fatalf("RunFrom(%s) = %v", process, err)
 		}
-		if run.Newest.State == state {
-			return run
-		}
-	}
+		return run.Newest.State == state, run
+	})
+	return run
 }
 
 func TestARunIsWhatOnePromptHasStarted(t *testing.T) {

@@ -39,7 +39,7 @@ func server(ctx context.Context, db *store.DB, place, args string) error {
 		fmt.Println(name, attempt)
 	}
 	fmt.Println("done")
-	time.Sleep(time.Hour)
+	<-ctx.Done() // until it is killed
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 const secretKey = "a-very-secret-value"
@@ -37,13 +38,9 @@ func kill(t *testing.T, pid int) {
 	await(t, fmt.Sprint("the end of process ", pid), func() bool { return dead(pid) })
 }
 
-func await(t *testing.T, what string, ok func() bool) {
+func await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for since := time.Now(); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(since) > time.Minute {
-			t.Fatalf("%s did not come", what)
-		}
-	}
+	waittest.Until(t, what, func() (bool, any) { return ok(), nil })
 }
 
 // TestAttackStarterOfAnotherEnvironmentStartsNothing: an attempt waits, and all

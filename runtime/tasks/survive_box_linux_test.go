@@ -17,6 +17,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	. "github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // TestAttackBoxKilledAnywhereNoCommitIsLost kills, at random moments, the runner
@@ -173,7 +174,16 @@ func (k *boxKiller) round(victim string) {
 
 // kill ends somebody at a random moment, and says whether it was still there.
 func (k *boxKiller) kill(victim, attemptID, tell string) bool {
-	wait := func(most time.Duration) { time.Sleep(time.Duration(k.random.Int64N(int64(most)))) }
+	// moment is some commits later, and a little.
+	moment := func(commits int) {
+		told := func() int { list, _ := os.ReadFile(tell); return len(strings.Fields(string(list))) }
+		most := told() + k.random.IntN(commits+1)
+		k.waits("commits of the agent", func() bool {
+			agent := k.running(attemptID).agent
+			return told() >= most || agent > 0 && dead(agent)
+		})
+		time.Sleep(time.Duration(k.random.Int64N(int64(150 * time.Millisecond))))
+	}
 	if victim != "runner" || k.random.IntN(3) > 0 { // else while it starts
 		k.waits("an agent that commits", func() bool {
 			info, err := os.Stat(tell)
@@ -182,19 +192,19 @@ func (k *boxKiller) kill(victim, attemptID, tell string) bool {
 	}
 	switch victim {
 	case "runner":
-		wait(700 * time.Millisecond)
-		return killed(k.running(attemptID).runner)
+		moment(20)
+		return k.sigkill(k.running(attemptID).runner)
 	case "agent":
-		wait(700 * time.Millisecond)
-		return killed(k.running(attemptID).agent)
+		moment(20)
+		return k.sigkill(k.running(attemptID).agent)
 	case "runner that brings home":
 		v := k.running(attemptID)
 		k.waits("the end of the agent", func() bool { return v.agent == 0 || dead(v.agent) })
-		wait(150 * time.Millisecond)
-		return killed(k.running(attemptID).runner)
+		moment(0)
+		return k.sigkill(k.running(attemptID).runner)
 	}
-	wait(700 * time.Millisecond)
-	if !killed(k.running(attemptID).runner) {
+	moment(20)
+	if !k.sigkill(k.running(attemptID).runner) {
 		return false
 	}
 	hit := false
@@ -223,21 +233,16 @@ func (k *boxKiller) kill(victim, attemptID, tell string) bool {
 
 func (k *boxKiller) waits(what string, ok func() bool) {
 	k.t.Helper()
-	for since := time.Now(); !ok(); time.Sleep(time.Millisecond) {
-		if time.Since(since) > time.Minute {
-			k.t.Fatalf("%s never came", what)
-		}
-	}
+	await(k.t, what, ok)
 }
 
-// killed ends a process with nothing that it could do about it.
-func killed(pid int) bool {
+// sigkill ends a process with nothing that it could do about it.
+func (k *boxKiller) sigkill(pid int) bool {
+	k.t.Helper()
 	if pid <= 0 || dead(pid) || syscall.Kill(pid, syscall.SIGKILL) != nil {
 		return false
 	}
-	for !dead(pid) {
-		time.Sleep(time.Millisecond)
-	}
+	await(k.t, "the end of a killed process", func() bool { return dead(pid) })
 	return true
 }
 
@@ -246,9 +251,8 @@ func killed(pid int) bool {
 func (k *boxKiller) nobody(attemptID, tell string) {
 	k.t.Helper()
 	k.intact(attemptID, "")
-	var left []string
-	for since := time.Now(); time.Since(since) < 5*time.Second; time.Sleep(5 * time.Millisecond) {
-		left = nil
+	waittest.Until(k.t, "no process is left of the attempt", func() (bool, any) {
+		var left []string
 		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, path := range lines {
 			line, _ := os.ReadFile(path)
@@ -256,11 +260,8 @@ func (k *boxKiller) nobody(attemptID, tell string) {
 				left = append(left, string(line))
 			}
 		}
-		if len(left) == 0 {
-			return
-		}
-	}
-	k.t.Errorf("processes go on: %q", left)
+		return len(left) == 0, left
+	})
 }
 
 // isKept checks that the repository is whole, and that git takes none of the
@@ -349,7 +350,7 @@ func TestAttackBoxKilledWhileGitHoldsALock(t *testing.T) {
 			tell := filepath.Join(k.tells, "told")
 			started := k.start("run git commit -q --allow-empty -m by-the-agent && git rev-parse HEAD > " + tell)
 			k.waits("a git that holds the lock", func() bool { return exists(held) })
-			if !killed(k.running(started.AttemptID).runner) {
+			if !k.sigkill(k.running(started.AttemptID).runner) {
 				t.Fatal("the runner has ended")
 			}
 			k.ownerless()

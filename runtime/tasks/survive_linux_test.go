@@ -18,6 +18,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // inside are the processes that run in an attempt.
@@ -61,19 +62,21 @@ func (d *desk) running(attemptID string) (v victim) {
 	return v
 }
 
+// nobodyInside waits until no process of an attempt is left, which nobody would
+// own.
+func nobodyInside(t testing.TB, attemptID string) {
+	t.Helper()
+	waittest.Until(t, "no process runs of attempt "+attemptID, func() (bool, any) {
+		left := inside(attemptID)
+		return len(left) == 0, left
+	})
+}
+
 // intact checks what must be true of an attempt that has ended, whoever was
 // killed.
 func (d *desk) intact(attemptID string, effects string) {
 	d.t.Helper()
-	var left []string
-	for since := time.Now(); time.Since(since) < 5*time.Second; time.Sleep(5 * time.Millisecond) {
-		if left = inside(attemptID); len(left) == 0 {
-			break
-		}
-	}
-	if len(left) > 0 {
-		d.t.Errorf("processes %v of attempt %s run and nobody owns them", left, attemptID)
-	}
+	nobodyInside(d.t, attemptID)
 	out, _ := os.ReadFile(effects)
 	lines := strings.Fields(string(out))
 	slices.Sort(lines)
@@ -189,7 +192,7 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 			for round := 0; killed < most && round < 4*most; round++ { // some end before they can be killed
 				effects := filepath.Join(t.TempDir(), "effects")
 				started := d.start(lines(effects, "first")...)
-				after := time.Duration(random.IntN(450)) * time.Millisecond
+				after := time.Duration(random.IntN(290)) * time.Millisecond
 				followed := make(chan struct{})
 				go func() {
 					defer close(followed)
@@ -209,9 +212,7 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 				pid := of()
 				if pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil {
 					killed++
-					for !dead(pid) {
-						time.Sleep(time.Millisecond)
-					}
+					await(t, "the end of the "+who, func() bool { return dead(pid) })
 				}
 				d.ownerless()
 				s := d.ended(started.AttemptID)
@@ -312,10 +313,7 @@ func TestWhoeverComesNextFindsTheDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := d.running(started.AttemptID).runner
-	syscall.Kill(pid, syscall.SIGKILL)
-	for !dead(pid) {
-		time.Sleep(time.Millisecond)
-	}
+	kill(t, pid)
 	s, err := peer(t, d.place, d.options).Status(t.Context(), started.AttemptID)
 	if err != nil || s.State != Failed || s.Failure != "lost: its runner died" {
 		t.Errorf("Status = %+v, %v; want it lost", s, err)

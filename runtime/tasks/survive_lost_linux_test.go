@@ -45,11 +45,15 @@ func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 				}
 				started := d.start(script...)
 				dir := filepath.Join(d.attempt(started.AttemptID).Dir, "app")
-				time.Sleep(time.Duration(random.IntN(900)) * time.Millisecond)
+				// The moment of the kill: after so many commits, and a little later.
+				most := random.IntN(6)
+				d.until(started.AttemptID, "has commits", func(s AttemptStatus) bool {
+					list, _ := os.ReadFile(effects)
+					return len(strings.Fields(string(list))) >= most || s.State != Running
+				})
+				time.Sleep(time.Duration(random.IntN(150)) * time.Millisecond)
 				if v := d.running(started.AttemptID); v.runner > 0 && syscall.Kill(v.runner, syscall.SIGKILL) == nil {
-					for !dead(v.runner) {
-						time.Sleep(time.Millisecond)
-					}
+					await(t, "the end of the runner", func() bool { return dead(v.runner) })
 				}
 				d.ownerless()
 				d.ended(started.AttemptID)

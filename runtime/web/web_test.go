@@ -20,6 +20,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // running is a server on a real port.
@@ -378,11 +379,7 @@ func TestStreamsOutliveTheTimes(t *testing.T) {
 	if got := <-rt.calls; got != "streaming" {
 		t.Fatal(got)
 	}
-	select {
-	case got := <-rt.calls:
-		t.Errorf("a silent stream: %q after its times, want nothing", got)
-	case <-time.After(300 * time.Millisecond):
-	}
+	waittest.Nothing(t, "the end of a silent stream after its times", rt.calls)
 	if err := rt.stop(); err != nil {
 		t.Error(err)
 	}

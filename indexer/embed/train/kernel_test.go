@@ -8,7 +8,7 @@ import (
 
 func TestVectorInstructionsGiveTheSameBits(t *testing.T) {
 	if !hasAVX {
-		t.Logf("NOT COMPARED: this machine (%s) has no kernel, so both sides are the portable one, which it uses", runtime.GOARCH)
+		t.Skipf("NOT TESTED: this machine (%s) has no vector kernel to compare with the portable one", runtime.GOARCH)
 	}
 	for n := 8; n <= 136; n += 32 {
 		x, rows := gaussian(n, 1), gaussian(4*n, 2)
@@ -21,11 +21,7 @@ func TestVectorInstructionsGiveTheSameBits(t *testing.T) {
 		same(t, "addScaled", fast, plain)
 
 		var fastLanes, plainLanes [32]float32
-		if hasAVX {
-			dot4AVX(&x[0], &rows[0], n, &fastLanes)
-		} else {
-			dot4Go(x, rows, &fastLanes)
-		}
+		dot4AVX(&x[0], &rows[0], n, &fastLanes)
 		dot4Go(x, rows, &plainLanes)
 		same(t, "dot4", fastLanes[:], plainLanes[:])
 	}

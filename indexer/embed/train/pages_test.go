@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestChosenKeepsOneOfEachPage(t *testing.T) {
@@ -78,21 +79,36 @@ func TestAPageIsCutAtEveryHeading(t *testing.T) {
 }
 
 func TestHostilePagesAreCut(t *testing.T) {
-	for name, src := range map[string]string{
-		"empty":            "",
-		"only a fence":     "```",
-		"no end of line":   "# a",
-		"only headings":    strings.Repeat("# a\n", 1000),
-		"front matter":     "---\n: : :\n---\n# a\n",
-		"bytes":            "# \xff\xfe\x00\n\xff",
-		"deep":             strings.Repeat("> ", 5000) + "x",
-		"links":            strings.Repeat("[", 5000) + "](x)",
-		"heading of marks": "## ``\n\n" + strings.Repeat("word ", 40),
+	for name, c := range map[string]struct {
+		src, title      string
+		sections, pairs int
+		last            string // body of the last section, as it begins
+	}{
+		"empty":            {"", "x", 0, 0, ""},
+		"only a fence":     {"```", "x", 1, 0, ""},
+		"no end of line":   {"# a", "a", 2, 0, ""},
+		"only headings":    {strings.Repeat("# a\n", 1000), "a", 1001, 0, ""},
+		"front matter":     {"---\n: : :\n---\n# a\n", "a", 2, 0, ""},
+		"bytes":            {"# \xff\xfe\x00\n\xff", "\ufffd\ufffd", 2, 0, "\ufffd"},
+		"deep":             {strings.Repeat("> ", 5000) + "x", "x", 1, 1, "> > > "},
+		"links":            {strings.Repeat("[", 5000) + "](x)", "x", 1, 0, "[[[[["},
+		"heading of marks": {"## ``\n\n" + strings.Repeat("word ", 40), "x", 2, 1, "word word"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := parse("x.md", []byte(src))
+			p := parse("x.md", []byte(c.src))
 			pages := []*page{p}
-			pagePairs(1, 0, pages, indexLinks(pages))
+			pairs := pagePairs(1, 0, pages, indexLinks(pages))
+			if p.title != c.title || len(p.sections) != c.sections || len(pairs) != c.pairs {
+				t.Fatalf("title %q, %d sections, %d pairs; want %q, %d and %d", p.title, len(p.sections), len(pairs), c.title, c.sections, c.pairs)
+			}
+			for i, s := range p.sections {
+				if !utf8.ValidString(s.heading + s.anchor + s.crumb + s.body) {
+					t.Errorf("section %d is no UTF-8: %q", i, s)
+				}
+			}
+			if c.sections > 0 && !strings.HasPrefix(p.sections[c.sections-1].body, c.last) {
+				t.Errorf("the last section begins %.40q, want %q", p.sections[c.sections-1].body, c.last)
+			}
 		})
 	}
 }

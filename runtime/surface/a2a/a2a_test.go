@@ -20,6 +20,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 const patience = 15 * time.Second
@@ -320,11 +321,7 @@ func TestALateAnswerIsForWhoAsksAgain(t *testing.T) {
 
 func (d *desk) until(what string, ok func() bool) {
 	d.t.Helper()
-	for since := time.Now(); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Since(since) > patience {
-			d.t.Fatalf("%s did not come", what)
-		}
-	}
+	waittest.Until(d.t, what, func() (bool, any) { return ok(), nil })
 }
 
 func TestWithoutAPersonTheTaskIsRejected(t *testing.T) {
@@ -591,25 +588,32 @@ func TestPushNotificationsComeOnce(t *testing.T) {
 	d := at(t, place, true, named)
 	at(t, place, true, named) // whoever sends, one does
 	config := map[string]any{"url": listener.URL, "token": "secret", "authentication": map[string]any{"scheme": "Bearer", "credentials": "abc"}}
-	task := d.taskOf(d.call(Path, "SendMessage", map[string]any{"message": message("", text("Which?")), "configuration": map[string]any{"taskPushNotificationConfig": config}}))
+	send := func() *sdk.Task {
+		return d.taskOf(d.call(Path, "SendMessage", map[string]any{"message": message("", text("Which?")), "configuration": map[string]any{"taskPushNotificationConfig": config}}))
+	}
+	task := send()
 	list := d.call(Path, "ListTaskPushNotificationConfigs", map[string]any{"taskId": task.ID})
 	if !strings.Contains(string(list.Result), listener.URL) {
 		t.Errorf("configurations: %s %+v", list.Result, list.Error)
 	}
 	d.person(d.requestOf(task), elicit.Accept, map[string][]string{"answer": {"blue"}})
-	select {
-	case n := <-notes:
-		if !strings.Contains(n.body, "TASK_STATE_COMPLETED") || n.token != "secret" || n.auth != "Bearer abc" {
-			t.Errorf("notified with %+v", n)
+	told := func(of *sdk.Task) {
+		t.Helper()
+		select {
+		case n := <-notes:
+			if !strings.Contains(n.body, "TASK_STATE_COMPLETED") || !strings.Contains(n.body, string(of.ID)) || n.token != "secret" || n.auth != "Bearer abc" {
+				t.Errorf("notified with %+v, want the end of %s", n, of.ID)
+			}
+		case <-time.After(patience):
+			t.Fatal("no notification came")
 		}
-	case <-time.After(patience):
-		t.Fatal("no notification came")
 	}
-	select {
-	case n := <-notes:
-		t.Errorf("notified again: %+v", n)
-	case <-time.After(3 * time.Second):
-	}
+	told(task)
+	// What comes next is the end of another task, and not the same again.
+	another := send()
+	d.person(d.requestOf(another), elicit.Accept, map[string][]string{"answer": {"red"}})
+	told(another)
+	waittest.Nothing(t, "a second notification of the same end", notes)
 	if got := d.call(Path, "CreateTaskPushNotificationConfig", map[string]any{"taskId": task.ID, "url": "file:///etc/passwd"}); got.Error == nil {
 		t.Error("an address that is none is taken")
 	}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // T-156. What an agent started does not outlive it, however the agent ends.
@@ -37,7 +39,7 @@ func TestNothingOutlivesTheAgent(t *testing.T) {
 			end(r)
 			select {
 			case <-r.Done():
-			case <-time.After(20 * time.Second):
+			case <-time.After(waittest.Patience):
 				t.Fatal("the run does not end")
 			}
 			until(t, "the end of the child", func() bool { return gone(child) })

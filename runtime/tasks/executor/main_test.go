@@ -13,6 +13,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 func TestMain(m *testing.M) {
@@ -132,11 +133,7 @@ func start(t testing.TB, tb *Table, id string, s Spec) (*Run, *memory) {
 // until waits for something that is about to be so.
 func until(t testing.TB, what string, so func() bool) {
 	t.Helper()
-	for since := time.Now(); !so(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(since) > 20*time.Second {
-			t.Fatalf("%s does not happen", what)
-		}
-	}
+	waittest.Until(t, what, func() (bool, any) { return so(), nil })
 }
 
 func wantFault(t testing.TB, call string, err error, code, says string) {

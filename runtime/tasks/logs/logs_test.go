@@ -14,6 +14,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/store/storetest"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 const process = "01a1fe32-0000-7000-8000-000000000001"
@@ -340,13 +341,15 @@ func TestTailWaitsForWhatComes(t *testing.T) {
 	place := t.TempDir()
 	db, other := open(t, place), open(t, place)
 	var wg sync.WaitGroup
+	ended := make(chan struct{})
 	wg.Go(func() {
-		page, err := Tail(t.Context(), other, process, Normalized, Query{After: of(-1)}, 20*time.Second)
+		defer close(ended)
+		page, err := Tail(t.Context(), other, process, Normalized, Query{After: of(-1)}, time.Minute)
 		if err != nil || len(page.Entries) == 0 {
 			t.Errorf("Tail from another process = %+v, %v", page, err)
 		}
 	})
-	time.Sleep(50 * time.Millisecond)
+	waittest.Nothing(t, "the end of Tail before there is an entry", ended)
 	w := writer(t, db, Options{})
 	w.Append(Say("now"))
 	wg.Wait()

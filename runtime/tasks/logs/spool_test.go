@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -56,19 +57,26 @@ func TestNothingIsLostWhenTheWriterIsKilled(t *testing.T) {
 	for round := range rounds {
 		place := t.TempDir()
 		open(t, place).Close()
-		var out bytes.Buffer
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), "LOGS_TEST_CHILD="+place)
-		child.Stdout = &out
+		out, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(300*time.Millisecond + time.Duration(round)*137*time.Millisecond)
-		child.Process.Kill()
+		// It is killed some time after so many batches, in the middle of another.
+		acknowledged, batches := -1, 0
+		for lines := bufio.NewScanner(out); lines.Scan(); batches++ {
+			fmt.Sscan(lines.Text(), &acknowledged)
+			if batches == round {
+				time.AfterFunc(time.Duration(round)*17*time.Millisecond, func() { child.Process.Kill() })
+			}
+		}
 		child.Wait()
-		acknowledged := -1
-		for _, l := range bytes.Fields(out.Bytes()) {
-			fmt.Sscan(string(l), &acknowledged)
+		if batches <= round {
+			t.Fatalf("the writer ended by itself after %d batches", batches)
 		}
 		db := open(t, place)
 		spool := filepath.Join(place, "spool")

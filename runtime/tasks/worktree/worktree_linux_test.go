@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/waittest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,7 +30,7 @@ func TestAPipeDoesNotHang(t *testing.T) {
 	select {
 	case err := <-done:
 		wantFault(t, "File(pipe)", err, "invalid_argument")
-	case <-time.After(10 * time.Second):
+	case <-time.After(waittest.Patience):
 		t.Fatal("File(pipe) hangs")
 	}
 	if changes, err := tree.Changes(t.Context(), Balanced, false); err != nil || changes.Blocked != "" {

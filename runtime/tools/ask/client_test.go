@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // dialog is a client that shows forms, as show does.
@@ -133,7 +134,7 @@ func TestTheDialogAndTheInboxRace(t *testing.T) {
 	}
 	select {
 	case <-closed:
-	case <-time.After(10 * time.Second):
+	case <-time.After(waittest.Patience):
 		t.Error("the client's dialog was not withdrawn")
 	}
 }
@@ -177,7 +178,9 @@ func TestADialogAfterTheDeadlineIsALateAnswer(t *testing.T) {
 }
 
 func TestAClientThatCannotShowItAfterAllLeavesItToTheInbox(t *testing.T) {
+	failed := make(chan struct{}, 2)
 	fails := func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		failed <- struct{}{}
 		return nil, errors.New("no window")
 	}
 	t.Run("somebody is there", func(t *testing.T) {
@@ -185,7 +188,8 @@ func TestAClientThatCannotShowItAfterAllLeavesItToTheInbox(t *testing.T) {
 		agent, human := callerOf(t, place, legacy, Options{}, dialog(fails)), personAt(t, place)
 		replies := agent.calls(t.Context(), "ask_user", oneQuestion, nil)
 		r := human.sees()
-		time.Sleep(50 * time.Millisecond)
+		<-failed
+		waittest.Nothing(t, "the end of the call when its client has failed", replies)
 		human.answers(r, "Ann")
 		if out := got(t, replies).output(t); !out.Answered {
 			t.Errorf("ask_user = %+v, want the answer of the inbox", out)
@@ -247,7 +251,7 @@ func TestAClientThatAnswersForNobodyIsNotBelieved(t *testing.T) {
 				agent, human := callerNamed(t, c.client, place, version, Options{}, dialog(says(c.action, nil))), personAt(t, place)
 				replies := agent.calls(t.Context(), "ask_user", oneQuestion, nil)
 				r := human.sees()
-				time.Sleep(100 * time.Millisecond) // for the client to spoil it
+				waittest.Nothing(t, "the end of the call when nobody has answered", replies)
 				human.answers(r, "Ann")
 				if out := got(t, replies).output(t); !out.Answered || out.Answers[0].Values[0] != "Ann" {
 					t.Errorf("ask_user = %+v, want the answer of the inbox", out)

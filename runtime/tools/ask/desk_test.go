@@ -3,7 +3,9 @@ package ask
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // The two eras of the protocol.
@@ -58,23 +61,31 @@ func personAt(t testing.TB, place string) person {
 // sees waits until one request is open that was not open before.
 func (p person) sees(known ...string) elicit.Request {
 	p.t.Helper()
-	for since := time.Now(); time.Since(since) < 20*time.Second; time.Sleep(3 * time.Millisecond) {
+	var found elicit.Request
+	waittest.Until(p.t, "something is asked", func() (bool, any) {
 		list, err := p.hub.List(context.Background(), elicit.Filter{})
 		if err != nil {
 			p.t.Fatal(err)
 		}
-	next:
-		for _, r := range list.Requests {
-			for _, id := range known {
-				if r.ID == id {
-					continue next
-				}
-			}
-			return r
+		i := slices.IndexFunc(list.Requests, func(r elicit.Request) bool { return !slices.Contains(known, r.ID) })
+		if i < 0 {
+			return false, nil
 		}
-	}
-	p.t.Fatal("nothing was asked")
-	return elicit.Request{}
+		found = list.Requests[i]
+		return true, nil
+	})
+	return found
+}
+
+// left waits until the one open request has nobody who waits for it, because
+// its asker is gone or it was handed back, or has somebody again.
+func (p person) left(want bool) (r elicit.Request) {
+	p.t.Helper()
+	waittest.Until(p.t, fmt.Sprintf("nobody waits for the question: %v", want), func() (bool, any) {
+		r = p.sees()
+		return (r.AskerGone || r.HandedBack) == want, r
+	})
+	return r
 }
 
 func (p person) does(a elicit.Action) {
@@ -109,16 +120,13 @@ func (p person) expires(r elicit.Request) {
 func (p person) becomes(id string, want elicit.Status) elicit.Request {
 	p.t.Helper()
 	var r elicit.Request
-	for since := time.Now(); time.Since(since) < 20*time.Second; time.Sleep(3 * time.Millisecond) {
+	waittest.Until(p.t, fmt.Sprintf("%s is %s", id, want), func() (bool, any) {
 		var err error
 		if r, err = p.hub.Get(context.Background(), id); err != nil {
 			p.t.Fatal(err)
 		}
-		if r.Status == want {
-			return r
-		}
-	}
-	p.t.Fatalf("%s is %s, want %s", id, r.Status, want)
+		return r.Status == want, r.Status
+	})
 	return r
 }
 
@@ -251,8 +259,8 @@ func got(t testing.TB, replies <-chan reply) reply {
 	select {
 	case r := <-replies:
 		return r
-	case <-time.After(20 * time.Second):
-		t.Fatal("no answer in 20 s")
+	case <-time.After(waittest.Patience):
+		t.Fatalf("no answer in %v", waittest.Patience)
 		return reply{}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/waittest"
 	. "github.com/deskhand/deskhand/runtime/web/channel"
 )
 
@@ -75,16 +76,15 @@ func (r *room) take(t *testing.T, c elicit.Change) {
 
 // at is which session changed at a place in the feed, and how it was then.
 func (r *room) at(t *testing.T, seq int64) (uri, state string) {
-	for since := time.Now(); time.Since(since) < patience; time.Sleep(time.Millisecond) {
+	t.Helper()
+	var found [2]string
+	waittest.Until(t, fmt.Sprintf("the feed comes to %d", seq), func() (bool, any) {
 		r.mu.Lock()
-		found, there := r.states[seq], r.seq >= seq
-		r.mu.Unlock()
-		if there {
-			return found[0], found[1]
-		}
-	}
-	t.Errorf("the feed does not come to %d", seq)
-	return "", ""
+		defer r.mu.Unlock()
+		found = r.states[seq]
+		return r.seq >= seq, r.seq
+	})
+	return found[0], found[1]
 }
 
 // essence is a session as JSON, without when it changed: actions do not tell.

@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/waittest"
 	. "github.com/deskhand/deskhand/runtime/web/channel"
 )
 
@@ -127,20 +128,15 @@ func TestADeadlineThatMovesIsTold(t *testing.T) {
 			}
 		}
 		want := ""
-		for since := time.Now(); want == "" && time.Since(since) < patience; time.Sleep(time.Millisecond) {
-			if at := d.get(t, r.ID).Deadline; !at.IsZero() {
-				want = strings.Trim(dump(at), `"`)
-			}
-		}
-		for since := time.Now(); ; {
+		waittest.Until(t, why+", and there is a deadline", func() (bool, any) {
+			at := d.get(t, r.ID).Deadline
+			want = strings.Trim(dump(at), `"`)
+			return !at.IsZero(), nil
+		})
+		waittest.Until(t, why+", and the request has the draft and deadline "+want, func() (bool, any) {
 			request, _ := in(c.watch(uri).State, "inputRequests", 0).(map[string]any)
-			if in(request, "_meta", "deadline") == want && in(request, "answers", "name") != nil {
-				break
-			}
-			if time.Since(since) > patience {
-				t.Fatalf("%s, and the request is %s, want the draft and deadline %s", why, dump(request), want)
-			}
-		}
+			return in(request, "_meta", "deadline") == want && in(request, "answers", "name") != nil, dump(request)
+		})
 	}
 }
 
@@ -291,14 +287,10 @@ func TestThereIsRoomForSoManyClientsAndNoMore(t *testing.T) {
 		t.Errorf("the third is answered with %d, %v; want 503", status, err)
 	}
 	a.socket.CloseNow()
-	for since := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		if status, _ := dial(); status == http.StatusSwitchingProtocols {
-			break
-		}
-		if time.Since(since) > patience {
-			t.Fatal("there is no room after one has left")
-		}
-	}
+	waittest.Until(t, "there is room after one has left", func() (bool, any) {
+		status, _ := dial()
+		return status == http.StatusSwitchingProtocols, status
+	})
 }
 
 func TestUnsubscribeEndsTheTelling(t *testing.T) {
