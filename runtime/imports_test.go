@@ -66,6 +66,7 @@ var libraries = map[string][]string{
 	"modernc.org/":                           {"runtime/store"},
 	"github.com/pressly/goose/":              {"runtime/store"},
 	"github.com/coder/acp-go-sdk":            {"runtime/tasks/executor"},
+	"github.com/fsnotify/":                   {"runtime/store", "cmd/deskhand"},
 	"github.com/landlock-lsm/":               {"runtime/tasks/box"},
 	"github.com/jackc/pgx/":                  {"runtime/store", "runtime/store/storetest", "runtime/tasks/worktree"},
 }

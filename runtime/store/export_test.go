@@ -7,22 +7,28 @@ import (
 	"time"
 )
 
-// Poll is the reading that [sqliteStore.poll] repeats.
-func Poll(db *DB) (func() error, error) {
-	query, err := db.read.Prepare("PRAGMA data_version")
-	return func() error {
-		var version int64
-		return query.QueryRowContext(context.Background()).Scan(&version)
-	}, err
+// Look is the reading that [sqliteStore.listen] repeats.
+func Look(db *DB) (int64, error) { return db.dialect.(*sqliteStore).seq(context.Background()) }
+
+// NoBell makes listeners look by the clock alone, for one test.
+func NoBell(t testing.TB) {
+	old := newBell
+	newBell = func(string) (<-chan struct{}, func()) { return nil, func() {} }
+	t.Cleanup(func() { newBell = old })
 }
 
 // HoldReaders takes every connection that reads use: until release, who reads
 // waits.
 func HoldReaders(db *DB) (release func()) {
+	pool, free := db.read, func() {}
+	if s, ok := db.dialect.(*sqliteStore); ok {
+		s.turn <- struct{}{}
+		pool, free = s.others, func() { <-s.turn }
+	}
 	var held []*sql.Conn
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-		conn, err := db.read.Conn(ctx)
+		conn, err := pool.Conn(ctx)
 		cancel()
 		if err != nil {
 			break
@@ -30,6 +36,7 @@ func HoldReaders(db *DB) (release func()) {
 		held = append(held, conn)
 	}
 	return func() {
+		free()
 		for _, conn := range held {
 			conn.Close()
 		}

@@ -24,7 +24,9 @@ const migrationKey = 0x6465736b68616e64
 
 type postgresStore struct {
 	config *pgx.ConnConfig
-	pool   *sql.DB
+	firm   *sql.DB // whose commits are on disk when they return
+	fast   *sql.DB // with the server
+	reader *sql.DB
 	bound  sync.Map // query with ? -> query with $n
 }
 
@@ -36,10 +38,14 @@ func (db *DB) openPostgres(ctx context.Context, place string) error {
 	}
 	fast := config.Copy()
 	fast.RuntimeParams["synchronous_commit"] = "off"
-	db.write.firm = pool(config, 2) // migrations take a lock beside
-	db.write.fast = pool(fast, 1)
-	db.read = pool(config, 4)
-	db.dialect = &postgresStore{config: config, pool: db.write.firm}
+	s := &postgresStore{
+		config: config,
+		firm:   pool(config, 2), // migrations take a lock beside
+		fast:   pool(fast, 1),
+		reader: pool(config, 4),
+	}
+	db.pools = []*sql.DB{s.reader, s.fast, s.firm}
+	db.read, db.dialect = s.reader, s
 	_, err = again(ctx, func() (struct{}, error) { return struct{}{}, db.read.PingContext(ctx) })
 	return err
 }
@@ -60,10 +66,11 @@ func pool(config *pgx.ConnConfig, connections int) *sql.DB {
 
 func (s *postgresStore) goose() gooseDialect { return goose.DialectPostgres }
 
-func (s *postgresStore) read(ctx context.Context, pool *sql.DB) (*sql.Tx, error) {
-	return again(ctx, func() (*sql.Tx, error) {
-		return pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
+func (s *postgresStore) read(ctx context.Context) (*sql.Tx, func(), error) {
+	tx, err := again(ctx, func() (*sql.Tx, error) {
+		return s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	})
+	return tx, func() {}, err
 }
 
 // again does anew what begins something when the connection turned out to be
@@ -123,7 +130,11 @@ func (s *postgresStore) bind(query string) string {
 	return b.String()
 }
 
-func (s *postgresStore) begin(ctx context.Context, w *sql.DB) (*sql.Tx, error) {
+func (s *postgresStore) begin(ctx context.Context, firm bool) (*sql.Tx, error) {
+	w := s.fast
+	if firm {
+		w = s.firm
+	}
 	return again(ctx, func() (*sql.Tx, error) {
 		tx, err := w.BeginTx(ctx, nil)
 		if err != nil {
@@ -159,7 +170,7 @@ func (s *postgresStore) notify(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (s *postgresStore) migrationLock(ctx context.Context, f func(*sql.DB) error) error {
-	conn, err := again(ctx, func() (*sql.Conn, error) { return s.pool.Conn(ctx) })
+	conn, err := again(ctx, func() (*sql.Conn, error) { return s.firm.Conn(ctx) })
 	if err != nil {
 		return err
 	}
@@ -168,7 +179,7 @@ func (s *postgresStore) migrationLock(ctx context.Context, f func(*sql.DB) error
 		return fmt.Errorf("lock migrations: %w", err)
 	}
 	defer conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(migrationKey))
-	return f(s.pool)
+	return f(s.firm)
 }
 
 // listenAgain is how often the feed is looked at though nobody rang: a bell

@@ -24,10 +24,21 @@ const sqliteFile = "deskhand.db"
 // take a millisecond; half a minute means that something is stopped or broken.
 const lockWait = 30 * time.Second
 
+// sqliteStore has few connections, because SQLite closes the file of none while
+// another has it open: one that writes, one that reads, and further ones for those
+// that read meanwhile. A process that waits holds the file twice.
 type sqliteStore struct {
-	folder  string
-	readers *sql.DB
+	folder string
+	writer *sql.DB // one connection, for whoever has db.queue
+	firm   bool    // its commits are on disk when they return
+	reader *sql.DB // one connection, for whoever has put something into turn
+	turn   chan struct{}
+	others *sql.DB // for who does not get reader within readerWait
 }
+
+// readerWait is how long a reader waits for the first connection before it takes
+// another one: nearly all reading takes less than a millisecond.
+const readerWait = 10 * time.Millisecond
 
 func (db *DB) openSQLite(folder string) error {
 	folder, err := filepath.Abs(folder)
@@ -42,18 +53,24 @@ func (db *DB) openSQLite(folder string) error {
 	if err := private(file); err != nil {
 		return err
 	}
+	s := &sqliteStore{folder: folder, firm: true, turn: make(chan struct{}, 1)}
 	// Writers wait a little inside SQLite and long in begin. Readers wait only
 	// while another process recovers the database after a crash.
-	if db.write.firm, err = openFile(file, 1, "_txlock=immediate", "_pragma=busy_timeout(10)", "_pragma=synchronous(FULL)"); err != nil {
-		return err
+	for _, p := range []struct {
+		pool        **sql.DB
+		connections int
+		settings    []string
+	}{
+		{&s.reader, 1, []string{"_pragma=busy_timeout(10000)", "_pragma=query_only(1)"}},
+		{&s.others, 3, []string{"_pragma=busy_timeout(10000)", "_pragma=query_only(1)"}},
+		{&s.writer, 1, []string{"_txlock=immediate", "_pragma=busy_timeout(10)", "_pragma=synchronous(FULL)"}},
+	} {
+		if *p.pool, err = openFile(file, p.connections, p.settings...); err != nil {
+			return err
+		}
+		db.pools = append(db.pools, *p.pool)
 	}
-	if db.write.fast, err = openFile(file, 1, "_txlock=immediate", "_pragma=busy_timeout(10)", "_pragma=synchronous(NORMAL)"); err != nil {
-		return err
-	}
-	if db.read, err = openFile(file, 4, "_pragma=busy_timeout(10000)", "_pragma=query_only(1)"); err != nil {
-		return err
-	}
-	db.dialect = &sqliteStore{folder: folder, readers: db.read}
+	db.read, db.dialect = s.reader, s
 	return nil
 }
 
@@ -94,11 +111,40 @@ func (s *sqliteStore) goose() gooseDialect { return goose.DialectSQLite3 }
 func (s *sqliteStore) bind(query string) string { return query }
 
 // read needs no level of isolation: a transaction of SQLite is a snapshot.
-func (s *sqliteStore) read(ctx context.Context, pool *sql.DB) (*sql.Tx, error) {
-	return pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+func (s *sqliteStore) read(ctx context.Context) (*sql.Tx, func(), error) {
+	pool, done, err := s.lane(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	tx, err := pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return tx, done, nil
 }
 
-func (s *sqliteStore) notify(context.Context, *sql.Tx) error { return nil } // data_version tells
+// lane is what a reader reads by until it calls done.
+func (s *sqliteStore) lane(ctx context.Context) (pool *sql.DB, done func(), err error) {
+	take := func() (*sql.DB, func(), error) { return s.reader, func() { <-s.turn }, nil }
+	select {
+	case s.turn <- struct{}{}:
+		return take()
+	default:
+	}
+	late := time.NewTimer(readerWait)
+	defer late.Stop()
+	select {
+	case s.turn <- struct{}{}:
+		return take()
+	case <-late.C:
+		return s.others, func() {}, nil
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+}
+
+func (s *sqliteStore) notify(context.Context, *sql.Tx) error { return nil } // its file tells
 
 func (s *sqliteStore) head(ctx context.Context, tx *sql.Tx) (seq int64, now time.Time, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT seq FROM feed WHERE id = 1").Scan(&seq)
@@ -107,7 +153,28 @@ func (s *sqliteStore) head(ctx context.Context, tx *sql.Tx) (seq int64, now time
 
 // begin tries again and again, with short pauses of random length: SQLite's own
 // waiting grows to 100 ms a step, and whoever comes later is served first.
-func (s *sqliteStore) begin(ctx context.Context, w *sql.DB) (*sql.Tx, error) {
+func (s *sqliteStore) begin(ctx context.Context, firm bool) (*sql.Tx, error) {
+	if err := s.commitTo(ctx, firm); err != nil {
+		return nil, err
+	}
+	return s.beginOn(ctx, s.writer)
+}
+
+// commitTo chooses how the writer commits. A connection that replaces a broken
+// one is firm, as it is opened.
+func (s *sqliteStore) commitTo(ctx context.Context, firm bool) error {
+	if firm == s.firm {
+		return nil
+	}
+	level := map[bool]string{true: "FULL", false: "NORMAL"}[firm]
+	if _, err := s.writer.ExecContext(ctx, "PRAGMA synchronous = "+level); err != nil {
+		return err
+	}
+	s.firm = firm
+	return nil
+}
+
+func (s *sqliteStore) beginOn(ctx context.Context, w *sql.DB) (*sql.Tx, error) {
 	since := time.Now()
 	for pause := 200 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
 		tx, err := w.BeginTx(ctx, nil)
@@ -144,7 +211,7 @@ func (s *sqliteStore) migrationLock(ctx context.Context, f func(*sql.DB) error) 
 		return err
 	}
 	defer lock.Close()
-	tx, err := s.begin(ctx, lock)
+	tx, err := s.beginOn(ctx, lock)
 	if err != nil {
 		return fmt.Errorf("lock migrations: %w", err)
 	}
@@ -156,50 +223,4 @@ func (s *sqliteStore) migrationLock(ctx context.Context, f func(*sql.DB) error) 
 	}
 	defer pool.Close()
 	return f(pool)
-}
-
-// pollEvery is how long another process's change may go unseen.
-const pollEvery = 25 * time.Millisecond
-
-// listen polls a number that SQLite keeps in shared memory: it changes when
-// another connection commits, and reading it takes some 25 microseconds
-// (BenchmarkPoll).
-func (s *sqliteStore) listen(ctx context.Context, wake func()) {
-	for ctx.Err() == nil {
-		s.poll(ctx, wake)
-		select { // the connection broke
-		case <-time.After(10 * pollEvery):
-		case <-ctx.Done():
-		}
-	}
-}
-
-func (s *sqliteStore) poll(ctx context.Context, wake func()) {
-	conn, err := s.readers.Conn(ctx)
-	if err != nil {
-		return
-	}
-	defer conn.Close()
-	query, err := conn.PrepareContext(ctx, "PRAGMA data_version")
-	if err != nil {
-		return
-	}
-	defer query.Close()
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for last := int64(-1); ; {
-		var version int64
-		if err := query.QueryRowContext(ctx).Scan(&version); err != nil {
-			return
-		}
-		if version != last {
-			last = version
-			wake()
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
 }

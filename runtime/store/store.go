@@ -46,9 +46,9 @@ func NewRoom(name string, files embed.FS) Room {
 // DB is an open store. All methods may be called at once.
 type DB struct {
 	dialect dialect
-	place   string // for people; no password in it
-	read    *sql.DB
-	write   writers
+	place   string        // for people; no password in it
+	read    *sql.DB       // for what reads before there is a feed
+	pools   []*sql.DB     // all of them, in the order in which they are closed
 	queue   chan struct{} // one Update at a time in this process
 	feed    feed
 	probe   probe
@@ -62,12 +62,15 @@ type dialect interface {
 	migrationLock(ctx context.Context, f func(*sql.DB) error) error
 	goose() gooseDialect
 	// begin starts a transaction that holds the lock of all writers.
-	begin(ctx context.Context, w *sql.DB) (*sql.Tx, error)
+	// The commit is on disk when it returns if firm, else with the operating
+	// system. One transaction is begun at a time.
+	begin(ctx context.Context, firm bool) (*sql.Tx, error)
 	// head reads the newest sequence number, and the database's clock; the
 	// clock is zero where the process's own will do.
 	head(ctx context.Context, tx *sql.Tx) (seq int64, now time.Time, err error)
-	// read starts a transaction whose statements all see the same state.
-	read(ctx context.Context, pool *sql.DB) (*sql.Tx, error)
+	// read starts a transaction whose statements all see the same state. done
+	// comes after its end.
+	read(ctx context.Context) (tx *sql.Tx, done func(), err error)
 	// notify wakes the other processes when tx commits.
 	notify(ctx context.Context, tx *sql.Tx) error
 	// bind rewrites ? to what the driver wants.
@@ -75,12 +78,6 @@ type dialect interface {
 	// listen calls wake whenever the feed may have grown, until ctx ends. It
 	// survives failures of the connection.
 	listen(ctx context.Context, wake func())
-}
-
-// writers are two ways to commit.
-type writers struct {
-	firm *sql.DB // on disk when commit returns
-	fast *sql.DB // with the operating system when commit returns
 }
 
 // Open opens the store at place: a folder, which is made with mode 0700, or a
@@ -129,10 +126,7 @@ func (db *DB) SetClock(now func() time.Time) { db.now = now }
 func (db *DB) Close() (err error) {
 	db.close.Do(func() {
 		db.feed.shut()
-		for _, pool := range []*sql.DB{db.read, db.write.fast, db.write.firm} {
-			if pool == nil {
-				continue
-			}
+		for _, pool := range db.pools {
 			if e := pool.Close(); e != nil && err == nil {
 				err = fmt.Errorf("close store %s: %w", db.place, e)
 			}

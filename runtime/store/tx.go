@@ -32,24 +32,25 @@ type Tx struct {
 // waits for its turn; when another process has held the store for half a
 // minute it returns an error that says so.
 func (db *DB) Update(ctx context.Context, f func(*Tx) error) error {
-	return db.readOnly(db.update(ctx, db.write.firm, f))
+	return db.readOnly(db.update(ctx, true, f))
 }
 
 // UpdateFast is Update without waiting for the disk. It survives the end of
 // every process at any moment; a crash of the machine may take back the last
 // second or so.
 func (db *DB) UpdateFast(ctx context.Context, f func(*Tx) error) error {
-	return db.readOnly(db.update(ctx, db.write.fast, f))
+	return db.readOnly(db.update(ctx, false, f))
 }
 
-func (db *DB) update(ctx context.Context, w *sql.DB, f func(*Tx) error) error {
+// update commits to the disk if firm, else to the operating system.
+func (db *DB) update(ctx context.Context, firm bool, f func(*Tx) error) error {
 	select {
 	case db.queue <- struct{}{}:
 		defer func() { <-db.queue }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	raw, err := db.dialect.begin(ctx, w)
+	raw, err := db.dialect.begin(ctx, firm)
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
@@ -91,10 +92,11 @@ func (u *uncertain) Is(target error) bool { return target == ErrUncertain }
 // View runs f in a transaction that sees one state of the store and changes
 // nothing. It never waits for an Update.
 func (db *DB) View(ctx context.Context, f func(*Tx) error) error {
-	raw, err := db.dialect.read(ctx, db.read)
+	raw, done, err := db.dialect.read(ctx)
 	if err != nil {
 		return fmt.Errorf("begin reading: %w", err)
 	}
+	defer done()
 	defer raw.Rollback()
 	tx, err := db.open(ctx, raw)
 	if err != nil {

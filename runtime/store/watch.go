@@ -38,8 +38,9 @@ type Watcher struct {
 
 // Watch follows the events after seq; 0 is the beginning. Take seq from the
 // [Tx] that read the state, and state and events fit without a gap. Events of
-// this process arrive at once, those of others within some 25 ms on SQLite and
-// with the database's notification on PostgreSQL.
+// this process arrive at once, those of others on SQLite within a few milliseconds
+// of the commit on Linux and some 25 ms elsewhere, and with the database's
+// notification on PostgreSQL.
 func (db *DB) Watch(ctx context.Context, seq int64, filter Filter) (*Watcher, error) {
 	head, pruned, err := db.ends(ctx)
 	if err != nil {

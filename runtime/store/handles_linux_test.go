@@ -1,0 +1,95 @@
+package store_test
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// handles counts how often this process has a file open.
+func handles(t *testing.T, file string) (n int) {
+	t.Helper()
+	links, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range links {
+		if at, err := os.Readlink(filepath.Join("/proc/self/fd", l.Name())); err == nil && at == file {
+			n++
+		}
+	}
+	return n
+}
+
+// TestAStoreThatWaitsHoldsItsFileTwice counts after firm and fast commits, reads,
+// one after the other, and while the feed is followed.
+func TestAStoreThatWaitsHoldsItsFileTwice(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, dir, notes)
+	w := watch(t, db, 0, store.Filter{})
+	mustWrite(t, db, "k", "firm")
+	if err := db.UpdateFast(t.Context(), func(tx *store.Tx) error { tx.Append("notes", "k", []byte("fast")); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	read(t, w, 2, true)
+	if n := handles(t, filepath.Join(dir, "deskhand.db")); n != 2 {
+		t.Errorf("the file of the database is open %d times, want 2: one connection that writes and one that reads", n)
+	}
+}
+
+// TestAReadingWaitsForNoOther has one that lasts, as of a large history.
+func TestAReadingWaitsForNoOther(t *testing.T) {
+	db := open(t, t.TempDir(), notes)
+	mustWrite(t, db, "k", "x")
+	last, ended := make(chan struct{}), make(chan error)
+	began := make(chan struct{})
+	go func() {
+		ended <- db.View(t.Context(), func(*store.Tx) error { close(began); <-last; return nil })
+	}()
+	<-began
+	var others sync.WaitGroup
+	for range 8 {
+		others.Go(func() {
+			if err := db.View(t.Context(), func(tx *store.Tx) error { return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	others.Wait()
+	close(last)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAnEventOfAnotherProcessComesSoon shows both ways to hear of it.
+func TestAnEventOfAnotherProcessComesSoon(t *testing.T) {
+	for name, noBell := range map[string]bool{"told by the system": false, "by the clock": true} {
+		t.Run(name, func(t *testing.T) {
+			if noBell {
+				store.NoBell(t)
+			}
+			place := t.TempDir()
+			db := open(t, place, notes)
+			w := watch(t, db, 0, store.Filter{Topic: "notes"})
+			cmd, out := spawn(t, place, 1)
+			events := read(t, w, 1, true)
+			// A commit can be seen when it is on disk, and a machine may be busy.
+			if late := time.Since(events[0].At); late > 2*time.Second {
+				t.Errorf("an event came %v after its transaction had begun", late)
+			}
+			for out.Scan() {
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
