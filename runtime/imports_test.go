@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -24,6 +25,7 @@ var floors = [][]string{
 	{"runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/calls"},
 	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/web/channel", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/surface/a2a", "runtime/surface/chat"},
 	{"runtime/surface"},
+	{"runtime/app"},
 	{"cmd/deskhand"},
 }
 
@@ -66,7 +68,7 @@ var libraries = map[string][]string{
 	"modernc.org/":                           {"runtime/store"},
 	"github.com/pressly/goose/":              {"runtime/store"},
 	"github.com/coder/acp-go-sdk":            {"runtime/tasks/executor"},
-	"github.com/fsnotify/":                   {"runtime/store", "cmd/deskhand"},
+	"github.com/fsnotify/":                   {"runtime/store", "runtime/app"},
 	"github.com/landlock-lsm/":               {"runtime/tasks/box"},
 	"github.com/jackc/pgx/":                  {"runtime/store", "runtime/store/storetest", "runtime/tasks/worktree"},
 }
@@ -107,6 +109,58 @@ func TestImportsPointOneWay(t *testing.T) {
 		if !seen[p] && p != "runtime" {
 			t.Errorf("the table has %s, the tree has not", p)
 		}
+	}
+}
+
+// TestTheInstallationAloneOpensTheStore looks for calls of store.Open outside
+// tests: what is opened twice in a process is watched twice.
+func TestTheInstallationAloneOpensTheStore(t *testing.T) {
+	found := 0
+	files(t, func(path string) {
+		if strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		text, err := os.ReadFile(filepath.Join("..", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "store.Open(") {
+			return
+		}
+		switch dir := filepath.ToSlash(filepath.Dir(path)); dir {
+		case "runtime/app":
+			found++
+		case "runtime/store/storetest":
+		default:
+			t.Errorf("%s opens the store: ask runtime/app for it", path)
+		}
+	})
+	if found != 1 {
+		t.Errorf("%d files of runtime/app open the store, want one", found)
+	}
+}
+
+// files visits every Go file of the module, those of testdata too.
+func files(t *testing.T, visit func(path string)) {
+	t.Helper()
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && path != ".." && (strings.HasPrefix(name, ".") || name == "node_modules") {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") {
+			rel, err := filepath.Rel("..", path)
+			if err != nil {
+				return err
+			}
+			visit(rel)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -52,14 +52,3 @@ func (f *serveFlags) address(flags *pflag.FlagSet) (string, error) {
 	}
 	return addr, web.CheckAddr(addr)
 }
-
-// shownAddr is the address to tell people: the host as they gave it, and the
-// port that was taken.
-func shownAddr(asked string, at net.Addr) string {
-	host, _, err := net.SplitHostPort(asked)
-	_, port, atErr := net.SplitHostPort(at.String())
-	if err != nil || atErr != nil || host == "" {
-		return at.String()
-	}
-	return net.JoinHostPort(host, port)
-}

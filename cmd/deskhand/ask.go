@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/surface/terminal"
@@ -84,10 +85,10 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 		}
 	}
 	if !f.bounded && (device == nil || a.settings.given("elicitation.timeout")) {
-		r.WaitMS = people.wait.Milliseconds()
+		r.WaitMS = people.Wait.Milliseconds()
 	}
 	open := func(ctx context.Context) (*elicit.Hub, func(), error) { return a.hub(ctx) }
-	if people.hasInbox() && !f.noInbox && !f.detach {
+	if people.HasInbox() && !f.noInbox && !f.detach {
 		open = a.attendedHub
 	}
 	hub, stop, err := open(ctx)
@@ -95,7 +96,7 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 		return err
 	}
 	defer stop()
-	q := quest{waiter{a, hub, form, f.confirm}, f, device, people.attended && !f.noInbox}
+	q := quest{waiter{a, hub, form, f.confirm}, f, device, people.Attended && !f.noInbox}
 	reached, err := q.reachable(ctx)
 	switch {
 	case err != nil:
@@ -234,7 +235,7 @@ type announcer struct{ *app }
 // Offer implements [elicit.Surface].
 func (a announcer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	where := "deskhand inbox"
-	if address := awaitInbox(ctx, h, inboxComes); address != "" {
+	if address := installation.AwaitInbox(ctx, h, inboxComes); address != "" {
 		where += " or " + a.inboxLink(address, "/inbox/"+r.ID)
 	}
 	a.tell("asked as " + r.ID + ", answer it in " + where)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
@@ -23,12 +24,12 @@ func askAnswerCommand(a *app) *cobra.Command {
 			"  deskhand ask answer elc_01KAK3VDJ1XG0S8WQ7RZB5M9TE yes --note 'but only after 18:00'",
 		Args: arguments(1, 1000, "an id and answers"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return managing(a.withRequest(cmd.Context(), args[0], func(hub *elicit.Hub, r elicit.Request) error {
+			return managing(a.withQuestion(cmd.Context(), args[0], func(all *installation.App, hub *elicit.Hub, r elicit.Request) error {
 				answers, err := readAnswers(&r, args[1:])
 				if err != nil {
 					return err
 				}
-				return a.complete(cmd.Context(), hub, r, elicit.Accept, answers, note)
+				return a.complete(cmd.Context(), all, hub, r, elicit.Accept, answers, note)
 			}))
 		},
 	}
@@ -111,8 +112,8 @@ func endingCommand(a *app, name, short string, response elicit.Outcome) *cobra.C
 		Args:              arguments(1, 1, "an id"),
 		ValidArgsFunction: a.completeQuestions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return managing(a.withRequest(cmd.Context(), args[0], func(hub *elicit.Hub, r elicit.Request) error {
-				return a.complete(cmd.Context(), hub, r, response, nil, note)
+			return managing(a.withQuestion(cmd.Context(), args[0], func(all *installation.App, hub *elicit.Hub, r elicit.Request) error {
+				return a.complete(cmd.Context(), all, hub, r, response, nil, note)
 			}))
 		},
 	}
@@ -121,20 +122,20 @@ func endingCommand(a *app, name, short string, response elicit.Outcome) *cobra.C
 }
 
 // complete ends a request in the name of whoever runs the command.
-func (a *app) complete(ctx context.Context, hub *elicit.Hub, r elicit.Request, response elicit.Outcome, answers map[string]elicit.Answer, note string) error {
+func (a *app) complete(ctx context.Context, all *installation.App, hub *elicit.Hub, r elicit.Request, response elicit.Outcome, answers map[string]elicit.Answer, note string) error {
 	c, err := hub.Dispatch(ctx, elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: response, Answers: answers, Note: note, Channel: "cli"})
 	if err != nil {
 		return err
 	}
 	switch text := stateOf(*c.Request); {
-	case c.Request.TurnEnd != nil && tells(c.Request):
+	case c.Request.TurnEnd != nil && installation.Tells(c.Request):
 		a.tell(text + ": the agent had finished, and this starts a follow-up")
 	case c.Request.Completion.Late:
 		a.tell(text + ", after the deadline: it is kept for who asked")
 	default:
 		a.tell(text)
 	}
-	return a.tellAttempt(ctx, *c.Request)
+	return all.TellAttempt(ctx, *c.Request)
 }
 
 func askExtendCommand(a *app) *cobra.Command {

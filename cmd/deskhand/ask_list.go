@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
@@ -158,11 +159,17 @@ func askShowCommand(a *app) *cobra.Command {
 
 // withRequest opens the store and reads a request.
 func (a *app) withRequest(ctx context.Context, id string, do func(*elicit.Hub, elicit.Request) error) error {
-	hub, stop, err := a.hub(ctx)
+	return a.withQuestion(ctx, id, func(_ *installation.App, hub *elicit.Hub, r elicit.Request) error { return do(hub, r) })
+}
+
+// withQuestion is withRequest for who needs more than the hub.
+func (a *app) withQuestion(ctx context.Context, id string, do func(*installation.App, *elicit.Hub, elicit.Request) error) error {
+	all := a.installation(nil)
+	defer all.Close()
+	hub, err := all.Hub(ctx)
 	if err != nil {
 		return err
 	}
-	defer stop()
 	r, err := hub.Settled(ctx, id)
 	if err != nil {
 		return err
@@ -170,7 +177,7 @@ func (a *app) withRequest(ctx context.Context, id string, do func(*elicit.Hub, e
 	if err := ownQuestion(&r); err != nil {
 		return err
 	}
-	return do(hub, r)
+	return do(all, hub, r)
 }
 
 // show prints a request for people.
@@ -211,7 +218,7 @@ func (a *app) show(r elicit.Request) error {
 			fmt.Fprintf(&b, "   - %s\n", paint.plain(strings.Join(strings.Fields(optionLine(o)), " ")))
 		}
 		if answer, ok := r.Answers[q.ID]; ok {
-			fmt.Fprintf(&b, "   %s: %s\n", answer.State, paint.plain(strings.Join(answerTexts(asktools.AnswerOf(&q, answer)), ", ")))
+			fmt.Fprintf(&b, "   %s: %s\n", answer.State, paint.plain(strings.Join(asktools.AnswerOf(&q, answer).Texts(), ", ")))
 		}
 	}
 	_, err := a.stdout.Write([]byte(b.String()))
@@ -242,4 +249,11 @@ func optionLine(o elicit.Option) string {
 		text += " [recommended]"
 	}
 	return text
+}
+
+func shortened(s string, most int) string {
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return s
 }

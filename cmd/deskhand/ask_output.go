@@ -30,14 +30,6 @@ func outputOf(given string, questions int) (string, error) {
 	return given, nil
 }
 
-// answerTexts are an answer's choices, and its own words behind them.
-func answerTexts(a asktools.Answer) []string {
-	if a.CustomText == "" {
-		return a.Values
-	}
-	return append(slices.Clone(a.Values), a.CustomText)
-}
-
 // printAnswer writes an ended request to stdout. In the forms json and full that
 // is always something, in the others only an answer.
 func (a *app) printAnswer(r elicit.Request, form string) error {
@@ -61,19 +53,19 @@ func (a *app) printAnswer(r elicit.Request, form string) error {
 func writeAnswer(b *strings.Builder, a asktools.Answer, form string) {
 	switch form {
 	case "value":
-		for _, text := range answerTexts(a) {
+		for _, text := range a.Texts() {
 			b.WriteString(text + "\n")
 		}
 	case "nul":
-		for _, text := range answerTexts(a) {
+		for _, text := range a.Texts() {
 			b.WriteString(text + "\x00")
 		}
 	case "lines":
-		for _, text := range answerTexts(a) {
+		for _, text := range a.Texts() {
 			fmt.Fprintf(b, "%s=%s\n", a.QuestionID, strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`).Replace(text))
 		}
 	case "env":
-		fmt.Fprintf(b, "%s='%s'\n", variableName(a.QuestionID), strings.ReplaceAll(strings.Join(answerTexts(a), "\n"), "'", `'\''`))
+		fmt.Fprintf(b, "%s='%s'\n", variableName(a.QuestionID), strings.ReplaceAll(strings.Join(a.Texts(), "\n"), "'", `'\''`))
 	}
 }
 

@@ -191,9 +191,13 @@ func TestAttackDoorsAnEditedMetadataIsSaid(t *testing.T) {
 		if got := deskhand(t, t.TempDir(), "index", "--verify", index); got.code != 1 || !strings.Contains(got.stderr, "corpus_description was changed after it was built") {
 			t.Errorf("index --verify: exit %d, %s; want a refusal", got.code, got.stderr)
 		}
-		l, log := followed(t, index, func() {})
-		if m := l.engine.Metadata(); m.CorpusDescription != "papers of Acme" || !strings.Contains(log.String(), "corpus_description in metadata.json was changed after the build") {
-			t.Errorf("served as %q, log %s; want the edited text and a warning", m.CorpusDescription, log)
+		served := deskhand(t, t.TempDir(), "serve", "--tools", "docs", "--index", index)
+		if served.code != 0 || !strings.Contains(served.stderr, "corpus_description in metadata.json was changed after the build") {
+			t.Errorf("serve: exit %d, %s; want a warning", served.code, served.stderr)
+		}
+		shown := done(t, t.TempDir(), "serve", "--tools", "docs", "--index", index, "--explain-tools")
+		if !strings.Contains(shown, "papers of Acme") {
+			t.Errorf("served as\n%s\nwant the edited text", shown)
 		}
 	})
 	t.Run("a build restores it", func(t *testing.T) {

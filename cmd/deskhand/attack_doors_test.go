@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/access"
+	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/web"
@@ -129,7 +130,7 @@ func TestAttackDoorsEveryRouteWithEveryCredential(t *testing.T) {
 		"the person's key":                 {[]string{"Authorization: Bearer " + personKey}, access.People},
 	}
 	asked := map[string]bool{}
-	for _, table := range []map[string]access.Level{routes, ownRoutes} {
+	for _, table := range []map[string]access.Level{installation.Routes, ownRoutes} {
 		for route, level := range table {
 			method, path, named := strings.Cut(route, " ")
 			if !named {
@@ -344,7 +345,7 @@ func TestAttackDoorsShortSecretsAreRefused(t *testing.T) {
 func TestAttackDoorsBodiesThatAreTooBigAtEveryRoute(t *testing.T) {
 	s, _ := fullHouse(t)
 	form, object := "token="+strings.Repeat("x", 17<<20), `{"client":"`+strings.Repeat("x", 17<<20)+`"}`
-	for route, level := range routes {
+	for route, level := range installation.Routes {
 		method, path, named := strings.Cut(route, " ")
 		if !named {
 			method, path = http.MethodPost, route
@@ -547,7 +548,7 @@ func TestAttackDoorsWhatAnAttemptsTokenMay(t *testing.T) {
 	defer deskhand(t, repo, "tasks", "stop", attempt2, "--state", state)
 	defer deskhand(t, repo, "tasks", "stop", attempt, "--state", state)
 	door := &socket{t: t, url: at + "/mcp"}
-	for route := range routes {
+	for route := range installation.Routes {
 		method, path, named := strings.Cut(route, " ")
 		if !named {
 			method, path = http.MethodPost, route
@@ -555,12 +556,12 @@ func TestAttackDoorsWhatAnAttemptsTokenMay(t *testing.T) {
 		path = strings.NewReplacer("{id}", "x", "{code}", "x", "{$}", "").Replace(path)
 		t.Run("at its own door: "+route, func(t *testing.T) {
 			status, body := door.sends(method, path, "{}", "Authorization: Bearer "+token)
-			_, may := attemptRoutes[route]
+			_, may := installation.AttemptRoutes[route]
 			if may == (status == http.StatusNotFound) || keptOut(status, body) {
 				t.Errorf("%d %.200s; in its table: %v", status, body, may)
 			}
 		})
-		if routes[route] > access.Anyone {
+		if installation.Routes[route] > access.Anyone {
 			t.Run("at the server: "+route, func(t *testing.T) {
 				if status, body := s.sends(method, path, "{}", "Authorization: Bearer "+token); !keptOut(status, body) {
 					t.Errorf("%d %.200s, want to be kept out", status, body)
@@ -590,7 +591,7 @@ func TestAttackDoorsWhatAnAttemptsTokenMay(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, one := range tools {
-			if _, ok := attemptMay[one.Name]; !ok && !strings.HasPrefix(one.Name, "linear_") {
+			if _, ok := installation.AttemptMay[one.Name]; !ok && !strings.HasPrefix(one.Name, "linear_") {
 				t.Errorf("it has %s, which the table has not", one.Name)
 			}
 		}

@@ -1,83 +1,15 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
-	"net/http"
+	"path/filepath"
 	"regexp"
 	"time"
 
-	"github.com/deskhand/deskhand/runtime/access"
+	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/web"
 )
-
-// routes says who may call what a server of deskhand mounts: whoever can reach
-// it, a program with the token of agents, or a person. Those of the front itself
-// are in its own table. What an agent may do is what lets it ask and look;
-// answering, signing in and starting are a person's. There are two exceptions,
-// which the person makes: the tools of /mcp include those that start attempts
-// with --tools work, and /a2a runs tasks if a2a.project is set.
-var routes = map[string]access.Level{
-	"/mcp":     access.Agents,
-	"/a2a":     access.Agents, // further messages, which answer, are a person's: see agents.go
-	"/a2a/v03": access.Agents,
-
-	"GET /search": access.Agents, // docs, as search_docs has them
-
-	"GET /{$}":                   access.People,
-	"GET /inbox/{id}":            access.People,
-	"POST /inbox/{id}":           access.People,
-	"GET /inbox/{id}/card":       access.People,
-	"POST /inbox/{id}/draft":     access.People,
-	"POST /inbox/{id}/presented": access.People,
-	"GET /inbox/list":            access.People,
-	"GET /inbox/events":          access.People,
-	"GET /history":               access.People,
-	"GET /history.jsonl":         access.People,
-	"/ahp":                       access.People,
-
-	"GET /work":                      access.People,
-	"POST /work":                     access.People,
-	"GET /work/tasks/{id}":           access.People,
-	"POST /work/tasks/{id}":          access.People,
-	"GET /work/attempts/{id}":        access.People,
-	"POST /work/attempts/{id}":       access.People,
-	"GET /work/attempts/{id}/news":   access.People,
-	"/run/api/chat":                  access.People, // has an agent go on
-	"/run/api/elicitation-responses": access.People,
-
-	"GET /connect/{id}":     access.People,
-	"POST /connect/{id}":    access.People,
-	"GET /connect/callback": access.People,
-	"GET /auth/connect":     access.People,
-
-	"/answer/{code}":               access.Anyone, // the code is signed, and answers one question once
-	"GET /connect/client.json":     access.Anyone,
-	"/.well-known/agent-card.json": access.Anyone,
-}
-
-// front makes the front of a server. What it mounts is in the table: a route that
-// nobody has thought about is a bug.
-func front(o web.Options) (*web.Server, error) {
-	for path := range o.Mounts {
-		if _, ok := routes[path]; !ok {
-			panic(fmt.Sprintf("nothing says who may call %s", path))
-		}
-	}
-	o.Access = routes
-	return web.New(o)
-}
-
-// mount adds handlers to those of a front.
-func mount(o *web.Options, more map[string]http.Handler) {
-	if o.Mounts == nil {
-		o.Mounts = map[string]http.Handler{}
-	}
-	for path, h := range more {
-		o.Mounts[path] = h
-	}
-}
 
 // sessionHost is what a name of this machine looks like.
 var sessionHost = regexp.MustCompile(`^(localhost|127\.0\.0\.1|[a-z0-9-]+(\.[a-z0-9-]+)*\.localhost)$`)
@@ -91,14 +23,11 @@ func (a *app) comeIn(log *slog.Logger) (in web.People, err error) {
 		return in, a.settings.wrong("session.host", "not a name of this machine", "use a name such as desk.localhost, or 127.0.0.1 for a browser that knows no such names")
 	}
 	in.Time, err = days(a.settings.get("session.time"))
-	if err != nil || in.Time < time.Minute || in.Time > mostSession {
+	if err != nil || in.Time < time.Minute || in.Time > installation.MostSession {
 		return in, a.settings.wrong("session.time", "not a time between 1m and 400d", "write it as 12h or 30d")
 	}
 	return in, nil
 }
-
-// mostSession is how long browsers keep a cookie.
-const mostSession = 400 * 24 * time.Hour
 
 // personKey is the secret with which people come in, which no agent is given. In
 // an attempt the environment is the agent's.
@@ -122,4 +51,19 @@ func (a *app) checkSecret(name, secret string) error {
 		return misuse(f.Message, f.Hint+"; it is from "+a.settings.origin(name))
 	}
 	return nil
+}
+
+// token is the bearer token to ask agents for, and where a person finds it.
+func (a *app) token(log *slog.Logger) (token, where string, err error) {
+	// In an attempt the variable is the key to deskhand's tools there, which no
+	// person has who signs in at a server of the agent's own.
+	if token := a.settings.get("token"); token != "" && !(ownAttempt() != "" && token == env("DESKHAND_TOKEN")) {
+		return token, "", a.checkSecret("token", token)
+	}
+	dir, err := a.settings.stateFolder()
+	if err != nil {
+		return "", "", err
+	}
+	token, err = web.Token(dir, log)
+	return token, " (token in " + filepath.Join(dir, "token") + ")", err
 }

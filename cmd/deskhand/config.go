@@ -168,7 +168,7 @@ func (a *app) checkSettings() error {
 	if _, err := a.agentsWanted(); err != nil {
 		return err
 	}
-	if _, err := a.agentsRun(nil); err != nil {
+	if _, err := a.agentsSettings(); err != nil {
 		return err
 	}
 	if _, err := a.tasksOptions(); err != nil {

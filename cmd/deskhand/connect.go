@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/gateway"
@@ -28,7 +28,9 @@ func connectCommand(a *app) *cobra.Command {
 		Args:              arguments(1, 1, "the name of an upstream"),
 		ValidArgsFunction: a.completeUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDoor(func(d *upstreamDoor, room *peopleRoom) error { return a.connect(cmd.Context(), d, room, args[0]) })
+			return a.withDoor(func(all *installation.App, g *gateway.Gateway) error {
+				return a.connect(cmd.Context(), all, g, args[0])
+			})
 		},
 	}
 }
@@ -40,7 +42,7 @@ func disconnectCommand(a *app) *cobra.Command {
 		Args:              arguments(1, 1, "the name of an upstream"),
 		ValidArgsFunction: a.completeUpstreams,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withDoor(func(d *upstreamDoor, _ *peopleRoom) error {
+			return a.withDoor(func(_ *installation.App, d *gateway.Gateway) error {
 				was, err := d.Disconnect(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -70,7 +72,7 @@ func connectionsCommand(a *app) *cobra.Command {
 				}
 				return nil
 			}
-			return a.withDoor(func(d *upstreamDoor, _ *peopleRoom) error {
+			return a.withDoor(func(_ *installation.App, d *gateway.Gateway) error {
 				all, err := d.Connections(cmd.Context())
 				if err != nil {
 					return err
@@ -87,26 +89,26 @@ func connectionsCommand(a *app) *cobra.Command {
 }
 
 // withDoor runs f with the upstreams, to which nothing is connected.
-func (a *app) withDoor(f func(*upstreamDoor, *peopleRoom) error) error {
+func (a *app) withDoor(f func(*installation.App, *gateway.Gateway) error) error {
 	log, err := a.logger()
 	if err != nil {
 		return err
 	}
-	room := &peopleRoom{app: a, log: slog.New(slog.DiscardHandler)}
-	defer room.close()
-	d, err := a.door(room, asksFor(true), true, nil, log)
+	all := a.installation(nil)
+	defer all.Close()
+	g, end, err := all.Upstreams(log)
 	if err != nil {
 		return err
 	}
-	if d == nil {
+	if g == nil {
 		return misuse("no upstream is configured", "name one under upstreams in deskhand.yaml")
 	}
-	defer d.end()
-	return f(d, room)
+	defer end()
+	return f(all, g)
 }
 
 // connect connects one upstream, by a key or in a browser.
-func (a *app) connect(ctx context.Context, d *upstreamDoor, room *peopleRoom, name string) error {
+func (a *app) connect(ctx context.Context, all *installation.App, d *gateway.Gateway, name string) error {
 	kind, err := d.Takes(name)
 	if err != nil {
 		return err
@@ -126,13 +128,17 @@ func (a *app) connect(ctx context.Context, d *upstreamDoor, room *peopleRoom, na
 	if err != nil {
 		return err
 	}
-	in, err := a.comeIn(d.log)
+	log, err := a.logger()
+	if err != nil {
+		return err
+	}
+	in, err := a.comeIn(log)
 	if err != nil {
 		return err
 	}
 	base, path, _ := strings.Cut(r.URL, gateway.Path)
 	a.tell("open " + in.LoginLink(base, gateway.Path+path))
-	hub, _, err := room.open(ctx)
+	hub, err := all.Hub(ctx)
 	if err != nil {
 		return err
 	}

@@ -5,12 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/contract"
-	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
-	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
 // explained is what a model is shown of a server.
@@ -44,7 +41,15 @@ const howCounted = "estimated for the tokenizer o200k_base, at most 10 % off on 
 // explainTools prints what a model is shown of the server that f describes, and
 // serves nothing.
 func (a *app) explainTools(ctx context.Context, f *serveFlags) error {
-	catalog, end, err := a.offered(ctx, f)
+	log, err := a.logger()
+	if err != nil {
+		return err
+	}
+	groups, err := a.groups()
+	if err != nil {
+		return err
+	}
+	catalog, end, err := a.installation(log).Offered(ctx, groups, here())
 	if err != nil {
 		return err
 	}
@@ -100,66 +105,4 @@ func shownOf(t contract.Tool) string {
 		return t.Name + t.Description + string(t.Input)
 	}
 	return string(shown)
-}
-
-// offered is the catalog of a server with these flags. end lets go of what was
-// opened for it.
-func (a *app) offered(ctx context.Context, f *serveFlags) (c contract.Catalog, end func(), err error) {
-	log, err := a.logger()
-	if err != nil {
-		return c, nil, err
-	}
-	groups, err := a.groups()
-	if err != nil {
-		return c, nil, err
-	}
-	lib := &library{dir: a.settings.get("index"), log: log}
-	room, bench := &peopleRoom{app: a, log: log}, &workRoom{app: a, log: log}
-	finish := func() {
-		lib.door.end()
-		lib.close()
-		bench.close()
-		room.close()
-	}
-	defer func() {
-		if err != nil {
-			finish()
-		}
-	}()
-	if lib.tools, err = a.docsOptions(); err != nil {
-		return c, nil, err
-	}
-	if lib.searching, err = a.searching(); err != nil {
-		return c, nil, err
-	}
-	if slices.Contains(groups, "ask") {
-		people, err := a.people()
-		if err != nil {
-			return c, nil, err
-		}
-		desk := asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, RefSchema: people.ref})
-		defer desk.Close()
-		lib.more, lib.advice = desk.Tools(), []string{desk.Instructions()}
-	}
-	if slices.Contains(groups, "work") {
-		tools, err := bench.tools(ctx, lib.tools, here())
-		if err != nil {
-			return c, nil, err
-		}
-		lib.more = append(lib.more, tools...)
-		lib.advice = append(lib.advice, work.Instructions(work.Options{Prefix: lib.tools.Prefix}))
-	}
-	if lib.door, err = a.door(room, asksFor(true), true, func() {}, log); err != nil {
-		return c, nil, err
-	}
-	if lib.door != nil {
-		lib.door.Start(upstreamPatience)
-	}
-	if slices.Contains(groups, "docs") {
-		if err := lib.openEngine(); err != nil {
-			return c, nil, err
-		}
-	}
-	c, err = lib.catalog()
-	return c, finish, err
 }

@@ -5,6 +5,10 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	installation "github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/gateway"
+	"github.com/deskhand/deskhand/runtime/web"
 )
 
 // Whose agents a server works for is not known: everybody shows the same token. A
@@ -61,4 +65,53 @@ func ownHost(host string) bool {
 	name, _, _ := strings.Cut(strings.ToLower(host), ":")
 	name = strings.TrimSuffix(name, ".")
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
+// upstreams are the settings of other MCP servers. Nil: none is configured.
+func (a *app) upstreams() (*installation.Upstreams, error) {
+	all, err := a.settings.upstreams()
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	if _, err := a.people(); err != nil {
+		return nil, err
+	}
+	if err := a.checkConnect(); err != nil {
+		return nil, err
+	}
+	u := &installation.Upstreams{All: all, Addr: a.settings.get("connect.address"), URL: a.settings.get("connect.url")}
+	if u.Disclosure, err = a.disclosure(); err != nil {
+		return nil, err
+	}
+	if u.Prefix, err = a.toolPrefix(); err != nil {
+		return nil, err
+	}
+	if a.settings.get("gateway.people") == peopleMany {
+		u.Many = "gateway.people is many, by " + a.settings.origin("gateway.people")
+	}
+	return u, nil
+}
+
+// disclosure is how a model learns of the tools of upstreams.
+func (a *app) disclosure() (gateway.Disclosure, error) {
+	switch d := gateway.Disclosure(a.settings.get("gateway.disclosure")); d {
+	case gateway.DiscloseAll, gateway.DiscloseSearch, gateway.DiscloseAuto:
+		return d, nil
+	}
+	return "", a.settings.wrong("gateway.disclosure", "not all, search or auto", "use auto to show up to 40 tools and search more")
+}
+
+// checkConnect refuses addresses that nobody could be led to.
+func (a *app) checkConnect() error {
+	if addr := a.settings.get("connect.address"); addr != "" {
+		if web.CheckAddr(addr) != nil {
+			return a.settings.wrong("connect.address", "not HOST:PORT", "write it as 127.0.0.1:20312")
+		}
+	}
+	if at := a.settings.get("connect.url"); at != "" {
+		if u, err := url.Parse(at); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+			return a.settings.wrong("connect.url", "not an address", "write it as https://desk.example.com")
+		}
+	}
+	return nil
 }

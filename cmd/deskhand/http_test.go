@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"net"
 	"net/http"
@@ -11,8 +10,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/deskhand/deskhand/runtime/web"
 )
 
 func TestHTTPIsClosedToStrangers(t *testing.T) {
@@ -128,20 +125,5 @@ func TestNoTokenOnLoopback(t *testing.T) {
 	d.succeed("search_docs", `{"query":"jitter"}`)
 	if status, body := s.get("/metrics"); status != 200 || !strings.Contains(body, "deskhand_http_requests_total") {
 		t.Errorf("GET /metrics: %d %.200s", status, body)
-	}
-}
-
-func TestServeSaysWhereTheFirstPageIs(t *testing.T) {
-	for want, has := range map[string][3]bool{
-		"deskhand: inbox at http://h/\n":             {true, true, true},
-		"deskhand: board at http://h/work\n":         {false, true, true},
-		"deskhand: search page at http://h/search\n": {false, false, true},
-		"": {},
-	} {
-		var said bytes.Buffer
-		(&app{stderr: &said}).tellPage("http://h", web.People{Key: personKey}, has[0], has[1], has[2])
-		if got := said.String(); got != want {
-			t.Errorf("tellPage with inbox, board, docs %v says %q, want %q", has, got, want)
-		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/surface/terminal"
@@ -46,9 +47,9 @@ func inboxCommand(a *app) *cobra.Command {
 
 // signOut ends what browsers were let in with, at every server over the store.
 func (a *app) signOut(ctx context.Context) error {
-	room := &peopleRoom{app: a}
-	defer room.close()
-	if err := room.EndAll(ctx); err != nil {
+	all := a.installation(nil)
+	defer all.Close()
+	if err := all.EndAll(ctx); err != nil {
 		return err
 	}
 	a.tell("all browsers are signed out; deskhand inbox --web prints a new link")
@@ -58,12 +59,12 @@ func (a *app) signOut(ctx context.Context) error {
 // inboxWeb prints a link. If no process keeps the inbox, this one does until it
 // is interrupted.
 func (a *app) inboxWeb(ctx context.Context) error {
-	room := &peopleRoom{app: a}
-	hub, stop, err := room.open(ctx)
+	all := a.installation(nil)
+	defer all.Close()
+	hub, err := all.Hub(ctx)
 	if err != nil {
 		return err
 	}
-	defer stop()
 	log := slog.New(slog.DiscardHandler)
 	in, err := a.comeIn(log)
 	if err != nil {
@@ -73,16 +74,16 @@ func (a *app) inboxWeb(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if address := inboxAddress(up); address != "" && listening(ctx, hostOf(address)) {
+	if address := installation.InboxAddress(up); address != "" && installation.Listening(ctx, installation.HostOf(address)) {
 		_, err := fmt.Fprintln(a.stdout, in.LoginLink(address, "/"))
 		return err
 	}
-	leave, err := a.keepInbox(ctx, room, nil, 0)
+	leave, err := all.KeepInbox(ctx, 0)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	address := awaitInbox(ctx, hub, 5*time.Second)
+	address := installation.AwaitInbox(ctx, hub, 5*time.Second)
 	if address == "" {
 		return fault.New("no_inbox", "the inbox could not be served", "try deskhand serve --http, or free the address that inbox is set to")
 	}
@@ -105,7 +106,7 @@ func (a *app) inbox(ctx context.Context, plain bool) error {
 		return err
 	}
 	open := func(ctx context.Context) (*elicit.Hub, func(), error) { return a.hub(ctx) }
-	if people.hasInbox() {
+	if people.HasInbox() {
 		open = a.attendedHub
 	}
 	hub, stop, err := open(ctx)

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -138,7 +139,7 @@ func (a *app) exitCode(err error) int {
 	fmt.Fprintf(a.stderr, "deskhand: %s\n", paint.plain(err.Error()))
 	f := fault.Of(err)
 	if f == nil {
-		f = expected(err)
+		f = installation.Expected(err)
 	}
 	if f != nil && f.Hint != "" && !strings.Contains(err.Error(), f.Hint) {
 		fmt.Fprintf(a.stderr, "hint: %s\n", paint.plain(f.Hint))

@@ -3,20 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
-	"slices"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/deskhand/deskhand/indexer/embed"
+	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/contract"
-	"github.com/deskhand/deskhand/runtime/mcpserver"
-	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
-	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
 type serveFlags struct {
@@ -65,12 +60,7 @@ func serveCommand(a *app) *cobra.Command {
 // 8 MiB more. GOGC in the environment wins.
 const gcPercent = 350
 
-// inboxAfter is how long a server answers its client before it opens the store
-// for the inbox.
-const inboxAfter = 200 * time.Millisecond
-
-// serve checks all that it was told, then opens the library and answers until
-// ctx ends or the client is gone.
+// serve checks what it was told and answers until ctx ends or the client is gone.
 func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) error {
 	switch {
 	case f.list:
@@ -96,117 +86,16 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if err != nil {
 		return err
 	}
-	lib := &library{dir: a.settings.get("index"), log: log}
-	if lib.tools, err = a.docsOptions(); err != nil {
-		return err
-	}
-	lib.tools.Explain = f.explain
-	if lib.searching, err = a.searching(); err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	var background sync.WaitGroup
-	defer func() {
-		stop()
-		background.Wait()
-		lib.close()
-	}()
-	room, asked := &peopleRoom{app: a, log: log}, false
-	stdin := io.Reader(a.stdin)
-	defer room.close()
-	var bench *workRoom
-	var desk *asktools.Desk // nil: this server asks no questions
-	views, err := a.hasViews()
-	if err != nil {
-		return err
-	}
-	o := mcpserver.Options{Name: a.serverName(), Version: buildVersion(), Logger: log, StateKey: room.stateKey}
-	if slices.Contains(groups, "ask") {
-		people, err := a.people()
-		if err != nil {
-			return err
-		}
-		asked = true
-		desk = asktools.New(asktools.Options{Open: room.open, Prefix: lib.tools.Prefix, Context: asksFor(addr == ""), Wait: people.wait, RefSchema: people.ref,
-			Hold: people.hold, Stopping: ctx.Done(), Views: views})
-		defer desk.Close()
-		if people.hasInbox() && (addr == "" || people.inbox != inboxAuto) {
-			stop, err := a.keepInbox(ctx, room, log, inboxAfter)
-			if err != nil {
-				return err
+	return a.installation(log).Serve(ctx, installation.Service{
+		Groups: groups, Addr: addr, NoToken: f.noToken, Explain: f.explain, Dir: here(),
+		Watch: installation.Watch{Dir: f.watch, Embedder: func() (embed.Embedder, error) {
+			if err := a.settings.mayBuildInto(a.settings.get("index")); err != nil {
+				return nil, err
 			}
-			defer stop()
-		}
-		lib.more, lib.advice = desk.Tools(), []string{desk.Instructions()}
-		surfaces, err := a.surfaces(log)
-		if err != nil {
-			return err
-		}
-		background.Go(func() { a.stand(ctx, surfaces, log) })
-	}
-	if slices.Contains(groups, "work") {
-		bench = &workRoom{app: a, log: log}
-		defer func() {
-			stop()
-			background.Wait()
-			bench.close()
-		}()
-		background.Go(func() { bench.followAnswers(ctx) })
-		tools, err := bench.tools(ctx, lib.tools, here())
-		if err != nil {
-			return err
-		}
-		lib.more = append(lib.more, tools...)
-		lib.advice = append(lib.advice, work.Instructions(work.Options{Prefix: lib.tools.Prefix}))
-	}
-	if views {
-		lib.views = a.clientViews(ctx, room, desk, lib.tools.Prefix, log)
-	}
-	if lib.door, err = a.door(room, asksFor(addr == ""), addr == "", lib.changed, log); err != nil {
-		return err
-	}
-	if lib.door != nil {
-		o.Logs, o.Watches, o.Met = true, true, lib.door.met
-		defer lib.door.end()
-		if addr == "" && !onTerminal(a.stdin) {
-			var lends contract.Lends
-			lends, stdin = hello(ctx, a.stdin)
-			lib.door.Expect(lends)
-		}
-		lib.door.Start(upstreamPatience)
-	}
-	if f.watch != "" {
-		if err := a.settings.mayBuildInto(lib.dir); err != nil {
-			return err
-		}
-		w, err := newWatcher(f.watch, lib.dir, log)
-		if err != nil {
-			return err
-		}
-		if w.options.Embedder, err = a.embedder(); err != nil {
-			return err
-		}
-		ready := make(chan error, 1)
-		background.Go(func() { w.run(ctx, func(err error) { ready <- err }) })
-		if err := <-ready; err != nil {
-			return err
-		}
-	}
-	if slices.Contains(groups, "docs") {
-		if err := lib.open(o); err != nil {
-			return err
-		}
-		background.Go(func() { lib.follow(ctx) })
-	} else if err := lib.serve(o); err != nil {
-		return err
-	}
-	if addr == "" {
-		if onTerminal(a.stdin) {
-			a.tell("serving MCP on stdin and stdout, which is for a client that starts it; for browsers and a team there is --http")
-		}
-		return lib.server.ServeStdio(ctx, stdin, a.stdout)
-	}
-	return a.serveHTTP(ctx, f, lib, room, asked, bench, addr)
+			return a.embedder()
+		}},
+		Stdin: a.stdin, Stdout: a.stdout, Typed: onTerminal(a.stdin), Seen: onTerminal(a.stderr), Tell: a.tell,
+	})
 }
 
 // serverName is what the server calls itself.

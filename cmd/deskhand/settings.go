@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/deskhand/deskhand/indexer/embed"
+	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/surface/a2a"
@@ -51,7 +52,7 @@ var shared = []setting{
 	{name: "elicitation.secrets", fallback: secretsRefuse, usage: "what becomes of questions for passwords and keys: refuse or allow", noFlag: true},
 	{name: "elicitation.schema", fallback: schemaInline, usage: "schema of ask_user: inline, or ref for the specification's own with a $ref", noFlag: true},
 	{name: "views", fallback: viewsOn, usage: "forms and results that clients show in the conversation: on or off", noFlag: true},
-	{name: "inbox", fallback: inboxAuto, usage: "where the inbox is in the browser: auto, off or HOST:PORT", noFlag: true},
+	{name: "inbox", fallback: installation.InboxAuto, usage: "where the inbox is in the browser: auto, off or HOST:PORT", noFlag: true},
 	{name: "tasks.executors", usage: "coding agents beside the shipped ones, by id", noFlag: true, tree: true},
 	{name: "tasks.max-running", fallback: "0", usage: "how many processes of attempts run at once (0: one for each CPU, 4 at least)", noFlag: true},
 	{name: "tasks.time-limit", fallback: "6h", usage: "how long a run of an agent may take", noFlag: true},

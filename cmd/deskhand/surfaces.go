@@ -1,13 +1,9 @@
 package main
 
 import (
-	"context"
 	"log/slog"
-	"sync"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
-	"github.com/deskhand/deskhand/runtime/fault"
-	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/surface"
 	"github.com/deskhand/deskhand/runtime/surface/slack"
 )
@@ -48,51 +44,4 @@ func (a *app) members() ([]elicit.Member, error) {
 	}
 	people, err := a.slackPeople()
 	return append(members, slack.Members(people)...), err
-}
-
-// stand keeps surfaces up until ctx ends. What becomes of them is told to the
-// log: a server answers without them too.
-func (a *app) stand(ctx context.Context, o surface.Options, log *slog.Logger) {
-	if o == (surface.Options{}) {
-		return
-	}
-	if err := a.standing(ctx, o, log); err != nil && ctx.Err() == nil {
-		log.Error("surfaces are off", "error", err)
-	}
-}
-
-func (a *app) standing(ctx context.Context, o surface.Options, log *slog.Logger) error {
-	place, err := a.settings.place()
-	if err != nil {
-		return err
-	}
-	options, tell, err := a.hubOptions(log)
-	if err != nil {
-		return err
-	}
-	defer tell()
-	db, err := store.Open(ctx, place, append(surface.Rooms(), elicit.Room())...)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	hub := elicit.New(db, options)
-	defer hub.Close()
-	all, err := surface.New(db, hub, o)
-	if err != nil {
-		return err
-	}
-	var running sync.WaitGroup
-	for _, s := range all {
-		running.Go(func() {
-			err := s.Run(ctx)
-			if f := fault.Of(err); f != nil {
-				log.Error("surface is off", "surface", s.Name(), "error", f.Message, "hint", f.Hint)
-			} else if err != nil {
-				log.Error("surface is off", "surface", s.Name(), "error", err)
-			}
-		})
-	}
-	running.Wait()
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
@@ -44,7 +45,7 @@ func tasksCommand(a *app) *cobra.Command {
 // agents have, so that --json is their answer, to the byte.
 type bench struct {
 	*app
-	room    *workRoom
+	all     *installation.App
 	manager *tasks.Manager
 	tools   map[string]contract.Tool
 	asJSON  bool
@@ -52,16 +53,16 @@ type bench struct {
 
 // withBench opens the store and runs do.
 func (a *app) withBench(ctx context.Context, asJSON bool, do func(*bench) error) error {
-	room := &workRoom{app: a}
-	defer room.close()
-	m, err := room.open(ctx)
+	all := a.installation(nil)
+	defer all.Close()
+	m, err := all.Work(ctx)
 	if err != nil {
 		return err
 	}
-	b := &bench{app: a, room: room, manager: m, asJSON: asJSON, tools: map[string]contract.Tool{}}
+	b := &bench{app: a, all: all, manager: m, asJSON: asJSON, tools: map[string]contract.Tool{}}
 	for _, tool := range work.Tools(work.Options{
 		Open:      func(context.Context) (work.Manager, error) { return m, nil },
-		Questions: room.questions, Pauses: room.pauses, MaxAnswerBytes: 64 << 20,
+		Questions: all.Questions, Pauses: all.Pauses, MaxAnswerBytes: 64 << 20,
 	}) {
 		b.tools[tool.Name] = tool
 	}
@@ -228,9 +229,9 @@ func (a *app) completeIDs(cmd *cobra.Command, prefix string, kinds ...tasks.Kind
 	if a.settings.load(cmd, func(string) {}) != nil {
 		return nil
 	}
-	room := &workRoom{app: a}
-	defer room.close()
-	m, err := room.open(cmd.Context())
+	all := a.installation(nil)
+	defer all.Close()
+	m, err := all.Work(cmd.Context())
 	if err != nil {
 		return nil // nobody reads an error while typing
 	}

@@ -26,9 +26,9 @@ func tasksLauncherCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			room := &workRoom{app: a, log: log}
-			defer room.close()
-			m, err := room.open(cmd.Context())
+			all := a.installation(log)
+			defer all.Close()
+			m, err := all.Work(cmd.Context())
 			if err != nil {
 				return err
 			}

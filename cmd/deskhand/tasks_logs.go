@@ -316,7 +316,11 @@ func (b *bench) pauseText(ctx context.Context, p work.Pause) (string, error) {
 	if p.Outcome == nil {
 		return asked + fmt.Sprintf("= waits for an answer, asked %s (deskhand ask show %s)", age(p.Paused.Time), p.ID), nil
 	}
-	r, err := b.room.hub.Get(ctx, p.ID)
+	hub, err := b.all.Hub(ctx)
+	if err != nil {
+		return "", err
+	}
+	r, err := hub.Get(ctx, p.ID)
 	if err != nil {
 		return "", err
 	}
@@ -325,7 +329,7 @@ func (b *bench) pauseText(ctx context.Context, p work.Pause) (string, error) {
 	}
 	var answers []string
 	for i, a := range asktools.OutputOf(&r).Answers {
-		answer := strings.Join(answerTexts(a), ", ")
+		answer := strings.Join(a.Texts(), ", ")
 		if len(r.Questions) > 1 {
 			answer = oneLine(r.Questions[i].Message) + " " + answer
 		}

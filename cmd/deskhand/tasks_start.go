@@ -93,9 +93,9 @@ func (a *app) executorNames(cmd *cobra.Command, _ []string, _ string) (names []c
 	if a.settings.load(cmd, func(string) {}) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	room := &workRoom{app: a}
-	defer room.close()
-	if m, err := room.open(cmd.Context()); err == nil {
+	all := a.installation(nil)
+	defer all.Close()
+	if m, err := all.Work(cmd.Context()); err == nil {
 		executors, _ := m.Executors(cmd.Context())
 		for _, e := range executors {
 			if e.Missing == "" {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/eval"
@@ -137,7 +138,7 @@ func realTools(t *testing.T, dir, state string, disclosure gateway.Disclosure) [
 		t.Fatal(err)
 	}
 	hub := elicit.New(db, elicit.Options{})
-	g, err := gateway.New(gateway.Options{Upstreams: upstreams, StateDir: state, Disclosure: disclosure, Index: newToolFinder,
+	g, err := gateway.New(gateway.Options{Upstreams: upstreams, StateDir: state, Disclosure: disclosure, Index: installation.NewToolFinder,
 		Log:  slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Open: func(context.Context) (*elicit.Hub, *store.DB, error) { return hub, db, nil }})
 	if err != nil {

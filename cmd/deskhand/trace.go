@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"net/url"
 	"strings"
-	"time"
 
-	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/telemetry"
 )
 
@@ -34,34 +31,8 @@ func (a *app) collector() (string, error) {
 	return at.String(), nil
 }
 
-// hubOptions are those of every hub over the store, whatever it is opened for:
-// each tells of what was asked and ended through it. tell sends the last spans,
-// after the hub was closed. log may be nil.
-func (a *app) hubOptions(log *slog.Logger) (o elicit.Options, tell func(), err error) {
-	p, err := a.people()
-	if err != nil {
-		return o, nil, err
-	}
-	o = elicit.Options{Attended: p.attended, AllowSecrets: p.secrets, Log: log, Command: a.command, Attempt: ownAttempt(), Settle: a.endTurns}
-	if o.Members, err = a.members(); err != nil {
-		return o, nil, err
-	}
-	spans, err := a.telemetry(log)
-	if err != nil || spans == nil {
-		return o, func() {}, err
-	}
-	o.Observe = spans.Observe
-	return o, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		if err := spans.Close(ctx); err != nil && log != nil {
-			log.Warn("last spans not sent", "error", err)
-		}
-	}, nil
-}
-
-// telemetry sends spans to the collector. Nil: there is none.
-func (a *app) telemetry(log *slog.Logger) (*telemetry.Telemetry, error) {
+// spans is where spans go. Nil: nowhere.
+func (a *app) spans(log *slog.Logger) (*telemetry.Options, error) {
 	endpoint, err := a.collector()
 	if err != nil || endpoint == "" {
 		return nil, err
@@ -73,5 +44,5 @@ func (a *app) telemetry(log *slog.Logger) (*telemetry.Telemetry, error) {
 			headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 		}
 	}
-	return telemetry.Open(telemetry.Options{Endpoint: endpoint, Headers: headers, Service: env("OTEL_SERVICE_NAME"), Version: buildVersion(), Log: log}), nil
+	return &telemetry.Options{Endpoint: endpoint, Headers: headers, Service: env("OTEL_SERVICE_NAME"), Version: buildVersion(), Log: log}, nil
 }

@@ -44,9 +44,14 @@ func TestAStoreThatWaitsHoldsItsFileTwice(t *testing.T) {
 	}
 }
 
-// TestAReadingWaitsForNoOther has one that lasts, as of a large history.
+// TestAReadingWaitsForNoOther has one that lasts, as of a large history. What was
+// opened for the others is closed when nobody needs it.
 func TestAReadingWaitsForNoOther(t *testing.T) {
-	db := open(t, t.TempDir(), notes)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, dir, notes)
 	mustWrite(t, db, "k", "x")
 	last, ended := make(chan struct{}), make(chan error)
 	began := make(chan struct{})
@@ -65,6 +70,26 @@ func TestAReadingWaitsForNoOther(t *testing.T) {
 	others.Wait()
 	close(last)
 	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(30 * time.Second); ; <-tick.C {
+		n := handles(t, filepath.Join(dir, "deskhand.db"))
+		if n <= 2 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the file of the database is still open %d times", n)
+		}
+	}
+	mustWrite(t, db, "k", "after that")
+	if err := db.View(t.Context(), func(tx *store.Tx) error {
+		if tx.Seq != 2 {
+			t.Errorf("the feed ends at %d, want 2", tx.Seq)
+		}
+		return nil
+	}); err != nil {
 		t.Error(err)
 	}
 }

@@ -24,21 +24,58 @@ const sqliteFile = "deskhand.db"
 // take a millisecond; half a minute means that something is stopped or broken.
 const lockWait = 30 * time.Second
 
-// sqliteStore has few connections, because SQLite closes the file of none while
-// another has it open: one that writes, one that reads, and further ones for those
-// that read meanwhile. A process that waits holds the file twice.
+// sqliteStore has few connections: one that writes, one that reads, and further
+// ones for those that read meanwhile, for a while. A process that waits holds the
+// file twice.
 type sqliteStore struct {
 	folder string
-	writer *sql.DB // one connection, for whoever has db.queue
-	firm   bool    // its commits are on disk when they return
-	reader *sql.DB // one connection, for whoever has put something into turn
+	queue  chan struct{} // of the DB: whoever writes has put something into it
+	writer *sql.DB       // one connection, for whoever has db.queue
+	firm   bool          // its commits are on disk when they return
+	reader *sql.DB       // one connection, for whoever has put something into turn
 	turn   chan struct{}
-	others *sql.DB // for who does not get reader within readerWait
+	others *sql.DB     // for who does not get reader within readerWait
+	crowd  *time.Timer // calls shrink when others were not needed for a while
 }
 
 // readerWait is how long a reader waits for the first connection before it takes
 // another one: nearly all reading takes less than a millisecond.
 const readerWait = 10 * time.Millisecond
+
+// shrinkAfter is how long further readers are kept that nobody needs.
+const shrinkAfter = 2 * time.Second
+
+// shrink closes every connection, if nobody reads or writes: SQLite closes the file
+// of none while another one has it open. The next to read or write opens one.
+func (s *sqliteStore) shrink() {
+	select {
+	case s.queue <- struct{}{}:
+		defer func() { <-s.queue }()
+	default:
+		s.crowd.Reset(shrinkAfter)
+		return
+	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	default:
+		s.crowd.Reset(shrinkAfter)
+		return
+	}
+	for _, pool := range []*sql.DB{s.others, s.reader, s.writer} {
+		pool.SetMaxIdleConns(0)
+	}
+	s.others.SetMaxIdleConns(mostOthers)
+	s.reader.SetMaxIdleConns(1)
+	s.writer.SetMaxIdleConns(1)
+	s.firm = true // as the next one is opened
+	if s.others.Stats().OpenConnections > 0 {
+		s.crowd.Reset(shrinkAfter) // one was in use
+	}
+}
+
+// mostOthers is how many further ones read at once.
+const mostOthers = 3
 
 func (db *DB) openSQLite(folder string) error {
 	folder, err := filepath.Abs(folder)
@@ -53,7 +90,9 @@ func (db *DB) openSQLite(folder string) error {
 	if err := private(file); err != nil {
 		return err
 	}
-	s := &sqliteStore{folder: folder, firm: true, turn: make(chan struct{}, 1)}
+	s := &sqliteStore{folder: folder, queue: db.queue, firm: true, turn: make(chan struct{}, 1)}
+	s.crowd = time.AfterFunc(time.Hour, s.shrink)
+	s.crowd.Stop()
 	// Writers wait a little inside SQLite and long in begin. Readers wait only
 	// while another process recovers the database after a crash.
 	for _, p := range []struct {
@@ -62,7 +101,7 @@ func (db *DB) openSQLite(folder string) error {
 		settings    []string
 	}{
 		{&s.reader, 1, []string{"_pragma=busy_timeout(10000)", "_pragma=query_only(1)"}},
-		{&s.others, 3, []string{"_pragma=busy_timeout(10000)", "_pragma=query_only(1)"}},
+		{&s.others, mostOthers, []string{"_pragma=busy_timeout(10000)", "_pragma=query_only(1)"}},
 		{&s.writer, 1, []string{"_txlock=immediate", "_pragma=busy_timeout(10)", "_pragma=synchronous(FULL)"}},
 	} {
 		if *p.pool, err = openFile(file, p.connections, p.settings...); err != nil {
@@ -138,7 +177,7 @@ func (s *sqliteStore) lane(ctx context.Context) (pool *sql.DB, done func(), err 
 	case s.turn <- struct{}{}:
 		return take()
 	case <-late.C:
-		return s.others, func() {}, nil
+		return s.others, func() { s.crowd.Reset(shrinkAfter) }, nil
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
@@ -216,6 +255,12 @@ func (s *sqliteStore) migrationLock(ctx context.Context, f func(*sql.DB) error) 
 		return fmt.Errorf("lock migrations: %w", err)
 	}
 	defer tx.Rollback()
+	// The files of pool are closed only if the reader has let go of its own.
+	s.reader.SetMaxIdleConns(0)
+	defer func() {
+		s.reader.SetMaxIdleConns(1)
+		s.seq(ctx) // opens it again, before anybody waits for it; an error comes again
+	}()
 	pool, err := openFile(filepath.Join(s.folder, sqliteFile), 2, "_txlock=immediate",
 		"_pragma=busy_timeout(10000)", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)")
 	if err != nil {

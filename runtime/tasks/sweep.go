@@ -64,6 +64,9 @@ func (m *Manager) Sweep(ctx context.Context) error {
 	return nil
 }
 
+// EndLost ends what runners left behind that died, and nothing else of [Manager.Sweep].
+func (m *Manager) EndLost(ctx context.Context) error { return m.bury(ctx) }
+
 // bury gives up the processes whose runners are dead, or overdue.
 func (m *Manager) bury(ctx context.Context) error {
 	var running []process

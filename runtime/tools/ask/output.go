@@ -90,6 +90,14 @@ func OutputOf(r *elicit.Request) Output {
 	return out
 }
 
+// Texts are the answer's choices, and the person's own words behind them.
+func (a Answer) Texts() []string {
+	if a.CustomText == "" {
+		return a.Values
+	}
+	return append(slices.Clone(a.Values), a.CustomText)
+}
+
 // AnswerOf words one answer.
 func AnswerOf(q *elicit.Question, a elicit.Answer) Answer {
 	out := Answer{QuestionID: q.ID, Values: []string{}, CustomText: strings.Join(a.Freeform, "\n")}

@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -14,11 +15,14 @@ import (
 	"os"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/calls"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/telemetry"
 )
 
 func main() {
@@ -29,13 +33,23 @@ func main() {
 }
 
 func run(folder string) error {
-	db, err := store.Open(context.Background(), folder, elicit.Room(), calls.Room())
+	all := app.Open(app.Config{
+		Place:   func() (string, error) { return folder, nil },
+		People:  func() (app.People, error) { return app.People{}, nil },
+		Members: func() ([]elicit.Member, error) { return nil, nil },
+		Spans:   func() (*telemetry.Options, error) { return nil, nil },
+		Tasks:   func() (tasks.Options, error) { return tasks.Options{}, errors.New("no attempts run here") },
+	})
+	defer all.Close()
+	ctx := context.Background()
+	hub, err := all.Hub(ctx)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	hub := elicit.New(db, elicit.Options{})
-	defer hub.Close()
+	db, err := all.Store(ctx)
+	if err != nil {
+		return err
+	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	// Short, so that what the scenarios want as a task is one.
 	keeper := calls.New(calls.Options{Patience: 300 * time.Millisecond, Log: log,

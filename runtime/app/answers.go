@@ -1,0 +1,200 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
+)
+
+// An answer that no live call of an attempt's agent got, as the agent has ended,
+// becomes a follow-up. Any process may see to that, and all at once: the id of
+// the question is the follow-up's request_id.
+
+// answersFor is how long an answer is looked at. A day is longer than people
+// leave a server stopped, and shorter than request ids are kept.
+const answersFor = elicit.AnswersFor
+
+// followAnswers delivers late answers until ctx ends.
+func (a *App) followAnswers(ctx context.Context) {
+	m, err := a.Work(ctx)
+	if err != nil {
+		return // whoever calls a tool is told
+	}
+	wake := make(chan struct{}, 1)
+	var watching sync.WaitGroup
+	watching.Go(func() { a.watchAnswers(ctx, wake) })
+	watching.Go(func() { watchEnds(ctx, m, wake) })
+	defer watching.Wait()
+	for {
+		if err := a.deliverAll(ctx, m); err != nil && ctx.Err() == nil {
+			a.log.Warn("late answers not delivered", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+		case <-time.After(time.Minute):
+		}
+	}
+}
+
+func (a *App) watchAnswers(ctx context.Context, wake chan<- struct{}) {
+	hub, err := a.Hub(ctx)
+	if err != nil {
+		return // the minute is left
+	}
+	list, err := hub.List(ctx, elicit.Filter{Limit: 1})
+	if err != nil {
+		return
+	}
+	watch, err := hub.Watch(ctx, list.Seq, "")
+	if err != nil {
+		return
+	}
+	defer watch.Close()
+	for {
+		changes, err := watch.Next(ctx)
+		if err != nil {
+			return
+		}
+		if slices.ContainsFunc(changes, func(c elicit.Change) bool { return c.Action.Type == elicit.CompletedBy }) {
+			rouse(wake)
+		}
+	}
+}
+
+func watchEnds(ctx context.Context, m *tasks.Manager, wake chan<- struct{}) {
+	watch, err := m.Watch(ctx, -1, "")
+	if err != nil {
+		return
+	}
+	defer watch.Close()
+	for {
+		events, err := watch.Next(ctx)
+		if err != nil {
+			return
+		}
+		if slices.ContainsFunc(events, func(e tasks.Event) bool { return e.Type == tasks.ProcessEnded }) {
+			rouse(wake)
+		}
+	}
+}
+
+func rouse(wake chan<- struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default: // somebody will look anyway
+	}
+}
+
+func (a *App) deliverAll(ctx context.Context, m *tasks.Manager) error {
+	hub, err := a.Hub(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := hub.List(ctx, elicit.Filter{Statuses: []elicit.Status{elicit.Completed}, Undelivered: true, OfAttempts: true, Limit: 200})
+	if err != nil {
+		return err
+	}
+	for _, r := range list.Requests {
+		if !Tells(&r) || time.Since(r.Completion.At.Time) > answersFor {
+			continue
+		}
+		err = errors.Join(err, a.deliver(ctx, m, r))
+	}
+	return err
+}
+
+// deliver tells the agent of an attempt what a person has answered, if it does
+// not know.
+func (a *App) deliver(ctx context.Context, m *tasks.Manager, r elicit.Request) error {
+	missed, err := missed(ctx, m, r)
+	if err != nil || !missed {
+		return err
+	}
+	_, err = m.FollowUp(ctx, tasks.FollowUpRequest{
+		Action: tasks.Queue, AttemptID: r.Context.AttemptID, Prompt: lateAnswer(&r), RequestID: "answer-" + r.ID, OfStarter: true,
+	})
+	if fault.Of(err) != nil {
+		return nil // the attempt is gone, or its agent takes no follow-up
+	}
+	if err == nil {
+		var hub *elicit.Hub
+		if hub, err = a.Hub(ctx); err == nil {
+			err = hub.Delivered(ctx, r)
+		}
+	}
+	return err
+}
+
+// Tells reports whether a person said something that an agent has to go on with:
+// an answer, or why there is none.
+func Tells(r *elicit.Request) bool {
+	return r.Context.AttemptID != "" && r.Undelivered() && (r.Accepted() || r.Completion.Note != "")
+}
+
+// TellAttempt delivers an answer that was just given, if it is of an attempt: no
+// server need run.
+func (a *App) TellAttempt(ctx context.Context, r elicit.Request) error {
+	if !Tells(&r) {
+		return nil
+	}
+	m, err := a.Work(ctx)
+	if err != nil {
+		return err
+	}
+	return a.deliver(ctx, m, r)
+}
+
+// missed says that the agent which asked has ended, and without the answer. One
+// whose task is over is left in peace, and so is one that a person has stopped
+// after the answer: whoever answers later is told that it starts a follow-up.
+func missed(ctx context.Context, m *tasks.Manager, r elicit.Request) (bool, error) {
+	c, err := m.Context(ctx, r.Context.AttemptID)
+	if fault.Of(err) != nil || err == nil && (c.Task.Status == tasks.Done || c.Task.Status == tasks.Cancelled) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	processes, err := m.Processes(ctx, r.Context.AttemptID)
+	if err != nil || len(processes) == 0 {
+		return false, err
+	}
+	newest := slices.MaxFunc(processes, func(a, b tasks.Process) int { return a.Created.Compare(b.Created) })
+	if !newest.State.Ended() || newest.State == tasks.Killed && !r.Completion.At.After(newest.Completed) {
+		return false, nil
+	}
+	return true, nil
+}
+
+// lateAnswer is a prompt with what was asked and what the person said.
+func lateAnswer(r *elicit.Request) string {
+	var b strings.Builder
+	b.WriteString("You asked a person, and ended before the answer came. It is here now; go on with it.\n")
+	if !r.Accepted() {
+		for _, q := range r.Questions {
+			fmt.Fprintf(&b, "\nQuestion: %s\n", q.Message)
+		}
+		fmt.Fprintf(&b, "The person %s and gave no answer. Do not assume one.\n", r.Completion.Words())
+	}
+	for i, a := range asktools.OutputOf(r).Answers {
+		if i < len(r.Questions) {
+			fmt.Fprintf(&b, "\nQuestion: %s\n", r.Questions[i].Message)
+		}
+		fmt.Fprintf(&b, "Answer: %s\n", strings.Join(a.Texts(), ", "))
+	}
+	if note := r.Completion.Note; note != "" {
+		fmt.Fprintf(&b, "\nNote of the person: %s\n", note)
+	}
+	return b.String()
+}

@@ -1,0 +1,177 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/elicit/form"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
+)
+
+// ask implements [tasks.Options.Ask]: it puts a question of an agent into the
+// inbox, with the attempt that it is about, and waits.
+func (a *App) ask(ctx context.Context, attempt tasks.Attempt, process tasks.Process, q executor.Question) (executor.Answer, error) {
+	people, err := a.config.People()
+	if err != nil {
+		return executor.Answer{}, err
+	}
+	hub, err := a.Hub(ctx)
+	if err != nil {
+		return executor.Answer{}, err
+	}
+	m, err := a.Work(ctx)
+	if err != nil {
+		return executor.Answer{}, err
+	}
+	c, err := m.Context(ctx, attempt.ID)
+	if err != nil {
+		return executor.Answer{}, err
+	}
+	r, err := requestOf(q)
+	if err != nil {
+		return executor.Answer{Outcome: string(elicit.Cancel), Refused: err.Error()}, nil
+	}
+	r.Source = elicit.Source{Kind: "attempt", Name: process.Executor, Instance: process.ID}
+	r.Context = elicit.Context{
+		ProjectID: c.Project.ID, Project: c.Project.Name, TaskID: c.Task.ID, AttemptID: attempt.ID, SessionID: process.SessionID,
+		Branch: attempt.Branch, CWD: attempt.Dir, ToolName: q.Tool,
+	}
+	r.Context.TurnID = process.ID // nobody else waits for the answer: it ends with the run
+	if people.WaitSet {
+		r.WaitMS = people.Wait.Milliseconds()
+	}
+	ended, err := hub.Ask(ctx, r)
+	if errors.Is(context.Cause(ctx), executor.ErrSettled) {
+		_, err := hub.Dispatch(context.WithoutCancel(ctx), elicit.Action{Type: elicit.Withdrawn, RequestID: ended.ID, Reason: "settled"})
+		return executor.Answer{Outcome: string(elicit.Cancel)}, err
+	}
+	if rejected := new(elicit.Rejection); errors.As(err, &rejected) {
+		return executor.Answer{Outcome: string(elicit.Cancel), Refused: rejected.Message}, nil
+	}
+	if err != nil {
+		return executor.Answer{}, err
+	}
+	_ = hub.Delivered(ctx, ended) // else it is told once more, when the agent has ended
+	return answerOf(q, &ended), nil
+}
+
+// theAnswer is the id of the only question, where the agent gives it none.
+const theAnswer = "answer"
+
+// requestOf is a question of an agent as a person sees it. The error says why a
+// form cannot be shown.
+func requestOf(q executor.Question) (elicit.Request, error) {
+	title, text := shortened(q.Title, 100), cmp.Or(q.Message, q.Title, "The agent asks")
+	r := elicit.Request{Trigger: elicit.ACPElicitation, Title: title, Message: shortened(text, 4000), URL: q.URL}
+	if string(q.Schema) != "null" {
+		r.Schema = q.Schema
+	}
+	switch {
+	case q.Trigger != "":
+		r.Trigger = elicit.Trigger(q.Trigger)
+	case q.Permission:
+		r.Trigger = elicit.ACPPermission
+		text = title
+	}
+	if p := q.Proposal; p != nil {
+		r.Proposal = &elicit.Proposal{Action: p.Action, Text: p.Text, Marks: p.Marks}
+		if r.Message = title; q.Message != "" {
+			r.Message = shortened("The agent says: "+q.Message, 4000)
+		}
+	}
+	if q.URL != "" {
+		return r, nil
+	}
+	if r.Questions = formOf(q); len(r.Questions) > 0 {
+		return r, nil
+	}
+	if len(r.Schema) > 0 {
+		questions, err := form.Questions(q.Schema)
+		if r.Questions = questions; err == nil || q.Trigger == "" {
+			return r, err
+		}
+		r.Schema = nil // over A2A a text will do
+	}
+	one := elicit.Question{ID: theAnswer, Kind: elicit.Text, Message: shortened(text, 1000), Required: true, Multiline: len(q.Options) == 0}
+	for _, o := range q.Options {
+		one.Kind = elicit.SingleSelect
+		one.Options = append(one.Options, elicit.Option{ID: o.ID, Label: o.Label})
+	}
+	r.Questions = []elicit.Question{one}
+	return r, nil
+}
+
+// formOf are questions that an agent has written as deskhand does; none if they
+// cannot be asked.
+func formOf(q executor.Question) []elicit.Question {
+	r := elicit.Request{Trigger: elicit.A2AInputRequired}
+	if len(q.Fields) == 0 || json.Unmarshal(q.Fields, &r.Questions) != nil || len(r.Questions) == 0 {
+		return nil
+	}
+	r, err := elicit.Prepare(r)
+	if err != nil {
+		return nil
+	}
+	return r.Questions
+}
+
+func shortened(s string, most int) string {
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return s
+}
+
+// answerOf is what a person has said, in the terms of the agent's question.
+func answerOf(q executor.Question, r *elicit.Request) executor.Answer {
+	switch {
+	case r.Status == elicit.ExpiredOpen:
+		return executor.Answer{Outcome: string(elicit.Cancel), Pending: true}
+	case r.Completion == nil:
+		return executor.Answer{Outcome: string(elicit.Cancel)}
+	case r.Completion.Outcome == elicit.Decline:
+		return executor.Answer{Outcome: string(elicit.Decline)}
+	case !r.Accepted():
+		return executor.Answer{Outcome: string(elicit.Cancel)}
+	}
+	a := executor.Answer{Outcome: string(elicit.Accept), Values: map[string]any{}}
+	if len(formOf(q)) > 0 || len(r.Schema) > 0 {
+		a.Values = r.Content()
+		return a
+	}
+	for _, question := range r.Questions {
+		given, ok := r.Answers[question.ID]
+		if !ok || given.State != elicit.Submitted || given.Value == nil {
+			continue
+		}
+		value := valueOf(*given.Value)
+		text := fmt.Sprint(value)
+		a.Text = text
+		if slices.ContainsFunc(q.Options, func(o executor.Option) bool { return o.ID == text }) {
+			a.Option = text
+		}
+	}
+	return a
+}
+
+// valueOf is an answer as JSON has it.
+func valueOf(v elicit.Value) any {
+	switch v.Kind {
+	case elicit.NumberValue:
+		return v.Number
+	case elicit.BooleanValue:
+		return v.Boolean
+	case elicit.SelectedManyValue:
+		return append(slices.Clone(v.Options), v.Freeform...)
+	case elicit.SelectedValue:
+		return cmp.Or(v.Text, strings.Join(v.Freeform, ", "))
+	}
+	return v.Text
+}

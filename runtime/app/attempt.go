@@ -1,0 +1,232 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/mcpserver"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+	"github.com/deskhand/deskhand/runtime/web"
+)
+
+// Runner returns the manager of a process that runs one process of an attempt: it
+// serves tools to the agent. It comes before [App.Work].
+func (a *App) Runner(ctx context.Context) (*tasks.Manager, error) {
+	a.serveAttempt = (&attemptDoor{app: a, log: a.log}).serve
+	return a.Work(ctx)
+}
+
+// attemptDoor is how the agent of an attempt reaches deskhand: a port of its own
+// on loopback, with a token of its own, that ends with the process.
+type attemptDoor struct {
+	app *App
+	log *slog.Logger
+}
+
+// serve implements [tasks.Options.Serve].
+func (d *attemptDoor) serve(ctx context.Context, attempt tasks.Attempt, _ tasks.Process) (url, token string, stop func(), err error) {
+	inner := &attemptTools{attemptDoor: d, attempt: attempt}
+	token = rand.Text()
+	at := make(chan net.Addr, 1)
+	server, err := web.New(web.Options{
+		Addr: "127.0.0.1:0", Token: token, Logger: d.log,
+		Mounts:     map[string]http.Handler{"/mcp": inner, "/mcp/": inner},
+		Access:     AttemptRoutes,
+		OnListen:   func(addr net.Addr) { at <- addr },
+		OnShutdown: func() { inner.end(ctx) },
+	})
+	if err != nil {
+		return "", "", nil, err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			d.log.Warn("tools of the attempt not served to the end", "attempt_id", attempt.ID, "error", err)
+		}
+		inner.close()
+	})
+	select {
+	case addr := <-at:
+		return fmt.Sprintf("http://%s/mcp", addr), token, stop, nil
+	case err := <-ended:
+		cancel()
+		return "", "", nil, fmt.Errorf("serve tools of the attempt: %w", err)
+	}
+}
+
+// attemptTools is the MCP server of one attempt. It is made by the first request,
+// so that an agent that never asks costs neither an index nor a hub.
+type attemptTools struct {
+	*attemptDoor
+	attempt tasks.Attempt
+
+	mu        sync.Mutex
+	lib       *library // nil until the first request
+	desk      *asktools.Desk
+	questions *questions
+	following sync.WaitGroup // of the index, while unfollow was not called
+	unfollow  func()
+	stop      func() // ends the calls that are held
+}
+
+// ServeHTTP implements [http.Handler].
+func (t *attemptTools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	server, err := t.server(r.Context())
+	if err != nil {
+		t.log.Error("tools of the attempt not made", "attempt_id", t.attempt.ID, "error", err)
+		http.Error(w, "the tools of this attempt cannot be served", http.StatusServiceUnavailable)
+		return
+	}
+	server.Handler().ServeHTTP(w, r)
+}
+
+func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lib != nil {
+		return t.lib.server, nil
+	}
+	people, err := t.app.config.People()
+	if err != nil {
+		return nil, err
+	}
+	in, err := t.context(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lib, err := t.app.newLibrary(false)
+	if err != nil {
+		return nil, err
+	}
+	asked := &questions{app: t.app}
+	if lib.door, err = t.app.door(in, true, lib.changed, t.log, asked.openBoth); err != nil {
+		return nil, err
+	}
+	stopping := make(chan struct{})
+	desk := asktools.New(asktools.Options{Open: asked.open, Prefix: lib.tools.Prefix, Context: in, OnTurnEnd: elicit.Abandon, Wait: people.Wait, RefSchema: people.Ref,
+		Hold: people.Hold, Stopping: stopping, NoDialogs: true})
+	o := mcpserver.Options{Name: t.app.config.Name, Version: t.app.config.Version, Logger: t.log, StateKey: t.app.stateKey}
+	working := work.Options{
+		Open:   func(ctx context.Context) (work.Manager, error) { return t.app.Work(ctx) },
+		Prefix: lib.tools.Prefix, AttemptID: t.attempt.ID,
+	}
+	lib.more = onlyWhatAttemptsMay(lib.tools.Prefix, append(desk.Tools(), work.AttemptTools(working)...))
+	lib.advice = []string{desk.Instructions(), work.AttemptInstructions(working)}
+	if lib.door != nil {
+		o.Logs, o.Watches, o.Met = true, true, lib.door.met
+		lib.door.Start(upstreamPatience)
+	}
+	if err := lib.open(o); err != nil {
+		// An agent without the docs can still ask.
+		t.log.Warn("docs are not served to the attempt", "attempt_id", t.attempt.ID, "index", lib.dir, "error", err)
+		if err := lib.serve(o); err != nil {
+			desk.Close()
+			lib.door.end()
+			asked.close()
+			return nil, err
+		}
+	}
+	t.lib, t.desk, t.questions, t.unfollow = lib, desk, asked, func() {}
+	t.stop = sync.OnceFunc(func() { close(stopping) })
+	if lib.engine != nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		t.unfollow = cancel
+		t.following.Go(func() { lib.follow(ctx) })
+	}
+	return lib.server, nil
+}
+
+// context is what the questions of the attempt belong to.
+func (t *attemptTools) context(ctx context.Context) (elicit.Context, error) {
+	m, err := t.app.Work(ctx)
+	if err != nil {
+		return elicit.Context{}, err
+	}
+	c, err := m.Context(ctx, t.attempt.ID)
+	return elicit.Context{
+		ProjectID: c.Project.ID, Project: c.Project.Name, TaskID: c.Task.ID, AttemptID: t.attempt.ID, Branch: c.Attempt.Branch, CWD: c.Attempt.Dir,
+	}, err
+}
+
+// end ends the sessions, so that the front can.
+func (t *attemptTools) end(ctx context.Context) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lib == nil {
+		return
+	}
+	t.stop()
+	if err := t.lib.server.Close(context.WithoutCancel(ctx)); err != nil {
+		t.log.Warn("sessions of the attempt did not end", "error", err)
+	}
+}
+
+// close lets go of what the first request has opened; no request comes any more.
+func (t *attemptTools) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lib != nil {
+		t.unfollow()
+		t.following.Wait()
+		t.desk.Close()
+		t.lib.door.end()
+		t.lib.close()
+		t.questions.close()
+	}
+}
+
+// questions is a hub of an attempt's tools, opened by the first that asks. It ends
+// with them, before the manager that runs the attempt.
+type questions struct {
+	app *App
+
+	mu   sync.Mutex
+	end  bool // for good
+	hub  *elicit.Hub
+	stop func()
+}
+
+func (q *questions) open(ctx context.Context) (*elicit.Hub, func(), error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.end {
+		return nil, nil, elicit.ErrClosed
+	}
+	if q.hub == nil {
+		hub, stop, err := q.app.ownHub(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		q.hub, q.stop = hub, stop
+	}
+	return q.hub, q.close, nil
+}
+
+func (q *questions) openBoth(ctx context.Context) (*elicit.Hub, *store.DB, error) {
+	hub, _, err := q.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	db, err := q.app.Store(ctx)
+	return hub, db, err
+}
+
+func (q *questions) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.end = true; q.hub != nil {
+		q.stop()
+	}
+}

@@ -1,0 +1,226 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/mcpserver"
+	"github.com/deskhand/deskhand/runtime/search"
+	"github.com/deskhand/deskhand/runtime/tools/docs"
+	"github.com/deskhand/deskhand/runtime/web/views"
+)
+
+// library is the index being served, and the server that its tools are
+// published by.
+type library struct {
+	dir       string
+	tools     docs.Options
+	searching search.Options
+	more      []contract.Tool // served beside those over docs
+	advice    []string        // instructions for them
+	views     *views.Views    // that clients show beside calls; nil: none
+	door      *upstreamDoor   // whose tools are served too; nil: there are no upstreams
+	publish   sync.Mutex      // one new catalog at a time
+	log       *slog.Logger
+	engine    *search.Engine // nil until open
+	server    *mcpserver.Server
+	// opened is the folder as it was before it was opened, so that a build that
+	// ends meanwhile is noticed.
+	opened sight
+}
+
+// openEngine opens the index.
+func (l *library) openEngine() error {
+	l.opened = l.look()
+	engine, err := search.OpenWith(l.dir, l.searching)
+	if err != nil {
+		return err
+	}
+	l.engine = engine
+	return nil
+}
+
+func (l *library) open(o mcpserver.Options) error {
+	if err := l.openEngine(); err != nil {
+		return err
+	}
+	if err := l.serve(o); err != nil {
+		l.engine.Close()
+		l.engine = nil
+		return err
+	}
+	l.tellOfIndex()
+	return nil
+}
+
+// serve makes the server of what there is.
+func (l *library) serve(o mcpserver.Options) error {
+	l.publish.Lock()
+	defer l.publish.Unlock()
+	catalog, err := l.catalog()
+	if err == nil {
+		o.Expected = Expected
+		l.server, err = mcpserver.New(o, catalog)
+	}
+	return err
+}
+
+// republish serves what there is now.
+func (l *library) republish() error {
+	l.publish.Lock()
+	defer l.publish.Unlock()
+	if l.server == nil {
+		return nil // which is made of what there is then
+	}
+	catalog, err := l.catalog()
+	if err == nil {
+		err = l.server.Replace(catalog)
+	}
+	if err != nil {
+		return fmt.Errorf("publish tools: %w", err)
+	}
+	return nil
+}
+
+// changed is that the tools of an upstream have.
+func (l *library) changed() {
+	if err := l.republish(); err != nil {
+		l.log.Error("tools of upstreams not published", "error", err)
+	}
+}
+
+// catalog is all that is served. A tool of an upstream whose name another one
+// has is left out.
+func (l *library) catalog() (c contract.Catalog, err error) {
+	if l.engine != nil {
+		c, err = docs.Catalog(l.engine, l.tools)
+	}
+	c.Tools = append(c.Tools, l.more...)
+	c.Instructions = l.instructions(c)
+	if l.views != nil && err == nil {
+		l.views.Enter(&c)
+	}
+	if l.door == nil || err != nil {
+		return c, err
+	}
+	for _, t := range l.door.Tools() {
+		if slices.ContainsFunc(c.Tools, func(own contract.Tool) bool { return own.Name == t.Name }) {
+			l.log.Warn("tool of an upstream left out, its name is taken: give the upstream a prefix", "tool", t.Name)
+			continue
+		}
+		c.Tools = append(c.Tools, t)
+	}
+	c.Elsewhere = l.door.Elsewhere(
+		func(name string) bool {
+			return slices.ContainsFunc(c.Prompts, func(own contract.Prompt) bool { return own.Name == name })
+		},
+		func(uri string) bool {
+			return slices.ContainsFunc(c.Resources, func(own contract.Resource) bool { return own.URI == uri })
+		})
+	return c, nil
+}
+
+// tellOfIndex logs that the vectors of the index are of no use, and that its
+// description was edited, if so.
+func (l *library) tellOfIndex() {
+	if l.engine.Metadata().Edited() {
+		l.log.Warn("corpus_description in metadata.json was changed after the build, and is served as it is; deskhand index restores it", "index", l.dir)
+	}
+	if err := l.engine.Mute(); err != nil {
+		l.log.Warn("searching by words alone", "index", l.dir, "error", err)
+	}
+}
+
+// close ends the engine; nobody asks it any more.
+func (l *library) close() {
+	if l.engine == nil {
+		return
+	}
+	if err := l.engine.Close(); err != nil {
+		l.log.Warn("index not closed", "index", l.dir, "error", err)
+	}
+}
+
+// sight is what an index folder looks like from outside: one text for
+// metadata.json, empty without one, and one for the data files.
+type sight struct{ metadata, data string }
+
+func (l *library) look() sight {
+	var s sight
+	if info, err := os.Stat(filepath.Join(l.dir, artifact.MetadataFile)); err == nil {
+		s.metadata = seen(info)
+	}
+	files, _ := filepath.Glob(filepath.Join(l.dir, "index-*.idx")) // fails for a bad pattern alone
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil {
+			s.data += info.Name() + seen(info)
+		}
+	}
+	return s
+}
+
+func seen(info os.FileInfo) string {
+	return fmt.Sprintf(" %d %d\n", info.ModTime().UnixNano(), info.Size())
+}
+
+// followEvery is how often the folder is looked at for a new index.
+const followEvery = 500 * time.Millisecond
+
+// follow swaps the index when the folder holds another one. One that cannot be
+// opened is tried again when anything in the folder has changed: what copies an
+// index may write metadata.json before the data file.
+func (l *library) follow(ctx context.Context) {
+	last, failed, gone := l.opened, error(nil), false
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := l.look()
+		if gone = l.tellGone(gone, now); gone || now.metadata == last.metadata && (failed == nil || now.data == last.data) {
+			continue
+		}
+		last = now
+		err := l.reload()
+		if err != nil && (failed == nil || err.Error() != failed.Error()) {
+			l.log.Error("index not reloaded, the old one serves on", "index", l.dir, "error", err)
+		}
+		failed = err
+	}
+}
+
+// tellGone says, once, that the folder holds no index any more.
+func (l *library) tellGone(before bool, now sight) (gone bool) {
+	gone = now.metadata == ""
+	if gone && !before {
+		l.log.Warn("index is gone from its folder, what was opened serves on", "index", l.dir)
+	}
+	return gone
+}
+
+// reload swaps the index for the one that is there now, and publishes the tools
+// of its corpus.
+func (l *library) reload() error {
+	changed, err := l.engine.Reload()
+	if err != nil || !changed {
+		return err
+	}
+	if err := l.republish(); err != nil {
+		return err
+	}
+	stats := l.engine.Metadata().Stats
+	l.log.Info("index reloaded", "index", l.dir, "files", stats.TotalFiles, "chunks", stats.TotalChunks)
+	l.tellOfIndex()
+	return nil
+}

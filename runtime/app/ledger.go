@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"strconv"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// An App is a [web.Ledger]: its store has a lease for each link
+// that was used and each session that was ended, which lapses when nobody has to
+// know any more.
+
+// Names of leases. The ids of sessions follow endedSession; signedOut holds from
+// when on sessions count, in Unix milliseconds.
+const (
+	endedSession = "session-ended/"
+	signedOut    = "sessions-since"
+)
+
+// MostSession is how long browsers keep a cookie.
+const MostSession = 400 * 24 * time.Hour
+
+// Once implements [web.Ledger].
+func (a *App) Once(ctx context.Context, id string, until time.Time) (bool, error) {
+	return a.claim(ctx, store.Lease{Name: "once/" + id, Holder: rand.Text(), Once: true}, until)
+}
+
+func (a *App) claim(ctx context.Context, l store.Lease, until time.Time) (bool, error) {
+	db, err := a.Store(ctx)
+	if err != nil {
+		return false, err
+	}
+	_, first, err := db.Claim(ctx, l, time.Until(until))
+	return first, err
+}
+
+// End implements [web.Ledger].
+func (a *App) End(ctx context.Context, session string, until time.Time) error {
+	_, err := a.claim(ctx, store.Lease{Name: endedSession + session, Holder: "browser"}, until)
+	return err
+}
+
+// EndAll ends every session that has begun until now.
+func (a *App) EndAll(ctx context.Context) error {
+	now := time.Now()
+	_, err := a.claim(ctx, store.Lease{Name: signedOut, Holder: "person", Data: strconv.FormatInt(now.UnixMilli(), 10)}, now.Add(MostSession))
+	return err
+}
+
+// Ended implements [web.Ledger].
+func (a *App) Ended(ctx context.Context, session string, began time.Time) (ended bool, err error) {
+	db, err := a.Store(ctx)
+	if err != nil {
+		return true, err
+	}
+	err = db.View(ctx, func(tx *store.Tx) error {
+		leases, err := tx.Leases(ctx, "session")
+		for _, l := range leases {
+			switch l.Name {
+			case endedSession + session:
+				ended = true
+			case signedOut:
+				since, err := strconv.ParseInt(l.Data, 10, 64)
+				ended = ended || err != nil || began.UnixMilli() <= since
+			}
+		}
+		return err
+	})
+	return ended, err
+}

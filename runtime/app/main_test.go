@@ -1,0 +1,116 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/search"
+	"github.com/deskhand/deskhand/runtime/surface"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/telemetry"
+	"github.com/deskhand/deskhand/runtime/tools/docs"
+	"github.com/deskhand/deskhand/runtime/web"
+)
+
+// patience is how long a test waits for what takes a moment.
+const patience = 30 * time.Second
+
+// eventually asks until check returns nil, and fails with its last error.
+func eventually(t testing.TB, what string, check func() error) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); ; <-tick.C {
+		err := check()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+}
+
+// logged is a log that can be read while it is written.
+type logged struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// secrets of a test's installation.
+const (
+	agentsToken = "token-of-the-agents-0123456789abcdef"
+	personsKey  = "key-of-the-person-0123456789abcdefgh"
+)
+
+// house is what an installation in a folder of its own has, with nothing to start.
+func house(t testing.TB) Config {
+	t.Helper()
+	state := filepath.Join(t.TempDir(), "state")
+	if real, err := filepath.EvalSymlinks(filepath.Dir(state)); err == nil {
+		state = filepath.Join(real, "state")
+	}
+	folder := func() (string, error) { return state, nil }
+	return Config{
+		Command: "deskhand serve", Name: "deskhand", Version: "test", Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Place: folder, StateDir: folder,
+		Members: func() ([]elicit.Member, error) { return []elicit.Member{{Principal: elicit.Local}}, nil },
+		Spans:   func() (*telemetry.Options, error) { return nil, nil },
+		Tasks: func() (tasks.Options, error) {
+			return tasks.Options{Dir: filepath.Join(state, "tasks"), Runner: []string{"false"}, Launcher: []string{"false"}}, nil
+		},
+		People: func() (People, error) { return People{Wait: time.Minute, Inbox: InboxAuto, Attended: true}, nil },
+		Docs: func() (Docs, error) {
+			return Docs{Dir: filepath.Join(state, "index"), Tools: docs.Options{MaxAnswerBytes: docs.MinAnswerBytes}, Searching: search.Options{}}, nil
+		},
+		Views:     func() (bool, error) { return true, nil },
+		Upstreams: func() (*Upstreams, error) { return nil, nil },
+		Agents:    func() (*Agents, error) { return &Agents{Skill: "ask-a-person"}, nil },
+		Surfaces:  func() (surface.Options, error) { return surface.Options{}, nil },
+		Notices:   func(string) (Notices, error) { return Notices{}, nil },
+		Token:     func() (token, where string, err error) { return agentsToken, "", nil },
+		Visitors:  func() (web.People, error) { return web.People{Key: personsKey, Time: time.Hour}, nil },
+	}
+}
+
+// serving starts a server over HTTP and returns when it listens.
+func serving(t testing.TB, a *App, groups ...string) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	said, ended := make(chan string, 10), make(chan error, 1)
+	go func() {
+		ended <- a.Serve(ctx, Service{Groups: groups, Addr: "127.0.0.1:0", Tell: func(text string) { said <- text }})
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	select {
+	case <-said:
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("Serve: %v", err)
+	case <-time.After(patience):
+		t.Fatal("the server does not listen")
+	}
+}

@@ -1,0 +1,43 @@
+package app
+
+import (
+	"context"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/surface/notify"
+	"github.com/deskhand/deskhand/runtime/web"
+	"github.com/deskhand/deskhand/runtime/web/inbox"
+)
+
+// notify tells of new questions until ctx ends. address is where the pages are.
+func (p *peoplePages) notify(ctx context.Context, address string) {
+	token, _, err := p.app.config.Token()
+	if err != nil {
+		return // whoever started it was told
+	}
+	n, err := p.app.config.Notices(token) // programs that check the signature have this one
+	if err != nil || len(n.Hooks) == 0 {
+		return
+	}
+	hub, err := p.app.Hub(ctx)
+	if err != nil {
+		return
+	}
+	if n.Base != "" {
+		address = n.Base
+	}
+	notify.Run(ctx, notify.Options{Hub: hub, Hooks: n.Hooks, Quiet: n.Quiet, First: p.app.Once, Log: p.app.log,
+		Page: func(id string) string {
+			home := p.in.Home(address)
+			if id == "" {
+				return home + "/"
+			}
+			return home + "/inbox/" + id
+		},
+		Choices: func(r *elicit.Request) (all []notify.Choice) {
+			for _, c := range inbox.AnswerLinks(web.Key(p.in.Key, "answers"), r) {
+				all = append(all, notify.Choice{Label: c.Label, URL: address + c.Path})
+			}
+			return all
+		}})
+}

@@ -1,0 +1,215 @@
+// Package app is an installation: what a process of deskhand opens, once, and
+// which door it hands to which room.
+//
+// [Open] is cheap. The store, the hub of questions, the manager of attempts and
+// the index are opened by who first needs them, and ended by [App.Close] in one
+// order. Nothing else opens the store.
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/calls"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/gateway"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/surface"
+	"github.com/deskhand/deskhand/runtime/surface/a2a"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// App is an open installation. Its methods may be called at once.
+type App struct {
+	config Config
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	ended bool // for good
+	db    *store.DB
+	hub   *elicit.Hub // nil until open
+	tell  func()      // sends the last spans
+	key   []byte      // of stateKey, once it was read
+
+	working   sync.Mutex // taken before mu
+	workEnded bool
+	manager   *tasks.Manager // nil until open
+	closing   sync.Once
+	// serveAttempt is [tasks.Options.Serve], which a runner has.
+	serveAttempt func(ctx context.Context, attempt tasks.Attempt, process tasks.Process) (url, token string, stop func(), err error)
+}
+
+// Open makes an installation of c, and opens nothing yet.
+func Open(c Config) *App {
+	a := &App{config: c, log: c.Log}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	return a
+}
+
+// Close ends the manager, the hub and the store, as far as they are open, and
+// returns when they have ended. It may be called twice.
+func (a *App) Close() { a.closing.Do(a.close) }
+
+// close holds no lock while it waits: what ends may still ask for what is closed
+// after it.
+func (a *App) close() {
+	a.working.Lock()
+	m := a.manager
+	a.manager, a.workEnded = nil, true
+	a.working.Unlock()
+	if m != nil {
+		m.Close()
+	}
+	a.mu.Lock()
+	hub, db, tell := a.hub, a.db, a.tell
+	a.hub, a.db, a.ended = nil, nil, true
+	a.mu.Unlock()
+	if hub == nil {
+		return
+	}
+	hub.Close()
+	if err := db.Close(); err != nil {
+		a.log.Warn("store not closed", "error", err)
+	}
+	tell()
+}
+
+// Store returns the store, with the tables of every package.
+func (a *App) Store(ctx context.Context) (*store.DB, error) {
+	_, db, err := a.open(ctx)
+	return db, err
+}
+
+// Hub returns the hub of questions.
+func (a *App) Hub(ctx context.Context) (*elicit.Hub, error) {
+	hub, _, err := a.open(ctx)
+	return hub, err
+}
+
+// open fails with [elicit.ErrClosed] after Close.
+func (a *App) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.ended:
+		return nil, nil, elicit.ErrClosed
+	case a.hub != nil:
+		return a.hub, a.db, nil
+	}
+	place, err := a.config.Place()
+	if err != nil {
+		return nil, nil, err
+	}
+	options, tell, err := a.hubOptions()
+	if err != nil {
+		return nil, nil, err
+	}
+	rooms := append(tasks.Rooms(), elicit.Room(), gateway.Room(), calls.Room(), a2a.Room())
+	db, err := store.Open(ctx, place, append(rooms, surface.Rooms()...)...)
+	if err != nil {
+		tell()
+		return nil, nil, err
+	}
+	a.db, a.hub, a.tell = db, elicit.New(db, options), tell
+	return a.hub, db, nil
+}
+
+// ownHub is a hub over the same store, for who ends it before the installation
+// ends.
+func (a *App) ownHub(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
+	_, db, err := a.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	options, tell, err := a.hubOptions()
+	if err != nil {
+		return nil, nil, err
+	}
+	hub = elicit.New(db, options)
+	return hub, sync.OnceFunc(func() { hub.Close(); tell() }), nil
+}
+
+// Work returns the manager of attempts.
+func (a *App) Work(ctx context.Context) (*tasks.Manager, error) {
+	a.working.Lock()
+	defer a.working.Unlock()
+	switch {
+	case a.workEnded:
+		return nil, elicit.ErrClosed
+	case a.manager != nil:
+		return a.manager, nil
+	}
+	m, err := a.newManager(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.manager = m
+	return m, nil
+}
+
+func (a *App) newManager(ctx context.Context) (*tasks.Manager, error) {
+	o, err := a.config.Tasks()
+	if err != nil {
+		return nil, err
+	}
+	db, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.Log, o.Questions, o.FollowQuestions, o.Serve, o.Ask, o.TurnEnded = a.log, a.count, a.followQuestions, a.serveAttempt, a.ask, a.turnEnded
+	return tasks.New(db, o), nil
+}
+
+// stateKey authenticates what clients carry between two calls: the same for
+// every server over one store. It opens the store: a client may come back, to a
+// server that was started anew, before anything else has.
+func (a *App) stateKey() ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	db, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.key == nil {
+		key, err := sharedKey(ctx, db, "key/request-state")
+		if err != nil {
+			return nil, err
+		}
+		a.key = []byte(key)
+	}
+	return a.key, nil
+}
+
+// sharedKey is a secret that every process over a store has: the data of a
+// lease, which outlives its holder. Whoever holds the lease first makes it.
+func sharedKey(ctx context.Context, db *store.DB, name string) (string, error) {
+	self := store.Lease{Name: name, Holder: rand.Text()}
+	for {
+		l, held, err := db.Claim(ctx, self, 5*time.Second)
+		if err == nil && held && l.Data == "" {
+			self.Data = rand.Text() + rand.Text()
+			l, held, err = db.Claim(ctx, self, 5*time.Second)
+		}
+		if err != nil {
+			return "", err
+		}
+		if held {
+			err = db.Release(ctx, name, self.Holder)
+		}
+		if l.Data != "" {
+			return l.Data, err
+		}
+		select { // another process is making it
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

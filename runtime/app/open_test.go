@@ -1,0 +1,80 @@
+package app
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// TestAnInstallationIsOpenedOnce has many open its parts at once.
+func TestAnInstallationIsOpenedOnce(t *testing.T) {
+	a := Open(house(t))
+	defer a.Close()
+	type parts struct {
+		db  *store.DB
+		hub *elicit.Hub
+		m   *tasks.Manager
+	}
+	var mu sync.Mutex
+	seen := map[parts]int{}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			var p parts
+			var err [3]error
+			p.m, err[0] = a.Work(t.Context())
+			p.hub, err[1] = a.Hub(t.Context())
+			p.db, err[2] = a.Store(t.Context())
+			if e := errors.Join(err[:]...); e != nil {
+				t.Error(e)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			seen[p]++
+		})
+	}
+	all.Wait()
+	if len(seen) != 1 {
+		t.Errorf("%d different sets of parts, want the same for all", len(seen))
+	}
+}
+
+func TestNothingIsOpenedAfterClose(t *testing.T) {
+	a := Open(house(t))
+	if _, err := a.Work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	a.Close()
+	if _, err := a.Hub(t.Context()); !errors.Is(err, elicit.ErrClosed) {
+		t.Errorf("Hub after Close: %v, want ErrClosed", err)
+	}
+	if _, err := a.Work(t.Context()); !errors.Is(err, elicit.ErrClosed) {
+		t.Errorf("Work after Close: %v, want ErrClosed", err)
+	}
+}
+
+// TestASettingThatIsWrongOpensNothing has the next call try again.
+func TestASettingThatIsWrongOpensNothing(t *testing.T) {
+	c := house(t)
+	wrong, people := true, c.People
+	c.People = func() (People, error) {
+		if wrong {
+			return People{}, errors.New("elicitation.timeout is wrong")
+		}
+		return people()
+	}
+	a := Open(c)
+	defer a.Close()
+	if _, err := a.Hub(t.Context()); err == nil || err.Error() != "elicitation.timeout is wrong" {
+		t.Errorf("Hub: %v, want what is wrong", err)
+	}
+	wrong = false
+	if _, err := a.Hub(t.Context()); err != nil {
+		t.Errorf("Hub with the setting corrected: %v", err)
+	}
+}

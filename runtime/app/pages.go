@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/web"
+	"github.com/deskhand/deskhand/runtime/web/board"
+	"github.com/deskhand/deskhand/runtime/web/channel"
+	"github.com/deskhand/deskhand/runtime/web/inbox"
+	webpage "github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// peoplePages are what a browser finds at this process: the inbox, whoever serves
+// it.
+type peoplePages struct {
+	app   *App
+	shell *webpage.Shell
+	inbox *inbox.Inbox
+	// channel is the same questions as shared state, for programs.
+	channel *channel.Server
+	in      web.People
+}
+
+// peoplePages makes them. withBoard: there are the pages of the work too.
+func (a *App) peoplePages(in web.People, withBoard bool) *peoplePages {
+	p := &peoplePages{app: a, in: in, shell: newShell(in)}
+	options := inbox.Options{Shell: p.shell, Log: a.log, Key: web.Key(in.Key, "answers"), Hub: a.Hub}
+	if withBoard {
+		options.Attempt = board.AttemptPath
+	}
+	p.inbox = inbox.New(options)
+	p.channel = channel.New(channel.Options{Hub: a.Hub, Name: a.config.Name, Version: a.config.Version, Log: a.log})
+	return p
+}
+
+// newShell is what pages stand in.
+func newShell(in web.People) *webpage.Shell {
+	s := webpage.New(web.Key(in.Key, "forms"))
+	s.Explain = func(err error) (message, hint string) {
+		if f := Expected(err); f != nil {
+			return f.Message, f.Hint
+		}
+		return "", ""
+	}
+	return s
+}
+
+// enter puts the pages behind a front.
+func (p *peoplePages) enter(o *web.Options) {
+	o.Shell, o.Ledger = p.shell, p.app
+	mount(o, p.inbox.Mounts())
+	mount(o, p.inbox.Public())
+	mount(o, map[string]http.Handler{"/ahp": p.channel})
+	atShutdown(o, func() {
+		p.inbox.Stop()
+		p.channel.Close()
+	})
+}
+
+// atShutdown ends what would last, before what ends already.
+func atShutdown(o *web.Options, end func()) {
+	others := o.OnShutdown
+	o.OnShutdown = func() {
+		end()
+		if others != nil {
+			others()
+		}
+	}
+}
+
+// build is what a server says of this program.
+func (a *App) build() map[string]string {
+	return map[string]string{"name": a.config.Name, "version": a.config.Version, "go": runtime.Version()}
+}
+
+// announce tells the other processes of the store where these pages are, until
+// ctx ends.
+func (p *peoplePages) announce(ctx context.Context, address string) {
+	hub, err := p.app.Hub(ctx)
+	if err != nil {
+		p.app.log.Warn("inbox not announced", "error", err)
+		return
+	}
+	_, _, detach, err := hub.Attach(ctx, elicit.Station{Kind: serverStation, Address: address})
+	if err != nil {
+		p.app.log.Warn("inbox not announced", "error", err)
+		return
+	}
+	<-ctx.Done()
+	detach()
+}

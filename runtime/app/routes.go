@@ -1,0 +1,76 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/deskhand/deskhand/runtime/access"
+	"github.com/deskhand/deskhand/runtime/web"
+)
+
+// Routes says who may call what a server of deskhand mounts: whoever can reach
+// it, a program with the token of agents, or a person. Those of the front itself
+// are in its own table. What an agent may do is what lets it ask and look;
+// answering, signing in and starting are a person's. There are two exceptions,
+// which the person makes: the tools of /mcp include those that start attempts
+// with --tools work, and /a2a runs tasks if a2a.project is set.
+var Routes = map[string]access.Level{
+	"/mcp":     access.Agents,
+	"/a2a":     access.Agents, // further messages, which answer, are a person's: see agents.go
+	"/a2a/v03": access.Agents,
+
+	"GET /search": access.Agents, // docs, as search_docs has them
+
+	"GET /{$}":                   access.People,
+	"GET /inbox/{id}":            access.People,
+	"POST /inbox/{id}":           access.People,
+	"GET /inbox/{id}/card":       access.People,
+	"POST /inbox/{id}/draft":     access.People,
+	"POST /inbox/{id}/presented": access.People,
+	"GET /inbox/list":            access.People,
+	"GET /inbox/events":          access.People,
+	"GET /history":               access.People,
+	"GET /history.jsonl":         access.People,
+	"/ahp":                       access.People,
+
+	"GET /work":                      access.People,
+	"POST /work":                     access.People,
+	"GET /work/tasks/{id}":           access.People,
+	"POST /work/tasks/{id}":          access.People,
+	"GET /work/attempts/{id}":        access.People,
+	"POST /work/attempts/{id}":       access.People,
+	"GET /work/attempts/{id}/news":   access.People,
+	"/run/api/chat":                  access.People, // has an agent go on
+	"/run/api/elicitation-responses": access.People,
+
+	"GET /connect/{id}":     access.People,
+	"POST /connect/{id}":    access.People,
+	"GET /connect/callback": access.People,
+	"GET /auth/connect":     access.People,
+
+	"/answer/{code}":               access.Anyone, // the code is signed, and answers one question once
+	"GET /connect/client.json":     access.Anyone,
+	"/.well-known/agent-card.json": access.Anyone,
+}
+
+// front makes the front of a server. What it mounts is in the table: a route that
+// nobody has thought about is a bug.
+func front(o web.Options) (*web.Server, error) {
+	for path := range o.Mounts {
+		if _, ok := Routes[path]; !ok {
+			panic(fmt.Sprintf("nothing says who may call %s", path))
+		}
+	}
+	o.Access = Routes
+	return web.New(o)
+}
+
+// mount adds handlers to those of a front.
+func mount(o *web.Options, more map[string]http.Handler) {
+	if o.Mounts == nil {
+		o.Mounts = map[string]http.Handler{}
+	}
+	for path, h := range more {
+		o.Mounts[path] = h
+	}
+}

@@ -1,0 +1,23 @@
+package app
+
+import (
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/tools/docs"
+	"github.com/deskhand/deskhand/runtime/web"
+	"github.com/deskhand/deskhand/runtime/web/searchpage"
+)
+
+// searchPage puts the page on which a person tries the tools over docs behind a
+// front.
+func (a *App) searchPage(o *web.Options, lib *library) {
+	needShell(o, searchpage.Path)
+	explaining := lib.tools
+	explaining.Explain = true
+	o.Mounts["GET "+searchpage.Path] = searchpage.New(searchpage.Options{
+		Shell: o.Shell, NoToken: o.NoToken, Log: lib.log,
+		Tools: func() (search, read contract.Tool) {
+			tools := docs.Tools(lib.engine, explaining)
+			return tools[0], tools[1]
+		},
+	})
+}

@@ -1,0 +1,270 @@
+package app
+
+import (
+	"context"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/mcpserver"
+	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+)
+
+// Groups are the groups of tools that can be served.
+var Groups = []string{"docs", "ask", "work"}
+
+// Service is what one server does.
+type Service struct {
+	Groups  []string // of tools, out of [Groups]
+	Addr    string   // HOST:PORT to serve over HTTP; empty: on Stdin and Stdout
+	NoToken bool     // HTTP requests need no token
+	Explain bool     // each hit says why it ranks where it does
+	Watch   Watch
+	// Dir is the working directory, for which attempt it is in; empty: it is gone.
+	Dir    string
+	Stdin  io.Reader
+	Stdout io.Writer
+	// Typed says that Stdin is a terminal, and Seen that a person alone sees what
+	// Tell is called with.
+	Typed, Seen bool
+	Tell        func(string)
+}
+
+// inboxAfter is how long a server answers its client before it opens the store
+// for the inbox.
+const inboxAfter = 200 * time.Millisecond
+
+// server is one that is being put together, and then serves.
+type server struct {
+	*App
+	Service
+	lib        *library
+	desk       *asktools.Desk // nil: this server asks no questions
+	options    mcpserver.Options
+	people     People
+	background sync.WaitGroup
+	stop       func() // ends what is in background
+	leave      func() // stops to keep the inbox
+}
+
+func (s *server) has(group string) bool { return slices.Contains(s.Groups, group) }
+
+// Serve checks all that it was told, then opens what it needs and answers until
+// ctx ends or the client is gone. The installation is closed then.
+func (a *App) Serve(ctx context.Context, o Service) error {
+	s := &server{App: a, Service: o, leave: func() {}}
+	ctx, s.stop = context.WithCancel(ctx)
+	defer s.end()
+	if err := s.prepare(ctx, o.Addr == ""); err != nil {
+		return err
+	}
+	stdin, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	if o.Addr != "" {
+		return s.serveHTTP(ctx)
+	}
+	if o.Typed {
+		o.Tell("serving MCP on stdin and stdout, which is for a client that starts it; for browsers and a team there is --http")
+	}
+	return s.lib.server.ServeStdio(ctx, stdin, o.Stdout)
+}
+
+// end is the one order of shutdown: upstreams, what follows the store, the inbox,
+// the calls that are held, the store, the index.
+func (s *server) end() {
+	if s.lib != nil {
+		s.lib.door.end()
+	}
+	s.stop()
+	s.background.Wait()
+	s.leave()
+	if s.desk != nil {
+		s.desk.Close()
+	}
+	s.App.Close()
+	if s.lib != nil {
+		s.lib.close()
+	}
+}
+
+// prepare reads the settings and makes the tools of each group but the index.
+func (s *server) prepare(ctx context.Context, alone bool) error {
+	var err error
+	if s.lib, err = s.newLibrary(s.Explain); err != nil {
+		return err
+	}
+	views, err := s.config.Views()
+	if err != nil {
+		return err
+	}
+	s.options = mcpserver.Options{Name: s.config.Name, Version: s.config.Version, Logger: s.log, StateKey: s.stateKey}
+	if s.has("ask") {
+		if err := s.prepareAsk(ctx, alone, views); err != nil {
+			return err
+		}
+	}
+	if s.has("work") {
+		s.background.Go(func() { s.followAnswers(ctx) })
+		if err := s.lib.addWork(ctx, s.App, s.Dir); err != nil {
+			return err
+		}
+	}
+	if views {
+		s.lib.views = s.clientViews(ctx, s.desk, s.lib.tools.Prefix)
+	}
+	s.lib.door, err = s.door(s.asksFor(alone), alone, s.lib.changed, s.log, s.open)
+	return err
+}
+
+// prepareAsk makes the tools that ask, and has the questions reach people.
+func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) {
+	if s.people, err = s.config.People(); err != nil {
+		return err
+	}
+	p := s.people
+	s.desk = asktools.New(asktools.Options{
+		Open: func(ctx context.Context) (*elicit.Hub, func(), error) {
+			hub, err := s.Hub(ctx)
+			return hub, s.App.Close, err
+		},
+		Prefix: s.lib.tools.Prefix, Context: s.asksFor(alone), Wait: p.Wait, RefSchema: p.Ref,
+		Hold: p.Hold, Stopping: ctx.Done(), Views: views,
+	})
+	if p.HasInbox() && (alone || p.Inbox != InboxAuto) {
+		if s.leave, err = s.KeepInbox(ctx, inboxAfter); err != nil {
+			s.leave = func() {}
+			return err
+		}
+	}
+	s.lib.add(s.desk.Instructions(), s.desk.Tools()...)
+	surfaces, err := s.config.Surfaces()
+	if err != nil {
+		return err
+	}
+	s.background.Go(func() { s.stand(ctx, surfaces) })
+	return nil
+}
+
+// begin starts upstreams, the first build of what is watched, and the server.
+// stdin is Stdin with what was read of it before.
+func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
+	stdin = s.Stdin
+	if d := s.lib.door; d != nil {
+		s.options.Logs, s.options.Watches, s.options.Met = true, true, d.met
+		if s.Addr == "" && !s.Typed {
+			var lends contract.Lends
+			lends, stdin = hello(ctx, s.Stdin)
+			d.Expect(lends)
+		}
+		d.Start(upstreamPatience)
+	}
+	if s.Watch.Dir != "" {
+		if err := s.watch(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if !s.has("docs") {
+		return stdin, s.lib.serve(s.options)
+	}
+	if err := s.lib.open(s.options); err != nil {
+		return nil, err
+	}
+	s.background.Go(func() { s.lib.follow(ctx) })
+	return stdin, nil
+}
+
+// watch builds the index, now and whenever the folder changes. It returns when
+// there is one to serve.
+func (s *server) watch(ctx context.Context) error {
+	w, err := newWatcher(s.Watch.Dir, s.lib.dir, s.log)
+	if err != nil {
+		return err
+	}
+	if w.options.Embedder, err = s.Watch.Embedder(); err != nil {
+		return err
+	}
+	ready := make(chan error, 1)
+	s.background.Go(func() { w.run(ctx, func(err error) { ready <- err }) })
+	return <-ready
+}
+
+// asksFor is what the questions of this process belong to: an attempt, if it was
+// started by one, and the folder, if it was started by one client for itself.
+func (a *App) asksFor(alone bool) elicit.Context {
+	c := a.config.In
+	if !alone {
+		c.CWD = ""
+	}
+	return c
+}
+
+// Offered is the catalog of a server that has these groups. end lets go of what
+// was opened for it.
+func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contract.Catalog, end func(), err error) {
+	s := &server{App: a, Service: Service{Groups: groups}, stop: func() {}, leave: func() {}}
+	defer func() {
+		if err != nil {
+			s.end()
+		}
+	}()
+	if s.lib, err = a.newLibrary(false); err != nil {
+		return c, nil, err
+	}
+	if s.has("ask") {
+		people, err := a.config.People()
+		if err != nil {
+			return c, nil, err
+		}
+		desk := asktools.New(asktools.Options{Prefix: s.lib.tools.Prefix, RefSchema: people.Ref})
+		s.lib.add(desk.Instructions(), desk.Tools()...)
+	}
+	if s.has("work") {
+		if err := s.lib.addWork(ctx, a, dir); err != nil {
+			return c, nil, err
+		}
+	}
+	if s.lib.door, err = a.door(a.asksFor(true), true, func() {}, a.log, a.open); err != nil {
+		return c, nil, err
+	}
+	if s.lib.door != nil {
+		s.lib.door.Start(upstreamPatience)
+	}
+	if s.has("docs") {
+		if err := s.lib.openEngine(); err != nil {
+			return c, nil, err
+		}
+	}
+	c, err = s.lib.catalog()
+	return c, s.end, err
+}
+
+// newLibrary is what is served, so far without tools and with no index open.
+func (a *App) newLibrary(explain bool) (*library, error) {
+	d, err := a.config.Docs()
+	if err != nil {
+		return nil, err
+	}
+	d.Tools.Explain = explain
+	return &library{dir: d.Dir, tools: d.Tools, searching: d.Searching, log: a.log}, nil
+}
+
+// add serves more tools, with what is said of them.
+func (l *library) add(advice string, tools ...contract.Tool) {
+	l.more, l.advice = append(l.more, tools...), append(l.advice, advice)
+}
+
+// addWork serves the tools over work, for a process that runs in dir.
+func (l *library) addWork(ctx context.Context, a *App, dir string) error {
+	tools, err := a.workTools(ctx, l.tools, dir)
+	if err != nil {
+		return err
+	}
+	l.add(work.Instructions(work.Options{Prefix: l.tools.Prefix}), tools...)
+	return nil
+}

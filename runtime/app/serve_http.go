@@ -1,0 +1,154 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/deskhand/deskhand/runtime/web"
+	"github.com/deskhand/deskhand/runtime/web/board"
+	"github.com/deskhand/deskhand/runtime/web/searchpage"
+)
+
+// httpServer is a server with its front.
+type httpServer struct {
+	*server
+	where      string // a person finds the token; empty: everybody knows it
+	pages      *peoplePages
+	announcing sync.WaitGroup
+}
+
+// serveHTTP serves until ctx ends, then lets the calls in flight finish.
+func (s *server) serveHTTP(ctx context.Context) error {
+	h := &httpServer{server: s}
+	ctx, stop := context.WithCancel(ctx)
+	defer h.announcing.Wait()
+	defer stop()
+	agents, err := s.openAgents(ctx, s.NoToken)
+	if err != nil {
+		return err
+	}
+	defer agents.end()
+	o, err := h.front(ctx)
+	if err != nil {
+		return err
+	}
+	h.enter(&o)
+	agents.mount(&o)
+	if s.has("ask") || s.has("work") {
+		s.mountChat(&o)
+		o.Ready = s.ready
+	}
+	o.OnListen = func(at net.Addr) { h.listening(ctx, &o, at) }
+	if at, err := url.Parse(s.config.PublicURL); err == nil && at.Scheme == "https" && o.Shell != nil {
+		o.Shell.TLSHost = at.Hostname()
+	}
+	server, err := front(o)
+	if err != nil {
+		return err
+	}
+	return server.Serve(ctx)
+}
+
+// front is what stands before the pages: who may come in.
+func (h *httpServer) front(ctx context.Context) (o web.Options, err error) {
+	o = web.Options{
+		Addr: h.Addr, NoToken: h.NoToken,
+		AllowedHosts: h.hosts(), AllowedOrigins: h.config.Origins,
+		Mounts: map[string]http.Handler{"/mcp": h.lib.server.Handler()},
+		Build:  h.build(), Logger: h.log, Ledger: h.App,
+		OnShutdown: func() {
+			if err := h.lib.server.Close(context.WithoutCancel(ctx)); err != nil {
+				h.log.Warn("sessions did not end", "error", err)
+			}
+		},
+	}
+	if !h.NoToken {
+		if o.Token, h.where, err = h.config.Token(); err != nil {
+			return o, err
+		}
+	}
+	if o.People, err = h.config.Visitors(); err != nil {
+		return o, err
+	}
+	if h.people, err = h.config.People(); err != nil {
+		return o, err
+	}
+	_, err = h.config.Notices("")
+	return o, err
+}
+
+// enter puts the pages of what is served behind a front.
+func (h *httpServer) enter(o *web.Options) {
+	if h.has("ask") && h.people.Inbox != InboxOff {
+		h.pages = h.peoplePages(o.People, h.has("work"))
+		h.pages.enter(o)
+	}
+	if h.has("work") {
+		h.boardPage(o, h.pages)
+	}
+	if h.lib.engine != nil {
+		h.searchPage(o, h.lib)
+	}
+	if h.lib.door != nil {
+		h.lib.door.enter(o)
+	}
+}
+
+// listening tells where the pages are, once they can be asked for.
+func (h *httpServer) listening(ctx context.Context, o *web.Options, at net.Addr) {
+	base := "http://" + ShownAddr(h.Addr, at)
+	if h.lib.door != nil {
+		h.lib.door.at(base)
+	}
+	h.Tell(fmt.Sprintf("serving MCP at %s/mcp%s", base, h.where))
+	if h.pages != nil && h.people.HasInbox() {
+		h.announcing.Go(func() { h.pages.announce(ctx, base) })
+		h.announcing.Go(func() { h.pages.notify(ctx, base) })
+	}
+	h.tellPage(base, o.People)
+}
+
+// hosts are the names under which pages may be asked for, beside those of this
+// machine.
+func (a *App) hosts() []string {
+	hosts := a.config.Hosts
+	if u, err := url.Parse(a.config.PublicURL); err == nil && u.Hostname() != "" {
+		hosts = append(hosts[:len(hosts):len(hosts)], u.Hostname())
+	}
+	return hosts
+}
+
+// tellPage says where the first page for people is, if there is one. The address
+// lets a browser in once where a person alone sees it.
+func (h *httpServer) tellPage(base string, in web.People) {
+	name, path := "inbox", "/"
+	switch {
+	case h.pages != nil:
+	case h.has("work"):
+		name, path = "board", board.Path
+	case h.lib.engine != nil:
+		name, path = "search page", searchpage.Path
+	default:
+		return
+	}
+	link := base + path
+	if h.Seen {
+		link = in.LoginLink(base, path)
+	}
+	h.Tell(name + " at " + link)
+}
+
+// ShownAddr is the address to tell people: the host as they gave it, and the
+// port that was taken.
+func ShownAddr(asked string, at net.Addr) string {
+	host, _, err := net.SplitHostPort(asked)
+	_, port, atErr := net.SplitHostPort(at.String())
+	if err != nil || atErr != nil || host == "" {
+		return at.String()
+	}
+	return net.JoinHostPort(host, port)
+}

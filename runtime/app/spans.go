@@ -1,0 +1,35 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/telemetry"
+)
+
+// hubOptions are those of every hub over the store: each tells of what was asked
+// and ended through it. tell sends the last spans, after the hub was closed.
+func (a *App) hubOptions() (o elicit.Options, tell func(), err error) {
+	p, err := a.config.People()
+	if err != nil {
+		return o, nil, err
+	}
+	o = elicit.Options{Attended: p.Attended, AllowSecrets: p.Secrets, Log: a.config.Log, Command: a.config.Command, Attempt: a.config.Attempt, Settle: a.endTurns}
+	if o.Members, err = a.config.Members(); err != nil {
+		return o, nil, err
+	}
+	to, err := a.config.Spans()
+	if err != nil || to == nil {
+		return o, func() {}, err
+	}
+	spans := telemetry.Open(*to)
+	o.Observe = spans.Observe
+	return o, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		if err := spans.Close(ctx); err != nil {
+			a.log.Warn("last spans not sent", "error", err)
+		}
+	}, nil
+}

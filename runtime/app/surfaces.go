@@ -1,0 +1,44 @@
+package app
+
+import (
+	"context"
+	"sync"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/surface"
+)
+
+// stand keeps surfaces up until ctx ends. What becomes of them is told to the
+// log: a server answers without them too.
+func (a *App) stand(ctx context.Context, o surface.Options) {
+	if o == (surface.Options{}) {
+		return
+	}
+	if err := a.standing(ctx, o); err != nil && ctx.Err() == nil {
+		a.log.Error("surfaces are off", "error", err)
+	}
+}
+
+func (a *App) standing(ctx context.Context, o surface.Options) error {
+	hub, db, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := surface.New(db, hub, o)
+	if err != nil {
+		return err
+	}
+	var running sync.WaitGroup
+	for _, s := range all {
+		running.Go(func() {
+			err := s.Run(ctx)
+			if f := fault.Of(err); f != nil {
+				a.log.Error("surface is off", "surface", s.Name(), "error", f.Message, "hint", f.Hint)
+			} else if err != nil {
+				a.log.Error("surface is off", "surface", s.Name(), "error", err)
+			}
+		})
+	}
+	running.Wait()
+	return nil
+}

@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// A question ends with what asked it, in the transaction in which that ends. One
+// that was handed back as pending stays: its answer starts a follow-up.
+
+// turnEnded implements [tasks.Options.TurnEnded].
+func (a *App) turnEnded(ctx context.Context, tx *store.Tx, e tasks.TurnEnd) error {
+	t := elicit.AttemptTurn{AttemptID: e.AttemptID, Over: e.Over != ""}
+	switch {
+	case t.Over:
+		t.Reason = map[string]string{"done": elicit.TaskDone, "cancelled": elicit.TaskCancelled, "deleted": elicit.TaskDeleted}[e.Over]
+	case e.State == tasks.Completed:
+		t.Reason = elicit.TurnCompleted
+	case e.State == tasks.Killed:
+		t.Reason = elicit.TurnStopped
+	default:
+		t.Reason = elicit.TurnFailed
+	}
+	hub, err := a.Hub(ctx)
+	if err != nil {
+		return err
+	}
+	return hub.EndAttemptTurn(ctx, tx, t)
+}
+
+// endTurns implements [elicit.Options.Settle]. A process that runs no attempts
+// looks once after those of others.
+func (a *App) endTurns(ctx context.Context) error {
+	a.working.Lock()
+	m := a.manager
+	a.working.Unlock()
+	if m != nil {
+		return m.EndLost(ctx)
+	}
+	m, err := a.newManager(ctx) // which looks as it is made
+	if err == nil {
+		m.Close()
+	}
+	return err
+}

@@ -1,0 +1,205 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	callroom "github.com/deskhand/deskhand/runtime/calls"
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/gateway"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/web"
+)
+
+// upstreamPatience is how long serve waits, at its start, for upstreams that it
+// has never seen; their tools are listed when they answer later.
+const upstreamPatience = 5 * time.Second
+
+// upstreamDoor is the upstreams of this process and the pages on which a person connects
+// to them: on the server that this process is, or else on one of its own that
+// is started when somebody is first asked.
+type upstreamDoor struct {
+	*gateway.Gateway
+	app *App
+	c   *Upstreams
+	log *slog.Logger
+	// calls keeps those of its tools that outlive their requests.
+	calls *callroom.Keeper
+
+	mu    sync.Mutex
+	base  string // of the pages; empty: nobody serves them yet
+	own   bool   // this process serves nothing else over HTTP
+	stop  func()
+	ended sync.WaitGroup
+}
+
+// door makes the gateway, and connects to nobody. Nil: no upstream is
+// configured. Its requests belong to in; own says that the process serves no
+// pages over HTTP. changed is called when its tools have.
+func (a *App) door(in elicit.Context, own bool, changed func(), log *slog.Logger, open func(context.Context) (*elicit.Hub, *store.DB, error)) (*upstreamDoor, error) {
+	c, err := a.config.Upstreams()
+	if err != nil || c == nil {
+		return nil, err
+	}
+	people, err := a.config.People()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := a.config.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	d := &upstreamDoor{app: a, c: c, log: log, own: own, stop: func() {}}
+	d.calls = callroom.New(callroom.Options{Open: open, Log: log})
+	o := gateway.Options{
+		Upstreams: c.All, StateDir: dir, Context: in, Version: a.config.Version, Log: log, Changed: changed, Base: d.address, Open: open,
+		Disclosure: c.Disclosure, Index: NewToolFinder, Prefix: c.Prefix, Many: c.Many,
+	}
+	if people.WaitSet {
+		o.Wait = people.Wait
+	}
+	d.Gateway, err = gateway.New(o)
+	return d, err
+}
+
+// Upstreams returns those that are configured, connected to nobody, for who
+// manages their credentials; nil: none is. end lets go of them.
+func (a *App) Upstreams(log *slog.Logger) (g *gateway.Gateway, end func(), err error) {
+	d, err := a.door(a.asksFor(true), true, nil, log, a.open)
+	if err != nil || d == nil {
+		return nil, nil, err
+	}
+	return d.Gateway, d.end, nil
+}
+
+// met has the upstreams know what a client lends, before it gets a list.
+func (d *upstreamDoor) met(ctx context.Context, l contract.Lends) {
+	d.Met(ctx, l, upstreamPatience)
+}
+
+// Tools are those of the gateway. Their calls can outlive their requests.
+func (d *upstreamDoor) Tools() []contract.Tool {
+	tools := d.Gateway.Tools()
+	for i := range tools {
+		tools[i] = d.calls.Later(tools[i])
+	}
+	return tools
+}
+
+// end closes the gateway and what it was served by.
+func (d *upstreamDoor) end() {
+	if d == nil {
+		return
+	}
+	d.calls.Close()
+	d.Close()
+	d.mu.Lock()
+	stop := d.stop
+	d.mu.Unlock()
+	stop()
+	d.ended.Wait()
+}
+
+// enter puts the pages behind a front.
+func (d *upstreamDoor) enter(o *web.Options) {
+	if o.Shell == nil {
+		o.Shell = newShell(o.People)
+	}
+	if at, err := url.Parse(d.c.URL); err == nil && at.Host != "" {
+		o.AllowedHosts = append(slices.Clone(o.AllowedHosts), at.Hostname())
+		if at.Scheme == "https" {
+			o.Shell.TLSHost = at.Hostname()
+		}
+	}
+	mount(o, d.Mounts(o.Shell, nil))
+	mount(o, d.Public())
+	o.Homeward = d.ComesBack
+}
+
+// at says where the front is found.
+func (d *upstreamDoor) at(base string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.base = base
+}
+
+// address is where people find the pages.
+func (d *upstreamDoor) address(ctx context.Context) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	public, addr := strings.TrimSuffix(d.c.URL, "/"), d.c.Addr
+	switch {
+	case d.base != "":
+	case !d.own:
+		return "", errors.New("the server does not listen yet")
+	case public != "" && addr == "":
+		// No proxy finds a port that is any: a server over HTTP has the pages.
+	default:
+		err := d.listen(ctx, cmp.Or(addr, "127.0.0.1:0"))
+		if neighbour := "http://" + addr; err != nil && addr != "" && servesConnect(ctx, neighbour) {
+			return cmp.Or(public, neighbour), nil // until it ends; then it is looked again
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return cmp.Or(public, d.base), nil
+}
+
+// servesConnect says that another process has the pages at an address that this
+// one was to have. Whichever has them does: what they need is in the store.
+func servesConnect(ctx context.Context, base string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+gateway.Path+"client.json", nil)
+	if err != nil {
+		return false
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
+}
+
+// listen serves the pages alone. d.mu is held.
+func (d *upstreamDoor) listen(ctx context.Context, addr string) error {
+	token, _, err := d.app.config.Token()
+	if err != nil {
+		return err
+	}
+	in, err := d.app.config.Visitors()
+	if err != nil {
+		return err
+	}
+	listening := make(chan net.Addr, 1)
+	o := web.Options{Addr: addr, Token: token, People: in, Logger: d.log, AllowedHosts: d.app.config.Hosts,
+		Ledger: d.app, Grace: time.Second, OnListen: func(at net.Addr) { listening <- at }}
+	d.enter(&o)
+	server, err := front(o)
+	if err != nil {
+		return err
+	}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	failed := make(chan error, 1)
+	d.ended.Go(func() { failed <- server.Serve(serving) })
+	select {
+	case at := <-listening:
+		d.base, d.stop = "http://"+ShownAddr(addr, at), stop
+		return nil
+	case err := <-failed:
+		stop()
+		return err
+	}
+}

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"context"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/tools/docs"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+)
+
+// workTools are those over work, worded as those over docs, for a process that runs
+// in dir.
+func (a *App) workTools(ctx context.Context, as docs.Options, dir string) ([]contract.Tool, error) {
+	o := work.Options{
+		Open:   func(ctx context.Context) (work.Manager, error) { return a.Work(ctx) },
+		Prefix: as.Prefix, MaxAnswerBytes: as.MaxAnswerBytes,
+		Questions: a.Questions, Pauses: a.Pauses, Show: a.show, Take: a.take,
+	}
+	m, err := a.Work(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.AttemptID, err = m.AttemptAt(ctx, dir); err != nil {
+		return nil, err
+	}
+	return work.Tools(o), nil
+}
+
+func (a *App) waiting(ctx context.Context, attemptID string) ([]elicit.Request, error) {
+	hub, err := a.Hub(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := hub.List(ctx, elicit.Filter{AttemptID: attemptID})
+	return list.Requests, err
+}
+
+// count is how many questions of the run of an attempt wait for a person. One
+// that has outlived its run holds up nothing.
+func (a *App) count(ctx context.Context, attemptID string) (n int, err error) {
+	requests, err := a.waiting(ctx, attemptID)
+	for _, r := range requests {
+		if r.TurnEnd == nil {
+			n++
+		}
+	}
+	return n, err
+}
+
+// Questions are those that wait, and those that have outlived their run.
+func (a *App) Questions(ctx context.Context, attemptID string) (list []work.Question, err error) {
+	requests, err := a.waiting(ctx, attemptID)
+	for _, r := range requests {
+		list = append(list, work.Question{ID: r.ID, Text: shortened(r.Message, 200), Asked: contract.Time{Time: r.CreatedAt.Time}, Standing: r.Standing()})
+	}
+	return list, err
+}
+
+// visitor is what a door can do with a client that follows a run.
+type visitor interface {
+	CanShow(r *elicit.Request) bool
+	Put(r *elicit.Request)
+	Actions(r *elicit.Request) []elicit.Action
+	Unattended(r *elicit.Request) bool
+}
+
+// show lets a client show what waits for a person in an attempt.
+func (a *App) show(ctx context.Context, attemptID string, client any) error {
+	v, ok := client.(visitor)
+	if !ok {
+		return nil
+	}
+	requests, err := a.waiting(ctx, attemptID)
+	for i := range requests {
+		if v.CanShow(&requests[i]) {
+			v.Put(&requests[i])
+		}
+	}
+	return err
+}
+
+// take does what a client's person has answered.
+func (a *App) take(ctx context.Context, attemptID string, client any) error {
+	v, ok := client.(visitor)
+	if !ok {
+		return nil
+	}
+	hub, err := a.Hub(ctx)
+	if err != nil {
+		return err
+	}
+	requests, err := a.waiting(ctx, attemptID)
+	for i := range requests {
+		if err == nil {
+			err = hub.Take(ctx, v.Actions(&requests[i]), v.Unattended(&requests[i]))
+		}
+	}
+	return err
+}
+
+// Pauses are the times for which an attempt has waited for a person: an asker is
+// let go at the deadline, even if somebody answers later.
+func (a *App) Pauses(ctx context.Context, attemptID string) (list []work.Pause, err error) {
+	hub, err := a.Hub(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page, err := hub.List(ctx, elicit.Filter{AttemptID: attemptID, Statuses: []elicit.Status{elicit.Open, elicit.ExpiredOpen, elicit.Completed}, Limit: 1000})
+	for _, r := range page.Requests {
+		p := work.Pause{ID: r.ID, Text: shortened(r.Message, 200), Paused: contract.Time{Time: r.CreatedAt.Time}}
+		end, outcome := r.Deadline.Time, string(elicit.Timeout)
+		if c := r.Completion; c != nil && !c.Late {
+			end, outcome = c.At.Time, string(c.Outcome)
+		}
+		if r.Status != elicit.Open {
+			p.Resumed, p.Outcome = &contract.Time{Time: end}, &outcome
+		}
+		list = append(list, p)
+	}
+	return list, err
+}
