@@ -212,6 +212,16 @@ func TestAttackWorkACommitWithASecretWaitsForAPerson(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a key at the start of a line", func(t *testing.T) {
+		// What is before a key in a diff, the mark of an added line, is no part of the text.
+		key := "ghp_" + strings.Repeat("1a2B", 9)
+		d, started, s := inProcess(t, Options{}, Repo{}, "write k.txt "+key)
+		if got := git(t, d.repo.Path, "ls-tree", "--name-only", started.Branch); got != "README.md" || s.Work.State == OnBranch {
+			t.Errorf("the branch has %q; Status = %+v", got, s)
+		}
+		_, err := d.Collect(t.Context(), started.AttemptID, false)
+		refused(t, "Collect without leave", err, CommitHeld)
+	})
 	t.Run("by the agent itself", func(t *testing.T) {
 		d, started, s := inProcess(t, Options{Env: []string{"MY_KEY"}}, Repo{}, "write a.txt "+secret, "run git add a.txt && git "+as+" commit -q -m mine")
 		if s.Work.State != OnBranch || len(s.Work.Notes) != 1 || !strings.Contains(s.Work.Notes[0], "a.txt:1 has the value of a secret") {

@@ -19,6 +19,20 @@ func has(secret string) Check {
 	}
 }
 
+// A check is given the line of the file, and nothing of the diff around it.
+func TestAttackWorkAKeyAtTheStartOfALineIsFound(t *testing.T) {
+	private(t)
+	tree := attempt(t, repository(t, "app"))
+	put(t, filepath.Join(tree.Dir, "app", "key"), "s3cret-value\n")
+	_, err := tree.Commit(t.Context(), "x", func(text []byte) string {
+		if bytes.HasPrefix(text, []byte("s3cret-value")) {
+			return "the secret"
+		}
+		return ""
+	})
+	wantFault(t, "Commit", err, "commit_held")
+}
+
 func TestAttackWorkACommitWithASecretIsHeldBack(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")
