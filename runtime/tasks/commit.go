@@ -16,6 +16,7 @@ import (
 // git refuses, as in the middle of a merge, stays as it is, and so does what
 // looks like a secret until a person allows it; the log says so.
 func (r *run) commit(e ending, message string, before seen) ending {
+	r.sayExposed(before)
 	if e.State != Completed || context.Cause(r.ctx) != nil {
 		return e
 	}
@@ -23,15 +24,7 @@ func (r *run) commit(e ending, message string, before seen) ending {
 		message = r.task.Title
 	}
 	message, _, _ = strings.Cut(strings.TrimSpace(r.redact(message)), "\n\n\n")
-	exposed, err := r.c.tree.Exposed(r.ctx, before.heads, r.redactor.Finds)
-	if err != nil {
-		r.log.Append(logs.Failed("the agent's commits were not checked for secrets: " + err.Error()))
-	}
-	for _, what := range exposed {
-		r.log.Append(logs.Failed("the agent has committed this itself: " + what))
-		r.remarks = append(r.remarks, "committed by the agent: "+what)
-	}
-	_, err = r.c.tree.Commit(r.ctx, message, r.redactor.Finds)
+	_, err := r.c.tree.Commit(r.ctx, message, r.redactor.Finds)
 	if f := fault.Of(err); f != nil && f.Code == CommitHeld && r.allowed(f.Message) {
 		r.log.Append(logs.System("a person has allowed to commit it: " + f.Message))
 		_, err = r.c.tree.Commit(r.ctx, message)
@@ -72,6 +65,25 @@ func (r *run) allowed(what string) bool {
 		},
 	})
 	return err == nil && answer.Outcome == "accept" && answer.Option == "allow"
+}
+
+// exposurePatience bounds the look at what the agent of a run has committed that
+// was made to end.
+const exposurePatience = time.Minute
+
+// sayExposed says which secrets the agent has committed itself, however its run
+// ended.
+func (r *run) sayExposed(before seen) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), exposurePatience)
+	defer cancel()
+	exposed, err := r.c.tree.Exposed(ctx, before.heads, r.redactor.Finds)
+	if err != nil {
+		r.log.Append(logs.Failed("the agent's commits were not checked for secrets: " + err.Error()))
+	}
+	for _, what := range exposed {
+		r.log.Append(logs.Failed("the agent has committed this itself: " + what))
+		r.remarks = append(r.remarks, committedItself+what)
+	}
 }
 
 // seen is what there was before a process ran.

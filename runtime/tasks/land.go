@@ -272,12 +272,12 @@ func (m *Manager) conclude(ctx context.Context, l *Landing, s LandingState) erro
 		}
 		switch s {
 		case LandingDone:
-			if err := writeWork(ctx, tx, a.ID, Work{State: LandedWork}); err != nil {
+			if err := writeWork(ctx, tx, a.ID, &Work{State: LandedWork}); err != nil {
 				return err
 			}
 			return moveTask(ctx, tx, t, Done, InReview, InProgress, Todo)
 		case LandingUndone:
-			if err := writeWork(ctx, tx, a.ID, Work{State: OnBranch}); err != nil {
+			if err := writeWork(ctx, tx, a.ID, &Work{State: OnBranch}); err != nil {
 				return err
 			}
 			return moveTask(ctx, tx, t, InReview, Done)

@@ -212,6 +212,16 @@ func TestAttackWorkACommitWithASecretWaitsForAPerson(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a key at the start of a line", func(t *testing.T) {
+		// What is before a key in a diff, the mark of an added line, is no part of the text.
+		key := "ghp_" + strings.Repeat("1a2B", 9)
+		d, started, s := inProcess(t, Options{}, Repo{}, "write k.txt "+key)
+		if got := git(t, d.repo.Path, "ls-tree", "--name-only", started.Branch); got != "README.md" || s.Work.State == OnBranch {
+			t.Errorf("the branch has %q; Status = %+v", got, s)
+		}
+		_, err := d.Collect(t.Context(), started.AttemptID, false)
+		refused(t, "Collect without leave", err, CommitHeld)
+	})
 	t.Run("by the agent itself", func(t *testing.T) {
 		d, started, s := inProcess(t, Options{Env: []string{"MY_KEY"}}, Repo{}, "write a.txt "+secret, "run git add a.txt && git "+as+" commit -q -m mine")
 		if s.Work.State != OnBranch || len(s.Work.Notes) != 1 || !strings.Contains(s.Work.Notes[0], "a.txt:1 has the value of a secret") {
@@ -221,6 +231,33 @@ func TestAttackWorkACommitWithASecretWaitsForAPerson(t *testing.T) {
 			t.Errorf("the log = %q", log)
 		}
 	})
+	for end, script := range map[string][]string{"a run that fails": {"fail no more"}, "a run that is stopped": {"hang"}} {
+		t.Run("by the agent itself in "+end, func(t *testing.T) {
+			d := open(t, Repo{}, settings{})
+			commits := "run echo ghp_" + strings.Repeat("1a2B", 9) + " > k.txt && git add k.txt && git " + as + " commit -q -m mine"
+			started := d.start(append([]string{commits}, script...)...)
+			if end == "a run that is stopped" {
+				d.until(started.AttemptID, "committed", func(AttemptStatus) bool {
+					return git(t, d.repo.Path, "log", "--format=%s", "-1", "--branches", "--grep=^mine$") != ""
+				})
+				if _, err := d.Stop(t.Context(), started.AttemptID, true); err != nil {
+					t.Fatal(err)
+				}
+			}
+			said := func(when string) {
+				t.Helper()
+				s := d.ended(started.AttemptID)
+				if len(s.Work.Notes) != 1 || !strings.Contains(s.Work.Notes[0], "k.txt:1 has what looks like a token of GitHub") {
+					t.Errorf("%s Status = %+v, want the key said", when, s.Work)
+				}
+			}
+			said("at the end")
+			if _, err := d.FollowUp(t.Context(), FollowUpRequest{Action: Send, AttemptID: started.AttemptID, Prompt: "say done"}); err != nil {
+				t.Fatal(err)
+			}
+			said("after a follow-up")
+		})
+	}
 }
 
 func TestATaskMovesOnWithItsLastAttempt(t *testing.T) {

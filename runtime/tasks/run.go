@@ -251,7 +251,7 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 		if stop != "" {
 			e.State, e.Failure = Killed, "killed"
 		}
-		if err := writeWork(ctx, tx, r.p.AttemptID, w); err != nil {
+		if err := writeWork(ctx, tx, r.p.AttemptID, &w); err != nil {
 			return err
 		}
 		if e.State != Completed {

@@ -36,8 +36,8 @@ func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 			place := t.TempDir()
 			d := openAt(t, place, Repo{Path: path, Name: "app"}, s)
 			random := rand.New(rand.NewPCG(3, 4))
-			told, gone := 0, 0
-			for round := range rounds(t, 4) {
+			killed, told, gone, want := 0, 0, 0, rounds(t, 4)
+			for round := 0; killed < want && round < 4*want; round++ { // in some both end before they can be killed
 				effects := filepath.Join(t.TempDir(), "commits")
 				script := []string{"run " + c.begin}
 				for range 5 {
@@ -52,7 +52,9 @@ func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 					return len(strings.Fields(string(list))) >= most || s.State != Running
 				})
 				time.Sleep(time.Duration(random.IntN(150)) * time.Millisecond)
+				hit := false
 				if v := d.running(started.AttemptID); v.runner > 0 && syscall.Kill(v.runner, syscall.SIGKILL) == nil {
+					hit = true
 					await(t, "the end of the runner", func() bool { return dead(v.runner) })
 				}
 				d.ownerless()
@@ -63,7 +65,11 @@ func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 				}
 				cmd, out := start(t, place, "tidy", string(data))
 				var timer *time.Timer
-				for out.Scan() && out.Text() != "done" {
+				finished := false
+				for out.Scan() {
+					if finished = out.Text() == "done"; finished {
+						break
+					}
 					timer = time.AfterFunc(time.Duration(random.IntN(400))*time.Millisecond, func() { cmd.Process.Kill() })
 				}
 				if timer != nil {
@@ -71,6 +77,9 @@ func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 				}
 				cmd.Process.Kill()
 				cmd.Wait()
+				if hit || !finished {
+					killed++
+				}
 				if err := d.Sweep(t.Context()); err != nil && fault.Of(err) == nil {
 					t.Errorf("round %d: Sweep = %v", round, err)
 				}
@@ -89,7 +98,10 @@ func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 				}
 				git(t, path, "fsck")
 			}
-			t.Logf("%d commits told of, %d folders gone", told, gone)
+			t.Logf("%d killed; %d commits told of, %d folders gone", killed, told, gone)
+			if killed < want {
+				t.Errorf("%d were killed, want %d", killed, want)
+			}
 			if told == 0 || gone == 0 && kind != "nested" {
 				t.Errorf("%d commits told of and %d folders gone: the test shows nothing", told, gone)
 			}

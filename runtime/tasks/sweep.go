@@ -130,7 +130,7 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 		if err := m.endProcess(ctx, tx, &p, e); err != nil || p.host != m.host {
 			return err
 		}
-		return writeWork(ctx, tx, p.AttemptID, w)
+		return writeWork(ctx, tx, p.AttemptID, &w)
 	})
 	if errors.Is(err, errLost) || fault.Of(err) != nil {
 		return nil // another sweep has ended it, or the task was deleted

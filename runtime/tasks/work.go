@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
@@ -55,8 +56,25 @@ func workOf(s worktree.Survey, remarks []string) Work {
 	return w
 }
 
-func writeWork(ctx context.Context, tx *store.Tx, attemptID string, w Work) error {
-	data, err := json.Marshal(w)
+// committedItself begins the notes of what an agent has committed and should not
+// have. They stay with the attempt: its later runs do not take it out of the
+// history.
+const committedItself = "committed by the agent: "
+
+// writeWork stores where the work is, and adds to w what stays to be said of
+// earlier runs.
+func writeWork(ctx context.Context, tx *store.Tx, attemptID string, w *Work) error {
+	var before string
+	err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(work), '') FROM attempts WHERE id = ?", attemptID).Scan(&before)
+	for _, n := range readWork(before).Notes {
+		if strings.HasPrefix(n, committedItself) && !slices.Contains(w.Notes, n) {
+			w.Notes = append(w.Notes, n)
+		}
+	}
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(w)
+	}
 	if err == nil {
 		_, err = tx.Exec(ctx, "UPDATE attempts SET work = ? WHERE id = ?", string(data), attemptID)
 	}
@@ -84,7 +102,7 @@ func (m *Manager) lookAgain(ctx context.Context, attemptID string, before Work) 
 	if now.State != OnBranch {
 		return before
 	}
-	if err := m.db.UpdateFast(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, attemptID, now) }); err != nil {
+	if err := m.db.UpdateFast(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, attemptID, &now) }); err != nil {
 		return before
 	}
 	return now
@@ -156,7 +174,7 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 		return done, err
 	}
 	done.AttemptID, done.Branch, done.Work = c.ID, c.attempt.Branch, standing(ctx, c.tree, nil)
-	return done, m.db.Update(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, c.ID, done.Work) })
+	return done, m.db.Update(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, c.ID, &done.Work) })
 }
 
 // finder finds the secrets that this process knows of an attempt, and those that

@@ -183,6 +183,9 @@ func (t Tree) lend(ctx context.Context, r Repo, common, to string) (before map[s
 	}
 	for _, name := range []string{"shallow", "info/exclude", "info/attributes", "info/sparse-checkout"} {
 		text, err := os.ReadFile(filepath.Join(common, filepath.FromSlash(name)))
+		if name == "info/exclude" {
+			text, err = append(text, excluded(r.Copied)...), nil
+		}
 		if err != nil {
 			continue // it is not there
 		}
@@ -191,6 +194,18 @@ func (t Tree) lend(ctx context.Context, r Repo, common, to string) (before map[s
 		}
 	}
 	return before, nil
+}
+
+// excluded are patterns by which git ignores files: an agent that adds all there
+// is leaves out what [Tree.CopyIn] brought.
+func excluded(names []string) (text string) {
+	escape := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `)
+	for _, name := range names {
+		if !strings.ContainsAny(name, "\n\r") {
+			text += "\n/" + escape.Replace(name)
+		}
+	}
+	return text + "\n"
 }
 
 // lent are the parts of the repository's configuration that a box gets: what

@@ -142,7 +142,7 @@ func (s *scanner) begin(line []byte, whole bool) {
 	s.added = s.inHunk > 0 && bytes.HasPrefix(line, []byte("+"))
 	switch {
 	case s.added:
-		s.more(line, whole)
+		s.more(line[1:], whole) // without the mark: a check looks at what is before a key
 	case bytes.HasPrefix(line, []byte("@@ ")):
 		s.line, s.inHunk = hunk(string(line))
 	case s.inHunk <= 0 && bytes.HasPrefix(line, []byte("+++ ")):

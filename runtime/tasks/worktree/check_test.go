@@ -19,6 +19,20 @@ func has(secret string) Check {
 	}
 }
 
+// A check is given the line of the file, and nothing of the diff around it.
+func TestAttackWorkAKeyAtTheStartOfALineIsFound(t *testing.T) {
+	private(t)
+	tree := attempt(t, repository(t, "app"))
+	put(t, filepath.Join(tree.Dir, "app", "key"), "s3cret-value\n")
+	_, err := tree.Commit(t.Context(), "x", func(text []byte) string {
+		if bytes.HasPrefix(text, []byte("s3cret-value")) {
+			return "the secret"
+		}
+		return ""
+	})
+	wantFault(t, "Commit", err, "commit_held")
+}
+
 func TestAttackWorkACommitWithASecretIsHeldBack(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")
@@ -67,10 +81,11 @@ func TestAttackWorkWhatWasCopiedIsNotCommitted(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")
 	put(t, filepath.Join(repo, ".env.local"), "API_KEY=sk-live-123")
+	put(t, filepath.Join(repo, "my keys", ".env [*] "), "API_KEY=sk-live-123")
 	tree := attempt(t, repo)
 	dir := filepath.Join(tree.Dir, "app")
 	var err error
-	if tree.Repos[0].Copied, err = tree.CopyIn(t.Context(), tree.Repos[0], []string{".env*"}); err != nil || len(tree.Repos[0].Copied) != 1 {
+	if tree.Repos[0].Copied, err = tree.CopyIn(t.Context(), tree.Repos[0], []string{"**/.env*"}); err != nil || len(tree.Repos[0].Copied) != 2 {
 		t.Fatal(tree.Repos[0].Copied, err)
 	}
 	heads := tree.Heads(t.Context())
@@ -96,6 +111,19 @@ func TestAttackWorkWhatWasCopiedIsNotCommitted(t *testing.T) {
 	}
 	if found, err := tree.Exposed(t.Context(), heads, has("nowhere")); err != nil || len(found) > 0 {
 		t.Errorf("Exposed = %q, %v; want nothing", found, err)
+	}
+	// An agent in a sandbox adds all there is.
+	if _, err := tree.EnterBox(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "boxed.txt"), "x")
+	shell(t, dir, "add", "-A")
+	shell(t, dir, "commit", "-q", "-m", "all")
+	if got := shell(t, dir, "show", "--name-only", "--format=", "HEAD"); got != "boxed.txt" {
+		t.Errorf("a commit in the sandbox has %q", got)
+	}
+	if _, err := tree.LeaveBox(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	shell(t, dir, "add", "-f", ".env.local")
 	shell(t, dir, "commit", "-q", "-m", "the agent's own")
