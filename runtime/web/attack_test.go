@@ -9,6 +9,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -309,6 +310,141 @@ func TestAttackDoorsASessionEnds(t *testing.T) {
 				t.Errorf("%s is still signed in, at %s", who, path)
 			}
 		}
+	})
+}
+
+// streams is a server with a page that lasts, /last, which says in calls when it
+// has begun and when it has ended.
+func streams(t *testing.T, in People, ledger Ledger) (rt *running, calls chan string) {
+	t.Helper()
+	calls = make(chan string, 16)
+	return run(t, Options{Token: rightToken, People: in, Ledger: ledger, Shell: page.New([]byte("key")), Mounts: map[string]http.Handler{
+		"/last": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, ": ok\n\n")
+			_ = http.NewResponseController(w).Flush()
+			calls <- "begun"
+			<-r.Context().Done()
+			calls <- "ended " + access.Of(r.Context()).How
+		})}}), calls
+}
+
+// follows opens /last as a browser or a program and leaves it open until the test ends.
+func follows(t *testing.T, rt *running, calls chan string, header ...string) (ended <-chan error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+rt.addr+"/last", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		if name == "Host" {
+			r.Host = value
+		}
+		r.Header.Set(name, value)
+	}
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("GET /last = %s", response.Status)
+	}
+	if got := <-calls; got != "begun" {
+		t.Fatalf("the handler says %q", got)
+	}
+	done := make(chan error, 1)
+	go func() {
+		defer response.Body.Close()
+		_, err := io.ReadAll(response.Body)
+		done <- err
+	}()
+	return done
+}
+
+// begins signs a browser in and gives what it sends from then on.
+func begins(t *testing.T, rt *running, in People) (header []string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, in.LoginLink("http://"+rt.addr, "/nope"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	for _, c := range response.Cookies() {
+		if c.Name == sessionCookie {
+			return []string{"Host: " + in.host(), "Cookie: " + c.Name + "=" + c.Value}
+		}
+	}
+	t.Fatalf("%s begins no session", response.Status)
+	return nil
+}
+
+// What a browser follows ends with its session: it would go on to be told of
+// every question otherwise.
+func TestAttackDoorsAStreamEndsWithItsSession(t *testing.T) {
+	over := func(t *testing.T, ended <-chan error, calls chan string) {
+		t.Helper()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("the stream was cut: %v", err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("the stream goes on")
+		}
+		if got := <-calls; got != "ended link" {
+			t.Errorf("%q has ended, want what the browser followed", got)
+		}
+	}
+	signOut := func(t *testing.T, rt *running, header []string) {
+		t.Helper()
+		page, body := rt.ask(t, "GET", "/nope", "", append(header, "Accept: text/html")...)
+		header = slices.Clone(header)
+		for _, c := range page.Cookies() {
+			header = append(header, "Cookie: "+c.Name+"="+c.Value)
+		}
+		token := formToken.FindStringSubmatch(body)
+		if token == nil {
+			t.Fatalf("no token in %s", body)
+		}
+		response, _ := rt.ask(t, "POST", "/logout", "token="+token[1], append(header, "Content-Type: application/x-www-form-urlencoded")...)
+		if response.Request.URL.Path != "/login" {
+			t.Fatalf("POST /logout = %s at %s", response.Status, response.Request.URL)
+		}
+	}
+	t.Run("when its person signs out, and no other does", func(t *testing.T) {
+		rt, calls := streams(t, in, nil)
+		one, other := begins(t, rt, in), begins(t, rt, in)
+		follows(t, rt, calls, other...)
+		follows(t, rt, calls, "Authorization: Bearer "+rightKey)
+		ended := follows(t, rt, calls, one...)
+		again := follows(t, rt, calls, one...)
+		signOut(t, rt, one)
+		over(t, ended, calls)
+		over(t, again, calls)
+		select {
+		case got := <-calls:
+			t.Errorf("%s too", got)
+		default:
+		}
+	})
+	t.Run("when it is ended at another server", func(t *testing.T) {
+		ledger := &memory{}
+		rt, calls := streams(t, in, ledger)
+		elsewhere, _ := streams(t, in, ledger)
+		header := begins(t, rt, in)
+		ended := follows(t, rt, calls, header...)
+		signOut(t, elsewhere, header)
+		over(t, ended, calls)
+	})
+	t.Run("when its time is up", func(t *testing.T) {
+		short := People{Key: rightKey, Time: 2 * time.Second}
+		rt, calls := streams(t, short, nil)
+		ended := follows(t, rt, calls, begins(t, rt, short)...)
+		over(t, ended, calls)
 	})
 }
 

@@ -112,6 +112,7 @@ type Server struct {
 	metrics *metrics
 	handler http.Handler
 	tries   tries
+	lasting lasting
 }
 
 // New checks the options. Its errors are faults: code "token_required" when
