@@ -70,9 +70,10 @@ func (s *socket) sends(method, path, body string, header ...string) (status int,
 	return response.StatusCode, string(all)
 }
 
-// kept reports whether an answer is that of the guard, to who may not come in.
+// kept reports whether an answer is that of the guard, to who may not come in, or
+// has tried too often.
 func keptOut(status int, body string) bool {
-	return status == http.StatusUnauthorized && strings.Contains(body, `"unauthorized"`) || status == http.StatusForbidden && strings.Contains(body, `"for_people"`)
+	return status == http.StatusTooManyRequests && strings.Contains(body, `"too_many_tries"`) || status == http.StatusUnauthorized && strings.Contains(body, `"unauthorized"`) || status == http.StatusForbidden && strings.Contains(body, `"for_people"`)
 }
 
 // session is the cookie of a browser that came by a link, and the name it is for.

@@ -483,6 +483,63 @@ func TestAttackDoorsGuessingTheKeyIsLimited(t *testing.T) {
 	})
 }
 
+// Wrong secrets of programs are limited too; the right ones, from the same
+// address and meanwhile, are not.
+func TestAttackDoorsGuessingATokenIsLimited(t *testing.T) {
+	for name, c := range map[string]struct {
+		path, guess string
+		more        []string
+		first       int
+	}{
+		"a token of agents":                 {"/mcp", "Bearer a-guess-a-guess-a-guess", nil, http.StatusUnauthorized},
+		"the key of the person":             {"/in", "bearer  a-guess-a-guess-a-guess", nil, http.StatusUnauthorized},
+		"as a browser that would be led on": {"/in", "Bearer a-guess-a-guess-a-guess", []string{"Accept: text/html"}, 0},
+		"by another scheme":                 {"/mcp", "Basic YTpi", nil, http.StatusUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt := guarded(t, Options{})
+			method := map[bool]string{true: "GET", false: "POST"}[c.path == "/in"]
+			var last *http.Response
+			tried := 0
+			for ; tried < 3*triesOfAddress; tried++ {
+				if last, _ = rt.ask(t, method, c.path, "", append(c.more, "Authorization: "+c.guess)...); last.StatusCode == http.StatusTooManyRequests {
+					break
+				}
+				if c.first != 0 && last.StatusCode != c.first {
+					t.Fatalf("try %d = %s, want %d", tried+1, last.Status, c.first)
+				}
+			}
+			if tried != triesOfAddress {
+				t.Fatalf("try %d = %s, want 429 at try %d", tried+1, last.Status, triesOfAddress+1)
+			}
+			if after := last.Header.Get("Retry-After"); !regexp.MustCompile(`^([1-9]|[1-5]\d|6[01])$`).MatchString(after) {
+				t.Errorf("Retry-After = %q, want up to a minute", after)
+			}
+			for path, secret := range map[string]string{"/mcp": rightToken, "/in": rightKey} {
+				for range 3 * triesOfAll {
+					if response, body := rt.ask(t, "GET", path, "", "Authorization: Bearer "+secret); response.StatusCode != http.StatusOK {
+						t.Fatalf("the right secret for %s = %s %s", path, response.Status, body)
+					}
+				}
+			}
+			signedInBrowser(t, rt)
+			if response, _ := rt.ask(t, "GET", "/in", ""); response.StatusCode != http.StatusUnauthorized {
+				t.Errorf("without a secret = %s, want 401", response.Status)
+			}
+		})
+	}
+	t.Run("where agents need no token, the key of the person too", func(t *testing.T) {
+		rt := run(t, Options{NoToken: true, People: in, Shell: page.New([]byte("key")), Mounts: map[string]http.Handler{
+			"/in": http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}})
+		for i := range triesOfAddress + 1 {
+			response, _ := rt.ask(t, "GET", "/in", "", "Authorization: Bearer a-guess-a-guess-a-guess")
+			if want := map[bool]int{true: http.StatusForbidden, false: http.StatusTooManyRequests}[i < triesOfAddress]; response.StatusCode != want {
+				t.Fatalf("try %d = %s, want %d", i+1, response.Status, want)
+			}
+		}
+	})
+}
+
 func TestTriesAreCountedByAddressAndInAll(t *testing.T) {
 	var all tries
 	now := time.Now()

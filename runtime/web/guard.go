@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -162,8 +163,19 @@ func (s *Server) boundStranger(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxStranger)
 }
 
-// turnAway answers who may not come in.
+// turnAway answers who may not come in. Wrong secrets are limited as those of the
+// page to sign in are, but the right ones are known before anything is counted:
+// whoever guesses at an address keeps no other program there out.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c access.Caller) {
+	if c.How == "" && r.Header.Get("Authorization") != "" {
+		if wait := s.wrong.take(r.RemoteAddr, time.Now()); wait > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
+			w.Header().Set("Connection", "close") // nothing more of it is read
+			refuse(w, http.StatusTooManyRequests, "too_many_tries", "the token is wrong, and too many wrong ones were sent",
+				sendToken+"; the right one is taken at once")
+			return
+		}
+	}
 	reading := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
 	case reading && c.How == "" && s.opts.Homeward != nil && !s.opts.People.atHome(r) && s.opts.Homeward(r):

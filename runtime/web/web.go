@@ -111,7 +111,8 @@ type Server struct {
 	opts    Options
 	metrics *metrics
 	handler http.Handler
-	tries   tries
+	tries   tries // of keys on the page to sign in
+	wrong   tries // of secrets that programs sent
 	lasting lasting
 }
 
