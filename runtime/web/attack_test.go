@@ -610,3 +610,94 @@ func TestAttackDoorsBodiesThatAreTooBig(t *testing.T) {
 		}
 	}
 }
+
+// The bodies of those who are known are bounded together.
+func TestAttackDoorsBodiesAreBoundedTogether(t *testing.T) {
+	const most = 1 << 20
+	arrived, answer := make(chan int), make(chan struct{})
+	start := func(t *testing.T, most, together int64, wait time.Duration) *running {
+		return run(t, Options{Token: rightToken, MaxBodyBytes: most, MaxBodiesBytes: together, BodyWait: wait, Access: map[string]access.Level{"/mcp": access.Agents},
+			Mounts: map[string]http.Handler{"/mcp": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				all, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				arrived <- len(all)
+				<-answer
+			})}})
+	}
+	// send posts a body, whose header has no length if it goes in chunks.
+	send := func(t *testing.T, rt *running, n int, chunks bool) <-chan *http.Response {
+		got := make(chan *http.Response, 1)
+		var body io.Reader = strings.NewReader(strings.Repeat("x", n))
+		if chunks {
+			body = io.MultiReader(body) // whose length nobody knows
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+rt.addr+"/mcp", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+rightToken)
+		go func() {
+			response, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Error(err)
+				close(got)
+				return
+			}
+			response.Body.Close()
+			got <- response
+		}()
+		return got
+	}
+	ok := func(t *testing.T, got <-chan *http.Response) {
+		t.Helper()
+		if response := <-got; response == nil || response.StatusCode != http.StatusOK {
+			t.Errorf("%v, want 200", response)
+		}
+	}
+	t.Run("one too many is told when to come back", func(t *testing.T) {
+		rt := start(t, most, most, 50*time.Millisecond)
+		first := send(t, rt, most*3/4, false)
+		<-arrived
+		for _, chunks := range []bool{false, true} {
+			response := <-send(t, rt, most/2, chunks)
+			if response == nil || response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") != "1" {
+				t.Errorf("in chunks %v: %+v, want 503 with Retry-After", chunks, response)
+			}
+		}
+		small := send(t, rt, smallBody, false)
+		<-arrived
+		answer <- struct{}{}
+		answer <- struct{}{}
+		ok(t, first)
+		ok(t, small)
+	})
+	t.Run("and is taken when there is room", func(t *testing.T) {
+		rt := start(t, most, most, time.Minute)
+		first := send(t, rt, most*3/4, false)
+		<-arrived
+		second := send(t, rt, most/2, true)
+		answer <- struct{}{}
+		ok(t, first)
+		if n := <-arrived; n != most/2 {
+			t.Errorf("%d bytes arrived, want all", n)
+		}
+		answer <- struct{}{}
+		ok(t, second)
+	})
+	t.Run("a body without a length counts as what it was", func(t *testing.T) {
+		rt := start(t, most, 2*most, time.Minute)
+		var all []<-chan *http.Response
+		for range 4 {
+			all = append(all, send(t, rt, most/4, true))
+			<-arrived
+		}
+		for range all {
+			answer <- struct{}{}
+		}
+		for _, got := range all {
+			ok(t, got)
+		}
+	})
+}

@@ -122,6 +122,9 @@ func is(secret, given string) bool {
 // connection of anybody who is known is kept; see [limitedListener]. What a
 // browser asked for ends with its session.
 func (s *Server) admitting(level access.Level, next http.Handler) http.Handler {
+	if level > access.Anyone {
+		next = s.budgeted(next)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, one := s.caller(r)
 		if c.Level > access.Anyone {
