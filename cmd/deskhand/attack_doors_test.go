@@ -16,6 +16,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/coder/websocket"
 
 	"github.com/deskhand/deskhand/runtime/access"
 	installation "github.com/deskhand/deskhand/runtime/app"
@@ -68,9 +71,10 @@ func (s *socket) sends(method, path, body string, header ...string) (status int,
 	return response.StatusCode, string(all)
 }
 
-// kept reports whether an answer is that of the guard, to who may not come in.
+// kept reports whether an answer is that of the guard, to who may not come in, or
+// has tried too often.
 func keptOut(status int, body string) bool {
-	return status == http.StatusUnauthorized && strings.Contains(body, `"unauthorized"`) || status == http.StatusForbidden && strings.Contains(body, `"for_people"`)
+	return status == http.StatusTooManyRequests && strings.Contains(body, `"too_many_tries"`) || status == http.StatusUnauthorized && strings.Contains(body, `"unauthorized"`) || status == http.StatusForbidden && strings.Contains(body, `"for_people"`)
 }
 
 // session is the cookie of a browser that came by a link, and the name it is for.
@@ -292,6 +296,7 @@ func TestAttackDoorsSignOutEndsEverySession(t *testing.T) {
 	if !in() {
 		t.Fatal("the browser is not signed in")
 	}
+	followed := map[string]<-chan struct{}{"the events of the page": s.followsEvents(cookie, host), "the channel": s.followsChannel(cookie, host)}
 	if out := deskhand(t, t.TempDir(), "inbox", "--sign-out", "--state", state); out.code != 0 || !strings.Contains(out.stderr, "signed out") {
 		t.Fatalf("deskhand inbox --sign-out: %d %s", out.code, out.stderr)
 	}
@@ -300,6 +305,15 @@ func TestAttackDoorsSignOutEndsEverySession(t *testing.T) {
 			t.Error("the session goes on")
 		}
 	})
+	for what, ended := range followed {
+		t.Run(what+" ends with it", func(t *testing.T) {
+			select {
+			case <-ended:
+			case <-time.After(10 * time.Second):
+				t.Errorf("the browser is still told")
+			}
+		})
+	}
 	t.Run("and a new link begins a new one", func(t *testing.T) {
 		if cookie, host = s.signedIn(); !in() {
 			t.Error("a link after signing out lets nobody in")
@@ -311,6 +325,48 @@ func TestAttackDoorsSignOutEndsEverySession(t *testing.T) {
 			t.Error("an agent signs people out")
 		}
 	})
+}
+
+// followsEvents opens the stream of the page as a browser that is signed in.
+func (s *socket) followsEvents(cookie, host string) (ended <-chan struct{}) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, strings.TrimSuffix(s.url, "/mcp")+"/inbox/events?after=0", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Host = host
+	r.Header.Set("Cookie", cookie)
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || response.StatusCode != http.StatusOK {
+		s.t.Fatalf("GET /inbox/events = %+v, %v", response, err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(io.Discard, response.Body) // whichever way it ends
+		response.Body.Close()
+	}()
+	return done
+}
+
+// followsChannel connects to the channel as a page that is signed in.
+func (s *socket) followsChannel(cookie, host string) (ended <-chan struct{}) {
+	s.t.Helper()
+	c, _, err := websocket.Dial(s.t.Context(), "ws"+strings.TrimPrefix(strings.TrimSuffix(s.url, "/mcp"), "http")+"/ahp",
+		&websocket.DialOptions{Host: host, HTTPHeader: http.Header{"Cookie": {cookie}}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			if _, _, err := c.Read(s.t.Context()); err != nil {
+				return
+			}
+		}
+	}()
+	return done
 }
 
 func TestAttackDoorsShortSecretsAreRefused(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -108,6 +109,17 @@ func (d *waitingDesk) until(what string, ok func([]string) bool) {
 	})
 }
 
+// kill ends everything that has the key: the runner, and what would start others
+// in its place.
+func (d *waitingDesk) kill() {
+	runner := d.pids("runner")[0]
+	syscall.Kill(runner, syscall.SIGSTOP)
+	for pids := d.pids("launcher"); len(pids) > 0; pids = d.pids("launcher") {
+		syscall.Kill(pids[0], syscall.SIGKILL)
+	}
+	syscall.Kill(runner, syscall.SIGKILL)
+}
+
 // TestAttackStarterOtherShellsOnlyLook: with everything dead that has the key,
 // two attempts wait, and commands of other shells leave them alone.
 func TestAttackStarterOtherShellsOnlyLook(t *testing.T) {
@@ -127,11 +139,7 @@ func TestAttackStarterOtherShellsOnlyLook(t *testing.T) {
 			}
 		}
 	}
-	syscall.Kill(runner, syscall.SIGSTOP)
-	for pids := d.pids("launcher"); len(pids) > 0; pids = d.pids("launcher") {
-		syscall.Kill(pids[0], syscall.SIGKILL)
-	}
-	syscall.Kill(runner, syscall.SIGKILL)
+	d.kill()
 
 	bare := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "DESKHAND_STATE=" + d.state}
 	with := func(change ...string) []string { return append(append([]string{}, d.env...), change...) }
@@ -188,6 +196,59 @@ func TestAttackStarterALauncherEndsWhenIdle(t *testing.T) {
 			return fmt.Errorf("processes %v run", left)
 		}
 		return nil
+	})
+}
+
+// TestAttackStarterAServerStartsItsOwn: a server starts what a command of its
+// environment has left waiting, and nothing of another.
+func TestAttackStarterAServerStartsItsOwn(t *testing.T) {
+	d := newWaitingDesk(t)
+	eventually(t, "a launcher", func() error {
+		if n := len(d.pids("launcher")); n != 1 {
+			return fmt.Errorf("%d run", n)
+		}
+		return nil
+	})
+	d.kill()
+	d.open()
+	serve := func(t *testing.T, change ...string) *socket {
+		cmd := exec.Command("deskhand", "serve", "--tools", "work", "--http", "127.0.0.1:0")
+		cmd.Dir = d.repo
+		cmd.Env = append(append(append([]string{}, d.env...), "DESKHAND_TOKEN="+bearer, "DESKHAND_PERSON_KEY="+personKey, "CI="), change...)
+		s := socketOf(t, cmd)
+		s.token = bearer
+		return s
+	}
+	for name, change := range map[string]string{"another key": "MY_KEY=plain-k2", "without the key": "MY_KEY=", "another limit": "DESKHAND_TASKS_MAX_RUNNING=8"} {
+		t.Run(name+" starts nothing", func(t *testing.T) {
+			s := serve(t, change)
+			for range 3 { // what looks at the work would start what may be started
+				if status, _, _ := looks(t, s, "/work", personKey); status != http.StatusOK {
+					t.Fatalf("GET /work = %d", status)
+				}
+			}
+			if got := append(d.pids("runner"), d.pids("launcher")...); len(got) > 0 {
+				t.Errorf("processes %v were started", got)
+			}
+			if words := strings.Join(d.words(append(append([]string{}, d.env...), change)), " "); words != "failed waits waits" {
+				t.Errorf("they are %q, want the first lost and the others waiting", words)
+			}
+		})
+	}
+	t.Run("the same environment starts them, with no command", func(t *testing.T) {
+		serve(t)
+		other := append(append([]string{}, d.env...), "MY_KEY=plain-k2") // which only looks
+		eventually(t, "all to end", func() error {
+			if words := strings.Join(d.words(other), " "); words != "failed ended ended" {
+				return fmt.Errorf("they are %q", words)
+			}
+			return nil
+		})
+		for _, task := range d.tasks[1:] {
+			if log := in(t, other, d.repo, "tasks", "logs", task); !strings.Contains(log, "the first key") {
+				t.Errorf("the log = %s\nwant it run with its key", log)
+			}
+		}
 	})
 }
 

@@ -42,7 +42,13 @@ func (d *httpDoor) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		refuseHTTP(w, http.StatusNotAcceptable, nil, invalidRequest("Accept must hold application/json and text/event-stream"))
 		return nil, false
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, d.server.opts.MaxBodyBytes))
+	most := d.server.opts.MaxBodyBytes
+	if r.ContentLength > most { // none of it is read
+		w.Header().Set("Connection", "close")
+		refuseHTTP(w, http.StatusRequestEntityTooLarge, nil, invalidRequest("a message is at most %d bytes long", most))
+		return nil, false
+	}
+	body, err := readAll(http.MaxBytesReader(w, r.Body, most), r.ContentLength)
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		refuseHTTP(w, http.StatusRequestEntityTooLarge, nil, invalidRequest("a message is at most %d bytes long", tooLarge.Limit))
 		return nil, false
@@ -52,6 +58,17 @@ func (d *httpDoor) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		return nil, false
 	}
 	return body, true
+}
+
+// readAll is [io.ReadAll] for what has a known length, or -1: it takes the memory
+// once, where growing takes five times as much.
+func readAll(r io.Reader, length int64) ([]byte, error) {
+	if length < 0 {
+		return io.ReadAll(r)
+	}
+	body := make([]byte, length)
+	_, err := io.ReadFull(r, body)
+	return body, err
 }
 
 // accepts reports whether the Accept header names kind, or a range with it.

@@ -9,6 +9,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -307,6 +308,141 @@ func TestAttackDoorsASessionEnds(t *testing.T) {
 	})
 }
 
+// streams is a server with a page that lasts, /last, which says in calls when it
+// has begun and when it has ended.
+func streams(t *testing.T, in People, ledger Ledger) (rt *running, calls chan string) {
+	t.Helper()
+	calls = make(chan string, 16)
+	return run(t, Options{Token: rightToken, People: in, Ledger: ledger, Shell: page.New([]byte("key")), Mounts: map[string]http.Handler{
+		"/last": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, ": ok\n\n")
+			_ = http.NewResponseController(w).Flush()
+			calls <- "begun"
+			<-r.Context().Done()
+			calls <- "ended " + access.Of(r.Context()).How
+		})}}), calls
+}
+
+// follows opens /last as a browser or a program and leaves it open until the test ends.
+func follows(t *testing.T, rt *running, calls chan string, header ...string) (ended <-chan error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+rt.addr+"/last", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		if name == "Host" {
+			r.Host = value
+		}
+		r.Header.Set(name, value)
+	}
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("GET /last = %s", response.Status)
+	}
+	if got := <-calls; got != "begun" {
+		t.Fatalf("the handler says %q", got)
+	}
+	done := make(chan error, 1)
+	go func() {
+		defer response.Body.Close()
+		_, err := io.ReadAll(response.Body)
+		done <- err
+	}()
+	return done
+}
+
+// begins signs a browser in and gives what it sends from then on.
+func begins(t *testing.T, rt *running, in People) (header []string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, in.LoginLink("http://"+rt.addr, "/nope"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	for _, c := range response.Cookies() {
+		if c.Name == sessionCookie {
+			return []string{"Host: " + in.host(), "Cookie: " + c.Name + "=" + c.Value}
+		}
+	}
+	t.Fatalf("%s begins no session", response.Status)
+	return nil
+}
+
+// What a browser follows ends with its session: it would go on to be told of
+// every question otherwise.
+func TestAttackDoorsAStreamEndsWithItsSession(t *testing.T) {
+	over := func(t *testing.T, ended <-chan error, calls chan string) {
+		t.Helper()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("the stream was cut: %v", err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("the stream goes on")
+		}
+		if got := <-calls; got != "ended link" {
+			t.Errorf("%q has ended, want what the browser followed", got)
+		}
+	}
+	signOut := func(t *testing.T, rt *running, header []string) {
+		t.Helper()
+		page, body := rt.ask(t, "GET", "/nope", "", append(header, "Accept: text/html")...)
+		header = slices.Clone(header)
+		for _, c := range page.Cookies() {
+			header = append(header, "Cookie: "+c.Name+"="+c.Value)
+		}
+		token := formToken.FindStringSubmatch(body)
+		if token == nil {
+			t.Fatalf("no token in %s", body)
+		}
+		response, _ := rt.ask(t, "POST", "/logout", "token="+token[1], append(header, "Content-Type: application/x-www-form-urlencoded")...)
+		if response.Request.URL.Path != "/login" {
+			t.Fatalf("POST /logout = %s at %s", response.Status, response.Request.URL)
+		}
+	}
+	t.Run("when its person signs out, and no other does", func(t *testing.T) {
+		rt, calls := streams(t, in, nil)
+		one, other := begins(t, rt, in), begins(t, rt, in)
+		follows(t, rt, calls, other...)
+		follows(t, rt, calls, "Authorization: Bearer "+rightKey)
+		ended := follows(t, rt, calls, one...)
+		again := follows(t, rt, calls, one...)
+		signOut(t, rt, one)
+		over(t, ended, calls)
+		over(t, again, calls)
+		select {
+		case got := <-calls:
+			t.Errorf("%s too", got)
+		default:
+		}
+	})
+	t.Run("when it is ended at another server", func(t *testing.T) {
+		ledger := &memory{}
+		rt, calls := streams(t, in, ledger)
+		elsewhere, _ := streams(t, in, ledger)
+		header := begins(t, rt, in)
+		ended := follows(t, rt, calls, header...)
+		signOut(t, elsewhere, header)
+		over(t, ended, calls)
+	})
+	t.Run("when its time is up", func(t *testing.T) {
+		short := People{Key: rightKey, Time: 2 * time.Second}
+		rt, calls := streams(t, short, nil)
+		ended := follows(t, rt, calls, begins(t, rt, short)...)
+		over(t, ended, calls)
+	})
+}
+
 // Guessing is limited, and whoever guesses locks no person out.
 func TestAttackDoorsGuessingTheKeyIsLimited(t *testing.T) {
 	rt := guarded(t, Options{})
@@ -338,6 +474,63 @@ func TestAttackDoorsGuessingTheKeyIsLimited(t *testing.T) {
 	t.Run("a program of the person is let in all the same", func(t *testing.T) {
 		if response, _ := rt.ask(t, "GET", "/in", "", "Authorization: Bearer "+rightKey); response.StatusCode != http.StatusOK {
 			t.Errorf("%s, want 200", response.Status)
+		}
+	})
+}
+
+// Wrong secrets of programs are limited too; the right ones, from the same
+// address and meanwhile, are not.
+func TestAttackDoorsGuessingATokenIsLimited(t *testing.T) {
+	for name, c := range map[string]struct {
+		path, guess string
+		more        []string
+		first       int
+	}{
+		"a token of agents":                 {"/mcp", "Bearer a-guess-a-guess-a-guess", nil, http.StatusUnauthorized},
+		"the key of the person":             {"/in", "bearer  a-guess-a-guess-a-guess", nil, http.StatusUnauthorized},
+		"as a browser that would be led on": {"/in", "Bearer a-guess-a-guess-a-guess", []string{"Accept: text/html"}, 0},
+		"by another scheme":                 {"/mcp", "Basic YTpi", nil, http.StatusUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt := guarded(t, Options{})
+			method := map[bool]string{true: "GET", false: "POST"}[c.path == "/in"]
+			var last *http.Response
+			tried := 0
+			for ; tried < 3*triesOfAddress; tried++ {
+				if last, _ = rt.ask(t, method, c.path, "", append(c.more, "Authorization: "+c.guess)...); last.StatusCode == http.StatusTooManyRequests {
+					break
+				}
+				if c.first != 0 && last.StatusCode != c.first {
+					t.Fatalf("try %d = %s, want %d", tried+1, last.Status, c.first)
+				}
+			}
+			if tried != triesOfAddress {
+				t.Fatalf("try %d = %s, want 429 at try %d", tried+1, last.Status, triesOfAddress+1)
+			}
+			if after := last.Header.Get("Retry-After"); !regexp.MustCompile(`^([1-9]|[1-5]\d|6[01])$`).MatchString(after) {
+				t.Errorf("Retry-After = %q, want up to a minute", after)
+			}
+			for path, secret := range map[string]string{"/mcp": rightToken, "/in": rightKey} {
+				for range 3 * triesOfAll {
+					if response, body := rt.ask(t, "GET", path, "", "Authorization: Bearer "+secret); response.StatusCode != http.StatusOK {
+						t.Fatalf("the right secret for %s = %s %s", path, response.Status, body)
+					}
+				}
+			}
+			signedInBrowser(t, rt)
+			if response, _ := rt.ask(t, "GET", "/in", ""); response.StatusCode != http.StatusUnauthorized {
+				t.Errorf("without a secret = %s, want 401", response.Status)
+			}
+		})
+	}
+	t.Run("where agents need no token, the key of the person too", func(t *testing.T) {
+		rt := run(t, Options{NoToken: true, People: in, Shell: page.New([]byte("key")), Mounts: map[string]http.Handler{
+			"/in": http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}})
+		for i := range triesOfAddress + 1 {
+			response, _ := rt.ask(t, "GET", "/in", "", "Authorization: Bearer a-guess-a-guess-a-guess")
+			if want := map[bool]int{true: http.StatusForbidden, false: http.StatusTooManyRequests}[i < triesOfAddress]; response.StatusCode != want {
+				t.Fatalf("try %d = %s, want %d", i+1, response.Status, want)
+			}
 		}
 	})
 }
@@ -411,4 +604,95 @@ func TestAttackDoorsBodiesThatAreTooBig(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The bodies of those who are known are bounded together.
+func TestAttackDoorsBodiesAreBoundedTogether(t *testing.T) {
+	const most = 1 << 20
+	arrived, answer := make(chan int), make(chan struct{})
+	start := func(t *testing.T, most, together int64, wait time.Duration) *running {
+		return run(t, Options{Token: rightToken, MaxBodyBytes: most, MaxBodiesBytes: together, BodyWait: wait, Access: map[string]access.Level{"/mcp": access.Agents},
+			Mounts: map[string]http.Handler{"/mcp": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				all, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				arrived <- len(all)
+				<-answer
+			})}})
+	}
+	// send posts a body, whose header has no length if it goes in chunks.
+	send := func(t *testing.T, rt *running, n int, chunks bool) <-chan *http.Response {
+		got := make(chan *http.Response, 1)
+		var body io.Reader = strings.NewReader(strings.Repeat("x", n))
+		if chunks {
+			body = io.MultiReader(body) // whose length nobody knows
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+rt.addr+"/mcp", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+rightToken)
+		go func() {
+			response, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Error(err)
+				close(got)
+				return
+			}
+			response.Body.Close()
+			got <- response
+		}()
+		return got
+	}
+	ok := func(t *testing.T, got <-chan *http.Response) {
+		t.Helper()
+		if response := <-got; response == nil || response.StatusCode != http.StatusOK {
+			t.Errorf("%v, want 200", response)
+		}
+	}
+	t.Run("one too many is told when to come back", func(t *testing.T) {
+		rt := start(t, most, most, 50*time.Millisecond)
+		first := send(t, rt, most*3/4, false)
+		<-arrived
+		for _, chunks := range []bool{false, true} {
+			response := <-send(t, rt, most/2, chunks)
+			if response == nil || response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") != "1" {
+				t.Errorf("in chunks %v: %+v, want 503 with Retry-After", chunks, response)
+			}
+		}
+		small := send(t, rt, smallBody, false)
+		<-arrived
+		answer <- struct{}{}
+		answer <- struct{}{}
+		ok(t, first)
+		ok(t, small)
+	})
+	t.Run("and is taken when there is room", func(t *testing.T) {
+		rt := start(t, most, most, time.Minute)
+		first := send(t, rt, most*3/4, false)
+		<-arrived
+		second := send(t, rt, most/2, true)
+		answer <- struct{}{}
+		ok(t, first)
+		if n := <-arrived; n != most/2 {
+			t.Errorf("%d bytes arrived, want all", n)
+		}
+		answer <- struct{}{}
+		ok(t, second)
+	})
+	t.Run("a body without a length counts as what it was", func(t *testing.T) {
+		rt := start(t, most, 2*most, time.Minute)
+		var all []<-chan *http.Response
+		for range 4 {
+			all = append(all, send(t, rt, most/4, true))
+			<-arrived
+		}
+		for range all {
+			answer <- struct{}{}
+		}
+		for _, got := range all {
+			ok(t, got)
+		}
+	})
 }

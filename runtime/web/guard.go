@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -85,29 +86,29 @@ func ownOrigin(origin, host string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.EqualFold(u.Host, host)
 }
 
-// caller finds out who sends a request. One that sends a wrong secret is a
-// stranger, whatever else it sends.
-func (s *Server) caller(r *http.Request) access.Caller {
-	c := access.Caller{Address: r.RemoteAddr}
+// caller finds out who sends a request, and with which session if it is a browser.
+// One that sends a wrong secret is a stranger, whatever else it sends.
+func (s *Server) caller(r *http.Request) (c access.Caller, one session) {
+	c.Address = r.RemoteAddr
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	secret = strings.TrimSpace(secret)
 	switch bearer := strings.EqualFold(scheme, "Bearer"); {
 	case bearer && is(s.opts.People.Key, secret):
 		c.Level, c.How = access.People, access.ByBearer
-		return c
+		return c, one
 	case bearer && is(s.opts.Token, secret):
 		c.Level, c.How = access.Agents, access.ByToken
-		return c
+		return c, one
 	case scheme == "":
 		if one, ok := s.signedIn(r); ok {
 			c.Level, c.How, c.Session = access.People, one.how, one.id
-			return c
+			return c, one
 		}
 	}
 	if s.opts.NoToken {
 		c.Level = access.Agents
 	}
-	return c
+	return c, one
 }
 
 // is compares by hashes, so that the time taken tells nothing of the secret, not
@@ -118,10 +119,14 @@ func is(secret, given string) bool {
 }
 
 // admitting lets in who is of a level, and says to the handler who it is. The
-// connection of anybody who is known is kept; see [limitedListener].
+// connection of anybody who is known is kept; see [limitedListener]. What a
+// browser asked for ends with its session.
 func (s *Server) admitting(level access.Level, next http.Handler) http.Handler {
+	if level > access.Anyone {
+		next = s.budgeted(next)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := s.caller(r)
+		c, one := s.caller(r)
 		if c.Level > access.Anyone {
 			keep(r)
 		}
@@ -129,7 +134,12 @@ func (s *Server) admitting(level access.Level, next http.Handler) http.Handler {
 			s.boundStranger(w, r)
 		}
 		if c.Level >= level {
-			next.ServeHTTP(w, r.WithContext(access.With(r.Context(), c)))
+			ctx, over := r.Context(), func() {}
+			if c.Session != "" {
+				ctx, over = s.lasting.begin(ctx, one)
+			}
+			defer over()
+			next.ServeHTTP(w, r.WithContext(access.With(ctx, c)))
 			return
 		}
 		s.turnAway(w, r, c)
@@ -156,8 +166,19 @@ func (s *Server) boundStranger(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxStranger)
 }
 
-// turnAway answers who may not come in.
+// turnAway answers who may not come in. Wrong secrets are limited as those of the
+// page to sign in are, but the right ones are known before anything is counted:
+// whoever guesses at an address keeps no other program there out.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c access.Caller) {
+	if c.How == "" && r.Header.Get("Authorization") != "" {
+		if wait := s.wrong.take(r.RemoteAddr, time.Now()); wait > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
+			w.Header().Set("Connection", "close") // nothing more of it is read
+			refuse(w, http.StatusTooManyRequests, "too_many_tries", "the token is wrong, and too many wrong ones were sent",
+				sendToken+"; the right one is taken at once")
+			return
+		}
+	}
 	reading := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
 	case reading && c.How == "" && s.opts.Homeward != nil && !s.opts.People.atHome(r) && s.opts.Homeward(r):

@@ -43,6 +43,10 @@ func (s *Server) Serve(ctx context.Context) error {
 	if s.opts.OnListen != nil {
 		s.opts.OnListen(listener.Addr())
 	}
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	defer cut()
+	looking.Go(func() { s.endSessions(base) })
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(limited) }()
 	select {

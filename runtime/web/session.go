@@ -133,6 +133,7 @@ func (s *Server) logout() http.Handler {
 				refuse(w, status, "not_ended", message, hint)
 				return
 			}
+			s.lasting.end(one.id)
 		}
 		s.setSession(w, r, "", time.Unix(1, 0))
 		http.Redirect(w, r, loginPath, http.StatusSeeOther)

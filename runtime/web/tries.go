@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// How many keys may be tried on the page to sign in, within a window. Links that
-// work once are not counted: whoever fills the window keeps no person out.
+// How many keys may be tried on the page to sign in, within a window, and how many
+// wrong secrets programs may send. Links that work once are not counted, nor are
+// right secrets of programs: whoever fills the window keeps nobody out.
 const (
 	triesWindow    = time.Minute
 	triesOfAddress = 10

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -86,6 +87,13 @@ type Options struct {
 	// MaxBodyBytes bounds a request's body. Zero: 16 MiB; a handler may be
 	// stricter.
 	MaxBodyBytes int64
+	// MaxBodiesBytes bounds the bodies of all requests in flight together, those of
+	// 64 KiB and less apart. One more waits for BodyWait, and is refused with 503.
+	// Zero: 32 MiB. It is never less than MaxBodyBytes.
+	MaxBodiesBytes int64
+	// BodyWait is how long a request waits for the bodies of others. Zero: 5
+	// seconds.
+	BodyWait time.Duration
 	// HeaderTime is how long a header may take to arrive. Zero: 10 seconds.
 	HeaderTime time.Duration
 	// BodyTime is how long a body may take to arrive. Zero: 30 seconds.
@@ -111,7 +119,10 @@ type Server struct {
 	opts    Options
 	metrics *metrics
 	handler http.Handler
-	tries   tries
+	tries   tries // of keys on the page to sign in
+	wrong   tries // of secrets that programs sent
+	lasting lasting
+	bodies  *semaphore.Weighted // bytes of those in flight
 }
 
 // New checks the options. Its errors are faults: code "token_required" when
@@ -121,6 +132,8 @@ func New(opts Options) (*Server, error) {
 	opts.Addr = cmp.Or(opts.Addr, "127.0.0.1:20310")
 	opts.MaxHeaderBytes = cmp.Or(opts.MaxHeaderBytes, 64<<10)
 	opts.MaxBodyBytes = cmp.Or(opts.MaxBodyBytes, 16<<20)
+	opts.MaxBodiesBytes = max(cmp.Or(opts.MaxBodiesBytes, 32<<20), opts.MaxBodyBytes)
+	opts.BodyWait = cmp.Or(opts.BodyWait, 5*time.Second)
 	opts.HeaderTime = cmp.Or(opts.HeaderTime, 10*time.Second)
 	opts.BodyTime = cmp.Or(opts.BodyTime, 30*time.Second)
 	opts.StrangerTime = cmp.Or(opts.StrangerTime, 5*time.Second)
@@ -151,7 +164,7 @@ func New(opts Options) (*Server, error) {
 	if opts.Registry == nil {
 		opts.Registry = prometheus.NewRegistry()
 	}
-	s := &Server{opts: opts, metrics: newMetrics(opts.Registry)}
+	s := &Server{opts: opts, metrics: newMetrics(opts.Registry), bodies: semaphore.NewWeighted(opts.MaxBodiesBytes)}
 	if opts.Shell != nil {
 		opts.Shell.SignedIn = func(r *http.Request) bool { return access.Of(r.Context()).Session != "" }
 	}
