@@ -48,6 +48,7 @@ type bench struct {
 	all     *installation.App
 	manager *tasks.Manager
 	tools   map[string]contract.Tool
+	about   map[string]string // the attempt and the task, for hints
 	asJSON  bool
 }
 
@@ -63,6 +64,7 @@ func (a *app) withBench(ctx context.Context, asJSON bool, do func(*bench) error)
 	for _, tool := range work.Tools(work.Options{
 		Open:      func(context.Context) (work.Manager, error) { return m, nil },
 		Questions: all.Questions, Pauses: all.Pauses, MaxAnswerBytes: 64 << 20,
+		Hint: func(_ string, f *fault.Fault) string { return f.Hint }, // worded has the commands
 	}) {
 		b.tools[tool.Name] = tool
 	}
@@ -96,44 +98,12 @@ func (b *bench) show(ctx context.Context, tool string, args map[string]any, out 
 	return table()
 }
 
-// commandOf says for each tool which command does the same.
-var commandOf = strings.NewReplacer(
-	"call ", "try ", "list_projects", "deskhand tasks project ls", "list_repos", "deskhand tasks project ls", "list_executors", "deskhand tasks executors",
-	"list_task_attempts", "deskhand tasks show", "list_tasks", "deskhand tasks ls", "get_task", "deskhand tasks show", "create_task", "deskhand tasks add",
-	"update_task", "deskhand tasks set", "delete_task", "deskhand tasks rm", "start_task_attempt", "deskhand tasks start",
-	"follow_up with action=send", "deskhand tasks say", "follow_up", "deskhand tasks say",
-	"stop_attempt", "deskhand tasks stop", "get_attempt_status", "deskhand tasks show", "tail_attempt_logs", "deskhand tasks logs",
-	"tail_session_messages", "deskhand tasks messages", "get_attempt_changes", "deskhand tasks diff", "get_attempt_patch", "deskhand tasks diff",
-	"get_attempt_file", "deskhand tasks cat",
-)
-
-// hints are those of codes for which a command line has words of its own.
-var hints = map[string]string{
-	tasks.AttemptRunning: "say it with --queue, and it runs when the agent has ended; or end it first with deskhand tasks stop",
-	tasks.TaskRunning:    "stop it first: deskhand tasks stop, with the same id",
-	tasks.Conflict:       "take another --request-id, or the same arguments as before",
-}
-
-// worded is a fault whose hint names commands and no tools.
-func (b *bench) worded(err error) error {
-	f := fault.Of(err)
-	if f == nil {
-		return err
-	}
-	own := *f
-	if hint, ok := hints[f.Code]; ok {
-		own.Hint = hint
-	} else {
-		own.Hint = commandOf.Replace(f.Hint)
-	}
-	return &own
-}
-
 // attempt is the attempt whose id begins so, or the newest one of the task whose
 // id does.
 func (b *bench) attempt(ctx context.Context, prefix string) (string, error) {
 	id, err := b.manager.Find(ctx, tasks.KindAttempt, prefix)
 	if f := fault.Of(err); f == nil || f.Code != tasks.NotFound {
+		b.knows("attempt", id)
 		return id, err
 	}
 	task, err := b.manager.Find(ctx, tasks.KindTask, prefix)
@@ -150,6 +120,8 @@ func (b *bench) attempt(ctx context.Context, prefix string) (string, error) {
 	if len(attempts) == 0 {
 		return "", fault.New(tasks.NotFound, "task "+brief(task)+" has no attempt yet", "start one: deskhand tasks start "+brief(task)+" --executor NAME")
 	}
+	b.knows("task", task)
+	b.knows("attempt", attempts[0].ID)
 	return attempts[0].ID, nil
 }
 
@@ -158,6 +130,7 @@ func (b *bench) task(ctx context.Context, prefix string) (string, error) {
 	if f := fault.Of(err); f != nil && f.Code == tasks.NotFound {
 		return "", fault.New(f.Code, fmt.Sprintf("there is no task %q", prefix), "see deskhand tasks ls")
 	}
+	b.knows("task", id)
 	return id, err
 }
 

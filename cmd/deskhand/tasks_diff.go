@@ -69,9 +69,9 @@ func (b *bench) diff(ctx context.Context, id string, paths []string, f diffFlags
 			if c, err := b.manager.Changes(ctx, id, f.force); err == nil && c.Blocked.Detail != "" {
 				why = c.Blocked.Detail
 			}
-			return notShown(*out.BlockedReason, why, out.Hint)
+			return notShown(*out.BlockedReason, why)
 		case out.Blocked:
-			return notShown(*out.BlockedReason, heldBack(out), out.Hint)
+			return notShown(*out.BlockedReason, heldBack(out))
 		case f.names:
 			for _, file := range out.Files {
 				if err := b.line("%s", file); err != nil {
@@ -101,12 +101,8 @@ func heldBack(c work.Changes) string {
 }
 
 // notShown is the error of what a guard holds back.
-func notShown(reason, what string, hint *string) error {
-	next := "--force shows it"
-	if reason != worktree.ThresholdExceeded && hint != nil {
-		next = *hint
-	}
-	return fault.New(reason, "not shown ("+reason+"): "+what, next)
+func notShown(reason, what string) error {
+	return fault.New(reason, "not shown ("+reason+"): "+what, "")
 }
 
 // stat prints a line for each file.
@@ -141,7 +137,7 @@ func (b *bench) patch(ctx context.Context, id string, paths []string, force bool
 			return err
 		}
 		if out.Blocked {
-			return notShown(*out.BlockedReason, strings.Join(paths[:min(len(paths), 3)], ", "), out.Hint)
+			return notShown(*out.BlockedReason, strings.Join(paths[:min(len(paths), 3)], ", "))
 		}
 		paint := painter(b.stdout)
 		text := *out.Patch
@@ -198,7 +194,7 @@ func (b *bench) cat(ctx context.Context, prefix, path string) error {
 		case b.asJSON:
 			return b.json(raw)
 		case out.Blocked:
-			return notShown(*out.BlockedReason, path, out.Hint)
+			return notShown(*out.BlockedReason, path)
 		}
 		text := *out.Content
 		if out.Encoding == "base64" {

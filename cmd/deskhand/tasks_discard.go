@@ -118,14 +118,14 @@ func (b *bench) pick(ctx context.Context, prefix string, q tasks.LandRequest, ye
 	dry.DryRun = true
 	done, others, err := b.manager.Pick(ctx, dry)
 	if err != nil {
-		return landHint(err, id)
+		return err
 	}
 	if !q.DryRun {
 		if err := b.confirmed(ctx, fmt.Sprintf("Land attempt %s and discard %d others?", brief(contract.UUID(id)), len(others)), yes || len(others) == 0); err != nil {
 			return err
 		}
 		if done, others, err = b.manager.Pick(ctx, q); err != nil {
-			return landHint(err, id)
+			return err
 		}
 	}
 	if b.asJSON {
@@ -164,7 +164,7 @@ func (b *bench) apply(ctx context.Context, prefix string, dryRun bool) error {
 	}
 	done, err := b.manager.Apply(ctx, id, dryRun)
 	if err != nil {
-		return landHint(err, id)
+		return err
 	}
 	if b.asJSON {
 		return b.json(struct {

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/runtime/contract"
-	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
@@ -133,7 +132,7 @@ func (b *bench) land(ctx context.Context, prefix string, q tasks.LandRequest) er
 	q.AttemptID = id
 	done, err := b.manager.Land(ctx, q)
 	if err != nil {
-		return landHint(err, id)
+		return err
 	}
 	return b.landing(done, q.DryRun, "landed", nil)
 }
@@ -145,7 +144,7 @@ func (b *bench) update(ctx context.Context, prefix string, how worktree.How, dry
 	}
 	done, err := b.manager.Update(ctx, id, how, dryRun)
 	if err != nil {
-		return landHint(err, id)
+		return err
 	}
 	return b.landing(done, dryRun, "updated", nil)
 }
@@ -160,17 +159,6 @@ func (b *bench) undo(ctx context.Context, prefix string, dryRun bool) error {
 		return err
 	}
 	return b.landing(done, dryRun, "undone", worktree.Move.Back)
-}
-
-// landHint says how to go on from a conflict.
-func landHint(err error, id string) error {
-	f := fault.Of(err)
-	if f == nil || f.Code != "conflicts" {
-		return err
-	}
-	own := *f
-	own.Hint = fmt.Sprintf("ask the agent: deskhand tasks say %s 'Merge the target branch into yours and resolve the conflicts'", brief(contract.UUID(id)))
-	return &own
 }
 
 // landedOf is what is printed of moves; turn says which way, nil: as it is.

@@ -16,8 +16,16 @@ type Fault struct {
 	Code string
 	// Message is one sentence that says what is wrong, naming the value.
 	Message string
-	// Hint names the next step. Empty when Message already does.
+	// Hint names the next step. Empty when Message already does. A room's hint
+	// holds for every door: it names no tool and no command.
 	Hint string
+	// Case tells apart the faults of one Code, for a door that has its own hint
+	// for each; see [Hints]. It is a constant of the package that returns the
+	// fault, and no caller sees it. Empty: Code says it all.
+	Case string `json:"-"`
+	// Values are what a door's hint can name, such as the ID of an attempt. Nil:
+	// none.
+	Values map[string]string `json:"-"`
 	// Retryable says that the same call may succeed later.
 	Retryable bool
 	// Details are small facts for programs, such as the field at fault; values
@@ -33,6 +41,20 @@ func (f *Fault) With(name string, value any) *Fault {
 		own.Details = map[string]any{}
 	}
 	own.Details[name] = value
+	return &own
+}
+
+// WithCase returns a copy of f of a case, with what a hint can name in pairs of
+// name and value.
+func (f *Fault) WithCase(which string, pairs ...string) *Fault {
+	own := *f
+	own.Case, own.Values = which, maps.Clone(f.Values)
+	if own.Values == nil {
+		own.Values = map[string]string{}
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		own.Values[pairs[i]] = pairs[i+1]
+	}
 	return &own
 }
 

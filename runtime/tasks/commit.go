@@ -10,6 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
 // commit commits what a good run has left, of which the heads were before. What
@@ -31,8 +32,8 @@ func (r *run) commit(e ending, message string, before seen) ending {
 	}
 	switch f := fault.Of(err); {
 	case err == nil:
-	case f != nil && (f.Code == CommitHeld || f.Code == "head_moved"):
-		r.log.Append(logs.Failed("not committed: " + f.Message + "; deskhand tasks commit " + r.p.AttemptID + " can do it"))
+	case f != nil && (f.Code == CommitHeld || f.Code == worktree.HeadMoved):
+		r.log.Append(logs.Failed("not committed: " + f.Message + "; a person can bring it onto the branch"))
 	case f != nil:
 		r.log.Append(logs.Failed("not committed: " + worded(err)))
 	default:

@@ -47,7 +47,7 @@ func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 			return fmt.Errorf("read processes: %w", err)
 		}
 		if running > 0 {
-			return later(TaskRunning, "call stop_attempt with the attempt_id that list_task_attempts names, then delete_task again", "an attempt at task %s is running", id)
+			return later(TaskRunning, "stop that attempt first", "an attempt at task %s is running", id).WithCase("", "task", id)
 		}
 		return m.deleteTask(ctx, tx, t)
 	})
@@ -106,8 +106,8 @@ func (m *Manager) saveAttempt(ctx context.Context, c checkout) error {
 	if h := fault.Of(held); h != nil && h.Code == CommitHeld {
 		why = h.Message + "; " + why
 	}
-	return refuse(WorkUnsaved, "deskhand tasks commit "+c.ID+" brings what it can onto the branch; the rest is for you to commit, push or move out of "+c.tree.Dir,
-		"attempt %s has what would be lost with its folder: %s", c.ID, why)
+	return refuse(WorkUnsaved, "bring it onto the branch, or commit, push or move it out of "+c.tree.Dir,
+		"attempt %s has what would be lost with its folder: %s", c.ID, why).WithCase("", "attempt", c.ID, "folder", c.tree.Dir)
 }
 
 const leftWork = "Work left in a deleted task"

@@ -109,7 +109,7 @@ func (m *Manager) ended(ctx context.Context, c checkout) error {
 }
 
 func running(id string) *fault.Fault {
-	return later(AttemptRunning, "call stop_attempt with the attempt_id first, or wait for its end", "attempt %s is running", id)
+	return later(AttemptRunning, "stop it first, or wait for its end", "attempt %s is running", id).WithCase("", "attempt", id)
 }
 
 // Pick lands one attempt of a task and discards the others. Nothing is done

@@ -41,13 +41,13 @@ func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, er
 }
 
 func checkFollowUp(r FollowUpRequest) (request, FollowUpRequest, error) {
-	req := request{scope: "follow_up", id: r.RequestID}
+	req := request{scope: scopeFollowUp, id: r.RequestID}
 	if r.Action != Send && r.Action != Queue {
-		return req, r, refuse(InvalidArgument, "call follow_up with action send, queue or cancel", "there is no action %q", brief(string(r.Action)))
+		return req, r, refuse(InvalidArgument, "take action send, queue or cancel", "there is no action %q", brief(string(r.Action))).WithCase(WhichAction)
 	}
 	r.Prompt, r.Variant, r.RequestID = strings.TrimSpace(r.Prompt), strings.TrimSpace(r.Variant), ""
 	if r.Prompt == "" {
-		return req, r, refuse(MissingRequired, fmt.Sprintf("call follow_up with action=%s and prompt, the message to the agent", r.Action), "prompt is missing")
+		return req, r, refuse(MissingRequired, "say what the agent is told", "prompt is missing").WithCase(PromptMissing, "action", string(r.Action))
 	}
 	r.AttemptID, r.SessionID = strings.ToLower(r.AttemptID), strings.ToLower(r.SessionID)
 	req.asked = r
@@ -57,7 +57,7 @@ func checkFollowUp(r FollowUpRequest) (request, FollowUpRequest, error) {
 // effective is a request with its session and variant named.
 func (m *Manager) effective(ctx context.Context, known []Executor, r FollowUpRequest) (_ FollowUpRequest, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
-		s, err := target(ctx, tx, "follow_up", r.AttemptID, r.SessionID)
+		s, err := target(ctx, tx, r.AttemptID, r.SessionID)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (m *Manager) effective(ctx context.Context, known []Executor, r FollowUpReq
 }
 
 func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, r FollowUpRequest) (FollowUp, error) {
-	s, err := target(ctx, tx, "follow_up", r.AttemptID, r.SessionID)
+	s, err := target(ctx, tx, r.AttemptID, r.SessionID)
 	if err != nil {
 		return FollowUp{}, err
 	}
@@ -87,8 +87,8 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	running := last != nil && !last.State.Ended()
 	switch {
 	case running && r.Action == Send:
-		return FollowUp{}, later(AttemptRunning, "call follow_up with action=queue to run the prompt afterwards, or stop_attempt with the attempt_id first",
-			"attempt %s is running", s.AttemptID)
+		return FollowUp{}, later(AttemptRunning, "queue the message, which is told to the agent when it has ended, or stop the attempt first",
+			"attempt %s is running", s.AttemptID).WithCase(RunningFollowUp, "attempt", s.AttemptID)
 	case running && r.Variant == "":
 		return queue(ctx, tx, s, r.Prompt, "")
 	case running:
@@ -127,14 +127,14 @@ func variantOf(known []Executor, s Session, variant string) (string, error) {
 		switch {
 		case e.ID != s.Executor:
 		case e.Missing != "":
-			return "", refuse(ExecutorMissing, "call list_executors, and start_task_attempt with an executor that is available", "executor %s cannot be started: %s", e.ID, e.Missing)
+			return "", refuse(ExecutorMissing, "start a new attempt with an executor that is available", "executor %s cannot be started: %s", e.ID, e.Missing).WithCase(SessionExecutorNotHere)
 		case variant == "":
 			return s.Variant, nil
 		default:
 			return e.choose(variant)
 		}
 	}
-	return "", refuse(ExecutorMissing, "call list_executors, and start_task_attempt with one of them", "executor %s is not configured any more", s.Executor)
+	return "", refuse(ExecutorMissing, "start a new attempt with another executor", "executor %s is not configured any more", s.Executor).WithCase(SessionExecutorGone)
 }
 
 // queue puts a message behind what runs.
@@ -210,7 +210,7 @@ func (c checkout) hasCleanup() bool {
 func (m *Manager) cancelQueued(ctx context.Context, r FollowUpRequest) (FollowUp, error) {
 	done := FollowUp{Action: Cancel, Status: "empty"}
 	err := m.db.Update(ctx, func(tx *store.Tx) error {
-		s, err := target(ctx, tx, "follow_up", r.AttemptID, r.SessionID)
+		s, err := target(ctx, tx, r.AttemptID, r.SessionID)
 		if err != nil {
 			return err
 		}

@@ -255,8 +255,8 @@ func (m *Manager) awake(ctx context.Context, tx *store.Tx, a attempt) error {
 	if err != nil {
 		return err
 	}
-	return later(HostAway, "start deskhand there, as with deskhand serve --tools work, and send it again; or start a new attempt here with start_task_attempt",
-		"the worktree of attempt %s is on %s, and no deskhand runs there%s", a.ID, seen.name, seen.since(tx.Now))
+	return later(HostAway, "start deskhand there and send it again, or start a new attempt here",
+		"the worktree of attempt %s is on %s, and no deskhand runs there%s", a.ID, seen.name, seen.since(tx.Now)).WithCase("", "task", a.TaskID)
 }
 
 // sight is what is known of a machine.
@@ -358,6 +358,6 @@ func (m *Manager) notHere(r worktree.Repo, err error) error {
 		return err
 	}
 	name, _ := os.Hostname()
-	return refuse(NotFound, "start the attempt on the machine that has the repository, or clone it to "+r.Path+" here; if it was moved on this machine, say where it is: deskhand tasks project add PATH --name PROJECT",
-		"repository %s is not on this machine, %s, which looked at %s: an attempt runs on the machine that starts it", r.Name, name, r.Path)
+	return refuse(NotFound, "start the attempt on the machine that has the repository, or clone it to "+r.Path+" here",
+		"repository %s is not on this machine, %s, which looked at %s: an attempt runs on the machine that starts it", r.Name, name, r.Path).WithCase(RepoNotHere, "path", r.Path)
 }

@@ -111,7 +111,7 @@ func (m *Manager) Update(ctx context.Context, attemptID string, how worktree.How
 func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done Landed, err error) {
 	err = m.settled(ctx, attemptID, true, func(c checkout) error {
 		if c.landed == nil {
-			return refuse("nothing_to_undo", "see deskhand tasks show", "attempt %s was not landed", c.ID)
+			return refuse(NothingToUndo, "see how it stands", "attempt %s was not landed", c.ID).WithCase("", "attempt", c.ID)
 		}
 		done = Landed{Landing: *c.landed, Branch: c.attempt.Branch}
 		back := taken(c.landed.Moves)

@@ -58,13 +58,13 @@ func (q LogQuery) check() error {
 	}
 	switch {
 	case set > 1:
-		return mixedPagination("tail_attempt_logs")
+		return mixedPagination()
 	case q.Channel != "" && q.Channel != Normalized && q.Channel != Raw:
-		return refuse(InvalidArgument, "call tail_attempt_logs with channel normalized or raw", "there is no channel %q", brief(string(q.Channel)))
+		return refuse(InvalidArgument, "take channel normalized or raw", "there is no channel %q", brief(string(q.Channel))).WithCase(WhichChannel)
 	case q.Wait < 0 || q.Wait > mostWait:
-		return refuse(WaitTooLong, "call tail_attempt_logs with wait_ms of 30000 at most", "a wait of %v is not possible", q.Wait)
+		return refuse(WaitTooLong, "wait for 30 seconds at most", "a wait of %v is not possible", q.Wait)
 	case q.Wait > 0 && q.After == nil && q.AfterRevision == nil:
-		return refuse(InvalidArgument, "call tail_attempt_logs with wait_ms and after_entry_index", "only newer entries can be waited for")
+		return refuse(InvalidArgument, "say after which entry to wait", "only newer entries can be waited for").WithCase(WaitForOlder)
 	}
 	return nil
 }

@@ -17,10 +17,10 @@ const (
 // Messages is a page of a transcript.
 func (m *Manager) Messages(ctx context.Context, q MessageQuery) (page MessagePage, err error) {
 	if q.Before != nil && q.After != nil {
-		return MessagePage{}, mixedPagination("tail_session_messages")
+		return MessagePage{}, mixedPagination()
 	}
 	err = m.db.View(ctx, func(tx *store.Tx) error {
-		s, err := target(ctx, tx, "tail_session_messages", q.AttemptID, q.SessionID)
+		s, err := target(ctx, tx, q.AttemptID, q.SessionID)
 		if err != nil {
 			return err
 		}
@@ -31,8 +31,8 @@ func (m *Manager) Messages(ctx context.Context, q MessageQuery) (page MessagePag
 	return page, err
 }
 
-func mixedPagination(tool string) error {
-	return refuse(MixedPagination, "call "+tool+" with cursor for older entries or with after_entry_index for newer ones, not with both",
+func mixedPagination() error {
+	return refuse(MixedPagination, "page towards older entries or towards newer ones, not both",
 		"two ways of paging were asked for at once")
 }
 
@@ -80,12 +80,12 @@ func scanTurn(row scanner) (t Turn, err error) {
 
 // target is the session that a call is about: the one named, or the newest of
 // the attempt named.
-func target(ctx context.Context, tx *store.Tx, tool, attemptID, sessionID string) (s Session, err error) {
+func target(ctx context.Context, tx *store.Tx, attemptID, sessionID string) (s Session, err error) {
 	switch {
 	case attemptID != "" && sessionID != "":
-		return s, refuse(AmbiguousTarget, "call "+tool+" with exactly one of attempt_id and session_id", "attempt_id and session_id were both given")
+		return s, refuse(AmbiguousTarget, "name an attempt or a session, and not both", "attempt_id and session_id were both given")
 	case attemptID == "" && sessionID == "":
-		return s, refuse(AmbiguousTarget, "call "+tool+" with exactly one of attempt_id and session_id", "neither attempt_id nor session_id was given")
+		return s, refuse(AmbiguousTarget, "name an attempt or a session, and not both", "neither attempt_id nor session_id was given")
 	case sessionID != "":
 		if sessionID, err = parseID("session_id", sessionID); err != nil {
 			return s, err
@@ -106,9 +106,9 @@ func target(ctx context.Context, tx *store.Tx, tool, attemptID, sessionID string
 		return s, err
 	}
 	if last != nil && last.State.Ended() {
-		return s, refuse(NoSession, "call get_attempt_status with the attempt_id for failure_summary, then start_task_attempt: latest_session_id of this one stays null",
-			"attempt %s ended before its agent had a session", attemptID)
+		return s, refuse(NoSession, "see why it failed, and start a new attempt",
+			"attempt %s ended before its agent had a session", attemptID).WithCase(NoSessionEver, "attempt", attemptID)
 	}
-	return s, later(NoSession, "call get_attempt_status with the attempt_id and retry once latest_session_id is non-null",
-		"attempt %s has no session yet", attemptID)
+	return s, later(NoSession, "try again when its agent has started",
+		"attempt %s has no session yet", attemptID).WithCase("", "attempt", attemptID)
 }

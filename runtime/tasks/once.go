@@ -20,13 +20,21 @@ const keepOnce = 7 * 24 * time.Hour
 
 const mostRequestID = 200
 
+// Scopes of request IDs. They are in the store.
+const (
+	scopeCreate   = "task"
+	scopeStart    = "start"
+	scopeFollowUp = "follow-up"
+)
+
 // request is a call that may come twice. What it does happens in the
 // transaction that remembers its result, so a second call finds the result of
 // the first or, if that has failed or died, nothing; there is no state between
 // the two. Two calls at one moment are one behind the other, in whatever
 // processes they are.
 type request struct {
-	// scope is the tool: the ids of two tools do not collide.
+	// scope is what is asked for, one of the scopes below: an id may be used once
+	// in each.
 	scope string
 	// id is what the caller calls it; empty: every call is another one.
 	id string
@@ -58,8 +66,8 @@ func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool
 		if r.payload == nil {
 			return false, nil
 		}
-		return false, refuse(Conflict, "generate a new request_id for this call of "+r.scope+", or repeat the first call unchanged to get its result",
-			"request_id %q was used for a %s that asked for something else", brief(r.id), r.scope)
+		return false, refuse(Conflict, "take a new request_id for a new request, or repeat the first one unchanged to get its result",
+			"request_id %q was used before, and asked for something else", brief(r.id))
 	}
 	if err := json.Unmarshal([]byte(result), into); err != nil {
 		return false, fmt.Errorf("decode result of request %s: %w", brief(r.id), err)

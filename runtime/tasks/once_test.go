@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
@@ -210,4 +212,58 @@ func startWith(t testing.TB, in *os.File, place string, job []string) (*exec.Cmd
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	return cmd, bufio.NewScanner(out)
+}
+
+// A request ID of an earlier version, which had it under the name of the tool,
+// still finds its result.
+func TestRequestIDsOutliveTheNamesOfTools(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, place string) {
+		old := Rooms()
+		files := fstest.MapFS{}
+		names, err := fs.Glob(old[0].Migrations, "*.sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if name < "0007" {
+				text, err := fs.ReadFile(old[0].Migrations, name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				files[name] = &fstest.MapFile{Data: text}
+			}
+		}
+		old[0].Migrations = files
+		db, err := store.Open(t.Context(), place, old...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = db.Update(t.Context(), func(tx *store.Tx) error {
+			for _, scope := range []string{"create_task", "start_task_attempt", "follow_up"} {
+				if _, err := tx.Exec(t.Context(), "INSERT INTO once (scope, key, digest, result, created_at) VALUES (?, 'r1', 'd', '{}', 1)", scope); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		_, db = peerAndStore(t, place, Options{})
+		err = db.View(t.Context(), func(tx *store.Tx) error {
+			for _, scope := range []string{"task", "start", "follow-up"} {
+				var n int
+				if err := tx.QueryRow(t.Context(), "SELECT COUNT(*) FROM once WHERE scope = ? AND key = 'r1'", scope).Scan(&n); err != nil || n != 1 {
+					t.Errorf("scope %s has %d requests, %v; want 1", scope, n, err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -25,7 +25,7 @@ func (p Page) limit() int {
 func (m *Manager) Projects(ctx context.Context, page Page) (found ProjectPage, err error) {
 	after, err := base64.RawURLEncoding.DecodeString(page.Cursor)
 	if err != nil || text("cursor", string(after), mostName) != nil {
-		return ProjectPage{}, badCursor(page.Cursor, "list_projects")
+		return ProjectPage{}, badCursor(page.Cursor)
 	}
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
 		found.Projects, err = all(ctx, tx, scanProject, "SELECT "+projectColumns+" FROM projects WHERE name > ? ORDER BY name LIMIT ?", string(after), page.limit()+1)
@@ -41,9 +41,9 @@ func (m *Manager) Projects(ctx context.Context, page Page) (found ProjectPage, e
 	return found, nil
 }
 
-func badCursor(cursor, tool string) error {
-	return refuse(InvalidArgument, "pass the next_cursor of the page before, or call "+tool+" without cursor for the first page",
-		"cursor %q is not one of %s", brief(cursor), tool)
+func badCursor(cursor string) error {
+	return refuse(InvalidArgument, "pass the cursor of the page before, or none for the first page",
+		"cursor %q is not one of this list", brief(cursor)).WithCase(CursorUnknown)
 }
 
 // Repos are the repositories of a project, by name.

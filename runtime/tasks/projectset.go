@@ -23,7 +23,7 @@ func (m *Manager) SetRepo(ctx context.Context, projectID, name string, c RepoCha
 			return Repo{}, err
 		}
 		if found.Path != r.Path && !m.knows(ctx, r, found.Path) {
-			return Repo{}, refuse(RepositoryConflict, "add it under another name: deskhand tasks project add PATH --repo NAME", "%s is another repository than %s: it does not have its first commit", found.Path, brief(r.Name))
+			return Repo{}, refuse(RepositoryConflict, "add it under another name", "%s is another repository than %s: it does not have its first commit", found.Path, brief(r.Name)).WithCase(RepoOfOtherOrigin, "path", found.Path)
 		}
 		r.Path = found.Path
 	}
@@ -64,14 +64,14 @@ func (m *Manager) repoNamed(ctx context.Context, projectID, name string) (Repo, 
 		}
 		names = append(names, r.Name)
 	}
-	hint := "name one of its repositories: " + strings.Join(names, ", ")
-	if len(repos) == 0 {
-		hint = "add one: deskhand tasks project add PATH --name PROJECT"
-	}
+	f := refuse(NotFound, "name one of its repositories: "+strings.Join(names, ", "), "the project has no repository %q", brief(name))
 	if name == "" {
-		return Repo{}, refuse(MissingRequired, hint, "the project has %d repositories", len(repos))
+		f.Code, f.Message = MissingRequired, fmt.Sprintf("the project has %d repositories", len(repos))
 	}
-	return Repo{}, refuse(NotFound, hint, "the project has no repository %q", brief(name))
+	if len(repos) == 0 {
+		f.Case, f.Hint = ProjectEmpty, "add a repository to it"
+	}
+	return Repo{}, f
 }
 
 // RemoveRepo takes a repository out of a project. Attempts that have it stay as
@@ -96,7 +96,7 @@ func (m *Manager) RemoveProject(ctx context.Context, projectID string) error {
 			return err
 		}
 		if tasks > 0 {
-			return refuse(ProjectInUse, "delete them first with deskhand tasks rm, or take one repository out with --repo NAME", "project %s has %d tasks", brief(p.Name), tasks)
+			return refuse(ProjectInUse, "delete them first, or take one repository out of it", "project %s has %d tasks", brief(p.Name), tasks)
 		}
 		if _, err := tx.Exec(ctx, "DELETE FROM repos WHERE project_id = ?", p.ID); err != nil {
 			return err

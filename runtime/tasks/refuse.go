@@ -21,18 +21,27 @@ func later(code, hint, format string, args ...any) *fault.Fault {
 	return f
 }
 
-// lists says which tool lists what has an id.
-var lists = map[string]string{
-	"project_id":           "list_projects and pass one of its project_id",
-	"repo_id":              "list_repos with the project_id and pass one of its repo_id",
-	"task_id":              "list_tasks with the project_id and pass one of its task_id",
-	"attempt_id":           "list_task_attempts with the task_id and pass one of its attempt_id",
-	"session_id":           "get_attempt_status with the attempt_id and pass its latest_session_id",
-	"execution_process_id": "get_attempt_status with the attempt_id and pass its latest_execution_process_id",
+// which is the case of a fault of an id.
+var which = map[string]string{
+	"project_id": WhichProject, "repo_id": WhichRepo, "task_id": WhichTask,
+	"attempt_id": WhichAttempt, "session_id": WhichSession, "execution_process_id": WhichProcess,
 }
 
 func unknown(field, id string) *fault.Fault {
-	return refuse(NotFound, "call "+lists[field], "there is no %s %s", noun(field), brief(id))
+	return refuse(NotFound, "pass the id of a "+noun(field)+" that exists", "there is no %s %s", noun(field), brief(id)).WithCase(which[field])
+}
+
+// elsewhere refuses what only the machine with an attempt's folder can do.
+func elsewhere(attemptID, machine, format string, args ...any) *fault.Fault {
+	return refuse(WorktreeMissing, "do it on that machine", format, args...).WithCase(OtherMachine, "attempt", attemptID, "machine", machine)
+}
+
+// of names the attempt of a fault to the door that words its hint.
+func of(err error, attemptID string) error {
+	if f := fault.Of(err); f != nil {
+		return f.WithCase(f.Case, "attempt", attemptID)
+	}
+	return err
 }
 
 func noun(field string) string {
@@ -42,11 +51,11 @@ func noun(field string) string {
 // parseID gives an id as it is in the store.
 func parseID(field, id string) (string, error) {
 	if id == "" {
-		return "", refuse(MissingRequired, "call "+lists[field], "%s is missing", field)
+		return "", refuse(MissingRequired, "pass the id of a "+noun(field), "%s is missing", field).WithCase(which[field])
 	}
 	u, err := uuid.Parse(id)
 	if err != nil || len(id) != 36 {
-		return "", refuse(InvalidArgument, "call "+lists[field], "%s %q is not a UUID", field, brief(id))
+		return "", refuse(InvalidArgument, "pass the id of a "+noun(field)+" as it is listed", "%s %q is not a UUID", field, brief(id)).WithCase(which[field])
 	}
 	return u.String(), nil
 }

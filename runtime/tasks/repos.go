@@ -165,7 +165,7 @@ func (m *Manager) completed(ctx context.Context, r, old Repo, found worktree.Fou
 	if r.Name == "" {
 		r.Name = filepath.Base(r.Path)
 		if f := fault.Of(worktree.ValidName(r.Name)); f != nil {
-			return Repo{}, refuse(f.Code, "give --repo NAME: "+f.Hint, "%s", f.Message)
+			return Repo{}, refuse(f.Code, "give the repository a name: "+f.Hint, "%s", f.Message).WithCase(RepoNameUnfit, "rule", f.Hint)
 		}
 	}
 	if err := worktree.ValidName(r.Name); err != nil {
@@ -181,7 +181,7 @@ func (m *Manager) completed(ctx context.Context, r, old Repo, found worktree.Fou
 // commit.
 func (m *Manager) checked(ctx context.Context, r Repo) (Repo, error) {
 	if r.TargetBranch == "" {
-		return Repo{}, refuse(MissingRequired, "name the branch that attempts start from: --branch NAME", "repository %s has no branch checked out", r.Name)
+		return Repo{}, refuse(MissingRequired, "name the branch that attempts start from", "repository %s has no branch checked out", r.Name).WithCase(BranchNotNamed)
 	}
 	var err error
 	if r.root, err = (worktree.Repo{Name: r.Name, Path: r.Path}).First(ctx, r.TargetBranch); err != nil {

@@ -24,10 +24,10 @@ func (m *Manager) Resume(ctx context.Context, attemptID string) error {
 			return err
 		}
 		if p == nil || p.State != Queued {
-			return refuse(NotWaiting, "call get_attempt_status to see how it stands", "attempt %s does not wait for a place", attemptID)
+			return refuse(NotWaiting, "see how it stands", "attempt %s does not wait for a place", attemptID).WithCase("", "attempt", attemptID)
 		}
 		if a.host != m.host {
-			return refuse(WorktreeMissing, "call this tool on that machine", "attempt %s waits on %s", attemptID, a.host)
+			return elsewhere(attemptID, a.host, "attempt %s waits on %s", attemptID, a.host)
 		}
 		by, err := m.stamp(p.Executor)
 		if err != nil || by == p.stamp {

@@ -58,8 +58,8 @@ func (m *Manager) mayClaim(ctx context.Context, tx *store.Tx, p *process) (bool,
 		return false, err
 	}
 	if own != p.origin {
-		return false, refuse(OtherOrigin, "start it from where it was started, or take it over: deskhand tasks start --resume "+p.AttemptID,
-			"attempt %s was started with another environment or other settings", p.AttemptID)
+		return false, refuse(OtherOrigin, "start it from where it was started, or take it over",
+			"attempt %s was started with another environment or other settings", p.AttemptID).WithCase("", "attempt", p.AttemptID)
 	}
 	old := tx.Now.Add(-launchPatience)
 	if !p.launched.Before(old) {

@@ -316,8 +316,8 @@ func TestScriptsComeBeforeAndAfter(t *testing.T) {
 	}
 	_, err = d.FollowUp(t.Context(), FollowUpRequest{Action: Send, AttemptID: broken.AttemptID, Prompt: "say more"})
 	refused(t, "FollowUp of an attempt whose agent never started", err, NoSession)
-	if f := fault.Of(err); f != nil && (f.Retryable || !strings.Contains(f.Hint, "start_task_attempt")) {
-		t.Errorf("FollowUp of it = %+v, want to be sent to start_task_attempt", f)
+	if f := fault.Of(err); f != nil && (f.Retryable || f.Case != NoSessionEver || f.Values["attempt"] == "") {
+		t.Errorf("FollowUp of it = %+v, want the case of an attempt that never has a session", f)
 	}
 	d.repo.Setup = ""
 	if _, d.repo, err = d.AddRepo(t.Context(), "desk", d.repo); err != nil {

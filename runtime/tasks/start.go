@@ -15,7 +15,7 @@ import (
 // wait for a free place. The worktree is made by the runner: what Start returns
 // is in the store, whatever becomes of this process.
 func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
-	req := request{scope: "start_task_attempt", id: r.RequestID}
+	req := request{scope: scopeStart, id: r.RequestID}
 	r.RequestID = ""
 	req.asked = r
 	if old, err := before[Started](ctx, m, req); err != nil || old != nil {
@@ -51,7 +51,7 @@ func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest,
 		return r, "", err
 	}
 	if len(r.Repos) == 0 {
-		return r, "", refuse(MissingRequired, "call list_repos with the project_id and pass repos with one repo_id at least", "repos is empty")
+		return r, "", refuse(MissingRequired, "name one repository of the project at least", "repos is empty").WithCase(ReposMissing)
 	}
 	var t Task
 	var known []Repo
@@ -88,7 +88,7 @@ func targets(asked []RepoTarget, known []Repo) ([]RepoTarget, error) {
 		}
 		r, ok := byID[id]
 		if !ok {
-			return nil, refuse(NotFound, "call list_repos with the project_id of the task and pass one of its repo_id", "the task's project has no repository %s", id)
+			return nil, refuse(NotFound, "name a repository of the task's project", "the task's project has no repository %s", id).WithCase(RepoOfOther)
 		}
 		for _, other := range full[:i] {
 			if other.RepoID == id {
@@ -177,7 +177,7 @@ func (m *Manager) plan(ctx context.Context, r StartRequest) (a attempt, setup bo
 	}
 	for _, repo := range repos {
 		if _, err := repo.Resolve(ctx, repo.Target); err != nil {
-			return a, false, hinted(m.notHere(repo, err), "call list_repos with the project_id and pass its default_target_branch as target_branch")
+			return a, false, m.notHere(repo, err)
 		}
 	}
 	a.ID, a.TaskID, a.host = newID(), t.ID, m.host
@@ -203,7 +203,7 @@ func newestAttempt(ctx context.Context, tx *store.Tx, taskID string) (time.Time,
 // letters and underscores do not count.
 func (m *Manager) choose(ctx context.Context, id, variant string) (string, string, error) {
 	if strings.TrimSpace(id) == "" {
-		return "", "", refuse(MissingRequired, "call list_executors and pass one that it lists", "executor is missing")
+		return "", "", refuse(MissingRequired, "name an executor", "executor is missing").WithCase(WhichExecutor)
 	}
 	known, err := m.Executors(ctx)
 	if err != nil {
@@ -214,12 +214,12 @@ func (m *Manager) choose(ctx context.Context, id, variant string) (string, strin
 			continue
 		}
 		if e.Missing != "" {
-			return "", "", refuse(ExecutorMissing, "call list_executors and pass an executor that is available", "executor %s cannot be started: %s", e.ID, e.Missing)
+			return "", "", refuse(ExecutorMissing, "take an executor that is available", "executor %s cannot be started: %s", e.ID, e.Missing).WithCase(ExecutorNotHere)
 		}
 		variant, err := e.choose(variant)
 		return e.ID, variant, err
 	}
-	return "", "", refuse(InvalidArgument, "call list_executors and pass one that it lists", "there is no executor %q", brief(id))
+	return "", "", refuse(InvalidArgument, "take an executor that is configured", "there is no executor %q", brief(id)).WithCase(WhichExecutor)
 }
 
 func (e Executor) choose(variant string) (string, error) {
@@ -231,8 +231,8 @@ func (e Executor) choose(variant string) (string, error) {
 			return v, nil
 		}
 	}
-	hint := "call list_executors and pass one of its variants, or leave variant out"
-	return "", refuse(InvalidArgument, hint, "executor %s has no variant %q", e.ID, brief(variant))
+	return "", refuse(InvalidArgument, "take one of its variants, or none: "+strings.Join(e.Variants, ", "), "executor %s has no variant %q", e.ID, brief(variant)).
+		WithCase(WhichVariant, "executor", e.ID, "variants", strings.Join(e.Variants, ", "))
 }
 
 func spelling(name string) string {

@@ -110,7 +110,7 @@ func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, fo
 			continue
 		}
 		if expired {
-			return later(AttemptRunning, "call get_attempt_status with the attempt_id in a moment", "attempt %s was told to stop and has not ended yet", attemptID)
+			return later(AttemptRunning, "look again in a moment", "attempt %s was told to stop and has not ended yet", attemptID).WithCase(StillStopping, "attempt", attemptID)
 		}
 		glance, cancel := context.WithTimeout(until, 250*time.Millisecond)
 		_, err = w.Next(glance)

@@ -105,7 +105,7 @@ func readCursor(cursor string) (created int64, id string, err error) {
 		id, err = parseID("task_id", rest)
 	}
 	if err != nil {
-		return 0, "", badCursor(cursor, "list_tasks")
+		return 0, "", badCursor(cursor)
 	}
 	return created, id, nil
 }
@@ -141,7 +141,7 @@ func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error)
 	if err := text("description", n.Description, mostPrompt); err != nil {
 		return Task{}, err
 	}
-	r := request{scope: "create_task", id: n.RequestID}
+	r := request{scope: scopeCreate, id: n.RequestID}
 	n.RequestID = ""
 	r.asked, r.payload = n, n
 	if old, err := before[Task](ctx, m, r); err != nil || old != nil {

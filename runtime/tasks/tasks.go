@@ -444,9 +444,12 @@ type Blocked struct {
 	// Reason is summary_failed, threshold_exceeded, path_outside_workspace,
 	// size_exceeded or too_many_paths. Empty: not blocked.
 	Reason string
-	// Detail is a sentence with the value that is wrong, Hint the next step.
-	Detail, Hint string
-	Retryable    bool
+	// Case is what a door looks its hint up by, if Reason does not say it all; see
+	// [fault.Fault].
+	Case string
+	// Detail is a sentence with the value that is wrong.
+	Detail    string
+	Retryable bool
 }
 
 // Changes is what an attempt has changed since its base: committed, uncommitted
@@ -555,28 +558,3 @@ type GCItem struct {
 	// among them.
 	Ignored []string
 }
-
-// Codes of faults.
-const (
-	NotFound           = "not_found"
-	InvalidArgument    = "invalid_argument"
-	MissingRequired    = "missing_required"
-	AmbiguousTarget    = "ambiguous_target"
-	MixedPagination    = "mixed_pagination"
-	NoSession          = "no_session_yet"
-	AttemptRunning     = "attempt_running"
-	TaskRunning        = "task_has_running_attempt"
-	ExecutorMissing    = "executor_unavailable"
-	Conflict           = "idempotency_conflict"
-	WorktreeMissing    = "worktree_missing"
-	HostAway           = "host_away"
-	AmbiguousID        = "ambiguous_id"
-	WaitTooLong        = "wait_ms_too_large"
-	RepositoryConflict = "repo_conflict"
-	ProjectInUse       = "project_in_use"
-	WorkUnsaved        = "work_unsaved"
-	CommitHeld         = "commit_held"
-	SandboxUnavailable = "sandbox_unavailable"
-	OtherOrigin        = "other_origin"
-	NotWaiting         = "not_waiting"
-)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
@@ -66,27 +65,14 @@ func (m *Manager) look(ctx context.Context, attemptID string) (c checkout, err e
 		if err != nil {
 			return err
 		}
-		return refuse(WorktreeMissing, "call this tool on that machine", "the worktree of attempt %s is on %s", attemptID, seen.name)
+		return elsewhere(attemptID, seen.name, "the worktree of attempt %s is on %s", attemptID, seen.name)
 	})
 	return c, err
 }
 
-// block words why something is not shown.
+// block is why something is not shown.
 func block(reason, detail string) Blocked {
-	b := Blocked{Reason: reason, Detail: detail}
-	switch reason {
-	case worktree.SummaryFailed:
-		b.Hint, b.Retryable = "call get_attempt_status; if the worktree was taken away, follow_up with action=send brings it back", true
-	case worktree.ThresholdExceeded:
-		b.Hint = "call again with force=true, or call get_attempt_patch with the paths you want to see"
-	case worktree.OutsideWorkspace:
-		b.Hint = "pass a path that get_attempt_changes lists: the name of a repository, a slash, and a path inside it"
-	case worktree.SizeExceeded:
-		b.Hint = "narrow the request: pass a smaller max_bytes, and the next part with start"
-	case worktree.TooManyPaths:
-		b.Hint = "pass 1 to 100 paths, or a folder that has them"
-	}
-	return b
+	return Blocked{Reason: reason, Detail: detail, Retryable: reason == worktree.SummaryFailed}
 }
 
 // Changes lists what an attempt has changed; force lists more than the guard
@@ -116,21 +102,10 @@ func (m *Manager) File(ctx context.Context, q FileQuery) (File, error) {
 	}
 	f, err := c.tree.File(ctx, q.Path, worktree.Slice{Start: q.Start, MaxBytes: q.MaxBytes, StartLine: q.StartLine, EndLine: q.EndLine})
 	if err != nil {
-		return File{}, hinted(err, "call get_attempt_changes with the attempt_id and pass one of its paths")
+		return File{}, of(err, c.ID)
 	}
 	return File{AttemptID: c.ID, Path: f.Path, Blocked: block(f.Blocked, f.Detail), Truncated: f.Truncated,
 		Start: f.Start, Total: f.Total, Content: f.Content, Binary: f.Binary}, nil
-}
-
-// hinted gives a fault that has no hint one.
-func hinted(err error, hint string) error {
-	f := fault.Of(err)
-	if f == nil || f.Hint != "" {
-		return err
-	}
-	with := *f
-	with.Hint = hint
-	return &with
 }
 
 // Patch reads the changes of some files.
@@ -145,7 +120,7 @@ func (m *Manager) Patch(ctx context.Context, q PatchQuery) (Patch, error) {
 	}
 	why := block(p.Blocked, p.Detail)
 	if p.Blocked == worktree.ThresholdExceeded {
-		why.Hint = "call get_attempt_patch again with force=true" // the guard is for the attempt, fewer paths do not help
+		why.Case = PatchGuarded
 	}
 	return Patch{AttemptID: c.ID, Blocked: why, Text: p.Text, Lossy: p.Lossy, Truncated: p.Truncated, Omitted: p.Omitted}, nil
 }

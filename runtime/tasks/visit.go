@@ -73,7 +73,7 @@ func (m *Manager) Release(ctx context.Context, attemptID string, dryRun bool) (d
 		return done, err
 	}
 	if id == "" {
-		return done, refuse("not_checked_out", "deskhand tasks checkout shows it there", "branch %s is not in your checkout", c.attempt.Branch)
+		return done, refuse(worktree.NotCheckedOut, "check it out there first", "branch %s is not in your checkout", c.attempt.Branch).WithCase(NotVisited, "attempt", c.ID)
 	}
 	if dryRun {
 		return done, nil
@@ -116,5 +116,5 @@ func awayFault(attemptID string, visits []worktree.Visit) *fault.Fault {
 	if len(visits) > 0 {
 		where = visits[0].Path
 	}
-	return refuse("branch_checked_out", "give it back first: deskhand tasks release "+attemptID, "the branch of attempt %s is checked out in %s", attemptID, where)
+	return refuse(BranchVisited, "give the branch back to the attempt first", "the branch of attempt %s is checked out in %s", attemptID, where).WithCase("", "attempt", attemptID)
 }

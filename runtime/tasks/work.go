@@ -169,7 +169,7 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 	}
 	if done.Repos, err = c.tree.Gather(ctx, "Work of an attempt", checks...); err != nil {
 		if f := fault.Of(err); f != nil && f.Code == CommitHeld {
-			return done, refuse(CommitHeld, "take it out, or allow it: deskhand tasks commit "+c.ID+" --allow-secrets", "%s", f.Message)
+			return done, f.WithCase("", "attempt", c.ID)
 		}
 		return done, err
 	}

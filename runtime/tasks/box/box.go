@@ -139,7 +139,7 @@ func (p Policy) Command(mode Mode, dir string, line, env []string) ([]string, []
 	case None:
 		return line, env, nil
 	}
-	return nil, nil, fault.New("invalid_argument", fmt.Sprintf("sandbox %q is none of %s", mode, ModeNames()), "")
+	return nil, nil, fault.New(InvalidArgument, fmt.Sprintf("sandbox %q is none of %s", mode, ModeNames()), "")
 }
 
 // ModeNames are the modes that a person can choose, as text.

@@ -60,7 +60,7 @@ func Choose(ctx context.Context, asked Mode) (mode Mode, why string, err error) 
 	}
 	lacks, err := tried(ctx, asked)
 	if err != nil {
-		return "", "", fault.New("sandbox_unavailable", fmt.Sprintf("sandbox %s does not work here: %v", asked, err), "run deskhand tasks sandbox to see what does, and set tasks.sandbox to it")
+		return "", "", fault.New(SandboxUnavailable, fmt.Sprintf("sandbox %s does not work here: %v", asked, err), "set tasks.sandbox to one that works").WithCase(SandboxNamed)
 	}
 	return asked, lacks, nil
 }

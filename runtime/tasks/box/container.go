@@ -30,10 +30,10 @@ func engine() string {
 func (p Policy) container(dir string, inner, env []string) ([]string, error) {
 	engine := cmp.Or(p.Engine, engine())
 	if engine == "" {
-		return nil, fault.New("sandbox_unavailable", "neither docker nor podman is on the path", "install one of them, or set tasks.sandbox to auto")
+		return nil, fault.New(SandboxUnavailable, "neither docker nor podman is on the path", "install one of them, or set tasks.sandbox to auto")
 	}
 	if p.Image == "" {
-		return nil, fault.New("sandbox_unavailable", "there is no image for the container", "set tasks.sandbox_image to one that has git and the agent")
+		return nil, fault.New(SandboxUnavailable, "there is no image for the container", "set tasks.sandbox_image to one that has git and the agent")
 	}
 	network := "host" // the attempt's own tools are on loopback
 	if p.Network.Closed {

@@ -34,7 +34,7 @@ func CheckHosts(hosts []string) error {
 			bad = true
 		}
 		if bad {
-			return fault.New("invalid_argument", fmt.Sprintf("%q is no host", h), "write it as api.example.com, *.example.com or example.com:8443")
+			return fault.New(InvalidArgument, fmt.Sprintf("%q is no host", h), "write it as api.example.com, *.example.com or example.com:8443")
 		}
 	}
 	return nil
@@ -53,7 +53,7 @@ func CheckNetwork(network []string) error {
 		return nil
 	}
 	if slices.Contains(network, NetworkOn) || slices.Contains(network, NetworkOff) {
-		return fault.New("invalid_argument", fmt.Sprintf("network %q has hosts beside on or off", strings.Join(network, ",")), "write on, off, or the hosts")
+		return fault.New(InvalidArgument, fmt.Sprintf("network %q has hosts beside on or off", strings.Join(network, ",")), "write on, off, or the hosts")
 	}
 	return CheckHosts(network)
 }

@@ -82,7 +82,7 @@ func reach(ctx context.Context, l *launch) (*Run, error) {
 	connecting, done := context.WithTimeout(ctx, callTime)
 	defer done()
 	if err := c.connect(connecting, l); err != nil {
-		return nil, fault.New("executor_unavailable", fmt.Sprintf("the agent at %s cannot be spoken to: %v", l.URL, err), "see tasks.executors."+l.id+" in the configuration")
+		return nil, fault.New(ExecutorUnavailable, fmt.Sprintf("the agent at %s cannot be spoken to: %v", l.URL, err), "see tasks.executors."+l.id+" in the configuration")
 	}
 	r := &Run{spec: l.spec, done: make(chan struct{})}
 	var cut func()

@@ -204,7 +204,7 @@ func Canonical(id string) string {
 
 func check(id string, c Config) error {
 	bad := func(format string, args ...any) error {
-		return fault.New("invalid_argument", fmt.Sprintf("executor %s: ", id)+fmt.Sprintf(format, args...), "change tasks.executors."+id+" in the configuration")
+		return fault.New(InvalidArgument, fmt.Sprintf("executor %s: ", id)+fmt.Sprintf(format, args...), "change tasks.executors."+id+" in the configuration")
 	}
 	if id == "" || strings.ContainsFunc(Canonical(id), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' }) {
 		return bad("an id has letters, digits, dashes and dots")

@@ -61,14 +61,14 @@ type driver interface {
 func (t *Table) Start(ctx context.Context, id string, s Spec) (*Run, error) {
 	c, ok := t.configs[Canonical(id)]
 	if !ok {
-		return nil, fault.New("invalid_argument", fmt.Sprintf("there is no executor %q", id), "")
+		return nil, fault.New(InvalidArgument, fmt.Sprintf("there is no executor %q", id), "")
 	}
 	if s.Variant == "" {
 		s.Variant = c.Default
 	}
 	v, ok := c.Variants[s.Variant]
 	if !ok && s.Variant != "" {
-		return nil, fault.New("invalid_argument", fmt.Sprintf("executor %s has no variant %q", id, s.Variant), "")
+		return nil, fault.New(InvalidArgument, fmt.Sprintf("executor %s has no variant %q", id, s.Variant), "")
 	}
 	k := c.kind()
 	if !k.can(c).FollowUp {
@@ -184,7 +184,7 @@ func (l *launch) start(d driver) (*Run, error) {
 	program, err := look(l.args[0], path)
 	if err != nil {
 		l.clean()
-		return nil, fault.New("executor_unavailable", l.missing(path), l.Install)
+		return nil, fault.New(ExecutorUnavailable, l.missing(path), l.Install)
 	}
 	cmd := exec.Command(program)
 	cmd.Args = l.args
@@ -204,7 +204,7 @@ func (l *launch) start(d driver) (*Run, error) {
 	if err != nil {
 		pipes.close()
 		l.clean()
-		return nil, fault.New("executor_unavailable", fmt.Sprintf("%s does not start: %v", l.args[0], err), l.Install)
+		return nil, fault.New(ExecutorUnavailable, fmt.Sprintf("%s does not start: %v", l.args[0], err), l.Install)
 	}
 	pipes.handed()
 	r := &Run{pid: cmd.Process.Pid, spec: l.spec, prompt: l.stdin, stdin: pipes.stdin, group: g, done: make(chan struct{})}

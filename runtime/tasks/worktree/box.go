@@ -414,7 +414,7 @@ func (t Tree) LeaveBox(ctx context.Context) (moved []string, err error) {
 			if f := fault.Of(err); f != nil && f.Hint != "" {
 				hint = f.Hint
 			}
-			problems = append(problems, fault.New("box_broken", fmt.Sprintf("what the agent committed in %s cannot be brought into the repository: %v", r.Name, err), hint))
+			problems = append(problems, fault.New(BoxBroken, fmt.Sprintf("what the agent committed in %s cannot be brought into the repository: %v", r.Name, err), hint))
 		}
 	}
 	if len(problems) == 0 {
@@ -671,7 +671,7 @@ func (t Tree) advance(ctx context.Context, r Repo, to, before string) (there boo
 	if common, at := commonDir(ctx, r.Path); at == nil {
 		lock := filepath.Join(common, filepath.FromSlash(own)+".lock")
 		if _, held := os.Lstat(lock); held == nil {
-			return false, fault.New("box_broken", fmt.Sprintf("branch %s is locked", t.Branch), "end the git that works in "+r.Path+"; if there is none, remove "+lock+", which it has left behind")
+			return false, fault.New(BoxBroken, fmt.Sprintf("branch %s is locked", t.Branch), "end the git that works in "+r.Path+"; if there is none, remove "+lock+", which it has left behind")
 		}
 	}
 	return false, err

@@ -30,7 +30,7 @@ func (t Tree) checked(ctx context.Context, r Repo, checks []Check) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return fault.New("commit_held", strings.Join(found, "; "), "take it out, or allow it")
+	return fault.New(CommitHeld, strings.Join(found, "; "), "take it out, or allow it")
 }
 
 // Heads are the commits that are checked out, by repository.

@@ -71,7 +71,7 @@ func (t Tree) commit(ctx context.Context, r Repo, message string, checks []Check
 func (t Tree) onBranch(ctx context.Context, r Repo) error {
 	dir := t.path(r)
 	moved := func(what string) error {
-		return fault.New("head_moved", fmt.Sprintf("worktree of %s %s, so nothing is committed there", r.Name, what),
+		return fault.New(HeadMoved, fmt.Sprintf("worktree of %s %s, so nothing is committed there", r.Name, what),
 			fmt.Sprintf("finish it by hand in %s on branch %s", dir, t.Branch))
 	}
 	out, err := git(ctx, dir, "symbolic-ref", "--quiet", "HEAD")
@@ -167,5 +167,5 @@ func subject(message string) string {
 }
 
 func missing(r Repo) error {
-	return fault.New("worktree_missing", fmt.Sprintf("the worktree of %s is not there", r.Name), "send a follow-up: it brings the worktree back")
+	return fault.New(WorktreeMissing, fmt.Sprintf("the worktree of %s is not there", r.Name), "send a follow-up: it brings the worktree back")
 }

@@ -39,7 +39,7 @@ func (t Tree) CopyIn(ctx context.Context, r Repo, patterns []string) (copied []s
 	for _, pattern := range patterns {
 		names, err := doublestar.Glob(from.FS(), path.Clean(pattern), doublestar.WithFilesOnly(), doublestar.WithNoFollow())
 		if err != nil {
-			return copied, fault.New("invalid_argument", fmt.Sprintf("pattern %q of files to copy: %v", pattern, err), "")
+			return copied, fault.New(InvalidArgument, fmt.Sprintf("pattern %q of files to copy: %v", pattern, err), "")
 		}
 		for _, name := range names {
 			if ctx.Err() != nil {
@@ -49,7 +49,7 @@ func (t Tree) CopyIn(ctx context.Context, r Repo, patterns []string) (copied []s
 				continue
 			}
 			if len(copied) >= mostCopied {
-				return copied, fault.New("limit_reached", fmt.Sprintf("patterns match more than %d files to copy", mostCopied), "name fewer files, or fetch them in a setup script")
+				return copied, fault.New(LimitReached, fmt.Sprintf("patterns match more than %d files to copy", mostCopied), "name fewer files, or fetch them in a setup script")
 			}
 			done, err := copyBetween(from, to, name)
 			if err != nil {

@@ -78,7 +78,7 @@ func (t Tree) File(ctx context.Context, name string, s Slice) (File, error) {
 		if _, gone := os.Lstat(t.path(t.Repos[repo])); gone != nil {
 			return File{}, missing(t.Repos[repo])
 		}
-		return File{}, fault.New("not_found", fmt.Sprintf("there is no file %s", quote(clean)), "")
+		return File{}, fault.New(NotFound, fmt.Sprintf("there is no file %s", quote(clean)), "name one that the attempt has").WithCase(NoSuchFile)
 	case err != nil:
 		return File{}, err
 	}
@@ -88,7 +88,7 @@ func (t Tree) File(ctx context.Context, name string, s Slice) (File, error) {
 		return File{}, fmt.Errorf("read %s: %w", quote(clean), err)
 	}
 	if !info.Mode().IsRegular() {
-		return File{}, fault.New("invalid_argument", fmt.Sprintf("%s is not a file", quote(clean)), "name a file")
+		return File{}, fault.New(InvalidArgument, fmt.Sprintf("%s is not a file", quote(clean)), "name a file")
 	}
 	file.Total = info.Size()
 	if s.StartLine > 0 || s.EndLine > 0 {
@@ -259,7 +259,7 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 		}
 		if i == len(elements)-1 {
 			if !info.Mode().IsRegular() && !info.IsDir() {
-				return nil, "", fault.New("invalid_argument", fmt.Sprintf("%s is not a file", quote(strings.Join(elements, "/"))), "name a file")
+				return nil, "", fault.New(InvalidArgument, fmt.Sprintf("%s is not a file", quote(strings.Join(elements, "/"))), "name a file")
 			}
 			f, err := dir.OpenFile(name, openFlags, 0)
 			if err != nil {
@@ -296,7 +296,7 @@ func notThere(err error) error {
 	case errors.Is(err, fs.ErrNotExist) || isNotFolder(err):
 		return fs.ErrNotExist
 	case errors.Is(err, fs.ErrPermission):
-		return fault.New("invalid_argument", fmt.Sprintf("it may not be read: %v", err), "name a file that can be read")
+		return fault.New(InvalidArgument, fmt.Sprintf("it may not be read: %v", err), "name a file that can be read")
 	case !errors.As(err, new(syscall.Errno)): // os.Root's own: a link is there now
 		return fmt.Errorf("%w: it changed while it was opened", errOutside)
 	}

@@ -44,8 +44,8 @@ func (t Tree) gather(ctx context.Context, r Repo) (moved bool, err error) {
 		return false, err
 	}
 	if doing != "" {
-		return false, fault.New("head_moved", fmt.Sprintf("worktree of %s has %s in progress", r.Name, doing),
-			"finish it in "+dir+", as with git add and git "+strings.Fields(doing)[1]+" --continue, or end it with --abort")
+		return false, fault.New(HeadMoved, fmt.Sprintf("worktree of %s has %s in progress", r.Name, doing),
+			fmt.Sprintf("finish it in %[1]s, as with git add and git %[2]s --continue, or end it with git %[2]s --abort", dir, strings.Fields(doing)[1]))
 	}
 	what, head, err := t.astray(ctx, r)
 	if err != nil {
@@ -60,7 +60,7 @@ func (t Tree) gather(ctx context.Context, r Repo) (moved bool, err error) {
 		return false, nil
 	}
 	if head == "" {
-		return false, fault.New("head_moved", fmt.Sprintf("worktree of %s is on a branch without a commit", r.Name), "commit there by hand, or check out "+t.Branch+" in "+dir)
+		return false, fault.New(HeadMoved, fmt.Sprintf("worktree of %s is on a branch without a commit", r.Name), "commit there by hand, or check out "+t.Branch+" in "+dir)
 	}
 	tip, err := revision(ctx, dir, ref)
 	if err != nil {
@@ -70,7 +70,7 @@ func (t Tree) gather(ctx context.Context, r Repo) (moved bool, err error) {
 		tip = "" // the branch is gone
 	} else if tip != head {
 		if _, err := git(ctx, dir, "merge-base", "--is-ancestor", tip, head); err != nil {
-			return false, fault.New("head_moved", fmt.Sprintf("worktree of %s %s, and the branch has commits that are not there", r.Name, onWhat(what, head)),
+			return false, fault.New(HeadMoved, fmt.Sprintf("worktree of %s %s, and the branch has commits that are not there", r.Name, onWhat(what, head)),
 				fmt.Sprintf("in %s: git checkout %s && git merge %.12s", dir, t.Branch, head))
 		}
 	}
@@ -80,7 +80,7 @@ func (t Tree) gather(ctx context.Context, r Repo) (moved bool, err error) {
 			return err
 		}
 		if used != "" {
-			return fault.New("branch_in_use", fmt.Sprintf("branch %s is checked out in %s", t.Branch, used), "switch that checkout to another branch")
+			return fault.New(BranchInUse, fmt.Sprintf("branch %s is checked out in %s", t.Branch, used), "switch that checkout to another branch")
 		}
 		if tip != head {
 			old := tip

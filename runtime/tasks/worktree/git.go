@@ -116,10 +116,10 @@ func stream(cmd gitCommand) error {
 		return nil
 	case len(cmd.over) > 0 && filterFailed.Match(said.Bytes()):
 		name := string(filterFailed.FindSubmatch(said.Bytes())[1])
-		return fault.New("filter_refused", fmt.Sprintf("filter %q is of the repository's own configuration, which an agent can write, so it is not run: %s", name, said.line()),
+		return fault.New(FilterRefused, fmt.Sprintf("filter %q is of the repository's own configuration, which an agent can write, so it is not run: %s", name, said.line()),
 			"if it is yours, copy its settings into your own configuration: git config --global filter."+name+".clean ..., the same for smudge, process and required")
 	case errors.Is(err, exec.ErrNotFound):
-		return fault.New("git_missing", "the program git is not on the path", "install git 2.26 or newer")
+		return fault.New(GitMissing, "the program git is not on the path", "install git 2.26 or newer")
 	case strings.Contains(said.String(), "dubious ownership"):
 		const hint = "git config --global --add safe.directory "
 		_, top, told := strings.Cut(said.String(), hint) // quoted for a shell, if it must be
@@ -127,12 +127,12 @@ func stream(cmd gitCommand) error {
 		if !told {
 			top = cmd.Dir
 		}
-		return fault.New("repo_not_trusted", "git does not trust "+top+": it belongs to another user", hint+top)
+		return fault.New(RepoNotTrusted, "git does not trust "+top+": it belongs to another user", hint+top)
 	case strings.Contains(said.String(), "from promisor remote"):
-		return fault.New("objects_missing", "the repository is a partial clone and lacks objects that are needed: "+said.line(),
+		return fault.New(ObjectsMissing, "the repository is a partial clone and lacks objects that are needed: "+said.line(),
 			"fetch them first: check the branch out once in "+cmd.Dir+", or run git fetch --refetch --no-filter there")
 	case strings.Contains(said.String(), "No space left on device"):
-		return fault.New("disk_full", "the disk is full: "+said.line(), "make room; `deskhand tasks gc` removes old worktrees")
+		return fault.New(DiskFull, "the disk is full: "+said.line(), "make room; the folders of old attempts can go")
 	case said.Len() > 0:
 		return errors.New(said.line())
 	}

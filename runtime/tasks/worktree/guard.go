@@ -113,11 +113,11 @@ func overrides(all []setting, strict bool) (over []string, err error) {
 		}
 	}
 	if len(foreign) > mostForeign {
-		return nil, fault.New("config_refused", fmt.Sprintf("the repository's configuration names %d programs", len(foreign)), "take them out: git config --local --edit")
+		return nil, fault.New(ConfigRefused, fmt.Sprintf("the repository's configuration names %d programs", len(foreign)), "take them out: git config --local --edit")
 	}
 	for key := range foreign {
 		if strings.Contains(key, "=") { // git -c would cut it there
-			return nil, fault.New("config_refused", fmt.Sprintf("the repository's configuration has %q, which names a program", key), "take it out: git config --local --edit")
+			return nil, fault.New(ConfigRefused, fmt.Sprintf("the repository's configuration has %q, which names a program", key), "take it out: git config --local --edit")
 		}
 		value, mine := users[key]
 		if !mine {

@@ -37,7 +37,7 @@ func (t Tree) keep(ctx context.Context, s Survey) error {
 			continue
 		}
 		if err := bring(ctx, l.module, l.store, names); err != nil {
-			return fault.New("worktree_dirty", fmt.Sprintf("the commits of submodule %s cannot be kept in %s: %v", l.module, l.store, err), "push them, then try again")
+			return fault.New(WorktreeDirty, fmt.Sprintf("the commits of submodule %s cannot be kept in %s: %v", l.module, l.store, err), "push them, then try again")
 		}
 	}
 	return nil
@@ -170,5 +170,5 @@ func held(why []string, dir string) error {
 	if len(why) == 0 {
 		return nil
 	}
-	return fault.New("worktree_dirty", strings.Join(why, "; "), "commit it on the attempt's branch, push it, or move it out of "+dir)
+	return fault.New(WorktreeDirty, strings.Join(why, "; "), "commit it on the attempt's branch, push it, or move it out of "+dir)
 }

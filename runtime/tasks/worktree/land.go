@@ -80,10 +80,10 @@ func (t Tree) distance(ctx context.Context, r Repo, into string) (d Distance, er
 		return d, err
 	}
 	if d.Head, err = revision(ctx, r.Path, "refs/heads/"+t.Branch); err != nil {
-		return d, absent(err, "branch_missing", fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "its work may be landed already; see deskhand tasks show")
+		return d, absent(err, BranchMissing, fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "its work may be landed already: see how it stands")
 	}
 	if d.Tip, err = revision(ctx, r.Path, "refs/heads/"+d.Target); err != nil {
-		return d, absent(err, "not_found", fmt.Sprintf("repository %s has no local branch %s", r.Name, d.Target), "name another one with --into, or make it: git branch "+d.Target)
+		return d, absent(err, NotFound, fmt.Sprintf("repository %s has no local branch %s", r.Name, d.Target), "name another one, or make it: git branch "+d.Target, TargetMissing, "branch", d.Target)
 	}
 	out, err := git(ctx, r.Path, "rev-list", "--left-right", "--count", d.Head+"..."+d.Tip)
 	if err != nil {
@@ -107,11 +107,17 @@ func (t Tree) distance(ctx context.Context, r Repo, into string) (d Distance, er
 	return d, err
 }
 
-func absent(err error, code, message, hint string) error {
+// absent is a fault of what git does not find, or the one that git has for it;
+// which are the case and its values, if it has one.
+func absent(err error, code, message, hint string, which ...string) error {
 	if f := fault.Of(err); f != nil {
 		return f
 	}
-	return fault.New(code, message, hint)
+	f := fault.New(code, message, hint)
+	if len(which) > 0 {
+		f = f.WithCase(which[0], which[1:]...)
+	}
+	return f
 }
 
 // mergeTree is the tree that a merge of two commits has, or the paths that
@@ -126,7 +132,7 @@ func mergeTree(ctx context.Context, dir, ours, theirs string) (tree string, conf
 	case errors.As(err, &exit) && exit.ExitCode() == 1 && len(parts) > 1:
 		return "", slices.Compact(slices.Sorted(slices.Values(parts[1:]))), nil
 	case err != nil && strings.Contains(err.Error(), "usage: git merge-tree"):
-		return "", nil, fault.New("git_too_old", "this git cannot merge without a checkout", "install git 2.38 or newer")
+		return "", nil, fault.New(GitTooOld, "this git cannot merge without a checkout", "install git 2.38 or newer")
 	case err == nil:
 		err = errors.New("git merge-tree has printed nothing")
 	}
@@ -186,7 +192,7 @@ func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landi
 		l.Moves = append(l.Moves, Move{Name: r.Name, Path: r.Path, Branch: d.Target, Before: d.Tip, After: after, Dir: dir})
 	}
 	if len(l.Moves) == 0 {
-		return l, fault.New("nothing_to_land", fmt.Sprintf("%s has all of %s", l.Distances[0].Target, t.Branch), "see deskhand tasks diff")
+		return l, fault.New(NothingToLand, fmt.Sprintf("%s has all of %s", l.Distances[0].Target, t.Branch), "see what it has changed")
 	}
 	return l, Ready(ctx, l.Moves)
 }
@@ -224,7 +230,7 @@ func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err err
 		l.Moves = append(l.Moves, Move{Name: r.Name, Path: r.Path, Branch: t.Branch, Before: d.Head, After: after, Dir: dir})
 	}
 	if len(l.Moves) == 0 {
-		return l, fault.New("nothing_to_update", fmt.Sprintf("%s has all of %s", t.Branch, l.Distances[0].Target), "see deskhand tasks show")
+		return l, fault.New(NothingToUpdate, fmt.Sprintf("%s has all of %s", t.Branch, l.Distances[0].Target), "see how it stands")
 	}
 	return l, Ready(ctx, l.Moves)
 }
@@ -276,7 +282,7 @@ func (t Tree) DropLanded(ctx context.Context) {
 
 // Conflict is the fault of branches that cannot be brought together.
 func Conflict(paths []string, target string) *fault.Fault {
-	return fault.New("conflicts", fmt.Sprintf("%s and the attempt have both changed %s", target, listed(paths)),
+	return fault.New(Conflicts, fmt.Sprintf("%s and the attempt have both changed %s", target, listed(paths)),
 		"let the agent bring the target in and resolve them, then try again")
 }
 
@@ -284,8 +290,8 @@ func Conflict(paths []string, target string) *fault.Fault {
 func forward(ctx context.Context, r Repo, how How, d Distance, a Author) (string, error) {
 	switch {
 	case how == FastForward && d.Behind > 0:
-		return "", fault.New("not_fast_forward", fmt.Sprintf("%s of %s has %d commits that the attempt does not have", d.Target, r.Name, d.Behind),
-			"bring them in first: deskhand tasks update ID, or land with --merge, --squash or --rebase")
+		return "", fault.New(NotFastForward, fmt.Sprintf("%s of %s has %d commits that the attempt does not have", d.Target, r.Name, d.Behind),
+			"bring them in first, or land with a merge, as one commit, or rebased")
 	case how == FastForward:
 		return d.Head, nil
 	case how == Rebase:
@@ -316,7 +322,7 @@ func commitTree(ctx context.Context, r Repo, tree string, parents []string, mess
 	cmd.Env = append(cmd.Env, env...)
 	out, err := run(cmd)
 	if err != nil && sign && strings.Contains(err.Error(), "failed to sign") {
-		return "", fault.New("not_signed", fmt.Sprintf("git could not sign the commit in %s: %v", r.Name, err),
+		return "", fault.New(NotSigned, fmt.Sprintf("git could not sign the commit in %s: %v", r.Name, err),
 			"find out why with: echo test | git -C "+r.Path+" commit-tree -S HEAD^{tree}; programs that sign count only from your own configuration")
 	}
 	if err != nil {
@@ -340,7 +346,7 @@ func (t Tree) Identity(ctx context.Context) (who string, err error) {
 			}
 		}
 		if len(parts) < 2 {
-			return "", fault.New("no_identity", fmt.Sprintf("git does not know who you are in %s, so nobody would be the author", r.Path),
+			return "", fault.New(NoIdentity, fmt.Sprintf("git does not know who you are in %s, so nobody would be the author", r.Path),
 				`git config --global user.name "Your Name" && git config --global user.email you@example.com`)
 		}
 		who = fmt.Sprintf("%s <%s>", parts[0], parts[1])
@@ -407,7 +413,7 @@ func worksIn(ctx context.Context, path, dir string) (string, error) {
 	if leadsTo(path, common) {
 		return path, nil
 	}
-	return "", fault.New("target_dirty", fmt.Sprintf("%s does not say where the files of its branch are", dir), "add the folder that has them as the project's repository: deskhand tasks project add PATH --name NAME")
+	return "", fault.New(TargetDirty, fmt.Sprintf("%s does not say where the files of its branch are", dir), "add the folder that has them as the project's repository").WithCase(CheckoutUnknown)
 }
 
 // leadsTo reports whether the file .git of a folder names a git directory.

@@ -28,7 +28,7 @@ func Ready(ctx context.Context, moves []Move) error {
 			return err
 		}
 		if doing != "" {
-			return fault.New("target_dirty", fmt.Sprintf("%s has %s in progress on %s", m.Dir, doing, m.Branch), "finish it, or end it with --abort")
+			return fault.New(TargetDirty, fmt.Sprintf("%s has %s in progress on %s", m.Dir, doing, m.Branch), "finish it, or end it with git's --abort")
 		}
 		out, err := run(inTree(ctx, m.Dir, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames"))
 		if err != nil {
@@ -41,7 +41,7 @@ func Ready(ctx context.Context, moves []Move) error {
 			}
 		}
 		if len(names) > 0 {
-			return fault.New("target_dirty", fmt.Sprintf("%s is checked out in %s, which has changes that are not committed: %s", m.Branch, m.Dir, listed(names)),
+			return fault.New(TargetDirty, fmt.Sprintf("%s is checked out in %s, which has changes that are not committed: %s", m.Branch, m.Dir, listed(names)),
 				"commit them or set them aside: git -C "+m.Dir+" stash")
 		}
 	}
@@ -101,11 +101,11 @@ func (m Move) do(ctx context.Context, why string) error {
 func (m Move) at(ctx context.Context, commit string) error {
 	now, err := revision(ctx, m.Path, m.ref())
 	if err != nil || now != commit {
-		return fault.New("target_moved", fmt.Sprintf("branch %s of %s is not at %.12s any more", m.Branch, m.Name, commit), "look at it, then do it again")
+		return fault.New(TargetMoved, fmt.Sprintf("branch %s of %s is not at %.12s any more", m.Branch, m.Name, commit), "look at it, then do it again")
 	}
 	dir, err := checkedOut(ctx, m.Path, m.Branch)
 	if err == nil && dir != m.Dir {
-		err = fault.New("target_moved", fmt.Sprintf("branch %s of %s was checked out or left meanwhile", m.Branch, m.Name), "do it again")
+		err = fault.New(TargetMoved, fmt.Sprintf("branch %s of %s was checked out or left meanwhile", m.Branch, m.Name), "do it again")
 	}
 	return err
 }
@@ -126,7 +126,7 @@ func (m Move) files(ctx context.Context, from, to string) error {
 	}
 	_, err := run(inTree(ctx, m.Dir, "read-tree", "-m", "-u", from, to))
 	if err != nil && strings.Contains(err.Error(), "would be overwritten") {
-		return fault.New("untracked_in_the_way", fmt.Sprintf("a file of %s that git does not know is in the way: %v", m.Dir, err), "move it away, then do it again")
+		return fault.New(UntrackedInTheWay, fmt.Sprintf("a file of %s that git does not know is in the way: %v", m.Dir, err), "move it away, then do it again")
 	}
 	if err != nil {
 		return fmt.Errorf("bring %s to %.12s: %w", m.Dir, to, err)
@@ -202,7 +202,7 @@ func (m Move) settle(ctx context.Context, to string) error {
 		return err
 	}
 	if len(foreign) > 0 {
-		return fault.New("target_dirty", fmt.Sprintf("%s was being moved when deskhand ended, and files in %s have changed since: %s", m.Branch, dir, listed(foreign)),
+		return fault.New(TargetDirty, fmt.Sprintf("%s was being moved when deskhand ended, and files in %s have changed since: %s", m.Branch, dir, listed(foreign)),
 			fmt.Sprintf("git -C %s reset --hard %.12s brings it back, and loses those changes", dir, m.Before))
 	}
 	if lock, err := gitPath(ctx, dir, "index.lock"); err == nil {
@@ -287,7 +287,7 @@ func (t Tree) Apply(ctx context.Context, dryRun bool) (dirs []string, err error)
 		}
 	}
 	if len(steps) == 0 {
-		return nil, fault.New("nothing_to_land", fmt.Sprintf("the checkout has all of %s", t.Branch), "see deskhand tasks diff")
+		return nil, fault.New(NothingToLand, fmt.Sprintf("the checkout has all of %s", t.Branch), "see what it has changed")
 	}
 	if dryRun {
 		return dirs, nil
@@ -301,7 +301,7 @@ func (t Tree) Apply(ctx context.Context, dryRun bool) (dirs []string, err error)
 			err = errors.Join(err, done.files(context.WithoutCancel(ctx), done.After, done.Before))
 		}
 		if f := fault.Of(err); f == nil {
-			err = fault.New("target_dirty", err.Error(), "commit or stash what you have changed there")
+			err = fault.New(TargetDirty, err.Error(), "commit or stash what you have changed there")
 		}
 		return nil, err
 	}
@@ -318,18 +318,18 @@ func (t Tree) Apply(ctx context.Context, dryRun bool) (dirs []string, err error)
 func (t Tree) applying(ctx context.Context, r Repo) (m Move, err error) {
 	head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)
 	if err != nil {
-		return m, absent(err, "branch_missing", fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "see deskhand tasks show")
+		return m, absent(err, BranchMissing, fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "see how the attempt stands")
 	}
 	out, err := git(ctx, r.Path, "rev-parse", "--is-inside-work-tree")
 	if err != nil || strings.TrimSpace(string(out)) != "true" {
-		return m, absent(err, "not_checked_out", fmt.Sprintf("%s has no working tree", r.Path), "land the attempt, or take the patch: deskhand tasks diff ID")
+		return m, absent(err, NotCheckedOut, fmt.Sprintf("%s has no working tree", r.Path), "land the attempt, or take its patch", NoWorkingTree)
 	}
 	now, err := revision(ctx, r.Path, "HEAD")
 	if err != nil {
 		return m, err
 	}
 	if _, err := run(inTree(ctx, r.Path, "diff", "--cached", "--quiet", "--no-ext-diff")); err != nil {
-		return m, absent(err, "target_dirty", r.Path+" has staged changes", "commit them, or unstage them: git -C "+r.Path+" restore --staged .")
+		return m, absent(err, TargetDirty, r.Path+" has staged changes", fmt.Sprintf("commit them, or unstage them: git -C %s restore --staged .", r.Path))
 	}
 	tree, conflicts, err := mergeTree(ctx, r.Path, now, head)
 	if err != nil {

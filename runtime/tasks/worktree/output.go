@@ -32,7 +32,7 @@ func run(cmd gitCommand) ([]byte, error) {
 }
 
 func tooLong(cmd gitCommand, what string) error {
-	return fault.New("output_too_large", fmt.Sprintf("git %s printed %s", cmd.verb, what),
+	return fault.New(OutputTooLarge, fmt.Sprintf("git %s printed %s", cmd.verb, what),
 		"delete generated files from the worktree, or let .gitignore name them")
 }
 

@@ -33,7 +33,7 @@ func pick(ctx context.Context, r Repo, onto, commit, target string, a Author) (s
 		if f := fault.Of(err); f != nil {
 			return "", f
 		}
-		return "", fault.New("unrelated_histories", fmt.Sprintf("commit %.12s of %s has no parent, so it cannot be made again elsewhere", commit, r.Name), "land with --merge or --squash")
+		return "", fault.New(UnrelatedHistories, fmt.Sprintf("commit %.12s of %s has no parent, so it cannot be made again elsewhere", commit, r.Name), "land with a merge, or as one commit")
 	}
 	if parent == onto {
 		return commit, nil

@@ -29,14 +29,14 @@ type Found struct {
 // not_found, no_commits, repo_not_trusted, invalid_argument for no path at all.
 func Inspect(ctx context.Context, path string) (Found, error) {
 	if path == "" {
-		return Found{}, fault.New("invalid_argument", "the path of the repository is empty", "name the folder of a git repository")
+		return Found{}, fault.New(InvalidArgument, "the path of the repository is empty", "name the folder of a git repository")
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return Found{}, fmt.Errorf("find %s: %w", path, err)
 	}
 	if info, err := os.Stat(absolute); err != nil || !info.IsDir() {
-		return Found{}, fault.New("not_found", fmt.Sprintf("%s is not a folder", path), "name the folder of a git repository")
+		return Found{}, fault.New(NotFound, fmt.Sprintf("%s is not a folder", path), "name the folder of a git repository")
 	}
 	out, err := git(ctx, absolute, "rev-parse", "--show-toplevel")
 	if err != nil && strings.Contains(err.Error(), "work tree") { // a bare one
@@ -46,7 +46,7 @@ func Inspect(ctx context.Context, path string) (Found, error) {
 		return Found{}, f
 	}
 	if err != nil {
-		return Found{}, fault.New("not_found", fmt.Sprintf("%s is not in a git repository: %v", path, err), "run git init there, or name another folder")
+		return Found{}, fault.New(NotFound, fmt.Sprintf("%s is not in a git repository: %v", path, err), "run git init there, or name another folder")
 	}
 	found := Found{}
 	if found.Path, err = resolved(absolute, strings.TrimSuffix(string(out), "\n")); err != nil {
@@ -54,10 +54,10 @@ func Inspect(ctx context.Context, path string) (Found, error) {
 	}
 	out, err = git(ctx, found.Path, "rev-list", "--all", "--max-count=1")
 	if err != nil {
-		return Found{}, fault.New("no_commits", fmt.Sprintf("git cannot read the commits of repository %s: %v", found.Path, err), "see what git fsck says there")
+		return Found{}, fault.New(NoCommits, fmt.Sprintf("git cannot read the commits of repository %s: %v", found.Path, err), "see what git fsck says there")
 	}
 	if len(out) == 0 {
-		return Found{}, fault.New("no_commits", fmt.Sprintf("repository %s has no commit yet", found.Path), "commit something first")
+		return Found{}, fault.New(NoCommits, fmt.Sprintf("repository %s has no commit yet", found.Path), "commit something first")
 	}
 	found.Branch = defaultBranch(ctx, found.Path)
 	return found, nil
@@ -86,7 +86,7 @@ func defaultBranch(ctx context.Context, path string) string {
 // there makes sure that the repository is where it was.
 func (r Repo) there() error {
 	if info, err := os.Stat(r.Path); err != nil || !info.IsDir() {
-		return fault.New("not_found", fmt.Sprintf("repository %s is not at %s any more", r.Name, r.Path), "move it back, or say where it is: deskhand tasks project add PATH --name PROJECT")
+		return fault.New(NotFound, fmt.Sprintf("repository %s is not at %s any more", r.Name, r.Path), "move it back, or say where it is").WithCase(RepoMoved)
 	}
 	return nil
 }
@@ -145,11 +145,11 @@ func (r Repo) Resolve(ctx context.Context, branch string) (string, error) {
 				return "", f
 			}
 			if !errors.As(err, new(*exec.ExitError)) { // git is silent where there is no such branch
-				return "", fault.New("not_found", fmt.Sprintf("git cannot look for a branch in repository %s: %v", r.Name, err), "mend what git complains of in "+r.Path)
+				return "", fault.New(NotFound, fmt.Sprintf("git cannot look for a branch in repository %s: %v", r.Name, err), "mend what git complains of in "+r.Path)
 			}
 		}
 	}
-	return "", fault.New("not_found", fmt.Sprintf("repository %s has no branch %q", r.Name, branch), "name a branch that exists")
+	return "", fault.New(NotFound, fmt.Sprintf("repository %s has no branch %q", r.Name, branch), "name a branch that exists").WithCase(NoSuchBranch)
 }
 
 // notInNames are characters that no branch has, and that make git look for
@@ -158,10 +158,10 @@ const notInNames = "~^:?*[\\ "
 
 func (t Tree) branchIsFree(ctx context.Context, r Repo) error {
 	if _, err := git(ctx, r.Path, "check-ref-format", "--branch", t.Branch); err != nil {
-		return fault.New("invalid_argument", fmt.Sprintf("%q cannot be the name of a branch", t.Branch), "")
+		return fault.New(InvalidArgument, fmt.Sprintf("%q cannot be the name of a branch", t.Branch), "")
 	}
 	if !branchFree(ctx, r.Path, t.Branch) {
-		return fault.New("branch_exists", fmt.Sprintf("repository %s has a branch %s, or one that is in its way", r.Name, t.Branch), "")
+		return fault.New(BranchExists, fmt.Sprintf("repository %s has a branch %s, or one that is in its way", r.Name, t.Branch), "")
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func FreeBranch(ctx context.Context, repos []Repo, want string) (string, error) 
 			}
 		}
 	}
-	return "", fault.New("branch_exists", fmt.Sprintf("no branch like %s is free", want), "delete old branches, or set another branch prefix")
+	return "", fault.New(BranchExists, fmt.Sprintf("no branch like %s is free", want), "delete old branches, or set another branch prefix")
 }
 
 // Slug is text as part of a branch's name: lower case letters, digits and
@@ -255,5 +255,5 @@ func ValidName(name string) error {
 	default:
 		return nil
 	}
-	return fault.New("invalid_argument", fmt.Sprintf("repository name %q cannot be a folder", name), "take a name that "+bad)
+	return fault.New(InvalidArgument, fmt.Sprintf("repository name %q cannot be a folder", name), "take a name that "+bad)
 }

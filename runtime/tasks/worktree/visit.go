@@ -24,11 +24,11 @@ type Visit struct {
 func (t Tree) Visits(ctx context.Context) (visits []Visit, err error) {
 	for _, r := range t.Repos {
 		if _, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err != nil {
-			return nil, absent(err, "branch_missing", fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "see deskhand tasks show")
+			return nil, absent(err, BranchMissing, fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "see how the attempt stands")
 		}
 		out, err := git(ctx, r.Path, "rev-parse", "--is-inside-work-tree")
 		if err != nil || strings.TrimSpace(string(out)) != "true" {
-			return nil, absent(err, "not_checked_out", fmt.Sprintf("%s has no working tree", r.Path), "clone it, and fetch "+t.Branch+" there")
+			return nil, absent(err, NotCheckedOut, fmt.Sprintf("%s has no working tree", r.Path), "clone it, and fetch "+t.Branch+" there")
 		}
 		was, err := checkedOutIn(ctx, r.Path)
 		if err != nil {
@@ -90,7 +90,7 @@ func turn(ctx context.Context, v Visit, to string) error {
 	}
 	commit, err := revision(ctx, v.Path, to)
 	if err != nil {
-		return fault.New("not_found", fmt.Sprintf("%s of %s is gone", to, v.Name), "check out another branch there: git -C "+v.Path+" switch BRANCH")
+		return fault.New(NotFound, fmt.Sprintf("%s of %s is gone", to, v.Name), "check out another branch there: git -C "+v.Path+" switch BRANCH")
 	}
 	if err := (Move{Dir: v.Path}).files(ctx, from, commit); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (t Tree) comeBack(ctx context.Context, v Visit, ours string) error {
 		return err
 	}
 	if used, err := t.branchUsed(ctx, r); err != nil || used != "" {
-		return errors.Join(err, fault.New("branch_in_use", fmt.Sprintf("branch %s is checked out in %s", t.Branch, used), "switch that checkout to another branch"))
+		return errors.Join(err, fault.New(BranchInUse, fmt.Sprintf("branch %s is checked out in %s", t.Branch, used), "switch that checkout to another branch"))
 	}
 	if from != tip {
 		if err := (Move{Dir: dir}).files(ctx, from, tip); err != nil {

@@ -102,7 +102,7 @@ func (t Tree) check() error {
 		return fmt.Errorf("attempt folder %q is not absolute", t.Dir)
 	}
 	if len(t.Repos) == 0 {
-		return fault.New("invalid_argument", "an attempt needs a repository", "")
+		return fault.New(InvalidArgument, "an attempt needs a repository", "")
 	}
 	seen := map[string]bool{}
 	for _, r := range t.Repos {
@@ -110,7 +110,7 @@ func (t Tree) check() error {
 			return err
 		}
 		if name := strings.ToLower(r.Name); seen[name] {
-			return fault.New("invalid_argument", fmt.Sprintf("repository name %q is there twice", r.Name), "")
+			return fault.New(InvalidArgument, fmt.Sprintf("repository name %q is there twice", r.Name), "")
 		} else {
 			seen[name] = true
 		}
@@ -161,10 +161,10 @@ func (t Tree) Recreate(ctx context.Context) error {
 			return err
 		}
 		if _, err := os.Lstat(t.path(r)); err == nil {
-			return fault.New("worktree_missing", fmt.Sprintf("%s is there and is no worktree of %s", t.path(r), r.Path), "move it away")
+			return fault.New(WorktreeMissing, fmt.Sprintf("%s is there and is no worktree of %s", t.path(r), r.Path), "move it away")
 		}
 		if _, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err != nil {
-			return fault.New("not_found", fmt.Sprintf("branch %s of repository %s is gone", t.Branch, r.Name), "start a new attempt")
+			return fault.New(NotFound, fmt.Sprintf("branch %s of repository %s is gone", t.Branch, r.Name), "start a new attempt")
 		}
 		t.detach(ctx, r) // what git remembers of the folder that is gone
 		if err := os.MkdirAll(t.Dir, 0o700); err != nil {
@@ -179,7 +179,7 @@ func (t Tree) Recreate(ctx context.Context) error {
 		})
 		if err != nil {
 			if strings.Contains(err.Error(), "already") {
-				return fault.New("branch_in_use", fmt.Sprintf("branch %s is checked out elsewhere: %v", t.Branch, err), "switch that checkout to another branch")
+				return fault.New(BranchInUse, fmt.Sprintf("branch %s is checked out elsewhere: %v", t.Branch, err), "switch that checkout to another branch")
 			}
 			return fmt.Errorf("recreate worktree of %s: %w", r.Name, err)
 		}

@@ -7,7 +7,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/deskhand/deskhand/runtime/contract"
-	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
@@ -49,7 +48,7 @@ func (o Options) createTask() contract.Tool {
 				return out, err
 			}
 			if string(in.ProjectID) != own.Project.ID {
-				return out, fault.New(tasks.NotFound, fmt.Sprintf("project %s is not that of this attempt", in.ProjectID),
+				return out, refuse(tasks.NotFound, fmt.Sprintf("project %s is not that of this attempt", in.ProjectID),
 					"use the project_id of "+o.name("get_context")+", "+own.Project.ID)
 			}
 		}

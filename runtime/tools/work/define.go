@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -64,7 +65,7 @@ func define[In, Out any](o Options, s spec, fn func(ctx context.Context, in In) 
 		r, err := call(ctx, caller, args)
 		if f := fault.Of(err); f != nil {
 			own := *f
-			own.Hint = o.hint(s.name, f)
+			own.Hint = o.Hint(s.name, f)
 			return r, &own
 		}
 		return r, err
@@ -76,7 +77,7 @@ func define[In, Out any](o Options, s spec, fn func(ctx context.Context, in In) 
 func (s *spec) description(input *jsonschema.Schema) string {
 	var required, optional []string
 	for _, name := range input.PropertyOrder {
-		if contains(input.Required, name) {
+		if slices.Contains(input.Required, name) {
 			required = append(required, name)
 		} else {
 			optional = append(optional, name)
@@ -92,15 +93,6 @@ func listed(names []string) string {
 		return "none."
 	}
 	return strings.Join(names, ", ") + "."
-}
-
-func contains(list []string, name string) bool {
-	for _, one := range list {
-		if one == name {
-			return true
-		}
-	}
-	return false
 }
 
 // orEnvelope lets an output schema allow a failure too: some clients hold the

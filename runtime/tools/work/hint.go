@@ -2,11 +2,131 @@ package work
 
 import (
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
+
+// again is the hint of the room, which names no tool, and the tool.
+const again = "{hint}; then call {tool} again"
+
+// worded is the case of a fault of these tools, whose hint is whole.
+const worded = "worded"
+
+// hints are the next step after each failure of the room, and after each reason
+// why something is not shown. {tool} is the tool that was called.
+var hints = fault.Hints{
+	worded: "{hint}",
+
+	// What is missing or unknown.
+	tasks.WhichProject:    "call list_projects and pass one of its project_id",
+	tasks.WhichRepo:       "call list_repos with the project_id and pass one of its repo_id",
+	tasks.WhichTask:       "call list_tasks with the project_id and pass one of its task_id",
+	tasks.WhichAttempt:    "call list_task_attempts with the task_id and pass one of its attempt_id",
+	tasks.WhichSession:    "call get_attempt_status with the attempt_id and pass its latest_session_id",
+	tasks.WhichProcess:    "call get_attempt_status with the attempt_id and pass its latest_execution_process_id",
+	tasks.WhichExecutor:   "call list_executors and pass one that it lists",
+	tasks.WhichVariant:    "call list_executors and pass one of its variants, or leave variant out",
+	tasks.WhichChannel:    "call tail_attempt_logs with channel normalized or raw",
+	tasks.WhichAction:     "call follow_up with action send, queue or cancel",
+	tasks.PromptMissing:   "call follow_up with action={action} and prompt, the message to the agent",
+	tasks.ReposMissing:    "call list_repos with the project_id and pass repos with one repo_id at least",
+	tasks.RepoOfOther:     "call list_repos with the project_id of the task and pass one of its repo_id",
+	tasks.CursorUnknown:   "pass the next_cursor of the page before, or call {tool} without cursor for the first page",
+	tasks.WaitForOlder:    "call tail_attempt_logs with wait_ms and after_entry_index",
+	tasks.WaitTooLong:     "call tail_attempt_logs with wait_ms of 30000 at most",
+	tasks.MixedPagination: "call {tool} with cursor for older entries or with after_entry_index for newer ones, not with both",
+	tasks.AmbiguousTarget: "call {tool} with exactly one of attempt_id and session_id",
+	tasks.Conflict:        "generate a new request_id for this call of {tool}, or repeat the first call unchanged to get its result",
+	tasks.AmbiguousID:     again,
+	tasks.NotFound:        again,
+	tasks.InvalidArgument: again,
+	tasks.MissingRequired: again,
+	worktree.NoSuchFile:   "call get_attempt_changes with the attempt_id and pass one of its paths",
+	worktree.NoSuchBranch: "pass a target_branch that exists, or leave it out for the default_target_branch of list_repos; then call {tool} again",
+
+	// Executors, sandboxes and machines.
+	tasks.ExecutorNotHere:        "call list_executors and pass an executor that is available",
+	tasks.SessionExecutorNotHere: "call list_executors, and start_task_attempt with an executor that is available",
+	tasks.SessionExecutorGone:    "call list_executors, and start_task_attempt with one of them",
+	tasks.ExecutorMissing:        again,
+	tasks.SandboxUnavailable:     again,
+	box.SandboxNamed:             "have the person set tasks.sandbox to one that deskhand tasks sandbox shows to work; then call {tool} again",
+	tasks.OtherMachine:           "call {tool} of the deskhand on {machine}",
+	tasks.HostAway:               "start deskhand there, as with deskhand serve --tools work, and send it again; or start a new attempt here with start_task_attempt",
+	tasks.RepoNotHere:            "start the attempt on the machine that has the repository, or have it cloned to {path} here; then call {tool} again",
+	tasks.OtherOrigin:            again,
+
+	// What runs, and what has a session.
+	tasks.AttemptRunning:  "call stop_attempt with the attempt_id first, or wait for its end",
+	tasks.RunningFollowUp: "call follow_up with action=queue to run the prompt afterwards, or stop_attempt with the attempt_id first",
+	tasks.StillStopping:   "call get_attempt_status with the attempt_id in a moment",
+	tasks.TaskRunning:     "call stop_attempt with the attempt_id that list_task_attempts names, then delete_task again",
+	tasks.NoSession:       "call get_attempt_status with the attempt_id and retry once latest_session_id is non-null",
+	tasks.NoSessionEver:   "call get_attempt_status with the attempt_id for failure_summary, then start_task_attempt: latest_session_id of this one stays null",
+	tasks.NotWaiting:      "call get_attempt_status to see how it stands",
+
+	// Projects and repositories, which only commands change.
+	tasks.ProjectEmpty:       again,
+	tasks.ProjectInUse:       again,
+	tasks.BranchNotNamed:     again,
+	tasks.RepositoryConflict: again,
+	tasks.RepoOfOtherOrigin:  again,
+	tasks.RepoNameUnfit:      again,
+	worktree.NoCommits:       again,
+	worktree.RepoMoved:       "have the person move it back, or say where it is with deskhand tasks project add PATH --name PROJECT; then call {tool} again",
+
+	// Folders and branches.
+	tasks.WorktreeMissing:    again,
+	tasks.CommitHeld:         again,
+	tasks.WorkUnsaved:        "deskhand tasks commit {attempt} brings what it can onto the branch; the rest is for you to commit, push or move out of {folder}; then call {tool} again",
+	tasks.BranchVisited:      "have the person give it back first: deskhand tasks release {attempt}; then call {tool} again",
+	worktree.BoxBroken:       again,
+	worktree.BranchExists:    again,
+	worktree.BranchInUse:     again,
+	worktree.ConfigRefused:   again,
+	worktree.DiskFull:        "have the person make room, as with deskhand tasks gc, which removes old worktrees; then call {tool} again",
+	worktree.FilterRefused:   again,
+	worktree.GitMissing:      again,
+	worktree.GitTooOld:       again,
+	worktree.HeadMoved:       again,
+	worktree.LimitReached:    again,
+	worktree.NoIdentity:      again,
+	worktree.ObjectsMissing:  again,
+	worktree.OutputTooLarge:  again,
+	worktree.RepoNotTrusted:  again,
+	worktree.WorktreeDirty:   again,
+	worktree.BranchMissing:   again,
+	worktree.NotCheckedOut:   again,
+	worktree.NoWorkingTree:   again,
+	worktree.CheckoutUnknown: again,
+
+	// Landing, which is for people.
+	tasks.NothingToUndo:         again,
+	tasks.NotVisited:            again,
+	worktree.Conflicts:          again,
+	worktree.NotFastForward:     again,
+	worktree.NotSigned:          again,
+	worktree.NothingToLand:      again,
+	worktree.NothingToUpdate:    again,
+	worktree.TargetDirty:        again,
+	worktree.TargetMissing:      again,
+	worktree.TargetMoved:        again,
+	worktree.UnrelatedHistories: again,
+	worktree.UntrackedInTheWay:  again,
+
+	// What is not shown.
+	worktree.SummaryFailed:     "call get_attempt_status; if the worktree was taken away, follow_up with action=send brings it back",
+	worktree.ThresholdExceeded: "call again with force=true, or call get_attempt_patch with the paths you want to see",
+	tasks.PatchGuarded:         "call get_attempt_patch again with force=true",
+	worktree.OutsideWorkspace:  "pass a path that get_attempt_changes lists: the name of a repository, a slash, and a path inside it",
+	worktree.SizeExceeded:      "narrow the request: pass a smaller max_bytes, and the next part with start",
+	worktree.TooManyPaths:      "pass 1 to 100 paths, or a folder that has them",
+}
 
 // sources are the tools that name the values which a field takes.
 var sources = map[string]string{
@@ -26,11 +146,12 @@ var sources = map[string]string{
 
 // hint is the next step after a failure of a tool. It names a tool, always.
 func (o Options) hint(tool string, f *fault.Fault) string {
-	if f.Hint != "" {
-		if names.MatchString(f.Hint) {
-			return o.named(f.Hint)
-		}
-		return f.Hint + "; then call " + tool + " again"
+	text, known := hints[f.Key()]
+	if !known {
+		text = again
+	}
+	if f.Hint != "" || !strings.Contains(text, "{hint}") {
+		return fault.Fill(o.named(text), f, map[string]string{"tool": tool})
 	}
 	field, _ := f.Details["field"].(string)
 	if i := strings.LastIndexByte(field, '.'); i >= 0 {
@@ -45,23 +166,57 @@ func (o Options) hint(tool string, f *fault.Fault) string {
 	return fmt.Sprintf("correct the arguments and call %s again; tools/list has its schema", tool)
 }
 
-// names matches the names of the tools without a prefix.
-var names = regexp.MustCompile(`\b(list_projects|list_repos|list_executors|list_tasks|get_task|create_task|update_task|delete_task|` +
-	`list_task_attempts|start_task_attempt|follow_up|stop_attempt|get_attempt_status|tail_attempt_logs|tail_session_messages|` +
-	`get_attempt_changes|get_attempt_file|get_attempt_patch|get_context)\b`)
+// toolNames are the names of the tools without a prefix.
+var toolNames = []string{
+	"list_projects", "list_repos", "list_executors", "list_tasks", "get_task", "create_task", "update_task", "delete_task",
+	"list_task_attempts", "start_task_attempt", "follow_up", "stop_attempt", "get_attempt_status", "tail_attempt_logs", "tail_session_messages",
+	"get_attempt_changes", "get_attempt_file", "get_attempt_patch", "get_context",
+}
 
-// named is a text about tools with the names that they have here.
+// named is a text of this package about tools with the names that they have
+// here.
 func (o Options) named(text string) string {
-	if o.fewer {
-		text = strings.ReplaceAll(text, "list_projects", "get_context")
-	}
-	if o.Prefix == "" {
+	if o.Prefix == "" && !o.fewer {
 		return text
 	}
-	return names.ReplaceAllStringFunc(text, o.name)
+	var b strings.Builder
+	for text != "" {
+		n := strings.IndexFunc(text, func(r rune) bool { return !inName(r) })
+		if n < 0 {
+			n = len(text)
+		}
+		b.WriteString(o.renamed(text[:n]))
+		text = text[n:]
+		if n = strings.IndexFunc(text, inName); n < 0 {
+			n = len(text)
+		}
+		b.WriteString(text[:n])
+		text = text[n:]
+	}
+	return b.String()
+}
+
+// renamed is a word as it is here: another one, if it is the name of a tool.
+func (o Options) renamed(word string) string {
+	if o.fewer && word == "list_projects" {
+		word = "get_context"
+	}
+	if slices.Contains(toolNames, word) {
+		return o.name(word)
+	}
+	return word
+}
+
+func inName(r rune) bool {
+	return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
 // invalid is a refusal that names a field.
 func invalid(field, message, hint string) *fault.Fault {
-	return fault.New("invalid_argument", message, hint).With("field", field)
+	return refuse("invalid_argument", message, hint).With("field", field)
+}
+
+// refuse is a refusal of a tool whose hint names the tool.
+func refuse(code, message, hint string) *fault.Fault {
+	return fault.New(code, message, hint).WithCase(worded)
 }

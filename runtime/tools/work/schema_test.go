@@ -39,6 +39,9 @@ func TestTheListHasNineteenTools(t *testing.T) {
 	if !slices.Equal(got, known) {
 		t.Errorf("tools %q, want %q", got, known)
 	}
+	if !slices.Equal(toolNames, known) {
+		t.Errorf("toolNames are %q, want %q", toolNames, known)
+	}
 	if n := len(Tools(Options{})); n != len(known)-1 {
 		t.Errorf("outside of an attempt there are %d tools, want %d", n, len(known)-1)
 	}
@@ -252,24 +255,29 @@ func refused(t *testing.T, err error, code, says string) {
 	}
 }
 
+// words are what a text has that may be the name of a tool.
+var words = regexp.MustCompile(`\w+`)
+
+// named are the tools that a text names.
+func named(text string) []string {
+	return slices.DeleteFunc(words.FindAllString(text, -1), func(w string) bool { return !slices.Contains(known, w) })
+}
+
 // With a prefix, everything that a model reads has it.
 func TestNamesInTextsHaveThePrefix(t *testing.T) {
 	tools := Tools(Options{AttemptID: "a", Prefix: "acme", Open: func(context.Context) (Manager, error) {
-		return nil, fault.New("not_found", "gone", "call list_tasks")
+		return nil, fault.New("not_found", "gone", "name one of list_tasks").WithCase(tasks.WhichTask)
 	}})
 	for _, one := range tools {
 		if !strings.HasPrefix(one.Name, "acme_") {
 			t.Errorf("name %s", one.Name)
 		}
-		texts := one.Description + string(one.Input) + string(one.Output)
-		for _, name := range known { // as they are listed, and not as the texts are searched
-			if regexp.MustCompile(`\b` + name + `\b`).MatchString(texts) {
-				t.Errorf("%s speaks of %s", one.Name, name)
-			}
+		for _, name := range named(one.Description + string(one.Input) + string(one.Output)) {
+			t.Errorf("%s speaks of %s", one.Name, name)
 		}
 	}
 	for args, want := range map[string]string{
-		`{"limit":1}`: "call acme_list_tasks",
+		`{"limit":1}`: "call acme_list_tasks with the project_id and pass one of its task_id",
 		`{"limit":0}`: "correct limit and call acme_list_projects again",
 	} {
 		_, err := tools[0].Call(t.Context(), contract.Caller{}, json.RawMessage(args))
@@ -284,7 +292,7 @@ func TestNamesInTextsHaveThePrefix(t *testing.T) {
 		"acme_get_attempt_patch":   `{"attempt_id":"` + someID + `","paths":["r/a"]}`,
 	} {
 		i := slices.IndexFunc(blocked, func(one contract.Tool) bool { return one.Name == name })
-		if got, err := blocked[i].Call(t.Context(), contract.Caller{}, json.RawMessage(args)); err != nil || !strings.Contains(got.Text[0], `"hint":"call acme_get_attempt_status"`) {
+		if got, err := blocked[i].Call(t.Context(), contract.Caller{}, json.RawMessage(args)); err != nil || !strings.Contains(got.Text[0], `"hint":"call acme_get_attempt_status; if the worktree was taken away, acme_follow_up with`) {
 			t.Errorf("%s %s = %v, %v", name, args, got.Text, err)
 		}
 	}
@@ -293,7 +301,7 @@ func TestNamesInTextsHaveThePrefix(t *testing.T) {
 // The agent of an attempt reads of no tool that it does not have.
 func TestTheAgentOfAnAttemptIsSentToItsOwnTools(t *testing.T) {
 	tools := AttemptTools(Options{AttemptID: "a", Open: func(context.Context) (Manager, error) {
-		return nil, fault.New("not_found", "gone", "call list_projects and pass one of its project_id")
+		return nil, fault.New("not_found", "gone", "pass one that exists").WithCase(tasks.WhichProject)
 	}})
 	for args, want := range map[string]string{
 		`{"title":"t"}`: "call get_context for a valid project_id, then call create_task again",
@@ -305,7 +313,7 @@ func TestTheAgentOfAnAttemptIsSentToItsOwnTools(t *testing.T) {
 		}
 	}
 	for _, one := range tools {
-		for _, name := range names.FindAllString(one.Description+string(one.Input), -1) {
+		for _, name := range named(one.Description + string(one.Input)) {
 			if name != "get_context" && name != "create_task" {
 				t.Errorf("%s speaks of %s", one.Name, name)
 			}
@@ -316,7 +324,7 @@ func TestTheAgentOfAnAttemptIsSentToItsOwnTools(t *testing.T) {
 // closed is a room that shows nothing of an attempt.
 type closed struct{ Manager }
 
-var blockedAnswer = tasks.Blocked{Reason: "summary_failed", Hint: "call get_attempt_status"}
+var blockedAnswer = tasks.Blocked{Reason: "summary_failed"}
 
 func (closed) Changes(context.Context, string, bool) (tasks.Changes, error) {
 	return tasks.Changes{Blocked: blockedAnswer}, nil

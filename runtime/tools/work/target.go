@@ -29,9 +29,9 @@ func oneTarget(tool string, given contract.Given) *fault.Fault {
 	const exactly = "supply exactly one target identifier, attempt_id or session_id, and call "
 	switch attempt, session := given.Has("attempt_id"), given.Has("session_id"); {
 	case attempt && session:
-		return because(tasks.AmbiguousTarget, fault.New("invalid_argument", "both attempt_id and session_id are given", exactly+tool+" again"))
+		return because(tasks.AmbiguousTarget, refuse("invalid_argument", "both attempt_id and session_id are given", exactly+tool+" again"))
 	case !attempt && !session:
-		return because(tasks.MissingRequired, fault.New("invalid_argument", "neither attempt_id nor session_id is given",
+		return because(tasks.MissingRequired, refuse("invalid_argument", "neither attempt_id nor session_id is given",
 			exactly+tool+" again; list_task_attempts names attempts"))
 	}
 	return nil
@@ -49,6 +49,6 @@ func onePagination(tool string, given contract.Given, afters ...string) *fault.F
 	if len(both) < 2 {
 		return nil
 	}
-	return because(tasks.MixedPagination, fault.New("invalid_argument", both[0]+" and "+both[1]+" are given together",
+	return because(tasks.MixedPagination, refuse("invalid_argument", both[0]+" and "+both[1]+" are given together",
 		"use only one pagination mode and call "+tool+" again: cursor for older entries, "+afters[0]+" for newer ones"))
 }

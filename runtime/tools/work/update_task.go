@@ -34,7 +34,7 @@ func (o Options) updateTask() contract.Tool {
 			if !given.Has("task_id") || given.Has("title") || given.Has("description") || given.Has("status") {
 				return nil
 			}
-			return because(tasks.MissingRequired, fault.New("invalid_argument", "nothing to change",
+			return because(tasks.MissingRequired, refuse("invalid_argument", "nothing to change",
 				"call "+name+" again with title, description or status"))
 		},
 	}, func(ctx context.Context, in updateTaskIn) (out TaskAnswer, err error) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
@@ -59,11 +60,11 @@ type blockedWhy struct {
 }
 
 func whyBlocked(b tasks.Blocked) blockedWhy {
-	w := blockedWhy{Hint: textOrNull(b.Hint)}
-	if b.Reason != "" {
-		w.Code, w.Retryable = &b.Reason, &b.Retryable
+	if b.Reason == "" {
+		return blockedWhy{}
 	}
-	return w
+	hint, _ := hints.Of(fault.New(b.Reason, b.Detail, "").WithCase(b.Case), nil)
+	return blockedWhy{Code: &b.Reason, Retryable: &b.Retryable, Hint: textOrNull(hint)}
 }
 
 // advising is an answer that says what to do next, with the names that tools

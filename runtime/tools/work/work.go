@@ -12,6 +12,7 @@ import (
 	"context"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
@@ -64,6 +65,10 @@ type Options struct {
 	// under the 25,000 tokens that clients cut at.
 	MaxAnswerBytes int
 
+	// Hint words the next step after a failure of a tool, for a door that has
+	// other names for what the tools do. Nil: it names tools and their fields.
+	Hint func(tool string, f *fault.Fault) string
+
 	fewer bool // the agent of an attempt has few of the tools
 }
 
@@ -86,14 +91,17 @@ func Tools(o Options) []contract.Tool {
 // AttemptTools is the list for the agent of an attempt, which [Options] name: it
 // may note further work, and does not start or end any.
 func AttemptTools(o Options) []contract.Tool {
-	o = o.withDefaults()
 	o.fewer = true
+	o = o.withDefaults()
 	return []contract.Tool{o.getContext(), o.createTask()}
 }
 
 func (o Options) withDefaults() Options {
 	if o.MaxAnswerBytes <= 0 {
 		o.MaxAnswerBytes = 64 << 10
+	}
+	if o.Hint == nil {
+		o.Hint = o.hint
 	}
 	return o
 }

@@ -1,0 +1,61 @@
+package worktree
+
+// Codes of faults.
+const (
+	BoxBroken          = "box_broken"
+	BranchExists       = "branch_exists"
+	BranchInUse        = "branch_in_use"
+	BranchMissing      = "branch_missing"
+	CommitHeld         = "commit_held"
+	ConfigRefused      = "config_refused"
+	Conflicts          = "conflicts"
+	DiskFull           = "disk_full"
+	FilterRefused      = "filter_refused"
+	GitMissing         = "git_missing"
+	GitTooOld          = "git_too_old"
+	HeadMoved          = "head_moved"
+	InvalidArgument    = "invalid_argument"
+	LimitReached       = "limit_reached"
+	NoCommits          = "no_commits"
+	NoIdentity         = "no_identity"
+	NotCheckedOut      = "not_checked_out"
+	NotFastForward     = "not_fast_forward"
+	NotFound           = "not_found"
+	NotSigned          = "not_signed"
+	NothingToLand      = "nothing_to_land"
+	NothingToUpdate    = "nothing_to_update"
+	ObjectsMissing     = "objects_missing"
+	OutputTooLarge     = "output_too_large"
+	RepoNotTrusted     = "repo_not_trusted"
+	TargetDirty        = "target_dirty"
+	TargetMoved        = "target_moved"
+	UnrelatedHistories = "unrelated_histories"
+	UntrackedInTheWay  = "untracked_in_the_way"
+	WorktreeDirty      = "worktree_dirty"
+	WorktreeMissing    = "worktree_missing"
+)
+
+// Cases of faults, for the hints of doors; see [fault.Fault].
+const (
+	CheckoutUnknown = "checkout_unknown" // target_dirty: git does not say where the files of a branch are
+	NoSuchBranch    = "no_such_branch"   // not_found: of the one to start from
+	NoSuchFile      = "no_such_file"     // not_found: in the folder of the attempt
+	NoWorkingTree   = "no_working_tree"  // not_checked_out: the repository is bare
+	RepoMoved       = "repo_moved"       // not_found: the repository is not where it was
+	TargetMissing   = "target_missing"   // not_found: the branch to land on; branch
+)
+
+// Codes are those of this package, and why something is not shown.
+var Codes = []string{
+	BoxBroken, BranchExists, BranchInUse, BranchMissing, CommitHeld, ConfigRefused,
+	Conflicts, DiskFull, FilterRefused, GitMissing, GitTooOld, HeadMoved,
+	InvalidArgument, LimitReached, NoCommits, NoIdentity, NotCheckedOut, NotFastForward,
+	NotFound, NotSigned, NothingToLand, NothingToUpdate, ObjectsMissing, OutputTooLarge,
+	RepoNotTrusted, TargetDirty, TargetMoved, UnrelatedHistories, UntrackedInTheWay, WorktreeDirty,
+	WorktreeMissing, SummaryFailed, ThresholdExceeded, OutsideWorkspace, SizeExceeded, TooManyPaths,
+}
+
+// Cases are those of this package.
+var Cases = []string{
+	CheckoutUnknown, NoSuchBranch, NoSuchFile, NoWorkingTree, RepoMoved, TargetMissing,
+}
