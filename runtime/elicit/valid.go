@@ -50,6 +50,11 @@ func (q *Question) problem(a *Answer) *Problem {
 	return q.wrong(code, text)
 }
 
+// Accepts reports whether v can be sent as the answer to q.
+func (q *Question) Accepts(v *Value) bool {
+	return q.problem(&Answer{State: Submitted, Value: v}) == nil
+}
+
 func (q *Question) wrong(code, text string) *Problem {
 	return &Problem{QuestionID: q.ID, Code: code, Message: fmt.Sprintf("question %q: %s", q.ID, text)}
 }

@@ -2,10 +2,8 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -286,36 +284,4 @@ func TestAClientThatDeclaredNothingIsSentNothing(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestFormsAreFlat(t *testing.T) {
-	random := rand.New(rand.NewPCG(5, 6))
-	t.Run("I-049 I-010 properties are texts, numbers, yes or no, and lists of choices", func(t *testing.T) {
-		for range 1000 {
-			r, err := elicit.Prepare(anyRequest(random))
-			if err != nil {
-				continue
-			}
-			raw := formSchema(&r, pick(random, revisions...))
-			var schema struct {
-				Type       string
-				Properties map[string]struct {
-					Type       string
-					Properties any
-					Items      map[string]any
-				}
-			}
-			if err := json.Unmarshal(raw, &schema); err != nil || schema.Type != "object" {
-				t.Fatalf("schema %s, %v", raw, err)
-			}
-			for name, p := range schema.Properties {
-				switch {
-				case p.Properties != nil, p.Type == "object", p.Type == "":
-					t.Fatalf("%s is nested in %s", name, raw)
-				case p.Type == "array" && p.Items["anyOf"] == nil:
-					t.Fatalf("%s is a list of anything in %s", name, raw)
-				}
-			}
-		}
-	})
 }

@@ -3,231 +3,16 @@ package mcpserver
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"math/rand/v2"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	elicitform "github.com/deskhand/deskhand/runtime/elicit/form"
 )
 
 var revisions = []string{"2025-06-18", "2025-11-25", "2026-07-28"}
-
-// anyRequest makes a request of up to six questions, of all kinds, whose ids
-// are often in each other's way.
-func anyRequest(r *rand.Rand) elicit.Request {
-	ids := []string{"a", "a__b", "a__other", "b", "ä b", "a__b_", "x", "x__y", `q"1`}
-	r.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
-	request := elicit.Request{Trigger: elicit.CLI, Title: pick(r, "", "Title")}
-	for i := range 1 + r.IntN(6) {
-		q := elicit.Question{ID: ids[i], Message: "Question " + ids[i], Required: r.IntN(2) == 0,
-			Title: pick(r, "", "T"), Placeholder: pick(r, "", "as in this")}
-		q.Kind = pick(r, elicit.Text, elicit.Number, elicit.Integer, elicit.Boolean, elicit.SingleSelect, elicit.MultiSelect)
-		switch q.Kind {
-		case elicit.SingleSelect, elicit.MultiSelect:
-			for _, id := range []string{"b", "y", "other", "ö z"}[:1+r.IntN(4)] {
-				q.Options = append(q.Options, elicit.Option{ID: id, Label: "Label " + id, Description: pick(r, "", "why"), Recommended: r.IntN(3) == 0})
-			}
-			q.AllowFreeform = r.IntN(2) == 0
-		case elicit.Text:
-			q.Format = pick(r, "", "", elicit.Date)
-		case elicit.Number, elicit.Integer:
-			least, most := -5.0, 1e6
-			q.Min, q.Max = pick(r, nil, &least), pick(r, nil, &most)
-		}
-		request.Questions = append(request.Questions, q)
-	}
-	return request
-}
-
-func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
-
-// anyAnswer is one that the hub takes.
-func anyAnswer(r *rand.Rand, q *elicit.Question) elicit.Answer {
-	if !q.Required && r.IntN(3) == 0 {
-		return elicit.Answer{State: elicit.Skipped}
-	}
-	v := &elicit.Value{}
-	switch q.Kind {
-	case elicit.Text:
-		v.Kind, v.Text = elicit.TextValue, pick(r, " two\nlines", "é")
-		if q.Format == elicit.Date {
-			v.Text = "2026-02-25"
-		}
-	case elicit.Number:
-		v.Kind, v.Number = elicit.NumberValue, pick(r, 1.5, 0, 1e6)
-	case elicit.Integer:
-		v.Kind, v.Number = elicit.NumberValue, pick(r, -3.0, 0, 7)
-	case elicit.Boolean:
-		v.Kind, v.Boolean = elicit.BooleanValue, r.IntN(2) == 0
-	case elicit.SingleSelect:
-		v.Kind, v.Text = elicit.SelectedValue, pick(r, q.Options...).ID
-	case elicit.MultiSelect:
-		v.Kind, v.Options = elicit.SelectedManyValue, []string{}
-		for i, o := range q.Options {
-			if i == 0 || r.IntN(2) == 0 {
-				v.Options = append(v.Options, o.ID)
-			}
-		}
-	}
-	if q.AllowFreeform && r.IntN(2) == 0 {
-		v.Freeform = []string{"own", "words"}[:1+r.IntN(2)]
-		if r.IntN(2) == 0 {
-			v.Text, v.Options = "", slices.Clip(v.Options)[:0]
-		}
-	}
-	return elicit.Answer{State: elicit.Submitted, Value: v}
-}
-
-// filled is what a client sends whose person gives these answers.
-func filled(r *elicit.Request, revision string, answers map[string]elicit.Answer) map[string]any {
-	content := map[string]any{}
-	for _, f := range fieldsOf(r, revision) {
-		v := answers[f.question.ID].Value
-		if v == nil {
-			continue
-		}
-		switch f.part {
-		case other:
-			if len(v.Freeform) > 0 {
-				content[f.name] = strings.Join(v.Freeform, "\n")
-			}
-		case choice:
-			content[f.name] = slices.Contains(v.Options, f.option.ID)
-		default:
-			switch f.question.Kind {
-			case elicit.MultiSelect:
-				content[f.name] = v.Options
-			case elicit.Boolean:
-				content[f.name] = v.Boolean
-			case elicit.Number, elicit.Integer:
-				content[f.name] = v.Number
-			default:
-				if v.Text != "" {
-					content[f.name] = v.Text
-				}
-			}
-		}
-	}
-	return content
-}
-
-// What a person says in a client's form is what the hub gets, but for several
-// own words, which a form has one field for.
-func TestAnswersComeThroughAForm(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for n := range 3000 {
-		request, err := elicit.Prepare(anyRequest(r))
-		if err != nil {
-			continue // ids that may not stand beside each other
-		}
-		revision := pick(r, revisions...)
-		want := map[string]elicit.Answer{}
-		for i := range request.Questions {
-			want[request.Questions[i].ID] = anyAnswer(r, &request.Questions[i])
-		}
-		schema := formSchema(&request, revision)
-		// Over the wire and back, as JSON decodes it.
-		wire, err := json.Marshal(filled(&request, revision, want))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var content map[string]any
-		if err := json.Unmarshal(wire, &content); err != nil {
-			t.Fatal(err)
-		}
-		validates(t, schema, content)
-		for id, a := range want {
-			if a.Value != nil && len(a.Value.Freeform) > 1 {
-				a.Value.Freeform = []string{strings.Join(a.Value.Freeform, "\n")}
-				want[id] = a
-			}
-		}
-		if got := answersOf(&request, revision, content); !reflect.DeepEqual(got, want) {
-			t.Fatalf("%d: %s of %s\ncontent %s\ncame %s\nwant %s", n, revision, schema, wire, asJSON(t, got), asJSON(t, want))
-		}
-	}
-}
-
-func asJSON(t *testing.T, v any) string {
-	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
-// validates holds content to a schema as the SDK does, on both sides.
-func validates(t *testing.T, raw json.RawMessage, content map[string]any) {
-	t.Helper()
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(raw, &schema); err != nil {
-		t.Fatal(err)
-	}
-	resolved, err := schema.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
-	if err != nil {
-		t.Fatalf("schema %s: %v", raw, err)
-	}
-	if err := resolved.Validate(content); err != nil {
-		t.Fatalf("content %v of %s: %v", content, raw, err)
-	}
-}
-
-// The fields of a form are named differently, come in the order of the
-// questions, and hold only what the revision knows.
-func TestFormsAreAsTheirRevisionWantsThem(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 2000 {
-		request, err := elicit.Prepare(anyRequest(r))
-		if err != nil {
-			continue
-		}
-		revision := pick(r, revisions...)
-		names, last := map[string]bool{}, 0
-		for _, f := range fieldsOf(&request, revision) {
-			at := slices.IndexFunc(request.Questions, func(q elicit.Question) bool { return q.ID == f.question.ID })
-			if names[f.name] || at < last {
-				t.Fatalf("field %q of %s comes twice or too late", f.name, asJSON(t, request))
-			}
-			names[f.name], last = true, at
-		}
-		schema := string(formSchema(&request, revision))
-		if revision < richElicitation && (strings.Contains(schema, `"oneOf"`) || strings.Contains(schema, `"array"`)) {
-			t.Fatalf("%s does not know %s", revision, schema)
-		}
-		members, err := contract.Fields(formSchema(&request, revision))
-		if err != nil || members[1].Name != "properties" {
-			t.Fatalf("schema %s, %v", schema, err)
-		}
-		written, err := contract.Fields(members[1].Value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, f := range fieldsOf(&request, revision) {
-			if written[i].Name != f.name {
-				t.Fatalf("field %d is %q, want %q", i, written[i].Name, f.name)
-			}
-		}
-	}
-}
-
-// Where each option is a field of its own, its description has the question
-// and not only the header.
-func TestAnOldFormHasTheQuestionBesideItsHeader(t *testing.T) {
-	r := elicit.Request{ID: "elc_1", Mode: elicit.Form, Message: "Which ones?", Questions: []elicit.Question{{ID: "db", Kind: elicit.MultiSelect, Title: "Database", Message: "Which ones?",
-		Options: []elicit.Option{{ID: "pg", Label: "Postgres", Description: "runs already", Recommended: true}}}}}
-	want := `"db__pg":{"type":"boolean","title":"Postgres","description":"Database: Which ones?\nruns already\nRecommended: Postgres"}`
-	if got := string(formSchema(&r, "2025-06-18")); !strings.Contains(got, want) {
-		t.Errorf("the form is %s, want %s", got, want)
-	}
-}
 
 func TestWhatAFormSays(t *testing.T) {
 	two, ten := 2.0, 10.0
@@ -326,30 +111,6 @@ func TestWhatRepliesCameTo(t *testing.T) {
 	}
 }
 
-// Whatever a client sends as the content of a form, it is read, and what the
-// hub takes of it is right.
-func FuzzContentOfAForm(f *testing.F) {
-	f.Add(uint64(1), []byte(`{"a":"x","b":[1],"x":{},"a__other":" ","a__b":true}`))
-	f.Add(uint64(7), []byte(`{"a":null,"b":1e999,"x":["b","b"],"x__y":"no"}`))
-	f.Fuzz(func(t *testing.T, seed uint64, data []byte) {
-		var content map[string]any
-		if json.Unmarshal(data, &content) != nil {
-			return
-		}
-		request, err := elicit.Prepare(anyRequest(rand.New(rand.NewPCG(seed, 0))))
-		if err != nil {
-			return
-		}
-		for _, revision := range revisions {
-			for id, a := range answersOf(&request, revision, content) {
-				if q, ok := request.Question(id); !ok || a.Value != nil && math.IsNaN(a.Value.Number) || a.State == elicit.Skipped && q.Required {
-					t.Errorf("answer %+v to %q", a, id)
-				}
-			}
-		}
-	})
-}
-
 // A form with a question of yes or no has a field for a note, and what another
 // server asks is shown as it asks it.
 func TestAFormOfYesOrNoTakesANote(t *testing.T) {
@@ -368,7 +129,7 @@ func TestAFormOfYesOrNoTakesANote(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, revision := range revisions {
-			if got := strings.Contains(string(formSchema(&r, revision)), `"note":{"type":"string"`); got != c.takes {
+			if got := strings.Contains(string(elicitform.Schema(&r, lists(revision))), `"note":{"type":"string"`); got != c.takes {
 				t.Errorf("%s of %s in %s has a note: %v, want %v", c.trigger, c.question.Kind, revision, got, c.takes)
 			}
 		}

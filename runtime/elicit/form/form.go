@@ -1,7 +1,12 @@
-// Package form maps the forms of other protocols to questions. MCP
-// (elicitation/create, requestedSchema) and ACP (elicitation/create) ask with a
-// flat JSON Schema object; A2A agents send the same as data. What a person
-// answers goes back as [elicit.Request.Content].
+// Package form maps between questions and the forms of other protocols, in both
+// directions. MCP (elicitation/create, requestedSchema) and ACP
+// (elicitation/create) ask with a flat JSON Schema object; A2A agents send the
+// same as data.
+//
+// [Questions] reads the form of another agent or server; what a person answers
+// goes back to it as [elicit.Request.Content]. [Schema] shows questions to a
+// client that has forms; [Answers] and [Note] read what comes back. All are pure
+// functions.
 package form
 
 import (
@@ -20,6 +25,7 @@ type property struct {
 	Title       string
 	Description string
 	Format      string
+	Pattern     string
 	Enum        []string
 	EnumNames   []string
 	OneOf       []choice
@@ -60,7 +66,9 @@ func (k *kind) UnmarshalJSON(raw []byte) error {
 var ErrNotFlat = errors.New("requestedSchema may have string, number, integer, boolean and lists of choices, and nothing below them")
 
 // Questions returns the questions of a form in the order of its fields; none for
-// a form without fields. The error is [ErrNotFlat], with the field's name.
+// a form without fields. A default that is no answer to its own field is left
+// out. A pattern is part of the question's text: nothing checks it. The error is
+// [ErrNotFlat], with the field's name.
 func Questions(schema json.RawMessage) ([]elicit.Question, error) {
 	if len(schema) == 0 {
 		return nil, nil
@@ -70,7 +78,7 @@ func Questions(schema json.RawMessage) ([]elicit.Question, error) {
 		Properties json.RawMessage
 		Required   []string
 	}
-	if err := json.Unmarshal(schema, &form); err != nil || form.Type != "object" {
+	if err := json.Unmarshal(schema, &form); err != nil || form.Type != "object" && form.Type != "" { // ACP: "object" by default
 		return nil, ErrNotFlat
 	}
 	if form.Properties == nil {
@@ -82,8 +90,8 @@ func Questions(schema json.RawMessage) ([]elicit.Question, error) {
 	}
 	var questions []elicit.Question
 	for _, f := range fields {
-		var p property
-		if err := json.Unmarshal(f.Value, &p); err != nil || p.Properties != nil {
+		p, err := readProperty(f.Value)
+		if err != nil || p.Properties != nil {
 			return nil, fmt.Errorf("%w: field %q", ErrNotFlat, brief(f.Name, 60))
 		}
 		q, ok := p.question()
@@ -94,9 +102,36 @@ func Questions(schema json.RawMessage) ([]elicit.Question, error) {
 		if q.Title = brief(p.Title, elicit.MaxTitle); q.Message == "" {
 			q.Message = brief(f.Name, elicit.MaxQuestionText)
 		}
+		if p.Pattern != "" && q.Kind == elicit.Text {
+			q.Message = brief(q.Message+"\nIt has to match: "+p.Pattern, elicit.MaxQuestionText)
+		}
+		if q.Default = p.defaultOf(q.Kind); q.Default != nil && !q.Accepts(q.Default) {
+			q.Default = nil
+		}
 		questions = append(questions, q)
 	}
 	return questions, nil
+}
+
+// readProperty reads a field of a form. One without a type may be another or null,
+// as schema libraries write a field that may be left out: it is that other.
+func readProperty(raw json.RawMessage) (p property, err error) {
+	if err = json.Unmarshal(raw, &p); err != nil || p.Type != "" {
+		return p, err
+	}
+	var union struct{ AnyOf, OneOf []json.RawMessage }
+	if err = json.Unmarshal(raw, &union); err != nil {
+		return p, err
+	}
+	either := slices.DeleteFunc(slices.Concat(union.AnyOf, union.OneOf), func(one json.RawMessage) bool {
+		var of struct{ Type string }
+		return json.Unmarshal(one, &of) == nil && of.Type == "null"
+	})
+	if len(either) != 1 {
+		return p, nil
+	}
+	p.AnyOf, p.OneOf = nil, nil
+	return p, json.Unmarshal(either[0], &p)
 }
 
 func (p *property) question() (q elicit.Question, ok bool) {
@@ -130,7 +165,6 @@ func (p *property) question() (q elicit.Question, ok bool) {
 	default:
 		return q, false
 	}
-	q.Default = p.defaultOf(q.Kind)
 	return q, true
 }
 
@@ -140,6 +174,7 @@ func optionsOf(ids, names []string, titled []choice) (options []elicit.Option) {
 		if i < len(names) && names[i] != "" {
 			o.Label = names[i]
 		}
+		o.Label = brief(o.Label, elicit.MaxLabel)
 		options = append(options, o)
 	}
 	for _, c := range titled {
@@ -147,6 +182,7 @@ func optionsOf(ids, names []string, titled []choice) (options []elicit.Option) {
 		if o.Label == "" {
 			o.Label = c.Const
 		}
+		o.Label, o.Description = brief(o.Label, elicit.MaxLabel), brief(o.Description, elicit.MaxMessage)
 		options = append(options, o)
 	}
 	return options

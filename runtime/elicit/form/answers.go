@@ -1,4 +1,4 @@
-package mcpserver
+package form
 
 import (
 	"slices"
@@ -7,13 +7,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// answersOf reads the content of a form that a client sends back. It does not
+// Answers reads the content of a form of [Schema] that comes back, by the IDs of
+// the questions. It does not
 // judge: a value of another kind than its question's stays what it is, for the
 // hub to refuse, and fields that were not asked for are passed over. A question
 // that may be left out and was is skipped.
-func answersOf(r *elicit.Request, revision string, content map[string]any) map[string]elicit.Answer {
+func Answers(r *elicit.Request, lists bool, content map[string]any) map[string]elicit.Answer {
 	answers := map[string]elicit.Answer{}
-	fields := fieldsOf(r, revision)
+	fields := fieldsOf(r, lists)
 	for i := range r.Questions {
 		q := &r.Questions[i]
 		var v *elicit.Value
@@ -26,7 +27,7 @@ func answersOf(r *elicit.Request, revision string, content map[string]any) map[s
 			switch f.part {
 			case whole:
 				v = valueOf(q, given)
-			case choice:
+			case oneChoice:
 				v = choose(v, f.option.ID, given)
 			case other:
 				words = ownWords(given)
