@@ -18,7 +18,7 @@ const module = "github.com/deskhand/deskhand/"
 // lower floors alone: two on one floor do not know each other. A new package is
 // one word here.
 var floors = [][]string{
-	{"runtime/access"},
+	{"runtime/access", "runtime/text"},
 	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},

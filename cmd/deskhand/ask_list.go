@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
 
@@ -91,7 +93,7 @@ func noteOf(r elicit.Request) string {
 	if r.Completion == nil || r.Completion.Note == "" {
 		return ""
 	}
-	return " (note: " + shortened(oneLine(r.Completion.Note), 60) + ")"
+	return " (note: " + textutil.Shorten(oneLine(r.Completion.Note), 60) + ")"
 }
 
 // stateOf is a word for how far a request is.
@@ -113,15 +115,8 @@ var outcomeWords = map[elicit.Outcome]string{
 
 // heading is the first line of what is asked, shortened.
 func heading(r elicit.Request) string {
-	text := r.Title
-	if text == "" {
-		text = r.Message
-	}
-	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	if long := []rune(text); len(long) > 60 {
-		text = string(long[:59]) + "…"
-	}
-	return text
+	first, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(r.Title, r.Message)), "\n")
+	return textutil.Shorten(first, 60)
 }
 
 func age(t time.Time) string {
@@ -249,11 +244,4 @@ func optionLine(o elicit.Option) string {
 		text += " [recommended]"
 	}
 	return text
-}
-
-func shortened(s string, most int) string {
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return s
 }

@@ -6,9 +6,10 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
 
 	"golang.org/x/term"
+
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // json prints v for programs.
@@ -54,12 +55,7 @@ func (p paint) plain(text string) string {
 	if !p.terminal {
 		return text
 	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
+	return textutil.Plain(text)
 }
 
 func (p paint) code(text, code string) string {

@@ -12,6 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
@@ -112,8 +113,8 @@ func (b *bench) installed(ctx context.Context) (string, error) {
 func splitPrompt(prompt string) (title, rest string) {
 	const most = 100 // characters of a title
 	title, rest, _ = strings.Cut(strings.TrimSpace(prompt), "\n")
-	if short := []rune(title); len(short) > most {
-		return strings.TrimSpace(string(short[:most-1])) + "…", prompt
+	if short := textutil.Shorten(title, most); short != title {
+		return short, prompt
 	}
 	if strings.TrimSpace(rest) == "" {
 		return title, ""

@@ -13,6 +13,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
@@ -172,11 +173,7 @@ func standing(t work.TaskSummary) string {
 
 // oneLine is a title in a table.
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if long := []rune(s); len(long) > 70 {
-		return string(long[:69]) + "…"
-	}
-	return s
+	return textutil.Shorten(textutil.OneLine(s), 70)
 }
 
 func tasksSetCommand(a *app) *cobra.Command {

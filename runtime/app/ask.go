@@ -13,6 +13,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit/form"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // ask implements [tasks.Options.Ask]: it puts a question of an agent into the
@@ -68,8 +69,8 @@ const theAnswer = "answer"
 // requestOf is a question of an agent as a person sees it. The error says why a
 // form cannot be shown.
 func requestOf(q executor.Question) (elicit.Request, error) {
-	title, text := shortened(q.Title, 100), cmp.Or(q.Message, q.Title, "The agent asks")
-	r := elicit.Request{Trigger: elicit.ACPElicitation, Title: title, Message: shortened(text, 4000), URL: q.URL}
+	title, text := textutil.Shorten(q.Title, 100), cmp.Or(q.Message, q.Title, "The agent asks")
+	r := elicit.Request{Trigger: elicit.ACPElicitation, Title: title, Message: textutil.Shorten(text, 4000), URL: q.URL}
 	if string(q.Schema) != "null" {
 		r.Schema = q.Schema
 	}
@@ -83,7 +84,7 @@ func requestOf(q executor.Question) (elicit.Request, error) {
 	if p := q.Proposal; p != nil {
 		r.Proposal = &elicit.Proposal{Action: p.Action, Text: p.Text, Marks: p.Marks}
 		if r.Message = title; q.Message != "" {
-			r.Message = shortened("The agent says: "+q.Message, 4000)
+			r.Message = textutil.Shorten("The agent says: "+q.Message, 4000)
 		}
 	}
 	if q.URL != "" {
@@ -99,7 +100,7 @@ func requestOf(q executor.Question) (elicit.Request, error) {
 		}
 		r.Schema = nil // over A2A a text will do
 	}
-	one := elicit.Question{ID: theAnswer, Kind: elicit.Text, Message: shortened(text, 1000), Required: true, Multiline: len(q.Options) == 0}
+	one := elicit.Question{ID: theAnswer, Kind: elicit.Text, Message: textutil.Shorten(text, 1000), Required: true, Multiline: len(q.Options) == 0}
 	for _, o := range q.Options {
 		one.Kind = elicit.SingleSelect
 		one.Options = append(one.Options, elicit.Option{ID: o.ID, Label: o.Label})
@@ -120,13 +121,6 @@ func formOf(q executor.Question) []elicit.Question {
 		return nil
 	}
 	return r.Questions
-}
-
-func shortened(s string, most int) string {
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return s
 }
 
 // answerOf is what a person has said, in the terms of the agent's question.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // instructions are those of c with those for the groups beside docs. What they
@@ -26,7 +27,7 @@ func (l *library) purpose(c contract.Catalog) string {
 	corpus := "documentation"
 	if l.engine != nil {
 		if about, _, _ := strings.Cut(strings.TrimSpace(l.engine.Metadata().CorpusDescription), "\n"); about != "" {
-			corpus = shortened(about, 200)
+			corpus = textutil.Shorten(about, 200)
 		}
 	}
 	var parts []string

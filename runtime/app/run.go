@@ -7,6 +7,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/surface/a2a"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // agentsRun is what other agents have work done with: each task of theirs is a
@@ -34,9 +35,7 @@ func (r *agentsRun) Start(ctx context.Context, prompt, key string) (attempt stri
 		return "", err
 	}
 	title, _, _ := strings.Cut(prompt, "\n")
-	if runes := []rune(title); len(runes) > titleLength {
-		title = string(runes[:titleLength-1]) + "…"
-	}
+	title = textutil.Shorten(title, titleLength)
 	task, err := m.CreateTask(ctx, tasks.NewTask{ProjectID: project, Title: title, Description: prompt, RequestID: key})
 	if err != nil {
 		return "", err

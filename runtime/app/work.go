@@ -5,6 +5,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
@@ -52,7 +53,7 @@ func (a *App) count(ctx context.Context, attemptID string) (n int, err error) {
 func (a *App) Questions(ctx context.Context, attemptID string) (list []work.Question, err error) {
 	requests, err := a.waiting(ctx, attemptID)
 	for _, r := range requests {
-		list = append(list, work.Question{ID: r.ID, Text: shortened(r.Message, 200), Asked: contract.Time{Time: r.CreatedAt.Time}, Standing: r.Standing()})
+		list = append(list, work.Question{ID: r.ID, Text: textutil.Shorten(r.Message, 200), Asked: contract.Time{Time: r.CreatedAt.Time}, Standing: r.Standing()})
 	}
 	return list, err
 }
@@ -108,7 +109,7 @@ func (a *App) Pauses(ctx context.Context, attemptID string) (list []work.Pause, 
 	}
 	page, err := hub.List(ctx, elicit.Filter{AttemptID: attemptID, Statuses: []elicit.Status{elicit.Open, elicit.ExpiredOpen, elicit.Completed}, Limit: 1000})
 	for _, r := range page.Requests {
-		p := work.Pause{ID: r.ID, Text: shortened(r.Message, 200), Paused: contract.Time{Time: r.CreatedAt.Time}}
+		p := work.Pause{ID: r.ID, Text: textutil.Shorten(r.Message, 200), Paused: contract.Time{Time: r.CreatedAt.Time}}
 		end, outcome := r.Deadline.Time, string(elicit.Timeout)
 		if c := r.Completion; c != nil && !c.Late {
 			end, outcome = c.At.Time, string(c.Outcome)

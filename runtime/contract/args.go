@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Kind names what is wrong with the arguments of a call.
@@ -319,7 +320,7 @@ func (p *property) blank(kind Kind) *Refusal {
 }
 
 func (p *property) notAllowed(given string) *Refusal {
-	given = shorten(given)
+	given = textutil.Excerpt(given, maxQuoted)
 	return &Refusal{
 		Kind: NotAllowed, Field: p.name, Value: given, Allowed: p.allowed,
 		Message: fmt.Sprintf("Invalid value for '%s': '%s'. Allowed values: %s", p.name, given, AllowedList(p.allowed)),
@@ -378,9 +379,9 @@ func reworded(err error) (field, message string) {
 		reason = reason[i+1:] // before it is the value, as Go prints it
 	}
 	if field == "" {
-		return "", "Invalid arguments: " + shorten(reason)
+		return "", "Invalid arguments: " + textutil.Excerpt(reason, maxQuoted)
 	}
-	return field, "Invalid value for " + quote(field) + ": " + shorten(reason)
+	return field, "Invalid value for " + quote(field) + ": " + textutil.Excerpt(reason, maxQuoted)
 }
 
 // dotted turns /properties/a/items/properties/b into a.b.
@@ -420,15 +421,4 @@ func join(fields []Field) json.RawMessage {
 // maxQuoted bounds what a message repeats of the caller's own words, in bytes.
 const maxQuoted = 200
 
-func shorten(s string) string {
-	if len(s) <= maxQuoted {
-		return s
-	}
-	cut := maxQuoted
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "..."
-}
-
-func quote(s string) string { return "'" + shorten(s) + "'" }
+func quote(s string) string { return "'" + textutil.Excerpt(s, maxQuoted) + "'" }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Clients read a whole list of tools or none: one that is wrong takes the others
@@ -170,7 +171,7 @@ func place(at string) string {
 	if at == "" {
 		return ""
 	}
-	return " at " + shorten(at)
+	return " at " + textutil.Excerpt(at, maxQuoted)
 }
 
 // schema checks one schema, which may be true or false.
@@ -185,26 +186,26 @@ func (s *schemaCheck) schema(value json.RawMessage, at string, onPath bool) erro
 		}
 		return s.object(fields, at, onPath)
 	}
-	return fmt.Errorf("has no schema at %s", shorten(at))
+	return fmt.Errorf("has no schema at %s", textutil.Excerpt(at, maxQuoted))
 }
 
 // members are those of an object inside the schema. A name that appears twice is
 // an error.
 func (s *schemaCheck) members(value json.RawMessage, at string) ([]Field, error) {
 	if value[0] != '{' {
-		return nil, fmt.Errorf("has no object at %s", shorten(at))
+		return nil, fmt.Errorf("has no object at %s", textutil.Excerpt(at, maxQuoted))
 	}
 	w := walker{data: value}
 	fields := w.object()
 	if name, ok := repeated(fields); ok {
-		return nil, fmt.Errorf("has %s twice at %s", quote(name), shorten(at))
+		return nil, fmt.Errorf("has %s twice at %s", quote(name), textutil.Excerpt(at, maxQuoted))
 	}
 	return fields, nil
 }
 
 func (s *schemaCheck) elements(value json.RawMessage, at string) ([]json.RawMessage, error) {
 	if value[0] != '[' {
-		return nil, fmt.Errorf("has no array at %s", shorten(at))
+		return nil, fmt.Errorf("has no array at %s", textutil.Excerpt(at, maxQuoted))
 	}
 	w := walker{data: value}
 	return w.array(), nil
@@ -258,7 +259,7 @@ func (s *schemaCheck) types(value json.RawMessage, at string, _ bool) error {
 	}
 	for _, one := range all {
 		if !slices.Contains(typeNames, string(one)) {
-			return fmt.Errorf("has the type %s at %s", shorten(string(one)), shorten(at))
+			return fmt.Errorf("has the type %s at %s", textutil.Excerpt(string(one), maxQuoted), textutil.Excerpt(at, maxQuoted))
 		}
 	}
 	return nil
@@ -281,21 +282,21 @@ func (s *schemaCheck) texts(value json.RawMessage, at string, _ bool) error {
 
 func (s *schemaCheck) text(value json.RawMessage, at string, _ bool) error {
 	if value[0] != '"' {
-		return fmt.Errorf("has no text at %s", shorten(at))
+		return fmt.Errorf("has no text at %s", textutil.Excerpt(at, maxQuoted))
 	}
 	return nil
 }
 
 func (s *schemaCheck) number(value json.RawMessage, at string, _ bool) error {
 	if !isNumber(value) {
-		return fmt.Errorf("has no number at %s", shorten(at))
+		return fmt.Errorf("has no number at %s", textutil.Excerpt(at, maxQuoted))
 	}
 	return nil
 }
 
 func (s *schemaCheck) count(value json.RawMessage, at string, _ bool) error {
 	if !isNumber(value) || value[0] == '-' {
-		return fmt.Errorf("has no number of 0 or more at %s", shorten(at))
+		return fmt.Errorf("has no number of 0 or more at %s", textutil.Excerpt(at, maxQuoted))
 	}
 	return nil
 }
@@ -306,11 +307,11 @@ var brokenPatterns = []syntax.ErrorCode{syntax.ErrMissingParen, syntax.ErrUnexpe
 
 func (s *schemaCheck) pattern(value json.RawMessage, at string, _ bool) error {
 	if value[0] != '"' {
-		return fmt.Errorf("has no text at %s", shorten(at))
+		return fmt.Errorf("has no text at %s", textutil.Excerpt(at, maxQuoted))
 	}
 	wrong := new(syntax.Error)
 	if _, err := syntax.Parse(text(value), syntax.Perl); errors.As(err, &wrong) && slices.Contains(brokenPatterns, wrong.Code) {
-		return fmt.Errorf("has a pattern at %s that does not compile: %s", shorten(at), wrong.Code)
+		return fmt.Errorf("has a pattern at %s that does not compile: %s", textutil.Excerpt(at, maxQuoted), wrong.Code)
 	}
 	return nil
 }
@@ -318,7 +319,7 @@ func (s *schemaCheck) pattern(value json.RawMessage, at string, _ bool) error {
 // ref checks a reference. One to another document is left to those who have it.
 func (s *schemaCheck) ref(value json.RawMessage, at string, _ bool) error {
 	if value[0] != '"' {
-		return fmt.Errorf("has no text at %s", shorten(at))
+		return fmt.Errorf("has no text at %s", textutil.Excerpt(at, maxQuoted))
 	}
 	target := text(value)
 	if pointer, local := strings.CutPrefix(target, "#/"); local && !s.leads(pointer) {
@@ -386,11 +387,11 @@ func (s *schemaCheck) header(fields []Field, at string) error {
 	}
 	t := index(fields, "type")
 	if t < 0 || !slices.Contains([]string{`"string"`, `"integer"`, `"boolean"`}, string(fields[t].Value)) {
-		return fmt.Errorf("has x-mcp-header at %s, which is not of a simple type", shorten(at))
+		return fmt.Errorf("has x-mcp-header at %s, which is not of a simple type", textutil.Excerpt(at, maxQuoted))
 	}
 	value := fields[i].Value
 	if value[0] != '"' || !isToken(text(value)) {
-		return fmt.Errorf("has x-mcp-header at %s that is no name of a header", shorten(at))
+		return fmt.Errorf("has x-mcp-header at %s that is no name of a header", textutil.Excerpt(at, maxQuoted))
 	}
 	name := strings.ToLower(text(value))
 	if s.headers[name] {
@@ -459,7 +460,7 @@ func checkMembers(raw json.RawMessage, known members) error {
 	for _, f := range fields {
 		begins, ok := known[f.Name]
 		if ok && !strings.Contains(begins, string(f.Value[0])) {
-			return fmt.Errorf("its %s is %s", f.Name, shorten(string(f.Value)))
+			return fmt.Errorf("its %s is %s", f.Name, textutil.Excerpt(string(f.Value), maxQuoted))
 		}
 		for name := range known {
 			if !ok && foldedCase(name) == foldedCase(f.Name) {

@@ -5,6 +5,8 @@ import (
 	"html"
 	"strings"
 	"unicode/utf8"
+
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Chart is a drawing of NDCG: a group of bars for each row, a bar for each
@@ -104,7 +106,7 @@ func (c Chart) SVG() string {
 func (c Chart) legend(b *strings.Builder) (bottom int) {
 	x, y := 8, chartTop
 	for i, name := range c.Columns {
-		name = shorten(printable(name), maxCell)
+		name = textutil.Shorten(printable(name), maxCell)
 		width := 35 + chartLetter*utf8.RuneCountInString(name)
 		if i > 0 && x+width > chartWidth {
 			x, y = 8, y+chartLine
@@ -131,5 +133,5 @@ func text(b *strings.Builder, class string, x, y int, anchor, s string) {
 	if anchor != "start" {
 		class += ` text-anchor="` + anchor + `"`
 	}
-	fmt.Fprintf(b, `<text%s x="%d" y="%d">%s</text>`+"\n", class, x, y, html.EscapeString(shorten(printable(s), maxCell+20)))
+	fmt.Fprintf(b, `<text%s x="%d" y="%d">%s</text>`+"\n", class, x, y, html.EscapeString(textutil.Shorten(printable(s), maxCell+20)))
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // grid is a table, rendered for a page or for a terminal. The first column is
@@ -46,7 +48,7 @@ func (g grid) text(widest int) []string {
 		for i, cell := range row {
 			cell = printable(cell)
 			if widest > 0 {
-				cell = shorten(cell, widest)
+				cell = textutil.Shorten(cell, widest)
 			}
 			all[n][i] = cell
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
@@ -90,7 +92,7 @@ func (s section) text(width int) []string {
 		lines, indent = append(lines, printable(s.title)), "  "
 	}
 	for _, line := range s.lines {
-		lines = append(lines, shorten(indent+printable(line), width))
+		lines = append(lines, textutil.Shorten(indent+printable(line), width))
 	}
 	return lines
 }

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // loader collects cases over the files of one Load.
@@ -43,7 +44,7 @@ func (l *loader) file(path string, data []byte) error {
 		c, extra, err := readCase(raw)
 		where := fmt.Sprintf("%s: case %d", path, i+1)
 		if c.Name != "" {
-			where += fmt.Sprintf(" %q", shorten(c.Name, 60))
+			where += fmt.Sprintf(" %q", textutil.Shorten(c.Name, 60))
 		}
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("%s: %v", where, err))
@@ -258,7 +259,7 @@ func (o *object) take(into any, want, field string) bool {
 		return false
 	}
 	if err := json.Unmarshal(raw, into); err != nil && o.err == nil {
-		o.err = fmt.Errorf("has a wrong %s: it must be %s, not %s", field, want, shorten(string(raw), 40))
+		o.err = fmt.Errorf("has a wrong %s: it must be %s, not %s", field, want, textutil.Shorten(string(raw), 40))
 	}
 	return true
 }
@@ -298,13 +299,4 @@ func oneLine(s string) string {
 		}
 		return r
 	}, s))
-}
-
-// shorten keeps at most n runes of s, the last one an ellipsis where it cut.
-func shorten(s string, n int) string {
-	runes := []rune(s)
-	if len(runes) <= n {
-		return s
-	}
-	return string(runes[:max(0, n-1)]) + "…"
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // client is what a door can do with the client that calls, as the tools that ask
@@ -145,7 +146,7 @@ func (u *upstream) request(ctx context.Context, c *call) (elicit.Request, error)
 	caller := c.who()
 	r := elicit.Request{
 		Mode: elicit.URL, Trigger: elicit.CredentialRequired,
-		Title:   brief("Connect "+u.Title, elicit.MaxTitle),
+		Title:   textutil.Shorten("Connect "+u.Title, elicit.MaxTitle),
 		Message: fmt.Sprintf("%s requires authentication. Connect your account so that %s can be used.", u.Title, c.name),
 		Source:  elicit.Source{Kind: "mcp", Name: caller.Name, Version: caller.Version, Instance: caller.Session},
 		Context: u.g.options.Context, URL: base + Path + elicit.IDInURL,
@@ -317,14 +318,6 @@ func complete(ctx context.Context, hub *elicit.Hub, id string, outcome elicit.Ou
 		return nil // somebody was faster
 	}
 	return err
-}
-
-// brief cuts a text to n characters.
-func brief(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return text
 }
 
 // forOne is that a credential of one person would serve another: nobody knows

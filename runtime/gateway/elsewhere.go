@@ -12,6 +12,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // completeTime bounds a completion: the person types on after that.
@@ -45,7 +46,7 @@ func (r *routes) read(ctx context.Context, caller contract.Caller, uri string) (
 	if u == nil {
 		return nil, nil
 	}
-	return u.fetch(ctx, caller, brief(uri, 200), func(ctx context.Context, s *session) (json.RawMessage, error) {
+	return u.fetch(ctx, caller, textutil.Shorten(uri, 200), func(ctx context.Context, s *session) (json.RawMessage, error) {
 		result, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: original})
 		if err != nil {
 			return nil, err

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"sync"
 	"time"
+
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Everything that an upstream sends comes through here, message by message,
@@ -48,7 +50,7 @@ func (in *inflow) message(raw []byte) (taken []byte, isAnswer bool) {
 	if head.Method != nil {
 		if !in.flood.lets(len(raw), time.Now()) {
 			in.flood.tell(func() {
-				in.u.g.log.Warn("upstream sends more than is taken: some of its messages are dropped", "upstream", in.u.Name, "method", brief(*head.Method, 60))
+				in.u.g.log.Warn("upstream sends more than is taken: some of its messages are dropped", "upstream", in.u.Name, "method", textutil.Shorten(*head.Method, 60))
 			})
 			return nil, false
 		}

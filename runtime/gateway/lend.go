@@ -10,6 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // A client may lend an upstream its model (sampling) and its folders (roots), in
@@ -55,7 +57,7 @@ func (u *upstream) lend(ctx context.Context, what mcp.InputRequest) (mcp.InputRe
 	caller := c.who()
 	from, ok := caller.Client.(lender)
 	if !ok || !from.Lends(what) {
-		return nil, refuse("the client of this call, %s, does not support %s", brief(caller.Name, 60), name)
+		return nil, refuse("the client of this call, %s, does not support %s", textutil.Shorten(caller.Name, 60), name)
 	}
 	c.mu.Lock()
 	c.lent++

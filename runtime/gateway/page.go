@@ -16,6 +16,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
@@ -339,7 +340,7 @@ func (p *pages) back(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if reason := r.FormValue("error"); reason != "" {
-		f := fault.New("sign_in_failed", hostOf(s.TokenURL)+" did not let you in: "+brief(page.Clean(cmp.Or(r.FormValue("error_description"), reason)), 200), "try again, or dismiss it")
+		f := fault.New("sign_in_failed", hostOf(s.TokenURL)+" did not let you in: "+textutil.Shorten(page.Clean(cmp.Or(r.FormValue("error_description"), reason)), 200), "try again, or dismiss it")
 		return p.open(w, r, http.StatusOK, request, u, f)
 	}
 	if err := u.finish(r.Context(), v, s, r.FormValue("code"), r.FormValue("iss"), p.who(r)); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/elicit/form"
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // elicited answers an upstream's question with a request of ours: with an id of
@@ -203,7 +204,7 @@ func (u *upstream) unasked(err error) error {
 // simple fields is refused, as the protocol has it.
 func (u *upstream) asRequest(p *mcp.ElicitParams, c *call) (elicit.Request, error) {
 	r := elicit.Request{
-		Trigger: elicit.MCPElicitation, Message: brief(p.Message, elicit.MaxMessage), Title: brief(u.Title+" asks", elicit.MaxTitle),
+		Trigger: elicit.MCPElicitation, Message: textutil.Shorten(p.Message, elicit.MaxMessage), Title: textutil.Shorten(u.Title+" asks", elicit.MaxTitle),
 		Source: elicit.Source{Kind: "upstream", Name: u.Name}, Context: u.g.options.Context,
 		WaitMS: u.g.options.Wait.Milliseconds(), OnTurnEnd: elicit.Abandon,
 	}

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +8,12 @@ import (
 	"net/url"
 	"os/exec"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // connectTime bounds starting a server, or reaching it, and agreeing with it.
@@ -23,8 +22,8 @@ const connectTime = 20 * time.Second
 // session is one connection to an upstream.
 type session struct {
 	*mcp.ClientSession
-	rev    int64 // of the credential that a command was started with
-	stderr *tail // of a command
+	rev    int64          // of the credential that a command was started with
+	stderr *textutil.Tail // of a command
 	lends  contract.Lends
 
 	// The upstream's mu guards these.
@@ -60,7 +59,7 @@ func (u *upstream) dial(ctx context.Context, c *Credential) (*session, error) {
 	if u.URL != "" {
 		transport = &mcp.StreamableClientTransport{Endpoint: u.URL, HTTPClient: u.http, MaxEventSize: -1} // inflow bounds them
 	} else {
-		s.stderr = &tail{}
+		s.stderr = &textutil.Tail{}
 		cmd := exec.Command(u.Command[0], u.Command[1:]...)
 		cmd.Dir, cmd.Stderr, cmd.WaitDelay = u.Dir, s.stderr, time.Second // a grandchild may keep stderr open
 		key := ""
@@ -159,31 +158,4 @@ func (u *upstream) httpClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
 	return &http.Client{Transport: carrier{u, at.Scheme + "://" + at.Host, transport}}
-}
-
-// tail keeps the end of what a command says on stderr, for errors.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const tailBytes = 2 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if extra := len(t.text) - tailBytes; extra > 0 {
-		t.text = append([]byte(nil), t.text[extra:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	if t == nil {
-		return ""
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(bytes.ToValidUTF8(t.text, nil)))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/yosida95/uritemplate/v3"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // offered is what an upstream offers, as it is remembered.
@@ -97,7 +98,7 @@ func entries[T any](u *upstream, kind string, from iter.Seq2[*T, error], read fu
 		key, meta, ok := read(one)
 		switch {
 		case !ok || taken[key]:
-			u.g.log.Warn("entry of upstream left out, its key is invalid or used twice", "upstream", u.Name, "list", kind, "key", brief(key, 200))
+			u.g.log.Warn("entry of upstream left out, its key is invalid or used twice", "upstream", u.Name, "list", kind, "key", textutil.Shorten(key, 200))
 			continue
 		case u.passed(meta):
 			continue

@@ -9,6 +9,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // watchers are who wants to hear of changes of an upstream's resources, by its
@@ -46,7 +47,7 @@ func (r *routes) watch(ctx context.Context, caller contract.Caller, uri string, 
 		return stop, nil
 	}
 	tells := false
-	_, err = u.fetch(ctx, caller, brief(uri, 200), func(ctx context.Context, s *session) (json.RawMessage, error) {
+	_, err = u.fetch(ctx, caller, textutil.Shorten(uri, 200), func(ctx context.Context, s *session) (json.RawMessage, error) {
 		if tells = s.tellsChanges(); !tells {
 			return nil, nil
 		}

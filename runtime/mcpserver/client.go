@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,12 +8,12 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Target is a server to talk to: a command that speaks MCP on its stdin and
@@ -61,7 +60,7 @@ func Dial(ctx context.Context, target Target) (*Client, error) {
 }
 
 func dialCommand(ctx context.Context, client *mcp.Client, target Target) (*Client, error) {
-	stderr := &tail{max: 4 << 10}
+	stderr := &textutil.Tail{Max: 4 << 10}
 	cmd := exec.Command(target.Command[0], target.Command[1:]...)
 	cmd.Env = append(os.Environ(), target.Env...)
 	cmd.Stderr = stderr
@@ -163,27 +162,4 @@ func (c *Client) Close() error {
 		return nil // how the command ended is not ours to judge
 	}
 	return err
-}
-
-// tail keeps the last max bytes written to it.
-type tail struct {
-	max int
-	mu  sync.Mutex
-	end []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.end = append(t.end, p...)
-	if extra := len(t.end) - t.max; extra > 0 {
-		t.end = slices.Delete(t.end, 0, extra)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(bytes.ToValidUTF8(t.end, nil)))
 }

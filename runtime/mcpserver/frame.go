@@ -13,6 +13,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // frame is one JSON-RPC message, taken apart but not decoded.
@@ -192,9 +193,7 @@ func wireError(err error) *jsonrpc.Error {
 	if worded.Code == 0 {
 		worded.Code = jsonrpc.CodeInvalidRequest
 	}
-	if len(worded.Message) > 500 {
-		worded.Message = strings.ToValidUTF8(worded.Message[:500], "") + "..."
-	}
+	worded.Message = textutil.Excerpt(strings.ToValidUTF8(worded.Message, ""), 500)
 	return worded
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // LandRequest says how the work of an attempt is to be landed.
@@ -208,9 +209,7 @@ func scanText(row scanner) (s string, err error) {
 func landingMessage(title, summary, agent string) string {
 	const most = 2000 // of what the agent said, in bytes
 	parts := []string{strings.TrimSpace(title)}
-	if summary = strings.TrimSpace(summary); len(summary) > most {
-		summary = strings.ToValidUTF8(summary[:most], "") + "..."
-	}
+	summary = textutil.Excerpt(strings.ToValidUTF8(strings.TrimSpace(summary), ""), most)
 	if summary != "" && summary != parts[0] {
 		parts = append(parts, summary)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // launchPatience is how long a runner may take from its start to its claim
@@ -173,9 +174,9 @@ func (m *Manager) lastWords(processID string, ended error) string {
 		return fmt.Sprint(ended)
 	}
 	defer said.Close()
-	t := &tail{}
-	if _, err := io.Copy(t, said); err == nil && t.line() != "" {
-		return t.line()
+	t := &textutil.Tail{Max: mostTail}
+	if _, err := io.Copy(t, said); err == nil && t.LastLine() != "" {
+		return brief(t.LastLine())
 	}
 	return fmt.Sprint(ended)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 func refuse(code, hint, format string, args ...any) *fault.Fault {
@@ -65,15 +66,7 @@ func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // brief is a value from outside in a message.
 func brief(s string) string {
-	const most = 80
-	if len(s) <= most {
-		return s
-	}
-	s = s[:most]
-	for !utf8.ValidString(s) {
-		s = s[:len(s)-1]
-	}
-	return s + "..."
+	return textutil.Excerpt(s, 80)
 }
 
 // text checks a text from outside: what a database takes, and not too long.

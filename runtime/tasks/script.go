@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // How long a script has to end after it was asked to, first kindly and then
@@ -50,7 +50,7 @@ func (r *run) script(dir, script string) ending {
 	}
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, env, afterExit
-	tail := &tail{}
+	tail := &textutil.Tail{Max: mostTail}
 	cmd.Stdout = said{r, logs.Stdout, io.Discard}
 	cmd.Stderr = said{r, logs.Stderr, tail}
 	group, err := proc.Start(cmd)
@@ -72,7 +72,7 @@ func (r *run) script(dir, script string) ending {
 		return failed(err.Error())
 	}
 	r.await(done, group)
-	return scriptEnding(ended, tail.line())
+	return scriptEnding(ended, brief(tail.LastLine()))
 }
 
 // controls are how a process group is made to end.
@@ -162,21 +162,6 @@ func (s said) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail keeps the end of what is written, for one line about it.
-type tail struct{ kept []byte }
-
+// mostTail is how much of what a program says is kept for one line about it, in
+// bytes.
 const mostTail = 4 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p...)
-	if len(t.kept) > mostTail {
-		t.kept = append(t.kept[:0], t.kept[len(t.kept)-mostTail:]...)
-	}
-	return len(p), nil
-}
-
-// line is the last line that says something.
-func (t *tail) line() string {
-	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(t.kept), "\uFFFD")), "\n")
-	return brief(strings.TrimSpace(lines[len(lines)-1]))
-}

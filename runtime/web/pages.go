@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	textutil "github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
@@ -100,9 +101,5 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 
 // shorten bounds what an answer repeats of a request, in bytes.
 func shorten(s string) string {
-	const most = 200
-	if len(s) > most {
-		s = s[:most] + "..."
-	}
-	return strings.ToValidUTF8(s, "?")
+	return strings.ToValidUTF8(textutil.Excerpt(s, 200), "?")
 }

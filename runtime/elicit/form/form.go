@@ -17,6 +17,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // property is a field of a form, as the protocol allows it.
@@ -92,18 +93,18 @@ func Questions(schema json.RawMessage) ([]elicit.Question, error) {
 	for _, f := range fields {
 		p, err := readProperty(f.Value)
 		if err != nil || p.Properties != nil {
-			return nil, fmt.Errorf("%w: field %q", ErrNotFlat, brief(f.Name, 60))
+			return nil, fmt.Errorf("%w: field %q", ErrNotFlat, textutil.Shorten(f.Name, 60))
 		}
 		q, ok := p.question()
 		if !ok {
-			return nil, fmt.Errorf("%w: field %q", ErrNotFlat, brief(f.Name, 60))
+			return nil, fmt.Errorf("%w: field %q", ErrNotFlat, textutil.Shorten(f.Name, 60))
 		}
 		q.ID, q.Required = f.Name, slices.Contains(form.Required, f.Name)
-		if q.Title = brief(p.Title, elicit.MaxTitle); q.Message == "" {
-			q.Message = brief(f.Name, elicit.MaxQuestionText)
+		if q.Title = textutil.Shorten(p.Title, elicit.MaxTitle); q.Message == "" {
+			q.Message = textutil.Shorten(f.Name, elicit.MaxQuestionText)
 		}
 		if p.Pattern != "" && q.Kind == elicit.Text {
-			q.Message = brief(q.Message+"\nIt has to match: "+p.Pattern, elicit.MaxQuestionText)
+			q.Message = textutil.Shorten(q.Message+"\nIt has to match: "+p.Pattern, elicit.MaxQuestionText)
 		}
 		if q.Default = p.defaultOf(q.Kind); q.Default != nil && !q.Accepts(q.Default) {
 			q.Default = nil
@@ -135,9 +136,9 @@ func readProperty(raw json.RawMessage) (p property, err error) {
 }
 
 func (p *property) question() (q elicit.Question, ok bool) {
-	q.Message = brief(p.Description, elicit.MaxQuestionText)
+	q.Message = textutil.Shorten(p.Description, elicit.MaxQuestionText)
 	if q.Message == "" {
-		q.Message = brief(p.Title, elicit.MaxQuestionText)
+		q.Message = textutil.Shorten(p.Title, elicit.MaxQuestionText)
 	}
 	switch p.Type {
 	case "string":
@@ -174,7 +175,7 @@ func optionsOf(ids, names []string, titled []choice) (options []elicit.Option) {
 		if i < len(names) && names[i] != "" {
 			o.Label = names[i]
 		}
-		o.Label = brief(o.Label, elicit.MaxLabel)
+		o.Label = textutil.Shorten(o.Label, elicit.MaxLabel)
 		options = append(options, o)
 	}
 	for _, c := range titled {
@@ -182,7 +183,7 @@ func optionsOf(ids, names []string, titled []choice) (options []elicit.Option) {
 		if o.Label == "" {
 			o.Label = c.Const
 		}
-		o.Label, o.Description = brief(o.Label, elicit.MaxLabel), brief(o.Description, elicit.MaxMessage)
+		o.Label, o.Description = textutil.Shorten(o.Label, elicit.MaxLabel), textutil.Shorten(o.Description, elicit.MaxMessage)
 		options = append(options, o)
 	}
 	return options
@@ -211,12 +212,4 @@ func (p *property) defaultOf(kind elicit.Kind) *elicit.Value {
 		return nil
 	}
 	return v
-}
-
-// brief cuts text to n characters.
-func brief(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return text
 }

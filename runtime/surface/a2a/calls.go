@@ -15,6 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // calls are the methods of the protocol.
@@ -88,7 +89,7 @@ func trimmed(t *a2a.Task, length *int) *a2a.Task {
 func (c *calls) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
 	skip, err := strconv.Atoi(req.PageToken)
 	if err != nil && req.PageToken != "" || skip < 0 {
-		return nil, invalid("pageToken %q is not from a list", cut(req.PageToken, 60))
+		return nil, invalid("pageToken %q is not from a list", textutil.Shorten(req.PageToken, 60))
 	}
 	size := req.PageSize
 	if size <= 0 {
@@ -262,7 +263,7 @@ func (c *calls) begin(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, er
 	case t.skill == RunSkill && c.o.Runner != nil:
 		t.subject, err = c.start(ctx, m)
 	default:
-		err = invalid("there is no skill %q here", cut(t.skill, 60))
+		err = invalid("there is no skill %q here", textutil.Shorten(t.skill, 60))
 	}
 	if err != nil {
 		return nil, nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // asked is what a data part may say of a question; the other fields of a
@@ -57,7 +58,7 @@ func readRequest(m *a2a.Message, wait time.Duration) (elicit.Request, error) {
 			r.Key = q.Key
 		}
 		if r.Message == "" {
-			r.Message = cut(textOf(m), elicit.MaxMessage)
+			r.Message = textutil.Shorten(textOf(m), elicit.MaxMessage)
 		}
 		if r.URL != "" {
 			r.Trigger = elicit.A2AAuthRequired
@@ -106,13 +107,6 @@ func textOf(m *a2a.Message) string {
 	return strings.Join(texts, "\n\n")
 }
 
-func cut(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
-}
-
 // readAnswer makes an action of a further message of a task. A text is an answer
 // where one is enough to say it; a data part has an action and, to accept,
 // content by question. Errors are as those of readRequest, or errPage.
@@ -121,7 +115,7 @@ func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
 	fields := map[string][]string{}
 	if data, ok := dataOf(m); ok {
 		if id, ok := data["elicitationId"].(string); ok && id != r.ID {
-			return a, invalid("elicitationId is %q, this task asks %s", cut(id, 60), r.ID)
+			return a, invalid("elicitationId is %q, this task asks %s", textutil.Shorten(id, 60), r.ID)
 		}
 		action, _ := data["action"].(string)
 		a.Note, _ = data["note"].(string)
@@ -131,13 +125,13 @@ func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
 			return a, nil
 		case elicit.Accept:
 		default:
-			return a, invalid("action is %q, not accept, decline or cancel", cut(action, 60))
+			return a, invalid("action is %q, not accept, decline or cancel", textutil.Shorten(action, 60))
 		}
 		content, _ := data["content"].(map[string]any)
 		for id, v := range content {
 			texts, ok := elicit.TextsOf(v)
 			if !ok {
-				return a, invalid("content of %q is not a text, a number, true, false or a list of texts", cut(id, 60))
+				return a, invalid("content of %q is not a text, a number, true, false or a list of texts", textutil.Shorten(id, 60))
 			}
 			fields[id] = texts
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // response is the answer to one request.
@@ -104,7 +105,7 @@ func respond(ctx context.Context, hub *elicit.Hub, runner Runner, conversation s
 	case "":
 		return fault.New(missing, "action is missing", "send action accept, decline or cancel")
 	default:
-		return fault.New(badRequest, fmt.Sprintf("there is no action %q", cut(one.Action)), "send action accept, decline or cancel")
+		return fault.New(badRequest, fmt.Sprintf("there is no action %q", textutil.Shorten(one.Action, 200)), "send action accept, decline or cancel")
 	}
 	r, err := hub.Get(ctx, one.ElicitationID)
 	if err != nil {
@@ -113,7 +114,7 @@ func respond(ctx context.Context, hub *elicit.Hub, runner Runner, conversation s
 	if ours, err := belongs(ctx, runner, &r, conversation); err != nil {
 		return err
 	} else if !ours {
-		return fault.New(wrongConversation, fmt.Sprintf("request %s is not of conversation %q", r.ID, cut(conversation)), "send the conversationId of the stream that asked")
+		return fault.New(wrongConversation, fmt.Sprintf("request %s is not of conversation %q", r.ID, textutil.Shorten(conversation, 200)), "send the conversationId of the stream that asked")
 	}
 	if a.Response == elicit.Accept {
 		if a.Answers, err = answersOf(&r, one.Content); err != nil {
@@ -143,7 +144,7 @@ func answersOf(r *elicit.Request, content map[string]any) (map[string]elicit.Ans
 	for id, v := range content {
 		texts, ok := elicit.TextsOf(v)
 		if !ok {
-			return nil, fault.New(elicit.InvalidAnswers, fmt.Sprintf("content of %q is not a text, a number, true, false or a list of texts", cut(id)), "send what requestedSchema says")
+			return nil, fault.New(elicit.InvalidAnswers, fmt.Sprintf("content of %q is not a text, a number, true, false or a list of texts", textutil.Shorten(id, 200)), "send what requestedSchema says")
 		}
 		fields[id] = texts
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // kind is what an event is.
@@ -66,7 +67,7 @@ func (p place) String() string {
 
 // readPlace reads the id of an event.
 func readPlace(s string) (p place, err error) {
-	wrong := fault.New(badRequest, fmt.Sprintf("Last-Event-ID %q is not of this stream", cut(s)), "send the id of the last event as it came, or none to read the run from its start")
+	wrong := fault.New(badRequest, fmt.Sprintf("Last-Event-ID %q is not of this stream", textutil.Shorten(s, 200)), "send the id of the last event as it came, or none to read the run from its start")
 	fields := strings.Split(s, ":")
 	if len(fields) != 5 || fields[0] == "" {
 		return p, wrong

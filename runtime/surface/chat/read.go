@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // maxBody bounds what is sent: libraries send the whole conversation each time.
@@ -54,7 +55,7 @@ type message struct {
 func (c *call) read(data json.RawMessage) error {
 	var m message
 	if err := json.Unmarshal(data, &m); err != nil {
-		return fault.New(badRequest, "the last message is not an object with role and content: "+cut(err.Error()), "")
+		return fault.New(badRequest, "the last message is not an object with role and content: "+textutil.Shorten(err.Error(), 200), "")
 	}
 	c.key = m.ID
 	var texts []string
@@ -89,7 +90,7 @@ func (c *call) read(data json.RawMessage) error {
 			}
 			var one response
 			if err := json.Unmarshal(data, &one); err != nil {
-				return fault.New(badRequest, "an elicitation-response cannot be read: "+cut(err.Error()), "send elicitationId, action and, to accept, content")
+				return fault.New(badRequest, "an elicitation-response cannot be read: "+textutil.Shorten(err.Error(), 200), "send elicitationId, action and, to accept, content")
 			}
 			c.answers = append(c.answers, one)
 		}
@@ -112,7 +113,7 @@ func readCall(w http.ResponseWriter, r *http.Request) (c call, err error) {
 		c.Format = vercel
 	case openAI, vercel, inkeep:
 	default:
-		return c, fault.New(badRequest, fmt.Sprintf("there is no format %q", cut(string(c.Format))), "send format openai, vercel or inkeep")
+		return c, fault.New(badRequest, fmt.Sprintf("there is no format %q", textutil.Shorten(string(c.Format), 200)), "send format openai, vercel or inkeep")
 	}
 	c.elicits = strings.EqualFold(r.Header.Get(optIn), "true")
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
@@ -150,15 +151,7 @@ func readBody(w http.ResponseWriter, r *http.Request, v any) error {
 		return fault.New(badRequest, fmt.Sprintf("the body cannot be read: %v", err), fmt.Sprintf("send JSON of at most %d bytes", maxBody))
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return fault.New(badRequest, "the body is not what is expected: "+cut(err.Error()), "send an object in JSON with conversationId")
+		return fault.New(badRequest, "the body is not what is expected: "+textutil.Shorten(err.Error(), 200), "send an object in JSON with conversationId")
 	}
 	return nil
-}
-
-// cut keeps what a client sent short in a message.
-func cut(s string) string {
-	if runes := []rune(s); len(runes) > 200 {
-		return string(runes[:199]) + "…"
-	}
-	return s
 }

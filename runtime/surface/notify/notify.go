@@ -16,6 +16,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/store"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Message is what a hook brings to a person. Its JSON is what commands and
@@ -239,16 +240,7 @@ func about(r *elicit.Request) string {
 // notification.
 func plain(s string) string {
 	const most = 400
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' || r == 0x7f || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
-			return -1
-		}
-		return r
-	}, s)
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most]) + "…"
-	}
-	return s
+	return textutil.Shorten(textutil.Plain(s), most)
 }
 
 // send gives a message to all hooks at once; a hook that is slow holds up none.

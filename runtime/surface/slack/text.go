@@ -4,10 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 
 	api "github.com/slack-go/slack"
+
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // What Slack takes at most: characters of texts, and pieces of a message. From
@@ -32,12 +33,7 @@ const (
 // clean takes out of text what would show it in an order that it does not have,
 // or not at all: askers may be anybody.
 func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.TrimSpace(text))
+	return textutil.Plain(strings.TrimSpace(text))
 }
 
 // line is the first line of a text, clean.
@@ -47,7 +43,7 @@ func line(text string) string {
 }
 
 // flat is all of a text on one line, clean.
-func flat(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
+func flat(text string) string { return textutil.OneLine(clean(text)) }
 
 // cut shortens a text to so many characters. Slack counts UTF-16 units or code
 // points, which it does not say; units are never fewer.

@@ -4,20 +4,15 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // clean takes out of text what would do something to a terminal, or would show
 // it in an order that it does not have: askers may be anybody.
 func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
+	return textutil.Plain(text)
 }
 
 // line is the first line of a text, clean.
@@ -27,7 +22,7 @@ func line(text string) string {
 }
 
 // flat is all of a text on one line, clean: an option must not look like two.
-func flat(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
+func flat(text string) string { return textutil.OneLine(clean(text)) }
 
 // heading is what a request is called in one line.
 func heading(r *elicit.Request) string {

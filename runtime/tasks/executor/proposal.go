@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Proposal is what an agent wants to do and asks permission for. It is read from
@@ -167,8 +169,8 @@ func indented(args map[string]any) string {
 func (p Proposal) heading(tool string) string {
 	first, more, _ := strings.Cut(p.Text, "\n")
 	const most = 70 // characters
-	if runes := []rune(first); len(runes) > most {
-		first = string(runes[:most]) + "…"
+	if short := textutil.Shorten(first, most); short != first {
+		first = short
 	} else if more != "" && p.Action == "command" {
 		first += " …"
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Run is an agent that was started. Its methods may be called at once.
@@ -237,7 +238,7 @@ const drainTime = 2 * time.Second
 func (r *Run) supervise(cmd *exec.Cmd, g *proc.Group, p *pipes, l *launch, d driver, cancel func()) {
 	defer close(r.done)
 	defer l.clean()
-	said := &tail{}
+	said := &textutil.Tail{Max: 1000}
 	var reading sync.WaitGroup
 	reading.Go(func() { copyRaw(p.stderr, r.spec.Log, logs.Stderr, said) })
 	driven := make(chan Result, 1)
@@ -444,28 +445,4 @@ func copyRaw(from io.Reader, log Log, s logs.Stream, more io.Writer) {
 			return
 		}
 	}
-}
-
-// tail keeps the end of what a process says.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const tailBytes = 1000
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if extra := len(t.text) - tailBytes; extra > 0 {
-		t.text = append(t.text[:0], t.text[extra:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(t.text), "\uFFFD"))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Listing is what list_questions returns.
@@ -130,7 +131,7 @@ func (d *Desk) listText(l Listing, now time.Time) string {
 			text += ", " + span(q.Deadline.Sub(now)) + " left"
 		}
 		for _, question := range q.Questions {
-			text += "\n- " + oneLine(question)
+			text += "\n- " + textutil.OneLine(question)
 		}
 	}
 	if l.Cut > 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Output is what ask_user and await_answer return: the four fields of their
@@ -174,7 +175,7 @@ func (d *Desk) hint(r *elicit.Request, now time.Time) string {
 	c := r.Completion
 	said := ""
 	if c.Note != "" {
-		said = ": " + `"` + oneLine(c.Note) + `"`
+		said = ": " + `"` + textutil.OneLine(c.Note) + `"`
 	}
 	switch {
 	case c.Outcome == elicit.Accept && c.Note == "":
@@ -204,5 +205,3 @@ func span(d time.Duration) string {
 	}
 	return s
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

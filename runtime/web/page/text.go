@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Text shows what an agent wrote: paragraphs, lists, fenced code, **bold**,
@@ -39,12 +41,7 @@ var unmarked = strings.NewReplacer("**", "", "`", "")
 // Clean takes out what would show a text in an order that it does not have, and
 // what is no character.
 func Clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
+	return textutil.Plain(text)
 }
 
 // Sentence is a text that begins with a capital and ends with a full stop; empty
