@@ -168,7 +168,7 @@ func indented(args map[string]any) string {
 // has the agent's words about it.
 func (p Proposal) heading(tool string) string {
 	first, more, _ := strings.Cut(p.Text, "\n")
-	const most = 70 // characters
+	const most = 71 // characters, with the ellipsis
 	if short := textutil.Shorten(first, most); short != first {
 		first = short
 	} else if more != "" && p.Action == "command" {
