@@ -113,7 +113,7 @@ func (s *settings) decide(p *projectFile) {
 func (p *projectFile) weigh(base configFile) error {
 	for _, one := range shared {
 		texts, ok := p.values[one.name]
-		if ok && !countsUntrusted(one.name, texts, base.value(one).texts) {
+		if ok && !one.countsUntrusted(texts, base.value(one).texts) {
 			p.needs = append(p.needs, one.guarded(texts))
 		}
 	}

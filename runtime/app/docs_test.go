@@ -13,6 +13,7 @@ import (
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/search"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // build writes an edition of a corpus and its index.
@@ -54,12 +55,9 @@ func followed(t *testing.T, index string, change func()) (*library, *logged) {
 // serves waits until the index of an edition is the one that answers.
 func (l *library) serves(t *testing.T, n int) {
 	t.Helper()
-	eventually(t, "reload", func() error {
+	waittest.Until(t, fmt.Sprintf("edition %d is served", n), func() (bool, any) {
 		page, err := l.engine.Search(t.Context(), search.Query{Text: marker(n)})
-		if err != nil || len(page.Hits) == 0 {
-			return fmt.Errorf("edition %d is not served: %w", n, err)
-		}
-		return nil
+		return err == nil && len(page.Hits) > 0, err
 	})
 }
 
@@ -84,12 +82,7 @@ func TestServeTellsOnceOfAnIndexThatIsNotWhole(t *testing.T) {
 		}
 	})
 	told := func() int { return strings.Count(log.String(), "index not reloaded") }
-	eventually(t, "log", func() error {
-		if told() == 0 {
-			return fmt.Errorf("nothing is logged: %s", log)
-		}
-		return nil
-	})
+	waittest.Until(t, "it is logged", func() (bool, any) { return told() > 0, log })
 	build(t, corpus, index, 1)
 	l.serves(t, 1)
 	if n := told(); n != 1 {
@@ -106,12 +99,7 @@ func TestServeTellsOnceOfAnIndexThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := func() int { return strings.Count(log.String(), "index is gone") }
-	eventually(t, "log", func() error {
-		if told() == 0 {
-			return fmt.Errorf("nothing is logged: %s", log)
-		}
-		return nil
-	})
+	waittest.Until(t, "it is logged", func() (bool, any) { return told() > 0, log })
 	l.serves(t, 0)
 	build(t, corpus, index, 1)
 	l.serves(t, 1)

@@ -1,12 +1,12 @@
 package app
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // handles counts how often this process has the database open.
@@ -48,11 +48,9 @@ func TestAServerHoldsTheDatabaseTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	// On a busy machine others are opened meanwhile, and closed again.
-	eventually(t, "the server waits", func() error {
-		if n := handles(t, c); n > 2 {
-			return fmt.Errorf("deskhand.db is open %d times, want 2 at most", n)
-		}
-		return nil
+	waittest.Until(t, "the server holds the database twice at most", func() (bool, any) {
+		n := handles(t, c)
+		return n <= 2, n
 	})
 }
 

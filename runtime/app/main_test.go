@@ -15,27 +15,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/telemetry"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
+	"github.com/deskhand/deskhand/runtime/waittest"
 	"github.com/deskhand/deskhand/runtime/web"
 )
-
-// patience is how long a test waits for what takes a moment.
-const patience = 30 * time.Second
-
-// eventually asks until check returns nil, and fails with its last error.
-func eventually(t testing.TB, what string, check func() error) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(patience); ; <-tick.C {
-		err := check()
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s: %v", what, err)
-		}
-	}
-}
 
 // logged is a log that can be read while it is written.
 type logged struct {
@@ -110,7 +92,7 @@ func serving(t testing.TB, a *App, groups ...string) {
 	case err := <-ended:
 		ended <- err
 		t.Fatalf("Serve: %v", err)
-	case <-time.After(patience):
+	case <-time.After(waittest.Patience):
 		t.Fatal("the server does not listen")
 	}
 }

@@ -2,8 +2,10 @@ package app
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/store"
@@ -76,5 +78,47 @@ func TestASettingThatIsWrongOpensNothing(t *testing.T) {
 	wrong = false
 	if _, err := a.Hub(t.Context()); err != nil {
 		t.Errorf("Hub with the setting corrected: %v", err)
+	}
+}
+
+// TestAServerThatWaitsHearsOfAQuestionOfAnother has two installations over one
+// store, as two processes are.
+func TestAServerThatWaitsHearsOfAQuestionOfAnother(t *testing.T) {
+	c := house(t)
+	a := Open(c)
+	serving(t, a, "ask")
+	hub, err := a.Hub(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := hub.List(t.Context(), elicit.Filter{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch, err := hub.Watch(t.Context(), list.Seq, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Close()
+	other := Open(c)
+	defer other.Close()
+	theirs, err := other.Hub(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := theirs.Open(t.Context(), elicit.Request{Trigger: elicit.CLI, Message: "Ship it?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := time.Now()
+	for heard := false; !heard; {
+		changes, err := watch.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard = slices.ContainsFunc(changes, func(c elicit.Change) bool { return c.Action.Type == elicit.Requested && c.Action.RequestID == r.ID })
+	}
+	if late := time.Since(since); late > 2*time.Second {
+		t.Errorf("the server heard of the question after %v, want 2 s at most", late)
 	}
 }

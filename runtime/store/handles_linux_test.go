@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // handles counts how often this process has a file open.
@@ -72,17 +73,10 @@ func TestAReadingWaitsForNoOther(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(30 * time.Second); ; <-tick.C {
+	waittest.Until(t, "the file of the database is open twice", func() (bool, any) {
 		n := handles(t, filepath.Join(dir, "deskhand.db"))
-		if n <= 2 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the file of the database is still open %d times", n)
-		}
-	}
+		return n <= 2, n
+	})
 	mustWrite(t, db, "k", "after that")
 	if err := db.View(t.Context(), func(tx *store.Tx) error {
 		if tx.Seq != 2 {

@@ -8,17 +8,19 @@ import (
 	"testing"
 )
 
-func TestEverySettingSaysIfItNeedsTrust(t *testing.T) {
-	known := []string{upstreamsKey}
+// trustRules are those of every setting, and of upstreams, which are none.
+func trustRules() map[string]trustRule {
+	rules := map[string]trustRule{upstreamsKey: needsTrust}
 	for _, one := range shared {
-		known = append(known, one.name)
-		if _, ok := trustTable[one.name]; !ok {
-			t.Errorf("trustTable has no line for %s: can it run a program, reach a network, move the store or weaken a check?", one.name)
-		}
+		rules[one.name] = one.trust
 	}
-	for name, rule := range trustTable {
-		if !slices.Contains(known, name) {
-			t.Errorf("trustTable has %s, which is no setting", name)
+	return rules
+}
+
+func TestEverySettingSaysIfItNeedsTrust(t *testing.T) {
+	for name, rule := range trustRules() {
+		if !rule.said {
+			t.Errorf("%s has no rule: can it run a program, reach a network, move the store or weaken a check?", name)
 		}
 		if rule.free && rule.stricter != nil || (rule.stricter == nil) != (rule.when == "") {
 			t.Errorf("the rule of %s is not one of: free, stricter with its words, neither", name)
@@ -33,7 +35,7 @@ func TestTheManualSaysWhatNeedsTrust(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9_.]+)` \\| (.*) \\|$").FindAllStringSubmatch(text, -1) {
 		listed[m[1]] = m[2]
 	}
-	for name, rule := range trustTable {
+	for name, rule := range trustRules() {
 		want := rule.when
 		if rule.free {
 			want = "always"
@@ -112,10 +114,10 @@ var trustSamples = map[string]struct{ harmful, harmless string }{
 // Every setting of a folder that somebody else made: one that can do harm is left
 // out until the file is trusted, and another counts.
 func TestAttackDoorsTrustOfEverySetting(t *testing.T) {
-	for name := range trustTable {
+	for name, rule := range trustRules() {
 		t.Run(name, func(t *testing.T) {
 			samples, ok := trustSamples[name]
-			if !ok || samples.harmful == "" && samples.harmless == "" || samples.harmful == "" != trustTable[name].free {
+			if !ok || samples.harmful == "" && samples.harmless == "" || samples.harmful == "" != rule.free {
 				t.Fatalf("no fitting sample of %s: %+v", name, samples)
 			}
 			dir := cloned(t, key(name)+": "+samples.harmful+"\n")
