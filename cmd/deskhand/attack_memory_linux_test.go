@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // mostMemory is what a server may have while strangers and agents do their worst,
@@ -201,6 +206,45 @@ func TestAttackDoorsMemoryIsBounded(t *testing.T) {
 						t.Errorf("the server had %d MiB, want at most %d", now, mostMemory)
 					}
 				})
+			}
+		})
+	}
+}
+
+// What upstreams answer is passed on within bounds too. One answer of 15 MB took
+// 211 to 227 MiB, and four at once ended the server.
+func TestAttackDoorsMemoryOfAnswersIsBounded(t *testing.T) {
+	large := mcp.NewServer(&mcp.Implementation{Name: "large", Version: "1"}, nil)
+	large.AddTool(&mcp.Tool{Name: "all", Description: "says much", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", 15_000_000)}}}, nil
+		})
+	upstream := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return large }, nil))
+	t.Cleanup(func() { upstream.CloseClientConnections(); upstream.Close() })
+	file, state := configured(t, "upstreams:\n  - {name: large, url: '"+upstream.URL+"'}\n")
+	s := limitedServer(t, "--tools", "ask", "--config", file, "--state", state)
+	eventually(t, "the tools of the upstream", func() error {
+		if m, err := s.withoutSession().ask("tools/list", "{}"); err != nil || !strings.Contains(string(m.Result), `"large_all"`) {
+			return fmt.Errorf("%.300s, %v", m.Result, err)
+		}
+		return nil
+	})
+	for _, c := range []struct{ atOnce, most int }{{1, 160}, {4, 300}} { // MiB more than before the first
+		t.Run(fmt.Sprintf("%d at once", c.atOnce), func(t *testing.T) {
+			before := peak(t, s.cmd.Process.Pid)
+			var all sync.WaitGroup
+			for range c.atOnce {
+				all.Go(func() {
+					m, err := s.withoutSession().ask("tools/call", `{"name":"large_all","arguments":{}}`)
+					if err != nil || m.Error != nil || len(m.Result) < 15_000_000 {
+						t.Errorf("%d bytes, %+v, %v", len(m.Result), m.Error, err)
+					}
+				})
+			}
+			all.Wait()
+			now := peak(t, s.cmd.Process.Pid)
+			if t.Logf("%d MiB at most, %d before", now, before); now-before > c.most {
+				t.Errorf("the server took %d MiB, want at most %d", now-before, c.most)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -57,7 +58,7 @@ func serveCommand(a *app) *cobra.Command {
 // gcPercent is how much a server's heap may grow between two collections. It is
 // a few megabytes, most of which queries keep and use again. With the usual 100
 // eight clients over HTTP get 5 to 20 % fewer answers a second; this takes some
-// 8 MiB more. GOGC in the environment wins.
+// 8 MiB more. GOGC in the environment wins. A large heap is for [boundGarbage].
 const gcPercent = 350
 
 // serve checks what it was told and answers until ctx ends or the client is gone.
@@ -86,7 +87,12 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer stop()
 	return a.installation(log).Serve(ctx, installation.Service{
+		Begun:  func() { background.Go(func() { boundGarbage(ctx) }) },
 		Groups: groups, Addr: addr, NoToken: f.noToken, Explain: f.explain, Dir: here(),
 		Watch: installation.Watch{Dir: f.watch, Embedder: func() (embed.Embedder, error) {
 			if err := a.settings.mayBuildInto(a.settings.get("index")); err != nil {

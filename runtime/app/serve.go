@@ -32,6 +32,8 @@ type Service struct {
 	// Tell is called with.
 	Typed, Seen bool
 	Tell        func(string)
+	// Begun is called once all is open, before the first request. Nil: it is not.
+	Begun func()
 }
 
 // inboxAfter is how long a server answers its client before it opens the store
@@ -65,6 +67,9 @@ func (a *App) Serve(ctx context.Context, o Service) error {
 	stdin, err := s.begin(ctx)
 	if err != nil {
 		return err
+	}
+	if o.Begun != nil {
+		o.Begun()
 	}
 	if o.Addr != "" {
 		return s.serveHTTP(ctx)
