@@ -27,7 +27,7 @@ func bubble(t *testing.T, f func(t *testing.T, open func(Options) *Hub)) {
 			}
 		}()
 		f(t, func(o Options) *Hub {
-			db, err := store.Open(context.Background(), place, Room())
+			db, err := store.Open(store.ByClock(context.Background()), place, Room())
 			if err != nil {
 				t.Fatal(err)
 			}

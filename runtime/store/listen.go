@@ -22,12 +22,25 @@ const lookBusy = 8 * time.Millisecond
 // newBell is [walBell], but for tests.
 var newBell = walBell
 
+type clockKey struct{}
+
+// ByClock returns a context whose stores look for what other processes wrote by
+// the clock only, as on systems that do not tell of writes. Tests in
+// testing/synctest open theirs with it: a wait for the system stops their clock.
+func ByClock(ctx context.Context) context.Context {
+	return context.WithValue(ctx, clockKey{}, true)
+}
+
 // listen looks for a new number of the feed. A commit can be seen some time after
 // its write was told of, when it is on disk: the pauses between looks begin short
 // and double.
 func (s *sqliteStore) listen(ctx context.Context, wake func()) {
-	bell, end := newBell(s.folder)
-	defer end()
+	var bell <-chan struct{}
+	if !s.byClock {
+		var end func()
+		bell, end = newBell(s.folder)
+		defer end()
+	}
 	most := lookSeldom
 	if bell == nil {
 		most = lookEvery

@@ -36,6 +36,8 @@ type sqliteStore struct {
 	turn   chan struct{}
 	others *sql.DB     // for who does not get reader within readerWait
 	crowd  *time.Timer // calls shrink when others were not needed for a while
+
+	byClock bool // see ByClock
 }
 
 // readerWait is how long a reader waits for the first connection before it takes
@@ -77,7 +79,7 @@ func (s *sqliteStore) shrink() {
 // mostOthers is how many further ones read at once.
 const mostOthers = 3
 
-func (db *DB) openSQLite(folder string) error {
+func (db *DB) openSQLite(ctx context.Context, folder string) error {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
 		return err
@@ -90,7 +92,7 @@ func (db *DB) openSQLite(folder string) error {
 	if err := private(file); err != nil {
 		return err
 	}
-	s := &sqliteStore{folder: folder, queue: db.queue, firm: true, turn: make(chan struct{}, 1)}
+	s := &sqliteStore{folder: folder, queue: db.queue, firm: true, turn: make(chan struct{}, 1), byClock: ctx.Value(clockKey{}) != nil}
 	s.crowd = time.AfterFunc(time.Hour, s.shrink)
 	s.crowd.Stop()
 	// Writers wait a little inside SQLite and long in begin. Readers wait only

@@ -90,7 +90,7 @@ func Open(ctx context.Context, place string, rooms ...Room) (*DB, error) {
 	if IsPostgres(place) {
 		err = db.openPostgres(ctx, place)
 	} else {
-		err = db.openSQLite(place)
+		err = db.openSQLite(ctx, place)
 	}
 	if err == nil {
 		err = db.migrate(ctx, append([]Room{ownRoom}, rooms...))
