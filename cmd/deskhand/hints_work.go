@@ -99,6 +99,7 @@ var workHints = fault.Hints{
 	worktree.CheckoutUnknown: "add the folder that has them as the project's repository: deskhand tasks project add PATH --name NAME",
 
 	// Landing.
+	tasks.LandHeld:              "look at it with deskhand tasks diff {attempt}; have it taken out of the commits, or add --allow-secrets",
 	tasks.NothingToUndo:         "deskhand tasks show {attempt} says how it stands",
 	tasks.NotVisited:            "deskhand tasks checkout {attempt} shows it there",
 	worktree.Conflicts:          "ask the agent: deskhand tasks say {attempt} 'Merge the target branch into yours and resolve the conflicts'",

@@ -23,7 +23,7 @@ func tasksCommitCommand(a *app) *cobra.Command {
 			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.commit(cmd.Context(), args[0], secrets) })
 		},
 	}
-	cmd.Flags().BoolVar(&secrets, "allow-secrets", false, "also what looks like a key, or is one that the agent was given")
+	allowSecrets(cmd, &secrets)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as JSON")
 	return cmd
 }

@@ -116,15 +116,25 @@ func (b *bench) pick(ctx context.Context, prefix string, q tasks.LandRequest, ye
 	q.AttemptID = id
 	dry := q
 	dry.DryRun = true
-	done, others, err := b.manager.Pick(ctx, dry)
+	var done tasks.Landed
+	var others []tasks.Discarded
+	err = b.allowing(ctx, &dry.Secrets, q.DryRun, func() (err error) {
+		done, others, err = b.manager.Pick(ctx, dry)
+		return err
+	})
 	if err != nil {
 		return err
 	}
+	q.Secrets = dry.Secrets
 	if !q.DryRun {
 		if err := b.confirmed(ctx, fmt.Sprintf("Land attempt %s and discard %d others?", brief(contract.UUID(id)), len(others)), yes || len(others) == 0); err != nil {
 			return err
 		}
-		if done, others, err = b.manager.Pick(ctx, q); err != nil {
+		err := b.allowing(ctx, &q.Secrets, false, func() (err error) {
+			done, others, err = b.manager.Pick(ctx, q)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -142,6 +152,7 @@ func (b *bench) pick(ctx context.Context, prefix string, q tasks.LandRequest, ye
 
 func tasksApplyCommand(a *app) *cobra.Command {
 	var dryRun, asJSON bool
+	var secrets tasks.Allowance
 	cmd := &cobra.Command{
 		Use:   "apply ID",
 		Short: "Bring the changes of an attempt into your checkout, uncommitted",
@@ -150,19 +161,24 @@ func tasksApplyCommand(a *app) *cobra.Command {
 		Args:              arguments(1, 1, "an attempt or a task"),
 		ValidArgsFunction: a.ids(tasks.KindAttempt, tasks.KindTask),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.apply(cmd.Context(), args[0], dryRun) })
+			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.apply(cmd.Context(), args[0], dryRun, secrets) })
 		},
 	}
+	allowSecrets(cmd, &secrets.All)
 	landFlags(cmd, &dryRun, &asJSON)
 	return cmd
 }
 
-func (b *bench) apply(ctx context.Context, prefix string, dryRun bool) error {
+func (b *bench) apply(ctx context.Context, prefix string, dryRun bool, secrets tasks.Allowance) error {
 	id, err := b.attempt(ctx, prefix)
 	if err != nil {
 		return err
 	}
-	done, err := b.manager.Apply(ctx, id, dryRun)
+	var done tasks.Applied
+	err = b.allowing(ctx, &secrets, dryRun, func() (err error) {
+		done, err = b.manager.Apply(ctx, id, dryRun, secrets)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -172,8 +188,10 @@ func (b *bench) apply(ctx context.Context, prefix string, dryRun bool) error {
 			Branch    string        `json:"workspace_branch"`
 			DryRun    bool          `json:"dry_run"`
 			Dirs      []string      `json:"dirs"`
-		}{contract.UUID(done.AttemptID), done.Branch, dryRun, append([]string{}, done.Dirs...)})
+			Secrets   []string      `json:"secrets,omitempty"`
+		}{contract.UUID(done.AttemptID), done.Branch, dryRun, append([]string{}, done.Dirs...), done.Secrets})
 	}
+	b.tellSecrets(done.Secrets)
 	word := map[bool]string{false: "its changes are in", true: "its changes would be in"}[dryRun]
 	return b.line("%s  %s %s", brief(contract.UUID(done.AttemptID)), word, strings.Join(done.Dirs, ", "))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
@@ -38,6 +39,12 @@ func (w *ways) flags(cmd *cobra.Command, q *tasks.LandRequest) {
 	f.StringVar(&q.Into, "into", "", "another branch than the attempt's target")
 	f.StringVarP(&q.Message, "message", "m", "", "text of the commit (default: the task's title and what the agent said)")
 	f.BoolVar(&q.KeepBranch, "keep-branch", false, "keep the attempt's branch when its folder goes")
+	allowSecrets(cmd, &q.Secrets.All)
+}
+
+// allowSecrets adds the flag of commands that bring work to a person's branch.
+func allowSecrets(cmd *cobra.Command, allow *bool) {
+	cmd.Flags().BoolVar(allow, "allow-secrets", false, "also text that looks like a key, or that is one of the agent's own keys")
 }
 
 func tasksLandCommand(a *app) *cobra.Command {
@@ -50,6 +57,7 @@ func tasksLandCommand(a *app) *cobra.Command {
 		Long: "Bring the work of an attempt onto its target branch, in all its repositories or in none, and mark the task as\n" +
 			"done. Changes that the attempt has not committed are committed first. A target that is not checked out moves\n" +
 			"without a checkout; one that is checked out moves with its files, and is refused while it has changes of yours.\n" +
+			"If a commit has what looks like a secret, it asks at a terminal, and refuses otherwise.\n" +
 			"\"deskhand tasks undo\" takes the landing back.",
 		Example: "  deskhand tasks land 0197f3a4 --dry-run\n  deskhand tasks land 0197f3a4 --squash -m 'Round prices to cents'\n" +
 			"  deskhand tasks land 0197f3a4 --into release",
@@ -114,6 +122,7 @@ type landed struct {
 	DryRun    bool          `json:"dry_run"`
 	Moves     []landedMove  `json:"moves"`
 	Message   string        `json:"message,omitempty"`
+	Secrets   []string      `json:"secrets,omitempty"`
 }
 
 type landedMove struct {
@@ -130,7 +139,11 @@ func (b *bench) land(ctx context.Context, prefix string, q tasks.LandRequest) er
 		return err
 	}
 	q.AttemptID = id
-	done, err := b.manager.Land(ctx, q)
+	var done tasks.Landed
+	err = b.allowing(ctx, &q.Secrets, q.DryRun, func() (err error) {
+		done, err = b.manager.Land(ctx, q)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -161,9 +174,30 @@ func (b *bench) undo(ctx context.Context, prefix string, dryRun bool) error {
 	return b.landing(done, dryRun, "undone", worktree.Move.Back)
 }
 
+// allowing calls do. As long as that is held back because of what looks like a
+// secret, it asks the person at the terminal, and calls do again after a yes,
+// when allowed names what the person has seen. Otherwise the fault stays as it is.
+func (b *bench) allowing(ctx context.Context, allowed *tasks.Allowance, dryRun bool, do func() error) error {
+	for {
+		err := do()
+		f := fault.Of(err)
+		if f == nil || f.Code != tasks.LandHeld || dryRun || !onTerminal(b.stdin) {
+			return err
+		}
+		agreed, broken := b.yes(ctx, painter(b.stderr).plain(f.Message)+". Bring it onto your branch all the same?")
+		if broken != nil {
+			return broken
+		}
+		if !agreed {
+			return err
+		}
+		allowed.Named, _ = f.Details["found"].([]string)
+	}
+}
+
 // landedOf is what is printed of moves; turn says which way, nil: as it is.
 func landedOf(done tasks.Landed, dryRun bool, turn func(worktree.Move) worktree.Move) landed {
-	out := landed{AttemptID: contract.UUID(done.AttemptID), Branch: done.Branch, Target: done.Target, How: done.How, DryRun: dryRun, Moves: []landedMove{}, Message: done.Message}
+	out := landed{AttemptID: contract.UUID(done.AttemptID), Branch: done.Branch, Target: done.Target, How: done.How, DryRun: dryRun, Moves: []landedMove{}, Message: done.Message, Secrets: done.Secrets}
 	for _, m := range done.Moves {
 		if turn != nil {
 			m = turn(m)
@@ -179,6 +213,7 @@ func (b *bench) landing(done tasks.Landed, dryRun bool, word string, turn func(w
 	if b.asJSON {
 		return b.json(out)
 	}
+	b.tellSecrets(out.Secrets)
 	if dryRun {
 		word = "would be " + word
 	}
@@ -194,4 +229,11 @@ func (b *bench) landing(done tasks.Landed, dryRun bool, word string, turn func(w
 		fmt.Fprintf(&text, "\n\n%s", out.Message)
 	}
 	return b.line("%s", text.String())
+}
+
+// tellSecrets says on stderr what looks like a secret and was allowed.
+func (b *bench) tellSecrets(found []string) {
+	for _, what := range found {
+		b.tell("allowed: " + what)
+	}
 }

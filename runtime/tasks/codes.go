@@ -28,6 +28,7 @@ const (
 	ProjectInUse       = "project_in_use"
 	WorkUnsaved        = "work_unsaved"
 	CommitHeld         = "commit_held"
+	LandHeld           = "land_held"
 	SandboxUnavailable = "sandbox_unavailable"
 	OtherOrigin        = "other_origin"
 	NotWaiting         = "not_waiting"
@@ -73,7 +74,7 @@ const (
 var Codes = sorted(worktree.Codes, box.Codes, executor.Codes, []string{
 	NotFound, InvalidArgument, MissingRequired, AmbiguousTarget, MixedPagination, NoSession,
 	AttemptRunning, TaskRunning, ExecutorMissing, Conflict, WorktreeMissing, HostAway,
-	AmbiguousID, WaitTooLong, RepositoryConflict, ProjectInUse, WorkUnsaved, CommitHeld,
+	AmbiguousID, WaitTooLong, RepositoryConflict, ProjectInUse, WorkUnsaved, CommitHeld, LandHeld,
 	SandboxUnavailable, OtherOrigin, NotWaiting, NothingToUndo, BranchVisited,
 })
 

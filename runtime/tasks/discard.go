@@ -6,6 +6,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
 // Applied is what became of [Manager.Apply].
@@ -13,15 +14,27 @@ type Applied struct {
 	AttemptID, Branch string
 	// Dirs are the checkouts that have the changes.
 	Dirs []string
+	// Secrets are what looks like one in them, if that was allowed.
+	Secrets []string
 }
 
 // Apply brings the work of an attempt into the person's checkouts, uncommitted.
-// Faults: those of [Manager.Land], not_checked_out.
-func (m *Manager) Apply(ctx context.Context, attemptID string, dryRun bool) (done Applied, err error) {
-	err = m.settled(ctx, attemptID, dryRun, func(c checkout) (err error) {
+// Faults: those of [Manager.Land],
+// not_checked_out.
+func (m *Manager) Apply(ctx context.Context, attemptID string, dryRun bool, secrets Allowance) (done Applied, err error) {
+	err = m.settled(ctx, attemptID, dryRun, secrets.All, func(c checkout) error {
 		done = Applied{AttemptID: c.ID, Branch: c.attempt.Branch}
-		done.Dirs, err = c.tree.Apply(ctx, dryRun)
-		return err
+		steps, err := c.tree.Applying(ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range steps {
+			done.Dirs = append(done.Dirs, s.Dir)
+		}
+		if done.Secrets, err = m.bringing(ctx, c, steps, secrets); err != nil || dryRun {
+			return err
+		}
+		return worktree.Apply(ctx, steps)
 	})
 	return done, err
 }

@@ -15,6 +15,20 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
+// Allowance says which secrets may get onto a person's branch. Zero value: none.
+type Allowance struct {
+	// All of them, also those that are not committed yet.
+	All bool
+	// Named are those that a person was shown, each as the detail "found" of the
+	// fault land_held has it.
+	Named []string
+}
+
+// covers says whether all that was found is allowed.
+func (a Allowance) covers(found []string) bool {
+	return a.All || !slices.ContainsFunc(found, func(what string) bool { return !slices.Contains(a.Named, what) })
+}
+
 // LandRequest says how the work of an attempt is to be landed.
 type LandRequest struct {
 	AttemptID string
@@ -23,6 +37,8 @@ type LandRequest struct {
 	Message   string // of a merge or a squash; empty: the task's title and what the agent said
 	// KeepBranch keeps the attempt's branch when its folder goes.
 	KeepBranch bool
+	// Secrets says which secrets may land.
+	Secrets Allowance
 	// DryRun works everything out and moves nothing.
 	DryRun bool
 }
@@ -35,15 +51,18 @@ type Landed struct {
 	Distances []worktree.Distance
 	// Message is that of the commit that was made. Empty: none was.
 	Message string
+	// Secrets are what looks like one in what lands, if that was allowed: names
+	// of files with the kind, as "shop/a.go:3 has what looks like a token of GitHub".
+	Secrets []string
 }
 
 // Land brings the work of an attempt onto its target, in all its repositories or
 // in none; what the attempt has not committed is committed first. The task is
 // done then. Faults: attempt_running, work_unsaved, conflicts, nothing_to_land,
 // not_fast_forward, no_identity, target_dirty, target_moved,
-// untracked_in_the_way, and those of [Manager.Collect].
+// untracked_in_the_way, land_held, and those of [Manager.Collect].
 func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err error) {
-	err = m.settled(ctx, q.AttemptID, q.DryRun, func(c checkout) error {
+	err = m.settled(ctx, q.AttemptID, q.DryRun, q.Secrets.All, func(c checkout) error {
 		author, err := m.author(ctx, c, q)
 		if err != nil {
 			return err
@@ -62,8 +81,8 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 		for _, d := range planned.Distances {
 			done.Heads[d.Name], done.Bases[d.Name] = d.Head, d.Base
 		}
-		if q.DryRun {
-			return nil
+		if done.Secrets, err = m.bringing(ctx, c, planned.Moves, q.Secrets); err != nil || q.DryRun {
+			return err
 		}
 		if err := c.tree.KeepLanded(ctx, done.Heads); err != nil {
 			return err
@@ -84,7 +103,7 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 // Update brings the target into the branch of an attempt: how is Merge or Rebase.
 // Faults: those of [Manager.Land]; nothing_to_land where the branch has all of it.
 func (m *Manager) Update(ctx context.Context, attemptID string, how worktree.How, dryRun bool) (done Landed, err error) {
-	err = m.settled(ctx, attemptID, dryRun, func(c checkout) error {
+	err = m.settled(ctx, attemptID, dryRun, false, func(c checkout) error {
 		author, err := m.author(ctx, c, LandRequest{Message: "Merge " + c.tree.Repos[0].Target + " into " + c.attempt.Branch})
 		if err != nil {
 			return err
@@ -110,7 +129,7 @@ func (m *Manager) Update(ctx context.Context, attemptID string, how worktree.How
 // Undo takes the newest landing of an attempt back, where nobody has built on
 // it. Faults: nothing_to_undo, target_moved, target_dirty.
 func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done Landed, err error) {
-	err = m.settled(ctx, attemptID, true, func(c checkout) error {
+	err = m.settled(ctx, attemptID, true, false, func(c checkout) error {
 		if c.landed == nil {
 			return refuse(NothingToUndo, "see how it stands", "attempt %s was not landed", c.ID).WithCase("", "attempt", c.ID)
 		}
@@ -124,6 +143,21 @@ func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done
 	return done, err
 }
 
+// bringing refuses moves that bring what looks like a secret onto a person's
+// branch or into their checkout, with the fault land_held; if it is allowed, it
+// says what that is.
+func (m *Manager) bringing(ctx context.Context, c checkout, moves []worktree.Move, allowed Allowance) ([]string, error) {
+	p, err := m.newest(ctx, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.tree.Brought(ctx, moves, m.finder(c, p))
+	if err != nil || allowed.covers(found) {
+		return found, err
+	}
+	return nil, refuse(LandHeld, "have it taken out of the commits, or allow it", "%s", strings.Join(found, "; ")).With("found", found).WithCase("", "attempt", c.ID)
+}
+
 // taken are the moves that take moves back.
 func taken(moves []worktree.Move) (back []worktree.Move) {
 	for _, m := range moves {
@@ -134,8 +168,8 @@ func taken(moves []worktree.Move) (back []worktree.Move) {
 
 // settled calls do with an attempt at which nothing runs, while nobody else makes
 // or removes its folder. What is not on its branch is brought there before, but
-// for a dry run.
-func (m *Manager) settled(ctx context.Context, attemptID string, dryRun bool, do func(checkout) error) error {
+// for a dry run; secrets allows to commit what looks like one.
+func (m *Manager) settled(ctx context.Context, attemptID string, dryRun, secrets bool, do func(checkout) error) error {
 	if err := m.finishLandings(ctx); err != nil {
 		return err
 	}
@@ -147,7 +181,7 @@ func (m *Manager) settled(ctx context.Context, attemptID string, dryRun bool, do
 		return err
 	}
 	if c.tree.Present(ctx) && !dryRun {
-		if _, err := m.Collect(ctx, c.ID, false); err != nil {
+		if _, err := m.Collect(ctx, c.ID, secrets); err != nil {
 			return err
 		}
 	}

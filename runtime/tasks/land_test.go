@@ -151,7 +151,7 @@ func TestConflictsAreKnownBefore(t *testing.T) {
 	}
 	_, err = d.Update(t.Context(), started.AttemptID, worktree.Merge, false)
 	refused(t, "Update", err, "conflicts")
-	_, err = d.Apply(t.Context(), started.AttemptID, false)
+	_, err = d.Apply(t.Context(), started.AttemptID, false, Allowance{})
 	refused(t, "Apply", err, "conflicts")
 }
 
@@ -160,13 +160,13 @@ func TestApplyLeavesTheChangesUncommitted(t *testing.T) {
 	started := d.start("write a.txt one", "write README.md agent")
 	d.ended(started.AttemptID)
 	put(t, filepath.Join(d.repo.Path, "mine.txt"), "mine\n")
-	if _, err := d.Apply(t.Context(), started.AttemptID, false); err != nil {
+	if _, err := d.Apply(t.Context(), started.AttemptID, false, Allowance{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := git(t, d.repo.Path, "status", "--porcelain"); got != "M README.md\n?? a.txt\n?? mine.txt" {
 		t.Errorf("status is %q", got)
 	}
-	_, err := d.Apply(t.Context(), started.AttemptID, false)
+	_, err := d.Apply(t.Context(), started.AttemptID, false, Allowance{})
 	refused(t, "a second Apply", err, "target_dirty")
 }
 

@@ -212,7 +212,27 @@ func (m *Manager) tidy(ctx context.Context, p process) (w Work, err error) {
 		return w, recovered
 	}
 	moved, left := c.tree.LeaveBox(ctx)
-	return standing(ctx, c.tree, moved), errors.Join(recovered, left, c.tree.Unlock(ctx))
+	return standing(ctx, c.tree, append(moved, m.exposed(ctx, c, p)...)), errors.Join(recovered, left, c.tree.Unlock(ctx))
+}
+
+// exposed says which secrets the agent of a process has committed whose runner
+// died. Where that run began is not known any more, so it looks at all commits
+// of the attempt.
+func (m *Manager) exposed(ctx context.Context, c checkout, p process) (notes []string) {
+	ctx, cancel := context.WithTimeout(ctx, exposurePatience/2) // giveUp has more to do
+	defer cancel()
+	bases := map[string]string{}
+	for _, r := range c.tree.Repos {
+		bases[r.Name] = r.Base
+	}
+	found, err := c.tree.Exposed(ctx, bases, m.finder(c, &p))
+	for _, what := range found {
+		notes = append(notes, committedItself+what)
+	}
+	if err != nil {
+		notes = append(notes, "the agent's commits were not checked for secrets: "+worded(err))
+	}
+	return notes
 }
 
 // made says that the worktrees were made: only then there are bases.

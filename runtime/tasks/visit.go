@@ -24,7 +24,7 @@ type Visited struct {
 // the agent does not work on. Faults: attempt_running, branch_checked_out, and
 // those of [worktree.Tree.Visits].
 func (m *Manager) CheckOut(ctx context.Context, attemptID string, dryRun bool) (done Visited, err error) {
-	err = m.settled(ctx, attemptID, dryRun, func(c checkout) error {
+	err = m.settled(ctx, attemptID, dryRun, false, func(c checkout) error {
 		done = Visited{AttemptID: c.ID, Branch: c.attempt.Branch}
 		if done.Visits, err = c.tree.Visits(ctx); err != nil || dryRun {
 			return err

@@ -23,7 +23,7 @@ const mostFound = 10
 
 // checked refuses to commit what a check finds in the lines that were added.
 func (t Tree) checked(ctx context.Context, r Repo, checks []Check) error {
-	found, err := t.scan(ctx, r, checks, "--cached")
+	found, err := scan(t.in(ctx, r), r.Name, checks, "diff", "--cached")
 	if err != nil {
 		return fmt.Errorf("check what would be committed in %s: %w", r.Name, err)
 	}
@@ -53,16 +53,7 @@ func (t Tree) Exposed(ctx context.Context, heads map[string]string, checks ...Ch
 		if from == "" || from == now[r.Name] {
 			continue
 		}
-		if len(r.Copied) > 0 {
-			out, err := run(inTree(ctx, t.path(r), append([]string{"diff", "--name-only", "--no-renames", "--diff-filter=A", "--ignore-submodules=all", "-z", from, now[r.Name], "--"}, r.Copied...)...))
-			if err != nil {
-				return found, err
-			}
-			for _, name := range fields(out) {
-				found = append(found, quote(r.Name+"/"+name)+" was copied from the repository and must not be committed")
-			}
-		}
-		more, err := t.scan(ctx, r, checks, from, now[r.Name])
+		more, err := exposed(t.in(ctx, r), r, checks, from, now[r.Name])
 		if err != nil {
 			return found, err
 		}
@@ -71,23 +62,101 @@ func (t Tree) Exposed(ctx context.Context, heads map[string]string, checks ...Ch
 	return found, nil
 }
 
+// Brought is what a check finds in what moves bring, as [Tree.Exposed] says it:
+// in each commit of those of [Tree.Land], as its history lands too, and in the
+// changes of those of [Tree.Applying].
+func (t Tree) Brought(ctx context.Context, moves []Move, checks ...Check) (found []string, err error) {
+	for _, m := range moves {
+		r, ok := t.repo(m.Name)
+		if !ok {
+			continue
+		}
+		in := func(args ...string) gitCommand { return command(ctx, m.Path, args...) }
+		look := exposed
+		if m.Branch == "" { // from one tree to another
+			look = exposedChanges
+		}
+		more, err := look(in, r, checks, m.Before, m.After)
+		if err != nil {
+			return found, fmt.Errorf("check what would be brought into %s: %w", r.Name, err)
+		}
+		found = append(found, more...)
+	}
+	return found, nil
+}
+
+// exposed looks at the commits that to has and from does not: at what each of
+// them adds, a merge to all of its parents.
+func exposed(in gitIn, r Repo, checks []Check, from, to string) ([]string, error) {
+	original := func(args ...string) gitCommand { // what is pushed, whatever refs/replace says
+		cmd := in(args...)
+		cmd.Env = append(cmd.Env, "GIT_NO_REPLACE_OBJECTS=1")
+		return cmd
+	}
+	copied, err := copiedIn(original, r, "log", "--format=", "-c", "--root", from+".."+to)
+	if err != nil {
+		return nil, err
+	}
+	found, err := scan(original, r.Name, checks, "log", "--format=", "--patch", "-c", "--root", from+".."+to)
+	if err != nil || len(found) > 0 {
+		return append(copied, found...), err
+	}
+	// What a merge adds to a binary file is in the changes as a whole alone.
+	found, err = scan(in, r.Name, checks, "diff", from, to)
+	return append(copied, found...), err
+}
+
+// exposedChanges looks at the changes between two trees.
+func exposedChanges(in gitIn, r Repo, checks []Check, from, to string) ([]string, error) {
+	copied, err := copiedIn(in, r, "diff", from, to)
+	if err != nil {
+		return nil, err
+	}
+	found, err := scan(in, r.Name, checks, "diff", from, to)
+	return append(copied, found...), err
+}
+
+// copiedIn says which of the files that were copied in a git names as added.
+func copiedIn(in gitIn, r Repo, verb string, what ...string) (found []string, err error) {
+	if len(r.Copied) == 0 {
+		return nil, nil
+	}
+	args := append([]string{verb, "--name-only", "--no-renames", "--diff-filter=A", "--ignore-submodules=all", "-z"}, what...)
+	err = each(in(append(args, "--")...), func(name string) error {
+		text := quote(r.Name+"/"+name) + " was copied from the repository and must not be committed"
+		if slices.Contains(r.Copied, name) && !slices.Contains(found, text) {
+			found = append(found, text)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// gitIn makes a git for one place.
+type gitIn func(args ...string) gitCommand
+
+// in is git in the worktree of a repository.
+func (t Tree) in(ctx context.Context, r Repo) gitIn {
+	return func(args ...string) gitCommand { return inTree(ctx, t.path(r), args...) }
+}
+
 // scan gives the lines that a diff adds to the checks.
-func (t Tree) scan(ctx context.Context, r Repo, checks []Check, what ...string) ([]string, error) {
+func scan(in gitIn, repo string, checks []Check, verb string, what ...string) ([]string, error) {
 	checks = slices.DeleteFunc(slices.Clone(checks), func(c Check) bool { return c == nil })
 	if len(checks) == 0 {
 		return nil, nil
 	}
-	args := append([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--no-renames", "--text", "--unified=0", "--inter-hunk-context=0",
+	args := append([]string{verb, "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--no-renames", "--text", "--unified=0", "--inter-hunk-context=0",
 		"--ignore-submodules=all", "--diff-filter=d", "--src-prefix=a/", "--dst-prefix=b/"}, what...)
 	pipe, w := io.Pipe()
-	cmd := inTree(ctx, t.path(r), append(args, "--")...)
+	cmd := in(append(args, "--")...)
 	cmd.Stdout = w
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		w.CloseWithError(stream(cmd))
 	}()
-	s := scanner{repo: r.Name, checks: checks}
+	s := scanner{repo: repo, checks: checks}
 	err := s.read(pipe)
 	pipe.Close()
 	<-done
@@ -101,8 +170,10 @@ type scanner struct {
 	found  []string
 	file   string
 	line   int
-	inHunk int  // added lines of the hunk that are still to come
-	added  bool // the line is one of them
+	marks  int  // in front of each line of the hunk: one for each parent
+	inHunk int  // lines of the new file that are still to come in the hunk
+	has    bool // the line is one of them
+	added  bool // and no parent has it
 }
 
 // A line longer than window is looked at in parts, which have overlap in common.
@@ -139,28 +210,32 @@ func (s *scanner) read(from io.Reader) error {
 
 // begin looks at a line, or at the first part of one.
 func (s *scanner) begin(line []byte, whole bool) {
-	s.added = s.inHunk > 0 && bytes.HasPrefix(line, []byte("+"))
+	s.has, s.added = false, false
+	if s.inHunk > 0 && len(line) >= s.marks {
+		marks := string(line[:s.marks])
+		s.has, s.added = strings.Trim(marks, "+ ") == "", strings.Trim(marks, "+") == ""
+	}
 	switch {
-	case s.added:
-		s.more(line[1:], whole) // without the mark: a check looks at what is before a key
-	case bytes.HasPrefix(line, []byte("@@ ")):
+	case s.has:
+		s.more(line[s.marks:], whole) // without the marks: a check looks at what is before a key
+	case bytes.HasPrefix(line, []byte("@@")):
+		s.marks = bytes.IndexByte(line, ' ') - 1
 		s.line, s.inHunk = hunk(string(line))
 	case s.inHunk <= 0 && bytes.HasPrefix(line, []byte("+++ ")):
 		s.file = strings.TrimPrefix(strings.TrimSuffix(string(line[4:]), "\t"), "b/")
 	}
 }
 
-// more looks at a part of a line that is added.
+// more looks at a part of a line, if that is added.
 func (s *scanner) more(part []byte, whole bool) {
-	if !s.added {
-		return
-	}
-	for _, check := range s.checks {
-		if what := check(part); what != "" {
-			s.note(what)
+	if s.added {
+		for _, check := range s.checks {
+			if what := check(part); what != "" {
+				s.note(what)
+			}
 		}
 	}
-	if whole {
+	if s.has && whole {
 		s.line++
 		s.inHunk--
 	}
@@ -176,7 +251,8 @@ func (s *scanner) note(what string) {
 	}
 }
 
-// hunk reads "@@ -a,b +c,d @@": where the added lines begin, and how many.
+// hunk reads "@@ -a,b +c,d @@", of a merge "@@@ -a,b -a,b +c,d @@@": where its
+// lines of the new file begin, and how many.
 func hunk(header string) (line, count int) {
 	_, rest, _ := strings.Cut(header, " +")
 	rest, _, _ = strings.Cut(rest, " ")

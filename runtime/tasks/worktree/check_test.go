@@ -132,3 +132,110 @@ func TestAttackWorkWhatWasCopiedIsNotCommitted(t *testing.T) {
 		t.Errorf("Exposed = %q, %v", got, err)
 	}
 }
+
+// What comes onto a person's branch is each commit of the agent, and not only
+// what they come to.
+func TestAttackWorkASecretInACommitThatLandsIsFound(t *testing.T) {
+	const commit = "commit -q -m x"
+	for name, c := range map[string]struct {
+		do            func(t *testing.T, dir, repo string)
+		whole, squash string // what is found by Merge, Rebase and FastForward, and by Squash and Apply
+	}{
+		"a commit": {func(t *testing.T, dir, _ string) {
+			put(t, filepath.Join(dir, "k.txt"), "one\nsk-live-123\n")
+			shell(t, dir, "add", "-A")
+			shell(t, dir, strings.Fields(commit)...)
+		}, "app/k.txt:2 has the secret", "app/k.txt:2 has the secret"},
+		"a commit that a later one takes back": {func(t *testing.T, dir, _ string) {
+			put(t, filepath.Join(dir, "k.txt"), "sk-live-123\n")
+			shell(t, dir, "add", "-A")
+			shell(t, dir, strings.Fields(commit)...)
+			put(t, filepath.Join(dir, "k.txt"), "nothing\n")
+			shell(t, dir, append(strings.Fields(commit), "-a")...)
+		}, "app/k.txt:1 has the secret", ""},
+		"a merge with the target, which has a secret of the person": {func(t *testing.T, dir, repo string) {
+			put(t, filepath.Join(dir, "mine.txt"), "mine\n")
+			shell(t, dir, "add", "-A")
+			shell(t, dir, strings.Fields(commit)...)
+			put(t, filepath.Join(repo, "theirs.txt"), "sk-live-123\n")
+			shell(t, repo, "add", "-A")
+			shell(t, repo, strings.Fields(commit)...)
+			shell(t, dir, "merge", "-q", "-m", "merge", "main")
+		}, "", ""},
+		"a merge that adds one itself": {func(t *testing.T, dir, repo string) {
+			put(t, filepath.Join(dir, "mine.txt"), "mine\n")
+			shell(t, dir, "add", "-A")
+			shell(t, dir, strings.Fields(commit)...)
+			put(t, filepath.Join(repo, "theirs.txt"), "theirs\n")
+			shell(t, repo, "add", "-A")
+			shell(t, repo, strings.Fields(commit)...)
+			shell(t, dir, "merge", "-q", "--no-commit", "main")
+			put(t, filepath.Join(dir, "theirs.txt"), "theirs\nsk-live-123\n")
+			put(t, filepath.Join(dir, "bin"), "\x00sk-live-123\n")
+			shell(t, dir, "add", "-A")
+			shell(t, dir, strings.Fields(commit)...)
+		}, "app/theirs.txt:2 has the secret", "app/bin:1 has the secret; app/theirs.txt:2 has the secret"},
+		"a merge that adds one to a binary file": {func(t *testing.T, dir, repo string) {
+			put(t, filepath.Join(repo, "theirs.txt"), "theirs\n")
+			shell(t, repo, "add", "-A")
+			shell(t, repo, strings.Fields(commit)...)
+			shell(t, dir, "commit", "-q", "--allow-empty", "-m", "mine")
+			shell(t, dir, "merge", "-q", "--no-commit", "main")
+			put(t, filepath.Join(dir, "bin"), "\x00sk-live-123\n")
+			shell(t, dir, "add", "-A")
+			shell(t, dir, strings.Fields(commit)...)
+		}, "app/bin:1 has the secret", "app/bin:1 has the secret"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			private(t)
+			repo := repository(t, "app")
+			tree := attempt(t, repo)
+			c.do(t, filepath.Join(tree.Dir, "app"), repo)
+			for _, how := range []How{Merge, FastForward, Squash} {
+				planned, err := tree.Land(t.Context(), how, "", Author{Message: "x"})
+				if f := fault.Of(err); f != nil && f.Code == "not_fast_forward" {
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := c.whole
+				if how == Squash {
+					want = c.squash
+				}
+				if found, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != want {
+					t.Errorf("Brought of %s = %q, %v; want %q", how, found, err, want)
+				}
+			}
+			steps, err := tree.Applying(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found, err := tree.Brought(t.Context(), steps, has("sk-live")); err != nil || strings.Join(found, "; ") != c.squash {
+				t.Errorf("Brought of Applying = %q, %v; want %q", found, err, c.squash)
+			}
+		})
+	}
+}
+
+// An agent can have git show another file in the place of one that it committed;
+// a push sends the one that was committed.
+func TestAttackWorkASecretBehindAReplacementIsFound(t *testing.T) {
+	private(t)
+	tree := attempt(t, repository(t, "app"))
+	dir := filepath.Join(tree.Dir, "app")
+	put(t, filepath.Join(dir, "k.txt"), "sk-live-123\n")
+	put(t, filepath.Join(dir, "fine.txt"), "fine\n")
+	shell(t, dir, "add", "-A")
+	shell(t, dir, "commit", "-q", "-m", "x")
+	shell(t, dir, "replace", shell(t, dir, "rev-parse", "HEAD:k.txt"), shell(t, dir, "rev-parse", "HEAD:fine.txt"))
+	for _, how := range []How{Merge, Squash, FastForward} {
+		planned, err := tree.Land(t.Context(), how, "", Author{Message: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != "app/k.txt:1 has the secret" {
+			t.Errorf("Brought of %s = %q, %v", how, found, err)
+		}
+	}
+}

@@ -271,27 +271,29 @@ func unlike(ctx context.Context, dir, commit string) ([]string, error) {
 	return fields(out), err
 }
 
-// Apply brings what the branch has and its target does not into the person's
-// checkout of each repository, as changes that are not committed; none of them if
-// one cannot have it. Faults: conflicts, target_dirty, nothing_to_land,
+// Applying works out how what the branch has and its target does not gets into
+// the person's checkout of each repository, for [Apply]: from one tree to another
+// in a folder, of no branch. Faults: conflicts, target_dirty, nothing_to_land,
 // not_checked_out for a repository without a working tree.
-func (t Tree) Apply(ctx context.Context, dryRun bool) (dirs []string, err error) {
-	var steps []Move
+func (t Tree) Applying(ctx context.Context) (steps []Move, err error) {
 	for _, r := range t.Repos {
 		m, err := t.applying(ctx, r)
 		if err != nil {
 			return nil, err
 		}
 		if m.Before != m.After {
-			steps, dirs = append(steps, m), append(dirs, m.Dir)
+			steps = append(steps, m)
 		}
 	}
 	if len(steps) == 0 {
 		return nil, fault.New(NothingToLand, fmt.Sprintf("the checkout has all of %s", t.Branch), "see what it has changed")
 	}
-	if dryRun {
-		return dirs, nil
-	}
+	return steps, nil
+}
+
+// Apply takes steps, as changes that are not committed; none of them if one
+// checkout cannot have it. Fault: target_dirty.
+func Apply(ctx context.Context, steps []Move) error {
 	for i, m := range steps {
 		err := m.files(ctx, m.Before, m.After)
 		if err == nil {
@@ -303,15 +305,15 @@ func (t Tree) Apply(ctx context.Context, dryRun bool) (dirs []string, err error)
 		if f := fault.Of(err); f == nil {
 			err = fault.New(TargetDirty, err.Error(), "commit or stash what you have changed there")
 		}
-		return nil, err
+		return err
 	}
 	for _, m := range steps {
 		if _, err := run(inTree(ctx, m.Dir, "read-tree", m.Before)); err != nil {
-			return dirs, fmt.Errorf("leave the changes of %s unstaged: %w", m.Dir, err)
+			return fmt.Errorf("leave the changes of %s unstaged: %w", m.Dir, err)
 		}
 		run(inTree(ctx, m.Dir, "update-index", "-q", "--refresh")) // its status says that some differ
 	}
-	return dirs, nil
+	return nil
 }
 
 // applying is the step from what is checked out to a tree that has the work too.

@@ -106,6 +106,7 @@ var hints = fault.Hints{
 	worktree.CheckoutUnknown: again,
 
 	// Landing, which is for people.
+	tasks.LandHeld:              again,
 	tasks.NothingToUndo:         again,
 	tasks.NotVisited:            again,
 	worktree.Conflicts:          again,

@@ -1,0 +1,86 @@
+package tasks_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// aKey looks like one of GitHub, and committing is how an agent commits it itself.
+var (
+	aKey       = "ghp_" + strings.Repeat("1a2B", 9)
+	committing = "run echo " + aKey + " > k.txt && git add k.txt && git " + as + " commit -q -m mine"
+)
+
+// held makes sure that an error names the key's file and kind, and not the key.
+func held(t *testing.T, what string, err error, file string) {
+	t.Helper()
+	refused(t, what, err, LandHeld)
+	f := fault.Of(err)
+	if f == nil {
+		return
+	}
+	if want := file + " has what looks like a token of GitHub"; f.Message != want || strings.Contains(f.Hint, aKey) {
+		t.Errorf("%s says %q, want %q", what, f.Message, want)
+	}
+	if found, _ := f.Details["found"].([]string); len(found) != 1 || found[0] != f.Message {
+		t.Errorf("%s has the details %v", what, f.Details)
+	}
+}
+
+// A key that the agent committed itself came onto the person's branch without a
+// word.
+func TestAttackWorkASecretOfTheAgentsCommitsDoesNotLand(t *testing.T) {
+	d := openAs(t, settings{})
+	started := d.start(committing)
+	s := d.ended(started.AttemptID)
+	before, file := git(t, d.repo.Path, "rev-parse", "main"), d.repo.Name+"/k.txt:1"
+	for _, how := range []worktree.How{worktree.Merge, worktree.Squash, worktree.Rebase, worktree.FastForward} {
+		for _, dry := range []bool{true, false} {
+			_, err := d.Land(t.Context(), LandRequest{AttemptID: s.ID, How: how, DryRun: dry})
+			held(t, "Land by "+string(how), err, file)
+			_, err = d.Land(t.Context(), LandRequest{AttemptID: s.ID, How: how, DryRun: dry, Secrets: Allowance{Named: []string{"app/other.txt:1 has a key"}}})
+			held(t, "Land with leave for something else", err, file)
+		}
+	}
+	for _, dry := range []bool{true, false} {
+		_, err := d.Apply(t.Context(), s.ID, dry, Allowance{})
+		held(t, "Apply", err, file)
+		_, _, err = d.Pick(t.Context(), LandRequest{AttemptID: s.ID, How: worktree.Merge, DryRun: dry})
+		held(t, "Pick", err, file)
+	}
+	if now := git(t, d.repo.Path, "rev-parse", "main"); now != before || git(t, d.repo.Path, "status", "--porcelain") != "" {
+		t.Errorf("main is at %s, was at %s; the checkout has %q", now, before, git(t, d.repo.Path, "status", "--porcelain"))
+	}
+	named := Allowance{Named: []string{file + " has what looks like a token of GitHub"}}
+	if done, err := d.Apply(t.Context(), s.ID, true, named); err != nil || len(done.Dirs) != 1 || strings.Join(done.Secrets, ";") != named.Named[0] {
+		t.Errorf("Apply with leave = %+v, %v", done, err)
+	}
+	for _, leave := range []Allowance{named, {All: true}} {
+		done, err := d.Land(t.Context(), LandRequest{AttemptID: s.ID, How: worktree.Merge, Secrets: leave})
+		if err != nil || strings.Join(done.Secrets, ";") != named.Named[0] {
+			t.Fatalf("Land with leave = %+v, %v", done, err)
+		}
+		if _, err := d.Undo(t.Context(), s.ID, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What is not committed yet is held back by the commit, unless all may land.
+func TestAttackWorkASecretThatIsNotCommittedDoesNotLand(t *testing.T) {
+	const secret = "a-value-nobody-should-see"
+	t.Setenv("MY_KEY", secret)
+	d, started, _ := inProcess(t, Options{Env: []string{"MY_KEY"}}, Repo{}, "write a.txt "+secret)
+	git(t, d.repo.Path, "config", "user.name", "Ada")
+	git(t, d.repo.Path, "config", "user.email", "ada@example.com")
+	_, err := d.Land(t.Context(), LandRequest{AttemptID: started.AttemptID, How: worktree.Merge})
+	refused(t, "Land", err, CommitHeld)
+	done, err := d.Land(t.Context(), LandRequest{AttemptID: started.AttemptID, How: worktree.Merge, Secrets: Allowance{All: true}})
+	if err != nil || strings.Join(done.Secrets, ";") != d.repo.Name+"/a.txt:1 has the value of a secret that the agent was given" {
+		t.Errorf("Land with leave = %+v, %v", done.Secrets, err)
+	}
+}
