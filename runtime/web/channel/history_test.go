@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -135,6 +136,9 @@ type history struct {
 	number        int
 	random        *rand.Rand
 
+	mu    sync.Mutex
+	heard []string // what the client was told
+
 	client    *Client
 	resuming  atomic.Bool
 	connected bool
@@ -168,7 +172,24 @@ func (h *history) run() {
 }
 
 func (h *history) fail(format string, args ...any) {
-	h.t.Errorf("history %d: %s", h.number, fmt.Sprintf(format, args...))
+	h.t.Errorf("history %d: %s\n%s", h.number, fmt.Sprintf(format, args...), h.trail())
+}
+
+// trail is what happened to the requests, and what the client was told.
+func (h *history) trail() string {
+	var b strings.Builder
+	changes, _, err := h.desk.hub.Changes(context.Background(), 0, 1<<20)
+	if err != nil {
+		return err.Error()
+	}
+	for _, c := range changes {
+		if slices.Contains(h.requests, c.Action.RequestID) {
+			fmt.Fprintf(&b, "happened %d: %s\n", c.Seq, dump(c.Action))
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return b.String() + strings.Join(h.heard, "\n")
 }
 
 func (h *history) connect(ctx context.Context) {
@@ -196,6 +217,9 @@ func (h *history) resume(ctx context.Context) {
 // after a connection was lost is not told as it was: drafts are forgotten. What
 // changed nothing has the place of another action.
 func (h *history) compare(e Envelope, s SessionState) {
+	h.mu.Lock()
+	h.heard = append(h.heard, fmt.Sprintf("told, resuming %v: %s", h.resuming.Load(), dump(e)))
+	h.mu.Unlock()
 	if h.resuming.Load() || e.RejectionReason != "" {
 		return
 	}
