@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
@@ -75,7 +76,8 @@ func (m *Manager) startOwn(line []string, out *os.File) (*exec.Cmd, error) {
 	}
 	theirs.Close()
 	_ = ours.SetWriteDeadline(time.Now().Add(handover)) // some systems have none for pipes
-	if _, err := ours.Write(data); err != nil {
+	// Who has ended before it read tells why in its output, and by its exit.
+	if _, err := ours.Write(data); err != nil && !errors.Is(err, syscall.EPIPE) {
 		cmd.Process.Kill()
 		cmd.Wait()
 		return nil, fmt.Errorf("hand over what to run with: %w", err)
