@@ -85,6 +85,13 @@ func (h *Hub) EndAttemptTurn(ctx context.Context, tx *store.Tx, t AttemptTurn) e
 	if err != nil {
 		return err
 	}
+	// Deadlines that have passed come first, so that the feed has the order of the
+	// times: a turn that has ended waits for none of these requests.
+	for i := range requests {
+		if err := h.expireIfPast(ctx, tx, &requests[i]); err != nil {
+			return fmt.Errorf("end question %s at its deadline: %w", requests[i].ID, err)
+		}
+	}
 	for i := range requests {
 		if err := h.endWithTurn(ctx, tx, &requests[i], t); err != nil {
 			return fmt.Errorf("end question %s with its turn: %w", requests[i].ID, err)
@@ -93,15 +100,22 @@ func (h *Hub) EndAttemptTurn(ctx context.Context, tx *store.Tx, t AttemptTurn) e
 	return nil
 }
 
-func (h *Hub) endWithTurn(ctx context.Context, tx *store.Tx, r *Request, t AttemptTurn) error {
-	if r.Status == Open && r.past(tx.Now) { // as for whatever comes behind a deadline
-		c, err := h.apply(ctx, tx, r, Action{Type: TimeUp, RequestID: r.ID})
-		if err != nil {
-			return err
-		}
-		tx.After(func() { h.note(c) })
-		r = c.Request
+// expireIfPast makes r a request whose time is up, if its deadline has passed and
+// nobody has noticed it yet.
+func (h *Hub) expireIfPast(ctx context.Context, tx *store.Tx, r *Request) error {
+	if r.Status != Open || !r.past(tx.Now) {
+		return nil
 	}
+	c, err := h.apply(ctx, tx, r, Action{Type: TimeUp, RequestID: r.ID})
+	if err != nil {
+		return err
+	}
+	tx.After(func() { h.note(c) })
+	*r = *c.Request
+	return nil
+}
+
+func (h *Hub) endWithTurn(ctx context.Context, tx *store.Tx, r *Request, t AttemptTurn) error {
 	a := Action{Type: Outlived, RequestID: r.ID, Reason: t.Reason}
 	if t.Over || r.bound() {
 		a.Type = Withdrawn

@@ -39,6 +39,9 @@ func (c *conn) dispatch(ctx context.Context, m message) error {
 		c.server.options.Log.Warn("channel action failed", "action", a.Type, "request_id", a.RequestID, "error", err)
 		c.echo(p, &Rejection{Code: "internal"}, "the action could not be stored: try again")
 	case change.Seq == 0:
+		// An action that a client sent twice may be in the store and not yet here:
+		// its first one is told before it.
+		c.mirror.freshen(ctx)
 		c.echo(p, nil, "")
 	default:
 		// What the client asks for next is to have it in.
