@@ -40,9 +40,9 @@ func (c *conn) dispatch(ctx context.Context, m message) error {
 		c.echo(p, &Rejection{Code: "internal"}, "the action could not be stored: try again")
 	case change.Seq == 0:
 		// An action that a client sent twice may be in the store and not yet here:
-		// its first one is told before it.
+		// what it did is told before it.
 		c.mirror.freshen(ctx)
-		c.echo(p, nil, "")
+		c.echoUnchanged(p)
 	default:
 		// What the client asks for next is to have it in.
 		c.mirror.reach(ctx, change.Seq)
@@ -50,13 +50,37 @@ func (c *conn) dispatch(ctx context.Context, m message) error {
 	return nil
 }
 
+// echoUnchanged sends an action back that changed nothing. Somebody else may have
+// changed the same answer since, and the client does what it is told: so it is
+// told the answer of now.
+func (c *conn) echoUnchanged(p dispatched) {
+	c.mirror.mu.Lock()
+	defer c.mirror.mu.Unlock()
+	var a Action
+	if json.Unmarshal(p.Action, &a) == nil && a.Type == AnswerChanged {
+		if s := c.mirror.sessions[cleanURI(p.Channel)]; s.index(a.RequestID) >= 0 {
+			a.Answer = nil
+			if now, ok := s.InputRequests[s.index(a.RequestID)].Answers[a.QuestionID]; ok {
+				a.Answer = &now
+			}
+			p.Action = encode(a)
+		}
+	}
+	c.echoLocked(p, nil, "")
+}
+
 // echo sends an action back to its client alone.
 func (c *conn) echo(p dispatched, why *Rejection, reason string) {
+	c.mirror.mu.Lock()
+	defer c.mirror.mu.Unlock()
+	c.echoLocked(p, why, reason)
+}
+
+// echoLocked is echo for who has the mirror's lock.
+func (c *conn) echoLocked(p dispatched, why *Rejection, reason string) {
 	if len(p.Action) == 0 {
 		p.Action = json.RawMessage("null")
 	}
-	c.mirror.mu.Lock()
-	defer c.mirror.mu.Unlock()
 	c.push(p.Channel, c.mirror.seq, encodeNotification("action", struct {
 		Channel         string          `json:"channel"`
 		Action          json.RawMessage `json:"action"`
