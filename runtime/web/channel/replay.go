@@ -172,8 +172,8 @@ func (l located) project(left int) (Action, bool) {
 		if !outlived(l.request) {
 			return Action{}, false
 		}
-	case elicit.AskerReturned:
-		if l.late() || l.request.TurnEnd != nil {
+	case elicit.AskerReturned: // not told if time was up when it came
+		if d := l.request.Deadline; l.request.TurnEnd != nil || !d.IsZero() && !l.Action.At.Before(d.Time) {
 			return Action{}, false
 		}
 		before.TurnEnd = new(elicit.TurnEnd) // a client may have seen it with one
