@@ -208,8 +208,14 @@ func (h *Hub) awaiting(ctx context.Context, id string, done func(*Request) bool)
 		for _, c := range changes {
 			switch c.Action.Type {
 			case CompletedBy, TimeUp, Withdrawn, Removed:
-				if r, err = h.Get(ctx, id); err != nil || done(&r) {
+				if r, err = h.Get(ctx, id); err != nil {
 					return r.ForAsker(), err
+				}
+				if c.Action.Type == CompletedBy && c.Action.Origin.elsewhere() {
+					h.note(Change{Seq: c.Seq, Action: c.Action, Request: &r})
+				}
+				if done(&r) {
+					return r.ForAsker(), nil
 				}
 			case AskerLeft: // another one that waited here, or this machine was asleep
 				if r, err = h.Get(ctx, id); err != nil || r.TurnEnd != nil {

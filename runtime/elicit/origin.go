@@ -62,6 +62,12 @@ func (h *Hub) origin(ctx context.Context) *Origin {
 	return o
 }
 
+// elsewhere reports whether another process took the action, which logs it in its
+// own log only. Nil is an action that says nothing of its origin: false.
+func (o *Origin) elsewhere() bool {
+	return o != nil && (o.Process.PID != here().PID || o.Process.Host != here().Host)
+}
+
 // shown words what was shown.
 var shown = map[string]string{
 	access.ByLink:   "a browser that signed in by a link",

@@ -2,8 +2,10 @@ package elicit_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -118,6 +120,40 @@ func TestAnotherProcessGetsItsAnswer(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+// An operator reads in the log of the server that asked how a question ended,
+// once, whichever process took the answer.
+func TestAnEndInAnotherProcessIsLogged(t *testing.T) {
+	for _, answeredBy := range []string{"another process", "this process"} {
+		t.Run(answeredBy, func(t *testing.T) {
+			place := t.TempDir()
+			var log bytes.Buffer // the hub is closed before it is read
+			db, err := store.Open(t.Context(), place, Room())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			h := New(db, Options{Attended: true, Log: slog.New(slog.NewJSONHandler(&log, nil))})
+			if answeredBy == "another process" {
+				_, out := spawn(t, place, "answer")
+				if out.Scan(); out.Text() != "ready" {
+					t.Fatalf("the other process says %q", out.Text())
+				}
+			}
+			ended := beside(func() (Request, error) { return h.Ask(t.Context(), greeting()) })
+			if answeredBy == "this process" {
+				must(t, h, accept(asked(t, h).ID, "Ada"))
+			}
+			if got := <-ended; got.err != nil || got.r.Completion.Outcome != Accept {
+				t.Errorf("Ask = %+v, %v", got.r, got.err)
+			}
+			h.Close()
+			if n := strings.Count(log.String(), `"elicitation.completed"`); n != 1 || !strings.Contains(log.String(), `"outcome":"accept"`) {
+				t.Errorf("the end is in the log %d times, want once:\n%s", n, log.String())
+			}
+		})
 	}
 }
 
