@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"github.com/deskhand/deskhand/runtime/waittest"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -18,7 +19,7 @@ func TestConnectByTheLinkThatIsPrinted(t *testing.T) {
 	s := issuer(t)
 	file, state := configured(t, fmt.Sprintf("upstreams:\n  - {name: linear, url: '%s/mcp', credential_scope: user, auth: {client_id: by-hand}}\n", s.URL))
 	cmd := exec.Command("deskhand", "connect", "linear", "--config", file, "--state", state)
-	said, out := &logged{}, &bytes.Buffer{}
+	said, out := &waittest.Log{}, &bytes.Buffer{}
 	cmd.Stderr, cmd.Stdout = said, out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

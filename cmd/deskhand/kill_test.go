@@ -16,6 +16,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/search"
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // generated writes a corpus of so many pages of some 13 KB, all of which name
@@ -205,7 +206,7 @@ func TestBuildsThatAreInterruptedEndInOrder(t *testing.T) {
 			index := filepath.Join(t.TempDir(), "index")
 			done(t, t.TempDir(), "index", old, "-o", index)
 			cmd := exec.Command("deskhand", "index", next, "-o", index)
-			stderr := &logged{}
+			stderr := &waittest.Log{}
 			cmd.Stderr = stderr
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)

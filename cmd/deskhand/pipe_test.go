@@ -2,10 +2,10 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/deskhand/deskhand/runtime/waittest"
 	"io"
 	"os/exec"
 	"sync"
@@ -32,7 +32,7 @@ type pipe struct {
 	t      testing.TB
 	cmd    *exec.Cmd
 	in     io.WriteCloser
-	stderr *logged
+	stderr *waittest.Log
 	ended  chan struct{} // closed when stdout ends
 	killed bool
 	// welcome is the answer to initialize.
@@ -71,7 +71,7 @@ func unmetIn(t testing.TB, dir string, flags ...string) *pipe {
 	t.Helper()
 	p := &pipe{
 		t: t, cmd: exec.Command("deskhand", append([]string{"serve"}, flags...)...),
-		stderr: &logged{}, ended: make(chan struct{}), waiting: map[string]chan message{},
+		stderr: &waittest.Log{}, ended: make(chan struct{}), waiting: map[string]chan message{},
 	}
 	p.cmd.Dir, p.cmd.Stderr = dir, p.stderr
 	var err error
@@ -203,22 +203,4 @@ func ended(t testing.TB, cmd *exec.Cmd, quiet <-chan struct{}, stderr fmt.String
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v: %v\n%s", cmd.Args, err, stderr)
 	}
-}
-
-// logged is a text that is read while it is written.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/deskhand/deskhand/runtime/waittest"
 	"io"
 	"net/http"
 	"os/exec"
@@ -30,7 +31,7 @@ type socket struct {
 	url    string // of MCP
 	token  string
 	key    string // of the person; empty: personKey
-	stderr *logged
+	stderr *waittest.Log
 	quiet  chan struct{} // closed when stderr ends
 	killed bool
 }
@@ -50,7 +51,7 @@ func overSocket(t testing.TB, flags ...string) *socket {
 // socketOf runs a server and returns once it says where it listens.
 func socketOf(t testing.TB, cmd *exec.Cmd) *socket {
 	t.Helper()
-	s := &socket{t: t, cmd: cmd, stderr: &logged{}, quiet: make(chan struct{})}
+	s := &socket{t: t, cmd: cmd, stderr: &waittest.Log{}, quiet: make(chan struct{})}
 	cmd.Dir = t.TempDir()
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {

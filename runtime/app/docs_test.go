@@ -33,9 +33,9 @@ func marker(n int) string { return "q" + strings.Repeat(string(rune('a'+n)), 8) 
 
 // followed opens an index as serve does, lets change happen, and only then
 // follows the folder.
-func followed(t *testing.T, index string, change func()) (*library, *logged) {
+func followed(t *testing.T, index string, change func()) (*library, *waittest.Log) {
 	t.Helper()
-	log := &logged{}
+	log := &waittest.Log{}
 	l := &library{dir: index, log: slog.New(slog.NewTextHandler(log, nil))}
 	if err := l.open(mcpserver.Options{}); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,24 +102,6 @@ func (d *desk) wait(ctx context.Context) (contract.Result, error) {
 	}
 }
 
-// logged is a logger whose text can be read while it is written.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 func newServer(t testing.TB, opts Options, c contract.Catalog) *Server {
 	t.Helper()
 	opts.Name, opts.Version = "testdesk", "1.2.3"
@@ -190,7 +171,7 @@ func saysIt(t *testing.T, session *mcp.ClientSession, tool string, args any, wan
 }
 
 func TestClientsOfBothErasAreServed(t *testing.T) {
-	var log logged
+	var log waittest.Log
 	s := newServer(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, newDesk().catalog())
 	bothEras(t, s, func(t *testing.T, session *mcp.ClientSession) { converse(t, session) })
 	for _, secret := range []string{"secret disk path", "secret panic"} {

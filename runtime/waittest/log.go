@@ -1,0 +1,27 @@
+package waittest
+
+import (
+	"bytes"
+	"sync"
+)
+
+// Log is a text that can be read while others write it, for the output of what a
+// test started. The zero value is empty.
+type Log struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write appends p; it never fails.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// String returns what was written so far.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
