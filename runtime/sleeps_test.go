@@ -50,7 +50,7 @@ var sleepers = map[string]string{
 	"runtime/tasks/logs/TestReplacementsAndBatchesDoNotLoseEachOther": "a writer that pauses, so that batches end",
 	"runtime/tasks/options":                                           "a person who looks for a file, in a process that has no test",
 	"runtime/web/TestSlowClientsAreLetGo":                             "a client that sends a line now and then",
-	"runtime/web/channel/end":                                         "polls beside the test, which waittest.Until may not",
+	"runtime/ahp/end":                                                 "polls beside the test, which waittest.Until may not",
 }
 
 // longSleep is what no test sleeps, whoever it plays.

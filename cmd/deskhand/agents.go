@@ -1,8 +1,8 @@
 package main
 
 import (
+	"github.com/deskhand/deskhand/runtime/a2a"
 	installation "github.com/deskhand/deskhand/runtime/app"
-	"github.com/deskhand/deskhand/runtime/surface/a2a"
 )
 
 // What the setting a2a.enabled may be.

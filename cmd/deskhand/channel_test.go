@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/ahp"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
-	"github.com/deskhand/deskhand/runtime/web/channel"
 )
 
 // watching is a program that watches the one session with an open request.
-func watching(t *testing.T, s *socket) (c *channel.Client, session string, r channel.InputRequest) {
+func watching(t *testing.T, s *socket) (c *ahp.Client, session string, r ahp.InputRequest) {
 	t.Helper()
-	c = channel.NewClient(channel.ClientOptions{
+	c = ahp.NewClient(ahp.ClientOptions{
 		URL: strings.TrimSuffix(s.url, "/mcp") + "/ahp", Header: http.Header{"Authorization": {"Bearer " + personKey}}, ID: t.Name(),
 	})
 	if err := c.Connect(t.Context()); err != nil {
@@ -28,7 +28,7 @@ func watching(t *testing.T, s *socket) (c *channel.Client, session string, r cha
 			t.Fatal(err)
 		}
 		for _, one := range sessions {
-			if one.Status != channel.InputNeeded {
+			if one.Status != ahp.InputNeeded {
 				continue
 			}
 			if err := c.Subscribe(t.Context(), one.Resource); err != nil {
@@ -57,13 +57,13 @@ func TestTheChannelAnswersACallOfAskUser(t *testing.T) {
 			{"id": "way", "question": "Which way?", "type": "select", "options": []string{"Left", "Right"}},
 		}})
 		c, session, r := watching(t, s)
-		var answer channel.Answer
+		var answer ahp.Answer
 		if err := json.Unmarshal([]byte(`{"state":"submitted","value":{"kind":"selected","value":"Right"}}`), &answer); err != nil {
 			t.Fatal(err)
 		}
-		a := channel.Action{Type: channel.Completed, RequestID: r.ID, Response: response}
+		a := ahp.Action{Type: ahp.Completed, RequestID: r.ID, Response: response}
 		if response == elicit.Accept {
-			a.Answers = map[string]channel.Answer{r.Questions[0].ID: answer}
+			a.Answers = map[string]ahp.Answer{r.Questions[0].ID: answer}
 		}
 		if _, err := c.Dispatch(t.Context(), session, a); err != nil {
 			t.Fatal(err)

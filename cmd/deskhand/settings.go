@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/runtime/a2a"
 	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/search"
-	"github.com/deskhand/deskhand/runtime/surface/a2a"
 	"github.com/deskhand/deskhand/runtime/surface/slack"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/trust"

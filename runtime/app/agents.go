@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/a2a"
 	"github.com/deskhand/deskhand/runtime/access"
-	"github.com/deskhand/deskhand/runtime/surface/a2a"
 	"github.com/deskhand/deskhand/runtime/web"
 )
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/chat"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
-	"github.com/deskhand/deskhand/runtime/surface/chat"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/web"
 )

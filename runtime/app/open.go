@@ -13,12 +13,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/a2a"
 	"github.com/deskhand/deskhand/runtime/calls"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/gateway"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/surface"
-	"github.com/deskhand/deskhand/runtime/surface/a2a"
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 

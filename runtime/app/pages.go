@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"runtime"
 
+	"github.com/deskhand/deskhand/runtime/ahp"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/web"
 	"github.com/deskhand/deskhand/runtime/web/board"
-	"github.com/deskhand/deskhand/runtime/web/channel"
 	"github.com/deskhand/deskhand/runtime/web/inbox"
 	webpage "github.com/deskhand/deskhand/runtime/web/page"
 )
@@ -20,8 +20,8 @@ type peoplePages struct {
 	shell *webpage.Shell
 	inbox *inbox.Inbox
 	// channel is the same questions as shared state, for programs.
-	channel *channel.Server
-	in      web.People
+	ahp *ahp.Server
+	in  web.People
 }
 
 // peoplePages makes them. withBoard: there are the pages of the work too.
@@ -32,7 +32,7 @@ func (a *App) peoplePages(in web.People, withBoard bool) *peoplePages {
 		options.Attempt = board.AttemptPath
 	}
 	p.inbox = inbox.New(options)
-	p.channel = channel.New(channel.Options{Hub: a.Hub, Name: a.config.Name, Version: a.config.Version, Log: a.log})
+	p.ahp = ahp.New(ahp.Options{Hub: a.Hub, Name: a.config.Name, Version: a.config.Version, Log: a.log})
 	return p
 }
 
@@ -53,10 +53,10 @@ func (p *peoplePages) enter(o *web.Options) {
 	o.Shell, o.Ledger = p.shell, p.app
 	mount(o, p.inbox.Mounts())
 	mount(o, p.inbox.Public())
-	mount(o, map[string]http.Handler{"/ahp": p.channel})
+	mount(o, map[string]http.Handler{"/ahp": p.ahp})
 	atShutdown(o, func() {
 		p.inbox.Stop()
-		p.channel.Close()
+		p.ahp.Close()
 	})
 }
 

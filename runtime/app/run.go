@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/a2a"
 	"github.com/deskhand/deskhand/runtime/fault"
-	"github.com/deskhand/deskhand/runtime/surface/a2a"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )

@@ -1,4 +1,4 @@
-package channel_test
+package ahp_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	. "github.com/deskhand/deskhand/runtime/web/channel"
+	. "github.com/deskhand/deskhand/runtime/ahp"
 )
 
 // column are the names in backticks that begin the rows of a section's table.
@@ -26,7 +26,7 @@ func column(page, heading string) []string {
 }
 
 func TestTheManualListsMethodsAndActions(t *testing.T) {
-	page, err := os.ReadFile("../../../corpus/reference/channel.md")
+	page, err := os.ReadFile("../../corpus/reference/channel.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestTheManualListsMethodsAndActions(t *testing.T) {
 // shown here, and E-015, for which an agent asks, where the server is started.
 func TestEveryLineHasATest(t *testing.T) {
 	shown := map[string]bool{}
-	for _, file := range []string{"seed_test.go", "../../../cmd/deskhand/channel_test.go"} {
+	for _, file := range []string{"seed_test.go", "../../cmd/deskhand/channel_test.go"} {
 		src, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

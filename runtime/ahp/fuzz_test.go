@@ -1,13 +1,13 @@
-package channel_test
+package ahp_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"testing"
 
+	. "github.com/deskhand/deskhand/runtime/ahp"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
-	. "github.com/deskhand/deskhand/runtime/web/channel"
 )
 
 // FuzzMessage holds the reader to what it promises of any bytes: no panic, an id

@@ -1,5 +1,5 @@
 //go:build !race
 
-package channel_test
+package ahp_test
 
 const raceEnabled = false

@@ -1,10 +1,10 @@
-package channel_test
+package ahp_test
 
 import (
 	"testing"
 
+	. "github.com/deskhand/deskhand/runtime/ahp"
 	"github.com/deskhand/deskhand/runtime/elicit"
-	. "github.com/deskhand/deskhand/runtime/web/channel"
 )
 
 // A question that a call waits for leaves the channel with its turn, and cannot

@@ -1,4 +1,4 @@
-package channel_test
+package ahp_test
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/deskhand/deskhand/runtime/ahp"
 	"github.com/deskhand/deskhand/runtime/elicit"
-	. "github.com/deskhand/deskhand/runtime/web/channel"
 )
 
 // The bits of a status.

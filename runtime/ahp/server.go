@@ -1,4 +1,4 @@
-// Package channel serves open requests as shared state over a WebSocket: the
+// Package ahp serves open requests as shared state over a WebSocket: the
 // Agent Host Protocol's JSON-RPC, of which it has sessions and their requests
 // for input. Every client sees what is open and what the others type, and any
 // may answer.
@@ -11,7 +11,7 @@
 //
 // Who may connect is not decided here: the front that mounts a [Server] checks
 // Host, Origin and token before the upgrade.
-package channel
+package ahp
 
 import (
 	"cmp"

@@ -1,6 +1,6 @@
 //go:build race
 
-package channel_test
+package ahp_test
 
 // raceEnabled says that the race detector is on, with which the store takes ten times
 // as long.

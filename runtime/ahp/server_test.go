@@ -1,4 +1,4 @@
-package channel_test
+package ahp_test
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 
 	"github.com/coder/websocket"
 
+	. "github.com/deskhand/deskhand/runtime/ahp"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/web"
-	. "github.com/deskhand/deskhand/runtime/web/channel"
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 

@@ -34,7 +34,7 @@ const (
 	pushesAtOnce = 16
 	pushTries    = 5
 	pushRetry    = 2 * time.Second // and longer each time
-	pushLeaseKey = "surface/a2a-push"
+	pushLeaseKey = "runtime/a2a-push"
 )
 
 func (s *Server) pushes(ctx context.Context, where string, args ...any) (all []push, err error) {

@@ -1,4 +1,4 @@
-package channel_test
+package ahp_test
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 
 	"github.com/coder/websocket"
 
+	. "github.com/deskhand/deskhand/runtime/ahp"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/waittest"
-	. "github.com/deskhand/deskhand/runtime/web/channel"
 )
 
 func TestASessionIsWhatARequestBelongsTo(t *testing.T) {

@@ -1,4 +1,4 @@
-package channel_test
+package ahp_test
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/deskhand/deskhand/runtime/ahp"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/waittest"
-	. "github.com/deskhand/deskhand/runtime/web/channel"
 )
 
 // room follows the feed with the room's own reducer, and keeps for each place in
