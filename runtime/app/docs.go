@@ -12,6 +12,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/gaps"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
@@ -137,6 +138,22 @@ func (l *library) tellOfIndex() {
 	if err := l.engine.Mute(); err != nil {
 		l.log.Warn("searching by words alone", "index", l.dir, "error", err)
 	}
+}
+
+// recorder records the questions to which a search of the index in dir found
+// little. A question that cannot be recorded is answered all the same; the first
+// one is logged.
+func (a *App) recorder(dir string) (func(query string, filters map[string]string, found search.Found), error) {
+	state, err := a.config.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	log, failed := gaps.In(state), sync.Once{}
+	return func(query string, filters map[string]string, found search.Found) {
+		if err := log.Add(dir, query, filters, found); err != nil {
+			failed.Do(func() { a.log.Warn("questions that find little are not recorded", "error", err) })
+		}
+	}, nil
 }
 
 // close ends the engine; nobody asks it any more.

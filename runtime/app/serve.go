@@ -256,6 +256,11 @@ func (a *App) newLibrary(explain bool) (*library, error) {
 		return nil, err
 	}
 	d.Tools.Explain = explain
+	if d.Record {
+		if d.Tools.Missed, err = a.recorder(d.Dir); err != nil {
+			return nil, err
+		}
+	}
 	return &library{dir: d.Dir, tools: d.Tools, searching: d.Searching, log: a.log}, nil
 }
 
