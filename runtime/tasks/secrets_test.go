@@ -6,6 +6,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
@@ -82,5 +83,25 @@ func TestAttackWorkASecretThatIsNotCommittedDoesNotLand(t *testing.T) {
 	done, err := d.Land(t.Context(), LandRequest{AttemptID: started.AttemptID, How: worktree.Merge, Secrets: Allowance{All: true}})
 	if err != nil || strings.Join(done.Secrets, ";") != d.repo.Name+"/a.txt:1 has the value of a secret that the agent was given" {
 		t.Errorf("Land with leave = %+v, %v", done.Secrets, err)
+	}
+}
+
+// A value that the configuration passes to an agent is a secret whatever its
+// variable is called, in the log and in a commit; what is ordinary is none.
+func TestAttackWorkAPassedValueIsASecretByWhatItLooksLike(t *testing.T) {
+	const dsn = "postgres://ann:hunter2@db/shop"
+	agents, err := executor.New(map[string]executor.Config{"fake": {Env: map[string]string{"SHOP_DATABASE": dsn, "SHOP_DATA": "/var/lib/shop", "SHOP_KIND": "production"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SHOP_LINK", "https://ann:hunter3@hooks.example.com/x")
+	d, started, _ := inProcess(t, Options{Agents: agents, Env: []string{"SHOP_LINK"}}, Repo{},
+		"run echo at $SHOP_DATABASE and $SHOP_LINK in $SHOP_DATA of $SHOP_KIND", "write a.txt "+dsn)
+	log := strings.Join(append(d.entries(started.AttemptID, Raw), d.entries(started.AttemptID, Normalized)...), "\n")
+	if strings.Contains(log, "hunter") || !strings.Contains(log, "at [redacted] and [redacted] in /var/lib/shop of production") {
+		t.Errorf("the log = %s", log)
+	}
+	if want := "not committed: " + d.repo.Name + "/a.txt:1 has the value of a secret that the agent was given"; !strings.Contains(log, want) {
+		t.Errorf("the log = %s, want %q", log, want)
 	}
 }
