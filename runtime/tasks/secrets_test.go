@@ -71,6 +71,41 @@ func TestAttackWorkASecretOfTheAgentsCommitsDoesNotLand(t *testing.T) {
 	}
 }
 
+// The message of a commit of the agent goes onto the person's branch with it.
+func TestAttackWorkASecretInAMessageDoesNotLand(t *testing.T) {
+	d := openAs(t, settings{})
+	started := d.start("run echo a > a.txt && git add a.txt && git " + as + " commit -q -m mine -m 'it is " + aKey + "'")
+	s := d.ended(started.AttemptID)
+	what := d.repo.Name + `: the message of commit "mine", line 3, has what looks like a token of GitHub`
+	if strings.Join(s.Work.Notes, ";") != "committed by the agent: "+what {
+		t.Errorf("the notes are %q", s.Work.Notes)
+	}
+	for _, how := range []worktree.How{worktree.Merge, worktree.Rebase, worktree.FastForward} {
+		_, err := d.Land(t.Context(), LandRequest{AttemptID: s.ID, How: how})
+		refused(t, "Land by "+string(how), err, LandHeld)
+		_, _, err = d.Pick(t.Context(), LandRequest{AttemptID: s.ID, How: how})
+		refused(t, "Pick by "+string(how), err, LandHeld)
+		if f := fault.Of(err); f != nil && f.Message != what {
+			t.Errorf("Pick says %q, want %q", f.Message, what)
+		}
+	}
+	if _, err := d.Apply(t.Context(), s.ID, true, Allowance{}); err != nil {
+		t.Errorf("Apply, which brings no message, = %v", err)
+	}
+	for _, how := range []worktree.How{worktree.Rebase, worktree.Merge} { // each makes its commits anew
+		done, err := d.Land(t.Context(), LandRequest{AttemptID: s.ID, How: how, Secrets: Allowance{Named: []string{what}}})
+		if err != nil || strings.Join(done.Secrets, ";") != what {
+			t.Errorf("Land with leave = %+v, %v", done.Secrets, err)
+		}
+		if _, err := d.Undo(t.Context(), s.ID, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.Land(t.Context(), LandRequest{AttemptID: s.ID, How: worktree.Squash}); err != nil {
+		t.Errorf("Land as one commit with another message = %v", err)
+	}
+}
+
 // What is not committed yet is held back by the commit, unless all may land.
 func TestAttackWorkASecretThatIsNotCommittedDoesNotLand(t *testing.T) {
 	const secret = "a-value-nobody-should-see"

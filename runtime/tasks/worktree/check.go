@@ -1,10 +1,8 @@
 package worktree
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -85,8 +83,8 @@ func (t Tree) Brought(ctx context.Context, moves []Move, checks ...Check) (found
 	return found, nil
 }
 
-// exposed looks at the commits that to has and from does not: at what each of
-// them adds, a merge to all of its parents.
+// exposed looks at the commits that to has and from does not: at their messages,
+// and at what each of them adds, a merge to all of its parents.
 func exposed(in gitIn, r Repo, checks []Check, from, to string) ([]string, error) {
 	original := func(args ...string) gitCommand { // what is pushed, whatever refs/replace says
 		cmd := in(args...)
@@ -97,6 +95,11 @@ func exposed(in gitIn, r Repo, checks []Check, from, to string) ([]string, error
 	if err != nil {
 		return nil, err
 	}
+	said, err := messages(original, r.Name, checks, from, to)
+	if err != nil {
+		return nil, err
+	}
+	copied = append(copied, said...)
 	found, err := scan(original, r.Name, checks, "log", "--format=", "--patch", "-c", "--root", from+".."+to)
 	if err != nil || len(found) > 0 {
 		return append(copied, found...), err
@@ -148,19 +151,24 @@ func scan(in gitIn, repo string, checks []Check, verb string, what ...string) ([
 	}
 	args := append([]string{verb, "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--no-renames", "--text", "--unified=0", "--inter-hunk-context=0",
 		"--ignore-submodules=all", "--diff-filter=d", "--src-prefix=a/", "--dst-prefix=b/"}, what...)
+	s := scanner{repo: repo, checks: checks}
+	err := streamed(in(append(args, "--")...), s.read)
+	return s.found, err
+}
+
+// streamed gives read what a git prints, while it runs.
+func streamed(cmd gitCommand, read func(io.Reader) error) error {
 	pipe, w := io.Pipe()
-	cmd := in(append(args, "--")...)
 	cmd.Stdout = w
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		w.CloseWithError(stream(cmd))
 	}()
-	s := scanner{repo: repo, checks: checks}
-	err := s.read(pipe)
+	err := read(pipe)
 	pipe.Close()
 	<-done
-	return s.found, err
+	return err
 }
 
 // scanner reads a diff line by line, of which it never has more than a part.
@@ -183,29 +191,13 @@ const (
 )
 
 func (s *scanner) read(from io.Reader) error {
-	r := bufio.NewReaderSize(from, window)
-	var before []byte // the end of the part before
-	begun := false
-	for {
-		part, err := r.ReadSlice('\n')
-		if len(part) > 0 {
-			whole := !errors.Is(err, bufio.ErrBufferFull)
-			if begun {
-				s.more(append(before, part...), whole)
-			} else {
-				s.begin(bytes.TrimSuffix(part, []byte("\n")), whole)
-			}
-			before = append(before[:0], part[max(0, len(part)-overlap):]...)
-			begun = !whole
+	return windows(from, func(part []byte, first, whole bool) {
+		if first {
+			s.begin(part, whole)
+		} else {
+			s.more(part, whole)
 		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		}
-	}
+	})
 }
 
 // begin looks at a line, or at the first part of one.
@@ -242,13 +234,7 @@ func (s *scanner) more(part []byte, whole bool) {
 }
 
 func (s *scanner) note(what string) {
-	text := fmt.Sprintf("%s/%s:%d has %s", s.repo, s.file, s.line, what)
-	switch {
-	case len(s.found) < mostFound && !slices.Contains(s.found, text):
-		s.found = append(s.found, text)
-	case len(s.found) == mostFound:
-		s.found = append(s.found, "and more")
-	}
+	s.found = noted(s.found, fmt.Sprintf("%s/%s:%d has %s", s.repo, s.file, s.line, what))
 }
 
 // hunk reads "@@ -a,b +c,d @@", of a merge "@@@ -a,b -a,b +c,d @@@": where its

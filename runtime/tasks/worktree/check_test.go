@@ -218,6 +218,72 @@ func TestAttackWorkASecretInACommitThatLandsIsFound(t *testing.T) {
 	}
 }
 
+// A message goes with its commit, wherever that goes.
+func TestAttackWorkASecretInAMessageIsFound(t *testing.T) {
+	const commit = "commit -q --allow-empty -m"
+	for name, c := range map[string]struct{ message, want string }{
+		"the subject":            {"use sk-live-123", "app: the subject of a commit has the secret"},
+		"a line below":           {"Use the key\n\nit is\nsk-live-123 of ours", `app: the message of commit "Use the key", line 4, has the secret`},
+		"the subject and below":  {"use sk-live-123\n\nsk-live-123", "app: the subject of a commit has the secret"},
+		"a trailer":              {"Use\n\nKey: sk-live-123", `app: the message of commit "Use", line 3, has the secret`},
+		"a long line":            {"Use\n\n" + strings.Repeat("x", window-6) + "sk-live-123" + strings.Repeat("y", window), `app: the message of commit "Use", line 3, has the secret`},
+		"a subject of odd signs": {"Us\x1be\n\nsk-live-123", `app: the message of commit "Us\x1be", line 3, has the secret`},
+		"nothing":                {"Use the key", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			private(t)
+			tree := attempt(t, repository(t, "app"))
+			dir, heads := filepath.Join(tree.Dir, "app"), tree.Heads(t.Context())
+			shell(t, dir, append(strings.Fields(commit), "before")...)
+			put(t, filepath.Join(dir, "a.txt"), "a\n")
+			shell(t, dir, "add", "-A")
+			file := filepath.Join(t.TempDir(), "message")
+			put(t, file, c.message)
+			shell(t, dir, "commit", "-q", "-F", file)
+			shell(t, dir, append(strings.Fields(commit), "behind")...)
+			if found, err := tree.Exposed(t.Context(), heads, has("sk-live")); err != nil || strings.Join(found, "; ") != c.want {
+				t.Errorf("Exposed = %q, %v; want %q", found, err, c.want)
+			}
+			for _, how := range []How{Merge, FastForward, Rebase, Squash} {
+				planned, err := tree.Land(t.Context(), how, "", Author{Message: "x"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := c.want
+				if how == Squash {
+					want = ""
+				}
+				if found, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != want {
+					t.Errorf("Brought of %s = %q, %v; want %q", how, found, err, want)
+				}
+			}
+			planned, err := tree.Land(t.Context(), Squash, "", Author{Message: c.message})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != c.want {
+				t.Errorf("Brought of a squash with that message = %q, %v; want %q", found, err, c.want)
+			}
+			if steps, err := tree.Applying(t.Context()); err != nil {
+				t.Error(err)
+			} else if found, err := tree.Brought(t.Context(), steps, has("sk-live")); err != nil || len(found) > 0 {
+				t.Errorf("Brought of Applying = %q, %v; want nothing, as no message comes along", found, err)
+			}
+		})
+	}
+}
+
+// A commit may say that its message is in another encoding than it is.
+func TestAttackWorkASecretInAMessageOfAnotherEncodingIsFound(t *testing.T) {
+	private(t)
+	tree := attempt(t, repository(t, "app"))
+	dir, heads := filepath.Join(tree.Dir, "app"), tree.Heads(t.Context())
+	shell(t, dir, "-c", "i18n.commitEncoding=UTF-16", "commit", "-q", "--allow-empty", "-m", "Use\n\nsk-live-123")
+	if found, err := tree.Exposed(t.Context(), heads, has("sk-live")); err != nil || len(found) != 1 {
+		t.Errorf("Exposed = %q, %v; want the message", found, err)
+	}
+}
+
 // An agent can have git show another file in the place of one that it committed;
 // a push sends the one that was committed.
 func TestAttackWorkASecretBehindAReplacementIsFound(t *testing.T) {
