@@ -2,6 +2,8 @@ package worktree
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -73,6 +75,62 @@ func TestAttackWorkACommitWithASecretIsHeldBack(t *testing.T) {
 				t.Errorf("Commit that is allowed = %d, %v", n, err)
 			}
 		})
+	}
+}
+
+// What was allowed is known again by its line and its file, and nothing else is.
+func TestAttackWorkWhatWasAllowedIsThatLineOfThatFile(t *testing.T) {
+	private(t)
+	tree := attempt(t, repository(t, "app"))
+	dir := filepath.Join(tree.Dir, "app")
+	held := func(want string) *Held {
+		t.Helper()
+		_, err := tree.Commit(t.Context(), "x", has("sk-live"))
+		h := new(Held)
+		if !errors.As(err, &h) || h.Message != want || fault.Of(err) == nil || h.More {
+			t.Fatalf("Commit = %v, want it held for %q", err, want)
+		}
+		return h
+	}
+	put(t, filepath.Join(dir, "k.txt"), "sk-live-123\n")
+	first := held("app/k.txt:1 has the secret")
+	if len(first.Prints) != 1 || strings.Contains(first.Prints[0], "live") {
+		t.Fatalf("the prints are %q", first.Prints)
+	}
+	tree.Allowed = map[string]bool{first.Prints[0]: true}
+	put(t, filepath.Join(dir, "k.txt"), "above\nsk-live-123\n")
+	if n, err := tree.Commit(t.Context(), "x", has("sk-live")); n != 1 || err != nil {
+		t.Fatalf("Commit of what is allowed = %d, %v", n, err)
+	}
+	for _, how := range []How{Merge, Rebase, Squash, FastForward} {
+		planned, err := tree.Land(t.Context(), how, "", Author{Message: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, allowed, err := tree.Brought(t.Context(), planned.Moves, has("sk-live"))
+		if err != nil || len(found) > 0 || strings.Join(allowed, ";") != "app/k.txt:2 has the secret" {
+			t.Errorf("Brought of %s = %q, allowed %q, %v", how, found, allowed, err)
+		}
+	}
+	put(t, filepath.Join(dir, "k.txt"), "above\nsk-live-124\n")
+	second := held("app/k.txt:2 has the secret")
+	put(t, filepath.Join(dir, "k.txt"), "above\nsk-live-123\n")
+	put(t, filepath.Join(dir, "k2.txt"), "sk-live-123\n")
+	if third := held("app/k2.txt:1 has the secret"); third.Prints[0] == first.Prints[0] || third.Prints[0] == second.Prints[0] {
+		t.Error("two lines have one print")
+	}
+	put(t, filepath.Join(dir, "k2.txt"), strings.Repeat("sk-live-123\n", 3))
+	if h := held("app/k2.txt:1 has the secret; app/k2.txt:2 has the secret; app/k2.txt:3 has the secret"); len(h.Prints) != 1 {
+		t.Errorf("one line thrice has %d prints", len(h.Prints))
+	}
+	var many strings.Builder
+	for i := range mostPrints + 1 {
+		fmt.Fprintf(&many, "sk-live-%d\n", i)
+	}
+	put(t, filepath.Join(dir, "k2.txt"), many.String())
+	_, err := tree.Commit(t.Context(), "x", has("sk-live"))
+	if h := new(Held); !errors.As(err, &h) || len(h.Prints) != mostPrints || !h.More {
+		t.Errorf("Commit of more lines than have prints = %v", err)
 	}
 }
 
@@ -203,7 +261,7 @@ func TestAttackWorkASecretInACommitThatLandsIsFound(t *testing.T) {
 				if how == Squash {
 					want = c.squash
 				}
-				if found, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != want {
+				if found, _, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != want {
 					t.Errorf("Brought of %s = %q, %v; want %q", how, found, err, want)
 				}
 			}
@@ -211,7 +269,7 @@ func TestAttackWorkASecretInACommitThatLandsIsFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found, err := tree.Brought(t.Context(), steps, has("sk-live")); err != nil || strings.Join(found, "; ") != c.squash {
+			if found, _, err := tree.Brought(t.Context(), steps, has("sk-live")); err != nil || strings.Join(found, "; ") != c.squash {
 				t.Errorf("Brought of Applying = %q, %v; want %q", found, err, c.squash)
 			}
 		})
@@ -253,7 +311,7 @@ func TestAttackWorkASecretInAMessageIsFound(t *testing.T) {
 				if how == Squash {
 					want = ""
 				}
-				if found, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != want {
+				if found, _, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != want {
 					t.Errorf("Brought of %s = %q, %v; want %q", how, found, err, want)
 				}
 			}
@@ -261,12 +319,12 @@ func TestAttackWorkASecretInAMessageIsFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != c.want {
+			if found, _, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != c.want {
 				t.Errorf("Brought of a squash with that message = %q, %v; want %q", found, err, c.want)
 			}
 			if steps, err := tree.Applying(t.Context()); err != nil {
 				t.Error(err)
-			} else if found, err := tree.Brought(t.Context(), steps, has("sk-live")); err != nil || len(found) > 0 {
+			} else if found, _, err := tree.Brought(t.Context(), steps, has("sk-live")); err != nil || len(found) > 0 {
 				t.Errorf("Brought of Applying = %q, %v; want nothing, as no message comes along", found, err)
 			}
 		})
@@ -300,7 +358,7 @@ func TestAttackWorkASecretBehindAReplacementIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != "app/k.txt:1 has the secret" {
+		if found, _, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != "app/k.txt:1 has the secret" {
 			t.Errorf("Brought of %s = %q, %v", how, found, err)
 		}
 	}
