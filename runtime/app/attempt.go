@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/elicit/askdoor"
@@ -152,13 +153,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		}
 	}
 	t.lib, t.desk, t.questions, t.unfollow = lib, desk, asked, func() {}
-	t.door = &askdoor.Server{
-		Hub:     func(ctx context.Context) (*elicit.Hub, error) { hub, _, err := asked.open(ctx); return hub, err },
-		Context: in, Wait: people.Wait, Stopping: stopping,
-		Failed: func(err error) {
-			t.log.Error("question of the attempt failed", "attempt_id", t.attempt.ID, "error", err)
-		},
-	}
+	t.door = t.askDoor(asked, in, people.Wait, stopping)
 	t.stop = sync.OnceFunc(func() { close(stopping) })
 	if lib.engine != nil {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -166,6 +161,17 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		t.following.Go(func() { lib.follow(ctx) })
 	}
 	return lib.server, nil
+}
+
+// askDoor serves deskhand ask.
+func (t *attemptTools) askDoor(asked *questions, in elicit.Context, wait time.Duration, stopping <-chan struct{}) *askdoor.Server {
+	return &askdoor.Server{
+		Hub:     func(ctx context.Context) (*elicit.Hub, error) { hub, _, err := asked.open(ctx); return hub, err },
+		Context: in, Wait: wait, Stopping: stopping,
+		Failed: func(err error) {
+			t.log.Error("question of the attempt failed", "attempt_id", t.attempt.ID, "error", err)
+		},
+	}
 }
 
 // context is what the questions of the attempt belong to.
