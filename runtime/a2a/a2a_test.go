@@ -503,7 +503,7 @@ func TestATaskOfASkillThatIsGoneHidesNoOther(t *testing.T) {
 	for _, skill := range []string{RunSkill, AskSkill} {
 		m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("Which?"))
 		m.Metadata = map[string]any{"skill": skill}
-		push := &sdk.SendMessageRequest{Message: m, Config: &sdk.SendMessageConfig{PushConfig: &sdk.PushConfig{URL: "https://192.0.2.1/"}}}
+		push := &sdk.SendMessageRequest{Message: m, Config: &sdk.SendMessageConfig{ReturnImmediately: true, PushConfig: &sdk.PushConfig{URL: "https://192.0.2.1/"}}}
 		if _, err := before.SendMessage(t.Context(), push); err != nil {
 			t.Fatalf("SendMessage(%s) = %v", skill, err)
 		}

@@ -25,11 +25,10 @@ func (r *run) commit(e ending, message string, before seen) ending {
 		message = r.task.Title
 	}
 	message, _, _ = strings.Cut(strings.TrimSpace(r.redact(message)), "\n\n\n")
-	_, err := r.c.tree.Commit(r.ctx, message, r.redactor.Finds)
-	if f := fault.Of(err); f != nil && f.Code == CommitHeld && r.allowed(f.Message) {
-		r.log.Append(logs.System("a person has allowed to commit it: " + f.Message))
-		_, err = r.c.tree.Commit(r.ctx, message)
-	}
+	err := r.m.allowing(r.ctx, &r.c, r.redactor.Finds, r.allowed, func(tree worktree.Tree, checks ...worktree.Check) error {
+		_, err := tree.Commit(r.ctx, message, checks...)
+		return err
+	})
 	switch f := fault.Of(err); {
 	case err == nil:
 	case f != nil && (f.Code == CommitHeld || f.Code == worktree.HeadMoved):
@@ -65,7 +64,11 @@ func (r *run) allowed(what string) bool {
 			{ID: "reject", Label: "Leave it uncommitted in the folder", Kind: "reject_once"},
 		},
 	})
-	return err == nil && answer.Outcome == "accept" && answer.Option == "allow"
+	if err != nil || answer.Outcome != "accept" || answer.Option != "allow" {
+		return false
+	}
+	r.log.Append(logs.System("a person has allowed to commit it: " + what))
+	return true
 }
 
 // exposurePatience bounds the look at what the agent of a run has committed that
@@ -77,7 +80,11 @@ const exposurePatience = time.Minute
 func (r *run) sayExposed(before seen) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), exposurePatience)
 	defer cancel()
-	exposed, err := r.c.tree.Exposed(ctx, before.heads, r.redactor.Finds)
+	err := r.m.loadAllowed(ctx, &r.c)
+	var exposed []string
+	if err == nil {
+		exposed, err = r.c.tree.Exposed(ctx, before.heads, r.redactor.Finds)
+	}
 	if err != nil {
 		r.log.Append(logs.Failed("the agent's commits were not checked for secrets: " + err.Error()))
 	}

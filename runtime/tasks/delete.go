@@ -93,6 +93,9 @@ func (m *Manager) saveAttempt(ctx context.Context, c checkout) error {
 		return err // one that runs is refused with its own words
 	}
 	endStrays(c.ID)
+	if err := m.loadAllowed(ctx, &c); err != nil {
+		return err
+	}
 	var held error
 	if c.tree.Present(ctx) {
 		_, held = c.tree.Commit(ctx, leftWork, m.finder(c, p))
@@ -160,7 +163,8 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 	for _, query := range []string{
 		"DELETE FROM turns WHERE session_id IN (SELECT id FROM sessions WHERE attempt_id = ?)",
 		"DELETE FROM queued WHERE attempt_id = ?", "DELETE FROM sessions WHERE attempt_id = ?",
-		"DELETE FROM processes WHERE attempt_id = ?", "DELETE FROM landings WHERE attempt_id = ?", "DELETE FROM attempts WHERE id = ?",
+		"DELETE FROM processes WHERE attempt_id = ?", "DELETE FROM landings WHERE attempt_id = ?", "DELETE FROM allowed_secrets WHERE attempt_id = ?",
+		"DELETE FROM attempts WHERE id = ?",
 	} {
 		if _, err := tx.Exec(ctx, query, a.ID); err != nil {
 			return fmt.Errorf("delete attempt: %w", err)

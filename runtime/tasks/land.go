@@ -144,16 +144,19 @@ func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done
 }
 
 // bringing refuses moves that bring what looks like a secret onto a person's
-// branch or into their checkout, with the fault land_held; if it is allowed, it
-// says what that is.
+// branch or into their checkout, with the fault land_held; if it is allowed, or
+// was when it was committed, it says what that is.
 func (m *Manager) bringing(ctx context.Context, c checkout, moves []worktree.Move, allowed Allowance) ([]string, error) {
 	p, err := m.newest(ctx, c.ID)
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.tree.Brought(ctx, moves, m.finder(c, p))
+	if err := m.loadAllowed(ctx, &c); err != nil {
+		return nil, err
+	}
+	found, before, err := c.tree.Brought(ctx, moves, m.finder(c, p))
 	if err != nil || allowed.covers(found) {
-		return found, err
+		return append(found, before...), err
 	}
 	return nil, refuse(LandHeld, "have it taken out of the commits, or allow it", "%s", strings.Join(found, "; ")).With("found", found).WithCase("", "attempt", c.ID)
 }

@@ -225,6 +225,9 @@ func (m *Manager) exposed(ctx context.Context, c checkout, p process) (notes []s
 	for _, r := range c.tree.Repos {
 		bases[r.Name] = r.Base
 	}
+	if err := m.loadAllowed(ctx, &c); err != nil {
+		return []string{"the agent's commits were not checked for secrets: " + worded(err)}
+	}
 	found, err := c.tree.Exposed(ctx, bases, m.finder(c, &p))
 	for _, what := range found {
 		notes = append(notes, committedItself+what)

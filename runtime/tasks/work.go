@@ -163,11 +163,13 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 	if p != nil && !p.State.Ended() {
 		return done, running(c.ID)
 	}
-	checks := []worktree.Check{m.finder(c, p)}
-	if secrets {
-		checks = nil
-	}
-	if done.Repos, err = c.tree.Gather(ctx, "Work of an attempt", checks...); err != nil {
+	allow := func(string) bool { return secrets }
+	err = m.allowing(ctx, &c, m.finder(c, p), allow, func(tree worktree.Tree, checks ...worktree.Check) error {
+		n, err := tree.Gather(ctx, "Work of an attempt", checks...)
+		done.Repos = min(done.Repos+n, len(tree.Repos)) // one may be held, and come again
+		return err
+	})
+	if err != nil {
 		if f := fault.Of(err); f != nil && f.Code == CommitHeld {
 			return done, f.WithCase("", "attempt", c.ID)
 		}

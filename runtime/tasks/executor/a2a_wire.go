@@ -125,7 +125,8 @@ func (c Config) credentials() (headers map[string]string, missing string) {
 }
 
 // Secrets returns the values that an agent is given and that must not be in its
-// log: headers, and those of its environment that look like secrets by name.
+// log: headers, and those of its environment that look like secrets by name or
+// are none of the [ordinary].
 func (t *Table) Secrets(id string) (values []string) {
 	c := t.configs[Canonical(id)]
 	environments := []map[string]string{c.Env}
@@ -134,7 +135,7 @@ func (t *Table) Secrets(id string) (values []string) {
 	}
 	for _, env := range environments {
 		for name, value := range env {
-			if secret(name) {
+			if secret(name) || !ordinary(name, value) {
 				values = append(values, value)
 			}
 		}

@@ -30,6 +30,9 @@ type Tree struct {
 	// Branch is the attempt's, the same in every repository.
 	Branch string
 	Repos  []Repo
+	// Allowed are the prints of what checks found and a person has allowed: see
+	// [Held]. Nil: nothing was.
+	Allowed map[string]bool `json:"-"`
 }
 
 // Repo is one repository of an attempt.
