@@ -39,17 +39,21 @@ func (t commandTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err := t.cmd.Start(); err != nil {
 		return nil, err
 	}
-	lines := &messageLines{in: t.in, reader: bufio.NewReader(stdout)}
+	lines := &messageLines{in: t.in, reader: bufio.NewReaderSize(stdout, readBytes)}
 	conn, err := (&mcp.IOTransport{Reader: io.NopCloser(lines), Writer: process{t.cmd, stdin}, MaxLineLength: -1}).Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return commandConn{conn}, nil
+	return commandConn{conn, t.in}, nil
 }
 
-type commandConn struct{ mcp.Connection }
+type commandConn struct {
+	mcp.Connection
+	in *inflow
+}
 
 func (c commandConn) Write(ctx context.Context, message jsonrpc.Message) error {
+	c.in.notes(ctx, message)
 	return c.Connection.Write(ctx, outward(message))
 }
 
@@ -89,55 +93,100 @@ func (p process) Close() error {
 type messageLines struct {
 	in      *inflow
 	reader  *bufio.Reader
-	pending []byte
+	pending pieces
+	place   *place // of a message that is no call's, while it is read; nil: none
 	err     error
 }
 
 func (l *messageLines) Read(p []byte) (int, error) {
-	for len(l.pending) == 0 && l.err == nil {
-		l.pending, l.err = l.next()
+	for l.pending.empty() && l.err == nil {
+		l.place.leave()
+		l.pending, l.place, l.err = l.next()
 	}
-	n := copy(p, l.pending)
-	if l.pending = l.pending[n:]; n == 0 {
-		return 0, l.err
+	if n := l.pending.read(p); n > 0 {
+		return n, nil
 	}
-	return n, nil
+	return 0, l.err
 }
 
 // next is the next message as it is passed on; empty: it is not. Of one that is
-// too long only the ends are kept.
-func (l *messageLines) next() ([]byte, error) {
-	var line, head, tail []byte
+// too long, or has no place, only the ends are kept. While one waits for its place
+// nothing else is read of the command.
+func (l *messageLines) next() (pieces, *place, error) {
+	line := l.in.gather(context.Background())
+	var head, tail []byte
+	var why error // nil: it is passed on
 	for {
 		part, err := l.reader.ReadSlice('\n')
-		if head == nil && len(line)+len(part) > l.in.most() {
-			line = append(line, part...)
-			head, tail, line = bytes.Clone(line[:min(len(line), endBytes)]), line[max(0, len(line)-endBytes):], nil
-			tail = bytes.Clone(tail)
-		} else if head != nil {
+		if why == nil && line.size+len(part) > smallAnswer && line.place == nil {
+			head, tail = line.ends()
+			line.ctx, _ = l.in.callOf(idIn(head, nil))
+		}
+		if why == nil {
+			why = line.add(part, line.most)
+			if why != nil {
+				head, tail = line.ends()
+				line.drop()
+			}
+		}
+		if why != nil {
+			head = append(head, part[:min(len(part), max(0, endBytes-len(head)))]...)
 			tail = append(tail, part...)
 			tail = append(tail[:0], tail[max(0, len(tail)-endBytes):]...)
-		} else {
-			line = append(line, part...)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		if head != nil {
-			answer := l.in.tooLong(idIn(head, tail))
-			if answer == nil {
-				return nil, errTooMuch
-			}
-			return append(answer, '\n'), err
+		if why == nil {
+			return l.whole(line, err)
 		}
-		text := bytes.TrimSpace(line)
-		if len(text) == 0 {
-			return nil, err
+		answer := l.in.instead(idIn(head, tail), why)
+		switch {
+		case answer != nil:
+			return pieces{answer, newLine}, nil, err
+		case errors.Is(why, errTooMuch), errors.Is(why, errNoPlace), errors.Is(why, errTooSlow):
+			return nil, nil, errTooMuch // nobody can be told
 		}
-		taken, _ := l.in.message(text)
-		if taken == nil {
-			return nil, err
-		}
-		return append(taken[:len(taken):len(taken)], '\n'), err
+		return nil, nil, err
 	}
+}
+
+var newLine = []byte("\n")
+
+// whole is a line as it is passed on. Its place becomes that of the call to which
+// it is the answer.
+func (l *messageLines) whole(line *gathered, err error) (pieces, *place, error) {
+	taken, id, isAnswer := []byte(nil), []byte(nil), false
+	if text := bytes.TrimSpace(line.taken()); len(text) > 0 {
+		taken, id, isAnswer = l.in.message(text)
+	}
+	if taken == nil {
+		line.drop()
+		return nil, nil, err
+	}
+	var c *call
+	if isAnswer {
+		_, c = l.in.callOf(id)
+	}
+	return pieces{taken, newLine}, line.handTo(c), err
+}
+
+// pieces are what is passed on, without copying it together.
+type pieces [][]byte
+
+func (p *pieces) empty() bool {
+	for len(*p) > 0 && len((*p)[0]) == 0 {
+		*p = (*p)[1:]
+	}
+	return len(*p) == 0
+}
+
+// read reads as [io.Reader] does; 0: there is no more.
+func (p *pieces) read(into []byte) int {
+	if p.empty() {
+		return 0
+	}
+	n := copy(into, (*p)[0])
+	(*p)[0] = (*p)[0][n:]
+	return n
 }

@@ -83,6 +83,7 @@ type Gateway struct {
 	routes    atomic.Pointer[routes] // nil until somebody asked for Elsewhere
 	linked    links
 	lends     lending
+	places    *places
 
 	opening sync.Mutex
 	hub     *elicit.Hub // nil until open
@@ -106,7 +107,7 @@ func New(o Options) (*Gateway, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	g := &Gateway{options: o, log: o.Log}
+	g := &Gateway{options: o, log: o.Log, places: newPlaces()}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	names := map[string]bool{}
 	for _, one := range o.Upstreams {

@@ -104,7 +104,7 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 // Faults: those of [Manager.Land]; nothing_to_land where the branch has all of it.
 func (m *Manager) Update(ctx context.Context, attemptID string, how worktree.How, dryRun bool) (done Landed, err error) {
 	err = m.settled(ctx, attemptID, dryRun, false, func(c checkout) error {
-		author, err := m.author(ctx, c, LandRequest{Message: "Merge " + c.tree.Repos[0].Target + " into " + c.attempt.Branch})
+		author, err := m.author(ctx, c, LandRequest{Message: "Merge " + c.tree.Repos[0].Target + " into " + c.attempt.Branch, DryRun: dryRun})
 		if err != nil {
 			return err
 		}
@@ -209,8 +209,10 @@ func (m *Manager) author(ctx context.Context, c checkout, q LandRequest) (a work
 			return a, err
 		}
 	}
-	if a.Sign, err = c.tree.Signs(ctx); err != nil {
-		return a, err
+	if !q.DryRun { // which nobody is asked for a passphrase for
+		if a.Sign, err = c.tree.Signs(ctx); err != nil {
+			return a, err
+		}
 	}
 	if a.Message = strings.TrimSpace(q.Message); a.Message != "" {
 		return a, text("message", a.Message, mostPrompt)

@@ -19,14 +19,15 @@ const (
 )
 
 // Stop ends what runs in an attempt, and what waits to run, and returns when it
-// has ended. With nothing running it changes nothing. With force the agent gets
-// no time to finish.
+// has ended. Where the attempt has ended it ends what its agent left running on this
+// machine. With nothing running it changes nothing. With force the agent gets no
+// time to finish.
 func (m *Manager) Stop(ctx context.Context, attemptID string, force bool) (Stopped, error) {
 	attemptID, err := parseID("attempt_id", attemptID)
 	if err != nil {
 		return Stopped{}, err
 	}
-	seq, stopping, err := m.requestStop(ctx, attemptID, force)
+	seq, stopping, left, err := m.requestStop(ctx, attemptID, force)
 	if err != nil {
 		return Stopped{}, m.stopUnheard(ctx, attemptID, err)
 	}
@@ -37,19 +38,24 @@ func (m *Manager) Stop(ctx context.Context, attemptID string, force bool) (Stopp
 		m.launch(ctx)
 	}
 	s, err := m.Status(ctx, attemptID)
-	return Stopped{AttemptID: attemptID, Force: force, Stopped: stopping, State: s.State}, err
+	return Stopped{AttemptID: attemptID, Force: force, Stopped: stopping || left > 0, State: s.State}, err
 }
 
-// requestStop tells the runner. A process that no runner has claimed ends here.
-func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool) (seq int64, stopping bool, err error) {
+// requestStop tells the runner. A process that no runner has claimed ends here, and
+// so does what an agent that has ended left behind: no other begins meanwhile.
+func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool) (seq int64, stopping bool, left int, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		if _, err := readAttempt(ctx, tx, attemptID); err != nil {
 			return err
 		}
 		seq = tx.Seq
 		p, err := latestProcess(ctx, tx, attemptID)
-		if err != nil || p == nil || p.State.Ended() {
+		if err != nil || p == nil {
 			return err
+		}
+		if p.State.Ended() {
+			left += endStrays(attemptID)
+			return nil
 		}
 		stopping = true
 		if p.State == Queued {
@@ -65,7 +71,7 @@ func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool)
 		_, err = note(tx, Event{Type: StopRequested, TaskID: p.taskID, AttemptID: attemptID, SessionID: p.SessionID, ProcessID: p.ID, State: p.State})
 		return err
 	})
-	return seq, stopping, err
+	return seq, stopping, left, err
 }
 
 // stopUnheard ends the agent itself where no request can be written, as on a disk

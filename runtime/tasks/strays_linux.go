@@ -11,14 +11,15 @@ import (
 // endStrays kills what was started inside an attempt and has left its process
 // group, or was started a moment before its runner died: every process has the
 // attempt's id in the environment that it was started with. Names of programs
-// say nothing, and this process is left alone.
-func endStrays(attemptID string) {
+// say nothing, and this process is left alone. It says how many there were.
+func endStrays(attemptID string) int {
 	mark := []byte("\x00DESKHAND_ATTEMPT_ID=" + attemptID + "\x00")
+	killed := map[int]bool{}
 	for range 5 { // a process may start another one while it is looked for
 		found := 0
 		entries, err := os.ReadDir("/proc")
 		if err != nil {
-			return
+			break
 		}
 		for _, e := range entries {
 			pid, err := strconv.Atoi(e.Name())
@@ -31,11 +32,13 @@ func endStrays(attemptID string) {
 			}
 			if syscall.Kill(pid, syscall.SIGKILL) == nil {
 				found++
+				killed[pid] = true
 			}
 		}
 		if found == 0 {
-			return
+			break
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+	return len(killed)
 }

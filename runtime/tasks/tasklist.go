@@ -230,7 +230,7 @@ func (m *Manager) stopAll(ctx context.Context, taskID string) error {
 		return err
 	}
 	for _, a := range attempts {
-		if _, _, err := m.requestStop(ctx, a.ID, false); err != nil && fault.Of(err) == nil { // it may have been deleted
+		if _, _, _, err := m.requestStop(ctx, a.ID, false); err != nil && fault.Of(err) == nil { // it may have been deleted
 			return fmt.Errorf("stop attempt of a cancelled task: %w", err)
 		}
 	}

@@ -350,7 +350,7 @@ const (
 // Stopped is what became of [Manager.Stop].
 type Stopped struct {
 	AttemptID      string
-	Force, Stopped bool // Stopped is false if nothing ran
+	Force, Stopped bool // Stopped is false if nothing ran, and nothing that an agent left
 	State          State
 }
 
