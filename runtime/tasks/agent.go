@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
@@ -55,9 +56,9 @@ func (r *run) turn(spec executor.Spec, begin func() error) (e ending, lost bool)
 		r.log.Append(logs.Failed(worded(err)))
 		return failed("cannot start the agent: " + worded(err)), false
 	}
-	var leader groupLeader // of an agent elsewhere there is none
+	var leader proc.Leader // of an agent elsewhere there is none
 	if pid := run.Pid(); pid > 0 {
-		leader = groupLeader{pid, born(pid)}
+		leader = proc.LeaderOf(pid)
 	}
 	if err := errors.Join(r.noteAgent(leader), begin()); err != nil {
 		run.Kill()

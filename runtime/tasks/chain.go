@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -134,7 +135,7 @@ func (m *Manager) goOn(ctx context.Context, tx *store.Tx, p *process, e ending, 
 	}
 	follow.Process = Process{ID: newID(), AttemptID: p.AttemptID, SessionID: follow.SessionID, Reason: next, Executor: follow.Executor, Variant: follow.Variant,
 		Prompt: follow.Prompt, State: Running, Created: tx.Now, Started: tx.Now, Updated: tx.Now}
-	follow.agent, follow.token, follow.launched, follow.asking = groupLeader{}, "", tx.Now, time.Time{}
+	follow.agent, follow.token, follow.launched, follow.asking = proc.Leader{}, "", tx.Now, time.Time{}
 	if err := insertProcess(ctx, tx, &follow, t.ProjectID); err != nil {
 		return nil, err
 	}

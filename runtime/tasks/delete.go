@@ -92,7 +92,7 @@ func (m *Manager) saveAttempt(ctx context.Context, c checkout) error {
 	if err != nil || p != nil && !p.State.Ended() {
 		return err // one that runs is refused with its own words
 	}
-	endStrays(c.ID)
+	killOrphans(c.ID)
 	if err := m.loadAllowed(ctx, &c); err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (m *Manager) clear(ctx context.Context, id string, l leftover) error {
 		return err
 	}
 	defer unlock()
-	endStrays(id)
+	killOrphans(id)
 	if err := l.Tree.Discard(ctx); err != nil {
 		// Something came into it after DeleteTask had looked: it stays, and gc
 		// names it.

@@ -185,7 +185,7 @@ func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 		return "it is running"
 	}
 	if err == nil {
-		endStrays(c.ID) // nothing in it is to be kept, and nothing shall come
+		killOrphans(c.ID) // nothing in it is to be kept, and nothing shall come
 		err = c.tree.Remove(ctx, false)
 	}
 	if err == nil {

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
@@ -147,23 +147,11 @@ func (m *Manager) madeHere(dir string, removed bool) bool {
 	return removed && filepath.Dir(dir) == m.attemptsDir()
 }
 
-// selfBorn is when this process started.
-var selfBorn = sync.OnceValue(func() string { return born(os.Getpid()) })
-
-// elsewhere says that a process is of another start of a machine: of this one
-// before it was started anew, or of a copy of it that has its id, as when a state
-// folder was copied. What runs there cannot be looked up here. Only Linux tells.
-func (l groupLeader) elsewhere() bool {
-	theirs, _, told := strings.Cut(l.born, "/")
-	ours, _, known := strings.Cut(selfBorn(), "/")
-	return told && known && theirs != ours
-}
-
 // diedHere says that a runner of this machine has ended. In a store of several
 // machines, one of another start is given up when its lease has lapsed, as those
 // of other machines are.
 func (m *Manager) diedHere(p process) bool {
-	return p.host == m.host && p.runner.dead() && (m.host == "" || !p.runner.elsewhere())
+	return p.host == m.host && p.runner.Exited() && (m.host == "" || !p.runner.OtherBoot())
 }
 
 // The names of leases: one has the machine's name as its data, and one each
@@ -192,8 +180,7 @@ func (m *Manager) announce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	boot, _, _ := strings.Cut(selfBorn(), "/")
-	own := store.Lease{Name: hostPrefix + m.host, Holder: name + " " + boot, Data: string(data)}
+	own := store.Lease{Name: hostPrefix + m.host, Holder: name + " " + proc.Self().Boot(), Data: string(data)}
 	held, ok, err := m.db.Claim(ctx, own, m.hostTerm())
 	if err != nil || ok {
 		m.doubled = time.Time{}

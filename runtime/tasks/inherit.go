@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
@@ -70,7 +71,7 @@ func (m *Manager) startOwn(line []string, out *os.File) (*exec.Cmd, error) {
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = m.options.Dir, theirs, out, out
 	cmd.Env, _ = executor.Environment(own, nil)
-	detach(cmd)
+	proc.Detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ const launcherLease = "tasks/launcher/"
 // holder is how this manager holds leases: others of this machine can tell by it
 // whether it lives.
 func (m *Manager) holder() string {
-	return fmt.Sprint(m.instance, " ", m.self.pid, " ", m.self.born, " ", m.host)
+	return fmt.Sprint(m.instance, " ", m.self.PID, " ", m.self.StartTime, " ", m.host)
 }
 
 // launchers are the origins that have a launcher which lives.
@@ -29,7 +29,7 @@ func (m *Manager) launchers(ctx context.Context, tx *store.Tx) (alive map[string
 	alive = map[string]bool{}
 	for _, l := range leases {
 		leader, here := m.leaderOf(l.Holder)
-		alive[l.Name[len(launcherLease):]] = !here || !leader.dead()
+		alive[l.Name[len(launcherLease):]] = !here || !leader.Exited()
 	}
 	return alive, nil
 }
@@ -54,7 +54,7 @@ func (m *Manager) Launch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if leader, here := m.leaderOf(held.Holder); !ok && here && leader.dead() {
+		if leader, here := m.leaderOf(held.Holder); !ok && here && leader.Exited() {
 			if err := m.db.Release(ctx, held.Name, held.Holder); err != nil {
 				return err
 			}

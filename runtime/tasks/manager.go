@@ -3,12 +3,12 @@ package tasks
 import (
 	"context"
 	"log/slog"
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
@@ -103,7 +103,7 @@ type Manager struct {
 	host      string      // of the worktrees that can be reached here; see hostID
 	noHost    error       // why this machine has no id
 	instance  string      // of this manager among all
-	self      groupLeader // this process
+	self      proc.Leader // this process
 	ctx       context.Context
 	stop      func()
 	keeping   sync.WaitGroup
@@ -126,7 +126,7 @@ type Manager struct {
 // wants to know something is told what is true; from then on it sweeps now and
 // then.
 func New(db *store.DB, o Options) *Manager {
-	m := &Manager{db: db, options: o.filled(), instance: newID(), self: groupLeader{os.Getpid(), born(os.Getpid())}}
+	m := &Manager{db: db, options: o.filled(), instance: newID(), self: proc.Self()}
 	m.origin = sync.OnceValues(func() (string, error) {
 		if m.options.Origin != "" {
 			return m.options.Origin, nil

@@ -85,7 +85,7 @@ func (m *Manager) claim(ctx context.Context, id string) (claimed *process, seq i
 		p.State, p.owner, p.runner, p.lease = Running, m.instance+"/"+id, m.self, tx.Now.Add(m.options.Lease)
 		p.Started, p.Updated = tx.Now, tx.Now
 		_, err = tx.Exec(ctx, `UPDATE processes SET state = ?, owner = ?, runner_pid = ?, runner_born = ?, lease_until = ?, started_at = ?, updated_at = ?
-			WHERE id = ?`, p.State, p.owner, p.runner.pid, p.runner.born, millis(p.lease), millis(tx.Now), millis(tx.Now), id)
+			WHERE id = ?`, p.State, p.owner, p.runner.PID, p.runner.StartTime, millis(p.lease), millis(tx.Now), millis(tx.Now), id)
 		if err != nil {
 			return fmt.Errorf("claim process: %w", err)
 		}
@@ -226,7 +226,7 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 	e.Failure, e.Summary = storable(r.redact(e.Failure)), storable(r.redact(e.Summary))
 	if e.State != Completed {
 		next = ""
-		endStrays(r.p.AttemptID)
+		killOrphans(r.p.AttemptID)
 	}
 	var w Work
 	if next == "" && r.c.made() {

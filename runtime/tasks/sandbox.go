@@ -282,7 +282,7 @@ func (r *run) connect(is Sandbox, needs box.Needs, temp string) (n box.Network, 
 
 // leaveSandbox brings home what was committed in the sandbox.
 func (r *run) leaveSandbox(e ending) ending {
-	endStrays(r.p.AttemptID) // before git looks at what they write
+	killOrphans(r.p.AttemptID) // before git looks at what they write
 	r.box.close()
 	r.box = nil
 	moved, err := r.c.tree.LeaveBox(context.WithoutCancel(r.ctx))

@@ -64,7 +64,7 @@ func (r *run) script(dir, script string) ending {
 		ended = cmd.Wait()
 		close(done)
 	}()
-	leader := groupLeader{cmd.Process.Pid, born(cmd.Process.Pid)}
+	leader := proc.LeaderOf(cmd.Process.Pid)
 	defer leader.Kill() // whatever it left behind
 	if err := r.noteAgent(leader); err != nil {
 		leader.Kill()
@@ -128,10 +128,10 @@ func scriptEnding(err error, last string) ending {
 }
 
 // noteAgent writes down which process group is to end if this process dies.
-func (r *run) noteAgent(l groupLeader) error {
+func (r *run) noteAgent(l proc.Leader) error {
 	return r.m.db.UpdateFast(r.ctx, func(tx *store.Tx) error {
 		done, err := tx.Exec(r.ctx, "UPDATE processes SET agent_pid = ?, agent_born = ?, token = ? WHERE id = ? AND owner = ? AND state = ?",
-			l.pid, l.born, r.digest(), r.p.ID, r.p.owner, Running)
+			l.PID, l.StartTime, r.digest(), r.p.ID, r.p.owner, Running)
 		if err != nil {
 			return err
 		}

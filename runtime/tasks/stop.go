@@ -54,7 +54,7 @@ func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool)
 			return err
 		}
 		if p.State.Ended() {
-			left += endStrays(attemptID)
+			left += killOrphans(attemptID)
 			return nil
 		}
 		stopping = true
@@ -85,7 +85,7 @@ func (m *Manager) stopUnheard(ctx context.Context, attemptID string, why error) 
 		return why
 	}
 	p.agent.Kill()
-	endStrays(attemptID)
+	killOrphans(attemptID)
 	return fmt.Errorf("the agent was ended, and that cannot be noted: %w", why)
 }
 

@@ -108,12 +108,12 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	}
 	var w Work
 	if p.host == m.host {
-		if !p.runner.elsewhere() {
-			p.runner.settle()
+		if !p.runner.OtherBoot() {
+			p.runner.KillLeader()
 			p.runner.Kill()
 			p.agent.Kill()
 		}
-		endStrays(p.AttemptID)
+		killOrphans(p.AttemptID)
 		var err error
 		w, err = m.tidy(ctx, p)
 		if err = errors.Join(err, executor.Forget(p.ID)); err != nil {
@@ -176,7 +176,7 @@ func (m *Manager) takeOver(ctx context.Context, p *process) (taken bool, err err
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		done, err := tx.Exec(ctx, `UPDATE processes SET owner = ?, lease_until = ?, runner_pid = ?, runner_born = ?
 			WHERE id = ? AND state = ? AND owner = ? AND lease_until = ?`,
-			m.instance, millis(tx.Now.Add(m.options.Lease)), m.self.pid, m.self.born, p.ID, Running, p.owner, millis(p.lease))
+			m.instance, millis(tx.Now.Add(m.options.Lease)), m.self.PID, m.self.StartTime, p.ID, Running, p.owner, millis(p.lease))
 		if err != nil {
 			return err
 		}
