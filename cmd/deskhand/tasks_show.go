@@ -143,7 +143,7 @@ func (b *bench) why(ctx context.Context, s work.Status) string {
 		return ""
 	}
 	switch tasks.Wait(*s.WaitsFor) {
-	case tasks.ForPlace:
+	case tasks.ForSlot:
 		return "waits     for a free place among those that run\n"
 	case tasks.ForStarter:
 		made, err := b.manager.Stranded(ctx, string(s.AttemptID))

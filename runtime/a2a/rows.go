@@ -18,8 +18,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Room is what a store must be opened with for a Server to work on it.
-func Room() store.Room { return store.NewRoom("agents", migrations) }
+// Schema is what a store must be opened with for a Server to work on it.
+func Schema() store.Schema { return store.NewSchema("agents", migrations) }
 
 // mostListed is how many tasks a list looks at, newest first.
 const mostListed = 1000

@@ -109,8 +109,8 @@ func (a *App) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	rooms := append(tasks.Rooms(), elicit.Room(), gateway.Room(), calls.Room(), a2a.Room())
-	db, err := store.Open(ctx, place, append(rooms, surface.Rooms()...)...)
+	schemas := append(tasks.Schemas(), elicit.Schema(), gateway.Schema(), calls.Schema(), a2a.Schema())
+	db, err := store.Open(ctx, place, append(schemas, surface.Schemas()...)...)
 	if err != nil {
 		tell()
 		return nil, nil, err

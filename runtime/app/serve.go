@@ -45,7 +45,7 @@ type server struct {
 	*App
 	Service
 	lib        *library
-	desk       *asktools.Desk // nil: this server asks no questions
+	toolset    *asktools.Toolset // nil: this server asks no questions
 	options    mcpserver.Options
 	people     People
 	background sync.WaitGroup
@@ -89,8 +89,8 @@ func (s *server) end() {
 	s.stop()
 	s.background.Wait()
 	s.leave()
-	if s.desk != nil {
-		s.desk.Close()
+	if s.toolset != nil {
+		s.toolset.Close()
 	}
 	s.App.Close()
 	if s.lib != nil {
@@ -121,7 +121,7 @@ func (s *server) prepare(ctx context.Context, alone bool) error {
 		}
 	}
 	if views {
-		s.lib.views = s.clientViews(ctx, s.desk, s.lib.tools.Prefix)
+		s.lib.views = s.clientViews(ctx, s.toolset, s.lib.tools.Prefix)
 	}
 	s.lib.door, err = s.door(s.asksFor(alone), alone, s.lib.changed, s.log, s.open)
 	return err
@@ -133,7 +133,7 @@ func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) 
 		return err
 	}
 	p := s.people
-	s.desk = asktools.New(asktools.Options{
+	s.toolset = asktools.New(asktools.Options{
 		Open: func(ctx context.Context) (*elicit.Hub, func(), error) {
 			hub, err := s.Hub(ctx)
 			return hub, s.App.Close, err
@@ -147,7 +147,7 @@ func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) 
 			return err
 		}
 	}
-	s.lib.add(s.desk.Instructions(), s.desk.Tools()...)
+	s.lib.add(s.toolset.Instructions(), s.toolset.Tools()...)
 	surfaces, err := s.config.Surfaces()
 	if err != nil {
 		return err
@@ -226,8 +226,8 @@ func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contr
 		if err != nil {
 			return c, nil, err
 		}
-		desk := asktools.New(asktools.Options{Prefix: s.lib.tools.Prefix, RefSchema: people.Ref})
-		s.lib.add(desk.Instructions(), desk.Tools()...)
+		toolset := asktools.New(asktools.Options{Prefix: s.lib.tools.Prefix, RefSchema: people.Ref})
+		s.lib.add(toolset.Instructions(), toolset.Tools()...)
 	}
 	if s.has("work") {
 		if err := s.lib.addWork(ctx, a, dir); err != nil {

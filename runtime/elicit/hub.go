@@ -72,7 +72,7 @@ type Hub struct {
 	unsure   unsure
 }
 
-// New starts a hub over a store that was opened with [Room].
+// New starts a hub over a store that was opened with [Schema].
 func New(db *store.DB, o Options) *Hub {
 	if o.Principal == "" {
 		o.Principal = Local

@@ -71,14 +71,14 @@ func endings(word string) func(yield func(string) bool) {
 	}
 }
 
-// mend is a misspelt word of a query, text[start:end], and what it may mean.
-type mend struct {
+// correction is a misspelt word of a query, text[start:end], and what it may mean.
+type correction struct {
 	start, end int
 	word       string
 }
 
 // apply returns text with the words mended.
-func apply(mends []mend, text string) string {
+func apply(mends []correction, text string) string {
 	if len(mends) == 0 {
 		return text
 	}
@@ -95,14 +95,14 @@ func apply(mends []mend, text string) string {
 	return b.String()
 }
 
-// knower is an embedder that can tell the words it has a vector for from those
+// dictionary is an embedder that can tell the words it has a vector for from those
 // that it puts together from pieces. Others are left to make sense of misspelt
 // words themselves.
-type knower interface{ Knows(word string) bool }
+type dictionary interface{ Knows(word string) bool }
 
 // knows says whether the embedder makes sense of a word.
 func (ed *snapshot) knows(word string) bool {
-	k, ok := ed.embedder.(knower)
+	k, ok := ed.embedder.(dictionary)
 	return !ok || k.Knows(word)
 }
 

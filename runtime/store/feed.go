@@ -51,7 +51,7 @@ type pump struct {
 	wake chan struct{} // holds one
 }
 
-func (p *pump) ring() {
+func (p *pump) signal() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
@@ -99,8 +99,8 @@ func (f *feed) leave(w *Watcher) {
 	<-p.done
 }
 
-// shut ends the pump and every watcher.
-func (f *feed) shut() {
+// close ends the pump and every watcher.
+func (f *feed) close() {
 	f.mu.Lock()
 	p := f.pump
 	f.closed, f.pump, f.tail = true, nil, nil
@@ -118,7 +118,7 @@ func (f *feed) run(ctx context.Context, p *pump) {
 	listener := make(chan struct{})
 	go func() {
 		defer close(listener)
-		f.db.dialect.listen(ctx, p.ring)
+		f.db.dialect.listen(ctx, p.signal)
 	}()
 	defer func() { <-listener }()
 	for {
@@ -129,7 +129,7 @@ func (f *feed) run(ctx context.Context, p *pump) {
 		}
 		if err := f.catchUp(ctx, p); err != nil && ctx.Err() == nil {
 			f.fail(p, err)
-			p.ring()
+			p.signal()
 			select {
 			case <-time.After(time.Second):
 			case <-ctx.Done():
@@ -182,7 +182,7 @@ func (f *feed) publish(events []Event) {
 		return
 	}
 	if events[0].Seq > f.last+1 {
-		f.pump.ring()
+		f.pump.signal()
 		return
 	}
 	f.add(events)

@@ -27,11 +27,11 @@ type Lease struct {
 	taken time.Time // by the clock of who took it; zero: not known
 }
 
-// up says whether a lease counts. Over SQLite each process has its own clock: a
+// held says whether a lease counts. Over SQLite each process has its own clock: a
 // lease that lies further ahead than it is long was taken before the clock was set
 // back, or by a clock that is ahead. Its holder, if it lives, renews it soon;
 // nobody else would ever see it lapse.
-func (l Lease) up(now time.Time) bool {
+func (l Lease) held(now time.Time) bool {
 	if !l.Until.After(now) {
 		return false
 	}
@@ -50,7 +50,7 @@ func (db *DB) Claim(ctx context.Context, l Lease, ttl time.Duration) (Lease, boo
 			return err
 		}
 		old.Once = l.Once
-		if old.Holder != l.Holder && old.up(tx.Now) {
+		if old.Holder != l.Holder && old.held(tx.Now) {
 			l = old
 			return nil
 		}
@@ -103,7 +103,7 @@ func (tx *Tx) Leases(ctx context.Context, prefix string) ([]Lease, error) {
 		if err != nil {
 			return nil, err
 		}
-		if strings.HasPrefix(l.Name, prefix) && l.up(tx.Now) {
+		if strings.HasPrefix(l.Name, prefix) && l.held(tx.Now) {
 			leases = append(leases, l)
 		}
 	}

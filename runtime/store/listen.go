@@ -20,7 +20,7 @@ const (
 const lookBusy = 8 * time.Millisecond
 
 // newBell is [walBell], but for tests.
-var newBell = walBell
+var newBell = watchWAL
 
 type clockKey struct{}
 

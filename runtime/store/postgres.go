@@ -82,7 +82,7 @@ func again[T any](ctx context.Context, begin func() (T, error)) (T, error) {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		v, err := begin()
 		patience := 3 * time.Second
-		if crowded(err) {
+		if tooManyConnections(err) {
 			patience = 2 * idleFor
 		}
 		if err == nil || ctx.Err() != nil || !broken(err) || time.Since(since) > patience {
@@ -100,11 +100,11 @@ func again[T any](ctx context.Context, begin func() (T, error)) (T, error) {
 // statement; class 57P is a server that stops or starts.
 func broken(err error) bool {
 	var e *pgconn.PgError
-	return !errors.As(err, &e) || strings.HasPrefix(e.Code, "57P") || crowded(err)
+	return !errors.As(err, &e) || strings.HasPrefix(e.Code, "57P") || tooManyConnections(err)
 }
 
-// crowded says that a server has no connection left.
-func crowded(err error) bool {
+// tooManyConnections says that a server has no connection left.
+func tooManyConnections(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == "53300"
 }
@@ -140,7 +140,7 @@ func (s *postgresStore) begin(ctx context.Context, firm bool) (*sql.Tx, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.lead(ctx, tx); err != nil {
+		if err := s.lockWriters(ctx, tx); err != nil {
 			tx.Rollback()
 			return nil, err
 		}
@@ -148,9 +148,9 @@ func (s *postgresStore) begin(ctx context.Context, firm bool) (*sql.Tx, error) {
 	})
 }
 
-// lead takes the row that every writer takes first: one writes at a time, so
+// lockWriters takes the row that every writer takes first: one writes at a time, so
 // that sequence numbers appear in order, and nobody can be in a deadlock.
-func (s *postgresStore) lead(ctx context.Context, tx *sql.Tx) error {
+func (s *postgresStore) lockWriters(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", lockWait.Milliseconds())); err != nil {
 		return err
 	}

@@ -23,8 +23,8 @@ import (
 	"time"
 )
 
-// Room is a part of deskhand that keeps tables in the store.
-type Room struct {
+// Schema is a part of deskhand that keeps tables in the store.
+type Schema struct {
 	// Name is a word of a-z; the versions of the schema are in the table
 	// schema_<Name>.
 	Name string
@@ -33,14 +33,14 @@ type Room struct {
 	Migrations fs.FS
 }
 
-// NewRoom is the room with the migrations that lie in the folder migrations of
+// NewSchema is the room with the migrations that lie in the folder migrations of
 // files, which are embedded: without it, it panics.
-func NewRoom(name string, files embed.FS) Room {
+func NewSchema(name string, files embed.FS) Schema {
 	migrations, err := fs.Sub(files, "migrations")
 	if err != nil {
 		panic(err)
 	}
-	return Room{Name: name, Migrations: migrations}
+	return Schema{Name: name, Migrations: migrations}
 }
 
 // DB is an open store. All methods may be called at once.
@@ -81,10 +81,10 @@ type dialect interface {
 }
 
 // Open opens the store at place: a folder, which is made with mode 0700, or a
-// postgres:// URL. It brings the tables of rooms up to date; a store that a
+// postgres:// URL. It brings the tables of schemas up to date; a store that a
 // newer deskhand has changed is refused with a [*NewerError], and a folder that
 // cannot be written with a [*ReadOnlyError], unless SQLite can read there.
-func Open(ctx context.Context, place string, rooms ...Room) (*DB, error) {
+func Open(ctx context.Context, place string, schemas ...Schema) (*DB, error) {
 	db := &DB{queue: make(chan struct{}, 1), now: time.Now}
 	var err error
 	if IsPostgres(place) {
@@ -93,7 +93,7 @@ func Open(ctx context.Context, place string, rooms ...Room) (*DB, error) {
 		err = db.openSQLite(ctx, place)
 	}
 	if err == nil {
-		err = db.migrate(ctx, append([]Room{ownRoom}, rooms...))
+		err = db.migrate(ctx, append([]Schema{ownSchema}, schemas...))
 	}
 	if err != nil {
 		db.Close()
@@ -125,7 +125,7 @@ func (db *DB) SetClock(now func() time.Time) { db.now = now }
 // called twice.
 func (db *DB) Close() (err error) {
 	db.close.Do(func() {
-		db.feed.shut()
+		db.feed.close()
 		for _, pool := range db.pools {
 			if e := pool.Close(); e != nil && err == nil {
 				err = fmt.Errorf("close store %s: %w", db.place, e)

@@ -206,7 +206,7 @@ func (m *Manager) IDs(ctx context.Context, kind Kind, prefix string) (found []Na
 		KindAttempt: "SELECT id, branch FROM attempts WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
 		KindSession: "SELECT id, executor FROM sessions WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
 	}[kind]
-	if text("id", prefix, mostName) != nil {
+	if checkText("id", prefix, maxName) != nil {
 		return nil, nil // there is nothing of such a name
 	}
 	low := strings.ToLower(strings.TrimSpace(prefix))

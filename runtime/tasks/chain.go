@@ -50,7 +50,7 @@ func (m *Manager) closeProcess(ctx context.Context, tx *store.Tx, p *process, t 
 	if err != nil {
 		return err
 	}
-	return m.turnEnded(ctx, tx, TurnEnd{AttemptID: p.AttemptID, State: e.State, Over: over(t.Status)})
+	return m.turnEnded(ctx, tx, TurnEnd{AttemptID: p.AttemptID, State: e.State, Over: followUpsEnded(t.Status)})
 }
 
 // endProcess ends a process that nothing follows: a message that waits is
@@ -68,12 +68,12 @@ func (m *Manager) endProcess(ctx context.Context, tx *store.Tx, p *process, e en
 			return err
 		}
 	}
-	return settle(ctx, tx, t)
+	return updateTaskStatus(ctx, tx, t)
 }
 
-// settle gives a task at which nothing runs any more its status: it goes to
+// updateTaskStatus gives a task at which nothing runs any more its status: it goes to
 // review if an agent has ever begun, and back to where it was if none has.
-func settle(ctx context.Context, tx *store.Tx, t Task) error {
+func updateTaskStatus(ctx context.Context, tx *store.Tx, t Task) error {
 	var open, begun int
 	err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM processes WHERE task_id = ? AND state IN ('queued', 'running')", t.ID).Scan(&open)
 	if err == nil {
@@ -104,10 +104,10 @@ func discard(ctx context.Context, tx *store.Tx, t Task, p *process, why string) 
 	return err
 }
 
-// goOn ends a process and starts the next one of the chain with the same
+// startNext ends a process and starts the next one of the chain with the same
 // runner. The next one has the reason next; if that is empty the chain ends
 // well, and what follows is the message that waits, or nothing.
-func (m *Manager) goOn(ctx context.Context, tx *store.Tx, p *process, e ending, next Reason) (*process, error) {
+func (m *Manager) startNext(ctx context.Context, tx *store.Tx, p *process, e ending, next Reason) (*process, error) {
 	t, err := readTask(ctx, tx, p.taskID)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := m.save(ctx, attempts); err != nil {
+	if err := m.saveAttempts(ctx, attempts); err != nil {
 		return err
 	}
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
@@ -47,7 +47,7 @@ func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 			return fmt.Errorf("read processes: %w", err)
 		}
 		if running > 0 {
-			return later(TaskRunning, "stop that attempt first", "an attempt at task %s is running", id).WithCase("", "task", id)
+			return retryable(TaskRunning, "stop that attempt first", "an attempt at task %s is running", id).WithCase("", "task", id)
 		}
 		return m.deleteTask(ctx, tx, t)
 	})
@@ -64,11 +64,11 @@ func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 	return errors.Join(append(problems, err)...)
 }
 
-// save commits what the attempts at a task have left on their branches, and
+// saveAttempts commits what the attempts at a task have left on their branches, and
 // refuses where that is not all.
-func (m *Manager) save(ctx context.Context, attempts []AttemptSummary) error {
+func (m *Manager) saveAttempts(ctx context.Context, attempts []AttemptSummary) error {
 	for _, a := range attempts {
-		c, err := m.look(ctx, a.ID)
+		c, err := m.checkoutOf(ctx, a.ID)
 		if f := fault.Of(err); f != nil && f.Code == WorktreeMissing {
 			continue // on another machine, which clears it
 		}
@@ -88,7 +88,7 @@ func (m *Manager) saveAttempt(ctx context.Context, c checkout) error {
 		return err
 	}
 	defer unlock()
-	p, err := m.newest(ctx, c.ID)
+	p, err := m.newestProcess(ctx, c.ID)
 	if err != nil || p != nil && !p.State.Ended() {
 		return err // one that runs is refused with its own words
 	}
@@ -98,7 +98,7 @@ func (m *Manager) saveAttempt(ctx context.Context, c checkout) error {
 	}
 	var held error
 	if c.tree.Present(ctx) {
-		_, held = c.tree.Commit(ctx, leftWork, m.finder(c, p))
+		_, held = c.tree.Commit(ctx, leftWork, m.secretFinder(c, p))
 	}
 	err = c.tree.Discardable(ctx)
 	f := fault.Of(err)
@@ -185,7 +185,7 @@ func (m *Manager) clearLeftovers(ctx context.Context) error {
 	}
 	problems := []error{worktree.ClearGone(m.attemptsDir())}
 	for id, l := range left {
-		if tried, stuck := m.stuck.Load(id); stuck && time.Since(tried.(time.Time)) < stuckTime {
+		if tried, stuck := m.undeletable.Load(id); stuck && time.Since(tried.(time.Time)) < stuckTime {
 			continue
 		}
 		problems = append(problems, m.tryClear(ctx, id, l))
@@ -196,7 +196,7 @@ func (m *Manager) clearLeftovers(ctx context.Context) error {
 func (m *Manager) tryClear(ctx context.Context, id string, l leftover) error {
 	err := m.clear(ctx, id, l)
 	if err != nil && ctx.Err() == nil {
-		m.stuck.Store(id, time.Now())
+		m.undeletable.Store(id, time.Now())
 	}
 	return err
 }

@@ -22,7 +22,7 @@ func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, er
 	if err != nil {
 		return FollowUp{}, err
 	}
-	if old, err := before[FollowUp](ctx, m, req); err != nil || old != nil {
+	if old, err := previousResult[FollowUp](ctx, m, req); err != nil || old != nil {
 		return deref(old), err
 	}
 	known, err := m.Executors(ctx) // looks for programs: not while others wait for the store
@@ -32,7 +32,7 @@ func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, er
 	if req.payload, err = m.effective(ctx, known, r); err != nil {
 		return FollowUp{}, err
 	}
-	done, err := once(ctx, m, req, func(tx *store.Tx) (FollowUp, error) { return m.followUp(ctx, tx, known, r) })
+	done, err := idempotent(ctx, m, req, func(tx *store.Tx) (FollowUp, error) { return m.followUp(ctx, tx, known, r) })
 	if err != nil {
 		return FollowUp{}, err
 	}
@@ -51,7 +51,7 @@ func checkFollowUp(r FollowUpRequest) (request, FollowUpRequest, error) {
 	}
 	r.AttemptID, r.SessionID = strings.ToLower(r.AttemptID), strings.ToLower(r.SessionID)
 	req.asked = r
-	return req, r, text("prompt", r.Prompt, mostPrompt)
+	return req, r, checkText("prompt", r.Prompt, maxPrompt)
 }
 
 // effective is a request with its session and variant named.
@@ -73,7 +73,7 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	if err != nil {
 		return FollowUp{}, err
 	}
-	if err := atHome(ctx, tx, s.AttemptID); err != nil {
+	if err := refuseCheckedOut(ctx, tx, s.AttemptID); err != nil {
 		return FollowUp{}, err
 	}
 	variant, err := variantOf(known, s, r.Variant)
@@ -87,7 +87,7 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	running := last != nil && !last.State.Ended()
 	switch {
 	case running && r.Action == Send:
-		return FollowUp{}, later(AttemptRunning, "queue the message, which is told to the agent when it has ended, or stop the attempt first",
+		return FollowUp{}, retryable(AttemptRunning, "queue the message, which is told to the agent when it has ended, or stop the attempt first",
 			"attempt %s is running", s.AttemptID).WithCase(RunningFollowUp, "attempt", s.AttemptID)
 	case running && r.Variant == "":
 		return queue(ctx, tx, s, r.Prompt, "")
@@ -96,7 +96,7 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	}
 	a, err := readAttempt(ctx, tx, s.AttemptID)
 	if err == nil {
-		err = m.awake(ctx, tx, a)
+		err = m.requireHostUp(ctx, tx, a)
 	}
 	if err != nil {
 		return FollowUp{}, err

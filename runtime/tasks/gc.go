@@ -19,7 +19,7 @@ import (
 // same.
 func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 	if g.AttemptID != "" {
-		c, err := m.look(ctx, g.AttemptID)
+		c, err := m.checkoutOf(ctx, g.AttemptID)
 		if err != nil {
 			return GCReport{}, err
 		}
@@ -39,8 +39,8 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 		if f.item.Bytes, err = f.tree.Size(ctx); err != nil {
 			return report, err
 		}
-		if f.item.Kept = m.retained(g, f, now); f.item.Kept == "" {
-			f.item.Ignored, f.item.Kept = holds(ctx, g, f.tree)
+		if f.item.Kept = m.reasonToRetain(g, f, now); f.item.Kept == "" {
+			f.item.Ignored, f.item.Kept = reasonToKeep(ctx, g, f.tree)
 		}
 		if f.item.Kept == "" && !g.DryRun {
 			f.item.Kept = m.collect(ctx, f.checkout)
@@ -53,7 +53,7 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 		report.Worktrees = append(report.Worktrees, f.item)
 	}
 	if g.AttemptID == "" {
-		left, err := m.stays(ctx)
+		left, err := m.leftoverItems(ctx)
 		if err != nil {
 			return report, err
 		}
@@ -65,13 +65,13 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 	return report, nil
 }
 
-// holds says what git ignores in the folder of an attempt, and why the folder
+// reasonToKeep says what git ignores in the folder of an attempt, and why the folder
 // has to stay; empty: it can go.
-func holds(ctx context.Context, g GC, tree worktree.Tree) (ignored []string, why string) {
+func reasonToKeep(ctx context.Context, g GC, tree worktree.Tree) (ignored []string, why string) {
 	s, err := tree.Survey(ctx)
 	switch {
 	case err != nil:
-		return nil, worded(err)
+		return nil, errorText(err)
 	case len(s.Holds) > 0:
 		return s.Ignored, strings.Join(s.Holds, "; ")
 	case g.KeepIgnored && len(s.Ignored) > 0:
@@ -80,8 +80,8 @@ func holds(ctx context.Context, g GC, tree worktree.Tree) (ignored []string, why
 	return s.Ignored, ""
 }
 
-// stays are the folders of deleted attempts that could not go.
-func (m *Manager) stays(ctx context.Context) (items []GCItem, err error) {
+// leftoverItems are the folders of deleted attempts that could not go.
+func (m *Manager) leftoverItems(ctx context.Context) (items []GCItem, err error) {
 	left, err := m.leftovers(ctx)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (m *Manager) stays(ctx context.Context) (items []GCItem, err error) {
 		if item.Bytes, err = l.Tree.Size(ctx); err != nil {
 			return nil, err
 		}
-		if item.Ignored, item.Kept = holds(ctx, GC{}, l.Tree); item.Kept == "" {
+		if item.Ignored, item.Kept = reasonToKeep(ctx, GC{}, l.Tree); item.Kept == "" {
 			item.Kept = "it could not be taken away, and is tried again"
 		}
 		items = append(items, item)
@@ -139,8 +139,8 @@ func (m *Manager) worktrees(ctx context.Context) (found []usedTree, now time.Tim
 	return found, now, err
 }
 
-// retained says why a worktree is not to be collected; empty: it is.
-func (m *Manager) retained(g GC, u usedTree, now time.Time) string {
+// reasonToRetain says why a worktree is not to be collected; empty: it is.
+func (m *Manager) reasonToRetain(g GC, u usedTree, now time.Time) string {
 	age, limit := now.Sub(u.item.LastUsed), g.OlderThan
 	if limit == 0 && g.AttemptID == "" {
 		retain, ok := m.options.Retain[u.item.Status]

@@ -183,15 +183,15 @@ func (m *Manager) announce(ctx context.Context) error {
 	own := store.Lease{Name: hostPrefix + m.host, Holder: name + " " + proc.Self().Boot(), Data: string(data)}
 	held, ok, err := m.db.Claim(ctx, own, m.hostTerm())
 	if err != nil || ok {
-		m.doubled = time.Time{}
+		m.duplicateSince = time.Time{}
 		return err
 	}
 	// This machine was started anew a moment ago, or there are two of it.
-	if m.doubled.IsZero() {
-		m.doubled = time.Now()
+	if m.duplicateSince.IsZero() {
+		m.duplicateSince = time.Now()
 	}
-	if time.Since(m.doubled) > 2*m.hostTerm() {
-		m.doubled = time.Time{}
+	if time.Since(m.duplicateSince) > 2*m.hostTerm() {
+		m.duplicateSince = time.Time{}
 		m.options.Log.Warn("two machines have one id: a state folder was copied; delete the file on the machine that has no attempts",
 			"file", filepath.Join(m.options.Dir, hostFile), "other", held.Data)
 	}
@@ -201,9 +201,9 @@ func (m *Manager) announce(ctx context.Context) error {
 // hostTerm is how long a machine is believed to be there that says nothing.
 func (m *Manager) hostTerm() time.Duration { return 3 * m.options.Lease }
 
-// present tells the other machines that this one starts what waits for it.
-func (m *Manager) present(ctx context.Context) error {
-	if m.host == "" || m.noHost != nil || m.options.MaxRunning < 0 || time.Since(m.heard) < m.options.Lease {
+// renewPresence tells the other machines that this one starts what waits for it.
+func (m *Manager) renewPresence(ctx context.Context) error {
+	if m.host == "" || m.noHost != nil || m.options.MaxRunning < 0 || time.Since(m.announcedAt) < m.options.Lease {
 		return nil
 	}
 	if err := m.announce(ctx); err != nil {
@@ -211,26 +211,26 @@ func (m *Manager) present(ctx context.Context) error {
 	}
 	_, _, err := m.db.Claim(ctx, m.launcher(), m.hostTerm())
 	if err == nil {
-		m.heard = time.Now()
+		m.announcedAt = time.Now()
 	}
 	return err
 }
 
-// absent takes it back.
-func (m *Manager) absent() {
-	if m.heard.IsZero() {
+// releasePresence takes it back.
+func (m *Manager) releasePresence() {
+	if m.announcedAt.IsZero() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lastWord)
+	ctx, cancel := context.WithTimeout(context.Background(), abandonGrace)
 	defer cancel()
 	if err := m.db.Release(ctx, m.launcher().Name, m.instance); err != nil {
 		m.options.Log.Warn("release of machine failed", "error", err)
 	}
 }
 
-// awake refuses what would have to run on another machine, if nobody there would
+// requireHostUp refuses what would have to run on another machine, if nobody there would
 // start it.
-func (m *Manager) awake(ctx context.Context, tx *store.Tx, a attempt) error {
+func (m *Manager) requireHostUp(ctx context.Context, tx *store.Tx, a attempt) error {
 	if a.host == m.host {
 		return m.noHost
 	}
@@ -238,30 +238,30 @@ func (m *Manager) awake(ctx context.Context, tx *store.Tx, a attempt) error {
 	if err != nil || len(up) > 0 {
 		return err
 	}
-	seen, err := m.seen(ctx, tx, a.host)
+	seen, err := m.lookUpHost(ctx, tx, a.host)
 	if err != nil {
 		return err
 	}
-	return later(HostAway, "start deskhand there and send it again, or start a new attempt here",
+	return retryable(HostAway, "start deskhand there and send it again, or start a new attempt here",
 		"the worktree of attempt %s is on %s, and no deskhand runs there%s", a.ID, seen.name, seen.since(tx.Now)).WithCase("", "task", a.TaskID)
 }
 
-// sight is what is known of a machine.
-type sight struct {
-	name string
-	last time.Time // zero: never
+// hostInfo is what is known of a machine.
+type hostInfo struct {
+	name     string
+	lastSeen time.Time // zero: never
 }
 
-func (s sight) since(now time.Time) string {
-	if s.last.IsZero() {
+func (s hostInfo) since(now time.Time) string {
+	if s.lastSeen.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("; it was last heard of %v ago", now.Sub(s.last).Round(time.Second))
+	return fmt.Sprintf("; it was last heard of %v ago", now.Sub(s.lastSeen).Round(time.Second))
 }
 
-func (m *Manager) seen(ctx context.Context, tx *store.Tx, host string) (s sight, err error) {
+func (m *Manager) lookUpHost(ctx context.Context, tx *store.Tx, host string) (s hostInfo, err error) {
 	if !hostIDs.MatchString(host) {
-		return sight{name: host}, nil // its name, of before there were ids
+		return hostInfo{name: host}, nil // its name, of before there were ids
 	}
 	l, err := tx.Lease(ctx, hostPrefix+host)
 	if err != nil {
@@ -269,9 +269,9 @@ func (m *Manager) seen(ctx context.Context, tx *store.Tx, host string) (s sight,
 	}
 	var known machine
 	if json.Unmarshal([]byte(l.Data), &known) != nil || known.Name == "" {
-		return sight{name: "a machine with the id " + host}, nil
+		return hostInfo{name: "a machine with the id " + host}, nil
 	}
-	return sight{known.Name, l.Until.Add(-m.hostTerm())}, nil
+	return hostInfo{known.Name, l.Until.Add(-m.hostTerm())}, nil
 }
 
 // stranded are processes that wait on a machine which has not been heard of for
@@ -292,11 +292,11 @@ func (m *Manager) stranded(ctx context.Context) (lost []process, names []string,
 			if err != nil {
 				return err
 			}
-			seen, err := m.seen(ctx, tx, p.host)
+			seen, err := m.lookUpHost(ctx, tx, p.host)
 			if err != nil {
 				return err
 			}
-			if len(up) == 0 && tx.Now.Sub(seen.last) > patience {
+			if len(up) == 0 && tx.Now.Sub(seen.lastSeen) > patience {
 				lost, names = append(lost, p), append(names, seen.name)
 			}
 		}
@@ -305,8 +305,8 @@ func (m *Manager) stranded(ctx context.Context) (lost []process, names []string,
 	return lost, names, err
 }
 
-// strand ends what waits for a machine that is gone.
-func (m *Manager) strand(ctx context.Context) error {
+// failStranded ends what waits for a machine that is gone.
+func (m *Manager) failStranded(ctx context.Context) error {
 	lost, names, err := m.stranded(ctx)
 	for i, p := range lost {
 		m.fail(ctx, p, fmt.Sprintf("lost: it has to run on %s, which has its worktree and is away", names[i]))
@@ -314,18 +314,18 @@ func (m *Manager) strand(ctx context.Context) error {
 	return err
 }
 
-// named makes sure that other machines can say what this one is called, which
+// ensureHostName makes sure that other machines can say what this one is called, which
 // has an attempt from now on.
-func (m *Manager) named(ctx context.Context) error {
+func (m *Manager) ensureHostName(ctx context.Context) error {
 	if m.host == "" || m.noHost != nil {
 		return m.noHost
 	}
-	var known sight
+	var known hostInfo
 	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
-		known, err = m.seen(ctx, tx, m.host)
+		known, err = m.lookUpHost(ctx, tx, m.host)
 		return err
 	})
-	if err != nil || !known.last.IsZero() {
+	if err != nil || !known.lastSeen.IsZero() {
 		return err
 	}
 	name, _ := os.Hostname()
@@ -337,9 +337,9 @@ func (m *Manager) named(ctx context.Context) error {
 	return err
 }
 
-// notHere words an error of a repository that is not where it was, in a store of
+// explainMissingRepo words an error of a repository that is not where it was, in a store of
 // several machines: it may never have been on this one.
-func (m *Manager) notHere(r worktree.Repo, err error) error {
+func (m *Manager) explainMissingRepo(r worktree.Repo, err error) error {
 	f := fault.Of(err)
 	if _, gone := os.Stat(r.Path); m.host == "" || f == nil || f.Code != NotFound || gone == nil {
 		return err

@@ -16,11 +16,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// estate is what a runner or a launcher is handed over its stdin: the
+// runnerInput is what a runner or a launcher is handed over its stdin: the
 // environment of who started the attempt. Other processes of the user can read
 // the environment that a process begins with, and an agent is one of them, so
 // that one has only what every program needs.
-type estate struct {
+type runnerInput struct {
 	Origin string   `json:"origin"`
 	Env    []string `json:"env"` // NAME=value
 }
@@ -29,7 +29,7 @@ type estate struct {
 // of this process, and returns the value for [Options.Origin]. A runner and a
 // launcher call it before anything else.
 func Inherit(stdin io.Reader) (origin string, err error) {
-	var e estate
+	var e runnerInput
 	if err := json.NewDecoder(stdin).Decode(&e); err != nil || e.Origin == "" {
 		return "", errors.New("deskhand starts this command itself, and tells it on stdin what to run with")
 	}
@@ -46,9 +46,9 @@ func Inherit(stdin io.Reader) (origin string, err error) {
 	return e.Origin, nil
 }
 
-// handover bounds how long a process that was started may take to read what it
+// handoverTimeout bounds how long a process that was started may take to read what it
 // is handed.
-const handover = 10 * time.Second
+const handoverTimeout = 10 * time.Second
 
 // startOwn starts a process of deskhand that outlives this one, and hands it
 // what it has to know. out gets what it says.
@@ -58,7 +58,7 @@ func (m *Manager) startOwn(line []string, out *os.File) (*exec.Cmd, error) {
 		return nil, err
 	}
 	own := withoutAttempt(os.Environ())
-	data, err := json.Marshal(estate{origin, slices.Concat(own, m.options.RunnerEnv)})
+	data, err := json.Marshal(runnerInput{origin, slices.Concat(own, m.options.RunnerEnv)})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (m *Manager) startOwn(line []string, out *os.File) (*exec.Cmd, error) {
 		return nil, err
 	}
 	theirs.Close()
-	_ = ours.SetWriteDeadline(time.Now().Add(handover)) // some systems have none for pipes
+	_ = ours.SetWriteDeadline(time.Now().Add(handoverTimeout)) // some systems have none for pipes
 	// Who has ended before it read tells why in its output, and by its exit.
 	if _, err := ours.Write(data); err != nil && !errors.Is(err, syscall.EPIPE) {
 		cmd.Process.Kill()

@@ -43,14 +43,14 @@ func (m *Manager) launch(ctx context.Context) {
 	}
 }
 
-// occupied are the processes that take a place on a host: those that run and do
+// occupiedSlots are the processes that take a place on a host: those that run and do
 // not wait for a person, and those whose runner is about to claim them.
-const occupied = "SELECT COUNT(*) FROM processes WHERE host = ? AND id <> ? AND (state = 'running' AND asking_since = 0 OR state = 'queued' AND launched_at >= ?)"
+const occupiedSlots = "SELECT COUNT(*) FROM processes WHERE host = ? AND id <> ? AND (state = 'running' AND asking_since = 0 OR state = 'queued' AND launched_at >= ?)"
 
-// inLine is a process that waits.
-type inLine struct {
+// queuedProcess is a process that waits.
+type queuedProcess struct {
 	id, origin string
-	places     int
+	slots      int
 }
 
 // chooseWaiting marks the processes of this manager's origin that have waited
@@ -73,7 +73,7 @@ func (m *Manager) chooseWaiting(ctx context.Context) (chosen []process, rest boo
 	}
 	err = m.db.UpdateFast(ctx, func(tx *store.Tx) error {
 		var ids []string
-		if ids, rest, err = m.next(ctx, tx, own); err != nil {
+		if ids, rest, err = m.nextToStart(ctx, tx, own); err != nil {
 			return err
 		}
 		chosen = nil
@@ -95,16 +95,16 @@ func (m *Manager) chooseWaiting(ctx context.Context) (chosen []process, rest boo
 	return chosen, rest, nil
 }
 
-// next are those of an origin that have a place now. The order is that of the
+// nextToStart are those of an origin that have a place now. The order is that of the
 // queue: one that has another launcher, and has waited longer, keeps its place.
-func (m *Manager) next(ctx context.Context, tx *store.Tx, own string) (ids []string, rest bool, err error) {
+func (m *Manager) nextToStart(ctx context.Context, tx *store.Tx, own string) (ids []string, rest bool, err error) {
 	old := millis(tx.Now.Add(-launchPatience))
 	var busy int
-	if err := tx.QueryRow(ctx, occupied, m.host, "", old).Scan(&busy); err != nil {
+	if err := tx.QueryRow(ctx, occupiedSlots, m.host, "", old).Scan(&busy); err != nil {
 		return nil, false, err
 	}
-	line, err := all(ctx, tx, func(row scanner) (l inLine, err error) {
-		err = row.Scan(&l.id, &l.origin, &l.places)
+	line, err := all(ctx, tx, func(row scanner) (l queuedProcess, err error) {
+		err = row.Scan(&l.id, &l.origin, &l.slots)
 		return l, err
 	}, "SELECT id, origin, places FROM processes WHERE state = ? AND host = ? AND launched_at < ? ORDER BY ordinal", Queued, m.host, old)
 	if err != nil {
@@ -116,7 +116,7 @@ func (m *Manager) next(ctx context.Context, tx *store.Tx, own string) (ids []str
 	}
 	for _, l := range line {
 		switch {
-		case busy >= l.places:
+		case busy >= l.slots:
 			rest = rest || l.origin == own
 		case l.origin == own:
 			ids = append(ids, l.id)
@@ -161,20 +161,20 @@ func (m *Manager) startRunner(p process) error {
 	go func() { // as long as both live
 		ended := cmd.Wait()
 		if m.ctx.Err() == nil {
-			m.fail(m.ctx, p, "its runner ended before it began: "+m.lastWords(p.ID, ended))
+			m.fail(m.ctx, p, "its runner ended before it began: "+m.lastOutput(p.ID, ended))
 		}
 	}()
 	return nil
 }
 
-// lastWords are what a runner said at its end.
-func (m *Manager) lastWords(processID string, ended error) string {
+// lastOutput are what a runner said at its end.
+func (m *Manager) lastOutput(processID string, ended error) string {
 	said, err := os.Open(filepath.Join(m.runDir(processID), runnerLog))
 	if err != nil {
 		return fmt.Sprint(ended)
 	}
 	defer said.Close()
-	t := &textutil.Tail{Max: mostTail}
+	t := &textutil.Tail{Max: maxTail}
 	if _, err := io.Copy(t, said); err == nil && t.LastLine() != "" {
 		return brief(t.LastLine())
 	}

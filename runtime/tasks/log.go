@@ -8,9 +8,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// mostWait bounds how long a reader of a log waits: clients give up on calls
+// maxWait bounds how long a reader of a log waits: clients give up on calls
 // that are held longer.
-const mostWait = 30 * time.Second
+const maxWait = 30 * time.Second
 
 // Logs reads a page of the log of an attempt's newest process, or of another
 // one of its processes. Indexes are those of one process: with the next process
@@ -61,7 +61,7 @@ func (q LogQuery) check() error {
 		return mixedPagination()
 	case q.Channel != "" && q.Channel != Normalized && q.Channel != Raw:
 		return refuse(InvalidArgument, "take channel normalized or raw", "there is no channel %q", brief(string(q.Channel))).WithCase(WhichChannel)
-	case q.Wait < 0 || q.Wait > mostWait:
+	case q.Wait < 0 || q.Wait > maxWait:
 		return refuse(WaitTooLong, "wait for 30 seconds at most", "a wait of %v is not possible", q.Wait)
 	case q.Wait > 0 && q.After == nil && q.AfterRevision == nil:
 		return refuse(InvalidArgument, "say after which entry to wait", "only newer entries can be waited for").WithCase(WaitForOlder)

@@ -98,30 +98,30 @@ type Options struct {
 // Manager is this process's way to the tasks in a store. Its methods may be
 // called at once.
 type Manager struct {
-	db        *store.DB
-	options   Options
-	host      string      // of the worktrees that can be reached here; see hostID
-	noHost    error       // why this machine has no id
-	instance  string      // of this manager among all
-	self      proc.Leader // this process
-	ctx       context.Context
-	stop      func()
-	keeping   sync.WaitGroup
-	origin    func() (string, error) // see [Options.Origin]
-	launching atomic.Bool            // this manager is the launcher
+	db         *store.DB
+	options    Options
+	host       string      // of the worktrees that can be reached here; see hostID
+	noHost     error       // why this machine has no id
+	instance   string      // of this manager among all
+	self       proc.Leader // this process
+	ctx        context.Context
+	stop       func()
+	background sync.WaitGroup
+	origin     func() (string, error) // see [Options.Origin]
+	launching  atomic.Bool            // this manager is the launcher
 
 	launcherMu sync.Mutex
 	launcherAt time.Time // when this manager last started one
 
-	sightings sightings
-	stuck     sync.Map // deleted attempts whose folder could not be taken away, and when
+	observed    leaseObservations
+	undeletable sync.Map // deleted attempts whose folder could not be taken away, and when
 
 	// Of the goroutine that sweeps alone: see present.
-	heard   time.Time // when this machine was last announced
-	doubled time.Time // since when another one has its id
+	announcedAt    time.Time // when this machine was last announced
+	duplicateSince time.Time // since when another one has its id
 }
 
-// New starts a manager over a store that was opened with [Rooms]. It ends what
+// New starts a manager over a store that was opened with [Schemas]. It ends what
 // runners left behind that died before it returns, so that a process which only
 // wants to know something is told what is true; from then on it sweeps now and
 // then.
@@ -135,10 +135,10 @@ func New(db *store.DB, o Options) *Manager {
 	})
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	m.identify(m.ctx)
-	if err := m.bury(m.ctx); err != nil {
+	if err := m.reapDead(m.ctx); err != nil {
 		m.options.Log.Warn("sweep failed", "error", err)
 	}
-	m.keeping.Go(m.keep)
+	m.background.Go(m.sweepLoop)
 	return m
 }
 
@@ -148,7 +148,7 @@ func (o Options) filled() Options {
 		o.BranchPrefix = "deskhand"
 	}
 	if o.MaxRunning == 0 {
-		o.MaxRunning = o.places()
+		o.MaxRunning = o.slots()
 	}
 	if o.Agents == nil {
 		shipped, err := executor.New(nil)
@@ -183,8 +183,8 @@ func (o Options) filled() Options {
 	return o
 }
 
-// places is how many processes may run at once.
-func (o Options) places() int {
+// slots is how many processes may run at once.
+func (o Options) slots() int {
 	if o.MaxRunning > 0 {
 		return o.MaxRunning
 	}
@@ -195,6 +195,6 @@ func (o Options) places() int {
 // who opened it.
 func (m *Manager) Close() {
 	m.stop()
-	m.keeping.Wait()
-	m.absent()
+	m.background.Wait()
+	m.releasePresence()
 }

@@ -10,8 +10,8 @@ import (
 
 // Bounds of transcripts.
 const (
-	usualTurns = 20
-	mostTurns  = 200
+	defaultTurns = 20
+	maxTurns     = 200
 )
 
 // Messages is a page of a transcript.
@@ -37,9 +37,9 @@ func mixedPagination() error {
 }
 
 func readTurns(ctx context.Context, tx *store.Tx, sessionID string, q MessageQuery) (page MessagePage, err error) {
-	limit := usualTurns
+	limit := defaultTurns
 	if q.Limit > 0 {
-		limit = min(q.Limit, mostTurns)
+		limit = min(q.Limit, maxTurns)
 	}
 	where, order, args := "session_id = ?", "DESC", []any{sessionID}
 	switch {
@@ -109,6 +109,6 @@ func target(ctx context.Context, tx *store.Tx, attemptID, sessionID string) (s S
 		return s, refuse(NoSession, "see why it failed, and start a new attempt",
 			"attempt %s ended before its agent had a session", attemptID).WithCase(NoSessionEver, "attempt", attemptID)
 	}
-	return s, later(NoSession, "try again when its agent has started",
+	return s, retryable(NoSession, "try again when its agent has started",
 		"attempt %s has no session yet", attemptID).WithCase("", "attempt", attemptID)
 }

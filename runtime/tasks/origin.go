@@ -56,7 +56,7 @@ type Origin struct {
 type stamp struct {
 	origin   string
 	madeWith string // an [Origin] as JSON
-	places   int
+	slots    int
 }
 
 // stamp is that of what this manager starts with an executor.
@@ -65,7 +65,7 @@ func (m *Manager) stamp(id string) (s stamp, err error) {
 		return s, err
 	}
 	o := m.options
-	made := Origin{Config: o.Config.File, Wrap: o.Config.Wrap, MaxRunning: o.places(), TimeLimit: o.WallClock, IdleLimit: o.Silence, MaxOutput: o.MaxOutput}
+	made := Origin{Config: o.Config.File, Wrap: o.Config.Wrap, MaxRunning: o.slots(), TimeLimit: o.WallClock, IdleLimit: o.Silence, MaxOutput: o.MaxOutput}
 	usual, _ := executor.Environment(os.Environ(), nil)
 	all, _ := executor.Environment(os.Environ(), slices.Concat(o.Agents.Passed(id), o.Env))
 	for _, v := range all {
@@ -75,7 +75,7 @@ func (m *Manager) stamp(id string) (s stamp, err error) {
 	}
 	slices.Sort(made.Names)
 	data, err := json.Marshal(made)
-	s.madeWith, s.places = string(data), o.places()
+	s.madeWith, s.slots = string(data), o.slots()
 	return s, err
 }
 
@@ -100,7 +100,7 @@ func (o Options) digestOrigin() (string, error) {
 		return slices.Contains(ofTerminal, name)
 	})
 	slices.Sort(env)
-	data, err := json.Marshal([]any{env, o.Env, o.Config, o.BranchPrefix, o.places(), o.WallClock, o.Silence, o.MaxOutput})
+	data, err := json.Marshal([]any{env, o.Env, o.Config, o.BranchPrefix, o.slots(), o.WallClock, o.Silence, o.MaxOutput})
 	if err != nil {
 		return "", err
 	}
@@ -150,7 +150,7 @@ func makeKey(dir, path string) error {
 // starts: no launcher of its origin runs, and this manager is of another one.
 // Nil: it is not so.
 func (m *Manager) Stranded(ctx context.Context, attemptID string) (made *Origin, err error) {
-	p, err := m.newest(ctx, attemptID)
+	p, err := m.newestProcess(ctx, attemptID)
 	if err != nil || p == nil || p.State != Queued {
 		return nil, err
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// worded is an error for people, with its hint.
-func worded(err error) string {
+// errorText is an error for people, with its hint.
+func errorText(err error) string {
 	if f := fault.Of(err); f != nil && f.Hint != "" {
 		return f.Message + "; " + f.Hint
 	}

@@ -10,21 +10,21 @@ import (
 
 // Bounds of pages.
 const (
-	usualPage = 50
-	mostPage  = 500
+	defaultLimit = 50
+	maxLimit     = 500
 )
 
 func (p Page) limit() int {
 	if p.Limit <= 0 {
-		return usualPage
+		return defaultLimit
 	}
-	return min(p.Limit, mostPage)
+	return min(p.Limit, maxLimit)
 }
 
 // Projects is a page of all projects, by name.
 func (m *Manager) Projects(ctx context.Context, page Page) (found ProjectPage, err error) {
 	after, err := base64.RawURLEncoding.DecodeString(page.Cursor)
-	if err != nil || text("cursor", string(after), mostName) != nil {
+	if err != nil || checkText("cursor", string(after), maxName) != nil {
 		return ProjectPage{}, badCursor(page.Cursor)
 	}
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {

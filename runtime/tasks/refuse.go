@@ -15,21 +15,21 @@ func refuse(code, hint, format string, args ...any) *fault.Fault {
 	return fault.New(code, fmt.Sprintf(format, args...), hint)
 }
 
-// later is a refusal of what may be possible in a while.
-func later(code, hint, format string, args ...any) *fault.Fault {
+// retryable is a refusal of what may be possible in a while.
+func retryable(code, hint, format string, args ...any) *fault.Fault {
 	f := refuse(code, hint, format, args...)
 	f.Retryable = true
 	return f
 }
 
-// which is the case of a fault of an id.
-var which = map[string]string{
+// caseOf is the case of a fault of an id.
+var caseOf = map[string]string{
 	"project_id": WhichProject, "repo_id": WhichRepo, "task_id": WhichTask,
 	"attempt_id": WhichAttempt, "session_id": WhichSession, "execution_process_id": WhichProcess,
 }
 
 func unknown(field, id string) *fault.Fault {
-	return refuse(NotFound, "pass the id of a "+noun(field)+" that exists", "there is no %s %s", noun(field), brief(id)).WithCase(which[field])
+	return refuse(NotFound, "pass the id of a "+noun(field)+" that exists", "there is no %s %s", noun(field), brief(id)).WithCase(caseOf[field])
 }
 
 // elsewhere refuses what only the machine with an attempt's folder can do.
@@ -37,8 +37,8 @@ func elsewhere(attemptID, machine, format string, args ...any) *fault.Fault {
 	return refuse(WorktreeMissing, "do it on that machine", format, args...).WithCase(OtherMachine, "attempt", attemptID, "machine", machine)
 }
 
-// of names the attempt of a fault to the door that words its hint.
-func of(err error, attemptID string) error {
+// withAttempt names the attempt of a fault to the door that words its hint.
+func withAttempt(err error, attemptID string) error {
 	if f := fault.Of(err); f != nil {
 		return f.WithCase(f.Case, "attempt", attemptID)
 	}
@@ -52,11 +52,11 @@ func noun(field string) string {
 // parseID gives an id as it is in the store.
 func parseID(field, id string) (string, error) {
 	if id == "" {
-		return "", refuse(MissingRequired, "pass the id of a "+noun(field), "%s is missing", field).WithCase(which[field])
+		return "", refuse(MissingRequired, "pass the id of a "+noun(field), "%s is missing", field).WithCase(caseOf[field])
 	}
 	u, err := uuid.Parse(id)
 	if err != nil || len(id) != 36 {
-		return "", refuse(InvalidArgument, "pass the id of a "+noun(field)+" as it is listed", "%s %q is not a UUID", field, brief(id)).WithCase(which[field])
+		return "", refuse(InvalidArgument, "pass the id of a "+noun(field)+" as it is listed", "%s %q is not a UUID", field, brief(id)).WithCase(caseOf[field])
 	}
 	return u.String(), nil
 }
@@ -69,8 +69,8 @@ func brief(s string) string {
 	return textutil.Excerpt(s, 80)
 }
 
-// text checks a text from outside: what a database takes, and not too long.
-func text(field, s string, most int) error {
+// checkText checks a text from outside: what a database takes, and not too long.
+func checkText(field, s string, most int) error {
 	switch {
 	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
 		return refuse(InvalidArgument, "pass "+field+" as text", "%s is not valid UTF-8 without NUL", field)
@@ -85,8 +85,8 @@ func text(field, s string, most int) error {
 // command line takes 128 KiB in one argument: an agent that gets a prompt so
 // does not start with a longer one.
 const (
-	mostName   = 200
-	mostTitle  = 500
-	mostPrompt = 100_000
-	mostBranch = 1000
+	maxName   = 200
+	maxTitle  = 500
+	maxPrompt = 100_000
+	maxBranch = 1000
 )

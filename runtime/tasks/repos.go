@@ -56,7 +56,7 @@ func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project,
 			r.ID, r.Created = newID(), tx.Now
 		case err == nil && now.ID == old.ID:
 		case err == nil || errors.Is(err, sql.ErrNoRows):
-			return later(RepositoryConflict, "try again", "repository %s of project %s was changed meanwhile", brief(r.Name), brief(p.Name))
+			return retryable(RepositoryConflict, "try again", "repository %s of project %s was changed meanwhile", brief(r.Name), brief(p.Name))
 		default:
 			return fmt.Errorf("read repo: %w", err)
 		}
@@ -74,7 +74,7 @@ func projectName(name string) (string, error) {
 	if name == "" {
 		return "", refuse(MissingRequired, "give the project a name", "the name of the project is missing")
 	}
-	if err := text("name", name, mostName); err != nil {
+	if err := checkText("name", name, maxName); err != nil {
 		return "", err
 	}
 	if strings.ContainsFunc(name, unicode.IsControl) {
@@ -188,7 +188,7 @@ func (m *Manager) checked(ctx context.Context, r Repo) (Repo, error) {
 		return Repo{}, err
 	}
 	for field, script := range map[string]string{"setup": r.Setup, "cleanup": r.Cleanup} {
-		if err := text(field, script, mostPrompt); err != nil {
+		if err := checkText(field, script, maxPrompt); err != nil {
 			return Repo{}, err
 		}
 	}

@@ -34,7 +34,7 @@ func (m *Manager) Resume(ctx context.Context, attemptID string) error {
 			return err
 		}
 		// A runner that was started for it and has not begun does not find it any more.
-		_, err = tx.Exec(ctx, "UPDATE processes SET origin = ?, made_with = ?, places = ?, launched_at = 0 WHERE id = ?", by.origin, by.madeWith, by.places, p.ID)
+		_, err = tx.Exec(ctx, "UPDATE processes SET origin = ?, made_with = ?, places = ?, launched_at = 0 WHERE id = ?", by.origin, by.madeWith, by.slots, p.ID)
 		return err
 	})
 	if err == nil {

@@ -18,9 +18,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Rooms are what a store must be opened with for a Manager to work on it.
-func Rooms() []store.Room {
-	return []store.Room{store.NewRoom("tasks", migrations), logs.Room()}
+// Schemas are what a store must be opened with for a Manager to work on it.
+func Schemas() []store.Schema {
+	return []store.Schema{store.NewSchema("tasks", migrations), logs.Schema()}
 }
 
 // at is the time of a column.
@@ -221,7 +221,7 @@ func scanProcess(row scanner) (p process, err error) {
 	err = row.Scan(&p.ID, &p.AttemptID, &p.taskID, &p.SessionID, &p.ordinal, &p.Reason, &p.State, &p.Executor, &p.Variant, &p.Prompt, &exit, &p.Failure,
 		&p.Usage.TokensIn, &p.Usage.TokensOut, &p.Usage.Cost, &created, &started, &completed, &updated,
 		&p.host, &launched, &p.owner, &lease, &p.runner.PID, &p.runner.StartTime, &p.agent.PID, &p.agent.StartTime, &p.stop, &p.token,
-		&p.origin, &p.madeWith, &p.places, &asking)
+		&p.origin, &p.madeWith, &p.slots, &asking)
 	if exit.Valid {
 		code := int(exit.Int64)
 		p.ExitCode = &code
@@ -261,7 +261,7 @@ func insertProcess(ctx context.Context, tx *store.Tx, p *process, projectID stri
 		p.ID, p.AttemptID, p.taskID, p.SessionID, p.ordinal, p.Reason, p.State, p.Executor, p.Variant, p.Prompt, exitColumn(p.ExitCode), p.Failure,
 		p.Usage.TokensIn, p.Usage.TokensOut, p.Usage.Cost, millis(p.Created), millis(p.Started), millis(p.Completed), millis(p.Updated),
 		p.host, millis(p.launched), p.owner, millis(p.lease), p.runner.PID, p.runner.StartTime, p.agent.PID, p.agent.StartTime, p.stop, p.token,
-		p.origin, p.madeWith, p.places, millis(p.asking))
+		p.origin, p.madeWith, p.slots, millis(p.asking))
 	if err != nil {
 		return fmt.Errorf("write process: %w", err)
 	}

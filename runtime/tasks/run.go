@@ -37,12 +37,12 @@ func (m *Manager) Run(ctx context.Context, processID string) error {
 	if err != nil || p == nil {
 		return err
 	}
-	r := &run{m: m, attemptID: p.AttemptID, p: *p, forced: make(chan struct{}), look: make(chan struct{}, 1)}
+	r := &run{m: m, attemptID: p.AttemptID, p: *p, forced: make(chan struct{}), checkNow: make(chan struct{}, 1)}
 	r.clock.begin(time.Now())
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer r.cancel(nil)
 	defer context.AfterFunc(ctx, func() { r.cancel(errStop) })()
-	err = r.whole(seq)
+	err = r.runChain(seq)
 	if r.gone {
 		return fmt.Errorf("attempt %s was ended: %s was deleted while it ran", r.attemptID, m.runDir(processID))
 	}
@@ -66,8 +66,8 @@ func (m *Manager) mayClaim(ctx context.Context, tx *store.Tx, p *process) (bool,
 		return true, nil
 	}
 	var busy int
-	err = tx.QueryRow(ctx, occupied, m.host, p.ID, millis(old)).Scan(&busy)
-	return busy < p.places, err
+	err = tx.QueryRow(ctx, occupiedSlots, m.host, p.ID, millis(old)).Scan(&busy)
+	return busy < p.slots, err
 }
 
 // claim makes this process the runner of a process that waits; nil if it does
@@ -113,20 +113,20 @@ type run struct {
 	log       *logs.Writer   // of the process that runs
 	box       *sandbox       // that what is started runs in; nil: none
 
-	mu     sync.Mutex
-	p      process // what runs; changes together with its row
-	told   string  // the agent's own session
-	clock  clock
-	look   chan struct{} // the heartbeat is to look at the clock
-	asked  bool          // it waited for a person when the heartbeat last looked
-	wrote  atomic.Int64  // bytes, by the process that runs
-	forced chan struct{} // closed: no time to finish
-	gone   bool          // what ran was ended for errGone
-	force  sync.Once
+	mu             sync.Mutex
+	p              process // what runs; changes together with its row
+	agentSessionID string  // the agent's own session
+	clock          clock
+	checkNow       chan struct{} // the heartbeat is to look at the clock
+	asked          bool          // it waited for a person when the heartbeat last looked
+	wrote          atomic.Int64  // bytes, by the process that runs
+	forced         chan struct{} // closed: no time to finish
+	gone           bool          // what ran was ended for errGone
+	force          sync.Once
 }
 
-// whole runs the chain with its heartbeat, and with deskhand's tools at hand.
-func (r *run) whole(seq int64) error {
+// runChain runs the chain with its heartbeat, and with deskhand's tools at hand.
+func (r *run) runChain(seq int64) error {
 	var beside sync.WaitGroup
 	home := r.m.runDir(r.p.ID)
 	if err := os.MkdirAll(home, 0o700); err != nil {
@@ -135,8 +135,8 @@ func (r *run) whole(seq int64) error {
 	// They go on while what runs is made to end: the lease is still to be kept,
 	// and a stop may become one with force.
 	watching, end := context.WithCancel(context.WithoutCancel(r.ctx))
-	beside.Go(func() { r.beat(watching, home) })
-	beside.Go(func() { r.heed(watching, seq) })
+	beside.Go(func() { r.heartbeat(watching, home) })
+	beside.Go(func() { r.watchStops(watching, seq) })
 	defer beside.Wait()
 	defer end()
 	err := r.m.db.View(r.ctx, func(tx *store.Tx) (err error) {
@@ -156,7 +156,7 @@ func (r *run) whole(seq int64) error {
 	}
 	defer stop()
 	for more := true; more && err == nil; {
-		more, err = r.step()
+		more, err = r.runProcess()
 	}
 	if errors.Is(err, errLost) {
 		r.m.options.Log.Warn("process was lost", "attempt_id", r.p.AttemptID, "process_id", r.p.ID)
@@ -167,23 +167,23 @@ func (r *run) whole(seq int64) error {
 
 func failed(why string) ending { return ending{State: Failed, Failure: why} }
 
-// step runs one process and says whether another one follows.
-func (r *run) step() (more bool, err error) {
+// runProcess runs one process and says whether another one follows.
+func (r *run) runProcess() (more bool, err error) {
 	r.m.options.Log.Info("process started", "attempt_id", r.p.AttemptID, "process_id", r.p.ID, "reason", r.p.Reason, "executor", r.p.Executor)
 	r.clock.begin(time.Now())
 	defer r.followQuestions()()
 	r.wrote.Store(0)
 	r.work = nil
 	if err := r.openLog(); err != nil {
-		return r.finish(r.judge(failed("cannot write the log: "+err.Error())), "")
+		return r.finish(r.withStopCause(failed("cannot write the log: "+err.Error())), "")
 	}
 	if err := r.prepare(); err != nil {
-		r.log.Append(logs.Failed(worded(err)))
-		return r.finish(r.judge(failed("worktree: "+worded(err))), "")
+		r.log.Append(logs.Failed(errorText(err)))
+		return r.finish(r.withStopCause(failed("worktree: "+errorText(err))), "")
 	}
 	var e ending
 	next := Reason("")
-	before := r.seen()
+	before := r.priorState()
 	switch r.p.Reason {
 	case Setup:
 		e, next = r.setup(), Agent
@@ -197,11 +197,11 @@ func (r *run) step() (more bool, err error) {
 			next = Cleanup
 		}
 	}
-	return r.finish(r.judge(e), next)
+	return r.finish(r.withStopCause(e), next)
 }
 
-// judge says how a process ended that was made to end.
-func (r *run) judge(e ending) ending {
+// withStopCause says how a process ended that was made to end.
+func (r *run) withStopCause(e ending) ending {
 	cause := context.Cause(r.ctx)
 	r.gone = cause == errGone
 	switch cause {
@@ -233,7 +233,7 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 		if r.work != nil {
 			w = *r.work
 		} else {
-			w = standing(ctx, r.c.tree, r.remarks)
+			w = currentWork(ctx, r.c.tree, r.remarks)
 		}
 		if err := r.c.tree.Unlock(ctx); err != nil {
 			r.m.options.Log.Warn("unlock of worktree failed", "attempt_id", r.p.AttemptID, "error", err)
@@ -257,7 +257,7 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 		if e.State != Completed {
 			return r.m.endProcess(ctx, tx, &r.p, e)
 		}
-		follow, err = r.m.goOn(ctx, tx, &r.p, e, next)
+		follow, err = r.m.startNext(ctx, tx, &r.p, e, next)
 		return err
 	})
 	if err != nil {

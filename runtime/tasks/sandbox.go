@@ -109,14 +109,14 @@ func (r *run) boxed(do func() ending) ending {
 	}
 	asked, network, err := r.confinement()
 	if err != nil {
-		return failed("sandbox: " + worded(err))
+		return failed("sandbox: " + errorText(err))
 	}
 	if asked == "" {
 		return r.watchRefs(do) // nobody wants any
 	}
 	mode, why, err := box.Choose(r.ctx, asked)
 	if err != nil {
-		return failed("sandbox: " + worded(err))
+		return failed("sandbox: " + errorText(err))
 	}
 	is := Sandbox{Mode: mode, Network: network, Why: why}
 	if err := r.noteSandbox(is); err != nil {
@@ -127,7 +127,7 @@ func (r *run) boxed(do func() ending) ending {
 		return r.watchRefs(do)
 	}
 	if err := r.enterSandbox(is); err != nil {
-		return failed("sandbox: " + worded(err))
+		return failed("sandbox: " + errorText(err))
 	}
 	r.log.Append(logs.System("sandbox: " + is.String()))
 	return r.leaveSandbox(do())
@@ -288,9 +288,9 @@ func (r *run) leaveSandbox(e ending) ending {
 	moved, err := r.c.tree.LeaveBox(context.WithoutCancel(r.ctx))
 	r.remark(moved)
 	if err != nil {
-		r.log.Append(logs.Failed(worded(err)))
+		r.log.Append(logs.Failed(errorText(err)))
 		if e.State == Completed {
-			e.State, e.Failure = Failed, "failed: "+worded(err)
+			e.State, e.Failure = Failed, "failed: "+errorText(err)
 		}
 	}
 	return e

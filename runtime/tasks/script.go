@@ -45,14 +45,14 @@ func (r *run) script(dir, script string) ending {
 	if r.box != nil {
 		var err error
 		if line, env, err = r.box.in(dir, line, env, ""); err != nil {
-			return failed("cannot start: " + worded(err))
+			return failed("cannot start: " + errorText(err))
 		}
 	}
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, env, afterExit
-	tail := &textutil.Tail{Max: mostTail}
-	cmd.Stdout = said{r, logs.Stdout, io.Discard}
-	cmd.Stderr = said{r, logs.Stderr, tail}
+	tail := &textutil.Tail{Max: maxTail}
+	cmd.Stdout = outputWriter{r, logs.Stdout, io.Discard}
+	cmd.Stderr = outputWriter{r, logs.Stderr, tail}
 	group, err := proc.Start(cmd)
 	if err != nil {
 		return failed("cannot start: " + err.Error())
@@ -149,19 +149,19 @@ func (r *run) digest() string {
 	return tokenDigest(r.token)
 }
 
-// said is where a process writes: into the log, and what happened is activity.
-type said struct {
+// outputWriter is where a process writes: into the log, and what happened is activity.
+type outputWriter struct {
 	r      *run
 	stream logs.Stream
 	also   io.Writer
 }
 
-func (s said) Write(p []byte) (int, error) {
+func (s outputWriter) Write(p []byte) (int, error) {
 	s.r.raw(s.stream, p)
 	s.also.Write(p)
 	return len(p), nil
 }
 
-// mostTail is how much of what a program says is kept for one line about it, in
+// maxTail is how much of what a program says is kept for one line about it, in
 // bytes.
-const mostTail = 4 << 10
+const maxTail = 4 << 10

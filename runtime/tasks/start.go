@@ -18,7 +18,7 @@ func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
 	req := request{scope: scopeStart, id: r.RequestID}
 	r.RequestID = ""
 	req.asked = r
-	if old, err := before[Started](ctx, m, req); err != nil || old != nil {
+	if old, err := previousResult[Started](ctx, m, req); err != nil || old != nil {
 		return deref(old), err
 	}
 	r, project, err := m.complete(ctx, r)
@@ -26,7 +26,7 @@ func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
 		return Started{}, err
 	}
 	req.payload = r
-	if old, err := before[Started](ctx, m, req); err != nil || old != nil {
+	if old, err := previousResult[Started](ctx, m, req); err != nil || old != nil {
 		return deref(old), err
 	}
 	started, err := m.begin(ctx, req, r, project)
@@ -47,7 +47,7 @@ func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest,
 		return r, "", err
 	}
 	r.Prompt = strings.TrimSpace(r.Prompt)
-	if err := text("prompt", r.Prompt, mostPrompt); err != nil {
+	if err := checkText("prompt", r.Prompt, maxPrompt); err != nil {
 		return r, "", err
 	}
 	if len(r.Repos) == 0 {
@@ -96,7 +96,7 @@ func targets(asked []RepoTarget, known []Repo) ([]RepoTarget, error) {
 			}
 		}
 		full[i] = RepoTarget{RepoID: id, TargetBranch: strings.TrimSpace(a.TargetBranch)}
-		if err := text("target_branch", full[i].TargetBranch, mostBranch); err != nil {
+		if err := checkText("target_branch", full[i].TargetBranch, maxBranch); err != nil {
 			return nil, err
 		}
 		if full[i].TargetBranch == "" {
@@ -110,7 +110,7 @@ func targets(asked []RepoTarget, known []Repo) ([]RepoTarget, error) {
 func (m *Manager) begin(ctx context.Context, req request, r StartRequest, project string) (Started, error) {
 	a, setup, err := m.plan(ctx, r)
 	if err == nil {
-		err = m.named(ctx)
+		err = m.ensureHostName(ctx)
 	}
 	if err != nil {
 		return Started{}, err
@@ -119,7 +119,7 @@ func (m *Manager) begin(ctx context.Context, req request, r StartRequest, projec
 	if err != nil {
 		return Started{}, err
 	}
-	return once(ctx, m, req, func(tx *store.Tx) (Started, error) {
+	return idempotent(ctx, m, req, func(tx *store.Tx) (Started, error) {
 		t, err := readTask(ctx, tx, r.TaskID)
 		if err != nil {
 			return Started{}, err
@@ -177,7 +177,7 @@ func (m *Manager) plan(ctx context.Context, r StartRequest) (a attempt, setup bo
 	}
 	for _, repo := range repos {
 		if _, err := repo.Resolve(ctx, repo.Target); err != nil {
-			return a, false, m.notHere(repo, err)
+			return a, false, m.explainMissingRepo(repo, err)
 		}
 	}
 	a.ID, a.TaskID, a.host = newID(), t.ID, m.host

@@ -23,7 +23,7 @@ func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus
 		return AttemptStatus{}, err
 	}
 	if s.Work.State == OffBranch {
-		s.Work = m.lookAgain(ctx, attemptID, s.Work)
+		s.Work = m.refreshWork(ctx, attemptID, s.Work)
 	}
 	if s.State != Running && s.State != Idle {
 		s.Distances = m.distances(ctx, attemptID)
@@ -48,7 +48,7 @@ func (m *Manager) waitsFor(ctx context.Context, tx *store.Tx, p *process) (Wait,
 	if lost {
 		return ForStarter, err
 	}
-	return ForPlace, err
+	return ForSlot, err
 }
 
 func readStatus(ctx context.Context, tx *store.Tx, attemptID string) (s AttemptStatus, p *process, err error) {

@@ -36,7 +36,7 @@ func scanSummary(row scanner) (t TaskSummary, err error) {
 	case t.InProgress && *doing == 1:
 		t.WaitsFor = ForPerson
 	case t.InProgress && *doing == 3 && launched != nil:
-		t.WaitsFor, t.queued = ForPlace, &process{Process: Process{State: Queued}, host: value(host), launched: at(*launched), stamp: stamp{origin: value(origin)}}
+		t.WaitsFor, t.queued = ForSlot, &process{Process: Process{State: Queued}, host: value(host), launched: at(*launched), stamp: stamp{origin: value(origin)}}
 	}
 	t.LastFailed = last != nil && (State(*last) == Failed || State(*last) == Killed)
 	t.OffBranch = !t.InProgress && removed != nil && *removed == 0 && readWork(value(work)).State == OffBranch
@@ -138,16 +138,16 @@ func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error)
 		return Task{}, err
 	}
 	n.Description = strings.TrimSpace(n.Description)
-	if err := text("description", n.Description, mostPrompt); err != nil {
+	if err := checkText("description", n.Description, maxPrompt); err != nil {
 		return Task{}, err
 	}
 	r := request{scope: scopeCreate, id: n.RequestID}
 	n.RequestID = ""
 	r.asked, r.payload = n, n
-	if old, err := before[Task](ctx, m, r); err != nil || old != nil {
+	if old, err := previousResult[Task](ctx, m, r); err != nil || old != nil {
 		return deref(old), err
 	}
-	return once(ctx, m, r, func(tx *store.Tx) (Task, error) {
+	return idempotent(ctx, m, r, func(tx *store.Tx) (Task, error) {
 		if _, err := readProject(ctx, tx, n.ProjectID); err != nil {
 			return Task{}, err
 		}
@@ -174,7 +174,7 @@ func checkTitle(title string) (string, error) {
 	if title == "" {
 		return "", refuse(MissingRequired, "pass title, a line that says what is to be done", "title is missing")
 	}
-	return title, text("title", title, mostTitle)
+	return title, checkText("title", title, maxTitle)
 }
 
 // UpdateTask changes a task. One that is cancelled has its agents stopped; they
@@ -191,7 +191,7 @@ func (m *Manager) UpdateTask(ctx context.Context, id string, c TaskChange) (t Ta
 		c.Title = &title
 	}
 	if c.Description != nil {
-		if err := text("description", *c.Description, mostPrompt); err != nil {
+		if err := checkText("description", *c.Description, maxPrompt); err != nil {
 			return Task{}, err
 		}
 	}

@@ -116,7 +116,7 @@ type TaskSummary struct {
 	// InProgress: a process of some attempt is queued or running.
 	InProgress bool
 	// WaitsFor is ForPerson if a process of some attempt waits for one, and
-	// ForPlace or ForStarter if all wait that are in progress.
+	// ForSlot or ForStarter if all wait that are in progress.
 	WaitsFor Wait
 	// LastFailed: the newest process of all attempts failed or was killed.
 	LastFailed bool
@@ -343,7 +343,7 @@ type Wait string
 // What an attempt may wait for.
 const (
 	ForPerson  Wait = "person"  // a question of what runs is open
-	ForPlace   Wait = "place"   // as many processes run as may
+	ForSlot    Wait = "place"   // as many processes run as may
 	ForStarter Wait = "starter" // there is a place, or will be, and nobody of its origin to start it
 )
 

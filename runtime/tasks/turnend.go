@@ -19,8 +19,8 @@ type TurnEnd struct {
 
 const deleted = "deleted"
 
-// over is why a task with a status has no more follow-ups; empty: it may.
-func over(s Status) string {
+// followUpsEnded is why a task with a status has no more follow-ups; empty: it may.
+func followUpsEnded(s Status) string {
 	if s == Done || s == Cancelled {
 		return string(s)
 	}
@@ -39,7 +39,7 @@ func (m *Manager) turnEnded(ctx context.Context, tx *store.Tx, e TurnEnd) error 
 // dropQuestions ends what the attempts at a task that is over still ask. Those
 // that run end theirs with their run.
 func (m *Manager) dropQuestions(ctx context.Context, tx *store.Tx, t Task) error {
-	if over(t.Status) == "" {
+	if followUpsEnded(t.Status) == "" {
 		return nil
 	}
 	attempts, err := attemptsOf(ctx, tx, t.ID)
@@ -54,7 +54,7 @@ func (m *Manager) dropQuestions(ctx context.Context, tx *store.Tx, t Task) error
 		if p != nil && !p.State.Ended() {
 			continue
 		}
-		if err := m.turnEnded(ctx, tx, TurnEnd{AttemptID: a.ID, Over: over(t.Status)}); err != nil {
+		if err := m.turnEnded(ctx, tx, TurnEnd{AttemptID: a.ID, Over: followUpsEnded(t.Status)}); err != nil {
 			return err
 		}
 	}

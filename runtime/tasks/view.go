@@ -52,8 +52,8 @@ func (c checkout) home() string {
 	return c.tree.Dir
 }
 
-// look reads the checkout of an attempt for somebody who wants to see it.
-func (m *Manager) look(ctx context.Context, attemptID string) (c checkout, err error) {
+// checkoutOf reads the checkout of an attempt for somebody who wants to see it.
+func (m *Manager) checkoutOf(ctx context.Context, attemptID string) (c checkout, err error) {
 	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
 		return c, err
 	}
@@ -61,7 +61,7 @@ func (m *Manager) look(ctx context.Context, attemptID string) (c checkout, err e
 		if c, err = readCheckout(ctx, tx, attemptID); err != nil || c.host == m.host {
 			return err
 		}
-		seen, err := m.seen(ctx, tx, c.host)
+		seen, err := m.lookUpHost(ctx, tx, c.host)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func block(reason, detail string) Blocked {
 // Changes lists what an attempt has changed; force lists more than the guard
 // allows. It is blocked, and no error, when the changes cannot be listed.
 func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Changes, error) {
-	c, err := m.look(ctx, attemptID)
+	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
 		return Changes{}, err
 	}
@@ -96,13 +96,13 @@ func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Ch
 
 // File reads a part of a file. Faults: not_found, worktree_missing.
 func (m *Manager) File(ctx context.Context, q FileQuery) (File, error) {
-	c, err := m.look(ctx, q.AttemptID)
+	c, err := m.checkoutOf(ctx, q.AttemptID)
 	if err != nil {
 		return File{}, err
 	}
 	f, err := c.tree.File(ctx, q.Path, worktree.Slice{Start: q.Start, MaxBytes: q.MaxBytes, StartLine: q.StartLine, EndLine: q.EndLine})
 	if err != nil {
-		return File{}, of(err, c.ID)
+		return File{}, withAttempt(err, c.ID)
 	}
 	return File{AttemptID: c.ID, Path: f.Path, Blocked: block(f.Blocked, f.Detail), Truncated: f.Truncated,
 		Start: f.Start, Total: f.Total, Content: f.Content, Binary: f.Binary}, nil
@@ -110,7 +110,7 @@ func (m *Manager) File(ctx context.Context, q FileQuery) (File, error) {
 
 // Patch reads the changes of some files.
 func (m *Manager) Patch(ctx context.Context, q PatchQuery) (Patch, error) {
-	c, err := m.look(ctx, q.AttemptID)
+	c, err := m.checkoutOf(ctx, q.AttemptID)
 	if err != nil {
 		return Patch{}, err
 	}

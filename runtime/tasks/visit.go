@@ -24,7 +24,7 @@ type Visited struct {
 // the agent does not work on. Faults: attempt_running, branch_checked_out, and
 // those of [worktree.Tree.Visits].
 func (m *Manager) CheckOut(ctx context.Context, attemptID string, dryRun bool) (done Visited, err error) {
-	err = m.settled(ctx, attemptID, dryRun, false, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, attemptID, dryRun, false, func(c checkout) error {
 		done = Visited{AttemptID: c.ID, Branch: c.attempt.Branch}
 		if done.Visits, err = c.tree.Visits(ctx); err != nil || dryRun {
 			return err
@@ -54,7 +54,7 @@ func (m *Manager) CheckOut(ctx context.Context, attemptID string, dryRun bool) (
 // Release gives the branch back to the attempt. Faults: not_checked_out,
 // target_dirty.
 func (m *Manager) Release(ctx context.Context, attemptID string, dryRun bool) (done Visited, err error) {
-	c, err := m.look(ctx, attemptID)
+	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
 		return done, err
 	}
@@ -102,16 +102,16 @@ func openVisit(ctx context.Context, tx *store.Tx, attemptID string) (id string, 
 	return found[0].id, visits, json.Unmarshal([]byte(found[0].data), &visits)
 }
 
-// atHome refuses an attempt whose branch is in the person's checkout.
-func atHome(ctx context.Context, tx *store.Tx, attemptID string) error {
+// refuseCheckedOut refuses an attempt whose branch is in the person's checkout.
+func refuseCheckedOut(ctx context.Context, tx *store.Tx, attemptID string) error {
 	id, visits, err := openVisit(ctx, tx, attemptID)
 	if err != nil || id == "" {
 		return err
 	}
-	return awayFault(attemptID, visits)
+	return checkedOutFault(attemptID, visits)
 }
 
-func awayFault(attemptID string, visits []worktree.Visit) *fault.Fault {
+func checkedOutFault(attemptID string, visits []worktree.Visit) *fault.Fault {
 	where := ""
 	if len(visits) > 0 {
 		where = visits[0].Path

@@ -66,19 +66,19 @@ func (c *clock) times(now time.Time) (worked, silent time.Duration, active time.
 // touch says that something happened.
 func (r *run) touch() { r.clock.touch(time.Now()) }
 
-// asks says that n more questions wait for a person than before.
-func (r *run) asks(n int) {
+// addQuestions says that n more questions wait for a person than before.
+func (r *run) addQuestions(n int) {
 	r.clock.change(time.Now(), n, func(open bool) bool { return open })
-	rouse(r.look)
+	wake(r.checkNow)
 }
 
-// isAsked says whether a question of what runs is open in the inbox.
-func (r *run) isAsked(open bool) {
+// setQuestionOpen says whether a question of what runs is open in the inbox.
+func (r *run) setQuestionOpen(open bool) {
 	r.clock.change(time.Now(), 0, func(bool) bool { return open })
-	rouse(r.look)
+	wake(r.checkNow)
 }
 
-func rouse(c chan<- struct{}) {
+func wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default: // somebody will look anyway
@@ -94,7 +94,7 @@ func (r *run) followQuestions() (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.ctx))
 	var following sync.WaitGroup
 	since := r.p.Started
-	following.Go(func() { r.m.options.FollowQuestions(ctx, r.attemptID, since, r.isAsked) })
+	following.Go(func() { r.m.options.FollowQuestions(ctx, r.attemptID, since, r.setQuestionOpen) })
 	return func() {
 		cancel()
 		following.Wait()

@@ -33,14 +33,14 @@ const OffBranch = "off_branch"
 // LandedWork is the state of work that is on its target.
 const LandedWork = "landed"
 
-// standing looks where the work of an attempt is.
-func standing(ctx context.Context, tree worktree.Tree, remarks []string) Work {
+// currentWork looks where the work of an attempt is.
+func currentWork(ctx context.Context, tree worktree.Tree, remarks []string) Work {
 	if !tree.Present(ctx) {
 		return Work{}
 	}
 	s, err := tree.Standing(ctx)
 	if err != nil {
-		return Work{OffBranch, []string{"git cannot say: " + worded(err)}}
+		return Work{OffBranch, []string{"git cannot say: " + errorText(err)}}
 	}
 	return workOf(s, remarks)
 }
@@ -91,14 +91,14 @@ func readWork(column string) (w Work) {
 	return w
 }
 
-// lookAgain is the work of an attempt that was not on its branch: somebody may
+// refreshWork is the work of an attempt that was not on its branch: somebody may
 // have brought it there by hand.
-func (m *Manager) lookAgain(ctx context.Context, attemptID string, before Work) Work {
-	c, err := m.look(ctx, attemptID)
+func (m *Manager) refreshWork(ctx context.Context, attemptID string, before Work) Work {
+	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
 		return before
 	}
-	now := standing(ctx, c.tree, nil)
+	now := currentWork(ctx, c.tree, nil)
 	if now.State != OnBranch {
 		return before
 	}
@@ -116,7 +116,7 @@ func (m *Manager) Ignored(ctx context.Context, taskID string) (names []string, e
 		return nil, err
 	}
 	for _, a := range attempts {
-		c, err := m.look(ctx, a.ID)
+		c, err := m.checkoutOf(ctx, a.ID)
 		if f := fault.Of(err); f != nil {
 			continue // on another machine
 		}
@@ -147,7 +147,7 @@ type Collected struct {
 // what looks like one. Faults: attempt_running, worktree_missing, head_moved,
 // branch_in_use, commit_held.
 func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (done Collected, err error) {
-	c, err := m.look(ctx, attemptID)
+	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
 		return done, err
 	}
@@ -156,15 +156,15 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 		return done, err
 	}
 	defer unlock()
-	p, err := m.newest(ctx, c.ID)
+	p, err := m.newestProcess(ctx, c.ID)
 	if err != nil {
 		return done, err
 	}
 	if p != nil && !p.State.Ended() {
-		return done, running(c.ID)
+		return done, runningFault(c.ID)
 	}
 	allow := func(string) bool { return secrets }
-	err = m.allowing(ctx, &c, m.finder(c, p), allow, func(tree worktree.Tree, checks ...worktree.Check) error {
+	err = m.allowing(ctx, &c, m.secretFinder(c, p), allow, func(tree worktree.Tree, checks ...worktree.Check) error {
 		n, err := tree.Gather(ctx, "Work of an attempt", checks...)
 		done.Repos = min(done.Repos+n, len(tree.Repos)) // one may be held, and come again
 		return err
@@ -175,13 +175,13 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 		}
 		return done, err
 	}
-	done.AttemptID, done.Branch, done.Work = c.ID, c.attempt.Branch, standing(ctx, c.tree, nil)
+	done.AttemptID, done.Branch, done.Work = c.ID, c.attempt.Branch, currentWork(ctx, c.tree, nil)
 	return done, m.db.Update(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, c.ID, &done.Work) })
 }
 
-// finder finds the secrets that this process knows of an attempt, and those that
+// secretFinder finds the secrets that this process knows of an attempt, and those that
 // look like one.
-func (m *Manager) finder(c checkout, p *process) worktree.Check {
+func (m *Manager) secretFinder(c checkout, p *process) worktree.Check {
 	id := ""
 	if p != nil {
 		id = p.Executor

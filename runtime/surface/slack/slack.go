@@ -72,7 +72,7 @@ type Surface struct {
 }
 
 // New checks the options; its errors are faults, code "bad_settings". The store was
-// opened with [Room].
+// opened with [Schema].
 func New(db *store.DB, hub *elicit.Hub, o Options) (*Surface, error) {
 	o.API = cmp.Or(o.API, DefaultAPI)
 	o.lease = cmp.Or(o.lease, leaseTime)

@@ -50,7 +50,7 @@ func Choose(ctx context.Context, asked Mode) (mode Mode, why string, err error) 
 	case Auto, "":
 		var reasons []string
 		for _, m := range automatic {
-			lacks, err := tried(ctx, m)
+			lacks, err := probe(ctx, m)
 			if err == nil {
 				return m, lacks, nil
 			}
@@ -58,14 +58,14 @@ func Choose(ctx context.Context, asked Mode) (mode Mode, why string, err error) 
 		}
 		return None, strings.Join(reasons, "; "), nil
 	}
-	lacks, err := tried(ctx, asked)
+	lacks, err := probe(ctx, asked)
 	if err != nil {
 		return "", "", fault.New(SandboxUnavailable, fmt.Sprintf("sandbox %s does not work here: %v", asked, err), "set tasks.sandbox to one that works").WithCase(SandboxNamed)
 	}
 	return asked, lacks, nil
 }
 
-func tried(ctx context.Context, m Mode) (lacks string, err error) {
+func probe(ctx context.Context, m Mode) (lacks string, err error) {
 	switch m {
 	case Bwrap:
 		return tryBwrap(ctx)
@@ -103,11 +103,11 @@ func tryBwrap(ctx context.Context) (string, error) {
 		return "", t.err
 	}
 	line := append(bwrapBase(), "--unshare-net", "--", "true")
-	t.path, t.done, t.err = path, true, try(ctx, path, line[1:]...)
+	t.path, t.done, t.err = path, true, runQuietly(ctx, path, line[1:]...)
 	return "", t.err
 }
 
-func try(ctx context.Context, program string, args ...string) error {
+func runQuietly(ctx context.Context, program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -142,7 +142,7 @@ func trySeatbelt(ctx context.Context) (string, error) {
 	if runtime.GOOS != "darwin" {
 		return "", errors.New("it is of macOS")
 	}
-	return "", try(ctx, "/usr/bin/sandbox-exec", "-p", "(version 1)(allow default)", "/usr/bin/true")
+	return "", runQuietly(ctx, "/usr/bin/sandbox-exec", "-p", "(version 1)(allow default)", "/usr/bin/true")
 }
 
 func tryContainer(ctx context.Context) (string, error) {
@@ -150,7 +150,7 @@ func tryContainer(ctx context.Context) (string, error) {
 	if e == "" {
 		return "", errors.New("neither docker nor podman is on the path")
 	}
-	return "", try(ctx, e, "info", "--format", "{{.}}")
+	return "", runQuietly(ctx, e, "info", "--format", "{{.}}")
 }
 
 // CanClose says whether a mode can close the network.

@@ -49,7 +49,7 @@ func boxedMain(args []string) (int, error) {
 	if err := json.Unmarshal([]byte(args[0]), &in); err != nil {
 		return exitBroken, err
 	}
-	if err := in.furnish(); err != nil {
+	if err := in.placeFiles(); err != nil {
 		return exitBroken, err
 	}
 	line := args[2:]
@@ -63,16 +63,16 @@ func boxedMain(args []string) (int, error) {
 		}
 	}
 	if !in.relays() {
-		return exitBroken, become(program, line)
+		return exitBroken, execProgram(program, line)
 	}
 	if err := in.relay(); err != nil {
 		return exitBroken, err
 	}
-	return attend(program, line)
+	return runProgram(program, line)
 }
 
-// furnish puts links and copies where they belong.
-func (in Inner) furnish() error {
+// placeFiles puts links and copies where they belong.
+func (in Inner) placeFiles() error {
 	for _, l := range in.Links {
 		if err := os.MkdirAll(filepath.Dir(l[1]), 0o700); err != nil {
 			return err
@@ -96,8 +96,8 @@ func (in Inner) furnish() error {
 	return nil
 }
 
-// attend runs the program beside the relay, and ends as it does.
-func attend(program string, line []string) (int, error) {
+// runProgram runs the program beside the relay, and ends as it does.
+func runProgram(program string, line []string) (int, error) {
 	cmd := exec.Command(program)
 	cmd.Args, cmd.Stdin, cmd.Stdout, cmd.Stderr = line, os.Stdin, os.Stdout, os.Stderr
 	signals := make(chan os.Signal, 1) // what the group gets, the program has got too

@@ -7,6 +7,6 @@ import (
 	"os/exec"
 )
 
-func become(string, []string) error { return errors.New("there is no sandbox on this system") }
+func execProgram(string, []string) error { return errors.New("there is no sandbox on this system") }
 
 func signalOf(*exec.ExitError) int { return 0 }

@@ -225,7 +225,7 @@ func (p *Proxy) serve(conn net.Conn) {
 	defer p.drop(other)
 	if request.Method == http.MethodConnect {
 		if _, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n"); err == nil {
-			carry(buffered{conn, r}, other)
+			copyBoth(buffered{conn, r}, other)
 		}
 		return
 	}

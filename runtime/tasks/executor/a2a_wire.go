@@ -26,7 +26,7 @@ func (c *remote) connect(ctx context.Context, l *launch) error {
 	if missing != "" {
 		return errors.New(missing)
 	}
-	quiet := &http.Client{Transport: &wire{headers: headers, home: origin(at)}, CheckRedirect: nowhere}
+	quiet := &http.Client{Transport: &wire{headers: headers, home: origin(at)}, CheckRedirect: noRedirect}
 	base, path := l.URL, "/.well-known/agent-card.json"
 	if strings.HasSuffix(at.Path, ".json") {
 		base, path = origin(at), at.Path
@@ -37,7 +37,7 @@ func (c *remote) connect(ctx context.Context, l *launch) error {
 		return err
 	}
 	c.streams = card.Capabilities.Streaming
-	loud := &http.Client{Transport: &wire{headers: headers, home: origin(at), log: l.spec.Log}, CheckRedirect: nowhere}
+	loud := &http.Client{Transport: &wire{headers: headers, home: origin(at), log: l.spec.Log}, CheckRedirect: noRedirect}
 	for client, to := range map[*http.Client]**a2aclient.Client{quiet: &c.looking, loud: &c.talking} {
 		*to, err = a2aclient.NewFromCard(ctx, card, a2aclient.WithJSONRPCTransport(client), a2aclient.WithRESTTransport(client),
 			a2av0.WithJSONRPCTransport(a2av0.JSONRPCTransportConfig{Client: client}))
@@ -48,7 +48,7 @@ func (c *remote) connect(ctx context.Context, l *launch) error {
 	return nil
 }
 
-func nowhere(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // wire carries calls to an agent. What is secret in them goes to the host that
 // the configuration names, and to no other that a card leads to.
@@ -88,12 +88,12 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if w.log != nil {
 		body = &rawTee{resp.Body, w.log}
 	}
-	resp.Body = heard{body, resp.Body}
+	resp.Body = loggedBody{body, resp.Body}
 	return resp, nil
 }
 
-// heard is the body of an answer, in its log.
-type heard struct {
+// loggedBody is the body of an answer, in its log.
+type loggedBody struct {
 	io.Reader
 	io.Closer
 }

@@ -256,12 +256,12 @@ func (r *Run) supervise(cmd *exec.Cmd, g *proc.Group, p *pipes, l *launch, d dri
 	r.stdin.Close()
 	p.stdout.Close()
 	p.stderr.Close()
-	r.result = r.judge(result, err, cmd.ProcessState, said.String())
+	r.result = r.finalResult(result, err, cmd.ProcessState, said.String())
 	r.result.Lost = r.result.Failure != "" && r.spec.Resume != "" && l.Lost != "" && strings.Contains(said.String(), l.Lost)
 }
 
-// judge adds to what the agent said how its process ended.
-func (r *Run) judge(result Result, err error, state *os.ProcessState, said string) Result {
+// finalResult adds to what the agent said how its process ended.
+func (r *Run) finalResult(result Result, err error, state *os.ProcessState, said string) Result {
 	r.mu.Lock()
 	ended := r.ended
 	r.mu.Unlock()
@@ -334,17 +334,17 @@ func (r *Run) Terminate() { r.group.Terminate() }
 // Kill ends the group at once.
 func (r *Run) Kill() { r.group.Kill() }
 
-// tell writes the prompt to the agent, which then reads the end of its stdin.
-func (r *Run) tell() {
+// sendPrompt writes the prompt to the agent, which then reads the end of its stdin.
+func (r *Run) sendPrompt() {
 	go func() {
 		io.WriteString(r.stdin, r.prompt)
 		r.stdin.Close()
 	}()
 }
 
-// over notes that the agent has done what it was asked: a process that then does
+// turnEnded notes that the agent has done what it was asked: a process that then does
 // not end by itself has not failed.
-func (r *Run) over() {
+func (r *Run) turnEnded() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = true
@@ -356,8 +356,8 @@ func (r *Run) onInterrupt(ask func() bool) {
 	r.interrupt = ask
 }
 
-// asked says whether somebody wants the run to end.
-func (r *Run) asked() bool {
+// stopRequested says whether somebody wants the run to end.
+func (r *Run) stopRequested() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stopped

@@ -22,7 +22,7 @@ var shellKind = kind{
 const mostMessage = 8 << 10
 
 func (*shell) drive(r *Run, stdout io.Reader) (result Result) {
-	r.tell()
+	r.sendPrompt()
 	var text strings.Builder
 	index, shown := int64(-1), 0 // of the message, and how much of it is in the log
 	show := func() {

@@ -50,11 +50,11 @@ var streamKind = kind{
 }
 
 func (s *stream) drive(r *Run, stdout io.Reader) Result {
-	r.tell()
+	r.sendPrompt()
 	t := &talk{log: r.spec.Log, session: r.session, tools: map[string]*tool{}}
 	eachLine(&rawTee{stdout, r.spec.Log}, func(line []byte) { t.line(s.mapper, line) })
 	t.endText()
-	if r.asked() {
+	if r.stopRequested() {
 		t.result.Failure = ""
 	}
 	return t.result

@@ -30,5 +30,5 @@ const Topic = "logs"
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Room is what a store must be opened with for logs to work on it.
-func Room() store.Room { return store.NewRoom("logs", migrations) }
+// Schema is what a store must be opened with for logs to work on it.
+func Schema() store.Schema { return store.NewSchema("logs", migrations) }

@@ -21,7 +21,7 @@ const process = "01a1fe32-0000-7000-8000-000000000001"
 
 func open(t testing.TB, place string) *store.DB {
 	t.Helper()
-	db, err := store.Open(t.Context(), place, Room())
+	db, err := store.Open(t.Context(), place, Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (w *Writer) recovered(r record, end int64) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.room()
+	w.waitForSpace()
 	w.raw = append(w.raw, item{entry: entry, spooled: end})
 	w.waiting += len(entry)
 	w.added++

@@ -74,11 +74,11 @@ type Writer struct {
 	err     error         // nothing more is stored
 	closing bool
 
-	heads   map[Channel]head // of the store; for the keeper alone
-	wake    chan struct{}    // holds one
-	hurry   chan struct{}    // holds one: somebody waits in Flush
-	stop    func()
-	keeping sync.WaitGroup
+	heads      map[Channel]head // of the store; for the keeper alone
+	wake       chan struct{}    // holds one
+	hurry      chan struct{}    // holds one: somebody waits in Flush
+	stop       func()
+	background sync.WaitGroup
 }
 
 // partial is the beginning of a line.
@@ -123,8 +123,8 @@ func NewWriter(ctx context.Context, db *store.DB, process string, o Options) (*W
 	w.stored = w.nextNew
 	keep, cancel := context.WithCancel(context.Background())
 	w.stop = cancel
-	w.keeping.Go(func() { w.keep(keep) })
-	w.keeping.Go(func() { w.endPartials(keep) })
+	w.background.Go(func() { w.storeLoop(keep) })
+	w.background.Go(func() { w.endPartials(keep) })
 	return w, nil
 }
 
@@ -205,7 +205,7 @@ func (w *Writer) lines(records []record) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.room()
+	w.waitForSpace()
 	w.raw = append(w.raw, items...)
 	w.waiting += bytes
 	w.added += int64(len(items))
@@ -234,7 +234,7 @@ func (w *Writer) flushPartials(all bool) {
 func (w *Writer) Append(e Entry) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.room()
+	w.waitForSpace()
 	defer w.ring()
 	return w.normalized(-1, e)
 }
@@ -247,7 +247,7 @@ func (w *Writer) Replace(index int64, e Entry) {
 	if index < 0 || index >= w.nextNew {
 		return
 	}
-	w.room()
+	w.waitForSpace()
 	w.normalized(index, e)
 	w.ring()
 }
@@ -290,8 +290,8 @@ func (w *Writer) encode(e Entry) []byte {
 	return out
 }
 
-// room waits until there is room for more.
-func (w *Writer) room() {
+// waitForSpace waits until there is room for more.
+func (w *Writer) waitForSpace() {
 	for w.err == nil && !w.closing && (len(w.raw)+len(w.normal) >= mostWaiting || w.waiting >= mostWaitingBytes) {
 		w.changed.Wait()
 	}
@@ -340,7 +340,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	w.changed.Broadcast()
 	w.mu.Unlock()
 	w.stop()
-	w.keeping.Wait()
+	w.background.Wait()
 	if err == nil {
 		err = End(ctx, w.db, w.process)
 	}
@@ -365,8 +365,8 @@ func (w *Writer) endPartials(ctx context.Context) {
 	}
 }
 
-// keep stores batches until ctx ends.
-func (w *Writer) keep(ctx context.Context) {
+// storeLoop stores batches until ctx ends.
+func (w *Writer) storeLoop(ctx context.Context) {
 	for {
 		select {
 		case <-w.wake:
@@ -415,8 +415,8 @@ func (w *Writer) retry(ctx context.Context, err error) bool {
 // batch stores the oldest of what waits, and says whether more does.
 func (w *Writer) batch(ctx context.Context) (more bool, err error) {
 	w.mu.Lock()
-	raw := upTo(w.raw, batchEntries, batchBytes)
-	normal := upTo(w.normal, batchEntries, batchBytes)
+	raw := firstItems(w.raw, batchEntries, batchBytes)
+	normal := firstItems(w.normal, batchEntries, batchBytes)
 	raw, normal = append([]item(nil), raw...), append([]item(nil), normal...)
 	w.mu.Unlock()
 	if len(raw)+len(normal) == 0 {
@@ -449,15 +449,15 @@ func (w *Writer) batch(ctx context.Context) (more bool, err error) {
 		w.waiting -= len(i.entry)
 	}
 	w.raw = w.raw[len(raw):]
-	w.settle(normal)
+	w.dropStored(normal)
 	w.done += int64(len(raw))
 	w.changed.Broadcast()
 	return len(w.raw)+len(w.normal) > 0, nil
 }
 
-// settle takes out of what waits the normalized entries that were stored. One
+// dropStored takes out of what waits the normalized entries that were stored. One
 // that was replaced meanwhile waits on, as a replacement.
-func (w *Writer) settle(stored []item) {
+func (w *Writer) dropStored(stored []item) {
 	var again []item
 	for n, i := range stored {
 		now := w.normal[n]
@@ -520,8 +520,8 @@ func (w *Writer) store(ctx context.Context, tx *store.Tx, c Channel, items []ite
 	return h, writeHead(ctx, tx, old, h)
 }
 
-// upTo is the beginning of items with at most n of them and about bytes.
-func upTo(items []item, n, bytes int) []item {
+// firstItems is the beginning of items with at most n of them and about bytes.
+func firstItems(items []item, n, bytes int) []item {
 	for i, one := range items[:min(n, len(items))] {
 		if bytes -= len(one.entry); bytes < 0 {
 			return items[:i+1]

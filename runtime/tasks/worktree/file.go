@@ -240,7 +240,7 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 	for i, name := range elements {
 		info, err := dir.Lstat(name)
 		if err != nil {
-			return nil, "", notThere(err)
+			return nil, "", notFound(err)
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
 			if i == 0 {
@@ -248,7 +248,7 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 			}
 			target, err := dir.Readlink(name)
 			if err != nil {
-				return nil, "", notThere(err)
+				return nil, "", notFound(err)
 			}
 			target = filepath.ToSlash(target)
 			if path.IsAbs(target) || strings.HasPrefix(target, `"`) {
@@ -263,7 +263,7 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 			}
 			f, err := dir.OpenFile(name, openFlags, 0)
 			if err != nil {
-				return nil, "", notThere(err)
+				return nil, "", notFound(err)
 			}
 			if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
 				f.Close()
@@ -276,7 +276,7 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 		}
 		next, err := dir.OpenRoot(name)
 		if err != nil {
-			return nil, "", notThere(err)
+			return nil, "", notFound(err)
 		}
 		if dir != top {
 			dir.Close()
@@ -289,9 +289,9 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 	return nil, "", fs.ErrNotExist
 }
 
-// notThere turns what a path can be wrong with into "does not exist", or into
+// notFound turns what a path can be wrong with into "does not exist", or into
 // why it may not be read.
-func notThere(err error) error {
+func notFound(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || isNotFolder(err):
 		return fs.ErrNotExist

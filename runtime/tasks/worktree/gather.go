@@ -47,7 +47,7 @@ func (t Tree) gather(ctx context.Context, r Repo) (moved bool, err error) {
 		return false, fault.New(HeadMoved, fmt.Sprintf("worktree of %s has %s in progress", r.Name, doing),
 			fmt.Sprintf("finish it in %[1]s, as with git add and git %[2]s --continue, or end it with git %[2]s --abort", dir, strings.Fields(doing)[1]))
 	}
-	what, head, err := t.astray(ctx, r)
+	what, head, err := t.commitsElsewhere(ctx, r)
 	if err != nil {
 		return false, err
 	}

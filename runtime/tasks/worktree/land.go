@@ -76,7 +76,7 @@ func (t Tree) distance(ctx context.Context, r Repo, into string) (d Distance, er
 	if into != "" {
 		d.Target = into
 	}
-	if err := r.there(); err != nil {
+	if err := r.requirePresent(); err != nil {
 		return d, err
 	}
 	if d.Head, err = revision(ctx, r.Path, "refs/heads/"+t.Branch); err != nil {
@@ -219,7 +219,7 @@ func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err err
 			continue
 		}
 		r := t.Repos[i]
-		after, err := onward(ctx, r, how, d, a)
+		after, err := updatedHead(ctx, r, how, d, a)
 		if err != nil {
 			return l, err
 		}
@@ -235,8 +235,8 @@ func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err err
 	return l, Ready(ctx, l.Moves)
 }
 
-// onward is the commit at which the branch has the target.
-func onward(ctx context.Context, r Repo, how How, d Distance, a Author) (string, error) {
+// updatedHead is the commit at which the branch has the target.
+func updatedHead(ctx context.Context, r Repo, how How, d Distance, a Author) (string, error) {
 	switch {
 	case d.Ahead == 0:
 		return d.Tip, nil

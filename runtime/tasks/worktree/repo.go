@@ -83,8 +83,8 @@ func defaultBranch(ctx context.Context, path string) string {
 	return ""
 }
 
-// there makes sure that the repository is where it was.
-func (r Repo) there() error {
+// requirePresent makes sure that the repository is where it was.
+func (r Repo) requirePresent() error {
 	if info, err := os.Stat(r.Path); err != nil || !info.IsDir() {
 		return fault.New(NotFound, fmt.Sprintf("repository %s is not at %s any more", r.Name, r.Path), "move it back, or say where it is").WithCase(RepoMoved)
 	}
@@ -132,7 +132,7 @@ func (r Repo) Repair(ctx context.Context) error {
 // Resolve is the commit of a branch of the repository: one of the user's, or
 // of a remote. Faults: not_found, repo_not_trusted.
 func (r Repo) Resolve(ctx context.Context, branch string) (string, error) {
-	if err := r.there(); err != nil {
+	if err := r.requirePresent(); err != nil {
 		return "", err
 	}
 	if branch != "" && !strings.ContainsAny(branch, notInNames) && !strings.Contains(branch, "@{") {

@@ -87,7 +87,7 @@ func (t Tree) Standing(ctx context.Context) (Survey, error) {
 // surveyRepo looks at one worktree and its submodules.
 func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
 	dir := t.path(r)
-	what, head, err := t.astray(ctx, r)
+	what, head, err := t.commitsElsewhere(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -143,9 +143,9 @@ func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
 	return err
 }
 
-// astray says where the commits of a worktree are if not on the attempt's
+// commitsElsewhere says where the commits of a worktree are if not on the attempt's
 // branch, and the commit that is checked out.
-func (t Tree) astray(ctx context.Context, r Repo) (what, head string, err error) {
+func (t Tree) commitsElsewhere(ctx context.Context, r Repo) (what, head string, err error) {
 	dir := t.path(r)
 	on := "a detached head"
 	if out, err := git(ctx, dir, "symbolic-ref", "--quiet", "HEAD"); err == nil {

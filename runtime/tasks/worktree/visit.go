@@ -79,11 +79,11 @@ func (t Tree) checkOut(ctx context.Context, v Visit) error {
 			return fmt.Errorf("free branch %s: %w", t.Branch, err)
 		}
 	}
-	return turn(ctx, v, "refs/heads/"+t.Branch)
+	return switchTo(ctx, v, "refs/heads/"+t.Branch)
 }
 
-// turn brings a person's checkout to another branch or commit.
-func turn(ctx context.Context, v Visit, to string) error {
+// switchTo brings a person's checkout to another branch or commit.
+func switchTo(ctx context.Context, v Visit, to string) error {
 	from, err := revision(ctx, v.Path, "HEAD")
 	if err != nil {
 		return err
@@ -123,16 +123,16 @@ func (t Tree) CheckIn(ctx context.Context, visits []Visit) error {
 	}
 	var problems []error
 	for _, v := range slices.Backward(still) {
-		problems = append(problems, turn(ctx, v, v.Was))
+		problems = append(problems, switchTo(ctx, v, v.Was))
 	}
 	for _, v := range visits {
-		problems = append(problems, t.comeBack(ctx, v, ours))
+		problems = append(problems, t.returnToBranch(ctx, v, ours))
 	}
 	return errors.Join(problems...)
 }
 
-// comeBack puts the attempt's folder on its branch again.
-func (t Tree) comeBack(ctx context.Context, v Visit, ours string) error {
+// returnToBranch puts the attempt's folder on its branch again.
+func (t Tree) returnToBranch(ctx context.Context, v Visit, ours string) error {
 	r, ok := t.repo(v.Name)
 	if !ok || !t.present(ctx, r) {
 		return nil

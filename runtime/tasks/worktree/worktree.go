@@ -160,7 +160,7 @@ func (t Tree) Recreate(ctx context.Context) error {
 		if t.present(ctx, r) {
 			continue
 		}
-		if err := r.there(); err != nil {
+		if err := r.requirePresent(); err != nil {
 			return err
 		}
 		if _, err := os.Lstat(t.path(r)); err == nil {
@@ -199,7 +199,7 @@ func (t Tree) Lock(ctx context.Context) error {
 // Unlock is the reverse of Lock, for an attempt that nobody works on, also where
 // its folder is gone: git may prune what it remembers of that.
 func (t Tree) Unlock(ctx context.Context) error {
-	return t.each(ctx, "unlock", func(r Repo) bool { return r.there() == nil }, "is not locked", "is not a working tree")
+	return t.each(ctx, "unlock", func(r Repo) bool { return r.requirePresent() == nil }, "is not locked", "is not a working tree")
 }
 
 // each locks or unlocks; fine is how git says that there is nothing to do.

@@ -17,9 +17,9 @@ import (
 // collection reads them, and it keeps what they lead to.
 const keptRefs = "refs/deskhand/kept/"
 
-// keep gives each loose commit a ref that stays: in the repository, and of a
+// keepCommits gives each loose commit a ref that stays: in the repository, and of a
 // submodule in the place where the repository keeps that.
-func (t Tree) keep(ctx context.Context, s Survey) error {
+func (t Tree) keepCommits(ctx context.Context, s Survey) error {
 	for _, l := range s.loose {
 		dir, refs := l.repo.Path, keptRefs+filepath.Base(t.Dir)+"/"
 		if l.store != "" {
@@ -36,15 +36,15 @@ func (t Tree) keep(ctx context.Context, s Survey) error {
 		if l.store == "" {
 			continue
 		}
-		if err := bring(ctx, l.module, l.store, names); err != nil {
+		if err := fetchRefs(ctx, l.module, l.store, names); err != nil {
 			return fault.New(WorktreeDirty, fmt.Sprintf("the commits of submodule %s cannot be kept in %s: %v", l.module, l.store, err), "push them, then try again")
 		}
 	}
 	return nil
 }
 
-// bring copies refs from a repository to another one on this disk.
-func bring(ctx context.Context, from, to string, refs []string) error {
+// fetchRefs copies refs from a repository to another one on this disk.
+func fetchRefs(ctx context.Context, from, to string, refs []string) error {
 	in := func(args ...string) gitCommand {
 		cmd := command(ctx, from, args...)
 		cmd.Env = append(cmd.Env, "GIT_DIR="+to, "GIT_WORK_TREE="+from, "GIT_ALLOW_PROTOCOL=file")
@@ -86,7 +86,7 @@ func (t Tree) Remove(ctx context.Context, force bool) error {
 		if err := held(s.Holds, t.Dir); err != nil {
 			return err
 		}
-		if err := t.keep(ctx, s); err != nil {
+		if err := t.keepCommits(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func (t Tree) Discard(ctx context.Context) error {
 	if err := t.discardable(s); err != nil {
 		return err
 	}
-	if err := t.keep(ctx, s); err != nil {
+	if err := t.keepCommits(ctx, s); err != nil {
 		return err
 	}
 	return t.Remove(ctx, true)

@@ -6,14 +6,14 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// walBell rings after each write to the database's log in folder, by whatever
+// watchWAL rings after each write to the database's log in folder, by whatever
 // process, until end is called. Nil: the system has no watches left to give, of
 // which a user has a limited number.
 //
 // Linux alone has it: elsewhere the watch would open the database's file, and
 // closing that would drop the locks that this process has on it, or would be told
 // of a write only when the file is closed.
-func walBell(folder string) (rings <-chan struct{}, end func()) {
+func watchWAL(folder string) (rings <-chan struct{}, end func()) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, func() {}

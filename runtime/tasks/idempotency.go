@@ -14,11 +14,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// keepOnce is how long a request id is remembered: longer than any client
+// requestIDLifetime is how long a request id is remembered: longer than any client
 // retries, shorter than anybody keeps a list of ids to reuse.
-const keepOnce = 7 * 24 * time.Hour
+const requestIDLifetime = 7 * 24 * time.Hour
 
-const mostRequestID = 200
+const maxRequestID = 200
 
 // Scopes of request IDs. They are in the store.
 const (
@@ -89,7 +89,7 @@ func (r request) remember(ctx context.Context, tx *store.Tx, result any) error {
 	if err != nil {
 		return fmt.Errorf("encode result of request: %w", err)
 	}
-	if _, err := tx.Exec(ctx, "DELETE FROM once WHERE created_at < ?", tx.Now.Add(-keepOnce).UnixMilli()); err != nil {
+	if _, err := tx.Exec(ctx, "DELETE FROM once WHERE created_at < ?", tx.Now.Add(-requestIDLifetime).UnixMilli()); err != nil {
 		return fmt.Errorf("forget request ids: %w", err)
 	}
 	_, err = tx.Exec(ctx, "INSERT INTO once (scope, key, digest, result, created_at) VALUES (?, ?, ?, ?, ?)",
@@ -118,10 +118,10 @@ func digest(v any) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// before is what came of a request that was made before; nil: it was not. It
+// previousResult is what came of a request that was made before; nil: it was not. It
 // comes before the checks of what may have changed since.
-func before[T any](ctx context.Context, m *Manager, r request) (*T, error) {
-	if err := text("request_id", r.id, mostRequestID); err != nil || r.id == "" {
+func previousResult[T any](ctx context.Context, m *Manager, r request) (*T, error) {
+	if err := checkText("request_id", r.id, maxRequestID); err != nil || r.id == "" {
 		return nil, err
 	}
 	var result T
@@ -136,9 +136,9 @@ func before[T any](ctx context.Context, m *Manager, r request) (*T, error) {
 	return &result, nil
 }
 
-// once runs do in a transaction unless the request was made before, and
+// idempotent runs do in a transaction unless the request was made before, and
 // returns what came of it then or now.
-func once[T any](ctx context.Context, m *Manager, r request, do func(*store.Tx) (T, error)) (result T, err error) {
+func idempotent[T any](ctx context.Context, m *Manager, r request, do func(*store.Tx) (T, error)) (result T, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		found, err := r.result(ctx, tx, &result)
 		if err != nil || found {
