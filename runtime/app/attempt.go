@@ -76,7 +76,7 @@ type attemptTools struct {
 	attempt tasks.Attempt
 
 	mu        sync.Mutex
-	lib       *library // nil until the first request
+	lib       *docsServer // nil until the first request
 	toolset      *asktools.Toolset
 	door      *askdoor.Server // of deskhand ask
 	questions *questions

@@ -44,7 +44,7 @@ const inboxAfter = 200 * time.Millisecond
 type server struct {
 	*App
 	Service
-	lib        *library
+	lib        *docsServer
 	toolset    *asktools.Toolset // nil: this server asks no questions
 	options    mcpserver.Options
 	people     People
@@ -250,7 +250,7 @@ func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contr
 }
 
 // newLibrary is what is served, so far without tools and with no index open.
-func (a *App) newLibrary(explain bool) (*library, error) {
+func (a *App) newLibrary(explain bool) (*docsServer, error) {
 	d, err := a.config.Docs()
 	if err != nil {
 		return nil, err
@@ -261,16 +261,16 @@ func (a *App) newLibrary(explain bool) (*library, error) {
 			return nil, err
 		}
 	}
-	return &library{dir: d.Dir, tools: d.Tools, searching: d.Searching, log: a.log}, nil
+	return &docsServer{dir: d.Dir, tools: d.Tools, searching: d.Searching, log: a.log}, nil
 }
 
 // add serves more tools, with what is said of them.
-func (l *library) add(advice string, tools ...contract.Tool) {
+func (l *docsServer) add(advice string, tools ...contract.Tool) {
 	l.more, l.advice = append(l.more, tools...), append(l.advice, advice)
 }
 
 // addWork serves the tools over work, for a process that runs in dir.
-func (l *library) addWork(ctx context.Context, a *App, dir string) error {
+func (l *docsServer) addWork(ctx context.Context, a *App, dir string) error {
 	tools, err := a.workTools(ctx, l.tools, dir)
 	if err != nil {
 		return err

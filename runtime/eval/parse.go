@@ -23,7 +23,7 @@ type loader struct {
 	warnings []string
 }
 
-// mention is where a field that nothing reads was met.
+// mention says where an unknown field first stands, and how often it occurs.
 type mention struct {
 	first string
 	count int

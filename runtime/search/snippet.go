@@ -68,7 +68,7 @@ func (s *scratch) giveBack() {
 	}
 }
 
-// termHit is a term of the query in a text.
+// termHit is an occurrence of a query term in a text.
 type termHit struct {
 	term       int // of those that were met
 	start, end int
