@@ -7,7 +7,7 @@ import (
 )
 
 // Resume makes what waits in an attempt this manager's own, so that it runs with
-// the environment and the settings of this process, as soon as there is a place.
+// the environment and the settings of this process, as soon as a slot is free.
 // Fault: not_waiting.
 func (m *Manager) Resume(ctx context.Context, attemptID string) error {
 	attemptID, err := parseID("attempt_id", attemptID)
@@ -24,7 +24,7 @@ func (m *Manager) Resume(ctx context.Context, attemptID string) error {
 			return err
 		}
 		if p == nil || p.State != Queued {
-			return refuse(NotWaiting, "see how it stands", "attempt %s does not wait for a place", attemptID).WithCase("", "attempt", attemptID)
+			return refuse(NotWaiting, "see how it stands", "attempt %s does not wait for a slot", attemptID).WithCase("", "attempt", attemptID)
 		}
 		if a.host != m.host {
 			return elsewhere(attemptID, a.host, "attempt %s waits on %s", attemptID, a.host)

@@ -110,7 +110,7 @@ func (k pendingCalls) Look(ctx context.Context, caller contract.Caller, id strin
 	case tasks.Killed:
 		p.State, p.Message = contract.Cancelled, "The attempt was stopped."
 	case tasks.Queued:
-		p.Message = "The attempt waits for a free place."
+		p.Message = "The attempt waits for a free slot."
 	default:
 		p.Message = fmt.Sprintf("The attempt runs: %s.", run.Newest.Reason)
 		if k.o.Show != nil && caller.Client != nil {

@@ -39,7 +39,7 @@ type card struct {
 	ID, Title, Executor string
 	Running, Failed     bool
 	Asks                bool // an attempt at it waits for a person
-	Waits               bool // all its attempts in progress wait for a place
+	Waits               bool // all its attempts in progress wait for a slot
 	Off                 bool // work of its newest attempt is not on its branch
 	Changed             moment
 }
