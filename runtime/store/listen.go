@@ -24,9 +24,9 @@ var newBell = watchWAL
 
 type clockKey struct{}
 
-// ByClock returns a context whose stores look for what other processes wrote by
-// the clock only, as on systems that do not tell of writes. Tests in
-// testing/synctest open theirs with it: a wait for the system stops their clock.
+// ByClock returns a context for [Open] whose stores poll for writes of other
+// processes, as they do on systems without file watches. Tests in
+// testing/synctest need it: waiting for the system stops their clock.
 func ByClock(ctx context.Context) context.Context {
 	return context.WithValue(ctx, clockKey{}, true)
 }

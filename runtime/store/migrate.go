@@ -19,7 +19,7 @@ var migrations embed.FS
 // ownSchema has the tables of the feed.
 var ownSchema = NewSchema("store", migrations)
 
-// NewerError says that a newer deskhand has changed the schema of the store.
+// NewerError reports that a newer deskhand has changed the store's schema.
 type NewerError struct {
 	Schema       string
 	Found, Known int64
@@ -30,8 +30,8 @@ func (e *NewerError) Error() string {
 		e.Schema, e.Found, e.Known)
 }
 
-// migrate brings the tables of schemas up to date. A store that is up to date is
-// only read: that takes under a millisecond, and no lock.
+// migrate brings the tables of schemas up to date. If they are, it only reads,
+// which takes under a millisecond and no lock.
 func (db *DB) migrate(ctx context.Context, schemas []Schema) error {
 	var behind []Schema
 	for _, r := range schemas {
@@ -82,8 +82,8 @@ func (r Schema) up(ctx context.Context, db *DB, pool *sql.DB) error {
 
 func (r Schema) table() string { return "schema_" + r.Name }
 
-// found is the version of the room's tables; -1 if that cannot be told, as in
-// a store that has none. Migrating then says what is wrong, if anything.
+// found returns the version of the stored tables, or -1 if it cannot be read,
+// for example in a new store. Migrating then reports any error.
 func (r Schema) found(ctx context.Context, pool *sql.DB) int64 {
 	var v sql.NullInt64
 	err := pool.QueryRowContext(ctx, "SELECT MAX(version_id) FROM "+r.table()).Scan(&v)
@@ -95,7 +95,7 @@ func (r Schema) found(ctx context.Context, pool *sql.DB) int64 {
 
 var roomName = regexp.MustCompile(`^[a-z]+$`)
 
-// newest is the version that the room's migrations lead to.
+// newest returns the version of the last migration.
 func (r Schema) newest() (int64, error) {
 	if !roomName.MatchString(r.Name) {
 		return 0, fmt.Errorf("schema %q: a name is a word of a-z", r.Name)

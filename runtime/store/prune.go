@@ -9,9 +9,9 @@ import (
 // pruneAtOnce bounds how long pruning holds the store: about 10 ms.
 const pruneAtOnce = 1000
 
-// Prune takes events out of the feed that are older than before, from its
-// beginning, and says how many. The newest event always stays. Leases that
-// lapsed before then go too, and those without data as soon as they lapse.
+// Prune removes events older than before from the beginning of the feed and
+// returns how many it removed. The newest event always stays. It also removes
+// leases that expired before then, and expired leases without data.
 func (db *DB) Prune(ctx context.Context, before time.Time) (removed int64, err error) {
 	for {
 		n, err := db.pruneSome(ctx, before)

@@ -2,6 +2,6 @@
 
 package store
 
-// watchWAL is nil: this system tells of no writes, or not in a way that is safe for
-// a database (see walwatch_linux.go).
+// watchWAL returns nil: this system has no file watch, or none that is safe for a
+// database (see walwatch_linux.go).
 func watchWAL(string) (rings <-chan struct{}, end func()) { return nil, func() {} }

@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// Executors are the agents that are known here, installed or not, by id.
+// Executors returns the known agents, installed or not, sorted by ID.
 func (m *Manager) Executors(context.Context) (list []Executor, err error) {
 	for _, i := range m.options.Agents.List() {
 		list = append(list, Executor{ID: i.ID, Variants: i.Variants, Default: i.Default, Protocol: i.Kind,
@@ -49,7 +49,8 @@ func (r *run) agent() ending {
 	return e
 }
 
-// turn starts the agent and waits for its end. begin is called when it runs.
+// turn starts the agent and waits for its end. It calls begin once the agent
+// runs.
 func (r *run) turn(spec executor.Spec, begin func() error) (e ending, lost bool) {
 	run, err := r.m.options.Agents.Start(r.ctx, r.p.Executor, spec)
 	if err != nil {
@@ -86,8 +87,8 @@ func agentEnding(res executor.Result) ending {
 	return e
 }
 
-// resumeSession is the agent's own session to go on with, empty: a new one; and what
-// to tell an agent that does not go on with it.
+// resumeSession returns the agent's own session to resume ("" for a new one),
+// and the text for an agent that cannot resume it.
 func (r *run) resumeSession() (id, before string, err error) {
 	if r.p.SessionID == "" {
 		return "", "", nil
@@ -104,8 +105,8 @@ func (r *run) resumeSession() (id, before string, err error) {
 	return id, before, err
 }
 
-// agentSession notes the agent's own session, which it may tell before ours
-// has begun.
+// agentSession stores the agent's own session ID, which it may report before
+// our session has begun.
 func (r *run) agentSession(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,8 +124,7 @@ func (r *run) noteSession(tx *store.Tx) error {
 	return err
 }
 
-// ask puts a question of the agent to a person. The clocks of the run stand
-// still meanwhile.
+// ask puts an agent's question to a person. The run's clock stops meanwhile.
 func (r *run) ask(ctx context.Context, q executor.Question) (executor.Answer, error) {
 	r.addQuestions(1)
 	defer r.addQuestions(-1)
@@ -135,8 +135,8 @@ func (r *run) ask(ctx context.Context, q executor.Question) (executor.Answer, er
 	return r.m.options.Ask(ctx, r.c.Attempt, p, q)
 }
 
-// beginTurn begins the turn, and the session if this is its first: the agent
-// has been started.
+// beginTurn stores the turn, and the session if this is its first turn. The
+// agent has started.
 func (r *run) beginTurn() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,7 +173,7 @@ func (r *run) beginTurn() error {
 	return nil
 }
 
-// newSession begins a session of the attempt.
+// newSession stores a new session of the attempt.
 func (r *run) newSession(tx *store.Tx) (id string, err error) {
 	newest, err := latestSession(r.ctx, tx, r.p.AttemptID)
 	if err != nil {
@@ -189,7 +189,7 @@ func (r *run) newSession(tx *store.Tx) (id string, err error) {
 	return id, err
 }
 
-// activityLog is a log whose entries are activity.
+// activityLog is a log whose entries count as activity.
 type activityLog struct {
 	*logs.Writer
 	r *run

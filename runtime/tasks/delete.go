@@ -14,17 +14,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// leftover is what there is on the disk of an attempt that was deleted.
+// leftover is what a deleted attempt left on the disk.
 type leftover struct {
 	Tree      worktree.Tree
 	Processes []string
 }
 
-// DeleteTask deletes a task with its attempts, their worktrees and logs. A
-// branch with commits stays in its repository, what was not committed is
-// committed there first, and commits elsewhere get a ref. It refuses with
-// task_has_running_attempt, and with work_unsaved while a folder has something
-// that would be lost.
+// DeleteTask deletes a task with its attempts, their worktrees and logs.
+// Branches with commits stay: uncommitted work is committed first, and commits
+// elsewhere get a ref. Faults: task_has_running_attempt; work_unsaved while a
+// folder has something that would be lost.
 func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 	id, err := parseID("task_id", id)
 	if err != nil {
@@ -64,8 +63,8 @@ func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 	return errors.Join(append(problems, err)...)
 }
 
-// saveAttempts commits what the attempts at a task have left on their branches, and
-// refuses where that is not all.
+// saveAttempts commits what a task's attempts have left to their branches. It
+// fails if something cannot be committed.
 func (m *Manager) saveAttempts(ctx context.Context, attempts []AttemptSummary) error {
 	for _, a := range attempts {
 		c, err := m.checkoutOf(ctx, a.ID)
@@ -177,7 +176,7 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 // may have files of another user in it, and a sweep comes every few seconds.
 const stuckTime = 10 * time.Minute
 
-// clearLeftovers takes away what deleted attempts left on this machine's disk.
+// clearLeftovers removes what deleted attempts left on this machine's disk.
 func (m *Manager) clearLeftovers(ctx context.Context) error {
 	left, err := m.leftovers(ctx)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// FollowUp continues a session: at once, behind what runs, or no more.
+// FollowUp continues a session.
 //
-// Send is refused while a process of the attempt runs: two agents must not
-// share a worktree. Queue takes the place of what was queued before; with
-// nothing running it starts at once, and still says "queued". Faults:
-// no_session_yet, attempt_running, ambiguous_target, missing_required.
+// Send is refused while a process of the attempt runs, as two agents must not
+// share a worktree. Queue replaces a queued message; if nothing runs, it starts
+// immediately but still returns "queued". Cancel removes the queued message.
+// Faults: no_session_yet, attempt_running, ambiguous_target, missing_required.
 func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, error) {
 	if r.Action == Cancel {
 		return m.cancelQueued(ctx, r)
@@ -54,7 +54,7 @@ func checkFollowUp(r FollowUpRequest) (request, FollowUpRequest, error) {
 	return req, r, checkText("prompt", r.Prompt, maxPrompt)
 }
 
-// effective is a request with its session and variant named.
+// effective returns r with its session and variant filled in.
 func (m *Manager) effective(ctx context.Context, known []Executor, r FollowUpRequest) (_ FollowUpRequest, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		s, err := target(ctx, tx, r.AttemptID, r.SessionID)
@@ -120,8 +120,8 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	return FollowUp{SessionID: s.ID, Action: r.Action, Status: status, ProcessID: p.ID}, nil
 }
 
-// variantOf is the variant to go on with, and makes sure that the executor can be
-// started.
+// variantOf returns the variant to continue with. It fails if the executor
+// cannot be started.
 func variantOf(known []Executor, s Session, variant string) (string, error) {
 	for _, e := range known {
 		switch {
@@ -137,7 +137,7 @@ func variantOf(known []Executor, s Session, variant string) (string, error) {
 	return "", refuse(ExecutorMissing, "start a new attempt with another executor", "executor %s is not configured any more", s.Executor).WithCase(SessionExecutorGone)
 }
 
-// queue puts a message behind what runs.
+// queue stores a message to run after the running process.
 func queue(ctx context.Context, tx *store.Tx, s Session, prompt, variant string) (FollowUp, error) {
 	q := QueuedMessage{SessionID: s.ID, Message: prompt, Variant: variant, At: tx.Now}
 	_, err := tx.Exec(ctx, `INSERT INTO queued (session_id, attempt_id, message, variant, queued_at, discarded) VALUES (?, ?, ?, ?, ?, '')
@@ -160,8 +160,8 @@ func noteMessage(ctx context.Context, tx *store.Tx, kind EventType, s Session) e
 	return err
 }
 
-// resume puts a process into the store that continues a session. Where the
-// worktree was taken away and comes back, the setup script comes first.
+// resume stores a process that continues a session. If the worktree was removed
+// and has to be recreated, the setup script comes first.
 func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string, by stamp) (*process, error) {
 	c, err := readCheckout(ctx, tx, s.AttemptID)
 	if err != nil {
@@ -206,7 +206,7 @@ func (c checkout) hasCleanup() bool {
 	return false
 }
 
-// cancelQueued takes back what waits. With nothing waiting it is done already.
+// cancelQueued removes the queued message, if there is one.
 func (m *Manager) cancelQueued(ctx context.Context, r FollowUpRequest) (FollowUp, error) {
 	done := FollowUp{Action: Cancel, Status: "empty"}
 	err := m.db.Update(ctx, func(tx *store.Tx) error {

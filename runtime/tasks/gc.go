@@ -13,10 +13,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// GC takes away worktrees that nobody has used for a while. Branches stay, and
-// a follow-up brings a worktree back. What runs is kept, and what has work that
-// is not on its branch, or that no ref would lead to. A dry run looks for the
-// same.
+// GC removes worktrees that were not used for a while. Branches stay, and a
+// follow-up recreates a worktree. GC keeps worktrees that are in use, and those
+// with work that is not on their branch or that no ref would lead to. A dry run
+// only reports.
 func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 	if g.AttemptID != "" {
 		c, err := m.checkoutOf(ctx, g.AttemptID)
@@ -65,8 +65,8 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 	return report, nil
 }
 
-// reasonToKeep says what git ignores in the folder of an attempt, and why the folder
-// has to stay; empty: it can go.
+// reasonToKeep returns what git ignores in the folder of an attempt, and why
+// its content forbids removal; an empty why means that it can be removed.
 func reasonToKeep(ctx context.Context, g GC, tree worktree.Tree) (ignored []string, why string) {
 	s, err := tree.Survey(ctx)
 	switch {
@@ -80,7 +80,8 @@ func reasonToKeep(ctx context.Context, g GC, tree worktree.Tree) (ignored []stri
 	return s.Ignored, ""
 }
 
-// leftoverItems are the folders of deleted attempts that could not go.
+// leftoverItems returns the folders of deleted attempts that could not be
+// removed.
 func (m *Manager) leftoverItems(ctx context.Context) (items []GCItem, err error) {
 	left, err := m.leftovers(ctx)
 	if err != nil {
@@ -100,7 +101,7 @@ func (m *Manager) leftoverItems(ctx context.Context) (items []GCItem, err error)
 	return items, nil
 }
 
-// usedTree is a worktree and how it is used.
+// usedTree is a worktree with its use.
 type usedTree struct {
 	checkout
 	item    GCItem
@@ -139,7 +140,8 @@ func (m *Manager) worktrees(ctx context.Context) (found []usedTree, now time.Tim
 	return found, now, err
 }
 
-// reasonToRetain says why a worktree is not to be collected; empty: it is.
+// reasonToRetain says why age, status or use keep a worktree. Empty: it may be
+// collected.
 func (m *Manager) reasonToRetain(g GC, u usedTree, now time.Time) string {
 	age, limit := now.Sub(u.item.LastUsed), g.OlderThan
 	if limit == 0 && g.AttemptID == "" {
@@ -158,9 +160,9 @@ func (m *Manager) reasonToRetain(g GC, u usedTree, now time.Time) string {
 	return ""
 }
 
-// collect takes a worktree away and says why it did not, if so. The row is
-// marked first, under the lock: a process that starts meanwhile waits and then
-// brings the worktree back.
+// collect removes a worktree. If it cannot, it returns the reason. It marks the
+// row first, under the lock: a process that starts meanwhile waits, and then
+// recreates the worktree.
 func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 	unlock, err := m.lockTree(ctx, c.ID)
 	if err != nil {
@@ -203,7 +205,7 @@ func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 	return err.Error()
 }
 
-// removeSpools takes away the files of an attempt's runs: what was in them is
+// removeSpools removes the spool files of an attempt's runs, whose content is
 // in the log.
 func (m *Manager) removeSpools(ctx context.Context, attemptID string) error {
 	processes, err := m.Processes(ctx, attemptID)

@@ -10,8 +10,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// heartbeat renews the lease, and says when something last happened. A run ends whose
-// home is gone, which is the folder of its first process.
+// heartbeat renews the lease and stores when something last happened, until ctx
+// ends. It ends the run if home, the folder of its first process, is gone.
 func (r *run) heartbeat(ctx context.Context, home string) {
 	term := r.m.options.Lease
 	tick := time.NewTicker(min(term/4, time.Second))
@@ -44,8 +44,9 @@ func (r *run) heartbeat(ctx context.Context, home string) {
 	}
 }
 
-// checkLimits ends what has worked or been silent for too long, and tells others
-// whether it waits for a person. It returns when something last happened.
+// checkLimits ends a run that has worked or been silent for too long, and
+// stores whether it waits for a person. It returns when something last
+// happened.
 func (r *run) checkLimits(ctx context.Context) time.Time {
 	worked, silent, active, waits := r.clock.times(time.Now())
 	switch {
@@ -65,7 +66,8 @@ func (r *run) checkLimits(ctx context.Context) time.Time {
 	return active
 }
 
-// renew also reads whether a stop was requested: the feed says so too, sooner.
+// renew renews the lease. It also reads whether a stop was requested, in case
+// the feed's event is late.
 func (r *run) renew(ctx context.Context, active time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,6 +113,8 @@ func (r *run) watchStops(ctx context.Context, seq int64) {
 	}
 }
 
+// handleStop ends the run if stop requests it: "stop", or "force" for no grace
+// period.
 func (r *run) handleStop(stop string) {
 	switch stop {
 	case "stop":

@@ -25,13 +25,13 @@ import (
 // The name is for people. A store in a folder is of one machine, whatever it is
 // called: there the id is empty.
 
-// hostFile has the id, in [Options.Dir].
+// hostFile is the file in [Options.Dir] with the machine's ID.
 const hostFile = "host-id"
 
 var hostIDs = regexp.MustCompile(`^[A-Z2-7]{26}$`) // as rand.Text makes them
 
-// hostID reads the id of this machine, and makes it the first time. Of several
-// processes that make it at once, all get the same.
+// hostID returns this machine's ID, and creates it the first time. Processes
+// that create it concurrently get the same one.
 func hostID(dir string) (string, error) {
 	path := filepath.Join(dir, hostFile)
 	for range 2 {
@@ -54,8 +54,8 @@ func hostID(dir string) (string, error) {
 	return "", fmt.Errorf("id of this machine: %s was taken away", path)
 }
 
-// makeHostID writes the file beside its place and links it there: it is there
-// whole, or not, and the first one stays.
+// makeHostID writes a temporary file and links it to path, so that the file is
+// never incomplete and the first one stays.
 func makeHostID(dir, path string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -75,8 +75,8 @@ func makeHostID(dir, path string) error {
 	return nil
 }
 
-// identify finds out which machine this is, and takes over what it has made under
-// its name, before there were ids.
+// identify determines this machine's ID, and takes over attempts stored under
+// its name by versions without IDs.
 func (m *Manager) identify(ctx context.Context) {
 	if !store.IsPostgres(m.db.Place()) {
 		return
@@ -93,9 +93,9 @@ func (m *Manager) identify(ctx context.Context) {
 	}
 }
 
-// adopt gives this machine's id to what has its name in the place of one, if the
-// folder is here, or was where this machine makes them: another machine of the
-// same name may have made the rest.
+// adopt replaces this machine's name by its ID in rows of attempts whose folder
+// is here, or was where this machine makes them. Other rows may belong to
+// another machine with the same name.
 func (m *Manager) adopt(ctx context.Context) error {
 	name, err := os.Hostname()
 	if err != nil || name == "" {
@@ -147,9 +147,9 @@ func (m *Manager) madeHere(dir string, removed bool) bool {
 	return removed && filepath.Dir(dir) == m.attemptsDir()
 }
 
-// diedHere says that a runner of this machine has ended. In a store of several
-// machines, one of another start is given up when its lease has lapsed, as those
-// of other machines are.
+// diedHere reports whether the runner of p was on this machine and has ended.
+// In a store of several machines, a runner of another boot is given up when its
+// lease has expired, as those of other machines are.
 func (m *Manager) diedHere(p process) bool {
 	return p.host == m.host && p.runner.Exited() && (m.host == "" || !p.runner.OtherBoot())
 }
@@ -165,12 +165,12 @@ func (m *Manager) launcher() store.Lease {
 	return store.Lease{Name: launcherPrefix + m.host + "/" + m.instance, Holder: m.instance}
 }
 
-// machine is what people call a host by.
+// machine is the data of a host's lease.
 type machine struct {
 	Name string `json:"name"`
 }
 
-// announce tells the other machines what this one is called.
+// announce renews the lease that tells other machines this one's name.
 func (m *Manager) announce(ctx context.Context) error {
 	if m.host == "" || m.noHost != nil {
 		return m.noHost
@@ -198,10 +198,11 @@ func (m *Manager) announce(ctx context.Context) error {
 	return nil
 }
 
-// hostTerm is how long a machine is believed to be there that says nothing.
+// hostTerm is how long a machine may be silent before it counts as away.
 func (m *Manager) hostTerm() time.Duration { return 3 * m.options.Lease }
 
-// renewPresence tells the other machines that this one starts what waits for it.
+// renewPresence tells other machines that this manager starts what waits for
+// this machine.
 func (m *Manager) renewPresence(ctx context.Context) error {
 	if m.host == "" || m.noHost != nil || m.options.MaxRunning < 0 || time.Since(m.announcedAt) < m.options.Lease {
 		return nil
@@ -216,7 +217,7 @@ func (m *Manager) renewPresence(ctx context.Context) error {
 	return err
 }
 
-// releasePresence takes it back.
+// releasePresence withdraws what renewPresence stored.
 func (m *Manager) releasePresence() {
 	if m.announcedAt.IsZero() {
 		return
@@ -228,8 +229,8 @@ func (m *Manager) releasePresence() {
 	}
 }
 
-// requireHostUp refuses what would have to run on another machine, if nobody there would
-// start it.
+// requireHostUp returns a fault if the attempt belongs to another machine on
+// which no deskhand runs.
 func (m *Manager) requireHostUp(ctx context.Context, tx *store.Tx, a attempt) error {
 	if a.host == m.host {
 		return m.noHost
@@ -246,7 +247,7 @@ func (m *Manager) requireHostUp(ctx context.Context, tx *store.Tx, a attempt) er
 		"the worktree of attempt %s is on %s, and no deskhand runs there%s", a.ID, seen.name, seen.since(tx.Now)).WithCase("", "task", a.TaskID)
 }
 
-// hostInfo is what is known of a machine.
+// hostInfo is what the store knows of a machine.
 type hostInfo struct {
 	name     string
 	lastSeen time.Time // zero: never
@@ -274,8 +275,8 @@ func (m *Manager) lookUpHost(ctx context.Context, tx *store.Tx, host string) (s 
 	return hostInfo{known.Name, l.Until.Add(-m.hostTerm())}, nil
 }
 
-// stranded are processes that wait on a machine which has not been heard of for
-// long: half an hour of leases, which is 10 minutes.
+// stranded returns queued processes of machines that have been away for half an
+// hour's worth of leases (10 minutes by default), with the machines' names.
 func (m *Manager) stranded(ctx context.Context) (lost []process, names []string, err error) {
 	if m.host == "" {
 		return nil, nil, nil
@@ -314,8 +315,8 @@ func (m *Manager) failStranded(ctx context.Context) error {
 	return err
 }
 
-// ensureHostName makes sure that other machines can say what this one is called, which
-// has an attempt from now on.
+// ensureHostName stores this machine's name for the others, before it gets its
+// first attempt.
 func (m *Manager) ensureHostName(ctx context.Context) error {
 	if m.host == "" || m.noHost != nil {
 		return m.noHost
@@ -337,8 +338,8 @@ func (m *Manager) ensureHostName(ctx context.Context) error {
 	return err
 }
 
-// explainMissingRepo words an error of a repository that is not where it was, in a store of
-// several machines: it may never have been on this one.
+// explainMissingRepo rewrites the error of a missing repository in a store of
+// several machines: the repository may never have been on this one.
 func (m *Manager) explainMissingRepo(r worktree.Repo, err error) error {
 	f := fault.Of(err)
 	if _, gone := os.Stat(r.Path); m.host == "" || f == nil || f.Code != NotFound || gone == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// requestIDLifetime is how long a request id is remembered: longer than any client
-// retries, shorter than anybody keeps a list of ids to reuse.
+// requestIDLifetime is how long a request ID is remembered: longer than any
+// client retries.
 const requestIDLifetime = 7 * 24 * time.Hour
 
 const maxRequestID = 200
@@ -27,11 +27,10 @@ const (
 	scopeFollowUp = "follow-up"
 )
 
-// request is a call that may come twice. What it does happens in the
-// transaction that remembers its result, so a second call finds the result of
-// the first or, if that has failed or died, nothing; there is no state between
-// the two. Two calls at one moment are one behind the other, in whatever
-// processes they are.
+// request is a call that a client may repeat. Its work and the record of its
+// result are one transaction, so a repeated call finds the first call's result
+// or, if that failed or died, nothing. Concurrent calls run one after the
+// other, in any process.
 type request struct {
 	// scope is what is asked for, one of the scopes below: an id may be used once
 	// in each.
@@ -45,7 +44,8 @@ type request struct {
 	asked, payload any
 }
 
-// result looks whether the request was made before, and reads what came of it.
+// result reports whether the request was made before, and decodes its result
+// into "into".
 func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool, err error) {
 	if r.id == "" {
 		return false, nil
@@ -75,8 +75,8 @@ func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool
 	return true, nil
 }
 
-// remember keeps the result of a request, and forgets those that are too old to
-// be made again.
+// remember stores the result of a request, and deletes those older than
+// requestIDLifetime.
 func (r request) remember(ctx context.Context, tx *store.Tx, result any) error {
 	if r.id == "" {
 		return nil
@@ -100,8 +100,8 @@ func (r request) remember(ctx context.Context, tx *store.Tx, result any) error {
 	return nil
 }
 
-// digests are those of asked and payload. The store has them one behind the
-// other, and that of payload alone where an earlier version wrote it.
+// digests returns the digests of asked and payload. The store has both
+// concatenated, or only payload's if an earlier version wrote it.
 func (r request) digests() (asked, payload string, err error) {
 	if asked, err = digest(r.asked); err == nil {
 		payload, err = digest(r.payload)
@@ -118,8 +118,8 @@ func digest(v any) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// previousResult is what came of a request that was made before; nil: it was not. It
-// comes before the checks of what may have changed since.
+// previousResult returns the result of a request that was made before, or nil.
+// Call it before checks of anything that may have changed since.
 func previousResult[T any](ctx context.Context, m *Manager, r request) (*T, error) {
 	if err := checkText("request_id", r.id, maxRequestID); err != nil || r.id == "" {
 		return nil, err
@@ -137,7 +137,7 @@ func previousResult[T any](ctx context.Context, m *Manager, r request) (*T, erro
 }
 
 // idempotent runs do in a transaction unless the request was made before, and
-// returns what came of it then or now.
+// returns the result of this or that call.
 func idempotent[T any](ctx context.Context, m *Manager, r request, do func(*store.Tx) (T, error)) (result T, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		found, err := r.result(ctx, tx, &result)

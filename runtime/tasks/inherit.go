@@ -16,17 +16,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// runnerInput is what a runner or a launcher is handed over its stdin: the
-// environment of who started the attempt. Other processes of the user can read
-// the environment that a process begins with, and an agent is one of them, so
-// that one has only what every program needs.
+// runnerInput is what a runner or launcher reads from stdin: the environment of
+// the process that started the attempt. Programs of the same user, such as an
+// agent, can read the environment that a process starts with, so that one has
+// only what every program needs.
 type runnerInput struct {
 	Origin string   `json:"origin"`
 	Env    []string `json:"env"` // NAME=value
 }
 
-// Inherit makes what a manager hands to a process that it starts the environment
-// of this process, and returns the value for [Options.Origin]. A runner and a
+// Inherit reads what a manager sent to this process on stdin, makes it the
+// environment, and returns the value for [Options.Origin]. A runner and a
 // launcher call it before anything else.
 func Inherit(stdin io.Reader) (origin string, err error) {
 	var e runnerInput
@@ -46,12 +46,11 @@ func Inherit(stdin io.Reader) (origin string, err error) {
 	return e.Origin, nil
 }
 
-// handoverTimeout bounds how long a process that was started may take to read what it
-// is handed.
+// handoverTimeout limits how long a new process may take to read its input.
 const handoverTimeout = 10 * time.Second
 
-// startOwn starts a process of deskhand that outlives this one, and hands it
-// what it has to know. out gets what it says.
+// startOwn starts a deskhand process that outlives this one, and sends it its
+// input. out receives its output.
 func (m *Manager) startOwn(line []string, out *os.File) (*exec.Cmd, error) {
 	origin, err := m.origin()
 	if err != nil {

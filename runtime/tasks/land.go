@@ -15,51 +15,53 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Allowance says which secrets may get onto a person's branch. Zero value: none.
+// Allowance says which secrets may get onto a user's branch. The zero value
+// allows none.
 type Allowance struct {
-	// All of them, also those that are not committed yet.
+	// All allows every secret, also in uncommitted work.
 	All bool
-	// Named are those that a person was shown, each as the detail "found" of the
-	// fault land_held has it.
+	// Named lists findings that a person has seen and allowed, as in the detail
+	// "found" of the fault land_held.
 	Named []string
 }
 
-// covers says whether all that was found is allowed.
+// covers reports whether all findings are allowed.
 func (a Allowance) covers(found []string) bool {
 	return a.All || !slices.ContainsFunc(found, func(what string) bool { return !slices.Contains(a.Named, what) })
 }
 
-// LandRequest says how the work of an attempt is to be landed.
+// LandRequest says how to land the work of an attempt.
 type LandRequest struct {
 	AttemptID string
 	How       worktree.How
 	Into      string // another branch than the attempt's target; empty: that
 	Message   string // of a merge or a squash; empty: the task's title and what the agent said
-	// KeepBranch keeps the attempt's branch when its folder goes.
+	// KeepBranch keeps the attempt's branch when its folder is removed.
 	KeepBranch bool
 	// Secrets says which secrets may land.
 	Secrets Allowance
-	// DryRun works everything out and moves nothing.
+	// DryRun computes the result and changes nothing.
 	DryRun bool
 }
 
-// Landed is what became of a landing or an update.
+// Landed is the result of a landing or an update.
 type Landed struct {
 	Landing
 	Branch string // the attempt's
-	// Distances are how its branch stood to the target before.
+	// Distances compares the attempt's branch with the target, as they were
+	// before.
 	Distances []worktree.Distance
-	// Message is that of the commit that was made. Empty: none was.
+	// Message is the message of the new commit. Empty: none was made.
 	Message string
-	// Secrets are what looks like one in what lands, if that was allowed: names
-	// of files with the kind, as "shop/a.go:3 has what looks like a token of GitHub".
+	// Secrets lists allowed findings in what lands: file, line and kind, for
+	// example "shop/a.go:3 has what looks like a token of GitHub".
 	Secrets []string
 }
 
-// Land brings the work of an attempt onto its target, in all its repositories or
-// in none; what the attempt has not committed is committed first. The task is
-// done then. Faults: attempt_running, work_unsaved, conflicts, nothing_to_land,
-// not_fast_forward, no_identity, target_dirty, target_moved,
+// Land moves the target to the work of an attempt, in all its repositories or
+// in none. Uncommitted work is committed first, and the task is done
+// afterwards. Faults: attempt_running, work_unsaved, conflicts,
+// nothing_to_land, not_fast_forward, no_identity, target_dirty, target_moved,
 // untracked_in_the_way, land_held, and those of [Manager.Collect].
 func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err error) {
 	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun, q.Secrets.All, func(c checkout) error {
@@ -100,8 +102,9 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 	return done, err
 }
 
-// Update brings the target into the branch of an attempt: how is Merge or Rebase.
-// Faults: those of [Manager.Land]; nothing_to_land where the branch has all of it.
+// Update brings the target into the branch of an attempt; how is Merge or
+// Rebase. Faults: those of [Manager.Land]; nothing_to_land if the branch
+// already has all of the target.
 func (m *Manager) Update(ctx context.Context, attemptID string, how worktree.How, dryRun bool) (done Landed, err error) {
 	err = m.withEndedAttempt(ctx, attemptID, dryRun, false, func(c checkout) error {
 		author, err := m.author(ctx, c, LandRequest{Message: "Merge " + c.tree.Repos[0].Target + " into " + c.attempt.Branch, DryRun: dryRun})
@@ -126,8 +129,8 @@ func (m *Manager) Update(ctx context.Context, attemptID string, how worktree.How
 	return done, err
 }
 
-// Undo takes the newest landing of an attempt back, where nobody has built on
-// it. Faults: nothing_to_undo, target_moved, target_dirty.
+// Undo reverts the newest landing of an attempt, if nothing was committed on
+// top of it. Faults: nothing_to_undo, target_moved, target_dirty.
 func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done Landed, err error) {
 	err = m.withEndedAttempt(ctx, attemptID, true, false, func(c checkout) error {
 		if c.landed == nil {
@@ -161,7 +164,7 @@ func (m *Manager) checkSecrets(ctx context.Context, c checkout, moves []worktree
 	return nil, refuse(LandHeld, "have it taken out of the commits, or allow it", "%s", strings.Join(found, "; ")).With("found", found).WithCase("", "attempt", c.ID)
 }
 
-// reversed are the moves that take moves back.
+// reversed returns the moves that undo moves, in reverse order.
 func reversed(moves []worktree.Move) (back []worktree.Move) {
 	for _, m := range moves {
 		back = append(back, m.Back())
@@ -169,9 +172,10 @@ func reversed(moves []worktree.Move) (back []worktree.Move) {
 	return back
 }
 
-// withEndedAttempt calls do with an attempt at which nothing runs, while nobody else makes
-// or removes its folder. What is not on its branch is brought there before, but
-// for a dry run; secrets allows to commit what looks like one.
+// withEndedAttempt calls do for an attempt without running processes, while no
+// other process makes or removes its folder. Unless dryRun is set, work that is
+// not on the branch is collected first; secrets allows committing what looks
+// like one.
 func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun, secrets bool, do func(checkout) error) error {
 	if err := m.finishLandings(ctx); err != nil {
 		return err

@@ -15,8 +15,8 @@ import (
 // making one of a very large repository takes minutes.
 const lockTerm = 10 * time.Minute
 
-// lockTree waits until nobody else makes or removes the worktrees of an
-// attempt, and then has them until unlock is called or this process ends.
+// lockTree waits until no other process makes or removes an attempt's
+// worktrees, and locks them until unlock is called or this process ends.
 func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func(), err error) {
 	own := store.Lease{Name: "tasks/tree/" + attemptID, Holder: fmt.Sprint(newID(), " ", m.self.PID, " ", m.self.StartTime, " ", m.host)}
 	for {
@@ -45,8 +45,8 @@ func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func()
 	}
 }
 
-// leaderOf reads who holds a lock; here says that this machine can tell whether
-// it lives.
+// leaderOf parses the holder of a lock. here reports whether this machine can
+// tell if the holder runs.
 func (m *Manager) leaderOf(holder string) (l proc.Leader, here bool) {
 	parts := strings.SplitN(holder, " ", 4)
 	if len(parts) != 4 || parts[3] != m.host {

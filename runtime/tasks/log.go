@@ -8,13 +8,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// maxWait bounds how long a reader of a log waits: clients give up on calls
-// that are held longer.
+// maxWait limits how long a reader of a log waits: clients give up on longer
+// calls.
 const maxWait = 30 * time.Second
 
-// Logs reads a page of the log of an attempt's newest process, or of another
-// one of its processes. Indexes are those of one process: with the next process
-// they begin anew. Faults: mixed_pagination, wait_ms_too_large.
+// Logs returns a part of the log of an attempt's newest process, or of the
+// given one. Indexes belong to one process: each begins at 0. Faults:
+// mixed_pagination, wait_ms_too_large.
 func (m *Manager) Logs(ctx context.Context, q LogQuery) (page LogPage, err error) {
 	if q.AttemptID, err = parseID("attempt_id", q.AttemptID); err != nil {
 		return LogPage{}, err
@@ -69,7 +69,7 @@ func (q LogQuery) check() error {
 	return nil
 }
 
-// logged finds the process that is asked for, and the newest; nil if there is
+// logged returns the requested process and the newest one; nil if there is
 // none.
 func (m *Manager) logged(ctx context.Context, q LogQuery) (p, newest *process, err error) {
 	if q.ProcessID != "" {

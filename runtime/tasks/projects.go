@@ -21,7 +21,7 @@ func (p Page) limit() int {
 	return min(p.Limit, maxLimit)
 }
 
-// Projects is a page of all projects, by name.
+// Projects returns a part of the list of projects, sorted by name.
 func (m *Manager) Projects(ctx context.Context, page Page) (found ProjectPage, err error) {
 	after, err := base64.RawURLEncoding.DecodeString(page.Cursor)
 	if err != nil || checkText("cursor", string(after), maxName) != nil {
@@ -46,7 +46,7 @@ func badCursor(cursor string) error {
 		"cursor %q is not one of this list", brief(cursor)).WithCase(CursorUnknown)
 }
 
-// Repos are the repositories of a project, by name.
+// Repos returns the repositories of a project, sorted by name.
 func (m *Manager) Repos(ctx context.Context, projectID string) (repos []Repo, err error) {
 	if projectID, err = parseID("project_id", projectID); err != nil {
 		return nil, err

@@ -14,10 +14,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// AddRepo adds a repository to the project of a name, which is made if there
-// is none. One that the project has is changed to what r says, and keeps what r
-// leaves empty; it is known by its name and path, and when it was moved by its
-// first commit.
+// AddRepo adds a repository to the project with this name, which it creates if
+// necessary. If the project has the repository, the fields that r sets are
+// changed. A repository is recognised by its name and path or, after a move, by
+// its first commit.
 func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project, Repo, error) {
 	project, err := projectName(project)
 	if err != nil {

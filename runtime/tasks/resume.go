@@ -6,9 +6,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Resume makes what waits in an attempt this manager's own, so that it runs with
-// the environment and the settings of this process, as soon as a slot is free.
-// Fault: not_waiting.
+// Resume gives a queued attempt this manager's origin: it runs with the
+// environment and settings of this process, as soon as a slot is free. Fault:
+// not_waiting.
 func (m *Manager) Resume(ctx context.Context, attemptID string) error {
 	attemptID, err := parseID("attempt_id", attemptID)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schemas are what a store must be opened with for a Manager to work on it.
+// Schemas returns the schemas that a Manager's store must be opened with.
 func Schemas() []store.Schema {
 	return []store.Schema{store.NewSchema("tasks", migrations), logs.Schema()}
 }

@@ -25,9 +25,9 @@ var (
 	errGone      = errors.New("deskhand's folder was deleted") // with the worktree in it, and perhaps the store
 )
 
-// Run is what a runner process does: it claims the process and ends with the
-// last one that follows from it. It returns nil if another runner was faster.
-// When ctx ends, what runs is stopped as by [Manager.Stop].
+// Run is what a runner process does: it claims a process and runs it and the
+// processes that follow. It returns nil if another runner was faster. If ctx
+// ends, the run is stopped as by [Manager.Stop].
 func (m *Manager) Run(ctx context.Context, processID string) error {
 	processID, err := parseID("execution_process_id", processID)
 	if err != nil {
@@ -50,8 +50,9 @@ func (m *Manager) Run(ctx context.Context, processID string) error {
 	return err
 }
 
-// mayClaim makes sure that a process runs with what it was started with, and in a
-// place of its own: that one is kept for it only for so long.
+// mayClaim reports whether a process may run now. It refuses a process of
+// another origin. A slot is reserved for a launched process only for a while;
+// after that, one must be free.
 func (m *Manager) mayClaim(ctx context.Context, tx *store.Tx, p *process) (bool, error) {
 	own, err := m.origin()
 	if err != nil {
@@ -70,8 +71,8 @@ func (m *Manager) mayClaim(ctx context.Context, tx *store.Tx, p *process) (bool,
 	return busy < p.slots, err
 }
 
-// claim makes this process the runner of a process that waits; nil if it does
-// not wait any more.
+// claim makes this process the runner of a queued process. It returns nil if
+// the process is not queued any more.
 func (m *Manager) claim(ctx context.Context, id string) (claimed *process, seq int64, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		claimed = nil
@@ -96,7 +97,7 @@ func (m *Manager) claim(ctx context.Context, id string) (claimed *process, seq i
 	return claimed, seq, err
 }
 
-// run is a runner at work on the chain of an attempt.
+// run is a runner's work on the chain of an attempt.
 type run struct {
 	m         *Manager
 	attemptID string
@@ -125,7 +126,8 @@ type run struct {
 	force          sync.Once
 }
 
-// runChain runs the chain with its heartbeat, and with deskhand's tools at hand.
+// runChain runs the chain, with its heartbeat and with deskhand's tools for the
+// agent.
 func (r *run) runChain(seq int64) error {
 	var beside sync.WaitGroup
 	home := r.m.runDir(r.p.ID)
@@ -167,7 +169,8 @@ func (r *run) runChain(seq int64) error {
 
 func failed(why string) ending { return ending{State: Failed, Failure: why} }
 
-// runProcess runs one process and says whether another one follows.
+// runProcess runs one process of the chain and ends it. more reports whether
+// another one follows.
 func (r *run) runProcess() (more bool, err error) {
 	r.m.options.Log.Info("process started", "attempt_id", r.p.AttemptID, "process_id", r.p.ID, "reason", r.p.Reason, "executor", r.p.Executor)
 	r.clock.begin(time.Now())
@@ -200,7 +203,8 @@ func (r *run) runProcess() (more bool, err error) {
 	return r.finish(r.withStopCause(e), next)
 }
 
-// withStopCause says how a process ended that was made to end.
+// withStopCause returns e with the state and failure of a run that was ended by
+// its context.
 func (r *run) withStopCause(e ending) ending {
 	cause := context.Cause(r.ctx)
 	r.gone = cause == errGone
@@ -214,8 +218,8 @@ func (r *run) withStopCause(e ending) ending {
 	return e
 }
 
-// finish ends the process in the store. Everything that it owned has been given
-// back then: whoever sees it ended can start the next one.
+// finish ends the process in the store, after everything that it owned was
+// released: whoever sees the end may start the next process.
 func (r *run) finish(e ending, next Reason) (more bool, err error) {
 	ctx := context.WithoutCancel(r.ctx)
 	if r.log != nil {
@@ -273,13 +277,13 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 
 func (r *run) redact(s string) string { return string(r.redactor.Redact([]byte(s))) }
 
-// storable is text as every store takes it, and every program as an argument:
-// UTF-8 without NUL.
+// storable returns s as every store and every command line accepts it: UTF-8
+// without NUL.
 func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// raw takes what a process writes into its log.
+// raw writes what a process prints into its log, and counts it as activity.
 func (r *run) raw(s logs.Stream, p []byte) {
 	r.touch()
 	if r.wrote.Add(int64(len(p))) > r.m.options.MaxOutput {

@@ -19,17 +19,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Sandbox is what a run of an agent was in.
+// Sandbox describes the sandbox of a run.
 type Sandbox struct {
 	// Mode is never box.Auto. Empty: no agent has run, or it runs elsewhere.
 	Mode box.Mode `json:"mode"`
-	// Network is on, off, or hosts.
+	// Network is on, off, or a list of hosts.
 	Network []string `json:"network,omitempty"`
-	// Why says what the mode lacks, or why there is none.
+	// Why says what the mode lacks, or why there is no sandbox.
 	Why string `json:"why,omitempty"`
 }
 
-// String is one line for people.
+// String returns the sandbox in one line for people.
 func (s Sandbox) String() string {
 	text := string(s.Mode)
 	if s.Mode != box.None && s.Mode != "" {

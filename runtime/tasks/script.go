@@ -23,7 +23,7 @@ const (
 	afterExit = 300 * time.Millisecond
 )
 
-// scripts runs the script of each repository in its worktree, until one fails.
+// scripts runs the script of each repository in its worktree until one fails.
 func (r *run) scripts(script func(Repo) string) ending {
 	for i, repo := range r.c.repos {
 		s := script(repo)
@@ -39,7 +39,7 @@ func (r *run) scripts(script func(Repo) string) ending {
 	return ending{State: Completed, ExitCode: &exit}
 }
 
-// script runs one script to its end, with all that it starts.
+// script runs one script and ends whatever it leaves behind.
 func (r *run) script(dir, script string) ending {
 	line, env := shell(script), r.env
 	if r.box != nil {
@@ -75,14 +75,14 @@ func (r *run) script(dir, script string) ending {
 	return scriptEnding(ended, brief(tail.LastLine()))
 }
 
-// controls are how a process group is made to end.
+// controls end a process group.
 type controls interface {
 	Interrupt()
 	Terminate()
 	Kill()
 }
 
-// await waits for the end of a process group, which it hastens if the run is to
+// await waits for the end of a process group, and ends it if the run is to
 // stop.
 func (r *run) await(done <-chan struct{}, c controls) {
 	select {
@@ -127,7 +127,7 @@ func scriptEnding(err error, last string) ending {
 	return failed("failed: " + err.Error())
 }
 
-// noteAgent writes down which process group is to end if this process dies.
+// noteAgent stores which process group to end if this process dies.
 func (r *run) noteAgent(l proc.Leader) error {
 	return r.m.db.UpdateFast(r.ctx, func(tx *store.Tx) error {
 		done, err := tx.Exec(r.ctx, "UPDATE processes SET agent_pid = ?, agent_born = ?, token = ? WHERE id = ? AND owner = ? AND state = ?",
@@ -149,7 +149,8 @@ func (r *run) digest() string {
 	return tokenDigest(r.token)
 }
 
-// outputWriter is where a process writes: into the log, and what happened is activity.
+// outputWriter writes a process's output into the log, and counts it as
+// activity.
 type outputWriter struct {
 	r      *run
 	stream logs.Stream

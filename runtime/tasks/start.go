@@ -11,9 +11,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Start makes an attempt and starts it, or puts it in the queue of those that
-// wait for a free place. The worktree is made by the runner: what Start returns
-// is in the store, whatever becomes of this process.
+// Start stores an attempt and starts it, or queues it until a slot is free. The
+// runner makes the worktree. The result is in the store when Start returns,
+// even if this process ends.
 func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
 	req := request{scope: scopeStart, id: r.RequestID}
 	r.RequestID = ""
@@ -37,8 +37,8 @@ func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
 	return started, nil
 }
 
-// complete checks a request and fills in its defaults, so that two that mean
-// the same are the same.
+// complete checks a request and fills in its defaults, so that equivalent
+// requests become equal.
 func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest, project string, err error) {
 	if r.TaskID, err = parseID("task_id", r.TaskID); err != nil {
 		return r, "", err
@@ -74,7 +74,7 @@ func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest,
 	return r, t.ProjectID, nil
 }
 
-// targets are the repositories of a request with their branches.
+// targets returns the repositories of a request with their branches filled in.
 func targets(asked []RepoTarget, known []Repo) ([]RepoTarget, error) {
 	byID := map[string]Repo{}
 	for _, r := range known {
@@ -106,7 +106,7 @@ func targets(asked []RepoTarget, known []Repo) ([]RepoTarget, error) {
 	return full, nil
 }
 
-// begin puts an attempt into the store with its first process.
+// begin stores an attempt with its first process.
 func (m *Manager) begin(ctx context.Context, req request, r StartRequest, project string) (Started, error) {
 	a, setup, err := m.plan(ctx, r)
 	if err == nil {
@@ -151,9 +151,8 @@ func (m *Manager) begin(ctx context.Context, req request, r StartRequest, projec
 	})
 }
 
-// plan names the branch and the folder of a new attempt, and makes sure that
-// the branches are there that it starts from. setup says that a script comes
-// before the agent.
+// plan names the branch and folder of a new attempt, and checks that its target
+// branches exist. setup reports whether a script runs before the agent.
 func (m *Manager) plan(ctx context.Context, r StartRequest) (a attempt, setup bool, err error) {
 	var t Task
 	var repos []worktree.Repo
@@ -199,8 +198,8 @@ func newestAttempt(ctx context.Context, tx *store.Tx, taskID string) (time.Time,
 	return at(newest), nil
 }
 
-// choose finds an executor and a variant, however they are spelled: capital
-// letters and underscores do not count.
+// choose finds an executor and a variant. Case and underscores in their names
+// do not matter.
 func (m *Manager) choose(ctx context.Context, id, variant string) (string, string, error) {
 	if strings.TrimSpace(id) == "" {
 		return "", "", refuse(MissingRequired, "name an executor", "executor is missing").WithCase(WhichExecutor)

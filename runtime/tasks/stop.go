@@ -74,8 +74,9 @@ func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool)
 	return seq, stopping, left, err
 }
 
-// killUnrecorded ends the agent itself where no request can be written, as on a disk
-// that the agent has filled; its runner, or a sweep, notes the end when it can.
+// killUnrecorded kills the agent if the request cannot be stored, for example
+// on a disk that the agent has filled. Its runner or a sweep records the end
+// later.
 func (m *Manager) killUnrecorded(ctx context.Context, attemptID string, why error) error {
 	if fault.Of(why) != nil || ctx.Err() != nil {
 		return why
@@ -89,8 +90,8 @@ func (m *Manager) killUnrecorded(ctx context.Context, attemptID string, why erro
 	return fmt.Errorf("the agent was ended, and that cannot be noted: %w", why)
 }
 
-// awaitStop waits until the attempt has ended, and ends it in the place of a
-// runner that does not.
+// awaitStop waits for the end of the attempt, and ends it in place of a runner
+// that does not respond.
 func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, force bool) error {
 	patience := gentleStop
 	if force {

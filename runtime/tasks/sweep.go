@@ -14,12 +14,13 @@ import (
 
 const runnerDied = "lost: its runner died"
 
-// leaseObservations are the leases that a manager has seen, and since when.
+// leaseObservations are the expired leases that a manager has seen, and since
+// when.
 //
-// A lease that has lapsed by the clock says little: a machine that slept has
-// all its leases lapsed when it wakes, and a clock can be set. So a runner that
-// lives is only given up when somebody has watched its lease for a whole term,
-// by a clock that stands still while the machine sleeps, and it was not renewed.
+// An expired lease proves little: after a machine slept, all its leases have
+// expired, and clocks may be set. So a manager gives up a living runner only if
+// it has watched the lease for a whole term without a renewal, on a monotonic
+// clock that stops while the machine sleeps.
 type leaseObservations struct {
 	mu   sync.Mutex
 	seen map[string]leaseObservation // by process
@@ -30,8 +31,8 @@ type leaseObservation struct {
 	since time.Time // monotonic
 }
 
-// overdue says whether a process was seen with this lease for a whole term. The
-// others are forgotten that are not in now.
+// overdue returns the processes whose lease was seen unchanged for a whole
+// term. It forgets processes that are not in now.
 func (s *leaseObservations) overdue(now []process, term time.Duration) (late []process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,11 +51,9 @@ func (s *leaseObservations) overdue(now []process, term time.Duration) (late []p
 	return late
 }
 
-// Sweep ends what runners left behind that died, takes away the worktrees of
-// attempts that were deleted, finishes landings that were cut short, and starts
-// what waits for a free place. Any
-// manager may sweep, and all at once: each step is taken only if it is still to
-// be taken.
+// Sweep ends what dead runners left behind, removes the worktrees of deleted
+// attempts, completes interrupted landings, and starts what waits for a slot.
+// Any number of managers may sweep concurrently: each step is taken once.
 func (m *Manager) Sweep(ctx context.Context) error {
 	err := errors.Join(m.reapDead(ctx), m.clearLeftovers(ctx), m.finishLandings(ctx))
 	m.launch(ctx)
@@ -64,10 +63,11 @@ func (m *Manager) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// EndLost ends what runners left behind that died, and nothing else of [Manager.Sweep].
+// EndLost ends what dead runners left behind. It does nothing else of
+// [Manager.Sweep].
 func (m *Manager) EndLost(ctx context.Context) error { return m.reapDead(ctx) }
 
-// reapDead gives up the processes whose runners are dead, or overdue.
+// reapDead gives up the processes whose runners are dead or overdue.
 func (m *Manager) reapDead(ctx context.Context) error {
 	var running []process
 	var now time.Time
@@ -95,10 +95,11 @@ func (m *Manager) reapDead(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// giveUp ends a process in the place of its runner, with all that it started.
+// giveUp ends a process in place of its runner, with everything that it
+// started.
 //
-// Once begun it goes on to its end though the caller does not: half of it would
-// be begun anew by the next sweep.
+// Once begun, it continues even if ctx ends: otherwise the next sweep would
+// begin again.
 func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -141,12 +142,11 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	return err
 }
 
-// abandonGrace is how long a manager that is closed still talks to an agent elsewhere.
+// abandonGrace is how long a closed manager still talks to a remote agent.
 const abandonGrace = 2 * time.Second
 
-// abandon tells an agent elsewhere that nobody waits for it any more. A sweep
-// does not wait for that: if the agent cannot be reached, the next follow-up
-// tells it.
+// abandon tells a remote agent that its task is cancelled. A sweep does not
+// wait for it: if the agent cannot be reached, the next follow-up tells it.
 func (m *Manager) abandon(p process) {
 	if p.Reason != Agent || p.SessionID == "" {
 		return
@@ -169,9 +169,9 @@ func (m *Manager) abandon(p process) {
 	})
 }
 
-// takeOver makes this manager the owner of a process, if it has still the owner
-// and the lease that were seen: from then on its runner writes nothing. If this
-// process dies too, the next sweep sees a dead owner again.
+// takeOver makes this manager the owner of a process that still has the owner
+// and lease that were seen; from then on its runner cannot write. If this
+// process dies too, the next sweep finds a dead owner again.
 func (m *Manager) takeOver(ctx context.Context, p *process) (taken bool, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		done, err := tx.Exec(ctx, `UPDATE processes SET owner = ?, lease_until = ?, runner_pid = ?, runner_born = ?
@@ -190,8 +190,8 @@ func (m *Manager) takeOver(ctx context.Context, p *process) (taken bool, err err
 	return taken, nil
 }
 
-// recoverProcess brings the log and the worktree of a process in order whose runner died.
-// It says where the work is then.
+// recoverProcess repairs the log and the worktree of a process whose runner
+// died, and returns where the work is.
 func (m *Manager) recoverProcess(ctx context.Context, p process) (w Work, err error) {
 	var c checkout
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
@@ -215,9 +215,8 @@ func (m *Manager) recoverProcess(ctx context.Context, p process) (w Work, err er
 	return currentWork(ctx, c.tree, append(moved, m.exposed(ctx, c, p)...)), errors.Join(recovered, left, c.tree.Unlock(ctx))
 }
 
-// exposed says which secrets the agent of a process has committed whose runner
-// died. Where that run began is not known any more, so it looks at all commits
-// of the attempt.
+// exposed returns which secrets the agent of a dead runner has committed. Where
+// that run began is not known, so it checks all commits of the attempt.
 func (m *Manager) exposed(ctx context.Context, c checkout, p process) (notes []string) {
 	ctx, cancel := context.WithTimeout(ctx, exposurePatience/2) // giveUp has more to do
 	defer cancel()
@@ -238,7 +237,8 @@ func (m *Manager) exposed(ctx context.Context, c checkout, p process) (notes []s
 	return notes
 }
 
-// made says that the worktrees were made: only then there are bases.
+// made reports whether the worktrees were made: only then are there base
+// commits.
 func (c checkout) made() bool {
 	for _, r := range c.attempt.Repos {
 		if r.Base == "" {
@@ -248,7 +248,7 @@ func (c checkout) made() bool {
 	return true
 }
 
-// sweepLoop sweeps now and then.
+// sweepLoop sweeps periodically.
 func (m *Manager) sweepLoop() {
 	for first := true; ; first = false {
 		err := m.Sweep(m.ctx)

@@ -50,7 +50,7 @@ func value(s *string) string {
 	return *s
 }
 
-// Tasks is a page of a project's tasks, newest first.
+// Tasks returns a part of a project's tasks, newest first.
 func (m *Manager) Tasks(ctx context.Context, q TaskQuery) (found TaskPage, err error) {
 	if q.ProjectID, err = parseID("project_id", q.ProjectID); err != nil {
 		return TaskPage{}, err
@@ -117,7 +117,7 @@ func checkStatus(s Status) error {
 	return refuse(InvalidArgument, "pass status as one of todo, inprogress, inreview, done, cancelled", "there is no status %q", brief(string(s)))
 }
 
-// Task reads one task.
+// Task returns one task. Fault: not_found.
 func (m *Manager) Task(ctx context.Context, id string) (t Task, err error) {
 	if id, err = parseID("task_id", id); err != nil {
 		return Task{}, err
@@ -129,7 +129,7 @@ func (m *Manager) Task(ctx context.Context, id string) (t Task, err error) {
 	return t, err
 }
 
-// CreateTask makes a task with status todo.
+// CreateTask creates a task with status todo.
 func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error) {
 	if n.ProjectID, err = parseID("project_id", n.ProjectID); err != nil {
 		return Task{}, err
@@ -177,8 +177,8 @@ func checkTitle(title string) (string, error) {
 	return title, checkText("title", title, maxTitle)
 }
 
-// UpdateTask changes a task. One that is cancelled has its agents stopped; they
-// may still end when UpdateTask returns.
+// UpdateTask changes a task. Cancelling a task stops its agents, which may
+// still be ending when UpdateTask returns.
 func (m *Manager) UpdateTask(ctx context.Context, id string, c TaskChange) (t Task, err error) {
 	if id, err = parseID("task_id", id); err != nil {
 		return Task{}, err

@@ -13,9 +13,9 @@ const (
 	transcriptMessageBytes = transcriptBytes / 4
 )
 
-// transcriptPrompt is a transcript as words to put before the next prompt: its newest turns,
-// oldest first. Every line of it is quoted, so that nobody takes it for what is
-// wanted now. Empty: nothing was said.
+// transcriptPrompt returns a transcript as text for the beginning of a prompt:
+// the newest turns, oldest first. Every line is quoted, so that the agent does
+// not take it for a request. It is empty if there are no turns.
 func transcriptPrompt(page MessagePage) string {
 	var turns []string
 	size, more := 0, page.More
@@ -39,7 +39,7 @@ func transcriptPrompt(page MessagePage) string {
 		left + strings.Join(turns, "") + "Now the person says:\n\n"
 }
 
-// quoteMessage is a message of a transcript, cut at the end if it is long.
+// quoteMessage returns a message of a transcript, cut at the end if it is long.
 func quoteMessage(who, text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {

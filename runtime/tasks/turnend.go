@@ -7,19 +7,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// TurnEnd is the end of what one process of an attempt did.
+// TurnEnd describes the end of a process of an attempt.
 type TurnEnd struct {
 	AttemptID string
-	// State is that of the process. Empty: none ended now.
+	// State is the state of the process. Empty: no process ended.
 	State State
-	// Over says why no answer starts a follow-up any more: the task is "done",
-	// "cancelled" or "deleted". Empty: one does.
+	// Over says why answers start no more follow-ups: the task is "done",
+	// "cancelled" or "deleted". Empty: they do.
 	Over string
 }
 
 const deleted = "deleted"
 
-// followUpsEnded is why a task with a status has no more follow-ups; empty: it may.
+// followUpsEnded returns why a task with this status takes no follow-ups.
+// Empty: it does.
 func followUpsEnded(s Status) string {
 	if s == Done || s == Cancelled {
 		return string(s)
@@ -27,8 +28,8 @@ func followUpsEnded(s Status) string {
 	return ""
 }
 
-// turnEnded tells of the end of a turn, in the transaction that ends it: whoever
-// asks a person for the attempt must not be half told when this process dies.
+// turnEnded reports the end of a turn in the transaction that ends it, so that
+// a crash cannot separate the two.
 func (m *Manager) turnEnded(ctx context.Context, tx *store.Tx, e TurnEnd) error {
 	if m.options.TurnEnded == nil {
 		return nil
@@ -36,8 +37,8 @@ func (m *Manager) turnEnded(ctx context.Context, tx *store.Tx, e TurnEnd) error 
 	return m.options.TurnEnded(ctx, tx, e)
 }
 
-// dropQuestions ends what the attempts at a task that is over still ask. Those
-// that run end theirs with their run.
+// dropQuestions ends the open questions of a task that is over. Running
+// attempts end theirs with their run.
 func (m *Manager) dropQuestions(ctx context.Context, tx *store.Tx, t Task) error {
 	if followUpsEnded(t.Status) == "" {
 		return nil

@@ -70,13 +70,14 @@ func (m *Manager) checkoutOf(ctx context.Context, attemptID string) (c checkout,
 	return c, err
 }
 
-// block is why something is not shown.
+// block returns why something is not shown.
 func block(reason, detail string) Blocked {
 	return Blocked{Reason: reason, Detail: detail, Retryable: reason == worktree.SummaryFailed}
 }
 
-// Changes lists what an attempt has changed; force lists more than the guard
-// allows. It is blocked, and no error, when the changes cannot be listed.
+// Changes lists what an attempt has changed. force lists more than the guard
+// allows. If the changes cannot be listed, the result is Blocked and the error
+// nil.
 func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Changes, error) {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
@@ -94,7 +95,7 @@ func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Ch
 	return changes, nil
 }
 
-// File reads a part of a file. Faults: not_found, worktree_missing.
+// File returns a part of a file. Faults: not_found, worktree_missing.
 func (m *Manager) File(ctx context.Context, q FileQuery) (File, error) {
 	c, err := m.checkoutOf(ctx, q.AttemptID)
 	if err != nil {
@@ -108,7 +109,7 @@ func (m *Manager) File(ctx context.Context, q FileQuery) (File, error) {
 		Start: f.Start, Total: f.Total, Content: f.Content, Binary: f.Binary}, nil
 }
 
-// Patch reads the changes of some files.
+// Patch returns the changes of some files.
 func (m *Manager) Patch(ctx context.Context, q PatchQuery) (Patch, error) {
 	c, err := m.checkoutOf(ctx, q.AttemptID)
 	if err != nil {

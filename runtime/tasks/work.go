@@ -15,25 +15,26 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Work says where what an attempt has made is.
+// Work says where the work of an attempt is.
 type Work struct {
-	// State is OnBranch, OffBranch or LandedWork. Empty: a process runs, none has ended, or
-	// the folder is gone.
+	// State is OnBranch, OffBranch or LandedWork. Empty: a process runs, none
+	// has ended, or the folder is gone.
 	State string `json:"state"`
-	// Notes say why it is OffBranch, and what else a person should know of it.
+	// Notes say why the work is OffBranch, and what else a person should know
+	// about it.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// OnBranch is the state of work that is all on the attempt's branch.
+// OnBranch is the state of work that is entirely on the attempt's branch.
 const OnBranch = "on_branch"
 
-// OffBranch is the state of work of which some is elsewhere, or not committed.
+// OffBranch is the state of work that is partly elsewhere or uncommitted.
 const OffBranch = "off_branch"
 
 // LandedWork is the state of work that is on its target.
 const LandedWork = "landed"
 
-// currentWork looks where the work of an attempt is.
+// currentWork determines where the work of an attempt is.
 func currentWork(ctx context.Context, tree worktree.Tree, remarks []string) Work {
 	if !tree.Present(ctx) {
 		return Work{}
@@ -56,13 +57,13 @@ func workOf(s worktree.Survey, remarks []string) Work {
 	return w
 }
 
-// committedItself begins the notes of what an agent has committed and should not
-// have. They stay with the attempt: its later runs do not take it out of the
-// history.
+// committedItself is the prefix of notes about secrets that an agent has
+// committed. They stay with the attempt, as later runs do not remove them from
+// the history.
 const committedItself = "committed by the agent: "
 
-// writeWork stores where the work is, and adds to w what stays to be said of
-// earlier runs.
+// writeWork stores where the work is. It adds notes of earlier runs that still
+// apply to w.
 func writeWork(ctx context.Context, tx *store.Tx, attemptID string, w *Work) error {
 	var before string
 	err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(work), '') FROM attempts WHERE id = ?", attemptID).Scan(&before)
@@ -91,8 +92,8 @@ func readWork(column string) (w Work) {
 	return w
 }
 
-// refreshWork is the work of an attempt that was not on its branch: somebody may
-// have brought it there by hand.
+// refreshWork determines again where work is that was not on its branch: a
+// person may have moved it.
 func (m *Manager) refreshWork(ctx context.Context, attemptID string, before Work) Work {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
@@ -108,8 +109,9 @@ func (m *Manager) refreshWork(ctx context.Context, attemptID string, before Work
 	return now
 }
 
-// Ignored are the files and folders that go with the folders of a task, as git
-// ignores them or they are in no repository; see [worktree.Survey].
+// Ignored lists the files and folders that would be removed with the folders of
+// a task, because git ignores them or because they are in no repository; see
+// [worktree.Survey].
 func (m *Manager) Ignored(ctx context.Context, taskID string) (names []string, err error) {
 	attempts, err := m.Attempts(ctx, taskID)
 	if err != nil {
@@ -134,16 +136,17 @@ func (m *Manager) Ignored(ctx context.Context, taskID string) (names []string, e
 	return names, nil
 }
 
-// Collected is what became of [Manager.Collect].
+// Collected is the result of [Manager.Collect].
 type Collected struct {
 	AttemptID, Branch string
-	// Repos is in how many repositories something was brought onto the branch.
+	// Repos is the number of repositories in which something was added to the
+	// branch.
 	Repos int
 	Work  Work
 }
 
-// Collect brings the work of an attempt onto its branch: commits of a detached
-// head or another branch, and what is not committed. secrets allows to commit
+// Collect brings the work of an attempt onto its branch: uncommitted changes,
+// and commits of a detached head or another branch. secrets allows committing
 // what looks like one. Faults: attempt_running, worktree_missing, head_moved,
 // branch_in_use, commit_held.
 func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (done Collected, err error) {
@@ -179,8 +182,8 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 	return done, m.db.Update(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, c.ID, &done.Work) })
 }
 
-// secretFinder finds the secrets that this process knows of an attempt, and those that
-// look like one.
+// secretFinder returns a check for the secrets of an attempt that this process
+// knows, and for text that looks like one.
 func (m *Manager) secretFinder(c checkout, p *process) worktree.Check {
 	id := ""
 	if p != nil {
