@@ -18,7 +18,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema is what a store must be opened with for a Server to work on it.
+// Schema returns the schema that a Server's store must be opened with.
 func Schema() store.Schema { return store.NewSchema("agents", migrations) }
 
 // mostListed is how many tasks a list looks at, newest first.

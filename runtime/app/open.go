@@ -1,5 +1,5 @@
 // Package app is an installation: what a process of deskhand opens, once, and
-// which door it hands to which room.
+// which door it hands to which package.
 //
 // [Open] is cheap. The store, the hub of questions, the manager of attempts and
 // the index are opened by who first needs them, and ended by [App.Close] in one

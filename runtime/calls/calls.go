@@ -1,10 +1,10 @@
-// Package calls keeps calls of tools that have nothing of their own in the
-// store, such as those of upstreams, so that they can outlive their requests.
+// Package calls lets tool calls outlive their requests, for tools that store
+// nothing of their own, such as those of upstreams.
 //
-// A call runs in the process that began it. Its row in the store says where it
-// stands, so any process can be asked for it, and has its outcome for a day. If
-// the process dies, the call is lost and the row says so: nobody knows whether
-// it was done, so no other process repeats it.
+// A call runs in the process that began it. Its row in the store has its state,
+// so any process can report on it, and its result for a day. If the process
+// dies, the call is lost and the row says so: nobody knows whether it was done,
+// so no other process repeats it.
 package calls
 
 import (
@@ -25,23 +25,24 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Options tunes a Runner. Open is required.
+// Options configures a Runner. Open is required.
 type Options struct {
 	// Open returns the hub of requests and the store, which has [Schema]. The
 	// runner closes neither.
 	Open func(ctx context.Context) (*elicit.Hub, *store.DB, error)
-	// Patience is how long a call may take and still be answered at once. Zero:
-	// 1 second.
+	// Patience is how long a call may take and still be answered within its
+	// request. Zero: 1 second.
 	Patience time.Duration
-	// Retention is how long the outcome of a call is kept. Zero: 24 hours.
+	// Retention is how long the result of a call is stored. Zero: 24 hours.
 	Retention time.Duration
-	// MaxRunning bounds the calls that run at one time. Zero: 256.
+	// MaxRunning limits concurrent calls. Zero: 256.
 	MaxRunning int
-	// Log takes what an operator should know. Nil: nothing is logged.
+	// Log receives problems. Nil: nothing is logged.
 	Log *slog.Logger
 }
 
-// The lease of a running call. A runner that is silent for so long is dead.
+// The lease of a running call. A runner that is silent for leaseTime counts as
+// dead.
 const (
 	leaseTime = 40 * time.Second
 	leaseBeat = 10 * time.Second
@@ -50,7 +51,7 @@ const (
 // kind begins the ID of a call.
 const kind = "call_"
 
-// Runner runs calls and follows those of all runners over the same store. It
+// Runner runs calls, and follows those of all runners over the same store. It
 // implements [contract.PendingCalls]. Its methods may be called concurrently.
 type Runner struct {
 	options Options
@@ -65,7 +66,7 @@ type Runner struct {
 	running map[string]*running
 }
 
-// New makes a runner. It opens nothing.
+// New returns a runner. It opens nothing.
 func New(o Options) *Runner {
 	if o.Patience == 0 {
 		o.Patience = time.Second
@@ -84,7 +85,7 @@ func New(o Options) *Runner {
 	return k
 }
 
-// Close ends the calls that run, which are lost, and waits for them.
+// Close cancels the running calls, which are lost, and waits for them.
 func (k *Runner) Close() {
 	k.mu.Lock()
 	k.stop()
@@ -102,7 +103,7 @@ func (k *Runner) Later(tool contract.Tool) contract.Tool {
 	return tool
 }
 
-// open opens the store once, and follows it from then on.
+// open opens the store once, and then follows it.
 func (k *Runner) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -274,34 +275,34 @@ type asker struct {
 	hub  *elicit.Hub
 }
 
-// CanShow says that the client has declared what it takes to show r.
+// CanShow reports whether the client has declared the capabilities to show r.
 func (a *asker) CanShow(r *elicit.Request) bool { return a.door != nil && a.door.CanShow(r) }
 
-// Rounds is false: requests are shown while the call runs.
+// Rounds returns false: requests are shown while the call runs.
 func (a *asker) Rounds() bool { return false }
 
-// Show is for clients that are asked between two calls, which this is not.
+// Show fails: it is for clients that are asked between two calls.
 func (a *asker) Show(*elicit.Request, string) error {
 	return errors.New("a call that outlives its request is not repeated")
 }
 
-// Shown is empty: nothing was shown before.
+// Shown returns "": nothing was shown before.
 func (a *asker) Shown() (string, error) { return "", nil }
 
-// Actions is empty: answers come through [Runner.Answer].
+// Actions returns nil: answers come through [Runner.Answer].
 func (a *asker) Actions(*elicit.Request) []elicit.Action { return nil }
 
-// Unasked is false: nobody has answered yet.
+// Unasked returns false: nobody has answered yet.
 func (a *asker) Unasked(context.Context, *elicit.Hub, *elicit.Request) (bool, error) {
 	return false, nil
 }
 
-// PageDone does nothing: whoever follows the call sees that it waits no more.
+// PageDone does nothing: followers of the call see that it no longer waits.
 func (a *asker) PageDone(context.Context, string) {}
 
 var _ elicit.Client = (*asker)(nil)
 
-// Offer notes that the call waits for r until it does not.
+// Offer records that the call waits for r until r ends.
 func (a *asker) Offer(ctx context.Context, _ *elicit.Hub, r elicit.Request) {
 	a.call.waitFor(ctx, r.ID)
 	<-ctx.Done()

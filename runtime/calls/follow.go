@@ -14,7 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// died is why a call is lost whose runner is silent.
+// died is the message of a call that is lost because its runner is silent.
 const died = "The server that made the call died before the answer. Nobody knows whether it was done: find out before you call again."
 
 // visitor is what a door can do with a client that follows a call.
@@ -123,8 +123,8 @@ func (k *Runner) Answer(ctx context.Context, caller contract.Caller, id string) 
 	})
 }
 
-// Cancel implements [contract.PendingCalls]. The runner that runs the call hears of it
-// from the feed.
+// Cancel implements [contract.PendingCalls]. The runner of the call learns of
+// it from the feed.
 func (k *Runner) Cancel(ctx context.Context, _ contract.Caller, id string) error {
 	_, db, err := k.open(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func (k *Runner) Watch(ctx context.Context, id string) (contract.Watcher, error)
 	return watcher{w}, err
 }
 
-// watcher also wakes when a runner may have died, which no event says.
+// watcher also wakes when a runner may have died, which causes no event.
 type watcher struct{ *store.Watcher }
 
 // Wait implements [contract.Watcher].
@@ -192,7 +192,7 @@ func (k *Runner) heartbeat() {
 	}
 }
 
-// listen cancels the calls of this runner that somebody has cancelled.
+// listen cancels this runner's calls that any process has cancelled.
 func (k *Runner) listen() {
 	for k.ctx.Err() == nil {
 		err := k.listening()

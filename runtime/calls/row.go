@@ -18,7 +18,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema is what a store must be opened with for a Runner to work on it.
+// Schema returns the schema that a Runner's store must be opened with.
 func Schema() store.Schema { return store.NewSchema("calls", migrations) }
 
 // topic is that of the events in the feed; their key is the id of a call.

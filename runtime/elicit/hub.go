@@ -16,7 +16,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Topic is that of the room's events in the feed; their key is the request's
+// Topic is the topic of this package's events in the feed; their key is the request's
 // id, their data an Action as JSON.
 const Topic = "elicit"
 

@@ -19,7 +19,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema is what a store must be opened with for a Hub to work on it.
+// Schema returns the schema that a Hub's store must be opened with.
 func Schema() store.Schema { return store.NewSchema("elicit", migrations) }
 
 // readRequest returns nil if there is none.

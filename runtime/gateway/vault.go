@@ -18,7 +18,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema has the gateway's tables: credentials and sign-ins under way, encrypted,
+// Schema returns the schema of the gateway's tables: credentials and sign-ins under way, encrypted,
 // and what upstreams were last seen to offer.
 func Schema() store.Schema { return store.NewSchema("gateway", migrations) }
 

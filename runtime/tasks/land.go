@@ -164,7 +164,7 @@ func (m *Manager) checkSecrets(ctx context.Context, c checkout, moves []worktree
 	return nil, refuse(LandHeld, "have it taken out of the commits, or allow it", "%s", strings.Join(found, "; ")).With("found", found).WithCase("", "attempt", c.ID)
 }
 
-// reversed returns the moves that undo moves, in reverse order.
+// reversed returns the moves that undo moves.
 func reversed(moves []worktree.Move) (back []worktree.Move) {
 	for _, m := range moves {
 		back = append(back, m.Back())

@@ -14,7 +14,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema is what a store must be opened with for a Surface to work on it.
+// Schema returns the schema that a Surface's store must be opened with.
 func Schema() store.Schema { return store.NewSchema(Channel, migrations) }
 
 // posted is the message of a request.

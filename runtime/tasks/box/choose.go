@@ -13,14 +13,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Found is whether a mode works here.
+// Found says whether a mode works here.
 type Found struct {
 	Mode  Mode   `json:"mode"`
 	Works bool   `json:"works"`
 	Why   string `json:"why"` // what it lacks, or why it does not work
 }
 
-// Find tries each mode that this platform could have.
+// Find tries each mode that this platform may have.
 func Find(ctx context.Context) []Found {
 	var all []Found
 	for _, m := range []struct {
@@ -40,9 +40,9 @@ func Find(ctx context.Context) []Found {
 // automatic are the modes that Auto takes, the first that works.
 var automatic = []Mode{Bwrap, Landlock, Seatbelt}
 
-// Choose is the mode that runs for the one that was asked for. why says what it
-// lacks, or of None why there is no other. Fault: sandbox_unavailable if it was
-// asked for by name and does not work.
+// Choose returns the mode to run for the one that was asked for. why says what
+// the mode lacks or, for None, why no other works. Fault: sandbox_unavailable
+// if asked names a mode that does not work.
 func Choose(ctx context.Context, asked Mode) (mode Mode, why string, err error) {
 	switch asked {
 	case None:
@@ -153,7 +153,7 @@ func tryContainer(ctx context.Context) (string, error) {
 	return "", runQuietly(ctx, e, "info", "--format", "{{.}}")
 }
 
-// CanClose says whether a mode can close the network.
+// CanClose reports whether a mode can restrict the network.
 func CanClose(mode Mode) bool {
 	return mode != None && (mode != Landlock || landlockVersion() >= landlockTCP)
 }

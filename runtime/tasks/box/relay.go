@@ -92,7 +92,7 @@ func closeWrite(c net.Conn) error {
 	return c.Close()
 }
 
-// copyBoth copies both ways until both have ended.
+// copyBoth copies in both directions until both have ended.
 func copyBoth(a, b net.Conn) {
 	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{a, b}, {b, a}} {

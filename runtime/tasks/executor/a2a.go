@@ -55,7 +55,8 @@ var a2aKind = kind{
 	abandon: abandon,
 }
 
-// position is where a conversation is. As JSON it is the agent's session.
+// position is the state of a conversation. As JSON it is the agent's session
+// ID.
 type position struct {
 	Context string     `json:"contextId,omitempty"`
 	Task    a2a.TaskID `json:"taskId,omitempty"`
@@ -68,15 +69,14 @@ const (
 	lastCallTime = 2 * time.Second
 )
 
-// remoteControls are the controls of an agent without a process: there is a connection to
-// let go of.
+// remoteControls are the controls of a remote agent: they close the connection.
 type remoteControls struct{ cut func() }
 
 func (l remoteControls) Interrupt() { l.cut() }
 func (l remoteControls) Terminate() { l.cut() }
 func (l remoteControls) Kill()      { l.cut() }
 
-// startRemote starts a run of an agent that is not here.
+// startRemote starts a run of a remote agent.
 func startRemote(ctx context.Context, l *launch) (*Run, error) {
 	c := &remote{skill: l.Mode, seen: map[string]int{}}
 	connecting, done := context.WithTimeout(ctx, callTime)
@@ -96,7 +96,7 @@ func startRemote(ctx context.Context, l *launch) (*Run, error) {
 	return r, nil
 }
 
-// runTurn has one turn, and says what came of it.
+// runTurn runs one turn and returns its result.
 func (c *remote) runTurn() Result {
 	var quiet func()
 	c.asking, quiet = context.WithCancel(c.ctx)
@@ -135,16 +135,15 @@ func (c *remote) runTurn() Result {
 	return result
 }
 
-// cancel tells the agent to give a task up. What has ended meanwhile stays as
-// it is.
+// cancel cancels a task. A task that has ended meanwhile stays as it is.
 func (c *remote) cancel(ctx context.Context, task a2a.TaskID) {
 	ctx, done := context.WithTimeout(ctx, callTime)
 	defer done()
 	c.looking.CancelTask(ctx, &a2a.CancelTaskRequest{ID: task}) // one that does not hear is left in the end
 }
 
-// abandon cancels the task that a run has left whose runner was killed. One that
-// waits for an answer is let be, as that may still come, unless a person has
+// abandon cancels the task of a run whose runner was killed. A task that waits
+// for an answer is kept, as the answer may still come, unless a person has
 // stopped it.
 func abandon(ctx context.Context, l *launch, stopped bool) error {
 	var last position
@@ -167,7 +166,7 @@ func abandon(ctx context.Context, l *launch, stopped bool) error {
 	return err
 }
 
-// exchange sends what there is to say until the task has ended.
+// exchange sends messages until the task has ended.
 func (c *remote) exchange() error {
 	err := c.sendPrompt()
 	for err == nil {
@@ -182,8 +181,8 @@ func (c *remote) exchange() error {
 	return err
 }
 
-// sendPrompt sends the prompt, in a new conversation if the agent does not know the
-// old one any more.
+// sendPrompt sends the prompt. It starts a new conversation if the agent no
+// longer knows the old one.
 func (c *remote) sendPrompt() error {
 	m, err := c.firstMessage()
 	if err == nil {
@@ -197,9 +196,9 @@ func (c *remote) sendPrompt() error {
 	return err
 }
 
-// sendAnswer sends what a person has answered: again, if the agent was out of reach
-// and has not heard it, or stumbled over it and still waits. Some are not ready
-// for an answer at once when they ask.
+// sendAnswer sends a person's answer. It retries if the agent could not be
+// reached, or failed and still waits: some agents are not ready for an answer
+// right after they ask.
 func (c *remote) sendAnswer() error {
 	m, err := c.answer()
 	if m == nil || err != nil {
@@ -225,8 +224,8 @@ func (c *remote) sendAnswer() error {
 	}
 }
 
-// awaitStageChange waits until the agent sees by itself that a person has done what a
-// stage of its task was to wait for.
+// awaitStageChange waits until the agent notices that a person has done what
+// its task waits for.
 func (c *remote) awaitStageChange(stage string) error {
 	failures := 0
 	for wait := soonest; c.stage() == stage; wait = min(2*wait, latest) {
@@ -242,11 +241,11 @@ func (c *remote) awaitStageChange(stage string) error {
 	return nil
 }
 
-// refused says that the agent has heard, and said no.
+// refused reports whether the agent received the message and rejected it.
 func refused(err error) bool { return errors.As(err, new(*a2a.Error)) }
 
-// send sends a message and takes what comes of it. A stream that breaks when the
-// agent has said something of a task is no error: the task can be looked at.
+// send sends a message and handles the events that follow. A stream that breaks
+// after the agent has named a task is no error, as the task can be polled.
 func (c *remote) send(m *a2a.Message, stage string) error {
 	if c.skill != "" {
 		m.Metadata = map[string]any{"skill": c.skill}
@@ -261,8 +260,8 @@ func (c *remote) send(m *a2a.Message, stage string) error {
 	return err
 }
 
-// firstMessage is the message to begin with: to the task that waits for one, or else
-// in the context of the last.
+// firstMessage returns the message that begins the turn: to the task that waits
+// for one, otherwise in the last context.
 func (c *remote) firstMessage() (*a2a.Message, error) {
 	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(c.spec.Prompt))
 	var last position
@@ -301,13 +300,13 @@ func (c *remote) firstMessage() (*a2a.Message, error) {
 	return m, nil
 }
 
-// awaitsInput says that a task goes on when somebody has answered.
+// awaitsInput reports whether a task in this state continues after an answer.
 func awaitsInput(s a2a.TaskState) bool {
 	return s == a2a.TaskStateInputRequired || s == a2a.TaskStateAuthRequired
 }
 
-// receive takes what the agent says until it stops, or its task is at rest at
-// another stage than the one that it is to leave.
+// receive handles events until the stream ends, or the task is at rest at
+// another stage than stage.
 func (c *remote) receive(events iter.Seq2[a2a.Event, error], stage string) error {
 	before := c.status
 	c.status, c.heard = a2a.TaskStatus{}, false
@@ -341,7 +340,7 @@ const (
 // mostFailures is how often in a row an agent may be out of reach.
 const mostFailures = 8
 
-// followToRest follows a task until it is at rest, whatever happens to the stream.
+// followToRest follows a task until it is at rest, even if the stream breaks.
 func (c *remote) followToRest() error {
 	failures, wait := 0, soonest
 	for !c.atRest() {
@@ -380,7 +379,7 @@ func (c *remote) pause(d time.Duration) error {
 	}
 }
 
-// refresh reads where the task stands.
+// refresh reads the state of the task.
 func (c *remote) refresh() error {
 	ctx, done := context.WithTimeout(c.ctx, callTime)
 	defer done()
@@ -391,7 +390,7 @@ func (c *remote) refresh() error {
 	return err
 }
 
-// stage tells where the task stands from where it stood.
+// stage identifies the task's current state, to notice changes.
 func (c *remote) stage() string {
 	says := ""
 	if m := c.status.Message; m != nil {
@@ -400,7 +399,7 @@ func (c *remote) stage() string {
 	return string(c.status.State) + " " + says
 }
 
-// ended judges how the task ended.
+// ended returns the error of a task that ended without success.
 func (c *remote) ended() error {
 	why := "it does not say why"
 	if c.status.Message != nil {
@@ -423,7 +422,7 @@ func (c *remote) position() position {
 	return c.at
 }
 
-// setPosition notes where the conversation is.
+// setPosition stores the position of the conversation.
 func (c *remote) setPosition(to position) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,16 +15,16 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// ErrSettled is why a question need not be answered any more: the cause of the
-// context of [Spec.Ask].
+// ErrSettled is the cause of the context of [Spec.Ask] if the question no
+// longer needs an answer.
 var ErrSettled = errors.New("the agent goes on without an answer")
 
 // errPending ends a run whose question waits for a late answer: that comes as
 // another message, to the same task.
 var errPending = errors.New("nobody answered in time; an answer that comes late goes to the agent, which waits for it")
 
-// questionData is what an agent may say of its question as data: as deskhand's own
-// agent does, or with a schema.
+// questionData is what an agent may send with its question as data: deskhand's
+// own form, or a schema.
 type questionData struct {
 	ID        string          `json:"elicitationId"`
 	Title     string          `json:"title"`
@@ -41,7 +41,7 @@ var link = regexp.MustCompile(`https?://[^\s<>"'\x60)\]]+`)
 // type a secret.
 const signedIn = "done"
 
-// question is what the task wants, and what it says of it as data.
+// question returns the task's input request and its structured part, if any.
 func (c *remote) question() (q Question, about questionData) {
 	var parts []*a2a.Part
 	if m := c.status.Message; m != nil {
@@ -73,8 +73,8 @@ func (c *remote) question() (q Question, about questionData) {
 	return q, about
 }
 
-// answer puts what the task wants to a person, and returns the message to go on
-// with. Nil: the task has gone on without.
+// answer puts the task's question to a person and returns the message to
+// continue with. Nil: the task has continued without one.
 func (c *remote) answer() (*a2a.Message, error) {
 	q, about := c.question()
 	c.talk.system("asked: " + orElse(q.Message, q.Title))
@@ -101,7 +101,7 @@ func (c *remote) answer() (*a2a.Message, error) {
 // in, before it is told.
 const signInTime = 2 * time.Second
 
-// reply is the message that tells the agent what a person said.
+// reply returns the message with a person's answer.
 func (c *remote) reply(a Answer, about questionData, stage string) (*a2a.Message, error) {
 	data := map[string]any{"action": a.Outcome}
 	if about.ID != "" {
@@ -137,7 +137,7 @@ func (c *remote) reply(a Answer, about questionData, stage string) (*a2a.Message
 	return c.messageTo(a2a.NewTextPart(orElse(text, "The person has nothing to add.")), a2a.NewDataPart(data)), nil
 }
 
-// messageTo is a message to the task.
+// messageTo returns a message to the task.
 func (c *remote) messageTo(parts ...*a2a.Part) *a2a.Message {
 	m := a2a.NewMessage(a2a.MessageRoleUser, parts...)
 	at := c.position()
@@ -145,7 +145,8 @@ func (c *remote) messageTo(parts ...*a2a.Part) *a2a.Message {
 	return m
 }
 
-// formText is a form in words, for an agent that reads no data.
+// formText returns the values of a form as text, for an agent that reads no
+// data.
 func formText(values map[string]any) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {

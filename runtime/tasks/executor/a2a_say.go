@@ -15,7 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// handle shows what the agent says, and notes where its task stands.
+// handle shows what the agent says, and records the state of its task.
 func (c *remote) handle(e a2a.Event) {
 	if e == nil {
 		return
@@ -51,7 +51,7 @@ func (c *remote) handle(e a2a.Event) {
 	}
 }
 
-// markKnown notes what was in the log of an earlier run.
+// markKnown records what an earlier run has logged.
 func (c *remote) markKnown(t *a2a.Task) {
 	for _, a := range t.Artifacts {
 		c.seen["artifact "+string(a.ID)] = len(a.Parts)
@@ -143,7 +143,7 @@ func orElse(text, other string) string {
 	return text
 }
 
-// partsText are the texts of parts.
+// partsText returns the texts of parts.
 func partsText(parts []*a2a.Part) string {
 	var texts []string
 	for _, p := range parts {

@@ -50,8 +50,8 @@ func (c *remote) connect(ctx context.Context, l *launch) error {
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// wire carries calls to an agent. What is secret in them goes to the host that
-// the configuration names, and to no other that a card leads to.
+// wire sends calls to an agent. Secrets are sent only to the host that the
+// configuration names, not to others that a card names.
 type wire struct {
 	headers map[string]string
 	home    string
@@ -92,7 +92,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// loggedBody is the body of an answer, in its log.
+// loggedBody is the body of a response that is also written to the log.
 type loggedBody struct {
 	io.Reader
 	io.Closer

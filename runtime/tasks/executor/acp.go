@@ -156,7 +156,7 @@ func (c *client) turn(quiet func()) error {
 	return c.ended(answer)
 }
 
-// open goes on with a session, or begins one.
+// open resumes a session or starts one.
 func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.SessionId, *acp.SessionModeState, error) {
 	s := &c.run.spec
 	servers := []acp.McpServer{}
@@ -198,7 +198,7 @@ func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.Sessi
 	return r.SessionId, r.Modes, nil
 }
 
-// setReplaying says that what comes now has been in a log before.
+// setReplaying says whether the agent now repeats what an earlier log has.
 func (c *client) setReplaying(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,7 +235,7 @@ func (c *client) setup(what string, err error) error {
 
 func wrapError(what string, err error) error { return fmt.Errorf("%s: %w", what, err) }
 
-// ended judges how the turn ended.
+// ended returns the error of a turn that ended without success.
 func (c *client) ended(a acp.PromptResponse) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,20 +12,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Limit is how much of a log is kept. When there is more, the oldest entries are
-// dropped and pages say that the log is truncated.
+// Limit bounds what is stored of a log. Beyond it the oldest entries are
+// dropped, and pages report that the log is truncated.
 type Limit struct {
 	Entries, Bytes int64
 }
 
-// Options tunes a Writer. The zero value is ready to use.
+// Options configures a Writer. The zero value is ready to use.
 type Options struct {
-	// Redact takes secrets out. Nil: nothing is taken out.
+	// Redact removes secrets. Nil: nothing is removed.
 	Redact *Redactor
-	// Spool gets raw lines first. Nil: there is none.
+	// Spool receives raw lines first. Nil: there is none.
 	Spool *Spool
 	// Raw and Normalized bound the logs. Zero: 200,000 entries and 64 MiB each.
-	// The newest 20,000 normalized entries stay whatever their size.
+	// The newest 20,000 normalized entries stay, whatever their size.
 	Raw, Normalized Limit
 }
 
@@ -51,8 +51,8 @@ const (
 	partialPause = 250 * time.Millisecond
 )
 
-// Writer writes the logs of one process. Its methods may be called at once. When
-// the store cannot keep up, or cannot be written for a while, they wait.
+// Writer writes the logs of one process. Its methods may be called
+// concurrently. They block while the store cannot keep up or cannot be written.
 type Writer struct {
 	db      *store.DB
 	process string
@@ -74,7 +74,7 @@ type Writer struct {
 	err     error         // nothing more is stored
 	closing bool
 
-	heads      map[Channel]head // of the store; for the keeper alone
+	heads      map[Channel]head // of the store; used only by storeLoop
 	wake       chan struct{}    // holds one
 	hurry      chan struct{}    // holds one: somebody waits in Flush
 	stop       func()
@@ -88,8 +88,8 @@ type partial struct {
 	key   bool // inside a private key
 }
 
-// NewWriter starts to write the logs of a process, where an earlier writer
-// stopped if there was one. There is one writer at a time: of two, one gets
+// NewWriter starts writing the logs of a process, continuing where an earlier
+// writer stopped. A process has one writer at a time: a second one gets
 // [ErrTaken].
 func NewWriter(ctx context.Context, db *store.DB, process string, o Options) (*Writer, error) {
 	if o.Raw == (Limit{}) {
@@ -128,7 +128,7 @@ func NewWriter(ctx context.Context, db *store.DB, process string, o Options) (*W
 	return w, nil
 }
 
-// Raw takes bytes that the process wrote. Lines become entries when they end,
+// Raw takes bytes that the process wrote. A line becomes an entry when it ends,
 // or when nothing follows for a quarter of a second.
 func (w *Writer) Raw(s Stream, p []byte) {
 	w.rawMu.Lock()
@@ -184,7 +184,7 @@ func (w *Writer) cut(s Stream, part *partial, text []byte, whole bool) []record 
 	return append(records, record{stream: s, cut: !whole, content: content})
 }
 
-// lines stores records in the spool, and hands them to the keeper.
+// lines stores records in the spool, and hands them to storeLoop.
 func (w *Writer) lines(records []record) {
 	if len(records) == 0 {
 		return
@@ -230,7 +230,7 @@ func (w *Writer) flushPartials(all bool) {
 	}
 }
 
-// Append adds a normalized entry and returns its index. A zero time is now.
+// Append adds a normalized entry and returns its index. A zero time means now.
 func (w *Writer) Append(e Entry) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -239,8 +239,8 @@ func (w *Writer) Append(e Entry) int64 {
 	return w.normalized(-1, e)
 }
 
-// Replace puts an entry in the place of another one of this writer. It gets a
-// new revision and keeps its index.
+// Replace replaces an entry of this writer. The new entry keeps the index and
+// gets a new revision.
 func (w *Writer) Replace(index int64, e Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -290,7 +290,7 @@ func (w *Writer) encode(e Entry) []byte {
 	return out
 }
 
-// waitForSpace waits until there is room for more.
+// waitForSpace waits until there is space in the buffer.
 func (w *Writer) waitForSpace() {
 	for w.err == nil && !w.closing && (len(w.raw)+len(w.normal) >= mostWaiting || w.waiting >= mostWaitingBytes) {
 		w.changed.Wait()
@@ -306,8 +306,8 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// Flush waits until everything that was handed in before is stored, but for a
-// line that has not ended.
+// Flush waits until everything handed in before is stored, except an unfinished
+// line.
 func (w *Writer) Flush(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() {
 		w.mu.Lock()
@@ -330,8 +330,8 @@ func (w *Writer) Flush(ctx context.Context) error {
 	return w.err
 }
 
-// Close stores what is left, notes that the log has ended, and closes the spool.
-// It gives up when ctx ends.
+// Close stores the rest, ends the log and closes the spool. It gives up when
+// ctx ends.
 func (w *Writer) Close(ctx context.Context) error {
 	w.flushPartials(true)
 	err := w.Flush(ctx)
@@ -350,8 +350,8 @@ func (w *Writer) Close(ctx context.Context) error {
 	return err
 }
 
-// endPartials stores lines that do not end, until ctx ends. It is not the keeper
-// that does so: it would wait for room that only itself can make.
+// endPartials stores lines that do not end, until ctx ends. It is not storeLoop
+// that does so: that one would wait for space which only it can make.
 func (w *Writer) endPartials(ctx context.Context) {
 	tick := time.NewTicker(partialPause)
 	defer tick.Stop()
@@ -393,7 +393,7 @@ func (w *Writer) storeLoop(ctx context.Context) {
 	}
 }
 
-// retry says whether to try a batch again, after a pause.
+// retry waits and reports whether to try a batch again.
 func (w *Writer) retry(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, ErrTaken) {
 		w.mu.Lock()
@@ -455,8 +455,8 @@ func (w *Writer) batch(ctx context.Context) (more bool, err error) {
 	return len(w.raw)+len(w.normal) > 0, nil
 }
 
-// dropStored takes out of what waits the normalized entries that were stored. One
-// that was replaced meanwhile waits on, as a replacement.
+// dropStored removes stored normalized entries from the buffer. An entry that
+// was replaced meanwhile stays, as a replacement.
 func (w *Writer) dropStored(stored []item) {
 	var again []item
 	for n, i := range stored {
@@ -520,7 +520,8 @@ func (w *Writer) store(ctx context.Context, tx *store.Tx, c Channel, items []ite
 	return h, writeHead(ctx, tx, old, h)
 }
 
-// firstItems is the beginning of items with at most n of them and about bytes.
+// firstItems returns the beginning of items: at most n of them and about that
+// many bytes.
 func firstItems(items []item, n, bytes int) []item {
 	for i, one := range items[:min(n, len(items))] {
 		if bytes -= len(one.entry); bytes < 0 {
@@ -530,7 +531,7 @@ func firstItems(items []item, n, bytes int) []item {
 	return items[:min(n, len(items))]
 }
 
-// End notes that nothing will be added to the logs of a process.
+// End marks the logs of a process as complete.
 func End(ctx context.Context, db *store.DB, process string) error {
 	err := db.UpdateFast(ctx, func(tx *store.Tx) error {
 		res, err := tx.Exec(ctx, "UPDATE logs SET ended = 1 WHERE process_id = ? AND ended = 0", process)

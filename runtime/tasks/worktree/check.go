@@ -14,8 +14,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Check says what a text has that nobody should commit, such as a key; empty:
-// nothing.
+// Check describes what text contains that must not be committed, such as a key.
+// Empty: nothing.
 type Check func(text []byte) string
 
 // mostFound is how many findings are named.
@@ -79,7 +79,7 @@ func (t Tree) checked(ctx context.Context, r Repo, checks []Check) error {
 	return &Held{*fault.New(CommitHeld, strings.Join(f.found, "; "), "take it out, or allow it"), f.prints, f.others}
 }
 
-// Heads are the commits that are checked out, by repository.
+// Heads returns the checked-out commit of each repository.
 func (t Tree) Heads(ctx context.Context) map[string]string {
 	heads := map[string]string{}
 	for _, r := range t.Repos {

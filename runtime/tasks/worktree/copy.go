@@ -17,11 +17,11 @@ import (
 // such as .env, not for a folder of dependencies.
 const mostCopied = 1000
 
-// CopyIn copies files that git does not know, such as .env, from the user's
-// repository into the worktree. Patterns are globs below the top of the
-// repository, with ** for any folders; a pattern that matches nothing is fine.
-// What is in the worktree already stays. Only regular files are copied, with
-// their permissions. It returns the names of those copied.
+// CopyIn copies files that git does not track, such as .env, from the user's
+// repository into the worktree. Patterns are globs relative to the repository's
+// top, with ** for any folders; a pattern may match nothing. Existing files in
+// the worktree stay. Only regular files are copied, with their permissions. It
+// returns the names of the copied files.
 func (t Tree) CopyIn(ctx context.Context, r Repo, patterns []string) (copied []string, err error) {
 	if len(patterns) == 0 {
 		return nil, nil

@@ -23,39 +23,39 @@ const (
 	mostFileBytes    = 512 << 10
 )
 
-// Slice is the part of a file to read. The zero value is its first 64 KiB.
+// Slice is the part of a file to read. The zero value is the first 64 KiB.
 type Slice struct {
 	// Start is in bytes.
 	Start int64
-	// MaxBytes of content; 0 means 64 KiB, more than 512 KiB is blocked.
+	// MaxBytes limits the content. 0 means 64 KiB; more than 512 KiB is
+	// blocked.
 	MaxBytes int
-	// StartLine and EndLine, counted from 1 and both included, are another way
-	// to say what to read: then Start is 0. EndLine 0: up to the end.
+	// StartLine and EndLine count from 1, are inclusive, and replace Start,
+	// which is 0 then. EndLine 0 means the end of the file.
 	StartLine, EndLine int
 }
 
-// File is a part of a file as it is now.
+// File is a part of a file in its current state.
 type File struct {
-	// Blocked is empty, or OutsideWorkspace or SizeExceeded; then there is no
-	// content.
+	// Blocked is empty, OutsideWorkspace or SizeExceeded. If it is set, Content
+	// is empty.
 	Blocked, Detail string
-	// Path is clean, and begins with the repository.
+	// Path is cleaned, and begins with the repository's name.
 	Path string
-	// Start is where Content begins, Total the size of the file, in bytes.
+	// Start is the offset of Content and Total the size of the file, in bytes.
 	Start, Total int64
-	// Content is text that ends at a whole character if Binary is false.
+	// Content ends at a character boundary, unless Binary is set.
 	Content []byte
-	// Binary says that Content has a NUL, or is not UTF-8.
+	// Binary reports whether Content contains a NUL or is not UTF-8.
 	Binary bool
-	// Truncated says that the file goes on behind what was asked for, up to
-	// MaxBytes.
+	// Truncated reports whether the file continues after Content.
 	Truncated bool
 }
 
-// File reads a part of a file. Symbolic links are followed as long as they stay
-// in the attempt's folder and out of git's own files. A start behind the end
-// gives no content. Faults: not_found, worktree_missing, invalid_argument for a
-// folder or a device.
+// File reads a part of a file. It follows symbolic links within the attempt's
+// folder, except into git's own files. A start behind the end returns no
+// content. Faults: not_found, worktree_missing, invalid_argument for a folder
+// or a device.
 func (t Tree) File(ctx context.Context, name string, s Slice) (File, error) {
 	clean, repo, err := t.inside(name)
 	if err != nil {

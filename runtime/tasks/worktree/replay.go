@@ -73,7 +73,7 @@ var nobody = []string{
 	"GIT_COMMITTER_NAME=deskhand", "GIT_COMMITTER_EMAIL=deskhand@localhost", "GIT_COMMITTER_DATE=@0 +0000",
 }
 
-// recommit is a commit with the author, the date and the message of another one.
+// recommit makes a commit with the author, date and message of another one.
 func recommit(ctx context.Context, r Repo, of, tree, parent string, a Author) (string, error) {
 	out, err := git(ctx, r.Path, "cat-file", "commit", of)
 	if err != nil {
