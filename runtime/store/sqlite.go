@@ -67,7 +67,7 @@ func (s *sqliteStore) shrink() {
 	for _, pool := range []*sql.DB{s.others, s.reader, s.writer} {
 		pool.SetMaxIdleConns(0)
 	}
-	s.others.SetMaxIdleConns(mostOthers)
+	s.others.SetMaxIdleConns(maxOthers)
 	s.reader.SetMaxIdleConns(1)
 	s.writer.SetMaxIdleConns(1)
 	s.firm = true // as the next one is opened
@@ -76,8 +76,8 @@ func (s *sqliteStore) shrink() {
 	}
 }
 
-// mostOthers is how many further ones read at once.
-const mostOthers = 3
+// maxOthers is how many further ones read at once.
+const maxOthers = 3
 
 func (db *DB) openSQLite(ctx context.Context, folder string) error {
 	folder, err := filepath.Abs(folder)
@@ -103,7 +103,7 @@ func (db *DB) openSQLite(ctx context.Context, folder string) error {
 		settings    []string
 	}{
 		{&s.reader, 1, []string{"_pragma=busy_timeout(10000)", "_pragma=query_only(1)"}},
-		{&s.others, mostOthers, []string{"_pragma=busy_timeout(10000)", "_pragma=query_only(1)"}},
+		{&s.others, maxOthers, []string{"_pragma=busy_timeout(10000)", "_pragma=query_only(1)"}},
 		{&s.writer, 1, []string{"_txlock=immediate", "_pragma=busy_timeout(10)", "_pragma=synchronous(FULL)"}},
 	} {
 		if *p.pool, err = openFile(file, p.connections, p.settings...); err != nil {

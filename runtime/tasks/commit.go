@@ -104,8 +104,8 @@ func (r *run) priorState() priorState {
 	return priorState{r.c.tree.Heads(r.ctx), r.c.tree.Ignored(r.ctx)}
 }
 
-// mostNamed is how many names a line of the log has.
-const mostNamed = 20
+// maxNamed is how many names a line of the log has.
+const maxNamed = 20
 
 // logLeftOut names what no commit has: the repositories inside, and what git
 // ignores of what the process has made.
@@ -126,8 +126,8 @@ func (r *run) logLeftOut(before priorState) {
 }
 
 func named(names []string) string {
-	text := storable(strings.Join(names[:min(len(names), mostNamed)], ", "))
-	if more := len(names) - mostNamed; more > 0 {
+	text := storable(strings.Join(names[:min(len(names), maxNamed)], ", "))
+	if more := len(names) - maxNamed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

@@ -201,9 +201,9 @@ func (r *run) enterSandbox(is Sandbox) (err error) {
 // boxTemp makes the private folder of a sandbox. A socket in it must have a short
 // path, as systems have a limit of some 100 bytes.
 func (m *Manager) boxTemp(processID string) (string, error) {
-	const mostSocket = 90
+	const maxSocket = 90
 	dir := filepath.Join(m.runDir(processID), "box")
-	if len(dir) > mostSocket {
+	if len(dir) > maxSocket {
 		return os.MkdirTemp("", "deskhand-box-")
 	}
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {

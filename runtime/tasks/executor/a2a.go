@@ -215,7 +215,7 @@ func (c *remote) sendAnswer() error {
 			return nil
 		case heard && signing && refused(err): // it takes no word for a sign-in
 			return c.awaitStageChange(stage)
-		case refused(err) && !(heard && errors.Is(err, a2a.ErrInternalError)), failures == mostFailures:
+		case refused(err) && !(heard && errors.Is(err, a2a.ErrInternalError)), failures == maxFailures:
 			return wrapError("the agent does not take the answer", err)
 		}
 		if err := c.pause(wait); err != nil {
@@ -234,7 +234,7 @@ func (c *remote) awaitStageChange(stage string) error {
 		}
 		if err := c.refresh(); err == nil {
 			failures = 0
-		} else if failures++; failures == mostFailures || refused(err) {
+		} else if failures++; failures == maxFailures || refused(err) {
 			return wrapError("the agent does not answer", err)
 		}
 	}
@@ -337,8 +337,8 @@ const (
 	latest  = 8 * time.Second
 )
 
-// mostFailures is how often in a row an agent may be out of reach.
-const mostFailures = 8
+// maxFailures is how often in a row an agent may be out of reach.
+const maxFailures = 8
 
 // followToRest follows a task until it is at rest, even if the stream breaks.
 func (c *remote) followToRest() error {
@@ -354,7 +354,7 @@ func (c *remote) followToRest() error {
 		}
 		if err == nil {
 			failures = 0
-		} else if failures++; failures == mostFailures || refused(err) {
+		} else if failures++; failures == maxFailures || refused(err) {
 			return wrapError("the agent does not answer", err)
 		}
 		if c.atRest() {

@@ -211,15 +211,15 @@ func writeInside(dir, name string, data []byte, more bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// mostName is how long the path of a file may be, in bytes.
-const mostName = 1000
+// maxName is how long the path of a file may be, in bytes.
+const maxName = 1000
 
 // inside is a name as a path below a folder, with slashes.
 func inside(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("the file has no name")
 	}
-	if len(name) > mostName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsAny(name, `:*?"<>|`) {
+	if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsAny(name, `:*?"<>|`) {
 		return "", errors.New("the name is none that files have everywhere")
 	}
 	slashed := strings.ReplaceAll(name, `\`, "/")

@@ -61,9 +61,9 @@ type wire struct {
 // errCredential is that the agent does not take who asks.
 var errCredential = errors.New("it wants a credential: set headers of it, such as Authorization: Bearer ${TOKEN}")
 
-// mostAnswer bounds an answer that is not in the log, in bytes: that has limits of
+// maxAnswer bounds an answer that is not in the log, in bytes: that has limits of
 // its own.
-const mostAnswer = 32 << 20
+const maxAnswer = 32 << 20
 
 // RoundTrip implements [http.RoundTripper].
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -84,7 +84,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body.Close()
 		return nil, errCredential
 	}
-	body := io.LimitReader(resp.Body, mostAnswer)
+	body := io.LimitReader(resp.Body, maxAnswer)
 	if w.log != nil {
 		body = &rawTee{resp.Body, w.log}
 	}

@@ -105,8 +105,8 @@ type rawSchemas struct {
 	seen map[string]json.RawMessage // by what the SDK makes of one
 }
 
-// mostSchemas bounds what is kept of an agent that asks without waiting.
-const mostSchemas = 100
+// maxSchemas bounds what is kept of an agent that asks without waiting.
+const maxSchemas = 100
 
 func (s *rawSchemas) see(raw json.RawMessage) {
 	var typed acp.UnstableElicitationSchema
@@ -119,7 +119,7 @@ func (s *rawSchemas) see(raw json.RawMessage) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.seen == nil || len(s.seen) >= mostSchemas {
+	if s.seen == nil || len(s.seen) >= maxSchemas {
 		s.seen = map[string]json.RawMessage{}
 	}
 	s.seen[string(key)] = slices.Clone(raw)

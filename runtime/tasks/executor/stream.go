@@ -134,7 +134,7 @@ func (t *talk) piece(kind logs.Kind, text string) {
 	} else {
 		t.log.Replace(t.index, e)
 	}
-	if t.text.Len() > mostPiece {
+	if t.text.Len() > maxEntryBytes {
 		t.endText()
 	}
 	if kind == logs.AssistantMessage {
@@ -142,8 +142,8 @@ func (t *talk) piece(kind logs.Kind, text string) {
 	}
 }
 
-// mostPiece is where a text that is said in pieces goes on in a new entry.
-const mostPiece = 24 << 10
+// maxEntryBytes is where a text that is said in pieces goes on in a new entry.
+const maxEntryBytes = 24 << 10
 
 func (t *talk) endText() {
 	t.kind = ""

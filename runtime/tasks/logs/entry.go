@@ -139,16 +139,16 @@ func Tool(name, content, status string, a Action) Entry {
 	return Entry{Type: Type{Kind: ToolUse, Tool: name, Action: &a, Status: &Status{Status: status}}, Content: content}
 }
 
-// mostText bounds one text in an entry. More is cut in the middle: how a long
+// maxText bounds one text in an entry. More is cut in the middle: how a long
 // output starts and how it ends says most.
-const mostText = 32 << 10
+const maxText = 32 << 10
 
 // Clip shortens text of more than 32 KiB and notes the cut in its middle.
 func Clip(text string) string {
-	if len(text) <= mostText {
+	if len(text) <= maxText {
 		return text
 	}
-	head, tail := text[:mostText/2], text[len(text)-mostText/2:]
+	head, tail := text[:maxText/2], text[len(text)-maxText/2:]
 	for len(head) > 0 && !utf8.RuneStart(text[len(head)]) {
 		head = head[:len(head)-1]
 	}
@@ -168,9 +168,9 @@ func (e Entry) encode() ([]byte, error) {
 	}{"NORMALIZED_ENTRY", e})
 }
 
-// mostEntry bounds an entry's JSON; what an agent put into arguments and results
+// maxEntry bounds an entry's JSON; what an agent put into arguments and results
 // can be long in many small parts.
-const mostEntry = 256 << 10
+const maxEntry = 256 << 10
 
 // small is the entry without what can be long.
 func (e Entry) small() Entry {

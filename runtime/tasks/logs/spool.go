@@ -115,7 +115,7 @@ func parseHead(head string) (r record, size int, ok bool) {
 		return record{}, 0, false
 	}
 	size, err := strconv.Atoi(parts[1])
-	return record{stream: Stream(parts[0]), cut: parts[2] == "+"}, size, err == nil && size >= 0 && size <= mostLine
+	return record{stream: Stream(parts[0]), cut: parts[2] == "+"}, size, err == nil && size >= 0 && size <= maxLine
 }
 
 func notEOF(err error) error {

@@ -42,10 +42,10 @@ const (
 	batchEntries = 4000
 	batchBytes   = 4 << 20
 	// What may wait for the store; who writes more waits too.
-	mostWaiting      = 20_000
-	mostWaitingBytes = 16 << 20
-	// mostLine is where a line that does not end is cut.
-	mostLine = 32 << 10
+	maxWaiting      = 20_000
+	maxWaitingBytes = 16 << 20
+	// maxLine is where a line that does not end is cut.
+	maxLine = 32 << 10
 	// partialPause is how long a line without a newline, such as a prompt, waits
 	// for its end.
 	partialPause = 250 * time.Millisecond
@@ -149,7 +149,7 @@ func (w *Writer) Raw(s Stream, p []byte) {
 			records = append(records, w.cut(s, part, append(part.text, p[:end]...), true)...)
 			p = p[end+1:]
 		}
-		if len(part.text) >= mostLine {
+		if len(part.text) >= maxLine {
 			records = append(records, w.cut(s, part, part.text, false)...)
 		}
 	}
@@ -177,9 +177,9 @@ func (w *Writer) cut(s Stream, part *partial, text []byte, whole bool) []record 
 		content = w.options.Redact.Redact(content)
 	}
 	var records []record
-	for len(content) > mostLine {
-		records = append(records, record{stream: s, cut: true, content: content[:mostLine]})
-		content = content[mostLine:]
+	for len(content) > maxLine {
+		records = append(records, record{stream: s, cut: true, content: content[:maxLine]})
+		content = content[maxLine:]
 	}
 	return append(records, record{stream: s, cut: !whole, content: content})
 }
@@ -276,7 +276,7 @@ func (w *Writer) normalized(index int64, e Entry) int64 {
 // encode is the JSON of an entry without secrets.
 func (w *Writer) encode(e Entry) []byte {
 	out, err := e.encode()
-	if err == nil && len(out) > mostEntry {
+	if err == nil && len(out) > maxEntry {
 		out, err = e.small().encode()
 	}
 	if err == nil {
@@ -292,7 +292,7 @@ func (w *Writer) encode(e Entry) []byte {
 
 // waitForSpace waits until there is space in the buffer.
 func (w *Writer) waitForSpace() {
-	for w.err == nil && !w.closing && (len(w.raw)+len(w.normal) >= mostWaiting || w.waiting >= mostWaitingBytes) {
+	for w.err == nil && !w.closing && (len(w.raw)+len(w.normal) >= maxWaiting || w.waiting >= maxWaitingBytes) {
 		w.changed.Wait()
 	}
 }

@@ -608,8 +608,8 @@ func stashed(common string) (ids []string) {
 	return ids
 }
 
-// mostKept is how many refs of one box get a name of their own.
-const mostKept = 1000
+// maxKept is how many refs of one box get a name of their own.
+const maxKept = 1000
 
 // bringRefs moves the attempt's branch, and keeps what else is new.
 func (t Tree) bringRefs(ctx context.Context, r Repo, before, after map[string]string) (moved []string, err error) {
@@ -633,8 +633,8 @@ func (t Tree) bringRefs(ctx context.Context, r Repo, before, after map[string]st
 		if known, _ := revision(ctx, r.Path, id); strings.HasPrefix(ref, "refs/stash-") && known == "" {
 			continue // the log of stashes says what it likes
 		}
-		if kept++; kept > mostKept {
-			return moved, fmt.Errorf("the agent made more than %d refs", mostKept)
+		if kept++; kept > maxKept {
+			return moved, fmt.Errorf("the agent made more than %d refs", maxKept)
 		}
 		at := t.keptRef(strings.TrimPrefix(ref, "refs/"))
 		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: made by the agent", at, id); err != nil {

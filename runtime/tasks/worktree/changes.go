@@ -34,8 +34,8 @@ func (g Guard) exceeded(s Summary) bool {
 	return g.Files > 0 && s.Files > g.Files || g.Lines > 0 && s.Added+s.Deleted > g.Lines || g.Bytes > 0 && s.Bytes > g.Bytes
 }
 
-// mostFiles is how many changed files are listed whatever the guard says.
-const mostFiles = 10_000
+// maxFiles is how many changed files are listed whatever the guard says.
+const maxFiles = 10_000
 
 // Why something is not shown.
 const (
@@ -144,8 +144,8 @@ func (t Tree) Changes(ctx context.Context, guard Guard, force bool) (Changes, er
 		all.Blocked, all.Files = ThresholdExceeded, nil
 		all.Detail = tooMany(all.Summary, guard, counted)
 	}
-	if len(all.Files) > mostFiles {
-		all.Files = all.Files[:mostFiles]
+	if len(all.Files) > maxFiles {
+		all.Files = all.Files[:maxFiles]
 	}
 	all.Truncated = all.Blocked == "" && all.Summary.Files > len(all.Files)
 	return all, nil
@@ -212,7 +212,7 @@ func (v *view) list(ctx context.Context, names ...string) (files []FileChange, s
 			}
 			sum.Bytes += f.Bytes
 		}
-		if len(files) < mostFiles {
+		if len(files) < maxFiles {
 			files = append(files, f)
 		}
 		return nil

@@ -18,8 +18,8 @@ import (
 // Empty: nothing.
 type Check func(text []byte) string
 
-// mostFound is how many findings are named.
-const mostFound = 10
+// maxFound is how many findings are named.
+const maxFound = 10
 
 // Held is the fault commit_held: what a check found in one repository.
 type Held struct {

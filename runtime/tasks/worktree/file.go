@@ -20,7 +20,7 @@ import (
 // The bounds of a file's content.
 const (
 	defaultFileBytes = 64 << 10
-	mostFileBytes    = 512 << 10
+	maxFileBytes     = 512 << 10
 )
 
 // Slice is the part of a file to read. The zero value is the first 64 KiB.
@@ -65,8 +65,8 @@ func (t Tree) File(ctx context.Context, name string, s Slice) (File, error) {
 	if s.MaxBytes <= 0 {
 		s.MaxBytes = defaultFileBytes
 	}
-	if s.MaxBytes > mostFileBytes {
-		file.Blocked, file.Detail = SizeExceeded, fmt.Sprintf("at most %d bytes at once", mostFileBytes)
+	if s.MaxBytes > maxFileBytes {
+		file.Blocked, file.Detail = SizeExceeded, fmt.Sprintf("at most %d bytes at once", maxFileBytes)
 		return file, nil
 	}
 	f, _, err := t.open(clean)
@@ -181,8 +181,8 @@ func (file *File) judge() {
 
 var errOutside = errors.New("the path leads out of the attempt")
 
-// mostLinks is how many symbolic links one path may go through, as on Linux.
-const mostLinks = 40
+// maxLinks is how many symbolic links one path may go through, as on Linux.
+const maxLinks = 40
 
 // open opens a clean path, going from folder to folder below the attempt's so
 // that no link leads out or into git's own files, not even one that is put
@@ -197,7 +197,7 @@ func (t Tree) open(clean string) (f *os.File, real string, err error) {
 		return nil, "", fmt.Errorf("open folder of attempt: %w", err)
 	}
 	defer top.Close()
-	for range mostLinks {
+	for range maxLinks {
 		f, link, err := t.walk(top, strings.Split(clean, "/"))
 		if err != nil || f != nil {
 			return f, clean, err

@@ -11,9 +11,9 @@ import (
 
 // The bounds of a patch.
 const (
-	mostPaths         = 100
+	maxPaths          = 100
 	defaultPatchBytes = 200 << 10
-	mostPatchBytes    = 2 << 20
+	maxPatchBytes     = 2 << 20
 )
 
 // Patch is the output of git diff for some files.
@@ -41,11 +41,11 @@ func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Gua
 	if maxBytes <= 0 {
 		maxBytes = defaultPatchBytes
 	}
-	if maxBytes > mostPatchBytes {
-		return Patch{Blocked: SizeExceeded, Detail: fmt.Sprintf("at most %d bytes", mostPatchBytes)}, nil
+	if maxBytes > maxPatchBytes {
+		return Patch{Blocked: SizeExceeded, Detail: fmt.Sprintf("at most %d bytes", maxPatchBytes)}, nil
 	}
-	if len(paths) == 0 || len(paths) > mostPaths {
-		return Patch{Blocked: TooManyPaths, Detail: fmt.Sprintf("name 1 to %d paths", mostPaths)}, nil
+	if len(paths) == 0 || len(paths) > maxPaths {
+		return Patch{Blocked: TooManyPaths, Detail: fmt.Sprintf("name 1 to %d paths", maxPaths)}, nil
 	}
 	wanted := make([]string, len(paths))
 	for i, p := range paths {

@@ -30,8 +30,8 @@ func (t Tree) Refs(ctx context.Context, prefix string) (map[string]string, error
 	return found, nil
 }
 
-// mostRefs is how many refs are named one by one.
-const mostRefs = 10
+// maxRefs is how many refs are named one by one.
+const maxRefs = 10
 
 // MovedRefs describes for people which refs changed between before and after.
 func MovedRefs(before, after map[string]string) (moved []string) {
@@ -49,8 +49,8 @@ func MovedRefs(before, after map[string]string) (moved []string) {
 			moved = append(moved, fmt.Sprintf("%s moved while the agent ran, from %.12s to %.12s", name, was, is))
 		}
 	}
-	if more := len(moved) - mostRefs; more > 0 {
-		moved = append(moved[:mostRefs], fmt.Sprintf("%d more refs moved while the agent ran", more))
+	if more := len(moved) - maxRefs; more > 0 {
+		moved = append(moved[:maxRefs], fmt.Sprintf("%d more refs moved while the agent ran", more))
 	}
 	return moved
 }
