@@ -98,7 +98,7 @@ var roomName = regexp.MustCompile(`^[a-z]+$`)
 // newest returns the version of the last migration.
 func (r Schema) newest() (int64, error) {
 	if !roomName.MatchString(r.Name) {
-		return 0, fmt.Errorf("schema %q: a name is a word of a-z", r.Name)
+		return 0, fmt.Errorf("schema %q: a name consists of the letters a-z", r.Name)
 	}
 	files, err := fs.Glob(r.Migrations, "*.sql")
 	if err != nil {

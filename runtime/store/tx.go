@@ -145,7 +145,7 @@ func (tx *Tx) Append(topic, key string, data []byte) int64 {
 // the earlier ones, and always sees the newest. key must not be empty.
 func (tx *Tx) AppendLatest(ctx context.Context, topic, key string, data []byte) (seq int64, err error) {
 	if _, err := tx.Exec(ctx, "DELETE FROM events WHERE topic = ? AND key = ?", topic, key); err != nil {
-		return 0, fmt.Errorf("take out events of %s: %w", key, err)
+		return 0, fmt.Errorf("remove events of %s: %w", key, err)
 	}
 	return tx.Append(topic, key, data), nil
 }

@@ -43,11 +43,11 @@ func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, er
 func checkFollowUp(r FollowUpRequest) (request, FollowUpRequest, error) {
 	req := request{scope: scopeFollowUp, id: r.RequestID}
 	if r.Action != Send && r.Action != Queue {
-		return req, r, refuse(InvalidArgument, "take action send, queue or cancel", "there is no action %q", brief(string(r.Action))).WithCase(WhichAction)
+		return req, r, refuse(InvalidArgument, "use action send, queue or cancel", "there is no action %q", brief(string(r.Action))).WithCase(WhichAction)
 	}
 	r.Prompt, r.Variant, r.RequestID = strings.TrimSpace(r.Prompt), strings.TrimSpace(r.Variant), ""
 	if r.Prompt == "" {
-		return req, r, refuse(MissingRequired, "say what the agent is told", "prompt is missing").WithCase(PromptMissing, "action", string(r.Action))
+		return req, r, refuse(MissingRequired, "pass the message for the agent", "prompt is missing").WithCase(PromptMissing, "action", string(r.Action))
 	}
 	r.AttemptID, r.SessionID = strings.ToLower(r.AttemptID), strings.ToLower(r.SessionID)
 	req.asked = r
@@ -87,7 +87,7 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	running := last != nil && !last.State.Ended()
 	switch {
 	case running && r.Action == Send:
-		return FollowUp{}, retryable(AttemptRunning, "queue the message, which is told to the agent when it has ended, or stop the attempt first",
+		return FollowUp{}, retryable(AttemptRunning, "queue the message, which runs when the agent has ended, or stop the attempt first",
 			"attempt %s is running", s.AttemptID).WithCase(RunningFollowUp, "attempt", s.AttemptID)
 	case running && r.Variant == "":
 		return queue(ctx, tx, s, r.Prompt, "")

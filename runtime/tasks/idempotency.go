@@ -66,7 +66,7 @@ func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool
 		if r.payload == nil {
 			return false, nil
 		}
-		return false, refuse(Conflict, "take a new request_id for a new request, or repeat the first one unchanged to get its result",
+		return false, refuse(Conflict, "use a new request_id for a new request, or repeat the first one unchanged to get its result",
 			"request_id %q was used before, and asked for something else", brief(r.id))
 	}
 	if err := json.Unmarshal([]byte(result), into); err != nil {

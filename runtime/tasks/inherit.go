@@ -31,7 +31,7 @@ type runnerInput struct {
 func Inherit(stdin io.Reader) (origin string, err error) {
 	var e runnerInput
 	if err := json.NewDecoder(stdin).Decode(&e); err != nil || e.Origin == "" {
-		return "", errors.New("deskhand starts this command itself, and tells it on stdin what to run with")
+		return "", errors.New("deskhand runs this command itself and sends its input on stdin")
 	}
 	os.Clearenv()
 	for _, v := range e.Env {

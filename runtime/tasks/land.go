@@ -161,7 +161,7 @@ func (m *Manager) checkSecrets(ctx context.Context, c checkout, moves []worktree
 	if err != nil || allowed.covers(found) {
 		return append(found, before...), err
 	}
-	return nil, refuse(LandHeld, "have it taken out of the commits, or allow it", "%s", strings.Join(found, "; ")).With("found", found).WithCase("", "attempt", c.ID)
+	return nil, refuse(LandHeld, "remove it from the commits, or allow it", "%s", strings.Join(found, "; ")).With("found", found).WithCase("", "attempt", c.ID)
 }
 
 // reversed returns the moves that undo moves.

@@ -60,11 +60,11 @@ func (q LogQuery) check() error {
 	case set > 1:
 		return mixedPagination()
 	case q.Channel != "" && q.Channel != Normalized && q.Channel != Raw:
-		return refuse(InvalidArgument, "take channel normalized or raw", "there is no channel %q", brief(string(q.Channel))).WithCase(WhichChannel)
+		return refuse(InvalidArgument, "use channel normalized or raw", "there is no channel %q", brief(string(q.Channel))).WithCase(WhichChannel)
 	case q.Wait < 0 || q.Wait > maxWait:
-		return refuse(WaitTooLong, "wait for 30 seconds at most", "a wait of %v is not possible", q.Wait)
+		return refuse(WaitTooLong, "wait at most 30 seconds", "a wait of %v is out of range", q.Wait)
 	case q.Wait > 0 && q.After == nil && q.AfterRevision == nil:
-		return refuse(InvalidArgument, "say after which entry to wait", "only newer entries can be waited for").WithCase(WaitForOlder)
+		return refuse(InvalidArgument, "pass the entry to wait after", "only newer entries can be awaited").WithCase(WaitForOlder)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (m *Manager) Messages(ctx context.Context, q MessageQuery) (page MessagePag
 }
 
 func mixedPagination() error {
-	return refuse(MixedPagination, "page towards older entries or towards newer ones, not both",
+	return refuse(MixedPagination, "use only one of them",
 		"two ways of paging were asked for at once")
 }
 

@@ -42,7 +42,7 @@ func (m *Manager) Projects(ctx context.Context, page Page) (found ProjectPage, e
 }
 
 func badCursor(cursor string) error {
-	return refuse(InvalidArgument, "pass the cursor of the page before, or none for the first page",
+	return refuse(InvalidArgument, "pass the cursor of the previous page, or none for the first page",
 		"cursor %q is not one of this list", brief(cursor)).WithCase(CursorUnknown)
 }
 

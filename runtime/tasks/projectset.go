@@ -117,7 +117,7 @@ func (m *Manager) RenameProject(ctx context.Context, projectID, name string) (p 
 			return err
 		}
 		if others > 0 {
-			return refuse(RepositoryConflict, "take another name", "there is a project %s already", brief(name))
+			return refuse(RepositoryConflict, "use another name", "project %s already exists", brief(name))
 		}
 		p = old
 		p.Name, p.Updated = name, tx.Now
@@ -131,7 +131,7 @@ func (m *Manager) RenameProject(ctx context.Context, projectID, name string) (p 
 // the stored one; an empty one means that the settings apply.
 func (m *Manager) Confine(ctx context.Context, projectID string, mode *box.Mode, network []string) (p Project, err error) {
 	if mode != nil && *mode != "" && !slices.Contains(box.Modes, *mode) {
-		return Project{}, refuse(InvalidArgument, "take one of "+box.ModeNames(), "sandbox %q is not known", brief(string(*mode)))
+		return Project{}, refuse(InvalidArgument, "use one of "+box.ModeNames(), "sandbox %q is not known", brief(string(*mode)))
 	}
 	if err := box.CheckNetwork(network); err != nil {
 		return Project{}, err

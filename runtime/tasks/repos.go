@@ -72,7 +72,7 @@ func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project,
 func projectName(name string) (string, error) {
 	name = strings.TrimSpace(name)
 	if name == "" {
-		return "", refuse(MissingRequired, "give the project a name", "the name of the project is missing")
+		return "", refuse(MissingRequired, "give the project a name", "the project name is missing")
 	}
 	if err := checkText("name", name, maxName); err != nil {
 		return "", err
@@ -119,7 +119,7 @@ func (m *Manager) same(ctx context.Context, project string, known []Repo, r Repo
 	}
 	for _, k := range known {
 		if k.Name == want {
-			return Repo{}, refuse(RepositoryConflict, "give this one another name", "project %s has a repository %s already, in %s", brief(project), brief(want), k.Path)
+			return Repo{}, refuse(RepositoryConflict, "give this one another name", "project %s already has a repository %s, in %s", brief(project), brief(want), k.Path)
 		}
 	}
 	return Repo{}, nil

@@ -51,7 +51,7 @@ func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest,
 		return r, "", err
 	}
 	if len(r.Repos) == 0 {
-		return r, "", refuse(MissingRequired, "name one repository of the project at least", "repos is empty").WithCase(ReposMissing)
+		return r, "", refuse(MissingRequired, "name at least one repository of the project", "repos is empty").WithCase(ReposMissing)
 	}
 	var t Task
 	var known []Repo
@@ -213,12 +213,12 @@ func (m *Manager) choose(ctx context.Context, id, variant string) (string, strin
 			continue
 		}
 		if e.Missing != "" {
-			return "", "", refuse(ExecutorMissing, "take an executor that is available", "executor %s cannot be started: %s", e.ID, e.Missing).WithCase(ExecutorNotHere)
+			return "", "", refuse(ExecutorMissing, "use an executor that is available", "executor %s cannot be started: %s", e.ID, e.Missing).WithCase(ExecutorNotHere)
 		}
 		variant, err := e.choose(variant)
 		return e.ID, variant, err
 	}
-	return "", "", refuse(InvalidArgument, "take an executor that is configured", "there is no executor %q", brief(id)).WithCase(WhichExecutor)
+	return "", "", refuse(InvalidArgument, "use an executor that is configured", "there is no executor %q", brief(id)).WithCase(WhichExecutor)
 }
 
 func (e Executor) choose(variant string) (string, error) {
@@ -230,7 +230,7 @@ func (e Executor) choose(variant string) (string, error) {
 			return v, nil
 		}
 	}
-	return "", refuse(InvalidArgument, "take one of its variants, or none: "+strings.Join(e.Variants, ", "), "executor %s has no variant %q", e.ID, brief(variant)).
+	return "", refuse(InvalidArgument, "use one of its variants, or none: "+strings.Join(e.Variants, ", "), "executor %s has no variant %q", e.ID, brief(variant)).
 		WithCase(WhichVariant, "executor", e.ID, "variants", strings.Join(e.Variants, ", "))
 }
 

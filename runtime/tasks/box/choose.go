@@ -76,7 +76,7 @@ func probe(ctx context.Context, m Mode) (lacks string, err error) {
 	case Container:
 		return tryContainer(ctx)
 	}
-	return "", fmt.Errorf("it is none of %s", ModeNames())
+	return "", fmt.Errorf("it is not one of %s", ModeNames())
 }
 
 // patience is how long a trial may take.
@@ -123,11 +123,11 @@ func runQuietly(ctx context.Context, program string, args ...string) error {
 func tryLandlock(context.Context) (lacks string, err error) {
 	switch v := landlockVersion(); {
 	case runtime.GOOS != "linux":
-		return "", errors.New("it is of Linux")
+		return "", errors.New("it needs Linux")
 	case v == 0:
-		return "", errors.New("this kernel does not have it, or it is switched off")
+		return "", errors.New("this kernel does not have it, or it is disabled")
 	case v < landlockTruncate:
-		return "", fmt.Errorf("this kernel's Landlock (version %d) does not keep files from being emptied; Linux 6.2 does", v)
+		return "", fmt.Errorf("this kernel's Landlock (version %d) cannot prevent truncating files; Linux 6.2 can", v)
 	case v < landlockTCP:
 		return fmt.Sprintf("this kernel's Landlock (version %d) cannot close the network, keep signals in, or sockets of services out", v), nil
 	case v < landlockScopes:
@@ -140,7 +140,7 @@ func tryLandlock(context.Context) (lacks string, err error) {
 
 func trySeatbelt(ctx context.Context) (string, error) {
 	if runtime.GOOS != "darwin" {
-		return "", errors.New("it is of macOS")
+		return "", errors.New("it needs macOS")
 	}
 	return "", runQuietly(ctx, "/usr/bin/sandbox-exec", "-p", "(version 1)(allow default)", "/usr/bin/true")
 }

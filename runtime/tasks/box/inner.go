@@ -45,7 +45,7 @@ func Main(args []string, stderr io.Writer) int {
 
 func boxedMain(args []string) (int, error) {
 	if len(args) < 3 || args[1] != "--" {
-		return exitBroken, errors.New("this is started by deskhand itself")
+		return exitBroken, errors.New("deskhand runs this command itself")
 	}
 	var in Inner
 	if err := json.Unmarshal([]byte(args[0]), &in); err != nil {

@@ -258,7 +258,7 @@ func (p *Proxy) dial(host, port string) (net.Conn, error) {
 		return nil, err
 	}
 	var dialer net.Dialer
-	err = fmt.Errorf("%s has no address that may be reached", host)
+	err = fmt.Errorf("%s has no address that the sandbox may reach", host)
 	for _, a := range addrs {
 		if !literal && !public(a) {
 			continue

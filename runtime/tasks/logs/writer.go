@@ -210,7 +210,7 @@ func (w *Writer) lines(records []record) {
 	w.waiting += bytes
 	w.added += int64(len(items))
 	if problem != nil && w.err == nil {
-		w.options.Spool, problem = nil, fmt.Errorf("log of %s goes on without its spool: %w", w.process, problem)
+		w.options.Spool, problem = nil, fmt.Errorf("log of %s continues without its spool: %w", w.process, problem)
 		w.normalized(-1, Failed(problem.Error()))
 	}
 	w.ring()
