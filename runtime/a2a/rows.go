@@ -85,9 +85,9 @@ func (s *Server) list(ctx context.Context, of string) (all []*task, err error) {
 	return all, nil
 }
 
-// keep writes a new task. If its subject has one already, that one comes back:
+// insert writes a new task. If its subject has one already, that one comes back:
 // the client sent its message twice.
-func (s *Server) keep(ctx context.Context, t *task) (*task, error) {
+func (s *Server) insert(ctx context.Context, t *task) (*task, error) {
 	history, err := json.Marshal(t.history)
 	if err != nil {
 		return nil, fmt.Errorf("encode history: %w", err)

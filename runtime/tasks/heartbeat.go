@@ -61,7 +61,7 @@ func (r *run) checkLimits(ctx context.Context) time.Time {
 		return active
 	}
 	if r.asked = waits; waits && !was {
-		r.m.launch(ctx) // its place is free
+		r.m.launch(ctx) // its slot is free
 	}
 	return active
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// A run belongs to its starter. What waits for a place carries a digest of the
+// A run belongs to its starter. What waits for a slot carries a digest of the
 // environment and the settings that it was started with, its origin, and only a
 // manager of the same origin starts it: not a shell without its keys, nor a cron
 // job that happens to look. Values are in no file: a launcher and its runners are

@@ -127,7 +127,7 @@ type TaskSummary struct {
 	// branch at the last check.
 	OffBranch bool
 
-	queued *process // the first that waits for a place; nil: none does
+	queued *process // the first that waits for a slot; nil: none does
 }
 
 // Attempt is one try at a task: a branch, and a folder with a worktree of each
@@ -355,8 +355,8 @@ type Wait string
 // What an attempt may wait for.
 const (
 	ForPerson  Wait = "person"  // a question of what runs is open
-	ForSlot    Wait = "place"   // as many processes run as may
-	ForStarter Wait = "starter" // there is a place, or will be, and nobody of its origin to start it
+	ForSlot    Wait = "place"   // all slots are in use
+	ForStarter Wait = "starter" // no manager of its origin runs that could start it
 )
 
 // Stopped is the result of [Manager.Stop].
