@@ -211,9 +211,9 @@ func (f *feed) add(events []Event) {
 	}
 }
 
-// skip goes on from seq, as what was to be read was pruned, on a machine that
-// slept or whose clock jumped. Every watcher looks for itself whether it missed
-// anything.
+// skip continues after seq, because the events to be read were pruned, on a
+// machine that slept or whose clock jumped. Every watcher finds out itself
+// whether it missed any.
 func (f *feed) skip(seq int64) {
 	f.tail, f.bytes, f.last = nil, 0, max(f.last, seq)
 	f.wakeAll()

@@ -74,7 +74,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// seq is the number of the newest event.
+// seq returns the number of the newest event.
 func (s *sqliteStore) seq(ctx context.Context) (seq int64, err error) {
 	pool, done, err := s.lane(ctx)
 	if err != nil {

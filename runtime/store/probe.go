@@ -19,7 +19,7 @@ const (
 // example because its processes are stopped.
 var ErrSlow = errors.New("the store did not answer in 2s")
 
-// probe is what was last found out.
+// probe is the result of the last probe.
 type probe struct {
 	mu      sync.Mutex
 	at      time.Time

@@ -47,9 +47,9 @@ func (db *DB) pruneSome(ctx context.Context, before time.Time) (removed int64, e
 	return removed, nil
 }
 
-// lastOld is the last of the events at the beginning that are older than
-// before; 0 if the first is not. Clocks go back: what comes after a newer event
-// stays, whatever its time.
+// lastOld returns the last event of those at the beginning that are older than
+// before, or 0 if the first is not. Clocks go back: an event that follows a
+// newer one stays, whatever its time.
 func (tx *Tx) lastOld(ctx context.Context, before time.Time) (last int64, err error) {
 	rows, err := tx.Query(ctx, "SELECT seq, at FROM events WHERE seq < ? ORDER BY seq LIMIT ?", tx.Seq, pruneAtOnce)
 	if err != nil {

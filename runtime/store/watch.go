@@ -77,7 +77,7 @@ func (w *Watcher) ring() {
 	}
 }
 
-// pageEvents is how many events come at once.
+// pageEvents is the maximum number of events that Next returns.
 const pageEvents = 256
 
 // Next waits for events and returns them in order, at most 256 at a time. Its
