@@ -19,7 +19,7 @@ var (
 	errLost      = errors.New("the lease was lost") // others think this runner dead, and have ended the process
 	errStop      = errors.New("stop was requested")
 	errForce     = errors.New("stop with force was requested")
-	errWallClock = errors.New("it ran for too long")
+	errWallClock = errors.New("it took too long")
 	errSilent    = errors.New("it said nothing for too long")
 	errOutput    = errors.New("it wrote too much")
 	errGone      = errors.New("deskhand's folder was deleted") // with the worktree in it, and perhaps the store

@@ -87,7 +87,7 @@ func (m *Manager) killUnrecorded(ctx context.Context, attemptID string, why erro
 	}
 	p.agent.Kill()
 	killOrphans(attemptID)
-	return fmt.Errorf("the agent was killed, but its end cannot be stored: %w", why)
+	return fmt.Errorf("the agent was ended, but that cannot be stored: %w", why)
 }
 
 // awaitStop waits for the end of the attempt, and ends it in place of a runner
