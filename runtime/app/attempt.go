@@ -77,7 +77,7 @@ type attemptTools struct {
 
 	mu        sync.Mutex
 	lib       *docsServer // nil until the first request
-	toolset      *asktools.Toolset
+	toolset   *asktools.Toolset
 	door      *askdoor.Server // of deskhand ask
 	questions *questions
 	following sync.WaitGroup // of the index, while unfollow was not called

@@ -35,8 +35,8 @@ type Held struct {
 // Unwrap lets [fault.Of] find the fault.
 func (h *Held) Unwrap() error { return &h.Fault }
 
-// mostPrints bounds Prints.
-const mostPrints = 1000
+// maxPrints bounds Prints.
+const maxPrints = 1000
 
 // printOf stands for a line, or a part of a long one, of a file.
 func printOf(repo, file string, line []byte) string {
@@ -294,7 +294,7 @@ func (s *scanner) note(what, print string) {
 	s.found = noted(s.found, text)
 	switch {
 	case slices.Contains(s.prints, print):
-	case len(s.prints) < mostPrints:
+	case len(s.prints) < maxPrints:
 		s.prints = append(s.prints, print)
 	default:
 		s.others = true
