@@ -24,8 +24,8 @@ type calls struct {
 	legacy bool // of protocol 0.3
 }
 
-// sight is what there is to see of a task at a place in the feed.
-type sight struct {
+// snapshot is the state of a task at a position in the feed.
+type snapshot struct {
 	*task
 	view *a2a.Task
 	open *elicit.Request // what can be answered; nil: nothing
@@ -34,15 +34,15 @@ type sight struct {
 
 // look reads a task; [a2a.ErrTaskNotFound] if there is none, or what it was
 // about is no longer in the history.
-func (s *Server) look(ctx context.Context, id a2a.TaskID) (sight, error) {
+func (s *Server) look(ctx context.Context, id a2a.TaskID) (snapshot, error) {
 	t, err := s.load(ctx, id)
 	if err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
-	now, err := s.sight(ctx, t)
+	now, err := s.snapshotOf(ctx, t)
 	if f := fault.Of(err); f != nil && (f.Code == elicit.UnknownRequest || f.Code == notFound) {
 		if err := s.forget(ctx, id); err != nil {
-			return sight{}, err
+			return snapshot{}, err
 		}
 		err = a2a.ErrTaskNotFound
 	}
@@ -52,15 +52,15 @@ func (s *Server) look(ctx context.Context, id a2a.TaskID) (sight, error) {
 // notFound is the code of attempts that are not there.
 const notFound = "not_found"
 
-func (s *Server) sight(ctx context.Context, t *task) (sight, error) {
+func (s *Server) snapshotOf(ctx context.Context, t *task) (snapshot, error) {
 	if t.skill == RunSkill {
 		return s.running(ctx, t)
 	}
 	r, seq, err := s.hub.GetAt(ctx, t.subject)
 	if err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
-	now := sight{task: t, view: t.view(&r), seq: seq}
+	now := snapshot{task: t, view: t.view(&r), seq: seq}
 	if !r.Ended() {
 		now.open = &r
 	}
@@ -102,7 +102,7 @@ func (c *calls) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.
 	}
 	response := &a2a.ListTasksResponse{Tasks: []*a2a.Task{}, PageSize: size}
 	for _, t := range all {
-		now, err := c.sight(ctx, t)
+		now, err := c.snapshotOf(ctx, t)
 		if fault.Of(err) != nil {
 			continue
 		}
@@ -303,10 +303,10 @@ func (c *calls) begin(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, er
 	if err != nil {
 		return nil, nil, err
 	}
-	if t, err = c.keep(ctx, t); err != nil {
+	if t, err = c.insert(ctx, t); err != nil {
 		return nil, nil, err
 	}
-	now, err := c.sight(ctx, t)
+	now, err := c.snapshotOf(ctx, t)
 	return t, now.view, err
 }
 

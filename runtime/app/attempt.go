@@ -76,8 +76,8 @@ type attemptTools struct {
 	attempt tasks.Attempt
 
 	mu        sync.Mutex
-	lib       *library // nil until the first request
-	desk      *asktools.Desk
+	lib       *docsServer // nil until the first request
+	toolset   *asktools.Toolset
 	door      *askdoor.Server // of deskhand ask
 	questions *questions
 	following sync.WaitGroup // of the index, while unfollow was not called
@@ -129,15 +129,15 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		return nil, err
 	}
 	stopping := make(chan struct{})
-	desk := asktools.New(asktools.Options{Open: asked.open, Prefix: lib.tools.Prefix, Context: in, OnTurnEnd: elicit.Abandon, Wait: people.Wait, RefSchema: people.Ref,
+	toolset := asktools.New(asktools.Options{Open: asked.open, Prefix: lib.tools.Prefix, Context: in, OnTurnEnd: elicit.Abandon, Wait: people.Wait, RefSchema: people.Ref,
 		Hold: people.Hold, Stopping: stopping, NoDialogs: true})
 	o := mcpserver.Options{Name: t.app.config.Name, Version: t.app.config.Version, Logger: t.log, StateKey: t.app.stateKey}
 	working := work.Options{
 		Open:   func(ctx context.Context) (work.Manager, error) { return t.app.Work(ctx) },
 		Prefix: lib.tools.Prefix, AttemptID: t.attempt.ID,
 	}
-	lib.more = onlyWhatAttemptsMay(lib.tools.Prefix, append(desk.Tools(), work.AttemptTools(working)...))
-	lib.advice = []string{desk.Instructions(), work.AttemptInstructions(working)}
+	lib.more = onlyWhatAttemptsMay(lib.tools.Prefix, append(toolset.Tools(), work.AttemptTools(working)...))
+	lib.advice = []string{toolset.Instructions(), work.AttemptInstructions(working)}
 	if lib.door != nil {
 		o.Logs, o.Watches, o.Met = true, true, lib.door.met
 		lib.door.Start(upstreamPatience)
@@ -146,13 +146,13 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		// An agent without the docs can still ask.
 		t.log.Warn("docs are not served to the attempt", "attempt_id", t.attempt.ID, "index", lib.dir, "error", err)
 		if err := lib.serve(o); err != nil {
-			desk.Close()
+			toolset.Close()
 			lib.door.end()
 			asked.close()
 			return nil, err
 		}
 	}
-	t.lib, t.desk, t.questions, t.unfollow = lib, desk, asked, func() {}
+	t.lib, t.toolset, t.questions, t.unfollow = lib, toolset, asked, func() {}
 	t.door = t.askDoor(asked, in, people.Wait, stopping)
 	t.stop = sync.OnceFunc(func() { close(stopping) })
 	if lib.engine != nil {
@@ -206,7 +206,7 @@ func (t *attemptTools) close() {
 	if t.lib != nil {
 		t.unfollow()
 		t.following.Wait()
-		t.desk.Close()
+		t.toolset.Close()
 		t.lib.door.end()
 		t.lib.close()
 		t.questions.close()

@@ -8,19 +8,21 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/proc"
 )
 
-// stopTime is how long a command may take to end, after its stdin was closed, and
+// stopTime is how long a command may take to exit after its stdin was closed, and
 // again after SIGTERM.
 const stopTime = 2 * time.Second
 
-// commandTransport starts a command and speaks with it over stdin and stdout, a
-// message a line. It is the SDK's, with our bounds.
+// commandTransport starts a command in its own process group and exchanges
+// messages with it over stdin and stdout, one per line. Unlike the SDK's, it
+// bounds their size.
 type commandTransport struct {
 	cmd *exec.Cmd
 	in  *inflow
@@ -36,11 +38,12 @@ func (t commandTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.cmd.Start(); err != nil {
+	group, err := proc.Start(t.cmd)
+	if err != nil {
 		return nil, err
 	}
 	lines := &messageLines{in: t.in, reader: bufio.NewReaderSize(stdout, readBytes)}
-	conn, err := (&mcp.IOTransport{Reader: io.NopCloser(lines), Writer: process{t.cmd, stdin}, MaxLineLength: -1}).Connect(ctx)
+	conn, err := (&mcp.IOTransport{Reader: io.NopCloser(lines), Writer: process{t.cmd, group, stdin}, MaxLineLength: -1}).Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -57,36 +60,34 @@ func (c commandConn) Write(ctx context.Context, message jsonrpc.Message) error {
 	return c.Connection.Write(ctx, outward(message))
 }
 
-// process is the stdin of a command. To close it ends the command.
+// process is the stdin of a command. Closing it ends the command.
 type process struct {
 	cmd   *exec.Cmd
+	group *proc.Group
 	stdin io.WriteCloser
 }
 
 func (p process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
-// Close closes stdin, as the protocol has it, and ends a command that goes on.
+// Close closes stdin, as the protocol prescribes, ends a command that does not
+// exit, and kills what it leaves behind in its group.
 func (p process) Close() error {
+	defer p.group.Close()
+	defer p.group.Kill()
 	if err := p.stdin.Close(); err != nil {
 		return fmt.Errorf("close stdin of command: %w", err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- p.cmd.Wait() }()
-	for _, end := range []func() error{
-		func() error { return nil },
-		func() error { return p.cmd.Process.Signal(syscall.SIGTERM) },
-		p.cmd.Process.Kill,
-	} {
-		if end() != nil { // SIGTERM is not to be had on Windows
-			continue
-		}
+	for _, end := range []func(){func() {}, p.group.Terminate, p.group.Kill} {
+		end()
 		select {
 		case err := <-ended:
 			return err
 		case <-time.After(stopTime):
 		}
 	}
-	return errors.New("the command does not end")
+	return errors.New("the command does not exit")
 }
 
 // messageLines reads messages, a line each.

@@ -34,7 +34,7 @@ import (
 type Options struct {
 	Upstreams []Upstream
 	// Open opens the hub of requests and the store that it is over, which has
-	// [Room]; whoever made them closes them, after the gateway.
+	// [Schema]; whoever made them closes them, after the gateway.
 	Open func(ctx context.Context) (*elicit.Hub, *store.DB, error)
 	// StateDir has the key of the credentials.
 	StateDir string

@@ -29,7 +29,7 @@ func (m *Manager) Stop(ctx context.Context, attemptID string, force bool) (Stopp
 	}
 	seq, stopping, left, err := m.requestStop(ctx, attemptID, force)
 	if err != nil {
-		return Stopped{}, m.stopUnheard(ctx, attemptID, err)
+		return Stopped{}, m.killUnrecorded(ctx, attemptID, err)
 	}
 	if stopping {
 		if err := m.awaitStop(ctx, attemptID, seq, force); err != nil {
@@ -54,7 +54,7 @@ func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool)
 			return err
 		}
 		if p.State.Ended() {
-			left += endStrays(attemptID)
+			left += killOrphans(attemptID)
 			return nil
 		}
 		stopping = true
@@ -74,23 +74,24 @@ func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool)
 	return seq, stopping, left, err
 }
 
-// stopUnheard ends the agent itself where no request can be written, as on a disk
-// that the agent has filled; its runner, or a sweep, notes the end when it can.
-func (m *Manager) stopUnheard(ctx context.Context, attemptID string, why error) error {
+// killUnrecorded kills the agent if the request cannot be stored, for example
+// on a disk that the agent has filled. Its runner or a sweep records the end
+// later.
+func (m *Manager) killUnrecorded(ctx context.Context, attemptID string, why error) error {
 	if fault.Of(why) != nil || ctx.Err() != nil {
 		return why
 	}
-	p, err := m.newest(ctx, attemptID)
+	p, err := m.newestProcess(ctx, attemptID)
 	if err != nil || p == nil || p.State != Running || p.host != m.host {
 		return why
 	}
 	p.agent.Kill()
-	endStrays(attemptID)
-	return fmt.Errorf("the agent was ended, and that cannot be noted: %w", why)
+	killOrphans(attemptID)
+	return fmt.Errorf("the agent was ended, but that cannot be stored: %w", why)
 }
 
-// awaitStop waits until the attempt has ended, and ends it in the place of a
-// runner that does not.
+// awaitStop waits for the end of the attempt, and ends it in place of a runner
+// that does not respond.
 func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, force bool) error {
 	patience := gentleStop
 	if force {
@@ -104,7 +105,7 @@ func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, fo
 	}
 	defer w.Close()
 	for {
-		p, err := m.newest(ctx, attemptID)
+		p, err := m.newestProcess(ctx, attemptID)
 		if err != nil || p == nil || p.State.Ended() {
 			return err
 		}
@@ -116,7 +117,7 @@ func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, fo
 			continue
 		}
 		if expired {
-			return later(AttemptRunning, "look again in a moment", "attempt %s was told to stop and has not ended yet", attemptID).WithCase(StillStopping, "attempt", attemptID)
+			return retryable(AttemptRunning, "look again in a moment", "attempt %s was told to stop and has not ended yet", attemptID).WithCase(StillStopping, "attempt", attemptID)
 		}
 		glance, cancel := context.WithTimeout(until, 250*time.Millisecond)
 		_, err = w.Next(glance)
@@ -127,7 +128,7 @@ func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, fo
 	}
 }
 
-func (m *Manager) newest(ctx context.Context, attemptID string) (p *process, err error) {
+func (m *Manager) newestProcess(ctx context.Context, attemptID string) (p *process, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		p, err = latestProcess(ctx, tx, attemptID)
 		return err

@@ -14,12 +14,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Check says what a text has that nobody should commit, such as a key; empty:
-// nothing.
+// Check describes what text contains that must not be committed, such as a key.
+// Empty: nothing.
 type Check func(text []byte) string
 
-// mostFound is how many findings are named.
-const mostFound = 10
+// maxFound is how many findings are named.
+const maxFound = 10
 
 // Held is the fault commit_held: what a check found in one repository.
 type Held struct {
@@ -35,8 +35,8 @@ type Held struct {
 // Unwrap lets [fault.Of] find the fault.
 func (h *Held) Unwrap() error { return &h.Fault }
 
-// mostPrints bounds Prints.
-const mostPrints = 1000
+// maxPrints bounds Prints.
+const maxPrints = 1000
 
 // printOf stands for a line, or a part of a long one, of a file.
 func printOf(repo, file string, line []byte) string {
@@ -79,7 +79,7 @@ func (t Tree) checked(ctx context.Context, r Repo, checks []Check) error {
 	return &Held{*fault.New(CommitHeld, strings.Join(f.found, "; "), "take it out, or allow it"), f.prints, f.others}
 }
 
-// Heads are the commits that are checked out, by repository.
+// Heads returns the checked-out commit of each repository.
 func (t Tree) Heads(ctx context.Context) map[string]string {
 	heads := map[string]string{}
 	for _, r := range t.Repos {
@@ -294,7 +294,7 @@ func (s *scanner) note(what, print string) {
 	s.found = noted(s.found, text)
 	switch {
 	case slices.Contains(s.prints, print):
-	case len(s.prints) < mostPrints:
+	case len(s.prints) < maxPrints:
 		s.prints = append(s.prints, print)
 	default:
 		s.others = true

@@ -124,12 +124,12 @@ func TestAttackWorkWhatWasAllowedIsThatLineOfThatFile(t *testing.T) {
 		t.Errorf("one line thrice has %d prints", len(h.Prints))
 	}
 	var many strings.Builder
-	for i := range mostPrints + 1 {
+	for i := range maxPrints + 1 {
 		fmt.Fprintf(&many, "sk-live-%d\n", i)
 	}
 	put(t, filepath.Join(dir, "k2.txt"), many.String())
 	_, err := tree.Commit(t.Context(), "x", has("sk-live"))
-	if h := new(Held); !errors.As(err, &h) || len(h.Prints) != mostPrints || !h.More {
+	if h := new(Held); !errors.As(err, &h) || len(h.Prints) != maxPrints || !h.More {
 		t.Errorf("Commit of more lines than have prints = %v", err)
 	}
 }

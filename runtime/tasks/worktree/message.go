@@ -72,9 +72,9 @@ func (s *messageScanner) note(what string) {
 // noted is found with a finding more, if it is not there and not too many are.
 func noted(found []string, text string) []string {
 	switch {
-	case len(found) < mostFound && !slices.Contains(found, text):
+	case len(found) < maxFound && !slices.Contains(found, text):
 		return append(found, text)
-	case len(found) == mostFound && !slices.Contains(found, text):
+	case len(found) == maxFound && !slices.Contains(found, text):
 		return append(found, "and more")
 	}
 	return found

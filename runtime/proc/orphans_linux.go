@@ -1,4 +1,4 @@
-package tasks
+package proc
 
 import (
 	"bytes"
@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// endStrays kills what was started inside an attempt and has left its process
-// group, or was started a moment before its runner died: every process has the
-// attempt's id in the environment that it was started with. Names of programs
-// say nothing, and this process is left alone. It says how many there were.
-func endStrays(attemptID string) int {
-	mark := []byte("\x00DESKHAND_ATTEMPT_ID=" + attemptID + "\x00")
+// KillMarked kills every process that was started with the environment variable
+// name set to value, whatever its group, except this process, and returns how
+// many there were. It finds processes that have left their group, and those that
+// were started a moment before the process that should have ended them died.
+func KillMarked(name, value string) int {
+	mark := []byte("\x00" + name + "=" + value + "\x00")
 	killed := map[int]bool{}
-	for range 5 { // a process may start another one while it is looked for
+	for range 5 { // a process may start another one during the search
 		found := 0
 		entries, err := os.ReadDir("/proc")
 		if err != nil {
