@@ -24,7 +24,7 @@ type house struct {
 
 func newHouse(t *testing.T, attended bool) *house {
 	t.Helper()
-	db, err := store.Open(t.Context(), t.TempDir(), elicit.Room())
+	db, err := store.Open(t.Context(), t.TempDir(), elicit.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
