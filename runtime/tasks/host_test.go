@@ -188,3 +188,12 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 		refused(t, "Start", err, InvalidArgument)
 	})
 }
+
+func (d *desk) attempt(id string) Attempt {
+	d.t.Helper()
+	a, err := d.Attempt(context.Background(), id)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return a
+}
