@@ -26,6 +26,7 @@ var floors = [][]string{
 	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/ahp", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/a2a", "runtime/chat"},
 	{"runtime/surface"},
 	{"runtime/app"},
+	{"cmd/deskhand/settings"},
 	{"cmd/deskhand"},
 }
 
@@ -52,7 +53,8 @@ var libraries = map[string][]string{
 	"github.com/blugelabs/":                  {"indexer/artifact"},
 	"github.com/blevesearch/":                {"indexer/artifact"},
 	"github.com/philippgille/chromem-go":     {"indexer/artifact", "indexer/embed"},
-	"github.com/spf13/":                      {"cmd/deskhand"},
+	"github.com/spf13/viper":                 {"cmd/deskhand/settings"},
+	"github.com/spf13/":                      {"cmd/deskhand", "cmd/deskhand/settings"},
 	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver", "runtime/gateway"},
 	"github.com/yosida95/uritemplate":        {"runtime/mcpserver", "runtime/gateway"},
 	"golang.org/x/oauth2":                    {"runtime/gateway"},

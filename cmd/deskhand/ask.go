@@ -3,10 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"time"
+
+	textutil "github.com/deskhand/deskhand/runtime/text"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -51,7 +52,7 @@ func meantCommand(cmd *cobra.Command, args []string) error {
 	for _, sub := range cmd.Commands() {
 		known = append(known, sub.Name())
 	}
-	if near := nearest(args[0], known); near != "" {
+	if near := textutil.Nearest(args[0], known); near != "" {
 		return misuse(fmt.Sprintf("%q looks like the command %s, misspelled", args[0], near),
 			"write deskhand ask "+near+", or a question of several words")
 	}
@@ -77,7 +78,7 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 	if attempt := attemptDoor(); attempt != nil {
 		return a.askThrough(ctx, attempt, f, r, waiter{a, attempt, form, f.confirm}, assumed)
 	}
-	people, err := a.people()
+	people, err := a.settings.People()
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 			defer device.Close()
 		}
 	}
-	if !f.bounded && (device == nil || a.settings.given("elicitation.timeout")) {
+	if !f.bounded && (device == nil || people.WaitSet) {
 		r.WaitMS = people.Wait.Milliseconds()
 	}
 	open := func(ctx context.Context) (*elicit.Hub, func(), error) { return a.hub(ctx) }
@@ -229,7 +230,7 @@ func (a *app) inboxLink(address, path string) string {
 	if !onTerminal(a.stderr) {
 		return address + path
 	}
-	in, err := a.comeIn(slog.New(slog.DiscardHandler))
+	in, err := a.installation(nil).Visitors()
 	if err != nil {
 		return address + path
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/elicit/askdoor"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -12,8 +13,8 @@ import (
 // attemptDoor is the server of the attempt that this process belongs to, which has
 // the store even where a sandbox hides it; nil: there is none.
 func attemptDoor() *askdoor.Client {
-	if url := env("DESKHAND_URL"); ownAttempt() != "" && url != "" {
-		return &askdoor.Client{Address: url, Token: env("DESKHAND_TOKEN")}
+	if url := settings.Env("DESKHAND_URL"); settings.OwnAttempt() != "" && url != "" {
+		return &askdoor.Client{Address: url, Token: settings.Env("DESKHAND_TOKEN")}
 	}
 	return nil
 }

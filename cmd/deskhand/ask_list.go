@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -72,7 +73,7 @@ func (a *app) listed(ctx context.Context, all bool, limit int) (elicit.List, err
 		return elicit.List{}, err
 	}
 	defer stop()
-	filter := elicit.Filter{Limit: limit, AttemptID: ownAttempt()}
+	filter := elicit.Filter{Limit: limit, AttemptID: settings.OwnAttempt()}
 	if all {
 		filter.Statuses = []elicit.Status{elicit.Open, elicit.ExpiredOpen, elicit.Completed}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
@@ -116,7 +117,7 @@ func (f *askFlags) request(flags *pflag.FlagSet, question string, stdin io.Reade
 		}
 	}
 	f.bounded = r.WaitMS != 0
-	surroundings(&r.Context)
+	settings.Surroundings(&r.Context)
 	return f.prepare(r)
 }
 
@@ -152,7 +153,7 @@ var questionFlags = []string{"option", "multi", "confirm", "number", "integer", 
 	"id", "placeholder", "default", "min", "max", "format"}
 
 func (f *askFlags) question(flags *pflag.FlagSet, text string) (elicit.Question, error) {
-	if err := exclusive(flags, "confirm", "number", "integer", "option"); err != nil {
+	if err := settings.Exclusive(flags, "confirm", "number", "integer", "option"); err != nil {
 		return elicit.Question{}, err
 	}
 	q := elicit.Question{ID: f.id, Message: text, Required: f.required && !f.optional, Placeholder: f.placeholder, Multiline: f.multiline, Format: elicit.Format(f.format)}

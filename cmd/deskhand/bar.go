@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	textutil "github.com/deskhand/deskhand/runtime/text"
+
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/embed"
 )
@@ -46,7 +48,7 @@ func (b *bar) show(p indexer.Progress) {
 			fmt.Fprintln(b.out, phaseName(p.Phase))
 			b.last = time.Now()
 		} else if p.Usage != nil && time.Since(b.last) > relate {
-			fmt.Fprintf(b.out, "%s: %d of %s, %s\n", phaseName(p.Phase), p.Done, count(p.Total, "file"), usage(*p.Usage))
+			fmt.Fprintf(b.out, "%s: %d of %s, %s\n", phaseName(p.Phase), p.Done, textutil.Count(p.Total, "file"), usage(*p.Usage))
 			b.last = time.Now()
 		}
 		return
@@ -79,7 +81,7 @@ func (b *bar) line(p indexer.Progress) string {
 
 // usage words what an embedder behind a network did.
 func usage(u embed.Usage) string {
-	text := fmt.Sprintf("%s from the cache, %d made in %s", count(u.Cached, "vector"), u.Made, count(u.Requests, "request"))
+	text := fmt.Sprintf("%s from the cache, %d made in %s", textutil.Count(u.Cached, "vector"), u.Made, textutil.Count(u.Requests, "request"))
 	if u.Requests == 0 {
 		return text
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
@@ -57,10 +58,10 @@ func folder(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCo
 // choices are the values of flags that take one of a few, by command and flag or
 // by flag alone, as in valueNames.
 var choices = map[string][]string{
-	"by": {"words", "meaning", "both"}, "chunk-by": {"h1", "h2", "h3", "file"}, "embed": {"builtin", "none"},
-	"from": {"builtin"}, "log-format": {"text", "json"}, "log-level": {"debug", "info", "warn", "error"},
-	"priority": {"low", "normal", "high", "urgent"}, "tools": {"docs", "ask", "work", "docs,ask", "docs,ask,work"},
-	"transport": {"stdio", "http"}, "unreachable": {"fail", "wait"}, "vectors": {"scan", "chromem"},
+	"by": {"words", "meaning", "both"}, "chunk-by": {"h1", "h2", "h3", "file"},
+	"from":      {"builtin"},
+	"priority":  {"low", "normal", "high", "urgent"},
+	"transport": {"stdio", "http"}, "unreachable": {"fail", "wait"},
 	"ask format": {"email", "uri", "date", "date-time"}, "ask output": {"value", "json", "lines", "env", "nul", "full"},
 	"eval format": {"table", "markdown", "json"},
 }
@@ -80,7 +81,11 @@ func completeFlags(cmd *cobra.Command) {
 }
 
 func flagValues(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
-	if known, ok := ofFlag(choices, cmd, f); ok {
+	known, ok := ofFlag(choices, cmd, f)
+	if !ok {
+		known = settings.Choices(f.Name)
+	}
+	if known != nil {
 		rest := cobra.ShellCompDirectiveNoFileComp
 		if f.Name == "embed" || f.Name == "from" {
 			rest = cobra.ShellCompDirectiveDefault // or a file
@@ -98,7 +103,7 @@ func flagValues(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
 
 // completeQuestions completes the ids of requests that wait for a person.
 func (a *app) completeQuestions(cmd *cobra.Command, args []string, prefix string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
-	if len(args) > 0 || a.settings.load(cmd, func(string) {}) != nil {
+	if len(args) > 0 || a.settings.Load(cmd.Flags(), func(string) {}) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	hub, stop, err := a.hub(cmd.Context())
@@ -115,8 +120,8 @@ func (a *app) completeQuestions(cmd *cobra.Command, args []string, prefix string
 
 // completeUpstreams completes the names of upstreams.
 func (a *app) completeUpstreams(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
-	if len(args) == 0 && a.settings.load(cmd, func(string) {}) == nil {
-		list, _ := a.settings.upstreams()
+	if len(args) == 0 && a.settings.Load(cmd.Flags(), func(string) {}) == nil {
+		list, _ := a.settings.Upstreams()
 		for _, u := range list {
 			names = append(names, u.Name)
 		}

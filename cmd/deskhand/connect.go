@@ -65,7 +65,7 @@ func connectionsCommand(a *app) *cobra.Command {
 		Short: "List the upstream MCP servers and who is connected to them",
 		Args:  arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if list, err := a.settings.upstreams(); err == nil && len(list) == 0 {
+			if list, err := a.settings.Upstreams(); err == nil && len(list) == 0 {
 				a.tell("no upstream is configured, name one under upstreams in deskhand.yaml")
 				if asJSON {
 					return a.json([]gateway.Connection{})
@@ -90,7 +90,7 @@ func connectionsCommand(a *app) *cobra.Command {
 
 // withDoor runs f with the upstreams, to which nothing is connected.
 func (a *app) withDoor(f func(*installation.App, *gateway.Gateway) error) error {
-	log, err := a.logger()
+	log, err := a.settings.Logger(a.stderr)
 	if err != nil {
 		return err
 	}
@@ -128,11 +128,11 @@ func (a *app) connect(ctx context.Context, all *installation.App, d *gateway.Gat
 	if err != nil {
 		return err
 	}
-	log, err := a.logger()
+	log, err := a.settings.Logger(a.stderr)
 	if err != nil {
 		return err
 	}
-	in, err := a.comeIn(log)
+	in, err := a.installation(log).Visitors()
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 )
 
@@ -32,7 +33,7 @@ func demoCommand(a *app) *cobra.Command {
 		Args:   arguments(0, 0, "no arguments"),
 		RunE:   func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), questions) },
 	}
-	declare(cmd.Flags(), "index")
+	settings.Declare(cmd.Flags(), "index")
 	cmd.Flags().StringArrayVar(&questions, "question", demoQuestions, "question to ask (repeat)")
 	return cmd
 }
@@ -42,7 +43,7 @@ func (a *app) demo(ctx context.Context, questions []string) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	client, err := mcpserver.Dial(ctx, mcpserver.Target{Command: []string{self, "serve", "--index", a.settings.get("index")}})
+	client, err := mcpserver.Dial(ctx, mcpserver.Target{Command: []string{self, "serve", "--index", a.settings.Index()}})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/eval"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/search"
@@ -54,9 +55,9 @@ func evalCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	declare(flags, "index")
-	declare(flags, "vectors")
-	declare(flags, "embed-timeout")
+	settings.Declare(flags, "index")
+	settings.Declare(flags, "vectors")
+	settings.Declare(flags, "embed-timeout")
 	flags.StringArrayVar(&f.servers, "server", nil, "command of an MCP server to judge over stdio (repeat)")
 	flags.StringArrayVar(&f.urls, "url", nil, "address of an MCP server to judge over HTTP (repeat)")
 	flags.StringSliceVar(&f.by, "by", nil, "rank by words, meaning or both; several, with commas, are columns (default: both)")

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	textutil "github.com/deskhand/deskhand/runtime/text"
+
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
@@ -41,11 +43,11 @@ const howCounted = "estimated for the tokenizer o200k_base, at most 10 % off on 
 // explainTools prints what a model is shown of the server that f describes, and
 // serves nothing.
 func (a *app) explainTools(ctx context.Context, f *serveFlags) error {
-	log, err := a.logger()
+	log, err := a.settings.Logger(a.stderr)
 	if err != nil {
 		return err
 	}
-	groups, err := a.groups()
+	groups, err := a.settings.Groups()
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,7 @@ func (a *app) explainTools(ctx context.Context, f *serveFlags) error {
 		return a.json(e)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s and instructions, together about %d tokens\n(%s)\n", count(len(e.Tools), "tool"), e.Tokens, howCounted)
+	fmt.Fprintf(&b, "%s and instructions, together about %d tokens\n(%s)\n", textutil.Count(len(e.Tools), "tool"), e.Tokens, howCounted)
 	fmt.Fprintf(&b, "\ninstructions, about %d tokens\n%s\n", e.Instructions.Tokens, indented(e.Instructions.Text))
 	for _, t := range e.Tools {
 		fmt.Fprintf(&b, "\n%s, about %d tokens\n%s\n%s\n", t.Name, t.Tokens, indented(t.Description), indented(onOneLine(t.Input)))

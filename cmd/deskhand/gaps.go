@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/gaps"
 	"github.com/deskhand/deskhand/runtime/search"
 )
@@ -29,7 +30,7 @@ func gapsCommand(a *app) *cobra.Command {
 		Args:    arguments(0, 0, "no arguments"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.gaps(cmd.Context(), since, limit, asJSON) },
 	}
-	declare(cmd.Flags(), "index")
+	settings.Declare(cmd.Flags(), "index")
 	cmd.Flags().DurationVar(&since, "since", 0, "only what was asked in this time, as 168h (default: all)")
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "number of gaps to print, 1 or more; --json prints all")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
@@ -76,7 +77,7 @@ func (a *app) gaps(ctx context.Context, since time.Duration, limit int, asJSON b
 // findGaps reads the log of this installation, as far as it is of the index, and
 // says where it is.
 func (a *app) findGaps(ctx context.Context, since time.Duration) (r gaps.Report, path string, err error) {
-	state, err := a.settings.stateFolder()
+	state, err := a.settings.StateDir()
 	if err != nil {
 		return r, "", err
 	}
@@ -92,7 +93,7 @@ func (a *app) findGaps(ctx context.Context, since time.Duration) (r gaps.Report,
 	if skipped > 0 {
 		a.tell(fmt.Sprintf("%d lines of %s cannot be read and are left out", skipped, log.Path()))
 	}
-	dir, err := filepath.Abs(a.settings.get("index"))
+	dir, err := filepath.Abs(a.settings.Index())
 	if err != nil {
 		return r, "", fmt.Errorf("find the index: %w", err)
 	}

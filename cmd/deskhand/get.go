@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
@@ -21,7 +22,7 @@ func getCommand(a *app) *cobra.Command {
 		Args:    arguments(1, 1, "one chunk id or path"),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.get(args[0], context, asJSON) },
 	}
-	declare(cmd.Flags(), "index")
+	settings.Declare(cmd.Flags(), "index")
 	cmd.Flags().IntVar(&context, "context", 0, "neighbours on each side, 0 to 5")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print text and places as JSON")
 	return cmd
@@ -31,7 +32,7 @@ func (a *app) get(id string, context int, asJSON bool) error {
 	if err := within("context", context, 0, search.MaxContext); err != nil {
 		return err
 	}
-	engine, err := search.Open(a.settings.get("index"))
+	engine, err := search.Open(a.settings.Index())
 	if err != nil {
 		return err
 	}

@@ -7,23 +7,24 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // valueNames are what help and the manual call the values of flags, by command
-// and flag or by flag alone. Flags that are not here have a number N, a TIME or
-// a TEXT.
+// and flag or by flag alone. Those of settings are in their table; others have a
+// number N, a TIME or a TEXT.
 var valueNames = map[string]string{
-	"agent": "NAME", "allow-host": "NAME", "allow-origin": "URL", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "by": "KINDS",
-	"cache": "DIR", "chart": "FILE", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
-	"cursor": "CURSOR", "default": "VALUE", "docs-dir": "DIR", "embed": "SPEC", "embed-timeout": "TIME", "exclude": "GLOB",
+	"agent": "NAME", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "by": "KINDS",
+	"chart": "FILE", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
+	"cursor": "CURSOR", "default": "VALUE", "docs-dir": "DIR", "exclude": "GLOB",
 	"executor": "NAME", "facet": "KEY=VALUE", "format": "FORMAT", "from": "MODEL", "http": "ADDR", "id": "ID",
-	"include": "GLOB", "index": "OUT", "key": "KEY", "log-format": "FORMAT", "log-level": "LEVEL", "max-answer-bytes": "N",
-	"metadata": "FILE", "name": "NAME", "older-than": "TIME", "option": "LABEL[=id][::description]", "output": "FILE", "path": "PATH", "phrases": "FILE", "priority": "NAME",
+	"include": "GLOB", "key": "KEY",
+	"metadata": "FILE", "older-than": "TIME", "option": "LABEL[=id][::description]", "output": "FILE", "path": "PATH", "phrases": "FILE", "priority": "NAME",
 	"project": "NAME", "questions": "FILE", "resume": "ID", "repo": "NAME", "request-id": "KEY", "scores": "FILE", "server": "COMMAND",
-	"sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "state": "DIR", "status": "STATUS", "to": "NAME", "tool-prefix": "P", "tools": "LIST",
-	"transport": "NAME", "unreachable": "WHAT", "url": "URL", "variant": "NAME", "vectors": "KIND", "watch": "DIR",
+	"sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "status": "STATUS", "to": "NAME",
+	"transport": "NAME", "unreachable": "WHAT", "url": "URL", "variant": "NAME", "watch": "DIR",
 
 	"ask format": "NAME", "ask output": "FORM", "index output": "OUT", "search by": "KIND", "start repo": "NAME[=BRANCH]",
 }
@@ -32,6 +33,9 @@ var valueNames = map[string]string{
 // on or off.
 func valueName(cmd *cobra.Command, f *pflag.Flag) string {
 	if called, ok := ofFlag(valueNames, cmd, f); ok {
+		return called
+	}
+	if called := settings.Called(f.Name); called != "" {
 		return called
 	}
 	switch f.Value.Type() {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"runtime"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -27,7 +27,7 @@ func inboxCommand(a *app) *cobra.Command {
 		Example: "  deskhand inbox\n  deskhand inbox --web\n  deskhand inbox --sign-out",
 		Args:    arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := exclusive(cmd.Flags(), "web", "sign-out"); err != nil {
+			if err := settings.Exclusive(cmd.Flags(), "web", "sign-out"); err != nil {
 				return err
 			}
 			if out {
@@ -65,8 +65,7 @@ func (a *app) inboxWeb(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.DiscardHandler)
-	in, err := a.comeIn(log)
+	in, err := all.Visitors()
 	if err != nil {
 		return err
 	}
@@ -101,7 +100,7 @@ func (a *app) inbox(ctx context.Context, plain bool) error {
 		return misuse("deskhand inbox needs a terminal", "without one: deskhand inbox --web, or deskhand ask list and deskhand ask answer")
 	}
 	defer device.Close()
-	people, err := a.people()
+	people, err := a.settings.People()
 	if err != nil {
 		return err
 	}
@@ -126,7 +125,7 @@ func (a *app) inbox(ctx context.Context, plain bool) error {
 // device is the terminal of a person who can be asked there; nil if there is
 // none, if nothing of this command is at it, or in a build.
 func (a *app) device() *terminal.Device {
-	if !attended() || !onTerminal(a.stdin) && !onTerminal(a.stdout) && !onTerminal(a.stderr) {
+	if !settings.Attended() || !onTerminal(a.stdin) && !onTerminal(a.stdout) && !onTerminal(a.stderr) {
 		return nil
 	}
 	d, err := terminal.Open()
@@ -143,5 +142,5 @@ func onTerminal(stream any) bool {
 
 // linewise says that a terminal is to be talked to line by line.
 func linewise(plain bool) bool {
-	return plain || dumb() || os.Getenv("TERM") == "" && runtime.GOOS != "windows" || env("ACCESSIBLE") != ""
+	return plain || dumb() || os.Getenv("TERM") == "" && runtime.GOOS != "windows" || settings.Env("ACCESSIBLE") != ""
 }

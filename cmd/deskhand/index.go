@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	textutil "github.com/deskhand/deskhand/runtime/text"
+
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/chunker"
@@ -35,17 +38,16 @@ func indexCommand(a *app) *cobra.Command {
 		Example: "  deskhand index docs -o .deskhand/index\n  deskhand index --check docs\n  deskhand index --verify .deskhand/index",
 		Args:    arguments(0, 1, "one folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := exclusive(cmd.Flags(), "check", "fix", "verify"); err != nil {
+			if err := settings.Exclusive(cmd.Flags(), "check", "fix", "verify"); err != nil {
 				return err
 			}
 			return a.index(cmd.Context(), &f, args)
 		},
 	}
 	flags := cmd.Flags()
-	index, _ := settingOf("index")
-	flags.StringP("output", "o", index.fallback, "folder of the index")
-	declare(flags, "embed")
-	declare(flags, "cache")
+	flags.StringP("output", "o", settings.Default("index"), "folder of the index")
+	settings.Declare(flags, "embed")
+	settings.Declare(flags, "cache")
 	flags.StringVar(&f.docsDir, "docs-dir", "", "the same as DIR")
 	flags.StringVar(&f.options.MetadataPath, "metadata", "", "metadata.json of the corpus (default: the one in DIR, or beside it)")
 	flags.StringVar(&f.options.PhrasesPath, "phrases", "", "file of everyday phrasings by chunk id, JSON lines, to find chunks by")
@@ -74,7 +76,7 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 		}
 		args = []string{f.docsDir}
 	}
-	f.options.Out = a.settings.output()
+	f.options.Out = a.settings.Output()
 	if f.verify {
 		if len(args) > 0 {
 			f.options.Out = args[0]
@@ -95,7 +97,7 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 		return a.fix(ctx, f.options.Dir)
 	}
 	var err error
-	f.options.Embedder, err = a.embedder()
+	f.options.Embedder, err = a.settings.Embedder()
 	if noKey := fault.Of(err) != nil && fault.Of(err).Code == "no_key"; err != nil && !(noKey && f.check) { // a check asks nobody
 		return err
 	}
@@ -105,10 +107,10 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 		report, err := indexer.Check(ctx, f.options)
 		bar.end()
 		return a.report(f, report, err, func() string {
-			return fmt.Sprintf("checked %s, %s: %s", count(report.Files, "file"), count(report.Chunks, "chunk"), count(len(report.Problems), "problem"))
+			return fmt.Sprintf("checked %s, %s: %s", textutil.Count(report.Files, "file"), textutil.Count(report.Chunks, "chunk"), textutil.Count(len(report.Problems), "problem"))
 		})
 	}
-	if err := a.settings.mayBuildInto(f.options.Out); err != nil {
+	if err := a.settings.MayBuildInto(f.options.Out); err != nil {
 		return err
 	}
 	before := f.metadata()
@@ -166,10 +168,10 @@ func (a *app) report(f *indexFlags, r indexer.Report, err error, did func() stri
 // built says what a build did.
 func (a *app) built(r indexer.Report, unchanged bool) string {
 	if r.FilesReused > 0 {
-		fmt.Fprintf(a.stderr, "reused %d of %s (%d new, %d changed, %d deleted)\n", r.FilesReused, count(r.Files, "file"), r.FilesNew, r.FilesChanged, r.FilesDeleted)
+		fmt.Fprintf(a.stderr, "reused %d of %s (%d new, %d changed, %d deleted)\n", r.FilesReused, textutil.Count(r.Files, "file"), r.FilesNew, r.FilesChanged, r.FilesDeleted)
 	}
 	if n := len(r.Problems); n > 0 {
-		fmt.Fprintf(a.stderr, "completed with %s\n", count(n, "problem"))
+		fmt.Fprintf(a.stderr, "completed with %s\n", textutil.Count(n, "problem"))
 	}
 	if e := r.Embedding; e != nil {
 		fmt.Fprintf(a.stderr, "embedded by %s, %d dimensions\n", e, e.Dimensions)
@@ -180,7 +182,7 @@ func (a *app) built(r indexer.Report, unchanged bool) string {
 			a.tell("the vectors are not in the cache, so the next build asks for them again: " + u.CacheProblem)
 		}
 	}
-	chunks, files := count(r.Chunks, "chunk"), count(r.Files, "file")
+	chunks, files := textutil.Count(r.Chunks, "chunk"), textutil.Count(r.Files, "file")
 	if unchanged {
 		return fmt.Sprintf("unchanged: %s of %s in %s", chunks, files, r.Out)
 	}
@@ -218,6 +220,6 @@ func (a *app) verify(dir string) error {
 		return err
 	}
 	m := r.Metadata()
-	fmt.Fprintf(a.stdout, "%s is whole: %s of %s, %d bytes, sha256 %s\n", dir, count(m.Stats.TotalChunks, "chunk"), count(m.Stats.TotalFiles, "file"), m.Index.Bytes, m.Index.SHA256)
+	fmt.Fprintf(a.stdout, "%s is whole: %s of %s, %d bytes, sha256 %s\n", dir, textutil.Count(m.Stats.TotalChunks, "chunk"), textutil.Count(m.Stats.TotalFiles, "file"), m.Index.Bytes, m.Index.SHA256)
 	return nil
 }

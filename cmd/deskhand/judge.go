@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -88,26 +86,9 @@ func (a *app) targets(f *evalFlags) ([]target, error) {
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return nil, misuse(fmt.Sprintf("--url %q is no address", address), "write it as http://127.0.0.1:20310/mcp")
 		}
-		targets = append(targets, target{mcpserver.Target{URL: address, Token: a.tokenFor(u)}, address})
+		targets = append(targets, target{mcpserver.Target{URL: address, Token: a.settings.TokenFor(u)}, address})
 	}
 	return targets, nil
-}
-
-// tokenFor is what to send to a server: the token that is set, else for a
-// server on this machine the one of this installation, if it has one.
-func (a *app) tokenFor(u *url.URL) string {
-	if token := a.settings.get("token"); token != "" {
-		return token
-	}
-	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return ""
-	}
-	dir, err := a.settings.stateFolder()
-	if err != nil {
-		return ""
-	}
-	token, _ := os.ReadFile(filepath.Join(dir, "token"))
-	return strings.TrimSpace(string(token))
 }
 
 // dialTime bounds how long a server may take to start and list its tools.

@@ -7,6 +7,8 @@ import (
 	"runtime/metrics"
 	"slices"
 	"time"
+
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 )
 
 const (
@@ -25,7 +27,7 @@ const (
 // is kept for longer may still be doubled. GOMEMLIMIT of the environment goes
 // before. It ends with ctx.
 func boundGarbage(ctx context.Context) {
-	if env("GOMEMLIMIT") != "" {
+	if settings.Env("GOMEMLIMIT") != "" {
 		return
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))

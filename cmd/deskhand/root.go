@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
@@ -30,7 +30,7 @@ type app struct {
 	command        string // that runs, as "deskhand ask answer"; empty: none yet
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	settings       settings
+	settings       settings.Settings
 }
 
 // run executes one command line and returns its exit code. An interrupt ends
@@ -64,7 +64,7 @@ func (a *app) root() *cobra.Command {
 			if err := a.inherit(cmd); err != nil {
 				return err
 			}
-			if err := a.settings.load(cmd, a.tell); err != nil {
+			if err := a.settings.Load(cmd.Flags(), a.tell); err != nil {
 				return err
 			}
 			a.command = cmd.CommandPath()
@@ -80,7 +80,7 @@ func (a *app) root() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetGlobalNormalizationFunc(withAliases)
 	root.Flags().BoolP("version", "v", false, "print the version")
-	a.settings.flags(root.PersistentFlags())
+	settings.Flags(root.PersistentFlags())
 	for _, group := range commands {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
 		for _, command := range group.list {
@@ -153,21 +153,4 @@ func (a *app) exitCode(err error) int {
 // tell says something on stderr that is no error.
 func (a *app) tell(text string) {
 	fmt.Fprintf(a.stderr, "deskhand: %s\n", painter(a.stderr).plain(text))
-}
-
-// logger writes to stderr, never to stdout.
-func (a *app) logger() (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(a.settings.get("log-level"))); err != nil {
-		return nil, misuse(fmt.Sprintf("unknown log level %q", a.settings.get("log-level")), "use debug, info, warn or error")
-	}
-	options := &slog.HandlerOptions{Level: level}
-	switch format := a.settings.get("log-format"); format {
-	case "text":
-		return slog.New(slog.NewTextHandler(a.stderr, options)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(a.stderr, options)), nil
-	default:
-		return nil, misuse(fmt.Sprintf("unknown log format %q", format), "use text or json")
-	}
 }

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	textutil "github.com/deskhand/deskhand/runtime/text"
+
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/indexer/artifact"
@@ -37,9 +40,9 @@ func searchCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	declare(flags, "index")
-	declare(flags, "vectors")
-	declare(flags, "embed-timeout")
+	settings.Declare(flags, "index")
+	settings.Declare(flags, "vectors")
+	settings.Declare(flags, "embed-timeout")
 	flags.IntVarP(&f.limit, "limit", "n", search.DefaultLimit, "number of hits, 1 to 50")
 	flags.StringArrayVar(&f.facets, "facet", nil, "only hits with this facet value, as key=value (repeat)")
 	flags.StringVar(&f.cursor, "cursor", "", "next_cursor of an earlier search, for the next page")
@@ -129,10 +132,10 @@ func checkFacets(filters map[string]string, taxonomy map[string]artifact.Facet) 
 		}
 		if _, known := taxonomy[k]; !known {
 			keys := slices.Sorted(maps.Keys(taxonomy))
-			return misuse(fmt.Sprintf("no facet '%s'; there are %s", k, firstOf(keys)), oneOfThese(nearest(k, keys)))
+			return misuse(fmt.Sprintf("no facet '%s'; there are %s", k, firstOf(keys)), oneOfThese(textutil.Nearest(k, keys)))
 		}
 		if !slices.Contains(has, v) {
-			return misuse(fmt.Sprintf("facet '%s' has no value '%s'; there are %s", k, v, firstOf(has)), oneOfThese(nearest(v, has)))
+			return misuse(fmt.Sprintf("facet '%s' has no value '%s'; there are %s", k, v, firstOf(has)), oneOfThese(textutil.Nearest(v, has)))
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -10,20 +9,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/indexer/embed"
 	installation "github.com/deskhand/deskhand/runtime/app"
-	"github.com/deskhand/deskhand/runtime/contract"
 )
 
 type serveFlags struct {
-	http      string
-	transport string
-	port      int
-	noToken   bool
-	watch     string
-	explain   bool
-	list      bool
-	asJSON    bool
+	settings.Listen
+	noToken bool
+	watch   string
+	explain bool
+	list    bool
+	asJSON  bool
 }
 
 func serveCommand(a *app) *cobra.Command {
@@ -36,17 +33,14 @@ func serveCommand(a *app) *cobra.Command {
 			"ask a person (ask_user, await_answer, list_questions) do not: --tools ask serves them alone. Those\n" +
 			"that start coding agents (list_tasks, start_task_attempt and others) are served with --tools work.",
 		Example: "  deskhand serve --index .deskhand/index\n  deskhand serve --http\n  deskhand serve --watch docs --http 127.0.0.1:8080",
-		Args:    noArguments(&f),
+		Args:    noArguments(&f.Listen),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
 	}
 	flags := cmd.Flags()
 	for _, name := range []string{"index", "tools", "tool-prefix", "name", "max-answer-bytes", "allow-host", "allow-origin", "embed", "embed-timeout", "cache", "vectors"} {
-		declare(flags, name)
+		settings.Declare(flags, name)
 	}
-	flags.StringVar(&f.http, "http", "", "serve over HTTP, at this address ("+defaultAddr+" without one)")
-	flags.Lookup("http").NoOptDefVal = defaultAddr
-	flags.StringVar(&f.transport, "transport", "", "stdio or http: the same as leaving out or giving --http")
-	flags.IntVar(&f.port, "port", 0, "port on 127.0.0.1: the same as --http 127.0.0.1:PORT")
+	f.Declare(flags)
 	flags.BoolVar(&f.noToken, "no-token", false, "answer HTTP requests without a token (on loopback only)")
 	flags.StringVar(&f.watch, "watch", "", "build the index from this folder now and whenever it changes")
 	flags.BoolVar(&f.list, "explain-tools", false, "print what a model is shown of each tool, with its tokens, and exit")
@@ -76,14 +70,14 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if err != nil {
 		return err
 	}
-	addr, err := f.address(flags)
+	addr, err := f.Address(flags)
 	if err != nil {
 		return err
 	}
-	if err := a.decidePeople(addr); err != nil {
+	if err := a.settings.DecidePeople(addr); err != nil {
 		return err
 	}
-	groups, err := a.groups()
+	groups, err := a.settings.Groups()
 	if err != nil {
 		return err
 	}
@@ -95,32 +89,23 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		Begun:  func() { background.Go(func() { boundGarbage(ctx) }) },
 		Groups: groups, Addr: addr, NoToken: f.noToken, Explain: f.explain, Dir: here(),
 		Watch: installation.Watch{Dir: f.watch, Embedder: func() (embed.Embedder, error) {
-			if err := a.settings.mayBuildInto(a.settings.get("index")); err != nil {
+			if err := a.settings.MayBuildInto(a.settings.Index()); err != nil {
 				return nil, err
 			}
-			return a.embedder()
+			return a.settings.Embedder()
 		}},
 		Stdin: a.stdin, Stdout: a.stdout, Typed: onTerminal(a.stdin), Seen: onTerminal(a.stderr), Tell: a.tell,
 	})
 }
 
-// serverName is what the server calls itself.
-func (a *app) serverName() string {
-	if name := a.settings.get("name"); name != "" {
-		return name
+// noArguments allows none, but for the address after "--http": a flag whose
+// value may be left out takes it only after "=", which nobody remembers.
+func noArguments(l *settings.Listen) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 && l.HTTP == settings.DefaultAddr {
+			l.HTTP = args[0]
+			return nil
+		}
+		return arguments(0, 0, "no arguments")(cmd, args)
 	}
-	if prefix := a.settings.get("tool-prefix"); prefix != "" {
-		return prefix + "-docs-server"
-	}
-	return "deskhand"
-}
-
-// toolPrefix is what stands before the tools' names; empty: nothing.
-func (a *app) toolPrefix() (string, error) {
-	prefix := a.settings.get("tool-prefix")
-	if prefix != "" && !contract.ValidName(prefix+"_search_docs") {
-		return "", a.settings.wrong("tool-prefix", "which no tool's name can begin with",
-			fmt.Sprintf("use up to %d of a-z, A-Z, 0-9, _ and -", 64-len("_search_docs")))
-	}
-	return prefix, nil
 }

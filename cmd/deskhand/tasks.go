@@ -199,7 +199,7 @@ func (a *app) ids(kinds ...tasks.Kind) cobra.CompletionFunc {
 }
 
 func (a *app) completeIDs(cmd *cobra.Command, prefix string, kinds ...tasks.Kind) (found []cobra.Completion) {
-	if a.settings.load(cmd, func(string) {}) != nil {
+	if a.settings.Load(cmd.Flags(), func(string) {}) != nil {
 		return nil
 	}
 	all := a.installation(nil)

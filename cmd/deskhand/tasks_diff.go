@@ -9,6 +9,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	textutil "github.com/deskhand/deskhand/runtime/text"
+
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -31,7 +34,7 @@ func tasksDiffCommand(a *app) *cobra.Command {
 		Args:              arguments(1, 101, "an attempt or a task, and up to 100 paths"),
 		ValidArgsFunction: a.ids(tasks.KindAttempt, tasks.KindTask),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := exclusive(cmd.Flags(), "stat", "names", "json"); err != nil {
+			if err := settings.Exclusive(cmd.Flags(), "stat", "names", "json"); err != nil {
 				return err
 			}
 			return a.withBench(cmd.Context(), asJSON, func(b *bench) error {
@@ -123,7 +126,7 @@ func (b *bench) stat(ctx context.Context, id string, force bool, out work.Change
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return b.line("%s, %s added, %d deleted", count(out.Summary.Files, "file"), count(out.Summary.Added, "line"), out.Summary.Deleted)
+	return b.line("%s, %s added, %d deleted", textutil.Count(out.Summary.Files, "file"), textutil.Count(out.Summary.Added, "line"), out.Summary.Deleted)
 }
 
 // mostPatch is the longest patch that the tool sends, in bytes.

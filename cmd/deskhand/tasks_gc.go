@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
@@ -32,7 +33,7 @@ func tasksGCCommand(a *app) *cobra.Command {
 				return misuse("--older-than is for all attempts", "leave it out, or the ID")
 			}
 			if cmd.Flags().Changed("older-than") {
-				if g.OlderThan, err = days(olderThan); err != nil || g.OlderThan <= 0 {
+				if g.OlderThan, err = settings.Days(olderThan); err != nil || g.OlderThan <= 0 {
 					return misuse(fmt.Sprintf("--older-than takes a time, not %q", olderThan), "write it as 12h or 7d")
 				}
 			}

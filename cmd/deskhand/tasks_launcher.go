@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
@@ -39,18 +40,20 @@ func tasksLauncherCommand(a *app) *cobra.Command {
 
 // inherit takes over the environment of who started cmd, if cmd is one of those
 // that deskhand starts.
-func (a *app) inherit(cmd *cobra.Command) (err error) {
+func (a *app) inherit(cmd *cobra.Command) error {
 	if _, ok := cmd.Annotations[inheriting]; ok {
-		a.settings.inherited, err = tasks.Inherit(a.stdin)
+		origin, err := tasks.Inherit(a.stdin)
+		a.settings.Inherit(origin)
+		return err
 	}
-	return err
+	return nil
 }
 
 // hiddenLogger hides this process from the agents that it starts or serves,
 // which must not read its environment, and opens its log.
 func (a *app) hiddenLogger() (*slog.Logger, error) {
-	log, err := a.logger()
-	if err != nil || ownAttempt() != "" {
+	log, err := a.settings.Logger(a.stderr)
+	if err != nil || settings.OwnAttempt() != "" {
 		return log, err // what an agent starts is found by its environment, to be ended with it
 	}
 	if err := proc.Hide(); err != nil {

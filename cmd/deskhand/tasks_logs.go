@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
@@ -27,7 +28,7 @@ func tasksLogsCommand(a *app) *cobra.Command {
 			if err := within("limit", limit, 1, 1000); err != nil {
 				return err
 			}
-			if err := exclusive(cmd.Flags(), "follow", "json"); err != nil {
+			if err := settings.Exclusive(cmd.Flags(), "follow", "json"); err != nil {
 				return err
 			}
 			channel := "normalized"

@@ -3,14 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
@@ -33,7 +29,7 @@ func tasksSandboxCommand(a *app) *cobra.Command {
 			"have another one than the settings say.",
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o, err := a.tasksOptions()
+			o, err := a.settings.TasksOptions()
 			if err != nil {
 				return err
 			}
@@ -70,44 +66,4 @@ func (a *app) showSandbox(ctx context.Context, o tasks.Options, asJSON bool) err
 		return err
 	}
 	return b.line("agents run in  %s", tasks.Sandbox{Mode: out.Takes, Network: out.Network, Why: out.Why})
-}
-
-// sandboxOptions are the settings of the sandbox of agents.
-func (a *app) sandboxOptions(o *tasks.Options) error {
-	o.Sandbox, o.Network = box.Mode(a.settings.get("tasks.sandbox")), a.settings.list("tasks.sandbox-network")
-	if !slices.Contains(box.Modes, o.Sandbox) {
-		return a.settings.wrong("tasks.sandbox", "not "+box.ModeNames(), "")
-	}
-	if len(o.Network) == 0 {
-		o.Network = []string{box.NetworkOn}
-	}
-	if err := box.CheckNetwork(o.Network); err != nil {
-		return a.settings.wrong("tasks.sandbox-network", "not on, off, or hosts", "write hosts as api.example.com, *.example.com or example.com:8443")
-	}
-	var wrap []string
-	if err := a.settings.tree("tasks.wrap", &wrap); err != nil {
-		return err
-	}
-	if len(wrap) > 0 && !a.settings.given("tasks.sandbox") {
-		o.Sandbox = box.None // that command is the sandbox
-	}
-	o.SandboxRead, o.SandboxWrite, o.Image = a.settings.list("tasks.sandbox-read"), a.settings.list("tasks.sandbox-write"), a.settings.get("tasks.sandbox-image")
-	state, err := a.settings.stateFolder()
-	if err != nil {
-		return err
-	}
-	o.Private = []string{state}
-	for _, name := range []string{"tasks.sandbox-read", "tasks.sandbox-write"} {
-		for _, path := range a.settings.list(name) {
-			if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~/") && !strings.HasPrefix(path, "$") {
-				return a.settings.wrong(name, "not a path from the root", "begin it with /, ~/ or $NAME/")
-			}
-		}
-	}
-	// Whoever wrote a project's file, or a link at the default place, may name any
-	// folder as the index.
-	if index, err := absolute(a.settings.get("index")); err == nil && artifact.Alone(index) {
-		o.SandboxRead = append(o.SandboxRead, index)
-	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tools/work"
@@ -44,7 +45,7 @@ func tasksStartCommand(a *app) *cobra.Command {
 				return misuse("--executor is missing", "deskhand tasks executors lists them")
 			}
 			if f.follow && asJSON {
-				return exclusive(cmd.Flags(), "follow", "json")
+				return settings.Exclusive(cmd.Flags(), "follow", "json")
 			}
 			if f.prompt, err = a.textOf(f.prompt); err != nil {
 				return err
@@ -69,7 +70,7 @@ func tasksStartCommand(a *app) *cobra.Command {
 // resumeWaiting makes an attempt that waits this command's own.
 func (a *app) resumeWaiting(cmd *cobra.Command, args []string, prefix string) error {
 	for _, other := range []string{"executor", "variant", "prompt", "repo", "request-id", "follow", "json"} {
-		if err := exclusive(cmd.Flags(), "resume", other); err != nil {
+		if err := settings.Exclusive(cmd.Flags(), "resume", other); err != nil {
 			return err
 		}
 	}
@@ -90,7 +91,7 @@ func (a *app) resumeWaiting(cmd *cobra.Command, args []string, prefix string) er
 }
 
 func (a *app) executorNames(cmd *cobra.Command, _ []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
-	if a.settings.load(cmd, func(string) {}) != nil {
+	if a.settings.Load(cmd.Flags(), func(string) {}) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	all := a.installation(nil)
@@ -186,7 +187,7 @@ func tasksSayCommand(a *app) *cobra.Command {
 		ValidArgsFunction: a.ids(tasks.KindAttempt, tasks.KindTask),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, pair := range [][2]string{{"queue", "cancel"}, {"follow", "queue"}, {"follow", "cancel"}, {"follow", "json"}} {
-				if err := exclusive(cmd.Flags(), pair[0], pair[1]); err != nil {
+				if err := settings.Exclusive(cmd.Flags(), pair[0], pair[1]); err != nil {
 					return err
 				}
 			}

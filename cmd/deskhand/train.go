@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	textutil "github.com/deskhand/deskhand/runtime/text"
+
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/indexer"
@@ -136,7 +138,7 @@ func (a *app) showTrained(f *trainFlags, r train.Report) error {
 		}
 		return a.json(out)
 	}
-	_, err = fmt.Fprintf(a.stdout, "wrote a model of %s, trained on %s of %s, to %s (%s)\n", count(r.Rows, "word"), count(r.Pairs, "pair"),
-		count(r.Pages, "page"), f.options.Out, size(int64(len(r.Model))))
+	_, err = fmt.Fprintf(a.stdout, "wrote a model of %s, trained on %s of %s, to %s (%s)\n", textutil.Count(r.Rows, "word"), textutil.Count(r.Pairs, "pair"),
+		textutil.Count(r.Pages, "page"), f.options.Out, size(int64(len(r.Model))))
 	return err
 }

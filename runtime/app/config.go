@@ -16,10 +16,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// Config is what an installation is for one process. A part that not every
-// process needs is a function: it is called when the part is first used, and its
-// error is a fault that names the setting to correct. None may be nil that is
-// used.
+// Config is what an installation is for one process. What not every process needs
+// is a [Part], whose error counts when the part is first used.
 type Config struct {
 	// Command is what this process is, as "deskhand serve"; Attempt is the one that
 	// it runs in, empty for none.
@@ -32,38 +30,52 @@ type Config struct {
 	Log *slog.Logger
 
 	// Place is where questions and tasks are kept: see [store.Open].
-	Place func() (string, error)
+	Place Part[string]
 	// StateDir is the folder of what is the installation's own.
-	StateDir func() (string, error)
+	StateDir Part[string]
 	// Members are whom questions can be for.
-	Members func() ([]elicit.Member, error)
+	Members Part[[]elicit.Member]
 	// Spans is where spans go; nil: nowhere.
-	Spans func() (*telemetry.Options, error)
+	Spans Part[*telemetry.Options]
 	// Tasks are the limits and the agents of attempts. What connects a manager with
 	// questions is set by [App.Work].
-	Tasks  func() (tasks.Options, error)
-	People func() (People, error)
-	Docs   func() (Docs, error)
+	Tasks  Part[tasks.Options]
+	People Part[People]
+	Docs   Part[Docs]
 	// Views says whether clients that show views get them.
-	Views func() (bool, error)
+	Views Part[bool]
 	// Upstreams is nil if none is configured.
-	Upstreams func() (*Upstreams, error)
+	Upstreams Part[*Upstreams]
 	// Agents is nil if other agents may not ask.
-	Agents func() (*Agents, error)
+	Agents Part[*Agents]
 	// Surfaces is zero if nothing reaches people beside the server.
-	Surfaces func() (surface.Options, error)
-	// Notices is how people are told of new questions; token is that of agents.
-	Notices func(token string) (Notices, error)
-	// Token is the bearer token of agents at the HTTP servers, and where a person
-	// finds it.
-	Token func() (token, where string, err error)
-	// Visitors is how people come in at them.
-	Visitors func() (web.People, error)
+	Surfaces Part[surface.Options]
+	// Notices is how people are told of new questions.
+	Notices Part[Notices]
+	// Token is the bearer token of agents at the HTTP servers; empty: one of the
+	// installation's own, in StateDir.
+	Token Part[string]
+	// Visitors is how people come in at them. An empty Key is one of the
+	// installation's own.
+	Visitors Part[web.People]
 	// Hosts and Origins are further ones that requests may have.
 	Hosts, Origins []string
 	// PublicURL is where people reach the pages; empty: where they are served.
 	PublicURL string
 }
+
+// Part is a value of the settings, or what is wrong with them: a fault that names
+// the one to correct. Its zero value is the zero value of T.
+type Part[T any] struct {
+	Value T
+	Err   error
+}
+
+// PartOf returns what a reader of settings returns as one value.
+func PartOf[T any](value T, err error) Part[T] { return Part[T]{value, err} }
+
+// Get returns the value, or what is wrong.
+func (p Part[T]) Get() (T, error) { return p.Value, p.Err }
 
 // People says how they are asked.
 type People struct {

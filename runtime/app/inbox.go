@@ -46,11 +46,11 @@ type peer struct {
 // KeepInbox runs a peer until stop is called, after a while, so that what a
 // process is started for comes first.
 func (a *App) KeepInbox(ctx context.Context, after time.Duration) (stop func(), err error) {
-	people, err := a.config.People()
+	people, err := a.config.People.Get()
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.config.Notices(""); err != nil {
+	if _, err := a.config.Notices.Get(); err != nil {
 		return nil, err
 	}
 	p := &peer{app: a, log: a.log}
@@ -164,11 +164,11 @@ func (p *peer) serve(ctx context.Context, addr string) error {
 }
 
 func (p *peer) serveAt(ctx context.Context, addr string) error {
-	token, _, err := p.app.config.Token()
+	token, _, err := p.app.token()
 	if err != nil {
 		return err
 	}
-	in, err := p.app.config.Visitors()
+	in, err := p.app.Visitors()
 	if err != nil {
 		return err
 	}

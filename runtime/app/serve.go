@@ -104,7 +104,7 @@ func (s *server) prepare(ctx context.Context, alone bool) error {
 	if s.lib, err = s.newLibrary(s.Explain); err != nil {
 		return err
 	}
-	views, err := s.config.Views()
+	views, err := s.config.Views.Get()
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (s *server) prepare(ctx context.Context, alone bool) error {
 
 // prepareAsk makes the tools that ask, and has the questions reach people.
 func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) {
-	if s.people, err = s.config.People(); err != nil {
+	if s.people, err = s.config.People.Get(); err != nil {
 		return err
 	}
 	p := s.people
@@ -148,7 +148,7 @@ func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) 
 		}
 	}
 	s.lib.add(s.toolset.Instructions(), s.toolset.Tools()...)
-	surfaces, err := s.config.Surfaces()
+	surfaces, err := s.config.Surfaces.Get()
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contr
 		return c, nil, err
 	}
 	if s.has("ask") {
-		people, err := a.config.People()
+		people, err := a.config.People.Get()
 		if err != nil {
 			return c, nil, err
 		}
@@ -251,7 +251,7 @@ func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contr
 
 // newLibrary is what is served, so far without tools and with no index open.
 func (a *App) newLibrary(explain bool) (*docsServer, error) {
-	d, err := a.config.Docs()
+	d, err := a.config.Docs.Get()
 	if err != nil {
 		return nil, err
 	}

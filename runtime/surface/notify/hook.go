@@ -38,11 +38,17 @@ func (h Hook) Name() string {
 	return h.kind
 }
 
-// ParseHook reads desktop, command:PROGRAM, ntfy:URL or webhook:URL. key signs
-// what webhooks get.
-func ParseHook(text string, key []byte) (Hook, error) {
+// Signed returns h with the key that signs what webhooks get.
+func (h Hook) Signed(key []byte) Hook {
+	h.key = key
+	return h
+}
+
+// ParseHook reads desktop, command:PROGRAM, ntfy:URL or webhook:URL. What it
+// sends is signed with no key: see [Hook.Signed].
+func ParseHook(text string) (Hook, error) {
 	kind, rest, _ := strings.Cut(text, ":")
-	h := Hook{kind: kind, key: key}
+	h := Hook{kind: kind}
 	switch kind {
 	case "desktop":
 		if rest != "" || runtime.GOOS == "windows" {

@@ -1,4 +1,4 @@
-package main
+package text
 
 import "testing"
 
@@ -8,8 +8,8 @@ func TestNearest(t *testing.T) {
 		"log-levl": "log_level", "max_answer_byte": "max_answer_bytes", "tool": "tools", "nmae": "",
 		"idnex": "", "indx": "index", "x": "", "": "", "something_else": "", "names": "name",
 	} {
-		if got := nearest(word, known); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		if got := Nearest(word, known); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
 		}
 	}
 	for _, c := range []struct {

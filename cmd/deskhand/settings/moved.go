@@ -1,8 +1,9 @@
-package main
+package settings
 
 // What docs-mcp calls otherwise or has alone, with what to do instead.
 
-var movedCommands = map[string]string{
+// MovedCommands has what to run instead, by the name of a command of docs-mcp.
+var MovedCommands = map[string]string{
 	"build":      "deskhand index DIR -o OUT",
 	"validate":   "deskhand index DIR --check",
 	"fix":        "deskhand index DIR --fix",
@@ -20,7 +21,8 @@ const (
 	ownBuild     = "leave it out: /healthz tells the build of deskhand itself"
 )
 
-var movedFlags = map[string]string{
+// MovedFlags has what to do instead, by the name of a flag of docs-mcp.
+var MovedFlags = map[string]string{
 	"stateless":         "leave it out: clients of protocol 2026-07-28 are served without sessions as it is",
 	"version":           "leave it out: clients are told deskhand's own version, which deskhand version prints",
 	"git-commit":        ownBuild,

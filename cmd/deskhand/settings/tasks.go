@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"encoding/json"
@@ -10,76 +10,67 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// tasksOptions are the settings of attempts; an error is a misuse that names the
+// TasksOptions are the settings of attempts; an error is a misuse that names the
 // one to correct.
-func (a *app) tasksOptions() (o tasks.Options, err error) {
-	state, err := a.settings.stateFolder()
+func (s *Settings) TasksOptions() (o tasks.Options, err error) {
+	state, err := s.StateDir()
 	if err != nil {
 		return o, err
 	}
 	if o.Dir, err = filepath.Abs(filepath.Join(state, "tasks")); err != nil {
 		return o, fmt.Errorf("find state folder: %w", err)
 	}
-	if o.MaxRunning, err = a.settings.atLeast("tasks.max-running", 0); err != nil {
+	if err = s.check("tasks.max-running", "tasks.time-limit", "tasks.idle-limit", "tasks.diff-guard", "tasks.branch-prefix"); err != nil {
 		return o, err
 	}
-	if o.WallClock, err = a.settings.long("tasks.time-limit"); err != nil {
+	o.MaxRunning, o.WallClock, o.Silence = s.number("tasks.max-running"), s.time("tasks.time-limit"), s.time("tasks.idle-limit")
+	if o.Retain, err = s.retained(); err != nil {
 		return o, err
 	}
-	if o.Silence, err = a.settings.long("tasks.idle-limit"); err != nil {
-		return o, err
-	}
-	if o.Retain, err = a.retained(); err != nil {
-		return o, err
-	}
-	guard, ok := guards[a.settings.get("tasks.diff-guard")]
-	if !ok {
-		return o, a.settings.wrong("tasks.diff-guard", "not safe, balanced, relaxed or off", "")
-	}
+	guard := guards[s.get("tasks.diff-guard")]
 	o.Guard = &guard
-	o.BranchPrefix, o.Env = a.settings.get("tasks.branch-prefix"), a.settings.list("tasks.env")
-	if strings.ContainsAny(o.BranchPrefix, " ~^:?*[\\") || strings.HasPrefix(o.BranchPrefix, "-") || strings.Trim(o.BranchPrefix, "/") != o.BranchPrefix {
-		return o, a.settings.wrong("tasks.branch-prefix", "which no git branch can begin with", "use letters, digits and dashes, as deskhand")
-	}
-	if o.Agents, err = a.agents(); err != nil {
+	o.BranchPrefix, o.Env = s.get("tasks.branch-prefix"), s.list("tasks.env")
+	if o.Agents, err = s.agents(); err != nil {
 		return o, err
 	}
-	if err = a.sandboxOptions(&o); err != nil {
+	if err = s.sandboxOptions(&o); err != nil {
 		return o, err
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return o, fmt.Errorf("find this program: %w", err)
 	}
-	o.Runner, o.Launcher, o.Origin = []string{self, "tasks", "runner"}, []string{self, "tasks", "launcher"}, a.settings.inherited
-	if ownAttempt() != "" {
+	o.Runner, o.Launcher, o.Origin = []string{self, "tasks", "runner"}, []string{self, "tasks", "launcher"}, s.inherited
+	if OwnAttempt() != "" {
 		o.MaxRunning = -1 // what waits is not for an agent to start
 	}
 	o.Boxed = append([]string{self}, box.Args...)
-	if o.RunnerEnv, err = a.settings.environment(); err != nil {
+	if o.RunnerEnv, err = s.environment(); err != nil {
 		return o, err
 	}
 	// What a script or an agent calls by the name of deskhand finds the same
 	// place, but for a store whose address may hold a password.
 	for _, v := range o.RunnerEnv {
-		if name, _, _ := strings.Cut(v, "="); name == "DESKHAND_STATE" || name == "DESKHAND_CONFIG" || name == digestVariable || name == "DESKHAND_INDEX" {
+		if name, _, _ := strings.Cut(v, "="); name == "DESKHAND_STATE" || name == "DESKHAND_CONFIG" || name == DigestVariable || name == "DESKHAND_INDEX" {
 			o.AttemptEnv = append(o.AttemptEnv, v)
 		}
 	}
-	o.Config, err = a.runConfiguration(o.RunnerEnv)
+	o.Config, err = s.runConfiguration(o.RunnerEnv)
 	return o, err
 }
 
 // runConfiguration picks out of the settings in effect those that make a run what
 // it is: whoever starts what waits has to have the same.
-func (a *app) runConfiguration(effective []string) (c tasks.Configuration, err error) {
-	if err := a.settings.tree("tasks.wrap", &c.Wrap); err != nil {
+func (s *Settings) runConfiguration(effective []string) (c tasks.Configuration, err error) {
+	if err := s.tree("tasks.wrap", &c.Wrap); err != nil {
 		return c, err
 	}
 	for _, v := range effective {
@@ -87,7 +78,7 @@ func (a *app) runConfiguration(effective []string) (c tasks.Configuration, err e
 		switch {
 		case name == "DESKHAND_CONFIG":
 			c.File = value
-		case strings.HasPrefix(name, "DESKHAND_TASKS_"), name == "DESKHAND_INDEX" && a.settings.given("index"):
+		case strings.HasPrefix(name, "DESKHAND_TASKS_"), name == "DESKHAND_INDEX" && s.given("index"):
 			c.Settings = append(c.Settings, v)
 		}
 	}
@@ -95,9 +86,9 @@ func (a *app) runConfiguration(effective []string) (c tasks.Configuration, err e
 }
 
 // shownExecutors are those configured as JSON, without the values of variables.
-func (a *app) shownExecutors() (string, error) {
+func (s *Settings) shownExecutors() (string, error) {
 	configured := map[string]executor.Config{}
-	if err := a.settings.tree("tasks.executors", &configured); err != nil || len(configured) == 0 {
+	if err := s.tree("tasks.executors", &configured); err != nil || len(configured) == 0 {
 		return "", nil // checkSettings says what is wrong
 	}
 	for id, c := range configured {
@@ -121,13 +112,13 @@ func masked(env map[string]string) map[string]string {
 
 // agents are the coding agents that can be started: those configured over those
 // shipped, each behind tasks.wrap.
-func (a *app) agents() (*executor.Table, error) {
+func (s *Settings) agents() (*executor.Table, error) {
 	configured := map[string]executor.Config{}
-	if err := a.settings.tree("tasks.executors", &configured); err != nil {
+	if err := s.tree("tasks.executors", &configured); err != nil {
 		return nil, err
 	}
 	var wrap []string
-	if err := a.settings.tree("tasks.wrap", &wrap); err != nil {
+	if err := s.tree("tasks.wrap", &wrap); err != nil {
 		return nil, err
 	}
 	table, err := executor.New(configured)
@@ -153,25 +144,25 @@ func (a *app) agents() (*executor.Table, error) {
 var guards = map[string]worktree.Guard{"safe": worktree.Safe, "balanced": worktree.Balanced, "relaxed": worktree.Relaxed, "off": {}}
 
 // retained reads how long worktrees are kept; nil: the room's own.
-func (a *app) retained() (map[tasks.Status]time.Duration, error) {
-	list := a.settings.list("tasks.retain")
+func (s *Settings) retained() (map[tasks.Status]time.Duration, error) {
+	list := s.list("tasks.retain")
 	if len(list) == 0 {
 		return nil, nil
 	}
 	retain := map[tasks.Status]time.Duration{}
 	for _, one := range list {
 		status, text, _ := strings.Cut(one, "=")
-		d, err := days(text)
+		d, err := Days(text)
 		if err != nil || !slices.Contains(tasks.Statuses, tasks.Status(status)) {
-			return nil, misuse(fmt.Sprintf("tasks.retain has %q, not STATUS=TIME", one), "write it as done=7d, inreview=720h; correct "+a.settings.origin("tasks.retain"))
+			return nil, fault.Misuse(fmt.Sprintf("tasks.retain has %q, not STATUS=TIME", one), "write it as done=7d, inreview=720h; correct "+s.origin("tasks.retain"))
 		}
 		retain[tasks.Status(status)] = d
 	}
 	return retain, nil
 }
 
-// days reads a time such as 90s, 2h or 7d.
-func days(text string) (time.Duration, error) {
+// Days reads a time such as 90s, 2h or 7d.
+func Days(text string) (time.Duration, error) {
 	if n, ok := strings.CutSuffix(text, "d"); ok {
 		count, err := strconv.ParseUint(n, 10, 14)
 		return time.Duration(count) * 24 * time.Hour, err
@@ -183,18 +174,9 @@ func days(text string) (time.Duration, error) {
 	return d, err
 }
 
-// long is the value of a setting that is a time of a second or more.
-func (s *settings) long(name string) (time.Duration, error) {
-	d, err := days(s.get(name))
-	if err != nil || d < time.Second {
-		return 0, s.wrong(name, "not a time of a second or more", "write it as 90s, 30m, 6h or 7d")
-	}
-	return d, nil
-}
-
 // tree reads the value of a setting of any shape into v, which stays as it is
 // without one.
-func (s *settings) tree(name string, v any) error {
+func (s *Settings) tree(name string, v any) error {
 	text := s.get(name)
 	if text == "" {
 		return nil
@@ -202,22 +184,22 @@ func (s *settings) tree(name string, v any) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return misuse(fmt.Sprintf("%s of %s: %s", key(name), s.origin(name), strings.TrimPrefix(err.Error(), "json: ")), "see the executor reference of the manual for its shape")
+		return fault.Misuse(fmt.Sprintf("%s of %s: %s", key(name), s.origin(name), strings.TrimPrefix(err.Error(), "json: ")), "see the executor reference of the manual for its shape")
 	}
 	return nil
 }
 
 // environment are the settings in effect as variables, for a process of ours
 // that starts elsewhere. The token and the person's key are none of its business.
-func (s *settings) environment() (vars []string, err error) {
+func (s *Settings) environment() (vars []string, err error) {
 	if s.file != "" {
 		path, err := absolute(s.file)
 		if err != nil {
 			return nil, err
 		}
-		vars = append(vars, "DESKHAND_CONFIG="+path, digestVariable+"="+s.project.digest())
+		vars = append(vars, "DESKHAND_CONFIG="+path, DigestVariable+"="+s.project.digest())
 	}
-	for _, one := range shared {
+	for _, one := range table {
 		if one.name == "token" || one.name == "person-key" || !s.given(one.name) && !one.path {
 			continue
 		}
@@ -239,7 +221,43 @@ func (s *settings) environment() (vars []string, err error) {
 func absolute(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return "", misuse("the working directory is gone: "+err.Error(), "change to a folder that exists")
+		return "", fault.Misuse("the working directory is gone: "+err.Error(), "change to a folder that exists")
 	}
 	return path, nil
+}
+
+// sandboxOptions are the settings of the sandbox of agents.
+func (s *Settings) sandboxOptions(o *tasks.Options) error {
+	o.Sandbox, o.Network = box.Mode(s.get("tasks.sandbox")), s.list("tasks.sandbox-network")
+	if err := s.check("tasks.sandbox", "tasks.sandbox-network", "tasks.sandbox-read", "tasks.sandbox-write"); err != nil {
+		return err
+	}
+	if len(o.Network) == 0 {
+		o.Network = []string{box.NetworkOn}
+	}
+	var wrap []string
+	if err := s.tree("tasks.wrap", &wrap); err != nil {
+		return err
+	}
+	if len(wrap) > 0 && !s.given("tasks.sandbox") {
+		o.Sandbox = box.None // that command is the sandbox
+	}
+	o.SandboxRead, o.SandboxWrite, o.Image = s.list("tasks.sandbox-read"), s.list("tasks.sandbox-write"), s.get("tasks.sandbox-image")
+	state, err := s.StateDir()
+	if err != nil {
+		return err
+	}
+	o.Private = []string{state}
+	// Whoever wrote a project's file, or a link at the default place, may name any
+	// folder as the index.
+	if index, err := absolute(s.get("index")); err == nil && artifact.Alone(index) {
+		o.SandboxRead = append(o.SandboxRead, index)
+	}
+	return nil
+}
+
+// isFromRoot reports whether a path leads from the root, of the file system, of
+// the home folder or of a variable.
+func isFromRoot(path string) bool {
+	return filepath.IsAbs(path) || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, "$")
 }

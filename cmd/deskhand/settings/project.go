@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -18,21 +18,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/trust"
 )
 
-// digestVariable goes with DESKHAND_CONFIG to what deskhand starts, when the file
+// DigestVariable goes with DESKHAND_CONFIG to what deskhand starts, when the file
 // is one that it found in a project and nobody named: the digest of the bytes
-// that were agreed to, or untrustedDigest.
+// that were agreed to, or UntrustedDigest.
 const (
-	digestVariable  = "DESKHAND_CONFIG_DIGEST"
-	untrustedDigest = "none"
+	DigestVariable  = "DESKHAND_CONFIG_DIGEST"
+	UntrustedDigest = "none"
 )
 
-// maxProjectFile bounds a file that anybody may have written, in bytes. The
+// MaxProjectFile bounds a file that anybody may have written, in bytes. The
 // longest of our tests has 600.
-const maxProjectFile = 1 << 20
+const MaxProjectFile = 1 << 20
 
-// projectFile is the deskhand.yaml of a folder that somebody else may have made:
+// Project is the deskhand.yaml of a folder that somebody else may have made:
 // what can do harm counts if the person has agreed to exactly its bytes.
-type projectFile struct {
+type Project struct {
 	configFile
 	place   string // as records have it
 	sum     string
@@ -54,27 +54,27 @@ type guarded struct {
 
 // digest is what a process is told that this one starts; empty for a file that
 // a person named.
-func (p *projectFile) digest() string {
+func (p *Project) digest() string {
 	switch {
 	case p == nil:
 		return ""
 	case p.trusted:
 		return p.sum
 	}
-	return untrustedDigest
+	return UntrustedDigest
 }
 
 // readProject reads the file of a project once, and finds out whether its bytes
 // are trusted and which of its settings need that. base is the user's own file.
-func (s *settings) readProject(path string, base configFile, tell func(string)) (*projectFile, error) {
-	data, owner, err := trust.ReadFile(path, maxProjectFile)
+func (s *Settings) readProject(path string, base configFile, tell func(string)) (*Project, error) {
+	data, owner, err := trust.ReadFile(path, MaxProjectFile)
 	switch {
 	case errors.As(err, new(trust.TooLarge)), errors.Is(err, fs.ErrNotExist):
-		return nil, misuse("configuration "+err.Error(), "make it smaller, or name another with --config")
+		return nil, fault.Misuse("configuration "+err.Error(), "make it smaller, or name another with --config")
 	case err != nil:
 		return nil, unreadable(path, err)
 	}
-	p := &projectFile{sum: trust.Digest(data), owner: owner}
+	p := &Project{sum: trust.Digest(data), owner: owner}
 	if p.configFile, err = parseConfig(path, data, tell); err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *settings) readProject(path string, base configFile, tell func(string)) 
 }
 
 // decide looks up what the person said of the file.
-func (s *settings) decide(p *projectFile) {
+func (s *Settings) decide(p *Project) {
 	if p.owner != "" {
 		p.why = "belongs to " + p.owner
 		return
@@ -98,7 +98,7 @@ func (s *settings) decide(p *projectFile) {
 	same := known && record.Digest == p.sum
 	p.changed, p.refused = known && record.Agreed && !same, same && !record.Agreed
 	switch {
-	case same && record.Agreed, p.path == env("DESKHAND_CONFIG") && env(digestVariable) == p.sum:
+	case same && record.Agreed, p.path == Env("DESKHAND_CONFIG") && Env(DigestVariable) == p.sum:
 		p.trusted = true
 	case err != nil:
 		p.why = "is not trusted (" + err.Error() + ")"
@@ -110,8 +110,8 @@ func (s *settings) decide(p *projectFile) {
 }
 
 // weigh finds the settings that need trust.
-func (p *projectFile) weigh(base configFile) error {
-	for _, one := range shared {
+func (p *Project) weigh(base configFile) error {
+	for _, one := range table {
 		texts, ok := p.values[one.name]
 		if ok && !one.countsUntrusted(texts, base.value(one).texts) {
 			p.needs = append(p.needs, one.guarded(texts))
@@ -136,24 +136,24 @@ func (one setting) guarded(texts []string) guarded {
 	case !one.list:
 		v = texts[0]
 	}
-	g := guarded{one.name, asYAML(map[string]any{key(one.name): v}), visibleLine(strings.Join(texts, ","))}
+	g := guarded{one.name, asYAML(map[string]any{key(one.name): v}), VisibleLine(strings.Join(texts, ","))}
 	if one.secret {
 		g.short = "********"
 	}
 	if inner, ok := v.(map[string]any); ok { // its values may be secret
-		g.short = visibleLine(strings.Join(slices.Sorted(maps.Keys(inner)), ","))
+		g.short = VisibleLine(strings.Join(slices.Sorted(maps.Keys(inner)), ","))
 	}
 	return g
 }
 
 // guardedUpstreams are the upstreams as they would count. Entries that cannot be
 // read are never used, and a person cannot agree to them.
-func (p *projectFile) guardedUpstreams() guarded {
+func (p *Project) guardedUpstreams() guarded {
 	entries, err := p.upstreams()
 	if err != nil {
-		return guarded{upstreamsKey, upstreamsKey + ": cannot be read\n", "cannot be read"}
+		return guarded{UpstreamsKey, UpstreamsKey + ": cannot be read\n", "cannot be read"}
 	}
-	return guarded{upstreamsKey, asYAML(map[string]any{upstreamsKey: entries}), visibleLine(upstreamNames(entries))}
+	return guarded{UpstreamsKey, asYAML(map[string]any{UpstreamsKey: entries}), VisibleLine(upstreamNames(entries))}
 }
 
 func upstreamNames(entries []upstreamEntry) string {
@@ -174,14 +174,14 @@ func asYAML(v any) string {
 
 // apply puts the settings of a project over the others: all of a file that is
 // trusted, else those that need no trust. Flags and variables stay above.
-func (s *settings) apply(p *projectFile) {
+func (s *Settings) apply(p *Project) {
 	needs := map[string]guarded{}
 	for _, h := range p.needs {
 		needs[h.name] = h
 	}
-	for _, one := range shared {
+	for _, one := range table {
 		texts, ok := p.values[one.name]
-		if f := s.flag.Lookup(one.name); !ok || f != nil && f.Changed || env(variable(one.name)) != "" {
+		if f := s.flag.Lookup(one.name); !ok || f != nil && f.Changed || Env(variable(one.name)) != "" {
 			continue
 		}
 		if h, needed := needs[one.name]; needed && !p.trusted {
@@ -190,7 +190,7 @@ func (s *settings) apply(p *projectFile) {
 		}
 		s.values[one.name] = value{texts, p.path}
 	}
-	switch h, ok := needs[upstreamsKey]; {
+	switch h, ok := needs[UpstreamsKey]; {
 	case ok && p.trusted:
 		s.ups = p.configFile
 	case ok:
@@ -207,24 +207,60 @@ func names(list []guarded) string {
 	return strings.Join(keys, ", ")
 }
 
-// line says in one line what is left out, and what to do.
-func (p *projectFile) line() string {
-	return visibleLine(fmt.Sprintf("%s %s: ignoring %s; %s", p.path, p.why, names(p.out), p.next()))
+// Project is the file of a project that was found; nil: none was.
+func (s *Settings) Project() *Project { return s.project }
+
+// Path is where the file is.
+func (p *Project) Path() string { return p.path }
+
+// LeftOut says whether settings of the file would count and do not.
+func (p *Project) LeftOut() bool { return len(p.out) > 0 }
+
+// CanBeTrusted says that the person may agree to the file, and has not declined it.
+func (p *Project) CanBeTrusted() bool { return p.owner == "" && !p.refused }
+
+// Foreign says why nobody can agree to the file; empty: it is the user's own.
+func (p *Project) Foreign() string {
+	if p.owner == "" {
+		return ""
+	}
+	return p.why
 }
 
-// next is what a person may do about what is left out.
-func (p *projectFile) next() string {
+// Trusted says that the person has agreed to the bytes of the file, and Changed
+// that it was to others.
+func (p *Project) Trusted() bool { return p.trusted }
+func (p *Project) Changed() bool { return p.changed }
+
+// Needs are the keys of the settings that need trust, in words, and Shown these
+// settings as YAML, whole, with what is unseen written out.
+func (p *Project) Needs() string { return names(p.needs) }
+func (p *Project) Shown() string {
+	var text strings.Builder
+	for _, g := range p.needs {
+		text.WriteString(g.text)
+	}
+	return text.String()
+}
+
+// Line says in one line what is left out, and what to do.
+func (p *Project) Line() string {
+	return VisibleLine(fmt.Sprintf("%s %s: ignoring %s; %s", p.path, p.why, names(p.out), p.Next()))
+}
+
+// Next is what a person may do about what is left out.
+func (p *Project) Next() string {
 	switch {
 	case p.owner != "":
 		return "to use them anyway, name the file with --config"
 	case p.refused:
-		return "you declined them; to review them again, run: " + p.command()
+		return "you declined them; to review them again, run: " + p.Command()
 	}
-	return "to review and allow them, run: " + p.command()
+	return "to review and allow them, run: " + p.Command()
 }
 
-// command is what a person runs to agree to the file.
-func (p *projectFile) command() string { return "deskhand trust " + quoted(filepath.Dir(p.path)) }
+// Command is what a person runs to agree to the file.
+func (p *Project) Command() string { return "deskhand trust " + quoted(filepath.Dir(p.path)) }
 
 // unbroken writes out line ends and tabs.
 func unbroken(text string) string {
@@ -245,9 +281,9 @@ func quoted(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// mayBuildInto refuses a folder outside of the project to write an index to, if
+// MayBuildInto refuses a folder outside of the project to write an index to, if
 // only a file that nobody agreed to names it.
-func (s *settings) mayBuildInto(out string) error {
+func (s *Settings) MayBuildInto(out string) error {
 	p := s.project
 	if p == nil || p.trusted || s.origin("index") != p.path || out != s.get("index") {
 		return nil
@@ -256,7 +292,7 @@ func (s *settings) mayBuildInto(out string) error {
 		return nil
 	}
 	return fault.New("not_trusted", fmt.Sprintf("%s puts the index into %s, outside of its folder, and %s", p.path, out, p.why),
-		"name a folder with -o or --index, or run: "+p.command())
+		"name a folder with -o or --index, or run: "+p.Command())
 }
 
 // leadsOut reports whether path is not below dir, links on the way resolved.

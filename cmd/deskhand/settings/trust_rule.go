@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"slices"
@@ -21,7 +21,7 @@ type trustRule struct {
 	when     string // stricter in the words of the manual
 }
 
-// Rules of settings in [shared].
+// Rules of settings in [table].
 var (
 	needsTrust = trustRule{said: true}
 	free       = trustRule{said: true, free: true}
@@ -66,7 +66,7 @@ func atMost[T int | time.Duration](parse func(string) (T, error), from, to strin
 func near(_, to string) bool { return !embed.Far(to) }
 
 func longer(from, to string) bool  { return atMost(time.ParseDuration, to, from) }
-func shorter(from, to string) bool { return atMost(days, from, to) }
+func shorter(from, to string) bool { return atMost(Days, from, to) }
 func lower(from, to string) bool   { return atMost(strconv.Atoi, from, to) }
 
 // leastRunning is what tasks.max-running means at least when it is 0.
@@ -95,4 +95,14 @@ func fewerGroups(from, to string) bool {
 		}
 	}
 	return true
+}
+
+// Untrusted says of each setting, and of upstreams, whether it always counts in a
+// project's file that nobody agreed to.
+func Untrusted() map[string]bool {
+	always := map[string]bool{UpstreamsKey: false}
+	for _, one := range table {
+		always[one.name] = one.trust.free
+	}
+	return always
 }

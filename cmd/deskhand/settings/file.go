@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"bytes"
@@ -11,13 +11,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
+
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
 )
 
-// configName is the configuration file's name.
-const configName = "deskhand.yaml"
+// ConfigName is the configuration file's name.
+const ConfigName = "deskhand.yaml"
 
 // configFile is a configuration file that was read. All that is taken from it
 // comes from the same bytes.
@@ -37,13 +40,13 @@ type configPaths struct{ chosen, project, own string }
 func findConfig(flags *pflag.FlagSet) (p configPaths, err error) {
 	if f := flags.Lookup("config"); f != nil && f.Changed {
 		if p.chosen = f.Value.String(); p.chosen == "" {
-			return p, misuse("--config is empty", "leave it out, or name a file")
+			return p, fault.Misuse("--config is empty", "leave it out, or name a file")
 		}
 		return p, nil
 	}
 	p.own = ownConfig()
-	switch named := env("DESKHAND_CONFIG"); {
-	case named != "" && env(digestVariable) == "":
+	switch named := Env("DESKHAND_CONFIG"); {
+	case named != "" && Env(DigestVariable) == "":
 		return configPaths{chosen: named}, nil
 	case named != "":
 		p.project = named // a deskhand that found it started this one
@@ -75,11 +78,11 @@ func parseConfig(path string, data []byte, tell func(string)) (configFile, error
 	if err := c.ungroup(all, exact); err != nil {
 		return c, err
 	}
-	delete(all, upstreamsKey) // read by who needs them
+	delete(all, UpstreamsKey) // read by who needs them
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		one, ok := settingOf(name)
 		if !ok {
-			tell(path + ": unknown key '" + name + "'" + didYouMean(nearest(name, configKeys()), "'"))
+			tell(path + ": unknown key '" + name + "'" + textutil.DidYouMean(textutil.Nearest(name, configKeys()), "'"))
 			continue
 		}
 		if err := c.take(one, all[name]); err != nil {
@@ -102,7 +105,7 @@ func readConfig(path string, tell func(string)) (configFile, error) {
 // what it should be.
 func unreadable(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
-		return misuse("no configuration file "+path, "name a file that exists with --config")
+		return fault.Misuse("no configuration file "+path, "name a file that exists with --config")
 	}
 	reason := err.Error()
 	if broken := new(viper.ConfigParseError); errors.As(err, broken) {
@@ -111,11 +114,11 @@ func unreadable(path string, err error) error {
 	if strings.HasPrefix(reason, "unmarshal errors") {
 		reason = "it does not consist of lines KEY: VALUE"
 	}
-	return misuse(fmt.Sprintf("read configuration %s: %s", path, reason), "correct the file, or name another with --config")
+	return fault.Misuse(fmt.Sprintf("read configuration %s: %s", path, reason), "correct the file, or name another with --config")
 }
 
 func configKeys() (keys []string) {
-	for _, one := range shared {
+	for _, one := range table {
 		keys = append(keys, key(one.name))
 	}
 	return keys
@@ -157,7 +160,7 @@ func twice(keys map[string]any) string {
 // and a dot before its own. The value of a setting that is a tree is taken from
 // what is written.
 func (c *configFile) ungroup(all, written map[string]any) error {
-	for _, one := range shared {
+	for _, one := range table {
 		group, inner, ok := strings.Cut(key(one.name), ".")
 		v, there := all[group]
 		if !ok || !there {
@@ -235,14 +238,14 @@ func (c *configFile) take(one setting, v any) error {
 }
 
 func (c *configFile) wrong(key, why string) error {
-	return misuse(c.path+": "+strings.TrimSpace(key+" "+why), "correct the file, or name another with --config")
+	return fault.Misuse(c.path+": "+strings.TrimSpace(key+" "+why), "correct the file, or name another with --config")
 }
 
 // projectConfig finds deskhand.yaml in dir, or in the nearest folder above that
 // has one; empty: none has.
 func projectConfig(dir string) string {
 	for {
-		if path := filepath.Join(dir, configName); isFile(path) {
+		if path := filepath.Join(dir, ConfigName); isFile(path) {
 			return path
 		}
 		up := filepath.Dir(dir)
@@ -264,7 +267,7 @@ func ownConfig() string {
 		}
 		home = filepath.Join(user, ".config")
 	}
-	if path := filepath.Join(home, "deskhand", configName); isFile(path) {
+	if path := filepath.Join(home, "deskhand", ConfigName); isFile(path) {
 		return path
 	}
 	return ""

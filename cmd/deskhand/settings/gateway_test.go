@@ -1,4 +1,4 @@
-package main
+package settings
 
 import "testing"
 
@@ -32,14 +32,13 @@ func TestAttackDoorsUpstreamWhoReachesAServer(t *testing.T) {
 			if people == "" {
 				people = peopleAuto
 			}
-			a := &app{}
-			a.settings.values = map[string]value{"gateway.people": {[]string{people}, byDefault}, "allow-host": {nil, byDefault},
-				"public-url": {[]string{c.public}, byDefault}, "connect.url": {[]string{c.connect}, byDefault}}
+			s := &Settings{values: map[string]value{"gateway.people": {[]string{people}, ByDefault}, "allow-host": {nil, ByDefault},
+				"public-url": {[]string{c.public}, ByDefault}, "connect.url": {[]string{c.connect}, ByDefault}}}
 			if c.host != "" {
-				a.settings.values["allow-host"] = value{[]string{c.host}, byDefault}
+				s.values["allow-host"] = value{[]string{c.host}, ByDefault}
 			}
-			err := a.decidePeople(c.addr)
-			if got := a.settings.get("gateway.people"); (err != nil) != (c.want == "") || err == nil && got != c.want {
+			err := s.DecidePeople(c.addr)
+			if got := s.get("gateway.people"); (err != nil) != (c.want == "") || err == nil && got != c.want {
 				t.Errorf("gateway.people is %s, %v; want %s", got, err, c.want)
 			}
 		})

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"bytes"
@@ -15,9 +15,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/gateway"
 )
 
-// upstreamsKey is the list of upstreams in the configuration file, which no flag
+// UpstreamsKey is the list of upstreams in the configuration file, which no flag
 // and no variable can hold.
-const upstreamsKey = "upstreams"
+const UpstreamsKey = "upstreams"
 
 // upstreamEntry is one of them as it is written.
 type upstreamEntry struct {
@@ -70,9 +70,9 @@ func (w *words) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// upstreams are those of the configuration file that counts for them, in their
+// Upstreams are those of the configuration file that counts for them, in their
 // order. An error is a misuse that names the place to correct.
-func (s *settings) upstreams() ([]gateway.Upstream, error) {
+func (s *Settings) Upstreams() ([]gateway.Upstream, error) {
 	entries, err := s.ups.upstreams()
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (c *configFile) upstreams() (all []upstreamEntry, err error) {
 		return nil, err
 	}
 	if node.Kind != yaml.SequenceNode {
-		return nil, c.wrong(upstreamsKey, "must be a list, each with a name and a command or url")
+		return nil, c.wrong(UpstreamsKey, "must be a list, each with a name and a command or url")
 	}
 	for i, one := range node.Content {
 		entry, err := readUpstream(one)
@@ -111,7 +111,7 @@ func (c *configFile) upstreams() (all []upstreamEntry, err error) {
 }
 
 func (c *configFile) wrongUpstream(i int, err error) error {
-	return c.wrong(fmt.Sprintf("%s, number %d:", upstreamsKey, i+1), err.Error())
+	return c.wrong(fmt.Sprintf("%s, number %d:", UpstreamsKey, i+1), err.Error())
 }
 
 // upstreamsNode is what a file has under the key of upstreams; nil: nothing.
@@ -121,7 +121,7 @@ func (c *configFile) upstreamsNode() (*yaml.Node, error) {
 		return nil, unreadable(c.path, err)
 	}
 	for name, node := range file {
-		if strings.EqualFold(name, upstreamsKey) && node.Tag != "!!null" {
+		if strings.EqualFold(name, UpstreamsKey) && node.Tag != "!!null" {
 			return &node, nil
 		}
 	}
