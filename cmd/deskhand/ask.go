@@ -7,15 +7,15 @@ import (
 	"sync"
 	"time"
 
-	textutil "github.com/deskhand/deskhand/runtime/text"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	installation "github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/surface/terminal"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 func askCommand(a *app) *cobra.Command {
@@ -63,11 +63,11 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 	if f.unreachable != "fail" && f.unreachable != "wait" {
 		return misuse(fmt.Sprintf("unknown --unreachable %q", f.unreachable), "take fail or wait")
 	}
-	r, err := f.request(flags, question, a.stdin)
+	r, err := f.request(flags, question, a.Stdin)
 	if err != nil {
 		return err
 	}
-	form, err := outputOf(f.output, len(r.Questions))
+	form, err := console.FormOf(f.output, len(r.Questions))
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (q *quest) nobody(_ context.Context, r elicit.Request) error {
 	if q.form == "full" {
 		r.Completion = &elicit.Completion{Outcome: elicit.Abandoned, Reason: "unreachable", At: elicit.At(time.Now())}
 	}
-	if err := q.printAnswer(r, q.form); err != nil {
+	if err := q.Answer(r, q.form); err != nil {
 		return err
 	}
 	return fault.New(elicit.NoSurface, "no person can be reached from here",
@@ -173,7 +173,7 @@ func (q *quest) assume(ctx context.Context, r elicit.Request, answers map[string
 		if err != nil {
 			return err
 		}
-		q.tell("nobody could be asked, the answer is the assumed one")
+		q.Tell("nobody could be asked, the answer is the assumed one")
 		r = *c.Request
 	}
 	return q.finish(r, r, nil)
@@ -187,7 +187,7 @@ func (q *quest) detach(ctx context.Context, r elicit.Request) error {
 // id prints the id of what was asked.
 func (q *quest) id(r elicit.Request, err error) error {
 	if err == nil {
-		_, err = fmt.Fprintln(q.stdout, r.ID)
+		_, err = fmt.Fprintln(q.Stdout, r.ID)
 	}
 	return err
 }
@@ -198,13 +198,13 @@ func (q *quest) ask(ctx context.Context, r elicit.Request) error {
 	defer stop()
 	var surface elicit.Surface = announcer{q.app}
 	if q.device != nil {
-		surface = &terminal.Form{Device: q.device, Plain: linewise(q.flags.plain), Interrupt: stop}
+		surface = &terminal.Form{Device: q.device, Plain: console.Linewise(q.flags.plain), Interrupt: stop}
 	}
 	began := time.Now()
 	asked, err := q.hub.Ask(ctx, r, surface)
 	if err == nil && asked.Status == elicit.ExpiredOpen && asked.Completion.At.Before(began) {
 		// Its key was asked with before, in vain; now somebody waits again.
-		q.tell("asked before as " + asked.ID + ", waiting for a late answer")
+		q.Tell("asked before as " + asked.ID + ", waiting for a late answer")
 		return q.late(ctx, asked, surface, time.Duration(r.WaitMS)*time.Millisecond)
 	}
 	return q.finish(asked, asked, err)
@@ -227,7 +227,7 @@ const inboxComes = 500 * time.Millisecond
 // inboxLink is the address of a page. For the eyes of a person at a terminal it
 // is a link that lets a browser in.
 func (a *app) inboxLink(address, path string) string {
-	if !onTerminal(a.stderr) {
+	if !console.OnTerminal(a.Stderr) {
 		return address + path
 	}
 	in, err := a.installation(nil).Visitors()
@@ -247,6 +247,6 @@ func (a announcer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	if address := installation.AwaitInbox(ctx, h, inboxComes); address != "" {
 		where += " or " + a.inboxLink(address, "/inbox/"+r.ID)
 	}
-	a.tell("asked as " + r.ID + ", answer it in " + where)
+	a.Tell("asked as " + r.ID + ", answer it in " + where)
 	<-ctx.Done()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	installation "github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
@@ -127,13 +128,13 @@ func (a *app) complete(ctx context.Context, all *installation.App, hub *elicit.H
 	if err != nil {
 		return err
 	}
-	switch text := stateOf(*c.Request); {
+	switch text := console.StateOf(*c.Request); {
 	case c.Request.TurnEnd != nil && installation.Tells(c.Request):
-		a.tell(text + ": the agent had finished, and this starts a follow-up")
+		a.Tell(text + ": the agent had finished, and this starts a follow-up")
 	case c.Request.Completion.Late:
-		a.tell(text + ", after the deadline: it is kept for who asked")
+		a.Tell(text + ", after the deadline: it is kept for who asked")
 	default:
-		a.tell(text)
+		a.Tell(text)
 	}
 	return all.TellAttempt(ctx, *c.Request)
 }
@@ -159,13 +160,13 @@ func askExtendCommand(a *app) *cobra.Command {
 
 func (a *app) extend(ctx context.Context, hub *elicit.Hub, r elicit.Request, more time.Duration) error {
 	if r.Status == elicit.Open && r.Deadline.IsZero() {
-		a.tell("it has no deadline")
+		a.Tell("it has no deadline")
 		return nil
 	}
 	c, err := hub.Dispatch(ctx, elicit.Action{Type: elicit.Extended, RequestID: r.ID, Deadline: elicit.At(r.Deadline.Add(more)), Channel: "cli"})
 	if err != nil {
 		return err
 	}
-	a.tell("open until " + c.Request.Deadline.Local().Format(time.DateTime))
+	a.Tell("open until " + c.Request.Deadline.Local().Format(time.DateTime))
 	return nil
 }

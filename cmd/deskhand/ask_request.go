@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
@@ -64,7 +65,7 @@ func (f *askFlags) declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noTTY, "no-tty", false, "do not ask at this terminal")
 	flags.BoolVar(&f.plain, "plain", false, "ask line by line, as for a screen reader")
 	flags.BoolVar(&f.detach, "detach", false, "print the id and do not wait")
-	flags.StringVar(&f.output, "output", "", outputUsage)
+	flags.StringVar(&f.output, "output", "", console.OutputUsage)
 }
 
 // request makes a request of a command line. stdin is read if --questions is -.

@@ -8,15 +8,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
 // shells are those that deskhand writes a completion script for.
 var shells = map[string]func(root *cobra.Command, a *app) error{
-	"bash":       func(root *cobra.Command, a *app) error { return root.GenBashCompletionV2(a.stdout, true) },
-	"zsh":        func(root *cobra.Command, a *app) error { return root.GenZshCompletion(a.stdout) },
-	"fish":       func(root *cobra.Command, a *app) error { return root.GenFishCompletion(a.stdout, true) },
-	"powershell": func(root *cobra.Command, a *app) error { return root.GenPowerShellCompletionWithDesc(a.stdout) },
+	"bash":       func(root *cobra.Command, a *app) error { return root.GenBashCompletionV2(a.Stdout, true) },
+	"zsh":        func(root *cobra.Command, a *app) error { return root.GenZshCompletion(a.Stdout) },
+	"fish":       func(root *cobra.Command, a *app) error { return root.GenFishCompletion(a.Stdout, true) },
+	"powershell": func(root *cobra.Command, a *app) error { return root.GenPowerShellCompletionWithDesc(a.Stdout) },
 }
 
 func completionCommand(a *app) *cobra.Command {
@@ -113,7 +114,7 @@ func (a *app) completeQuestions(cmd *cobra.Command, args []string, prefix string
 	defer stop()
 	list, _ := hub.List(cmd.Context(), elicit.Filter{Limit: 100})
 	for _, r := range list.Requests {
-		found = append(found, cobra.CompletionWithDesc(string(r.ID), heading(r)))
+		found = append(found, cobra.CompletionWithDesc(string(r.ID), console.Heading(r)))
 	}
 	return slices.DeleteFunc(found, func(c cobra.Completion) bool { return !strings.HasPrefix(c, prefix) }), cobra.ShellCompDirectiveNoFileComp
 }

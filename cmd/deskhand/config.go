@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"text/tabwriter"
 
-	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 )
 
 func configCommand(a *app) *cobra.Command {
@@ -28,12 +30,12 @@ func (a *app) config(asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		if err := a.json(rows); err != nil {
+		if err := a.JSON(rows); err != nil {
 			return err
 		}
 		return a.settings.Check()
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Name, r.Value, r.Origin)
@@ -53,13 +55,13 @@ func (a *app) printLeftOut(rows []settings.Effective) error {
 	if p == nil || !p.LeftOut() {
 		return nil
 	}
-	paint := painter(a.stdout)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\n%s\n\n", paint.plain(p.Line()))
+	paint := console.PainterFor(a.Stdout)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "\n%s\n\n", paint.Plain(p.Line()))
 	fmt.Fprintln(w, "LEFT OUT\tVALUE")
 	for _, r := range rows {
 		if r.LeftOut != nil {
-			fmt.Fprintf(w, "%s\t%s\n", r.Name, paint.plain(r.LeftOut.Value))
+			fmt.Fprintf(w, "%s\t%s\n", r.Name, paint.Plain(r.LeftOut.Value))
 		}
 	}
 	return w.Flush()

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 )
 
 // valueNames are what help and the manual call the values of flags, by command
@@ -90,11 +92,11 @@ func helpCommand(a *app) *cobra.Command {
 // are, 100 at most.
 func showHelp(cmd *cobra.Command, out io.Writer) {
 	width := 100
-	if columns, ok := terminalWidth(out); ok {
+	if columns, ok := console.Width(out); ok {
 		width = min(width, columns)
 	}
 	var b strings.Builder
-	flow(&b, cmp.Or(cmd.Long, cmd.Short), 0, 0, width)
+	console.Flow(&b, cmp.Or(cmd.Long, cmd.Short), 0, 0, width)
 	b.WriteString("\nUsage:\n")
 	if cmd.Runnable() && !takesCommand(cmd) {
 		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
@@ -119,14 +121,14 @@ func showHelp(cmd *cobra.Command, out io.Writer) {
 				rows = append(rows, [2]string{fmt.Sprintf("  %-*s", longest, sub.Name()), sub.Short})
 			}
 		}
-		table(&b, group.Title, rows, width)
+		console.Columns(&b, group.Title, rows, width)
 	}
-	table(&b, "Flags", flagRows(cmd, cmd.LocalFlags()), width)
-	table(&b, "Flags of every command", flagRows(cmd, cmd.InheritedFlags()), width)
+	console.Columns(&b, "Flags", flagRows(cmd, cmd.LocalFlags()), width)
+	console.Columns(&b, "Flags of every command", flagRows(cmd, cmd.InheritedFlags()), width)
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n%s COMMAND --help says more of a command.\n", cmd.CommandPath())
 	}
-	io.WriteString(out, painter(out).plain(b.String()))
+	io.WriteString(out, console.PainterFor(out).Plain(b.String()))
 }
 
 // takesCommand says that cmd does nothing without one of its commands.
@@ -160,52 +162,4 @@ func ownDefault(f *pflag.Flag) string {
 		return ""
 	}
 	return " (default: " + strings.Trim(f.DefValue, "[]") + ")"
-}
-
-// table writes rows of a name and what it is, in two columns; where these are
-// too narrow, one below the other.
-func table(b *strings.Builder, title string, rows [][2]string, width int) {
-	if len(rows) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n%s:\n", title)
-	column := 0
-	for _, row := range rows {
-		if len(row[0]) <= width/3 {
-			column = max(column, len(row[0])+2)
-		}
-	}
-	for _, row := range rows {
-		b.WriteString(row[0])
-		at := len(row[0])
-		if at+2 > column {
-			b.WriteByte('\n')
-			at = 0
-		}
-		flow(b, row[1], at, column, width)
-	}
-}
-
-// flow writes text from where a line stands, with what does not fit on lines
-// that begin at column.
-func flow(b *strings.Builder, text string, at, column, width int) {
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-			at += pad(b, column-at)
-		case at+1+len(word) > width:
-			b.WriteByte('\n')
-			at = pad(b, column)
-		default:
-			at += pad(b, 1)
-		}
-		b.WriteString(word)
-		at += len(word)
-	}
-	b.WriteByte('\n')
-}
-
-func pad(b *strings.Builder, n int) int {
-	b.WriteString(strings.Repeat(" ", n))
-	return n
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"os"
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	installation "github.com/deskhand/deskhand/runtime/app"
@@ -14,7 +15,7 @@ import (
 // installation is what the settings say, for one process. It opens nothing. log
 // may be nil.
 func (a *app) installation(log *slog.Logger) *installation.App {
-	return installation.Open(a.settings.Config(settings.Run{Command: a.command, Version: buildVersion(), Log: log, Stderr: a.stderr}))
+	return installation.Open(a.settings.Config(settings.Run{Command: a.command, Version: buildVersion(), Log: log, Stderr: a.Stderr}))
 }
 
 // hub opens the store and starts a hub over it; stop ends both.
@@ -42,7 +43,7 @@ func (a *app) attendedHub(ctx context.Context) (hub *elicit.Hub, stop func(), er
 // engine opens the index for one command, and tells of vectors that it cannot
 // use.
 func (a *app) engine() (*search.Engine, error) {
-	o, err := a.settings.Searching(a.stderr)
+	o, err := a.settings.Searching(a.Stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func (a *app) engine() (*search.Engine, error) {
 		return nil, err
 	}
 	if err := engine.Mute(); err != nil {
-		a.tell(mute(err))
+		a.Tell(mute(err))
 	}
 	return engine, nil
 }
@@ -63,4 +64,13 @@ func mute(err error) string {
 		text += "; " + f.Hint
 	}
 	return text
+}
+
+// here is the working directory; empty if it is gone.
+func here() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
@@ -14,7 +15,7 @@ func TestHubKeepsRequestsInTheStateFolder(t *testing.T) {
 	t.Setenv("DESKHAND_STATE", state)
 	var ids []string
 	for range 2 {
-		a := &app{stdin: nil, stdout: io.Discard, stderr: io.Discard}
+		a := &app{Console: console.Console{Stdout: io.Discard, Stderr: io.Discard}}
 		if err := a.settings.Load(configCommand(a).Flags(), func(string) {}); err != nil {
 			t.Fatal(err)
 		}

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/deskhand/deskhand/cmd/deskhand/settings"
-	textutil "github.com/deskhand/deskhand/runtime/text"
-
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/search"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
@@ -88,10 +88,10 @@ func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool
 		if err := json.Indent(&b, []byte(answer), "", "  "); err != nil {
 			return fmt.Errorf("indent answer: %w", err)
 		}
-		_, err := fmt.Fprintln(a.stdout, painter(a.stdout).plain(b.String()))
+		_, err := fmt.Fprintln(a.Stdout, console.PainterFor(a.Stdout).Plain(b.String()))
 		return err
 	}
-	a.hits(result)
+	a.Hits(result)
 	return nil
 }
 
@@ -155,30 +155,4 @@ func oneOfThese(near string) string {
 		return "did you mean '" + near + "'?"
 	}
 	return "give one of these, or leave --facet out"
-}
-
-// hits prints a page of hits: where they stand, what they are, the evidence.
-func (a *app) hits(r docs.SearchResult) {
-	paint := painter(a.stdout)
-	for i, h := range r.Hits {
-		if i > 0 {
-			fmt.Fprintln(a.stdout)
-		}
-		first, _, _ := strings.Cut(h.Lines, "-")
-		fmt.Fprintf(a.stdout, "%s  %s\n", paint.bold(h.Breadcrumb), paint.dim(fmt.Sprintf("%.3f", h.Score)))
-		fmt.Fprintf(a.stdout, "%s  %s\n", paint.path(h.Filepath+":"+first), paint.dim(h.ChunkID))
-		fmt.Fprintf(a.stdout, "  %s\n", paint.marks(h.Snippet))
-		if h.Why != nil {
-			fmt.Fprintf(a.stdout, "  %s\n", paint.dim(fmt.Sprintf("words %.2f  meaning %.2f  near %.2f  path %.2f", h.Why.Words, h.Why.Meaning, h.Why.Near, h.Why.Path)))
-		}
-		for _, k := range slices.Sorted(maps.Keys(h.Variants)) {
-			fmt.Fprintf(a.stdout, "  %s\n", paint.dim("also for "+k+" "+strings.Join(h.Variants[k], ", ")))
-		}
-	}
-	if r.Hint != nil {
-		fmt.Fprintln(a.stdout, paint.plain(r.Hint.Message))
-		for _, k := range slices.Sorted(maps.Keys(r.Hint.SuggestedFilters)) {
-			fmt.Fprintf(a.stdout, "  --facet %s=%s\n", k, paint.plain(strings.Join(r.Hint.SuggestedFilters[k], " | ")))
-		}
-	}
 }

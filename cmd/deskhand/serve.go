@@ -12,6 +12,7 @@ import (
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/indexer/embed"
 	installation "github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/console"
 )
 
 type serveFlags struct {
@@ -94,7 +95,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 			}
 			return a.settings.Embedder()
 		}},
-		Stdin: a.stdin, Stdout: a.stdout, Typed: onTerminal(a.stdin), Seen: onTerminal(a.stderr), Tell: a.tell,
+		Stdin: a.Stdin, Stdout: a.Stdout, Typed: console.OnTerminal(a.Stdin), Seen: console.OnTerminal(a.Stderr), Tell: a.Tell,
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -53,7 +54,7 @@ func (a *app) trust(cmd *cobra.Command, f trustFlags, args []string) error {
 	if f.remove {
 		return a.removeTrust(dir, f.asJSON)
 	}
-	p, own, err := a.settings.ProjectAt(dir, a.tell)
+	p, own, err := a.settings.ProjectAt(dir, a.Tell)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (a *app) trustFile(cmd *cobra.Command, f trustFlags, p *settings.Project) e
 		return a.sayTrust(shown, "is trusted: "+p.Needs(), f.asJSON)
 	case !a.canAgree():
 		a.showTrust(p)
-		fmt.Fprintln(a.stderr)
+		fmt.Fprintln(a.Stderr)
 		return misuse("there is no terminal to ask at", "check the settings above, then run: "+p.Command()+" --yes")
 	}
 	agreed, err := a.agree(cmd.Context(), p)
@@ -95,9 +96,9 @@ func (a *app) trustFile(cmd *cobra.Command, f trustFlags, p *settings.Project) e
 
 func (a *app) sayTrust(shown settings.Trust, text string, asJSON bool) error {
 	if asJSON {
-		return a.json(shown)
+		return a.JSON(shown)
 	}
-	_, err := fmt.Fprintln(a.stdout, painter(a.stdout).plain(settings.VisibleLine(shown.Path)+" "+text))
+	_, err := fmt.Fprintln(a.Stdout, console.PainterFor(a.Stdout).Plain(settings.VisibleLine(shown.Path)+" "+text))
 	return err
 }
 
@@ -116,17 +117,17 @@ func (a *app) listTrust(asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return a.json(all)
+		return a.JSON(all)
 	}
 	if len(all) == 0 {
-		a.tell("no file was trusted or declined yet")
+		a.Tell("no file was trusted or declined yet")
 		return nil
 	}
-	paint := painter(a.stdout)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	paint := console.PainterFor(a.Stdout)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FILE\tSTATUS\tSINCE")
 	for _, one := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", paint.plain(settings.VisibleLine(one.Path)), one.Status, one.At.Local().Format("2006-01-02 15:04"))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", paint.Plain(settings.VisibleLine(one.Path)), one.Status, one.At.Local().Format("2006-01-02 15:04"))
 	}
 	return w.Flush()
 }

@@ -6,8 +6,10 @@ import (
 	"os"
 	"strings"
 
-	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 )
 
 // tellsOfTrust are the commands that show on their own what is left out of a
@@ -22,7 +24,7 @@ func (a *app) agreement(cmd *cobra.Command) error {
 		return nil
 	}
 	if !p.CanBeTrusted() || !a.canAgree() {
-		a.tell(p.Line())
+		a.Tell(p.Line())
 		return nil
 	}
 	agreed, err := a.agree(cmd.Context(), p)
@@ -33,7 +35,7 @@ func (a *app) agreement(cmd *cobra.Command) error {
 		return err
 	}
 	if p = a.settings.Project(); p != nil && p.LeftOut() && (agreed || p.CanBeTrusted() || p.Foreign() != "") {
-		a.tell(p.Line()) // it was changed meanwhile
+		a.Tell(p.Line()) // it was changed meanwhile
 	}
 	return nil
 }
@@ -41,15 +43,15 @@ func (a *app) agreement(cmd *cobra.Command) error {
 // canAgree reports whether a person sits at this command's terminal, and no
 // agent of an attempt.
 func (a *app) canAgree() bool {
-	stdin, ok := a.stdin.(*os.File)
-	return ok && settings.Attended() && settings.OwnAttempt() == "" && onTerminal(a.stdin) && onTerminal(a.stderr) && inForeground(stdin)
+	stdin, ok := a.Stdin.(*os.File)
+	return ok && settings.Attended() && settings.OwnAttempt() == "" && console.OnTerminal(a.Stdin) && console.OnTerminal(a.Stderr) && console.InForeground(stdin)
 }
 
 // agree shows a file at the terminal, asks about it and keeps what was said. An
 // interrupt is an error and no answer.
 func (a *app) agree(ctx context.Context, p *settings.Project) (bool, error) {
 	a.showTrust(p)
-	agreed, err := a.yes(ctx, fmt.Sprintf("Trust %s with %s?", a.seen(p.Path()), p.Needs()))
+	agreed, err := a.Yes(ctx, fmt.Sprintf("Trust %s with %s?", a.seen(p.Path()), p.Needs()))
 	if err != nil {
 		return false, err
 	}
@@ -62,12 +64,14 @@ func (a *app) showTrust(p *settings.Project) {
 	if p.Changed() {
 		said = "has changed since you trusted it, and " + said
 	}
-	fmt.Fprintf(a.stderr, "%s %s:\n\n", a.seen(p.Path()), said)
+	fmt.Fprintf(a.Stderr, "%s %s:\n\n", a.seen(p.Path()), said)
 	for line := range strings.Lines(p.Shown()) {
-		fmt.Fprint(a.stderr, "  ", line)
+		fmt.Fprint(a.Stderr, "  ", line)
 	}
-	fmt.Fprint(a.stderr, "\nPrograms that they name may change without this file. ")
+	fmt.Fprint(a.Stderr, "\nPrograms that they name may change without this file. ")
 }
 
 // seen is a path on one line, with what is unseen written out.
-func (a *app) seen(path string) string { return painter(a.stderr).plain(settings.VisibleLine(path)) }
+func (a *app) seen(path string) string {
+	return console.PainterFor(a.Stderr).Plain(settings.VisibleLine(path))
+}

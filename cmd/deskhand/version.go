@@ -21,7 +21,7 @@ func versionCommand(a *app) *cobra.Command {
 		// being said.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(a.stdout, versionLine())
+			_, err := fmt.Fprintln(a.Stdout, versionLine())
 			return err
 		},
 	}

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"context"
@@ -6,31 +6,33 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// confirmed asks the person at the terminal a question that only yes answers.
+// Confirmed asks the person at the terminal a question that only yes answers.
 // Without a terminal it is refused: --yes is how a script says it.
-func (a *app) confirmed(ctx context.Context, question string, yes bool) error {
+func (c *Console) Confirmed(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil
 	}
-	if !onTerminal(a.stdin) {
-		return misuse("this asks before it does something, and there is no terminal", "add --yes")
+	if !OnTerminal(c.Stdin) {
+		return fault.Misuse("this asks before it does something, and there is no terminal", "add --yes")
 	}
-	agreed, err := a.yes(ctx, question)
+	agreed, err := c.Yes(ctx, question)
 	if err == nil && !agreed {
-		err = misuse("nothing was done", "answer y, or add --yes")
+		err = fault.Misuse("nothing was done", "answer y, or add --yes")
 	}
 	return err
 }
 
-// yes asks at the terminal; anything but yes is no. An interrupt is an error and
+// Yes asks at the terminal; anything but yes is no. An interrupt is an error and
 // no answer.
-func (a *app) yes(ctx context.Context, question string) (bool, error) {
-	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
-	answer, err := readLine(ctx, a.stdin)
+func (c *Console) Yes(ctx context.Context, question string) (bool, error) {
+	fmt.Fprintf(c.Stderr, "%s [y/N] ", question)
+	answer, err := readLine(ctx, c.Stdin)
 	if err != nil {
-		fmt.Fprintln(a.stderr)
+		fmt.Fprintln(c.Stderr)
 	}
 	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"), err
 }

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"encoding/json"
@@ -23,7 +23,7 @@ func TestTokensAreNearWhatTheTokenizerCounts(t *testing.T) {
 	}
 	all, estimated := 0, 0
 	for _, c := range counted {
-		got := tokens(c.Text)
+		got := Tokens(c.Text)
 		all, estimated = all+c.Tokens, estimated+got
 		if off := float64(got-c.Tokens) / float64(c.Tokens); math.Abs(off) > 0.1 {
 			t.Errorf("%s: %d tokens, estimated %d, %+.0f %%", c.Name, c.Tokens, got, 100*off)

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ func TestLogsArePrintedAsTheyGrow(t *testing.T) {
 		return json.RawMessage(`{"type":"NORMALIZED_ENTRY","content":{"content":` + string(b) + `,"entry_type":{"type":"` + kind + `"` + more + `}}}`)
 	}
 	var out bytes.Buffer
-	p := newLogPrinter(&app{stdout: &out})
+	p := NewLogPrinter(&Console{Stdout: &out})
 	for _, e := range []work.LogEntry{
 		{Index: 0, Entry: said("user_message", "go on\nplease", "")},
 		{Index: 1, Entry: said("assistant_message", "I wi", "")},
@@ -33,9 +33,9 @@ func TestLogsArePrintedAsTheyGrow(t *testing.T) {
 		{Index: 6, Entry: json.RawMessage(`{"type":"STDOUT","content":"as it is\n"}`)},
 		{Index: 7, Entry: json.RawMessage(`no JSON`)},
 	} {
-		p.print(e)
+		p.Print(e)
 	}
-	if err := p.end(); err != nil {
+	if err := p.End(); err != nil {
 		t.Fatal(err)
 	}
 	want := "> go on\n> please\nI will\n* write a.txt\n  hm\n* write a.txt [success]\n! no room\n- ended\nas it is\nno JSON\n"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package console
 
 import (
 	"os"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inForeground reports whether this process may read from its terminal: one in
+// InForeground reports whether this process may read from its terminal: one in
 // the background of a shell would be stopped by the attempt.
-func inForeground(terminal *os.File) bool {
+func InForeground(terminal *os.File) bool {
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
 }

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"regexp"
@@ -13,11 +13,11 @@ var tokenPieces = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[^\r\n\pL\pN]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\pM]*[\p{Ll}\p{Lm}\p{Lo}\pM]+('(?:s|t|re|ve|m|ll|d))?|[^\r\n\pL\pN]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\pM]+|\pN{1,3}| ?[^\s\pL\pN]+[\r\n/]*|\s*[\r\n]+|\s+`)
 })
 
-// tokens estimates how many tokens of o200k_base a text has. A word of up to
+// Tokens estimates how many tokens of o200k_base a text has. A word of up to
 // ten letters is mostly in its vocabulary, and so are up to four signs in a row.
 // On what models read of our tools it is at most 10 % off
 // (TestTokensAreNearWhatTheTokenizerCounts).
-func tokens(text string) (n int) {
+func Tokens(text string) (n int) {
 	for _, piece := range tokenPieces().FindAllString(text, -1) {
 		length := utf8.RuneCountInString(piece)
 		switch c := piece[len(piece)-1]; {

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"fmt"
@@ -6,15 +6,14 @@ import (
 	"strings"
 	"time"
 
-	textutil "github.com/deskhand/deskhand/runtime/text"
-
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/embed"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// bar shows the progress of a build: a bar that moves on a terminal, one line a
+// Bar shows the progress of a build: a bar that moves on a terminal, one line a
 // phase elsewhere.
-type bar struct {
+type Bar struct {
 	out   io.Writer
 	width int // columns; 0: lines are all that can be drawn
 	phase string
@@ -22,9 +21,10 @@ type bar struct {
 	drawn bool
 }
 
-func newBar(out io.Writer) *bar {
-	b := &bar{out: out}
-	if width, ok := terminalWidth(out); ok && !dumb() {
+// NewBar shows a build on out, which is a terminal or not.
+func NewBar(out io.Writer) *Bar {
+	b := &Bar{out: out}
+	if width, ok := Width(out); ok && !Dumb() {
 		b.width = width
 	}
 	return b
@@ -40,7 +40,8 @@ const (
 	narrow = 60
 )
 
-func (b *bar) show(p indexer.Progress) {
+// Show draws how far a build is.
+func (b *Bar) Show(p indexer.Progress) {
 	began := p.Phase != b.phase
 	b.phase = p.Phase
 	if b.width == 0 {
@@ -48,7 +49,7 @@ func (b *bar) show(p indexer.Progress) {
 			fmt.Fprintln(b.out, phaseName(p.Phase))
 			b.last = time.Now()
 		} else if p.Usage != nil && time.Since(b.last) > relate {
-			fmt.Fprintf(b.out, "%s: %d of %s, %s\n", phaseName(p.Phase), p.Done, textutil.Count(p.Total, "file"), usage(*p.Usage))
+			fmt.Fprintf(b.out, "%s: %d of %s, %s\n", phaseName(p.Phase), p.Done, textutil.Count(p.Total, "file"), Usage(*p.Usage))
 			b.last = time.Now()
 		}
 		return
@@ -61,7 +62,7 @@ func (b *bar) show(p indexer.Progress) {
 }
 
 // line is the bar, shorter than a line of the terminal.
-func (b *bar) line(p indexer.Progress) string {
+func (b *Bar) line(p indexer.Progress) string {
 	name := phaseName(p.Phase)
 	line := name
 	switch {
@@ -74,13 +75,13 @@ func (b *bar) line(p indexer.Progress) string {
 		line = fmt.Sprintf("%-18s [%s%s] %d/%d", name, strings.Repeat("=", full), strings.Repeat(" ", cells-full), p.Done, p.Total)
 	}
 	if p.Usage != nil && p.Phase == "build" {
-		line += "  " + usage(*p.Usage)
+		line += "  " + Usage(*p.Usage)
 	}
 	return line[:min(len(line), b.width-1)]
 }
 
-// usage words what an embedder behind a network did.
-func usage(u embed.Usage) string {
+// Usage words what an embedder behind a network did.
+func Usage(u embed.Usage) string {
 	text := fmt.Sprintf("%s from the cache, %d made in %s", textutil.Count(u.Cached, "vector"), u.Made, textutil.Count(u.Requests, "request"))
 	if u.Requests == 0 {
 		return text
@@ -116,9 +117,17 @@ func phaseName(phase string) string {
 	return phase
 }
 
-// end takes the bar away.
-func (b *bar) end() {
+// End takes the bar away.
+func (b *Bar) End() {
 	if b.drawn {
 		fmt.Fprint(b.out, "\r\x1b[K")
 	}
+}
+
+// Size is a number of bytes for people, in thousands or millions.
+func Size(n int64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%d kB", (n+999)/1000)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }

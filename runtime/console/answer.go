@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"fmt"
@@ -7,37 +7,39 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
 	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
 
-// outputs are the forms in which ask prints an answer.
-var outputs = []string{"value", "json", "lines", "env", "nul", "full"}
+// Outputs are the forms in which ask prints an answer.
+var Outputs = []string{"value", "json", "lines", "env", "nul", "full"}
 
-const outputUsage = "form of the answer: value, json, lines, env, nul or full (default: value; json for several questions)"
+// OutputUsage says what they are.
+const OutputUsage = "form of the answer: value, json, lines, env, nul or full (default: value; json for several questions)"
 
-// outputOf checks --output against what is asked.
-func outputOf(given string, questions int) (string, error) {
+// FormOf checks --output against what is asked.
+func FormOf(given string, questions int) (string, error) {
 	switch {
 	case given == "" && questions > 1:
 		return "json", nil
 	case given == "":
 		return "value", nil
-	case !slices.Contains(outputs, given):
-		return "", misuse(fmt.Sprintf("unknown --output %q", given), "take one of "+strings.Join(outputs, ", "))
+	case !slices.Contains(Outputs, given):
+		return "", fault.Misuse(fmt.Sprintf("unknown --output %q", given), "take one of "+strings.Join(Outputs, ", "))
 	case questions > 1 && (given == "value" || given == "nul"):
-		return "", misuse("--output "+given+" is for one question", "take json, lines or env")
+		return "", fault.Misuse("--output "+given+" is for one question", "take json, lines or env")
 	}
 	return given, nil
 }
 
-// printAnswer writes an ended request to stdout. In the forms json and full that
+// Answer writes an ended request to stdout. In the forms json and full that
 // is always something, in the others only an answer.
-func (a *app) printAnswer(r elicit.Request, form string) error {
+func (c *Console) Answer(r elicit.Request, form string) error {
 	switch form {
 	case "json":
-		return a.json(asktools.OutputOf(&r))
+		return c.JSON(asktools.OutputOf(&r))
 	case "full":
-		return a.json(r)
+		return c.JSON(r)
 	}
 	if !r.Accepted() {
 		return nil
@@ -46,7 +48,7 @@ func (a *app) printAnswer(r elicit.Request, form string) error {
 	for _, one := range asktools.OutputOf(&r).Answers {
 		writeAnswer(&b, one, form)
 	}
-	_, err := io.WriteString(a.stdout, painter(a.stdout).plain(b.String()))
+	_, err := io.WriteString(c.Stdout, PainterFor(c.Stdout).Plain(b.String()))
 	return err
 }
 
