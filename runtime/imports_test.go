@@ -24,7 +24,7 @@ var floors = [][]string{
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
 	{"runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/elicit/askdoor", "runtime/calls", "runtime/gaps"},
 	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/ahp", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/a2a", "runtime/chat"},
-	{"runtime/surface", "runtime/console"},
+	{"runtime/surface", "runtime/console", "runtime/eval/remote"},
 	{"runtime/app", "runtime/console/attempts"},
 	{"cmd/deskhand/settings"},
 	{"cmd/deskhand"},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -151,7 +150,7 @@ func (f *askFlags) assumed(r elicit.Request) (map[string]elicit.Answer, error) {
 	if len(f.assume) == 0 {
 		return nil, nil
 	}
-	answers, err := readAnswers(&r, f.assume)
+	answers, err := console.ReadAnswers(&r, f.assume)
 	if err != nil {
 		return nil, err
 	}
@@ -212,11 +211,7 @@ func (q *quest) ask(ctx context.Context, r elicit.Request) error {
 
 // late asks for the answer of a request whose deadline has passed.
 func (q *quest) late(ctx context.Context, r elicit.Request, surface elicit.Surface, timeout time.Duration) error {
-	offering, stop := context.WithCancel(ctx)
-	var offer sync.WaitGroup
-	offer.Go(func() { surface.Offer(offering, q.hub, r) })
-	defer offer.Wait()
-	defer stop()
+	defer q.hub.Offer(ctx, r, surface)()
 	return q.wait(ctx, r, timeout)
 }
 

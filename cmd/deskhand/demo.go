@@ -10,6 +10,7 @@ import (
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/eval/remote"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 )
 
@@ -49,11 +50,11 @@ func (a *app) demo(ctx context.Context, questions []string) error {
 		return err
 	}
 	defer client.Close()
-	r, err := newRemote(ctx, client)
+	r, err := remote.New(ctx, client)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "A client connected and sees the tools %s.\n", strings.Join(r.tools, ", "))
+	fmt.Fprintf(a.Stdout, "A client connected and sees the tools %s.\n", strings.Join(r.Tools, ", "))
 	for _, question := range questions {
 		if err := a.demoAsk(ctx, r, question); err != nil {
 			return err
@@ -63,7 +64,7 @@ func (a *app) demo(ctx context.Context, questions []string) error {
 }
 
 // demoAsk searches, and reads the first hit.
-func (a *app) demoAsk(ctx context.Context, r remote, question string) error {
+func (a *app) demoAsk(ctx context.Context, r remote.Server, question string) error {
 	hits, _, err := r.Search(ctx, question, nil, 3, "")
 	if err != nil {
 		return err

@@ -132,22 +132,13 @@ func checkFacets(filters map[string]string, taxonomy map[string]artifact.Facet) 
 		}
 		if _, known := taxonomy[k]; !known {
 			keys := slices.Sorted(maps.Keys(taxonomy))
-			return misuse(fmt.Sprintf("no facet '%s'; there are %s", k, firstOf(keys)), oneOfThese(textutil.Nearest(k, keys)))
+			return misuse(fmt.Sprintf("no facet '%s'; there are %s", k, textutil.Some(keys, 30)), oneOfThese(textutil.Nearest(k, keys)))
 		}
 		if !slices.Contains(has, v) {
-			return misuse(fmt.Sprintf("facet '%s' has no value '%s'; there are %s", k, v, firstOf(has)), oneOfThese(textutil.Nearest(v, has)))
+			return misuse(fmt.Sprintf("facet '%s' has no value '%s'; there are %s", k, v, textutil.Some(has, 30)), oneOfThese(textutil.Nearest(v, has)))
 		}
 	}
 	return nil
-}
-
-// firstOf lists some words, not more than a line or two.
-func firstOf(words []string) string {
-	const most = 30
-	if len(words) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
-	}
-	return strings.Join(words, ", ")
 }
 
 func oneOfThese(near string) string {

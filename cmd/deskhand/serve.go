@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"runtime/debug"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -50,12 +47,6 @@ func serveCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// gcPercent is how much a server's heap may grow between two collections. It is
-// a few megabytes, most of which queries keep and use again. With the usual 100
-// eight clients over HTTP get 5 to 20 % fewer answers a second; this takes some
-// 8 MiB more. GOGC in the environment wins. A large heap is for [boundGarbage].
-const gcPercent = 350
-
 // serve checks what it was told and answers until ctx ends or the client is gone.
 func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) error {
 	switch {
@@ -63,9 +54,6 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 		return a.explainTools(ctx, f)
 	case f.asJSON:
 		return misuse("--json says how --explain-tools prints, which is not given", "add --explain-tools, or leave out --json")
-	}
-	if os.Getenv("GOGC") == "" {
-		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	}
 	log, err := a.hiddenLogger()
 	if err != nil {
@@ -82,13 +70,8 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	var background sync.WaitGroup
-	defer background.Wait()
-	defer stop()
 	return a.installation(log).Serve(ctx, installation.Service{
-		Begun:  func() { background.Go(func() { boundGarbage(ctx) }) },
-		Groups: groups, Addr: addr, NoToken: f.noToken, Explain: f.explain, Dir: here(),
+		Alone: true, Groups: groups, Addr: addr, NoToken: f.noToken, Explain: f.explain, Dir: here(),
 		Watch: installation.Watch{Dir: f.watch, Embedder: func() (embed.Embedder, error) {
 			if err := a.settings.MayBuildInto(a.settings.Index()); err != nil {
 				return nil, err

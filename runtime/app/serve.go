@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"io"
+	"os"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -32,8 +34,9 @@ type Service struct {
 	// Tell is called with.
 	Typed, Seen bool
 	Tell        func(string)
-	// Begun is called once all is open, before the first request. Nil: it is not.
-	Begun func()
+	// Alone says that the process does nothing else: its garbage is collected as
+	// suits a server.
+	Alone bool
 }
 
 // inboxAfter is how long a server answers its client before it opens the store
@@ -61,6 +64,9 @@ func (a *App) Serve(ctx context.Context, o Service) error {
 	s := &server{App: a, Service: o, leave: func() {}}
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.end()
+	if o.Alone && os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	}
 	if err := s.prepare(ctx, o.Addr == ""); err != nil {
 		return err
 	}
@@ -68,8 +74,8 @@ func (a *App) Serve(ctx context.Context, o Service) error {
 	if err != nil {
 		return err
 	}
-	if o.Begun != nil {
-		o.Begun()
+	if o.Alone {
+		s.background.Go(func() { boundGarbage(ctx) })
 	}
 	if o.Addr != "" {
 		return s.serveHTTP(ctx)

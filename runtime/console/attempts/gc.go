@@ -3,13 +3,13 @@ package attempts
 import (
 	"context"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // gcReport is what gc prints as JSON.
@@ -73,22 +73,13 @@ func (c *Command) GC(ctx context.Context, args []string, g tasks.GC) (err error)
 	}
 	for _, one := range out.Worktrees {
 		if len(one.Ignored) > 0 && one.Removed {
-			if err := c.Line("%s  git ignores: %s", brief(one.AttemptID), some(one.Ignored)); err != nil {
+			if err := c.Line("%s  git ignores: %s", brief(one.AttemptID), textutil.Some(one.Ignored, 8)); err != nil {
 				return err
 			}
 		}
 	}
 	verb := map[bool]string{false: "freed", true: "could be freed"}[g.DryRun]
 	return c.Line("%s in all, %s %s", console.Size(out.Bytes), console.Size(out.Freed), verb)
-}
-
-// some are the first of many names.
-func some(names []string) string {
-	const most = 8
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // pauseTime is how long a command waits for an event before it looks again.

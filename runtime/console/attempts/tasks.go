@@ -8,6 +8,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
@@ -97,12 +98,12 @@ func (c *Command) Remove(ctx context.Context, prefix string, keep bool) error {
 		return err
 	}
 	if keep && len(ignored) > 0 {
-		return fault.New(tasks.WorkUnsaved, "git ignores these, and they would go: "+some(ignored), "move away what you need, or leave --keep-ignored out")
+		return fault.New(tasks.WorkUnsaved, "git ignores these, and they would go: "+textutil.Some(ignored, 8), "move away what you need, or leave --keep-ignored out")
 	}
 	var out work.DeletedTask
 	return c.answer(ctx, "delete_task", map[string]any{"task_id": id}, &out, func() error {
 		if len(ignored) > 0 {
-			c.Tell("gone with it, as git ignores them: " + some(ignored))
+			c.Tell("gone with it, as git ignores them: " + textutil.Some(ignored, 8))
 		}
 		return c.Line("%s  deleted", brief(out.ID))
 	})

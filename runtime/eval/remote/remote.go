@@ -1,4 +1,6 @@
-package main
+// Package remote judges the search of another MCP server: one that is started, or
+// one that is reached over HTTP.
+package remote
 
 import (
 	"context"
@@ -12,29 +14,30 @@ import (
 	"github.com/deskhand/deskhand/runtime/eval"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
-// remote judges any MCP server that has search_docs and get_doc, whatever
+// Server is any MCP server that has search_docs and get_doc, whatever
 // stands before these names.
-type remote struct {
+type Server struct {
 	client      *mcpserver.Client
-	tools       []string // names of all that it has
+	Tools       []string // names of all that it has
 	search, get string   // names of these two
 }
 
-func newRemote(ctx context.Context, client *mcpserver.Client) (remote, error) {
+func New(ctx context.Context, client *mcpserver.Client) (Server, error) {
 	tools, err := client.ListTools(ctx)
 	if err != nil {
-		return remote{}, err
+		return Server{}, err
 	}
-	r := remote{client: client}
+	r := Server{client: client}
 	for _, t := range tools {
-		r.tools = append(r.tools, t.Name)
+		r.Tools = append(r.Tools, t.Name)
 	}
-	r.search, r.get = endingIn(r.tools, "search_docs"), endingIn(r.tools, "get_doc")
+	r.search, r.get = endingIn(r.Tools, "search_docs"), endingIn(r.Tools, "get_doc")
 	if r.search == "" {
-		return r, fault.New("no_search_docs", "the server has no tool search_docs; it has: "+firstOf(r.tools), "name a server that serves docs")
+		return r, fault.New("no_search_docs", "the server has no tool search_docs; it has: "+textutil.Some(r.Tools, 30), "name a server that serves docs")
 	}
 	return r, nil
 }
@@ -53,7 +56,7 @@ func endingIn(names []string, tool string) string {
 	return ""
 }
 
-func (r remote) Search(ctx context.Context, query string, filters map[string]string, limit int, cursor string) ([]eval.Hit, string, error) {
+func (r Server) Search(ctx context.Context, query string, filters map[string]string, limit int, cursor string) ([]eval.Hit, string, error) {
 	args := map[string]any{"query": query, "limit": limit}
 	for k, v := range filters {
 		args[k] = v
@@ -80,7 +83,7 @@ func (r remote) Search(ctx context.Context, query string, filters map[string]str
 	return hits, next, nil
 }
 
-func (r remote) Text(ctx context.Context, chunkID string) (string, error) {
+func (r Server) Text(ctx context.Context, chunkID string) (string, error) {
 	if r.get == "" {
 		return "", errors.New("the server has no tool get_doc")
 	}
@@ -92,7 +95,7 @@ func (r remote) Text(ctx context.Context, chunkID string) (string, error) {
 	return body, nil
 }
 
-func (r remote) call(ctx context.Context, tool string, args map[string]any) (string, error) {
+func (r Server) call(ctx context.Context, tool string, args map[string]any) (string, error) {
 	text, _, isError, err := r.client.Call(ctx, tool, args)
 	if err != nil {
 		return "", err

@@ -15,6 +15,7 @@ import (
 	"github.com/mattn/go-shellwords"
 
 	"github.com/deskhand/deskhand/runtime/eval"
+	"github.com/deskhand/deskhand/runtime/eval/remote"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/search"
@@ -40,30 +41,8 @@ func (a *app) judge(ctx context.Context, f *evalFlags, targets []target, kinds [
 		return nil, err
 	}
 	defer engine.Close()
-	o.Has = eval.Local{Engine: engine}.Has
-	if len(kinds) == 0 {
-		kinds = []search.By{""}
-	}
-	for _, by := range kinds {
-		o.Name = string(by)
-		report, err := eval.Run(ctx, eval.Local{Engine: engine, By: by}, cases, o)
-		if err != nil {
-			return nil, err
-		}
-		reports = append(reports, report)
-	}
-	if !f.asked {
-		return reports, nil
-	}
-	for _, reader := range eval.Readers(cases) {
-		o.Name = "asked by " + reader
-		report, err := eval.Run(ctx, eval.Local{Engine: engine, By: kinds[0]}, eval.AskedBy(cases, reader), o)
-		if err != nil {
-			return nil, err
-		}
-		reports = append(reports, report)
-	}
-	return reports, nil
+	own, err := eval.RunLocal(ctx, engine, kinds, cases, o, f.asked)
+	return append(reports, own...), err
 }
 
 // target is a server to judge; name is how it was given.
@@ -102,7 +81,7 @@ func (t target) judge(ctx context.Context, cases []eval.Case, o eval.Options) (e
 		return eval.Report{}, t.unreached(err)
 	}
 	defer client.Close()
-	r, err := newRemote(dial, client)
+	r, err := remote.New(dial, client)
 	if err != nil {
 		return eval.Report{}, t.unreached(err)
 	}
