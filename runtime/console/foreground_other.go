@@ -4,4 +4,5 @@ package console
 
 import "os"
 
+// InForeground reports whether this process may read from its terminal.
 func InForeground(*os.File) bool { return true }

@@ -227,14 +227,16 @@ func (p *Project) Foreign() string {
 	return p.why
 }
 
-// Trusted says that the person has agreed to the bytes of the file, and Changed
-// that it was to others.
+// Trusted says that the person has agreed to the bytes of the file.
 func (p *Project) Trusted() bool { return p.trusted }
+
+// Changed says that the person has agreed to other bytes of it.
 func (p *Project) Changed() bool { return p.changed }
 
-// Needs are the keys of the settings that need trust, in words, and Shown these
-// settings as YAML, whole, with what is unseen written out.
+// Needs are the keys of the settings that need trust, in words.
 func (p *Project) Needs() string { return names(p.needs) }
+
+// Shown are these settings as YAML, whole, with what is unseen written out.
 func (p *Project) Shown() string {
 	var text strings.Builder
 	for _, g := range p.needs {

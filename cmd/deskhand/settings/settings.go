@@ -1,3 +1,5 @@
+// Package settings turns flags, environment and configuration files into one
+// checked [app.Config]. A setting is a row of its table.
 package settings
 
 import (

@@ -140,6 +140,7 @@ func (c *Command) patch(ctx context.Context, id string, paths []string, force bo
 // mostFile is the longest part of a file that the tool sends, in bytes.
 const mostFile = 512 << 10
 
+// Cat prints a file as an attempt has left it.
 func (c *Command) Cat(ctx context.Context, prefix, path string) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {

@@ -1,3 +1,6 @@
+// Package attempts does what the commands of deskhand tasks do, and prints it for
+// people or as the JSON of the tools that agents have. It knows no flags, and no
+// settings but what is passed to it.
 package attempts
 
 import (

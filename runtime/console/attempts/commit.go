@@ -6,6 +6,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
+// Commit brings what an attempt has left onto its branch; secrets allows what looks
+// like a key.
 func (c *Command) Commit(ctx context.Context, prefix string, secrets bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {

@@ -32,6 +32,8 @@ type landedMove struct {
 	Dir    string `json:"checked_out_in,omitempty"`
 }
 
+// Land brings the work of an attempt onto its target branch. What looks like a
+// secret is asked about at a terminal.
 func (c *Command) Land(ctx context.Context, prefix string, q tasks.LandRequest) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -49,6 +51,7 @@ func (c *Command) Land(ctx context.Context, prefix string, q tasks.LandRequest) 
 	return c.landing(done, q.DryRun, "landed", nil)
 }
 
+// Update brings the target branch into that of an attempt.
 func (c *Command) Update(ctx context.Context, prefix string, how worktree.How, dryRun bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -61,6 +64,7 @@ func (c *Command) Update(ctx context.Context, prefix string, how worktree.How, d
 	return c.landing(done, dryRun, "updated", nil)
 }
 
+// Undo takes the landing of an attempt back.
 func (c *Command) Undo(ctx context.Context, prefix string, dryRun bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {
@@ -137,6 +141,7 @@ func (c *Command) tellSecrets(found []string) {
 	}
 }
 
+// Apply brings the changes of an attempt into the person's checkout, uncommitted.
 func (c *Command) Apply(ctx context.Context, prefix string, dryRun bool, secrets tasks.Allowance) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
+// Messages prints the last prompts and replies of an attempt, at most limit, with
+// what its agent asked people.
 func (c *Command) Messages(ctx context.Context, prefix string, limit int) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {

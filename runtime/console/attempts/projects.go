@@ -14,6 +14,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
+// AddRepo adds a repository to the project of that name, which is made if need be;
+// none is what of it is to be empty.
 func (c *Command) AddRepo(ctx context.Context, project string, repo tasks.Repo, none tasks.RepoChange) error {
 	p, r, err := c.Manager.AddRepo(ctx, project, repo)
 	if err == nil && none != (tasks.RepoChange{}) {
@@ -34,6 +36,7 @@ func (c *Command) AddRepo(ctx context.Context, project string, repo tasks.Repo, 
 	return c.Line("%s  project %s has repository %s, attempts start from %s", brief(p.ID), p.Name, r.Name, r.TargetBranch)
 }
 
+// Projects prints the projects and their repositories.
 func (c *Command) Projects(ctx context.Context) error {
 	var out work.Projects
 	return c.answer(ctx, "list_projects", map[string]any{"limit": 500}, &out, func() error {
@@ -60,6 +63,7 @@ func (c *Command) Projects(ctx context.Context) error {
 	})
 }
 
+// Executors prints the coding agents and why some cannot be started.
 func (c *Command) Executors(ctx context.Context) error {
 	var out work.Executors
 	return c.answer(ctx, "list_executors", nil, &out, func() error {
@@ -137,6 +141,7 @@ func (c *Command) printSandbox(p tasks.Project) error {
 	return c.Line("%s  %s\nsandbox   %s\nnetwork   %s", brief(p.ID), p.Name, cmp.Or(mode, "as in the settings"), cmp.Or(network, "as in the settings"))
 }
 
+// SetRepo changes a repository of a project; an empty repo is its only one.
 func (c *Command) SetRepo(ctx context.Context, project, repo string, change tasks.RepoChange) error {
 	id, err := c.project(ctx, project)
 	if err != nil {

@@ -19,6 +19,9 @@ import (
 // ACP an agent asks in the inbox before it acts.
 var preferred = []string{"claude", "codex", "opencode", "gemini", "claude-stream", "codex-stream", "opencode-stream", "gemini-stream"}
 
+// Run starts an agent on a prompt in the repository of the working directory, and
+// follows it to the end unless detach is set. An empty agent is the first one that
+// is installed.
 func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach bool) error {
 	if agent == "" {
 		var err error

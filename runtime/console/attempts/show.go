@@ -12,6 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
+// Show prints a task with its attempts, or how an attempt stands; follow prints every
+// change of an attempt until nothing runs.
 func (c *Command) Show(ctx context.Context, prefix string, follow bool) error {
 	if !follow {
 		id, err := c.Manager.Find(ctx, tasks.KindTask, prefix)

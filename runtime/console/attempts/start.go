@@ -18,6 +18,8 @@ type Start struct {
 	Follow                               bool     // to its end
 }
 
+// Start starts an attempt at the task whose id begins with prefix, and prints its id
+// or, with f.Follow, its log to the end.
 func (c *Command) Start(ctx context.Context, prefix string, f Start) error {
 	id, err := c.task(ctx, prefix)
 	if err != nil {
@@ -74,6 +76,8 @@ func (c *Command) repos(ctx context.Context, projectID string, given []string) (
 	return chosen, nil
 }
 
+// Say tells the agent of an attempt more, or queues or takes back a message: given
+// are the arguments of follow_up. follow prints the log to the end.
 func (c *Command) Say(ctx context.Context, prefix string, given map[string]any, follow bool) error {
 	id, err := c.attempt(ctx, prefix)
 	if err != nil {

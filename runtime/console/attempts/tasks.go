@@ -12,6 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
+// Add makes a task: given are arguments of create_task. An empty project is the
+// only one.
 func (c *Command) Add(ctx context.Context, project string, given map[string]any) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
@@ -22,6 +24,7 @@ func (c *Command) Add(ctx context.Context, project string, given map[string]any)
 	return c.answer(ctx, "create_task", withoutEmpty(given), &out, func() error { return c.Line("%s", out.ID) })
 }
 
+// List prints the tasks of a project, at most limit. An empty status is any.
 func (c *Command) List(ctx context.Context, project, status string, limit int) error {
 	id, err := c.project(ctx, project)
 	if err != nil {
@@ -78,6 +81,7 @@ func standing(t work.TaskSummary) string {
 	return "ended"
 }
 
+// Set changes a task: given are arguments of update_task.
 func (c *Command) Set(ctx context.Context, prefix string, given map[string]any) (err error) {
 	if given["task_id"], err = c.task(ctx, prefix); err != nil {
 		return err
@@ -88,6 +92,8 @@ func (c *Command) Set(ctx context.Context, prefix string, given map[string]any) 
 	})
 }
 
+// Remove deletes a task with its attempts; with keep it does nothing if a folder has
+// files that git ignores.
 func (c *Command) Remove(ctx context.Context, prefix string, keep bool) error {
 	id, err := c.task(ctx, prefix)
 	if err != nil {

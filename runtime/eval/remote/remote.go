@@ -26,6 +26,7 @@ type Server struct {
 	search, get string   // names of these two
 }
 
+// New asks client for its tools. The error says if none of them searches docs.
 func New(ctx context.Context, client *mcpserver.Client) (Server, error) {
 	tools, err := client.ListTools(ctx)
 	if err != nil {
@@ -56,6 +57,7 @@ func endingIn(names []string, tool string) string {
 	return ""
 }
 
+// Search implements [eval.Engine].
 func (r Server) Search(ctx context.Context, query string, filters map[string]string, limit int, cursor string) ([]eval.Hit, string, error) {
 	args := map[string]any{"query": query, "limit": limit}
 	for k, v := range filters {
@@ -83,6 +85,7 @@ func (r Server) Search(ctx context.Context, query string, filters map[string]str
 	return hits, next, nil
 }
 
+// Text implements [eval.Engine].
 func (r Server) Text(ctx context.Context, chunkID string) (string, error) {
 	if r.get == "" {
 		return "", errors.New("the server has no tool get_doc")
