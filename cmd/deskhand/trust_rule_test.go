@@ -10,8 +10,9 @@ import (
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 )
 
-// trustSamples are values of every setting: one that needs trust, and one that
-// does not. Empty: there is none.
+// trustSamples are values of settings: one that needs trust, and one that does
+// not. Empty: there is none. A setting that always or never counts without trust,
+// and takes any text, needs no sample.
 var trustSamples = map[string]struct{ harmful, harmless string }{
 	"index":                 {"", "elsewhere"},
 	"embed":                 {"openai:text-embedding-3-small", "none"},
@@ -75,10 +76,19 @@ var trustSamples = map[string]struct{ harmful, harmless string }{
 // Every setting of a folder that somebody else made: one that can do harm is left
 // out until the file is trusted, and another counts.
 func TestAttackDoorsTrustOfEverySetting(t *testing.T) {
-	for name, always := range settings.Untrusted() {
+	for name, when := range settings.Untrusted() {
 		t.Run(name, func(t *testing.T) {
 			samples, ok := trustSamples[name]
-			if !ok || samples.harmful == "" && samples.harmless == "" || samples.harmful == "" != always {
+			switch {
+			case ok:
+			case when == settings.Always:
+				samples.harmless = "elsewhere"
+			case when == "":
+				samples.harmful = "here"
+			default:
+				t.Fatalf("%s counts if %s: give a sample of each", name, when)
+			}
+			if samples.harmful == "" && samples.harmless == "" || (samples.harmful == "") != (when == settings.Always) {
 				t.Fatalf("no fitting sample of %s: %+v", name, samples)
 			}
 			dir := cloned(t, settings.Key(name)+": "+samples.harmful+"\n")

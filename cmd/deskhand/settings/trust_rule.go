@@ -97,12 +97,18 @@ func fewerGroups(from, to string) bool {
 	return true
 }
 
-// Untrusted says of each setting, and of upstreams, whether it always counts in a
-// project's file that nobody agreed to.
-func Untrusted() map[string]bool {
-	always := map[string]bool{UpstreamsKey: false}
+// Always is the rule of a setting that needs no trust.
+const Always = "always"
+
+// Untrusted says of each setting, and of upstreams, when it counts in a project's
+// file that nobody agreed to, in the words of the manual: [Always], if something
+// holds, or never, which is empty.
+func Untrusted() map[string]string {
+	when := map[string]string{UpstreamsKey: ""}
 	for _, one := range table {
-		always[one.name] = one.trust.free
+		if when[one.name] = one.trust.when; one.trust.free {
+			when[one.name] = Always
+		}
 	}
-	return always
+	return when
 }
