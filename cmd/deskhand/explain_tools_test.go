@@ -9,6 +9,21 @@ import (
 	"testing"
 )
 
+// shownCatalog is what the command prints as JSON.
+type shownCatalog struct {
+	Tokens       int
+	Counted      string
+	Instructions struct {
+		Text   string
+		Tokens int
+	}
+	Tools []struct {
+		Name, Description string
+		Input             json.RawMessage `json:"input_schema"`
+		Tokens            int
+	}
+}
+
 // What the command prints is what a client gets, and it serves nothing.
 func TestExplainToolsPrintsWhatAModelIsShown(t *testing.T) {
 	t.Setenv("CI", "")
@@ -19,19 +34,7 @@ func TestExplainToolsPrintsWhatAModelIsShown(t *testing.T) {
 	run := func(more ...string) string {
 		return done(t, t.TempDir(), append(append([]string{"serve", "--explain-tools"}, flags...), more...)...)
 	}
-	var e struct {
-		Tokens       int
-		Counted      string
-		Instructions struct {
-			Text   string
-			Tokens int
-		}
-		Tools []struct {
-			Name, Description string
-			Input             json.RawMessage `json:"input_schema"`
-			Tokens            int
-		}
-	}
+	var e shownCatalog
 	if err := json.Unmarshal([]byte(run("--json")), &e); err != nil {
 		t.Fatal(err)
 	}

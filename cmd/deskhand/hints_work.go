@@ -82,6 +82,7 @@ var workHints = fault.Hints{
 	worktree.BranchInUse:     asSaid,
 	worktree.ConfigRefused:   asSaid,
 	worktree.DiskFull:        "make room; deskhand tasks gc removes old worktrees",
+	worktree.FilterFailed:    asSaid,
 	worktree.FilterRefused:   asSaid,
 	worktree.GitMissing:      asSaid,
 	worktree.GitTooOld:       asSaid,
