@@ -47,6 +47,7 @@ var notInside = map[string]string{
 	"deskhand tasks set":          onlyOutside,
 	"deskhand tasks project add":  onlyOutside,
 	"deskhand serve --tools work": onlyOutside,
+	"deskhand serve --tools land": onlyPeople,
 	"deskhand serve --http":       onlyPeople, // it has the inbox
 }
 
@@ -84,6 +85,8 @@ func allowedHere(cmd *cobra.Command, a *app) error {
 			doing += " --http"
 		case slices.Contains(groups, "work"):
 			doing += " --tools work"
+		case slices.Contains(groups, "land"):
+			doing += " --tools land"
 		}
 	}
 	reason, refused := notInside[doing]

@@ -22,7 +22,7 @@ var valueNames = map[string]string{
 	"include": "GLOB", "index": "OUT", "key": "KEY", "log-format": "FORMAT", "log-level": "LEVEL", "max-answer-bytes": "N",
 	"metadata": "FILE", "name": "NAME", "older-than": "TIME", "option": "LABEL[=id][::description]", "output": "FILE", "path": "PATH", "phrases": "FILE", "priority": "NAME",
 	"project": "NAME", "questions": "FILE", "resume": "ID", "repo": "NAME", "request-id": "KEY", "scores": "FILE", "server": "COMMAND",
-	"sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "state": "DIR", "status": "STATUS", "to": "NAME", "tool-prefix": "P", "tools": "LIST",
+	"landing": "POLICY", "commit-template": "TEMPLATE", "sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "state": "DIR", "status": "STATUS", "to": "NAME", "tool-prefix": "P", "tools": "LIST",
 	"transport": "NAME", "unreachable": "WHAT", "url": "URL", "variant": "NAME", "vectors": "KIND", "watch": "DIR",
 
 	"ask format": "NAME", "ask output": "FORM", "index output": "OUT", "search by": "KIND", "start repo": "NAME[=BRANCH]",

@@ -100,6 +100,8 @@ var workHints = fault.Hints{
 
 	// Landing.
 	tasks.LandHeld:              "look at it with deskhand tasks diff {attempt}; have it taken out of the commits, or add --allow-secrets",
+	tasks.LandingForbidden:      asSaid,
+	tasks.PlanChanged:           asSaid,
 	tasks.NothingToUndo:         "deskhand tasks show {attempt} says how it stands",
 	tasks.NotVisited:            "deskhand tasks checkout {attempt} shows it there",
 	worktree.Conflicts:          "ask the agent: deskhand tasks say {attempt} 'Merge the target branch into yours and resolve the conflicts'",

@@ -155,7 +155,7 @@ func (b *bench) update(ctx context.Context, prefix string, how worktree.How, dry
 	if err != nil {
 		return err
 	}
-	done, err := b.manager.Update(ctx, id, how, dryRun)
+	done, err := b.manager.Update(ctx, tasks.UpdateRequest{AttemptID: id, How: how, DryRun: dryRun})
 	if err != nil {
 		return err
 	}

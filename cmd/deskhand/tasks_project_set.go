@@ -82,7 +82,7 @@ func tasksProjectShowCommand(a *app) *cobra.Command {
 
 func tasksProjectSetCommand(a *app) *cobra.Command {
 	var repo, path, branch, setup, cleanup string
-	var sandbox string
+	var sandbox, landing, template string
 	var globs, hosts []string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -113,10 +113,16 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 				change.CopyFiles, given = &kept, true
 			}
 			confine := cmd.Flags().Changed("sandbox") || cmd.Flags().Changed("sandbox-network")
-			if !given && !confine {
-				return misuse("nothing to change", "give --path, --branch, --setup, --cleanup, --copy, --sandbox or --sandbox-network")
+			lands := cmd.Flags().Changed("landing") || cmd.Flags().Changed("commit-template")
+			if !given && !confine && !lands {
+				return misuse("nothing to change", "give --path, --branch, --setup, --cleanup, --copy, --sandbox, --sandbox-network, --landing or --commit-template")
 			}
 			return a.withBench(cmd.Context(), asJSON, func(b *bench) error {
+				if lands {
+					if err := b.setLanding(cmd, args[0], landing, template, !given && !confine); err != nil || !given && !confine {
+						return err
+					}
+				}
 				if confine {
 					if err := b.confine(cmd, args[0], sandbox, hosts, !given); err != nil || !given {
 						return err
@@ -135,7 +141,9 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 	flags.StringArrayVar(&globs, "copy", nil, "files that git does not track and a worktree needs (repeat; '': none)")
 	flags.StringVar(&sandbox, "sandbox", "", "what its agents run in: auto, bwrap, landlock, container or none ('': what the settings say)")
 	flags.StringSliceVar(&hosts, "sandbox-network", nil, "what they reach from there: on, off, or hosts ('': what the settings say)")
-	flags.BoolVar(&asJSON, "json", false, "print the repository as JSON, or the project if only its sandbox changes")
+	flags.StringVar(&landing, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
+	flags.StringVar(&template, "commit-template", "", "message of a commit that lands, with {title}, {summary}, {coauthor} ('': the usual one)")
+	flags.BoolVar(&asJSON, "json", false, "print the repository as JSON, or the project if no flag is about a repository")
 	return cmd
 }
 
@@ -167,6 +175,37 @@ func (b *bench) confine(cmd *cobra.Command, project, sandbox string, hosts []str
 		return b.json(confinedAnswer{contract.UUID(p.ID), p.Sandbox, append([]string{}, p.Network...)})
 	}
 	return b.printSandbox(p)
+}
+
+// landingAnswer is how work of a project is landed, as JSON.
+type landingAnswer struct {
+	ProjectID contract.UUID       `json:"project_id"`
+	Landing   tasks.LandingPolicy `json:"landing"`
+	Template  string              `json:"commit_template"` // empty: the usual one
+}
+
+// setLanding says how work of a project is landed, and prints that if it is all.
+func (b *bench) setLanding(cmd *cobra.Command, project, policy, template string, all bool) error {
+	id, err := b.project(cmd.Context(), project)
+	if err != nil {
+		return err
+	}
+	var c tasks.ProjectLanding
+	if cmd.Flags().Changed("landing") {
+		c.Policy = (*tasks.LandingPolicy)(&policy)
+	}
+	if cmd.Flags().Changed("commit-template") {
+		c.Template = &template
+	}
+	p, err := b.manager.SetLanding(cmd.Context(), id, c)
+	if err != nil || !all {
+		return err
+	}
+	out := landingAnswer{contract.UUID(p.ID), cmp.Or(p.Landing, tasks.AskToLand), p.CommitTemplate}
+	if b.asJSON {
+		return b.json(out)
+	}
+	return b.line("%s  %s\nlanding   %s\nmessage   %s", brief(p.ID), p.Name, out.Landing, cmp.Or(oneLine(out.Template), "the usual one"))
 }
 
 // printSandbox prints what a project says of its agents' sandbox.

@@ -29,6 +29,8 @@ const (
 	WorkUnsaved        = "work_unsaved"
 	CommitHeld         = "commit_held"
 	LandHeld           = "land_held"
+	LandingForbidden   = "landing_forbidden" // to agents, by the person
+	PlanChanged        = "plan_changed"
 	SandboxUnavailable = "sandbox_unavailable"
 	OtherOrigin        = "other_origin"
 	NotWaiting         = "not_waiting"
@@ -74,7 +76,7 @@ const (
 var Codes = sorted(worktree.Codes, box.Codes, executor.Codes, []string{
 	NotFound, InvalidArgument, MissingRequired, AmbiguousTarget, MixedPagination, NoSession,
 	AttemptRunning, TaskRunning, ExecutorMissing, Conflict, WorktreeMissing, HostAway,
-	AmbiguousID, WaitTooLong, RepositoryConflict, ProjectInUse, WorkUnsaved, CommitHeld, LandHeld,
+	AmbiguousID, WaitTooLong, RepositoryConflict, ProjectInUse, WorkUnsaved, CommitHeld, LandHeld, LandingForbidden, PlanChanged,
 	SandboxUnavailable, OtherOrigin, NotWaiting, NothingToUndo, BranchVisited,
 })
 

@@ -12,7 +12,6 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
-	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Allowance says which secrets may get onto a person's branch. Zero value: none.
@@ -39,8 +38,12 @@ type LandRequest struct {
 	KeepBranch bool
 	// Secrets says which secrets may land.
 	Secrets Allowance
-	// DryRun works everything out and moves nothing.
-	DryRun bool
+	// DryRun works everything out and moves nothing. With Save it commits what the
+	// attempt has not committed, so that Plan holds.
+	DryRun, Save bool
+	// Plan is that of an earlier dry run, from which the landing must not differ.
+	// Empty: whatever there is now.
+	Plan string
 }
 
 // Landed is what became of a landing or an update.
@@ -54,15 +57,17 @@ type Landed struct {
 	// Secrets are what looks like one in what lands, if that was allowed: names
 	// of files with the kind, as "shop/a.go:3 has what looks like a token of GitHub".
 	Secrets []string
+	// Plan tells this landing from one of other commits.
+	Plan string
 }
 
 // Land brings the work of an attempt onto its target, in all its repositories or
 // in none; what the attempt has not committed is committed first. The task is
 // done then. Faults: attempt_running, work_unsaved, conflicts, nothing_to_land,
 // not_fast_forward, no_identity, target_dirty, target_moved,
-// untracked_in_the_way, land_held, and those of [Manager.Collect].
+// untracked_in_the_way, land_held, plan_changed, and those of [Manager.Collect].
 func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err error) {
-	err = m.settled(ctx, q.AttemptID, q.DryRun, q.Secrets.All, func(c checkout) error {
+	err = m.settled(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
 		author, err := m.author(ctx, c, q)
 		if err != nil {
 			return err
@@ -80,6 +85,9 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 			Heads: map[string]string{}, Bases: map[string]string{}}}
 		for _, d := range planned.Distances {
 			done.Heads[d.Name], done.Bases[d.Name] = d.Head, d.Base
+		}
+		if done.Plan = planOf(done); q.Plan != "" && q.Plan != done.Plan {
+			return planChanged()
 		}
 		if done.Secrets, err = m.bringing(ctx, c, planned.Moves, q.Secrets); err != nil || q.DryRun {
 			return err
@@ -100,10 +108,20 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 	return done, err
 }
 
-// Update brings the target into the branch of an attempt: how is Merge or Rebase.
-// Faults: those of [Manager.Land]; nothing_to_land where the branch has all of it.
-func (m *Manager) Update(ctx context.Context, attemptID string, how worktree.How, dryRun bool) (done Landed, err error) {
-	err = m.settled(ctx, attemptID, dryRun, false, func(c checkout) error {
+// UpdateRequest says how a target is to be brought into the branch of an attempt.
+type UpdateRequest struct {
+	AttemptID string
+	How       worktree.How // Merge or Rebase
+	// DryRun, Save and Plan are those of [LandRequest].
+	DryRun, Save bool
+	Plan         string
+}
+
+// Update brings the target into the branch of an attempt. Faults: those of
+// [Manager.Land]; nothing_to_update where the branch has all of it.
+func (m *Manager) Update(ctx context.Context, q UpdateRequest) (done Landed, err error) {
+	how := q.How
+	err = m.settled(ctx, q.AttemptID, q.DryRun && !q.Save, false, func(c checkout) error {
 		author, err := m.author(ctx, c, LandRequest{Message: "Merge " + c.tree.Repos[0].Target + " into " + c.attempt.Branch})
 		if err != nil {
 			return err
@@ -118,7 +136,10 @@ func (m *Manager) Update(ctx context.Context, attemptID string, how worktree.How
 		for _, d := range planned.Distances {
 			done.Bases[d.Name] = d.Tip
 		}
-		if dryRun {
+		if done.Plan = planOf(done); q.Plan != "" && q.Plan != done.Plan {
+			return planChanged()
+		}
+		if q.DryRun {
 			return nil
 		}
 		return m.move(ctx, &done.Landing)
@@ -229,28 +250,17 @@ func (m *Manager) author(ctx context.Context, c checkout, q LandRequest) (a work
 		}
 		return err
 	})
-	a.Message = landingMessage(t.Title, summary, agent)
+	if err != nil {
+		return a, err
+	}
+	p, err := m.project(ctx, t.ProjectID)
+	a.Message = CommitMessage{Title: t.Title, Summary: summary, Agent: agent, Branch: c.attempt.Branch, AttemptID: c.ID, Template: p.CommitTemplate}.String()
 	return a, err
 }
 
 func scanText(row scanner) (s string, err error) {
 	err = row.Scan(&s)
 	return s, err
-}
-
-// landingMessage is the message of a commit that lands a task: its title, what
-// the agent said at the end, and who wrote it beside the author.
-func landingMessage(title, summary, agent string) string {
-	const most = 2000 // of what the agent said, in bytes
-	parts := []string{strings.TrimSpace(title)}
-	summary = textutil.Excerpt(strings.ToValidUTF8(strings.TrimSpace(summary), ""), most)
-	if summary != "" && summary != parts[0] {
-		parts = append(parts, summary)
-	}
-	if agent != "" {
-		parts = append(parts, fmt.Sprintf("Co-authored-by: %s <%s@agents.deskhand.invalid>", agent, agent))
-	}
-	return strings.Join(parts, "\n\n")
 }
 
 // move makes the moves of a landing, with a row that tells what to finish if

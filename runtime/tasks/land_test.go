@@ -114,7 +114,7 @@ func TestUpdateBringsTheTargetIn(t *testing.T) {
 			if s, _ = d.Status(t.Context(), s.ID); len(s.Distances) != 1 || s.Distances[0].Ahead != 1 || s.Distances[0].Behind != 1 {
 				t.Errorf("Distances = %+v", s.Distances)
 			}
-			if _, err := d.Update(t.Context(), s.ID, how, false); err != nil {
+			if _, err := d.Update(t.Context(), UpdateRequest{AttemptID: s.ID, How: how, DryRun: false}); err != nil {
 				t.Fatal(err)
 			}
 			if !exists(filepath.Join(s.Dir, d.repo.Name, "theirs.txt")) || git(t, filepath.Join(s.Dir, d.repo.Name), "status", "--porcelain") != "" {
@@ -123,7 +123,7 @@ func TestUpdateBringsTheTargetIn(t *testing.T) {
 			if got := d.changes(s.ID); len(got) != 1 {
 				t.Errorf("the changes are %v", got)
 			}
-			_, err := d.Update(t.Context(), s.ID, how, false)
+			_, err := d.Update(t.Context(), UpdateRequest{AttemptID: s.ID, How: how, DryRun: false})
 			refused(t, "a second Update", err, "nothing_to_update")
 			if _, err := d.Land(t.Context(), LandRequest{AttemptID: s.ID, How: worktree.FastForward}); err != nil {
 				t.Fatal(err)
@@ -149,7 +149,7 @@ func TestConflictsAreKnownBefore(t *testing.T) {
 		_, err := d.Land(t.Context(), LandRequest{AttemptID: started.AttemptID, How: how})
 		refused(t, "Land by "+string(how), err, "conflicts")
 	}
-	_, err = d.Update(t.Context(), started.AttemptID, worktree.Merge, false)
+	_, err = d.Update(t.Context(), UpdateRequest{AttemptID: started.AttemptID, How: worktree.Merge, DryRun: false})
 	refused(t, "Update", err, "conflicts")
 	_, err = d.Apply(t.Context(), started.AttemptID, false, Allowance{})
 	refused(t, "Apply", err, "conflicts")
@@ -357,4 +357,28 @@ func put(t testing.TB, path, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestAwaitEndsOfAllOrAny(t *testing.T) {
+	d := open(t, Repo{}, settings{MaxRunning: 5})
+	slow, quick := d.start("hang"), d.start("say hi")
+	both := []string{slow.AttemptID, quick.AttemptID}
+	if err := d.AwaitEnds(t.Context(), both, false); err != nil {
+		t.Fatal(err)
+	}
+	if s, _ := d.Status(t.Context(), quick.AttemptID); !s.Ended() {
+		t.Errorf("AwaitEnds of any came back while the quick one is %s", s.State)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := d.AwaitEnds(short, both, true); short.Err() == nil || err == nil {
+		t.Errorf("AwaitEnds of all = %v while one hangs", err)
+	}
+	if _, err := d.Stop(t.Context(), slow.AttemptID, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.AwaitEnds(t.Context(), both, true); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "AwaitEnds of nobody", d.AwaitEnds(t.Context(), []string{"0197f3a4-5b6c-7d8e-9f00-112233445566"}, true), "not_found")
 }

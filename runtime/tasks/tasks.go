@@ -68,8 +68,12 @@ type Project struct {
 	ID, Name string
 	// Sandbox and Network are its own for [Options.Sandbox] and
 	// [Options.Network]; empty: it has none.
-	Sandbox          box.Mode
-	Network          []string
+	Sandbox box.Mode
+	Network []string
+	// Landing says whether agents may land its attempts, CommitTemplate what a
+	// commit says that lands one: see [CommitMessage].
+	Landing          LandingPolicy
+	CommitTemplate   string
 	Created, Updated time.Time
 }
 
@@ -335,6 +339,11 @@ type AttemptStatus struct {
 	// Distances are how the branch stands to its target, in each repository, while
 	// nothing runs. Nil: it cannot be told.
 	Distances []worktree.Distance
+}
+
+// Ended reports whether nothing runs or waits to run in the attempt.
+func (s AttemptStatus) Ended() bool {
+	return s.State != Running && (s.Queued == nil || s.Queued.Discarded != "")
 }
 
 // Wait is what an attempt waits for.
