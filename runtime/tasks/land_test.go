@@ -86,6 +86,7 @@ func TestLandIsShownAndCanBeUndone(t *testing.T) {
 			if got := git(t, d.repo.Path, "for-each-ref", "--format=%(refname:short)", "refs/heads"); got != "main" {
 				t.Errorf("branches after gc: %s", got)
 			}
+			d.showsWithoutFolder(started.AttemptID)
 		})
 	}
 }
@@ -381,4 +382,28 @@ func TestAwaitEndsOfAllOrAny(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, "AwaitEnds of nobody", d.AwaitEnds(t.Context(), []string{"0197f3a4-5b6c-7d8e-9f00-112233445566"}, true), "not_found")
+}
+
+// showsWithoutFolder checks that an attempt that wrote a.txt shows that when its
+// folder and its branch are gone.
+func (d *desk) showsWithoutFolder(id string) {
+	d.t.Helper()
+	name := d.repo.Name + "/a.txt"
+	c, err := d.Changes(d.t.Context(), id, false)
+	if err != nil || c.Blocked.Reason != "" || len(c.Files) != 1 || c.Files[0].Path != name || c.Files[0].Kind != "added" || c.Added != 1 || c.Bytes != 4 {
+		d.t.Errorf("without its folder, Changes = %+v, %v", c, err)
+	}
+	p, err := d.Patch(d.t.Context(), PatchQuery{AttemptID: id, Paths: []string{d.repo.Name}})
+	if err != nil || p.Blocked.Reason != "" || !strings.Contains(p.Text, "+one") {
+		d.t.Errorf("without its folder, Patch = %+v, %v", p, err)
+	}
+	f, err := d.File(d.t.Context(), FileQuery{AttemptID: id, Path: name})
+	if err != nil || strings.TrimSpace(string(f.Content)) != "one" {
+		d.t.Errorf("without its folder, File = %+v, %v", f, err)
+	}
+	_, err = d.File(d.t.Context(), FileQuery{AttemptID: id, Path: name + "x"})
+	refused(d.t, "File of what is not there", err, "not_found")
+	if s, err := d.Status(d.t.Context(), id); err != nil || s.Work.State != LandedWork {
+		d.t.Errorf("without its folder, Status = %+v, %v", s.Work, err)
+	}
 }

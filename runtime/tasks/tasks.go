@@ -127,6 +127,8 @@ type TaskSummary struct {
 	// OffBranch: the newest attempt has work that was not on its branch when
 	// somebody looked last.
 	OffBranch bool
+	// Landed: the work of the newest attempt was landed.
+	Landed bool
 
 	queued *process // the first that waits for a place; nil: none does
 }

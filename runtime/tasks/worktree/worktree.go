@@ -30,6 +30,9 @@ type Tree struct {
 	// Branch is the attempt's, the same in every repository.
 	Branch string
 	Repos  []Repo
+	// Stored lets what is committed be shown where there is no worktree: it was
+	// taken away, and nothing else was in it.
+	Stored bool
 }
 
 // Repo is one repository of an attempt.
