@@ -104,7 +104,7 @@ var workHints = fault.Hints{
 	tasks.PlanChanged:           asSaid,
 	tasks.NothingToUndo:         "deskhand tasks show {attempt} says how it stands",
 	tasks.NotVisited:            "deskhand tasks checkout {attempt} shows it there",
-	worktree.Conflicts:          "ask the agent: deskhand tasks say {attempt} 'Merge the target branch into yours and resolve the conflicts'",
+	worktree.Conflicts:          "let its agent resolve them: deskhand tasks land {attempt} --resolve",
 	worktree.NotFastForward:     "bring them in first: deskhand tasks update {attempt}, or land with --merge, --squash or --rebase",
 	worktree.NotSigned:          asSaid,
 	worktree.NothingToLand:      "deskhand tasks diff {attempt} shows what it has changed",
