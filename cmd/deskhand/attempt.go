@@ -34,6 +34,7 @@ var notInside = map[string]string{
 	"deskhand tasks project set":  onlyPeople,
 	"deskhand tasks project mv":   onlyPeople,
 	"deskhand tasks project rm":   onlyPeople,
+	"deskhand tasks pr":           onlyPeople,
 	"deskhand tasks update":       onlyOutside,
 	"deskhand tasks commit":       onlyOutside,
 	"deskhand tasks run":          onlyOutside,

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
@@ -114,6 +115,14 @@ var workHints = fault.Hints{
 	worktree.TargetMoved:        asSaid,
 	worktree.UnrelatedHistories: "land with --merge or --squash",
 	worktree.UntrackedInTheWay:  asSaid,
+
+	// Pull requests.
+	worktree.RemoteMissing: asSaid,
+	worktree.PushRefused:   asSaid,
+	forge.ForgeUnknown:     "say which one it is: deskhand tasks project set PROJECT --forge github, gitlab or gitea",
+	forge.ForgeNoToken:     asSaid,
+	forge.ForgeRefused:     asSaid,
+	forge.ForgeAway:        asSaid,
 
 	// What is not shown.
 	worktree.SummaryFailed:     "deskhand tasks show {attempt} says how it stands; if the folder was taken away, deskhand tasks say {attempt} MESSAGE brings it back",

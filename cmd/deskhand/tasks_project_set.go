@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
@@ -82,7 +83,8 @@ func tasksProjectShowCommand(a *app) *cobra.Command {
 
 func tasksProjectSetCommand(a *app) *cobra.Command {
 	var repo, path, branch, setup, cleanup string
-	var sandbox, landing, template string
+	var sandbox string
+	var landing landingFlags
 	var globs, hosts []string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -113,13 +115,13 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 				change.CopyFiles, given = &kept, true
 			}
 			confine := cmd.Flags().Changed("sandbox") || cmd.Flags().Changed("sandbox-network")
-			lands := cmd.Flags().Changed("landing") || cmd.Flags().Changed("commit-template")
+			lands := slices.ContainsFunc([]string{"landing", "commit-template", "forge", "forge-url"}, cmd.Flags().Changed)
 			if !given && !confine && !lands {
-				return misuse("nothing to change", "give --path, --branch, --setup, --cleanup, --copy, --sandbox, --sandbox-network, --landing or --commit-template")
+				return misuse("nothing to change", "give --path, --branch, --setup, --cleanup, --copy, --sandbox, --sandbox-network, --landing, --commit-template, --forge or --forge-url")
 			}
 			return a.withBench(cmd.Context(), asJSON, func(b *bench) error {
 				if lands {
-					if err := b.setLanding(cmd, args[0], landing, template, !given && !confine); err != nil || !given && !confine {
+					if err := b.setLanding(cmd, args[0], landing, !given && !confine); err != nil || !given && !confine {
 						return err
 					}
 				}
@@ -141,8 +143,10 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 	flags.StringArrayVar(&globs, "copy", nil, "files that git does not track and a worktree needs (repeat; '': none)")
 	flags.StringVar(&sandbox, "sandbox", "", "what its agents run in: auto, bwrap, landlock, container or none ('': what the settings say)")
 	flags.StringSliceVar(&hosts, "sandbox-network", nil, "what they reach from there: on, off, or hosts ('': what the settings say)")
-	flags.StringVar(&landing, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
-	flags.StringVar(&template, "commit-template", "", "message of a commit that lands, with {title}, {summary}, {coauthor} ('': the usual one)")
+	flags.StringVar(&landing.policy, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
+	flags.StringVar(&landing.template, "commit-template", "", "message of a commit that lands, with {title}, {summary}, {coauthor} ('': the usual one)")
+	flags.StringVar(&landing.forge, "forge", "", "where its pull requests go: github, gitlab or gitea ('': the host says it)")
+	flags.StringVar(&landing.url, "forge-url", "", "address of that forge's API ('': that of the host)")
 	flags.BoolVar(&asJSON, "json", false, "print the repository as JSON, or the project if no flag is about a repository")
 	return cmd
 }
@@ -182,30 +186,40 @@ type landingAnswer struct {
 	ProjectID contract.UUID       `json:"project_id"`
 	Landing   tasks.LandingPolicy `json:"landing"`
 	Template  string              `json:"commit_template"` // empty: the usual one
+	Forge     forge.Kind          `json:"forge"`           // empty: the host says it
+	ForgeURL  string              `json:"forge_url"`       // empty: that of the host
 }
 
+type landingFlags struct{ policy, template, forge, url string }
+
 // setLanding says how work of a project is landed, and prints that if it is all.
-func (b *bench) setLanding(cmd *cobra.Command, project, policy, template string, all bool) error {
+func (b *bench) setLanding(cmd *cobra.Command, project string, f landingFlags, all bool) error {
 	id, err := b.project(cmd.Context(), project)
 	if err != nil {
 		return err
 	}
 	var c tasks.ProjectLanding
 	if cmd.Flags().Changed("landing") {
-		c.Policy = (*tasks.LandingPolicy)(&policy)
+		c.Policy = (*tasks.LandingPolicy)(&f.policy)
 	}
 	if cmd.Flags().Changed("commit-template") {
-		c.Template = &template
+		c.Template = &f.template
+	}
+	if cmd.Flags().Changed("forge") {
+		c.Forge = (*forge.Kind)(&f.forge)
+	}
+	if cmd.Flags().Changed("forge-url") {
+		c.ForgeURL = &f.url
 	}
 	p, err := b.manager.SetLanding(cmd.Context(), id, c)
 	if err != nil || !all {
 		return err
 	}
-	out := landingAnswer{contract.UUID(p.ID), cmp.Or(p.Landing, tasks.AskToLand), p.CommitTemplate}
+	out := landingAnswer{contract.UUID(p.ID), cmp.Or(p.Landing, tasks.AskToLand), p.CommitTemplate, p.Forge, p.ForgeURL}
 	if b.asJSON {
 		return b.json(out)
 	}
-	return b.line("%s  %s\nlanding   %s\nmessage   %s", brief(p.ID), p.Name, out.Landing, cmp.Or(oneLine(out.Template), "the usual one"))
+	return b.line("%s  %s\nlanding   %s\nmessage   %s\nforge     %s", brief(p.ID), p.Name, out.Landing, cmp.Or(oneLine(out.Template), "the usual one"), cmp.Or(strings.TrimSpace(string(out.Forge)+" "+out.ForgeURL), "as the host says"))
 }
 
 // printSandbox prints what a project says of its agents' sandbox.

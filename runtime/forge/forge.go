@@ -158,6 +158,16 @@ func guess(host string) Kind {
 	return ""
 }
 
+// Ready says whether a place can be reached at all: there is a program, or a token.
+// The fault is forge_no_token.
+func (c *Client) Ready(ctx context.Context, p Place) error {
+	if c.program(p) != "" {
+		return nil
+	}
+	_, err := c.api(ctx, p)
+	return err
+}
+
 // Open opens a pull request, or finds the one that is open for the branch. Faults:
 // forge_no_token, forge_refused, forge_away.
 func (c *Client) Open(ctx context.Context, p Place, r Request) (Pull, error) {

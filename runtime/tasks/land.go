@@ -233,11 +233,21 @@ func (m *Manager) author(ctx context.Context, c checkout, q LandRequest) (a work
 	if a.Message = strings.TrimSpace(q.Message); a.Message != "" {
 		return a, text("message", a.Message, mostPrompt)
 	}
-	t, err := m.Task(ctx, c.TaskID)
+	t, summary, agent, err := m.spoken(ctx, c)
 	if err != nil {
 		return a, err
 	}
-	var summary, agent string
+	p, err := m.project(ctx, t.ProjectID)
+	a.Message = CommitMessage{Title: t.Title, Summary: summary, Agent: agent, Branch: c.attempt.Branch, AttemptID: c.ID, Template: p.CommitTemplate}.String()
+	return a, err
+}
+
+// spoken is the task of an attempt, what its agent said at the end, and who that
+// is.
+func (m *Manager) spoken(ctx context.Context, c checkout) (t Task, summary, agent string, err error) {
+	if t, err = m.Task(ctx, c.TaskID); err != nil {
+		return t, "", "", err
+	}
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		s, err := latestSession(ctx, tx, c.ID)
 		if err != nil || s.ID == "" {
@@ -250,12 +260,7 @@ func (m *Manager) author(ctx context.Context, c checkout, q LandRequest) (a work
 		}
 		return err
 	})
-	if err != nil {
-		return a, err
-	}
-	p, err := m.project(ctx, t.ProjectID)
-	a.Message = CommitMessage{Title: t.Title, Summary: summary, Agent: agent, Branch: c.attempt.Branch, AttemptID: c.ID, Template: p.CommitTemplate}.String()
-	return a, err
+	return t, summary, agent, err
 }
 
 func scanText(row scanner) (s string, err error) {

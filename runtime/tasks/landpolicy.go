@@ -3,8 +3,10 @@ package tasks
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -31,6 +33,9 @@ type ProjectLanding struct {
 	// Template is the message of a commit that lands: see [CommitMessage]. Empty:
 	// the usual one.
 	Template *string
+	// Forge and ForgeURL are those of [Project].
+	Forge    *forge.Kind
+	ForgeURL *string
 }
 
 // SetLanding changes how work of a project is landed. Faults: not_found,
@@ -38,6 +43,14 @@ type ProjectLanding struct {
 func (m *Manager) SetLanding(ctx context.Context, projectID string, c ProjectLanding) (p Project, err error) {
 	if c.Policy != nil && *c.Policy != "" && !slices.Contains(LandingPolicies, *c.Policy) {
 		return Project{}, refuse(InvalidArgument, "take one of ask, allow, never", "landing %q is not known", brief(string(*c.Policy)))
+	}
+	if c.Forge != nil && *c.Forge != "" && !slices.Contains(forge.Kinds, *c.Forge) {
+		return Project{}, refuse(InvalidArgument, "take one of github, gitlab, gitea", "forge %q is not known", brief(string(*c.Forge)))
+	}
+	if c.ForgeURL != nil && *c.ForgeURL != "" {
+		if u, err := url.Parse(*c.ForgeURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			return Project{}, refuse(InvalidArgument, "pass the address of its API, as https://git.example.com/api/v1", "%q is no address of a forge", brief(*c.ForgeURL))
+		}
 	}
 	if c.Template != nil {
 		if err := checkTemplate(*c.Template); err != nil {
@@ -48,8 +61,11 @@ func (m *Manager) SetLanding(ctx context.Context, projectID string, c ProjectLan
 		p = old
 		set(&p.Landing, c.Policy)
 		set(&p.CommitTemplate, c.Template)
+		set(&p.Forge, c.Forge)
+		set(&p.ForgeURL, c.ForgeURL)
 		p.Updated = tx.Now
-		_, err := tx.Exec(ctx, "UPDATE projects SET landing = ?, commit_template = ?, updated_at = ? WHERE id = ?", p.Landing, p.CommitTemplate, millis(p.Updated), p.ID)
+		_, err := tx.Exec(ctx, "UPDATE projects SET landing = ?, commit_template = ?, forge = ?, forge_url = ?, updated_at = ? WHERE id = ?",
+			p.Landing, p.CommitTemplate, p.Forge, p.ForgeURL, millis(p.Updated), p.ID)
 		return err
 	})
 	return p, err

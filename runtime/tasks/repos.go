@@ -204,7 +204,7 @@ func (m *Manager) projectNamed(ctx context.Context, tx *store.Tx, name string) (
 		_, err = tx.Exec(ctx, "UPDATE projects SET updated_at = ? WHERE id = ?", millis(p.Updated), p.ID)
 	case errors.Is(err, sql.ErrNoRows):
 		p = Project{ID: newID(), Name: name, Created: tx.Now, Updated: tx.Now}
-		_, err = tx.Exec(ctx, "INSERT INTO projects ("+projectColumns+") VALUES ("+marks(8)+")", p.ID, p.Name, "", "", "", "", millis(p.Created), millis(p.Updated))
+		_, err = tx.Exec(ctx, "INSERT INTO projects ("+projectColumns+") VALUES ("+marks(10)+")", p.ID, p.Name, "", "", "", "", "", "", millis(p.Created), millis(p.Updated))
 	}
 	if err == nil {
 		_, err = note(tx, Event{Type: ProjectChanged, ProjectID: p.ID})

@@ -74,12 +74,12 @@ func all[T any](ctx context.Context, tx *store.Tx, scan func(scanner) (T, error)
 // marks are n parameters of an SQL list.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-const projectColumns = "id, name, sandbox, sandbox_network, landing, commit_template, created_at, updated_at"
+const projectColumns = "id, name, sandbox, sandbox_network, landing, commit_template, forge, forge_url, created_at, updated_at"
 
 func scanProject(row scanner) (p Project, err error) {
 	var created, updated int64
 	var network string
-	err = row.Scan(&p.ID, &p.Name, &p.Sandbox, &network, &p.Landing, &p.CommitTemplate, &created, &updated)
+	err = row.Scan(&p.ID, &p.Name, &p.Sandbox, &network, &p.Landing, &p.CommitTemplate, &p.Forge, &p.ForgeURL, &created, &updated)
 	p.Network = hostsOf(network)
 	p.Created, p.Updated = at(created), at(updated)
 	return p, err

@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
@@ -72,8 +73,12 @@ type Project struct {
 	Network []string
 	// Landing says whether agents may land its attempts, CommitTemplate what a
 	// commit says that lands one: see [CommitMessage].
-	Landing          LandingPolicy
-	CommitTemplate   string
+	Landing        LandingPolicy
+	CommitTemplate string
+	// Forge and ForgeURL are where its pull requests go, if the remote's host does
+	// not say it: the kind, and the address of the API. Empty: it does.
+	Forge            forge.Kind
+	ForgeURL         string
 	Created, Updated time.Time
 }
 
@@ -338,6 +343,8 @@ type AttemptStatus struct {
 	Questions int
 	// Work says where the work is, once a run has ended.
 	Work Work
+	// Pulls are its pull requests, as they were when somebody looked last.
+	Pulls []PullRequest
 	// Distances are how the branch stands to its target, in each repository, while
 	// nothing runs. Nil: it cannot be told.
 	Distances []worktree.Distance

@@ -26,6 +26,8 @@ const (
 	NothingToUpdate    = "nothing_to_update"
 	ObjectsMissing     = "objects_missing"
 	OutputTooLarge     = "output_too_large"
+	PushRefused        = "push_refused"
+	RemoteMissing      = "remote_missing"
 	RepoNotTrusted     = "repo_not_trusted"
 	TargetDirty        = "target_dirty"
 	TargetMoved        = "target_moved"
@@ -51,7 +53,7 @@ var Codes = []string{
 	Conflicts, DiskFull, FilterRefused, GitMissing, GitTooOld, HeadMoved,
 	InvalidArgument, LimitReached, NoCommits, NoIdentity, NotCheckedOut, NotFastForward,
 	NotFound, NotSigned, NothingToLand, NothingToUpdate, ObjectsMissing, OutputTooLarge,
-	RepoNotTrusted, TargetDirty, TargetMoved, UnrelatedHistories, UntrackedInTheWay, WorktreeDirty,
+	PushRefused, RemoteMissing, RepoNotTrusted, TargetDirty, TargetMoved, UnrelatedHistories, UntrackedInTheWay, WorktreeDirty,
 	WorktreeMissing, SummaryFailed, ThresholdExceeded, OutsideWorkspace, SizeExceeded, TooManyPaths,
 }
 

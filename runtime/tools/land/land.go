@@ -28,6 +28,7 @@ type Manager interface {
 	Land(context.Context, tasks.LandRequest) (tasks.Landed, error)
 	Update(ctx context.Context, q tasks.UpdateRequest) (tasks.Landed, error)
 	Discard(ctx context.Context, attemptID string, dryRun bool) (tasks.Discarded, error)
+	OpenPull(context.Context, tasks.PullQuery) (tasks.Pulled, error)
 	Changes(ctx context.Context, attemptID string, force bool) (tasks.Changes, error)
 	Status(ctx context.Context, attemptID string) (tasks.AttemptStatus, error)
 	AwaitEnds(ctx context.Context, attemptIDs []string, all bool) error
@@ -51,13 +52,13 @@ type Options struct {
 
 // Tools is the list of all.
 func Tools(o Options) []contract.Tool {
-	return []contract.Tool{o.landAttempt(), o.updateAttempt(), o.discardAttempt(), o.waitForAttempts()}
+	return []contract.Tool{o.landAttempt(), o.updateAttempt(), o.discardAttempt(), o.openPullRequest(), o.waitForAttempts()}
 }
 
 // Instructions tell a model how work gets home.
 func Instructions(o Options) string { return o.Work.Named(instructions) }
 
-const instructions = `Landing: wait_for_attempts ends when attempts do. After a review, land_attempt brings one onto its target branch, update_attempt brings the target into it first, discard_attempt deletes one. Each asks the person, who may take a while: status waiting means that nobody has answered, so call again with the same arguments later. Never land what the user did not want landed.`
+const instructions = `Landing: wait_for_attempts ends when attempts do. After a review, land_attempt brings one onto its target branch, update_attempt brings the target into it first, discard_attempt deletes one, open_pull_request pushes it for review. Each asks the person, who may take a while: status waiting means that nobody has answered, so call again with the same arguments later. Never land what the user did not want landed.`
 
 // Outcome is what every tool that asks first says.
 type Outcome struct {

@@ -142,6 +142,13 @@ func (r *room) Discard(_ context.Context, _ string, dryRun bool) (tasks.Discarde
 	return tasks.Discarded{AttemptID: someID}, nil
 }
 
+func (r *room) OpenPull(_ context.Context, q tasks.PullQuery) (tasks.Pulled, error) {
+	if !q.DryRun {
+		r.did = append(r.did, "pull "+q.Plan)
+	}
+	return tasks.Pulled{AttemptID: someID, Plan: r.plan, Requests: []tasks.PullRequest{{Repo: "shop", Remote: "https://example.com/acme/shop"}}}, nil
+}
+
 func (r *room) Changes(context.Context, string, bool) (tasks.Changes, error) {
 	return tasks.Changes{Count: 3}, nil
 }
@@ -170,7 +177,7 @@ func (d *desk) Held(ctx context.Context, _ contract.Caller, _ time.Duration, _ f
 // Nothing is done without a yes, unless the project says so, and then nobody is
 // asked.
 func TestAPersonDecides(t *testing.T) {
-	does := map[string]string{"land_attempt": "land p", "update_attempt": "update p", "discard_attempt": "discard"}
+	does := map[string]string{"land_attempt": "land p", "update_attempt": "update p", "discard_attempt": "discard", "open_pull_request": "pull p"}
 	for _, c := range []struct {
 		policy  tasks.LandingPolicy
 		verdict ask.Verdict

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
@@ -122,6 +123,14 @@ var hints = fault.Hints{
 	worktree.UnrelatedHistories: "call land_attempt with how=merge or squash",
 	worktree.UntrackedInTheWay:  again,
 
+	// Pull requests.
+	worktree.RemoteMissing: again,
+	worktree.PushRefused:   again,
+	forge.ForgeUnknown:     "have the person say it for the project with deskhand tasks project set; then call {tool} again",
+	forge.ForgeNoToken:     "{hint}; that is for the person to do; then call {tool} again",
+	forge.ForgeRefused:     again,
+	forge.ForgeAway:        again,
+
 	// What is not shown.
 	worktree.SummaryFailed:     "call get_attempt_status; if the worktree was taken away, follow_up with action=send brings it back",
 	worktree.ThresholdExceeded: "call again with force=true, or call get_attempt_patch with the paths you want to see",
@@ -178,7 +187,7 @@ var toolNames = []string{
 }
 
 // LandNames are those of the tools of [Define] in the package land.
-var LandNames = []string{"land_attempt", "update_attempt", "discard_attempt", "wait_for_attempts"}
+var LandNames = []string{"land_attempt", "update_attempt", "discard_attempt", "open_pull_request", "wait_for_attempts"}
 
 // Named is a text about tools of this package, or of [LandNames], with the names
 // that they have here.
