@@ -108,6 +108,8 @@ var workHints = fault.Hints{
 	worktree.Conflicts:          "let its agent resolve them: deskhand tasks land {attempt} --resolve",
 	worktree.NotFastForward:     "bring them in first: deskhand tasks update {attempt}, or land with --merge, --squash or --rebase",
 	worktree.NotSigned:          asSaid,
+	worktree.HookFailed:         "tell the agent what to correct: deskhand tasks say {attempt} MESSAGE; or land without your hooks: deskhand tasks land {attempt} --no-hooks",
+	worktree.HooksChanged:       "look at them, then trust them with deskhand tasks project set PROJECT --trust-hooks, or land without them: deskhand tasks land {attempt} --no-hooks",
 	worktree.NothingToLand:      "deskhand tasks diff {attempt} shows what it has changed",
 	worktree.NothingToUpdate:    "deskhand tasks show {attempt} says how it stands",
 	worktree.TargetDirty:        asSaid,

@@ -39,6 +39,7 @@ func (w *ways) flags(cmd *cobra.Command, q *tasks.LandRequest) {
 	f.StringVar(&q.Into, "into", "", "another branch than the attempt's target")
 	f.StringVarP(&q.Message, "message", "m", "", "text of the commit (default: the task's title and what the agent said)")
 	f.BoolVar(&q.KeepBranch, "keep-branch", false, "keep the attempt's branch when its folder goes")
+	f.BoolVar(&q.NoHooks, "no-hooks", false, "run none of your hooks")
 	allowSecrets(cmd, &q.Secrets.All)
 }
 

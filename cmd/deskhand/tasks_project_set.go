@@ -85,6 +85,7 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 	var repo, path, branch, setup, cleanup string
 	var sandbox string
 	var landing landingFlags
+	var trustHooks bool
 	var globs, hosts []string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -116,8 +117,11 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 			}
 			confine := cmd.Flags().Changed("sandbox") || cmd.Flags().Changed("sandbox-network")
 			lands := slices.ContainsFunc([]string{"landing", "commit-template", "forge", "forge-url"}, cmd.Flags().Changed)
+			if change.TrustHooks = trustHooks; trustHooks {
+				given = true
+			}
 			if !given && !confine && !lands {
-				return misuse("nothing to change", "give --path, --branch, --setup, --cleanup, --copy, --sandbox, --sandbox-network, --landing, --commit-template, --forge or --forge-url")
+				return misuse("nothing to change", "give --path, --branch, --setup, --cleanup, --copy, --sandbox, --sandbox-network, --landing, --commit-template, --forge, --forge-url or --trust-hooks")
 			}
 			return a.withBench(cmd.Context(), asJSON, func(b *bench) error {
 				if lands {
@@ -143,6 +147,7 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 	flags.StringArrayVar(&globs, "copy", nil, "files that git does not track and a worktree needs (repeat; '': none)")
 	flags.StringVar(&sandbox, "sandbox", "", "what its agents run in: auto, bwrap, landlock, container or none ('': what the settings say)")
 	flags.StringSliceVar(&hosts, "sandbox-network", nil, "what they reach from there: on, off, or hosts ('': what the settings say)")
+	flags.BoolVar(&trustHooks, "trust-hooks", false, "let the repository's hooks run that are there now, when work lands")
 	flags.StringVar(&landing.policy, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
 	flags.StringVar(&landing.template, "commit-template", "", "message of a commit that lands, with {title}, {summary}, {coauthor} ('': the usual one)")
 	flags.StringVar(&landing.forge, "forge", "", "where its pull requests go: github, gitlab or gitea ('': the host says it)")

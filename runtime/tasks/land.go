@@ -36,6 +36,8 @@ type LandRequest struct {
 	Message   string // of a merge or a squash; empty: the task's title and what the agent said
 	// KeepBranch keeps the attempt's branch when its folder goes.
 	KeepBranch bool
+	// NoHooks leaves the person's hooks out.
+	NoHooks bool
 	// Secrets says which secrets may land.
 	Secrets Allowance
 	// DryRun works everything out and moves nothing. With Save it commits what the
@@ -64,11 +66,15 @@ type Landed struct {
 // Land brings the work of an attempt onto its target, in all its repositories or
 // in none; what the attempt has not committed is committed first. The task is
 // done then. Faults: attempt_running, work_unsaved, conflicts, nothing_to_land,
-// not_fast_forward, no_identity, target_dirty, target_moved,
+// not_fast_forward, no_identity, hooks_changed, hook_failed, target_dirty, target_moved,
 // untracked_in_the_way, land_held, plan_changed, and those of [Manager.Collect].
 func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err error) {
 	err = m.settled(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
 		author, err := m.author(ctx, c, q)
+		if err != nil {
+			return err
+		}
+		hooks, err := m.hooks(ctx, c, q, &author)
 		if err != nil {
 			return err
 		}
@@ -95,8 +101,15 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 		if err := c.tree.KeepLanded(ctx, done.Heads); err != nil {
 			return err
 		}
-		if err := m.move(ctx, &done.Landing); err != nil || q.KeepBranch || c.attempt.removed == 0 {
+		if err := m.trusted(ctx, c, planned.Moves, hooks); err != nil {
 			return err
+		}
+		if err := m.move(ctx, &done.Landing, hooks); err != nil {
+			return of(err, c.ID)
+		}
+		m.tellHooks(ctx, done.Landing, hooks)
+		if q.KeepBranch || c.attempt.removed == 0 {
+			return nil
 		}
 		c.tree.Repos = slices.Clone(c.tree.Repos) // there is no folder that gc would take away with the branch
 		for i, r := range c.tree.Repos {
@@ -142,7 +155,7 @@ func (m *Manager) Update(ctx context.Context, q UpdateRequest) (done Landed, err
 		if q.DryRun {
 			return nil
 		}
-		return m.move(ctx, &done.Landing)
+		return m.move(ctx, &done.Landing, nil)
 	})
 	return done, err
 }
@@ -270,7 +283,7 @@ func scanText(row scanner) (s string, err error) {
 
 // move makes the moves of a landing, with a row that tells what to finish if
 // this process dies.
-func (m *Manager) move(ctx context.Context, l *Landing) error {
+func (m *Manager) move(ctx context.Context, l *Landing, hooks map[string]worktree.Hooks) error {
 	if err := m.db.Update(ctx, func(tx *store.Tx) error {
 		l.Created = tx.Now
 		return insertLanding(ctx, tx, *l)
@@ -278,7 +291,7 @@ func (m *Manager) move(ctx context.Context, l *Landing) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // half of it helps nobody
-	if err := worktree.Do(ctx, l.Moves, "deskhand: "+l.kind+" "+l.AttemptID); err != nil {
+	if err := worktree.DoWith(ctx, l.Moves, "deskhand: "+l.kind+" "+l.AttemptID, l.How, hooks); err != nil {
 		return errors.Join(err, m.conclude(ctx, l, LandingVoid))
 	}
 	return m.conclude(ctx, l, LandingDone)

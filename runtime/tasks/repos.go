@@ -40,6 +40,13 @@ func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project,
 	if r, err = m.completed(ctx, r, old, found); err != nil {
 		return Project{}, Repo{}, err
 	}
+	if r.hooks = old.hooks; old.ID == "" { // no agent has worked in it yet
+		h, err := (worktree.Repo{Name: r.Name, Path: r.Path}).Hooks(ctx)
+		if err != nil {
+			return Project{}, Repo{}, err
+		}
+		r.hooks = h.Digest
+	}
 	if moved {
 		if err := (worktree.Repo{Name: r.Name, Path: r.Path}).Repair(ctx); err != nil {
 			return Project{}, Repo{}, fmt.Errorf("tell the worktrees of %s where it is: %w", r.Name, err)

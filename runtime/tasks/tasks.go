@@ -101,13 +101,16 @@ type Repo struct {
 	CopyFiles        []string
 	Created, Updated time.Time
 
-	root string // its first commit
+	root  string // its first commit
+	hooks string // digest of the hooks that a person trusts
 }
 
 // RepoChange changes what is not nil.
 type RepoChange struct {
 	Path, TargetBranch, Setup, Cleanup *string
 	CopyFiles                          *[]string
+	// TrustHooks lets the hooks run that are there now, when work lands.
+	TrustHooks bool
 }
 
 // Task is something to be done in a project.

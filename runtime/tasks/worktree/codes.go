@@ -14,6 +14,8 @@ const (
 	GitMissing         = "git_missing"
 	GitTooOld          = "git_too_old"
 	HeadMoved          = "head_moved"
+	HookFailed         = "hook_failed"
+	HooksChanged       = "hooks_changed"
 	InvalidArgument    = "invalid_argument"
 	LimitReached       = "limit_reached"
 	NoCommits          = "no_commits"
@@ -53,7 +55,7 @@ var Codes = []string{
 	Conflicts, DiskFull, FilterRefused, GitMissing, GitTooOld, HeadMoved,
 	InvalidArgument, LimitReached, NoCommits, NoIdentity, NotCheckedOut, NotFastForward,
 	NotFound, NotSigned, NothingToLand, NothingToUpdate, ObjectsMissing, OutputTooLarge,
-	PushRefused, RemoteMissing, RepoNotTrusted, TargetDirty, TargetMoved, UnrelatedHistories, UntrackedInTheWay, WorktreeDirty,
+	HookFailed, HooksChanged, PushRefused, RemoteMissing, RepoNotTrusted, TargetDirty, TargetMoved, UnrelatedHistories, UntrackedInTheWay, WorktreeDirty,
 	WorktreeMissing, SummaryFailed, ThresholdExceeded, OutsideWorkspace, SizeExceeded, TooManyPaths,
 }
 

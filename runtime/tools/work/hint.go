@@ -115,6 +115,8 @@ var hints = fault.Hints{
 	worktree.Conflicts:          "call follow_up with action=send and a prompt to merge the target branch and resolve the conflicts; then call {tool} again",
 	worktree.NotFastForward:     "call update_attempt first, or land_attempt with how=merge, squash or rebase",
 	worktree.NotSigned:          again,
+	worktree.HookFailed:         "call follow_up to have the agent correct what the hook names; then call {tool} again",
+	worktree.HooksChanged:       "have the person look at the hooks and land it: deskhand tasks land {attempt}",
 	worktree.NothingToLand:      "call get_attempt_changes for what it has changed",
 	worktree.NothingToUpdate:    "call land_attempt: the attempt has all of its target",
 	worktree.TargetDirty:        again,
