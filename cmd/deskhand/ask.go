@@ -62,10 +62,6 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 	if f.unreachable != "fail" && f.unreachable != "wait" {
 		return misuse(fmt.Sprintf("unknown --unreachable %q", f.unreachable), "take fail or wait")
 	}
-	people, err := a.people()
-	if err != nil {
-		return err
-	}
 	r, err := f.request(flags, question, a.stdin)
 	if err != nil {
 		return err
@@ -75,6 +71,13 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 		return err
 	}
 	assumed, err := f.assumed(r)
+	if err != nil {
+		return err
+	}
+	if attempt := attemptDoor(); attempt != nil {
+		return a.askThrough(ctx, attempt, f, r, waiter{a, attempt, form, f.confirm}, assumed)
+	}
+	people, err := a.people()
 	if err != nil {
 		return err
 	}
@@ -96,7 +99,7 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 		return err
 	}
 	defer stop()
-	q := quest{waiter{a, hub, form, f.confirm}, f, device, people.Attended && !f.noInbox}
+	q := quest{waiter{a, hub, form, f.confirm}, hub, f, device, people.Attended && !f.noInbox}
 	reached, err := q.reachable(ctx)
 	switch {
 	case err != nil:
@@ -115,6 +118,7 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 // quest is one run of ask.
 type quest struct {
 	waiter
+	hub    *elicit.Hub
 	flags  *askFlags
 	device *terminal.Device // nil: nobody sits at one
 	inbox  bool             // somebody may open it
@@ -176,7 +180,11 @@ func (q *quest) assume(ctx context.Context, r elicit.Request, answers map[string
 
 // detach asks and prints the id.
 func (q *quest) detach(ctx context.Context, r elicit.Request) error {
-	r, err := q.hub.Open(ctx, r)
+	return q.id(q.hub.Open(ctx, r))
+}
+
+// id prints the id of what was asked.
+func (q *quest) id(r elicit.Request, err error) error {
 	if err == nil {
 		_, err = fmt.Fprintln(q.stdout, r.ID)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/elicit/askdoor"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -92,6 +93,8 @@ func asking(err error) error {
 		return asking(&own)
 	case f != nil && f.Code == elicit.NoSurface:
 		return &ending{err, exitUnreachable}
+	case f != nil && f.Code == askdoor.Unreachable:
+		return &ending{err, exitStore}
 	case f != nil:
 		return &ending{err, exitMisused}
 	case errors.Is(err, context.Canceled):

@@ -39,16 +39,7 @@ func askListCommand(a *app) *cobra.Command {
 }
 
 func (a *app) askList(ctx context.Context, all bool, limit int, asJSON bool) error {
-	hub, stop, err := a.hub(ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	filter := elicit.Filter{Limit: limit, AttemptID: ownAttempt()}
-	if all {
-		filter.Statuses = []elicit.Status{elicit.Open, elicit.ExpiredOpen, elicit.Completed}
-	}
-	list, err := settled(ctx, hub, filter)
+	list, err := a.listed(ctx, all, limit)
 	if err != nil {
 		return err
 	}
@@ -69,6 +60,23 @@ func (a *app) askList(ctx context.Context, all bool, limit int, asJSON bool) err
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, stateOf(r), age(r.CreatedAt.Time), paint.plain(r.Source.Name), paint.plain(heading(r)+noteOf(r)))
 	}
 	return w.Flush()
+}
+
+// listed are the questions of the store, or of the own attempt.
+func (a *app) listed(ctx context.Context, all bool, limit int) (elicit.List, error) {
+	if attempt := attemptDoor(); attempt != nil {
+		return attempt.List(ctx, all, limit)
+	}
+	hub, stop, err := a.hub(ctx)
+	if err != nil {
+		return elicit.List{}, err
+	}
+	defer stop()
+	filter := elicit.Filter{Limit: limit, AttemptID: ownAttempt()}
+	if all {
+		filter.Statuses = []elicit.Status{elicit.Open, elicit.ExpiredOpen, elicit.Completed}
+	}
+	return settled(ctx, hub, filter)
 }
 
 // settled lists requests after those have ended whose agents died.
@@ -140,12 +148,20 @@ func askShowCommand(a *app) *cobra.Command {
 		Short:             "Show one question, with drafts and answers",
 		Args:              arguments(1, 1, "an id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return managing(a.withRequest(cmd.Context(), args[0], func(_ *elicit.Hub, r elicit.Request) error {
+			show := func(_ *elicit.Hub, r elicit.Request) error {
 				if asJSON {
 					return a.json(r)
 				}
 				return a.show(r)
-			}))
+			}
+			if attempt := attemptDoor(); attempt != nil {
+				r, err := attempt.Settled(cmd.Context(), args[0])
+				if err == nil {
+					err = show(nil, r)
+				}
+				return managing(err)
+			}
+			return managing(a.withRequest(cmd.Context(), args[0], show))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the request")

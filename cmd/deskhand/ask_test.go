@@ -129,7 +129,7 @@ func compact(t *testing.T, text string) string {
 func TestAskEndsWithSixWhenItIsWithdrawn(t *testing.T) {
 	peopleStore(t)
 	a := asks(t, "--confirm", "Deploy?")
-	db, err := store.Open(t.Context(), os.Getenv("DESKHAND_STATE"), elicit.Room())
+	db, err := store.Open(t.Context(), os.Getenv("DESKHAND_STATE"), elicit.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

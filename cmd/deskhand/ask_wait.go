@@ -22,14 +22,22 @@ func askWaitCommand(a *app) *cobra.Command {
 			if timeout < 0 {
 				return misuse("--timeout is negative", "give a time such as 90s, or 0 to wait for ever")
 			}
-			return asking(a.withRequest(cmd.Context(), args[0], func(hub *elicit.Hub, r elicit.Request) error {
+			wait := func(desk answerDesk, r elicit.Request) error {
 				form, err := outputOf(output, len(r.Questions))
 				if err != nil {
 					return err
 				}
-				w := waiter{a, hub, form, soleConfirm(r)}
+				w := waiter{a, desk, form, soleConfirm(r)}
 				return w.wait(cmd.Context(), r, timeout)
-			}))
+			}
+			if attempt := attemptDoor(); attempt != nil {
+				r, err := attempt.Settled(cmd.Context(), args[0])
+				if err == nil {
+					err = wait(attempt, r)
+				}
+				return asking(err)
+			}
+			return asking(a.withRequest(cmd.Context(), args[0], func(hub *elicit.Hub, r elicit.Request) error { return wait(hub, r) }))
 		},
 	}
 	cmd.Flags().StringVar(&output, "output", "", outputUsage)
@@ -43,10 +51,18 @@ func soleConfirm(r elicit.Request) bool {
 	return len(r.Questions) == 1 && r.Questions[0].Kind == elicit.Boolean
 }
 
+// answerDesk is where answers come from: a hub over the store, or the server of
+// the attempt that this process belongs to.
+type answerDesk interface {
+	Wait(ctx context.Context, id string) (elicit.Request, error)
+	WaitLate(ctx context.Context, id string) (elicit.Request, error)
+	Delivered(ctx context.Context, r elicit.Request) error
+}
+
 // waiter waits for the end of a request and prints it.
 type waiter struct {
 	*app
-	hub     *elicit.Hub
+	desk    answerDesk
 	form    string // of the output
 	confirm bool   // no is an exit code
 }
@@ -56,9 +72,9 @@ type waiter struct {
 func (w *waiter) wait(ctx context.Context, r elicit.Request, timeout time.Duration) error {
 	bounded, cancel := bound(ctx, timeout)
 	defer cancel()
-	wait := w.hub.Wait
+	wait := w.desk.Wait
 	if r.Status == elicit.ExpiredOpen {
-		wait = w.hub.WaitLate
+		wait = w.desk.WaitLate
 	}
 	ended, err := wait(bounded, r.ID)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -90,7 +106,7 @@ func (w *waiter) finish(r, ended elicit.Request, err error) error {
 	}
 	if err == nil && !interrupted {
 		// Without a context: what is printed is delivered, and the store bounds it.
-		err = w.hub.Delivered(context.Background(), ended)
+		err = w.desk.Delivered(context.Background(), ended)
 	}
 	switch {
 	case err != nil:

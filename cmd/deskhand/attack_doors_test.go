@@ -625,10 +625,17 @@ func TestAttackDoorsWhatAnAttemptsTokenMay(t *testing.T) {
 			})
 		}
 	}
-	for name, secret := range map[string]string{"another attempt's token": token2, "the agents' token": bearer, "the person's key": personKey, "nothing": ""} {
-		t.Run("its door with "+name, func(t *testing.T) {
-			if status, body := door.sends("POST", "/mcp", "{}", "Authorization: Bearer "+secret); !keptOut(status, body) {
-				t.Errorf("%d %.200s, want to be kept out", status, body)
+	for route, level := range installation.AttemptRoutes {
+		for name, secret := range map[string]string{"another attempt's token": token2, "the agents' token": bearer, "the person's key": personKey, "nothing": ""} {
+			t.Run("its door "+route+" with "+name, func(t *testing.T) {
+				if status, body := door.sends("POST", route, "{}", "Authorization: Bearer "+secret); !keptOut(status, body) {
+					t.Errorf("%d %.200s, want to be kept out", status, body)
+				}
+			})
+		}
+		t.Run("its door "+route+" with its token", func(t *testing.T) {
+			if status, body := door.sends("POST", route, "{}", "Authorization: Bearer "+token); level != access.Agents || keptOut(status, body) {
+				t.Errorf("%d %.200s, want to be let in", status, body)
 			}
 		})
 	}

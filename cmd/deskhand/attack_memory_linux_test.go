@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -211,17 +212,40 @@ func TestAttackDoorsMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// What upstreams answer is passed on within bounds too. One answer of 15 MB took
-// 211 to 227 MiB, and four at once ended the server.
-func TestAttackDoorsMemoryOfAnswersIsBounded(t *testing.T) {
-	large := mcp.NewServer(&mcp.Implementation{Name: "large", Version: "1"}, nil)
-	large.AddTool(&mcp.Tool{Name: "all", Description: "says much", InputSchema: json.RawMessage(`{"type":"object"}`)},
-		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", 15_000_000)}}}, nil
-		})
-	upstream := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return large }, nil))
-	t.Cleanup(func() { upstream.CloseClientConnections(); upstream.Close() })
-	file, state := configured(t, "upstreams:\n  - {name: large, url: '"+upstream.URL+"'}\n")
+// largeCommand is a server for sh that speaks over stdin and stdout, and whose tool
+// answers with 15 MB.
+const largeCommand = `while IFS= read -r line; do
+id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+case $line in
+*'"method":"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"large","version":"1"}}}\n' "$id" ;;
+*'"method":"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"all","description":"says much","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+*'"method":"tools/call"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"' "$id"; head -c 15000000 /dev/zero | tr '\0' x; printf '"}]}}\n' ;;
+*'"id":'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}\n' "$id" ;;
+esac
+done`
+
+// answersAreLarge is a limited server with an upstream whose tool large_all answers
+// with 15 MB: one over HTTP, or a command.
+func answersAreLarge(t *testing.T, command bool) *socket {
+	t.Helper()
+	upstream := map[string]any{"name": "large"}
+	if command {
+		upstream["command"] = []string{"sh", "-c", largeCommand}
+	} else {
+		large := mcp.NewServer(&mcp.Implementation{Name: "large", Version: "1"}, nil)
+		large.AddTool(&mcp.Tool{Name: "all", Description: "says much", InputSchema: json.RawMessage(`{"type":"object"}`)},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", 15_000_000)}}}, nil
+			})
+		serving := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return large }, nil))
+		t.Cleanup(func() { serving.CloseClientConnections(); serving.Close() })
+		upstream["url"] = serving.URL
+	}
+	config, err := json.Marshal(map[string]any{"upstreams": []any{upstream}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, state := configured(t, string(config))
 	s := limitedServer(t, "--tools", "ask", "--config", file, "--state", state)
 	eventually(t, "the tools of the upstream", func() error {
 		if m, err := s.withoutSession().ask("tools/list", "{}"); err != nil || !strings.Contains(string(m.Result), `"large_all"`) {
@@ -229,24 +253,79 @@ func TestAttackDoorsMemoryOfAnswersIsBounded(t *testing.T) {
 		}
 		return nil
 	})
-	for _, c := range []struct{ atOnce, most int }{{1, 160}, {4, 300}} { // MiB more than before the first
-		t.Run(fmt.Sprintf("%d at once", c.atOnce), func(t *testing.T) {
-			before := peak(t, s.cmd.Process.Pid)
-			var all sync.WaitGroup
-			for range c.atOnce {
-				all.Go(func() {
-					m, err := s.withoutSession().ask("tools/call", `{"name":"large_all","arguments":{}}`)
-					if err != nil || m.Error != nil || len(m.Result) < 15_000_000 {
-						t.Errorf("%d bytes, %+v, %v", len(m.Result), m.Error, err)
-					}
-				})
-			}
-			all.Wait()
-			now := peak(t, s.cmd.Process.Pid)
-			if t.Logf("%d MiB at most, %d before", now, before); now-before > c.most {
-				t.Errorf("the server took %d MiB, want at most %d", now-before, c.most)
-			}
-		})
+	return s
+}
+
+// What upstreams answer is passed on within bounds too. One answer of 15 MB took
+// 211 to 227 MiB, four at once ended the server once, and eight did until those
+// that are large came to share a budget.
+func TestAttackDoorsMemoryOfAnswersIsBounded(t *testing.T) {
+	for _, from := range []string{"http", "a command"} {
+		s := answersAreLarge(t, from == "a command")
+		for _, c := range []struct{ atOnce, most int }{{1, 160}, {4, 300}, {8, 300}, {16, 300}} { // MiB more than before
+			t.Run(fmt.Sprintf("%d at once from %s", c.atOnce, from), func(t *testing.T) {
+				before := peak(t, s.cmd.Process.Pid)
+				var all sync.WaitGroup
+				for range c.atOnce {
+					all.Go(func() {
+						m, err := s.withoutSession().ask("tools/call", `{"name":"large_all","arguments":{}}`)
+						if err != nil || m.Error != nil || len(m.Result) < 15_000_000 {
+							t.Errorf("%d bytes, %+v, %v", len(m.Result), m.Error, err)
+						}
+					})
+				}
+				all.Wait()
+				now := peak(t, s.cmd.Process.Pid)
+				if t.Logf("%d MiB at most, %d before", now, before); now-before > c.most {
+					t.Errorf("the server took %d MiB, want at most %d", now-before, c.most)
+				}
+			})
+		}
+	}
+}
+
+// Clients that stop reading hold what large answers share until they are gone: then
+// those that wait get theirs.
+func TestAttackDoorsMemoryOfAnswersThatNobodyReads(t *testing.T) {
+	s := answersAreLarge(t, false)
+	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/mcp")
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large_all","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"idle","version":"1"}}}}`
+	var idle []net.Conn
+	for range 6 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		idle = append(idle, conn)
+		_ = conn.(*net.TCPConn).SetReadBuffer(64 << 10)
+		fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
+			"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: large_all\r\nContent-Length: %d\r\n\r\n%s", address, bearer, len(body), body)
+	}
+	begun := make(chan error, len(idle))
+	for _, conn := range idle {
+		go func() {
+			_, err := conn.Read(make([]byte, 16))
+			begun <- err
+		}()
+	}
+	for range 2 { // that have a place at the same time
+		if err := <-begun; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if status, _ := s.get("/healthz"); status != http.StatusOK {
+		t.Errorf("GET /healthz = %d while answers wait", status)
+	}
+	for _, conn := range idle {
+		conn.Close()
+	}
+	m, err := s.withoutSession().ask("tools/call", `{"name":"large_all","arguments":{}}`)
+	if err != nil || m.Error != nil || len(m.Result) < 15_000_000 {
+		t.Errorf("after the others have gone: %d bytes, %.400s, %+v, %v", len(m.Result), m.Result, m.Error, err)
+	}
+	if now := peak(t, s.cmd.Process.Pid); now > mostMemory {
+		t.Errorf("the server had %d MiB, want at most %d", now, mostMemory)
 	}
 }
 

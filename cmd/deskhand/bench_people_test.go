@@ -45,7 +45,7 @@ func BenchmarkPeople(b *testing.B) {
 				done <- err
 			}()
 		}
-		db, err := store.Open(b.Context(), state, elicit.Room())
+		db, err := store.Open(b.Context(), state, elicit.Schema())
 		if err != nil {
 			b.Fatal(err)
 		}

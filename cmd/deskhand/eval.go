@@ -25,6 +25,7 @@ type evalFlags struct {
 	warmup           int
 	collapse         bool
 	asked            bool
+	recorded         bool
 }
 
 func evalCommand(a *app) *cobra.Command {
@@ -39,8 +40,18 @@ func evalCommand(a *app) *cobra.Command {
 			"  deskhand eval cases.json --baseline last.json --max-drop 0.01\n" +
 			"  deskhand eval cases.json --by words,meaning,both --chart ranking.svg\n" +
 			"  deskhand eval cases.json --server 'deskhand serve --index a' --server 'deskhand serve --index b'",
-		Args: arguments(1, 1000, "one or more case files"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.eval(cmd.Context(), &f, args) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.recorded {
+				return arguments(0, 0, "no case files with --from-logs")(cmd, args)
+			}
+			return arguments(1, 1000, "one or more case files")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.recorded {
+				return a.evalRecorded(cmd.Context(), f.format)
+			}
+			return a.eval(cmd.Context(), &f, args)
+		},
 	}
 	flags := cmd.Flags()
 	declare(flags, "index")
@@ -61,6 +72,7 @@ func evalCommand(a *app) *cobra.Command {
 	flags.IntVar(&f.warmup, "warmup", 0, "queries to ask before the measured ones")
 	flags.BoolVar(&f.collapse, "collapse", false, "count translations of one answer once")
 	flags.BoolVar(&f.asked, "asked", false, "add a column for each reader who wrote how to ask (default: in a table)")
+	flags.BoolVar(&f.recorded, "from-logs", false, "ask the recorded questions that found little again, and count those that still do (see deskhand gaps)")
 	return cmd
 }
 

@@ -40,6 +40,9 @@ func (a *app) docs() (d installation.Docs, err error) {
 	if d.Tools, err = a.docsOptions(); err != nil {
 		return d, err
 	}
+	if d.Record, err = a.settings.either("search.log", "on", "off"); err != nil {
+		return d, err
+	}
 	d.Searching, err = a.searching()
 	return d, err
 }

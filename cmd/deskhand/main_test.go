@@ -37,7 +37,7 @@ func (a alone) Run() int {
 		}
 	}
 	for _, v := range os.Environ() {
-		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "DESKHAND_") || strings.HasPrefix(name, "XDG_") || name == "SOURCE_DATE_EPOCH" || name == "CI" {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "DESKHAND_") && !strings.HasPrefix(name, "DESKHAND_TEST_") || strings.HasPrefix(name, "XDG_") || name == "SOURCE_DATE_EPOCH" || name == "CI" {
 			os.Unsetenv(name)
 		}
 	}

@@ -32,7 +32,7 @@ func askingServer(t *testing.T, state string, variables ...string) *mcpserver.Cl
 // inboxOf is a person in this process, over the store of a state folder.
 func inboxOf(t *testing.T, state string) *elicit.Hub {
 	t.Helper()
-	db, err := store.Open(context.Background(), state, elicit.Room())
+	db, err := store.Open(context.Background(), state, elicit.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 func TestAServerIsReadyWhileItsStoreAnswers(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	s := overSocket(t, "--tools", "ask", "--state", state)
-	db, err := store.Open(t.Context(), state, elicit.Room())
+	db, err := store.Open(t.Context(), state, elicit.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ var commands = []struct {
 	title string
 	list  []func(*app) *cobra.Command
 }{
-	{"Docs", []func(*app) *cobra.Command{indexCommand, serveCommand, searchCommand, getCommand, evalCommand, trainCommand, demoCommand}},
+	{"Docs", []func(*app) *cobra.Command{indexCommand, serveCommand, searchCommand, getCommand, evalCommand, gapsCommand, trainCommand, demoCommand}},
 	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand}},
 	{"Work", []func(*app) *cobra.Command{tasksCommand}},
 	{"Other MCP servers", []func(*app) *cobra.Command{connectCommand, connectionsCommand, disconnectCommand}},

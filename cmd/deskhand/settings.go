@@ -47,6 +47,7 @@ var shared = []setting{
 	{name: "embed-timeout", fallback: search.DefaultEmbedTimeout.String(), usage: "how long a question waits for its vector from a provider, as 800ms or 2s", trust: free},
 	{name: "cache", usage: "folder of vectors that providers made (default: deskhand in the user's cache folder)", path: true, trust: needsTrust},
 	{name: "vectors", fallback: "scan", usage: "what searches the vectors of an index: scan or chromem", trust: free},
+	{name: "search.log", fallback: "off", usage: "record the questions that find little, for deskhand gaps: on or off", noFlag: true, trust: whenStricter("it is `off`", word("off"))},
 	{name: "state", usage: "state folder (default: $XDG_STATE_HOME/deskhand)", path: true, trust: needsTrust},
 	{name: "store", usage: "where questions and tasks are kept: a folder or postgres://... (default: the state folder)", path: true, secret: true, trust: needsTrust},
 	{name: "elicitation.timeout", fallback: "5m", usage: "how long ask_user and ask wait that do not say, as 90s or 10m", noFlag: true, trust: whenStricter("it is longer", longer)}, // one that ends at once is asked of nobody

@@ -13,11 +13,11 @@ import (
 // with on stdin.
 const inheriting = "inherits"
 
-// tasksLauncherCommand is what a manager starts for what waits for a place.
+// tasksLauncherCommand runs the launcher, which a manager starts when an attempt has to wait for a slot.
 func tasksLauncherCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:         "launcher",
-		Short:       "Start what waits, each when it has a place; started by deskhand itself",
+		Short:       "Start waiting attempts as slots become free; deskhand runs this itself",
 		Hidden:      true,
 		Args:        arguments(0, 0, "no arguments"),
 		Annotations: map[string]string{inheriting: ""},

@@ -143,8 +143,8 @@ func (b *bench) why(ctx context.Context, s work.Status) string {
 		return ""
 	}
 	switch tasks.Wait(*s.WaitsFor) {
-	case tasks.ForPlace:
-		return "waits     for a free place among those that run\n"
+	case tasks.ForSlot:
+		return "waits     for a free slot\n"
 	case tasks.ForStarter:
 		made, err := b.manager.Stranded(ctx, string(s.AttemptID))
 		if err != nil || made == nil {

@@ -28,7 +28,7 @@ func tasksStartCommand(a *app) *cobra.Command {
 		Long: "Start an attempt at a task: an agent on a branch and in a folder of its own. It goes on when this\n" +
 			"command has ended; with --follow the command shows the log and ends with the agent, with exit code 1\n" +
 			"if the attempt failed.\n\n" +
-			"An attempt that waits for a place runs later with the environment and the settings of this command.\n" +
+			"An attempt that waits for a slot runs later, with the environment and settings of this command.\n" +
 			"--resume takes over one that waits and that nobody starts, as after a restart of the machine: it runs\n" +
 			"with those of this command instead.",
 		Args:              arguments(0, 1, "a task"),
@@ -85,7 +85,7 @@ func (a *app) resumeWaiting(cmd *cobra.Command, args []string, prefix string) er
 		if err := b.manager.Resume(ctx, id); err != nil {
 			return err
 		}
-		return b.line("%s  runs with this environment, as soon as there is a place", brief(id))
+		return b.line("%s  runs with this environment as soon as a slot is free", brief(id))
 	})
 }
 

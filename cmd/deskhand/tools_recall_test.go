@@ -133,7 +133,7 @@ func realTools(t *testing.T, dir, state string, disclosure gateway.Disclosure) [
 		command := append([]string{"node", filepath.Join(dir, "node_modules", name, s.Entry)}, s.Args...)
 		upstreams = append(upstreams, gateway.Upstream{Name: s.Name, Command: command, Dir: t.TempDir(), Env: s.Env})
 	}
-	db, err := store.Open(t.Context(), state, elicit.Room(), gateway.Room())
+	db, err := store.Open(t.Context(), state, elicit.Schema(), gateway.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

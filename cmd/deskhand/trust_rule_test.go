@@ -90,6 +90,7 @@ var trustSamples = map[string]struct{ harmful, harmless string }{
 	"connect.url":           {"https://desk.example.com", ""},
 	"gateway.disclosure":    {"", "search"},
 	"gateway.people":        {"one", "many"},
+	"search.log":            {"'on'", "'off'"},
 	"otlp.endpoint":         {"http://collector.example.com:4318", ""},
 	"a2a.enabled":           {"true", "false"},
 	"a2a.default-skill":     {"run-task", ""},

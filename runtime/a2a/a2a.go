@@ -78,7 +78,7 @@ type Server struct {
 	stop    func()
 }
 
-// New makes a server over a store that was opened with [Room].
+// New makes a server over a store that was opened with [Schema].
 func New(db *store.DB, hub *elicit.Hub, o Options) *Server {
 	if o.Name == "" {
 		o.Name = "deskhand"

@@ -34,7 +34,7 @@ type desk struct {
 
 func at(t *testing.T, place string, attended bool, o Options) *desk {
 	t.Helper()
-	db, err := store.Open(context.Background(), place, elicit.Room(), Room())
+	db, err := store.Open(context.Background(), place, elicit.Schema(), Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -478,7 +478,7 @@ func TestATaskOutlivesItsServer(t *testing.T) {
 // server is one over a store, which serves nothing by itself.
 func server(t *testing.T, place string, o Options) *Server {
 	t.Helper()
-	db, err := store.Open(t.Context(), place, elicit.Room(), Room())
+	db, err := store.Open(t.Context(), place, elicit.Schema(), Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -503,7 +503,7 @@ func TestATaskOfASkillThatIsGoneHidesNoOther(t *testing.T) {
 	for _, skill := range []string{RunSkill, AskSkill} {
 		m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("Which?"))
 		m.Metadata = map[string]any{"skill": skill}
-		push := &sdk.SendMessageRequest{Message: m, Config: &sdk.SendMessageConfig{PushConfig: &sdk.PushConfig{URL: "https://192.0.2.1/"}}}
+		push := &sdk.SendMessageRequest{Message: m, Config: &sdk.SendMessageConfig{ReturnImmediately: true, PushConfig: &sdk.PushConfig{URL: "https://192.0.2.1/"}}}
 		if _, err := before.SendMessage(t.Context(), push); err != nil {
 			t.Fatalf("SendMessage(%s) = %v", skill, err)
 		}

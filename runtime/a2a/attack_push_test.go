@@ -84,7 +84,7 @@ func TestAttackDoorsPushRemembered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			db, err := store.Open(t.Context(), place, elicit.Room(), Room())
+			db, err := store.Open(t.Context(), place, elicit.Schema(), Schema())
 			if err != nil {
 				t.Fatal(err)
 			}

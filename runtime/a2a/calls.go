@@ -24,8 +24,8 @@ type calls struct {
 	legacy bool // of protocol 0.3
 }
 
-// sight is what there is to see of a task at a place in the feed.
-type sight struct {
+// snapshot is the state of a task at a position in the feed.
+type snapshot struct {
 	*task
 	view *a2a.Task
 	open *elicit.Request // what can be answered; nil: nothing
@@ -34,15 +34,15 @@ type sight struct {
 
 // look reads a task; [a2a.ErrTaskNotFound] if there is none, or what it was
 // about is no longer in the history.
-func (s *Server) look(ctx context.Context, id a2a.TaskID) (sight, error) {
+func (s *Server) look(ctx context.Context, id a2a.TaskID) (snapshot, error) {
 	t, err := s.load(ctx, id)
 	if err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
-	now, err := s.sight(ctx, t)
+	now, err := s.snapshotOf(ctx, t)
 	if f := fault.Of(err); f != nil && (f.Code == elicit.UnknownRequest || f.Code == notFound) {
 		if err := s.forget(ctx, id); err != nil {
-			return sight{}, err
+			return snapshot{}, err
 		}
 		err = a2a.ErrTaskNotFound
 	}
@@ -52,15 +52,15 @@ func (s *Server) look(ctx context.Context, id a2a.TaskID) (sight, error) {
 // notFound is the code of attempts that are not there.
 const notFound = "not_found"
 
-func (s *Server) sight(ctx context.Context, t *task) (sight, error) {
+func (s *Server) snapshotOf(ctx context.Context, t *task) (snapshot, error) {
 	if t.skill == RunSkill {
 		return s.running(ctx, t)
 	}
 	r, seq, err := s.hub.GetAt(ctx, t.subject)
 	if err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
-	now := sight{task: t, view: t.view(&r), seq: seq}
+	now := snapshot{task: t, view: t.view(&r), seq: seq}
 	if !r.Ended() {
 		now.open = &r
 	}
@@ -102,7 +102,7 @@ func (c *calls) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.
 	}
 	response := &a2a.ListTasksResponse{Tasks: []*a2a.Task{}, PageSize: size}
 	for _, t := range all {
-		now, err := c.sight(ctx, t)
+		now, err := c.snapshotOf(ctx, t)
 		if fault.Of(err) != nil {
 			continue
 		}
@@ -155,10 +155,16 @@ func (c *calls) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2
 	return now.view, nil
 }
 
-// SendMessage implements the protocol's method. It does not wait for a person:
-// a task that wants input is what it returns.
+// SendMessage implements the protocol's method. It waits for the work of an
+// agent and not for a person: a task that wants input is what it returns. A
+// client of 1.0 that does not want to wait says returnImmediately. Clients of 0.3
+// never wait: there the same field says the opposite and means no when it is left
+// out, and the library does not tell that from yes.
 func (c *calls) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
 	v, err := c.send(ctx, req)
+	if err == nil && !c.legacy && (req.Config == nil || !req.Config.ReturnImmediately) {
+		v, err = c.afterWork(ctx, v)
+	}
 	if err != nil {
 		return nil, c.failed(err)
 	}
@@ -167,6 +173,34 @@ func (c *calls) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a
 		length = req.Config.HistoryLength
 	}
 	return trimmed(v, length), nil
+}
+
+// afterWork is the task once nobody works on it: it has ended, or waits for a
+// person. When this server stops it is the task as it is then. When the client
+// leaves, only the wait ends.
+func (c *calls) afterWork(ctx context.Context, v *a2a.Task) (*a2a.Task, error) {
+	for !rests(v.Status.State) && c.stopped.Err() == nil {
+		var failure error
+		c.follow(ctx, v, true, func(e a2a.Event, err error) bool {
+			failure = err
+			status, ok := e.(*a2a.TaskStatusUpdateEvent)
+			return err == nil && !(ok && rests(status.Status.State))
+		})
+		if failure != nil {
+			return nil, failure
+		}
+		now, err := c.look(ctx, v.ID)
+		if err != nil {
+			return nil, err
+		}
+		v = now.view
+	}
+	return v, nil
+}
+
+// rests reports whether work on a task has ended, for now or for ever.
+func rests(s a2a.TaskState) bool {
+	return s.Terminal() || s == a2a.TaskStateInputRequired || s == a2a.TaskStateAuthRequired
 }
 
 // send is a first message, which asks, or a further one, which answers.
@@ -186,6 +220,7 @@ func (c *calls) send(ctx context.Context, req *a2a.SendMessageRequest) (*a2a.Tas
 			return nil, err
 		}
 	}
+	ctx = context.WithoutCancel(ctx) // a client that leaves now has sent its message all the same
 	t, v, err := c.take(ctx, m)
 	if err != nil || req.Config == nil || req.Config.PushConfig == nil {
 		return v, err
@@ -268,10 +303,10 @@ func (c *calls) begin(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, er
 	if err != nil {
 		return nil, nil, err
 	}
-	if t, err = c.keep(ctx, t); err != nil {
+	if t, err = c.insert(ctx, t); err != nil {
 		return nil, nil, err
 	}
-	now, err := c.sight(ctx, t)
+	now, err := c.snapshotOf(ctx, t)
 	return t, now.view, err
 }
 

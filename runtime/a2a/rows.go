@@ -18,8 +18,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Room is what a store must be opened with for a Server to work on it.
-func Room() store.Room { return store.NewRoom("agents", migrations) }
+// Schema returns the schema that a Server's store must be opened with.
+func Schema() store.Schema { return store.NewSchema("agents", migrations) }
 
 // mostListed is how many tasks a list looks at, newest first.
 const mostListed = 1000
@@ -85,9 +85,9 @@ func (s *Server) list(ctx context.Context, of string) (all []*task, err error) {
 	return all, nil
 }
 
-// keep writes a new task. If its subject has one already, that one comes back:
+// insert writes a new task. If its subject has one already, that one comes back:
 // the client sent its message twice.
-func (s *Server) keep(ctx context.Context, t *task) (*task, error) {
+func (s *Server) insert(ctx context.Context, t *task) (*task, error) {
 	history, err := json.Marshal(t.history)
 	if err != nil {
 		return nil, fmt.Errorf("encode history: %w", err)

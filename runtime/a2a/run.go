@@ -52,7 +52,7 @@ func (s *Server) start(ctx context.Context, m *a2a.Message) (attempt string, err
 
 // running is a task of run-task: what its agent asks comes before where it
 // stands.
-func (s *Server) running(ctx context.Context, t *task) (now sight, err error) {
+func (s *Server) running(ctx context.Context, t *task) (now snapshot, err error) {
 	if s.o.Runner == nil {
 		return now, fault.New("no_skill", "the task was of the skill "+RunSkill+", which is no longer there", "")
 	}

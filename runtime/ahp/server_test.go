@@ -36,7 +36,7 @@ var people = web.People{Key: token, Host: "127.0.0.1"}
 // hubOver is a hub with a connection of its own to a store.
 func hubOver(t testing.TB, place string) *elicit.Hub {
 	t.Helper()
-	db, err := store.Open(context.Background(), place, elicit.Room())
+	db, err := store.Open(context.Background(), place, elicit.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

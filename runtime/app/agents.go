@@ -17,7 +17,7 @@ type agents struct {
 	close  func()
 }
 
-// openAgents opens the store at the start, unlike a desk of tools: agents look
+// openAgents opens the store at the start, unlike a toolset: agents look
 // for the card before they ask.
 func (a *App) openAgents(ctx context.Context, noToken bool) (*agents, error) {
 	c, err := a.config.Agents()

@@ -67,7 +67,7 @@ func (a *App) watchAnswers(ctx context.Context, wake chan<- struct{}) {
 			return
 		}
 		if slices.ContainsFunc(changes, func(c elicit.Change) bool { return c.Action.Type == elicit.CompletedBy }) {
-			rouse(wake)
+			signal(wake)
 		}
 	}
 }
@@ -84,12 +84,12 @@ func watchEnds(ctx context.Context, m *tasks.Manager, wake chan<- struct{}) {
 			return
 		}
 		if slices.ContainsFunc(events, func(e tasks.Event) bool { return e.Type == tasks.ProcessEnded }) {
-			rouse(wake)
+			signal(wake)
 		}
 	}
 }
 
-func rouse(wake chan<- struct{}) {
+func signal(wake chan<- struct{}) {
 	select {
 	case wake <- struct{}{}:
 	default: // somebody will look anyway

@@ -8,8 +8,10 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/elicit/askdoor"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks"
@@ -39,7 +41,8 @@ func (d *attemptDoor) serve(ctx context.Context, attempt tasks.Attempt, _ tasks.
 	at := make(chan net.Addr, 1)
 	server, err := web.New(web.Options{
 		Addr: "127.0.0.1:0", Token: token, Logger: d.log,
-		Mounts:     map[string]http.Handler{"/mcp": inner, "/mcp/": inner},
+		Mounts: map[string]http.Handler{"/mcp": inner, "/mcp/": inner,
+			askdoor.Path: http.HandlerFunc(inner.asked), askdoor.Path + "/": http.HandlerFunc(inner.asked)},
 		Access:     AttemptRoutes,
 		OnListen:   func(addr net.Addr) { at <- addr },
 		OnShutdown: func() { inner.end(ctx) },
@@ -73,8 +76,9 @@ type attemptTools struct {
 	attempt tasks.Attempt
 
 	mu        sync.Mutex
-	lib       *library // nil until the first request
-	desk      *asktools.Desk
+	lib       *docsServer // nil until the first request
+	toolset   *asktools.Toolset
+	door      *askdoor.Server // of deskhand ask
 	questions *questions
 	following sync.WaitGroup // of the index, while unfollow was not called
 	unfollow  func()
@@ -90,6 +94,16 @@ func (t *attemptTools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	server.Handler().ServeHTTP(w, r)
+}
+
+// asked answers deskhand ask, which cannot reach the store from a sandbox.
+func (t *attemptTools) asked(w http.ResponseWriter, r *http.Request) {
+	if _, err := t.server(r.Context()); err != nil {
+		t.log.Error("tools of the attempt not made", "attempt_id", t.attempt.ID, "error", err)
+		http.Error(w, "the tools of this attempt cannot be served", http.StatusServiceUnavailable)
+		return
+	}
+	t.door.ServeHTTP(w, r)
 }
 
 func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
@@ -115,15 +129,15 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		return nil, err
 	}
 	stopping := make(chan struct{})
-	desk := asktools.New(asktools.Options{Open: asked.open, Prefix: lib.tools.Prefix, Context: in, OnTurnEnd: elicit.Abandon, Wait: people.Wait, RefSchema: people.Ref,
+	toolset := asktools.New(asktools.Options{Open: asked.open, Prefix: lib.tools.Prefix, Context: in, OnTurnEnd: elicit.Abandon, Wait: people.Wait, RefSchema: people.Ref,
 		Hold: people.Hold, Stopping: stopping, NoDialogs: true})
 	o := mcpserver.Options{Name: t.app.config.Name, Version: t.app.config.Version, Logger: t.log, StateKey: t.app.stateKey}
 	working := work.Options{
 		Open:   func(ctx context.Context) (work.Manager, error) { return t.app.Work(ctx) },
 		Prefix: lib.tools.Prefix, AttemptID: t.attempt.ID,
 	}
-	lib.more = onlyWhatAttemptsMay(lib.tools.Prefix, append(desk.Tools(), work.AttemptTools(working)...))
-	lib.advice = []string{desk.Instructions(), work.AttemptInstructions(working)}
+	lib.more = onlyWhatAttemptsMay(lib.tools.Prefix, append(toolset.Tools(), work.AttemptTools(working)...))
+	lib.advice = []string{toolset.Instructions(), work.AttemptInstructions(working)}
 	if lib.door != nil {
 		o.Logs, o.Watches, o.Met = true, true, lib.door.met
 		lib.door.Start(upstreamPatience)
@@ -132,13 +146,14 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		// An agent without the docs can still ask.
 		t.log.Warn("docs are not served to the attempt", "attempt_id", t.attempt.ID, "index", lib.dir, "error", err)
 		if err := lib.serve(o); err != nil {
-			desk.Close()
+			toolset.Close()
 			lib.door.end()
 			asked.close()
 			return nil, err
 		}
 	}
-	t.lib, t.desk, t.questions, t.unfollow = lib, desk, asked, func() {}
+	t.lib, t.toolset, t.questions, t.unfollow = lib, toolset, asked, func() {}
+	t.door = t.askDoor(asked, in, people.Wait, stopping)
 	t.stop = sync.OnceFunc(func() { close(stopping) })
 	if lib.engine != nil {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -146,6 +161,17 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 		t.following.Go(func() { lib.follow(ctx) })
 	}
 	return lib.server, nil
+}
+
+// askDoor serves deskhand ask.
+func (t *attemptTools) askDoor(asked *questions, in elicit.Context, wait time.Duration, stopping <-chan struct{}) *askdoor.Server {
+	return &askdoor.Server{
+		Hub:     func(ctx context.Context) (*elicit.Hub, error) { hub, _, err := asked.open(ctx); return hub, err },
+		Context: in, Wait: wait, Stopping: stopping,
+		Failed: func(err error) {
+			t.log.Error("question of the attempt failed", "attempt_id", t.attempt.ID, "error", err)
+		},
+	}
 }
 
 // context is what the questions of the attempt belong to.
@@ -180,7 +206,7 @@ func (t *attemptTools) close() {
 	if t.lib != nil {
 		t.unfollow()
 		t.following.Wait()
-		t.desk.Close()
+		t.toolset.Close()
 		t.lib.door.end()
 		t.lib.close()
 		t.questions.close()

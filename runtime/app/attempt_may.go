@@ -6,6 +6,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/access"
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit/askdoor"
 )
 
 // What the token of an attempt opens: these routes of the port of its own, and
@@ -15,7 +16,10 @@ import (
 
 // AttemptRoutes are the routes of an attempt's server, beside those of the front
 // itself.
-var AttemptRoutes = map[string]access.Level{"/mcp": access.Agents, "/mcp/": access.Agents}
+var AttemptRoutes = map[string]access.Level{
+	"/mcp": access.Agents, "/mcp/": access.Agents,
+	askdoor.Path: access.Agents, askdoor.Path + "/": access.Agents, // deskhand ask: questions of this attempt
+}
 
 // AttemptMay are the tools of deskhand that an attempt has, each with what it
 // reaches.

@@ -93,6 +93,9 @@ type Docs struct {
 	Dir       string // of the index
 	Tools     docs.Options
 	Searching search.Options
+	// Record keeps questions that found little in the state folder, for a report
+	// on what the docs lack: see package gaps.
+	Record bool
 }
 
 // Upstreams are other MCP servers whose tools are served.

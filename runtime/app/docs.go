@@ -12,15 +12,16 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/gaps"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 	"github.com/deskhand/deskhand/runtime/web/views"
 )
 
-// library is the index being served, and the server that its tools are
-// published by.
-type library struct {
+// docsServer serves an index that may be replaced while it runs, and publishes the
+// tools of its corpus.
+type docsServer struct {
 	dir       string
 	tools     docs.Options
 	searching search.Options
@@ -34,11 +35,11 @@ type library struct {
 	server    *mcpserver.Server
 	// opened is the folder as it was before it was opened, so that a build that
 	// ends meanwhile is noticed.
-	opened sight
+	opened folderState
 }
 
 // openEngine opens the index.
-func (l *library) openEngine() error {
+func (l *docsServer) openEngine() error {
 	l.opened = l.look()
 	engine, err := search.OpenWith(l.dir, l.searching)
 	if err != nil {
@@ -48,7 +49,7 @@ func (l *library) openEngine() error {
 	return nil
 }
 
-func (l *library) open(o mcpserver.Options) error {
+func (l *docsServer) open(o mcpserver.Options) error {
 	if err := l.openEngine(); err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (l *library) open(o mcpserver.Options) error {
 }
 
 // serve makes the server of what there is.
-func (l *library) serve(o mcpserver.Options) error {
+func (l *docsServer) serve(o mcpserver.Options) error {
 	l.publish.Lock()
 	defer l.publish.Unlock()
 	catalog, err := l.catalog()
@@ -74,7 +75,7 @@ func (l *library) serve(o mcpserver.Options) error {
 }
 
 // republish serves what there is now.
-func (l *library) republish() error {
+func (l *docsServer) republish() error {
 	l.publish.Lock()
 	defer l.publish.Unlock()
 	if l.server == nil {
@@ -91,7 +92,7 @@ func (l *library) republish() error {
 }
 
 // changed is that the tools of an upstream have.
-func (l *library) changed() {
+func (l *docsServer) changed() {
 	if err := l.republish(); err != nil {
 		l.log.Error("tools of upstreams not published", "error", err)
 	}
@@ -99,7 +100,7 @@ func (l *library) changed() {
 
 // catalog is all that is served. A tool of an upstream whose name another one
 // has is left out.
-func (l *library) catalog() (c contract.Catalog, err error) {
+func (l *docsServer) catalog() (c contract.Catalog, err error) {
 	if l.engine != nil {
 		c, err = docs.Catalog(l.engine, l.tools)
 	}
@@ -130,7 +131,7 @@ func (l *library) catalog() (c contract.Catalog, err error) {
 
 // tellOfIndex logs that the vectors of the index are of no use, and that its
 // description was edited, if so.
-func (l *library) tellOfIndex() {
+func (l *docsServer) tellOfIndex() {
 	if l.engine.Metadata().Edited() {
 		l.log.Warn("corpus_description in metadata.json was changed after the build, and is served as it is; deskhand index restores it", "index", l.dir)
 	}
@@ -139,8 +140,24 @@ func (l *library) tellOfIndex() {
 	}
 }
 
+// recorder records the questions to which a search of the index in dir found
+// little. A question that cannot be recorded is answered all the same; the first
+// one is logged.
+func (a *App) recorder(dir string) (func(query string, filters map[string]string, found search.Found), error) {
+	state, err := a.config.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	log, failed := gaps.In(state), sync.Once{}
+	return func(query string, filters map[string]string, found search.Found) {
+		if err := log.Add(dir, query, filters, found); err != nil {
+			failed.Do(func() { a.log.Warn("questions that find little are not recorded", "error", err) })
+		}
+	}, nil
+}
+
 // close ends the engine; nobody asks it any more.
-func (l *library) close() {
+func (l *docsServer) close() {
 	if l.engine == nil {
 		return
 	}
@@ -149,25 +166,25 @@ func (l *library) close() {
 	}
 }
 
-// sight is what an index folder looks like from outside: one text for
-// metadata.json, empty without one, and one for the data files.
-type sight struct{ metadata, data string }
+// folderState identifies the content of an index folder: sizes and times of
+// metadata.json (empty if there is none) and of the data files.
+type folderState struct{ metadata, data string }
 
-func (l *library) look() sight {
-	var s sight
+func (l *docsServer) look() folderState {
+	var s folderState
 	if info, err := os.Stat(filepath.Join(l.dir, artifact.MetadataFile)); err == nil {
-		s.metadata = seen(info)
+		s.metadata = fileState(info)
 	}
 	files, _ := filepath.Glob(filepath.Join(l.dir, "index-*.idx")) // fails for a bad pattern alone
 	for _, file := range files {
 		if info, err := os.Stat(file); err == nil {
-			s.data += info.Name() + seen(info)
+			s.data += info.Name() + fileState(info)
 		}
 	}
 	return s
 }
 
-func seen(info os.FileInfo) string {
+func fileState(info os.FileInfo) string {
 	return fmt.Sprintf(" %d %d\n", info.ModTime().UnixNano(), info.Size())
 }
 
@@ -177,7 +194,7 @@ const followEvery = 500 * time.Millisecond
 // follow swaps the index when the folder holds another one. One that cannot be
 // opened is tried again when anything in the folder has changed: what copies an
 // index may write metadata.json before the data file.
-func (l *library) follow(ctx context.Context) {
+func (l *docsServer) follow(ctx context.Context) {
 	last, failed, gone := l.opened, error(nil), false
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
@@ -188,7 +205,7 @@ func (l *library) follow(ctx context.Context) {
 		case <-tick.C:
 		}
 		now := l.look()
-		if gone = l.tellGone(gone, now); gone || now.metadata == last.metadata && (failed == nil || now.data == last.data) {
+		if gone = l.logGone(gone, now); gone || now.metadata == last.metadata && (failed == nil || now.data == last.data) {
 			continue
 		}
 		last = now
@@ -200,8 +217,8 @@ func (l *library) follow(ctx context.Context) {
 	}
 }
 
-// tellGone says, once, that the folder holds no index any more.
-func (l *library) tellGone(before bool, now sight) (gone bool) {
+// logGone logs, once, that the folder no longer holds an index.
+func (l *docsServer) logGone(before bool, now folderState) (gone bool) {
 	gone = now.metadata == ""
 	if gone && !before {
 		l.log.Warn("index is gone from its folder, what was opened serves on", "index", l.dir)
@@ -211,7 +228,7 @@ func (l *library) tellGone(before bool, now sight) (gone bool) {
 
 // reload swaps the index for the one that is there now, and publishes the tools
 // of its corpus.
-func (l *library) reload() error {
+func (l *docsServer) reload() error {
 	changed, err := l.engine.Reload()
 	if err != nil || !changed {
 		return err

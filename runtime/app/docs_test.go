@@ -33,10 +33,10 @@ func marker(n int) string { return "q" + strings.Repeat(string(rune('a'+n)), 8) 
 
 // followed opens an index as serve does, lets change happen, and only then
 // follows the folder.
-func followed(t *testing.T, index string, change func()) (*library, *waittest.Log) {
+func followed(t *testing.T, index string, change func()) (*docsServer, *waittest.Log) {
 	t.Helper()
 	log := &waittest.Log{}
-	l := &library{dir: index, log: slog.New(slog.NewTextHandler(log, nil))}
+	l := &docsServer{dir: index, log: slog.New(slog.NewTextHandler(log, nil))}
 	if err := l.open(mcpserver.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func followed(t *testing.T, index string, change func()) (*library, *waittest.Lo
 }
 
 // serves waits until the index of an edition is the one that answers.
-func (l *library) serves(t *testing.T, n int) {
+func (l *docsServer) serves(t *testing.T, n int) {
 	t.Helper()
 	waittest.Until(t, fmt.Sprintf("edition %d is served", n), func() (bool, any) {
 		page, err := l.engine.Search(t.Context(), search.Query{Text: marker(n)})

@@ -14,7 +14,7 @@ import (
 // model nothing else before it searches them. What the corpus says comes last,
 // as long as it may be: Claude Code cuts at 2,048 characters. A corpus that has
 // a text of its own and is served with nothing else speaks for itself.
-func (l *library) instructions(c contract.Catalog) string {
+func (l *docsServer) instructions(c contract.Catalog) string {
 	if len(l.advice) == 0 && l.engine != nil && strings.TrimSpace(l.engine.Metadata().Instructions) != "" {
 		return c.Instructions
 	}
@@ -23,7 +23,7 @@ func (l *library) instructions(c contract.Catalog) string {
 }
 
 // purpose says in one line what the tools are for.
-func (l *library) purpose(c contract.Catalog) string {
+func (l *docsServer) purpose(c contract.Catalog) string {
 	corpus := "documentation"
 	if l.engine != nil {
 		if about, _, _ := strings.Cut(strings.TrimSpace(l.engine.Metadata().CorpusDescription), "\n"); about != "" {

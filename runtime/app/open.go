@@ -1,5 +1,5 @@
 // Package app is an installation: what a process of deskhand opens, once, and
-// which door it hands to which room.
+// which door it hands to which package.
 //
 // [Open] is cheap. The store, the hub of questions, the manager of attempts and
 // the index are opened by who first needs them, and ended by [App.Close] in one
@@ -109,8 +109,8 @@ func (a *App) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	rooms := append(tasks.Rooms(), elicit.Room(), gateway.Room(), calls.Room(), a2a.Room())
-	db, err := store.Open(ctx, place, append(rooms, surface.Rooms()...)...)
+	schemas := append(tasks.Schemas(), elicit.Schema(), gateway.Schema(), calls.Schema(), a2a.Schema())
+	db, err := store.Open(ctx, place, append(schemas, surface.Schemas()...)...)
 	if err != nil {
 		tell()
 		return nil, nil, err

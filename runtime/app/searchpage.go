@@ -9,7 +9,7 @@ import (
 
 // searchPage puts the page on which a person tries the tools over docs behind a
 // front.
-func (a *App) searchPage(o *web.Options, lib *library) {
+func (a *App) searchPage(o *web.Options, lib *docsServer) {
 	needShell(o, searchpage.Path)
 	explaining := lib.tools
 	explaining.Explain = true

@@ -44,8 +44,8 @@ const inboxAfter = 200 * time.Millisecond
 type server struct {
 	*App
 	Service
-	lib        *library
-	desk       *asktools.Desk // nil: this server asks no questions
+	lib        *docsServer
+	toolset    *asktools.Toolset // nil: this server asks no questions
 	options    mcpserver.Options
 	people     People
 	background sync.WaitGroup
@@ -92,8 +92,8 @@ func (s *server) end() {
 	s.stop()
 	s.background.Wait()
 	s.leave()
-	if s.desk != nil {
-		s.desk.Close()
+	if s.toolset != nil {
+		s.toolset.Close()
 	}
 	s.App.Close()
 	if s.lib != nil {
@@ -127,10 +127,10 @@ func (s *server) prepare(ctx context.Context, alone bool) error {
 		}
 	}
 	if s.has("land") {
-		s.lib.addLand(s.App, s.desk)
+		s.lib.addLand(s.App, s.toolset)
 	}
 	if views {
-		s.lib.views = s.clientViews(ctx, s.desk, s.lib.tools.Prefix)
+		s.lib.views = s.clientViews(ctx, s.toolset, s.lib.tools.Prefix)
 	}
 	s.lib.door, err = s.door(s.asksFor(alone), alone, s.lib.changed, s.log, s.open)
 	return err
@@ -142,7 +142,7 @@ func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) 
 		return err
 	}
 	p := s.people
-	s.desk = asktools.New(asktools.Options{
+	s.toolset = asktools.New(asktools.Options{
 		Open: func(ctx context.Context) (*elicit.Hub, func(), error) {
 			hub, err := s.Hub(ctx)
 			return hub, s.App.Close, err
@@ -157,7 +157,7 @@ func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) 
 		}
 	}
 	if s.has("ask") {
-		s.lib.add(s.desk.Instructions(), s.desk.Tools()...)
+		s.lib.add(s.toolset.Instructions(), s.toolset.Tools()...)
 	}
 	surfaces, err := s.config.Surfaces()
 	if err != nil {
@@ -237,8 +237,8 @@ func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contr
 		if err != nil {
 			return c, nil, err
 		}
-		desk := asktools.New(asktools.Options{Prefix: s.lib.tools.Prefix, RefSchema: people.Ref})
-		s.lib.add(desk.Instructions(), desk.Tools()...)
+		toolset := asktools.New(asktools.Options{Prefix: s.lib.tools.Prefix, RefSchema: people.Ref})
+		s.lib.add(toolset.Instructions(), toolset.Tools()...)
 	}
 	if s.has("work") {
 		if err := s.lib.addWork(ctx, a, dir); err != nil {
@@ -264,22 +264,27 @@ func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contr
 }
 
 // newLibrary is what is served, so far without tools and with no index open.
-func (a *App) newLibrary(explain bool) (*library, error) {
+func (a *App) newLibrary(explain bool) (*docsServer, error) {
 	d, err := a.config.Docs()
 	if err != nil {
 		return nil, err
 	}
 	d.Tools.Explain = explain
-	return &library{dir: d.Dir, tools: d.Tools, searching: d.Searching, log: a.log}, nil
+	if d.Record {
+		if d.Tools.Missed, err = a.recorder(d.Dir); err != nil {
+			return nil, err
+		}
+	}
+	return &docsServer{dir: d.Dir, tools: d.Tools, searching: d.Searching, log: a.log}, nil
 }
 
 // add serves more tools, with what is said of them.
-func (l *library) add(advice string, tools ...contract.Tool) {
+func (l *docsServer) add(advice string, tools ...contract.Tool) {
 	l.more, l.advice = append(l.more, tools...), append(l.advice, advice)
 }
 
 // addWork serves the tools over work, for a process that runs in dir.
-func (l *library) addWork(ctx context.Context, a *App, dir string) error {
+func (l *docsServer) addWork(ctx context.Context, a *App, dir string) error {
 	tools, err := a.workTools(ctx, l.tools, dir)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ func TestServeSaysWhereTheFirstPageIs(t *testing.T) {
 		"":                               {},
 	} {
 		said := ""
-		h := &httpServer{server: &server{lib: &library{}, Service: Service{Tell: func(text string) { said += text }}}}
+		h := &httpServer{server: &server{lib: &docsServer{}, Service: Service{Tell: func(text string) { said += text }}}}
 		if has.inbox {
 			h.pages = &peoplePages{}
 		}

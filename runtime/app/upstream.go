@@ -34,7 +34,7 @@ type upstreamDoor struct {
 	c   *Upstreams
 	log *slog.Logger
 	// calls keeps those of its tools that outlive their requests.
-	calls *callroom.Keeper
+	calls *callroom.Runner
 
 	mu    sync.Mutex
 	base  string // of the pages; empty: nobody serves them yet

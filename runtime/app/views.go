@@ -10,12 +10,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/views"
 )
 
-// clientViews returns the views of this server. desk is nil if the server asks no
+// clientViews returns the views of this server. toolset is nil if the server asks no
 // questions. The views hold requests until ctx ends.
-func (a *App) clientViews(ctx context.Context, desk *asktools.Desk, prefix string) *views.Views {
+func (a *App) clientViews(ctx context.Context, toolset *asktools.Toolset, prefix string) *views.Views {
 	shell := newShell(web.People{Key: rand.Text()}) // no browser brings back a form of this process's
 	o := views.Options{Shell: shell, Prefix: prefix}
-	if desk != nil {
+	if toolset != nil {
 		o.Hub = a.Hub
 		o.Key = func(ctx context.Context) ([]byte, error) {
 			if _, err := a.Hub(ctx); err != nil {
@@ -25,7 +25,7 @@ func (a *App) clientViews(ctx context.Context, desk *asktools.Desk, prefix strin
 		}
 		form := inbox.New(inbox.Options{Hub: o.Hub, Shell: shell, View: true, Log: a.log})
 		context.AfterFunc(ctx, form.Stop)
-		o.Form, o.Channel, o.Find = form.InView(), inbox.ViewChannel, desk.Find
+		o.Form, o.Channel, o.Find = form.InView(), inbox.ViewChannel, toolset.Find
 	}
 	return views.New(o)
 }

@@ -30,15 +30,15 @@ func (a *App) workTools(ctx context.Context, as docs.Options, dir string) ([]con
 	return work.Tools(o), nil
 }
 
-// addLand serves the tools that land, which ask people with desk. It is nil if
+// addLand serves the tools that land, which ask people with toolset. It is nil if
 // they are only listed.
-func (l *library) addLand(a *App, desk *ask.Desk) {
+func (l *docsServer) addLand(a *App, toolset *ask.Toolset) {
 	o := land.Options{
 		Open: func(ctx context.Context) (land.Manager, error) { return a.Work(ctx) },
 		Work: work.Options{Prefix: l.tools.Prefix, MaxAnswerBytes: l.tools.MaxAnswerBytes},
 	}
-	if desk != nil {
-		o.Desk = desk
+	if toolset != nil {
+		o.Desk = toolset
 	}
 	l.add(land.Instructions(o), land.Tools(o)...)
 }

@@ -1,10 +1,10 @@
-// Package calls keeps calls of tools that have nothing of their own in the
-// store, such as those of upstreams, so that they can outlive their requests.
+// Package calls lets tool calls outlive their requests, for tools that store
+// nothing of their own, such as those of upstreams.
 //
-// A call runs in the process that began it. Its row in the store says where it
-// stands, so any process can be asked for it, and has its outcome for a day. If
-// the process dies, the call is lost and the row says so: nobody knows whether
-// it was done, so no other process repeats it.
+// A call runs in the process that began it. Its row in the store has its state,
+// so any process can report on it, and its result for a day. If the process
+// dies, the call is lost and the row says so: nobody knows whether it was done,
+// so no other process repeats it.
 package calls
 
 import (
@@ -25,23 +25,24 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Options tunes a Keeper. Open is required.
+// Options configures a Runner. Open is required.
 type Options struct {
-	// Open returns the hub of requests and the store, which has [Room]. The
-	// keeper closes neither.
+	// Open returns the hub of requests and the store, which has [Schema]. The
+	// runner closes neither.
 	Open func(ctx context.Context) (*elicit.Hub, *store.DB, error)
-	// Patience is how long a call may take and still be answered at once. Zero:
-	// 1 second.
+	// Patience is how long a call may take and still be answered within its
+	// request. Zero: 1 second.
 	Patience time.Duration
-	// Keep is how long the outcome of a call is kept. Zero: 24 hours.
-	Keep time.Duration
-	// MaxRunning bounds the calls that run at one time. Zero: 256.
+	// Retention is how long the result of a call is stored. Zero: 24 hours.
+	Retention time.Duration
+	// MaxRunning limits concurrent calls. Zero: 256.
 	MaxRunning int
-	// Log takes what an operator should know. Nil: nothing is logged.
+	// Log receives problems. Nil: nothing is logged.
 	Log *slog.Logger
 }
 
-// The lease of a running call. A keeper that is silent for so long is dead.
+// The lease of a running call. A runner that is silent for leaseTime counts as
+// dead.
 const (
 	leaseTime = 40 * time.Second
 	leaseBeat = 10 * time.Second
@@ -50,9 +51,9 @@ const (
 // kind begins the ID of a call.
 const kind = "call_"
 
-// Keeper runs calls and follows those of all keepers over the same store. It
-// implements [contract.Keeper]. Its methods may be called concurrently.
-type Keeper struct {
+// Runner runs calls, and follows those of all runners over the same store. It
+// implements [contract.PendingCalls]. Its methods may be called concurrently.
+type Runner struct {
 	options Options
 	owner   string
 	ctx     context.Context
@@ -65,13 +66,13 @@ type Keeper struct {
 	running map[string]*running
 }
 
-// New makes a keeper. It opens nothing.
-func New(o Options) *Keeper {
+// New returns a runner. It opens nothing.
+func New(o Options) *Runner {
 	if o.Patience == 0 {
 		o.Patience = time.Second
 	}
-	if o.Keep == 0 {
-		o.Keep = 24 * time.Hour
+	if o.Retention == 0 {
+		o.Retention = 24 * time.Hour
 	}
 	if o.MaxRunning == 0 {
 		o.MaxRunning = 256
@@ -79,13 +80,13 @@ func New(o Options) *Keeper {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	k := &Keeper{options: o, owner: "keeper_" + rand.Text(), running: map[string]*running{}}
+	k := &Runner{options: o, owner: "keeper_" + rand.Text(), running: map[string]*running{}}
 	k.ctx, k.stop = context.WithCancel(context.Background())
 	return k
 }
 
-// Close ends the calls that run, which are lost, and waits for them.
-func (k *Keeper) Close() {
+// Close cancels the running calls, which are lost, and waits for them.
+func (k *Runner) Close() {
 	k.mu.Lock()
 	k.stop()
 	k.mu.Unlock()
@@ -93,17 +94,17 @@ func (k *Keeper) Close() {
 }
 
 // Later returns tool with calls that can outlive their requests.
-func (k *Keeper) Later(tool contract.Tool) contract.Tool {
+func (k *Runner) Later(tool contract.Tool) contract.Tool {
 	only := tool.Later != nil && tool.Later.Only
-	tool.Later = &contract.Later{Kind: kind, Only: only, Keeper: k,
+	tool.Later = &contract.Later{Kind: kind, Only: only, Calls: k,
 		Start: func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
 			return k.start(ctx, &tool, caller, args)
 		}}
 	return tool
 }
 
-// open opens the store once, and follows it from then on.
-func (k *Keeper) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
+// open opens the store once, and then follows it.
+func (k *Runner) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.db != nil {
@@ -117,7 +118,7 @@ func (k *Keeper) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 		return nil, nil, fmt.Errorf("open the store of calls: %w", err)
 	}
 	k.hub, k.db = hub, db
-	k.work.Go(k.beat)
+	k.work.Go(k.heartbeat)
 	k.work.Go(k.listen)
 	return hub, db, nil
 }
@@ -126,9 +127,9 @@ func stopping() error {
 	return &fault.Fault{Code: "stopping", Message: "this server is stopping", Hint: "call again once it is back", Retryable: true}
 }
 
-// running is a call of this keeper.
+// running is a call of this runner.
 type running struct {
-	keeper  *Keeper
+	runner  *Runner
 	tool    *contract.Tool
 	id      string
 	created time.Time
@@ -145,13 +146,13 @@ type running struct {
 }
 
 // start begins a call. It returns as soon as the call has ended, waits for a
-// person or has used up the keeper's patience.
-func (k *Keeper) start(ctx context.Context, tool *contract.Tool, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
+// person or has used up the runner's patience.
+func (k *Runner) start(ctx context.Context, tool *contract.Tool, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
 	hub, _, err := k.open(ctx)
 	if err != nil {
 		return contract.Pending{}, err
 	}
-	c := &running{keeper: k, tool: tool, id: kind + rand.Text(), created: time.Now(), asked: make(chan struct{}), ended: make(chan struct{})}
+	c := &running{runner: k, tool: tool, id: kind + rand.Text(), created: time.Now(), asked: make(chan struct{}), ended: make(chan struct{})}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
 	if err := k.enter(c); err != nil {
@@ -178,7 +179,7 @@ func (k *Keeper) start(ctx context.Context, tool *contract.Tool, caller contract
 }
 
 // enter notes a call as running; leave must follow.
-func (k *Keeper) enter(c *running) error {
+func (k *Runner) enter(c *running) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
@@ -193,7 +194,7 @@ func (k *Keeper) enter(c *running) error {
 	return nil
 }
 
-func (k *Keeper) leave(c *running) {
+func (k *Runner) leave(c *running) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.running, c.id)
@@ -203,7 +204,7 @@ func (k *Keeper) leave(c *running) {
 
 // call calls the tool. A failure that is no fault is logged, and lost.
 func (c *running) call(ctx context.Context, caller contract.Caller, args json.RawMessage) (o outcome) {
-	stop := context.AfterFunc(c.keeper.ctx, c.cancel)
+	stop := context.AfterFunc(c.runner.ctx, c.cancel)
 	defer stop()
 	defer func() {
 		if r := recover(); r != nil {
@@ -212,7 +213,7 @@ func (c *running) call(ctx context.Context, caller contract.Caller, args json.Ra
 	}()
 	result, err := c.tool.Call(ctx, caller, args)
 	switch {
-	case err != nil && c.keeper.ctx.Err() != nil:
+	case err != nil && c.runner.ctx.Err() != nil:
 		return outcome{Lost: "The server that made the call stopped before the answer. Nobody knows whether it was done: find out before you call again."}
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return outcome{Fault: fault.New("cancelled", "cancelled", "")}
@@ -230,11 +231,11 @@ func (c *running) call(ctx context.Context, caller contract.Caller, args json.Ra
 
 func (c *running) broken(err error) outcome {
 	if t, ok := store.TroubleOf(err); ok {
-		c.keeper.options.Log.Error("internal error", "doing", "call tool "+c.tool.Name, "error", err)
+		c.runner.options.Log.Error("internal error", "doing", "call tool "+c.tool.Name, "error", err)
 		return outcome{Fault: &fault.Fault{Code: t.Code, Message: t.Message, Hint: t.Hint, Retryable: t.Passing}}
 	}
 	id := rand.Text()[:8]
-	c.keeper.options.Log.Error("internal error", "error_id", id, "doing", "call tool "+c.tool.Name, "error", err)
+	c.runner.options.Log.Error("internal error", "error_id", id, "doing", "call tool "+c.tool.Name, "error", err)
 	return outcome{Lost: "internal error (id " + id + ")"}
 }
 
@@ -274,34 +275,34 @@ type asker struct {
 	hub  *elicit.Hub
 }
 
-// CanShow says that the client has declared what it takes to show r.
+// CanShow reports whether the client has declared the capabilities to show r.
 func (a *asker) CanShow(r *elicit.Request) bool { return a.door != nil && a.door.CanShow(r) }
 
-// Rounds is false: requests are shown while the call runs.
+// Rounds returns false: requests are shown while the call runs.
 func (a *asker) Rounds() bool { return false }
 
-// Show is for clients that are asked between two calls, which this is not.
+// Show fails: it is for clients that are asked between two calls.
 func (a *asker) Show(*elicit.Request, string) error {
 	return errors.New("a call that outlives its request is not repeated")
 }
 
-// Shown is empty: nothing was shown before.
+// Shown returns "": nothing was shown before.
 func (a *asker) Shown() (string, error) { return "", nil }
 
-// Actions is empty: answers come through [Keeper.Answer].
+// Actions returns nil: answers come through [Runner.Answer].
 func (a *asker) Actions(*elicit.Request) []elicit.Action { return nil }
 
-// Unasked is false: nobody has answered yet.
+// Unasked returns false: nobody has answered yet.
 func (a *asker) Unasked(context.Context, *elicit.Hub, *elicit.Request) (bool, error) {
 	return false, nil
 }
 
-// PageDone does nothing: whoever follows the call sees that it waits no more.
+// PageDone does nothing: followers of the call see that it no longer waits.
 func (a *asker) PageDone(context.Context, string) {}
 
 var _ elicit.Client = (*asker)(nil)
 
-// Offer notes that the call waits for r until it does not.
+// Offer records that the call waits for r until r ends.
 func (a *asker) Offer(ctx context.Context, _ *elicit.Hub, r elicit.Request) {
 	a.call.waitFor(ctx, r.ID)
 	<-ctx.Done()

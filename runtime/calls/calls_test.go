@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { os.Exit(storetest.Main(m)) }
 
 // process is one of those that share a store.
 type process struct {
-	*Keeper
+	*Runner
 	db    *store.DB
 	ahead atomic.Int64 // nanoseconds by which its clock is
 	log   waittest.Log
@@ -34,7 +34,7 @@ func at(t *testing.T, place string, o Options) *process {
 	t.Helper()
 	p := &process{}
 	var err error
-	if p.db, err = store.Open(t.Context(), place, elicit.Room(), Room()); err != nil {
+	if p.db, err = store.Open(t.Context(), place, elicit.Schema(), Schema()); err != nil {
 		t.Fatal(err)
 	}
 	p.db.SetClock(func() time.Time { return time.Now().Add(time.Duration(p.ahead.Load())) })
@@ -44,7 +44,7 @@ func at(t *testing.T, place string, o Options) *process {
 		o.Patience = 10 * time.Millisecond
 	}
 	o.Log = slog.New(slog.NewTextHandler(&p.log, nil))
-	p.Keeper = New(o)
+	p.Runner = New(o)
 	t.Cleanup(func() { p.Close(); hub.Close(); p.db.Close() })
 	return p
 }
@@ -105,7 +105,7 @@ func (p *process) rows(t *testing.T) (n int) {
 
 func TestACallIsFollowedFromAnotherProcess(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
-		one, other := at(t, place, Options{Keep: time.Hour}), at(t, place, Options{Keep: time.Hour})
+		one, other := at(t, place, Options{Retention: time.Hour}), at(t, place, Options{Retention: time.Hour})
 		j := one.job()
 		id := j.start(t)
 		if p := other.becomes(t, id, contract.Working); p.Message != "half done" || p.TTL != 0 || p.Poll <= 0 {
@@ -240,7 +240,7 @@ func TestRunningCallsAreBounded(t *testing.T) {
 }
 
 func TestOutcomesAreForgotten(t *testing.T) {
-	p := at(t, t.TempDir(), Options{Keep: time.Hour})
+	p := at(t, t.TempDir(), Options{Retention: time.Hour})
 	j := p.job()
 	id := j.start(t)
 	j.release <- nil

@@ -14,7 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// died is why a call is lost whose keeper is silent.
+// died is the message of a call that is lost because its runner is silent.
 const died = "The server that made the call died before the answer. Nobody knows whether it was done: find out before you call again."
 
 // visitor is what a door can do with a client that follows a call.
@@ -25,8 +25,8 @@ type visitor interface {
 	Unattended(r *elicit.Request) bool
 }
 
-// look reads a call, and ends it if its keeper is dead.
-func (k *Keeper) look(ctx context.Context, id string) (*elicit.Hub, row, error) {
+// look reads a call, and ends it if its runner is dead.
+func (k *Runner) look(ctx context.Context, id string) (*elicit.Hub, row, error) {
 	hub, db, err := k.open(ctx)
 	if err != nil {
 		return nil, row{}, err
@@ -53,15 +53,15 @@ func (k *Keeper) look(ctx context.Context, id string) (*elicit.Hub, row, error) 
 	return hub, r, err
 }
 
-// Look implements [contract.Keeper].
-func (k *Keeper) Look(ctx context.Context, caller contract.Caller, id string) (contract.Pending, error) {
+// Look implements [contract.PendingCalls].
+func (k *Runner) Look(ctx context.Context, caller contract.Caller, id string) (contract.Pending, error) {
 	hub, r, err := k.look(ctx, id)
 	if err != nil {
 		return contract.Pending{}, err
 	}
 	p := contract.Pending{ID: id, Message: r.message, Created: r.created, Updated: r.updated, Poll: pollEvery, State: states[r.state]}
 	if p.State != contract.Working {
-		p.TTL = r.updated.Sub(r.created) + k.options.Keep
+		p.TTL = r.updated.Sub(r.created) + k.options.Retention
 	}
 	switch p.State {
 	case contract.Working:
@@ -82,7 +82,7 @@ var states = map[string]contract.PendingState{
 }
 
 // waits calls f with each open request of a call.
-func (k *Keeper) waits(ctx context.Context, hub *elicit.Hub, r row, f func(*elicit.Request) error) error {
+func (k *Runner) waits(ctx context.Context, hub *elicit.Hub, r row, f func(*elicit.Request) error) error {
 	for _, id := range r.asks {
 		request, err := hub.Get(ctx, id)
 		if fault.Of(err) != nil || err == nil && request.Status == elicit.Completed {
@@ -98,7 +98,7 @@ func (k *Keeper) waits(ctx context.Context, hub *elicit.Hub, r row, f func(*elic
 	return nil
 }
 
-func (k *Keeper) show(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r row) error {
+func (k *Runner) show(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r row) error {
 	v, ok := caller.Client.(visitor)
 	if !ok {
 		return nil
@@ -111,8 +111,8 @@ func (k *Keeper) show(ctx context.Context, hub *elicit.Hub, caller contract.Call
 	})
 }
 
-// Answer implements [contract.Keeper].
-func (k *Keeper) Answer(ctx context.Context, caller contract.Caller, id string) error {
+// Answer implements [contract.PendingCalls].
+func (k *Runner) Answer(ctx context.Context, caller contract.Caller, id string) error {
 	hub, r, err := k.look(ctx, id)
 	v, ok := caller.Client.(visitor)
 	if err != nil || !ok || r.state != isRunning {
@@ -123,9 +123,9 @@ func (k *Keeper) Answer(ctx context.Context, caller contract.Caller, id string) 
 	})
 }
 
-// Cancel implements [contract.Keeper]. The keeper that runs the call hears of it
-// from the feed.
-func (k *Keeper) Cancel(ctx context.Context, _ contract.Caller, id string) error {
+// Cancel implements [contract.PendingCalls]. The runner of the call learns of
+// it from the feed.
+func (k *Runner) Cancel(ctx context.Context, _ contract.Caller, id string) error {
 	_, db, err := k.open(ctx)
 	if err != nil {
 		return err
@@ -138,8 +138,8 @@ func (k *Keeper) Cancel(ctx context.Context, _ contract.Caller, id string) error
 	})
 }
 
-// Watch implements [contract.Keeper].
-func (k *Keeper) Watch(ctx context.Context, id string) (contract.Watcher, error) {
+// Watch implements [contract.PendingCalls].
+func (k *Runner) Watch(ctx context.Context, id string) (contract.Watcher, error) {
 	_, db, err := k.open(ctx)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (k *Keeper) Watch(ctx context.Context, id string) (contract.Watcher, error)
 	return watcher{w}, err
 }
 
-// watcher also wakes when a keeper may have died, which no event says.
+// watcher also wakes when a runner may have died, which causes no event.
 type watcher struct{ *store.Watcher }
 
 // Wait implements [contract.Watcher].
@@ -166,8 +166,8 @@ func (w watcher) Wait(ctx context.Context) error {
 	return err
 }
 
-// beat renews the leases of the calls that run here.
-func (k *Keeper) beat() {
+// heartbeat renews the leases of the calls that run here.
+func (k *Runner) heartbeat() {
 	tick := time.NewTicker(leaseBeat)
 	defer tick.Stop()
 	for {
@@ -192,8 +192,8 @@ func (k *Keeper) beat() {
 	}
 }
 
-// listen cancels the calls of this keeper that somebody has cancelled.
-func (k *Keeper) listen() {
+// listen cancels this runner's calls that any process has cancelled.
+func (k *Runner) listen() {
 	for k.ctx.Err() == nil {
 		err := k.listening()
 		if err != nil && k.ctx.Err() == nil {
@@ -206,7 +206,7 @@ func (k *Keeper) listen() {
 	}
 }
 
-func (k *Keeper) listening() error {
+func (k *Runner) listening() error {
 	var seq int64
 	if err := k.db.View(k.ctx, func(tx *store.Tx) error { seq = tx.Seq; return nil }); err != nil {
 		return err
@@ -234,7 +234,7 @@ func (k *Keeper) listening() error {
 }
 
 // missed cancels the calls that were cancelled while nobody listened.
-func (k *Keeper) missed() error {
+func (k *Runner) missed() error {
 	k.mu.Lock()
 	ids := slices.Collect(maps.Keys(k.running))
 	k.mu.Unlock()
@@ -253,7 +253,7 @@ func (k *Keeper) missed() error {
 	return nil
 }
 
-func (k *Keeper) cancelled(id string) {
+func (k *Runner) cancelled(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if c := k.running[id]; c != nil {

@@ -18,8 +18,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Room is what a store must be opened with for a Keeper to work on it.
-func Room() store.Room { return store.NewRoom("calls", migrations) }
+// Schema returns the schema that a Runner's store must be opened with.
+func Schema() store.Schema { return store.NewSchema("calls", migrations) }
 
 // topic is that of the events in the feed; their key is the id of a call.
 const topic = "calls"
@@ -83,13 +83,13 @@ func (c *running) handOver(ctx context.Context) (contract.Pending, error) {
 	default:
 	}
 	now := time.Time{}
-	err := c.keeper.db.Update(ctx, func(tx *store.Tx) error {
+	err := c.runner.db.Update(ctx, func(tx *store.Tx) error {
 		now = tx.Now
-		if _, err := tx.Exec(ctx, "DELETE FROM calls WHERE state <> ? AND updated_at < ?", isRunning, now.Add(-c.keeper.options.Keep).UnixMilli()); err != nil {
+		if _, err := tx.Exec(ctx, "DELETE FROM calls WHERE state <> ? AND updated_at < ?", isRunning, now.Add(-c.runner.options.Retention).UnixMilli()); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `INSERT INTO calls (id, tool, state, owner, lease, created_at, updated_at, message, asks, outcome)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '')`, c.id, c.tool.Name, isRunning, c.keeper.owner, now.Add(leaseTime).UnixMilli(),
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '')`, c.id, c.tool.Name, isRunning, c.runner.owner, now.Add(leaseTime).UnixMilli(),
 			c.created.UnixMilli(), now.UnixMilli(), c.message, c.askedFor())
 		return err
 	})
@@ -115,7 +115,7 @@ func (c *running) write(ctx context.Context) {
 	if !c.row {
 		return
 	}
-	err := c.keeper.db.UpdateFast(ctx, func(tx *store.Tx) error {
+	err := c.runner.db.UpdateFast(ctx, func(tx *store.Tx) error {
 		done, err := tx.Exec(ctx, "UPDATE calls SET updated_at = ?, message = ?, asks = ? WHERE id = ? AND state = ?",
 			tx.Now.UnixMilli(), c.message, c.askedFor(), c.id, isRunning)
 		if err != nil {
@@ -128,7 +128,7 @@ func (c *running) write(ctx context.Context) {
 		return err
 	})
 	if err != nil {
-		c.keeper.options.Log.Warn("state of call not written", "call_id", c.id, "error", err)
+		c.runner.options.Log.Warn("state of call not written", "call_id", c.id, "error", err)
 	}
 }
 
@@ -178,11 +178,11 @@ func (c *running) end(o outcome) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
-	err = c.keeper.db.Update(ctx, func(tx *store.Tx) error {
+	err = c.runner.db.Update(ctx, func(tx *store.Tx) error {
 		return endRow(ctx, tx, c.id, state, message, string(raw))
 	})
 	if err != nil { // its lease will lapse
-		c.keeper.options.Log.Error("outcome of call not kept", "call_id", c.id, "tool", c.tool.Name, "error", err)
+		c.runner.options.Log.Error("outcome of call not kept", "call_id", c.id, "tool", c.tool.Name, "error", err)
 	}
 }
 

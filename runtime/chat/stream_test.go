@@ -61,7 +61,7 @@ func (d *double) Log(ctx context.Context, r Run, after int64, _ time.Duration) (
 // serve is a server over a runner, and the hub.
 func serve(t *testing.T, d *double, o Options) (*Server, *elicit.Hub, func(body string, headers ...string) *http.Response) {
 	t.Helper()
-	db, err := store.Open(t.Context(), t.TempDir(), elicit.Room())
+	db, err := store.Open(t.Context(), t.TempDir(), elicit.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func (s *shape) check(args json.RawMessage) (json.RawMessage, *Refusal) {
 	}
 	if s.open {
 		all := len(fields)
-		fields = slices.DeleteFunc(fields, s.lookalike)
+		fields = slices.DeleteFunc(fields, s.similarField)
 		rewritten = rewritten || len(fields) < all
 	}
 	if !rewritten {
@@ -150,7 +150,7 @@ func (s *shape) property(name string) *property {
 	return nil
 }
 
-func (s *shape) lookalike(f Field) bool {
+func (s *shape) similarField(f Field) bool {
 	return s.property(f.Name) == nil &&
 		slices.ContainsFunc(s.properties, func(p property) bool { return strings.EqualFold(p.name, f.Name) })
 }

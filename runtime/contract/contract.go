@@ -75,10 +75,23 @@ type Caller struct {
 	// Log tells the client, on a level of RFC 5424 such as "warning", what
 	// another server said for it to log. Nil: the door cannot.
 	Log func(ctx context.Context, level, logger string, data any)
+	// Written has a function called once the answer to the call was written to the
+	// client, or is not going to be. Nil: the door does not tell.
+	Written func(func())
 	// Client is what the door can do with the client itself, such as showing
 	// something to its person; a tool asserts the interface that it needs. Nil:
 	// nothing.
 	Client any
+}
+
+// WhenWritten has f called when the client has the answer, or will not have it: at
+// once if the door does not tell. f must not block.
+func (c Caller) WhenWritten(f func()) {
+	if c.Written == nil {
+		f()
+		return
+	}
+	c.Written(f)
 }
 
 // Progress is how far a call has come. Done grows from one to the next.

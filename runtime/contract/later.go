@@ -12,8 +12,8 @@ import (
 // back for the result gets a handle instead of waiting. What a handle stands
 // for is in the store, so any process over the same store can follow it.
 type Later struct {
-	// Kind begins every ID of the Keeper, for example "elc_". Keepers of one
-	// catalog differ in it.
+	// Kind is the prefix of the calls' IDs, for example "elc_". The tools of one
+	// catalog that share Calls share it; others differ.
 	Kind string
 	// Only says that the tool cannot be called in any other way: Call fails.
 	Only bool
@@ -21,14 +21,14 @@ type Later struct {
 	// Call does. If the Pending it returns has no ID, the call has ended already
 	// and only Result counts.
 	Start func(ctx context.Context, caller Caller, args json.RawMessage) (Pending, error)
-	// Keeper follows what Start began.
-	Keeper Keeper
+	// Calls follows what Start began.
+	Calls PendingCalls
 }
 
-// Keeper follows pending calls by their ID. Who may follow which call is for
+// PendingCalls follows pending calls by their ID. Who may follow which call is for
 // the door to check: see [Caller.Owner]. An ID without a call is a fault of code
 // [UnknownCall]. All methods may be called concurrently.
-type Keeper interface {
+type PendingCalls interface {
 	// Look returns where the call stands. caller.Client is what the door can
 	// do with the client, such as taking note of a question it can show.
 	Look(ctx context.Context, caller Caller, id string) (Pending, error)
@@ -61,7 +61,7 @@ func NoCall() *fault.Fault {
 
 // Pending is a call that has outlived its request.
 type Pending struct {
-	// ID is for the Keeper: letters, digits, "_" and "-".
+	// ID identifies the call: letters, digits, "_" and "-".
 	ID    string
 	State PendingState
 	// Message says in one line what the call waits for, or why it was lost.

@@ -18,7 +18,7 @@ func Example() {
 	}
 	defer os.RemoveAll(place)
 	ctx := context.Background()
-	db, err := store.Open(ctx, place, elicit.Room())
+	db, err := store.Open(ctx, place, elicit.Schema())
 	if err != nil {
 		log.Fatal(err)
 	}

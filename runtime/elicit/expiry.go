@@ -94,8 +94,8 @@ func (k *sweeper) done() {
 	k.waiting--
 }
 
-// keep is the hub's goroutine.
-func (h *Hub) keep() {
+// expireLoop is the hub's goroutine: it expires and collects requests.
+func (h *Hub) expireLoop() {
 	k := &h.sweeper
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -27,7 +27,7 @@ func bubble(t *testing.T, f func(t *testing.T, open func(Options) *Hub)) {
 			}
 		}()
 		f(t, func(o Options) *Hub {
-			db, err := store.Open(store.ByClock(context.Background()), place, Room())
+			db, err := store.Open(store.ByClock(context.Background()), place, Schema())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -306,7 +306,7 @@ func TestHistoryIsKeptForItsTimeAndNoLonger(t *testing.T) {
 // jumping is a hub whose wall clock is ahead of the machine's.
 func jumping(t *testing.T, ahead *atomic.Int64) *Hub {
 	t.Helper()
-	db, err := store.Open(t.Context(), t.TempDir(), Room())
+	db, err := store.Open(t.Context(), t.TempDir(), Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Topic is that of the room's events in the feed; their key is the request's
+// Topic is the topic of this package's events in the feed; their key is the request's
 // id, their data an Action as JSON.
 const Topic = "elicit"
 
@@ -61,18 +61,18 @@ type Options struct {
 // Hub is this process's way to the requests in a store. Its methods may be
 // called at once. Any number of hubs, in any number of processes, share a store.
 type Hub struct {
-	db       *store.DB
-	options  Options
-	instance string // of this hub among all
-	ctx      context.Context
-	stop     func()
-	keeping  sync.WaitGroup
-	sweeper  sweeper
-	decoder  decoder
-	unsure   unsure
+	db         *store.DB
+	options    Options
+	instance   string // of this hub among all
+	ctx        context.Context
+	stop       func()
+	background sync.WaitGroup
+	sweeper    sweeper
+	decoder    decoder
+	unsure     unsure
 }
 
-// New starts a hub over a store that was opened with [Room].
+// New starts a hub over a store that was opened with [Schema].
 func New(db *store.DB, o Options) *Hub {
 	if o.Principal == "" {
 		o.Principal = Local
@@ -89,7 +89,7 @@ func New(db *store.DB, o Options) *Hub {
 	h := &Hub{db: db, options: o, instance: "hub_" + rand.Text()}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	h.sweeper.init()
-	h.keeping.Go(h.keep)
+	h.background.Go(h.expireLoop)
 	return h
 }
 
@@ -97,7 +97,7 @@ func New(db *store.DB, o Options) *Hub {
 // Requests stay as they are. The store is closed by who opened it.
 func (h *Hub) Close() {
 	h.stop()
-	h.keeping.Wait()
+	h.background.Wait()
 }
 
 // Retain is how long requests are kept after they have ended.

@@ -24,7 +24,7 @@ import (
 // peer is a hub over its own connection to the store, as another process has.
 func peer(t testing.TB, place string, o Options) *Hub {
 	t.Helper()
-	db, err := store.Open(context.Background(), place, Room())
+	db, err := store.Open(context.Background(), place, Schema())
 	if err != nil {
 		t.Fatalf("Open(%s) = %v", place, err)
 	}

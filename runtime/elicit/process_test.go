@@ -23,7 +23,7 @@ import (
 func child(job string) int {
 	part := strings.Split(job, "\n")
 	place, what := part[0], part[1]
-	db, err := store.Open(context.Background(), place, Room())
+	db, err := store.Open(context.Background(), place, Schema())
 	if err != nil {
 		fmt.Println("error:", err)
 		return 1
@@ -130,7 +130,7 @@ func TestAnEndInAnotherProcessIsLogged(t *testing.T) {
 		t.Run(answeredBy, func(t *testing.T) {
 			place := t.TempDir()
 			var log bytes.Buffer // the hub is closed before it is read
-			db, err := store.Open(t.Context(), place, Room())
+			db, err := store.Open(t.Context(), place, Schema())
 			if err != nil {
 				t.Fatal(err)
 			}

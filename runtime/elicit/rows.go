@@ -19,8 +19,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Room is what a store must be opened with for a Hub to work on it.
-func Room() store.Room { return store.NewRoom("elicit", migrations) }
+// Schema returns the schema that a Hub's store must be opened with.
+func Schema() store.Schema { return store.NewSchema("elicit", migrations) }
 
 // readRequest returns nil if there is none.
 func readRequest(ctx context.Context, tx *store.Tx, id string) (*Request, error) {

@@ -9,7 +9,7 @@ import (
 
 // TestAPageOfTheHistoryReadsNoMoreThanItShows looks at how SQLite finds requests.
 func TestAPageOfTheHistoryReadsNoMoreThanItShows(t *testing.T) {
-	db, err := store.Open(t.Context(), t.TempDir(), Room())
+	db, err := store.Open(t.Context(), t.TempDir(), Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -161,7 +161,7 @@ func TestAnswersOfAnOlderStoreThatNobodyGotAreFound(t *testing.T) {
 		must(t, h, Action{Type: AskerLeft, RequestID: lost.ID})
 		must(t, h, accept(got.ID, "Ada"))
 		must(t, h, accept(lost.ID, "Bob"))
-		db, err := store.Open(t.Context(), place, Room())
+		db, err := store.Open(t.Context(), place, Schema())
 		mustDo(t, err)
 		defer db.Close()
 		sql, err := filepath.Glob("migrations/0003_*.sql")

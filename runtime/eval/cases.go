@@ -120,7 +120,7 @@ const maxFileBytes = 64 << 20
 // no hit can answer well. The error is fault "bad_cases" and names file, case and
 // reason, or "no_cases" for a file that is not there.
 func Load(paths ...string) (cases []Case, warnings []string, err error) {
-	l := loader{names: map[string]int{}, unknown: map[string]*sighting{}}
+	l := loader{names: map[string]int{}, unknown: map[string]*mention{}}
 	for _, path := range paths {
 		data, err := readFile(path, "cases")
 		if err != nil {

@@ -160,7 +160,7 @@ func FuzzLoadCases(f *testing.F) {
 	f.Add([]byte(`[{"query": "q", "expected": [{"filepath": "/./a.md", "heading_slug": "b-2", "alt_filepaths": ["x"]}, {"chunk_id": "#"}]}]`))
 	f.Add([]byte("[{\"query\": \"\\u0000\", \"expected\": [{\"filepath\": \"a\", \"contains\": \"\xff\"}]}]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l := loader{names: map[string]int{}, unknown: map[string]*sighting{}}
+		l := loader{names: map[string]int{}, unknown: map[string]*mention{}}
 		if err := l.file("fuzz.json", data); err != nil {
 			return
 		}

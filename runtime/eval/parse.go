@@ -19,12 +19,12 @@ import (
 type loader struct {
 	cases    []Case
 	names    map[string]int // how often a name was asked for
-	unknown  map[string]*sighting
+	unknown  map[string]*mention
 	warnings []string
 }
 
-// sighting is where a field that nothing reads was met.
-type sighting struct {
+// mention says where an unknown field first stands, and how often it occurs.
+type mention struct {
 	first string
 	count int
 }
@@ -66,7 +66,7 @@ func (l *loader) file(path string, data []byte) error {
 func (l *loader) add(c Case, where string, extra []string) {
 	for _, field := range extra {
 		if l.unknown[field] == nil {
-			l.unknown[field] = &sighting{first: where}
+			l.unknown[field] = &mention{first: where}
 		}
 		l.unknown[field].count++
 	}
@@ -128,9 +128,9 @@ func readCase(raw json.RawMessage) (c Case, extra []string, err error) {
 	o.text(&c.Query, "query")
 	o.take(&c.Asked, "an object of strings", "asked")
 	o.take(&c.Filters, "an object of strings", "filters")
-	o.whole(&c.Limit, 1, 50, "limit")
-	o.whole(&c.MaxRounds, 1, 100, "maxRounds")
-	o.whole(&c.MaxRounds, 1, 100, "max_rounds")
+	o.integer(&c.Limit, 1, 50, "limit")
+	o.integer(&c.MaxRounds, 1, 100, "maxRounds")
+	o.integer(&c.MaxRounds, 1, 100, "max_rounds")
 	isList := o.take(&entries, "a list of entries", "expected")
 	o.text(&chunk, "expectedChunkId")
 	o.text(&alias, "expected_chunk_id")
@@ -202,8 +202,8 @@ func (c *Case) check() error {
 func readEntry(raw json.RawMessage) (e Entry, graded bool, extra []string, err error) {
 	o := newObject(raw)
 	e.Grade = 1
-	graded = o.whole(&e.Grade, 0, 3, "grade")
-	o.whole(&e.Same, 0, math.MaxInt32, "same")
+	graded = o.integer(&e.Grade, 0, 3, "grade")
+	o.integer(&e.Same, 0, math.MaxInt32, "same")
 	o.text(&e.ChunkID, "chunk_id")
 	o.text(&e.Filepath, "filepath")
 	o.take(&e.AltFilepaths, "a list of strings", "alt_filepaths")
@@ -266,7 +266,7 @@ func (o *object) take(into any, want, field string) bool {
 
 func (o *object) text(into *string, field string) bool { return o.take(into, "a string", field) }
 
-func (o *object) whole(into *int, low, high int, field string) bool {
+func (o *object) integer(into *int, low, high int, field string) bool {
 	var number float64
 	want := fmt.Sprintf("a whole number from %d to %d", low, high)
 	if !o.take(&number, want, field) {

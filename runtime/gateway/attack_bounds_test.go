@@ -52,6 +52,10 @@ func rawCommand() {
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[`+oneGoodTool+`]}}`+"\n", m.ID)
 		case m.Method != "tools/call":
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
+		case m.Params.Arguments.How == "large":
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, m.ID)
+			fill(out, 3<<20)
+			fmt.Fprint(out, `"}]}}`+"\n")
 		case m.Params.Arguments.How == "id first":
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, m.ID)
 			fill(out, hugeBytes)

@@ -111,7 +111,7 @@ func TestAttackDoorsUpstreamRemembered(t *testing.T) {
 func startedOver(t *testing.T, row string) (*desk, *mcpserver.Server) {
 	t.Helper()
 	dir := t.TempDir()
-	db, err := store.Open(t.Context(), dir, elicit.Room(), Room())
+	db, err := store.Open(t.Context(), dir, elicit.Schema(), Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,6 +40,8 @@ type call struct {
 	told    float64         // the last progress: it has to grow
 	lent    int             // how often the client has done something for the upstream
 	clock   *clock          // nil: the upstream does not have the call
+
+	place holder // of its answer
 }
 
 // call does what a tool of the upstream is called for. The upstream hears of it

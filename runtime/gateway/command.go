@@ -8,19 +8,21 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/deskhand/deskhand/runtime/proc"
 )
 
-// stopTime is how long a command may take to end, after its stdin was closed, and
+// stopTime is how long a command may take to exit after its stdin was closed, and
 // again after SIGTERM.
 const stopTime = 2 * time.Second
 
-// commandTransport starts a command and speaks with it over stdin and stdout, a
-// message a line. It is the SDK's, with our bounds.
+// commandTransport starts a command in its own process group and exchanges
+// messages with it over stdin and stdout, one per line. Unlike the SDK's, it
+// bounds their size.
 type commandTransport struct {
 	cmd *exec.Cmd
 	in  *inflow
@@ -36,108 +38,156 @@ func (t commandTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.cmd.Start(); err != nil {
-		return nil, err
-	}
-	lines := &messageLines{in: t.in, reader: bufio.NewReader(stdout)}
-	conn, err := (&mcp.IOTransport{Reader: io.NopCloser(lines), Writer: process{t.cmd, stdin}, MaxLineLength: -1}).Connect(ctx)
+	group, err := proc.Start(t.cmd)
 	if err != nil {
 		return nil, err
 	}
-	return commandConn{conn}, nil
+	lines := &messageLines{in: t.in, reader: bufio.NewReaderSize(stdout, readBytes)}
+	conn, err := (&mcp.IOTransport{Reader: io.NopCloser(lines), Writer: process{t.cmd, group, stdin}, MaxLineLength: -1}).Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return commandConn{conn, t.in}, nil
 }
 
-type commandConn struct{ mcp.Connection }
+type commandConn struct {
+	mcp.Connection
+	in *inflow
+}
 
 func (c commandConn) Write(ctx context.Context, message jsonrpc.Message) error {
+	c.in.notes(ctx, message)
 	return c.Connection.Write(ctx, outward(message))
 }
 
-// process is the stdin of a command. To close it ends the command.
+// process is the stdin of a command. Closing it ends the command.
 type process struct {
 	cmd   *exec.Cmd
+	group *proc.Group
 	stdin io.WriteCloser
 }
 
 func (p process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
-// Close closes stdin, as the protocol has it, and ends a command that goes on.
+// Close closes stdin, as the protocol prescribes, ends a command that does not
+// exit, and kills what it leaves behind in its group.
 func (p process) Close() error {
+	defer p.group.Close()
+	defer p.group.Kill()
 	if err := p.stdin.Close(); err != nil {
 		return fmt.Errorf("close stdin of command: %w", err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- p.cmd.Wait() }()
-	for _, end := range []func() error{
-		func() error { return nil },
-		func() error { return p.cmd.Process.Signal(syscall.SIGTERM) },
-		p.cmd.Process.Kill,
-	} {
-		if end() != nil { // SIGTERM is not to be had on Windows
-			continue
-		}
+	for _, end := range []func(){func() {}, p.group.Terminate, p.group.Kill} {
+		end()
 		select {
 		case err := <-ended:
 			return err
 		case <-time.After(stopTime):
 		}
 	}
-	return errors.New("the command does not end")
+	return errors.New("the command does not exit")
 }
 
 // messageLines reads messages, a line each.
 type messageLines struct {
 	in      *inflow
 	reader  *bufio.Reader
-	pending []byte
+	pending pieces
+	place   *place // of a message that is no call's, while it is read; nil: none
 	err     error
 }
 
 func (l *messageLines) Read(p []byte) (int, error) {
-	for len(l.pending) == 0 && l.err == nil {
-		l.pending, l.err = l.next()
+	for l.pending.empty() && l.err == nil {
+		l.place.leave()
+		l.pending, l.place, l.err = l.next()
 	}
-	n := copy(p, l.pending)
-	if l.pending = l.pending[n:]; n == 0 {
-		return 0, l.err
+	if n := l.pending.read(p); n > 0 {
+		return n, nil
 	}
-	return n, nil
+	return 0, l.err
 }
 
 // next is the next message as it is passed on; empty: it is not. Of one that is
-// too long only the ends are kept.
-func (l *messageLines) next() ([]byte, error) {
-	var line, head, tail []byte
+// too long, or has no place, only the ends are kept. While one waits for its place
+// nothing else is read of the command.
+func (l *messageLines) next() (pieces, *place, error) {
+	line := l.in.gather(context.Background())
+	var head, tail []byte
+	var why error // nil: it is passed on
 	for {
 		part, err := l.reader.ReadSlice('\n')
-		if head == nil && len(line)+len(part) > l.in.most() {
-			line = append(line, part...)
-			head, tail, line = bytes.Clone(line[:min(len(line), endBytes)]), line[max(0, len(line)-endBytes):], nil
-			tail = bytes.Clone(tail)
-		} else if head != nil {
+		if why == nil && line.size+len(part) > smallAnswer && line.place == nil {
+			head, tail = line.ends()
+			line.ctx, _ = l.in.callOf(idIn(head, nil))
+		}
+		if why == nil {
+			why = line.add(part, line.most)
+			if why != nil {
+				head, tail = line.ends()
+				line.drop()
+			}
+		}
+		if why != nil {
+			head = append(head, part[:min(len(part), max(0, endBytes-len(head)))]...)
 			tail = append(tail, part...)
 			tail = append(tail[:0], tail[max(0, len(tail)-endBytes):]...)
-		} else {
-			line = append(line, part...)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		if head != nil {
-			answer := l.in.tooLong(idIn(head, tail))
-			if answer == nil {
-				return nil, errTooMuch
-			}
-			return append(answer, '\n'), err
+		if why == nil {
+			return l.whole(line, err)
 		}
-		text := bytes.TrimSpace(line)
-		if len(text) == 0 {
-			return nil, err
+		answer := l.in.instead(idIn(head, tail), why)
+		switch {
+		case answer != nil:
+			return pieces{answer, newLine}, nil, err
+		case errors.Is(why, errTooMuch), errors.Is(why, errNoPlace), errors.Is(why, errTooSlow):
+			return nil, nil, errTooMuch // nobody can be told
 		}
-		taken, _ := l.in.message(text)
-		if taken == nil {
-			return nil, err
-		}
-		return append(taken[:len(taken):len(taken)], '\n'), err
+		return nil, nil, err
 	}
+}
+
+var newLine = []byte("\n")
+
+// whole is a line as it is passed on. Its place becomes that of the call to which
+// it is the answer.
+func (l *messageLines) whole(line *gathered, err error) (pieces, *place, error) {
+	taken, id, isAnswer := []byte(nil), []byte(nil), false
+	if text := bytes.TrimSpace(line.taken()); len(text) > 0 {
+		taken, id, isAnswer = l.in.message(text)
+	}
+	if taken == nil {
+		line.drop()
+		return nil, nil, err
+	}
+	var c *call
+	if isAnswer {
+		_, c = l.in.callOf(id)
+	}
+	return pieces{taken, newLine}, line.handTo(c), err
+}
+
+// pieces are what is passed on, without copying it together.
+type pieces [][]byte
+
+func (p *pieces) empty() bool {
+	for len(*p) > 0 && len((*p)[0]) == 0 {
+		*p = (*p)[1:]
+	}
+	return len(*p) == 0
+}
+
+// read reads as [io.Reader] does; 0: there is no more.
+func (p *pieces) read(into []byte) int {
+	if p.empty() {
+		return 0
+	}
+	n := copy(into, (*p)[0])
+	(*p)[0] = (*p)[0][n:]
+	return n
 }

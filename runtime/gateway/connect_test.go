@@ -696,7 +696,7 @@ func TestCredentialGoesToItsUpstreamAlone(t *testing.T) {
 
 func BenchmarkCredentialOfACall(b *testing.B) {
 	dir := b.TempDir()
-	db, err := store.Open(b.Context(), dir, elicit.Room(), Room())
+	db, err := store.Open(b.Context(), dir, elicit.Schema(), Schema())
 	if err != nil {
 		b.Fatal(err)
 	}

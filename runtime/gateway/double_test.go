@@ -349,7 +349,7 @@ func at(t *testing.T, dir string, change func(*Options), upstreams ...Upstream) 
 	d := &desk{t: t, log: &syncText{}, dir: dir}
 	log := slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
-	if d.db, err = store.Open(t.Context(), dir, elicit.Room(), Room()); err != nil {
+	if d.db, err = store.Open(t.Context(), dir, elicit.Schema(), Schema()); err != nil {
 		t.Fatal(err)
 	}
 	d.hub = elicit.New(d.db, elicit.Options{Attended: true, Log: log})

@@ -34,7 +34,7 @@ import (
 type Options struct {
 	Upstreams []Upstream
 	// Open opens the hub of requests and the store that it is over, which has
-	// [Room]; whoever made them closes them, after the gateway.
+	// [Schema]; whoever made them closes them, after the gateway.
 	Open func(ctx context.Context) (*elicit.Hub, *store.DB, error)
 	// StateDir has the key of the credentials.
 	StateDir string
@@ -83,6 +83,7 @@ type Gateway struct {
 	routes    atomic.Pointer[routes] // nil until somebody asked for Elsewhere
 	linked    links
 	lends     lending
+	places    *places
 
 	opening sync.Mutex
 	hub     *elicit.Hub // nil until open
@@ -106,7 +107,7 @@ func New(o Options) (*Gateway, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	g := &Gateway{options: o, log: o.Log}
+	g := &Gateway{options: o, log: o.Log, places: newPlaces()}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	names := map[string]bool{}
 	for _, one := range o.Upstreams {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -13,30 +14,40 @@ import (
 
 // take puts the answer to a request over HTTP through the inflow.
 func (in *inflow) take(r *http.Request, answer *http.Response) error {
-	id := idOf(r)
+	c, _ := r.Context().Value(callKey{}).(*call)
 	if strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") && answer.StatusCode < http.StatusBadRequest {
-		answer.Body = &events{in: in, from: answer.Body, reader: bufio.NewReader(answer.Body), id: id}
+		answer.Body = &events{in: in, from: answer.Body, reader: bufio.NewReaderSize(answer.Body, readBytes), ctx: r.Context(), call: c, id: idOf(r)}
 		return nil
 	}
 	defer answer.Body.Close()
-	most := in.most()
+	read := in.gather(r.Context())
 	if answer.StatusCode >= http.StatusBadRequest {
-		most = min(most, maxWeb)
+		read.most = min(read.most, maxWeb)
 	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, int64(most)+1))
+	text, err := read.all(answer.Body, answer.ContentLength)
 	if err != nil {
-		return err
-	}
-	if len(text) > most {
-		if text = in.tooLong(id); text == nil {
-			return errTooMuch
+		read.drop()
+		if text = in.instead(idOf(r), err); text == nil {
+			return err
 		}
 		answer.StatusCode = http.StatusOK
 		answer.Header.Set("Content-Type", "application/json")
-	} else if text, _ = in.message(text); text == nil {
+	} else if text, _, _ = in.message(text); text == nil {
+		read.drop()
 		return errors.New("the answer is no answer")
 	}
-	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	answer.Body, answer.ContentLength = &wholeBody{bytes.NewReader(text), read.handTo(c)}, int64(len(text))
+	return nil
+}
+
+// wholeBody is a body that was read. Its place, if it is no call's, is left at its end.
+type wholeBody struct {
+	*bytes.Reader
+	place *place
+}
+
+func (w *wholeBody) Close() error {
+	w.place.leave()
 	return nil
 }
 
@@ -64,103 +75,116 @@ type events struct {
 	in      *inflow
 	from    io.Closer
 	reader  *bufio.Reader
-	id      []byte // of the request; nil: it is the stream of none
-	pending []byte
+	ctx     context.Context // of the request
+	call    *call           // that the request is of; nil: none
+	id      []byte          // of the request; nil: it is the stream of none
+	pending pieces
+	place   *place // of what is pending, if it is no call's; nil: none
 	err     error
 }
 
-func (e *events) Close() error { return e.from.Close() }
+func (e *events) Close() error {
+	e.place.leave()
+	return e.from.Close()
+}
 
 func (e *events) Read(p []byte) (int, error) {
-	for len(e.pending) == 0 && e.err == nil {
-		e.pending, e.err = e.next()
+	for e.pending.empty() && e.err == nil {
+		e.place.leave()
+		e.pending, e.place, e.err = e.next()
 	}
-	n := copy(p, e.pending)
-	e.pending = e.pending[n:]
-	if n == 0 {
-		return 0, e.err
+	if n := e.pending.read(p); n > 0 {
+		return n, nil
 	}
-	return n, nil
+	return 0, e.err
+}
+
+// event is one event as it is read.
+type event struct {
+	fields []byte    // those that are no data, each with the end of its line
+	data   *gathered // the lines of data, as one
+	isData bool      // of the line that is being read
+	lines  int       // of data
+	size   int       // of all of it, in bytes
+	why    error     // it is not passed on; nil: it is
 }
 
 // next is the next event as it is passed on; empty: it is not.
-func (e *events) next() ([]byte, error) {
-	var fields, data []byte
-	size, tooLong := 0, false
-	for {
-		line, err := e.line(e.in.most() - size)
-		if errors.Is(err, errTooMuch) {
-			fields, data, size, tooLong = nil, nil, 0, true
-			continue
-		}
-		text := bytes.TrimRight(line, "\r\n")
-		value, isData := bytes.CutPrefix(text, []byte("data:"))
-		switch {
-		case tooLong:
-		case isData && data == nil:
-			data = append([]byte{}, bytes.TrimSpace(value)...)
-		case isData:
-			data = append(append(data, '\n'), bytes.TrimSpace(value)...)
-		case len(text) > 0:
-			fields = append(fields, line...)
-		}
-		if size += len(line); tooLong {
-			size = 0
-		}
-		if err != nil || len(text) == 0 { // the end of the event, or of the stream
-			taken, end := e.whole(fields, data, tooLong)
-			return taken, cmp.Or(end, err)
-		}
-	}
-}
-
-// whole is one event as it is passed on.
-func (e *events) whole(fields, data []byte, tooLong bool) ([]byte, error) {
-	if tooLong {
-		data = e.in.tooLong(e.id)
-		if data == nil {
-			return nil, nil
-		}
-		return event(nil, data), io.EOF
-	}
-	if len(data) == 0 {
-		return append(fields, '\n'), nil // as one that says where the stream can be taken up
-	}
-	taken, isAnswer := e.in.message(data)
-	if taken == nil {
-		return nil, nil
-	}
-	if isAnswer && e.id != nil {
-		return event(fields, taken), io.EOF
-	}
-	return event(fields, taken), nil
-}
-
-func event(fields, data []byte) []byte {
-	out := append(fields, "data: "...)
-	out = append(out, bytes.ReplaceAll(data, []byte("\n"), []byte(" "))...)
-	return append(out, "\n\n"...)
-}
-
-// line is the next line with its end. If it is longer than most it is read to its
-// end and dropped: the error is errTooMuch.
-func (e *events) line(most int) (line []byte, err error) {
-	dropped := false
-	for {
+func (e *events) next() (pieces, *place, error) {
+	ev := &event{data: e.in.gather(e.ctx)}
+	for starts, blank := true, false; ; {
 		part, err := e.reader.ReadSlice('\n')
-		if dropped = dropped || len(line)+len(part) > most; dropped {
-			line = nil
-		} else {
-			line = append(line, part...)
+		if starts {
+			blank = len(bytes.TrimRight(part, "\r\n")) == 0
 		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil:
-			return line, err
-		case dropped:
-			return nil, errTooMuch
+		ev.add(part, starts)
+		switch starts = !errors.Is(err, bufio.ErrBufferFull); {
+		case ev.why != nil && e.id != nil: // it ends the stream
+			return e.whole(ev, nil)
+		case !starts:
+		case err != nil || blank: // the end of the event, or of the stream
+			return e.whole(ev, err)
 		}
-		return line, nil
 	}
+}
+
+// add adds a part of a line, or of what stands for one: the first if it starts it.
+func (ev *event) add(part []byte, starts bool) {
+	ev.size += len(part)
+	if starts {
+		var value []byte
+		if value, ev.isData = bytes.CutPrefix(part, []byte("data:")); ev.isData {
+			part = bytes.TrimLeft(value, " ")
+			if ev.lines++; ev.lines > 1 {
+				part = append([]byte(" "), part...) // a newline would end the line anew
+			}
+		}
+	}
+	switch {
+	case ev.why != nil:
+	case ev.size > ev.data.most:
+		ev.why = errTooMuch
+	case ev.isData:
+		ev.why = ev.data.add(bytes.TrimRight(part, "\r\n"), ev.data.most)
+	case len(ev.fields)+len(part) > smallAnswer:
+		ev.why = errTooMuch
+	case len(bytes.TrimRight(part, "\r\n")) > 0 || !starts:
+		ev.fields = append(ev.fields, part...)
+	}
+	if ev.why != nil {
+		ev.fields = nil
+		ev.data.drop()
+	}
+}
+
+// whole is one event as it is passed on, with its place if that is not its call's,
+// and what ends the stream, which err does.
+func (e *events) whole(ev *event, err error) (pieces, *place, error) {
+	if ev.why != nil {
+		data := e.in.instead(e.id, ev.why)
+		if data == nil {
+			return nil, nil, err
+		}
+		return dataEvent(nil, data), nil, io.EOF
+	}
+	if err != nil && !errors.Is(err, io.EOF) { // half of it
+		ev.data.drop()
+		return nil, nil, err
+	}
+	if ev.data.size == 0 {
+		return pieces{ev.fields, newLine}, nil, err // as one that says where the stream can be taken up
+	}
+	taken, _, isAnswer := e.in.message(bytes.TrimSpace(ev.data.taken()))
+	if taken == nil {
+		ev.data.drop()
+		return nil, nil, err
+	}
+	if !isAnswer || e.id == nil {
+		return dataEvent(ev.fields, taken), ev.data.handTo(nil), err
+	}
+	return dataEvent(ev.fields, taken), ev.data.handTo(e.call), cmp.Or(err, io.EOF)
+}
+
+func dataEvent(fields, data []byte) pieces {
+	return pieces{fields, []byte("data: "), data, []byte("\n\n")}
 }

@@ -2,11 +2,15 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
@@ -23,6 +27,9 @@ const DefaultMaxBytes = 16 << 20
 type inflow struct {
 	u     *upstream
 	flood flood
+
+	mu   sync.Mutex
+	sent map[string]context.Context // of the calls of a command, by id, as long as they wait
 }
 
 // most is how long a message may be, in bytes.
@@ -38,39 +45,84 @@ func (in *inflow) most() int {
 const maxSeen = 4 << 20
 
 // message is one message as it is taken: without secrets, or nil if it is one of
-// too many. It says whether it is an answer.
-func (in *inflow) message(raw []byte) (taken []byte, isAnswer bool) {
+// too many; and its id, and whether it is an answer.
+func (in *inflow) message(raw []byte) (taken, id []byte, isAnswer bool) {
 	var head struct {
 		Method *string
 		ID     json.RawMessage
 	}
 	if json.Unmarshal(raw, &head) != nil {
-		return raw, false // whoever reads it says what is wrong
+		return raw, nil, false // whoever reads it says what is wrong
 	}
 	if head.Method != nil {
 		if !in.flood.lets(len(raw), time.Now()) {
 			in.flood.tell(func() {
 				in.u.g.log.Warn("upstream sends more than is taken: some of its messages are dropped", "upstream", in.u.Name, "method", textutil.Shorten(*head.Method, 60))
 			})
-			return nil, false
+			return nil, head.ID, false
 		}
 	}
 	raw = in.u.secrets.redact(raw)
 	if len(raw) <= maxSeen {
 		in.u.rawCache.see(raw)
 	}
-	return raw, head.Method == nil
+	return raw, head.ID, head.Method == nil
 }
 
-// tooLong is the answer that stands for one that is too long; nil: nobody can
-// tell to what it is one.
-func (in *inflow) tooLong(id []byte) []byte {
-	in.u.g.log.Warn("message of upstream is too long and was dropped", "upstream", in.u.Name, "most", in.most())
+// instead is the answer that stands for one that is not passed on, and why; nil:
+// nobody can tell to what it is one, or nobody waits for it.
+func (in *inflow) instead(id []byte, why error) []byte {
+	switch {
+	case errors.Is(why, errTooMuch):
+		in.u.g.log.Warn("message of upstream is too long and was dropped", "upstream", in.u.Name, "most", in.most())
+	case errors.Is(why, errNoPlace), errors.Is(why, errTooSlow):
+		in.u.g.log.Warn("large message of upstream was dropped", "upstream", in.u.Name, "reason", why)
+	default: // the call has ended
+		return nil
+	}
 	if len(id) == 0 {
 		return nil
 	}
-	data, _ := json.Marshal(fmt.Sprintf("the answer has more than the %d bytes that are passed on: ask for a part, or set max_bytes of upstream %s", in.most(), in.u.Name))
+	data, _ := json.Marshal(in.notPassed(why)) // a string always marshals
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":%s}}`, id, data)
+}
+
+// callOf is the call that an ID was sent for; nil: it is not a call's, or has
+// ended.
+func (in *inflow) callOf(id []byte) (context.Context, *call) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	ctx := in.sent[string(id)]
+	if ctx == nil {
+		return context.Background(), nil
+	}
+	c, _ := ctx.Value(callKey{}).(*call)
+	return ctx, c
+}
+
+// notes notes for which call a message was sent, until that ends.
+func (in *inflow) notes(ctx context.Context, message jsonrpc.Message) {
+	r, ok := message.(*jsonrpc.Request)
+	if !ok || !r.IsCall() || ctx.Value(callKey{}) == nil {
+		return
+	}
+	id, err := json.Marshal(r.ID.Raw())
+	if err != nil {
+		return
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.sent == nil {
+		in.sent = map[string]context.Context{}
+	}
+	in.sent[string(id)] = ctx
+	context.AfterFunc(ctx, func() {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		if in.sent[string(id)] == ctx { // and not that of a call on a newer connection
+			delete(in.sent, string(id))
+		}
+	})
 }
 
 // endBytes is how much of both ends of a message that is too long is kept, to

@@ -90,7 +90,7 @@ func (o *rawCache) walk(raw json.RawMessage, depth int) {
 		}
 		for name, value := range members {
 			if isKept(name) && first(value) == '{' {
-				o.keep(value)
+				o.add(value)
 			} else if keptEntries[name] != nil {
 				o.keepEntries(name, value)
 			} else {
@@ -124,7 +124,7 @@ func first(raw []byte) byte {
 	return raw[0]
 }
 
-func (o *rawCache) keep(raw json.RawMessage) {
+func (o *rawCache) add(raw json.RawMessage) {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {
 		return

@@ -47,6 +47,7 @@ func (u *upstream) handle(ctx context.Context, c *call) (contract.Result, error)
 	asked, ok := c.who().Client.(client)
 	if !ok || !asked.Rounds() {
 		defer c.attach(ctx, c.who())()
+		defer c.who().WhenWritten(c.place.leave)
 		return u.call(ctx, c)
 	}
 	id, err := asked.Shown()
@@ -105,6 +106,7 @@ func (u *upstream) follow(ctx context.Context, r *round, caller contract.Caller,
 	defer r.call.attach(ctx, caller)()
 	select {
 	case e := <-r.ended:
+		caller.WhenWritten(r.call.place.leave)
 		return e.result, e.err
 	case r.asked = <-r.asks:
 		show := r.asked.show(asked)
@@ -112,6 +114,7 @@ func (u *upstream) follow(ctx context.Context, r *round, caller contract.Caller,
 		return contract.Result{}, show
 	case <-ctx.Done():
 		r.cancel()
+		r.call.place.leave()
 		return contract.Result{}, ctx.Err()
 	}
 }

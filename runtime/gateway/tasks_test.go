@@ -109,12 +109,12 @@ func TestToolsThatWantTasksCanBeCalledAtOldUpstreams(t *testing.T) {
 // and asks before it is one or while it is.
 func newTasks(t *testing.T) (url string, cancelled *atomic.Int32) {
 	t.Helper()
-	db, err := store.Open(t.Context(), t.TempDir(), elicit.Room(), callroom.Room())
+	db, err := store.Open(t.Context(), t.TempDir(), elicit.Schema(), callroom.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	hub := elicit.New(db, elicit.Options{})
-	keeper := callroom.New(callroom.Options{Patience: time.Millisecond, Open: func(context.Context) (*elicit.Hub, *store.DB, error) { return hub, db, nil }})
+	runner := callroom.New(callroom.Options{Patience: time.Millisecond, Open: func(context.Context) (*elicit.Hub, *store.DB, error) { return hub, db, nil }})
 	cancelled = new(atomic.Int32)
 	handed := make(chan struct{}, 10) // one for each call that has become a task
 	tool := contract.Tool{Name: "job", Input: json.RawMessage(`{"type":"object"}`), Later: &contract.Later{Only: true}}
@@ -135,7 +135,7 @@ func newTasks(t *testing.T) (url string, cancelled *atomic.Int32) {
 		}
 		return contract.Result{Text: []string{"job of " + r.Answers["name"].Value.Text}}, nil
 	}
-	tool = keeper.Later(tool)
+	tool = runner.Later(tool)
 	start := tool.Later.Start
 	tool.Later.Start = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
 		p, err := start(ctx, caller, args)
@@ -151,7 +151,7 @@ func newTasks(t *testing.T) (url string, cancelled *atomic.Int32) {
 		_ = s.Close(context.Background())
 		server.CloseClientConnections()
 		server.Close()
-		keeper.Close()
+		runner.Close()
 		hub.Close()
 		db.Close()
 	})

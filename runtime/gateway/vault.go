@@ -18,9 +18,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Room has the gateway's tables: credentials and sign-ins under way, encrypted,
+// Schema returns the schema of the gateway's tables: credentials and sign-ins under way, encrypted,
 // and what upstreams were last seen to offer.
-func Room() store.Room { return store.NewRoom("gateway", migrations) }
+func Schema() store.Schema { return store.NewSchema("gateway", migrations) }
 
 // topic is that of the gateway's events in the feed: their key is the upstream
 // whose credential changed, and they say nothing of it.

@@ -34,6 +34,9 @@ func (s *Server) callerOn(req *mcp.CallToolRequest) contract.Caller {
 			}
 		}
 	}
+	if key := keyOf(req.Extra); key != "" {
+		caller.Written = func(f func()) { s.calls.whenWritten(key, func(bool) { f() }) }
+	}
 	caller.Client, caller.Log, caller.Views = p, s.logTo(req), showsViews(req)
 	return caller
 }

@@ -24,7 +24,7 @@ func asking(t *testing.T, r elicit.Request) (*Server, *elicit.Hub) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := store.Open(t.Context(), t.TempDir(), elicit.Room())
+	db, err := store.Open(t.Context(), t.TempDir(), elicit.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ type published struct {
 	unannounced  []*mcp.Tool // in order; the SDK does not know them
 	standIn      string      // a tool that it knows; empty: none
 	elsewhere    *elsewhere
-	keepers      []*contract.Later // one of each kind
+	later        []*contract.Later // one of each kind
 	instructions string
 }
 
@@ -55,8 +55,8 @@ func publish(c contract.Catalog, log *slog.Logger) (*published, error) {
 		} else if p.standIn == "" {
 			p.standIn = t.Name
 		}
-		if l := t.Later; l != nil && !slices.ContainsFunc(p.keepers, func(k *contract.Later) bool { return k.Kind == l.Kind }) {
-			p.keepers = append(p.keepers, l)
+		if l := t.Later; l != nil && !slices.ContainsFunc(p.later, func(k *contract.Later) bool { return k.Kind == l.Kind }) {
+			p.later = append(p.later, l)
 		}
 	}
 	for _, prompt := range c.Prompts {

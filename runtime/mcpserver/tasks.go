@@ -19,7 +19,7 @@ import (
 // The extension io.modelcontextprotocol/tasks (SEP-2663, protocol 2026-07-28):
 // a client that declares it on a call of a tool with a contract.Later gets a
 // task instead of a held call. The server keeps nothing of a task: tasks/get,
-// tasks/update and tasks/cancel pass its ID to the tool's Keeper, which has it
+// tasks/update and tasks/cancel pass its ID to the tool's PendingCalls, which has it
 // in the store, so any server over the same store answers them.
 
 // tasksExtension names the extension in capabilities.
@@ -74,7 +74,7 @@ type ack struct {
 }
 
 // taskMethods are those of the extension. No version before 2026-07-28 has them.
-var taskMethods = map[string]func(*Server, context.Context, *visitor, contract.Keeper, string) (mcp.Result, error){
+var taskMethods = map[string]func(*Server, context.Context, *visitor, contract.PendingCalls, string) (mcp.Result, error){
 	"tasks/get":    (*Server).getTask,
 	"tasks/update": (*Server).updateTask,
 	"tasks/cancel": (*Server).cancelTask,
@@ -101,15 +101,15 @@ func (s *Server) serveTask(ctx context.Context, method string, req *mcp.ServerRe
 	if err != nil {
 		return nil, err
 	}
-	keeper, id, err := s.findTask(req.Params.TaskID, v.caller)
+	calls, id, err := s.findTask(req.Params.TaskID, v.caller)
 	if err != nil {
 		return nil, err
 	}
-	return taskMethods[method](s, ctx, v, keeper, id)
+	return taskMethods[method](s, ctx, v, calls, id)
 }
 
-func (s *Server) getTask(ctx context.Context, v *visitor, keeper contract.Keeper, id string) (mcp.Result, error) {
-	pending, err := keeper.Look(ctx, v.caller, id)
+func (s *Server) getTask(ctx context.Context, v *visitor, calls contract.PendingCalls, id string) (mcp.Result, error) {
+	pending, err := calls.Look(ctx, v.caller, id)
 	if err != nil {
 		return nil, s.protocolError("look at task "+id, err)
 	}
@@ -121,15 +121,15 @@ func (s *Server) getTask(ctx context.Context, v *visitor, keeper contract.Keeper
 	return t, nil
 }
 
-func (s *Server) updateTask(ctx context.Context, v *visitor, keeper contract.Keeper, id string) (mcp.Result, error) {
-	if err := keeper.Answer(ctx, v.caller, id); err != nil {
+func (s *Server) updateTask(ctx context.Context, v *visitor, calls contract.PendingCalls, id string) (mcp.Result, error) {
+	if err := calls.Answer(ctx, v.caller, id); err != nil {
 		return nil, s.protocolError("answer task "+id, err)
 	}
 	return &ack{ResultType: "complete"}, nil
 }
 
-func (s *Server) cancelTask(ctx context.Context, v *visitor, keeper contract.Keeper, id string) (mcp.Result, error) {
-	if err := keeper.Cancel(ctx, v.caller, id); err != nil {
+func (s *Server) cancelTask(ctx context.Context, v *visitor, calls contract.PendingCalls, id string) (mcp.Result, error) {
+	if err := calls.Cancel(ctx, v.caller, id); err != nil {
 		return nil, s.protocolError("cancel task "+id, err)
 	}
 	return &ack{ResultType: "complete"}, nil
@@ -236,18 +236,18 @@ func (s *Server) taskID(id string, caller contract.Caller) (string, error) {
 	return id + "." + strings.ToLower(base32.StdEncoding.EncodeToString(mac[:10])), nil
 }
 
-// findTask returns the keeper of a task that caller may follow, and the call's
+// findTask returns the calls of a task that caller may follow, and the call's
 // own ID.
-func (s *Server) findTask(task string, caller contract.Caller) (contract.Keeper, string, error) {
+func (s *Server) findTask(task string, caller contract.Caller) (contract.PendingCalls, string, error) {
 	id, _, _ := strings.Cut(task, ".")
 	want, err := s.taskID(id, caller)
 	if err != nil {
 		return nil, "", s.protocolError("check task", err)
 	}
 	if hmac.Equal([]byte(want), []byte(task)) {
-		for _, keeper := range s.current.Load().keepers {
-			if strings.HasPrefix(id, keeper.Kind) {
-				return keeper.Keeper, id, nil
+		for _, calls := range s.current.Load().later {
+			if strings.HasPrefix(id, calls.Kind) {
+				return calls.Calls, id, nil
 			}
 		}
 	}
@@ -274,7 +274,7 @@ func needsTasks() error {
 
 // announceTasks says in server/discover that there are tools with tasks.
 func (s *Server) announceTasks(r *mcp.DiscoverResult) {
-	if len(s.current.Load().keepers) == 0 || r.Capabilities == nil {
+	if len(s.current.Load().later) == 0 || r.Capabilities == nil {
 		return
 	}
 	can := *r.Capabilities

@@ -94,16 +94,16 @@ func (s *Server) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest
 	own := context.WithValue(ctx, listeningKey{}, l)
 	for _, one := range wanted {
 		task, _ := one.(string)
-		keeper, id, err := s.findTask(task, caller)
+		calls, id, err := s.findTask(task, caller)
 		if err != nil {
 			continue // the acknowledgement does not have it
 		}
-		watch, err := keeper.Watch(ctx, id)
+		watch, err := calls.Watch(ctx, id)
 		if err != nil {
 			continue
 		}
 		l.ids = append(l.ids, task)
-		f := &follower{server: s, to: l, req: req, keeper: keeper, id: id, watch: watch,
+		f := &follower{server: s, to: l, req: req, calls: calls, id: id, watch: watch,
 			visit: func() *visitor { return newVisitor(caller, version, can) }}
 		following.Go(func() { f.run(own) })
 	}
@@ -161,7 +161,7 @@ type follower struct {
 	server *Server
 	to     *listening
 	req    *mcp.SubscriptionsListenRequest
-	keeper contract.Keeper
+	calls  contract.PendingCalls
 	id     string
 	watch  contract.Watcher
 	visit  func() *visitor
@@ -195,7 +195,7 @@ func (f *follower) run(ctx context.Context) {
 
 func (f *follower) tell(ctx context.Context) (ended bool, err error) {
 	v := f.visit()
-	pending, err := f.keeper.Look(ctx, v.caller, f.id)
+	pending, err := f.calls.Look(ctx, v.caller, f.id)
 	if err != nil {
 		return false, err
 	}

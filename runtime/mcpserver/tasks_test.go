@@ -32,14 +32,14 @@ type late struct {
 // lateAt serves the store in a folder. Servers of one folder have one key.
 func lateAt(t *testing.T, folder string) *late {
 	t.Helper()
-	db, err := store.Open(t.Context(), folder, elicit.Room(), callroom.Room())
+	db, err := store.Open(t.Context(), folder, elicit.Schema(), callroom.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := &late{hub: elicit.New(db, elicit.Options{}), release: make(chan struct{})}
-	keeper := callroom.New(callroom.Options{Patience: 20 * time.Millisecond,
+	runner := callroom.New(callroom.Options{Patience: 20 * time.Millisecond,
 		Open: func(context.Context) (*elicit.Hub, *store.DB, error) { return l.hub, db, nil }})
-	t.Cleanup(func() { keeper.Close(); l.hub.Close(); db.Close() })
+	t.Cleanup(func() { runner.Close(); l.hub.Close(); db.Close() })
 	tool := func(name string, call func(context.Context, contract.Caller, struct{}) (contract.Result, error)) contract.Tool {
 		return contract.Define(contract.Spec{Name: name, Description: name, Input: noInput}, call)
 	}
@@ -65,7 +65,7 @@ func lateAt(t *testing.T, folder string) *late {
 	})
 	only.Later = &contract.Later{Only: true}
 	l.Server = newServer(t, Options{StateKey: func() ([]byte, error) { return []byte("of " + folder), nil }},
-		contract.Catalog{Tools: []contract.Tool{keeper.Later(wait), keeper.Later(ask), keeper.Later(only)}})
+		contract.Catalog{Tools: []contract.Tool{runner.Later(wait), runner.Later(ask), runner.Later(only)}})
 	return l
 }
 

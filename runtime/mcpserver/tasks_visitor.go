@@ -12,7 +12,7 @@ import (
 )
 
 // visitor is the client of a request about a task, as one that can show
-// questions and bring answers. Its methods are what keepers assert of a
+// questions and bring answers. Its methods are what a PendingCalls asserts of a
 // contract.Caller's Client.
 type visitor struct {
 	caller    contract.Caller

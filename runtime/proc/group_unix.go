@@ -7,20 +7,20 @@ import (
 	"syscall"
 )
 
-// Group is a program and all that it starts, unless that leaves the group. Its
-// methods may be called concurrently.
+// Group is a program and the processes it starts, except those that leave the
+// group. Its methods may be called concurrently.
 type Group struct {
 	id      int
 	guard   *guard
 	release func()
 }
 
-// Start starts cmd as the leader of a new group. Call Close when the leader has
-// ended.
+// Start starts cmd as the leader of a new group. Call [Group.Close] when the
+// leader has ended and was waited for. It sets cmd.SysProcAttr.Setpgid.
 func Start(cmd *exec.Cmd) (*Group, error) {
-	guard, err := newGuard() // before the program: it is told the group a moment after the start
+	guard, err := newGuard() // before the program, so that it learns the group soon after the start
 	if err != nil {
-		guard = nil // the system's own means are left, and the next sweep
+		guard = nil // the parent-death signal still works
 	}
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -41,17 +41,17 @@ func (g *Group) signal(s syscall.Signal) {
 	}
 }
 
-// Interrupt is what a terminal sends for Ctrl-C.
+// Interrupt sends the group SIGINT, as a terminal does for Ctrl-C.
 func (g *Group) Interrupt() { g.signal(syscall.SIGINT) }
 
-// Terminate asks the group to end.
+// Terminate sends the group SIGTERM.
 func (g *Group) Terminate() { g.signal(syscall.SIGTERM) }
 
-// Kill ends the group at once.
+// Kill sends the group SIGKILL. It does not wait.
 func (g *Group) Kill() { g.signal(syscall.SIGKILL) }
 
-// Close lets go of a group that has ended: its number may be another's from now
-// on. It may be called once.
+// Close frees what watches a group that has ended, as another group may get its
+// ID. Call it once.
 func (g *Group) Close() {
 	g.guard.close()
 	g.release()

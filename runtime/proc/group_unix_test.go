@@ -130,7 +130,7 @@ func started(t *testing.T, line []string) (starter *exec.Cmd, pids []int) {
 	return cmd, []int{leader, child}
 }
 
-// gone says that a process has ended; one that nobody has waited for counts.
+// gone reports whether a process has ended; a zombie counts as ended.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true

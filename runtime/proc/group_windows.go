@@ -8,14 +8,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Group is a job: a program and all that it starts. Windows ends it when the
-// last handle to it closes, also when this process dies.
+// Group is a job object: a program and the processes it starts. Windows ends it
+// when the last handle to it closes, also when this process dies. Its methods may
+// be called concurrently.
 type Group struct {
 	job windows.Handle
 	pid uint32
 }
 
-// Start starts cmd in a job of its own. Call Close when it has ended.
+// Start starts cmd in a new job. Call [Group.Close] when it has ended. It replaces
+// cmd.SysProcAttr.
 func Start(cmd *exec.Cmd) (*Group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -36,7 +38,7 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	g := &Group{job, uint32(cmd.Process.Pid)}
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, g.pid)
 	if err == nil {
-		// What it started before this line is not in the job.
+		// Processes that it started before this line are not in the job.
 		err = windows.AssignProcessToJobObject(job, process)
 		windows.CloseHandle(process)
 	}
@@ -49,15 +51,15 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	return g, nil
 }
 
-// Interrupt is Ctrl-Break: Windows cannot send Ctrl-C to a group of its own. A
-// program without a console does not get it.
+// Interrupt sends the group Ctrl-Break: Windows cannot send Ctrl-C to a single
+// group. A program without a console does not receive it.
 func (g *Group) Interrupt() { windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, g.pid) }
 
-// Terminate is Kill: Windows has nothing between a request and force.
+// Terminate does what Kill does: Windows has nothing in between.
 func (g *Group) Terminate() { g.Kill() }
 
-// Kill ends the job at once.
+// Kill ends the job. It does not wait.
 func (g *Group) Kill() { windows.TerminateJobObject(g.job, 1) }
 
-// Close lets go of a job that has ended. It may be called once.
+// Close closes the handle of a job that has ended. Call it once.
 func (g *Group) Close() { windows.CloseHandle(g.job) }

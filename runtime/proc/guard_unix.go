@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// guardScript reads the number of the group, and then a line that says that the
-// group has ended. If the pipe ends before that line, the process that started
-// the group has died.
+// guardScript reads the group's ID, and then an empty line once the group has
+// ended. If the pipe closes before that line, the process that started the group
+// has died.
 const guardScript = `read -r group || exit 0; read -r over || kill -s KILL -- "-$group"`
 
-// guard is a shell that ends a group if this process dies. Nil: there is none.
+// guard is a shell that kills a group if this process dies. Nil: there is none.
 type guard struct {
 	cmd  *exec.Cmd
 	pipe *os.File
@@ -28,7 +28,7 @@ func newGuard() (*guard, error) {
 	defer theirs.Close()
 	cmd := exec.Command("/bin/sh", "-c", guardScript, "deskhand-guard")
 	cmd.Stdin, cmd.Dir, cmd.Env = theirs, "/", []string{}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no signal to our group or terminal is for it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // signals to our group or terminal do not reach it
 	if err := cmd.Start(); err != nil {
 		ours.Close()
 		return nil, fmt.Errorf("%w: %w", errNoGuard, err)
@@ -36,14 +36,14 @@ func newGuard() (*guard, error) {
 	return &guard{cmd, ours}, nil
 }
 
-// watch tells the guard which group it is for.
+// watch sends the guard its group's ID.
 func (g *guard) watch(group int) {
 	if g != nil {
 		fmt.Fprintln(g.pipe, group)
 	}
 }
 
-// close tells the guard that the group has ended, and waits for its end.
+// close ends the guard of a group that has ended, and waits for it.
 func (g *guard) close() {
 	if g == nil {
 		return

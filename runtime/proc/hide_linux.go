@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Hide keeps other programs of the user from reading the memory and the
-// environment of this process, and from tracing it. Programs that it starts are
-// not hidden. It leaves no core file then.
+// Hide stops other programs of the same user from reading this process's memory
+// and environment, and from tracing it. It also disables core files. Programs
+// that this process starts are not hidden.
 //
-// It does nothing where /proc is mounted with hidepid: a process that is hidden
-// seems to have ended there.
+// Hide does nothing if /proc is mounted with hidepid: there a hidden process
+// seems to have ended.
 func Hide() error {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil || bytes.Contains(mounts, []byte("hidepid=")) {

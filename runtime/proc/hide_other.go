@@ -2,5 +2,5 @@
 
 package proc
 
-// Hide does nothing: this system has no such thing for a program itself.
+// Hide does nothing: on this system a program cannot hide itself.
 func Hide() error { return nil }

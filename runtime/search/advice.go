@@ -52,12 +52,13 @@ func (r *run) advice(question string, hits []ranked) (*Hint, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hint{Suggested: map[string][]string{}}
+	h := &Hint{Found: FoundUnsure, Suggested: map[string][]string{}}
 	again := "ask again with the question and two or three phrasings of it in words these docs use"
 	if len(terms) > 0 {
 		again += ", such as: " + strings.Join(terms, ", ")
 	}
 	if sure < absentBelow && len(r.filters) == 0 {
+		h.Found = FoundAbsent
 		h.Message = "Probably not in these docs: no section is close to the question. If it may stand there under another name, " + again + "."
 	} else {
 		h.Message = "These hits may not answer the question. If they do not, " + again + "."

@@ -66,14 +66,14 @@ func TestScaleSetsACosineAgainstTheCorpus(t *testing.T) {
 
 func TestApplyMendsWordsInPlace(t *testing.T) {
 	for _, c := range []struct {
-		mends []mend
+		mends []correction
 		text  string
 		want  string
 	}{
 		{nil, "as it is", "as it is"},
-		{[]mend{{4, 9, "retry"}}, "how rettr works", "how retry works"},
-		{[]mend{{0, 3, "one"}, {4, 7, "two"}}, "onn twp three", "one two three"},
-		{[]mend{{0, 5, "max"}, {2, 5, "lost"}}, "maxxx it", "max it"}, // what overlaps is left out
+		{[]correction{{4, 9, "retry"}}, "how rettr works", "how retry works"},
+		{[]correction{{0, 3, "one"}, {4, 7, "two"}}, "onn twp three", "one two three"},
+		{[]correction{{0, 5, "max"}, {2, 5, "lost"}}, "maxxx it", "max it"}, // what overlaps is left out
 	} {
 		if got := apply(c.mends, c.text); got != c.want {
 			t.Errorf("apply(%v, %q) = %q, want %q", c.mends, c.text, got, c.want)

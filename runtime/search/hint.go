@@ -16,6 +16,7 @@ const hintPool = 100
 func (r *run) hint(ctx context.Context, text string) (*Hint, error) {
 	if len(r.filters) == 0 {
 		return &Hint{
+			Found:     FoundNothing,
 			Message:   "0 results found. No matches were found for this query in the indexed corpus.",
 			Suggested: map[string][]string{},
 		}, nil
@@ -25,6 +26,7 @@ func (r *run) hint(ctx context.Context, text string) (*Hint, error) {
 		active = append(active, fmt.Sprintf("%s='%s'", k, r.filters[k]))
 	}
 	h := &Hint{
+		Found:     FoundNothing,
 		Message:   fmt.Sprintf("0 results found for query '%s' with filters %s.", shorten(text), strings.Join(active, ", ")),
 		Suggested: map[string][]string{},
 	}

@@ -87,9 +87,9 @@ func (r *run) withAllWords() ([]bool, error) {
 	return all, nil
 }
 
-// keep is the test that filters and phrases stand for; nil accepts every chunk.
-func (r *run) keep() (func(chunk int) bool, error) {
-	filters, err := r.snapshot.keep(r.filters)
+// filter returns the test for the query's filters and phrases; nil accepts every chunk.
+func (r *run) filter() (func(chunk int) bool, error) {
+	filters, err := r.snapshot.facetFilter(r.filters)
 	if err != nil {
 		return nil, err
 	}

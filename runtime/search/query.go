@@ -62,7 +62,7 @@ func (r *run) read(text string) error {
 	r.weights = map[string]float64{}
 	seen := map[string]bool{}
 	unknown := 0
-	var mended []mend
+	var mended []correction
 	terms := slices.Clone(r.analyzer.Terms(text))
 	named := nameFirst(text)
 	for _, t := range terms {
@@ -86,7 +86,7 @@ func (r *run) read(text string) error {
 			return err
 		}
 		if meant != "" && !sensible {
-			mended = append(mended, mend{t.Start, t.End, meant})
+			mended = append(mended, correction{t.Start, t.End, meant})
 			r.sensible = true
 		}
 	}

@@ -40,7 +40,7 @@ type ranked struct {
 // rank returns at least want hits in their final order if there are as many.
 // The order of the first does not depend on want, so pages do not overlap.
 func (r *run) rank(ctx context.Context, want int) ([]ranked, error) {
-	keep, err := r.keep()
+	keep, err := r.filter()
 	if err != nil {
 		return nil, err
 	}

@@ -94,8 +94,24 @@ type Hit struct {
 	Evidence *Evidence
 }
 
+// Found says how much a search found.
+type Found string
+
+// What Found may be. FoundSome is the zero value: nothing speaks against the hits.
+const (
+	FoundSome Found = ""
+	// FoundUnsure: the hits may not answer the question.
+	FoundUnsure Found = "unsure"
+	// FoundAbsent: the question is probably not answered in the corpus.
+	FoundAbsent Found = "absent"
+	// FoundNothing: there are no hits.
+	FoundNothing Found = "nothing"
+)
+
 // Hint helps on when nothing was found, or little.
 type Hint struct {
+	// Found is never FoundSome.
+	Found   Found
 	Message string
 	// Suggested holds, by facet key, values that do give results.
 	Suggested map[string][]string

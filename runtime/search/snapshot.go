@@ -222,8 +222,8 @@ func (ed *snapshot) pageFacets() ([]map[string]string, []int32, error) {
 	return ed.metadata, ed.byPage, ed.facetsErr
 }
 
-// keep returns the test that filters stand for; nil accepts every chunk.
-func (ed *snapshot) keep(filters map[string]string) (func(chunk int) bool, error) {
+// facetFilter returns the test for filters; nil accepts every chunk.
+func (ed *snapshot) facetFilter(filters map[string]string) (func(chunk int) bool, error) {
 	if len(filters) == 0 {
 		return nil, nil
 	}

@@ -51,7 +51,7 @@ func (r *run) snippet(text []byte, heading string) (s string, near float64) {
 type scratch struct {
 	packed     []byte // the texts read, as they are packed
 	text, line []byte
-	found      []sighting
+	found      []termHit
 	want       artifact.Wanted // the query's words and the terms in its weights
 }
 
@@ -68,8 +68,8 @@ func (s *scratch) giveBack() {
 	}
 }
 
-// sighting is a term of the query in a text.
-type sighting struct {
+// termHit is an occurrence of a query term in a text.
+type termHit struct {
 	term       int // of those that were met
 	start, end int
 	weight     float64
@@ -78,7 +78,7 @@ type sighting struct {
 // evidence is the beginning of text on one line, the terms of the query in it
 // and where the best window of them begins and what it holds. It reads on only
 // while most of the query was not seen.
-func (r *run) evidence(text []byte) (line []byte, found []sighting, from int, sum float64) {
+func (r *run) evidence(text []byte) (line []byte, found []termHit, from int, sum float64) {
 	r.analyzer.Wanted = &r.want
 	defer func() { r.analyzer.Wanted = nil }()
 	terms := make([]string, 0, 8) // those met
@@ -98,7 +98,7 @@ func (r *run) evidence(text []byte) (line []byte, found []sighting, from int, su
 				if term < 0 {
 					term, terms = len(terms), append(terms, t.Text)
 				}
-				r.found = append(r.found, sighting{term, at + t.Start, at + t.End, weight})
+				r.found = append(r.found, termHit{term, at + t.Start, at + t.End, weight})
 			}
 		}
 		at = bytes.LastIndexByte(r.line, ' ') + 1
@@ -155,7 +155,7 @@ func plainlySpaced(x uint64) bool {
 
 // bestWindow is where the snippetBytes begin that hold the most evidence, each
 // of so many terms counted once, and how much that is.
-func bestWindow(found []sighting, terms int) (bestAt int, best float64) {
+func bestWindow(found []termHit, terms int) (bestAt int, best float64) {
 	count := make([]int32, terms)
 	sum, first := 0.0, 0
 	for _, t := range found {
@@ -196,7 +196,7 @@ const markShare = 0.25
 
 // mark writes s[from:to] with the words found in bold, whole words always;
 // neighbours share their marks.
-func mark(b *strings.Builder, s []byte, from, to int, found []sighting) {
+func mark(b *strings.Builder, s []byte, from, to int, found []termHit) {
 	strongest := 0.0
 	for _, t := range found {
 		strongest = max(strongest, t.weight)

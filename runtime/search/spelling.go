@@ -71,20 +71,21 @@ func endings(word string) func(yield func(string) bool) {
 	}
 }
 
-// mend is a misspelt word of a query, text[start:end], and what it may mean.
-type mend struct {
+// correction is a misspelt word of a query, text[start:end], and the word it
+// probably means.
+type correction struct {
 	start, end int
 	word       string
 }
 
-// apply returns text with the words mended.
-func apply(mends []mend, text string) string {
-	if len(mends) == 0 {
+// apply returns text with the words corrected.
+func apply(corrections []correction, text string) string {
+	if len(corrections) == 0 {
 		return text
 	}
 	var b strings.Builder
 	at := 0
-	for _, m := range mends {
+	for _, m := range corrections {
 		if m.start >= at {
 			b.WriteString(text[at:m.start])
 			b.WriteString(m.word)
@@ -95,14 +96,13 @@ func apply(mends []mend, text string) string {
 	return b.String()
 }
 
-// knower is an embedder that can tell the words it has a vector for from those
-// that it puts together from pieces. Others are left to make sense of misspelt
-// words themselves.
-type knower interface{ Knows(word string) bool }
+// dictionary is an embedder that can tell words it has a vector for from words it
+// puts together from pieces. Other embedders get misspelt words as they are.
+type dictionary interface{ Knows(word string) bool }
 
 // knows says whether the embedder makes sense of a word.
 func (ed *snapshot) knows(word string) bool {
-	k, ok := ed.embedder.(knower)
+	k, ok := ed.embedder.(dictionary)
 	return !ok || k.Knows(word)
 }
 

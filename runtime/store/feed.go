@@ -9,16 +9,16 @@ import (
 
 // Event is one entry of the feed.
 type Event struct {
-	// Seq is 1 for the first event of a store and one more for each further
-	// one. A reader who has seen n has seen, or can no longer see, all below;
-	// some may have been replaced by later ones: see [Tx.AppendLatest].
+	// Seq is 1 for a store's first event and grows by one with each event. A
+	// reader who has seen n has seen all lower numbers, or they no longer
+	// exist: later events may have replaced them, see [Tx.AppendLatest].
 	Seq int64
 	// At is when the transaction began, in UTC with milliseconds.
 	At time.Time
-	// Topic names the room, Key the thing that changed; both are for filters.
+	// Topic names the package that appended the event, Key the thing that
+	// changed. [Filter] uses both.
 	Topic, Key string
-	// Data is the room's, valid UTF-8 without NUL, and shared: not to be
-	// changed.
+	// Data is valid UTF-8 without NUL. It is shared and must not be changed.
 	Data []byte
 }
 
@@ -30,7 +30,7 @@ const (
 	tailBytes  = 4 << 20
 )
 
-// feed is this process's view of the end of the feed.
+// feed holds the newest events for this process's watchers.
 type feed struct {
 	db *DB
 
@@ -51,14 +51,14 @@ type pump struct {
 	wake chan struct{} // holds one
 }
 
-func (p *pump) ring() {
+func (p *pump) signal() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
 }
 
-// join adds a watcher, and starts the pump for the first one.
+// join adds a watcher and starts the pump for the first one.
 func (f *feed) join(w *Watcher, head int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,7 +81,7 @@ func (f *feed) join(w *Watcher, head int64) error {
 	return nil
 }
 
-// leave takes a watcher out, and with the last one ends the pump.
+// leave removes a watcher and ends the pump after the last one.
 func (f *feed) leave(w *Watcher) {
 	f.mu.Lock()
 	delete(f.watchers[w.filter], w)
@@ -99,8 +99,8 @@ func (f *feed) leave(w *Watcher) {
 	<-p.done
 }
 
-// shut ends the pump and every watcher.
-func (f *feed) shut() {
+// close ends the pump and every watcher.
+func (f *feed) close() {
 	f.mu.Lock()
 	p := f.pump
 	f.closed, f.pump, f.tail = true, nil, nil
@@ -112,13 +112,14 @@ func (f *feed) shut() {
 	}
 }
 
-// run reads on whenever the dialect's bell or a commit of this process says so.
+// run reads new events when the dialect's listener or a commit of this process
+// signals.
 func (f *feed) run(ctx context.Context, p *pump) {
 	defer close(p.done)
 	listener := make(chan struct{})
 	go func() {
 		defer close(listener)
-		f.db.dialect.listen(ctx, p.ring)
+		f.db.dialect.listen(ctx, p.signal)
 	}()
 	defer func() { <-listener }()
 	for {
@@ -129,7 +130,7 @@ func (f *feed) run(ctx context.Context, p *pump) {
 		}
 		if err := f.catchUp(ctx, p); err != nil && ctx.Err() == nil {
 			f.fail(p, err)
-			p.ring()
+			p.signal()
 			select {
 			case <-time.After(time.Second):
 			case <-ctx.Done():
@@ -182,7 +183,7 @@ func (f *feed) publish(events []Event) {
 		return
 	}
 	if events[0].Seq > f.last+1 {
-		f.pump.ring()
+		f.pump.signal()
 		return
 	}
 	f.add(events)
@@ -210,9 +211,9 @@ func (f *feed) add(events []Event) {
 	}
 }
 
-// skip goes on from seq, as what was to be read was pruned, on a machine that
-// slept or whose clock jumped. Every watcher looks for itself whether it missed
-// anything.
+// skip continues after seq, because the events to be read were pruned, on a
+// machine that slept or whose clock jumped. Every watcher finds out itself
+// whether it missed any.
 func (f *feed) skip(seq int64) {
 	f.tail, f.bytes, f.last = nil, 0, max(f.last, seq)
 	f.wakeAll()

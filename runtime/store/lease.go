@@ -9,29 +9,28 @@ import (
 	"time"
 )
 
-// Lease is a name that one holder has for a while. Whoever holds it renews it;
-// when the holder dies, it lapses, and others may take it.
+// Lease is a name that at most one holder has at a time. The holder renews it;
+// if the holder dies, the lease expires and another holder may take it.
 type Lease struct {
 	Name   string
 	Holder string
-	// Data is the holder's, such as an address, and outlives it: the next
-	// holder can read it and carry on with the same. A lease without data is
-	// nothing once it has ended.
+	// Data belongs to the holder, for example an address, and outlives the
+	// lease, so that the next holder can read it. A lease without data is
+	// deleted some time after it has expired.
 	Data string
-	// Until is when it lapses, by the clock of the store.
+	// Until is when the lease expires, by the store's clock.
 	Until time.Time
-	// Once says that nobody renews it: it counts until it lapses, whatever clocks
-	// say. It is of who claims, and not kept.
+	// Once is set by a claimer who will not renew the lease: it then counts
+	// until it expires, even if a clock is set back. It is not stored.
 	Once bool
 
 	taken time.Time // by the clock of who took it; zero: not known
 }
 
-// up says whether a lease counts. Over SQLite each process has its own clock: a
-// lease that lies further ahead than it is long was taken before the clock was set
-// back, or by a clock that is ahead. Its holder, if it lives, renews it soon;
-// nobody else would ever see it lapse.
-func (l Lease) up(now time.Time) bool {
+// held reports whether a lease is in force. Over SQLite each process has its
+// own clock: a lease that ends later than its length allows was taken before a
+// clock was set back, or by a clock that is ahead.
+func (l Lease) held(now time.Time) bool {
 	if !l.Until.After(now) {
 		return false
 	}
@@ -39,9 +38,9 @@ func (l Lease) up(now time.Time) bool {
 	return l.taken.UnixMilli() == 0 || l.Once || l.Until.Sub(now) <= 2*length
 }
 
-// Claim takes or renews the lease for ttl and reports whether it is held now.
-// If not, it returns the lease of the one who holds it. An empty Data leaves
-// what is there.
+// Claim takes or renews the lease for ttl and reports whether l.Holder has it
+// now. If another holder has it, Claim returns that holder's lease. An empty
+// Data keeps the stored data.
 func (db *DB) Claim(ctx context.Context, l Lease, ttl time.Duration) (Lease, bool, error) {
 	held := false
 	err := db.UpdateFast(ctx, func(tx *Tx) error {
@@ -50,7 +49,7 @@ func (db *DB) Claim(ctx context.Context, l Lease, ttl time.Duration) (Lease, boo
 			return err
 		}
 		old.Once = l.Once
-		if old.Holder != l.Holder && old.up(tx.Now) {
+		if old.Holder != l.Holder && old.held(tx.Now) {
 			l = old
 			return nil
 		}
@@ -70,13 +69,12 @@ func (db *DB) Claim(ctx context.Context, l Lease, ttl time.Duration) (Lease, boo
 	return l, held, nil
 }
 
-// Release lets go of a lease, if holder has it, for others at once, whatever
-// their clocks say. Its data stays.
+// Release ends a lease immediately if holder has it. Its data stays.
 func (db *DB) Release(ctx context.Context, name, holder string) error {
 	return db.UpdateFast(ctx, func(tx *Tx) error { return tx.Release(ctx, name, holder) })
 }
 
-// Release is [DB.Release] together with what else is true from then on.
+// Release is [DB.Release] within a transaction.
 func (tx *Tx) Release(ctx context.Context, name, holder string) error {
 	_, err := tx.Exec(ctx, "DELETE FROM leases WHERE name = ? AND holder = ? AND data = ''", name, holder)
 	if err == nil {
@@ -90,7 +88,7 @@ func (tx *Tx) Release(ctx context.Context, name, holder string) error {
 	return nil
 }
 
-// Leases are the leases that have not lapsed and whose names start with prefix.
+// Leases returns the unexpired leases whose names start with prefix.
 func (tx *Tx) Leases(ctx context.Context, prefix string) ([]Lease, error) {
 	rows, err := tx.Query(ctx, "SELECT name, holder, data, until, taken FROM leases WHERE until > ? ORDER BY name", tx.Now.UnixMilli())
 	if err != nil {
@@ -103,20 +101,21 @@ func (tx *Tx) Leases(ctx context.Context, prefix string) ([]Lease, error) {
 		if err != nil {
 			return nil, err
 		}
-		if strings.HasPrefix(l.Name, prefix) && l.up(tx.Now) {
+		if strings.HasPrefix(l.Name, prefix) && l.held(tx.Now) {
 			leases = append(leases, l)
 		}
 	}
 	return leases, rows.Err()
 }
 
-// Lease is the lease of a name, lapsed or not; the zero one if nobody ever had it.
+// Lease returns the lease with this name, expired or not. It returns the zero
+// Lease if there never was one.
 func (tx *Tx) Lease(ctx context.Context, name string) (Lease, error) {
 	return readLease(ctx, tx, name)
 }
 
-// readLease returns the lease of a name, lapsed or not; the zero one if nobody
-// ever had it.
+// readLease returns the lease with this name, expired or not, or the zero
+// Lease.
 func readLease(ctx context.Context, tx *Tx, name string) (Lease, error) {
 	l, err := scanLease(tx.QueryRow(ctx, "SELECT name, holder, data, until, taken FROM leases WHERE name = ?", name))
 	if errors.Is(err, sql.ErrNoRows) {

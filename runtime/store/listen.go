@@ -20,13 +20,13 @@ const (
 const lookBusy = 8 * time.Millisecond
 
 // newBell is [walBell], but for tests.
-var newBell = walBell
+var newBell = watchWAL
 
 type clockKey struct{}
 
-// ByClock returns a context whose stores look for what other processes wrote by
-// the clock only, as on systems that do not tell of writes. Tests in
-// testing/synctest open theirs with it: a wait for the system stops their clock.
+// ByClock returns a context for [Open] whose stores poll for writes of other
+// processes, as they do on systems without file watches. Tests in
+// testing/synctest need it: waiting for the system stops their clock.
 func ByClock(ctx context.Context) context.Context {
 	return context.WithValue(ctx, clockKey{}, true)
 }
@@ -74,7 +74,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// seq is the number of the newest event.
+// seq returns the number of the newest event.
 func (s *sqliteStore) seq(ctx context.Context) (seq int64, err error) {
 	pool, done, err := s.lane(ctx)
 	if err != nil {

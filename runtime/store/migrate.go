@@ -16,25 +16,25 @@ type gooseDialect = goose.Dialect
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// ownRoom has the tables of the feed.
-var ownRoom = NewRoom("store", migrations)
+// ownSchema has the tables of the feed.
+var ownSchema = NewSchema("store", migrations)
 
-// NewerError says that a newer deskhand has changed the schema of the store.
+// NewerError reports that a newer deskhand has changed the store's schema.
 type NewerError struct {
-	Room         string
+	Schema       string
 	Found, Known int64
 }
 
 func (e *NewerError) Error() string {
 	return fmt.Sprintf("a newer deskhand has changed it (%s schema %d, this one knows %d): use that version, or another state folder",
-		e.Room, e.Found, e.Known)
+		e.Schema, e.Found, e.Known)
 }
 
-// migrate brings the tables of rooms up to date. A store that is up to date is
-// only read: that takes under a millisecond, and no lock.
-func (db *DB) migrate(ctx context.Context, rooms []Room) error {
-	var behind []Room
-	for _, r := range rooms {
+// migrate brings the tables of schemas up to date. If they are, it only reads,
+// which takes under a millisecond and no lock.
+func (db *DB) migrate(ctx context.Context, schemas []Schema) error {
+	var behind []Schema
+	for _, r := range schemas {
 		want, err := r.newest()
 		if err != nil {
 			return err
@@ -63,7 +63,7 @@ func (db *DB) migrate(ctx context.Context, rooms []Room) error {
 	})
 }
 
-func (r Room) up(ctx context.Context, db *DB, pool *sql.DB) error {
+func (r Schema) up(ctx context.Context, db *DB, pool *sql.DB) error {
 	p, err := goose.NewProvider(db.dialect.goose(), pool, r.Migrations,
 		goose.WithTableName(r.table()), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	if err != nil {
@@ -80,11 +80,11 @@ func (r Room) up(ctx context.Context, db *DB, pool *sql.DB) error {
 	return err
 }
 
-func (r Room) table() string { return "schema_" + r.Name }
+func (r Schema) table() string { return "schema_" + r.Name }
 
-// found is the version of the room's tables; -1 if that cannot be told, as in
-// a store that has none. Migrating then says what is wrong, if anything.
-func (r Room) found(ctx context.Context, pool *sql.DB) int64 {
+// found returns the version of the stored tables, or -1 if it cannot be read,
+// for example in a new store. Migrating then reports any error.
+func (r Schema) found(ctx context.Context, pool *sql.DB) int64 {
 	var v sql.NullInt64
 	err := pool.QueryRowContext(ctx, "SELECT MAX(version_id) FROM "+r.table()).Scan(&v)
 	if err != nil || !v.Valid {
@@ -95,10 +95,10 @@ func (r Room) found(ctx context.Context, pool *sql.DB) int64 {
 
 var roomName = regexp.MustCompile(`^[a-z]+$`)
 
-// newest is the version that the room's migrations lead to.
-func (r Room) newest() (int64, error) {
+// newest returns the version of the last migration.
+func (r Schema) newest() (int64, error) {
 	if !roomName.MatchString(r.Name) {
-		return 0, fmt.Errorf("room %q: a name is a word of a-z", r.Name)
+		return 0, fmt.Errorf("schema %q: a name consists of the letters a-z", r.Name)
 	}
 	files, err := fs.Glob(r.Migrations, "*.sql")
 	if err != nil {
@@ -113,7 +113,7 @@ func (r Room) newest() (int64, error) {
 		newest = max(newest, v)
 	}
 	if newest == 0 {
-		return 0, fmt.Errorf("room %s has no migrations", r.Name)
+		return 0, fmt.Errorf("schema %s has no migrations", r.Name)
 	}
 	return newest, nil
 }

@@ -82,7 +82,7 @@ func again[T any](ctx context.Context, begin func() (T, error)) (T, error) {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		v, err := begin()
 		patience := 3 * time.Second
-		if crowded(err) {
+		if tooManyConnections(err) {
 			patience = 2 * idleFor
 		}
 		if err == nil || ctx.Err() != nil || !broken(err) || time.Since(since) > patience {
@@ -96,15 +96,15 @@ func again[T any](ctx context.Context, begin func() (T, error)) (T, error) {
 	}
 }
 
-// broken says that err is of the connection and not what the server thinks of a
-// statement; class 57P is a server that stops or starts.
+// broken reports whether err concerns the connection rather than a statement.
+// Class 57P is a server that stops or starts.
 func broken(err error) bool {
 	var e *pgconn.PgError
-	return !errors.As(err, &e) || strings.HasPrefix(e.Code, "57P") || crowded(err)
+	return !errors.As(err, &e) || strings.HasPrefix(e.Code, "57P") || tooManyConnections(err)
 }
 
-// crowded says that a server has no connection left.
-func crowded(err error) bool {
+// tooManyConnections reports whether the server has no connection left.
+func tooManyConnections(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == "53300"
 }
@@ -140,7 +140,7 @@ func (s *postgresStore) begin(ctx context.Context, firm bool) (*sql.Tx, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.lead(ctx, tx); err != nil {
+		if err := s.lockWriters(ctx, tx); err != nil {
 			tx.Rollback()
 			return nil, err
 		}
@@ -148,9 +148,9 @@ func (s *postgresStore) begin(ctx context.Context, firm bool) (*sql.Tx, error) {
 	})
 }
 
-// lead takes the row that every writer takes first: one writes at a time, so
-// that sequence numbers appear in order, and nobody can be in a deadlock.
-func (s *postgresStore) lead(ctx context.Context, tx *sql.Tx) error {
+// lockWriters locks the row that every writer locks first: only one writes at a
+// time, so that sequence numbers appear in order and no deadlock is possible.
+func (s *postgresStore) lockWriters(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", lockWait.Milliseconds())); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (s *postgresStore) lead(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// head asks for the clock after the lock was taken, which may have been a wait.
+// head reads the clock after the lock was taken, which may have taken a while.
 func (s *postgresStore) head(ctx context.Context, tx *sql.Tx) (seq int64, now time.Time, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT seq, clock_timestamp() FROM feed WHERE id = 1").Scan(&seq, &now)
 	return seq, now, err

@@ -15,11 +15,11 @@ const (
 	probeGood = time.Second
 )
 
-// ErrSlow is what a probe says of a store that did not answer in time, as one
-// whose processes are stopped.
+// ErrSlow is returned by [DB.Probe] if the store does not answer in time, for
+// example because its processes are stopped.
 var ErrSlow = errors.New("the store did not answer in 2s")
 
-// probe is what was last found out.
+// probe is the result of the last probe.
 type probe struct {
 	mu      sync.Mutex
 	at      time.Time
@@ -27,9 +27,9 @@ type probe struct {
 	running chan struct{} // closed when the one that runs has ended; nil: none does
 }
 
-// Probe returns nil if the store can be written now: it writes. It takes two
-// seconds at most, also where neither a disk nor a network answers. Of many calls
-// at once one writes.
+// Probe writes to the store and returns nil if that worked. It takes at most
+// two seconds, even if a disk or network does not answer. Concurrent calls
+// share one write.
 func (db *DB) Probe(ctx context.Context) error {
 	p := &db.probe
 	p.mu.Lock()

@@ -9,9 +9,9 @@ import (
 // pruneAtOnce bounds how long pruning holds the store: about 10 ms.
 const pruneAtOnce = 1000
 
-// Prune takes events out of the feed that are older than before, from its
-// beginning, and says how many. The newest event always stays. Leases that
-// lapsed before then go too, and those without data as soon as they lapse.
+// Prune removes events older than before from the beginning of the feed and
+// returns how many it removed. The newest event always stays. It also removes
+// leases that expired before then, and expired leases without data.
 func (db *DB) Prune(ctx context.Context, before time.Time) (removed int64, err error) {
 	for {
 		n, err := db.pruneSome(ctx, before)
@@ -47,9 +47,9 @@ func (db *DB) pruneSome(ctx context.Context, before time.Time) (removed int64, e
 	return removed, nil
 }
 
-// lastOld is the last of the events at the beginning that are older than
-// before; 0 if the first is not. Clocks go back: what comes after a newer event
-// stays, whatever its time.
+// lastOld returns the last event of those at the beginning that are older than
+// before, or 0 if the first is not. Clocks go back: an event that follows a
+// newer one stays, whatever its time.
 func (tx *Tx) lastOld(ctx context.Context, before time.Time) (last int64, err error) {
 	rows, err := tx.Query(ctx, "SELECT seq, at FROM events WHERE seq < ? ORDER BY seq LIMIT ?", tx.Seq, pruneAtOnce)
 	if err != nil {

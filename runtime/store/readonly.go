@@ -10,11 +10,11 @@ import (
 	"modernc.org/sqlite"
 )
 
-// ReadOnlyError says that the folder of a store on SQLite cannot be written.
-// Reading needs a folder that can be written too, where no other process has the
-// store open or had when it was killed: SQLite keeps beside the database which
-// pages of its log are whose, and makes that file first. To read the database
-// alone, as immutable, would be wrong while a process elsewhere writes to it.
+// ReadOnlyError reports that the folder of a SQLite store cannot be written.
+// Reading needs a writable folder too, unless another process has the store
+// open or was killed while it had: SQLite first creates an index of its log
+// beside the database. Opening the database as immutable would be wrong while a
+// process elsewhere writes to it.
 type ReadOnlyError struct {
 	Folder string
 	Cause  error // of the system: a read-only file system, or permission denied

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Redact replaces the data of the events of a key whose data begins with
-// prefix, for what is to be forgotten. The events keep their numbers; watchers
-// in a running process may still get the old data for a moment.
+// Redact replaces the data of every event of topic and key whose data begins
+// with prefix, to delete what must be forgotten. The events keep their numbers.
+// Watchers in a running process may still return the old data for a moment.
 func (tx *Tx) Redact(ctx context.Context, topic, key, prefix string, data []byte) error {
 	_, err := tx.Exec(ctx, "UPDATE events SET data = ? WHERE topic = ? AND key = ? AND SUBSTR(data, 1, ?) = ?",
 		string(data), topic, key, len([]rune(prefix)), prefix)

@@ -47,8 +47,9 @@ const readerWait = 10 * time.Millisecond
 // shrinkAfter is how long further readers are kept that nobody needs.
 const shrinkAfter = 2 * time.Second
 
-// shrink closes every connection, if nobody reads or writes: SQLite closes the file
-// of none while another one has it open. The next to read or write opens one.
+// shrink closes every connection if nothing reads or writes: SQLite closes the
+// file of no connection while another one has it open. The next reader or
+// writer opens a new one.
 func (s *sqliteStore) shrink() {
 	select {
 	case s.queue <- struct{}{}:
@@ -67,7 +68,7 @@ func (s *sqliteStore) shrink() {
 	for _, pool := range []*sql.DB{s.others, s.reader, s.writer} {
 		pool.SetMaxIdleConns(0)
 	}
-	s.others.SetMaxIdleConns(mostOthers)
+	s.others.SetMaxIdleConns(maxOthers)
 	s.reader.SetMaxIdleConns(1)
 	s.writer.SetMaxIdleConns(1)
 	s.firm = true // as the next one is opened
@@ -76,8 +77,8 @@ func (s *sqliteStore) shrink() {
 	}
 }
 
-// mostOthers is how many further ones read at once.
-const mostOthers = 3
+// maxOthers is the number of further connections that read concurrently.
+const maxOthers = 3
 
 func (db *DB) openSQLite(ctx context.Context, folder string) error {
 	folder, err := filepath.Abs(folder)
@@ -103,7 +104,7 @@ func (db *DB) openSQLite(ctx context.Context, folder string) error {
 		settings    []string
 	}{
 		{&s.reader, 1, []string{"_pragma=busy_timeout(10000)", "_pragma=query_only(1)"}},
-		{&s.others, mostOthers, []string{"_pragma=busy_timeout(10000)", "_pragma=query_only(1)"}},
+		{&s.others, maxOthers, []string{"_pragma=busy_timeout(10000)", "_pragma=query_only(1)"}},
 		{&s.writer, 1, []string{"_txlock=immediate", "_pragma=busy_timeout(10)", "_pragma=synchronous(FULL)"}},
 	} {
 		if *p.pool, err = openFile(file, p.connections, p.settings...); err != nil {
@@ -115,9 +116,9 @@ func (db *DB) openSQLite(ctx context.Context, folder string) error {
 	return nil
 }
 
-// private makes an empty file that its owner alone can read; SQLite gives its
-// other files the same mode. A file that exists is not opened: closing it would
-// drop the locks that this process has on it.
+// private makes an empty file that only its owner can read; SQLite gives its
+// other files the same mode. An existing file is not opened: closing it would
+// drop this process's locks on it.
 func private(file string) error {
 	if _, err := os.Stat(file); err == nil {
 		return nil
@@ -165,7 +166,7 @@ func (s *sqliteStore) read(ctx context.Context) (*sql.Tx, func(), error) {
 	return tx, done, nil
 }
 
-// lane is what a reader reads by until it calls done.
+// lane returns the connection that a reader uses until it calls done.
 func (s *sqliteStore) lane(ctx context.Context) (pool *sql.DB, done func(), err error) {
 	take := func() (*sql.DB, func(), error) { return s.reader, func() { <-s.turn }, nil }
 	select {
@@ -202,7 +203,7 @@ func (s *sqliteStore) begin(ctx context.Context, firm bool) (*sql.Tx, error) {
 }
 
 // commitTo chooses how the writer commits. A connection that replaces a broken
-// one is firm, as it is opened.
+// one opens with durable commits.
 func (s *sqliteStore) commitTo(ctx context.Context, firm bool) error {
 	if firm == s.firm {
 		return nil
@@ -233,7 +234,7 @@ func (s *sqliteStore) beginOn(ctx context.Context, w *sql.DB) (*sql.Tx, error) {
 	}
 }
 
-// busy says that another process holds a lock.
+// busy reports whether another process holds a lock.
 func busy(err error) bool {
 	const sqliteBusy = 5 // the low byte of every SQLITE_BUSY code
 	var e *sqlite.Error
@@ -241,7 +242,7 @@ func busy(err error) bool {
 }
 
 // migrationLock is an exclusive transaction on an empty database beside the
-// real one: it works wherever SQLite does, and ends with the process.
+// real one. It works wherever SQLite does, and ends with the process.
 func (s *sqliteStore) migrationLock(ctx context.Context, f func(*sql.DB) error) error {
 	file := filepath.Join(s.folder, "migrate.lock")
 	if err := private(file); err != nil {

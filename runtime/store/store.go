@@ -1,13 +1,13 @@
-// Package store owns the one database that every deskhand process shares, and
-// its one feed of events.
+// Package store owns the database that all deskhand processes share, and its
+// feed of events.
 //
-// A process opens it with [Open] and is then a peer of all others: none serves
-// it. State changes only in [DB.Update], which runs alone, in any process, and
-// may append events to the feed in the same transaction. Readers follow the
-// feed with [DB.Watch] from any sequence number on.
+// A process opens the store with [Open]. There is no server: all processes are
+// peers. State changes only in [DB.Update], which runs alone across all
+// processes and may append events to the feed in the same transaction. Readers
+// follow the feed with [DB.Watch] from any sequence number.
 //
-// The database is SQLite in a folder, or PostgreSQL when several hosts share
-// it. Rooms write SQL that both understand, with ? for parameters.
+// The database is SQLite in a folder, or PostgreSQL if several machines share
+// it. Queries are written in SQL that both understand, with ? for parameters.
 package store
 
 import (
@@ -23,27 +23,27 @@ import (
 	"time"
 )
 
-// Room is a part of deskhand that keeps tables in the store.
-type Room struct {
-	// Name is a word of a-z; the versions of the schema are in the table
-	// schema_<Name>.
+// Schema is the set of tables that one package keeps in the store.
+type Schema struct {
+	// Name consists of the letters a-z. The table schema_<Name> has the
+	// versions.
 	Name string
 	// Migrations has goose SQL files named 0001_what.sql at its root, in SQL
 	// that both databases understand.
 	Migrations fs.FS
 }
 
-// NewRoom is the room with the migrations that lie in the folder migrations of
-// files, which are embedded: without it, it panics.
-func NewRoom(name string, files embed.FS) Room {
+// NewSchema returns the schema with the migrations in the folder "migrations"
+// of files. It panics if files has no such folder.
+func NewSchema(name string, files embed.FS) Schema {
 	migrations, err := fs.Sub(files, "migrations")
 	if err != nil {
 		panic(err)
 	}
-	return Room{Name: name, Migrations: migrations}
+	return Schema{Name: name, Migrations: migrations}
 }
 
-// DB is an open store. All methods may be called at once.
+// DB is an open store. Its methods may be called concurrently.
 type DB struct {
 	dialect dialect
 	place   string        // for people; no password in it
@@ -80,11 +80,12 @@ type dialect interface {
 	listen(ctx context.Context, wake func())
 }
 
-// Open opens the store at place: a folder, which is made with mode 0700, or a
-// postgres:// URL. It brings the tables of rooms up to date; a store that a
-// newer deskhand has changed is refused with a [*NewerError], and a folder that
-// cannot be written with a [*ReadOnlyError], unless SQLite can read there.
-func Open(ctx context.Context, place string, rooms ...Room) (*DB, error) {
+// Open opens the store at place, which is a folder or a postgres:// URL, and
+// migrates the tables of schemas. It creates a missing folder with mode 0700.
+// It returns a [*NewerError] if a newer deskhand has changed the store, and a
+// [*ReadOnlyError] if the folder cannot be written and SQLite cannot read
+// there.
+func Open(ctx context.Context, place string, schemas ...Schema) (*DB, error) {
 	db := &DB{queue: make(chan struct{}, 1), now: time.Now}
 	var err error
 	if IsPostgres(place) {
@@ -93,7 +94,7 @@ func Open(ctx context.Context, place string, rooms ...Room) (*DB, error) {
 		err = db.openSQLite(ctx, place)
 	}
 	if err == nil {
-		err = db.migrate(ctx, append([]Room{ownRoom}, rooms...))
+		err = db.migrate(ctx, append([]Schema{ownSchema}, schemas...))
 	}
 	if err != nil {
 		db.Close()
@@ -106,26 +107,26 @@ func Open(ctx context.Context, place string, rooms ...Room) (*DB, error) {
 	return db, nil
 }
 
-// IsPostgres says whether place is the URL of a PostgreSQL database.
+// IsPostgres reports whether place is the URL of a PostgreSQL database.
 func IsPostgres(place string) bool {
 	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
 }
 
-// Place says where the store is, for people, without a password.
+// Place returns the store's folder or URL, without the password.
 func (db *DB) Place() string { return db.place }
 
-// Now is the wall clock of this process, which a store on SQLite goes by.
+// Now returns this process's wall clock, which a store on SQLite uses.
 func (db *DB) Now() time.Time { return db.now() }
 
-// SetClock puts another clock in its place, for tests of clocks that jump. It
-// comes before everything else that uses the store.
+// SetClock replaces the clock, for tests of clocks that jump. Call it before
+// anything else uses the store.
 func (db *DB) SetClock(now func() time.Time) { db.now = now }
 
-// Close ends every Watch with [ErrClosed] and closes the database. It may be
+// Close ends every watch with [ErrClosed] and closes the database. It may be
 // called twice.
 func (db *DB) Close() (err error) {
 	db.close.Do(func() {
-		db.feed.shut()
+		db.feed.close()
 		for _, pool := range db.pools {
 			if e := pool.Close(); e != nil && err == nil {
 				err = fmt.Errorf("close store %s: %w", db.place, e)
@@ -135,7 +136,7 @@ func (db *DB) Close() (err error) {
 	return err
 }
 
-// Shown is a place as people may see it: a URL has no password in it.
+// Shown returns place without the password in its URL.
 func Shown(place string) string {
 	if !IsPostgres(place) {
 		return place
@@ -143,7 +144,7 @@ func Shown(place string) string {
 	return withoutPassword(place)
 }
 
-// withoutPassword is a URL that can be shown.
+// withoutPassword returns a URL with its password removed.
 func withoutPassword(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -16,20 +16,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/store/storetest"
 )
 
-// notes is a room with one table.
-var notes = room("notes", "CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT NOT NULL);")
+// notes is a schema with one table.
+var notes = schema("notes", "CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT NOT NULL);")
 
-func room(name string, migrations ...string) store.Room {
+func schema(name string, migrations ...string) store.Schema {
 	files := fstest.MapFS{}
 	for i, up := range migrations {
 		files[fmt.Sprintf("%04d_change.sql", i+1)] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + up + "\n")}
 	}
-	return store.Room{Name: name, Migrations: files}
+	return store.Schema{Name: name, Migrations: files}
 }
 
-func open(t testing.TB, place string, rooms ...store.Room) *store.DB {
+func open(t testing.TB, place string, schemas ...store.Schema) *store.DB {
 	t.Helper()
-	db, err := store.Open(context.Background(), place, rooms...)
+	db, err := store.Open(context.Background(), place, schemas...)
 	if err != nil {
 		t.Fatalf("Open(%s) = %v", place, err)
 	}
@@ -139,12 +139,12 @@ func TestUpdatesOfManyPeersRunAlone(t *testing.T) {
 
 func TestAStoreOfANewerVersionIsRefusedInOneSentence(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
-		newer := room("notes", "CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT NOT NULL);", "ALTER TABLE notes ADD COLUMN colour TEXT;")
+		newer := schema("notes", "CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT NOT NULL);", "ALTER TABLE notes ADD COLUMN colour TEXT;")
 		open(t, place, newer).Close()
 		_, err := store.Open(t.Context(), place, notes)
 		var e *store.NewerError
-		if !errors.As(err, &e) || e.Room != "notes" || e.Found != 2 || e.Known != 1 {
-			t.Fatalf("Open with an older room = %v, want a NewerError for notes, 2 and 1", err)
+		if !errors.As(err, &e) || e.Schema != "notes" || e.Found != 2 || e.Known != 1 {
+			t.Fatalf("Open with an older schema = %v, want a NewerError for notes, 2 and 1", err)
 		}
 		if text := err.Error(); strings.Contains(text, "\n") || !strings.Contains(text, "newer deskhand") {
 			t.Errorf("Open says %q, want one sentence about a newer deskhand", text)
@@ -183,8 +183,8 @@ func TestMorePeersStartThanThereAreConnections(t *testing.T) {
 func TestTablesAreBroughtUpToDate(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		mustWrite(t, open(t, place, notes), "a", "old")
-		newer := room("notes", "CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT NOT NULL);", "ALTER TABLE notes ADD COLUMN colour TEXT;")
-		db := open(t, place, newer, room("more", "CREATE TABLE more (id TEXT PRIMARY KEY);"))
+		newer := schema("notes", "CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT NOT NULL);", "ALTER TABLE notes ADD COLUMN colour TEXT;")
+		db := open(t, place, newer, schema("more", "CREATE TABLE more (id TEXT PRIMARY KEY);"))
 		var text string
 		var colour *string
 		err := db.View(t.Context(), func(tx *store.Tx) error {
@@ -218,7 +218,7 @@ func TestManyPeersMayOpenANewStoreAtOnce(t *testing.T) {
 
 func TestAMigrationThatFailsChangesNothing(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
-		broken := room("notes", "CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT NOT NULL);\nSELECT nonsense FROM nowhere;")
+		broken := schema("notes", "CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT NOT NULL);\nSELECT nonsense FROM nowhere;")
 		if _, err := store.Open(t.Context(), place, broken); err == nil || !strings.Contains(err.Error(), "migrate notes") {
 			t.Fatalf("Open = %v, want an error about migrating notes", err)
 		}
@@ -236,19 +236,19 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		place string
-		rooms []store.Room
-		want  string
+		place   string
+		schemas []store.Schema
+		want    string
 	}{
 		"another kind of file":     {dir, nil, "not a database"},
 		"a file where a folder is": {file, nil, "make folder"},
 		"no server":                {"postgres://u:secret@127.0.0.1:1/db?connect_timeout=2", nil, "127.0.0.1"},
 		"no such option":           {"postgres://u:secret@127.0.0.1/db?sslmode=perhaps", nil, "sslmode"},
-		"a room without a name":    {t.TempDir(), []store.Room{{Migrations: fstest.MapFS{}}}, "a-z"},
-		"a room without tables":    {t.TempDir(), []store.Room{{Name: "x", Migrations: fstest.MapFS{}}}, "no migrations"},
+		"a schema without a name":  {t.TempDir(), []store.Schema{{Migrations: fstest.MapFS{}}}, "a-z"},
+		"a schema without tables":  {t.TempDir(), []store.Schema{{Name: "x", Migrations: fstest.MapFS{}}}, "no migrations"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db, err := store.Open(t.Context(), c.place, c.rooms...)
+			db, err := store.Open(t.Context(), c.place, c.schemas...)
 			if err == nil {
 				db.Close()
 			}

@@ -9,8 +9,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Trouble is why a store cannot be used now, for people and for programs that
-// are told of it. Its words name no place: whoever asked need not know it.
+// Trouble says why the store cannot be used now, for people and programs. Its
+// texts name no path, as a caller need not know it.
 type Trouble struct {
 	Code    string // a word for programs
 	Message string
@@ -43,7 +43,8 @@ var postgresTroubles = []struct {
 	{"08", away}, {"28", away}, {"3D", away}, {"53", away}, {"57P", away},
 }
 
-// TroubleOf says what is the matter with the store, if that is what err is of.
+// TroubleOf returns the Trouble that err means, and false if err is not about
+// the store being unusable.
 func TroubleOf(err error) (Trouble, bool) {
 	var lite *sqlite.Error
 	var pg *pgconn.PgError

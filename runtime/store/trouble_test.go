@@ -46,7 +46,7 @@ func TestWhatAilsAStoreIsSaidInWords(t *testing.T) {
 		},
 		"store_newer": func(t *testing.T) error {
 			place := t.TempDir()
-			open(t, place, room("notes", "CREATE TABLE notes (id TEXT PRIMARY KEY);", "ALTER TABLE notes ADD COLUMN colour TEXT;")).Close()
+			open(t, place, schema("notes", "CREATE TABLE notes (id TEXT PRIMARY KEY);", "ALTER TABLE notes ADD COLUMN colour TEXT;")).Close()
 			_, err := store.Open(t.Context(), place, notes)
 			return err
 		},

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Tx is a running transaction. It is for one goroutine, and for the function
-// it was handed to.
+// Tx is a running transaction. Use it in one goroutine, and only until the
+// function that received it returns.
 type Tx struct {
-	// Now is the wall clock of the store when the transaction began, in UTC
-	// with milliseconds.
+	// Now is the store's wall clock when the transaction began, in UTC with
+	// milliseconds.
 	Now time.Time
-	// Seq is the sequence number of the newest event in the feed as this
-	// transaction sees it, its own included.
+	// Seq is the number of the newest event that this transaction sees,
+	// including its own.
 	Seq int64
 
 	tx     *sql.Tx
@@ -25,19 +25,19 @@ type Tx struct {
 	after  []func()
 }
 
-// Update runs f in a transaction that is alone: between its first statement
-// and its commit no other Update runs, in any process. What f did and the
-// events it appended are there after a crash of the machine when Update
-// returns nil, and none of it is when f or Update returns an error. Update
-// waits for its turn; when another process has held the store for half a
-// minute it returns an error that says so.
+// Update runs f in a transaction. No other Update runs in any process between
+// f's first statement and the commit. If Update returns nil, f's changes and
+// events survive a crash of the machine; if f or Update returns an error,
+// nothing is stored, except in the case of [ErrUncertain]. Update waits for its
+// turn, and returns an error if another process has held the store for half a
+// minute.
 func (db *DB) Update(ctx context.Context, f func(*Tx) error) error {
 	return db.readOnly(db.update(ctx, true, f))
 }
 
-// UpdateFast is Update without waiting for the disk. It survives the end of
-// every process at any moment; a crash of the machine may take back the last
-// second or so.
+// UpdateFast is [DB.Update] without waiting for the disk. The changes survive
+// the end of any process; a crash of the machine may lose about the last
+// second.
 func (db *DB) UpdateFast(ctx context.Context, f func(*Tx) error) error {
 	return db.readOnly(db.update(ctx, false, f))
 }
@@ -75,12 +75,11 @@ func (db *DB) update(ctx context.Context, firm bool, f func(*Tx) error) error {
 	return nil
 }
 
-// After calls f when the transaction has been committed, and never if it was
-// not.
+// After calls f once the transaction has been committed, and not if it fails.
 func (tx *Tx) After(f func()) { tx.after = append(tx.after, f) }
 
-// ErrUncertain is what the error of an Update is whose commit was not
-// acknowledged: it may have been made, and whoever tries again has to look.
+// ErrUncertain marks the error of an Update whose commit was not acknowledged:
+// it may have been made, so read the state before you retry.
 var ErrUncertain = errors.New("the commit was not acknowledged")
 
 type uncertain struct{ err error }
@@ -89,8 +88,8 @@ func (u *uncertain) Error() string        { return "commit: " + u.err.Error() }
 func (u *uncertain) Unwrap() error        { return u.err }
 func (u *uncertain) Is(target error) bool { return target == ErrUncertain }
 
-// View runs f in a transaction that sees one state of the store and changes
-// nothing. It never waits for an Update.
+// View runs f in a read-only transaction on one snapshot of the store. It never
+// waits for an Update.
 func (db *DB) View(ctx context.Context, f func(*Tx) error) error {
 	raw, done, err := db.dialect.read(ctx)
 	if err != nil {
@@ -116,14 +115,14 @@ func (db *DB) open(ctx context.Context, raw *sql.Tx) (*Tx, error) {
 	return &Tx{Now: now.UTC().Truncate(time.Millisecond), Seq: seq, tx: raw, db: db}, nil
 }
 
-// Exec runs a statement. A ? in query stands for an argument, also inside
-// quotes: constants with a question mark are arguments.
+// Exec runs a statement. Every ? in query stands for an argument, even inside
+// quotes: pass constants that contain a question mark as arguments.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return tx.tx.ExecContext(ctx, tx.db.dialect.bind(query), args...)
 }
 
-// Query runs a statement that returns rows; the caller closes them before the
-// next statement.
+// Query runs a statement that returns rows. Close them before the next
+// statement.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return tx.tx.QueryContext(ctx, tx.db.dialect.bind(query), args...)
 }
@@ -133,20 +132,20 @@ func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row 
 	return tx.tx.QueryRowContext(ctx, tx.db.dialect.bind(query), args...)
 }
 
-// Append adds an event to the feed and returns its sequence number, which
-// readers can see once the transaction has committed.
+// Append adds an event to the feed and returns its sequence number. Readers see
+// it once the transaction has committed.
 func (tx *Tx) Append(topic, key string, data []byte) int64 {
 	tx.Seq++
 	tx.events = append(tx.events, Event{Seq: tx.Seq, At: tx.Now, Topic: topic, Key: key, Data: data})
 	return tx.Seq
 }
 
-// AppendLatest is Append for an event that says that something is newer than it
-// was: it takes the place of those of its topic and key before it, which say
-// nothing more. A watcher may see them and sees this one. It wants a key.
+// AppendLatest is [Tx.Append] for an event that replaces the earlier events of
+// its topic and key, because only the newest matters. A watcher may still see
+// the earlier ones, and always sees the newest. key must not be empty.
 func (tx *Tx) AppendLatest(ctx context.Context, topic, key string, data []byte) (seq int64, err error) {
 	if _, err := tx.Exec(ctx, "DELETE FROM events WHERE topic = ? AND key = ?", topic, key); err != nil {
-		return 0, fmt.Errorf("take out events of %s: %w", key, err)
+		return 0, fmt.Errorf("remove events of %s: %w", key, err)
 	}
 	return tx.Append(topic, key, data), nil
 }

@@ -8,27 +8,26 @@ import (
 )
 
 var (
-	// ErrGone is returned to a watcher whose place in the feed is no longer,
-	// or never was, in the store: it reads the state afresh and watches from
-	// there.
+	// ErrGone is returned to a watcher whose position is not, or no longer, in
+	// the feed: read the state again and watch from there.
 	ErrGone = errors.New("the feed does not go back that far")
-	// ErrClosed is returned by watchers of a closed store.
+	// ErrClosed is returned by the watchers of a closed store.
 	ErrClosed = errors.New("the store is closed")
 )
 
-// Filter chooses events. The zero value is all.
+// Filter chooses events. The zero value chooses all.
 type Filter struct {
 	Topic string // empty: every topic
 	Key   string // empty: every key; needs Topic
 }
 
-// Watcher follows the feed from a place. It is for one goroutine; Close may be
-// called from any.
+// Watcher follows the feed from a position. Use it in one goroutine; Close may
+// be called from any.
 //
-// A watcher holds a number and no queue. However slow it is, it misses nothing,
-// holds nobody up and takes no memory: what it is behind, it reads from the
-// store, at its own pace. It fails with [ErrGone] only when it is behind by
-// more than the store keeps (see [DB.Prune]).
+// A watcher holds a sequence number and no queue. However slow it is, it misses
+// no event, delays nobody and takes no memory: it reads what it is behind from
+// the store, at its own pace. It returns [ErrGone] only if it is further behind
+// than the feed reaches (see [DB.Prune]).
 type Watcher struct {
 	db     *DB
 	filter Filter
@@ -37,10 +36,10 @@ type Watcher struct {
 }
 
 // Watch follows the events after seq; 0 is the beginning. Take seq from the
-// [Tx] that read the state, and state and events fit without a gap. Events of
-// this process arrive at once, those of others on SQLite within a few milliseconds
-// of the commit on Linux and some 25 ms elsewhere, and with the database's
-// notification on PostgreSQL.
+// [Tx] that read the state, so that no event is missed between the two. Events
+// of this process arrive immediately. Those of other processes arrive over
+// SQLite within a few milliseconds of the commit on Linux and about 25 ms
+// elsewhere, and over PostgreSQL with the database's notification.
 func (db *DB) Watch(ctx context.Context, seq int64, filter Filter) (*Watcher, error) {
 	head, pruned, err := db.ends(ctx)
 	if err != nil {
@@ -56,7 +55,7 @@ func (db *DB) Watch(ctx context.Context, seq int64, filter Filter) (*Watcher, er
 	return w, nil
 }
 
-// ends are the newest sequence number and that of the newest pruned event.
+// ends returns the numbers of the newest event and of the newest pruned one.
 func (db *DB) ends(ctx context.Context) (head, pruned int64, err error) {
 	err = db.View(ctx, func(tx *Tx) error {
 		head = tx.Seq
@@ -78,12 +77,11 @@ func (w *Watcher) ring() {
 	}
 }
 
-// pageEvents is how many events come at once.
+// pageEvents is the maximum number of events that Next returns.
 const pageEvents = 256
 
-// Next waits until there are events and returns them in order, at most a few
-// hundred at once. It returns ctx's error, [ErrGone], [ErrClosed] or what the
-// database said.
+// Next waits for events and returns them in order, at most 256 at a time. Its
+// error is ctx's, [ErrGone], [ErrClosed] or the database's.
 func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	for {
 		events, behind, err := w.db.feed.take(w)

@@ -23,9 +23,9 @@ type Standing interface {
 	Run(ctx context.Context) error
 }
 
-// Rooms is what a store must be opened with, besides elicit's own, for the
+// Schemas is what a store must be opened with, besides elicit's own, for the
 // surfaces to work on it.
-func Rooms() []store.Room { return []store.Room{slack.Room()} }
+func Schemas() []store.Schema { return []store.Schema{slack.Schema()} }
 
 // New makes the surfaces that are wanted. Its errors are faults that name the
 // setting to correct.

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// Executors are the agents that are known here, installed or not, by id.
+// Executors returns the known agents, installed or not, sorted by ID.
 func (m *Manager) Executors(context.Context) (list []Executor, err error) {
 	for _, i := range m.options.Agents.List() {
 		list = append(list, Executor{ID: i.ID, Variants: i.Variants, Default: i.Default, Protocol: i.Kind,
@@ -24,9 +25,9 @@ func (m *Manager) Executors(context.Context) (list []Executor, err error) {
 func (r *run) agent() ending {
 	r.log.Append(logs.User(r.p.Prompt))
 	spec := executor.Spec{ID: r.p.ID, Dir: r.c.home(), Prompt: r.p.Prompt, Variant: r.p.Variant, Env: r.env,
-		Log: noted{r.log, r}, Session: r.agentSession}
+		Log: activityLog{r.log, r}, Session: r.agentSession}
 	var err error
-	if spec.Resume, spec.Before, err = r.resumed(); err != nil {
+	if spec.Resume, spec.Before, err = r.resumeSession(); err != nil {
 		return failed(err.Error())
 	}
 	if r.url != "" {
@@ -38,7 +39,7 @@ func (r *run) agent() ending {
 	if r.box != nil {
 		spec.Box = r.box.command
 	}
-	e, lost := r.turn(spec, r.converse)
+	e, lost := r.turn(spec, r.beginTurn)
 	if !lost || r.ctx.Err() != nil {
 		return e
 	}
@@ -48,16 +49,17 @@ func (r *run) agent() ending {
 	return e
 }
 
-// turn starts the agent and waits for its end. begin is called when it runs.
+// turn starts the agent and waits for its end. It calls begin once the agent
+// runs.
 func (r *run) turn(spec executor.Spec, begin func() error) (e ending, lost bool) {
 	run, err := r.m.options.Agents.Start(r.ctx, r.p.Executor, spec)
 	if err != nil {
-		r.log.Append(logs.Failed(worded(err)))
-		return failed("cannot start the agent: " + worded(err)), false
+		r.log.Append(logs.Failed(errorText(err)))
+		return failed("cannot start the agent: " + errorText(err)), false
 	}
-	var leader groupLeader // of an agent elsewhere there is none
+	var leader proc.Leader // of an agent elsewhere there is none
 	if pid := run.Pid(); pid > 0 {
-		leader = groupLeader{pid, born(pid)}
+		leader = proc.LeaderOf(pid)
 	}
 	if err := errors.Join(r.noteAgent(leader), begin()); err != nil {
 		run.Kill()
@@ -85,9 +87,9 @@ func agentEnding(res executor.Result) ending {
 	return e
 }
 
-// resumed is the agent's own session to go on with, empty: a new one; and what
-// to tell an agent that does not go on with it.
-func (r *run) resumed() (id, before string, err error) {
+// resumeSession returns the agent's own session to resume ("" for a new one),
+// and the text for an agent that cannot resume it.
+func (r *run) resumeSession() (id, before string, err error) {
 	if r.p.SessionID == "" {
 		return "", "", nil
 	}
@@ -96,19 +98,19 @@ func (r *run) resumed() (id, before string, err error) {
 		if err != nil {
 			return err
 		}
-		page, err := readTurns(r.ctx, tx, s.ID, MessageQuery{Limit: mostTurns})
-		id, before = s.AgentSession, told(page)
+		page, err := readTurns(r.ctx, tx, s.ID, MessageQuery{Limit: maxTurns})
+		id, before = s.AgentSession, transcriptPrompt(page)
 		return err
 	})
 	return id, before, err
 }
 
-// agentSession notes the agent's own session, which it may tell before ours
-// has begun.
+// agentSession stores the agent's own session ID, which it may report before
+// our session has begun.
 func (r *run) agentSession(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.told = storable(id)
+	r.agentSessionID = storable(id)
 	if r.p.SessionID == "" {
 		return
 	}
@@ -118,15 +120,14 @@ func (r *run) agentSession(id string) {
 }
 
 func (r *run) noteSession(tx *store.Tx) error {
-	_, err := tx.Exec(r.ctx, "UPDATE sessions SET agent_session = ? WHERE id = ?", r.told, r.p.SessionID)
+	_, err := tx.Exec(r.ctx, "UPDATE sessions SET agent_session = ? WHERE id = ?", r.agentSessionID, r.p.SessionID)
 	return err
 }
 
-// ask puts a question of the agent to a person. The clocks of the run stand
-// still meanwhile.
+// ask puts an agent's question to a person. The run's clock stops meanwhile.
 func (r *run) ask(ctx context.Context, q executor.Question) (executor.Answer, error) {
-	r.asks(1)
-	defer r.asks(-1)
+	r.addQuestions(1)
+	defer r.addQuestions(-1)
 	defer r.touch()
 	r.mu.Lock()
 	p := r.p.Process
@@ -134,9 +135,9 @@ func (r *run) ask(ctx context.Context, q executor.Question) (executor.Answer, er
 	return r.m.options.Ask(ctx, r.c.Attempt, p, q)
 }
 
-// converse begins the turn, and the session if this is its first: the agent
-// has been started.
-func (r *run) converse() error {
+// beginTurn stores the turn, and the session if this is its first turn. The
+// agent has started.
+func (r *run) beginTurn() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var p process
@@ -166,13 +167,13 @@ func (r *run) converse() error {
 		return fmt.Errorf("begin turn: %w", err)
 	}
 	r.p = p
-	if r.told != "" {
+	if r.agentSessionID != "" {
 		return r.m.db.UpdateFast(r.ctx, func(tx *store.Tx) error { return r.noteSession(tx) })
 	}
 	return nil
 }
 
-// newSession begins a session of the attempt.
+// newSession stores a new session of the attempt.
 func (r *run) newSession(tx *store.Tx) (id string, err error) {
 	newest, err := latestSession(r.ctx, tx, r.p.AttemptID)
 	if err != nil {
@@ -188,20 +189,20 @@ func (r *run) newSession(tx *store.Tx) (id string, err error) {
 	return id, err
 }
 
-// noted is a log whose entries are activity.
-type noted struct {
+// activityLog is a log whose entries count as activity.
+type activityLog struct {
 	*logs.Writer
 	r *run
 }
 
-func (n noted) Raw(s logs.Stream, p []byte) { n.r.raw(s, p) }
+func (n activityLog) Raw(s logs.Stream, p []byte) { n.r.raw(s, p) }
 
-func (n noted) Append(e logs.Entry) int64 {
+func (n activityLog) Append(e logs.Entry) int64 {
 	n.r.touch()
 	return n.Writer.Append(e)
 }
 
-func (n noted) Replace(index int64, e logs.Entry) {
+func (n activityLog) Replace(index int64, e logs.Entry) {
 	n.r.touch()
 	n.Writer.Replace(index, e)
 }

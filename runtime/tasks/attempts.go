@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Attempts are the attempts at a task, newest first.
+// Attempts returns the attempts of a task, newest first.
 func (m *Manager) Attempts(ctx context.Context, taskID string) (found []AttemptSummary, err error) {
 	if taskID, err = parseID("task_id", taskID); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func attemptsOf(ctx context.Context, tx *store.Tx, taskID string) ([]attempt, er
 	return all(ctx, tx, scanAttempt, "SELECT "+attemptColumns+" FROM attempts a WHERE a.task_id = ? ORDER BY a.created_at DESC, a.id", taskID)
 }
 
-// Attempt reads one attempt.
+// Attempt returns one attempt. Fault: not_found.
 func (m *Manager) Attempt(ctx context.Context, id string) (a Attempt, err error) {
 	if id, err = parseID("attempt_id", id); err != nil {
 		return Attempt{}, err
@@ -57,7 +57,7 @@ func (m *Manager) Attempt(ctx context.Context, id string) (a Attempt, err error)
 	return a, err
 }
 
-// Session is one session.
+// Session returns one session. Fault: not_found.
 func (m *Manager) Session(ctx context.Context, id string) (s Session, err error) {
 	if id, err = parseID("session_id", id); err != nil {
 		return Session{}, err
@@ -69,7 +69,8 @@ func (m *Manager) Session(ctx context.Context, id string) (s Session, err error)
 	return s, err
 }
 
-// Processes are the processes of an attempt, oldest first.
+// Processes returns the processes of an attempt, oldest first. Fault:
+// not_found.
 func (m *Manager) Processes(ctx context.Context, attemptID string) (found []Process, err error) {
 	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
 		return nil, err
@@ -87,7 +88,7 @@ func (m *Manager) Processes(ctx context.Context, attemptID string) (found []Proc
 	return found, err
 }
 
-// Context is an attempt with all that it belongs to.
+// Context returns an attempt with its task and project. Fault: not_found.
 func (m *Manager) Context(ctx context.Context, attemptID string) (c Context, err error) {
 	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
 		return Context{}, err
@@ -112,8 +113,7 @@ func readContext(ctx context.Context, tx *store.Tx, attemptID string) (Context, 
 	return Context{Project: p, Task: t, Attempt: a.Attempt}, err
 }
 
-// AttemptAt is the id of the attempt whose folder has dir in it; empty if there
-// is none.
+// AttemptAt returns the ID of the attempt whose folder contains dir, or "".
 func (m *Manager) AttemptAt(ctx context.Context, dir string) (id string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
@@ -129,8 +129,8 @@ func (m *Manager) AttemptAt(ctx context.Context, dir string) (id string, err err
 	return m.attemptWhere(ctx, "a.dir = ? LIMIT 1", filepath.Join(m.attemptsDir(), name))
 }
 
-// AttemptOf is the id of the attempt in which a process runs that was given the
-// token; empty if there is none.
+// AttemptOf returns the ID of the attempt with a running process that was given
+// token, or "".
 func (m *Manager) AttemptOf(ctx context.Context, token string) (id string, err error) {
 	if token == "" {
 		return "", nil
@@ -149,14 +149,14 @@ func (m *Manager) attemptWhere(ctx context.Context, where string, arg any) (id s
 	return id, err
 }
 
-// tokenDigest is what the store has of a token.
+// tokenDigest returns what the store has of a token.
 func tokenDigest(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
 
-// attemptsDir is the folder of all worktrees, without symbolic links in it: an
-// agent that asks where it is gets such a path.
+// attemptsDir returns the folder of all worktrees, with symbolic links
+// resolved: an agent that asks for its folder gets such a path.
 func (m *Manager) attemptsDir() string {
 	dir := filepath.Join(m.options.Dir, "attempts")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -168,7 +168,7 @@ func (m *Manager) attemptsDir() string {
 	return dir
 }
 
-// Kind is a kind of thing that people name by the first digits of its id.
+// Kind is a kind of record that people name by a prefix of its ID.
 type Kind string
 
 // Kinds of things.
@@ -179,8 +179,8 @@ const (
 	KindSession Kind = "session"
 )
 
-// Find is the id that begins with prefix, or for a project the one of that
-// name. Faults: not_found, ambiguous_id.
+// Find returns the ID that begins with prefix; for projects, prefix may also be
+// the name. Faults: not_found, ambiguous_id.
 func (m *Manager) Find(ctx context.Context, kind Kind, prefix string) (string, error) {
 	found, err := m.IDs(ctx, kind, prefix)
 	switch {
@@ -191,14 +191,14 @@ func (m *Manager) Find(ctx context.Context, kind Kind, prefix string) (string, e
 	case len(found) == 0:
 		return "", refuse(NotFound, "", "there is no %s %q", kind, brief(prefix))
 	}
-	return "", refuse(AmbiguousID, "give more of the id: "+found[0].ID+" or "+found[1].ID+", for example", "several %ss begin with %q", kind, brief(prefix))
+	return "", refuse(AmbiguousID, "use more of the id: "+found[0].ID+" or "+found[1].ID+", for example", "several %ss begin with %q", kind, brief(prefix))
 }
 
-// Named is an id and what people call the thing.
+// Named is an ID with the name that people know the record by.
 type Named struct{ ID, Name string }
 
-// IDs are those that begin with prefix, newest first and 100 at most; a project
-// is found by its whole name too.
+// IDs returns the records whose ID begins with prefix, newest first and at most
+// 100. A project is also found by its full name.
 func (m *Manager) IDs(ctx context.Context, kind Kind, prefix string) (found []Named, err error) {
 	query := map[Kind]string{
 		KindProject: "SELECT id, name FROM projects WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
@@ -206,7 +206,7 @@ func (m *Manager) IDs(ctx context.Context, kind Kind, prefix string) (found []Na
 		KindAttempt: "SELECT id, branch FROM attempts WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
 		KindSession: "SELECT id, executor FROM sessions WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
 	}[kind]
-	if text("id", prefix, mostName) != nil {
+	if checkText("id", prefix, maxName) != nil {
 		return nil, nil // there is nothing of such a name
 	}
 	low := strings.ToLower(strings.TrimSpace(prefix))
@@ -221,7 +221,7 @@ func (m *Manager) IDs(ctx context.Context, kind Kind, prefix string) (found []Na
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for a %s: %w", kind, err)
+		return nil, fmt.Errorf("find %s: %w", kind, err)
 	}
 	return found, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -13,7 +14,7 @@ import (
 // an attempt is queued or running. The step from one to the next is one
 // transaction, so a run that goes on never looks as if it had ended.
 
-// ending is how a process ended.
+// ending says how a process ended.
 type ending struct {
 	State    State
 	ExitCode *int
@@ -22,7 +23,8 @@ type ending struct {
 	Summary  string // what the agent said at the end
 }
 
-// closeProcess ends one process. It is errLost if it is not p's owner's any more.
+// closeProcess ends one process in the store. It returns errLost if the process
+// is not p.owner's any more.
 func (m *Manager) closeProcess(ctx context.Context, tx *store.Tx, p *process, t Task, e ending) error {
 	now := millis(tx.Now)
 	done, err := tx.Exec(ctx, `UPDATE processes SET state = ?, exit_code = ?, failure = ?, tokens_in = ?, tokens_out = ?, cost = ?,
@@ -49,11 +51,11 @@ func (m *Manager) closeProcess(ctx context.Context, tx *store.Tx, p *process, t 
 	if err != nil {
 		return err
 	}
-	return m.turnEnded(ctx, tx, TurnEnd{AttemptID: p.AttemptID, State: e.State, Over: over(t.Status)})
+	return m.turnEnded(ctx, tx, TurnEnd{AttemptID: p.AttemptID, State: e.State, Over: followUpsEnded(t.Status)})
 }
 
-// endProcess ends a process that nothing follows: a message that waits is
-// discarded, and the task moves on if it was the last of all its attempts.
+// endProcess ends a process without a successor: it discards a queued message,
+// and updates the task's status if no other process runs.
 func (m *Manager) endProcess(ctx context.Context, tx *store.Tx, p *process, e ending) error {
 	t, err := readTask(ctx, tx, p.taskID)
 	if err != nil {
@@ -67,12 +69,12 @@ func (m *Manager) endProcess(ctx context.Context, tx *store.Tx, p *process, e en
 			return err
 		}
 	}
-	return settle(ctx, tx, t)
+	return updateTaskStatus(ctx, tx, t)
 }
 
-// settle gives a task at which nothing runs any more its status: it goes to
-// review if an agent has ever begun, and back to where it was if none has.
-func settle(ctx context.Context, tx *store.Tx, t Task) error {
+// updateTaskStatus sets the status of a task without running processes:
+// inreview if an agent has ever started, else todo.
+func updateTaskStatus(ctx context.Context, tx *store.Tx, t Task) error {
 	var open, begun int
 	err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM processes WHERE task_id = ? AND state IN ('queued', 'running')", t.ID).Scan(&open)
 	if err == nil {
@@ -89,8 +91,8 @@ func settle(ctx context.Context, tx *store.Tx, t Task) error {
 	return moveTask(ctx, tx, t, InReview, InProgress)
 }
 
-// discard keeps the messages that wait in an attempt from running. They stay
-// readable until the next one comes.
+// discard discards the messages queued in an attempt. They stay readable until
+// the next one is queued.
 func discard(ctx context.Context, tx *store.Tx, t Task, p *process, why string) error {
 	done, err := tx.Exec(ctx, "UPDATE queued SET discarded = ? WHERE attempt_id = ? AND discarded = ''", why, p.AttemptID)
 	if err != nil {
@@ -103,10 +105,10 @@ func discard(ctx context.Context, tx *store.Tx, t Task, p *process, why string) 
 	return err
 }
 
-// goOn ends a process and starts the next one of the chain with the same
-// runner. The next one has the reason next; if that is empty the chain ends
-// well, and what follows is the message that waits, or nothing.
-func (m *Manager) goOn(ctx context.Context, tx *store.Tx, p *process, e ending, next Reason) (*process, error) {
+// startNext ends a process and starts the chain's next one under the same
+// runner. next is its reason. If next is empty, the chain has completed: a
+// queued message starts a new run, otherwise the attempt ends.
+func (m *Manager) startNext(ctx context.Context, tx *store.Tx, p *process, e ending, next Reason) (*process, error) {
 	t, err := readTask(ctx, tx, p.taskID)
 	if err != nil {
 		return nil, err
@@ -134,14 +136,15 @@ func (m *Manager) goOn(ctx context.Context, tx *store.Tx, p *process, e ending, 
 	}
 	follow.Process = Process{ID: newID(), AttemptID: p.AttemptID, SessionID: follow.SessionID, Reason: next, Executor: follow.Executor, Variant: follow.Variant,
 		Prompt: follow.Prompt, State: Running, Created: tx.Now, Started: tx.Now, Updated: tx.Now}
-	follow.agent, follow.token, follow.launched, follow.asking = groupLeader{}, "", tx.Now, time.Time{}
+	follow.agent, follow.token, follow.launched, follow.asking = proc.Leader{}, "", tx.Now, time.Time{}
 	if err := insertProcess(ctx, tx, &follow, t.ProjectID); err != nil {
 		return nil, err
 	}
 	return &follow, nil
 }
 
-// takeQueued takes the oldest message out of those that wait in an attempt.
+// takeQueued removes and returns the oldest message queued in an attempt, or
+// nil.
 func takeQueued(ctx context.Context, tx *store.Tx, attemptID string) (*QueuedMessage, error) {
 	found, err := all(ctx, tx, scanQueued, "SELECT "+queuedColumns+" FROM queued WHERE attempt_id = ? AND discarded = '' ORDER BY queued_at, session_id LIMIT 1", attemptID)
 	if err != nil || len(found) == 0 {

@@ -16,8 +16,8 @@ import (
 // commit commits what a good run has left, of which the heads were before. What
 // git refuses, as in the middle of a merge, stays as it is, and so does what
 // looks like a secret until a person allows it; the log says so.
-func (r *run) commit(e ending, message string, before seen) ending {
-	r.sayExposed(before)
+func (r *run) commit(e ending, message string, before priorState) ending {
+	r.logExposed(before)
 	if e.State != Completed || context.Cause(r.ctx) != nil {
 		return e
 	}
@@ -25,22 +25,21 @@ func (r *run) commit(e ending, message string, before seen) ending {
 		message = r.task.Title
 	}
 	message, _, _ = strings.Cut(strings.TrimSpace(r.redact(message)), "\n\n\n")
-	_, err := r.c.tree.Commit(r.ctx, message, r.redactor.Finds)
-	if f := fault.Of(err); f != nil && f.Code == CommitHeld && r.allowed(f.Message) {
-		r.log.Append(logs.System("a person has allowed to commit it: " + f.Message))
-		_, err = r.c.tree.Commit(r.ctx, message)
-	}
+	err := r.m.allowing(r.ctx, &r.c, r.redactor.Finds, r.allowed, func(tree worktree.Tree, checks ...worktree.Check) error {
+		_, err := tree.Commit(r.ctx, message, checks...)
+		return err
+	})
 	switch f := fault.Of(err); {
 	case err == nil:
 	case f != nil && (f.Code == CommitHeld || f.Code == worktree.HeadMoved):
 		r.log.Append(logs.Failed("not committed: " + f.Message + "; a person can bring it onto the branch"))
 	case f != nil:
-		r.log.Append(logs.Failed("not committed: " + worded(err)))
+		r.log.Append(logs.Failed("not committed: " + errorText(err)))
 	default:
 		r.log.Append(logs.Failed("not committed: " + err.Error()))
 		e.State, e.Failure = Failed, "commit: "+err.Error()
 	}
-	r.sayLeftOut(before)
+	r.logLeftOut(before)
 	return e
 }
 
@@ -65,19 +64,27 @@ func (r *run) allowed(what string) bool {
 			{ID: "reject", Label: "Leave it uncommitted in the folder", Kind: "reject_once"},
 		},
 	})
-	return err == nil && answer.Outcome == "accept" && answer.Option == "allow"
+	if err != nil || answer.Outcome != "accept" || answer.Option != "allow" {
+		return false
+	}
+	r.log.Append(logs.System("a person has allowed to commit it: " + what))
+	return true
 }
 
 // exposurePatience bounds the look at what the agent of a run has committed that
 // was made to end.
 const exposurePatience = time.Minute
 
-// sayExposed says which secrets the agent has committed itself, however its run
+// logExposed says which secrets the agent has committed itself, however its run
 // ended.
-func (r *run) sayExposed(before seen) {
+func (r *run) logExposed(before priorState) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), exposurePatience)
 	defer cancel()
-	exposed, err := r.c.tree.Exposed(ctx, before.heads, r.redactor.Finds)
+	err := r.m.loadAllowed(ctx, &r.c)
+	var exposed []string
+	if err == nil {
+		exposed, err = r.c.tree.Exposed(ctx, before.heads, r.redactor.Finds)
+	}
 	if err != nil {
 		r.log.Append(logs.Failed("the agent's commits were not checked for secrets: " + err.Error()))
 	}
@@ -87,20 +94,22 @@ func (r *run) sayExposed(before seen) {
 	}
 }
 
-// seen is what there was before a process ran.
-type seen struct {
+// priorState is what there was before a process ran.
+type priorState struct {
 	heads   map[string]string
 	ignored []string
 }
 
-func (r *run) seen() seen { return seen{r.c.tree.Heads(r.ctx), r.c.tree.Ignored(r.ctx)} }
+func (r *run) priorState() priorState {
+	return priorState{r.c.tree.Heads(r.ctx), r.c.tree.Ignored(r.ctx)}
+}
 
-// mostNamed is how many names a line of the log has.
-const mostNamed = 20
+// maxNamed is how many names a line of the log has.
+const maxNamed = 20
 
-// sayLeftOut names what no commit has: the repositories inside, and what git
+// logLeftOut names what no commit has: the repositories inside, and what git
 // ignores of what the process has made.
-func (r *run) sayLeftOut(before seen) {
+func (r *run) logLeftOut(before priorState) {
 	s, err := r.c.tree.Standing(r.ctx)
 	if err != nil {
 		return
@@ -117,8 +126,8 @@ func (r *run) sayLeftOut(before seen) {
 }
 
 func named(names []string) string {
-	text := storable(strings.Join(names[:min(len(names), mostNamed)], ", "))
-	if more := len(names) - mostNamed; more > 0 {
+	text := storable(strings.Join(names[:min(len(names), maxNamed)], ", "))
+	if more := len(names) - maxNamed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

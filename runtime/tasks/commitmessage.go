@@ -33,7 +33,7 @@ func checkTemplate(template string) error {
 	if template == "" {
 		return nil
 	}
-	if err := text("template", template, mostPrompt); err != nil {
+	if err := checkText("template", template, maxPrompt); err != nil {
 		return err
 	}
 	for _, name := range fault.Names(template) {

@@ -14,17 +14,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// leftover is what there is on the disk of an attempt that was deleted.
+// leftover is what a deleted attempt left on the disk.
 type leftover struct {
 	Tree      worktree.Tree
 	Processes []string
 }
 
-// DeleteTask deletes a task with its attempts, their worktrees and logs. A
-// branch with commits stays in its repository, what was not committed is
-// committed there first, and commits elsewhere get a ref. It refuses with
-// task_has_running_attempt, and with work_unsaved while a folder has something
-// that would be lost.
+// DeleteTask deletes a task with its attempts, their worktrees and logs.
+// Branches with commits stay: uncommitted work is committed first, and commits
+// elsewhere get a ref. Faults: task_has_running_attempt; work_unsaved while a
+// folder has something that would be lost.
 func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 	id, err := parseID("task_id", id)
 	if err != nil {
@@ -34,7 +33,7 @@ func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := m.save(ctx, attempts); err != nil {
+	if err := m.saveAttempts(ctx, attempts); err != nil {
 		return err
 	}
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
@@ -47,7 +46,7 @@ func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 			return fmt.Errorf("read processes: %w", err)
 		}
 		if running > 0 {
-			return later(TaskRunning, "stop that attempt first", "an attempt at task %s is running", id).WithCase("", "task", id)
+			return retryable(TaskRunning, "stop that attempt first", "an attempt at task %s is running", id).WithCase("", "task", id)
 		}
 		return m.deleteTask(ctx, tx, t)
 	})
@@ -64,11 +63,11 @@ func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 	return errors.Join(append(problems, err)...)
 }
 
-// save commits what the attempts at a task have left on their branches, and
-// refuses where that is not all.
-func (m *Manager) save(ctx context.Context, attempts []AttemptSummary) error {
+// saveAttempts commits what a task's attempts have left to their branches. It
+// fails if something cannot be committed.
+func (m *Manager) saveAttempts(ctx context.Context, attempts []AttemptSummary) error {
 	for _, a := range attempts {
-		c, err := m.look(ctx, a.ID)
+		c, err := m.checkoutOf(ctx, a.ID)
 		if f := fault.Of(err); f != nil && f.Code == WorktreeMissing {
 			continue // on another machine, which clears it
 		}
@@ -88,14 +87,17 @@ func (m *Manager) saveAttempt(ctx context.Context, c checkout) error {
 		return err
 	}
 	defer unlock()
-	p, err := m.newest(ctx, c.ID)
+	p, err := m.newestProcess(ctx, c.ID)
 	if err != nil || p != nil && !p.State.Ended() {
 		return err // one that runs is refused with its own words
 	}
-	endStrays(c.ID)
+	killOrphans(c.ID)
+	if err := m.loadAllowed(ctx, &c); err != nil {
+		return err
+	}
 	var held error
 	if c.tree.Present(ctx) {
-		_, held = c.tree.Commit(ctx, leftWork, m.finder(c, p))
+		_, held = c.tree.Commit(ctx, leftWork, m.secretFinder(c, p))
 	}
 	err = c.tree.Discardable(ctx)
 	f := fault.Of(err)
@@ -160,7 +162,8 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 	for _, query := range []string{
 		"DELETE FROM turns WHERE session_id IN (SELECT id FROM sessions WHERE attempt_id = ?)",
 		"DELETE FROM queued WHERE attempt_id = ?", "DELETE FROM sessions WHERE attempt_id = ?",
-		"DELETE FROM processes WHERE attempt_id = ?", "DELETE FROM landings WHERE attempt_id = ?", "DELETE FROM pulls WHERE attempt_id = ?", "DELETE FROM attempts WHERE id = ?",
+		"DELETE FROM processes WHERE attempt_id = ?", "DELETE FROM landings WHERE attempt_id = ?", "DELETE FROM pulls WHERE attempt_id = ?", "DELETE FROM allowed_secrets WHERE attempt_id = ?",
+		"DELETE FROM attempts WHERE id = ?",
 	} {
 		if _, err := tx.Exec(ctx, query, a.ID); err != nil {
 			return fmt.Errorf("delete attempt: %w", err)
@@ -173,7 +176,7 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 // may have files of another user in it, and a sweep comes every few seconds.
 const stuckTime = 10 * time.Minute
 
-// clearLeftovers takes away what deleted attempts left on this machine's disk.
+// clearLeftovers removes what deleted attempts left on this machine's disk.
 func (m *Manager) clearLeftovers(ctx context.Context) error {
 	left, err := m.leftovers(ctx)
 	if err != nil {
@@ -181,7 +184,7 @@ func (m *Manager) clearLeftovers(ctx context.Context) error {
 	}
 	problems := []error{worktree.ClearGone(m.attemptsDir())}
 	for id, l := range left {
-		if tried, stuck := m.stuck.Load(id); stuck && time.Since(tried.(time.Time)) < stuckTime {
+		if tried, stuck := m.undeletable.Load(id); stuck && time.Since(tried.(time.Time)) < stuckTime {
 			continue
 		}
 		problems = append(problems, m.tryClear(ctx, id, l))
@@ -192,7 +195,7 @@ func (m *Manager) clearLeftovers(ctx context.Context) error {
 func (m *Manager) tryClear(ctx context.Context, id string, l leftover) error {
 	err := m.clear(ctx, id, l)
 	if err != nil && ctx.Err() == nil {
-		m.stuck.Store(id, time.Now())
+		m.undeletable.Store(id, time.Now())
 	}
 	return err
 }
@@ -234,7 +237,7 @@ func (m *Manager) clear(ctx context.Context, id string, l leftover) error {
 		return err
 	}
 	defer unlock()
-	endStrays(id)
+	killOrphans(id)
 	if err := l.Tree.Discard(ctx); err != nil {
 		// Something came into it after DeleteTask had looked: it stays, and gc
 		// names it.

@@ -9,20 +9,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Applied is what became of [Manager.Apply].
+// Applied is the result of [Manager.Apply].
 type Applied struct {
 	AttemptID, Branch string
 	// Dirs are the checkouts that have the changes.
 	Dirs []string
-	// Secrets are what looks like one in them, if that was allowed.
+	// Secrets lists what looks like a secret in the changes, if that was
+	// allowed.
 	Secrets []string
 }
 
-// Apply brings the work of an attempt into the person's checkouts, uncommitted.
-// Faults: those of [Manager.Land],
-// not_checked_out.
+// Apply copies the work of an attempt into the user's checkouts as uncommitted
+// changes. Faults: those of [Manager.Land], not_checked_out.
 func (m *Manager) Apply(ctx context.Context, attemptID string, dryRun bool, secrets Allowance) (done Applied, err error) {
-	err = m.settled(ctx, attemptID, dryRun, secrets.All, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, attemptID, dryRun, secrets.All, func(c checkout) error {
 		done = Applied{AttemptID: c.ID, Branch: c.attempt.Branch}
 		steps, err := c.tree.Applying(ctx)
 		if err != nil {
@@ -31,7 +31,7 @@ func (m *Manager) Apply(ctx context.Context, attemptID string, dryRun bool, secr
 		for _, s := range steps {
 			done.Dirs = append(done.Dirs, s.Dir)
 		}
-		if done.Secrets, err = m.bringing(ctx, c, steps, secrets); err != nil || dryRun {
+		if done.Secrets, err = m.checkSecrets(ctx, c, steps, secrets); err != nil || dryRun {
 			return err
 		}
 		return worktree.Apply(ctx, steps)
@@ -39,28 +39,28 @@ func (m *Manager) Apply(ctx context.Context, attemptID string, dryRun bool, secr
 	return done, err
 }
 
-// Discarded is what became of [Manager.Discard].
+// Discarded is the result of [Manager.Discard].
 type Discarded struct {
 	AttemptID, Branch string
-	// Kept are the refs at which its commits still are, each behind the path of
-	// its repository.
+	// Kept lists the refs that still have its commits, each preceded by the
+	// path of its repository.
 	Kept []string
 }
 
-// Discard deletes an attempt with its folder, its logs and its branch. Its
-// commits stay below refs/deskhand/kept, and what was not committed is committed
-// before. The task goes back to todo if no other attempt is left. Faults:
-// attempt_running, work_unsaved.
+// Discard deletes an attempt with its folder, logs and branch. Its commits stay
+// below refs/deskhand/kept, after uncommitted work was committed. The task goes
+// back to todo if it has no other attempt. Faults: attempt_running,
+// work_unsaved.
 func (m *Manager) Discard(ctx context.Context, attemptID string, dryRun bool) (done Discarded, err error) {
-	c, err := m.look(ctx, attemptID)
+	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
 		return done, err
 	}
 	done = Discarded{AttemptID: c.ID, Branch: c.attempt.Branch}
-	if err := m.ended(ctx, c); err != nil {
+	if err := m.requireEnded(ctx, c); err != nil {
 		return done, err
 	}
-	if err := m.db.View(ctx, func(tx *store.Tx) error { return atHome(ctx, tx, c.ID) }); err != nil {
+	if err := m.db.View(ctx, func(tx *store.Tx) error { return refuseCheckedOut(ctx, tx, c.ID) }); err != nil {
 		return done, err
 	}
 	if dryRun {
@@ -79,7 +79,7 @@ func (m *Manager) Discard(ctx context.Context, attemptID string, dryRun bool) (d
 			return err
 		}
 		if p != nil && !p.State.Ended() {
-			return running(c.ID)
+			return runningFault(c.ID)
 		}
 		t, err := readTask(ctx, tx, a.TaskID)
 		if err != nil {
@@ -112,23 +112,24 @@ func (m *Manager) Discard(ctx context.Context, attemptID string, dryRun bool) (d
 	return done, err
 }
 
-// ended refuses an attempt at which something runs.
-func (m *Manager) ended(ctx context.Context, c checkout) error {
-	p, err := m.newest(ctx, c.ID)
+// requireEnded returns a fault if a process of the attempt is queued or
+// running.
+func (m *Manager) requireEnded(ctx context.Context, c checkout) error {
+	p, err := m.newestProcess(ctx, c.ID)
 	if err == nil && p != nil && !p.State.Ended() {
-		return running(c.ID)
+		return runningFault(c.ID)
 	}
 	return err
 }
 
-func running(id string) *fault.Fault {
-	return later(AttemptRunning, "stop it first, or wait for its end", "attempt %s is running", id).WithCase("", "attempt", id)
+func runningFault(id string) *fault.Fault {
+	return retryable(AttemptRunning, "stop it first, or wait for its end", "attempt %s is running", id).WithCase("", "attempt", id)
 }
 
-// Pick lands one attempt of a task and discards the others. Nothing is done
+// Pick lands one attempt of a task and discards the others. It changes nothing
 // while one of them runs.
 func (m *Manager) Pick(ctx context.Context, q LandRequest) (done Landed, gone []Discarded, err error) {
-	c, err := m.look(ctx, q.AttemptID)
+	c, err := m.checkoutOf(ctx, q.AttemptID)
 	if err != nil {
 		return done, nil, err
 	}

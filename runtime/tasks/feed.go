@@ -8,11 +8,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Topic is that of the room's events in the feed. Their key is the id of the
-// attempt, else of the task, else of the project.
+// Topic is the topic of this package's events in the feed. Their key is the ID
+// of the attempt, else of the task, else of the project.
 const Topic = "tasks"
 
-// EventType is what has happened.
+// EventType is the kind of an event.
 type EventType string
 
 // Types of events.
@@ -33,8 +33,7 @@ const (
 	MessageDropped EventType = "message_dropped" // taken back or discarded
 )
 
-// Event is something that has happened; ids of what it does not concern are
-// empty.
+// Event is a change in this package's state. IDs that do not apply are empty.
 type Event struct {
 	Seq       int64     `json:"-"`
 	At        time.Time `json:"-"`
@@ -66,13 +65,14 @@ func note(tx *store.Tx, e Event) (int64, error) {
 	return tx.Append(Topic, e.key(), data), nil
 }
 
-// Watcher follows what happens. It is for one goroutine; Close may be called
-// from any.
+// Watcher follows events. Use it in one goroutine; Close may be called from
+// any.
 type Watcher struct{ events *store.Watcher }
 
-// Watch follows the events after seq; id, if not empty, chooses the events of
-// an attempt, or those of a task or project alone. A negative seq is the end of
-// the feed. It fails with [store.ErrGone] if the feed does not go back that far.
+// Watch follows the events after seq. id chooses the events of an attempt, or
+// those that concern a task or project itself; "" chooses all. A negative seq
+// is the end of the feed. Watch returns [store.ErrGone] if the feed does not
+// reach back to seq.
 func (m *Manager) Watch(ctx context.Context, seq int64, id string) (*Watcher, error) {
 	if seq < 0 {
 		err := m.db.View(ctx, func(tx *store.Tx) error {
@@ -93,9 +93,9 @@ func (m *Manager) Watch(ctx context.Context, seq int64, id string) (*Watcher, er
 // Close ends the watch.
 func (w *Watcher) Close() { w.events.Close() }
 
-// Next waits for events and returns them in order. One that cannot be read, as
-// from a version that is newer, has no type. The errors are those of
-// [store.Watcher.Next].
+// Next waits for events and returns them in order. An event that cannot be
+// decoded, for example one of a newer version, has an empty Type. Its errors
+// are those of [store.Watcher.Next].
 func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	found, err := w.events.Next(ctx)
 	if err != nil {

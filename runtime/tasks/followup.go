@@ -8,12 +8,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// FollowUp continues a session: at once, behind what runs, or no more.
+// FollowUp continues a session.
 //
-// Send is refused while a process of the attempt runs: two agents must not
-// share a worktree. Queue takes the place of what was queued before; with
-// nothing running it starts at once, and still says "queued". Faults:
-// no_session_yet, attempt_running, ambiguous_target, missing_required.
+// Send is refused while a process of the attempt runs, as two agents must not
+// share a worktree. Queue replaces a queued message; if nothing runs, it starts
+// immediately but still returns "queued". Cancel removes the queued message.
+// Faults: no_session_yet, attempt_running, ambiguous_target, missing_required.
 func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, error) {
 	if r.Action == Cancel {
 		return m.cancelQueued(ctx, r)
@@ -22,7 +22,7 @@ func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, er
 	if err != nil {
 		return FollowUp{}, err
 	}
-	if old, err := before[FollowUp](ctx, m, req); err != nil || old != nil {
+	if old, err := previousResult[FollowUp](ctx, m, req); err != nil || old != nil {
 		return deref(old), err
 	}
 	known, err := m.Executors(ctx) // looks for programs: not while others wait for the store
@@ -32,7 +32,7 @@ func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, er
 	if req.payload, err = m.effective(ctx, known, r); err != nil {
 		return FollowUp{}, err
 	}
-	done, err := once(ctx, m, req, func(tx *store.Tx) (FollowUp, error) { return m.followUp(ctx, tx, known, r) })
+	done, err := idempotent(ctx, m, req, func(tx *store.Tx) (FollowUp, error) { return m.followUp(ctx, tx, known, r) })
 	if err != nil {
 		return FollowUp{}, err
 	}
@@ -43,18 +43,18 @@ func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, er
 func checkFollowUp(r FollowUpRequest) (request, FollowUpRequest, error) {
 	req := request{scope: scopeFollowUp, id: r.RequestID}
 	if r.Action != Send && r.Action != Queue {
-		return req, r, refuse(InvalidArgument, "take action send, queue or cancel", "there is no action %q", brief(string(r.Action))).WithCase(WhichAction)
+		return req, r, refuse(InvalidArgument, "use action send, queue or cancel", "there is no action %q", brief(string(r.Action))).WithCase(WhichAction)
 	}
 	r.Prompt, r.Variant, r.RequestID = strings.TrimSpace(r.Prompt), strings.TrimSpace(r.Variant), ""
 	if r.Prompt == "" {
-		return req, r, refuse(MissingRequired, "say what the agent is told", "prompt is missing").WithCase(PromptMissing, "action", string(r.Action))
+		return req, r, refuse(MissingRequired, "pass the message for the agent", "prompt is missing").WithCase(PromptMissing, "action", string(r.Action))
 	}
 	r.AttemptID, r.SessionID = strings.ToLower(r.AttemptID), strings.ToLower(r.SessionID)
 	req.asked = r
-	return req, r, text("prompt", r.Prompt, mostPrompt)
+	return req, r, checkText("prompt", r.Prompt, maxPrompt)
 }
 
-// effective is a request with its session and variant named.
+// effective returns r with its session and variant filled in.
 func (m *Manager) effective(ctx context.Context, known []Executor, r FollowUpRequest) (_ FollowUpRequest, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		s, err := target(ctx, tx, r.AttemptID, r.SessionID)
@@ -73,7 +73,7 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	if err != nil {
 		return FollowUp{}, err
 	}
-	if err := atHome(ctx, tx, s.AttemptID); err != nil {
+	if err := refuseCheckedOut(ctx, tx, s.AttemptID); err != nil {
 		return FollowUp{}, err
 	}
 	variant, err := variantOf(known, s, r.Variant)
@@ -87,7 +87,7 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	running := last != nil && !last.State.Ended()
 	switch {
 	case running && r.Action == Send:
-		return FollowUp{}, later(AttemptRunning, "queue the message, which is told to the agent when it has ended, or stop the attempt first",
+		return FollowUp{}, retryable(AttemptRunning, "queue the message, which runs when the agent has ended, or stop the attempt first",
 			"attempt %s is running", s.AttemptID).WithCase(RunningFollowUp, "attempt", s.AttemptID)
 	case running && r.Variant == "":
 		return queue(ctx, tx, s, r.Prompt, "")
@@ -96,7 +96,7 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	}
 	a, err := readAttempt(ctx, tx, s.AttemptID)
 	if err == nil {
-		err = m.awake(ctx, tx, a)
+		err = m.requireHostUp(ctx, tx, a)
 	}
 	if err != nil {
 		return FollowUp{}, err
@@ -120,8 +120,8 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	return FollowUp{SessionID: s.ID, Action: r.Action, Status: status, ProcessID: p.ID}, nil
 }
 
-// variantOf is the variant to go on with, and makes sure that the executor can be
-// started.
+// variantOf returns the variant to continue with. It fails if the executor
+// cannot be started.
 func variantOf(known []Executor, s Session, variant string) (string, error) {
 	for _, e := range known {
 		switch {
@@ -137,7 +137,7 @@ func variantOf(known []Executor, s Session, variant string) (string, error) {
 	return "", refuse(ExecutorMissing, "start a new attempt with another executor", "executor %s is not configured any more", s.Executor).WithCase(SessionExecutorGone)
 }
 
-// queue puts a message behind what runs.
+// queue stores a message to run after the running process.
 func queue(ctx context.Context, tx *store.Tx, s Session, prompt, variant string) (FollowUp, error) {
 	q := QueuedMessage{SessionID: s.ID, Message: prompt, Variant: variant, At: tx.Now}
 	_, err := tx.Exec(ctx, `INSERT INTO queued (session_id, attempt_id, message, variant, queued_at, discarded) VALUES (?, ?, ?, ?, ?, '')
@@ -160,8 +160,8 @@ func noteMessage(ctx context.Context, tx *store.Tx, kind EventType, s Session) e
 	return err
 }
 
-// resume puts a process into the store that continues a session. Where the
-// worktree was taken away and comes back, the setup script comes first.
+// resume stores a process that continues a session. If the worktree was removed
+// and has to be recreated, the setup script comes first.
 func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string, by stamp) (*process, error) {
 	c, err := readCheckout(ctx, tx, s.AttemptID)
 	if err != nil {
@@ -206,7 +206,7 @@ func (c checkout) hasCleanup() bool {
 	return false
 }
 
-// cancelQueued takes back what waits. With nothing waiting it is done already.
+// cancelQueued removes the queued message, if there is one.
 func (m *Manager) cancelQueued(ctx context.Context, r FollowUpRequest) (FollowUp, error) {
 	done := FollowUp{Action: Cancel, Status: "empty"}
 	err := m.db.Update(ctx, func(tx *store.Tx) error {

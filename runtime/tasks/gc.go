@@ -13,13 +13,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// GC takes away worktrees that nobody has used for a while. Branches stay, and
-// a follow-up brings a worktree back. What runs is kept, and what has work that
-// is not on its branch, or that no ref would lead to. A dry run looks for the
-// same.
+// GC removes worktrees that were not used for a while. Branches stay, and a
+// follow-up recreates a worktree. GC keeps worktrees that are in use, and those
+// with work that is not on their branch or that no ref would lead to. A dry run
+// only reports.
 func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 	if g.AttemptID != "" {
-		c, err := m.look(ctx, g.AttemptID)
+		c, err := m.checkoutOf(ctx, g.AttemptID)
 		if err != nil {
 			return GCReport{}, err
 		}
@@ -39,8 +39,8 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 		if f.item.Bytes, err = f.tree.Size(ctx); err != nil {
 			return report, err
 		}
-		if f.item.Kept = m.retained(g, f, now); f.item.Kept == "" {
-			f.item.Ignored, f.item.Kept = holds(ctx, g, f.tree)
+		if f.item.Kept = m.reasonToRetain(g, f, now); f.item.Kept == "" {
+			f.item.Ignored, f.item.Kept = reasonToKeep(ctx, g, f.tree)
 		}
 		if f.item.Kept == "" && !g.DryRun {
 			f.item.Kept = m.collect(ctx, f.checkout)
@@ -53,7 +53,7 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 		report.Worktrees = append(report.Worktrees, f.item)
 	}
 	if g.AttemptID == "" {
-		left, err := m.stays(ctx)
+		left, err := m.leftoverItems(ctx)
 		if err != nil {
 			return report, err
 		}
@@ -65,13 +65,13 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 	return report, nil
 }
 
-// holds says what git ignores in the folder of an attempt, and why the folder
-// has to stay; empty: it can go.
-func holds(ctx context.Context, g GC, tree worktree.Tree) (ignored []string, why string) {
+// reasonToKeep returns what git ignores in the folder of an attempt, and why
+// its content forbids removal; an empty why means that it can be removed.
+func reasonToKeep(ctx context.Context, g GC, tree worktree.Tree) (ignored []string, why string) {
 	s, err := tree.Survey(ctx)
 	switch {
 	case err != nil:
-		return nil, worded(err)
+		return nil, errorText(err)
 	case len(s.Holds) > 0:
 		return s.Ignored, strings.Join(s.Holds, "; ")
 	case g.KeepIgnored && len(s.Ignored) > 0:
@@ -80,8 +80,9 @@ func holds(ctx context.Context, g GC, tree worktree.Tree) (ignored []string, why
 	return s.Ignored, ""
 }
 
-// stays are the folders of deleted attempts that could not go.
-func (m *Manager) stays(ctx context.Context) (items []GCItem, err error) {
+// leftoverItems returns the folders of deleted attempts that could not be
+// removed.
+func (m *Manager) leftoverItems(ctx context.Context) (items []GCItem, err error) {
 	left, err := m.leftovers(ctx)
 	if err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func (m *Manager) stays(ctx context.Context) (items []GCItem, err error) {
 		if item.Bytes, err = l.Tree.Size(ctx); err != nil {
 			return nil, err
 		}
-		if item.Ignored, item.Kept = holds(ctx, GC{}, l.Tree); item.Kept == "" {
+		if item.Ignored, item.Kept = reasonToKeep(ctx, GC{}, l.Tree); item.Kept == "" {
 			item.Kept = "it could not be taken away, and is tried again"
 		}
 		items = append(items, item)
@@ -100,7 +101,7 @@ func (m *Manager) stays(ctx context.Context) (items []GCItem, err error) {
 	return items, nil
 }
 
-// usedTree is a worktree and how it is used.
+// usedTree is a worktree with its use.
 type usedTree struct {
 	checkout
 	item    GCItem
@@ -139,8 +140,9 @@ func (m *Manager) worktrees(ctx context.Context) (found []usedTree, now time.Tim
 	return found, now, err
 }
 
-// retained says why a worktree is not to be collected; empty: it is.
-func (m *Manager) retained(g GC, u usedTree, now time.Time) string {
+// reasonToRetain says why age, status or use keep a worktree. Empty: it may be
+// collected.
+func (m *Manager) reasonToRetain(g GC, u usedTree, now time.Time) string {
 	age, limit := now.Sub(u.item.LastUsed), g.OlderThan
 	if limit == 0 && g.AttemptID == "" {
 		retain, ok := m.options.Retain[u.item.Status]
@@ -158,9 +160,9 @@ func (m *Manager) retained(g GC, u usedTree, now time.Time) string {
 	return ""
 }
 
-// collect takes a worktree away and says why it did not, if so. The row is
-// marked first, under the lock: a process that starts meanwhile waits and then
-// brings the worktree back.
+// collect removes a worktree. If it cannot, it returns the reason. It marks the
+// row first, under the lock: a process that starts meanwhile waits, and then
+// recreates the worktree.
 func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 	unlock, err := m.lockTree(ctx, c.ID)
 	if err != nil {
@@ -185,7 +187,7 @@ func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 		return "it is running"
 	}
 	if err == nil {
-		endStrays(c.ID) // nothing in it is to be kept, and nothing shall come
+		killOrphans(c.ID) // nothing in it is to be kept, and nothing shall come
 		err = c.tree.Remove(ctx, false)
 	}
 	if err == nil {
@@ -203,7 +205,7 @@ func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 	return err.Error()
 }
 
-// removeSpools takes away the files of an attempt's runs: what was in them is
+// removeSpools removes the spool files of an attempt's runs, whose content is
 // in the log.
 func (m *Manager) removeSpools(ctx context.Context, attemptID string) error {
 	processes, err := m.Processes(ctx, attemptID)

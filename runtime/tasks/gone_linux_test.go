@@ -91,3 +91,19 @@ func TestAnAgentThatHasFilledTheDiskCanBeStopped(t *testing.T) {
 	}
 	t.Logf("Stop on a full disk: %v", err)
 }
+
+// Such a daemon can be ended without taking the worktree away.
+func TestStopEndsWhatAnAgentLeftRunning(t *testing.T) {
+	d := open(t, Repo{}, settings{})
+	started := d.start(`run setsid sh -c 'echo $$ > pid; exec sleep 600' </dev/null >/dev/null 2>&1 & while [ ! -s pid ]; do sleep 0.01; done`)
+	if s := d.ended(started.AttemptID); s.State != Completed || len(inside(started.AttemptID)) != 1 {
+		t.Fatalf("Status = %+v with processes %v, want a daemon", s, inside(started.AttemptID))
+	}
+	if got, err := d.Stop(t.Context(), started.AttemptID, false); err != nil || !got.Stopped || got.State != Completed {
+		t.Errorf("Stop = %+v, %v", got, err)
+	}
+	nobodyInside(t, started.AttemptID)
+	if got, err := d.Stop(t.Context(), started.AttemptID, false); err != nil || got.Stopped {
+		t.Errorf("a second Stop = %+v, %v", got, err)
+	}
+}

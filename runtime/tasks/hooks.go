@@ -33,7 +33,7 @@ func (m *Manager) hooks(ctx context.Context, c checkout, q LandRequest, a *workt
 		}
 		// What lands is looked at once it is known; a message is not yet part of it.
 		if err := h.Trusted(ctx, trustedHooks(c, r.Name), worktree.Move{}); err != nil {
-			return "", of(err, c.ID)
+			return "", withAttempt(err, c.ID)
 		}
 		return h.Message(ctx, dir, message, source)
 	}
@@ -48,7 +48,7 @@ func (m *Manager) trusted(ctx context.Context, c checkout, moves []worktree.Move
 			continue
 		}
 		if err := h.Trusted(ctx, trustedHooks(c, move.Name), move); err != nil {
-			return of(err, c.ID)
+			return withAttempt(err, c.ID)
 		}
 	}
 	return nil

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
@@ -25,13 +25,13 @@ import (
 // The name is for people. A store in a folder is of one machine, whatever it is
 // called: there the id is empty.
 
-// hostFile has the id, in [Options.Dir].
+// hostFile is the file in [Options.Dir] with the machine's ID.
 const hostFile = "host-id"
 
 var hostIDs = regexp.MustCompile(`^[A-Z2-7]{26}$`) // as rand.Text makes them
 
-// hostID reads the id of this machine, and makes it the first time. Of several
-// processes that make it at once, all get the same.
+// hostID returns this machine's ID, and creates it the first time. Processes
+// that create it concurrently get the same one.
 func hostID(dir string) (string, error) {
 	path := filepath.Join(dir, hostFile)
 	for range 2 {
@@ -54,8 +54,8 @@ func hostID(dir string) (string, error) {
 	return "", fmt.Errorf("id of this machine: %s was taken away", path)
 }
 
-// makeHostID writes the file beside its place and links it there: it is there
-// whole, or not, and the first one stays.
+// makeHostID writes a temporary file and links it to path, so that the file is
+// never incomplete and the first one stays.
 func makeHostID(dir, path string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -75,8 +75,8 @@ func makeHostID(dir, path string) error {
 	return nil
 }
 
-// identify finds out which machine this is, and takes over what it has made under
-// its name, before there were ids.
+// identify determines this machine's ID, and takes over attempts stored under
+// its name by versions without IDs.
 func (m *Manager) identify(ctx context.Context) {
 	if !store.IsPostgres(m.db.Place()) {
 		return
@@ -93,9 +93,9 @@ func (m *Manager) identify(ctx context.Context) {
 	}
 }
 
-// adopt gives this machine's id to what has its name in the place of one, if the
-// folder is here, or was where this machine makes them: another machine of the
-// same name may have made the rest.
+// adopt replaces this machine's name by its ID in rows of attempts whose folder
+// is here, or was where this machine makes them. Other rows may belong to
+// another machine with the same name.
 func (m *Manager) adopt(ctx context.Context) error {
 	name, err := os.Hostname()
 	if err != nil || name == "" {
@@ -147,23 +147,11 @@ func (m *Manager) madeHere(dir string, removed bool) bool {
 	return removed && filepath.Dir(dir) == m.attemptsDir()
 }
 
-// selfBorn is when this process started.
-var selfBorn = sync.OnceValue(func() string { return born(os.Getpid()) })
-
-// elsewhere says that a process is of another start of a machine: of this one
-// before it was started anew, or of a copy of it that has its id, as when a state
-// folder was copied. What runs there cannot be looked up here. Only Linux tells.
-func (l groupLeader) elsewhere() bool {
-	theirs, _, told := strings.Cut(l.born, "/")
-	ours, _, known := strings.Cut(selfBorn(), "/")
-	return told && known && theirs != ours
-}
-
-// diedHere says that a runner of this machine has ended. In a store of several
-// machines, one of another start is given up when its lease has lapsed, as those
-// of other machines are.
+// diedHere reports whether the runner of p was on this machine and has ended.
+// In a store of several machines, a runner of another boot is given up when its
+// lease has expired, as those of other machines are.
 func (m *Manager) diedHere(p process) bool {
-	return p.host == m.host && p.runner.dead() && (m.host == "" || !p.runner.elsewhere())
+	return p.host == m.host && p.runner.Exited() && (m.host == "" || !p.runner.OtherBoot())
 }
 
 // The names of leases: one has the machine's name as its data, and one each
@@ -177,12 +165,12 @@ func (m *Manager) launcher() store.Lease {
 	return store.Lease{Name: launcherPrefix + m.host + "/" + m.instance, Holder: m.instance}
 }
 
-// machine is what people call a host by.
+// machine is the data of a host's lease.
 type machine struct {
 	Name string `json:"name"`
 }
 
-// announce tells the other machines what this one is called.
+// announce renews the lease that tells other machines this one's name.
 func (m *Manager) announce(ctx context.Context) error {
 	if m.host == "" || m.noHost != nil {
 		return m.noHost
@@ -192,31 +180,31 @@ func (m *Manager) announce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	boot, _, _ := strings.Cut(selfBorn(), "/")
-	own := store.Lease{Name: hostPrefix + m.host, Holder: name + " " + boot, Data: string(data)}
+	own := store.Lease{Name: hostPrefix + m.host, Holder: name + " " + proc.Self().Boot(), Data: string(data)}
 	held, ok, err := m.db.Claim(ctx, own, m.hostTerm())
 	if err != nil || ok {
-		m.doubled = time.Time{}
+		m.duplicateSince = time.Time{}
 		return err
 	}
 	// This machine was started anew a moment ago, or there are two of it.
-	if m.doubled.IsZero() {
-		m.doubled = time.Now()
+	if m.duplicateSince.IsZero() {
+		m.duplicateSince = time.Now()
 	}
-	if time.Since(m.doubled) > 2*m.hostTerm() {
-		m.doubled = time.Time{}
+	if time.Since(m.duplicateSince) > 2*m.hostTerm() {
+		m.duplicateSince = time.Time{}
 		m.options.Log.Warn("two machines have one id: a state folder was copied; delete the file on the machine that has no attempts",
 			"file", filepath.Join(m.options.Dir, hostFile), "other", held.Data)
 	}
 	return nil
 }
 
-// hostTerm is how long a machine is believed to be there that says nothing.
+// hostTerm is how long a machine may be silent before it counts as away.
 func (m *Manager) hostTerm() time.Duration { return 3 * m.options.Lease }
 
-// present tells the other machines that this one starts what waits for it.
-func (m *Manager) present(ctx context.Context) error {
-	if m.host == "" || m.noHost != nil || m.options.MaxRunning < 0 || time.Since(m.heard) < m.options.Lease {
+// renewPresence tells other machines that this manager starts what waits for
+// this machine.
+func (m *Manager) renewPresence(ctx context.Context) error {
+	if m.host == "" || m.noHost != nil || m.options.MaxRunning < 0 || time.Since(m.announcedAt) < m.options.Lease {
 		return nil
 	}
 	if err := m.announce(ctx); err != nil {
@@ -224,26 +212,26 @@ func (m *Manager) present(ctx context.Context) error {
 	}
 	_, _, err := m.db.Claim(ctx, m.launcher(), m.hostTerm())
 	if err == nil {
-		m.heard = time.Now()
+		m.announcedAt = time.Now()
 	}
 	return err
 }
 
-// absent takes it back.
-func (m *Manager) absent() {
-	if m.heard.IsZero() {
+// releasePresence withdraws what renewPresence stored.
+func (m *Manager) releasePresence() {
+	if m.announcedAt.IsZero() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lastWord)
+	ctx, cancel := context.WithTimeout(context.Background(), abandonGrace)
 	defer cancel()
 	if err := m.db.Release(ctx, m.launcher().Name, m.instance); err != nil {
 		m.options.Log.Warn("release of machine failed", "error", err)
 	}
 }
 
-// awake refuses what would have to run on another machine, if nobody there would
-// start it.
-func (m *Manager) awake(ctx context.Context, tx *store.Tx, a attempt) error {
+// requireHostUp returns a fault if the attempt belongs to another machine on
+// which no deskhand runs.
+func (m *Manager) requireHostUp(ctx context.Context, tx *store.Tx, a attempt) error {
 	if a.host == m.host {
 		return m.noHost
 	}
@@ -251,30 +239,30 @@ func (m *Manager) awake(ctx context.Context, tx *store.Tx, a attempt) error {
 	if err != nil || len(up) > 0 {
 		return err
 	}
-	seen, err := m.seen(ctx, tx, a.host)
+	seen, err := m.lookUpHost(ctx, tx, a.host)
 	if err != nil {
 		return err
 	}
-	return later(HostAway, "start deskhand there and send it again, or start a new attempt here",
+	return retryable(HostAway, "start deskhand there and send it again, or start a new attempt here",
 		"the worktree of attempt %s is on %s, and no deskhand runs there%s", a.ID, seen.name, seen.since(tx.Now)).WithCase("", "task", a.TaskID)
 }
 
-// sight is what is known of a machine.
-type sight struct {
-	name string
-	last time.Time // zero: never
+// hostInfo is what the store knows of a machine.
+type hostInfo struct {
+	name     string
+	lastSeen time.Time // zero: never
 }
 
-func (s sight) since(now time.Time) string {
-	if s.last.IsZero() {
+func (s hostInfo) since(now time.Time) string {
+	if s.lastSeen.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("; it was last heard of %v ago", now.Sub(s.last).Round(time.Second))
+	return fmt.Sprintf("; it was last heard of %v ago", now.Sub(s.lastSeen).Round(time.Second))
 }
 
-func (m *Manager) seen(ctx context.Context, tx *store.Tx, host string) (s sight, err error) {
+func (m *Manager) lookUpHost(ctx context.Context, tx *store.Tx, host string) (s hostInfo, err error) {
 	if !hostIDs.MatchString(host) {
-		return sight{name: host}, nil // its name, of before there were ids
+		return hostInfo{name: host}, nil // its name, of before there were ids
 	}
 	l, err := tx.Lease(ctx, hostPrefix+host)
 	if err != nil {
@@ -282,13 +270,13 @@ func (m *Manager) seen(ctx context.Context, tx *store.Tx, host string) (s sight,
 	}
 	var known machine
 	if json.Unmarshal([]byte(l.Data), &known) != nil || known.Name == "" {
-		return sight{name: "a machine with the id " + host}, nil
+		return hostInfo{name: "a machine with the id " + host}, nil
 	}
-	return sight{known.Name, l.Until.Add(-m.hostTerm())}, nil
+	return hostInfo{known.Name, l.Until.Add(-m.hostTerm())}, nil
 }
 
-// stranded are processes that wait on a machine which has not been heard of for
-// long: half an hour of leases, which is 10 minutes.
+// stranded returns queued processes of machines that have been away for half an
+// hour's worth of leases (10 minutes by default), with the machines' names.
 func (m *Manager) stranded(ctx context.Context) (lost []process, names []string, err error) {
 	if m.host == "" {
 		return nil, nil, nil
@@ -305,11 +293,11 @@ func (m *Manager) stranded(ctx context.Context) (lost []process, names []string,
 			if err != nil {
 				return err
 			}
-			seen, err := m.seen(ctx, tx, p.host)
+			seen, err := m.lookUpHost(ctx, tx, p.host)
 			if err != nil {
 				return err
 			}
-			if len(up) == 0 && tx.Now.Sub(seen.last) > patience {
+			if len(up) == 0 && tx.Now.Sub(seen.lastSeen) > patience {
 				lost, names = append(lost, p), append(names, seen.name)
 			}
 		}
@@ -318,8 +306,8 @@ func (m *Manager) stranded(ctx context.Context) (lost []process, names []string,
 	return lost, names, err
 }
 
-// strand ends what waits for a machine that is gone.
-func (m *Manager) strand(ctx context.Context) error {
+// failStranded ends what waits for a machine that is gone.
+func (m *Manager) failStranded(ctx context.Context) error {
 	lost, names, err := m.stranded(ctx)
 	for i, p := range lost {
 		m.fail(ctx, p, fmt.Sprintf("lost: it has to run on %s, which has its worktree and is away", names[i]))
@@ -327,18 +315,18 @@ func (m *Manager) strand(ctx context.Context) error {
 	return err
 }
 
-// named makes sure that other machines can say what this one is called, which
-// has an attempt from now on.
-func (m *Manager) named(ctx context.Context) error {
+// ensureHostName stores this machine's name for the others, before it gets its
+// first attempt.
+func (m *Manager) ensureHostName(ctx context.Context) error {
 	if m.host == "" || m.noHost != nil {
 		return m.noHost
 	}
-	var known sight
+	var known hostInfo
 	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
-		known, err = m.seen(ctx, tx, m.host)
+		known, err = m.lookUpHost(ctx, tx, m.host)
 		return err
 	})
-	if err != nil || !known.last.IsZero() {
+	if err != nil || !known.lastSeen.IsZero() {
 		return err
 	}
 	name, _ := os.Hostname()
@@ -350,9 +338,9 @@ func (m *Manager) named(ctx context.Context) error {
 	return err
 }
 
-// notHere words an error of a repository that is not where it was, in a store of
-// several machines: it may never have been on this one.
-func (m *Manager) notHere(r worktree.Repo, err error) error {
+// explainMissingRepo rewrites the error of a missing repository in a store of
+// several machines: the repository may never have been on this one.
+func (m *Manager) explainMissingRepo(r worktree.Repo, err error) error {
 	f := fault.Of(err)
 	if _, gone := os.Stat(r.Path); m.host == "" || f == nil || f.Code != NotFound || gone == nil {
 		return err

@@ -159,7 +159,7 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 	})
 	t.Run("eight processes make one id", func(t *testing.T) {
 		place, dir := storetest.Postgres(t), t.TempDir()
-		db, err := store.Open(t.Context(), place, Rooms()...)
+		db, err := store.Open(t.Context(), place, Schemas()...)
 		if err != nil {
 			t.Fatal(err)
 		}

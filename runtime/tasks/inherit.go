@@ -12,25 +12,26 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// estate is what a runner or a launcher is handed over its stdin: the
-// environment of who started the attempt. Other processes of the user can read
-// the environment that a process begins with, and an agent is one of them, so
-// that one has only what every program needs.
-type estate struct {
+// runnerInput is what a runner or launcher reads from stdin: the environment of
+// the process that started the attempt. Programs of the same user, such as an
+// agent, can read the environment that a process starts with, so that one has
+// only what every program needs.
+type runnerInput struct {
 	Origin string   `json:"origin"`
 	Env    []string `json:"env"` // NAME=value
 }
 
-// Inherit makes what a manager hands to a process that it starts the environment
-// of this process, and returns the value for [Options.Origin]. A runner and a
+// Inherit reads what a manager sent to this process on stdin, makes it the
+// environment, and returns the value for [Options.Origin]. A runner and a
 // launcher call it before anything else.
 func Inherit(stdin io.Reader) (origin string, err error) {
-	var e estate
+	var e runnerInput
 	if err := json.NewDecoder(stdin).Decode(&e); err != nil || e.Origin == "" {
-		return "", errors.New("deskhand starts this command itself, and tells it on stdin what to run with")
+		return "", errors.New("deskhand runs this command itself and sends its input on stdin")
 	}
 	os.Clearenv()
 	for _, v := range e.Env {
@@ -45,19 +46,18 @@ func Inherit(stdin io.Reader) (origin string, err error) {
 	return e.Origin, nil
 }
 
-// handover bounds how long a process that was started may take to read what it
-// is handed.
-const handover = 10 * time.Second
+// handoverTimeout limits how long a new process may take to read its input.
+const handoverTimeout = 10 * time.Second
 
-// startOwn starts a process of deskhand that outlives this one, and hands it
-// what it has to know. out gets what it says.
+// startOwn starts a deskhand process that outlives this one, and sends it its
+// input. out receives its output.
 func (m *Manager) startOwn(line []string, out *os.File) (*exec.Cmd, error) {
 	origin, err := m.origin()
 	if err != nil {
 		return nil, err
 	}
 	own := withoutAttempt(os.Environ())
-	data, err := json.Marshal(estate{origin, slices.Concat(own, m.options.RunnerEnv)})
+	data, err := json.Marshal(runnerInput{origin, slices.Concat(own, m.options.RunnerEnv)})
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +70,12 @@ func (m *Manager) startOwn(line []string, out *os.File) (*exec.Cmd, error) {
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = m.options.Dir, theirs, out, out
 	cmd.Env, _ = executor.Environment(own, nil)
-	detach(cmd)
+	proc.Detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	theirs.Close()
-	_ = ours.SetWriteDeadline(time.Now().Add(handover)) // some systems have none for pipes
+	_ = ours.SetWriteDeadline(time.Now().Add(handoverTimeout)) // some systems have none for pipes
 	// Who has ended before it read tells why in its output, and by its exit.
 	if _, err := ours.Write(data); err != nil && !errors.Is(err, syscall.EPIPE) {
 		cmd.Process.Kill()

@@ -14,33 +14,34 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Allowance says which secrets may get onto a person's branch. Zero value: none.
+// Allowance says which secrets may get onto a user's branch. The zero value
+// allows none.
 type Allowance struct {
-	// All of them, also those that are not committed yet.
+	// All allows every secret, also in uncommitted work.
 	All bool
-	// Named are those that a person was shown, each as the detail "found" of the
-	// fault land_held has it.
+	// Named lists findings that a person has seen and allowed, as in the detail
+	// "found" of the fault land_held.
 	Named []string
 }
 
-// covers says whether all that was found is allowed.
+// covers reports whether all findings are allowed.
 func (a Allowance) covers(found []string) bool {
 	return a.All || !slices.ContainsFunc(found, func(what string) bool { return !slices.Contains(a.Named, what) })
 }
 
-// LandRequest says how the work of an attempt is to be landed.
+// LandRequest says how to land the work of an attempt.
 type LandRequest struct {
 	AttemptID string
 	How       worktree.How
 	Into      string // another branch than the attempt's target; empty: that
 	Message   string // of a merge or a squash; empty: the task's title and what the agent said
-	// KeepBranch keeps the attempt's branch when its folder goes.
+	// KeepBranch keeps the attempt's branch when its folder is removed.
 	KeepBranch bool
 	// NoHooks leaves the person's hooks out.
 	NoHooks bool
 	// Secrets says which secrets may land.
 	Secrets Allowance
-	// DryRun works everything out and moves nothing. With Save it commits what the
+	// DryRun computes the result and changes nothing. With Save it commits what the
 	// attempt has not committed, so that Plan holds.
 	DryRun, Save bool
 	// Plan is that of an earlier dry run, from which the landing must not differ.
@@ -48,28 +49,29 @@ type LandRequest struct {
 	Plan string
 }
 
-// Landed is what became of a landing or an update.
+// Landed is the result of a landing or an update.
 type Landed struct {
 	Landing
 	Branch string // the attempt's
-	// Distances are how its branch stood to the target before.
+	// Distances compares the attempt's branch with the target, as they were
+	// before.
 	Distances []worktree.Distance
-	// Message is that of the commit that was made. Empty: none was.
+	// Message is the message of the new commit. Empty: none was made.
 	Message string
-	// Secrets are what looks like one in what lands, if that was allowed: names
-	// of files with the kind, as "shop/a.go:3 has what looks like a token of GitHub".
+	// Secrets lists allowed findings in what lands: file, line and kind, for
+	// example "shop/a.go:3 has what looks like a token of GitHub".
 	Secrets []string
 	// Plan tells this landing from one of other commits.
 	Plan string
 }
 
-// Land brings the work of an attempt onto its target, in all its repositories or
-// in none; what the attempt has not committed is committed first. The task is
-// done then. Faults: attempt_running, work_unsaved, conflicts, nothing_to_land,
-// not_fast_forward, no_identity, hooks_changed, hook_failed, target_dirty, target_moved,
-// untracked_in_the_way, land_held, plan_changed, and those of [Manager.Collect].
+// Land moves the target to the work of an attempt, in all its repositories or
+// in none. Uncommitted work is committed first, and the task is done
+// afterwards. Faults: attempt_running, work_unsaved, conflicts,
+// nothing_to_land, not_fast_forward, no_identity, hooks_changed, hook_failed,
+// target_dirty, target_moved, untracked_in_the_way, land_held, plan_changed, and those of [Manager.Collect].
 func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err error) {
-	err = m.settled(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
 		author, err := m.author(ctx, c, q)
 		if err != nil {
 			return err
@@ -95,7 +97,7 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 		if done.Plan = planOf(done); q.Plan != "" && q.Plan != done.Plan {
 			return planChanged()
 		}
-		if done.Secrets, err = m.bringing(ctx, c, planned.Moves, q.Secrets); err != nil || q.DryRun {
+		if done.Secrets, err = m.checkSecrets(ctx, c, planned.Moves, q.Secrets); err != nil || q.DryRun {
 			return err
 		}
 		if err := c.tree.KeepLanded(ctx, done.Heads); err != nil {
@@ -105,7 +107,7 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 			return err
 		}
 		if err := m.move(ctx, &done.Landing, hooks); err != nil {
-			return of(err, c.ID)
+			return withAttempt(err, c.ID)
 		}
 		m.tellHooks(ctx, done.Landing, hooks)
 		if q.KeepBranch || c.attempt.removed == 0 {
@@ -134,8 +136,8 @@ type UpdateRequest struct {
 // [Manager.Land]; nothing_to_update where the branch has all of it.
 func (m *Manager) Update(ctx context.Context, q UpdateRequest) (done Landed, err error) {
 	how := q.How
-	err = m.settled(ctx, q.AttemptID, q.DryRun && !q.Save, false, func(c checkout) error {
-		author, err := m.author(ctx, c, LandRequest{Message: "Merge " + c.tree.Repos[0].Target + " into " + c.attempt.Branch})
+	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, false, func(c checkout) error {
+		author, err := m.author(ctx, c, LandRequest{Message: "Merge " + c.tree.Repos[0].Target + " into " + c.attempt.Branch, DryRun: q.DryRun})
 		if err != nil {
 			return err
 		}
@@ -160,15 +162,15 @@ func (m *Manager) Update(ctx context.Context, q UpdateRequest) (done Landed, err
 	return done, err
 }
 
-// Undo takes the newest landing of an attempt back, where nobody has built on
-// it. Faults: nothing_to_undo, target_moved, target_dirty.
+// Undo reverts the newest landing of an attempt, if nothing was committed on
+// top of it. Faults: nothing_to_undo, target_moved, target_dirty.
 func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done Landed, err error) {
-	err = m.settled(ctx, attemptID, true, false, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, attemptID, true, false, func(c checkout) error {
 		if c.landed == nil {
 			return refuse(NothingToUndo, "see how it stands", "attempt %s was not landed", c.ID).WithCase("", "attempt", c.ID)
 		}
 		done = Landed{Landing: *c.landed, Branch: c.attempt.Branch}
-		back := taken(c.landed.Moves)
+		back := reversed(c.landed.Moves)
 		if err := worktree.Ready(ctx, back); err != nil || dryRun {
 			return err
 		}
@@ -177,41 +179,45 @@ func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done
 	return done, err
 }
 
-// bringing refuses moves that bring what looks like a secret onto a person's
-// branch or into their checkout, with the fault land_held; if it is allowed, it
-// says what that is.
-func (m *Manager) bringing(ctx context.Context, c checkout, moves []worktree.Move, allowed Allowance) ([]string, error) {
-	p, err := m.newest(ctx, c.ID)
+// checkSecrets refuses moves that bring what looks like a secret onto a person's
+// branch or into their checkout, with the fault land_held; if it is allowed, or
+// was when it was committed, it says what that is.
+func (m *Manager) checkSecrets(ctx context.Context, c checkout, moves []worktree.Move, allowed Allowance) ([]string, error) {
+	p, err := m.newestProcess(ctx, c.ID)
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.tree.Brought(ctx, moves, m.finder(c, p))
-	if err != nil || allowed.covers(found) {
-		return found, err
+	if err := m.loadAllowed(ctx, &c); err != nil {
+		return nil, err
 	}
-	return nil, refuse(LandHeld, "have it taken out of the commits, or allow it", "%s", strings.Join(found, "; ")).With("found", found).WithCase("", "attempt", c.ID)
+	found, before, err := c.tree.Brought(ctx, moves, m.secretFinder(c, p))
+	if err != nil || allowed.covers(found) {
+		return append(found, before...), err
+	}
+	return nil, refuse(LandHeld, "remove it from the commits, or allow it", "%s", strings.Join(found, "; ")).With("found", found).WithCase("", "attempt", c.ID)
 }
 
-// taken are the moves that take moves back.
-func taken(moves []worktree.Move) (back []worktree.Move) {
+// reversed returns the moves that undo moves.
+func reversed(moves []worktree.Move) (back []worktree.Move) {
 	for _, m := range moves {
 		back = append(back, m.Back())
 	}
 	return back
 }
 
-// settled calls do with an attempt at which nothing runs, while nobody else makes
-// or removes its folder. What is not on its branch is brought there before, but
-// for a dry run; secrets allows to commit what looks like one.
-func (m *Manager) settled(ctx context.Context, attemptID string, dryRun, secrets bool, do func(checkout) error) error {
+// withEndedAttempt calls do for an attempt without running processes, while no
+// other process makes or removes its folder. Unless dryRun is set, work that is
+// not on the branch is collected first; secrets allows committing what looks
+// like one.
+func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun, secrets bool, do func(checkout) error) error {
 	if err := m.finishLandings(ctx); err != nil {
 		return err
 	}
-	c, err := m.look(ctx, attemptID)
+	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
 		return err
 	}
-	if err := m.db.View(ctx, func(tx *store.Tx) error { return atHome(ctx, tx, c.ID) }); err != nil {
+	if err := m.db.View(ctx, func(tx *store.Tx) error { return refuseCheckedOut(ctx, tx, c.ID) }); err != nil {
 		return err
 	}
 	if c.tree.Present(ctx) && !dryRun {
@@ -224,10 +230,10 @@ func (m *Manager) settled(ctx context.Context, attemptID string, dryRun, secrets
 		return err
 	}
 	defer unlock()
-	if err := m.ended(ctx, c); err != nil {
+	if err := m.requireEnded(ctx, c); err != nil {
 		return err
 	}
-	if c, err = m.look(ctx, c.ID); err != nil { // it may have been landed meanwhile
+	if c, err = m.checkoutOf(ctx, c.ID); err != nil { // it may have been landed meanwhile
 		return err
 	}
 	return do(c)
@@ -240,11 +246,13 @@ func (m *Manager) author(ctx context.Context, c checkout, q LandRequest) (a work
 			return a, err
 		}
 	}
-	if a.Sign, err = c.tree.Signs(ctx); err != nil {
-		return a, err
+	if !q.DryRun { // which nobody is asked for a passphrase for
+		if a.Sign, err = c.tree.Signs(ctx); err != nil {
+			return a, err
+		}
 	}
 	if a.Message = strings.TrimSpace(q.Message); a.Message != "" {
-		return a, text("message", a.Message, mostPrompt)
+		return a, checkText("message", a.Message, maxPrompt)
 	}
 	t, summary, agent, err := m.spoken(ctx, c)
 	if err != nil {
@@ -303,7 +311,7 @@ func (m *Manager) back(ctx context.Context, l *Landing) error {
 	if err := m.db.Update(ctx, func(tx *store.Tx) error { return setLanding(ctx, tx, l.ID, LandingUndoing) }); err != nil {
 		return err
 	}
-	if err := worktree.Do(ctx, taken(l.Moves), "deskhand: undo "+l.AttemptID); err != nil {
+	if err := worktree.Do(ctx, reversed(l.Moves), "deskhand: undo "+l.AttemptID); err != nil {
 		return errors.Join(err, m.conclude(ctx, l, LandingDone))
 	}
 	return m.conclude(ctx, l, LandingUndone)
@@ -406,7 +414,7 @@ func (m *Manager) finishLanding(ctx context.Context, l Landing) error {
 	ctx = context.WithoutCancel(ctx)
 	moves, made, not := l.Moves, LandingDone, LandingVoid
 	if l.State == LandingUndoing {
-		moves, made, not = taken(l.Moves), LandingUndone, LandingDone
+		moves, made, not = reversed(l.Moves), LandingUndone, LandingDone
 	}
 	done, err := worktree.Finish(ctx, moves, "deskhand: finish "+l.kind+" "+l.AttemptID)
 	if err != nil {
@@ -421,7 +429,7 @@ func (m *Manager) finishLanding(ctx context.Context, l Landing) error {
 // distances says how an attempt's branch stands to its target, in the order of its
 // repositories; nil where that cannot be told, as when the branch is gone.
 func (m *Manager) distances(ctx context.Context, attemptID string) []worktree.Distance {
-	c, err := m.look(ctx, attemptID)
+	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
 		return nil
 	}

@@ -360,6 +360,39 @@ func put(t testing.TB, path, text string) {
 	}
 }
 
+// Whoever signs their commits may be asked for a passphrase by it: for what is only
+// shown nobody is.
+func TestADryRunSignsNothing(t *testing.T) {
+	dir := t.TempDir()
+	called, config := filepath.Join(dir, "called"), filepath.Join(dir, "gitconfig")
+	write(t, filepath.Join(dir, "sign"), "#!/bin/sh\n: > "+called+"\nexit 1\n")
+	if err := os.Chmod(filepath.Join(dir, "sign"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, config, "[user]\n\tname = Ada\n\temail = ada@example.com\n[commit]\n\tgpgSign = true\n[gpg]\n\tprogram = "+filepath.Join(dir, "sign")+"\n")
+	d := openAs(t, settings{})
+	started := d.start("write a.txt one")
+	d.ended(started.AttemptID)
+	git(t, d.repo.Path, "commit", "-q", "--allow-empty", "-m", "went on")
+	t.Setenv("GIT_CONFIG_GLOBAL", config)
+	for _, how := range []worktree.How{worktree.Merge, worktree.Squash, worktree.Rebase} {
+		if done, err := d.Land(t.Context(), LandRequest{AttemptID: started.AttemptID, How: how, DryRun: true}); err != nil || len(done.Moves) != 1 {
+			t.Errorf("a dry run of %s = %+v, %v", how, done, err)
+		}
+	}
+	if done, err := d.Update(t.Context(), UpdateRequest{AttemptID: started.AttemptID, How: worktree.Merge, DryRun: true}); err != nil || len(done.Moves) != 1 {
+		t.Errorf("a dry run of an update = %+v, %v", done, err)
+	}
+	if exists(called) {
+		t.Error("a dry run had the program called that signs")
+	}
+	_, err := d.Land(t.Context(), LandRequest{AttemptID: started.AttemptID, How: worktree.Merge})
+	refused(t, "Land", err, "not_signed")
+	if !exists(called) {
+		t.Error("nothing calls the program that signs: the test shows nothing")
+	}
+}
+
 func TestAwaitEndsOfAllOrAny(t *testing.T) {
 	d := open(t, Repo{}, settings{MaxRunning: 5})
 	slow, quick := d.start("hang"), d.start("say hi")

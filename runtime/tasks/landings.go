@@ -10,7 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// LandingState is where a landing stands.
+// LandingState is the state of a landing.
 type LandingState string
 
 // States of a landing.
@@ -28,7 +28,7 @@ const (
 	updating = "update"
 )
 
-// Landing is one time that branches were moved for an attempt.
+// Landing is one move of branches for an attempt.
 type Landing struct {
 	ID, AttemptID string
 	State         LandingState

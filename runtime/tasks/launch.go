@@ -20,9 +20,9 @@ import (
 // hundred at once takes seconds.
 const launchPatience = 30 * time.Second
 
-// launch starts runners for what waits and has this manager's origin, as far as
-// there are places, and leaves the rest to a launcher. What it cannot do now a
-// sweep does, here or elsewhere, so a failure is only logged.
+// launch starts runners for queued processes of this manager's origin while
+// there are free slots, and leaves the rest to a launcher. A failure is only
+// logged: a sweep, here or elsewhere, tries again.
 func (m *Manager) launch(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	chosen, rest, err := m.chooseWaiting(ctx)
@@ -43,18 +43,19 @@ func (m *Manager) launch(ctx context.Context) {
 	}
 }
 
-// occupied are the processes that take a place on a host: those that run and do
-// not wait for a person, and those whose runner is about to claim them.
-const occupied = "SELECT COUNT(*) FROM processes WHERE host = ? AND id <> ? AND (state = 'running' AND asking_since = 0 OR state = 'queued' AND launched_at >= ?)"
+// occupiedSlots counts the processes that use a slot on a host: those that run
+// and do not wait for a person, and those whose runner is about to claim them.
+const occupiedSlots = "SELECT COUNT(*) FROM processes WHERE host = ? AND id <> ? AND (state = 'running' AND asking_since = 0 OR state = 'queued' AND launched_at >= ?)"
 
-// inLine is a process that waits.
-type inLine struct {
+// queuedProcess is a process that waits for a slot.
+type queuedProcess struct {
 	id, origin string
-	places     int
+	slots      int
 }
 
-// chooseWaiting marks the processes of this manager's origin that have waited
-// longest as launched. rest says that others of it go on waiting.
+// chooseWaiting marks the longest-waiting processes of this manager's origin as
+// launched and returns them. rest reports whether others of this origin still
+// wait.
 func (m *Manager) chooseWaiting(ctx context.Context) (chosen []process, rest bool, err error) {
 	if m.options.MaxRunning < 0 {
 		return nil, false, nil
@@ -73,7 +74,7 @@ func (m *Manager) chooseWaiting(ctx context.Context) (chosen []process, rest boo
 	}
 	err = m.db.UpdateFast(ctx, func(tx *store.Tx) error {
 		var ids []string
-		if ids, rest, err = m.next(ctx, tx, own); err != nil {
+		if ids, rest, err = m.nextToStart(ctx, tx, own); err != nil {
 			return err
 		}
 		chosen = nil
@@ -95,16 +96,17 @@ func (m *Manager) chooseWaiting(ctx context.Context) (chosen []process, rest boo
 	return chosen, rest, nil
 }
 
-// next are those of an origin that have a place now. The order is that of the
-// queue: one that has another launcher, and has waited longer, keeps its place.
-func (m *Manager) next(ctx context.Context, tx *store.Tx, own string) (ids []string, rest bool, err error) {
+// nextToStart returns the processes of an origin that have a free slot. Slots
+// are given in queue order: a process with another origin's launcher that has
+// waited longer keeps its turn.
+func (m *Manager) nextToStart(ctx context.Context, tx *store.Tx, own string) (ids []string, rest bool, err error) {
 	old := millis(tx.Now.Add(-launchPatience))
 	var busy int
-	if err := tx.QueryRow(ctx, occupied, m.host, "", old).Scan(&busy); err != nil {
+	if err := tx.QueryRow(ctx, occupiedSlots, m.host, "", old).Scan(&busy); err != nil {
 		return nil, false, err
 	}
-	line, err := all(ctx, tx, func(row scanner) (l inLine, err error) {
-		err = row.Scan(&l.id, &l.origin, &l.places)
+	line, err := all(ctx, tx, func(row scanner) (l queuedProcess, err error) {
+		err = row.Scan(&l.id, &l.origin, &l.slots)
 		return l, err
 	}, "SELECT id, origin, places FROM processes WHERE state = ? AND host = ? AND launched_at < ? ORDER BY ordinal", Queued, m.host, old)
 	if err != nil {
@@ -116,7 +118,7 @@ func (m *Manager) next(ctx context.Context, tx *store.Tx, own string) (ids []str
 	}
 	for _, l := range line {
 		switch {
-		case busy >= l.places:
+		case busy >= l.slots:
 			rest = rest || l.origin == own
 		case l.origin == own:
 			ids = append(ids, l.id)
@@ -128,14 +130,14 @@ func (m *Manager) next(ctx context.Context, tx *store.Tx, own string) (ids []str
 	return ids, rest, nil
 }
 
-// runDir is the folder of a process: its spool and what its runner says.
+// runDir is the folder of a process, with its spool and its runner's output.
 func (m *Manager) runDir(processID string) string {
 	return filepath.Join(m.options.Dir, "runs", processID)
 }
 
-// startRunner starts a runner that outlives this process. One that ends without
-// having begun, as with a setting that it cannot read, ends its process in the
-// store: it would be started again and again.
+// startRunner starts a runner that outlives this process. If the runner ends
+// before it begins, for example because of an invalid setting, the process is
+// ended in the store; otherwise it would be started again and again.
 func (m *Manager) startRunner(p process) error {
 	line := m.options.Runner
 	if len(line) == 0 {
@@ -161,20 +163,20 @@ func (m *Manager) startRunner(p process) error {
 	go func() { // as long as both live
 		ended := cmd.Wait()
 		if m.ctx.Err() == nil {
-			m.fail(m.ctx, p, "its runner ended before it began: "+m.lastWords(p.ID, ended))
+			m.fail(m.ctx, p, "its runner ended before it began: "+m.lastOutput(p.ID, ended))
 		}
 	}()
 	return nil
 }
 
-// lastWords are what a runner said at its end.
-func (m *Manager) lastWords(processID string, ended error) string {
+// lastOutput returns the last line that a runner printed.
+func (m *Manager) lastOutput(processID string, ended error) string {
 	said, err := os.Open(filepath.Join(m.runDir(processID), runnerLog))
 	if err != nil {
 		return fmt.Sprint(ended)
 	}
 	defer said.Close()
-	t := &textutil.Tail{Max: mostTail}
+	t := &textutil.Tail{Max: maxTail}
 	if _, err := io.Copy(t, said); err == nil && t.LastLine() != "" {
 		return brief(t.LastLine())
 	}
@@ -183,11 +185,11 @@ func (m *Manager) lastWords(processID string, ended error) string {
 
 const runnerLog = "runner.log"
 
-// attemptEnv are the variables that every process of an attempt has.
+// attemptEnv lists the variables that every process of an attempt has.
 var attemptEnv = []string{"DESKHAND_URL", "DESKHAND_TOKEN", "DESKHAND_ATTEMPT_ID", "DESKHAND_TASK_ID", "DESKHAND_PROJECT_ID", "DESKHAND_PROJECT", "DESKHAND_BRANCH"}
 
-// withoutAttempt takes the variables of an attempt out of an environment: what
-// an agent starts here is not a part of it.
+// withoutAttempt removes the variables of an attempt from an environment: what
+// an agent starts here is not part of its attempt.
 func withoutAttempt(env []string) []string {
 	inside := slices.ContainsFunc(env, func(s string) bool { return strings.HasPrefix(s, "DESKHAND_ATTEMPT_ID=") })
 	if !inside {
@@ -199,8 +201,8 @@ func withoutAttempt(env []string) []string {
 	})
 }
 
-// fail ends a process that was launched and has not begun, unless somebody has
-// launched it again.
+// fail ends a process that was launched and has not begun, unless it was
+// launched again.
 func (m *Manager) fail(ctx context.Context, p process, why string) {
 	var now process
 	waits := func(tx *store.Tx) (bool, error) {

@@ -10,17 +10,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// launcherLease is the name, without the origin, of the lease that a launcher
-// holds.
+// launcherLease is the prefix of a launcher's lease; the origin follows.
 const launcherLease = "tasks/launcher/"
 
-// holder is how this manager holds leases: others of this machine can tell by it
-// whether it lives.
+// holder is the holder of this manager's leases. Other processes on this
+// machine can tell from it whether this one runs.
 func (m *Manager) holder() string {
-	return fmt.Sprint(m.instance, " ", m.self.pid, " ", m.self.born, " ", m.host)
+	return fmt.Sprint(m.instance, " ", m.self.PID, " ", m.self.StartTime, " ", m.host)
 }
 
-// launchers are the origins that have a launcher which lives.
+// launchers returns the origins that have a running launcher.
 func (m *Manager) launchers(ctx context.Context, tx *store.Tx) (alive map[string]bool, err error) {
 	leases, err := tx.Leases(ctx, launcherLease)
 	if err != nil {
@@ -29,14 +28,13 @@ func (m *Manager) launchers(ctx context.Context, tx *store.Tx) (alive map[string
 	alive = map[string]bool{}
 	for _, l := range leases {
 		leader, here := m.leaderOf(l.Holder)
-		alive[l.Name[len(launcherLease):]] = !here || !leader.dead()
+		alive[l.Name[len(launcherLease):]] = !here || !leader.Exited()
 	}
 	return alive, nil
 }
 
-// Launch starts what has this manager's origin and waits, each when it has a
-// place, and returns when nothing does any more, or when another one of its
-// origin does the same.
+// Launch starts queued processes of this manager's origin as slots become free.
+// It returns when none is queued, or when another launcher of this origin runs.
 func (m *Manager) Launch(ctx context.Context) error {
 	origin, err := m.origin()
 	if err != nil {
@@ -54,7 +52,7 @@ func (m *Manager) Launch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if leader, here := m.leaderOf(held.Holder); !ok && here && leader.dead() {
+		if leader, here := m.leaderOf(held.Holder); !ok && here && leader.Exited() {
 			if err := m.db.Release(ctx, held.Name, held.Holder); err != nil {
 				return err
 			}
@@ -79,9 +77,9 @@ func (m *Manager) Launch(ctx context.Context) error {
 	}
 }
 
-// retire lets go of the lease if nothing waits for this launcher. Whoever puts
-// something into the queue looks for a launcher afterwards: it finds none, or one
-// that has seen it.
+// retire releases the lease if nothing waits for this launcher. Whoever queues
+// a process looks for a launcher afterwards: it finds none, or one that has
+// seen the process.
 func (m *Manager) retire(ctx context.Context, own store.Lease, origin string) (idle bool, err error) {
 	err = m.db.UpdateFast(ctx, func(tx *store.Tx) error {
 		var waiting int
@@ -99,8 +97,8 @@ func (m *Manager) retire(ctx context.Context, own store.Lease, origin string) (i
 // its lease.
 const launcherPatience = 10 * time.Second
 
-// ensureLauncher starts a launcher of this manager's origin if there is none. It
-// outlives this process, and has its environment.
+// ensureLauncher starts a launcher of this manager's origin if there is none.
+// The launcher outlives this process and has its environment.
 func (m *Manager) ensureLauncher(ctx context.Context) error {
 	if len(m.options.Launcher) == 0 || m.launching.Load() {
 		return nil

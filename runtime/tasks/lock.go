@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
@@ -14,10 +15,10 @@ import (
 // making one of a very large repository takes minutes.
 const lockTerm = 10 * time.Minute
 
-// lockTree waits until nobody else makes or removes the worktrees of an
-// attempt, and then has them until unlock is called or this process ends.
+// lockTree waits until no other process makes or removes an attempt's
+// worktrees, and locks them until unlock is called or this process ends.
 func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func(), err error) {
-	own := store.Lease{Name: "tasks/tree/" + attemptID, Holder: fmt.Sprint(newID(), " ", m.self.pid, " ", m.self.born, " ", m.host)}
+	own := store.Lease{Name: "tasks/tree/" + attemptID, Holder: fmt.Sprint(newID(), " ", m.self.PID, " ", m.self.StartTime, " ", m.host)}
 	for {
 		held, ok, err := m.db.Claim(ctx, own, lockTerm)
 		if err != nil {
@@ -30,7 +31,7 @@ func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func()
 				}
 			}, nil
 		}
-		if leader, here := m.leaderOf(held.Holder); here && leader.dead() && (m.host == "" || !leader.elsewhere()) {
+		if leader, here := m.leaderOf(held.Holder); here && leader.Exited() && (m.host == "" || !leader.OtherBoot()) {
 			if err := m.db.Release(ctx, held.Name, held.Holder); err != nil {
 				return nil, err
 			}
@@ -44,13 +45,13 @@ func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func()
 	}
 }
 
-// leaderOf reads who holds a lock; here says that this machine can tell whether
-// it lives.
-func (m *Manager) leaderOf(holder string) (l groupLeader, here bool) {
+// leaderOf parses the holder of a lock. here reports whether this machine can
+// tell if the holder runs.
+func (m *Manager) leaderOf(holder string) (l proc.Leader, here bool) {
 	parts := strings.SplitN(holder, " ", 4)
 	if len(parts) != 4 || parts[3] != m.host {
 		return l, false
 	}
 	pid, err := strconv.Atoi(parts[1])
-	return groupLeader{pid: pid, born: parts[2]}, err == nil
+	return proc.Leader{PID: pid, StartTime: parts[2]}, err == nil
 }

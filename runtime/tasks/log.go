@@ -8,13 +8,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// mostWait bounds how long a reader of a log waits: clients give up on calls
-// that are held longer.
-const mostWait = 30 * time.Second
+// maxWait limits how long a reader of a log waits: clients give up on longer
+// calls.
+const maxWait = 30 * time.Second
 
-// Logs reads a page of the log of an attempt's newest process, or of another
-// one of its processes. Indexes are those of one process: with the next process
-// they begin anew. Faults: mixed_pagination, wait_ms_too_large.
+// Logs returns a part of the log of an attempt's newest process, or of the
+// given one. Indexes belong to one process: each begins at 0. Faults:
+// mixed_pagination, wait_ms_too_large.
 func (m *Manager) Logs(ctx context.Context, q LogQuery) (page LogPage, err error) {
 	if q.AttemptID, err = parseID("attempt_id", q.AttemptID); err != nil {
 		return LogPage{}, err
@@ -60,16 +60,16 @@ func (q LogQuery) check() error {
 	case set > 1:
 		return mixedPagination()
 	case q.Channel != "" && q.Channel != Normalized && q.Channel != Raw:
-		return refuse(InvalidArgument, "take channel normalized or raw", "there is no channel %q", brief(string(q.Channel))).WithCase(WhichChannel)
-	case q.Wait < 0 || q.Wait > mostWait:
-		return refuse(WaitTooLong, "wait for 30 seconds at most", "a wait of %v is not possible", q.Wait)
+		return refuse(InvalidArgument, "use channel normalized or raw", "there is no channel %q", brief(string(q.Channel))).WithCase(WhichChannel)
+	case q.Wait < 0 || q.Wait > maxWait:
+		return refuse(WaitTooLong, "wait at most 30 seconds", "a wait of %v is out of range", q.Wait)
 	case q.Wait > 0 && q.After == nil && q.AfterRevision == nil:
-		return refuse(InvalidArgument, "say after which entry to wait", "only newer entries can be waited for").WithCase(WaitForOlder)
+		return refuse(InvalidArgument, "pass the entry to wait after", "only newer entries can be awaited").WithCase(WaitForOlder)
 	}
 	return nil
 }
 
-// logged finds the process that is asked for, and the newest; nil if there is
+// logged returns the requested process and the newest one; nil if there is
 // none.
 func (m *Manager) logged(ctx context.Context, q LogQuery) (p, newest *process, err error) {
 	if q.ProcessID != "" {

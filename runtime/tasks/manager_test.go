@@ -24,7 +24,7 @@ func peer(t testing.TB, place string, o Options) *Manager {
 
 func peerAndStore(t testing.TB, place string, o Options) (*Manager, *store.DB) {
 	t.Helper()
-	db, err := store.Open(context.Background(), place, Rooms()...)
+	db, err := store.Open(context.Background(), place, Schemas()...)
 	if err != nil {
 		t.Fatalf("Open(%s) = %v", place, err)
 	}

@@ -10,11 +10,12 @@ import (
 
 // Bounds of transcripts.
 const (
-	usualTurns = 20
-	mostTurns  = 200
+	defaultTurns = 20
+	maxTurns     = 200
 )
 
-// Messages is a page of a transcript.
+// Messages returns a part of a session's transcript. Faults: ambiguous_target,
+// mixed_pagination, no_session_yet.
 func (m *Manager) Messages(ctx context.Context, q MessageQuery) (page MessagePage, err error) {
 	if q.Before != nil && q.After != nil {
 		return MessagePage{}, mixedPagination()
@@ -32,14 +33,14 @@ func (m *Manager) Messages(ctx context.Context, q MessageQuery) (page MessagePag
 }
 
 func mixedPagination() error {
-	return refuse(MixedPagination, "page towards older entries or towards newer ones, not both",
+	return refuse(MixedPagination, "use only one of them",
 		"two ways of paging were asked for at once")
 }
 
 func readTurns(ctx context.Context, tx *store.Tx, sessionID string, q MessageQuery) (page MessagePage, err error) {
-	limit := usualTurns
+	limit := defaultTurns
 	if q.Limit > 0 {
-		limit = min(q.Limit, mostTurns)
+		limit = min(q.Limit, maxTurns)
 	}
 	where, order, args := "session_id = ?", "DESC", []any{sessionID}
 	switch {
@@ -78,8 +79,8 @@ func scanTurn(row scanner) (t Turn, err error) {
 	return t, err
 }
 
-// target is the session that a call is about: the one named, or the newest of
-// the attempt named.
+// target returns the session that a call means: the named one, or the newest of
+// the named attempt.
 func target(ctx context.Context, tx *store.Tx, attemptID, sessionID string) (s Session, err error) {
 	switch {
 	case attemptID != "" && sessionID != "":
@@ -109,6 +110,6 @@ func target(ctx context.Context, tx *store.Tx, attemptID, sessionID string) (s S
 		return s, refuse(NoSession, "see why it failed, and start a new attempt",
 			"attempt %s ended before its agent had a session", attemptID).WithCase(NoSessionEver, "attempt", attemptID)
 	}
-	return s, later(NoSession, "try again when its agent has started",
+	return s, retryable(NoSession, "try again when its agent has started",
 		"attempt %s has no session yet", attemptID).WithCase("", "attempt", attemptID)
 }

@@ -20,31 +20,32 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// A run belongs to its starter. What waits for a place carries a digest of the
+// A run belongs to its starter. What waits for a slot carries a digest of the
 // environment and the settings that it was started with, its origin, and only a
 // manager of the same origin starts it: not a shell without its keys, nor a cron
 // job that happens to look. Values are in no file: a launcher and its runners are
 // handed them over a pipe.
 
-// Configuration is what the settings of an installation say about runs, as far
-// as Options has no field for it.
+// Configuration has the settings of an installation that belong to a run's
+// origin and have no field in [Options].
 type Configuration struct {
 	// File is the path of the configuration file. Empty: there is none.
 	File string
-	// Wrap is the command before every agent. Nil: none.
+	// Wrap is the command that runs every agent. Nil: none.
 	Wrap []string
-	// Settings are the settings that make a run what it is, as NAME=value.
+	// Settings lists further settings of a run, as NAME=value.
 	Settings []string
 }
 
-// Origin says what an attempt was started with: names, never values.
+// Origin describes what an attempt was started with. It has names of variables,
+// never values.
 type Origin struct {
 	// Config is the path of the configuration file. Empty: there was none.
 	Config string `json:"config,omitempty"`
-	// Names are the variables that its agent gets beside those that every program
-	// needs.
+	// Names lists the variables that the agent gets in addition to those that
+	// every program needs.
 	Names []string `json:"names,omitempty"`
-	// Wrap is the command before the agent. Nil: none.
+	// Wrap is the command that runs the agent. Nil: none.
 	Wrap       []string      `json:"wrap,omitempty"`
 	MaxRunning int           `json:"max_running"`
 	TimeLimit  time.Duration `json:"time_limit"`
@@ -52,11 +53,11 @@ type Origin struct {
 	MaxOutput  int64         `json:"max_output"`
 }
 
-// stamp is the origin of a process, as its row has it.
+// stamp is the origin of a process, as stored in its row.
 type stamp struct {
 	origin   string
 	madeWith string // an [Origin] as JSON
-	places   int
+	slots    int
 }
 
 // stamp is that of what this manager starts with an executor.
@@ -65,7 +66,7 @@ func (m *Manager) stamp(id string) (s stamp, err error) {
 		return s, err
 	}
 	o := m.options
-	made := Origin{Config: o.Config.File, Wrap: o.Config.Wrap, MaxRunning: o.places(), TimeLimit: o.WallClock, IdleLimit: o.Silence, MaxOutput: o.MaxOutput}
+	made := Origin{Config: o.Config.File, Wrap: o.Config.Wrap, MaxRunning: o.slots(), TimeLimit: o.WallClock, IdleLimit: o.Silence, MaxOutput: o.MaxOutput}
 	usual, _ := executor.Environment(os.Environ(), nil)
 	all, _ := executor.Environment(os.Environ(), slices.Concat(o.Agents.Passed(id), o.Env))
 	for _, v := range all {
@@ -75,7 +76,7 @@ func (m *Manager) stamp(id string) (s stamp, err error) {
 	}
 	slices.Sort(made.Names)
 	data, err := json.Marshal(made)
-	s.madeWith, s.places = string(data), o.places()
+	s.madeWith, s.slots = string(data), o.slots()
 	return s, err
 }
 
@@ -83,8 +84,8 @@ func (m *Manager) stamp(id string) (s stamp, err error) {
 // nothing about a run.
 var ofTerminal = []string{"TERM", "COLORTERM", "NO_COLOR", "XDG_SESSION_ID", "XDG_SESSION_TYPE", "XDG_SESSION_CLASS", "XDG_SESSION_PATH", "XDG_SEAT", "XDG_SEAT_PATH", "XDG_VTNR"}
 
-// digestOrigin is the origin of what a manager with these options starts. It is
-// keyed: who reads the store cannot try values.
+// digestOrigin returns the origin of what a manager with these options starts:
+// a keyed digest, so that readers of the store cannot test guesses of values.
 func (o Options) digestOrigin() (string, error) {
 	key, err := originKey(o.Dir)
 	if err != nil {
@@ -100,7 +101,7 @@ func (o Options) digestOrigin() (string, error) {
 		return slices.Contains(ofTerminal, name)
 	})
 	slices.Sort(env)
-	data, err := json.Marshal([]any{env, o.Env, o.Config, o.BranchPrefix, o.places(), o.WallClock, o.Silence, o.MaxOutput})
+	data, err := json.Marshal([]any{env, o.Env, o.Config, o.BranchPrefix, o.slots(), o.WallClock, o.Silence, o.MaxOutput})
 	if err != nil {
 		return "", err
 	}
@@ -109,8 +110,8 @@ func (o Options) digestOrigin() (string, error) {
 	return hex.EncodeToString(mac.Sum(nil)), nil
 }
 
-// originKey is the key of the digests of this machine, which is made when it is
-// first needed.
+// originKey returns the key of this machine's digests. It creates the key the
+// first time.
 func originKey(dir string) ([]byte, error) {
 	path := filepath.Join(dir, "origin.key")
 	key, err := os.ReadFile(path)
@@ -126,7 +127,7 @@ func originKey(dir string) ([]byte, error) {
 	return key, nil
 }
 
-// makeKey writes a key, unless somebody else does so at the same time.
+// makeKey writes a key, unless another process does so at the same time.
 func makeKey(dir, path string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -146,11 +147,11 @@ func makeKey(dir, path string) error {
 	return nil
 }
 
-// Stranded says with what an attempt was started that waits and that nobody
-// starts: no launcher of its origin runs, and this manager is of another one.
-// Nil: it is not so.
+// Stranded returns the origin of a queued attempt that nothing will start: no
+// launcher of its origin runs, and this manager has another origin. It returns
+// nil otherwise.
 func (m *Manager) Stranded(ctx context.Context, attemptID string) (made *Origin, err error) {
-	p, err := m.newest(ctx, attemptID)
+	p, err := m.newestProcess(ctx, attemptID)
 	if err != nil || p == nil || p.State != Queued {
 		return nil, err
 	}
@@ -164,8 +165,8 @@ func (m *Manager) Stranded(ctx context.Context, attemptID string) (made *Origin,
 	return made, err
 }
 
-// lacksStarter says that nobody is there to start a process that waits, as far as
-// can be told.
+// lacksStarter reports whether nothing is known that will start a queued
+// process.
 func (m *Manager) lacksStarter(ctx context.Context, tx *store.Tx, p *process) (bool, error) {
 	if p.State != Queued || p.host != m.host || tx.Now.Sub(p.launched) < launchPatience {
 		return false, nil

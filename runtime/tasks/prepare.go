@@ -19,15 +19,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// worded is an error for people, with its hint.
-func worded(err error) string {
+// errorText returns an error with its hint.
+func errorText(err error) string {
 	if f := fault.Of(err); f != nil && f.Hint != "" {
 		return f.Message + "; " + f.Hint
 	}
 	return err.Error()
 }
 
-// prepare makes sure that the worktrees are there, and locks them.
+// prepare makes the worktrees if they are missing, and locks them.
 func (r *run) prepare() error {
 	unlock, err := r.m.lockTree(r.ctx, r.p.AttemptID)
 	if err != nil {
@@ -73,7 +73,7 @@ func (r *run) prepare() error {
 	return r.noteTree()
 }
 
-// noteTree writes down that the worktrees are there, and what they start from.
+// noteTree stores that the worktrees exist, and their base commits.
 func (r *run) noteTree() error {
 	repos, err := json.Marshal(r.c.attempt.Repos)
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *run) noteTree() error {
 	})
 }
 
-// changed says whether the attempt has changed anything.
+// changed reports whether the attempt has changed anything.
 func (r *run) changed() bool {
 	changes, err := r.c.tree.Changes(r.ctx, worktree.Guard{}, false)
 	return err != nil || changes.Blocked != "" || changes.Summary.Files > 0
@@ -111,12 +111,12 @@ func (r *run) openLog() error {
 
 const spoolFile = "spool"
 
-// recoverLog brings what a runner that died had not stored into the log.
+// recoverLog copies into the log what a dead runner had not stored.
 func (m *Manager) recoverLog(ctx context.Context, p process) error {
 	return logs.Recover(ctx, m.db, p.ID, filepath.Join(m.runDir(p.ID), spoolFile), logs.Options{})
 }
 
-// serve offers deskhand's tools, if there are any, and makes the environment.
+// serve starts deskhand's tools, if there are any, and builds the environment.
 func (r *run) serve() (stop func(), err error) {
 	stop = func() {}
 	url, token := "", ""
@@ -140,7 +140,7 @@ func (r *run) serve() (stop func(), err error) {
 	return stop, nil
 }
 
-// shell is the command line of a script.
+// shell returns the command line that runs a script.
 func shell(script string) []string {
 	if runtime.GOOS == "windows" {
 		return []string{"cmd.exe", "/d", "/s", "/c", script}

@@ -10,11 +10,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// ProjectAt is the project that has the git repository around dir, and that
-// repository; of several projects the one with the fewest repositories, then the
-// oldest. Without one it makes a project, named like the folder of the
-// repository. Faults: not_found if dir is in no repository, no_commits,
-// repo_not_trusted.
+// ProjectAt returns the project with the git repository that contains dir, and
+// that repository. Of several projects it returns the one with the fewest
+// repositories, then the oldest. If there is none, it creates one, named after
+// the repository's folder. Faults: not_found if dir is in no repository,
+// no_commits, repo_not_trusted.
 func (m *Manager) ProjectAt(ctx context.Context, dir string) (Project, Repo, error) {
 	found, err := worktree.Inspect(ctx, dir)
 	if err != nil {

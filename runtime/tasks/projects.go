@@ -10,21 +10,21 @@ import (
 
 // Bounds of pages.
 const (
-	usualPage = 50
-	mostPage  = 500
+	defaultLimit = 50
+	maxLimit     = 500
 )
 
 func (p Page) limit() int {
 	if p.Limit <= 0 {
-		return usualPage
+		return defaultLimit
 	}
-	return min(p.Limit, mostPage)
+	return min(p.Limit, maxLimit)
 }
 
-// Projects is a page of all projects, by name.
+// Projects returns a part of the list of projects, sorted by name.
 func (m *Manager) Projects(ctx context.Context, page Page) (found ProjectPage, err error) {
 	after, err := base64.RawURLEncoding.DecodeString(page.Cursor)
-	if err != nil || text("cursor", string(after), mostName) != nil {
+	if err != nil || checkText("cursor", string(after), maxName) != nil {
 		return ProjectPage{}, badCursor(page.Cursor)
 	}
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
@@ -42,11 +42,11 @@ func (m *Manager) Projects(ctx context.Context, page Page) (found ProjectPage, e
 }
 
 func badCursor(cursor string) error {
-	return refuse(InvalidArgument, "pass the cursor of the page before, or none for the first page",
+	return refuse(InvalidArgument, "pass the cursor of the previous page, or none for the first page",
 		"cursor %q is not one of this list", brief(cursor)).WithCase(CursorUnknown)
 }
 
-// Repos are the repositories of a project, by name.
+// Repos returns the repositories of a project, sorted by name.
 func (m *Manager) Repos(ctx context.Context, projectID string) (repos []Repo, err error) {
 	if projectID, err = parseID("project_id", projectID); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// SetRepo changes a repository of a project; an empty name is the only one.
+// SetRepo changes a repository of a project. An empty name means the only one.
 func (m *Manager) SetRepo(ctx context.Context, projectID, name string, c RepoChange) (r Repo, err error) {
 	if r, err = m.repoNamed(ctx, projectID, name); err != nil {
 		return Repo{}, err
@@ -81,8 +81,8 @@ func (m *Manager) repoNamed(ctx context.Context, projectID, name string) (Repo, 
 	return Repo{}, f
 }
 
-// RemoveRepo takes a repository out of a project. Attempts that have it stay as
-// they are; new ones cannot have it. Nothing on the disk changes.
+// RemoveRepo removes a repository from a project. Existing attempts keep it;
+// new ones cannot use it. Nothing on disk changes.
 func (m *Manager) RemoveRepo(ctx context.Context, projectID, name string) (Repo, error) {
 	r, err := m.repoNamed(ctx, projectID, name)
 	if err != nil {
@@ -124,7 +124,7 @@ func (m *Manager) RenameProject(ctx context.Context, projectID, name string) (p 
 			return err
 		}
 		if others > 0 {
-			return refuse(RepositoryConflict, "take another name", "there is a project %s already", brief(name))
+			return refuse(RepositoryConflict, "use another name", "project %s already exists", brief(name))
 		}
 		p = old
 		p.Name, p.Updated = name, tx.Now
@@ -134,11 +134,11 @@ func (m *Manager) RenameProject(ctx context.Context, projectID, name string) (p 
 	return p, err
 }
 
-// Confine says which sandbox the agents of a project run in, and what they reach
-// from there; nil: as it is, empty: what the settings say.
+// Confine sets the sandbox and network of a project's agents. A nil value keeps
+// the stored one; an empty one means that the settings apply.
 func (m *Manager) Confine(ctx context.Context, projectID string, mode *box.Mode, network []string) (p Project, err error) {
 	if mode != nil && *mode != "" && !slices.Contains(box.Modes, *mode) {
-		return Project{}, refuse(InvalidArgument, "take one of "+box.ModeNames(), "sandbox %q is not known", brief(string(*mode)))
+		return Project{}, refuse(InvalidArgument, "use one of "+box.ModeNames(), "sandbox %q is not known", brief(string(*mode)))
 	}
 	if err := box.CheckNetwork(network); err != nil {
 		return Project{}, err

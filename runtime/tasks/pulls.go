@@ -61,7 +61,7 @@ type Pulled struct {
 // is in review then. Faults: those of [Manager.Land] but for conflicts,
 // remote_missing, push_refused and those of [forge.Client.Open].
 func (m *Manager) OpenPull(ctx context.Context, q PullQuery) (done Pulled, err error) {
-	err = m.settled(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
 		if done, err = m.planPull(ctx, c, q); err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (m *Manager) OpenPull(ctx context.Context, q PullQuery) (done Pulled, err e
 		}
 		for _, pr := range done.Requests {
 			if err := m.forge().Ready(ctx, pr.Place); err != nil {
-				return of(err, c.ID) // before anything is pushed
+				return withAttempt(err, c.ID) // before anything is pushed
 			}
 		}
 		for i := range done.Requests {
@@ -125,7 +125,7 @@ func (m *Manager) planPull(ctx context.Context, c checkout, q PullQuery) (done P
 		}
 		place, err := forge.PlaceOf(address, p.Forge, p.ForgeURL)
 		if err != nil {
-			return done, of(err, c.ID)
+			return done, withAttempt(err, c.ID)
 		}
 		pr := PullRequest{AttemptID: c.ID, Repo: r.Name, Remote: forge.Shown(remote), Place: place, Branch: done.Branch, Target: d.Target, Title: title, Head: d.Head, body: done.Body, remote: remote}
 		if n := slices.IndexFunc(before, func(b PullRequest) bool { return b.Repo == r.Name && b.Pull.State == forge.Open }); n >= 0 {
@@ -139,7 +139,7 @@ func (m *Manager) planPull(ctx context.Context, c checkout, q PullQuery) (done P
 		return done, fault.New(worktree.NothingToLand, fmt.Sprintf("%s has all of %s", distances[0].Target, done.Branch), "see what it has changed")
 	}
 	done.Plan = tokenDigest(done.Plan + title + " " + done.Body)
-	done.Secrets, err = m.bringing(ctx, c, moves, q.Secrets)
+	done.Secrets, err = m.checkSecrets(ctx, c, moves, q.Secrets)
 	return done, err
 }
 
@@ -158,7 +158,7 @@ func (m *Manager) openPull(ctx context.Context, c checkout, pr *PullRequest, dra
 		}
 	}
 	if err := c.tree.Push(ctx, c.tree.Repos[i], pr.remote, pr.Head, before); err != nil {
-		return of(err, c.ID)
+		return withAttempt(err, c.ID)
 	}
 	if err := m.writePull(ctx, *pr); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (m *Manager) openPull(ctx context.Context, c checkout, pr *PullRequest, dra
 	if pr.Pull.Number == 0 {
 		client := m.forge()
 		if pr.Pull, err = client.Open(ctx, pr.Place, forge.Request{Branch: pr.Branch, Target: pr.Target, Title: pr.Title, Body: pr.body, Draft: draft}); err != nil {
-			return of(err, c.ID)
+			return withAttempt(err, c.ID)
 		}
 	}
 	return m.writePull(ctx, *pr)

@@ -15,30 +15,31 @@ func refuse(code, hint, format string, args ...any) *fault.Fault {
 	return fault.New(code, fmt.Sprintf(format, args...), hint)
 }
 
-// later is a refusal of what may be possible in a while.
-func later(code, hint, format string, args ...any) *fault.Fault {
+// retryable returns a fault for something that may work later.
+func retryable(code, hint, format string, args ...any) *fault.Fault {
 	f := refuse(code, hint, format, args...)
 	f.Retryable = true
 	return f
 }
 
-// which is the case of a fault of an id.
-var which = map[string]string{
+// caseOf is the case of a fault about an ID.
+var caseOf = map[string]string{
 	"project_id": WhichProject, "repo_id": WhichRepo, "task_id": WhichTask,
 	"attempt_id": WhichAttempt, "session_id": WhichSession, "execution_process_id": WhichProcess,
 }
 
 func unknown(field, id string) *fault.Fault {
-	return refuse(NotFound, "pass the id of a "+noun(field)+" that exists", "there is no %s %s", noun(field), brief(id)).WithCase(which[field])
+	return refuse(NotFound, "pass the id of a "+noun(field)+" that exists", "there is no %s %s", noun(field), brief(id)).WithCase(caseOf[field])
 }
 
-// elsewhere refuses what only the machine with an attempt's folder can do.
+// elsewhere returns a fault for what only the machine with the attempt's folder
+// can do.
 func elsewhere(attemptID, machine, format string, args ...any) *fault.Fault {
 	return refuse(WorktreeMissing, "do it on that machine", format, args...).WithCase(OtherMachine, "attempt", attemptID, "machine", machine)
 }
 
-// of names the attempt of a fault to the door that words its hint.
-func of(err error, attemptID string) error {
+// withAttempt adds the attempt to a fault, for its hint.
+func withAttempt(err error, attemptID string) error {
 	if f := fault.Of(err); f != nil {
 		return f.WithCase(f.Case, "attempt", attemptID)
 	}
@@ -49,28 +50,29 @@ func noun(field string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(field, "_id"), "_", " ")
 }
 
-// parseID gives an id as it is in the store.
+// parseID returns an ID as it is stored.
 func parseID(field, id string) (string, error) {
 	if id == "" {
-		return "", refuse(MissingRequired, "pass the id of a "+noun(field), "%s is missing", field).WithCase(which[field])
+		return "", refuse(MissingRequired, "pass the id of a "+noun(field), "%s is missing", field).WithCase(caseOf[field])
 	}
 	u, err := uuid.Parse(id)
 	if err != nil || len(id) != 36 {
-		return "", refuse(InvalidArgument, "pass the id of a "+noun(field)+" as it is listed", "%s %q is not a UUID", field, brief(id)).WithCase(which[field])
+		return "", refuse(InvalidArgument, "pass the id of a "+noun(field)+" as it is listed", "%s %q is not a UUID", field, brief(id)).WithCase(caseOf[field])
 	}
 	return u.String(), nil
 }
 
-// newID makes an id; later ones of this process sort behind earlier ones.
+// newID returns a new ID. IDs of one process sort by age.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// brief is a value from outside in a message.
+// brief shortens a value from outside for a message.
 func brief(s string) string {
 	return textutil.Excerpt(s, 80)
 }
 
-// text checks a text from outside: what a database takes, and not too long.
-func text(field, s string, most int) error {
+// checkText checks a text from outside: valid UTF-8 without NUL, and not too
+// long.
+func checkText(field, s string, most int) error {
 	switch {
 	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
 		return refuse(InvalidArgument, "pass "+field+" as text", "%s is not valid UTF-8 without NUL", field)
@@ -85,8 +87,8 @@ func text(field, s string, most int) error {
 // command line takes 128 KiB in one argument: an agent that gets a prompt so
 // does not start with a longer one.
 const (
-	mostName   = 200
-	mostTitle  = 500
-	mostPrompt = 100_000
-	mostBranch = 1000
+	maxName   = 200
+	maxTitle  = 500
+	maxPrompt = 100_000
+	maxBranch = 1000
 )

@@ -14,10 +14,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// AddRepo adds a repository to the project of a name, which is made if there
-// is none. One that the project has is changed to what r says, and keeps what r
-// leaves empty; it is known by its name and path, and when it was moved by its
-// first commit.
+// AddRepo adds a repository to the project with this name, which it creates if
+// necessary. If the project has the repository, the fields that r sets are
+// changed. A repository is recognised by its name and path or, after a move, by
+// its first commit.
 func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project, Repo, error) {
 	project, err := projectName(project)
 	if err != nil {
@@ -63,7 +63,7 @@ func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project,
 			r.ID, r.Created = newID(), tx.Now
 		case err == nil && now.ID == old.ID:
 		case err == nil || errors.Is(err, sql.ErrNoRows):
-			return later(RepositoryConflict, "try again", "repository %s of project %s was changed meanwhile", brief(r.Name), brief(p.Name))
+			return retryable(RepositoryConflict, "try again", "repository %s of project %s was changed meanwhile", brief(r.Name), brief(p.Name))
 		default:
 			return fmt.Errorf("read repo: %w", err)
 		}
@@ -79,9 +79,9 @@ func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project,
 func projectName(name string) (string, error) {
 	name = strings.TrimSpace(name)
 	if name == "" {
-		return "", refuse(MissingRequired, "give the project a name", "the name of the project is missing")
+		return "", refuse(MissingRequired, "give the project a name", "the project name is missing")
 	}
-	if err := text("name", name, mostName); err != nil {
+	if err := checkText("name", name, maxName); err != nil {
 		return "", err
 	}
 	if strings.ContainsFunc(name, unicode.IsControl) {
@@ -126,7 +126,7 @@ func (m *Manager) same(ctx context.Context, project string, known []Repo, r Repo
 	}
 	for _, k := range known {
 		if k.Name == want {
-			return Repo{}, refuse(RepositoryConflict, "give this one another name", "project %s has a repository %s already, in %s", brief(project), brief(want), k.Path)
+			return Repo{}, refuse(RepositoryConflict, "give this one another name", "project %s already has a repository %s, in %s", brief(project), brief(want), k.Path)
 		}
 	}
 	return Repo{}, nil
@@ -195,7 +195,7 @@ func (m *Manager) checked(ctx context.Context, r Repo) (Repo, error) {
 		return Repo{}, err
 	}
 	for field, script := range map[string]string{"setup": r.Setup, "cleanup": r.Cleanup} {
-		if err := text(field, script, mostPrompt); err != nil {
+		if err := checkText(field, script, maxPrompt); err != nil {
 			return Repo{}, err
 		}
 	}

@@ -12,11 +12,11 @@ import (
 // follow-up in its worktree. Without conflicts nothing is sent, and the follow-up
 // is empty. Faults: those of [Manager.FollowUp], branch_missing.
 func (m *Manager) Resolve(ctx context.Context, attemptID, into string) (f FollowUp, conflicts []string, err error) {
-	c, err := m.look(ctx, attemptID)
+	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
 		return f, nil, err
 	}
-	if err := m.ended(ctx, c); err != nil {
+	if err := m.requireEnded(ctx, c); err != nil {
 		return f, nil, err
 	}
 	distances, err := c.tree.Distances(ctx, into)

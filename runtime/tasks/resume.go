@@ -6,9 +6,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Resume makes what waits in an attempt this manager's own, so that it runs with
-// the environment and the settings of this process, as soon as there is a place.
-// Fault: not_waiting.
+// Resume gives a queued attempt this manager's origin: it runs with the
+// environment and settings of this process, as soon as a slot is free. Fault:
+// not_waiting.
 func (m *Manager) Resume(ctx context.Context, attemptID string) error {
 	attemptID, err := parseID("attempt_id", attemptID)
 	if err != nil {
@@ -24,7 +24,7 @@ func (m *Manager) Resume(ctx context.Context, attemptID string) error {
 			return err
 		}
 		if p == nil || p.State != Queued {
-			return refuse(NotWaiting, "see how it stands", "attempt %s does not wait for a place", attemptID).WithCase("", "attempt", attemptID)
+			return refuse(NotWaiting, "see how it stands", "attempt %s does not wait for a slot", attemptID).WithCase("", "attempt", attemptID)
 		}
 		if a.host != m.host {
 			return elsewhere(attemptID, a.host, "attempt %s waits on %s", attemptID, a.host)
@@ -34,7 +34,7 @@ func (m *Manager) Resume(ctx context.Context, attemptID string) error {
 			return err
 		}
 		// A runner that was started for it and has not begun does not find it any more.
-		_, err = tx.Exec(ctx, "UPDATE processes SET origin = ?, made_with = ?, places = ?, launched_at = 0 WHERE id = ?", by.origin, by.madeWith, by.places, p.ID)
+		_, err = tx.Exec(ctx, "UPDATE processes SET origin = ?, made_with = ?, places = ?, launched_at = 0 WHERE id = ?", by.origin, by.madeWith, by.slots, p.ID)
 		return err
 	})
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/proc"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
@@ -17,9 +18,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Rooms are what a store must be opened with for a Manager to work on it.
-func Rooms() []store.Room {
-	return []store.Room{store.NewRoom("tasks", migrations), logs.Room()}
+// Schemas returns the schemas that a Manager's store must be opened with.
+func Schemas() []store.Schema {
+	return []store.Schema{store.NewSchema("tasks", migrations), logs.Schema()}
 }
 
 // at is the time of a column.
@@ -207,18 +208,11 @@ type process struct {
 	launched      time.Time
 	owner         string
 	lease         time.Time
-	runner, agent groupLeader
+	runner, agent proc.Leader
 	stop          string
 	token         string
 	asking        time.Time // it waits for a person since then; zero: it does not
 	stamp
-}
-
-// groupLeader is an operating system's process that leads a group. The zero
-// value is none.
-type groupLeader struct {
-	pid  int
-	born string // tells it from a later process with its number
 }
 
 func scanProcess(row scanner) (p process, err error) {
@@ -226,8 +220,8 @@ func scanProcess(row scanner) (p process, err error) {
 	var created, started, completed, updated, launched, lease, asking int64
 	err = row.Scan(&p.ID, &p.AttemptID, &p.taskID, &p.SessionID, &p.ordinal, &p.Reason, &p.State, &p.Executor, &p.Variant, &p.Prompt, &exit, &p.Failure,
 		&p.Usage.TokensIn, &p.Usage.TokensOut, &p.Usage.Cost, &created, &started, &completed, &updated,
-		&p.host, &launched, &p.owner, &lease, &p.runner.pid, &p.runner.born, &p.agent.pid, &p.agent.born, &p.stop, &p.token,
-		&p.origin, &p.madeWith, &p.places, &asking)
+		&p.host, &launched, &p.owner, &lease, &p.runner.PID, &p.runner.StartTime, &p.agent.PID, &p.agent.StartTime, &p.stop, &p.token,
+		&p.origin, &p.madeWith, &p.slots, &asking)
 	if exit.Valid {
 		code := int(exit.Int64)
 		p.ExitCode = &code
@@ -266,8 +260,8 @@ func insertProcess(ctx context.Context, tx *store.Tx, p *process, projectID stri
 	_, err = tx.Exec(ctx, "INSERT INTO processes ("+strings.ReplaceAll(processColumns, "p.", "")+") VALUES ("+marks(33)+")",
 		p.ID, p.AttemptID, p.taskID, p.SessionID, p.ordinal, p.Reason, p.State, p.Executor, p.Variant, p.Prompt, exitColumn(p.ExitCode), p.Failure,
 		p.Usage.TokensIn, p.Usage.TokensOut, p.Usage.Cost, millis(p.Created), millis(p.Started), millis(p.Completed), millis(p.Updated),
-		p.host, millis(p.launched), p.owner, millis(p.lease), p.runner.pid, p.runner.born, p.agent.pid, p.agent.born, p.stop, p.token,
-		p.origin, p.madeWith, p.places, millis(p.asking))
+		p.host, millis(p.launched), p.owner, millis(p.lease), p.runner.PID, p.runner.StartTime, p.agent.PID, p.agent.StartTime, p.stop, p.token,
+		p.origin, p.madeWith, p.slots, millis(p.asking))
 	if err != nil {
 		return fmt.Errorf("write process: %w", err)
 	}
@@ -280,7 +274,3 @@ func exitColumn(code *int) sql.NullInt64 {
 	}
 	return sql.NullInt64{Int64: int64(*code), Valid: true}
 }
-
-// dead says that the leader has ended, whoever has its number now. Of one whose
-// birth nobody could tell it says nothing.
-func (l groupLeader) dead() bool { return l.born != "" && born(l.pid) != l.born }

@@ -25,9 +25,9 @@ var (
 	errGone      = errors.New("deskhand's folder was deleted") // with the worktree in it, and perhaps the store
 )
 
-// Run is what a runner process does: it claims the process and ends with the
-// last one that follows from it. It returns nil if another runner was faster.
-// When ctx ends, what runs is stopped as by [Manager.Stop].
+// Run is what a runner process does: it claims a process and runs it and the
+// processes that follow. It returns nil if another runner was faster. If ctx
+// ends, the run is stopped as by [Manager.Stop].
 func (m *Manager) Run(ctx context.Context, processID string) error {
 	processID, err := parseID("execution_process_id", processID)
 	if err != nil {
@@ -37,12 +37,12 @@ func (m *Manager) Run(ctx context.Context, processID string) error {
 	if err != nil || p == nil {
 		return err
 	}
-	r := &run{m: m, attemptID: p.AttemptID, p: *p, forced: make(chan struct{}), look: make(chan struct{}, 1)}
+	r := &run{m: m, attemptID: p.AttemptID, p: *p, forced: make(chan struct{}), checkNow: make(chan struct{}, 1)}
 	r.clock.begin(time.Now())
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer r.cancel(nil)
 	defer context.AfterFunc(ctx, func() { r.cancel(errStop) })()
-	err = r.whole(seq)
+	err = r.runChain(seq)
 	if r.gone {
 		return fmt.Errorf("attempt %s was ended: %s was deleted while it ran", r.attemptID, m.runDir(processID))
 	}
@@ -50,8 +50,9 @@ func (m *Manager) Run(ctx context.Context, processID string) error {
 	return err
 }
 
-// mayClaim makes sure that a process runs with what it was started with, and in a
-// place of its own: that one is kept for it only for so long.
+// mayClaim reports whether a process may run now. It refuses a process of
+// another origin. A slot is reserved for a launched process only for a while;
+// after that, one must be free.
 func (m *Manager) mayClaim(ctx context.Context, tx *store.Tx, p *process) (bool, error) {
 	own, err := m.origin()
 	if err != nil {
@@ -66,12 +67,12 @@ func (m *Manager) mayClaim(ctx context.Context, tx *store.Tx, p *process) (bool,
 		return true, nil
 	}
 	var busy int
-	err = tx.QueryRow(ctx, occupied, m.host, p.ID, millis(old)).Scan(&busy)
-	return busy < p.places, err
+	err = tx.QueryRow(ctx, occupiedSlots, m.host, p.ID, millis(old)).Scan(&busy)
+	return busy < p.slots, err
 }
 
-// claim makes this process the runner of a process that waits; nil if it does
-// not wait any more.
+// claim makes this process the runner of a queued process. It returns nil if
+// the process is not queued any more.
 func (m *Manager) claim(ctx context.Context, id string) (claimed *process, seq int64, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		claimed = nil
@@ -85,7 +86,7 @@ func (m *Manager) claim(ctx context.Context, id string) (claimed *process, seq i
 		p.State, p.owner, p.runner, p.lease = Running, m.instance+"/"+id, m.self, tx.Now.Add(m.options.Lease)
 		p.Started, p.Updated = tx.Now, tx.Now
 		_, err = tx.Exec(ctx, `UPDATE processes SET state = ?, owner = ?, runner_pid = ?, runner_born = ?, lease_until = ?, started_at = ?, updated_at = ?
-			WHERE id = ?`, p.State, p.owner, p.runner.pid, p.runner.born, millis(p.lease), millis(tx.Now), millis(tx.Now), id)
+			WHERE id = ?`, p.State, p.owner, p.runner.PID, p.runner.StartTime, millis(p.lease), millis(tx.Now), millis(tx.Now), id)
 		if err != nil {
 			return fmt.Errorf("claim process: %w", err)
 		}
@@ -96,7 +97,7 @@ func (m *Manager) claim(ctx context.Context, id string) (claimed *process, seq i
 	return claimed, seq, err
 }
 
-// run is a runner at work on the chain of an attempt.
+// run is a runner's work on the chain of an attempt.
 type run struct {
 	m         *Manager
 	attemptID string
@@ -113,20 +114,21 @@ type run struct {
 	log       *logs.Writer   // of the process that runs
 	box       *sandbox       // that what is started runs in; nil: none
 
-	mu     sync.Mutex
-	p      process // what runs; changes together with its row
-	told   string  // the agent's own session
-	clock  clock
-	look   chan struct{} // the heartbeat is to look at the clock
-	asked  bool          // it waited for a person when the heartbeat last looked
-	wrote  atomic.Int64  // bytes, by the process that runs
-	forced chan struct{} // closed: no time to finish
-	gone   bool          // what ran was ended for errGone
-	force  sync.Once
+	mu             sync.Mutex
+	p              process // what runs; changes together with its row
+	agentSessionID string  // the agent's own session
+	clock          clock
+	checkNow       chan struct{} // the heartbeat is to look at the clock
+	asked          bool          // it waited for a person when the heartbeat last looked
+	wrote          atomic.Int64  // bytes, by the process that runs
+	forced         chan struct{} // closed: no time to finish
+	gone           bool          // what ran was ended for errGone
+	force          sync.Once
 }
 
-// whole runs the chain with its heartbeat, and with deskhand's tools at hand.
-func (r *run) whole(seq int64) error {
+// runChain runs the chain, with its heartbeat and with deskhand's tools for the
+// agent.
+func (r *run) runChain(seq int64) error {
 	var beside sync.WaitGroup
 	home := r.m.runDir(r.p.ID)
 	if err := os.MkdirAll(home, 0o700); err != nil {
@@ -135,8 +137,8 @@ func (r *run) whole(seq int64) error {
 	// They go on while what runs is made to end: the lease is still to be kept,
 	// and a stop may become one with force.
 	watching, end := context.WithCancel(context.WithoutCancel(r.ctx))
-	beside.Go(func() { r.beat(watching, home) })
-	beside.Go(func() { r.heed(watching, seq) })
+	beside.Go(func() { r.heartbeat(watching, home) })
+	beside.Go(func() { r.watchStops(watching, seq) })
 	defer beside.Wait()
 	defer end()
 	err := r.m.db.View(r.ctx, func(tx *store.Tx) (err error) {
@@ -156,7 +158,7 @@ func (r *run) whole(seq int64) error {
 	}
 	defer stop()
 	for more := true; more && err == nil; {
-		more, err = r.step()
+		more, err = r.runProcess()
 	}
 	if errors.Is(err, errLost) {
 		r.m.options.Log.Warn("process was lost", "attempt_id", r.p.AttemptID, "process_id", r.p.ID)
@@ -167,23 +169,24 @@ func (r *run) whole(seq int64) error {
 
 func failed(why string) ending { return ending{State: Failed, Failure: why} }
 
-// step runs one process and says whether another one follows.
-func (r *run) step() (more bool, err error) {
+// runProcess runs one process of the chain and ends it. more reports whether
+// another one follows.
+func (r *run) runProcess() (more bool, err error) {
 	r.m.options.Log.Info("process started", "attempt_id", r.p.AttemptID, "process_id", r.p.ID, "reason", r.p.Reason, "executor", r.p.Executor)
 	r.clock.begin(time.Now())
 	defer r.followQuestions()()
 	r.wrote.Store(0)
 	r.work = nil
 	if err := r.openLog(); err != nil {
-		return r.finish(r.judge(failed("cannot write the log: "+err.Error())), "")
+		return r.finish(r.withStopCause(failed("cannot write the log: "+err.Error())), "")
 	}
 	if err := r.prepare(); err != nil {
-		r.log.Append(logs.Failed(worded(err)))
-		return r.finish(r.judge(failed("worktree: "+worded(err))), "")
+		r.log.Append(logs.Failed(errorText(err)))
+		return r.finish(r.withStopCause(failed("worktree: "+errorText(err))), "")
 	}
 	var e ending
 	next := Reason("")
-	before := r.seen()
+	before := r.priorState()
 	switch r.p.Reason {
 	case Setup:
 		e, next = r.setup(), Agent
@@ -197,11 +200,12 @@ func (r *run) step() (more bool, err error) {
 			next = Cleanup
 		}
 	}
-	return r.finish(r.judge(e), next)
+	return r.finish(r.withStopCause(e), next)
 }
 
-// judge says how a process ended that was made to end.
-func (r *run) judge(e ending) ending {
+// withStopCause returns e with the state and failure of a run that was ended by
+// its context.
+func (r *run) withStopCause(e ending) ending {
 	cause := context.Cause(r.ctx)
 	r.gone = cause == errGone
 	switch cause {
@@ -214,8 +218,8 @@ func (r *run) judge(e ending) ending {
 	return e
 }
 
-// finish ends the process in the store. Everything that it owned has been given
-// back then: whoever sees it ended can start the next one.
+// finish ends the process in the store, after everything that it owned was
+// released: whoever sees the end may start the next process.
 func (r *run) finish(e ending, next Reason) (more bool, err error) {
 	ctx := context.WithoutCancel(r.ctx)
 	if r.log != nil {
@@ -226,14 +230,14 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 	e.Failure, e.Summary = storable(r.redact(e.Failure)), storable(r.redact(e.Summary))
 	if e.State != Completed {
 		next = ""
-		endStrays(r.p.AttemptID)
+		killOrphans(r.p.AttemptID)
 	}
 	var w Work
 	if next == "" && r.c.made() {
 		if r.work != nil {
 			w = *r.work
 		} else {
-			w = standing(ctx, r.c.tree, r.remarks)
+			w = currentWork(ctx, r.c.tree, r.remarks)
 		}
 		if err := r.c.tree.Unlock(ctx); err != nil {
 			r.m.options.Log.Warn("unlock of worktree failed", "attempt_id", r.p.AttemptID, "error", err)
@@ -257,7 +261,7 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 		if e.State != Completed {
 			return r.m.endProcess(ctx, tx, &r.p, e)
 		}
-		follow, err = r.m.goOn(ctx, tx, &r.p, e, next)
+		follow, err = r.m.startNext(ctx, tx, &r.p, e, next)
 		return err
 	})
 	if err != nil {
@@ -273,13 +277,13 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 
 func (r *run) redact(s string) string { return string(r.redactor.Redact([]byte(s))) }
 
-// storable is text as every store takes it, and every program as an argument:
-// UTF-8 without NUL.
+// storable returns s as every store and every command line accepts it: UTF-8
+// without NUL.
 func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// raw takes what a process writes into its log.
+// raw writes what a process prints into its log, and counts it as activity.
 func (r *run) raw(s logs.Stream, p []byte) {
 	r.touch()
 	if r.wrote.Add(int64(len(p))) > r.m.options.MaxOutput {

@@ -6,17 +6,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Run is what one prompt of an attempt has started: the setup script if there
-// is one, the agent, and the cleanup script if it comes to that.
+// Run is the work that one prompt started: the setup script if there is one,
+// the agent, and the cleanup script if it is reached.
 type Run struct {
 	Attempt
-	// Newest is the process the run has come to. Its state is that of the run.
+	// Newest is the run's newest process. Its state is the run's state.
 	Newest Process
 	// Began is when the first process was made.
 	Began Process
 }
 
-// Failure says why the run failed; empty: it did not.
+// Failure returns why the run failed, or "".
 func (r Run) Failure() string {
 	if r.Newest.State == Failed || r.Newest.State == Killed {
 		p := process{Process: r.Newest}
@@ -25,8 +25,8 @@ func (r Run) Failure() string {
 	return ""
 }
 
-// RunFrom returns the run that began with a process. A run ends once; a later
-// prompt of the same attempt is another run.
+// RunFrom returns the run that began with a process. A later prompt of the same
+// attempt is another run.
 func (m *Manager) RunFrom(ctx context.Context, processID string) (run Run, err error) {
 	if processID, err = parseID("execution_process_id", processID); err != nil {
 		return run, err

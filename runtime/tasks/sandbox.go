@@ -19,17 +19,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Sandbox is what a run of an agent was in.
+// Sandbox describes the sandbox of a run.
 type Sandbox struct {
 	// Mode is never box.Auto. Empty: no agent has run, or it runs elsewhere.
 	Mode box.Mode `json:"mode"`
-	// Network is on, off, or hosts.
+	// Network is on, off, or a list of hosts.
 	Network []string `json:"network,omitempty"`
-	// Why says what the mode lacks, or why there is none.
+	// Why says what the mode lacks, or why there is no sandbox.
 	Why string `json:"why,omitempty"`
 }
 
-// String is one line for people.
+// String returns the sandbox in one line for people.
 func (s Sandbox) String() string {
 	text := string(s.Mode)
 	if s.Mode != box.None && s.Mode != "" {
@@ -109,14 +109,14 @@ func (r *run) boxed(do func() ending) ending {
 	}
 	asked, network, err := r.confinement()
 	if err != nil {
-		return failed("sandbox: " + worded(err))
+		return failed("sandbox: " + errorText(err))
 	}
 	if asked == "" {
 		return r.watchRefs(do) // nobody wants any
 	}
 	mode, why, err := box.Choose(r.ctx, asked)
 	if err != nil {
-		return failed("sandbox: " + worded(err))
+		return failed("sandbox: " + errorText(err))
 	}
 	is := Sandbox{Mode: mode, Network: network, Why: why}
 	if err := r.noteSandbox(is); err != nil {
@@ -127,7 +127,7 @@ func (r *run) boxed(do func() ending) ending {
 		return r.watchRefs(do)
 	}
 	if err := r.enterSandbox(is); err != nil {
-		return failed("sandbox: " + worded(err))
+		return failed("sandbox: " + errorText(err))
 	}
 	r.log.Append(logs.System("sandbox: " + is.String()))
 	return r.leaveSandbox(do())
@@ -201,9 +201,9 @@ func (r *run) enterSandbox(is Sandbox) (err error) {
 // boxTemp makes the private folder of a sandbox. A socket in it must have a short
 // path, as systems have a limit of some 100 bytes.
 func (m *Manager) boxTemp(processID string) (string, error) {
-	const mostSocket = 90
+	const maxSocket = 90
 	dir := filepath.Join(m.runDir(processID), "box")
-	if len(dir) > mostSocket {
+	if len(dir) > maxSocket {
 		return os.MkdirTemp("", "deskhand-box-")
 	}
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
@@ -282,15 +282,15 @@ func (r *run) connect(is Sandbox, needs box.Needs, temp string) (n box.Network, 
 
 // leaveSandbox brings home what was committed in the sandbox.
 func (r *run) leaveSandbox(e ending) ending {
-	endStrays(r.p.AttemptID) // before git looks at what they write
+	killOrphans(r.p.AttemptID) // before git looks at what they write
 	r.box.close()
 	r.box = nil
 	moved, err := r.c.tree.LeaveBox(context.WithoutCancel(r.ctx))
 	r.remark(moved)
 	if err != nil {
-		r.log.Append(logs.Failed(worded(err)))
+		r.log.Append(logs.Failed(errorText(err)))
 		if e.State == Completed {
-			e.State, e.Failure = Failed, "failed: "+worded(err)
+			e.State, e.Failure = Failed, "failed: "+errorText(err)
 		}
 	}
 	return e

@@ -23,7 +23,7 @@ const (
 	afterExit = 300 * time.Millisecond
 )
 
-// scripts runs the script of each repository in its worktree, until one fails.
+// scripts runs the script of each repository in its worktree until one fails.
 func (r *run) scripts(script func(Repo) string) ending {
 	for i, repo := range r.c.repos {
 		s := script(repo)
@@ -39,20 +39,20 @@ func (r *run) scripts(script func(Repo) string) ending {
 	return ending{State: Completed, ExitCode: &exit}
 }
 
-// script runs one script to its end, with all that it starts.
+// script runs one script and ends whatever it leaves behind.
 func (r *run) script(dir, script string) ending {
 	line, env := shell(script), r.env
 	if r.box != nil {
 		var err error
 		if line, env, err = r.box.in(dir, line, env, ""); err != nil {
-			return failed("cannot start: " + worded(err))
+			return failed("cannot start: " + errorText(err))
 		}
 	}
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, env, afterExit
-	tail := &textutil.Tail{Max: mostTail}
-	cmd.Stdout = said{r, logs.Stdout, io.Discard}
-	cmd.Stderr = said{r, logs.Stderr, tail}
+	tail := &textutil.Tail{Max: maxTail}
+	cmd.Stdout = outputWriter{r, logs.Stdout, io.Discard}
+	cmd.Stderr = outputWriter{r, logs.Stderr, tail}
 	group, err := proc.Start(cmd)
 	if err != nil {
 		return failed("cannot start: " + err.Error())
@@ -64,7 +64,7 @@ func (r *run) script(dir, script string) ending {
 		ended = cmd.Wait()
 		close(done)
 	}()
-	leader := groupLeader{cmd.Process.Pid, born(cmd.Process.Pid)}
+	leader := proc.LeaderOf(cmd.Process.Pid)
 	defer leader.Kill() // whatever it left behind
 	if err := r.noteAgent(leader); err != nil {
 		leader.Kill()
@@ -75,14 +75,14 @@ func (r *run) script(dir, script string) ending {
 	return scriptEnding(ended, brief(tail.LastLine()))
 }
 
-// controls are how a process group is made to end.
+// controls end a process group.
 type controls interface {
 	Interrupt()
 	Terminate()
 	Kill()
 }
 
-// await waits for the end of a process group, which it hastens if the run is to
+// await waits for the end of a process group, and ends it if the run is to
 // stop.
 func (r *run) await(done <-chan struct{}, c controls) {
 	select {
@@ -127,11 +127,11 @@ func scriptEnding(err error, last string) ending {
 	return failed("failed: " + err.Error())
 }
 
-// noteAgent writes down which process group is to end if this process dies.
-func (r *run) noteAgent(l groupLeader) error {
+// noteAgent stores which process group to end if this process dies.
+func (r *run) noteAgent(l proc.Leader) error {
 	return r.m.db.UpdateFast(r.ctx, func(tx *store.Tx) error {
 		done, err := tx.Exec(r.ctx, "UPDATE processes SET agent_pid = ?, agent_born = ?, token = ? WHERE id = ? AND owner = ? AND state = ?",
-			l.pid, l.born, r.digest(), r.p.ID, r.p.owner, Running)
+			l.PID, l.StartTime, r.digest(), r.p.ID, r.p.owner, Running)
 		if err != nil {
 			return err
 		}
@@ -149,19 +149,20 @@ func (r *run) digest() string {
 	return tokenDigest(r.token)
 }
 
-// said is where a process writes: into the log, and what happened is activity.
-type said struct {
+// outputWriter writes a process's output into the log, and counts it as
+// activity.
+type outputWriter struct {
 	r      *run
 	stream logs.Stream
 	also   io.Writer
 }
 
-func (s said) Write(p []byte) (int, error) {
+func (s outputWriter) Write(p []byte) (int, error) {
 	s.r.raw(s.stream, p)
 	s.also.Write(p)
 	return len(p), nil
 }
 
-// mostTail is how much of what a program says is kept for one line about it, in
+// maxTail is how much of what a program says is kept for one line about it, in
 // bytes.
-const mostTail = 4 << 10
+const maxTail = 4 << 10

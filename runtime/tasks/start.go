@@ -11,14 +11,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Start makes an attempt and starts it, or puts it in the queue of those that
-// wait for a free place. The worktree is made by the runner: what Start returns
-// is in the store, whatever becomes of this process.
+// Start stores an attempt and starts it, or queues it until a slot is free. The
+// runner makes the worktree. The result is in the store when Start returns,
+// even if this process ends.
 func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
 	req := request{scope: scopeStart, id: r.RequestID}
 	r.RequestID = ""
 	req.asked = r
-	if old, err := before[Started](ctx, m, req); err != nil || old != nil {
+	if old, err := previousResult[Started](ctx, m, req); err != nil || old != nil {
 		return deref(old), err
 	}
 	r, project, err := m.complete(ctx, r)
@@ -26,7 +26,7 @@ func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
 		return Started{}, err
 	}
 	req.payload = r
-	if old, err := before[Started](ctx, m, req); err != nil || old != nil {
+	if old, err := previousResult[Started](ctx, m, req); err != nil || old != nil {
 		return deref(old), err
 	}
 	started, err := m.begin(ctx, req, r, project)
@@ -37,8 +37,8 @@ func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
 	return started, nil
 }
 
-// complete checks a request and fills in its defaults, so that two that mean
-// the same are the same.
+// complete checks a request and fills in its defaults, so that equivalent
+// requests become equal.
 func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest, project string, err error) {
 	if r.TaskID, err = parseID("task_id", r.TaskID); err != nil {
 		return r, "", err
@@ -47,11 +47,11 @@ func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest,
 		return r, "", err
 	}
 	r.Prompt = strings.TrimSpace(r.Prompt)
-	if err := text("prompt", r.Prompt, mostPrompt); err != nil {
+	if err := checkText("prompt", r.Prompt, maxPrompt); err != nil {
 		return r, "", err
 	}
 	if len(r.Repos) == 0 {
-		return r, "", refuse(MissingRequired, "name one repository of the project at least", "repos is empty").WithCase(ReposMissing)
+		return r, "", refuse(MissingRequired, "name at least one repository of the project", "repos is empty").WithCase(ReposMissing)
 	}
 	var t Task
 	var known []Repo
@@ -74,7 +74,7 @@ func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest,
 	return r, t.ProjectID, nil
 }
 
-// targets are the repositories of a request with their branches.
+// targets returns the repositories of a request with their branches filled in.
 func targets(asked []RepoTarget, known []Repo) ([]RepoTarget, error) {
 	byID := map[string]Repo{}
 	for _, r := range known {
@@ -96,7 +96,7 @@ func targets(asked []RepoTarget, known []Repo) ([]RepoTarget, error) {
 			}
 		}
 		full[i] = RepoTarget{RepoID: id, TargetBranch: strings.TrimSpace(a.TargetBranch)}
-		if err := text("target_branch", full[i].TargetBranch, mostBranch); err != nil {
+		if err := checkText("target_branch", full[i].TargetBranch, maxBranch); err != nil {
 			return nil, err
 		}
 		if full[i].TargetBranch == "" {
@@ -106,11 +106,11 @@ func targets(asked []RepoTarget, known []Repo) ([]RepoTarget, error) {
 	return full, nil
 }
 
-// begin puts an attempt into the store with its first process.
+// begin stores an attempt with its first process.
 func (m *Manager) begin(ctx context.Context, req request, r StartRequest, project string) (Started, error) {
 	a, setup, err := m.plan(ctx, r)
 	if err == nil {
-		err = m.named(ctx)
+		err = m.ensureHostName(ctx)
 	}
 	if err != nil {
 		return Started{}, err
@@ -119,7 +119,7 @@ func (m *Manager) begin(ctx context.Context, req request, r StartRequest, projec
 	if err != nil {
 		return Started{}, err
 	}
-	return once(ctx, m, req, func(tx *store.Tx) (Started, error) {
+	return idempotent(ctx, m, req, func(tx *store.Tx) (Started, error) {
 		t, err := readTask(ctx, tx, r.TaskID)
 		if err != nil {
 			return Started{}, err
@@ -151,9 +151,8 @@ func (m *Manager) begin(ctx context.Context, req request, r StartRequest, projec
 	})
 }
 
-// plan names the branch and the folder of a new attempt, and makes sure that
-// the branches are there that it starts from. setup says that a script comes
-// before the agent.
+// plan names the branch and folder of a new attempt, and checks that its target
+// branches exist. setup reports whether a script runs before the agent.
 func (m *Manager) plan(ctx context.Context, r StartRequest) (a attempt, setup bool, err error) {
 	var t Task
 	var repos []worktree.Repo
@@ -177,7 +176,7 @@ func (m *Manager) plan(ctx context.Context, r StartRequest) (a attempt, setup bo
 	}
 	for _, repo := range repos {
 		if _, err := repo.Resolve(ctx, repo.Target); err != nil {
-			return a, false, m.notHere(repo, err)
+			return a, false, m.explainMissingRepo(repo, err)
 		}
 	}
 	a.ID, a.TaskID, a.host = newID(), t.ID, m.host
@@ -199,8 +198,8 @@ func newestAttempt(ctx context.Context, tx *store.Tx, taskID string) (time.Time,
 	return at(newest), nil
 }
 
-// choose finds an executor and a variant, however they are spelled: capital
-// letters and underscores do not count.
+// choose finds an executor and a variant. Case and underscores in their names
+// do not matter.
 func (m *Manager) choose(ctx context.Context, id, variant string) (string, string, error) {
 	if strings.TrimSpace(id) == "" {
 		return "", "", refuse(MissingRequired, "name an executor", "executor is missing").WithCase(WhichExecutor)
@@ -214,12 +213,12 @@ func (m *Manager) choose(ctx context.Context, id, variant string) (string, strin
 			continue
 		}
 		if e.Missing != "" {
-			return "", "", refuse(ExecutorMissing, "take an executor that is available", "executor %s cannot be started: %s", e.ID, e.Missing).WithCase(ExecutorNotHere)
+			return "", "", refuse(ExecutorMissing, "use an executor that is available", "executor %s cannot be started: %s", e.ID, e.Missing).WithCase(ExecutorNotHere)
 		}
 		variant, err := e.choose(variant)
 		return e.ID, variant, err
 	}
-	return "", "", refuse(InvalidArgument, "take an executor that is configured", "there is no executor %q", brief(id)).WithCase(WhichExecutor)
+	return "", "", refuse(InvalidArgument, "use an executor that is configured", "there is no executor %q", brief(id)).WithCase(WhichExecutor)
 }
 
 func (e Executor) choose(variant string) (string, error) {
@@ -231,7 +230,7 @@ func (e Executor) choose(variant string) (string, error) {
 			return v, nil
 		}
 	}
-	return "", refuse(InvalidArgument, "take one of its variants, or none: "+strings.Join(e.Variants, ", "), "executor %s has no variant %q", e.ID, brief(variant)).
+	return "", refuse(InvalidArgument, "use one of its variants, or none: "+strings.Join(e.Variants, ", "), "executor %s has no variant %q", e.ID, brief(variant)).
 		WithCase(WhichVariant, "executor", e.ID, "variants", strings.Join(e.Variants, ", "))
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Status says where an attempt stands.
+// Status returns the state of an attempt. Fault: not_found.
 func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus, err error) {
 	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
 		return AttemptStatus{}, err
@@ -23,7 +23,7 @@ func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus
 		return AttemptStatus{}, err
 	}
 	if s.Work.State == OffBranch {
-		s.Work = m.lookAgain(ctx, attemptID, s.Work)
+		s.Work = m.refreshWork(ctx, attemptID, s.Work)
 	}
 	if s.State != Running && s.State != Idle {
 		s.Distances = m.distances(ctx, attemptID)
@@ -36,7 +36,7 @@ func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus
 	return s, nil
 }
 
-// waitsFor says what the newest process of an attempt waits for.
+// waitsFor returns what the newest process of an attempt waits for.
 func (m *Manager) waitsFor(ctx context.Context, tx *store.Tx, p *process) (Wait, error) {
 	switch {
 	case p.State == Running && !p.asking.IsZero():
@@ -48,7 +48,7 @@ func (m *Manager) waitsFor(ctx context.Context, tx *store.Tx, p *process) (Wait,
 	if lost {
 		return ForStarter, err
 	}
-	return ForPlace, err
+	return ForSlot, err
 }
 
 func readStatus(ctx context.Context, tx *store.Tx, attemptID string) (s AttemptStatus, p *process, err error) {
@@ -89,7 +89,7 @@ func readStatus(ctx context.Context, tx *store.Tx, attemptID string) (s AttemptS
 	return s, p, err
 }
 
-// attemptState is the state of an attempt whose newest process is p.
+// attemptState returns the state of an attempt whose newest process is p.
 func (p *process) attemptState() State {
 	switch {
 	case p == nil:
@@ -102,7 +102,7 @@ func (p *process) attemptState() State {
 	return p.State
 }
 
-// failure is never empty.
+// failure returns a text that is never empty.
 func (p *process) failure() string {
 	switch {
 	case p.Failure != "":
@@ -115,7 +115,7 @@ func (p *process) failure() string {
 	return "failed"
 }
 
-// queuedMessage is the message of a session, discarded or not; nil: none.
+// queuedMessage returns a session's queued or discarded message, or nil.
 func queuedMessage(ctx context.Context, tx *store.Tx, sessionID string) (*QueuedMessage, error) {
 	found, err := all(ctx, tx, scanQueued, "SELECT "+queuedColumns+" FROM queued WHERE session_id = ?", sessionID)
 	if err != nil {

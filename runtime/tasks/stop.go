@@ -19,16 +19,17 @@ const (
 )
 
 // Stop ends what runs in an attempt, and what waits to run, and returns when it
-// has ended. With nothing running it changes nothing. With force the agent gets
-// no time to finish.
+// has ended. Where the attempt has ended it ends what its agent left running on this
+// machine. With nothing running it changes nothing. With force the agent gets no
+// time to finish.
 func (m *Manager) Stop(ctx context.Context, attemptID string, force bool) (Stopped, error) {
 	attemptID, err := parseID("attempt_id", attemptID)
 	if err != nil {
 		return Stopped{}, err
 	}
-	seq, stopping, err := m.requestStop(ctx, attemptID, force)
+	seq, stopping, left, err := m.requestStop(ctx, attemptID, force)
 	if err != nil {
-		return Stopped{}, m.stopUnheard(ctx, attemptID, err)
+		return Stopped{}, m.killUnrecorded(ctx, attemptID, err)
 	}
 	if stopping {
 		if err := m.awaitStop(ctx, attemptID, seq, force); err != nil {
@@ -37,19 +38,24 @@ func (m *Manager) Stop(ctx context.Context, attemptID string, force bool) (Stopp
 		m.launch(ctx)
 	}
 	s, err := m.Status(ctx, attemptID)
-	return Stopped{AttemptID: attemptID, Force: force, Stopped: stopping, State: s.State}, err
+	return Stopped{AttemptID: attemptID, Force: force, Stopped: stopping || left > 0, State: s.State}, err
 }
 
-// requestStop tells the runner. A process that no runner has claimed ends here.
-func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool) (seq int64, stopping bool, err error) {
+// requestStop tells the runner. A process that no runner has claimed ends here, and
+// so does what an agent that has ended left behind: no other begins meanwhile.
+func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool) (seq int64, stopping bool, left int, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		if _, err := readAttempt(ctx, tx, attemptID); err != nil {
 			return err
 		}
 		seq = tx.Seq
 		p, err := latestProcess(ctx, tx, attemptID)
-		if err != nil || p == nil || p.State.Ended() {
+		if err != nil || p == nil {
 			return err
+		}
+		if p.State.Ended() {
+			left += killOrphans(attemptID)
+			return nil
 		}
 		stopping = true
 		if p.State == Queued {
@@ -65,26 +71,27 @@ func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool)
 		_, err = note(tx, Event{Type: StopRequested, TaskID: p.taskID, AttemptID: attemptID, SessionID: p.SessionID, ProcessID: p.ID, State: p.State})
 		return err
 	})
-	return seq, stopping, err
+	return seq, stopping, left, err
 }
 
-// stopUnheard ends the agent itself where no request can be written, as on a disk
-// that the agent has filled; its runner, or a sweep, notes the end when it can.
-func (m *Manager) stopUnheard(ctx context.Context, attemptID string, why error) error {
+// killUnrecorded kills the agent if the request cannot be stored, for example
+// on a disk that the agent has filled. Its runner or a sweep records the end
+// later.
+func (m *Manager) killUnrecorded(ctx context.Context, attemptID string, why error) error {
 	if fault.Of(why) != nil || ctx.Err() != nil {
 		return why
 	}
-	p, err := m.newest(ctx, attemptID)
+	p, err := m.newestProcess(ctx, attemptID)
 	if err != nil || p == nil || p.State != Running || p.host != m.host {
 		return why
 	}
 	p.agent.Kill()
-	endStrays(attemptID)
-	return fmt.Errorf("the agent was ended, and that cannot be noted: %w", why)
+	killOrphans(attemptID)
+	return fmt.Errorf("the agent was ended, but that cannot be stored: %w", why)
 }
 
-// awaitStop waits until the attempt has ended, and ends it in the place of a
-// runner that does not.
+// awaitStop waits for the end of the attempt, and ends it in place of a runner
+// that does not respond.
 func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, force bool) error {
 	patience := gentleStop
 	if force {
@@ -98,7 +105,7 @@ func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, fo
 	}
 	defer w.Close()
 	for {
-		p, err := m.newest(ctx, attemptID)
+		p, err := m.newestProcess(ctx, attemptID)
 		if err != nil || p == nil || p.State.Ended() {
 			return err
 		}
@@ -110,7 +117,7 @@ func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, fo
 			continue
 		}
 		if expired {
-			return later(AttemptRunning, "look again in a moment", "attempt %s was told to stop and has not ended yet", attemptID).WithCase(StillStopping, "attempt", attemptID)
+			return retryable(AttemptRunning, "look again in a moment", "attempt %s was told to stop and has not ended yet", attemptID).WithCase(StillStopping, "attempt", attemptID)
 		}
 		glance, cancel := context.WithTimeout(until, 250*time.Millisecond)
 		_, err = w.Next(glance)
@@ -121,7 +128,7 @@ func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, fo
 	}
 }
 
-func (m *Manager) newest(ctx context.Context, attemptID string) (p *process, err error) {
+func (m *Manager) newestProcess(ctx context.Context, attemptID string) (p *process, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		p, err = latestProcess(ctx, tx, attemptID)
 		return err

@@ -354,7 +354,7 @@ func TestALeaseOfASleepingMachineIsNotLost(t *testing.T) {
 	d := openAt(t, place, Repo{}, settings{Lease: 4 * time.Second})
 	started := d.start("sleep 1", "write a.txt x")
 	d.until(started.AttemptID, "began", func(s AttemptStatus) bool { return s.SessionID != "" })
-	db, err := store.Open(t.Context(), place, Rooms()...)
+	db, err := store.Open(t.Context(), place, Schemas()...)
 	if err != nil {
 		t.Fatal(err)
 	}

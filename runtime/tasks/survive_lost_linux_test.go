@@ -3,10 +3,12 @@ package tasks_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,42 +16,59 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	. "github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
 
 // TestAttackWorkKilledAnywhereNoCommitIsLost kills the runner of an agent that commits
 // where no branch is, and then who takes its folder away. Each commit that the
 // agent has told of is there in the end: a ref leads to it, or its folder stays.
 func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
-	const commit = "git " + as + " commit -q --allow-empty -m x && git rev-parse HEAD >> "
+	const commit = "git " + as + " commit -q --allow-empty -m x && echo %[1]s $(git rev-parse HEAD) >> %[2]s"
 	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(t.TempDir(), "gitconfig"))
 	write(t, os.Getenv("GIT_CONFIG_GLOBAL"), "[user]\n\tname = Ada\n\temail = ada@example.com\n[protocol \"file\"]\n\tallow = always\n")
-	for kind, c := range map[string]struct{ begin, in string }{
-		"detached":  {"git checkout -q --detach", "."},
-		"submodule": {"git -c protocol.file.allow=always submodule -q update --init", "libs/sub"},
-		"nested":    {"git init -q tool", "tool"},
+	detach, update, nest := "git checkout -q --detach", "git -c protocol.file.allow=always submodule -q update --init", "git init -q tool"
+	for kind, c := range map[string]struct {
+		begin string
+		in    []string
+		box   box.Mode // of the agent; empty: none
+	}{
+		"detached":               {begin: detach, in: []string{"."}},
+		"submodule":              {begin: update, in: []string{"libs/sub"}},
+		"nested":                 {begin: nest, in: []string{"tool"}},
+		"submodule in a sandbox": {begin: update, in: []string{"libs/sub"}, box: box.Bwrap},
+		"all in a sandbox":       {begin: update + " && " + nest + " && " + detach, in: []string{"libs/sub", "tool", "."}, box: box.Bwrap},
 	} {
 		t.Run(kind, func(t *testing.T) {
-			path := gitRepo(t)
-			git(t, path, "submodule", "--quiet", "add", gitRepo(t, "sub.txt"), "libs/sub")
+			path, sub, tells := gitRepo(t), gitRepo(t, "sub.txt"), t.TempDir()
+			git(t, path, "submodule", "--quiet", "add", sub, "libs/sub")
 			git(t, path, "commit", "-q", "-m", "submodule")
-			s := settings{Lease: 4 * time.Second, Dir: t.TempDir(), MaxRunning: 50}
+			s := settings{Lease: 4 * time.Second, Dir: t.TempDir(), MaxRunning: 50, Write: []string{tells, sub}}
+			if c.box != "" {
+				needsBox(t, c.box)
+				s.Sandbox = c.box
+			}
 			place := t.TempDir()
 			d := openAt(t, place, Repo{Path: path, Name: "app"}, s)
 			random := rand.New(rand.NewPCG(3, 4))
 			killed, told, gone, want := 0, 0, 0, rounds(t, 4)
 			for round := 0; killed < want && round < 4*want; round++ { // in some both end before they can be killed
-				effects := filepath.Join(t.TempDir(), "commits")
+				effects := filepath.Join(tells, fmt.Sprint("commits-", round))
 				script := []string{"run " + c.begin}
-				for range 5 {
-					script = append(script, "run cd "+c.in+" && "+commit+effects)
+				guard := "run "
+				if c.box != "" { // else it tells of nothing
+					guard = "run ! touch " + filepath.Join(path, "outside") + " && "
+				}
+				for i := range 6 {
+					in := c.in[i%len(c.in)]
+					script = append(script, guard+"cd "+in+" && "+fmt.Sprintf(commit, in, effects))
 				}
 				started := d.start(script...)
 				dir := filepath.Join(d.attempt(started.AttemptID).Dir, "app")
 				// The moment of the kill: after so many commits, and a little later.
-				most := random.IntN(6)
+				most := random.IntN(7)
 				d.until(started.AttemptID, "has commits", func(s AttemptStatus) bool {
 					list, _ := os.ReadFile(effects)
-					return len(strings.Fields(string(list))) >= most || s.State != Running
+					return len(strings.Fields(string(list)))/2 >= most || s.State != Running
 				})
 				time.Sleep(time.Duration(random.IntN(150)) * time.Millisecond)
 				hit := false
@@ -90,10 +109,11 @@ func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 					gone++
 				}
 				list, _ := os.ReadFile(effects)
-				for _, c := range strings.Fields(string(list)) {
+				for line := range strings.Lines(string(list)) {
 					told++
-					if !d.keeps(kind, dir, c) {
-						t.Errorf("round %d: commit %s is lost; the folder is there: %v", round, c, exists(dir))
+					in, c, _ := strings.Cut(strings.TrimSpace(line), " ")
+					if !d.keeps(in, dir, c) {
+						t.Errorf("round %d: commit %s in %s is lost; the folder is there: %v", round, c, in, exists(dir))
 					}
 				}
 				git(t, path, "fsck")
@@ -102,7 +122,7 @@ func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 			if killed < want {
 				t.Errorf("%d were killed, want %d", killed, want)
 			}
-			if told == 0 || gone == 0 && kind != "nested" {
+			if told == 0 || gone == 0 && !slices.Contains(c.in, "tool") { // which keeps its folder
 				t.Errorf("%d commits told of and %d folders gone: the test shows nothing", told, gone)
 			}
 		})
@@ -118,19 +138,20 @@ func (d *desk) attempt(id string) Attempt {
 	return a
 }
 
-// keeps says whether a ref leads to a commit, or whether its folder is there.
-func (d *desk) keeps(kind, dir, commit string) bool {
+// keeps says whether a ref leads to a commit of a repository in a worktree, or
+// whether its folder is there.
+func (d *desk) keeps(in, dir, commit string) bool {
 	has := func(repo string, args ...string) bool {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = repo
 		out, err := cmd.Output()
 		return err == nil && len(strings.TrimSpace(string(out))) > 0
 	}
-	if in := map[string]string{"detached": ".", "submodule": "libs/sub", "nested": "tool"}[kind]; exists(filepath.Join(dir, in)) && has(filepath.Join(dir, in), "rev-parse", "--verify", "--quiet", commit+"^{commit}") {
+	if exists(filepath.Join(dir, in)) && has(filepath.Join(dir, in), "rev-parse", "--verify", "--quiet", commit+"^{commit}") {
 		return true
 	}
 	refs := []string{"for-each-ref", "--contains=" + commit}
-	if kind == "submodule" {
+	if in == "libs/sub" {
 		return has(d.repo.Path, append([]string{"--git-dir=" + filepath.Join(d.repo.Path, ".git", "modules", "libs", "sub")}, refs...)...)
 	}
 	return has(d.repo.Path, refs...)

@@ -14,32 +14,33 @@ import (
 
 const runnerDied = "lost: its runner died"
 
-// sightings are the leases that a manager has seen, and since when.
+// leaseObservations are the expired leases that a manager has seen, and since
+// when.
 //
-// A lease that has lapsed by the clock says little: a machine that slept has
-// all its leases lapsed when it wakes, and a clock can be set. So a runner that
-// lives is only given up when somebody has watched its lease for a whole term,
-// by a clock that stands still while the machine sleeps, and it was not renewed.
-type sightings struct {
+// An expired lease proves little: after a machine slept, all its leases have
+// expired, and clocks may be set. So a manager gives up a living runner only if
+// it has watched the lease for a whole term without a renewal, on a monotonic
+// clock that stops while the machine sleeps.
+type leaseObservations struct {
 	mu   sync.Mutex
-	seen map[string]sighting // by process
+	seen map[string]leaseObservation // by process
 }
 
-type sighting struct {
+type leaseObservation struct {
 	lease time.Time
 	since time.Time // monotonic
 }
 
-// overdue says whether a process was seen with this lease for a whole term. The
-// others are forgotten that are not in now.
-func (s *sightings) overdue(now []process, term time.Duration) (late []process) {
+// overdue returns the processes whose lease was seen unchanged for a whole
+// term. It forgets processes that are not in now.
+func (s *leaseObservations) overdue(now []process, term time.Duration) (late []process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := map[string]sighting{}
+	next := map[string]leaseObservation{}
 	for _, p := range now {
 		old, known := s.seen[p.ID]
 		if !known || !old.lease.Equal(p.lease) {
-			old = sighting{p.lease, time.Now()}
+			old = leaseObservation{p.lease, time.Now()}
 		}
 		next[p.ID] = old
 		if time.Since(old.since) >= term {
@@ -50,13 +51,11 @@ func (s *sightings) overdue(now []process, term time.Duration) (late []process) 
 	return late
 }
 
-// Sweep ends what runners left behind that died, takes away the worktrees of
-// attempts that were deleted, finishes landings that were cut short, and starts
-// what waits for a free place. Any
-// manager may sweep, and all at once: each step is taken only if it is still to
-// be taken.
+// Sweep ends what dead runners left behind, removes the worktrees of deleted
+// attempts, completes interrupted landings, and starts what waits for a slot.
+// Any number of managers may sweep concurrently: each step is taken once.
 func (m *Manager) Sweep(ctx context.Context) error {
-	err := errors.Join(m.bury(ctx), m.clearLeftovers(ctx), m.finishLandings(ctx))
+	err := errors.Join(m.reapDead(ctx), m.clearLeftovers(ctx), m.finishLandings(ctx))
 	m.launch(ctx)
 	if err != nil {
 		return fmt.Errorf("sweep: %w", err)
@@ -64,11 +63,12 @@ func (m *Manager) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// EndLost ends what runners left behind that died, and nothing else of [Manager.Sweep].
-func (m *Manager) EndLost(ctx context.Context) error { return m.bury(ctx) }
+// EndLost ends what dead runners left behind. It does nothing else of
+// [Manager.Sweep].
+func (m *Manager) EndLost(ctx context.Context) error { return m.reapDead(ctx) }
 
-// bury gives up the processes whose runners are dead, or overdue.
-func (m *Manager) bury(ctx context.Context) error {
+// reapDead gives up the processes whose runners are dead or overdue.
+func (m *Manager) reapDead(ctx context.Context) error {
 	var running []process
 	var now time.Time
 	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
@@ -89,16 +89,17 @@ func (m *Manager) bury(ctx context.Context) error {
 			lapsed = append(lapsed, p)
 		}
 	}
-	for _, p := range m.sightings.overdue(lapsed, m.options.Lease) {
+	for _, p := range m.observed.overdue(lapsed, m.options.Lease) {
 		problems = append(problems, m.giveUp(ctx, p, "lost: its runner did not answer"))
 	}
 	return errors.Join(problems...)
 }
 
-// giveUp ends a process in the place of its runner, with all that it started.
+// giveUp ends a process in place of its runner, with everything that it
+// started.
 //
-// Once begun it goes on to its end though the caller does not: half of it would
-// be begun anew by the next sweep.
+// Once begun, it continues even if ctx ends: otherwise the next sweep would
+// begin again.
 func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -108,14 +109,14 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	}
 	var w Work
 	if p.host == m.host {
-		if !p.runner.elsewhere() {
-			p.runner.settle()
+		if !p.runner.OtherBoot() {
+			p.runner.KillLeader()
 			p.runner.Kill()
 			p.agent.Kill()
 		}
-		endStrays(p.AttemptID)
+		killOrphans(p.AttemptID)
 		var err error
-		w, err = m.tidy(ctx, p)
+		w, err = m.recoverProcess(ctx, p)
 		if err = errors.Join(err, executor.Forget(p.ID)); err != nil {
 			m.options.Log.Warn("tidy after runner failed", "process_id", p.ID, "error", err)
 		}
@@ -141,20 +142,19 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	return err
 }
 
-// lastWord is how long a manager that is closed still talks to an agent elsewhere.
-const lastWord = 2 * time.Second
+// abandonGrace is how long a closed manager still talks to a remote agent.
+const abandonGrace = 2 * time.Second
 
-// abandon tells an agent elsewhere that nobody waits for it any more. A sweep
-// does not wait for that: if the agent cannot be reached, the next follow-up
-// tells it.
+// abandon tells a remote agent that its task is cancelled. A sweep does not
+// wait for it: if the agent cannot be reached, the next follow-up tells it.
 func (m *Manager) abandon(p process) {
 	if p.Reason != Agent || p.SessionID == "" {
 		return
 	}
-	m.keeping.Go(func() {
+	m.background.Go(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		defer context.AfterFunc(m.ctx, func() { time.AfterFunc(lastWord, cancel) })()
+		defer context.AfterFunc(m.ctx, func() { time.AfterFunc(abandonGrace, cancel) })()
 		var s Session
 		err := m.db.View(ctx, func(tx *store.Tx) (err error) {
 			s, err = readSession(ctx, tx, p.SessionID)
@@ -169,14 +169,14 @@ func (m *Manager) abandon(p process) {
 	})
 }
 
-// takeOver makes this manager the owner of a process, if it has still the owner
-// and the lease that were seen: from then on its runner writes nothing. If this
-// process dies too, the next sweep sees a dead owner again.
+// takeOver makes this manager the owner of a process that still has the owner
+// and lease that were seen; from then on its runner cannot write. If this
+// process dies too, the next sweep finds a dead owner again.
 func (m *Manager) takeOver(ctx context.Context, p *process) (taken bool, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		done, err := tx.Exec(ctx, `UPDATE processes SET owner = ?, lease_until = ?, runner_pid = ?, runner_born = ?
 			WHERE id = ? AND state = ? AND owner = ? AND lease_until = ?`,
-			m.instance, millis(tx.Now.Add(m.options.Lease)), m.self.pid, m.self.born, p.ID, Running, p.owner, millis(p.lease))
+			m.instance, millis(tx.Now.Add(m.options.Lease)), m.self.PID, m.self.StartTime, p.ID, Running, p.owner, millis(p.lease))
 		if err != nil {
 			return err
 		}
@@ -190,9 +190,9 @@ func (m *Manager) takeOver(ctx context.Context, p *process) (taken bool, err err
 	return taken, nil
 }
 
-// tidy brings the log and the worktree of a process in order whose runner died.
-// It says where the work is then.
-func (m *Manager) tidy(ctx context.Context, p process) (w Work, err error) {
+// recoverProcess repairs the log and the worktree of a process whose runner
+// died, and returns where the work is.
+func (m *Manager) recoverProcess(ctx context.Context, p process) (w Work, err error) {
 	var c checkout
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
 		c, err = readCheckout(ctx, tx, p.AttemptID)
@@ -212,12 +212,11 @@ func (m *Manager) tidy(ctx context.Context, p process) (w Work, err error) {
 		return w, recovered
 	}
 	moved, left := c.tree.LeaveBox(ctx)
-	return standing(ctx, c.tree, append(moved, m.exposed(ctx, c, p)...)), errors.Join(recovered, left, c.tree.Unlock(ctx))
+	return currentWork(ctx, c.tree, append(moved, m.exposed(ctx, c, p)...)), errors.Join(recovered, left, c.tree.Unlock(ctx))
 }
 
-// exposed says which secrets the agent of a process has committed whose runner
-// died. Where that run began is not known any more, so it looks at all commits
-// of the attempt.
+// exposed returns which secrets the agent of a dead runner has committed. Where
+// that run began is not known, so it checks all commits of the attempt.
 func (m *Manager) exposed(ctx context.Context, c checkout, p process) (notes []string) {
 	ctx, cancel := context.WithTimeout(ctx, exposurePatience/2) // giveUp has more to do
 	defer cancel()
@@ -225,17 +224,21 @@ func (m *Manager) exposed(ctx context.Context, c checkout, p process) (notes []s
 	for _, r := range c.tree.Repos {
 		bases[r.Name] = r.Base
 	}
-	found, err := c.tree.Exposed(ctx, bases, m.finder(c, &p))
+	if err := m.loadAllowed(ctx, &c); err != nil {
+		return []string{"the agent's commits were not checked for secrets: " + errorText(err)}
+	}
+	found, err := c.tree.Exposed(ctx, bases, m.secretFinder(c, &p))
 	for _, what := range found {
 		notes = append(notes, committedItself+what)
 	}
 	if err != nil {
-		notes = append(notes, "the agent's commits were not checked for secrets: "+worded(err))
+		notes = append(notes, "the agent's commits were not checked for secrets: "+errorText(err))
 	}
 	return notes
 }
 
-// made says that the worktrees were made: only then there are bases.
+// made reports whether the worktrees were made: only then are there base
+// commits.
 func (c checkout) made() bool {
 	for _, r := range c.attempt.Repos {
 		if r.Base == "" {
@@ -245,12 +248,12 @@ func (c checkout) made() bool {
 	return true
 }
 
-// keep sweeps now and then.
-func (m *Manager) keep() {
+// sweepLoop sweeps periodically.
+func (m *Manager) sweepLoop() {
 	for first := true; ; first = false {
 		err := m.Sweep(m.ctx)
 		if !first { // one command is no machine that is there
-			err = errors.Join(err, m.present(m.ctx), m.strand(m.ctx))
+			err = errors.Join(err, m.renewPresence(m.ctx), m.failStranded(m.ctx))
 		}
 		if err != nil && m.ctx.Err() == nil {
 			m.options.Log.Warn("sweep failed", "error", err)

@@ -36,7 +36,7 @@ func scanSummary(row scanner) (t TaskSummary, err error) {
 	case t.InProgress && *doing == 1:
 		t.WaitsFor = ForPerson
 	case t.InProgress && *doing == 3 && launched != nil:
-		t.WaitsFor, t.queued = ForPlace, &process{Process: Process{State: Queued}, host: value(host), launched: at(*launched), stamp: stamp{origin: value(origin)}}
+		t.WaitsFor, t.queued = ForSlot, &process{Process: Process{State: Queued}, host: value(host), launched: at(*launched), stamp: stamp{origin: value(origin)}}
 	}
 	t.LastFailed = last != nil && (State(*last) == Failed || State(*last) == Killed)
 	t.OffBranch = !t.InProgress && removed != nil && *removed == 0 && readWork(value(work)).State == OffBranch
@@ -51,7 +51,7 @@ func value(s *string) string {
 	return *s
 }
 
-// Tasks is a page of a project's tasks, newest first.
+// Tasks returns a part of a project's tasks, newest first.
 func (m *Manager) Tasks(ctx context.Context, q TaskQuery) (found TaskPage, err error) {
 	if q.ProjectID, err = parseID("project_id", q.ProjectID); err != nil {
 		return TaskPage{}, err
@@ -118,7 +118,7 @@ func checkStatus(s Status) error {
 	return refuse(InvalidArgument, "pass status as one of todo, inprogress, inreview, done, cancelled", "there is no status %q", brief(string(s)))
 }
 
-// Task reads one task.
+// Task returns one task. Fault: not_found.
 func (m *Manager) Task(ctx context.Context, id string) (t Task, err error) {
 	if id, err = parseID("task_id", id); err != nil {
 		return Task{}, err
@@ -130,7 +130,7 @@ func (m *Manager) Task(ctx context.Context, id string) (t Task, err error) {
 	return t, err
 }
 
-// CreateTask makes a task with status todo.
+// CreateTask creates a task with status todo.
 func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error) {
 	if n.ProjectID, err = parseID("project_id", n.ProjectID); err != nil {
 		return Task{}, err
@@ -139,16 +139,16 @@ func (m *Manager) CreateTask(ctx context.Context, n NewTask) (t Task, err error)
 		return Task{}, err
 	}
 	n.Description = strings.TrimSpace(n.Description)
-	if err := text("description", n.Description, mostPrompt); err != nil {
+	if err := checkText("description", n.Description, maxPrompt); err != nil {
 		return Task{}, err
 	}
 	r := request{scope: scopeCreate, id: n.RequestID}
 	n.RequestID = ""
 	r.asked, r.payload = n, n
-	if old, err := before[Task](ctx, m, r); err != nil || old != nil {
+	if old, err := previousResult[Task](ctx, m, r); err != nil || old != nil {
 		return deref(old), err
 	}
-	return once(ctx, m, r, func(tx *store.Tx) (Task, error) {
+	return idempotent(ctx, m, r, func(tx *store.Tx) (Task, error) {
 		if _, err := readProject(ctx, tx, n.ProjectID); err != nil {
 			return Task{}, err
 		}
@@ -175,11 +175,11 @@ func checkTitle(title string) (string, error) {
 	if title == "" {
 		return "", refuse(MissingRequired, "pass title, a line that says what is to be done", "title is missing")
 	}
-	return title, text("title", title, mostTitle)
+	return title, checkText("title", title, maxTitle)
 }
 
-// UpdateTask changes a task. One that is cancelled has its agents stopped; they
-// may still end when UpdateTask returns.
+// UpdateTask changes a task. Cancelling a task stops its agents, which may
+// still be ending when UpdateTask returns.
 func (m *Manager) UpdateTask(ctx context.Context, id string, c TaskChange) (t Task, err error) {
 	if id, err = parseID("task_id", id); err != nil {
 		return Task{}, err
@@ -192,7 +192,7 @@ func (m *Manager) UpdateTask(ctx context.Context, id string, c TaskChange) (t Ta
 		c.Title = &title
 	}
 	if c.Description != nil {
-		if err := text("description", *c.Description, mostPrompt); err != nil {
+		if err := checkText("description", *c.Description, maxPrompt); err != nil {
 			return Task{}, err
 		}
 	}
@@ -231,7 +231,7 @@ func (m *Manager) stopAll(ctx context.Context, taskID string) error {
 		return err
 	}
 	for _, a := range attempts {
-		if _, _, err := m.requestStop(ctx, a.ID, false); err != nil && fault.Of(err) == nil { // it may have been deleted
+		if _, _, _, err := m.requestStop(ctx, a.ID, false); err != nil && fault.Of(err) == nil { // it may have been deleted
 			return fmt.Errorf("stop attempt of a cancelled task: %w", err)
 		}
 	}

@@ -1,16 +1,16 @@
-// Package tasks keeps projects, tasks and the attempts of coding agents at
-// them, and runs those agents.
+// Package tasks stores projects, tasks and the attempts of coding agents at
+// tasks, and runs those agents.
 //
-// A [Manager] is one process's way to what the store has; any number of
-// managers, in any number of processes, share a store. An agent runs under a
-// runner, a process of its own that outlives who started it: it claims the row
+// A [Manager] is one process's access to a store that any number of managers,
+// in any number of processes, share. An agent runs under a runner: a process of
+// its own that outlives the process that started it. The runner claims the row
 // of an execution process, renews its lease, writes the log, and ends the row
-// together with the agent. A runner that dies is found by the sweep of any
-// other manager. See [Manager.Run] and [Manager.Sweep].
+// when the agent ends. If a runner dies, the sweep of any other manager finds
+// it. See [Manager.Run] and [Manager.Sweep].
 //
-// An expected failure is a *[fault.Fault]; its code is one of the constants
-// here. Ids are UUIDs of version 7, times are UTC with milliseconds, and the
-// zero time is one that has not come.
+// Expected failures are returned as *[fault.Fault] with one of the codes of
+// this package. IDs are version 7 UUIDs. Times are in UTC with milliseconds;
+// the zero time means that the event has not happened.
 package tasks
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Status is where a task stands.
+// Status is the status of a task.
 type Status string
 
 // Statuses of a task.
@@ -34,11 +34,11 @@ const (
 	Cancelled  Status = "cancelled"
 )
 
-// Statuses are all, in the order of a task's life.
+// Statuses has all statuses in the order of a task's life.
 var Statuses = []Status{Todo, InProgress, InReview, Done, Cancelled}
 
-// State is where a process or an attempt stands. An attempt is never Queued or
-// Killed: these show as Running and Failed.
+// State is the state of a process or an attempt. An attempt is never Queued or
+// Killed: it shows Running and Failed instead.
 type State string
 
 // States of processes and attempts.
@@ -51,13 +51,13 @@ const (
 	Killed    State = "killed"
 )
 
-// Ended says that a process in this state does nothing more.
+// Ended reports whether s is a final state.
 func (s State) Ended() bool { return s == Completed || s == Failed || s == Killed }
 
-// Reason is what a process is for.
+// Reason is the purpose of a process.
 type Reason string
 
-// Reasons, in the order in which they follow each other.
+// Reasons, in the order in which processes follow each other.
 const (
 	Setup   Reason = "setup"
 	Agent   Reason = "agent"
@@ -67,8 +67,8 @@ const (
 // Project is a named set of repositories.
 type Project struct {
 	ID, Name string
-	// Sandbox and Network are its own for [Options.Sandbox] and
-	// [Options.Network]; empty: it has none.
+	// Sandbox and Network override [Options.Sandbox] and [Options.Network].
+	// Empty: no override.
 	Sandbox box.Mode
 	Network []string
 	// Landing says whether agents may land its attempts, CommitTemplate what a
@@ -85,19 +85,20 @@ type Project struct {
 // Repo is a local git repository of a project.
 type Repo struct {
 	ID, ProjectID string
-	// Name is unique in its project and the first element of the paths of its
-	// files. Empty in [Manager.AddRepo]: that of the repository which the project
-	// has at Path, or the last element of Path.
+	// Name is unique within the project, and the first element of its files'
+	// paths. If it is empty, [Manager.AddRepo] uses the name of the project's
+	// repository at Path, or the last element of Path.
 	Name string
 	// Path is the absolute path of the repository.
 	Path string
-	// TargetBranch is what attempts start from if they do not say. Empty in
-	// [Manager.AddRepo]: as it is, at first the branch that is checked out.
+	// TargetBranch is the branch that attempts start from by default. If it is
+	// empty, [Manager.AddRepo] keeps the stored one; for a new repository it
+	// uses the branch that is checked out.
 	TargetBranch string
-	// Setup and Cleanup are scripts for the system's shell; empty: none.
+	// Setup and Cleanup are scripts for the system's shell. Empty: none.
 	Setup, Cleanup string
-	// CopyFiles are globs, relative to Path, of files that git does not track
-	// and a worktree gets a copy of.
+	// CopyFiles are globs relative to Path. Files that match and that git does
+	// not track are copied into each worktree.
 	CopyFiles        []string
 	Created, Updated time.Time
 
@@ -105,7 +106,7 @@ type Repo struct {
 	hooks string // digest of the hooks that a person trusts
 }
 
-// RepoChange changes what is not nil.
+// RepoChange changes the fields of a repository that are not nil.
 type RepoChange struct {
 	Path, TargetBranch, Setup, Cleanup *string
 	CopyFiles                          *[]string
@@ -113,124 +114,134 @@ type RepoChange struct {
 	TrustHooks bool
 }
 
-// Task is something to be done in a project.
+// Task is a piece of work in a project.
 type Task struct {
 	ID, ProjectID, Title, Description string
 	Status                            Status
 	Created, Updated                  time.Time
 }
 
-// TaskSummary is a task with what became of its attempts.
+// TaskSummary is a task with the state of its attempts.
 type TaskSummary struct {
 	Task
-	// The newest attempt and its newest session; empty: there is none.
+	// AttemptID, Branch, SessionID and Executor belong to the newest attempt
+	// and its newest session. Empty: there is none.
 	AttemptID, Branch, SessionID, Executor string
-	// InProgress: a process of some attempt is queued or running.
+	// InProgress reports whether a process of any attempt is queued or running.
 	InProgress bool
-	// WaitsFor is ForPerson if a process of some attempt waits for one, and
-	// ForPlace or ForStarter if all wait that are in progress.
+	// WaitsFor is ForPerson if a process of any attempt waits for a person, and
+	// ForSlot or ForStarter if all processes in progress wait.
 	WaitsFor Wait
-	// LastFailed: the newest process of all attempts failed or was killed.
+	// LastFailed reports whether the newest process of all attempts failed or
+	// was killed.
 	LastFailed bool
-	// OffBranch: the newest attempt has work that was not on its branch when
-	// somebody looked last.
+	// OffBranch reports whether the newest attempt had work that was not on its
+	// branch at the last check.
 	OffBranch bool
 	// Landed: the work of the newest attempt was landed.
 	Landed bool
 
-	queued *process // the first that waits for a place; nil: none does
+	queued *process // the first that waits for a slot; nil: none does
 }
 
-// Attempt is one branch and one folder with a worktree of each repository.
+// Attempt is one try at a task: a branch, and a folder with a worktree of each
+// repository.
 type Attempt struct {
 	ID, TaskID, Branch string
-	// Dir is the absolute path; the worktree of a repository is Dir/<its name>.
+	// Dir is the absolute path of the folder. A repository's worktree is the
+	// folder of its name in Dir.
 	Dir   string
 	Repos []AttemptRepo
-	// Sandbox is what its last run was in.
+	// Sandbox is the sandbox of the last run.
 	Sandbox          Sandbox
 	Created, Updated time.Time
 }
 
-// AttemptRepo is the part of an attempt in one repository.
+// AttemptRepo is an attempt's part in one repository.
 type AttemptRepo struct {
 	RepoID, Name, TargetBranch string
-	// Base is the commit that the attempt started from.
+	// Base is the commit that the attempt started from. Empty: the worktree has
+	// not been made.
 	Base string
-	// Copied are files that were copied in; they are no work of the attempt.
+	// Copied lists the files that were copied in. They do not count as work of
+	// the attempt.
 	Copied []string `json:",omitempty"`
 }
 
-// AttemptSummary is an attempt with its newest session; empty: there is none.
+// AttemptSummary is an attempt with the ID and executor of its newest session,
+// which are empty if there is none.
 type AttemptSummary struct {
 	Attempt
 	SessionID, Executor string
 }
 
-// Session is one conversation with one executor. It begins when the agent is
-// started, not before.
+// Session is one conversation with one executor. It begins when the agent has
+// started.
 type Session struct {
 	ID, AttemptID, Executor, Variant string
-	// AgentSession is the agent's own id, to resume by. Empty: not told yet.
+	// AgentSession is the agent's own session ID, used to resume it. Empty: the
+	// agent has not reported one.
 	AgentSession     string
 	Created, Updated time.Time
 }
 
-// Process is one execution process: a script or a run of the agent.
+// Process is one execution process: a script, or a run of the agent.
 type Process struct {
 	ID, AttemptID string
-	// SessionID is empty for a script, and for an agent that has not started.
+	// SessionID is empty for scripts, and for an agent that has not started.
 	SessionID string
 	Reason    Reason
 	Executor  string // of the run that it belongs to
 	Variant   string
 	Prompt    string
 	State     State
-	// ExitCode is nil while it runs, and where there was none, as after a signal.
+	// ExitCode is nil while the process runs, and if it ended without one, for
+	// example by a signal.
 	ExitCode *int
-	// Failure is not empty in states Failed and Killed.
+	// Failure says why the process failed. It is set exactly in states Failed
+	// and Killed.
 	Failure                              string
 	Created, Started, Completed, Updated time.Time
 	Usage                                Usage
 }
 
-// Usage is what a run of an agent took, as far as the agent says.
+// Usage is what a run consumed, as reported by the agent.
 type Usage struct {
 	TokensIn, TokensOut int64
 	// Cost is in millionths of a US dollar.
 	Cost int64
 }
 
-// Executor is a kind of agent that can be started here.
+// Executor describes a kind of agent that can be started here.
 type Executor struct {
-	// ID is stable; it is what [StartRequest] takes.
+	// ID is stable; pass it in [StartRequest].
 	ID string
-	// Variants may be empty. Default is one of them or empty.
+	// Variants may be empty. Default is one of them, or empty.
 	Variants []string
 	Default  string
-	// Protocol, MCP, FollowUp and Approvals are as [executor.Info] has them, where
-	// Protocol is the kind.
+	// Protocol is [executor.Config].Kind; MCP, FollowUp and Approvals are those
+	// of [executor.Info].
 	Protocol                 string
 	MCP, FollowUp, Approvals bool
-	// Missing says why it cannot be started. Empty: it can.
+	// Missing says why the executor cannot be started. Empty: it can.
 	Missing string
 }
 
 // Page chooses a part of a list.
 type Page struct {
-	// Limit is how many at most; 0: 50, and never more than 500.
+	// Limit is the maximum number of items. 0 means 50; the maximum is 500.
 	Limit int
-	// Cursor is that of the page before; empty: the first page.
+	// Cursor is the Next of the previous page. Empty: the first page.
 	Cursor string
 }
 
-// ProjectPage is a part of the list of projects, by name.
+// ProjectPage is a part of the list of projects, sorted by name.
 type ProjectPage struct {
 	Projects []Project
 	Next     string // cursor; empty: there is no more
 }
 
-// TaskQuery chooses tasks of a project, newest first.
+// TaskQuery chooses tasks of a project. They are returned newest first.
 type TaskQuery struct {
 	ProjectID string
 	Status    Status    // empty: all
@@ -244,19 +255,19 @@ type TaskPage struct {
 	Next  string // cursor; empty: there is no more
 }
 
-// NewTask is a task to create.
+// NewTask describes a task to create.
 type NewTask struct {
 	ProjectID, Title, Description string
 	RequestID                     string // empty: every call makes a task
 }
 
-// TaskChange changes what is not nil.
+// TaskChange changes the fields of a task that are not nil.
 type TaskChange struct {
 	Title, Description *string
 	Status             *Status
 }
 
-// StartRequest starts an attempt.
+// StartRequest describes an attempt to start.
 type StartRequest struct {
 	TaskID, Executor string
 	Variant          string // empty: the executor's default
@@ -265,16 +276,17 @@ type StartRequest struct {
 	RequestID        string
 }
 
-// RepoTarget is a repository and the branch to start from; an empty branch is
-// the repository's own target branch.
+// RepoTarget is a repository and the branch to start from. If TargetBranch is
+// empty, the repository's own target branch is used.
 type RepoTarget struct{ RepoID, TargetBranch string }
 
-// Started is an attempt that was started.
+// Started is the result of [Manager.Start].
 type Started struct {
 	TaskID, AttemptID, Branch string
-	// SessionID is empty: the session begins with the agent.
+	// SessionID is always empty: the session begins when the agent has started.
 	SessionID string
-	// ProcessID is the first process: the setup script if there is one.
+	// ProcessID is the first process: the setup script, or the agent if there
+	// is none.
 	ProcessID string
 }
 
@@ -288,68 +300,68 @@ const (
 	Cancel Action = "cancel" // takes back what was queued
 )
 
-// FollowUpRequest continues a session. Exactly one of AttemptID, which stands
-// for the attempt's newest session, and SessionID is set.
+// FollowUpRequest continues a session. Set either SessionID or AttemptID, which
+// stands for the attempt's newest session.
 type FollowUpRequest struct {
 	Action               Action
 	AttemptID, SessionID string
 	Prompt               string // for Send and Queue
 	Variant              string // empty: that of the session
 	RequestID            string // for Send and Queue
-	// OfStarter says that the caller only passes on what the agent waited for: if
-	// a run begins, it has the environment and settings of the run before it, and
-	// not those of the caller.
+	// OfStarter is set by a caller who only forwards something the agent waited
+	// for, such as an answer. If a run begins, it then has the environment and
+	// settings of the previous run, not the caller's.
 	OfStarter bool `json:",omitempty"`
 }
 
-// FollowUp is what became of a [FollowUpRequest].
+// FollowUp is the result of [Manager.FollowUp].
 type FollowUp struct {
 	SessionID string
 	Action    Action
 	// Status is "started" after Send, "queued" after Queue and "empty" after
 	// Cancel.
 	Status string
-	// ProcessID is the process that runs the prompt; empty while it waits.
+	// ProcessID is the process that runs the prompt. Empty: the prompt is
+	// queued.
 	ProcessID string
-	// Queued is the message that waits for the session; nil: none does.
+	// Queued is the message queued for the session, or nil.
 	Queued *QueuedMessage
 }
 
 // QueuedMessage waits for the end of a run. A session has at most one; a later
-// one takes its place.
+// message replaces it.
 type QueuedMessage struct {
 	SessionID, Message, Variant string
 	At                          time.Time
-	// Discarded is why it will never run. Empty: it waits.
+	// Discarded says why the message will never run. Empty: it is waiting.
 	Discarded string
 }
 
-// AttemptStatus is where an attempt stands.
+// AttemptStatus is the current state of an attempt.
 type AttemptStatus struct {
 	Attempt
 	SessionID, Executor string // of the newest session; empty: none
 	ProcessID           string // the newest; empty: none
 	State               State
 	Active              time.Time // when something last happened; zero: never
-	// Failure is set in state Failed and empty in all others.
+	// Failure is set exactly in state Failed.
 	Failure string
 	// Usage is the sum over all runs.
 	Usage Usage
-	// Waiting: the process waits for a free place among those that run.
+	// Waiting reports whether the process waits for a free slot.
 	Waiting bool
-	// WaitsFor is what it waits for. Empty: nothing, it runs or has ended.
+	// WaitsFor is what the process waits for. Empty: it runs or has ended.
 	WaitsFor Wait
-	// Queued is the message that waits in the newest session, or that was
-	// discarded there; nil: none.
+	// Queued is the newest session's queued or discarded message, or nil.
 	Queued *QueuedMessage
-	// Questions is how many wait for a person.
+	// Questions is the number of questions that wait for a person.
 	Questions int
-	// Work says where the work is, once a run has ended.
+	// Work says where the attempt's work is, once a run has ended.
 	Work Work
 	// Pulls are its pull requests, as they were when somebody looked last.
 	Pulls []PullRequest
-	// Distances are how the branch stands to its target, in each repository, while
-	// nothing runs. Nil: it cannot be told.
+	// Distances compares the branch with its target in each repository. It is
+	// nil while a process runs, and if git cannot tell.
 	Distances []worktree.Distance
 }
 
@@ -364,18 +376,18 @@ type Wait string
 // What an attempt may wait for.
 const (
 	ForPerson  Wait = "person"  // a question of what runs is open
-	ForPlace   Wait = "place"   // as many processes run as may
-	ForStarter Wait = "starter" // there is a place, or will be, and nobody of its origin to start it
+	ForSlot    Wait = "place"   // all slots are in use
+	ForStarter Wait = "starter" // no manager of its origin runs that could start it
 )
 
-// Stopped is what became of [Manager.Stop].
+// Stopped is the result of [Manager.Stop].
 type Stopped struct {
 	AttemptID      string
-	Force, Stopped bool // Stopped is false if nothing ran
+	Force, Stopped bool // Stopped is false if nothing ran, and nothing that an agent left
 	State          State
 }
 
-// Channel is one of the two logs of a process.
+// Channel names one of the two logs of a process.
 type Channel string
 
 // Channels of a log.
@@ -384,64 +396,67 @@ const (
 	Raw        Channel = "raw"        // what the process wrote, line by line
 )
 
-// LogQuery chooses entries of the newest process of an attempt. At most one of
-// Before, After and AfterRevision is set; none: the newest entries.
+// LogQuery chooses entries of a process's log. Set at most one of Before, After
+// and AfterRevision; without them, the newest entries are returned.
 type LogQuery struct {
 	AttemptID string
 	ProcessID string  // of the attempt; empty: the newest
 	Channel   Channel // empty: Normalized
-	// Limit is how many at most; 0: 20, or 200 of the raw channel, and never
-	// more than 1,000.
+	// Limit is the maximum number of entries. 0 means 20, or 200 in the raw
+	// channel; the maximum is 1,000.
 	Limit  int
 	Before *int64 // the newest that are older than this index
 	After  *int64 // the oldest that are newer than this index
-	// AfterRevision: the oldest that were added or changed since.
+	// AfterRevision chooses the oldest entries that were added or changed since
+	// that revision.
 	AfterRevision *int64
-	// Wait is how long to wait for an entry if there is none, up to 30 s. Only
-	// with After and AfterRevision.
+	// Wait is how long to wait for an entry if there is none, at most 30 s. It
+	// needs After or AfterRevision.
 	Wait time.Duration
 }
 
-// LogPage is a part of a log, oldest first.
+// LogPage is a part of a log, oldest entry first.
 type LogPage struct {
 	AttemptID string
 	ProcessID string // empty: there is no process
 	Channel   Channel
 	Entries   []LogEntry
-	// More says that there are older entries, or newer ones after After and
-	// AfterRevision.
+	// More reports whether there are older entries, or newer ones if After or
+	// AfterRevision was set.
 	More bool
-	// Next is the Before of the page of older ones; nil: there is none.
+	// Next is the Before of the previous (older) page. Nil: there is none.
 	Next *int64
-	// NextAfter is the After or AfterRevision that goes on from here; nil
-	// without one in the query.
+	// NextAfter is the After or AfterRevision that continues from here. It is
+	// nil if the query had neither.
 	NextAfter *int64
-	// Truncated says that some entries were dropped for good.
+	// Truncated reports whether entries were dropped permanently.
 	Truncated bool
-	// Revision is the newest of the process.
+	// Revision is the process's newest revision.
 	Revision int64
-	// Newer is a newer process than the one asked for; empty: there is none.
+	// Newer is the ID of a newer process than the one asked for. Empty: there
+	// is none.
 	Newer string
-	// Ended says that nothing will be added.
+	// Ended reports whether the log is complete.
 	Ended bool
 }
 
-// LogEntry is one entry; a later one may have its index and take its place,
-// with a higher revision.
+// LogEntry is one entry. A later entry may have the same index and a higher
+// revision; it replaces this one.
 type LogEntry struct {
 	Index, Revision int64
 	Entry           json.RawMessage
 }
 
-// MessageQuery chooses turns. Exactly one of AttemptID, which stands for the
-// newest session, and SessionID is set, and at most one of Before and After.
+// MessageQuery chooses turns of a session. Set either SessionID or AttemptID,
+// which stands for the attempt's newest session, and at most one of Before and
+// After.
 type MessageQuery struct {
 	AttemptID, SessionID string
 	Limit                int // 0: 20, and never more than 200
 	Before, After        *int64
 }
 
-// MessagePage is a part of a transcript, oldest first.
+// MessagePage is a part of a transcript, oldest turn first.
 type MessagePage struct {
 	SessionID string
 	AttemptID string
@@ -451,7 +466,7 @@ type MessagePage struct {
 	NextAfter *int64 // After of the page of newer ones; nil without After in the query
 }
 
-// Turn is a prompt and what the agent said at the end.
+// Turn is a prompt and the agent's final message.
 type Turn struct {
 	Index            int64
 	ID, ProcessID    string
@@ -460,12 +475,13 @@ type Turn struct {
 	Created, Updated time.Time
 }
 
-// Blocked is why something is not shown. The zero value: it is shown.
+// Blocked says why something is not shown. The zero value means that it is
+// shown.
 type Blocked struct {
 	// Reason is summary_failed, threshold_exceeded, path_outside_workspace,
 	// size_exceeded or too_many_paths. Empty: not blocked.
 	Reason string
-	// Case is what a door looks its hint up by, if Reason does not say it all; see
+	// Case tells apart faults with the same Reason, for hints; see
 	// [fault.Fault].
 	Case string
 	// Detail is a sentence with the value that is wrong.
@@ -473,19 +489,19 @@ type Blocked struct {
 	Retryable bool
 }
 
-// Changes is what an attempt has changed since its base: committed, uncommitted
-// and untracked.
+// Changes lists what an attempt has changed since its base: committed,
+// uncommitted and untracked.
 type Changes struct {
 	AttemptID string
 	Blocked   Blocked
 	Files     []Change // by path; empty if blocked
 	Truncated bool     // there are more files than are listed
-	// Nested are repositories inside of a worktree: what is in them is neither
+	// Nested lists repositories inside a worktree. What is in them is neither
 	// listed nor committed.
 	Nested []string
-	// Count, Added, Deleted and Bytes sum up all files, also if blocked by
-	// threshold_exceeded: lines, and the sizes as they are now, or were before
-	// they were deleted.
+	// Count, Added, Deleted and Bytes are totals over all files, even if the
+	// list is blocked by threshold_exceeded: files, changed lines, and current
+	// sizes (for deleted files, the sizes before).
 	Count, Added, Deleted int
 	Bytes                 int64
 }
@@ -500,18 +516,18 @@ type Change struct {
 	Bytes          int64
 }
 
-// FileQuery chooses a part of a file: bytes, or lines if StartLine or EndLine is
-// set.
+// FileQuery chooses a part of a file: bytes, or lines if StartLine or EndLine
+// is set.
 type FileQuery struct {
 	AttemptID, Path string
 	Start           int64 // first byte
 	MaxBytes        int   // 0: 64 KiB; over 512 KiB is blocked
-	// StartLine and EndLine count from 1, and both are read; EndLine 0: to the
+	// StartLine and EndLine count from 1 and are inclusive. EndLine 0 means the
 	// end of the file.
 	StartLine, EndLine int
 }
 
-// File is a part of a file of an attempt.
+// File is a part of a file in an attempt.
 type File struct {
 	AttemptID, Path string
 	Blocked         Blocked
@@ -529,7 +545,7 @@ type PatchQuery struct {
 	Force     bool     // whatever the guard of all changes says
 }
 
-// Patch is what git diff prints of some files.
+// Patch is git diff's output for some files.
 type Patch struct {
 	AttemptID string
 	Blocked   Blocked
@@ -539,33 +555,32 @@ type Patch struct {
 	Omitted   []string // which ones
 }
 
-// Context is an attempt with all that it belongs to.
+// Context is an attempt with its task and project.
 type Context struct {
 	Project Project
 	Task    Task
 	Attempt Attempt
 }
 
-// GC says which worktrees to take away.
+// GC chooses worktrees to remove.
 type GC struct {
-	// AttemptID is one attempt, whose age and status do not matter then. Empty:
-	// all of this machine.
+	// AttemptID chooses one attempt, whatever its age and its task's status.
+	// Empty: all attempts of this machine.
 	AttemptID string
-	// KeepIgnored keeps the worktrees that have files which git ignores.
+	// KeepIgnored keeps worktrees that have files which git ignores.
 	KeepIgnored bool
-	// OlderThan applies to tasks of any status that do not run; zero: what
-	// [Options] retains by status.
+	// OlderThan applies to all statuses. Zero: [Options.Retain] applies.
 	OlderThan time.Duration
 	DryRun    bool
 }
 
-// GCReport is what there was and what became of it.
+// GCReport is the result of [Manager.GC].
 type GCReport struct {
 	Worktrees    []GCItem
 	Bytes, Freed int64
 }
 
-// GCItem is the folder of an attempt.
+// GCItem is the folder of one attempt.
 type GCItem struct {
 	AttemptID, TaskID, Title string
 	Status                   Status
@@ -574,8 +589,8 @@ type GCItem struct {
 	LastUsed                 time.Time
 	Removed                  bool   // or would be, in a dry run
 	Kept                     string // why it was not; empty if Removed
-	// Ignored are files and folders that git ignores, or that are beside the
-	// repositories: they go with the folder. Those that were copied in are not
-	// among them.
+	// Ignored lists files and folders that git ignores or that lie beside the
+	// repositories. They are removed with the folder. Files that were copied in
+	// are not listed.
 	Ignored []string
 }

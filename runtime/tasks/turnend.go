@@ -7,28 +7,29 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// TurnEnd is the end of what one process of an attempt did.
+// TurnEnd describes the end of a process of an attempt.
 type TurnEnd struct {
 	AttemptID string
-	// State is that of the process. Empty: none ended now.
+	// State is the state of the process. Empty: no process ended.
 	State State
-	// Over says why no answer starts a follow-up any more: the task is "done",
-	// "cancelled" or "deleted". Empty: one does.
+	// Over says why answers start no more follow-ups: the task is "done",
+	// "cancelled" or "deleted". Empty: they do.
 	Over string
 }
 
 const deleted = "deleted"
 
-// over is why a task with a status has no more follow-ups; empty: it may.
-func over(s Status) string {
+// followUpsEnded returns why a task with this status takes no follow-ups.
+// Empty: it does.
+func followUpsEnded(s Status) string {
 	if s == Done || s == Cancelled {
 		return string(s)
 	}
 	return ""
 }
 
-// turnEnded tells of the end of a turn, in the transaction that ends it: whoever
-// asks a person for the attempt must not be half told when this process dies.
+// turnEnded reports the end of a turn in the transaction that ends it, so that
+// a crash cannot separate the two.
 func (m *Manager) turnEnded(ctx context.Context, tx *store.Tx, e TurnEnd) error {
 	if m.options.TurnEnded == nil {
 		return nil
@@ -36,10 +37,10 @@ func (m *Manager) turnEnded(ctx context.Context, tx *store.Tx, e TurnEnd) error 
 	return m.options.TurnEnded(ctx, tx, e)
 }
 
-// dropQuestions ends what the attempts at a task that is over still ask. Those
-// that run end theirs with their run.
+// dropQuestions ends the open questions of a task that is over. Running
+// attempts end theirs with their run.
 func (m *Manager) dropQuestions(ctx context.Context, tx *store.Tx, t Task) error {
-	if over(t.Status) == "" {
+	if followUpsEnded(t.Status) == "" {
 		return nil
 	}
 	attempts, err := attemptsOf(ctx, tx, t.ID)
@@ -54,7 +55,7 @@ func (m *Manager) dropQuestions(ctx context.Context, tx *store.Tx, t Task) error
 		if p != nil && !p.State.Ended() {
 			continue
 		}
-		if err := m.turnEnded(ctx, tx, TurnEnd{AttemptID: a.ID, Over: over(t.Status)}); err != nil {
+		if err := m.turnEnded(ctx, tx, TurnEnd{AttemptID: a.ID, Over: followUpsEnded(t.Status)}); err != nil {
 			return err
 		}
 	}

@@ -52,8 +52,8 @@ func (c checkout) home() string {
 	return c.tree.Dir
 }
 
-// look reads the checkout of an attempt for somebody who wants to see it.
-func (m *Manager) look(ctx context.Context, attemptID string) (c checkout, err error) {
+// checkoutOf reads the checkout of an attempt for somebody who wants to see it.
+func (m *Manager) checkoutOf(ctx context.Context, attemptID string) (c checkout, err error) {
 	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
 		return c, err
 	}
@@ -61,7 +61,7 @@ func (m *Manager) look(ctx context.Context, attemptID string) (c checkout, err e
 		if c, err = readCheckout(ctx, tx, attemptID); err != nil || c.host == m.host {
 			return err
 		}
-		seen, err := m.seen(ctx, tx, c.host)
+		seen, err := m.lookUpHost(ctx, tx, c.host)
 		if err != nil {
 			return err
 		}
@@ -70,15 +70,16 @@ func (m *Manager) look(ctx context.Context, attemptID string) (c checkout, err e
 	return c, err
 }
 
-// block is why something is not shown.
+// block returns why something is not shown.
 func block(reason, detail string) Blocked {
 	return Blocked{Reason: reason, Detail: detail, Retryable: reason == worktree.SummaryFailed}
 }
 
-// Changes lists what an attempt has changed; force lists more than the guard
-// allows. It is blocked, and no error, when the changes cannot be listed.
+// Changes lists what an attempt has changed. force lists more than the guard
+// allows. If the changes cannot be listed, the result is Blocked and the error
+// nil.
 func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Changes, error) {
-	c, err := m.look(ctx, attemptID)
+	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
 		return Changes{}, err
 	}
@@ -94,23 +95,23 @@ func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Ch
 	return changes, nil
 }
 
-// File reads a part of a file. Faults: not_found, worktree_missing.
+// File returns a part of a file. Faults: not_found, worktree_missing.
 func (m *Manager) File(ctx context.Context, q FileQuery) (File, error) {
-	c, err := m.look(ctx, q.AttemptID)
+	c, err := m.checkoutOf(ctx, q.AttemptID)
 	if err != nil {
 		return File{}, err
 	}
 	f, err := c.tree.File(ctx, q.Path, worktree.Slice{Start: q.Start, MaxBytes: q.MaxBytes, StartLine: q.StartLine, EndLine: q.EndLine})
 	if err != nil {
-		return File{}, of(err, c.ID)
+		return File{}, withAttempt(err, c.ID)
 	}
 	return File{AttemptID: c.ID, Path: f.Path, Blocked: block(f.Blocked, f.Detail), Truncated: f.Truncated,
 		Start: f.Start, Total: f.Total, Content: f.Content, Binary: f.Binary}, nil
 }
 
-// Patch reads the changes of some files.
+// Patch returns the changes of some files.
 func (m *Manager) Patch(ctx context.Context, q PatchQuery) (Patch, error) {
-	c, err := m.look(ctx, q.AttemptID)
+	c, err := m.checkoutOf(ctx, q.AttemptID)
 	if err != nil {
 		return Patch{}, err
 	}

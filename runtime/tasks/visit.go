@@ -14,17 +14,17 @@ import (
 // visiting is the kind of landing that shows a branch in the person's checkout.
 const visiting = "visit"
 
-// Visited is what became of [Manager.CheckOut] or [Manager.Release].
+// Visited is the result of [Manager.CheckOut] or [Manager.Release].
 type Visited struct {
 	AttemptID, Branch string
 	Visits            []worktree.Visit
 }
 
-// CheckOut shows the attempt's branch in the person's checkouts. Until Release
-// the agent does not work on. Faults: attempt_running, branch_checked_out, and
-// those of [worktree.Tree.Visits].
+// CheckOut checks out the attempt's branch in the user's checkouts. Until
+// [Manager.Release] the agent cannot continue. Faults: attempt_running,
+// branch_checked_out, and those of [worktree.Tree.Visits].
 func (m *Manager) CheckOut(ctx context.Context, attemptID string, dryRun bool) (done Visited, err error) {
-	err = m.settled(ctx, attemptID, dryRun, false, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, attemptID, dryRun, false, func(c checkout) error {
 		done = Visited{AttemptID: c.ID, Branch: c.attempt.Branch}
 		if done.Visits, err = c.tree.Visits(ctx); err != nil || dryRun {
 			return err
@@ -54,7 +54,7 @@ func (m *Manager) CheckOut(ctx context.Context, attemptID string, dryRun bool) (
 // Release gives the branch back to the attempt. Faults: not_checked_out,
 // target_dirty.
 func (m *Manager) Release(ctx context.Context, attemptID string, dryRun bool) (done Visited, err error) {
-	c, err := m.look(ctx, attemptID)
+	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
 		return done, err
 	}
@@ -85,8 +85,8 @@ func (m *Manager) Release(ctx context.Context, attemptID string, dryRun bool) (d
 	return done, m.db.Update(ctx, func(tx *store.Tx) error { return setLanding(ctx, tx, id, LandingUndone) })
 }
 
-// openVisit is the visit of an attempt's branch that has not ended; an empty id:
-// there is none.
+// openVisit returns the open checkout of an attempt's branch by the user; an
+// empty id means that there is none.
 func openVisit(ctx context.Context, tx *store.Tx, attemptID string) (id string, visits []worktree.Visit, err error) {
 	type row struct{ id, data string }
 	found, err := all(ctx, tx, func(s scanner) (r row, err error) {
@@ -102,16 +102,17 @@ func openVisit(ctx context.Context, tx *store.Tx, attemptID string) (id string, 
 	return found[0].id, visits, json.Unmarshal([]byte(found[0].data), &visits)
 }
 
-// atHome refuses an attempt whose branch is in the person's checkout.
-func atHome(ctx context.Context, tx *store.Tx, attemptID string) error {
+// refuseCheckedOut returns a fault if the user has checked out the attempt's
+// branch.
+func refuseCheckedOut(ctx context.Context, tx *store.Tx, attemptID string) error {
 	id, visits, err := openVisit(ctx, tx, attemptID)
 	if err != nil || id == "" {
 		return err
 	}
-	return awayFault(attemptID, visits)
+	return checkedOutFault(attemptID, visits)
 }
 
-func awayFault(attemptID string, visits []worktree.Visit) *fault.Fault {
+func checkedOutFault(attemptID string, visits []worktree.Visit) *fault.Fault {
 	where := ""
 	if len(visits) > 0 {
 		where = visits[0].Path

@@ -8,8 +8,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// clock is how long what runs has worked and been silent. It stands still while
-// a question of it waits for a person, whose time is nobody's fault.
+// clock measures how long a process has worked and been silent. It stops while
+// a question waits for a person.
 type clock struct {
 	mu     sync.Mutex
 	asking int           // questions that the agent has put through its executor
@@ -20,7 +20,7 @@ type clock struct {
 	quiet  time.Time // since when silence counts
 }
 
-// begin starts the clock of a process.
+// begin starts the clock for a process.
 func (c *clock) begin(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -28,14 +28,15 @@ func (c *clock) begin(now time.Time) {
 	c.read, c.active, c.quiet = now, now, now
 }
 
-// touch says that something has happened.
+// touch records activity.
 func (c *clock) touch(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.active, c.quiet = now, now
 }
 
-// change says that it begins or ceases to wait for a person, in one of two ways.
+// change records that a question was asked or answered, through the executor
+// (asking) or in the inbox (open).
 func (c *clock) change(now time.Time, asking int, open func(bool) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +45,7 @@ func (c *clock) change(now time.Time, asking int, open func(bool) bool) {
 	c.open = open(c.open)
 }
 
-// advance counts the time since it was last read. The caller holds mu.
+// advance adds the time since the last call. The caller holds mu.
 func (c *clock) advance(now time.Time) {
 	if c.asking > 0 || c.open {
 		c.quiet = now
@@ -54,8 +55,8 @@ func (c *clock) advance(now time.Time) {
 	c.read = now
 }
 
-// times are how long it has worked and been silent, when something last
-// happened, and whether it waits.
+// times returns how long the process has worked and been silent, when something
+// last happened, and whether it waits for a person.
 func (c *clock) times(now time.Time) (worked, silent time.Duration, active time.Time, waits bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,30 +64,31 @@ func (c *clock) times(now time.Time) (worked, silent time.Duration, active time.
 	return c.worked, now.Sub(c.quiet), c.active, c.asking > 0 || c.open
 }
 
-// touch says that something happened.
+// touch records activity.
 func (r *run) touch() { r.clock.touch(time.Now()) }
 
-// asks says that n more questions wait for a person than before.
-func (r *run) asks(n int) {
+// addQuestions changes the number of open questions by n.
+func (r *run) addQuestions(n int) {
 	r.clock.change(time.Now(), n, func(open bool) bool { return open })
-	rouse(r.look)
+	wake(r.checkNow)
 }
 
-// isAsked says whether a question of what runs is open in the inbox.
-func (r *run) isAsked(open bool) {
+// setQuestionOpen records whether a question of the process is open in the
+// inbox.
+func (r *run) setQuestionOpen(open bool) {
 	r.clock.change(time.Now(), 0, func(bool) bool { return open })
-	rouse(r.look)
+	wake(r.checkNow)
 }
 
-func rouse(c chan<- struct{}) {
+func wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default: // somebody will look anyway
 	}
 }
 
-// followQuestions follows those of the process that runs until the returned
-// function is called.
+// followQuestions follows the questions of the running process until stop is
+// called.
 func (r *run) followQuestions() (stop func()) {
 	if r.m.options.FollowQuestions == nil {
 		return func() {}
@@ -94,15 +96,15 @@ func (r *run) followQuestions() (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.ctx))
 	var following sync.WaitGroup
 	since := r.p.Started
-	following.Go(func() { r.m.options.FollowQuestions(ctx, r.attemptID, since, r.isAsked) })
+	following.Go(func() { r.m.options.FollowQuestions(ctx, r.attemptID, since, r.setQuestionOpen) })
 	return func() {
 		cancel()
 		following.Wait()
 	}
 }
 
-// noteAsking writes down whether what runs waits for a person: then it takes no
-// place, and others may begin.
+// noteAsking stores whether the process waits for a person. While it does, it
+// uses no slot.
 func (r *run) noteAsking(ctx context.Context, waits bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

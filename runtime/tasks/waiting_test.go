@@ -61,7 +61,7 @@ func TestAttackApprovalsAnAnswerNeedsNoPlace(t *testing.T) {
 		t.Errorf("Status after the answer = %+v", s)
 	}
 	last := d.start("say x")
-	if s, err := d.Status(t.Context(), last.AttemptID); err != nil || s.WaitsFor != ForPlace || !s.Waiting {
+	if s, err := d.Status(t.Context(), last.AttemptID); err != nil || s.WaitsFor != ForSlot || !s.Waiting {
 		t.Errorf("Status of the next one = %+v, %v; want it waiting for a place", s, err)
 	}
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {

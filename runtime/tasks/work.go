@@ -15,32 +15,33 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Work says where what an attempt has made is.
+// Work says where the work of an attempt is.
 type Work struct {
-	// State is OnBranch, OffBranch or LandedWork. Empty: a process runs, none has ended, or
-	// the folder is gone.
+	// State is OnBranch, OffBranch or LandedWork. Empty: a process runs, none
+	// has ended, or the folder is gone.
 	State string `json:"state"`
-	// Notes say why it is OffBranch, and what else a person should know of it.
+	// Notes say why the work is OffBranch, and what else a person should know
+	// about it.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// OnBranch is the state of work that is all on the attempt's branch.
+// OnBranch is the state of work that is entirely on the attempt's branch.
 const OnBranch = "on_branch"
 
-// OffBranch is the state of work of which some is elsewhere, or not committed.
+// OffBranch is the state of work that is partly elsewhere or uncommitted.
 const OffBranch = "off_branch"
 
 // LandedWork is the state of work that is on its target.
 const LandedWork = "landed"
 
-// standing looks where the work of an attempt is.
-func standing(ctx context.Context, tree worktree.Tree, remarks []string) Work {
+// currentWork determines where the work of an attempt is.
+func currentWork(ctx context.Context, tree worktree.Tree, remarks []string) Work {
 	if !tree.Present(ctx) {
 		return Work{}
 	}
 	s, err := tree.Standing(ctx)
 	if err != nil {
-		return Work{OffBranch, []string{"git cannot say: " + worded(err)}}
+		return Work{OffBranch, []string{"git cannot say: " + errorText(err)}}
 	}
 	return workOf(s, remarks)
 }
@@ -56,13 +57,13 @@ func workOf(s worktree.Survey, remarks []string) Work {
 	return w
 }
 
-// committedItself begins the notes of what an agent has committed and should not
-// have. They stay with the attempt: its later runs do not take it out of the
-// history.
+// committedItself is the prefix of notes about secrets that an agent has
+// committed. They stay with the attempt, as later runs do not remove them from
+// the history.
 const committedItself = "committed by the agent: "
 
-// writeWork stores where the work is, and adds to w what stays to be said of
-// earlier runs.
+// writeWork stores where the work is. It adds notes of earlier runs that still
+// apply to w.
 func writeWork(ctx context.Context, tx *store.Tx, attemptID string, w *Work) error {
 	var before string
 	err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(work), '') FROM attempts WHERE id = ?", attemptID).Scan(&before)
@@ -91,14 +92,14 @@ func readWork(column string) (w Work) {
 	return w
 }
 
-// lookAgain is the work of an attempt that was not on its branch: somebody may
-// have brought it there by hand.
-func (m *Manager) lookAgain(ctx context.Context, attemptID string, before Work) Work {
-	c, err := m.look(ctx, attemptID)
+// refreshWork determines again where work is that was not on its branch: a
+// person may have moved it.
+func (m *Manager) refreshWork(ctx context.Context, attemptID string, before Work) Work {
+	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
 		return before
 	}
-	now := standing(ctx, c.tree, nil)
+	now := currentWork(ctx, c.tree, nil)
 	if now.State != OnBranch {
 		return before
 	}
@@ -108,15 +109,16 @@ func (m *Manager) lookAgain(ctx context.Context, attemptID string, before Work) 
 	return now
 }
 
-// Ignored are the files and folders that go with the folders of a task, as git
-// ignores them or they are in no repository; see [worktree.Survey].
+// Ignored lists the files and folders that would be removed with the folders of
+// a task, because git ignores them or because they are in no repository; see
+// [worktree.Survey].
 func (m *Manager) Ignored(ctx context.Context, taskID string) (names []string, err error) {
 	attempts, err := m.Attempts(ctx, taskID)
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range attempts {
-		c, err := m.look(ctx, a.ID)
+		c, err := m.checkoutOf(ctx, a.ID)
 		if f := fault.Of(err); f != nil {
 			continue // on another machine
 		}
@@ -134,20 +136,21 @@ func (m *Manager) Ignored(ctx context.Context, taskID string) (names []string, e
 	return names, nil
 }
 
-// Collected is what became of [Manager.Collect].
+// Collected is the result of [Manager.Collect].
 type Collected struct {
 	AttemptID, Branch string
-	// Repos is in how many repositories something was brought onto the branch.
+	// Repos is the number of repositories in which something was added to the
+	// branch.
 	Repos int
 	Work  Work
 }
 
-// Collect brings the work of an attempt onto its branch: commits of a detached
-// head or another branch, and what is not committed. secrets allows to commit
+// Collect brings the work of an attempt onto its branch: uncommitted changes,
+// and commits of a detached head or another branch. secrets allows committing
 // what looks like one. Faults: attempt_running, worktree_missing, head_moved,
 // branch_in_use, commit_held.
 func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (done Collected, err error) {
-	c, err := m.look(ctx, attemptID)
+	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
 		return done, err
 	}
@@ -156,30 +159,32 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 		return done, err
 	}
 	defer unlock()
-	p, err := m.newest(ctx, c.ID)
+	p, err := m.newestProcess(ctx, c.ID)
 	if err != nil {
 		return done, err
 	}
 	if p != nil && !p.State.Ended() {
-		return done, running(c.ID)
+		return done, runningFault(c.ID)
 	}
-	checks := []worktree.Check{m.finder(c, p)}
-	if secrets {
-		checks = nil
-	}
-	if done.Repos, err = c.tree.Gather(ctx, "Work of an attempt", checks...); err != nil {
+	allow := func(string) bool { return secrets }
+	err = m.allowing(ctx, &c, m.secretFinder(c, p), allow, func(tree worktree.Tree, checks ...worktree.Check) error {
+		n, err := tree.Gather(ctx, "Work of an attempt", checks...)
+		done.Repos = min(done.Repos+n, len(tree.Repos)) // one may be held, and come again
+		return err
+	})
+	if err != nil {
 		if f := fault.Of(err); f != nil && f.Code == CommitHeld {
 			return done, f.WithCase("", "attempt", c.ID)
 		}
 		return done, err
 	}
-	done.AttemptID, done.Branch, done.Work = c.ID, c.attempt.Branch, standing(ctx, c.tree, nil)
+	done.AttemptID, done.Branch, done.Work = c.ID, c.attempt.Branch, currentWork(ctx, c.tree, nil)
 	return done, m.db.Update(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, c.ID, &done.Work) })
 }
 
-// finder finds the secrets that this process knows of an attempt, and those that
-// look like one.
-func (m *Manager) finder(c checkout, p *process) worktree.Check {
+// secretFinder returns a check for the secrets of an attempt that this process
+// knows, and for text that looks like one.
+func (m *Manager) secretFinder(c checkout, p *process) worktree.Check {
 	id := ""
 	if p != nil {
 		id = p.Executor

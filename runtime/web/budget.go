@@ -38,7 +38,7 @@ func (s *Server) budgeted(next http.Handler) http.Handler {
 			refuse(w, http.StatusServiceUnavailable, "busy", "the requests of others are as large as this server takes at once", "send it again, or less at once")
 			return
 		}
-		defer func() { b.keep(0) }()
+		defer func() { b.shrinkTo(0) }()
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.opts.BodyTime)) // a test's recorder has none
 		r.Body = b
 		next.ServeHTTP(w, r)
@@ -58,13 +58,13 @@ func (b *budgetedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
 	if errors.Is(err, io.EOF) {
-		b.keep(b.read)
+		b.shrinkTo(b.read)
 	}
 	return n, err
 }
 
-// keep gives back what is held beyond a number of bytes.
-func (b *budgetedBody) keep(n int64) {
+// shrinkTo gives back the part of the reservation beyond n bytes.
+func (b *budgetedBody) shrinkTo(n int64) {
 	if b.held > n {
 		b.of.Release(b.held - n)
 		b.held = n

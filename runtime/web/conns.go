@@ -87,9 +87,9 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// keep has the connection of a request stay until it is answered: its caller is
+// keepOpen has the connection of a request stay until it is answered: its caller is
 // known.
-func keep(r *http.Request) {
+func keepOpen(r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(*limitedConn); ok {
 		c.of.mu.Lock()
 		defer c.of.mu.Unlock()

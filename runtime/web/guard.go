@@ -128,7 +128,7 @@ func (s *Server) admitting(level access.Level, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, one := s.caller(r)
 		if c.Level > access.Anyone {
-			keep(r)
+			keepOpen(r)
 		}
 		if level == access.Anyone {
 			s.boundStranger(w, r)

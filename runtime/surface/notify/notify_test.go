@@ -51,7 +51,7 @@ func hook(t *testing.T, text string) Hook {
 // runs a notifier over a store of its own, until the test ends.
 func runs(t *testing.T, o Options) *elicit.Hub {
 	t.Helper()
-	db, err := store.Open(context.Background(), t.TempDir(), elicit.Room())
+	db, err := store.Open(context.Background(), t.TempDir(), elicit.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestNtfyGetsButtons(t *testing.T) {
 
 func TestAStoreThatCannotBeReadIsTriedAgain(t *testing.T) {
 	url, requests := receiver(t)
-	db, err := store.Open(t.Context(), t.TempDir(), elicit.Room())
+	db, err := store.Open(t.Context(), t.TempDir(), elicit.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

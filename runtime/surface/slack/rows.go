@@ -14,8 +14,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Room is what a store must be opened with for a Surface to work on it.
-func Room() store.Room { return store.NewRoom(Channel, migrations) }
+// Schema returns the schema that a Surface's store must be opened with.
+func Schema() store.Schema { return store.NewSchema(Channel, migrations) }
 
 // posted is the message of a request.
 type posted struct {

@@ -72,7 +72,7 @@ type Surface struct {
 }
 
 // New checks the options; its errors are faults, code "bad_settings". The store was
-// opened with [Room].
+// opened with [Schema].
 func New(db *store.DB, hub *elicit.Hub, o Options) (*Surface, error) {
 	o.API = cmp.Or(o.API, DefaultAPI)
 	o.lease = cmp.Or(o.lease, leaseTime)
@@ -116,7 +116,7 @@ func (s *Surface) work(ctx context.Context) error {
 	leading := &leader{Surface: s, api: client, wake: make(chan struct{}, 1), pending: map[string]bool{}, rooms: map[string]string{}}
 	var working sync.WaitGroup
 	var failed error
-	working.Go(func() { s.keep(ctx, stop) })
+	working.Go(func() { s.holdLease(ctx, stop) })
 	working.Go(func() { leading.follow(ctx) })
 	working.Go(func() { leading.post(ctx) })
 	working.Go(func() {
@@ -133,8 +133,8 @@ func (s *Surface) work(ctx context.Context) error {
 	return failed
 }
 
-// keep renews the lease, and stops the work when it is lost.
-func (s *Surface) keep(ctx context.Context, stop func()) {
+// holdLease renews the lease, and stops the work when it is lost.
+func (s *Surface) holdLease(ctx context.Context, stop func()) {
 	defer stop()
 	for renewed := time.Now(); ; {
 		select {

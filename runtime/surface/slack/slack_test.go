@@ -33,7 +33,7 @@ func people() []Person {
 // peer is a hub over the store at a place.
 func peer(t *testing.T, place string) (*store.DB, *elicit.Hub) {
 	t.Helper()
-	db, err := store.Open(context.Background(), place, elicit.Room(), Room())
+	db, err := store.Open(context.Background(), place, elicit.Schema(), Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,11 @@
-// Package box runs a program in a sandbox: it turns a command line and a policy
-// into the command line of bubblewrap, of a container, of macOS's sandbox-exec,
-// or of this program, which restricts itself with Landlock and then becomes the
-// other one.
+// Package box runs a program in a sandbox. It turns a command line and a policy
+// into a command line of bubblewrap, of a container engine, of macOS's
+// sandbox-exec, or of this program, which restricts itself with Landlock and
+// then executes the other one.
 //
-// The policy is the same for all: the system can be read, some folders are hidden
-// with what is in them but for named parts, and only named parts can be written.
-// What each of them cannot do is said in the manual: see Sandbox in
-// corpus/reference/sandbox.md.
+// The policy is the same for all: the system is readable, some folders are
+// hidden except for named parts, and only named parts are writable. The manual
+// says what each of them cannot do: see corpus/reference/sandbox.md.
 package box
 
 import (
@@ -20,7 +19,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Mode is what makes the sandbox.
+// Mode is the technique of a sandbox.
 type Mode string
 
 // The modes. Auto is one of the others, whichever works here.
@@ -33,11 +32,11 @@ const (
 	None      Mode = "none"
 )
 
-// Modes are those that a person can choose.
+// Modes lists the modes that a user can choose.
 var Modes = []Mode{Auto, Bwrap, Landlock, Container, None}
 
-// Policy is what a program may do. Paths are absolute; those that are not there
-// are left out.
+// Policy says what a program may do. Paths are absolute; missing ones are
+// ignored.
 type Policy struct {
 	Hide  []string // folders that are empty, or refused, but for what Read and Write name
 	Seal  []string // the same, and nothing can be written there, if only to be forgotten
@@ -45,28 +44,29 @@ type Policy struct {
 	Write []string
 	// Copies are files of which the program gets a copy that it may change.
 	Copies []string
-	// Home is the person's own folder, which is one of Hide.
+	// Home is the user's home folder, which Hide contains.
 	Home string
-	// Temp is a private folder of this run, of ours.
+	// Temp is a private folder of this run.
 	Temp string
-	// Network is what it reaches. The zero value: everything.
+	// Network is what the program may reach. The zero value: everything.
 	Network Network
-	// Image and Engine are for a container. Engine is docker or podman; empty:
-	// whichever is there.
+	// Image and Engine apply to containers. Engine is docker or podman. Empty:
+	// the one that is installed.
 	Image, Engine string
-	// Self is this program, with the arguments that make it call [Main].
+	// Self is the command line with which this program calls [Main].
 	Self []string
 }
 
-// Network restricts what a program reaches over the network.
+// Network restricts which hosts a program reaches.
 type Network struct {
-	// Closed leaves nothing but Ports, and Proxy.
+	// Closed allows only Ports and Proxy.
 	Closed bool
-	// Ports on loopback that lead to the same ports outside.
+	// Ports are ports on loopback that lead to the same ports outside.
 	Ports []int
-	// Proxy is a port on loopback at which [Proxy] listens outside. 0: there is none.
+	// Proxy is a port on loopback that leads to the [Proxy] outside. 0: there
+	// is none.
 	Proxy int
-	// Socket is where the same Proxy listens as a file.
+	// Socket is the path of the Proxy's Unix socket.
 	Socket string
 }
 
@@ -110,8 +110,8 @@ func (p Policy) parts() (all []part) {
 var unsafeVariables = []string{"DESKHAND_CONFIG", "DESKHAND_STATE", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "XDG_RUNTIME_DIR",
 	"DOCKER_HOST", "CONTAINER_HOST", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"}
 
-// Command is what runs line, with env, in a sandbox of the mode: another line and
-// environment. The working directory is dir.
+// Command returns the command line and environment that run line, with env, in
+// a sandbox of the mode. dir is the working directory.
 func (p Policy) Command(mode Mode, dir string, line, env []string) ([]string, []string, error) {
 	env = p.environment(mode, env)
 	if err := os.MkdirAll(filepath.Join(p.Temp, "tmp"), 0o700); err != nil {
@@ -142,7 +142,7 @@ func (p Policy) Command(mode Mode, dir string, line, env []string) ([]string, []
 	return nil, nil, fault.New(InvalidArgument, fmt.Sprintf("sandbox %q is none of %s", mode, ModeNames()), "")
 }
 
-// ModeNames are the modes that a person can choose, as text.
+// ModeNames returns the modes that a user can choose, as text.
 func ModeNames() string {
 	var names []string
 	for _, m := range Modes {

@@ -101,7 +101,7 @@ func TestTheCommandLineOfAContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := try(t.Context(), filepath.Join(bin, line[0]), line[1:]...); err != nil {
+	if err := runQuietly(t.Context(), filepath.Join(bin, line[0]), line[1:]...); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(said)
@@ -215,7 +215,7 @@ func TestWhatATrialSaysIsItsError(t *testing.T) {
 	if err := os.WriteFile(engine, []byte("#!/bin/sh\necho '{0xc0 [] map[]}'\necho 'Cannot connect to the Docker daemon' >&2\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := try(t.Context(), engine, "info"); err == nil || err.Error() != "Cannot connect to the Docker daemon" {
+	if err := runQuietly(t.Context(), engine, "info"); err == nil || err.Error() != "Cannot connect to the Docker daemon" {
 		t.Errorf("try = %v", err)
 	}
 }

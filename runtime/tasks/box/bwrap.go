@@ -25,8 +25,7 @@ func (p Policy) bwrap(dir string, inner []string) []string {
 	return append(append(line, "--chdir", dir, "--"), inner...)
 }
 
-// Shared are folders that everybody writes to, and that no program of a sandbox
-// sees.
+// Shared lists folders that all programs write to, and that no sandbox shows.
 var Shared = []string{"/tmp", "/var/tmp", "/run"}
 
 // bwrapBase is what every line has. A connection to a socket is no writing, so

@@ -13,14 +13,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Found is whether a mode works here.
+// Found says whether a mode works here.
 type Found struct {
 	Mode  Mode   `json:"mode"`
 	Works bool   `json:"works"`
 	Why   string `json:"why"` // what it lacks, or why it does not work
 }
 
-// Find tries each mode that this platform could have.
+// Find tries each mode that this platform may have.
 func Find(ctx context.Context) []Found {
 	var all []Found
 	for _, m := range []struct {
@@ -40,9 +40,9 @@ func Find(ctx context.Context) []Found {
 // automatic are the modes that Auto takes, the first that works.
 var automatic = []Mode{Bwrap, Landlock, Seatbelt}
 
-// Choose is the mode that runs for the one that was asked for. why says what it
-// lacks, or of None why there is no other. Fault: sandbox_unavailable if it was
-// asked for by name and does not work.
+// Choose returns the mode to run for the one that was asked for. why says what
+// the mode lacks or, for None, why no other works. Fault: sandbox_unavailable
+// if asked names a mode that does not work.
 func Choose(ctx context.Context, asked Mode) (mode Mode, why string, err error) {
 	switch asked {
 	case None:
@@ -50,7 +50,7 @@ func Choose(ctx context.Context, asked Mode) (mode Mode, why string, err error) 
 	case Auto, "":
 		var reasons []string
 		for _, m := range automatic {
-			lacks, err := tried(ctx, m)
+			lacks, err := probe(ctx, m)
 			if err == nil {
 				return m, lacks, nil
 			}
@@ -58,14 +58,14 @@ func Choose(ctx context.Context, asked Mode) (mode Mode, why string, err error) 
 		}
 		return None, strings.Join(reasons, "; "), nil
 	}
-	lacks, err := tried(ctx, asked)
+	lacks, err := probe(ctx, asked)
 	if err != nil {
 		return "", "", fault.New(SandboxUnavailable, fmt.Sprintf("sandbox %s does not work here: %v", asked, err), "set tasks.sandbox to one that works").WithCase(SandboxNamed)
 	}
 	return asked, lacks, nil
 }
 
-func tried(ctx context.Context, m Mode) (lacks string, err error) {
+func probe(ctx context.Context, m Mode) (lacks string, err error) {
 	switch m {
 	case Bwrap:
 		return tryBwrap(ctx)
@@ -76,7 +76,7 @@ func tried(ctx context.Context, m Mode) (lacks string, err error) {
 	case Container:
 		return tryContainer(ctx)
 	}
-	return "", fmt.Errorf("it is none of %s", ModeNames())
+	return "", fmt.Errorf("it is not one of %s", ModeNames())
 }
 
 // patience is how long a trial may take.
@@ -103,11 +103,11 @@ func tryBwrap(ctx context.Context) (string, error) {
 		return "", t.err
 	}
 	line := append(bwrapBase(), "--unshare-net", "--", "true")
-	t.path, t.done, t.err = path, true, try(ctx, path, line[1:]...)
+	t.path, t.done, t.err = path, true, runQuietly(ctx, path, line[1:]...)
 	return "", t.err
 }
 
-func try(ctx context.Context, program string, args ...string) error {
+func runQuietly(ctx context.Context, program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -123,11 +123,11 @@ func try(ctx context.Context, program string, args ...string) error {
 func tryLandlock(context.Context) (lacks string, err error) {
 	switch v := landlockVersion(); {
 	case runtime.GOOS != "linux":
-		return "", errors.New("it is of Linux")
+		return "", errors.New("it needs Linux")
 	case v == 0:
-		return "", errors.New("this kernel does not have it, or it is switched off")
+		return "", errors.New("this kernel does not have it, or it is disabled")
 	case v < landlockTruncate:
-		return "", fmt.Errorf("this kernel's Landlock (version %d) does not keep files from being emptied; Linux 6.2 does", v)
+		return "", fmt.Errorf("this kernel's Landlock (version %d) cannot prevent truncating files; Linux 6.2 can", v)
 	case v < landlockTCP:
 		return fmt.Sprintf("this kernel's Landlock (version %d) cannot close the network, keep signals in, or sockets of services out", v), nil
 	case v < landlockScopes:
@@ -140,9 +140,9 @@ func tryLandlock(context.Context) (lacks string, err error) {
 
 func trySeatbelt(ctx context.Context) (string, error) {
 	if runtime.GOOS != "darwin" {
-		return "", errors.New("it is of macOS")
+		return "", errors.New("it needs macOS")
 	}
-	return "", try(ctx, "/usr/bin/sandbox-exec", "-p", "(version 1)(allow default)", "/usr/bin/true")
+	return "", runQuietly(ctx, "/usr/bin/sandbox-exec", "-p", "(version 1)(allow default)", "/usr/bin/true")
 }
 
 func tryContainer(ctx context.Context) (string, error) {
@@ -150,10 +150,10 @@ func tryContainer(ctx context.Context) (string, error) {
 	if e == "" {
 		return "", errors.New("neither docker nor podman is on the path")
 	}
-	return "", try(ctx, e, "info", "--format", "{{.}}")
+	return "", runQuietly(ctx, e, "info", "--format", "{{.}}")
 }
 
-// CanClose says whether a mode can close the network.
+// CanClose reports whether a mode can restrict the network.
 func CanClose(mode Mode) bool {
 	return mode != None && (mode != Landlock || landlockVersion() >= landlockTCP)
 }

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Needs is what a program needs of the person's home, as paths that begin with ~
-// for it or with $NAME for the value of a variable. A path that ends with / is a
-// folder that is made if it is not there.
+// Needs lists what a program needs of the user's home. Paths begin with ~ for
+// the home folder, or with $NAME for a variable. A path that ends with / is a
+// folder, which is created if it is missing.
 type Needs struct {
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
-	// Copy are files of which it gets a copy: it may change that, and nobody reads
-	// it later.
+	// Copy lists files of which the program gets a copy. It may change the
+	// copy, which is discarded.
 	Copy []string `json:"copy,omitempty"`
-	// Hosts are those that it talks to by itself.
+	// Hosts lists the hosts that the program itself connects to.
 	Hosts []string `json:"hosts,omitempty"`
 }
 
-// And is n with what more has.
+// And returns the union of n and more.
 func (n Needs) And(more Needs) Needs {
 	return Needs{slices.Concat(n.Read, more.Read), slices.Concat(n.Write, more.Write), slices.Concat(n.Copy, more.Copy), slices.Concat(n.Hosts, more.Hosts)}
 }
@@ -30,7 +30,7 @@ func (n Needs) And(more Needs) Needs {
 //go:embed home.json
 var home []byte
 
-// Tools are the programs and caches that are shown to every agent, by name.
+// Tools returns the programs and caches that every agent sees.
 func Tools() (n Needs) {
 	if err := json.Unmarshal(home, &n); err != nil {
 		panic(err) // it has a test
@@ -44,8 +44,8 @@ var usual = map[string]string{
 	"CARGO_HOME": "~/.cargo", "RUSTUP_HOME": "~/.rustup", "GOPATH": "~/go", "CLAUDE_CONFIG_DIR": "~/.claude", "CODEX_HOME": "~/.codex",
 }
 
-// Expand is paths of a table with the values of env; those that come to nothing
-// are left out. Folders that are to be made are made.
+// Expand replaces variables in paths with the values of env. It drops paths
+// that expand to nothing, and creates the folders that end with /.
 func Expand(paths []string, home string, env func(name string) string) (found []string) {
 	for _, p := range paths {
 		at := p
@@ -77,9 +77,9 @@ func Expand(paths []string, home string, env func(name string) string) (found []
 	return found
 }
 
-// Programs are the folders of a search path, and of one program, that are below
-// hidden folders, with what stands beside a bin folder of theirs. A hidden folder
-// stays hidden if it is on the search path itself.
+// Programs returns the folders of a search path, and of one program, that are
+// inside hidden folders, together with the folders beside their bin folder. A
+// hidden folder that is itself on the search path stays hidden.
 func Programs(path, program string, hidden []string) (found []string) {
 	var real []string
 	for _, h := range hidden {

@@ -12,12 +12,13 @@ import (
 	"syscall"
 )
 
-// Inner is what this program does in a sandbox before the other one runs.
+// Inner is what this program sets up in a sandbox before it runs the other
+// program.
 type Inner struct {
 	Links, Copies [][2]string `json:",omitempty"` // from, to
 	Landlock      *Rules      `json:",omitempty"`
-	// Socket leads to the [Proxy] outside; Ports lead through it to the same
-	// ports there, and Proxy is the port for all else.
+	// Socket is the path of the [Proxy] outside. Ports lead through it to the
+	// same ports there; the port Proxy leads to it for everything else.
 	Socket string `json:",omitempty"`
 	Ports  []int  `json:",omitempty"`
 	Proxy  int    `json:",omitempty"`
@@ -28,11 +29,12 @@ func (in Inner) relays() bool { return in.Socket != "" }
 // exitBroken is the code of a sandbox that could not be made.
 const exitBroken = 125
 
-// Args are the arguments with which this program runs [Main].
+// Args are the arguments with which this program calls [Main].
 var Args = []string{"tasks", "boxed"}
 
-// Main makes the sandbox of what args say: an [Inner] as JSON, "--" and a command
-// line. It returns an exit code, or becomes the other program.
+// Main sets up a sandbox and runs a program in it. args is an [Inner] as JSON,
+// "--" and a command line. It returns an exit code, or does not return because
+// it has become the other program.
 func Main(args []string, stderr io.Writer) int {
 	code, err := boxedMain(args)
 	if err != nil {
@@ -43,13 +45,13 @@ func Main(args []string, stderr io.Writer) int {
 
 func boxedMain(args []string) (int, error) {
 	if len(args) < 3 || args[1] != "--" {
-		return exitBroken, errors.New("this is started by deskhand itself")
+		return exitBroken, errors.New("deskhand runs this command itself")
 	}
 	var in Inner
 	if err := json.Unmarshal([]byte(args[0]), &in); err != nil {
 		return exitBroken, err
 	}
-	if err := in.furnish(); err != nil {
+	if err := in.placeFiles(); err != nil {
 		return exitBroken, err
 	}
 	line := args[2:]
@@ -63,16 +65,16 @@ func boxedMain(args []string) (int, error) {
 		}
 	}
 	if !in.relays() {
-		return exitBroken, become(program, line)
+		return exitBroken, execProgram(program, line)
 	}
 	if err := in.relay(); err != nil {
 		return exitBroken, err
 	}
-	return attend(program, line)
+	return runProgram(program, line)
 }
 
-// furnish puts links and copies where they belong.
-func (in Inner) furnish() error {
+// placeFiles makes the links and copies.
+func (in Inner) placeFiles() error {
 	for _, l := range in.Links {
 		if err := os.MkdirAll(filepath.Dir(l[1]), 0o700); err != nil {
 			return err
@@ -96,8 +98,8 @@ func (in Inner) furnish() error {
 	return nil
 }
 
-// attend runs the program beside the relay, and ends as it does.
-func attend(program string, line []string) (int, error) {
+// runProgram runs the program beside the relay and returns its exit code.
+func runProgram(program string, line []string) (int, error) {
 	cmd := exec.Command(program)
 	cmd.Args, cmd.Stdin, cmd.Stdout, cmd.Stderr = line, os.Stdin, os.Stdout, os.Stderr
 	signals := make(chan os.Signal, 1) // what the group gets, the program has got too

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 )
 
-func become(string, []string) error { return errors.New("there is no sandbox on this system") }
+// execProgram replaces this process by the program.
+func execProgram(string, []string) error { return errors.New("there is no sandbox on this system") }
 
 func signalOf(*exec.ExitError) int { return 0 }

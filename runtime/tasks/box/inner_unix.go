@@ -8,8 +8,10 @@ import (
 	"syscall"
 )
 
-// become makes this process the program.
-func become(program string, line []string) error { return syscall.Exec(program, line, os.Environ()) }
+// execProgram replaces this process by the program.
+func execProgram(program string, line []string) error {
+	return syscall.Exec(program, line, os.Environ())
+}
 
 func signalOf(exit *exec.ExitError) int {
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {

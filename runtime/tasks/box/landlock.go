@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// Rules is what Landlock lets a program do. It can only allow, so that a hidden
-// folder is one that is not in it, and neither is what is around it as a whole.
+// Rules is what Landlock allows a program. Landlock can only allow: a hidden
+// folder is one that the rules do not contain, and neither do they contain its
+// parent folders as a whole.
 type Rules struct {
 	Read, Write []string
 	Devices     []string // files of /dev
-	// Closed leaves of the network only TCP to Ports.
+	// Closed restricts the network to TCP connections to Ports.
 	Closed bool
 	Ports  []int
 }

@@ -20,12 +20,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Hosts is where a program may connect to: host names, *.name for all below one,
-// each with :PORT or for the ports 80 and 443. Addresses of this machine and its
-// network only count if they are named as such.
+// Hosts lists what a program may connect to: host names, or *.name for all
+// names below one, each with :PORT or for ports 80 and 443. Addresses of this
+// machine and its network must be listed explicitly.
 type Hosts []string
 
-// CheckHosts refuses what is no host. The fault is invalid_argument.
+// CheckHosts returns a fault for an invalid host. Fault: invalid_argument.
 func CheckHosts(hosts []string) error {
 	for _, h := range hosts {
 		name, port := splitHost(h)
@@ -46,8 +46,8 @@ const (
 	NetworkOff = "off"
 )
 
-// CheckNetwork refuses what is neither on, off, nor hosts. The fault is
-// invalid_argument.
+// CheckNetwork returns a fault for a list that is neither on, off, nor hosts.
+// Fault: invalid_argument.
 func CheckNetwork(network []string) error {
 	if len(network) == 1 && (network[0] == NetworkOn || network[0] == NetworkOff) {
 		return nil
@@ -83,7 +83,7 @@ func (h Hosts) allow(host, port string) (ok, literal bool) {
 	return false, false
 }
 
-// LoopbackPorts are the ports of this machine that the hosts name.
+// LoopbackPorts returns the ports of this machine that the hosts name.
 func (h Hosts) LoopbackPorts() (ports []int) {
 	for _, one := range h {
 		name, at := splitHost(one)
@@ -96,8 +96,8 @@ func (h Hosts) LoopbackPorts() (ports []int) {
 	return ports
 }
 
-// Proxy connects programs of a sandbox to the hosts they may reach, and to no
-// other. It speaks HTTP's CONNECT, and forwards plain requests.
+// Proxy connects programs in a sandbox to the hosts they may reach. It accepts
+// HTTP CONNECT and plain HTTP requests.
 type Proxy struct {
 	hosts   Hosts
 	refused func(host string)
@@ -109,8 +109,8 @@ type Proxy struct {
 	running          sync.WaitGroup
 }
 
-// Listen starts a proxy at a socket below dir and at a port on loopback. refused
-// is told of each host that is not allowed, and may be nil.
+// Listen starts a proxy at a Unix socket in dir and at a port on loopback. It
+// calls refused, which may be nil, for each host that is not allowed.
 func Listen(dir string, hosts Hosts, refused func(host string)) (*Proxy, error) {
 	p := &Proxy{hosts: hosts, refused: refused, open: map[net.Conn]bool{}}
 	p.resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -134,13 +134,13 @@ func Listen(dir string, hosts Hosts, refused func(host string)) (*Proxy, error) 
 	return p, nil
 }
 
-// Socket is where it listens as a file.
+// Socket returns the path of the Unix socket.
 func (p *Proxy) Socket() string { return p.socket.Addr().String() }
 
-// Port is where it listens on loopback.
+// Port returns the port on loopback.
 func (p *Proxy) Port() int { return p.loopback.Addr().(*net.TCPAddr).Port }
 
-// Close ends all connections.
+// Close stops the proxy and closes all connections.
 func (p *Proxy) Close() {
 	p.socket.Close()
 	p.loopback.Close()
@@ -225,7 +225,7 @@ func (p *Proxy) serve(conn net.Conn) {
 	defer p.drop(other)
 	if request.Method == http.MethodConnect {
 		if _, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n"); err == nil {
-			carry(buffered{conn, r}, other)
+			copyBoth(buffered{conn, r}, other)
 		}
 		return
 	}
@@ -258,7 +258,7 @@ func (p *Proxy) dial(host, port string) (net.Conn, error) {
 		return nil, err
 	}
 	var dialer net.Dialer
-	err = fmt.Errorf("%s has no address that may be reached", host)
+	err = fmt.Errorf("%s has no address that the sandbox may reach", host)
 	for _, a := range addrs {
 		if !literal && !public(a) {
 			continue

@@ -46,7 +46,7 @@ func accept(l net.Listener, dial func() (net.Conn, error)) {
 				return
 			}
 			defer other.Close()
-			carry(conn, other)
+			copyBoth(conn, other)
 		}()
 	}
 }
@@ -92,8 +92,8 @@ func closeWrite(c net.Conn) error {
 	return c.Close()
 }
 
-// carry copies both ways until both have ended.
-func carry(a, b net.Conn) {
+// copyBoth copies in both directions until both have ended.
+func copyBoth(a, b net.Conn) {
 	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{a, b}, {b, a}} {
 		both.Go(func() {

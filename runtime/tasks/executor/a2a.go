@@ -38,7 +38,7 @@ type remote struct {
 	cancels sync.WaitGroup
 
 	mu   sync.Mutex // guards what follows
-	at   spot
+	at   position
 	over bool
 }
 
@@ -51,12 +51,13 @@ var a2aKind = kind{
 		return ""
 	},
 	can:     func(Config) Info { return Info{FollowUp: true} },
-	start:   reach,
+	start:   startRemote,
 	abandon: abandon,
 }
 
-// spot is where a conversation is. As JSON it is the agent's session.
-type spot struct {
+// position is the state of a conversation. As JSON it is the agent's session
+// ID.
+type position struct {
 	Context string     `json:"contextId,omitempty"`
 	Task    a2a.TaskID `json:"taskId,omitempty"`
 }
@@ -68,16 +69,15 @@ const (
 	lastCallTime = 2 * time.Second
 )
 
-// line are the controls of an agent without a process: there is a connection to
-// let go of.
-type line struct{ cut func() }
+// remoteControls are the controls of a remote agent: they close the connection.
+type remoteControls struct{ cut func() }
 
-func (l line) Interrupt() { l.cut() }
-func (l line) Terminate() { l.cut() }
-func (l line) Kill()      { l.cut() }
+func (l remoteControls) Interrupt() { l.cut() }
+func (l remoteControls) Terminate() { l.cut() }
+func (l remoteControls) Kill()      { l.cut() }
 
-// reach starts a run of an agent that is not here.
-func reach(ctx context.Context, l *launch) (*Run, error) {
+// startRemote starts a run of a remote agent.
+func startRemote(ctx context.Context, l *launch) (*Run, error) {
 	c := &remote{skill: l.Mode, seen: map[string]int{}}
 	connecting, done := context.WithTimeout(ctx, callTime)
 	defer done()
@@ -87,17 +87,17 @@ func reach(ctx context.Context, l *launch) (*Run, error) {
 	r := &Run{spec: l.spec, done: make(chan struct{})}
 	var cut func()
 	r.ctx, cut = context.WithCancel(context.Background())
-	r.group, c.Run = line{cut}, r
+	r.group, c.Run = remoteControls{cut}, r
 	go func() {
 		defer close(r.done)
 		defer cut()
-		r.result = c.converse()
+		r.result = c.runTurn()
 	}()
 	return r, nil
 }
 
-// converse has one turn, and says what came of it.
-func (c *remote) converse() Result {
+// runTurn runs one turn and returns its result.
+func (c *remote) runTurn() Result {
 	var quiet func()
 	c.asking, quiet = context.WithCancel(c.ctx)
 	defer quiet()
@@ -111,12 +111,12 @@ func (c *remote) converse() Result {
 		}
 		return c.at.Task != ""
 	})
-	err := c.turn()
+	err := c.exchange()
 	c.mu.Lock()
 	c.over = true
 	c.mu.Unlock()
 	c.cancels.Wait()
-	if task := c.where().Task; c.ctx.Err() != nil && task != "" && !c.status.State.Terminal() { // it was cut off
+	if task := c.position().Task; c.ctx.Err() != nil && task != "" && !c.status.State.Terminal() { // it was cut off
 		ctx, done := context.WithTimeout(context.Background(), lastCallTime)
 		c.cancel(ctx, task)
 		done()
@@ -124,7 +124,7 @@ func (c *remote) converse() Result {
 	c.talk.endText()
 	result := c.talk.result
 	switch {
-	case c.asked() || c.ctx.Err() != nil:
+	case c.stopRequested() || c.ctx.Err() != nil:
 		result.Failure = "cancelled"
 	case err != nil:
 		result.Failure = err.Error()
@@ -135,19 +135,18 @@ func (c *remote) converse() Result {
 	return result
 }
 
-// cancel tells the agent to give a task up. What has ended meanwhile stays as
-// it is.
+// cancel cancels a task. A task that has ended meanwhile stays as it is.
 func (c *remote) cancel(ctx context.Context, task a2a.TaskID) {
 	ctx, done := context.WithTimeout(ctx, callTime)
 	defer done()
 	c.looking.CancelTask(ctx, &a2a.CancelTaskRequest{ID: task}) // one that does not hear is left in the end
 }
 
-// abandon cancels the task that a run has left whose runner was killed. One that
-// waits for an answer is let be, as that may still come, unless a person has
+// abandon cancels the task of a run whose runner was killed. A task that waits
+// for an answer is kept, as the answer may still come, unless a person has
 // stopped it.
 func abandon(ctx context.Context, l *launch, stopped bool) error {
-	var last spot
+	var last position
 	if json.Unmarshal([]byte(l.spec.Resume), &last) != nil || last.Task == "" {
 		return nil
 	}
@@ -158,7 +157,7 @@ func abandon(ctx context.Context, l *launch, stopped bool) error {
 		return err
 	}
 	t, err := c.looking.GetTask(ctx, &a2a.GetTaskRequest{ID: last.Task, HistoryLength: new(int)})
-	if err == nil && !t.Status.State.Terminal() && (stopped || !waits(t.Status.State)) {
+	if err == nil && !t.Status.State.Terminal() && (stopped || !awaitsInput(t.Status.State)) {
 		_, err = c.looking.CancelTask(ctx, &a2a.CancelTaskRequest{ID: last.Task})
 	}
 	if refused(err) { // it is forgotten, or has ended meanwhile
@@ -167,57 +166,57 @@ func abandon(ctx context.Context, l *launch, stopped bool) error {
 	return err
 }
 
-// turn sends what there is to say until the task has ended.
-func (c *remote) turn() error {
-	err := c.begin()
+// exchange sends messages until the task has ended.
+func (c *remote) exchange() error {
+	err := c.sendPrompt()
 	for err == nil {
-		if err = c.settle(); err != nil {
+		if err = c.followToRest(); err != nil {
 			break
 		}
 		if c.single || c.status.State.Terminal() {
 			return c.ended()
 		}
-		err = c.goOn()
+		err = c.sendAnswer()
 	}
 	return err
 }
 
-// begin sends the prompt, in a new conversation if the agent does not know the
-// old one any more.
-func (c *remote) begin() error {
-	m, err := c.first()
+// sendPrompt sends the prompt. It starts a new conversation if the agent no
+// longer knows the old one.
+func (c *remote) sendPrompt() error {
+	m, err := c.firstMessage()
 	if err == nil {
-		err = c.say(m, "")
+		err = c.send(m, "")
 	}
 	if refused(err) && c.spec.Resume != "" && c.talk.result.AgentSession == "" {
 		c.talk.system(fmt.Sprintf("the agent does not go on with its session, so a new one begins: %v", err))
-		c.move(spot{})
-		err = c.say(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(c.spec.Before+c.spec.Prompt)), "")
+		c.setPosition(position{})
+		err = c.send(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(c.spec.Before+c.spec.Prompt)), "")
 	}
 	return err
 }
 
-// goOn sends what a person has answered: again, if the agent was out of reach
-// and has not heard it, or stumbled over it and still waits. Some are not ready
-// for an answer at once when they ask.
-func (c *remote) goOn() error {
+// sendAnswer sends a person's answer. It retries if the agent could not be
+// reached, or failed and still waits: some agents are not ready for an answer
+// right after they ask.
+func (c *remote) sendAnswer() error {
 	m, err := c.answer()
 	if m == nil || err != nil {
 		return err
 	}
 	stage, signing := c.stage(), c.status.State == a2a.TaskStateAuthRequired
 	for failures, wait := 1, soonest; ; failures, wait = failures+1, min(2*wait, latest) {
-		if err = c.say(m, stage); err == nil {
+		if err = c.send(m, stage); err == nil {
 			return nil
 		}
-		heard := c.look() == nil
+		heard := c.refresh() == nil
 		switch {
 		case heard && c.stage() != stage: // it has the answer, or one from elsewhere
 			return nil
 		case heard && signing && refused(err): // it takes no word for a sign-in
-			return c.noticed(stage)
-		case refused(err) && !(heard && errors.Is(err, a2a.ErrInternalError)), failures == mostFailures:
-			return said("the agent does not take the answer", err)
+			return c.awaitStageChange(stage)
+		case refused(err) && !(heard && errors.Is(err, a2a.ErrInternalError)), failures == maxFailures:
+			return wrapError("the agent does not take the answer", err)
 		}
 		if err := c.pause(wait); err != nil {
 			return err
@@ -225,51 +224,51 @@ func (c *remote) goOn() error {
 	}
 }
 
-// noticed waits until the agent sees by itself that a person has done what a
-// stage of its task was to wait for.
-func (c *remote) noticed(stage string) error {
+// awaitStageChange waits until the agent notices that a person has done what
+// its task waits for.
+func (c *remote) awaitStageChange(stage string) error {
 	failures := 0
 	for wait := soonest; c.stage() == stage; wait = min(2*wait, latest) {
 		if err := c.pause(wait); err != nil {
 			return err
 		}
-		if err := c.look(); err == nil {
+		if err := c.refresh(); err == nil {
 			failures = 0
-		} else if failures++; failures == mostFailures || refused(err) {
-			return said("the agent does not answer", err)
+		} else if failures++; failures == maxFailures || refused(err) {
+			return wrapError("the agent does not answer", err)
 		}
 	}
 	return nil
 }
 
-// refused says that the agent has heard, and said no.
+// refused reports whether the agent received the message and rejected it.
 func refused(err error) bool { return errors.As(err, new(*a2a.Error)) }
 
-// say sends a message and takes what comes of it. A stream that breaks when the
-// agent has said something of a task is no error: the task can be looked at.
-func (c *remote) say(m *a2a.Message, stage string) error {
+// send sends a message and handles the events that follow. A stream that breaks
+// after the agent has named a task is no error, as the task can be polled.
+func (c *remote) send(m *a2a.Message, stage string) error {
 	if c.skill != "" {
 		m.Metadata = map[string]any{"skill": c.skill}
 	}
 	// An agent that cannot stream would not answer before it is done: it is
 	// looked at instead.
 	config := &a2a.SendMessageConfig{ReturnImmediately: !c.streams}
-	err := c.hear(c.talking.SendStreamingMessage(c.ctx, &a2a.SendMessageRequest{Message: m, Config: config}), stage)
-	if !refused(err) && c.heard && c.where().Task != "" {
+	err := c.receive(c.talking.SendStreamingMessage(c.ctx, &a2a.SendMessageRequest{Message: m, Config: config}), stage)
+	if !refused(err) && c.heard && c.position().Task != "" {
 		return nil
 	}
 	return err
 }
 
-// first is the message to begin with: to the task that waits for one, or else
-// in the context of the last.
-func (c *remote) first() (*a2a.Message, error) {
+// firstMessage returns the message that begins the turn: to the task that waits
+// for one, otherwise in the last context.
+func (c *remote) firstMessage() (*a2a.Message, error) {
 	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(c.spec.Prompt))
-	var last spot
+	var last position
 	if c.spec.Resume == "" || json.Unmarshal([]byte(c.spec.Resume), &last) != nil {
 		return m, nil
 	}
-	c.move(last)
+	c.setPosition(last)
 	m.ContextID = last.Context
 	if last.Task == "" {
 		return m, nil
@@ -279,7 +278,7 @@ func (c *remote) first() (*a2a.Message, error) {
 	t, err := c.looking.GetTask(ctx, &a2a.GetTaskRequest{ID: last.Task})
 	if refused(err) {
 		// It has forgotten the task, and may know the context or not.
-		c.move(spot{Context: last.Context})
+		c.setPosition(position{Context: last.Context})
 		if c.spec.Before != "" {
 			c.talk.system("the agent does not know its last task any more: it is told what was said before")
 			m.Parts[0] = a2a.NewTextPart(c.spec.Before + c.spec.Prompt)
@@ -289,26 +288,26 @@ func (c *remote) first() (*a2a.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.known(t)
-	if state := t.Status.State; waits(state) {
+	c.markKnown(t)
+	if state := t.Status.State; awaitsInput(state) {
 		m.TaskID = last.Task
 		return m, nil
 	} else if !state.Terminal() { // whoever waited for it has died
 		c.cancel(c.ctx, last.Task)
 	}
-	c.move(spot{Context: last.Context})
+	c.setPosition(position{Context: last.Context})
 	m.ReferenceTasks = []a2a.TaskID{last.Task}
 	return m, nil
 }
 
-// waits says that a task goes on when somebody has answered.
-func waits(s a2a.TaskState) bool {
+// awaitsInput reports whether a task in this state continues after an answer.
+func awaitsInput(s a2a.TaskState) bool {
 	return s == a2a.TaskStateInputRequired || s == a2a.TaskStateAuthRequired
 }
 
-// hear takes what the agent says until it stops, or its task is at rest at
-// another stage than the one that it is to leave.
-func (c *remote) hear(events iter.Seq2[a2a.Event, error], stage string) error {
+// receive handles events until the stream ends, or the task is at rest at
+// another stage than stage.
+func (c *remote) receive(events iter.Seq2[a2a.Event, error], stage string) error {
 	before := c.status
 	c.status, c.heard = a2a.TaskStatus{}, false
 	defer func() {
@@ -321,15 +320,15 @@ func (c *remote) hear(events iter.Seq2[a2a.Event, error], stage string) error {
 			return err
 		}
 		c.heard = true
-		if c.take(e); c.rests() && c.stage() != stage {
+		if c.handle(e); c.atRest() && c.stage() != stage {
 			return nil
 		}
 	}
 	return nil
 }
 
-func (c *remote) rests() bool {
-	return c.single || c.status.State.Terminal() || waits(c.status.State)
+func (c *remote) atRest() bool {
+	return c.single || c.status.State.Terminal() || awaitsInput(c.status.State)
 }
 
 // Between two looks at a task that cannot be listened to.
@@ -338,27 +337,27 @@ const (
 	latest  = 8 * time.Second
 )
 
-// mostFailures is how often in a row an agent may be out of reach.
-const mostFailures = 8
+// maxFailures is how often in a row an agent may be out of reach.
+const maxFailures = 8
 
-// settle follows a task until it is at rest, whatever happens to the stream.
-func (c *remote) settle() error {
+// followToRest follows a task until it is at rest, even if the stream breaks.
+func (c *remote) followToRest() error {
 	failures, wait := 0, soonest
-	for !c.rests() {
-		if c.where().Task == "" {
+	for !c.atRest() {
+		if c.position().Task == "" {
 			return errors.New("it said nothing")
 		}
 		before := c.stage()
-		err := c.look()
-		if err == nil && !c.rests() && c.streams {
-			c.hear(c.looking.SubscribeToTask(c.ctx, &a2a.SubscribeToTaskRequest{ID: c.where().Task}), "") // the next look tells what is wrong
+		err := c.refresh()
+		if err == nil && !c.atRest() && c.streams {
+			c.receive(c.looking.SubscribeToTask(c.ctx, &a2a.SubscribeToTaskRequest{ID: c.position().Task}), "") // the next look tells what is wrong
 		}
 		if err == nil {
 			failures = 0
-		} else if failures++; failures == mostFailures || refused(err) {
-			return said("the agent does not answer", err)
+		} else if failures++; failures == maxFailures || refused(err) {
+			return wrapError("the agent does not answer", err)
 		}
-		if c.rests() {
+		if c.atRest() {
 			return nil
 		}
 		if wait = min(2*wait, latest); c.stage() != before {
@@ -380,31 +379,31 @@ func (c *remote) pause(d time.Duration) error {
 	}
 }
 
-// look reads where the task stands.
-func (c *remote) look() error {
+// refresh reads the state of the task.
+func (c *remote) refresh() error {
 	ctx, done := context.WithTimeout(c.ctx, callTime)
 	defer done()
-	t, err := c.looking.GetTask(ctx, &a2a.GetTaskRequest{ID: c.where().Task, HistoryLength: new(int)})
+	t, err := c.looking.GetTask(ctx, &a2a.GetTaskRequest{ID: c.position().Task, HistoryLength: new(int)})
 	if err == nil {
-		c.take(t)
+		c.handle(t)
 	}
 	return err
 }
 
-// stage tells where the task stands from where it stood.
+// stage identifies the task's current state, to notice changes.
 func (c *remote) stage() string {
 	says := ""
 	if m := c.status.Message; m != nil {
-		says = orElse(m.ID, words(m.Parts))
+		says = orElse(m.ID, partsText(m.Parts))
 	}
 	return string(c.status.State) + " " + says
 }
 
-// ended judges how the task ended.
+// ended returns the error of a task that ended without success.
 func (c *remote) ended() error {
 	why := "it does not say why"
 	if c.status.Message != nil {
-		why = orElse(words(c.status.Message.Parts), why)
+		why = orElse(partsText(c.status.Message.Parts), why)
 	}
 	switch c.status.State {
 	case a2a.TaskStateFailed:
@@ -417,14 +416,14 @@ func (c *remote) ended() error {
 	return nil
 }
 
-func (c *remote) where() spot {
+func (c *remote) position() position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.at
 }
 
-// move notes where the conversation is.
-func (c *remote) move(to spot) {
+// setPosition stores the position of the conversation.
+func (c *remote) setPosition(to position) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = to

@@ -15,17 +15,17 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// ErrSettled is why a question need not be answered any more: the cause of the
-// context of [Spec.Ask].
+// ErrSettled is the cause of the context of [Spec.Ask] if the question no
+// longer needs an answer.
 var ErrSettled = errors.New("the agent goes on without an answer")
 
 // errPending ends a run whose question waits for a late answer: that comes as
 // another message, to the same task.
 var errPending = errors.New("nobody answered in time; an answer that comes late goes to the agent, which waits for it")
 
-// wish is what an agent may say of its question as data: as deskhand's own
-// agent does, or with a schema.
-type wish struct {
+// questionData is what an agent may send with its question as data: deskhand's
+// own form, or a schema.
+type questionData struct {
 	ID        string          `json:"elicitationId"`
 	Title     string          `json:"title"`
 	Message   string          `json:"message"`
@@ -41,8 +41,8 @@ var link = regexp.MustCompile(`https?://[^\s<>"'\x60)\]]+`)
 // type a secret.
 const signedIn = "done"
 
-// question is what the task wants, and what it says of it as data.
-func (c *remote) question() (q Question, about wish) {
+// question returns the task's input request and its structured part, if any.
+func (c *remote) question() (q Question, about questionData) {
 	var parts []*a2a.Part
 	if m := c.status.Message; m != nil {
 		parts = m.Parts
@@ -54,9 +54,9 @@ func (c *remote) question() (q Question, about wish) {
 		if data, err := json.Marshal(p.Data()); err == nil && json.Unmarshal(data, &about) == nil {
 			break
 		}
-		about = wish{}
+		about = questionData{}
 	}
-	q = Question{Title: about.Title, Message: orElse(about.Message, words(parts))}
+	q = Question{Title: about.Title, Message: orElse(about.Message, partsText(parts))}
 	if c.status.State == a2a.TaskStateAuthRequired {
 		q.Trigger = "a2a_auth_required"
 		q.Title = orElse(q.Title, "Sign in for the agent")
@@ -73,8 +73,8 @@ func (c *remote) question() (q Question, about wish) {
 	return q, about
 }
 
-// answer puts what the task wants to a person, and returns the message to go on
-// with. Nil: the task has gone on without.
+// answer puts the task's question to a person and returns the message to
+// continue with. Nil: the task has continued without one.
 func (c *remote) answer() (*a2a.Message, error) {
 	q, about := c.question()
 	c.talk.system("asked: " + orElse(q.Message, q.Title))
@@ -89,7 +89,7 @@ func (c *remote) answer() (*a2a.Message, error) {
 			return c.reply(a, about, stage)
 		case <-time.After(wait):
 		}
-		if c.look() == nil && c.stage() != stage { // it was answered there
+		if c.refresh() == nil && c.stage() != stage { // it was answered there
 			settled(ErrSettled)
 			<-answers
 			return nil, nil
@@ -101,52 +101,53 @@ func (c *remote) answer() (*a2a.Message, error) {
 // in, before it is told.
 const signInTime = 2 * time.Second
 
-// reply is the message that tells the agent what a person said.
-func (c *remote) reply(a Answer, about wish, stage string) (*a2a.Message, error) {
+// reply returns the message with a person's answer.
+func (c *remote) reply(a Answer, about questionData, stage string) (*a2a.Message, error) {
 	data := map[string]any{"action": a.Outcome}
 	if about.ID != "" {
 		data["elicitationId"] = about.ID
 	}
 	text := ""
 	switch {
-	case c.asked():
+	case c.stopRequested():
 		return nil, errors.New("cancelled")
 	case a.Pending:
 		return nil, errPending
 	case a.Outcome == "decline":
 		text = "The person declined to answer."
 	case a.Outcome != "accept":
-		c.cancel(c.ctx, c.where().Task)
+		c.cancel(c.ctx, c.position().Task)
 		return nil, errors.New("the question was closed, so the task was cancelled")
 	case c.status.State == a2a.TaskStateAuthRequired:
 		for since := time.Now(); time.Since(since) < signInTime; {
 			if err := c.pause(soonest); err != nil {
 				return nil, err
 			}
-			if c.look() == nil && c.stage() != stage {
+			if c.refresh() == nil && c.stage() != stage {
 				return nil, nil
 			}
 		}
 		text = "The person has signed in."
 	case a.Text == "":
 		data["content"] = a.Values
-		text = filledIn(a.Values)
+		text = formText(a.Values)
 	default:
-		return c.to(a2a.NewTextPart(a.Text)), nil
+		return c.messageTo(a2a.NewTextPart(a.Text)), nil
 	}
-	return c.to(a2a.NewTextPart(orElse(text, "The person has nothing to add.")), a2a.NewDataPart(data)), nil
+	return c.messageTo(a2a.NewTextPart(orElse(text, "The person has nothing to add.")), a2a.NewDataPart(data)), nil
 }
 
-// to is a message to the task.
-func (c *remote) to(parts ...*a2a.Part) *a2a.Message {
+// messageTo returns a message to the task.
+func (c *remote) messageTo(parts ...*a2a.Part) *a2a.Message {
 	m := a2a.NewMessage(a2a.MessageRoleUser, parts...)
-	at := c.where()
+	at := c.position()
 	m.TaskID, m.ContextID = at.Task, at.Context
 	return m
 }
 
-// filledIn is a form in words, for an agent that reads no data.
-func filledIn(values map[string]any) string {
+// formText returns the values of a form as text, for an agent that reads no
+// data.
+func formText(values map[string]any) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		lines = append(lines, fmt.Sprintf("%s: %v", name, values[name]))

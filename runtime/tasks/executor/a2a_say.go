@@ -15,21 +15,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// take shows what the agent says, and notes where its task stands.
-func (c *remote) take(e a2a.Event) {
+// handle shows what the agent says, and records the state of its task.
+func (c *remote) handle(e a2a.Event) {
 	if e == nil {
 		return
 	}
 	info := e.TaskInfo()
-	at := c.where()
+	at := c.position()
 	if info.ContextID != "" {
 		at.Context = info.ContextID
 	}
 	if info.TaskID != "" {
 		at.Task = info.TaskID
 	}
-	c.move(at)
-	if session, err := json.Marshal(at); err == nil && at != (spot{}) {
+	c.setPosition(at)
+	if session, err := json.Marshal(at); err == nil && at != (position{}) {
 		c.talk.begin(string(session))
 	}
 	switch e := e.(type) {
@@ -51,8 +51,8 @@ func (c *remote) take(e a2a.Event) {
 	}
 }
 
-// known notes what was in the log of an earlier run.
-func (c *remote) known(t *a2a.Task) {
+// markKnown records what an earlier run has logged.
+func (c *remote) markKnown(t *a2a.Task) {
 	for _, a := range t.Artifacts {
 		c.seen["artifact "+string(a.ID)] = len(a.Parts)
 	}
@@ -66,7 +66,7 @@ func (c *remote) known(t *a2a.Task) {
 func (c *remote) state(s a2a.TaskStatus) {
 	c.status = s
 	m := s.Message
-	if m == nil || waits(s.State) || s.State.Terminal() && s.State != a2a.TaskStateCompleted {
+	if m == nil || awaitsInput(s.State) || s.State.Terminal() && s.State != a2a.TaskStateCompleted {
 		return
 	}
 	if id := "message " + m.ID; m.ID == "" || c.seen[id] == 0 {
@@ -143,8 +143,8 @@ func orElse(text, other string) string {
 	return text
 }
 
-// words are the texts of parts.
-func words(parts []*a2a.Part) string {
+// partsText returns the texts of parts.
+func partsText(parts []*a2a.Part) string {
 	var texts []string
 	for _, p := range parts {
 		if p != nil && p.Filename == "" && strings.TrimSpace(p.Text()) != "" {
@@ -211,15 +211,15 @@ func writeInside(dir, name string, data []byte, more bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// mostName is how long the path of a file may be, in bytes.
-const mostName = 1000
+// maxName is how long the path of a file may be, in bytes.
+const maxName = 1000
 
 // inside is a name as a path below a folder, with slashes.
 func inside(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("the file has no name")
 	}
-	if len(name) > mostName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsAny(name, `:*?"<>|`) {
+	if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsAny(name, `:*?"<>|`) {
 		return "", errors.New("the name is none that files have everywhere")
 	}
 	slashed := strings.ReplaceAll(name, `\`, "/")

@@ -38,7 +38,7 @@ func (p *peer) Execute(ctx context.Context, ec *a2asrv.ExecutorContext) iter.Seq
 	p.mu.Lock()
 	p.got = append(p.got, ec.Message)
 	p.mu.Unlock()
-	said := words(ec.Message.Parts)
+	said := partsText(ec.Message.Parts)
 	verb, rest, _ := strings.Cut(said, " ")
 	return func(yield func(a2a.Event, error) bool) {
 		state := func(s a2a.TaskState, parts ...*a2a.Part) bool {
@@ -212,7 +212,7 @@ func TestAnAgentElsewhereWorks(t *testing.T) {
 			if n := strings.Count(log.text(), "part two"); n > 1 {
 				t.Errorf("shown %d times:\n%s", n, log.text())
 			}
-			if got := p.messages(); len(got) != 1 || words(got[0].Parts) != "work" {
+			if got := p.messages(); len(got) != 1 || partsText(got[0].Parts) != "work" {
 				t.Errorf("the agent got %v", got)
 			}
 		})
@@ -341,7 +341,7 @@ func TestAFollowUpGoesOnElsewhere(t *testing.T) {
 	}
 	p, other := newPeer(t, modern)
 	forgotten, log := run(t, other, "peer", Spec{Prompt: "work", Before: "You said: done. ", Resume: third.AgentSession})
-	if got := p.messages(); forgotten.Failure != "" || forgotten.Summary != "done" || words(got[0].Parts) != "You said: done. work" || got[0].ContextID == "" {
+	if got := p.messages(); forgotten.Failure != "" || forgotten.Summary != "done" || partsText(got[0].Parts) != "You said: done. work" || got[0].ContextID == "" {
 		t.Errorf("an agent that has forgotten was told %+v: %+v, want done\n%s", got[0], forgotten, log.text())
 	}
 }

@@ -26,7 +26,7 @@ func (c *remote) connect(ctx context.Context, l *launch) error {
 	if missing != "" {
 		return errors.New(missing)
 	}
-	quiet := &http.Client{Transport: &wire{headers: headers, home: origin(at)}, CheckRedirect: nowhere}
+	quiet := &http.Client{Transport: &wire{headers: headers, home: origin(at)}, CheckRedirect: noRedirect}
 	base, path := l.URL, "/.well-known/agent-card.json"
 	if strings.HasSuffix(at.Path, ".json") {
 		base, path = origin(at), at.Path
@@ -37,7 +37,7 @@ func (c *remote) connect(ctx context.Context, l *launch) error {
 		return err
 	}
 	c.streams = card.Capabilities.Streaming
-	loud := &http.Client{Transport: &wire{headers: headers, home: origin(at), log: l.spec.Log}, CheckRedirect: nowhere}
+	loud := &http.Client{Transport: &wire{headers: headers, home: origin(at), log: l.spec.Log}, CheckRedirect: noRedirect}
 	for client, to := range map[*http.Client]**a2aclient.Client{quiet: &c.looking, loud: &c.talking} {
 		*to, err = a2aclient.NewFromCard(ctx, card, a2aclient.WithJSONRPCTransport(client), a2aclient.WithRESTTransport(client),
 			a2av0.WithJSONRPCTransport(a2av0.JSONRPCTransportConfig{Client: client}))
@@ -48,10 +48,10 @@ func (c *remote) connect(ctx context.Context, l *launch) error {
 	return nil
 }
 
-func nowhere(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// wire carries calls to an agent. What is secret in them goes to the host that
-// the configuration names, and to no other that a card leads to.
+// wire sends calls to an agent. Secrets are sent only to the host that the
+// configuration names, not to others that a card names.
 type wire struct {
 	headers map[string]string
 	home    string
@@ -61,9 +61,9 @@ type wire struct {
 // errCredential is that the agent does not take who asks.
 var errCredential = errors.New("it wants a credential: set headers of it, such as Authorization: Bearer ${TOKEN}")
 
-// mostAnswer bounds an answer that is not in the log, in bytes: that has limits of
+// maxAnswer bounds an answer that is not in the log, in bytes: that has limits of
 // its own.
-const mostAnswer = 32 << 20
+const maxAnswer = 32 << 20
 
 // RoundTrip implements [http.RoundTripper].
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -84,16 +84,16 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body.Close()
 		return nil, errCredential
 	}
-	body := io.LimitReader(resp.Body, mostAnswer)
+	body := io.LimitReader(resp.Body, maxAnswer)
 	if w.log != nil {
 		body = &rawTee{resp.Body, w.log}
 	}
-	resp.Body = heard{body, resp.Body}
+	resp.Body = loggedBody{body, resp.Body}
 	return resp, nil
 }
 
-// heard is the body of an answer, in its log.
-type heard struct {
+// loggedBody is the body of a response that is also written to the log.
+type loggedBody struct {
 	io.Reader
 	io.Closer
 }
@@ -125,7 +125,8 @@ func (c Config) credentials() (headers map[string]string, missing string) {
 }
 
 // Secrets returns the values that an agent is given and that must not be in its
-// log: headers, and those of its environment that look like secrets by name.
+// log: headers, and those of its environment that look like secrets by name or
+// are none of the [ordinary].
 func (t *Table) Secrets(id string) (values []string) {
 	c := t.configs[Canonical(id)]
 	environments := []map[string]string{c.Env}
@@ -134,7 +135,7 @@ func (t *Table) Secrets(id string) (values []string) {
 	}
 	for _, env := range environments {
 		for name, value := range env {
-			if secret(name) {
+			if secret(name) || !ordinary(name, value) {
 				values = append(values, value)
 			}
 		}

@@ -64,7 +64,7 @@ func (c *client) drive(r *Run, stdout io.Reader) Result {
 	c.conn.SetLogger(slog.New(slog.DiscardHandler))
 	err := c.turn(quiet)
 	if err == nil {
-		r.over()
+		r.turnEnded()
 	}
 	r.stdin.Close()
 	gentle := time.AfterFunc(leaveTime, r.group.Terminate)
@@ -126,11 +126,11 @@ func (c *client) turn(quiet func()) error {
 		ClientInfo:         &acp.Implementation{Name: "deskhand", Version: "1"},
 	})
 	if err != nil {
-		return said("the agent does not answer to initialize", err)
+		return wrapError("the agent does not answer to initialize", err)
 	}
 	if c.auth != "" {
 		if _, err := c.conn.Authenticate(ctx, acp.AuthenticateRequest{MethodId: c.auth}); err != nil {
-			return c.setup("sign in to the agent on this machine", said("the agent does not sign in with "+c.auth, err))
+			return c.setup("sign in to the agent on this machine", wrapError("the agent does not sign in with "+c.auth, err))
 		}
 	}
 	session, modes, err := c.open(ctx, hello.AgentCapabilities)
@@ -151,12 +151,12 @@ func (c *client) turn(quiet func()) error {
 	})
 	answer, err := c.conn.Prompt(ctx, acp.PromptRequest{SessionId: session, Prompt: []acp.ContentBlock{acp.TextBlock(c.run.spec.Prompt)}})
 	if err != nil {
-		return said("the agent ended its turn with an error", err)
+		return wrapError("the agent ended its turn with an error", err)
 	}
 	return c.ended(answer)
 }
 
-// open goes on with a session, or begins one.
+// open resumes a session or starts one.
 func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.SessionId, *acp.SessionModeState, error) {
 	s := &c.run.spec
 	servers := []acp.McpServer{}
@@ -174,10 +174,10 @@ func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.Sessi
 			r, err = c.conn.ResumeSession(ctx, acp.ResumeSessionRequest{Cwd: s.Dir, McpServers: servers, SessionId: id})
 			modes = r.Modes
 		} else if can.LoadSession {
-			c.history(true)
+			c.setReplaying(true)
 			var r acp.LoadSessionResponse
 			r, err = c.conn.LoadSession(ctx, acp.LoadSessionRequest{Cwd: s.Dir, McpServers: servers, SessionId: id})
-			c.history(false)
+			c.setReplaying(false)
 			modes = r.Modes
 		}
 		if err == nil {
@@ -188,7 +188,7 @@ func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.Sessi
 	}
 	r, err := c.conn.NewSession(ctx, acp.NewSessionRequest{Cwd: s.Dir, McpServers: servers})
 	if err != nil {
-		err = said("the agent does not begin a session", err)
+		err = wrapError("the agent does not begin a session", err)
 		var refused *acp.RequestError
 		if errors.As(err, &refused) && refused.Code == -32000 { // "authentication required", by the protocol
 			err = c.setup("sign in to the agent on this machine", err)
@@ -198,8 +198,8 @@ func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.Sessi
 	return r.SessionId, r.Modes, nil
 }
 
-// history says that what comes now has been in a log before.
-func (c *client) history(on bool) {
+// setReplaying says whether the agent now repeats what an earlier log has.
+func (c *client) setReplaying(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.silent = on
@@ -233,9 +233,9 @@ func (c *client) setup(what string, err error) error {
 	return err
 }
 
-func said(what string, err error) error { return fmt.Errorf("%s: %w", what, err) }
+func wrapError(what string, err error) error { return fmt.Errorf("%s: %w", what, err) }
 
-// ended judges how the turn ended.
+// ended returns the error of a turn that ended without success.
 func (c *client) ended(a acp.PromptResponse) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

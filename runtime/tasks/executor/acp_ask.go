@@ -15,8 +15,8 @@ import (
 // SessionUpdate is not called: updates are read before the SDK sees them.
 func (c *client) SessionUpdate(context.Context, acp.SessionNotification) error { return nil }
 
-// RequestPermission asks a person whether the agent may do something. Its own
-// tools deskhand allows by itself, or an agent could never ask.
+// RequestPermission asks a person whether the agent may do something. deskhand
+// allows its own tools without asking, or an agent could never ask a question.
 func (c *client) RequestPermission(_ context.Context, p acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 	raw, err := json.Marshal(p.ToolCall)
 	if err != nil {
@@ -70,7 +70,7 @@ func selected(id acp.PermissionOptionId) acp.RequestPermissionResponse {
 	return acp.RequestPermissionResponse{Outcome: acp.RequestPermissionOutcome{Selected: &acp.RequestPermissionOutcomeSelected{OptionId: id}}}
 }
 
-// UnstableCreateElicitation puts a question of the agent itself to a person.
+// UnstableCreateElicitation puts an agent's own question to a person.
 func (c *client) UnstableCreateElicitation(_ context.Context, p acp.UnstableCreateElicitationRequest) (acp.UnstableCreateElicitationResponse, error) {
 	var q Question
 	switch {
@@ -105,8 +105,8 @@ type rawSchemas struct {
 	seen map[string]json.RawMessage // by what the SDK makes of one
 }
 
-// mostSchemas bounds what is kept of an agent that asks without waiting.
-const mostSchemas = 100
+// maxSchemas bounds what is kept of an agent that asks without waiting.
+const maxSchemas = 100
 
 func (s *rawSchemas) see(raw json.RawMessage) {
 	var typed acp.UnstableElicitationSchema
@@ -119,7 +119,7 @@ func (s *rawSchemas) see(raw json.RawMessage) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.seen == nil || len(s.seen) >= mostSchemas {
+	if s.seen == nil || len(s.seen) >= maxSchemas {
 		s.seen = map[string]json.RawMessage{}
 	}
 	s.seen[string(key)] = slices.Clone(raw)
@@ -139,7 +139,8 @@ func (s *rawSchemas) of(typed acp.UnstableElicitationSchema) (json.RawMessage, e
 	return key, nil
 }
 
-// UnstableCompleteElicitation tells that a page was dealt with; nobody waits.
+// UnstableCompleteElicitation does nothing: no call waits for the end of a
+// page.
 func (c *client) UnstableCompleteElicitation(context.Context, acp.UnstableCompleteElicitationNotification) error {
 	return nil
 }

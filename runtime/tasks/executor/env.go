@@ -22,7 +22,8 @@ var usualOnWindows = []string{
 
 // Environment is what is left of an environment for a process of an attempt:
 // the usual variables and those that pass names, each with a * at its end for
-// any rest. Secrets are the values among them that look like one by their name.
+// any rest. Secrets are the values among them that look like one by their name,
+// and of those that pass names also every value that is none of the [ordinary].
 // deskhand's own variables are never in it.
 func Environment(all, pass []string) (env, secrets []string) {
 	names := append(append([]string{}, usual...), pass...)
@@ -35,7 +36,7 @@ func Environment(all, pass []string) (env, secrets []string) {
 			continue
 		}
 		env = append(env, v)
-		if secret(name) {
+		if secret(name) || named(name, pass) && !ordinary(name, value) {
 			secrets = append(secrets, value)
 		}
 	}
@@ -50,16 +51,6 @@ func named(name string, names []string) bool {
 		}
 		if name == start || any && strings.HasPrefix(name, start) {
 			return true
-		}
-	}
-	return false
-}
-
-func secret(name string) bool {
-	name = strings.ToUpper(name)
-	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"} {
-		if strings.Contains(name, word) {
-			return !strings.HasSuffix(name, "_SOCK") && !strings.HasSuffix(name, "_FILE") && !strings.HasSuffix(name, "_DIR")
 		}
 	}
 	return false

@@ -1,14 +1,13 @@
-// Package executor starts coding agents: one process for each run, in a process
-// group of its own, whose words become entries of a log.
+// Package executor starts coding agents. Each run is one process in its own
+// process group, whose output becomes entries of a log.
 //
-// Which agents there are is configuration, with shipped defaults
-// (defaults.json); what this package knows are the kinds of them. A kind turns
-// what a process prints into entries, and what a person answers into what the
-// process reads:
+// The agents are configuration, with defaults in defaults.json. This package
+// implements their kinds. A kind turns what a process prints into log entries,
+// and a person's answers into what the process reads:
 //
 //	acp     the Agent Client Protocol over stdin and stdout
-//	stream  a command that prints events as JSON lines and ends
-//	shell   a command that prints text and ends
+//	stream  a command that prints events as JSON lines and exits
+//	shell   a command that prints text and exits
 //	fake    an agent that does what its prompt says, for tests
 //	a2a     an agent that is reached over the network; it has no process here
 package executor
@@ -63,52 +62,53 @@ func (c Config) kind() kind {
 	return kinds[i]
 }
 
-// Config is how an agent is started.
+// Config says how to start an agent.
 type Config struct {
-	// Kind is the name of one of the kinds: see the package.
+	// Kind is one of the kinds in the package comment.
 	Kind string `json:"kind"`
-	// Command is the program and its arguments. In them {{prompt}} stands for
-	// the prompt, {{session}} for the agent's session, {{dir}} for the folder.
-	// They are passed as they are, never through a shell. Without {{prompt}} a
-	// stream or shell agent reads it from stdin.
+	// Command is the program and its arguments. {{prompt}} is replaced by the
+	// prompt, {{session}} by the agent's session, {{dir}} by the folder. No
+	// shell is involved. Without {{prompt}}, a stream or shell agent reads the
+	// prompt from stdin.
 	Command []string `json:"command"`
-	// Resume is Command for a run that goes on with a session. Nil: Command.
-	// Without {{session}} in it, every run is a new conversation, which is told
-	// what was said before.
+	// Resume replaces Command in a run that resumes a session. Nil: Command.
+	// Without {{session}} in it, every run is a new conversation, which begins
+	// with a summary of the previous one.
 	Resume []string `json:"resume,omitempty"`
-	// Lost is part of what a stream agent prints to stderr when it does not have
-	// the session to go on with. Empty: not known.
+	// Lost is part of what a stream agent prints to stderr if it does not have
+	// the session to resume. Empty: not known.
 	Lost string `json:"lost,omitempty"`
-	// Env is added to the environment; it has the same places as Command.
+	// Env is added to the environment. It has the same placeholders as Command.
 	Env map[string]string `json:"env,omitempty"`
 	// Pass names variables of deskhand's own environment that the agent needs,
-	// such as those with its keys. A * at the end stands for any rest.
+	// for example those with its keys. A * at the end matches any rest.
 	Pass []string `json:"pass,omitempty"`
-	// URL is where an agent of the kind a2a is: its address, or that of its card.
+	// URL is the address of an agent of kind a2a, or of its card.
 	URL string `json:"url,omitempty"`
-	// Headers go with every call to it. ${NAME} in a value stands for a variable
-	// of deskhand's own environment, so that no secret has to be written here.
+	// Headers are sent with every call to URL. ${NAME} in a value is replaced
+	// by the variable of deskhand's own environment, so that the configuration
+	// need not contain secrets.
 	Headers map[string]string `json:"headers,omitempty"`
-	// Events says how a stream is to be read: claude, codex, gemini, opencode
-	// or qwen.
+	// Events is the format of a stream: claude, codex, gemini, opencode or
+	// qwen.
 	Events string `json:"events,omitempty"`
-	// Mode is the session mode to set over acp, or the skill to ask for over a2a;
-	// empty: the agent's own.
+	// Mode is the session mode to set over acp, or the skill to request over
+	// a2a. Empty: the agent's default.
 	Mode string `json:"mode,omitempty"`
-	// Auth is the method to sign in with over acp; empty: none.
+	// Auth is the sign-in method over acp. Empty: none.
 	Auth string `json:"auth,omitempty"`
-	// Variants are other ways to start it, by name.
+	// Variants are other ways to start the agent, by name.
 	Variants map[string]Variant `json:"variants,omitempty"`
-	// Default is the variant to take if none is named; empty: none.
+	// Default is the variant used if none is named. Empty: none.
 	Default string `json:"default,omitempty"`
 	// Install says how to get the program.
 	Install string `json:"install,omitempty"`
-	// Home is what it needs of the person's home in a sandbox, and Sandbox and
-	// Network are its own for tasks.sandbox and tasks.sandbox_network.
+	// Home is what the agent needs of the user's home in a sandbox. Sandbox and
+	// Network override tasks.sandbox and tasks.sandbox_network.
 	Home    box.Needs `json:"home,omitzero"`
 	Sandbox box.Mode  `json:"sandbox,omitempty"`
 	Network []string  `json:"sandbox_network,omitempty"`
-	// Disabled takes an agent off the list.
+	// Disabled removes the agent from the list.
 	Disabled bool `json:"disabled,omitempty"`
 }
 
@@ -119,25 +119,25 @@ type Variant struct {
 	Mode string            `json:"mode,omitempty"`
 }
 
-// Info is what can be said of an agent without starting it.
+// Info describes an agent without starting it.
 type Info struct {
-	// ID is stable; it is what starts the agent.
+	// ID is stable; pass it to [Table.Start].
 	ID       string
 	Kind     string
 	Variants []string // sorted
 	Default  string
-	// MCP says that the agent can be given deskhand's tools, FollowUp that it
-	// goes on with a session of its own, where others are told what was said,
-	// and Approvals that it asks before it acts.
+	// MCP reports whether the agent can use deskhand's tools, FollowUp whether
+	// it can resume its own session (other agents get a summary), and Approvals
+	// whether it asks before it acts.
 	MCP, FollowUp, Approvals bool
-	// Missing says why it cannot be started here. Empty: it can.
+	// Missing says why the agent cannot be started here. Empty: it can.
 	Missing string
 }
 
 //go:embed defaults.json
 var defaults []byte
 
-// Defaults are the agents that deskhand knows without being told.
+// Defaults returns the built-in agents by ID.
 func Defaults() map[string]Config {
 	var d map[string]Config
 	if err := json.Unmarshal(defaults, &d); err != nil {
@@ -146,12 +146,12 @@ func Defaults() map[string]Config {
 	return d
 }
 
-// Table is the agents that are configured. It may be used at once.
+// Table is the configured agents. It may be used concurrently.
 type Table struct{ configs map[string]Config }
 
-// New puts configured agents over the shipped ones. One with the id of a shipped
-// one amends it if it names no kind, and replaces it if it does. Fault:
-// invalid_argument for one that could never be started.
+// New returns the built-in agents with the configured ones. A configured agent
+// with the ID of a built-in one changes it if it has no Kind, and replaces it
+// otherwise. Fault: invalid_argument for an agent that could never be started.
 func New(configured map[string]Config) (*Table, error) {
 	t := &Table{configs: Defaults()}
 	for id, c := range configured {
@@ -194,10 +194,10 @@ func merged[V any](one, over map[string]V) map[string]V {
 	return all
 }
 
-// Configs returns the configuration of each agent, by id.
+// Configs returns the configuration of each agent by ID.
 func (t *Table) Configs() map[string]Config { return maps.Clone(t.configs) }
 
-// Canonical is the spelling of an id: lower case, with dashes.
+// Canonical returns the canonical spelling of an ID: lower case, with dashes.
 func Canonical(id string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(id)), "_", "-")
 }
@@ -231,7 +231,7 @@ func check(id string, c Config) error {
 	return nil
 }
 
-// List is all agents, by id.
+// List returns all agents, sorted by ID.
 func (t *Table) List() []Info {
 	var list []Info
 	for _, id := range slices.Sorted(maps.Keys(t.configs)) {
@@ -247,21 +247,21 @@ func (t *Table) info(id string) Info {
 	return i
 }
 
-// Boxing is what an agent needs in a sandbox, and which one it is to have: empty
-// if its configuration does not say.
+// Boxing returns what an agent needs in a sandbox, and its configured sandbox
+// and network, which are empty if its configuration has none.
 func (t *Table) Boxing(id string) (needs box.Needs, mode box.Mode, network []string) {
 	c := t.configs[Canonical(id)]
 	return c.Home, c.Sandbox, c.Network
 }
 
-// Scripted says whether an agent only does what its prompt says line by line.
+// Scripted reports whether an agent only executes its prompt line by line.
 func (t *Table) Scripted(id string) bool { return t.configs[Canonical(id)].Kind == "fake" }
 
-// Here says whether an agent is a program on this machine.
+// Here reports whether an agent is a program on this machine.
 func (t *Table) Here(id string) bool { return t.configs[Canonical(id)].kind().abandon == nil }
 
-// Passed says which variables of the environment an agent gets beside the usual
-// ones: see [Environment].
+// Passed returns the environment variables that an agent gets in addition to
+// the usual ones: see [Environment].
 func (t *Table) Passed(id string) []string { return t.configs[Canonical(id)].Pass }
 
 // missing says why an agent cannot be started here.

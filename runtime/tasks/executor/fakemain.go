@@ -25,16 +25,16 @@ import (
 // FakeArgs are the arguments with which this program runs [FakeMain].
 var FakeArgs = []string{"tasks", "fake-agent"}
 
-// FakeMain is the scripted agent: a process that does what its prompt says, one
-// step a line, and returns its exit code. A line that is no step is said.
+// FakeMain is the scripted agent: it does what its prompt says, one step a line,
+// and returns an exit code. A line that is no step is printed as a message.
 //
 //	say TEXT          think TEXT        write PATH TEXT     run COMMAND
 //	permit WHAT       ask QUESTION      spam N              sleep SECONDS
 //	fail TEXT         crash             hang
 //
-// write and run work in the current folder; \n in TEXT of write is a newline.
-// permit asks for permission and ends the run when it is refused; ask asks a
-// person and says the answer; spam says N lines; fail ends with exit code 1;
+// write and run work in the current folder; \n in write's TEXT is a newline.
+// permit asks for permission and ends the run if it is refused; ask asks a
+// person and prints the answer; spam prints N lines; fail exits with code 1;
 // crash dies of a signal; hang ignores all signals that can be ignored.
 func FakeMain(stdin io.Reader, stdout io.Writer) int {
 	f := &fakeAgent{in: bufio.NewReader(stdin), out: bufio.NewWriter(stdout), signals: make(chan os.Signal, 1)}

@@ -8,9 +8,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// mostLine is how long an event may be; agents put whole files into one. A
+// maxLine is how long an event may be; agents put whole files into one. A
 // longer line is only in the raw log.
-const mostLine = 16 << 20
+const maxLine = 16 << 20
 
 // rawTee hands on what is read to the raw log.
 type rawTee struct {
@@ -40,7 +40,7 @@ func eachLine(from io.Reader, each func(line []byte)) {
 		}
 		switch {
 		case tooLong:
-		case len(long)+len(part) > mostLine:
+		case len(long)+len(part) > maxLine:
 			tooLong, long = true, nil
 		case !whole || len(long) > 0:
 			long = append(long, part...)

@@ -59,8 +59,9 @@ func cached(run string) string {
 	return filepath.Join(cache, "deskhand", "agent-"+run)
 }
 
-// Forget takes away the settings of a run, with the token in them, whose runner
-// could not: it was killed. run is [Spec.ID]; nothing of that name is fine.
+// Forget removes the settings of a run, with the token in them, if the runner
+// was killed before it could. run is [Spec.ID]. It is no error if there are
+// none.
 func Forget(run string) error {
 	dir := cached(run)
 	if dir == "" || run == "" {

@@ -9,15 +9,15 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Proposal is what an agent wants to do and asks permission for. It is read from
-// the tool call and holds all of it. What the agent says about the call is not
-// in it: that is the question's Message.
+// Proposal is the action that an agent asks permission for, read from the tool
+// call. What the agent says about the call is in the question's Message.
 type Proposal struct {
 	// Action is command, edit, delete, move, read, search, fetch or tool.
 	Action string
-	// Text is the command, the paths and differences, the address, the arguments.
+	// Text has the command, the paths and differences, the address, or the
+	// arguments.
 	Text string
-	// Marks names what stands out, as [marksOf] does.
+	// Marks names what stands out: see [marksOf].
 	Marks []string
 }
 

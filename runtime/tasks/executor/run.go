@@ -20,7 +20,7 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Run is an agent that was started. Its methods may be called at once.
+// Run is a started agent. Its methods may be called concurrently.
 type Run struct {
 	pid     int
 	spec    Spec
@@ -52,13 +52,12 @@ type driver interface {
 	drive(r *Run, stdout io.Reader) Result
 }
 
-// Start starts an agent. The process leads a group of its own, with all that it
-// starts; when it or this process has ended, the rest of the group is ended too.
-// ctx is for the start alone.
+// Start starts an agent in its own process group. When the agent or this
+// process ends, the rest of the group is killed. ctx applies only to the start.
 //
-// Faults: executor_unavailable if the program is not there or does not start, or
-// the agent cannot be reached; invalid_argument for an agent or variant that is
-// not known.
+// Faults: executor_unavailable if the program is missing or does not start, or
+// the remote agent cannot be reached; invalid_argument for an unknown agent or
+// variant.
 func (t *Table) Start(ctx context.Context, id string, s Spec) (*Run, error) {
 	c, ok := t.configs[Canonical(id)]
 	if !ok {
@@ -85,10 +84,10 @@ func (t *Table) Start(ctx context.Context, id string, s Spec) (*Run, error) {
 	return k.start(ctx, &launch{Config: c, id: id, variant: v, spec: s})
 }
 
-// Abandon ends what a run has left elsewhere whose runner was killed: session is
-// the agent's own. What waits there for an answer goes on waiting, unless a
-// person has stopped the run. Of an agent that works here nothing is left but
-// processes, which are not ended here.
+// Abandon cancels the remote work of a run whose runner was killed. session is
+// the agent's own session ID. A remote task that waits for an answer is
+// cancelled only if a person stopped the run. For a local agent, Abandon does
+// nothing; it does not end processes.
 func (t *Table) Abandon(ctx context.Context, id, session string, stopped bool) error {
 	c := t.configs[Canonical(id)]
 	k := c.kind()
@@ -256,12 +255,13 @@ func (r *Run) supervise(cmd *exec.Cmd, g *proc.Group, p *pipes, l *launch, d dri
 	r.stdin.Close()
 	p.stdout.Close()
 	p.stderr.Close()
-	r.result = r.judge(result, err, cmd.ProcessState, said.String())
+	r.result = r.finalResult(result, err, cmd.ProcessState, said.String())
 	r.result.Lost = r.result.Failure != "" && r.spec.Resume != "" && l.Lost != "" && strings.Contains(said.String(), l.Lost)
 }
 
-// judge adds to what the agent said how its process ended.
-func (r *Run) judge(result Result, err error, state *os.ProcessState, said string) Result {
+// finalResult adds the end of the process to the result that the agent
+// reported.
+func (r *Run) finalResult(result Result, err error, state *os.ProcessState, said string) Result {
 	r.mu.Lock()
 	ended := r.ended
 	r.mu.Unlock()
@@ -294,8 +294,8 @@ func (r *Run) judge(result Result, err error, state *os.ProcessState, said strin
 	return result
 }
 
-// boxedSignal is the signal that has ended a program in its sandbox, which then
-// itself ends with 128 and the number, as shells do; empty: none.
+// boxedSignal returns the signal that ended a program in its sandbox. The
+// sandbox then exits with 128 plus its number, as shells do. Empty: none.
 func (r *Run) boxedSignal(code int) string {
 	const most = 64 // signals
 	if number := code - 128; r.spec.Box != nil && number > 0 && number <= most {
@@ -304,20 +304,21 @@ func (r *Run) boxedSignal(code int) string {
 	return ""
 }
 
-// Pid is the process that leads the group; 0: the agent is not here.
+// Pid returns the process ID of the group's leader, or 0 for a remote agent.
 func (r *Run) Pid() int { return r.pid }
 
-// Done is closed when the agent and its group have ended.
+// Done returns a channel that is closed when the agent and its group have
+// ended.
 func (r *Run) Done() <-chan struct{} { return r.done }
 
-// Wait waits for the end, and says what the run came to.
+// Wait waits for the end of the run and returns its result.
 func (r *Run) Wait() Result {
 	<-r.done
 	return r.result
 }
 
-// Interrupt asks the agent to end its turn: in its protocol, or with the signal
-// of Ctrl-C to its group.
+// Interrupt asks the agent to end its turn, in its protocol or with SIGINT to
+// its group.
 func (r *Run) Interrupt() {
 	r.mu.Lock()
 	r.stopped = true
@@ -328,23 +329,23 @@ func (r *Run) Interrupt() {
 	}
 }
 
-// Terminate tells the group to end; a program may take its time.
+// Terminate asks the group to end. The programs may take their time.
 func (r *Run) Terminate() { r.group.Terminate() }
 
-// Kill ends the group at once.
+// Kill kills the group.
 func (r *Run) Kill() { r.group.Kill() }
 
-// tell writes the prompt to the agent, which then reads the end of its stdin.
-func (r *Run) tell() {
+// sendPrompt writes the prompt to the agent's stdin and closes it.
+func (r *Run) sendPrompt() {
 	go func() {
 		io.WriteString(r.stdin, r.prompt)
 		r.stdin.Close()
 	}()
 }
 
-// over notes that the agent has done what it was asked: a process that then does
-// not end by itself has not failed.
-func (r *Run) over() {
+// turnEnded notes that the agent has finished its turn: if its process then has
+// to be ended, the run has not failed.
+func (r *Run) turnEnded() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = true
@@ -356,8 +357,8 @@ func (r *Run) onInterrupt(ask func() bool) {
 	r.interrupt = ask
 }
 
-// asked says whether somebody wants the run to end.
-func (r *Run) asked() bool {
+// stopRequested reports whether the run was asked to end.
+func (r *Run) stopRequested() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stopped

@@ -18,11 +18,11 @@ var shellKind = kind{
 	start: program(func(*launch) (driver, error) { return &shell{}, nil }),
 }
 
-// mostMessage is where a message of a shell agent ends and the next begins.
-const mostMessage = 8 << 10
+// maxMessage is where a message of a shell agent ends and the next begins.
+const maxMessage = 8 << 10
 
 func (*shell) drive(r *Run, stdout io.Reader) (result Result) {
-	r.tell()
+	r.sendPrompt()
 	var text strings.Builder
 	index, shown := int64(-1), 0 // of the message, and how much of it is in the log
 	show := func() {
@@ -37,7 +37,7 @@ func (*shell) drive(r *Run, stdout io.Reader) (result Result) {
 	}
 	eachLine(&pausing{&rawTee{stdout, r.spec.Log}, show}, func(line []byte) {
 		said := strings.ToValidUTF8(strings.TrimRight(string(line), "\r"), "\uFFFD")
-		if said == "" || text.Len()+len(said) > mostMessage {
+		if said == "" || text.Len()+len(said) > maxMessage {
 			show()
 			text.Reset()
 			index, shown = -1, 0

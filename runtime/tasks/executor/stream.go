@@ -50,11 +50,11 @@ var streamKind = kind{
 }
 
 func (s *stream) drive(r *Run, stdout io.Reader) Result {
-	r.tell()
+	r.sendPrompt()
 	t := &talk{log: r.spec.Log, session: r.session, tools: map[string]*tool{}}
 	eachLine(&rawTee{stdout, r.spec.Log}, func(line []byte) { t.line(s.mapper, line) })
 	t.endText()
-	if r.asked() {
+	if r.stopRequested() {
 		t.result.Failure = ""
 	}
 	return t.result
@@ -134,7 +134,7 @@ func (t *talk) piece(kind logs.Kind, text string) {
 	} else {
 		t.log.Replace(t.index, e)
 	}
-	if t.text.Len() > mostPiece {
+	if t.text.Len() > maxEntryBytes {
 		t.endText()
 	}
 	if kind == logs.AssistantMessage {
@@ -142,8 +142,8 @@ func (t *talk) piece(kind logs.Kind, text string) {
 	}
 }
 
-// mostPiece is where a text that is said in pieces goes on in a new entry.
-const mostPiece = 24 << 10
+// maxEntryBytes is where a text that is said in pieces goes on in a new entry.
+const maxEntryBytes = 24 << 10
 
 func (t *talk) endText() {
 	t.kind = ""

@@ -72,7 +72,7 @@ func TestFailuresOfStreamsAreSeen(t *testing.T) {
 
 func TestALineThatIsTooLongIsSkipped(t *testing.T) {
 	var got []string
-	eachLine(strings.NewReader("a\n"+strings.Repeat("x", mostLine+1)+"\n"+strings.Repeat("y", 100_000)+"\nlast"), func(line []byte) {
+	eachLine(strings.NewReader("a\n"+strings.Repeat("x", maxLine+1)+"\n"+strings.Repeat("y", 100_000)+"\nlast"), func(line []byte) {
 		got = append(got, fmt.Sprint(len(line), line == nil))
 	})
 	if want := "1 false,0 true,100000 false,4 false"; strings.Join(got, ",") != want {

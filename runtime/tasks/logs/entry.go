@@ -10,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// Entry is one thing that happened, in the words that agents know from other
-// boards: types and fields keep those names.
+// Entry is one thing that happened. Its types and fields have the names that
+// other boards use.
 type Entry struct {
 	At      time.Time `json:"timestamp"`
 	Type    Type      `json:"entry_type"`
 	Content string    `json:"content"` // for people
-	// Metadata is the agent's own, if it says more.
+	// Metadata is the agent's own data, if it sends more.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-// Kind is what an entry is.
+// Kind is the kind of an entry.
 type Kind string
 
 // Kinds of entries.
@@ -36,7 +36,7 @@ const (
 	Plan             Kind = "plan"
 )
 
-// Type says what an entry is, and has what its kind needs.
+// Type is the kind of an entry and the data of that kind.
 type Type struct {
 	Kind Kind `json:"type"`
 	// DeniedTool is for UserFeedback.
@@ -53,17 +53,17 @@ type Type struct {
 	Todos []Todo `json:"todos,omitempty"`
 }
 
-// ErrorType is setup_required, where the agent must be installed or signed in,
-// or other.
+// ErrorType is setup_required if the agent must be installed or signed in, else
+// other.
 type ErrorType struct {
 	Type string `json:"type"`
 }
 
-// Usage is what a run took so far.
+// Usage is what a run has consumed so far.
 type Usage struct {
 	TokensIn  int64 `json:"tokens_in"`
 	TokensOut int64 `json:"tokens_out"`
-	// Cost is in millionths of a US dollar; 0: the agent does not say.
+	// Cost is in millionths of a US dollar. 0: the agent does not report it.
 	Cost int64 `json:"cost_micros,omitempty"`
 }
 
@@ -93,7 +93,7 @@ type FileEdit struct {
 	Diff    string `json:"unified_diff,omitempty"`
 }
 
-// CommandResult is what came of a command.
+// CommandResult is the result of a command.
 type CommandResult struct {
 	Exit   *Exit  `json:"exit_status,omitempty"`
 	Output string `json:"output,omitempty"`
@@ -105,7 +105,7 @@ type Exit struct {
 	Code int    `json:"code"`
 }
 
-// ToolResult is what came of a tool: markdown or json.
+// ToolResult is the result of a tool: markdown or JSON.
 type ToolResult struct {
 	Type  string `json:"type"`
 	Value any    `json:"value"`
@@ -118,14 +118,14 @@ type Todo struct {
 	Priority string `json:"priority,omitempty"`
 }
 
-// Status is where a tool call stands: created, success, failed, denied,
+// Status is the state of a tool call: created, success, failed, denied,
 // pending_approval or timed_out.
 type Status struct {
 	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// Say, Think, User, System and Failed are entries with text alone.
+// Say, Think, User, System and Failed return entries with text only.
 func Say(text string) Entry    { return Entry{Type: Type{Kind: AssistantMessage}, Content: text} }
 func Think(text string) Entry  { return Entry{Type: Type{Kind: Thinking}, Content: text} }
 func User(text string) Entry   { return Entry{Type: Type{Kind: UserMessage}, Content: text} }
@@ -134,21 +134,21 @@ func Failed(text string) Entry {
 	return Entry{Type: Type{Kind: ErrorMessage, Error: &ErrorType{"other"}}, Content: text}
 }
 
-// Tool is the entry of a tool call.
+// Tool returns the entry of a tool call.
 func Tool(name, content, status string, a Action) Entry {
 	return Entry{Type: Type{Kind: ToolUse, Tool: name, Action: &a, Status: &Status{Status: status}}, Content: content}
 }
 
-// mostText bounds one text in an entry. More is cut in the middle: how a long
+// maxText bounds one text in an entry. More is cut in the middle: how a long
 // output starts and how it ends says most.
-const mostText = 32 << 10
+const maxText = 32 << 10
 
-// Clip cuts text that is longer than 32 KiB and says so in its middle.
+// Clip shortens text of more than 32 KiB and notes the cut in its middle.
 func Clip(text string) string {
-	if len(text) <= mostText {
+	if len(text) <= maxText {
 		return text
 	}
-	head, tail := text[:mostText/2], text[len(text)-mostText/2:]
+	head, tail := text[:maxText/2], text[len(text)-maxText/2:]
 	for len(head) > 0 && !utf8.RuneStart(text[len(head)]) {
 		head = head[:len(head)-1]
 	}
@@ -168,9 +168,9 @@ func (e Entry) encode() ([]byte, error) {
 	}{"NORMALIZED_ENTRY", e})
 }
 
-// mostEntry bounds an entry's JSON; what an agent put into arguments and results
+// maxEntry bounds an entry's JSON; what an agent put into arguments and results
 // can be long in many small parts.
-const mostEntry = 256 << 10
+const maxEntry = 256 << 10
 
 // small is the entry without what can be long.
 func (e Entry) small() Entry {
@@ -185,7 +185,7 @@ func (e Entry) small() Entry {
 	return e
 }
 
-// Stream is where a raw line came from.
+// Stream is the source of a raw line.
 type Stream string
 
 // The streams of a process.
@@ -197,12 +197,12 @@ const (
 // Line is an entry of the raw channel.
 type Line struct {
 	Stream Stream `json:"type"`
-	// Content has no newline at its end. It is the bytes as they came, colours
-	// included; where they are not UTF-8, U+FFFD stands in.
+	// Content is the line as written, including colours, without the newline.
+	// Bytes that are not UTF-8 are replaced by U+FFFD.
 	Content string `json:"content"`
-	// Base64 has the bytes, if Content could not.
+	// Base64 has the original bytes if some were replaced in Content.
 	Base64 string `json:"base64,omitempty"`
-	// Cut says that the line goes on in the next entry.
+	// Cut reports whether the line continues in the next entry.
 	Cut bool `json:"cut,omitempty"`
 }
 

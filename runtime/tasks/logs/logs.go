@@ -1,11 +1,12 @@
-// Package logs keeps what the processes of attempts say: for each process a raw
-// log with the lines that it wrote, and a normalized one with what happened.
+// Package logs stores the output of an attempt's processes. Each process has a
+// raw log with the lines that it wrote, and a normalized log with what
+// happened.
 //
-// A process has one [Writer], which takes entries as fast as the process makes
-// them and stores them in batches. Anybody reads with [Read] and [Tail]. Raw
-// bytes go to a [Spool] first, a file that survives the end of the writer:
-// [Recover] puts into the log what the writer did not come to. Secrets are taken
-// out before anything is written.
+// A process has one [Writer], which accepts entries as fast as the process
+// writes them and stores them in batches. Any process reads with [Read] and
+// [Tail]. Raw bytes go to a [Spool] first, a file that survives the writer:
+// [Recover] copies into the log what a killed writer had not stored. Secrets
+// are removed before anything is written.
 package logs
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Channel is one of the two logs of a process.
+// Channel names one of the two logs of a process.
 type Channel string
 
 // The channels.
@@ -23,12 +24,12 @@ const (
 	Raw        Channel = "raw"        // lines, in JSON: see [Line]
 )
 
-// Topic is that of the room's events in the feed: for each process the newest
-// batch, or that its logs have ended; their key is the id of the process.
+// Topic is the topic of this package's events in the feed: the newest batch of
+// each process, or the end of its logs. Their key is the process's ID.
 const Topic = "logs"
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Room is what a store must be opened with for logs to work on it.
-func Room() store.Room { return store.NewRoom("logs", migrations) }
+// Schema returns the schema that the store must be opened with.
+func Schema() store.Schema { return store.NewSchema("logs", migrations) }

@@ -21,7 +21,7 @@ const process = "01a1fe32-0000-7000-8000-000000000001"
 
 func open(t testing.TB, place string) *store.DB {
 	t.Helper()
-	db, err := store.Open(t.Context(), place, Room())
+	db, err := store.Open(t.Context(), place, Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestRawLinesAreFaithful(t *testing.T) {
 	w.Raw(Stdout, []byte("plain\n\x1b[31mré"))
 	w.Raw(Stderr, []byte("other\n"))
 	w.Raw(Stdout, []byte("d\x1b[0m\r\n\n<&>\nbad \xff\x00\n"))
-	w.Raw(Stdout, []byte(strings.Repeat("x", 3*mostLine+5)+"\nlast"))
+	w.Raw(Stdout, []byte(strings.Repeat("x", 3*maxLine+5)+"\nlast"))
 	closeIt(t, w)
 	var got []string
 	for _, e := range all(t, db, Raw) {
@@ -263,8 +263,8 @@ func TestSecretsAreNotStored(t *testing.T) {
 			w.Raw(Stdout, []byte("is "+s[:i]))
 			w.Raw(Stdout, []byte(s[i:]+"!\n"))
 		}
-		w.Raw(Stderr, []byte(strings.Repeat("x", mostLine-5)+s+"\n")) // where a long line is cut
-		w.Raw(Stderr, []byte(strings.Repeat("x", mostLine-5)+s[:7]))
+		w.Raw(Stderr, []byte(strings.Repeat("x", maxLine-5)+s+"\n")) // where a long line is cut
+		w.Raw(Stderr, []byte(strings.Repeat("x", maxLine-5)+s[:7]))
 		w.Raw(Stderr, []byte(s[7:]+"\n"))
 	}
 	for _, k := range []string{

@@ -10,19 +10,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Query chooses entries. At most one of Before, After and AfterRevision is set;
-// without one: the newest.
+// Query chooses entries. Set at most one of Before, After and AfterRevision;
+// without them, the newest entries are returned.
 type Query struct {
-	// Limit is how many at most; 0: 20, or 200 of the raw channel, and never
-	// more than 1,000.
+	// Limit is the maximum number of entries. 0 means 20, or 200 in the raw
+	// channel; the maximum is 1,000.
 	Limit int
-	// MaxBytes bounds the entries together; 0: 1 MiB. One entry always fits.
+	// MaxBytes limits the total size of the entries. 0 means 1 MiB. One entry
+	// is always returned.
 	MaxBytes int64
-	// Before: the newest that are older than this index.
+	// Before chooses the newest entries with a lower index.
 	Before *int64
-	// After: the oldest that are newer than this index.
+	// After chooses the oldest entries with a higher index.
 	After *int64
-	// AfterRevision: those added or replaced since, in the order of it.
+	// AfterRevision chooses entries that were added or replaced since that
+	// revision, in order of revision.
 	AfterRevision *int64
 }
 
@@ -36,33 +38,33 @@ func (q Query) limit(c Channel) int {
 	return 20
 }
 
-// Stored is an entry as it is kept.
+// Stored is an entry as stored.
 type Stored struct {
 	Index, Revision int64
 	Entry           json.RawMessage
 }
 
-// Page is a part of a log, in the order of Index; with AfterRevision, in that
-// of Revision.
+// Page is a part of a log in the order of Index, or of Revision if
+// AfterRevision was set.
 type Page struct {
 	Entries []Stored
-	// More says that there are older entries, or newer ones after After and
-	// AfterRevision.
+	// More reports whether there are older entries, or newer ones if After or
+	// AfterRevision was set.
 	More bool
-	// Next is the Before of the page of older ones; nil: there is none.
+	// Next is the Before of the previous (older) page. Nil: there is none.
 	Next *int64
-	// NextAfter is the After or AfterRevision that goes on from here; nil
-	// without one in the query.
+	// NextAfter is the After or AfterRevision that continues from here. It is
+	// nil if the query had neither.
 	NextAfter *int64
-	// Truncated says that entries were dropped for good.
+	// Truncated reports whether entries were dropped permanently.
 	Truncated bool
-	// Revision is the newest of the log.
+	// Revision is the log's newest revision.
 	Revision int64
-	// Ended says that nothing will be added.
+	// Ended reports whether the log is complete.
 	Ended bool
 }
 
-// Read reads a page. A process without a log has an empty one.
+// Read returns a page of a log. It is empty if the process has no log.
 func Read(ctx context.Context, tx *store.Tx, process string, c Channel, q Query) (Page, error) {
 	page := Page{}
 	if q.After != nil {
@@ -139,9 +141,9 @@ func (p *Page) finish(q Query) {
 	}
 }
 
-// Tail is Read that waits, up to wait, for an entry if there is none. It waits
-// only with After or AfterRevision, and not for a log that has ended. A log that
-// does not exist yet is waited for.
+// Tail is [Read], except that it waits up to wait for an entry if there is
+// none. It waits only if After or AfterRevision is set and the log has not
+// ended; the log need not exist yet.
 func Tail(ctx context.Context, db *store.DB, process string, c Channel, q Query, wait time.Duration) (Page, error) {
 	read := func() (page Page, seq int64, err error) {
 		err = db.View(ctx, func(tx *store.Tx) (err error) {

@@ -10,9 +10,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Recover puts into the raw log what the spool has and the log has not, after
-// the writer of a process was killed, and notes that the logs have ended. It may
-// be called again, and by several at once. A spool that is not there is fine.
+// Recover copies into the raw log what a killed writer left in the spool, and
+// ends the logs. It may be called again, and concurrently. A missing spool is
+// no error.
 func Recover(ctx context.Context, db *store.DB, process, spool string, o Options) error {
 	w, err := NewWriter(ctx, db, process, Options{Raw: o.Raw, Normalized: o.Normalized})
 	if err != nil {
@@ -48,7 +48,7 @@ func (w *Writer) recovered(r record, end int64) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.room()
+	w.waitForSpace()
 	w.raw = append(w.raw, item{entry: entry, spooled: end})
 	w.waiting += len(entry)
 	w.added++

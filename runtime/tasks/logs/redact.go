@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Redactor takes secrets out of what is written: values that it was told, and
-// what looks like a key. It may be used at once. A nil one takes out nothing.
+// Redactor removes secrets: given values, and text that looks like a key. It
+// may be used concurrently. A nil Redactor removes nothing.
 type Redactor struct {
 	values [][]byte // longest first
 }
@@ -20,8 +20,8 @@ const shortest = 8
 
 var redacted = []byte("[redacted]")
 
-// NewRedactor takes the values of secrets, such as those of environment
-// variables that hold keys. Values under 8 bytes are left alone.
+// NewRedactor returns a Redactor for the given secret values, for example those
+// of environment variables. Values of fewer than 8 bytes are ignored.
 func NewRedactor(values []string) *Redactor {
 	r := &Redactor{}
 	add := func(v []byte) {
@@ -72,7 +72,7 @@ var keys = func() (list []key) {
 	return list
 }()
 
-// Finds says what a text that is to be committed has of secrets; empty: nothing.
+// Finds describes the secrets in a text that is to be committed. Empty: none.
 func (r *Redactor) Finds(text []byte) string {
 	if r != nil {
 		for _, v := range r.values {
@@ -99,7 +99,7 @@ func partOfWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '/' || c == '+'
 }
 
-// Redact returns text without secrets; text itself if it has none.
+// Redact returns text without secrets, or text itself if it has none.
 func (r *Redactor) Redact(text []byte) []byte {
 	if r == nil {
 		return text

@@ -51,7 +51,7 @@ func makeHead(ctx context.Context, tx *store.Tx, process string, c Channel) (*he
 	return h, nil
 }
 
-// ErrTaken says that somebody else writes the log.
+// ErrTaken is returned if another writer has the log.
 var ErrTaken = errors.New("another writer has the log")
 
 // writeHead puts next in the place of old, if that is still what is there.
@@ -149,7 +149,7 @@ func (h *head) trim(ctx context.Context, tx *store.Tx, limit Limit, least int64)
 	return nil
 }
 
-// Delete forgets the logs of a process.
+// Delete deletes the logs of a process.
 func Delete(ctx context.Context, tx *store.Tx, process string) error {
 	for _, query := range []string{
 		"DELETE FROM log_entries WHERE log_id IN (SELECT id FROM logs WHERE process_id = ?)",

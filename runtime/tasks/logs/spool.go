@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Spool is the file that raw lines go to before they go anywhere else. Each
-// record is a line of text with the stream, the number of bytes and whether the
-// line goes on, then the bytes and a newline: it can be read with any pager.
+// Spool is the file that raw lines are written to first. Each record is a line
+// of text with the stream, the number of bytes and whether the line continues,
+// followed by the bytes and a newline, so any pager can show it.
 type Spool struct {
 	file *os.File
 	end  int64
 	buf  []byte
 }
 
-// OpenSpool opens the file for appending, and makes it, for its owner alone. A
-// record that was cut off at its end by a crash is taken away.
+// OpenSpool opens the file for appending. It creates a missing file, readable
+// only for its owner, and removes a last record that a crash has cut off.
 func OpenSpool(path string) (*Spool, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Spool) write(records []record) error {
 	return nil
 }
 
-// Close makes sure that the file is on the disk.
+// Close writes the file to disk and closes it.
 func (s *Spool) Close() error {
 	return errors.Join(s.file.Sync(), s.file.Close())
 }
@@ -115,7 +115,7 @@ func parseHead(head string) (r record, size int, ok bool) {
 		return record{}, 0, false
 	}
 	size, err := strconv.Atoi(parts[1])
-	return record{stream: Stream(parts[0]), cut: parts[2] == "+"}, size, err == nil && size >= 0 && size <= mostLine
+	return record{stream: Stream(parts[0]), cut: parts[2] == "+"}, size, err == nil && size >= 0 && size <= maxLine
 }
 
 func notEOF(err error) error {

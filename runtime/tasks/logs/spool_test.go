@@ -23,7 +23,7 @@ func readAll(path string) (string, error) {
 // stdout once they are stored, as another process.
 func writeUntilKilled(place string) {
 	ctx := context.Background()
-	db, err := store.Open(ctx, place, Room())
+	db, err := store.Open(ctx, place, Schema())
 	if err != nil {
 		panic(err)
 	}

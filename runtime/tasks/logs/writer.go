@@ -12,20 +12,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Limit is how much of a log is kept. When there is more, the oldest entries are
-// dropped and pages say that the log is truncated.
+// Limit bounds what is stored of a log. Beyond it the oldest entries are
+// dropped, and pages report that the log is truncated.
 type Limit struct {
 	Entries, Bytes int64
 }
 
-// Options tunes a Writer. The zero value is ready to use.
+// Options configures a Writer. The zero value is ready to use.
 type Options struct {
-	// Redact takes secrets out. Nil: nothing is taken out.
+	// Redact removes secrets. Nil: nothing is removed.
 	Redact *Redactor
-	// Spool gets raw lines first. Nil: there is none.
+	// Spool receives raw lines first. Nil: there is none.
 	Spool *Spool
 	// Raw and Normalized bound the logs. Zero: 200,000 entries and 64 MiB each.
-	// The newest 20,000 normalized entries stay whatever their size.
+	// The newest 20,000 normalized entries stay, whatever their size.
 	Raw, Normalized Limit
 }
 
@@ -42,17 +42,17 @@ const (
 	batchEntries = 4000
 	batchBytes   = 4 << 20
 	// What may wait for the store; who writes more waits too.
-	mostWaiting      = 20_000
-	mostWaitingBytes = 16 << 20
-	// mostLine is where a line that does not end is cut.
-	mostLine = 32 << 10
+	maxWaiting      = 20_000
+	maxWaitingBytes = 16 << 20
+	// maxLine is where a line that does not end is cut.
+	maxLine = 32 << 10
 	// partialPause is how long a line without a newline, such as a prompt, waits
 	// for its end.
 	partialPause = 250 * time.Millisecond
 )
 
-// Writer writes the logs of one process. Its methods may be called at once. When
-// the store cannot keep up, or cannot be written for a while, they wait.
+// Writer writes the logs of one process. Its methods may be called
+// concurrently. They block while the store cannot keep up or cannot be written.
 type Writer struct {
 	db      *store.DB
 	process string
@@ -74,11 +74,11 @@ type Writer struct {
 	err     error         // nothing more is stored
 	closing bool
 
-	heads   map[Channel]head // of the store; for the keeper alone
-	wake    chan struct{}    // holds one
-	hurry   chan struct{}    // holds one: somebody waits in Flush
-	stop    func()
-	keeping sync.WaitGroup
+	heads      map[Channel]head // of the store; used only by storeLoop
+	wake       chan struct{}    // holds one
+	hurry      chan struct{}    // holds one: somebody waits in Flush
+	stop       func()
+	background sync.WaitGroup
 }
 
 // partial is the beginning of a line.
@@ -88,8 +88,8 @@ type partial struct {
 	key   bool // inside a private key
 }
 
-// NewWriter starts to write the logs of a process, where an earlier writer
-// stopped if there was one. There is one writer at a time: of two, one gets
+// NewWriter starts writing the logs of a process, continuing where an earlier
+// writer stopped. A process has one writer at a time: a second one gets
 // [ErrTaken].
 func NewWriter(ctx context.Context, db *store.DB, process string, o Options) (*Writer, error) {
 	if o.Raw == (Limit{}) {
@@ -123,12 +123,12 @@ func NewWriter(ctx context.Context, db *store.DB, process string, o Options) (*W
 	w.stored = w.nextNew
 	keep, cancel := context.WithCancel(context.Background())
 	w.stop = cancel
-	w.keeping.Go(func() { w.keep(keep) })
-	w.keeping.Go(func() { w.endPartials(keep) })
+	w.background.Go(func() { w.storeLoop(keep) })
+	w.background.Go(func() { w.endPartials(keep) })
 	return w, nil
 }
 
-// Raw takes bytes that the process wrote. Lines become entries when they end,
+// Raw takes bytes that the process wrote. A line becomes an entry when it ends,
 // or when nothing follows for a quarter of a second.
 func (w *Writer) Raw(s Stream, p []byte) {
 	w.rawMu.Lock()
@@ -149,7 +149,7 @@ func (w *Writer) Raw(s Stream, p []byte) {
 			records = append(records, w.cut(s, part, append(part.text, p[:end]...), true)...)
 			p = p[end+1:]
 		}
-		if len(part.text) >= mostLine {
+		if len(part.text) >= maxLine {
 			records = append(records, w.cut(s, part, part.text, false)...)
 		}
 	}
@@ -177,14 +177,14 @@ func (w *Writer) cut(s Stream, part *partial, text []byte, whole bool) []record 
 		content = w.options.Redact.Redact(content)
 	}
 	var records []record
-	for len(content) > mostLine {
-		records = append(records, record{stream: s, cut: true, content: content[:mostLine]})
-		content = content[mostLine:]
+	for len(content) > maxLine {
+		records = append(records, record{stream: s, cut: true, content: content[:maxLine]})
+		content = content[maxLine:]
 	}
 	return append(records, record{stream: s, cut: !whole, content: content})
 }
 
-// lines stores records in the spool, and hands them to the keeper.
+// lines stores records in the spool, and hands them to storeLoop.
 func (w *Writer) lines(records []record) {
 	if len(records) == 0 {
 		return
@@ -205,12 +205,12 @@ func (w *Writer) lines(records []record) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.room()
+	w.waitForSpace()
 	w.raw = append(w.raw, items...)
 	w.waiting += bytes
 	w.added += int64(len(items))
 	if problem != nil && w.err == nil {
-		w.options.Spool, problem = nil, fmt.Errorf("log of %s goes on without its spool: %w", w.process, problem)
+		w.options.Spool, problem = nil, fmt.Errorf("log of %s continues without its spool: %w", w.process, problem)
 		w.normalized(-1, Failed(problem.Error()))
 	}
 	w.ring()
@@ -230,24 +230,24 @@ func (w *Writer) flushPartials(all bool) {
 	}
 }
 
-// Append adds a normalized entry and returns its index. A zero time is now.
+// Append adds a normalized entry and returns its index. A zero time means now.
 func (w *Writer) Append(e Entry) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.room()
+	w.waitForSpace()
 	defer w.ring()
 	return w.normalized(-1, e)
 }
 
-// Replace puts an entry in the place of another one of this writer. It gets a
-// new revision and keeps its index.
+// Replace replaces an entry of this writer. The new entry keeps the index and
+// gets a new revision.
 func (w *Writer) Replace(index int64, e Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if index < 0 || index >= w.nextNew {
 		return
 	}
-	w.room()
+	w.waitForSpace()
 	w.normalized(index, e)
 	w.ring()
 }
@@ -276,7 +276,7 @@ func (w *Writer) normalized(index int64, e Entry) int64 {
 // encode is the JSON of an entry without secrets.
 func (w *Writer) encode(e Entry) []byte {
 	out, err := e.encode()
-	if err == nil && len(out) > mostEntry {
+	if err == nil && len(out) > maxEntry {
 		out, err = e.small().encode()
 	}
 	if err == nil {
@@ -290,9 +290,9 @@ func (w *Writer) encode(e Entry) []byte {
 	return out
 }
 
-// room waits until there is room for more.
-func (w *Writer) room() {
-	for w.err == nil && !w.closing && (len(w.raw)+len(w.normal) >= mostWaiting || w.waiting >= mostWaitingBytes) {
+// waitForSpace waits until there is space in the buffer.
+func (w *Writer) waitForSpace() {
+	for w.err == nil && !w.closing && (len(w.raw)+len(w.normal) >= maxWaiting || w.waiting >= maxWaitingBytes) {
 		w.changed.Wait()
 	}
 }
@@ -306,8 +306,8 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// Flush waits until everything that was handed in before is stored, but for a
-// line that has not ended.
+// Flush waits until everything handed in before is stored, except an unfinished
+// line.
 func (w *Writer) Flush(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() {
 		w.mu.Lock()
@@ -330,8 +330,8 @@ func (w *Writer) Flush(ctx context.Context) error {
 	return w.err
 }
 
-// Close stores what is left, notes that the log has ended, and closes the spool.
-// It gives up when ctx ends.
+// Close stores the rest, ends the log and closes the spool. It gives up when
+// ctx ends.
 func (w *Writer) Close(ctx context.Context) error {
 	w.flushPartials(true)
 	err := w.Flush(ctx)
@@ -340,7 +340,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	w.changed.Broadcast()
 	w.mu.Unlock()
 	w.stop()
-	w.keeping.Wait()
+	w.background.Wait()
 	if err == nil {
 		err = End(ctx, w.db, w.process)
 	}
@@ -350,8 +350,8 @@ func (w *Writer) Close(ctx context.Context) error {
 	return err
 }
 
-// endPartials stores lines that do not end, until ctx ends. It is not the keeper
-// that does so: it would wait for room that only itself can make.
+// endPartials stores lines that do not end, until ctx ends. It is not storeLoop
+// that does so: that one would wait for space which only it can make.
 func (w *Writer) endPartials(ctx context.Context) {
 	tick := time.NewTicker(partialPause)
 	defer tick.Stop()
@@ -365,8 +365,8 @@ func (w *Writer) endPartials(ctx context.Context) {
 	}
 }
 
-// keep stores batches until ctx ends.
-func (w *Writer) keep(ctx context.Context) {
+// storeLoop stores batches until ctx ends.
+func (w *Writer) storeLoop(ctx context.Context) {
 	for {
 		select {
 		case <-w.wake:
@@ -393,7 +393,7 @@ func (w *Writer) keep(ctx context.Context) {
 	}
 }
 
-// retry says whether to try a batch again, after a pause.
+// retry waits and reports whether to try a batch again.
 func (w *Writer) retry(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, ErrTaken) {
 		w.mu.Lock()
@@ -415,8 +415,8 @@ func (w *Writer) retry(ctx context.Context, err error) bool {
 // batch stores the oldest of what waits, and says whether more does.
 func (w *Writer) batch(ctx context.Context) (more bool, err error) {
 	w.mu.Lock()
-	raw := upTo(w.raw, batchEntries, batchBytes)
-	normal := upTo(w.normal, batchEntries, batchBytes)
+	raw := firstItems(w.raw, batchEntries, batchBytes)
+	normal := firstItems(w.normal, batchEntries, batchBytes)
 	raw, normal = append([]item(nil), raw...), append([]item(nil), normal...)
 	w.mu.Unlock()
 	if len(raw)+len(normal) == 0 {
@@ -449,15 +449,15 @@ func (w *Writer) batch(ctx context.Context) (more bool, err error) {
 		w.waiting -= len(i.entry)
 	}
 	w.raw = w.raw[len(raw):]
-	w.settle(normal)
+	w.dropStored(normal)
 	w.done += int64(len(raw))
 	w.changed.Broadcast()
 	return len(w.raw)+len(w.normal) > 0, nil
 }
 
-// settle takes out of what waits the normalized entries that were stored. One
-// that was replaced meanwhile waits on, as a replacement.
-func (w *Writer) settle(stored []item) {
+// dropStored removes stored normalized entries from the buffer. An entry that
+// was replaced meanwhile stays, as a replacement.
+func (w *Writer) dropStored(stored []item) {
 	var again []item
 	for n, i := range stored {
 		now := w.normal[n]
@@ -520,8 +520,9 @@ func (w *Writer) store(ctx context.Context, tx *store.Tx, c Channel, items []ite
 	return h, writeHead(ctx, tx, old, h)
 }
 
-// upTo is the beginning of items with at most n of them and about bytes.
-func upTo(items []item, n, bytes int) []item {
+// firstItems returns the beginning of items: at most n of them and about that
+// many bytes.
+func firstItems(items []item, n, bytes int) []item {
 	for i, one := range items[:min(n, len(items))] {
 		if bytes -= len(one.entry); bytes < 0 {
 			return items[:i+1]
@@ -530,7 +531,7 @@ func upTo(items []item, n, bytes int) []item {
 	return items[:min(n, len(items))]
 }
 
-// End notes that nothing will be added to the logs of a process.
+// End marks the logs of a process as complete.
 func End(ctx context.Context, db *store.DB, process string) error {
 	err := db.UpdateFast(ctx, func(tx *store.Tx) error {
 		res, err := tx.Exec(ctx, "UPDATE logs SET ended = 1 WHERE process_id = ? AND ended = 0", process)

@@ -13,9 +13,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// mostTaken is what one look at an attempt may allocate, whatever the agent has
+// maxTaken is what one look at an attempt may allocate, whatever the agent has
 // written: names and what is said of them, and nothing for what is in the files.
-const mostTaken = 96 << 20
+const maxTaken = 96 << 20
 
 // What an agent has written is never in memory as a whole, to list it or to show
 // it.
@@ -45,18 +45,18 @@ func TestAttackWorkChangesAreReadInParts(t *testing.T) {
 				"listed":            func() (Summary, error) { c, err := tree.Changes(t.Context(), Balanced, false); return c.Summary, err },
 				"listed with force": func() (Summary, error) { c, err := tree.Changes(t.Context(), Balanced, true); return c.Summary, err },
 				"as a patch": func() (Summary, error) {
-					p, err := tree.Patch(t.Context(), []string{"app"}, mostPatchBytes, Balanced, true)
-					if len(p.Text) > mostPatchBytes {
+					p, err := tree.Patch(t.Context(), []string{"app"}, maxPatchBytes, Balanced, true)
+					if len(p.Text) > maxPatchBytes {
 						err = fmt.Errorf("the patch has %d bytes", len(p.Text))
 					}
 					return Summary{Files: c.files}, err
 				},
 				"as a file": func() (Summary, error) {
-					f, err := tree.File(t.Context(), "app/x", Slice{StartLine: 2, MaxBytes: mostFileBytes})
+					f, err := tree.File(t.Context(), "app/x", Slice{StartLine: 2, MaxBytes: maxFileBytes})
 					if fault.Of(err) != nil { // this case has no such file
 						err = nil
 					}
-					if len(f.Content) > mostFileBytes {
+					if len(f.Content) > maxFileBytes {
 						err = fmt.Errorf("the file has %d bytes", len(f.Content))
 					}
 					return Summary{Files: c.files}, err
@@ -70,8 +70,8 @@ func TestAttackWorkChangesAreReadInParts(t *testing.T) {
 					if err != nil || sum.Files != c.files {
 						t.Fatalf("found %+v, %v; want %d files", sum, err, c.files)
 					}
-					if took := after.TotalAlloc - before.TotalAlloc; took > mostTaken {
-						t.Errorf("took %d MiB of memory, want at most %d", took>>20, mostTaken>>20)
+					if took := after.TotalAlloc - before.TotalAlloc; took > maxTaken {
+						t.Errorf("took %d MiB of memory, want at most %d", took>>20, maxTaken>>20)
 					}
 				})
 			}

@@ -28,10 +28,11 @@ import (
 //	.box/ATTEMPT/REPO/admin     what a linked worktree has for itself, as HEAD and index
 //	.box/ATTEMPT/REPO/state     where it came from; no sandbox shows it
 
-// Box is what a sandbox has to show of the attempt beside the rest of the system.
+// Box lists what a sandbox shows of the attempt, in addition to the rest of the
+// system.
 type Box struct {
-	// Seal are folders to show empty, Read those in them to show, Write those
-	// that the agent may change.
+	// Seal lists folders to show empty, Read the folders and files in them to
+	// show, and Write those that the agent may change.
 	Seal, Read, Write []string
 }
 
@@ -57,8 +58,8 @@ func (t Tree) boxDir(r Repo) string {
 	return filepath.Join(filepath.Dir(t.Dir), boxFolder, filepath.Base(t.Dir), r.Name)
 }
 
-// EnterBox gives each worktree a folder of git of its own. Nothing of the attempt
-// may run. [Tree.LeaveBox] ends it.
+// EnterBox gives each worktree its own git folder, for a run in a sandbox. No
+// process of the attempt may run. [Tree.LeaveBox] ends it.
 func (t Tree) EnterBox(ctx context.Context) (Box, error) {
 	b := Box{Write: []string{t.Dir}}
 	if _, err := t.LeaveBox(ctx); err != nil {
@@ -87,8 +88,8 @@ func (t Tree) EnterBox(ctx context.Context) (Box, error) {
 	return b, nil
 }
 
-// GitFiles are the files that say where git's folder of each worktree is. An agent
-// has no reason to change them.
+// GitFiles returns the files that say where each worktree's git folder is. An
+// agent has no reason to change them.
 func (t Tree) GitFiles() (files []string) {
 	for _, r := range t.Repos {
 		files = append(files, filepath.Join(t.path(r), ".git"))
@@ -386,7 +387,7 @@ func readBox(dir string) (s boxed, err error) {
 	return s, nil
 }
 
-// InBox says whether a worktree has a folder of git of its own now.
+// InBox reports whether a worktree has its own git folder now.
 func (t Tree) InBox() bool {
 	return slices.ContainsFunc(t.Repos, func(r Repo) bool {
 		_, err := os.Lstat(t.boxDir(r))
@@ -394,14 +395,14 @@ func (t Tree) InBox() bool {
 	})
 }
 
-// LeaveBox brings home what was made in the boxes of the attempt, if there are
-// any: the attempt's branch goes on to where the agent has it, and everything
-// else, as other branches, tags and stashes, gets a ref below
-// refs/deskhand/kept. Nothing of the attempt may run. moved names what the agent
-// did beside its branch, for people.
+// LeaveBox copies the results of a sandboxed run into the repositories, if
+// there are any: it moves the attempt's branch to the agent's commit, and gives
+// other branches, tags and stashes a ref below refs/deskhand/kept. No process
+// of the attempt may run. moved describes for people what the agent did outside
+// its branch.
 //
-// The fault box_broken says that the agent has left a folder that git cannot
-// read: all stays as it is.
+// Fault: box_broken if the agent has left a folder that git cannot read.
+// Nothing changes then.
 func (t Tree) LeaveBox(ctx context.Context) (moved []string, err error) {
 	var problems []error
 	for _, r := range t.Repos {
@@ -607,8 +608,8 @@ func stashed(common string) (ids []string) {
 	return ids
 }
 
-// mostKept is how many refs of one box get a name of their own.
-const mostKept = 1000
+// maxKept is how many refs of one box get a name of their own.
+const maxKept = 1000
 
 // bringRefs moves the attempt's branch, and keeps what else is new.
 func (t Tree) bringRefs(ctx context.Context, r Repo, before, after map[string]string) (moved []string, err error) {
@@ -632,8 +633,8 @@ func (t Tree) bringRefs(ctx context.Context, r Repo, before, after map[string]st
 		if known, _ := revision(ctx, r.Path, id); strings.HasPrefix(ref, "refs/stash-") && known == "" {
 			continue // the log of stashes says what it likes
 		}
-		if kept++; kept > mostKept {
-			return moved, fmt.Errorf("the agent made more than %d refs", mostKept)
+		if kept++; kept > maxKept {
+			return moved, fmt.Errorf("the agent made more than %d refs", maxKept)
 		}
 		at := t.keptRef(strings.TrimPrefix(ref, "refs/"))
 		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: made by the agent", at, id); err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Guard bounds what is listed without force. A zero field bounds nothing.
+// Guard limits what is listed without force. A zero field is no limit.
 type Guard struct {
 	Files int
-	// Lines are those added and deleted.
+	// Lines counts added and deleted lines.
 	Lines int
-	// Bytes are those of [Summary].
+	// Bytes is compared with [Summary].Bytes.
 	Bytes int64
 }
 
@@ -34,8 +34,8 @@ func (g Guard) exceeded(s Summary) bool {
 	return g.Files > 0 && s.Files > g.Files || g.Lines > 0 && s.Added+s.Deleted > g.Lines || g.Bytes > 0 && s.Bytes > g.Bytes
 }
 
-// mostFiles is how many changed files are listed whatever the guard says.
-const mostFiles = 10_000
+// maxFiles is how many changed files are listed whatever the guard says.
+const maxFiles = 10_000
 
 // Why something is not shown.
 const (
@@ -46,40 +46,40 @@ const (
 	TooManyPaths      = "too_many_paths"
 )
 
-// Changes are what an attempt has changed, committed or not.
+// Changes is what an attempt has changed, committed or not.
 type Changes struct {
 	Summary Summary
 	// Blocked is empty, SummaryFailed or ThresholdExceeded; then Files is empty.
 	Blocked string
-	// Detail says more about Blocked, naming the repository.
+	// Detail explains Blocked and names the repository.
 	Detail string
 	// Files are sorted by path.
 	Files []FileChange
-	// Truncated says that there are more than 10,000.
+	// Truncated reports whether there are more than 10,000 files.
 	Truncated bool
-	// Nested are repositories inside of a worktree that are no submodules: what
-	// is in them is not listed, and not committed.
+	// Nested lists repositories inside a worktree that are not submodules.
+	// Their content is neither listed nor committed.
 	Nested []string
 }
 
-// Summary adds up all repositories.
+// Summary is the total over all repositories.
 type Summary struct {
 	Files, Added, Deleted int
-	// Bytes are the sizes of the changed files as they are now; of a deleted
-	// file, as it was.
+	// Bytes is the total size of the changed files; deleted files count with
+	// their former size.
 	Bytes int64
 }
 
-// FileChange is one changed file.
+// FileChange is a changed file.
 type FileChange struct {
-	// Path begins with the name of the repository, separated by /. A path that
-	// is not UTF-8 is quoted as git does it, in double quotes.
+	// Path begins with the repository's name and a slash. A path that is not
+	// UTF-8 is quoted as git does, in double quotes.
 	Path string
-	// OldPath is where a renamed file was.
+	// OldPath is the former path of a renamed file.
 	OldPath string
 	// Kind is added, modified, deleted, renamed or type_changed.
 	Kind string
-	// Added and Deleted are lines; 0 for a binary file.
+	// Added and Deleted count lines. They are 0 for a binary file.
 	Added, Deleted int
 	Binary         bool
 	Bytes          int64
@@ -89,14 +89,13 @@ type FileChange struct {
 	oldName string
 }
 
-// Changes compares each worktree, with what is not committed or not even
-// tracked, to where its branch left the target. It changes nothing: no lock is
-// taken and no object is written. force lists what guard would block, up to
-// 10,000 files.
+// Changes compares each worktree, including uncommitted and untracked files,
+// with the commit at which its branch left the target. It takes no lock and
+// writes no object. force lists what guard would block, up to 10,000 files.
 //
-// The guard comes before the work: lines are counted only when the sizes are
-// within it, and no more than 10,000 files are kept, however many there are. A
-// text of more than 8 MiB counts as a binary file.
+// The guard is checked first: lines are counted only if the sizes are within
+// it, and at most 10,000 files are held in memory. A text file of more than 8
+// MiB counts as binary.
 func (t Tree) Changes(ctx context.Context, guard Guard, force bool) (Changes, error) {
 	var all Changes
 	views := make([]*view, 0, len(t.Repos))
@@ -145,8 +144,8 @@ func (t Tree) Changes(ctx context.Context, guard Guard, force bool) (Changes, er
 		all.Blocked, all.Files = ThresholdExceeded, nil
 		all.Detail = tooMany(all.Summary, guard, counted)
 	}
-	if len(all.Files) > mostFiles {
-		all.Files = all.Files[:mostFiles]
+	if len(all.Files) > maxFiles {
+		all.Files = all.Files[:maxFiles]
 	}
 	all.Truncated = all.Blocked == "" && all.Summary.Files > len(all.Files)
 	return all, nil
@@ -216,7 +215,7 @@ func (v *view) list(ctx context.Context, names ...string) (files []FileChange, s
 			}
 			sum.Bytes += f.Bytes
 		}
-		if len(files) < mostFiles {
+		if len(files) < maxFiles {
 			files = append(files, f)
 		}
 		return nil

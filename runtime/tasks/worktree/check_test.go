@@ -2,6 +2,8 @@ package worktree
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -73,6 +75,62 @@ func TestAttackWorkACommitWithASecretIsHeldBack(t *testing.T) {
 				t.Errorf("Commit that is allowed = %d, %v", n, err)
 			}
 		})
+	}
+}
+
+// What was allowed is known again by its line and its file, and nothing else is.
+func TestAttackWorkWhatWasAllowedIsThatLineOfThatFile(t *testing.T) {
+	private(t)
+	tree := attempt(t, repository(t, "app"))
+	dir := filepath.Join(tree.Dir, "app")
+	held := func(want string) *Held {
+		t.Helper()
+		_, err := tree.Commit(t.Context(), "x", has("sk-live"))
+		h := new(Held)
+		if !errors.As(err, &h) || h.Message != want || fault.Of(err) == nil || h.More {
+			t.Fatalf("Commit = %v, want it held for %q", err, want)
+		}
+		return h
+	}
+	put(t, filepath.Join(dir, "k.txt"), "sk-live-123\n")
+	first := held("app/k.txt:1 has the secret")
+	if len(first.Prints) != 1 || strings.Contains(first.Prints[0], "live") {
+		t.Fatalf("the prints are %q", first.Prints)
+	}
+	tree.Allowed = map[string]bool{first.Prints[0]: true}
+	put(t, filepath.Join(dir, "k.txt"), "above\nsk-live-123\n")
+	if n, err := tree.Commit(t.Context(), "x", has("sk-live")); n != 1 || err != nil {
+		t.Fatalf("Commit of what is allowed = %d, %v", n, err)
+	}
+	for _, how := range []How{Merge, Rebase, Squash, FastForward} {
+		planned, err := tree.Land(t.Context(), how, "", Author{Message: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, allowed, err := tree.Brought(t.Context(), planned.Moves, has("sk-live"))
+		if err != nil || len(found) > 0 || strings.Join(allowed, ";") != "app/k.txt:2 has the secret" {
+			t.Errorf("Brought of %s = %q, allowed %q, %v", how, found, allowed, err)
+		}
+	}
+	put(t, filepath.Join(dir, "k.txt"), "above\nsk-live-124\n")
+	second := held("app/k.txt:2 has the secret")
+	put(t, filepath.Join(dir, "k.txt"), "above\nsk-live-123\n")
+	put(t, filepath.Join(dir, "k2.txt"), "sk-live-123\n")
+	if third := held("app/k2.txt:1 has the secret"); third.Prints[0] == first.Prints[0] || third.Prints[0] == second.Prints[0] {
+		t.Error("two lines have one print")
+	}
+	put(t, filepath.Join(dir, "k2.txt"), strings.Repeat("sk-live-123\n", 3))
+	if h := held("app/k2.txt:1 has the secret; app/k2.txt:2 has the secret; app/k2.txt:3 has the secret"); len(h.Prints) != 1 {
+		t.Errorf("one line thrice has %d prints", len(h.Prints))
+	}
+	var many strings.Builder
+	for i := range maxPrints + 1 {
+		fmt.Fprintf(&many, "sk-live-%d\n", i)
+	}
+	put(t, filepath.Join(dir, "k2.txt"), many.String())
+	_, err := tree.Commit(t.Context(), "x", has("sk-live"))
+	if h := new(Held); !errors.As(err, &h) || len(h.Prints) != maxPrints || !h.More {
+		t.Errorf("Commit of more lines than have prints = %v", err)
 	}
 }
 
@@ -203,7 +261,7 @@ func TestAttackWorkASecretInACommitThatLandsIsFound(t *testing.T) {
 				if how == Squash {
 					want = c.squash
 				}
-				if found, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != want {
+				if found, _, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != want {
 					t.Errorf("Brought of %s = %q, %v; want %q", how, found, err, want)
 				}
 			}
@@ -211,10 +269,76 @@ func TestAttackWorkASecretInACommitThatLandsIsFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found, err := tree.Brought(t.Context(), steps, has("sk-live")); err != nil || strings.Join(found, "; ") != c.squash {
+			if found, _, err := tree.Brought(t.Context(), steps, has("sk-live")); err != nil || strings.Join(found, "; ") != c.squash {
 				t.Errorf("Brought of Applying = %q, %v; want %q", found, err, c.squash)
 			}
 		})
+	}
+}
+
+// A message goes with its commit, wherever that goes.
+func TestAttackWorkASecretInAMessageIsFound(t *testing.T) {
+	const commit = "commit -q --allow-empty -m"
+	for name, c := range map[string]struct{ message, want string }{
+		"the subject":            {"use sk-live-123", "app: the subject of a commit has the secret"},
+		"a line below":           {"Use the key\n\nit is\nsk-live-123 of ours", `app: the message of commit "Use the key", line 4, has the secret`},
+		"the subject and below":  {"use sk-live-123\n\nsk-live-123", "app: the subject of a commit has the secret"},
+		"a trailer":              {"Use\n\nKey: sk-live-123", `app: the message of commit "Use", line 3, has the secret`},
+		"a long line":            {"Use\n\n" + strings.Repeat("x", window-6) + "sk-live-123" + strings.Repeat("y", window), `app: the message of commit "Use", line 3, has the secret`},
+		"a subject of odd signs": {"Us\x1be\n\nsk-live-123", `app: the message of commit "Us\x1be", line 3, has the secret`},
+		"nothing":                {"Use the key", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			private(t)
+			tree := attempt(t, repository(t, "app"))
+			dir, heads := filepath.Join(tree.Dir, "app"), tree.Heads(t.Context())
+			shell(t, dir, append(strings.Fields(commit), "before")...)
+			put(t, filepath.Join(dir, "a.txt"), "a\n")
+			shell(t, dir, "add", "-A")
+			file := filepath.Join(t.TempDir(), "message")
+			put(t, file, c.message)
+			shell(t, dir, "commit", "-q", "-F", file)
+			shell(t, dir, append(strings.Fields(commit), "behind")...)
+			if found, err := tree.Exposed(t.Context(), heads, has("sk-live")); err != nil || strings.Join(found, "; ") != c.want {
+				t.Errorf("Exposed = %q, %v; want %q", found, err, c.want)
+			}
+			for _, how := range []How{Merge, FastForward, Rebase, Squash} {
+				planned, err := tree.Land(t.Context(), how, "", Author{Message: "x"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := c.want
+				if how == Squash {
+					want = ""
+				}
+				if found, _, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != want {
+					t.Errorf("Brought of %s = %q, %v; want %q", how, found, err, want)
+				}
+			}
+			planned, err := tree.Land(t.Context(), Squash, "", Author{Message: c.message})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found, _, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != c.want {
+				t.Errorf("Brought of a squash with that message = %q, %v; want %q", found, err, c.want)
+			}
+			if steps, err := tree.Applying(t.Context()); err != nil {
+				t.Error(err)
+			} else if found, _, err := tree.Brought(t.Context(), steps, has("sk-live")); err != nil || len(found) > 0 {
+				t.Errorf("Brought of Applying = %q, %v; want nothing, as no message comes along", found, err)
+			}
+		})
+	}
+}
+
+// A commit may say that its message is in another encoding than it is.
+func TestAttackWorkASecretInAMessageOfAnotherEncodingIsFound(t *testing.T) {
+	private(t)
+	tree := attempt(t, repository(t, "app"))
+	dir, heads := filepath.Join(tree.Dir, "app"), tree.Heads(t.Context())
+	shell(t, dir, "-c", "i18n.commitEncoding=UTF-16", "commit", "-q", "--allow-empty", "-m", "Use\n\nsk-live-123")
+	if found, err := tree.Exposed(t.Context(), heads, has("sk-live")); err != nil || len(found) != 1 {
+		t.Errorf("Exposed = %q, %v; want the message", found, err)
 	}
 }
 
@@ -234,7 +358,7 @@ func TestAttackWorkASecretBehindAReplacementIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != "app/k.txt:1 has the secret" {
+		if found, _, err := tree.Brought(t.Context(), planned.Moves, has("sk-live")); err != nil || strings.Join(found, "; ") != "app/k.txt:1 has the secret" {
 			t.Errorf("Brought of %s = %q, %v", how, found, err)
 		}
 	}

@@ -10,6 +10,7 @@ const (
 	ConfigRefused      = "config_refused"
 	Conflicts          = "conflicts"
 	DiskFull           = "disk_full"
+	FilterFailed       = "filter_failed"
 	FilterRefused      = "filter_refused"
 	GitMissing         = "git_missing"
 	GitTooOld          = "git_too_old"
@@ -52,7 +53,7 @@ const (
 // Codes are those of this package, and why something is not shown.
 var Codes = []string{
 	BoxBroken, BranchExists, BranchInUse, BranchMissing, CommitHeld, ConfigRefused,
-	Conflicts, DiskFull, FilterRefused, GitMissing, GitTooOld, HeadMoved,
+	Conflicts, DiskFull, FilterFailed, FilterRefused, GitMissing, GitTooOld, HeadMoved,
 	InvalidArgument, LimitReached, NoCommits, NoIdentity, NotCheckedOut, NotFastForward,
 	NotFound, NotSigned, NothingToLand, NothingToUpdate, ObjectsMissing, OutputTooLarge,
 	HookFailed, HooksChanged, PushRefused, RemoteMissing, RepoNotTrusted, TargetDirty, TargetMoved, UnrelatedHistories, UntrackedInTheWay, WorktreeDirty,

@@ -11,15 +11,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Commit commits what was changed in each worktree on the attempt's branch, and
-// says in how many there was something. No hook runs and nothing is signed. It
-// is for a moment when no agent works there: a lock that a killed git left is
-// removed. A repository inside the worktree that is no submodule is left out.
+// Commit commits the changes of each worktree to the attempt's branch and
+// returns in how many repositories there were any. No hook runs and nothing is
+// signed. No agent may be working: a lock left by a killed git is removed. A
+// nested repository that is not a submodule is left out, and so are files that
+// [Tree.CopyIn] copied.
 //
-// It commits to no other branch: where the agent went to another one, or left a
-// merge or rebase unfinished, the fault is head_moved and the files stay as
-// they are. What [Tree.CopyIn] brought is left out. A check that finds something
-// in the lines that would be committed is the fault commit_held.
+// Faults: head_moved, with all files unchanged, if another branch is checked
+// out or a merge or rebase is unfinished; commit_held if a check finds
+// something in the lines to be committed.
 func (t Tree) Commit(ctx context.Context, message string, checks ...Check) (int, error) {
 	n := 0
 	var problems []error

@@ -13,15 +13,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// mostCopied bounds the files that patterns may bring along: they are for files
+// maxCopied bounds the files that patterns may bring along: they are for files
 // such as .env, not for a folder of dependencies.
-const mostCopied = 1000
+const maxCopied = 1000
 
-// CopyIn copies files that git does not know, such as .env, from the user's
-// repository into the worktree. Patterns are globs below the top of the
-// repository, with ** for any folders; a pattern that matches nothing is fine.
-// What is in the worktree already stays. Only regular files are copied, with
-// their permissions. It returns the names of those copied.
+// CopyIn copies files that git does not track, such as .env, from the user's
+// repository into the worktree. Patterns are globs relative to the repository's
+// top, with ** for any folders; a pattern may match nothing. Existing files in
+// the worktree stay. Only regular files are copied, with their permissions. It
+// returns the names of the copied files.
 func (t Tree) CopyIn(ctx context.Context, r Repo, patterns []string) (copied []string, err error) {
 	if len(patterns) == 0 {
 		return nil, nil
@@ -48,8 +48,8 @@ func (t Tree) CopyIn(ctx context.Context, r Repo, patterns []string) (copied []s
 			if gitsOwnPath(name) {
 				continue
 			}
-			if len(copied) >= mostCopied {
-				return copied, fault.New(LimitReached, fmt.Sprintf("patterns match more than %d files to copy", mostCopied), "name fewer files, or fetch them in a setup script")
+			if len(copied) >= maxCopied {
+				return copied, fault.New(LimitReached, fmt.Sprintf("patterns match more than %d files to copy", maxCopied), "name fewer files, or fetch them in a setup script")
 			}
 			done, err := copyBetween(from, to, name)
 			if err != nil {

@@ -20,42 +20,42 @@ import (
 // The bounds of a file's content.
 const (
 	defaultFileBytes = 64 << 10
-	mostFileBytes    = 512 << 10
+	maxFileBytes     = 512 << 10
 )
 
-// Slice is the part of a file to read. The zero value is its first 64 KiB.
+// Slice is the part of a file to read. The zero value is the first 64 KiB.
 type Slice struct {
 	// Start is in bytes.
 	Start int64
-	// MaxBytes of content; 0 means 64 KiB, more than 512 KiB is blocked.
+	// MaxBytes limits the content. 0 means 64 KiB; more than 512 KiB is
+	// blocked.
 	MaxBytes int
-	// StartLine and EndLine, counted from 1 and both included, are another way
-	// to say what to read: then Start is 0. EndLine 0: up to the end.
+	// StartLine and EndLine count from 1, are inclusive, and replace Start,
+	// which is 0 then. EndLine 0 means the end of the file.
 	StartLine, EndLine int
 }
 
-// File is a part of a file as it is now.
+// File is a part of a file in its current state.
 type File struct {
-	// Blocked is empty, or OutsideWorkspace or SizeExceeded; then there is no
-	// content.
+	// Blocked is empty, OutsideWorkspace or SizeExceeded. If it is set, Content
+	// is empty.
 	Blocked, Detail string
-	// Path is clean, and begins with the repository.
+	// Path is cleaned, and begins with the repository's name.
 	Path string
-	// Start is where Content begins, Total the size of the file, in bytes.
+	// Start is the offset of Content and Total the size of the file, in bytes.
 	Start, Total int64
-	// Content is text that ends at a whole character if Binary is false.
+	// Content ends at a character boundary, unless Binary is set.
 	Content []byte
-	// Binary says that Content has a NUL, or is not UTF-8.
+	// Binary reports whether Content contains a NUL or is not UTF-8.
 	Binary bool
-	// Truncated says that the file goes on behind what was asked for, up to
-	// MaxBytes.
+	// Truncated reports whether the file continues after Content.
 	Truncated bool
 }
 
-// File reads a part of a file. Symbolic links are followed as long as they stay
-// in the attempt's folder and out of git's own files. A start behind the end
-// gives no content. Faults: not_found, worktree_missing, invalid_argument for a
-// folder or a device.
+// File reads a part of a file. It follows symbolic links within the attempt's
+// folder, except into git's own files. A start behind the end returns no
+// content. Faults: not_found, worktree_missing, invalid_argument for a folder
+// or a device.
 func (t Tree) File(ctx context.Context, name string, s Slice) (File, error) {
 	clean, repo, err := t.inside(name)
 	if err != nil {
@@ -65,8 +65,8 @@ func (t Tree) File(ctx context.Context, name string, s Slice) (File, error) {
 	if s.MaxBytes <= 0 {
 		s.MaxBytes = defaultFileBytes
 	}
-	if s.MaxBytes > mostFileBytes {
-		file.Blocked, file.Detail = SizeExceeded, fmt.Sprintf("at most %d bytes at once", mostFileBytes)
+	if s.MaxBytes > maxFileBytes {
+		file.Blocked, file.Detail = SizeExceeded, fmt.Sprintf("at most %d bytes at once", maxFileBytes)
 		return file, nil
 	}
 	f, _, err := t.open(clean)
@@ -186,8 +186,8 @@ func (file *File) judge() {
 
 var errOutside = errors.New("the path leads out of the attempt")
 
-// mostLinks is how many symbolic links one path may go through, as on Linux.
-const mostLinks = 40
+// maxLinks is how many symbolic links one path may go through, as on Linux.
+const maxLinks = 40
 
 // open opens a clean path, going from folder to folder below the attempt's so
 // that no link leads out or into git's own files, not even one that is put
@@ -202,7 +202,7 @@ func (t Tree) open(clean string) (f *os.File, real string, err error) {
 		return nil, "", fmt.Errorf("open folder of attempt: %w", err)
 	}
 	defer top.Close()
-	for range mostLinks {
+	for range maxLinks {
 		f, link, err := t.walk(top, strings.Split(clean, "/"))
 		if err != nil || f != nil {
 			return f, clean, err
@@ -245,7 +245,7 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 	for i, name := range elements {
 		info, err := dir.Lstat(name)
 		if err != nil {
-			return nil, "", notThere(err)
+			return nil, "", notFound(err)
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
 			if i == 0 {
@@ -253,7 +253,7 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 			}
 			target, err := dir.Readlink(name)
 			if err != nil {
-				return nil, "", notThere(err)
+				return nil, "", notFound(err)
 			}
 			target = filepath.ToSlash(target)
 			if path.IsAbs(target) || strings.HasPrefix(target, `"`) {
@@ -268,7 +268,7 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 			}
 			f, err := dir.OpenFile(name, openFlags, 0)
 			if err != nil {
-				return nil, "", notThere(err)
+				return nil, "", notFound(err)
 			}
 			if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
 				f.Close()
@@ -281,7 +281,7 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 		}
 		next, err := dir.OpenRoot(name)
 		if err != nil {
-			return nil, "", notThere(err)
+			return nil, "", notFound(err)
 		}
 		if dir != top {
 			dir.Close()
@@ -294,9 +294,9 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 	return nil, "", fs.ErrNotExist
 }
 
-// notThere turns what a path can be wrong with into "does not exist", or into
+// notFound turns what a path can be wrong with into "does not exist", or into
 // why it may not be read.
-func notThere(err error) error {
+func notFound(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || isNotFolder(err):
 		return fs.ErrNotExist

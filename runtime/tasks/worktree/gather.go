@@ -8,14 +8,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Gather brings the work in each worktree onto the attempt's branch: the branch
-// goes on to a detached head, or to the branch that is checked out, which stays
-// where it is; then what is not committed is, as [Tree.Commit] does it. No file
-// of the worktree changes. It returns how many repositories had something.
+// Gather brings the work in each worktree onto the attempt's branch: it moves
+// the branch to a detached head, or to the checked-out branch, which itself
+// stays; then it commits as [Tree.Commit] does. No file of the worktree
+// changes. It returns how many repositories had something.
 //
-// Faults, beside those of Commit: head_moved where git is in the middle of
-// something, or the branch and the head have both gone on; branch_in_use when
-// the user has the branch checked out.
+// Faults, in addition to those of Commit: head_moved if git is in the middle of
+// an operation, or the branch and the head have diverged; branch_in_use if the
+// user has the branch checked out.
 func (t Tree) Gather(ctx context.Context, message string, checks ...Check) (n int, err error) {
 	for _, r := range t.Repos {
 		if !t.present(ctx, r) {
@@ -47,7 +47,7 @@ func (t Tree) gather(ctx context.Context, r Repo) (moved bool, err error) {
 		return false, fault.New(HeadMoved, fmt.Sprintf("worktree of %s has %s in progress", r.Name, doing),
 			fmt.Sprintf("finish it in %[1]s, as with git add and git %[2]s --continue, or end it with git %[2]s --abort", dir, strings.Fields(doing)[1]))
 	}
-	what, head, err := t.astray(ctx, r)
+	what, head, err := t.commitsElsewhere(ctx, r)
 	if err != nil {
 		return false, err
 	}

@@ -123,6 +123,9 @@ func stream(cmd gitCommand) error {
 		name := string(filterFailed.FindSubmatch(said.Bytes())[1])
 		return fault.New(FilterRefused, fmt.Sprintf("filter %q is of the repository's own configuration, which an agent can write, so it is not run: %s", name, said.line()),
 			"if it is yours, copy its settings into your own configuration: git config --global filter."+name+".clean ..., the same for smudge, process and required")
+	case filterFailed.Match(said.Bytes()), largeMissing.Match(said.Bytes()):
+		return fault.New(FilterFailed, "a filter that your configuration of git names, such as that of git LFS, failed: "+said.line(),
+			"install what it runs, which for LFS is git-lfs, or correct it with git config --global; then try again: what is in the folder stays as it is")
 	case errors.Is(err, exec.ErrNotFound):
 		return fault.New(GitMissing, "the program git is not on the path", "install git 2.26 or newer")
 	case strings.Contains(said.String(), "dubious ownership"):
@@ -148,6 +151,10 @@ func stream(cmd gitCommand) error {
 }
 
 var filterFailed = regexp.MustCompile(`(?:clean|smudge) filter '?(.+?)'? failed`)
+
+// largeMissing is what a shell says of a filter-process of LFS that is not
+// installed, of which git itself says that the remote end hung up.
+var largeMissing = regexp.MustCompile(`(?m)^git-lfs .*not found$`)
 
 // head is the beginning of what a program says.
 type head struct {

@@ -29,8 +29,8 @@ var showing = []string{"status", "diff", "diff-files", "ls-files"}
 var programs = []string{"askpass", "alternaterefscommand", "cmd", "command", "defaultkeycommand", "difffilter", "driver", "editor", "external", "gitproxy",
 	"helper", "packobjectshook", "program", "receivepack", "recentobjectshook", "sshcommand", "standalonetransferagent", "textconv", "uploadpack", "vcs"}
 
-// mostForeign is how many such keys a repository may have.
-const mostForeign = 200
+// maxForeign is how many such keys a repository may have.
+const maxForeign = 200
 
 // setting is one value of a configuration.
 type setting struct {
@@ -112,7 +112,7 @@ func overrides(all []setting, strict bool) (over []string, err error) {
 			}
 		}
 	}
-	if len(foreign) > mostForeign {
+	if len(foreign) > maxForeign {
 		return nil, fault.New(ConfigRefused, fmt.Sprintf("the repository's configuration names %d programs", len(foreign)), "take them out: git config --local --edit")
 	}
 	for key := range foreign {

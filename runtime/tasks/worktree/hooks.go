@@ -37,7 +37,7 @@ type Hooks struct {
 
 // Hooks looks for the hooks of a repository.
 func (r Repo) Hooks(ctx context.Context) (h Hooks, err error) {
-	if err := r.there(); err != nil {
+	if err := r.requirePresent(); err != nil {
 		return h, err
 	}
 	all, err := configuration(ctx, r.Path)

@@ -22,21 +22,22 @@ type How string
 const (
 	// Merge makes a merge commit.
 	Merge How = "merge"
-	// Squash makes one commit of all.
+	// Squash makes one commit of all changes.
 	Squash How = "squash"
-	// Rebase makes each commit again on top; merges among them are left out.
+	// Rebase makes each commit again on top of the target, without merge
+	// commits.
 	Rebase How = "rebase"
-	// FastForward makes no commit: the branch must have all of the target.
+	// FastForward makes no commit. The branch must contain the target.
 	FastForward How = "ff"
 )
 
-// Move is a branch that goes from one commit to another. It says all that is
-// needed to do it, to finish it, and to take it back.
+// Move moves a branch from one commit to another. It has everything needed to
+// do, complete and revert the move.
 type Move struct {
-	// Name is the repository's name in the attempt, Path where it is.
+	// Name is the repository's name in the attempt, Path its path.
 	Name string `json:"repo"`
 	Path string `json:"path"`
-	// Branch is the one that moves, without refs/heads/.
+	// Branch is the branch to move, without refs/heads/.
 	Branch string `json:"branch"`
 	Before string `json:"before"`
 	After  string `json:"after"`
@@ -44,23 +45,23 @@ type Move struct {
 	Dir string `json:"dir,omitempty"`
 }
 
-// Distance is how an attempt's branch stands to a target in one repository.
+// Distance compares an attempt's branch with a target in one repository.
 type Distance struct {
 	Name, Target string
-	// Ahead and Behind count the commits that only the branch has, and only the
-	// target.
+	// Ahead counts commits that only the branch has, Behind those that only the
+	// target has.
 	Ahead, Behind int
-	// Conflicts are the paths that a merge could not bring together. Their names
-	// begin with the repository.
+	// Conflicts lists the paths that a merge cannot combine. They begin with
+	// the repository's name.
 	Conflicts []string
-	// Head and Tip are the commits of the branch and of the target, Base is where
-	// the branch has left it.
+	// Head is the commit of the branch, Tip that of the target, and Base the commit
+	// at which the branch left the target.
 	Head, Tip, Base string
 }
 
-// Distances looks how far the branch and the target have gone from each other,
-// and what would conflict. into is another target than the attempt's own; empty:
-// that. Nothing but objects is written.
+// Distances compares the branch with into in each repository and lists
+// conflicts. An empty into means the attempt's own target. It only writes
+// objects.
 func (t Tree) Distances(ctx context.Context, into string) (all []Distance, err error) {
 	for _, r := range t.Repos {
 		d, err := t.distance(ctx, r, into)
@@ -77,7 +78,7 @@ func (t Tree) distance(ctx context.Context, r Repo, into string) (d Distance, er
 	if into != "" {
 		d.Target = into
 	}
-	if err := r.there(); err != nil {
+	if err := r.requirePresent(); err != nil {
 		return d, err
 	}
 	if d.Head, err = revision(ctx, r.Path, "refs/heads/"+t.Branch); err != nil {
@@ -140,19 +141,19 @@ func mergeTree(ctx context.Context, dir, ours, theirs string) (tree string, conf
 	return "", nil, fmt.Errorf("merge %.12s and %.12s: %w", ours, theirs, err)
 }
 
-// Landing is what is to become of a target, worked out and not done.
+// Landing is a planned landing or update.
 type Landing struct {
 	Moves []Move
-	// Distances are those of the repositories, in the order of the tree; a
-	// repository in which the branch has nothing new has no move.
+	// Distances has an entry per repository, in the order of the tree. A
+	// repository without new commits has no move.
 	Distances []Distance
 }
 
-// Author says what the commits of a landing say.
+// Author describes the commits of a landing.
 type Author struct {
-	// Message is that of a merge or a squash.
+	// Message is the message of a merge or squash commit.
 	Message string
-	// Sign asks git to sign them, as the user's commit.gpgSign has it.
+	// Sign signs the commits, as the user's commit.gpgSign requires.
 	Sign bool
 	// Word is called with the message of a merge or a squash in a repository, and
 	// the folder that has its target checked out, or the repository. Nil: the
@@ -160,12 +161,12 @@ type Author struct {
 	Word func(r Repo, dir, message string) (string, error)
 }
 
-// Land works out how the branch gets onto its target, or onto into if that is
-// not empty. It writes objects, and moves nothing: see [Do].
+// Land plans how the branch gets onto its target, or onto into if that is not
+// empty. It writes objects and moves nothing: see [Do].
 //
 // Faults: conflicts, with the paths; nothing_to_land; not_fast_forward;
-// no_identity; not_found; branch_missing; target_dirty where the target is
-// checked out and has changes; git_too_old.
+// no_identity; not_found; branch_missing; target_dirty if the target is checked
+// out and has changes; git_too_old.
 func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landing, err error) {
 	var conflicts []string
 	for _, r := range t.Repos {
@@ -208,8 +209,8 @@ func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landi
 	return l, Ready(ctx, l.Moves)
 }
 
-// Update works out how the target gets into the branch: how is Merge or Rebase.
-// It writes objects, and moves nothing. Faults: those of Land.
+// Update plans how the target gets into the branch; how is Merge or Rebase. It
+// writes objects and moves nothing. Faults: those of [Tree.Land].
 func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err error) {
 	var conflicts []string
 	for _, r := range t.Repos {
@@ -230,7 +231,7 @@ func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err err
 			continue
 		}
 		r := t.Repos[i]
-		after, err := onward(ctx, r, how, d, a)
+		after, err := updatedHead(ctx, r, how, d, a)
 		if err != nil {
 			return l, err
 		}
@@ -246,8 +247,8 @@ func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err err
 	return l, Ready(ctx, l.Moves)
 }
 
-// onward is the commit at which the branch has the target.
-func onward(ctx context.Context, r Repo, how How, d Distance, a Author) (string, error) {
+// updatedHead returns the commit of the branch with the target brought in.
+func updatedHead(ctx context.Context, r Repo, how How, d Distance, a Author) (string, error) {
 	switch {
 	case d.Ahead == 0:
 		return d.Tip, nil
@@ -265,7 +266,7 @@ func onward(ctx context.Context, r Repo, how How, d Distance, a Author) (string,
 // see it when its branch is gone.
 const landedRefs = "refs/deskhand/landed/"
 
-// KeepLanded gives the commits that are landed a ref that stays.
+// KeepLanded gives landed commits a permanent ref.
 func (t Tree) KeepLanded(ctx context.Context, heads map[string]string) error {
 	for _, r := range t.Repos {
 		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: landed", landedRefs+filepath.Base(t.Dir), heads[r.Name]); err != nil {
@@ -275,14 +276,14 @@ func (t Tree) KeepLanded(ctx context.Context, heads map[string]string) error {
 	return nil
 }
 
-// ForgetLanded takes those refs away.
+// ForgetLanded deletes the refs of [Tree.KeepLanded].
 func (t Tree) ForgetLanded(ctx context.Context) {
 	for _, r := range t.Repos {
 		git(ctx, r.Path, "update-ref", "-d", landedRefs+filepath.Base(t.Dir))
 	}
 }
 
-// DropLanded deletes the attempt's branch where it is at what was landed.
+// DropLanded deletes the attempt's branch if it is at the landed commit.
 func (t Tree) DropLanded(ctx context.Context) {
 	for _, r := range t.Repos {
 		if head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err == nil && r.Landed != "" && head == r.Landed {
@@ -291,7 +292,7 @@ func (t Tree) DropLanded(ctx context.Context) {
 	}
 }
 
-// Conflict is the fault of branches that cannot be brought together.
+// Conflict returns the fault for branches that cannot be merged.
 func Conflict(paths []string, target string) *fault.Fault {
 	return fault.New(Conflicts, fmt.Sprintf("%s and the attempt have both changed %s", target, listed(paths)),
 		"let the agent bring the target in and resolve them, then try again")
@@ -342,8 +343,8 @@ func commitTree(ctx context.Context, r Repo, tree string, parents []string, mess
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Identity is who git takes the user for in the repositories, as "Name <email>".
-// The fault is no_identity.
+// Identity returns the user's git identity in the repositories, as "Name
+// <email>". Fault: no_identity.
 func (t Tree) Identity(ctx context.Context) (who string, err error) {
 	for _, r := range t.Repos {
 		var parts []string
@@ -365,7 +366,7 @@ func (t Tree) Identity(ctx context.Context) (who string, err error) {
 	return who, nil
 }
 
-// Signs says whether the user signs their commits in any of the repositories.
+// Signs reports whether the user signs commits in any of the repositories.
 func (t Tree) Signs(ctx context.Context) (bool, error) {
 	for _, r := range t.Repos {
 		all, err := configuration(ctx, r.Path)

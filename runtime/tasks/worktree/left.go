@@ -28,8 +28,8 @@ func (t Tree) dirty(ctx context.Context, r Repo) (names []string, err error) {
 	return names, nil
 }
 
-// Ignored are files and folders of all worktrees that git ignores, but for those
-// copied in; see [Survey].
+// Ignored returns the files and folders of all worktrees that git ignores,
+// except those copied in; see [Survey].
 func (t Tree) Ignored(ctx context.Context) (names []string) {
 	for _, r := range t.Repos {
 		if t.present(ctx, r) {

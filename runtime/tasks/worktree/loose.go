@@ -44,8 +44,8 @@ func moments(ctx context.Context, dir, ref string) []string {
 	return strings.Fields(string(out))
 }
 
-// mostLoose bounds the commits that are looked at in one repository.
-const mostLoose = 5000
+// maxLoose bounds the commits that are looked at in one repository.
+const maxLoose = 5000
 
 // unreached are those of commits, each once, that neither known nor the refs that
 // glob chooses lead to, and none that another one of them leads to.
@@ -55,7 +55,7 @@ func unreached(ctx context.Context, dir string, commits, known []string, glob st
 	if len(commits) == 0 {
 		return nil, nil
 	}
-	if len(commits) > mostLoose {
+	if len(commits) > maxLoose {
 		return nil, fmt.Errorf("the log of the worktree's head has %d commits", len(commits))
 	}
 	ask := func(from []string) ([]string, error) {
@@ -102,7 +102,7 @@ func (t Tree) borrowed(ctx context.Context, r Repo) string {
 		return ""
 	}
 	defer file.Close()
-	list, _ := io.ReadAll(io.LimitReader(file, mostPart)) // an agent can write it
+	list, _ := io.ReadAll(io.LimitReader(file, maxPart)) // an agent can write it
 	for line := range strings.Lines(string(list)) {
 		path := strings.TrimSpace(line)
 		if path == "" || strings.HasPrefix(path, "#") {

@@ -17,7 +17,7 @@ import (
 // looks like staged changes, which nobody loses and [Finish] completes; the other
 // order would leave a checkout that looks as if the work had been taken back.
 
-// Ready refuses moves of branches whose folders have changes.
+// Ready returns a fault if a folder in which a branch would move has changes.
 func Ready(ctx context.Context, moves []Move) error {
 	for _, m := range moves {
 		if m.Dir == "" {
@@ -48,8 +48,8 @@ func Ready(ctx context.Context, moves []Move) error {
 	return nil
 }
 
-// Do makes all moves, or none: what was moved goes back when a later one fails.
-// why is for the reflog. Faults: target_moved when a branch is not where it was,
+// Do makes all moves or none: if one fails, those before it are reverted. why
+// goes into the reflog. Faults: target_moved if a branch is not at its start,
 // target_dirty, untracked_in_the_way.
 func Do(ctx context.Context, moves []Move, why string) error {
 	return do(ctx, moves, why, func(Move) error { return nil })
@@ -75,7 +75,7 @@ func do(ctx context.Context, moves []Move, why string, agrees func(Move) error) 
 	return nil
 }
 
-// Back is the move that takes m back.
+// Back returns the reverse of m.
 func (m Move) Back() Move {
 	m.Before, m.After = m.After, m.Before
 	return m
@@ -143,9 +143,9 @@ func (m Move) files(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Finish completes moves of which a program that died has made some, or takes
-// them back. It says whether all are made now. A folder in which somebody has
-// changed what the move changes is left alone; the fault is target_dirty.
+// Finish completes or reverts moves of which a program that died has made some,
+// and reports whether all are made now. It leaves a folder alone in which
+// someone changed the same files. Fault: target_dirty.
 func Finish(ctx context.Context, moves []Move, why string) (done bool, err error) {
 	made := 0
 	for _, m := range moves {
@@ -280,9 +280,9 @@ func unlike(ctx context.Context, dir, commit string) ([]string, error) {
 	return fields(out), err
 }
 
-// Applying works out how what the branch has and its target does not gets into
-// the person's checkout of each repository, for [Apply]: from one tree to another
-// in a folder, of no branch. Faults: conflicts, target_dirty, nothing_to_land,
+// Applying plans how the changes of the branch get into the user's checkout of
+// each repository, for [Apply]: the moves go from one tree to another in a
+// folder and name no branch. Faults: conflicts, target_dirty, nothing_to_land,
 // not_checked_out for a repository without a working tree.
 func (t Tree) Applying(ctx context.Context) (steps []Move, err error) {
 	for _, r := range t.Repos {
@@ -300,8 +300,7 @@ func (t Tree) Applying(ctx context.Context) (steps []Move, err error) {
 	return steps, nil
 }
 
-// Apply takes steps, as changes that are not committed; none of them if one
-// checkout cannot have it. Fault: target_dirty.
+// Apply makes steps as uncommitted changes, all or none. Fault: target_dirty.
 func Apply(ctx context.Context, steps []Move) error {
 	for i, m := range steps {
 		err := m.files(ctx, m.Before, m.After)
@@ -359,8 +358,8 @@ func (t Tree) applying(ctx context.Context, r Repo) (m Move, err error) {
 	return Move{Name: r.Name, Path: r.Path, Before: strings.TrimSpace(string(was)), After: tree, Dir: r.Path}, nil
 }
 
-// SetBranchAside deletes the attempt's branch; what no other branch has of it
-// gets a ref below refs/deskhand/kept, which it returns.
+// SetBranchAside deletes the attempt's branch. Commits that no other branch has
+// get a ref below refs/deskhand/kept; it returns these refs.
 func (t Tree) SetBranchAside(ctx context.Context) (refs []string, err error) {
 	for _, kept := range t.DropBranches(ctx) {
 		i := slices.IndexFunc(t.Repos, func(r Repo) bool { return r.Name == kept })

@@ -9,20 +9,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// mostOutput bounds what is kept of what one git prints, in bytes. What git
+// maxOutput bounds what is kept of what one git prints, in bytes. What git
 // prints is as long as an agent wants it to be, and a server that holds all of it
 // can be ended by one file. Names of half a million files fit; what may be longer
 // is read part by part, with [each].
-const mostOutput = 64 << 20
+const maxOutput = 64 << 20
 
-// mostPart bounds one part of an output that is read part by part. A path is
+// maxPart bounds one part of an output that is read part by part. A path is
 // 4 KiB at most on Linux.
-const mostPart = 1 << 20
+const maxPart = 1 << 20
 
 // run runs git and returns what it printed, which is refused if it is longer
-// than mostOutput.
+// than maxOutput.
 func run(cmd gitCommand) ([]byte, error) {
-	out := &bounded{limit: mostOutput}
+	out := &bounded{limit: maxOutput}
 	cmd.Stdout = out
 	err := stream(cmd)
 	if out.over {
@@ -85,7 +85,7 @@ func (p *parts) Write(data []byte) (int, error) {
 		p.err = p.f(string(append(p.rest, data[:end]...)))
 		p.rest, data = p.rest[:0], data[end+1:]
 	}
-	if p.err == nil && len(p.rest)+len(data) > mostPart {
+	if p.err == nil && len(p.rest)+len(data) > maxPart {
 		p.err = errLong
 	}
 	if p.err != nil {

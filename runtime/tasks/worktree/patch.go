@@ -11,41 +11,41 @@ import (
 
 // The bounds of a patch.
 const (
-	mostPaths         = 100
+	maxPaths          = 100
 	defaultPatchBytes = 200 << 10
-	mostPatchBytes    = 2 << 20
+	maxPatchBytes     = 2 << 20
 )
 
-// Patch is what changed in some files, as `git diff` prints it.
+// Patch is the output of git diff for some files.
 type Patch struct {
-	// Blocked is empty, or why there is no text: TooManyPaths, SizeExceeded,
-	// OutsideWorkspace, SummaryFailed, ThresholdExceeded.
+	// Blocked is empty, or says why there is no text: TooManyPaths,
+	// SizeExceeded, OutsideWorkspace, SummaryFailed or ThresholdExceeded.
 	Blocked, Detail string
 	// Text is UTF-8. A binary file is one line that says so.
 	Text string
-	// Lossy says that bytes which are not UTF-8 were replaced in Text: such a
-	// patch cannot be applied.
+	// Lossy reports whether bytes in Text that are not UTF-8 were replaced.
+	// Such a patch cannot be applied.
 	Lossy bool
-	// Truncated says that files are left out: those of Omitted.
+	// Truncated reports whether files are missing, which Omitted lists.
 	Truncated bool
 	Omitted   []string
 }
 
-// Patch returns the changes of paths, which begin with the name of a
-// repository; a folder stands for all in it. It has whole files, up to maxBytes
-// of text; 0 means 200 KiB, and more than 2 MiB is blocked. A path without
-// changes adds nothing. Of a symbolic link there is the change of the link; a
-// path that goes on behind one stands for what the link leads to, and is blocked
-// if that is outside. Guard applies to all changes of the attempt.
+// Patch returns the changes of paths, which begin with a repository's name; a
+// folder includes everything in it. It contains whole files, up to maxBytes of
+// text: 0 means 200 KiB, and more than 2 MiB is blocked. Unchanged paths add
+// nothing. For a symbolic link it shows the change of the link. A path through
+// a link stands for the link's destination, and is blocked if that is outside.
+// guard applies to all changes of the attempt.
 func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Guard, force bool) (Patch, error) {
 	if maxBytes <= 0 {
 		maxBytes = defaultPatchBytes
 	}
-	if maxBytes > mostPatchBytes {
-		return Patch{Blocked: SizeExceeded, Detail: fmt.Sprintf("at most %d bytes", mostPatchBytes)}, nil
+	if maxBytes > maxPatchBytes {
+		return Patch{Blocked: SizeExceeded, Detail: fmt.Sprintf("at most %d bytes", maxPatchBytes)}, nil
 	}
-	if len(paths) == 0 || len(paths) > mostPaths {
-		return Patch{Blocked: TooManyPaths, Detail: fmt.Sprintf("name 1 to %d paths", mostPaths)}, nil
+	if len(paths) == 0 || len(paths) > maxPaths {
+		return Patch{Blocked: TooManyPaths, Detail: fmt.Sprintf("name 1 to %d paths", maxPaths)}, nil
 	}
 	wanted := make([]string, len(paths))
 	for i, p := range paths {

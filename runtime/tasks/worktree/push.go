@@ -16,7 +16,7 @@ const pushed = "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"
 // Remote is the address of a remote as it is configured, and the one that a push
 // goes to. The fault is remote_missing.
 func (t Tree) Remote(ctx context.Context, r Repo, name string) (address, push string, err error) {
-	if err := r.there(); err != nil {
+	if err := r.requirePresent(); err != nil {
 		return "", "", err
 	}
 	out, err := git(ctx, r.Path, "remote", "get-url", "--push", "--", name)

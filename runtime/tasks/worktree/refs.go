@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Refs are the refs of the repositories and what they are worth, by repository
-// and name, but for those of attempts, whose branches begin with prefix, those of
-// remotes, and our own.
+// Refs returns the refs of the repositories with their values, by repository
+// and name. It omits the branches of attempts, which begin with prefix, remote
+// branches, and deskhand's own refs.
 func (t Tree) Refs(ctx context.Context, prefix string) (map[string]string, error) {
 	found := map[string]string{}
 	for _, r := range t.Repos {
@@ -30,10 +30,10 @@ func (t Tree) Refs(ctx context.Context, prefix string) (map[string]string, error
 	return found, nil
 }
 
-// mostRefs is how many refs are named one by one.
-const mostRefs = 10
+// maxRefs is how many refs are named one by one.
+const maxRefs = 10
 
-// MovedRefs says which refs are others than before, for people.
+// MovedRefs describes for people which refs changed between before and after.
 func MovedRefs(before, after map[string]string) (moved []string) {
 	names := maps.Clone(before)
 	maps.Copy(names, after)
@@ -49,14 +49,14 @@ func MovedRefs(before, after map[string]string) (moved []string) {
 			moved = append(moved, fmt.Sprintf("%s moved while the agent ran, from %.12s to %.12s", name, was, is))
 		}
 	}
-	if more := len(moved) - mostRefs; more > 0 {
-		moved = append(moved[:mostRefs], fmt.Sprintf("%d more refs moved while the agent ran", more))
+	if more := len(moved) - maxRefs; more > 0 {
+		moved = append(moved[:maxRefs], fmt.Sprintf("%d more refs moved while the agent ran", more))
 	}
 	return moved
 }
 
-// AtBase says whether no worktree has anything yet that is not the person's: the
-// branch is where it started.
+// AtBase reports whether every branch is still where it started, so that the
+// worktrees contain only the user's own commits.
 func (t Tree) AtBase(ctx context.Context) bool {
 	for _, r := range t.Repos {
 		head, err := revision(ctx, t.path(r), "HEAD")

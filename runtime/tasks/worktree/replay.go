@@ -63,7 +63,7 @@ func pick(ctx context.Context, r Repo, onto, commit, target string, a Author) (s
 	if strings.TrimSpace(string(was)) == tree {
 		return onto, nil // the target has it already
 	}
-	return again(ctx, r, commit, tree, onto, a)
+	return recommit(ctx, r, commit, tree, onto, a)
 }
 
 // nobody is who commits what no branch ever has; always the same, so that git
@@ -73,8 +73,8 @@ var nobody = []string{
 	"GIT_COMMITTER_NAME=deskhand", "GIT_COMMITTER_EMAIL=deskhand@localhost", "GIT_COMMITTER_DATE=@0 +0000",
 }
 
-// again is a commit with the author, the date and the message of another one.
-func again(ctx context.Context, r Repo, of, tree, parent string, a Author) (string, error) {
+// recommit makes a commit with the author, date and message of another one.
+func recommit(ctx context.Context, r Repo, of, tree, parent string, a Author) (string, error) {
 	out, err := git(ctx, r.Path, "cat-file", "commit", of)
 	if err != nil {
 		return "", fmt.Errorf("read commit %.12s of %s: %w", of, r.Name, err)

@@ -15,18 +15,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Found is what Inspect says of a repository.
+// Found is the result of [Inspect].
 type Found struct {
-	// Path is the top of the repository, absolute, symbolic links resolved.
+	// Path is the absolute path of the repository's top folder, with symbolic
+	// links resolved.
 	Path string
-	// Branch is the one to work for if nobody says which: the one that is
-	// checked out; with a detached head the remote's default, then main, then
-	// master. Empty if there is none of these.
+	// Branch is the default target: the checked-out branch or, with a detached
+	// head, the remote's default branch, main or master. It is empty if there
+	// is none of these.
 	Branch string
 }
 
-// Inspect looks whether path is in a git repository that has a commit. Faults:
-// not_found, no_commits, repo_not_trusted, invalid_argument for no path at all.
+// Inspect finds the git repository that contains path and checks that it has a
+// commit. Faults: not_found, no_commits, repo_not_trusted, invalid_argument for
+// an empty path.
 func Inspect(ctx context.Context, path string) (Found, error) {
 	if path == "" {
 		return Found{}, fault.New(InvalidArgument, "the path of the repository is empty", "name the folder of a git repository")
@@ -83,16 +85,16 @@ func defaultBranch(ctx context.Context, path string) string {
 	return ""
 }
 
-// there makes sure that the repository is where it was.
-func (r Repo) there() error {
+// requirePresent returns a fault if the repository is not where it was.
+func (r Repo) requirePresent() error {
 	if info, err := os.Stat(r.Path); err != nil || !info.IsDir() {
 		return fault.New(NotFound, fmt.Sprintf("repository %s is not at %s any more", r.Name, r.Path), "move it back, or say where it is").WithCase(RepoMoved)
 	}
 	return nil
 }
 
-// First is the first commit that a branch of the repository goes back to, by
-// which it is known when it was moved.
+// First returns the first commit in a branch's history, which identifies a
+// repository that was moved.
 func (r Repo) First(ctx context.Context, branch string) (string, error) {
 	commit, err := r.Resolve(ctx, branch)
 	if err != nil {
@@ -106,13 +108,13 @@ func (r Repo) First(ctx context.Context, branch string) (string, error) {
 	return roots[len(roots)-1], nil // the oldest
 }
 
-// Has says whether the repository at path has a commit.
+// Has reports whether the repository at path has a commit.
 func Has(ctx context.Context, path, commit string) bool {
 	_, err := revision(ctx, path, commit)
 	return commit != "" && err == nil
 }
 
-// Gone says that nothing is at a path any more, or nothing of git.
+// Gone reports whether path does not exist or is no git repository any more.
 func Gone(ctx context.Context, path string) bool {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return true
@@ -121,7 +123,7 @@ func Gone(ctx context.Context, path string) bool {
 	return f != nil && f.Code == "not_found"
 }
 
-// Repair tells the worktrees of a repository where it is now.
+// Repair tells the worktrees of a repository its new path.
 func (r Repo) Repair(ctx context.Context) error {
 	return r.alone(ctx, func() error {
 		_, err := git(ctx, r.Path, "worktree", "repair")
@@ -129,10 +131,10 @@ func (r Repo) Repair(ctx context.Context) error {
 	})
 }
 
-// Resolve is the commit of a branch of the repository: one of the user's, or
-// of a remote. Faults: not_found, repo_not_trusted.
+// Resolve returns the commit of a local or remote branch. Faults: not_found,
+// repo_not_trusted.
 func (r Repo) Resolve(ctx context.Context, branch string) (string, error) {
-	if err := r.there(); err != nil {
+	if err := r.requirePresent(); err != nil {
 		return "", err
 	}
 	if branch != "" && !strings.ContainsAny(branch, notInNames) && !strings.Contains(branch, "@{") {
@@ -184,9 +186,9 @@ func branchFree(ctx context.Context, path, branch string) bool {
 	return true
 }
 
-// FreeBranch is want if no repository has such a branch, else want with a
-// number behind it; where a branch named as its first part is in the way, with -
-// for /.
+// FreeBranch returns want if no repository has such a branch, otherwise want
+// with a number appended. If a branch named like the first part of want is in
+// the way, it replaces / by -.
 func FreeBranch(ctx context.Context, repos []Repo, want string) (string, error) {
 	free := func(branch string) bool {
 		for _, r := range repos {
@@ -210,8 +212,8 @@ func FreeBranch(ctx context.Context, repos []Repo, want string) (string, error) 
 	return "", fault.New(BranchExists, fmt.Sprintf("no branch like %s is free", want), "delete old branches, or set another branch prefix")
 }
 
-// Slug is text as part of a branch's name: lower case letters, digits and
-// dashes, at most 40, and never empty.
+// Slug returns text as part of a branch name: lower case letters, digits and
+// dashes, 1 to 40 characters.
 func Slug(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(text) {
@@ -231,10 +233,10 @@ func Slug(text string) string {
 	return "task"
 }
 
-// ValidName refuses a name of a repository that cannot be a folder on every
-// system, or that could be taken for something else: at most 100 bytes of UTF-8
-// without / \ : * ? " < > | and control characters, no dot or dash in front, no
-// dot or space at the end, and no device of Windows. The fault is
+// ValidName returns a fault for a repository name that cannot be a folder on
+// every system, or that is ambiguous. A valid name has at most 100 bytes of
+// UTF-8 without / \ : * ? " < > | and control characters, begins with no dot or
+// dash, ends with no dot or space, and is no Windows device. Fault:
 // invalid_argument.
 func ValidName(name string) error {
 	bad := ""

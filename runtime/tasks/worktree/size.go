@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Size adds up the files in the attempt's folder, in bytes. Symbolic links are
-// not followed, and the repositories' own objects are not in it. A folder that
-// is gone has 0.
+// Size returns the total size of the files in the attempt's folder, in bytes.
+// It does not follow symbolic links, and does not count the repositories'
+// objects. A missing folder has size 0.
 func (t Tree) Size(ctx context.Context) (int64, error) {
 	var total int64
 	err := filepath.WalkDir(t.Dir, func(_ string, d fs.DirEntry, err error) error {

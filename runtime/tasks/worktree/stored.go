@@ -17,7 +17,7 @@ import (
 // storedHead is the commit at which the work of an attempt ends, whether or not
 // there is a folder.
 func (t Tree) storedHead(ctx context.Context, r Repo) (string, error) {
-	if err := r.there(); err != nil {
+	if err := r.requirePresent(); err != nil {
 		return "", err
 	}
 	for _, name := range []string{"refs/heads/" + t.Branch, landedRefs + filepath.Base(t.Dir), r.Landed} {

@@ -12,19 +12,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Survey is what an attempt's folder has that would be lost with it.
+// Survey describes what would be lost with an attempt's folder.
 type Survey struct {
-	// Off says of each repository why work in it is not on the attempt's branch:
-	// files that are not committed, commits elsewhere, an unfinished merge.
+	// Off says for each repository why work in it is not on the attempt's
+	// branch: uncommitted files, commits elsewhere, an unfinished merge.
 	Off []string
-	// Holds is why the folder cannot go: Off, and what no branch can have.
+	// Holds lists the reasons not to remove the folder: Off, and what no branch
+	// can have.
 	Holds []string
-	// Ignored are files and folders that git ignores, or that are beside the
-	// repositories: they go with the folder. Those that [Tree.CopyIn] brought are
-	// not among them. Paths begin with the repository; a folder ends with /.
+	// Ignored lists files and folders that git ignores or that lie beside the
+	// repositories. They are removed with the folder. Files that [Tree.CopyIn]
+	// copied are not listed. Paths begin with the repository's name; folders
+	// end with /.
 	Ignored []string
-	// Nested are repositories inside of a worktree that are no submodules, and
-	// that git does not ignore. They are in no diff and no commit.
+	// Nested lists repositories inside a worktree that are neither submodules
+	// nor ignored. No diff and no commit contains them.
 	Nested []string
 
 	hard    []string // of Holds those for which a ref does not help
@@ -63,8 +65,8 @@ func (t Tree) Survey(ctx context.Context) (Survey, error) {
 	return s, ctx.Err()
 }
 
-// Standing is a Survey that looks no further than git does: not in folders that
-// git ignores, and not beside the repositories.
+// Standing is a [Tree.Survey] that skips ignored folders and what lies beside
+// the repositories.
 func (t Tree) Standing(ctx context.Context) (Survey, error) {
 	var s Survey
 	if err := t.check(); err != nil {
@@ -87,7 +89,7 @@ func (t Tree) Standing(ctx context.Context) (Survey, error) {
 // surveyRepo looks at one worktree and its submodules.
 func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
 	dir := t.path(r)
-	what, head, err := t.astray(ctx, r)
+	what, head, err := t.commitsElsewhere(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -143,9 +145,9 @@ func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
 	return err
 }
 
-// astray says where the commits of a worktree are if not on the attempt's
-// branch, and the commit that is checked out.
-func (t Tree) astray(ctx context.Context, r Repo) (what, head string, err error) {
+// commitsElsewhere says where commits of a worktree are if they are not on the
+// attempt's branch, and returns the checked-out commit.
+func (t Tree) commitsElsewhere(ctx context.Context, r Repo) (what, head string, err error) {
 	dir := t.path(r)
 	on := "a detached head"
 	if out, err := git(ctx, dir, "symbolic-ref", "--quiet", "HEAD"); err == nil {

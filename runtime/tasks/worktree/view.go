@@ -54,9 +54,10 @@ func (t Tree) view(ctx context.Context, r Repo) (*view, error) {
 
 func (v *view) close() { os.RemoveAll(v.temp) }
 
-// base is where the attempt's work left the target. A target that has all of the
-// work, or was deleted or rewritten, leaves the commit that the attempt started
-// from, or that was noted when it was landed or updated.
+// base returns the merge base of the attempt's branch and its target. If the
+// target contains all of the work, or was deleted or rewritten, it returns the
+// commit that the attempt started from, or that was stored by the last landing
+// or update.
 func (t Tree) base(ctx context.Context, r Repo) (string, error) {
 	head, err := revision(ctx, t.path(r), "HEAD")
 	if err != nil {

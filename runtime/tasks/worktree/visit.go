@@ -10,16 +10,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Visit is what a person's checkout had before it showed an attempt's branch.
+// Visit records what a user's checkout had before it checked out an attempt's
+// branch.
 type Visit struct {
 	Name string `json:"repo"`
 	Path string `json:"path"`
-	// Was is the branch that was checked out, as refs/heads/main, or a commit.
+	// Was is the branch that was checked out, for example refs/heads/main, or a
+	// commit.
 	Was string `json:"was"`
 }
 
-// Visits works out how the attempt's branch gets into the person's checkout of
-// each repository. Faults: target_dirty for either side, not_checked_out,
+// Visits plans how the attempt's branch gets into the user's checkout of each
+// repository. Faults: target_dirty for either side, not_checked_out,
 // head_moved, branch_missing.
 func (t Tree) Visits(ctx context.Context) (visits []Visit, err error) {
 	for _, r := range t.Repos {
@@ -57,8 +59,8 @@ func checkedOutIn(ctx context.Context, dir string) (string, error) {
 	return revision(ctx, dir, "HEAD")
 }
 
-// CheckOut shows the attempt's branch in the person's checkouts, all or none. The
-// attempt's own folder stays as it is, at the commit, on no branch.
+// CheckOut checks out the attempt's branch in the user's checkouts, all or
+// none. The attempt's own folder stays at the commit with a detached head.
 func (t Tree) CheckOut(ctx context.Context, visits []Visit) error {
 	for i, v := range visits {
 		err := t.checkOut(ctx, v)
@@ -79,11 +81,11 @@ func (t Tree) checkOut(ctx context.Context, v Visit) error {
 			return fmt.Errorf("free branch %s: %w", t.Branch, err)
 		}
 	}
-	return turn(ctx, v, "refs/heads/"+t.Branch)
+	return switchTo(ctx, v, "refs/heads/"+t.Branch)
 }
 
-// turn brings a person's checkout to another branch or commit.
-func turn(ctx context.Context, v Visit, to string) error {
+// switchTo checks out another branch or commit in a user's checkout.
+func switchTo(ctx context.Context, v Visit, to string) error {
 	from, err := revision(ctx, v.Path, "HEAD")
 	if err != nil {
 		return err
@@ -106,10 +108,10 @@ func turn(ctx context.Context, v Visit, to string) error {
 	return nil
 }
 
-// CheckIn gives the branch back to the attempt's folder, which gets what was
-// committed meanwhile, and the person's checkouts what they had. Where the person
-// has already gone to another branch, their checkout is left alone. Fault:
-// target_dirty, before anything has changed.
+// CheckIn returns the branch to the attempt's folder, with the commits made
+// meanwhile, and the user's checkouts to their former branches. A checkout that
+// is already on another branch is left alone. Fault: target_dirty, before
+// anything has changed.
 func (t Tree) CheckIn(ctx context.Context, visits []Visit) error {
 	ours := "refs/heads/" + t.Branch
 	var still []Visit
@@ -123,16 +125,16 @@ func (t Tree) CheckIn(ctx context.Context, visits []Visit) error {
 	}
 	var problems []error
 	for _, v := range slices.Backward(still) {
-		problems = append(problems, turn(ctx, v, v.Was))
+		problems = append(problems, switchTo(ctx, v, v.Was))
 	}
 	for _, v := range visits {
-		problems = append(problems, t.comeBack(ctx, v, ours))
+		problems = append(problems, t.returnToBranch(ctx, v, ours))
 	}
 	return errors.Join(problems...)
 }
 
-// comeBack puts the attempt's folder on its branch again.
-func (t Tree) comeBack(ctx context.Context, v Visit, ours string) error {
+// returnToBranch checks out the attempt's branch in its folder again.
+func (t Tree) returnToBranch(ctx context.Context, v Visit, ours string) error {
 	r, ok := t.repo(v.Name)
 	if !ok || !t.present(ctx, r) {
 		return nil

@@ -1,11 +1,11 @@
-// Package worktree owns the checkouts of attempts: one folder for each attempt,
-// in it one linked git worktree for each repository, on a branch of the attempt.
+// Package worktree manages the checkouts of attempts. Each attempt has a folder
+// with one linked git worktree per repository, on a branch of the attempt.
 //
-// Everything is done with the git program, so that sparse checkouts, LFS and
-// filters work as the user set them up. The user's repository gets a branch and
-// a worktree, nothing else: no hook of it runs, nothing in it is collected or
-// pruned, and a branch that has commits stays. What is read for others is read
-// below the attempt's folder and nowhere else.
+// It runs the git program for everything, so that sparse checkouts, LFS and
+// filters work as the user configured them. The user's repository only gets a
+// branch and a worktree: none of its hooks run, nothing in it is collected or
+// pruned, and a branch with commits stays. Files are read below the attempt's
+// folder only.
 package worktree
 
 import (
@@ -21,36 +21,40 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Tree is the checkout of one attempt. It is a value: what is true is on the
-// disk. Methods may be called at once, but Add, Recreate, Remove and Commit are
-// for whoever owns the attempt.
+// Tree is the checkout of one attempt. It is a value: the state is on the disk.
+// Its methods may be called concurrently, but Add, Recreate, Remove and Commit
+// only by the process that runs the attempt.
 type Tree struct {
-	// Dir is the attempt's folder, absolute. It belongs to deskhand.
+	// Dir is the absolute path of the attempt's folder, which belongs to
+	// deskhand.
 	Dir string
-	// Branch is the attempt's, the same in every repository.
+	// Branch is the attempt's branch, the same in every repository.
 	Branch string
 	Repos  []Repo
+	// Allowed are the prints of what checks found and a person has allowed: see
+	// [Held]. Nil: nothing was.
+	Allowed map[string]bool `json:"-"`
 	// Stored lets what is committed be shown where there is no worktree: it was
 	// taken away, and nothing else was in it.
 	Stored bool
 }
 
-// Repo is one repository of an attempt.
+// Repo is a repository of an attempt.
 type Repo struct {
-	// Name is the folder below the attempt's: see [ValidName].
+	// Name is the name of the worktree's folder: see [ValidName].
 	Name string
-	// Path is the user's repository, absolute.
+	// Path is the absolute path of the user's repository.
 	Path string
 	// Target is the branch that the work is for.
 	Target string
-	// Base is the commit that the attempt started from. Add fills it.
+	// Base is the commit that the attempt started from. [Tree.Add] sets it.
 	Base string
-	// Copied are files that [Tree.CopyIn] brought. They are never committed and
-	// are no work of the attempt.
+	// Copied lists the files that [Tree.CopyIn] copied. They are never
+	// committed and do not count as work of the attempt.
 	Copied []string `json:",omitempty"`
-	// Landed is the commit of the branch that was landed last. Empty: none. Then
-	// Base is where it had left the target, and what is shown is between them as
-	// long as the branch has not gone on.
+	// Landed is the last landed commit of the branch. Empty: none. If it is
+	// set, Base is the commit where it had left the target, and the changes
+	// between the two are shown as long as the branch has no newer commits.
 	Landed string `json:",omitempty"`
 }
 
@@ -60,10 +64,10 @@ func (t Tree) path(r Repo) string { return filepath.Join(t.Dir, r.Name) }
 const marker = ".deskhand-attempt"
 
 // Add makes the folder, and in it a worktree of each repository on a new branch
-// that starts at its target. All worktrees are locked. It returns the
-// repositories with their bases. When something fails, all of it is undone.
+// that starts at the target. All worktrees are locked. It returns the
+// repositories with their bases. If anything fails, everything is undone.
 //
-// Faults: not_found for a repository or branch that is not there, branch_exists,
+// Faults: not_found for a missing repository or branch, branch_exists,
 // invalid_argument for a name that cannot be a folder, no_commits.
 func (t Tree) Add(ctx context.Context) (_ []Repo, err error) {
 	if err := t.check(); err != nil {
@@ -147,11 +151,11 @@ func (t Tree) undo(repos []Repo) {
 	t.removeDir()
 }
 
-// Recreate brings back the worktrees that are missing, from the branch. Those
-// that are there are left as they are. All are locked afterwards.
+// Recreate makes missing worktrees again, from the branch. Existing ones stay
+// as they are. All are locked afterwards.
 //
-// Faults: not_found when a repository or the branch is gone, branch_in_use when
-// the user has the branch checked out elsewhere.
+// Faults: not_found if a repository or the branch is gone, branch_in_use if the
+// user has the branch checked out elsewhere.
 func (t Tree) Recreate(ctx context.Context) error {
 	if err := t.check(); err != nil {
 		return err
@@ -160,7 +164,7 @@ func (t Tree) Recreate(ctx context.Context) error {
 		if t.present(ctx, r) {
 			continue
 		}
-		if err := r.there(); err != nil {
+		if err := r.requirePresent(); err != nil {
 			return err
 		}
 		if _, err := os.Lstat(t.path(r)); err == nil {
@@ -190,16 +194,17 @@ func (t Tree) Recreate(ctx context.Context) error {
 	return t.Lock(ctx)
 }
 
-// Lock keeps git from pruning the worktrees, also while their folder cannot be
-// seen. Locking twice is fine.
+// Lock keeps git from pruning the worktrees, even while their folder is not
+// visible. It may be called twice.
 func (t Tree) Lock(ctx context.Context) error {
 	return t.each(ctx, "lock", func(r Repo) bool { return t.present(ctx, r) }, "already locked")
 }
 
-// Unlock is the reverse of Lock, for an attempt that nobody works on, also where
-// its folder is gone: git may prune what it remembers of that.
+// Unlock is the reverse of [Tree.Lock], for an attempt without running
+// processes. If the folder is gone, git may then prune its record of the
+// worktree.
 func (t Tree) Unlock(ctx context.Context) error {
-	return t.each(ctx, "unlock", func(r Repo) bool { return r.there() == nil }, "is not locked", "is not a working tree")
+	return t.each(ctx, "unlock", func(r Repo) bool { return r.requirePresent() == nil }, "is not locked", "is not a working tree")
 }
 
 // each locks or unlocks; fine is how git says that there is nothing to do.
@@ -219,7 +224,7 @@ func (t Tree) each(ctx context.Context, verb string, chosen func(Repo) bool, fin
 	return nil
 }
 
-// Present says whether all worktrees are there.
+// Present reports whether all worktrees exist.
 func (t Tree) Present(ctx context.Context) bool {
 	for _, r := range t.Repos {
 		if !t.present(ctx, r) {
@@ -320,9 +325,9 @@ func within(dir, path string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// DropBranches deletes the attempt's branch where nothing would be lost: it
-// points at the base, or its target has all of it. It names the repositories
-// where the branch stays. The worktrees are removed before.
+// DropBranches deletes the attempt's branch where nothing would be lost: if it
+// is at the base, or its target contains it. It returns the repositories in
+// which the branch stays. Remove the worktrees first.
 func (t Tree) DropBranches(ctx context.Context) (kept []string) {
 	for _, r := range t.Repos {
 		head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)

@@ -288,7 +288,7 @@ func TestRecreateBringsBackWhatIsMissing(t *testing.T) {
 	tree := attempt(t, one, two)
 	put(t, filepath.Join(tree.Dir, "one", "work.txt"), "committed\n")
 	put(t, filepath.Join(tree.Dir, "two", "open.txt"), "not committed\n")
-	if n, err := (Tree{tree.Dir, tree.Branch, tree.Repos[:1], false}).Commit(t.Context(), "work"); n != 1 || err != nil {
+	if n, err := (Tree{Dir: tree.Dir, Branch: tree.Branch, Repos: tree.Repos[:1]}).Commit(t.Context(), "work"); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	os.RemoveAll(filepath.Join(tree.Dir, "one")) // locked, and git does not know

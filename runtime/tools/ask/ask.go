@@ -2,7 +2,7 @@
 // await_answer and list_questions, over the requests of elicit.
 //
 // How long a call can be held is the client's to say, and most give up before a
-// person has answered. So a [Desk] decides once for each call: it asks through
+// person has answered. So a [Toolset] decides once for each call: it asks through
 // the client where that has a dialog, tells a client that listens every few
 // seconds that it still waits, and gives any other a handle to come back with.
 // Whatever becomes of the call, the answer is kept.
@@ -43,7 +43,7 @@ type Options struct {
 	// person would be asked twice.
 	NoDialogs bool
 	// Views says that the form of a question has a view, for clients that show
-	// views: see [Desk.Find].
+	// views: see [Toolset.Find].
 	Views bool
 	// Heartbeat is how often a client that asked for progress is told that its
 	// call goes on. Zero: 15 seconds, below the 20 to 30 seconds of silence
@@ -57,8 +57,8 @@ type Options struct {
 	Stopping <-chan struct{}
 }
 
-// Desk is the tools of one server. Its methods may be called at once.
-type Desk struct {
+// Toolset is the tools of one server. Its methods may be called at once.
+type Toolset struct {
 	options Options
 	waits   sync.WaitGroup // one for each request that is waited for
 	posts   posts          // answers on their way to a client
@@ -68,20 +68,20 @@ type Desk struct {
 	close func()
 }
 
-// New makes a desk. It opens nothing.
-func New(o Options) *Desk {
+// New returns a Toolset. It opens nothing.
+func New(o Options) *Toolset {
 	o.Heartbeat = cmp.Or(o.Heartbeat, 15*time.Second)
-	return &Desk{options: o}
+	return &Toolset{options: o}
 }
 
 // Tools is the list.
-func (d *Desk) Tools() []contract.Tool {
+func (d *Toolset) Tools() []contract.Tool {
 	return []contract.Tool{d.askUser(), d.awaitAnswer(), d.listQuestions()}
 }
 
 // Close lets go of what is waited for and closes the hub. Questions stay open
 // in the store. No call may be running or come after it.
-func (d *Desk) Close() {
+func (d *Toolset) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.posts.noting.Wait()
@@ -91,7 +91,7 @@ func (d *Desk) Close() {
 	d.waits.Wait()
 }
 
-func (d *Desk) hub(ctx context.Context) (*elicit.Hub, error) {
+func (d *Toolset) hub(ctx context.Context) (*elicit.Hub, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.open != nil {
@@ -99,13 +99,13 @@ func (d *Desk) hub(ctx context.Context) (*elicit.Hub, error) {
 	}
 	hub, close, err := d.options.Open(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("open the desk: %w", err)
+		return nil, fmt.Errorf("open the hub: %w", err)
 	}
 	d.open, d.close = hub, close
 	return hub, nil
 }
 
-func (d *Desk) name(tool string) string {
+func (d *Toolset) name(tool string) string {
 	if d.options.Prefix == "" {
 		return tool
 	}

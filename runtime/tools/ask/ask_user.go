@@ -30,7 +30,7 @@ const askUserText = `Ask the user questions through deskhand's inbox. Use this t
 Ask well: 1-3 short questions per call, each about one thing; select or multi-select with the likely answers as options (the user can always answer in their own words), confirm for yes or no, text only where no list fits; a title that says what it is about. Say what happens by default, if anything.
 Read the result: "answered" has one entry of "answers" per question, in order. "cancelled" means the user will not answer; "timedOut" means nobody did in time. If none is true, the question is still open or nobody can be asked: the hint says which and what to do. A note of the user is part of the answer. Never take silence for a yes. For a question that stays open, go on with other work and call %s.`
 
-func (d *Desk) askUser() contract.Tool {
+func (d *Toolset) askUser() contract.Tool {
 	return contract.Tool{
 		Name: d.name("ask_user"), Title: "Ask the user",
 		Description: fmt.Sprintf(askUserText, d.name("await_answer")),
@@ -42,14 +42,14 @@ func (d *Desk) askUser() contract.Tool {
 }
 
 // askUserInput is the schema to publish.
-func (d *Desk) askUserInput() json.RawMessage {
+func (d *Toolset) askUserInput() json.RawMessage {
 	if d.options.RefSchema {
 		return askUserRefSchema
 	}
 	return askUserSchema
 }
 
-func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
+func (d *Toolset) ask(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {
 	r, err := read(args, d.from(caller))
 	if err != nil {
 		return contract.Result{}, err
@@ -59,7 +59,7 @@ func (d *Desk) ask(ctx context.Context, caller contract.Caller, args json.RawMes
 
 // put asks the person r, or joins what was asked before in the same words, and
 // is held until there is an outcome or the client's limit comes.
-func (d *Desk) put(ctx context.Context, caller contract.Caller, r elicit.Request) (contract.Result, error) {
+func (d *Toolset) put(ctx context.Context, caller contract.Caller, r elicit.Request) (contract.Result, error) {
 	hub, err := d.hub(ctx)
 	if err != nil {
 		return contract.Result{}, err
@@ -105,7 +105,7 @@ func (d *Desk) put(ctx context.Context, caller contract.Caller, r elicit.Request
 }
 
 // from is a request that says who asks, and what for.
-func (d *Desk) from(caller contract.Caller) elicit.Request {
+func (d *Toolset) from(caller contract.Caller) elicit.Request {
 	r := elicit.Request{
 		Source:  elicit.Source{Kind: "mcp", Name: caller.Name, Version: caller.Version, Instance: caller.Session, Owner: d.owner(caller)},
 		Context: d.options.Context, OnTurnEnd: d.options.OnTurnEnd,
@@ -116,7 +116,7 @@ func (d *Desk) from(caller contract.Caller) elicit.Request {
 }
 
 // askNow asks while the call is held; through the client too, if it can.
-func (d *Desk) askNow(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request, through client) (contract.Result, error) {
+func (d *Toolset) askNow(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request, through client) (contract.Result, error) {
 	opened := make(opening, 1)
 	h := d.holding(hub, caller, &r)
 	h.opened = func() bool { return len(opened) > 0 }
@@ -155,7 +155,7 @@ const handTime = 3 * time.Second
 
 // pending is the result of a call that is not held any longer. The ID is handed
 // back whatever the store does: without it the agent could only ask anew.
-func (d *Desk) pending(ctx context.Context, hub *elicit.Hub, caller contract.Caller, id string) (contract.Result, error) {
+func (d *Toolset) pending(ctx context.Context, hub *elicit.Hub, caller contract.Caller, id string) (contract.Result, error) {
 	bounded, cancel := context.WithTimeout(ctx, handTime)
 	defer cancel()
 	err := hub.HandedBack(bounded, id)
@@ -172,7 +172,7 @@ func (d *Desk) pending(ctx context.Context, hub *elicit.Hub, caller contract.Cal
 }
 
 // report is the result of a call that asks what has become of a request.
-func (d *Desk) report(ctx context.Context, hub *elicit.Hub, caller contract.Caller, id string) (contract.Result, error) {
+func (d *Toolset) report(ctx context.Context, hub *elicit.Hub, caller contract.Caller, id string) (contract.Result, error) {
 	r, err := hub.Get(ctx, id)
 	if err != nil {
 		return contract.Result{}, err
@@ -195,7 +195,7 @@ func (o opening) Offer(_ context.Context, _ *elicit.Hub, r elicit.Request) { o <
 
 // shown goes on with a request that the client was to show between two calls.
 // What the hub knows of it counts: somebody may have answered elsewhere.
-func (d *Desk) shown(ctx context.Context, hub *elicit.Hub, caller contract.Caller, through client, id string) (contract.Result, error) {
+func (d *Toolset) shown(ctx context.Context, hub *elicit.Hub, caller contract.Caller, through client, id string) (contract.Result, error) {
 	r, err := hub.Get(ctx, id)
 	if err != nil {
 		return contract.Result{}, err
@@ -236,7 +236,7 @@ func (d *Desk) shown(ctx context.Context, hub *elicit.Hub, caller contract.Calle
 }
 
 // elsewhere waits for the answer to a request that the client did not show.
-func (d *Desk) elsewhere(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request) (contract.Result, error) {
+func (d *Toolset) elsewhere(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request) (contract.Result, error) {
 	reachable, err := hub.Reachable(ctx)
 	if err != nil {
 		return contract.Result{}, err

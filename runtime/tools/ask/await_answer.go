@@ -17,7 +17,7 @@ type awaitAnswerIn struct {
 	Timeout   *int64 `json:"timeout"` // milliseconds
 }
 
-func (d *Desk) awaitAnswer() contract.Tool {
+func (d *Toolset) awaitAnswer() contract.Tool {
 	least, most := 0.0, float64(elicit.MaxWait.Milliseconds())
 	schema := contract.Object([]string{"request_id"},
 		contract.Property{Name: "request_id", Schema: &jsonschema.Schema{Type: "string",
@@ -37,7 +37,7 @@ func (d *Desk) awaitAnswer() contract.Tool {
 	return tool
 }
 
-func (d *Desk) await(ctx context.Context, caller contract.Caller, in awaitAnswerIn) (contract.Result, error) {
+func (d *Toolset) await(ctx context.Context, caller contract.Caller, in awaitAnswerIn) (contract.Result, error) {
 	timeout := elicit.DefaultWait
 	if in.Timeout != nil {
 		timeout = time.Duration(*in.Timeout) * time.Millisecond

@@ -43,7 +43,7 @@ type Confirmation struct {
 	About elicit.Context
 }
 
-// Confirmed is the outcome of [Desk.Confirm].
+// Confirmed is the outcome of [Toolset.Confirm].
 type Confirmed struct {
 	Verdict   Verdict
 	RequestID string // of the question
@@ -54,7 +54,7 @@ type Confirmed struct {
 // Confirm asks a person whether a tool may do something, as ask_user asks: through
 // the client if that has dialogs, held for as long as the client stays, and joined
 // by a call that asks the same again. A yes that it returns is used up.
-func (d *Desk) Confirm(ctx context.Context, caller contract.Caller, c Confirmation) (done Confirmed, err error) {
+func (d *Toolset) Confirm(ctx context.Context, caller contract.Caller, c Confirmation) (done Confirmed, err error) {
 	r := d.from(caller)
 	r.Trigger, r.Title, r.Message = elicit.TaskGate, textutil.Shorten(c.Title, 100), textutil.Shorten(c.Message, 4000)
 	r.Questions = []elicit.Question{{ID: "allow", Kind: elicit.Boolean, Message: textutil.Shorten(c.Ask, 1000), Required: true}}
@@ -101,7 +101,7 @@ func (d *Desk) Confirm(ctx context.Context, caller contract.Caller, c Confirmati
 
 // usedUp records that the outcome of a question has been taken, so that no later
 // call takes it again.
-func (d *Desk) usedUp(ctx context.Context, hub *elicit.Hub, said contract.Result, id string) error {
+func (d *Toolset) usedUp(ctx context.Context, hub *elicit.Hub, said contract.Result, id string) error {
 	if said.Delivered != nil {
 		said.Delivered(false) // it is recorded here, before anything is done
 	}
@@ -115,7 +115,7 @@ func (d *Desk) usedUp(ctx context.Context, hub *elicit.Hub, said contract.Result
 // Held waits for something else than a person as long as a client stays, at most
 // for most, and tells it meanwhile what says says. done is false if it is to be
 // waited for again. wait must end with its context.
-func (d *Desk) Held(ctx context.Context, caller contract.Caller, most time.Duration, says func() string, wait func(context.Context) error) (done bool, err error) {
+func (d *Toolset) Held(ctx context.Context, caller contract.Caller, most time.Duration, says func() string, wait func(context.Context) error) (done bool, err error) {
 	limit := d.limit(caller)
 	if limit <= 0 || limit > most {
 		limit = most

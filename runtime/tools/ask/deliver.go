@@ -61,14 +61,14 @@ func (p *posts) has(id string) bool {
 const noteTime = 5 * time.Second
 
 // reply words what became of r, with more behind the hint.
-func (d *Desk) reply(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request, more string) (contract.Result, error) {
+func (d *Toolset) reply(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request, more string) (contract.Result, error) {
 	return d.say(ctx, hub, caller, r, sentences(d.hint(r, time.Now()), more))
 }
 
 // say is the result that tells what became of r, with a hint. It sees to it that
 // an outcome counts as delivered once the client has it. What somebody else
 // looks at with its ID is not delivered by that.
-func (d *Desk) say(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request, hint string) (contract.Result, error) {
+func (d *Toolset) say(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request, hint string) (contract.Result, error) {
 	res, err := result(r, sentences(hint, d.others(ctx, hub, caller, r.ID)))
 	if err != nil {
 		return res, err
@@ -96,7 +96,7 @@ func (d *Desk) say(ctx context.Context, hub *elicit.Hub, caller contract.Caller,
 
 // earlier is what the caller asked before in the same words and was not told the
 // outcome of; nil: nothing.
-func (d *Desk) earlier(ctx context.Context, hub *elicit.Hub, r elicit.Request) (*elicit.Request, error) {
+func (d *Toolset) earlier(ctx context.Context, hub *elicit.Hub, r elicit.Request) (*elicit.Request, error) {
 	found, err := hub.Earlier(ctx, r)
 	if err != nil || found == nil || d.posts.has(found.ID) {
 		return nil, err
@@ -105,7 +105,7 @@ func (d *Desk) earlier(ctx context.Context, hub *elicit.Hub, r elicit.Request) (
 }
 
 // repeated is the outcome of the same question asked before.
-func (d *Desk) repeated(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request) (contract.Result, error) {
+func (d *Toolset) repeated(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request) (contract.Result, error) {
 	told := r.ForAsker()
 	said := fmt.Sprintf("The person said this at %s, to the same question that you asked before as %s, and was not asked again.",
 		r.Completion.At.UTC().Format(time.RFC3339), r.ID)
@@ -118,7 +118,7 @@ const mostOthers = 3
 // others says for a result which other questions of the caller's a person has
 // ended since. Nothing that a server sends by itself reaches the model of a real
 // client, so the next result has to say it.
-func (d *Desk) others(ctx context.Context, hub *elicit.Hub, caller contract.Caller, but string) string {
+func (d *Toolset) others(ctx context.Context, hub *elicit.Hub, caller contract.Caller, but string) string {
 	list, err := hub.List(ctx, elicit.Filter{Statuses: []elicit.Status{elicit.Completed}, Undelivered: true,
 		Source: caller.Name, AttemptID: d.options.Context.AttemptID, Limit: 100})
 	if err != nil {
@@ -145,7 +145,7 @@ func sentences(texts ...string) string {
 
 // askAgain waits for the answer to a request that is still open, instead of
 // asking the person the same a second time.
-func (d *Desk) askAgain(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request, open *elicit.Request, through client) (contract.Result, error) {
+func (d *Toolset) askAgain(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request, open *elicit.Request, through client) (contract.Result, error) {
 	if err := hub.Rejoin(ctx, open, r); err != nil {
 		return contract.Result{}, err
 	}

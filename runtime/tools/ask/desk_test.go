@@ -34,7 +34,7 @@ func eras(t *testing.T, test func(t *testing.T, version string)) {
 
 // hubAt opens a hub over its own connection to a store, as another process has.
 func hubAt(place string, o elicit.Options) (*elicit.Hub, func(), error) {
-	db, err := store.Open(context.Background(), place, elicit.Room())
+	db, err := store.Open(context.Background(), place, elicit.Schema())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -165,7 +165,7 @@ func callerNamed(t testing.TB, name, place, version string, o Options, c mcp.Cli
 	return caller{t, session}
 }
 
-func serverOf(t testing.TB, place string, o Options) (*Desk, *mcpserver.Server) {
+func serverOf(t testing.TB, place string, o Options) (*Toolset, *mcpserver.Server) {
 	t.Helper()
 	if o.Open == nil {
 		o.Open = func(context.Context) (*elicit.Hub, func(), error) {

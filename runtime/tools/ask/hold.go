@@ -30,13 +30,13 @@ type holding struct {
 }
 
 // holding is a call of that caller for r.
-func (d *Desk) holding(hub *elicit.Hub, caller contract.Caller, r *elicit.Request) holding {
+func (d *Toolset) holding(hub *elicit.Hub, caller contract.Caller, r *elicit.Request) holding {
 	return holding{hub: hub, caller: caller, limit: d.limit(caller), total: time.Duration(r.WaitMS) * time.Millisecond}
 }
 
 // limit is how long a call may be held for a client; 0: for as long as the
 // question waits.
-func (d *Desk) limit(caller contract.Caller) time.Duration {
+func (d *Toolset) limit(caller contract.Caller) time.Duration {
 	if d.options.Hold > 0 {
 		return d.options.Hold
 	}
@@ -50,7 +50,7 @@ func (d *Desk) limit(caller contract.Caller) time.Duration {
 	return c.Hold
 }
 
-func (d *Desk) stopping() bool {
+func (d *Toolset) stopping() bool {
 	select {
 	case <-d.options.Stopping:
 		return true
@@ -67,7 +67,7 @@ const openPoll = 50 * time.Millisecond
 // limit came first, or the server stops; what wait waits for is then waited for still, so that
 // others see that somebody does. If ctx ends, so does the wait, and what that
 // means for the request is for the hub to say.
-func (d *Desk) hold(ctx context.Context, h holding) (r elicit.Request, done bool, err error) {
+func (d *Toolset) hold(ctx context.Context, h holding) (r elicit.Request, done bool, err error) {
 	waiting, leave := context.WithCancel(context.WithoutCancel(ctx))
 	type end struct {
 		request elicit.Request
@@ -152,7 +152,7 @@ func where(ctx context.Context, hub *elicit.Hub) string {
 }
 
 // worded makes faults of the errors that a caller can do something about.
-func (d *Desk) worded(err error, id string) error {
+func (d *Toolset) worded(err error, id string) error {
 	if rejected := new(elicit.Rejection); errors.As(err, &rejected) && rejected.Code == elicit.InvalidRequest {
 		return fault.New("invalid_argument", invalid+rejected.Message, rejected.Hint)
 	}

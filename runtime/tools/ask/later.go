@@ -28,13 +28,13 @@ const pollEvery = 2 * time.Second
 const takenBack = "task_cancelled"
 
 // later lets calls outlive their requests.
-func (d *Desk) later(start func(context.Context, contract.Caller, json.RawMessage) (contract.Pending, error)) *contract.Later {
-	return &contract.Later{Kind: kind, Start: start, Keeper: keeper{d}}
+func (d *Toolset) later(start func(context.Context, contract.Caller, json.RawMessage) (contract.Pending, error)) *contract.Later {
+	return &contract.Later{Kind: kind, Start: start, Calls: pendingCalls{d}}
 }
 
 // startAsking opens the request of ask_user. If no person can be reached there
 // is nothing to wait for, and the call ends at once as ever.
-func (d *Desk) startAsking(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
+func (d *Toolset) startAsking(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
 	r, err := read(args, d.from(caller))
 	if err != nil {
 		return contract.Pending{}, err
@@ -54,7 +54,7 @@ func (d *Desk) startAsking(ctx context.Context, caller contract.Caller, args jso
 		if err := hub.Rejoin(ctx, earlier, r); err != nil {
 			return contract.Pending{}, d.worded(err, earlier.ID)
 		}
-		return keeper{d}.pending(ctx, hub, caller, *earlier, waiting{id: earlier.ID})
+		return pendingCalls{d}.pending(ctx, hub, caller, *earlier, waiting{id: earlier.ID})
 	}
 	reachable, err := hub.Reachable(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (d *Desk) startAsking(ctx context.Context, caller contract.Caller, args jso
 	if r, err = hub.Open(ctx, r); err != nil {
 		return contract.Pending{}, d.worded(err, "")
 	}
-	return keeper{d}.pending(ctx, hub, caller, r, waiting{id: r.ID})
+	return pendingCalls{d}.pending(ctx, hub, caller, r, waiting{id: r.ID})
 }
 
 // call is how a tool is called that is held.
@@ -76,7 +76,7 @@ type call func(context.Context, contract.Caller, json.RawMessage) (contract.Resu
 
 // startAwaiting begins calls of await_answer; now is the one that is held. A
 // call that has its answer, would only look, or is refused, ends at once.
-func (d *Desk) startAwaiting(now call) func(context.Context, contract.Caller, json.RawMessage) (contract.Pending, error) {
+func (d *Toolset) startAwaiting(now call) func(context.Context, contract.Caller, json.RawMessage) (contract.Pending, error) {
 	return func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
 		hub, err := d.hub(ctx)
 		if err != nil {
@@ -96,7 +96,7 @@ func (d *Desk) startAwaiting(now call) func(context.Context, contract.Caller, js
 			return contract.Pending{Result: result}, err
 		}
 		since := time.Now()
-		return keeper{d}.pending(ctx, hub, caller, r, waiting{r.ID, since, since.Add(timeout)})
+		return pendingCalls{d}.pending(ctx, hub, caller, r, waiting{r.ID, since, since.Add(timeout)})
 	}
 }
 
@@ -130,8 +130,8 @@ func parseWaiting(s string) (waiting, error) {
 	return waiting{parts[0], time.UnixMilli(since), time.UnixMilli(until)}, nil
 }
 
-// keeper follows calls.
-type keeper struct{ d *Desk }
+// pendingCalls follows calls.
+type pendingCalls struct{ d *Toolset }
 
 // visitor is what a door can do with a client that looks at a call.
 type visitor interface {
@@ -147,7 +147,7 @@ type visitor interface {
 }
 
 // find finds the request of a call. That of another attempt or token is none.
-func (k keeper) find(ctx context.Context, caller contract.Caller, id string) (*elicit.Hub, elicit.Request, waiting, error) {
+func (k pendingCalls) find(ctx context.Context, caller contract.Caller, id string) (*elicit.Hub, elicit.Request, waiting, error) {
 	w, err := parseWaiting(id)
 	if err != nil {
 		return nil, elicit.Request{}, w, err
@@ -163,8 +163,8 @@ func (k keeper) find(ctx context.Context, caller contract.Caller, id string) (*e
 	return hub, r, w, err
 }
 
-// Look implements [contract.Keeper].
-func (k keeper) Look(ctx context.Context, caller contract.Caller, id string) (contract.Pending, error) {
+// Look implements [contract.PendingCalls].
+func (k pendingCalls) Look(ctx context.Context, caller contract.Caller, id string) (contract.Pending, error) {
 	hub, r, w, err := k.find(ctx, caller, id)
 	if err != nil {
 		return contract.Pending{}, err
@@ -177,7 +177,7 @@ func (k keeper) Look(ctx context.Context, caller contract.Caller, id string) (co
 }
 
 // pending is where a call stands.
-func (k keeper) pending(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request, w waiting) (contract.Pending, error) {
+func (k pendingCalls) pending(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r elicit.Request, w waiting) (contract.Pending, error) {
 	p := contract.Pending{ID: w.String(), Created: r.CreatedAt.Time, Updated: r.CreatedAt.Time, Poll: pollEvery}
 	if !w.until.IsZero() {
 		p.Created, p.Updated = w.since, w.since
@@ -206,8 +206,8 @@ func (k keeper) pending(ctx context.Context, hub *elicit.Hub, caller contract.Ca
 	return p, nil
 }
 
-// Answer implements [contract.Keeper].
-func (k keeper) Answer(ctx context.Context, caller contract.Caller, id string) error {
+// Answer implements [contract.PendingCalls].
+func (k pendingCalls) Answer(ctx context.Context, caller contract.Caller, id string) error {
 	hub, r, _, err := k.find(ctx, caller, id)
 	v, ok := caller.Client.(visitor)
 	if err != nil || !ok || r.Status == elicit.Completed {
@@ -216,9 +216,9 @@ func (k keeper) Answer(ctx context.Context, caller contract.Caller, id string) e
 	return hub.Take(ctx, v.Actions(&r), v.Unattended(&r))
 }
 
-// Cancel implements [contract.Keeper]. It takes back the question of ask_user.
+// Cancel implements [contract.PendingCalls]. It takes back the question of ask_user.
 // To stop awaiting an answer changes nothing about the question.
-func (k keeper) Cancel(ctx context.Context, caller contract.Caller, id string) error {
+func (k pendingCalls) Cancel(ctx context.Context, caller contract.Caller, id string) error {
 	hub, r, w, err := k.find(ctx, caller, id)
 	if err != nil || !w.until.IsZero() || r.Ended() {
 		return err
@@ -230,8 +230,8 @@ func (k keeper) Cancel(ctx context.Context, caller contract.Caller, id string) e
 	return err
 }
 
-// Watch implements [contract.Keeper].
-func (k keeper) Watch(ctx context.Context, id string) (contract.Watcher, error) {
+// Watch implements [contract.PendingCalls].
+func (k pendingCalls) Watch(ctx context.Context, id string) (contract.Watcher, error) {
 	hub, _, w, err := k.find(ctx, contract.Caller{}, id) // who may look is asked when it looks
 	if err != nil {
 		return nil, err

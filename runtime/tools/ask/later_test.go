@@ -15,7 +15,7 @@ import (
 // follower is a client that comes back for its calls, and its door.
 type follower struct {
 	t      *testing.T
-	desk   *Desk
+	desk   *Toolset
 	tools  map[string]contract.Tool
 	shows  bool // it shows forms
 	seen   []string
@@ -60,7 +60,7 @@ func (f *follower) start(tool, args string) contract.Pending {
 func (f *follower) look(id string) contract.Pending {
 	f.t.Helper()
 	f.seen = nil
-	p, err := keeper{f.desk}.Look(f.t.Context(), contract.Caller{Name: "follower", Client: f}, id)
+	p, err := pendingCalls{f.desk}.Look(f.t.Context(), contract.Caller{Name: "follower", Client: f}, id)
 	if err != nil {
 		f.t.Fatalf("Look(%s) = %v", id, err)
 	}
@@ -68,7 +68,7 @@ func (f *follower) look(id string) contract.Pending {
 }
 
 func (f *follower) answer(id string) error {
-	return keeper{f.desk}.Answer(f.t.Context(), contract.Caller{Name: "follower", Client: f}, id)
+	return pendingCalls{f.desk}.Answer(f.t.Context(), contract.Caller{Name: "follower", Client: f}, id)
 }
 
 // said is the state of a call and the texts of its result.
@@ -127,7 +127,7 @@ func TestAwaitingIsPendingForItsOwnTime(t *testing.T) {
 	f, human := followerAt(t, place, true), personAt(t, place)
 	id := f.start("ask_user", oneQuestion).ID
 	now := f.start("await_answer", `{"request_id":"`+id+`","timeout":1}`)
-	w, err := keeper{f.desk}.Watch(t.Context(), now.ID)
+	w, err := pendingCalls{f.desk}.Watch(t.Context(), now.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestAwaitingIsPendingForItsOwnTime(t *testing.T) {
 		t.Errorf("await_answer that only looks = %+v, want its result at once", p)
 	}
 	waits := f.start("await_answer", `{"request_id":"`+id+`","timeout":60000}`)
-	if err := (keeper{f.desk}).Cancel(t.Context(), contract.Caller{}, waits.ID); err != nil {
+	if err := (pendingCalls{f.desk}).Cancel(t.Context(), contract.Caller{}, waits.ID); err != nil {
 		t.Fatal(err)
 	}
 	if r := human.sees(); r.Status != elicit.Open {
@@ -167,7 +167,7 @@ func TestWhatIsRefusedIsNoPendingCall(t *testing.T) {
 		t.Errorf("with nobody there ask_user = %+v, want that at once", p)
 	}
 	for _, id := range []string{"elc_none", "elc_a-b", "elc_a-b-c-d", "elc_a-!-1", ""} {
-		if p, err := (keeper{f.desk}).Look(t.Context(), contract.Caller{}, id); fault.Of(err) == nil || fault.Of(err).Code != contract.UnknownCall {
+		if p, err := (pendingCalls{f.desk}).Look(t.Context(), contract.Caller{}, id); fault.Of(err) == nil || fault.Of(err).Code != contract.UnknownCall {
 			t.Errorf("Look(%q) = %+v, %v; want %s", id, p, err, contract.UnknownCall)
 		}
 	}
@@ -223,7 +223,7 @@ func TestACallThatIsTakenBackWithdrawsItsQuestion(t *testing.T) {
 	f, human := followerAt(t, place, true), personAt(t, place)
 	p := f.start("ask_user", oneQuestion)
 	for range 2 {
-		if err := (keeper{f.desk}).Cancel(t.Context(), contract.Caller{}, p.ID); err != nil {
+		if err := (pendingCalls{f.desk}).Cancel(t.Context(), contract.Caller{}, p.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -44,7 +44,7 @@ const (
 	maxQuestionShown = 120 // characters of a question's text
 )
 
-func (d *Desk) listQuestions() contract.Tool {
+func (d *Toolset) listQuestions() contract.Tool {
 	spec := contract.Spec{
 		Name: d.name("list_questions"), Title: "List open questions",
 		Description: fmt.Sprintf("List the questions that you have asked with %s and that are still open, and those answered since that you have not been told of. "+
@@ -56,7 +56,7 @@ func (d *Desk) listQuestions() contract.Tool {
 	return contract.Define(spec, d.list)
 }
 
-func (d *Desk) list(ctx context.Context, caller contract.Caller, in listQuestionsIn) (contract.Result, error) {
+func (d *Toolset) list(ctx context.Context, caller contract.Caller, in listQuestionsIn) (contract.Result, error) {
 	hub, err := d.hub(ctx)
 	if err != nil {
 		return contract.Result{}, err
@@ -92,7 +92,7 @@ func (d *Desk) list(ctx context.Context, caller contract.Caller, in listQuestion
 }
 
 // stateOf is empty for a question that nobody need come back to.
-func (d *Desk) stateOf(r *elicit.Request) string {
+func (d *Toolset) stateOf(r *elicit.Request) string {
 	switch {
 	case r.Status == elicit.Open:
 		return "open"
@@ -116,7 +116,7 @@ func listed(r *elicit.Request, state string) Listed {
 	return l
 }
 
-func (d *Desk) listText(l Listing, now time.Time) string {
+func (d *Toolset) listText(l Listing, now time.Time) string {
 	elsewhere := ""
 	if l.Elsewhere > 0 {
 		elsewhere = fmt.Sprintf("\n[%d more from other folders. Call with anywhere: true for them.]", l.Elsewhere)

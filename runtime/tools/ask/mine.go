@@ -13,14 +13,14 @@ import (
 // hosts end, and what they asked is still the client's.
 
 // asked reports whether r is the caller's own.
-func (d *Desk) asked(r *elicit.Request, caller contract.Caller) bool {
+func (d *Toolset) asked(r *elicit.Request, caller contract.Caller) bool {
 	return r.Source.Kind == "mcp" && r.Source.Name == caller.Name && r.Source.Owner == d.owner(caller) &&
 		r.Context.AttemptID == d.options.Context.AttemptID
 }
 
 // owner is whose questions the caller's are. Those of an attempt are the
 // attempt's: each of its runs has a token of its own.
-func (d *Desk) owner(caller contract.Caller) string {
+func (d *Toolset) owner(caller contract.Caller) string {
 	if d.options.Context.AttemptID != "" {
 		return ""
 	}
@@ -29,7 +29,7 @@ func (d *Desk) owner(caller contract.Caller) string {
 
 // foreign reports whether the caller must not see r even if it has its ID: r was
 // asked with another token, or the caller runs in another attempt.
-func (d *Desk) foreign(r *elicit.Request, caller contract.Caller) bool {
+func (d *Toolset) foreign(r *elicit.Request, caller contract.Caller) bool {
 	attempt := d.options.Context.AttemptID
 	owner := d.owner(caller)
 	return r.Source.Owner != "" && owner != "" && r.Source.Owner != owner ||

@@ -163,7 +163,7 @@ const assumeNothing = "Do not assume an answer."
 // hint says in one line what the fields of the specification do not: why there
 // is no answer and what to do, or what the person said beside the answer. Empty:
 // the answers are all.
-func (d *Desk) hint(r *elicit.Request, now time.Time) string {
+func (d *Toolset) hint(r *elicit.Request, now time.Time) string {
 	await := fmt.Sprintf("call %s with request_id %s", d.name("await_answer"), r.ID)
 	if r.Completion == nil {
 		left := ""

@@ -12,7 +12,7 @@ import (
 
 // A client that shows views shows the form of a question in the conversation,
 // while the call is held: the page of the form finds its request with
-// [Desk.Find] and answers it as the inbox does. The dialog of such a client is
+// [Toolset.Find] and answers it as the inbox does. The dialog of such a client is
 // second, so that the client does not ask its person twice.
 
 // ViewChannel is what a form in a view is called where it is said who has seen
@@ -27,7 +27,7 @@ var viewPatience = 5 * time.Second
 // made for this caller, as the view of that call asks for it: the newest that no
 // view shows yet or, if again is true, the newest of all, for a page that was
 // loaded again. Empty: there is none (yet).
-func (d *Desk) Find(ctx context.Context, caller contract.Caller, args json.RawMessage, again bool) (id string, err error) {
+func (d *Toolset) Find(ctx context.Context, caller contract.Caller, args json.RawMessage, again bool) (id string, err error) {
 	r, err := read(args, d.from(caller))
 	if err != nil {
 		return "", err
@@ -60,7 +60,7 @@ func inView(r *elicit.Request) bool {
 }
 
 // views reports whether a question of this caller is shown in a view.
-func (d *Desk) views(caller contract.Caller) bool { return d.options.Views && caller.Views }
+func (d *Toolset) views(caller contract.Caller) bool { return d.options.Views && caller.Views }
 
 // viewFirst shows a request in the view of its call, and in the dialog of the
 // client if no view appears. Without a dialog, and without anybody who could

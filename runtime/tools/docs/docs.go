@@ -20,6 +20,9 @@ type Options struct {
 	MaxAnswerBytes int
 	// Explain adds to each hit of a search why it ranks where it does.
 	Explain bool
+	// Missed is called after the first page of a search that found little, unless
+	// other filters would find something. Nil: nothing is called.
+	Missed func(query string, filters map[string]string, found search.Found)
 }
 
 func (o Options) name(tool string) string {

@@ -40,14 +40,14 @@ func resources(engine *search.Engine) ([]contract.Resource, error) {
 		out = append(out, contract.Resource{
 			URI: (&url.URL{Scheme: "docs", Path: "/" + p.Path}).String(), Name: p.Path, Title: resourceTitle(p.Path, p.Title), Description: p.Path,
 			MIMEType: "text/markdown",
-			Read:     func(context.Context) (string, error) { return whole(engine, p.Path) },
+			Read:     func(context.Context) (string, error) { return wholePage(engine, p.Path) },
 		})
 	}
 	return out, nil
 }
 
-// whole is a page's text after its front matter.
-func whole(engine *search.Engine, path string) (string, error) {
+// wholePage is a page's text after its front matter.
+func wholePage(engine *search.Engine, path string) (string, error) {
 	p, err := engine.Page(path)
 	if err != nil {
 		return "", err

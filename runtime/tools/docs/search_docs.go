@@ -96,6 +96,8 @@ type Why struct {
 
 // Hint helps on when there are no hits.
 type Hint struct {
+	// Found is search.Hint's.
+	Found            search.Found        `json:"-"`
 	Message          string              `json:"message"`
 	SuggestedFilters map[string][]string `json:"suggested_filters"`
 }
@@ -118,6 +120,9 @@ func searchDocs(engine *search.Engine, o Options) contract.Tool {
 		answer, result, err := Search(ctx, engine, search.Query{Text: in.Query, Filters: in.Filters, Limit: in.Limit, Cursor: in.Cursor, Explain: o.Explain}, o.maxBytes(caller))
 		if err != nil {
 			return contract.Result{}, err
+		}
+		if hint := result.Hint; o.Missed != nil && hint != nil && in.Cursor == nil && len(hint.SuggestedFilters) == 0 {
+			o.Missed(in.Query, in.Filters, hint.Found)
 		}
 		r := contract.Result{Text: []string{answer}, Structured: json.RawMessage(answer)}
 		if result.Lexical != "" {
@@ -218,7 +223,7 @@ func word(page search.Page) SearchResult {
 		result.NextCursor = &page.Next
 	}
 	if page.Hint != nil {
-		result.Hint = &Hint{Message: page.Hint.Message, SuggestedFilters: page.Hint.Suggested}
+		result.Hint = &Hint{Found: page.Hint.Found, Message: page.Hint.Message, SuggestedFilters: page.Hint.Suggested}
 	}
 	for _, h := range page.Hits {
 		result.Hits = append(result.Hits, Hit{

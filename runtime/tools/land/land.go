@@ -34,7 +34,7 @@ type Manager interface {
 	AwaitEnds(ctx context.Context, attemptIDs []string, all bool) error
 }
 
-// Desk asks people and holds calls; [ask.Desk] does.
+// Desk asks people and holds calls; [ask.Toolset] does.
 type Desk interface {
 	Confirm(context.Context, contract.Caller, ask.Confirmation) (ask.Confirmed, error)
 	Held(ctx context.Context, caller contract.Caller, most time.Duration, says func() string, wait func(context.Context) error) (done bool, err error)

@@ -25,7 +25,7 @@ type Status struct {
 	Failure   *string        `json:"failure_summary" doc:"Why it failed, in a line. Null unless state is failed."`
 	Executor  *string        `json:"latest_session_executor" doc:"Executor of the newest session. Null without a session."`
 	Waiting   bool           `json:"waiting_for_slot" doc:"Whether it waits because as many attempts run as may."`
-	WaitsFor  *string        `json:"waits_for" enum:"person,place,starter" doc:"What it waits for: a person's answer; a place, when as many run as may; or its starter, when only who started it can go on. Null: nothing."`
+	WaitsFor  *string        `json:"waits_for" enum:"person,place,starter" doc:"What it waits for: a person's answer; a slot ('place'), when as many run as may; or its starter, when only who started it can go on. Null: nothing."`
 	Usage     Usage          `json:"usage" doc:"What all runs have taken together, as far as their agents say."`
 	Questions int            `json:"pending_questions" doc:"How many questions of the run wait for a person."`
 	Open      []Question     `json:"questions" doc:"Those questions, at most 10."`

@@ -54,7 +54,7 @@ func runID(by string, process *contract.UUID) string {
 // lasting lets the calls of a tool whose answer is T last as long as the run
 // they start. One that starts none ends at once.
 func lasting[T started](o Options, tool contract.Tool) contract.Tool {
-	tool.Later = &contract.Later{Kind: kind, Keeper: keeper{o},
+	tool.Later = &contract.Later{Kind: kind, Calls: pendingCalls{o},
 		Start: func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Pending, error) {
 			result, err := tool.Call(ctx, caller, args)
 			if err != nil {
@@ -68,15 +68,15 @@ func lasting[T started](o Options, tool contract.Tool) contract.Tool {
 			if out.run() == "" {
 				return contract.Pending{Result: result}, nil
 			}
-			return keeper{o}.Look(ctx, contract.Caller{}, out.run())
+			return pendingCalls{o}.Look(ctx, contract.Caller{}, out.run())
 		}}
 	return tool
 }
 
-// keeper follows runs.
-type keeper struct{ o Options }
+// pendingCalls follows runs.
+type pendingCalls struct{ o Options }
 
-func (k keeper) find(ctx context.Context, id string) (m Manager, run tasks.Run, by string, err error) {
+func (k pendingCalls) find(ctx context.Context, id string) (m Manager, run tasks.Run, by string, err error) {
 	if m, err = k.o.Open(ctx); err != nil {
 		return nil, run, "", err
 	}
@@ -91,8 +91,8 @@ func (k keeper) find(ctx context.Context, id string) (m Manager, run tasks.Run, 
 	return m, run, rest[:1], err
 }
 
-// Look implements [contract.Keeper].
-func (k keeper) Look(ctx context.Context, caller contract.Caller, id string) (contract.Pending, error) {
+// Look implements [contract.PendingCalls].
+func (k pendingCalls) Look(ctx context.Context, caller contract.Caller, id string) (contract.Pending, error) {
 	_, run, by, err := k.find(ctx, id)
 	if err != nil {
 		return contract.Pending{}, err
@@ -110,7 +110,7 @@ func (k keeper) Look(ctx context.Context, caller contract.Caller, id string) (co
 	case tasks.Killed:
 		p.State, p.Message = contract.Cancelled, "The attempt was stopped."
 	case tasks.Queued:
-		p.Message = "The attempt waits for a free place."
+		p.Message = "The attempt waits for a free slot."
 	default:
 		p.Message = fmt.Sprintf("The attempt runs: %s.", run.Newest.Reason)
 		if k.o.Show != nil && caller.Client != nil {
@@ -122,7 +122,7 @@ func (k keeper) Look(ctx context.Context, caller contract.Caller, id string) (co
 
 // result is what the tool returned that started the run, with what is known
 // since, and a line about what is next.
-func (k keeper) result(run tasks.Run, by string) (contract.Result, error) {
+func (k pendingCalls) result(run tasks.Run, by string) (contract.Result, error) {
 	session, process := run.Newest.SessionID, run.Began.ID
 	var out any
 	switch by {
@@ -142,14 +142,14 @@ func (k keeper) result(run tasks.Run, by string) (contract.Result, error) {
 }
 
 // failed says why a run failed, as the tools say what has failed.
-func (k keeper) failed(run tasks.Run) *fault.Fault {
+func (k pendingCalls) failed(run tasks.Run) *fault.Fault {
 	return fault.New("attempt_failed", "the attempt has failed: "+run.Failure(),
 		k.o.named("call tail_attempt_logs with attempt_id "+run.Attempt.ID+" for what it said, then follow_up to go on")).
 		With("attempt_id", run.Attempt.ID).With("execution_process_id", run.Newest.ID).With("session_id", run.Newest.SessionID)
 }
 
-// Answer implements [contract.Keeper].
-func (k keeper) Answer(ctx context.Context, caller contract.Caller, id string) error {
+// Answer implements [contract.PendingCalls].
+func (k pendingCalls) Answer(ctx context.Context, caller contract.Caller, id string) error {
 	_, run, _, err := k.find(ctx, id)
 	if err != nil || k.o.Take == nil || run.Newest.State.Ended() {
 		return err
@@ -157,9 +157,9 @@ func (k keeper) Answer(ctx context.Context, caller contract.Caller, id string) e
 	return k.o.Take(ctx, run.Attempt.ID, caller.Client)
 }
 
-// Cancel implements [contract.Keeper]: it stops the attempt, if this run is what
+// Cancel implements [contract.PendingCalls]: it stops the attempt, if this run is what
 // runs in it.
-func (k keeper) Cancel(ctx context.Context, _ contract.Caller, id string) error {
+func (k pendingCalls) Cancel(ctx context.Context, _ contract.Caller, id string) error {
 	m, run, _, err := k.find(ctx, id)
 	if err != nil || run.Newest.State.Ended() {
 		return err
@@ -168,8 +168,8 @@ func (k keeper) Cancel(ctx context.Context, _ contract.Caller, id string) error 
 	return err
 }
 
-// Watch implements [contract.Keeper].
-func (k keeper) Watch(ctx context.Context, id string) (contract.Watcher, error) {
+// Watch implements [contract.PendingCalls].
+func (k pendingCalls) Watch(ctx context.Context, id string) (contract.Watcher, error) {
 	m, run, _, err := k.find(ctx, id)
 	if err != nil {
 		return nil, err

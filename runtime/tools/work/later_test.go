@@ -94,7 +94,7 @@ func TestARunIsAPendingCallUntilItEnds(t *testing.T) {
 			look := func(state tasks.State) contract.Pending {
 				t.Helper()
 				r.run = runIn(state)
-				p, err := later.Keeper.Look(t.Context(), contract.Caller{Client: "somebody"}, p.ID)
+				p, err := later.Calls.Look(t.Context(), contract.Caller{Client: "somebody"}, p.ID)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -117,11 +117,11 @@ func TestARunIsAPendingCallUntilItEnds(t *testing.T) {
 			if got := look(tasks.Killed); got.State != contract.Cancelled {
 				t.Errorf("stopped, Look = %+v, want cancelled", got)
 			}
-			if err := later.Keeper.Cancel(t.Context(), contract.Caller{}, p.ID); err != nil || r.stopped != "" {
+			if err := later.Calls.Cancel(t.Context(), contract.Caller{}, p.ID); err != nil || r.stopped != "" {
 				t.Errorf("Cancel of an ended run = %v, and stopped %q", err, r.stopped)
 			}
 			r.run = runIn(tasks.Running)
-			if err := later.Keeper.Cancel(t.Context(), contract.Caller{}, p.ID); err != nil || r.stopped != anAttempt {
+			if err := later.Calls.Cancel(t.Context(), contract.Caller{}, p.ID); err != nil || r.stopped != anAttempt {
 				t.Errorf("Cancel = %v, and stopped %q; want the attempt", err, r.stopped)
 			}
 		})
@@ -140,7 +140,7 @@ func TestACallThatStartsNoRunEndsAtOnce(t *testing.T) {
 		t.Errorf("Start of a bad call = %v, want the fault of the tool", err)
 	}
 	for _, id := range []string{"run_", "run_s", "run_sx", "run_x" + anAttempt} {
-		if _, err := laterOf(t, o, "follow_up").Later.Keeper.Look(t.Context(), contract.Caller{}, id); fault.Of(err) == nil || fault.Of(err).Code != contract.UnknownCall {
+		if _, err := laterOf(t, o, "follow_up").Later.Calls.Look(t.Context(), contract.Caller{}, id); fault.Of(err) == nil || fault.Of(err).Code != contract.UnknownCall {
 			t.Errorf("Look(%q) = %v, want %s", id, err, contract.UnknownCall)
 		}
 	}

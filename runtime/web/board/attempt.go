@@ -38,7 +38,7 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 	case s.WaitsFor == tasks.ForStarter:
 		s.Word, s.Tone = "waits for who started it", "warn"
 	case s.Waiting:
-		s.Word, s.Tone = "waits for a free place", "warn"
+		s.Word, s.Tone = "waits for a free slot", "warn"
 	case s.WaitsFor == tasks.ForPerson:
 		s.Word, s.Tone = "waits for you", "warn"
 	case s.State == tasks.Completed && s.Work.State == tasks.OffBranch:

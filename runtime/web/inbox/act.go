@@ -74,7 +74,7 @@ func (in *Inbox) submit(w http.ResponseWriter, r *http.Request, hub *elicit.Hub,
 		a.Type, a.Response, a.Answers = elicit.CompletedBy, elicit.Accept, one.Final(answers)
 		return in.dispatch(w, r, hub, f, a)
 	}
-	stale, err := in.keep(r.Context(), hub, &one, f, answers)
+	stale, err := in.saveDraft(r.Context(), hub, &one, f, answers)
 	if rejected := new(elicit.Rejection); errors.As(err, &rejected) {
 		return in.rejected(w, r, hub, f, rejected)
 	}
@@ -96,9 +96,9 @@ func (in *Inbox) submit(w http.ResponseWriter, r *http.Request, hub *elicit.Hub,
 	})
 }
 
-// keep makes drafts of what was typed. Those that somebody changed since the
-// page was made are left, and named.
-func (in *Inbox) keep(ctx context.Context, hub *elicit.Hub, r *elicit.Request, f *form, answers map[string]elicit.Answer) (stale map[string]bool, err error) {
+// saveDraft stores what was typed as drafts. It leaves those that another person
+// changed since the page was made, and returns their names.
+func (in *Inbox) saveDraft(ctx context.Context, hub *elicit.Hub, r *elicit.Request, f *form, answers map[string]elicit.Answer) (stale map[string]bool, err error) {
 	stale = map[string]bool{}
 	for i := range r.Questions {
 		id := r.Questions[i].ID

@@ -67,7 +67,7 @@ func TestTroubleOfTheStoreIsSaid(t *testing.T) {
 
 func open(t testing.TB) *site {
 	t.Helper()
-	db, err := store.Open(context.Background(), t.TempDir(), elicit.Room())
+	db, err := store.Open(context.Background(), t.TempDir(), elicit.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ var me = contract.Caller{Name: "host", Views: true}
 
 func open(t testing.TB, prefix string) *desk {
 	t.Helper()
-	db, err := store.Open(context.Background(), t.TempDir(), elicit.Room())
+	db, err := store.Open(context.Background(), t.TempDir(), elicit.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@
   const put = (selector, text) => { const el = $(selector); if (el.textContent !== text) el.textContent = text; el.hidden = !text; };
   const tones = { completed: 'good', failed: 'alarm', running: 'warn' };
   const stand = s => {
-    put('#state', s.waiting_for_slot ? 'waits for a free place' : s.state ?? '');
+    put('#state', s.waiting_for_slot ? 'waits for a free slot' : s.state ?? '');
     $('#state').className = 'chip ' + (tones[s.state] ?? '');
     put('#failure', s.failure_summary ?? '');
     const n = s.pending_questions ?? 0;

@@ -52,10 +52,10 @@ func run(folder string) error {
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	// Short, so that what the scenarios want as a task is one.
-	keeper := calls.New(calls.Options{Patience: 300 * time.Millisecond, Log: log,
+	runner := calls.New(calls.Options{Patience: 300 * time.Millisecond, Log: log,
 		Open: func(context.Context) (*elicit.Hub, *store.DB, error) { return hub, db, nil }})
-	defer keeper.Close()
-	server, err := mcpserver.New(mcpserver.Options{Name: "conformance", Logger: log}, contract.Catalog{Tools: tools(hub, keeper)})
+	defer runner.Close()
+	server, err := mcpserver.New(mcpserver.Options{Name: "conformance", Logger: log}, contract.Catalog{Tools: tools(hub, runner)})
 	if err != nil {
 		return err
 	}

@@ -41,18 +41,18 @@ func only(t contract.Tool) contract.Tool {
 	return t
 }
 
-func tools(hub *elicit.Hub, keeper *calls.Keeper) []contract.Tool {
+func tools(hub *elicit.Hub, runner *calls.Runner) []contract.Tool {
 	greet := tool("greet", func(_ context.Context, _ contract.Caller, in arguments) (contract.Result, error) {
 		return text("Hello, " + in.Name + "!"), nil
 	})
 	return []contract.Tool{
 		greet,
-		keeper.Later(tool("slow_compute", slowCompute)),
-		keeper.Later(only(tool("failing_job", failingJob))),
-		keeper.Later(tool("protocol_error_job", protocolErrorJob)),
-		keeper.Later(tool("confirm_delete", confirmDelete(hub))),
-		keeper.Later(tool("multi_input", multiInput(hub))),
-		withTask(hub, keeper),
+		runner.Later(tool("slow_compute", slowCompute)),
+		runner.Later(only(tool("failing_job", failingJob))),
+		runner.Later(tool("protocol_error_job", protocolErrorJob)),
+		runner.Later(tool("confirm_delete", confirmDelete(hub))),
+		runner.Later(tool("multi_input", multiInput(hub))),
+		withTask(hub, runner),
 	}
 }
 
@@ -121,8 +121,8 @@ func multiInput(hub *elicit.Hub) function {
 }
 
 // withTask asks between two calls, and goes on as a task with the second.
-func withTask(hub *elicit.Hub, keeper *calls.Keeper) contract.Tool {
-	t := keeper.Later(only(tool("test_tool_with_task", func(ctx context.Context, _ contract.Caller, in arguments) (contract.Result, error) {
+func withTask(hub *elicit.Hub, runner *calls.Runner) contract.Tool {
+	t := runner.Later(only(tool("test_tool_with_task", func(ctx context.Context, _ contract.Caller, in arguments) (contract.Result, error) {
 		return text("Hello, " + in.Name + "!"), sleep(ctx, time.Second)
 	})))
 	start := t.Later.Start

@@ -9,19 +9,19 @@ import (
 // tokens, a small part of what any agent reads at once; and a quarter of that of
 // one message.
 const (
-	toldBytes   = 32 << 10
-	toldMessage = toldBytes / 4
+	transcriptBytes        = 32 << 10
+	transcriptMessageBytes = transcriptBytes / 4
 )
 
-// told is a transcript as words to put before the next prompt: its newest turns,
-// oldest first. Every line of it is quoted, so that nobody takes it for what is
-// wanted now. Empty: nothing was said.
-func told(page MessagePage) string {
+// transcriptPrompt returns a transcript as text for the beginning of a prompt:
+// the newest turns, oldest first. Every line is quoted, so that the agent does
+// not take it for a request. It is empty if there are no turns.
+func transcriptPrompt(page MessagePage) string {
 	var turns []string
 	size, more := 0, page.More
 	for _, t := range slices.Backward(page.Turns) {
-		turn := quoted("The person", t.Prompt) + quoted("You", t.Summary)
-		if size += len(turn); size > toldBytes {
+		turn := quoteMessage("The person", t.Prompt) + quoteMessage("You", t.Summary)
+		if size += len(turn); size > transcriptBytes {
 			more = true
 			break
 		}
@@ -39,15 +39,15 @@ func told(page MessagePage) string {
 		left + strings.Join(turns, "") + "Now the person says:\n\n"
 }
 
-// quoted is a message of a transcript, cut at the end if it is long.
-func quoted(who, text string) string {
+// quoteMessage returns a message of a transcript, cut at the end if it is long.
+func quoteMessage(who, text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return ""
 	}
 	text = "> " + strings.ReplaceAll(text, "\n", "\n> ")
-	if len(text) > toldMessage {
-		text = strings.ToValidUTF8(text[:toldMessage], "") + "\n(cut here)"
+	if len(text) > transcriptMessageBytes {
+		text = strings.ToValidUTF8(text[:transcriptMessageBytes], "") + "\n(cut here)"
 	}
 	return who + ":\n" + text + "\n\n"
 }

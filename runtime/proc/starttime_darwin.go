@@ -1,4 +1,4 @@
-package tasks
+package proc
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 // zombie is SZOMB of sys/proc.h.
 const zombie = 5
 
-// born is when a process started, as a text that no other process with its
-// number has. Empty: there is no such process, or it has ended and nobody has
-// taken note yet.
-func born(pid int) string {
+// StartTime returns when the process pid started, as opaque text: two processes
+// that had the same ID have different ones. It is empty if there is no such
+// process, or if it has ended and its parent has not waited for it.
+func StartTime(pid int) string {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil || info.Proc.P_stat == zombie {
 		return ""
@@ -22,8 +22,9 @@ func born(pid int) string {
 	return fmt.Sprintf("%d.%06d", t.Sec, t.Usec)
 }
 
-// working says that a process of a group has not ended.
-func working(group int) bool {
+// groupRuns reports whether any process of a group still runs; zombies do not
+// count.
+func groupRuns(group int) bool {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.pgrp", group)
 	return err == nil && slices.ContainsFunc(all, func(p unix.KinfoProc) bool { return p.Proc.P_stat != zombie })
 }

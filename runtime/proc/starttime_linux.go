@@ -1,4 +1,4 @@
-package tasks
+package proc
 
 import (
 	"bytes"
@@ -10,17 +10,17 @@ import (
 	"syscall"
 )
 
-// bootID tells one start of the machine from the next: times of processes
-// count from there.
+// bootID identifies this start of the system: the start times of processes count
+// from it.
 var bootID = sync.OnceValue(func() string {
 	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(id))
 })
 
-// born is when a process started, as a text that no other process with its
-// number has. Empty: there is no such process, or it has ended and nobody has
-// taken note yet.
-func born(pid int) string {
+// StartTime returns when the process pid started, as opaque text: two processes
+// that had the same ID have different ones. It is empty if there is no such
+// process, or if it has ended and its parent has not waited for it.
+func StartTime(pid int) string {
 	fields := stat(strconv.Itoa(pid))
 	if fields == nil {
 		return ""
@@ -28,9 +28,9 @@ func born(pid int) string {
 	return bootID() + "/" + string(fields[19])
 }
 
-// stat is what proc(5) tells of a process that has not ended, behind its name,
-// which may have anything in it: the state is first, the group third, and the
-// start in clock ticks the 20th. Nil: there is no such process.
+// stat returns the fields of /proc/pid/stat behind the process's name: the state
+// is the first, the group the third, and the start in clock ticks the 20th (see
+// proc(5)). It is nil if there is no such process, or if it has ended.
 func stat(pid string) [][]byte {
 	line, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
@@ -43,12 +43,13 @@ func stat(pid string) [][]byte {
 	return fields
 }
 
-// working says that a process of a group has not ended.
-func working(group int) bool {
+// groupRuns reports whether any process of a group still runs; zombies do not
+// count.
+func groupRuns(group int) bool {
 	if syscall.Kill(-group, 0) != nil {
 		return false
 	}
-	entries, _ := os.ReadDir("/proc") // it may be only one that nobody has taken note of
+	entries, _ := os.ReadDir("/proc") // the group may have nothing but zombies
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		if name := e.Name(); name[0] < '0' || name[0] > '9' {
 			return false

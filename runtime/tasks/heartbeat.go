@@ -10,9 +10,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// beat renews the lease, and says when something last happened. A run ends whose
-// home is gone, which is the folder of its first process.
-func (r *run) beat(ctx context.Context, home string) {
+// heartbeat renews the lease and stores when something last happened, until ctx
+// ends. It ends the run if home, the folder of its first process, is gone.
+func (r *run) heartbeat(ctx context.Context, home string) {
 	term := r.m.options.Lease
 	tick := time.NewTicker(min(term/4, time.Second))
 	defer tick.Stop()
@@ -20,7 +20,7 @@ func (r *run) beat(ctx context.Context, home string) {
 	for {
 		select {
 		case <-tick.C:
-		case <-r.look:
+		case <-r.checkNow:
 		case <-ctx.Done():
 			return
 		}
@@ -28,7 +28,7 @@ func (r *run) beat(ctx context.Context, home string) {
 			r.cancel(errGone)
 			return
 		}
-		active := r.limit(ctx)
+		active := r.checkLimits(ctx)
 		if !active.After(told) && time.Since(renewed) < term/4 {
 			continue
 		}
@@ -44,9 +44,10 @@ func (r *run) beat(ctx context.Context, home string) {
 	}
 }
 
-// limit ends what has worked or been silent for too long, and tells others
-// whether it waits for a person. It returns when something last happened.
-func (r *run) limit(ctx context.Context) time.Time {
+// checkLimits ends a run that has worked or been silent for too long, and
+// stores whether it waits for a person. It returns when something last
+// happened.
+func (r *run) checkLimits(ctx context.Context) time.Time {
 	worked, silent, active, waits := r.clock.times(time.Now())
 	switch {
 	case worked > r.m.options.WallClock:
@@ -60,12 +61,13 @@ func (r *run) limit(ctx context.Context) time.Time {
 		return active
 	}
 	if r.asked = waits; waits && !was {
-		r.m.launch(ctx) // its place is free
+		r.m.launch(ctx) // its slot is free
 	}
 	return active
 }
 
-// renew also reads whether a stop was requested: the feed says so too, sooner.
+// renew renews the lease. It also reads whether a stop was requested, in case
+// the feed's event is late.
 func (r *run) renew(ctx context.Context, active time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,13 +85,13 @@ func (r *run) renew(ctx context.Context, active time.Time) error {
 		return tx.QueryRow(ctx, "SELECT stop FROM processes WHERE id = ?", r.p.ID).Scan(&stop)
 	})
 	if err == nil {
-		r.obey(stop)
+		r.handleStop(stop)
 	}
 	return err
 }
 
-// heed waits for stop requests in the feed.
-func (r *run) heed(ctx context.Context, seq int64) {
+// watchStops waits for stop requests in the feed.
+func (r *run) watchStops(ctx context.Context, seq int64) {
 	w, err := r.m.Watch(ctx, seq, r.attemptID)
 	if err != nil {
 		return // the heartbeat sees it too
@@ -104,14 +106,16 @@ func (r *run) heed(ctx context.Context, seq int64) {
 			if e.Type != StopRequested {
 				continue
 			}
-			if p, err := r.m.newest(ctx, e.AttemptID); err == nil && p != nil {
-				r.obey(p.stop)
+			if p, err := r.m.newestProcess(ctx, e.AttemptID); err == nil && p != nil {
+				r.handleStop(p.stop)
 			}
 		}
 	}
 }
 
-func (r *run) obey(stop string) {
+// handleStop ends the run if stop requests it: "stop", or "force" for no grace
+// period.
+func (r *run) handleStop(stop string) {
 	switch stop {
 	case "stop":
 		r.cancel(errStop)

@@ -14,11 +14,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// keepOnce is how long a request id is remembered: longer than any client
-// retries, shorter than anybody keeps a list of ids to reuse.
-const keepOnce = 7 * 24 * time.Hour
+// requestIDLifetime is how long a request ID is remembered: longer than any
+// client retries.
+const requestIDLifetime = 7 * 24 * time.Hour
 
-const mostRequestID = 200
+const maxRequestID = 200
 
 // Scopes of request IDs. They are in the store.
 const (
@@ -27,11 +27,10 @@ const (
 	scopeFollowUp = "follow-up"
 )
 
-// request is a call that may come twice. What it does happens in the
-// transaction that remembers its result, so a second call finds the result of
-// the first or, if that has failed or died, nothing; there is no state between
-// the two. Two calls at one moment are one behind the other, in whatever
-// processes they are.
+// request is a call that a client may repeat. Its work and the record of its
+// result are one transaction, so a repeated call finds the first call's result
+// or, if that failed or died, nothing. Concurrent calls run one after the
+// other, in any process.
 type request struct {
 	// scope is what is asked for, one of the scopes below: an id may be used once
 	// in each.
@@ -45,7 +44,8 @@ type request struct {
 	asked, payload any
 }
 
-// result looks whether the request was made before, and reads what came of it.
+// result reports whether the request was made before, and decodes its result
+// into "into".
 func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool, err error) {
 	if r.id == "" {
 		return false, nil
@@ -66,7 +66,7 @@ func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool
 		if r.payload == nil {
 			return false, nil
 		}
-		return false, refuse(Conflict, "take a new request_id for a new request, or repeat the first one unchanged to get its result",
+		return false, refuse(Conflict, "use a new request_id for a new request, or repeat the first one unchanged to get its result",
 			"request_id %q was used before, and asked for something else", brief(r.id))
 	}
 	if err := json.Unmarshal([]byte(result), into); err != nil {
@@ -75,8 +75,8 @@ func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool
 	return true, nil
 }
 
-// remember keeps the result of a request, and forgets those that are too old to
-// be made again.
+// remember stores the result of a request, and deletes those older than
+// requestIDLifetime.
 func (r request) remember(ctx context.Context, tx *store.Tx, result any) error {
 	if r.id == "" {
 		return nil
@@ -89,7 +89,7 @@ func (r request) remember(ctx context.Context, tx *store.Tx, result any) error {
 	if err != nil {
 		return fmt.Errorf("encode result of request: %w", err)
 	}
-	if _, err := tx.Exec(ctx, "DELETE FROM once WHERE created_at < ?", tx.Now.Add(-keepOnce).UnixMilli()); err != nil {
+	if _, err := tx.Exec(ctx, "DELETE FROM once WHERE created_at < ?", tx.Now.Add(-requestIDLifetime).UnixMilli()); err != nil {
 		return fmt.Errorf("forget request ids: %w", err)
 	}
 	_, err = tx.Exec(ctx, "INSERT INTO once (scope, key, digest, result, created_at) VALUES (?, ?, ?, ?, ?)",
@@ -100,8 +100,8 @@ func (r request) remember(ctx context.Context, tx *store.Tx, result any) error {
 	return nil
 }
 
-// digests are those of asked and payload. The store has them one behind the
-// other, and that of payload alone where an earlier version wrote it.
+// digests returns the digests of asked and payload. The store has both
+// concatenated, or only payload's if an earlier version wrote it.
 func (r request) digests() (asked, payload string, err error) {
 	if asked, err = digest(r.asked); err == nil {
 		payload, err = digest(r.payload)
@@ -118,10 +118,10 @@ func digest(v any) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// before is what came of a request that was made before; nil: it was not. It
-// comes before the checks of what may have changed since.
-func before[T any](ctx context.Context, m *Manager, r request) (*T, error) {
-	if err := text("request_id", r.id, mostRequestID); err != nil || r.id == "" {
+// previousResult returns the result of a request that was made before, or nil.
+// Call it before checks of anything that may have changed since.
+func previousResult[T any](ctx context.Context, m *Manager, r request) (*T, error) {
+	if err := checkText("request_id", r.id, maxRequestID); err != nil || r.id == "" {
 		return nil, err
 	}
 	var result T
@@ -136,9 +136,9 @@ func before[T any](ctx context.Context, m *Manager, r request) (*T, error) {
 	return &result, nil
 }
 
-// once runs do in a transaction unless the request was made before, and
-// returns what came of it then or now.
-func once[T any](ctx context.Context, m *Manager, r request, do func(*store.Tx) (T, error)) (result T, err error) {
+// idempotent runs do in a transaction unless the request was made before, and
+// returns the result of this or that call.
+func idempotent[T any](ctx context.Context, m *Manager, r request, do func(*store.Tx) (T, error)) (result T, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		found, err := r.result(ctx, tx, &result)
 		if err != nil || found {

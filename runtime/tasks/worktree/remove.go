@@ -17,9 +17,9 @@ import (
 // collection reads them, and it keeps what they lead to.
 const keptRefs = "refs/deskhand/kept/"
 
-// keep gives each loose commit a ref that stays: in the repository, and of a
-// submodule in the place where the repository keeps that.
-func (t Tree) keep(ctx context.Context, s Survey) error {
+// keepCommits gives each loose commit a permanent ref: in the repository, or
+// for a submodule in the module's folder inside it.
+func (t Tree) keepCommits(ctx context.Context, s Survey) error {
 	for _, l := range s.loose {
 		dir, refs := l.repo.Path, keptRefs+filepath.Base(t.Dir)+"/"
 		if l.store != "" {
@@ -36,15 +36,15 @@ func (t Tree) keep(ctx context.Context, s Survey) error {
 		if l.store == "" {
 			continue
 		}
-		if err := bring(ctx, l.module, l.store, names); err != nil {
+		if err := fetchRefs(ctx, l.module, l.store, names); err != nil {
 			return fault.New(WorktreeDirty, fmt.Sprintf("the commits of submodule %s cannot be kept in %s: %v", l.module, l.store, err), "push them, then try again")
 		}
 	}
 	return nil
 }
 
-// bring copies refs from a repository to another one on this disk.
-func bring(ctx context.Context, from, to string, refs []string) error {
+// fetchRefs copies refs from one local repository to another.
+func fetchRefs(ctx context.Context, from, to string, refs []string) error {
 	in := func(args ...string) gitCommand {
 		cmd := command(ctx, from, args...)
 		cmd.Env = append(cmd.Env, "GIT_DIR="+to, "GIT_WORK_TREE="+from, "GIT_ALLOW_PROTOCOL=file")
@@ -70,10 +70,11 @@ func bring(ctx context.Context, from, to string, refs []string) error {
 	return nil
 }
 
-// Remove takes away the folder and what git knows of it. The branches stay, and
-// commits that no branch has get a ref below refs/deskhand/kept. Without force it
-// refuses with worktree_dirty when a [Survey] finds work that is not on the
-// branch, or that would be lost. Force is for a folder in which nobody has worked.
+// Remove removes the folder and git's record of its worktrees. Branches stay,
+// and commits that no branch has get a ref below refs/deskhand/kept. Without
+// force it returns worktree_dirty if a [Survey] finds work that is not on the
+// branch or would be lost. Use force only for a folder in which nothing was
+// done.
 func (t Tree) Remove(ctx context.Context, force bool) error {
 	if err := t.check(); err != nil {
 		return err
@@ -86,7 +87,7 @@ func (t Tree) Remove(ctx context.Context, force bool) error {
 		if err := held(s.Holds, t.Dir); err != nil {
 			return err
 		}
-		if err := t.keep(ctx, s); err != nil {
+		if err := t.keepCommits(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -124,8 +125,8 @@ func (t Tree) setAside() (string, error) {
 	return gone, nil
 }
 
-// ClearGone takes away what is left of folders below dir whose removal was cut
-// short, as by a power cut.
+// ClearGone removes what is left of folders below dir whose removal was
+// interrupted, for example by a power cut.
 func ClearGone(dir string) error {
 	entries, err := os.ReadDir(filepath.Join(dir, goneDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -138,8 +139,8 @@ func ClearGone(dir string) error {
 	return errors.Join(problems...)
 }
 
-// Discard is Remove for an attempt that is not wanted any more: commits that are
-// elsewhere than on its branch get a ref and are no reason to stay.
+// Discard is [Tree.Remove] for an attempt that is not needed any more: commits
+// elsewhere than on its branch get a ref and do not prevent removal.
 func (t Tree) Discard(ctx context.Context) error {
 	s, err := t.Survey(ctx)
 	if err != nil {
@@ -148,13 +149,13 @@ func (t Tree) Discard(ctx context.Context) error {
 	if err := t.discardable(s); err != nil {
 		return err
 	}
-	if err := t.keep(ctx, s); err != nil {
+	if err := t.keepCommits(ctx, s); err != nil {
 		return err
 	}
 	return t.Remove(ctx, true)
 }
 
-// Discardable says whether Discard would take the folder away.
+// Discardable returns the error that [Tree.Discard] would return, or nil.
 func (t Tree) Discardable(ctx context.Context) error {
 	s, err := t.Survey(ctx)
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// walBell rings after each write to the database's log in folder, by whatever
-// process, until end is called. Nil: the system has no watches left to give, of
-// which a user has a limited number.
+// watchWAL returns a channel that receives after each write to the database's
+// log in folder, by any process, until end is called. It returns nil if the
+// system has no file watches left, whose number per user is limited.
 //
-// Linux alone has it: elsewhere the watch would open the database's file, and
-// closing that would drop the locks that this process has on it, or would be told
-// of a write only when the file is closed.
-func walBell(folder string) (rings <-chan struct{}, end func()) {
+// Only Linux has it. On other systems the watch would open the database file,
+// and closing that would drop this process's locks on it, or the watch would
+// fire only when the file is closed.
+func watchWAL(folder string) (rings <-chan struct{}, end func()) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, func() {}

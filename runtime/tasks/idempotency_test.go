@@ -130,7 +130,7 @@ func child(job string) int {
 }
 
 func work(ctx context.Context, place, what string, args []string) error {
-	db, err := store.Open(ctx, place, Rooms()...)
+	db, err := store.Open(ctx, place, Schemas()...)
 	if err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func startWith(t testing.TB, in *os.File, place string, job []string) (*exec.Cmd
 // still finds its result.
 func TestRequestIDsOutliveTheNamesOfTools(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
-		old := Rooms()
+		old := Schemas()
 		files := fstest.MapFS{}
 		names, err := fs.Glob(old[0].Migrations, "*.sql")
 		if err != nil {

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/elicit/askdoor"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// attemptDoor is the server of the attempt that this process belongs to, which has
+// the store even where a sandbox hides it; nil: there is none.
+func attemptDoor() *askdoor.Client {
+	if url := env("DESKHAND_URL"); ownAttempt() != "" && url != "" {
+		return &askdoor.Client{Address: url, Token: env("DESKHAND_TOKEN")}
+	}
+	return nil
+}
+
+// askThrough asks at the server of the own attempt. Its terminal, if there is one,
+// is the agent's and not a person's.
+func (a *app) askThrough(ctx context.Context, attempt *askdoor.Client, f *askFlags, r elicit.Request, w waiter, assumed map[string]elicit.Answer) error {
+	began := time.Now()
+	ways := askdoor.Ways{NoInbox: f.noInbox, Patient: f.unreachable == "wait", Detach: f.detach, Assumed: assumed}
+	asked, err := attempt.Ask(ctx, r, ways, func(r elicit.Request) {
+		if !f.detach {
+			a.tell("asked as " + r.ID + ", a person answers it in deskhand inbox")
+		}
+	})
+	q := quest{waiter: w, flags: f}
+	fail := fault.Of(err)
+	switch {
+	case fail != nil && fail.Code == elicit.NoSurface:
+		return q.nobody(ctx, r)
+	case err != nil && asked.ID == "":
+		return err
+	case err == nil && asked.Completion != nil && asked.Completion.By == "assumed":
+		q.tell("nobody could be asked, the answer is the assumed one")
+	case err == nil && f.detach:
+		return q.id(asked, nil)
+	case err == nil && asked.Status == elicit.ExpiredOpen && asked.Completion.At.Before(began):
+		q.tell("asked before as " + asked.ID + ", waiting for a late answer")
+		return q.wait(ctx, asked, time.Duration(asked.WaitMS)*time.Millisecond)
+	}
+	return q.finish(asked, asked, err)
+}

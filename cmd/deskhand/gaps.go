@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/runtime/gaps"
+	"github.com/deskhand/deskhand/runtime/search"
+)
+
+func gapsCommand(a *app) *cobra.Command {
+	var since time.Duration
+	var limit int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "gaps",
+		Short: "List what people and agents asked and the docs did not answer",
+		Long: "List the questions to which search_docs found little, grouped by meaning: how often they were asked,\n" +
+			"the nearest section, and a draft for the docs' author. Every question is asked again of the index as it\n" +
+			"is today; those that find something now are counted and left out.\n\n" +
+			"Questions are recorded while search.log is on (off by default), in a file of the state folder.\n" +
+			"Nothing leaves this machine.",
+		Example: "  DESKHAND_SEARCH_LOG=on deskhand serve\n  deskhand gaps\n  deskhand gaps --since 168h --json",
+		Args:    arguments(0, 0, "no arguments"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.gaps(cmd.Context(), since, limit, asJSON) },
+	}
+	declare(cmd.Flags(), "index")
+	cmd.Flags().DurationVar(&since, "since", 0, "only what was asked in this time, as 168h (default: all)")
+	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "number of gaps to print, 1 or more; --json prints all")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
+	return cmd
+}
+
+func (a *app) gaps(ctx context.Context, since time.Duration, limit int, asJSON bool) error {
+	if since < 0 {
+		return misuse("--since is negative", "write how long ago, as 168h")
+	}
+	if limit < 1 {
+		return misuse(fmt.Sprintf("--limit is %d", limit), "use 1 or more")
+	}
+	report, path, err := a.findGaps(ctx, since)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.json(report)
+	}
+	if report.Asked == 0 {
+		fmt.Fprintf(a.stdout, "No questions are recorded in %s.\nSet search.log to on, and serve: the questions that find little are recorded.\n", path)
+		return nil
+	}
+	paint := painter(a.stdout)
+	fmt.Fprintf(a.stdout, "%d questions found little, %d without repetitions; %d of those find something today.\n", report.Asked, report.Distinct, report.Answered)
+	for i, g := range report.Gaps {
+		if i == limit {
+			fmt.Fprintf(a.stdout, "\n%d more: --limit %d\n", len(report.Gaps)-limit, len(report.Gaps))
+			break
+		}
+		fmt.Fprintf(a.stdout, "\n%s  asked %s, last on %s, found: %s\n", paint.bold(paint.plain(g.Questions[0].Text)), times(g.Count), g.Last.Local().Format(time.DateOnly), g.Found)
+		for _, q := range g.Questions[1:] {
+			fmt.Fprintf(a.stdout, "  also: %s\n", paint.plain(q.Text))
+		}
+		if g.Nearest != nil {
+			fmt.Fprintf(a.stdout, "  nearest: %s  %s\n", paint.plain(g.Nearest.Breadcrumb), paint.path(paint.plain(g.Nearest.Lines)))
+		}
+		fmt.Fprintf(a.stdout, "  draft:\n%s\n", indented(paint.plain(g.Draft)))
+	}
+	return nil
+}
+
+// findGaps reads the log of this installation, as far as it is of the index, and
+// says where it is.
+func (a *app) findGaps(ctx context.Context, since time.Duration) (r gaps.Report, path string, err error) {
+	state, err := a.settings.stateFolder()
+	if err != nil {
+		return r, "", err
+	}
+	log := gaps.In(state)
+	var from time.Time
+	if since > 0 {
+		from = time.Now().Add(-since)
+	}
+	entries, skipped, err := log.Read(from)
+	if err != nil {
+		return r, "", err
+	}
+	if skipped > 0 {
+		a.tell(fmt.Sprintf("%d lines of %s cannot be read and are left out", skipped, log.Path()))
+	}
+	dir, err := filepath.Abs(a.settings.get("index"))
+	if err != nil {
+		return r, "", fmt.Errorf("find the index: %w", err)
+	}
+	entries = slices.DeleteFunc(entries, func(e gaps.Entry) bool { return e.Index != dir })
+	engine, err := a.engine()
+	if err != nil {
+		return r, "", err
+	}
+	defer engine.Close()
+	r, err = gaps.Find(ctx, engine, entries)
+	return r, log.Path(), err
+}
+
+// evalRecorded says how many of the recorded questions still find little. They
+// have no labels, so there is no NDCG of them.
+func (a *app) evalRecorded(ctx context.Context, format string) error {
+	report, path, err := a.findGaps(ctx, 0)
+	if err != nil {
+		return err
+	}
+	counts := map[search.Found]int{}
+	for _, g := range report.Gaps {
+		for _, q := range g.Questions {
+			counts[q.Found]++
+		}
+	}
+	switch format {
+	case "json":
+		return a.json(map[string]int{"asked": report.Asked, "distinct": report.Distinct, "answered": report.Answered,
+			"unsure": counts[search.FoundUnsure], "absent": counts[search.FoundAbsent], "nothing": counts[search.FoundNothing]})
+	case "table", "markdown":
+		fmt.Fprintf(a.stdout, "questions recorded in %s: %d, without repetitions %d\n\n| today | questions |\n|---|---|\n| found | %d |\n| unsure | %d |\n| probably absent | %d |\n| nothing | %d |\n",
+			path, report.Asked, report.Distinct, report.Answered, counts[search.FoundUnsure], counts[search.FoundAbsent], counts[search.FoundNothing])
+		return nil
+	}
+	return misuse(fmt.Sprintf("unknown --format %q", format), "use table, markdown or json")
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}

@@ -1,0 +1,295 @@
+// Package askdoor lets a program ask people without the store: over HTTP, with the
+// token of the attempt that it belongs to. The state folder is hidden from what
+// runs in a sandbox; the port of its attempt is not.
+//
+// POST at the root asks and GET lists, GET of an id waits or looks, and POST of an
+// id says that the outcome has arrived. What comes back are lines of JSON, so that the id is
+// known while somebody waits.
+package askdoor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Path is where a server of an attempt has a [Server], and below it.
+const Path = "/ask"
+
+// Codes of faults that only come through a door.
+const (
+	// Unreachable says that nobody is behind the door, any more or yet.
+	Unreachable = "attempt_unreachable"
+	// NotOwn says that a question belongs to another attempt.
+	NotOwn = "inside_attempt"
+)
+
+// Ways are how to ask. The zero value asks, waits, and fails where nobody can be
+// reached.
+type Ways struct {
+	NoInbox bool `json:"noInbox,omitempty"` // who would have to open the inbox does not count as reachable
+	Patient bool `json:"patient,omitempty"` // ask even where nobody can be reached
+	Detach  bool `json:"detach,omitempty"`  // do not wait
+	// Assumed are taken for the answers where nobody can be reached, and marked as
+	// such. Nil: there are none.
+	Assumed map[string]elicit.Answer `json:"assumed,omitempty"`
+}
+
+// asking is what a client posts.
+type asking struct {
+	Request elicit.Request `json:"request"`
+	Ways
+}
+
+// event is one line of an answer.
+type event struct {
+	Asked *elicit.Request `json:"asked,omitempty"` // it is in the store
+	Ended *elicit.Request `json:"ended,omitempty"` // and this is how it ended
+	List  *elicit.List    `json:"list,omitempty"`
+	Fault *fault.Fault    `json:"fault,omitempty"`
+}
+
+// Server is the end of a door at which the store is, for one attempt. All fields
+// are set.
+type Server struct {
+	Hub      func(context.Context) (*elicit.Hub, error)
+	Context  elicit.Context  // of every question; AttemptID is whose they are
+	Wait     time.Duration   // of a question that does not say; 0: for ever
+	Stopping <-chan struct{} // closed when nobody is to wait here any longer
+	// Failed takes an error that the caller cannot do anything about.
+	Failed func(error)
+}
+
+// ServeHTTP implements [http.Handler]. The caller has shown the token.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-s.Stopping:
+			cancel()
+		case <-ended:
+		}
+	}()
+	id, did, _ := strings.Cut(strings.Trim(strings.TrimPrefix(r.URL.Path, Path), "/"), "/")
+	out := &lines{w: w}
+	var err error
+	switch {
+	case r.Method == http.MethodPost && id == "":
+		err = s.ask(ctx, r, out)
+	case r.Method == http.MethodGet && id == "":
+		err = s.list(ctx, r.URL.Query().Get("all") != "", r.URL.Query().Get("limit"), out)
+	case r.Method == http.MethodGet && did == "":
+		err = s.wait(ctx, id, r.URL.Query().Get("look") != "", out)
+	case r.Method == http.MethodPost && id != "" && did == delivered:
+		err = s.delivered(ctx, id)
+	default:
+		http.Error(w, "ask with POST "+Path+", wait with GET "+Path+"/ID", http.StatusNotFound)
+		return
+	}
+	if err != nil && r.Context().Err() == nil {
+		out.say(event{Fault: s.worded(ctx, err, out.id)})
+	}
+}
+
+// delivered is the end of the address that says so.
+const delivered = "delivered"
+
+// worded is an error as the client sees it.
+func (s *Server) worded(ctx context.Context, err error, id string) *fault.Fault {
+	if f := fault.Of(err); f != nil {
+		return f
+	}
+	if ctx.Err() != nil || errors.Is(err, elicit.ErrClosed) {
+		return &fault.Fault{Code: Unreachable, Message: "the attempt stops" + staysOpen(id), Hint: HintTool, Retryable: true}
+	}
+	s.Failed(err)
+	return fault.New(Unreachable, "the attempt's server failed"+staysOpen(id), HintTool)
+}
+
+func staysOpen(id string) string {
+	if id == "" {
+		return ""
+	}
+	return "; the question stays open as " + id
+}
+
+// HintTool is what an agent does that cannot ask by command.
+const HintTool = "ask with the tool ask_user of deskhand, or fetch the answer with await_answer"
+
+// lines writes one event a line, each at once.
+type lines struct {
+	w  http.ResponseWriter
+	id string // of the request that was asked
+}
+
+func (l *lines) say(e event) {
+	if e.Asked != nil {
+		l.id = e.Asked.ID
+	}
+	l.w.Header().Set("Content-Type", "application/x-ndjson")
+	if err := json.NewEncoder(l.w).Encode(e); err == nil {
+		_ = http.NewResponseController(l.w).Flush() // what cannot be written is noticed at the next write
+	}
+}
+
+// request is what is asked of what a program wants: it may say what a question
+// is, and not who asks or what for.
+func (s *Server) request(in elicit.Request) elicit.Request {
+	r := elicit.Request{
+		Trigger: elicit.CLI, Source: elicit.Source{Kind: "cli", Name: "deskhand ask", Version: in.Source.Version}, Context: s.Context,
+		Title: in.Title, Message: in.Message, Questions: in.Questions, URL: in.URL,
+		Audience: in.Audience, Priority: in.Priority, WaitMS: in.WaitMS,
+	}
+	if in.Key != "" {
+		r.Key = s.Context.AttemptID + "/" + in.Key // the answers of others are not found by guessing
+	}
+	if r.WaitMS == 0 {
+		r.WaitMS = s.Wait.Milliseconds()
+	}
+	return r
+}
+
+func (s *Server) ask(ctx context.Context, req *http.Request, out *lines) error {
+	var in asking
+	body, err := io.ReadAll(req.Body) // whole, or nobody notices a client that leaves
+	if err == nil {
+		err = json.Unmarshal(body, &in)
+	}
+	if err != nil {
+		return fault.New(elicit.InvalidRequest, fmt.Sprintf("the question did not arrive: %v", err), HintTool)
+	}
+	r := s.request(in.Request)
+	hub, err := s.Hub(ctx)
+	if err != nil {
+		return err
+	}
+	reached, err := reachable(ctx, hub, in.NoInbox)
+	switch {
+	case err != nil:
+		return err
+	case !reached && in.Assumed != nil:
+		return assume(ctx, hub, r, in.Assumed, out)
+	case !reached && !in.Patient:
+		return fault.New(elicit.NoSurface, "no person can be reached from here", "")
+	case in.Detach:
+		opened, err := hub.Open(ctx, r)
+		if err == nil {
+			out.say(event{Asked: &opened})
+		}
+		return err
+	}
+	ended, err := hub.Ask(ctx, r, teller{out})
+	if err == nil {
+		out.say(event{Ended: &ended})
+	}
+	return err
+}
+
+func reachable(ctx context.Context, hub *elicit.Hub, noInbox bool) (bool, error) {
+	if !noInbox {
+		return hub.Reachable(ctx)
+	}
+	up, err := hub.Reach(ctx)
+	return len(up) > 0, err
+}
+
+// assume answers in nobody's name.
+func assume(ctx context.Context, hub *elicit.Hub, r elicit.Request, answers map[string]elicit.Answer, out *lines) error {
+	r, err := hub.Open(ctx, r)
+	if err != nil {
+		return err
+	}
+	if !r.Ended() {
+		c, err := hub.Dispatch(ctx, elicit.Action{Type: elicit.CompletedBy, RequestID: r.ID, Response: elicit.Accept, Answers: answers,
+			By: "assumed", Roles: r.Audience.Roles, Channel: "cli"})
+		if err != nil {
+			return err
+		}
+		r = *c.Request
+	}
+	r = r.ForAsker()
+	out.say(event{Ended: &r})
+	return nil
+}
+
+// teller is a surface that shows nothing: the client learns the id.
+type teller struct{ out *lines }
+
+// Offer implements [elicit.Surface].
+func (t teller) Offer(ctx context.Context, _ *elicit.Hub, r elicit.Request) {
+	t.out.say(event{Asked: &r})
+	<-ctx.Done()
+}
+
+// own is a question of this attempt.
+func (s *Server) own(ctx context.Context, id string) (*elicit.Hub, elicit.Request, error) {
+	hub, err := s.Hub(ctx)
+	if err != nil {
+		return nil, elicit.Request{}, err
+	}
+	r, err := hub.Settled(ctx, id)
+	if err == nil && r.Context.AttemptID != s.Context.AttemptID {
+		err = fault.New(NotOwn, fmt.Sprintf("question %s does not belong to this attempt", r.ID), "the tool list_questions of deskhand shows the questions of this attempt")
+	}
+	return hub, r, err
+}
+
+// wait waits for the end of a request, or for a late answer if it has expired.
+func (s *Server) wait(ctx context.Context, id string, look bool, out *lines) error {
+	hub, r, err := s.own(ctx, id)
+	if err != nil {
+		return err
+	}
+	now := r.ForAsker()
+	out.say(event{Asked: &now})
+	if look {
+		return nil
+	}
+	wait := hub.Wait
+	if r.Status == elicit.ExpiredOpen {
+		wait = hub.WaitLate
+	}
+	if r, err = wait(ctx, id); err == nil {
+		out.say(event{Ended: &r})
+	}
+	return err
+}
+
+func (s *Server) list(ctx context.Context, all bool, limit string, out *lines) error {
+	hub, err := s.Hub(ctx)
+	if err != nil {
+		return err
+	}
+	f := elicit.Filter{AttemptID: s.Context.AttemptID}
+	if f.Limit, err = strconv.Atoi(limit); err != nil || f.Limit < 0 {
+		f.Limit = 0
+	}
+	if all {
+		f.Statuses = []elicit.Status{elicit.Open, elicit.ExpiredOpen, elicit.Completed}
+	}
+	list, err := hub.List(ctx, f)
+	if err == nil {
+		out.say(event{List: &list})
+	}
+	return err
+}
+
+func (s *Server) delivered(ctx context.Context, id string) error {
+	hub, r, err := s.own(ctx, id)
+	if err != nil {
+		return err
+	}
+	return hub.Delivered(ctx, r)
+}

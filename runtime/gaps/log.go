@@ -1,0 +1,161 @@
+// Package gaps records the questions to which a search found little, if the
+// owner of the installation agrees, and reports what the docs lack: the questions
+// by meaning, the nearest section and a draft for the author.
+//
+// The record is a file of JSON lines in the state folder. Nothing leaves the
+// machine.
+package gaps
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/deskhand/deskhand/runtime/search"
+	"github.com/deskhand/deskhand/runtime/tasks/logs"
+)
+
+const (
+	// fileName is the log's in the state folder.
+	fileName = "search-log.jsonl"
+	// maxBytes is the size from which a log is set aside as FILE.1; the log before
+	// that one is deleted. At some 200 bytes a question both hold 40,000.
+	maxBytes = 4 << 20
+	// maxQuestion is how many bytes of a question are recorded.
+	maxQuestion = 2000
+)
+
+// Entry is one question that found little.
+type Entry struct {
+	At    time.Time `json:"at"`
+	Query string    `json:"query"`
+	// Filters are facet keys and values; nil: the question had none.
+	Filters map[string]string `json:"filters,omitempty"`
+	// Found is never search.FoundSome.
+	Found search.Found `json:"found"`
+	// Index is the absolute folder of the index that was searched.
+	Index string `json:"index"`
+}
+
+// Log is the file of an installation. Processes may add to it concurrently: each
+// entry is one write at the end of the file.
+type Log struct {
+	path string
+	mu   sync.Mutex
+	now  func() time.Time
+}
+
+// In is the log in the folder state. Nothing is opened or created yet.
+func In(state string) *Log { return &Log{path: filepath.Join(state, fileName), now: time.Now} }
+
+// Path is the file, which need not exist.
+func (l *Log) Path() string { return l.path }
+
+// Add records that a question found little in index. Well-known key shapes in
+// the question are replaced, and a long one is cut. It does nothing if found is
+// search.FoundSome.
+func (l *Log) Add(index, query string, filters map[string]string, found search.Found) error {
+	if found == search.FoundSome {
+		return nil
+	}
+	if abs, err := filepath.Abs(index); err == nil {
+		index = abs
+	}
+	query = string(logs.NewRedactor(nil).Redact([]byte(query)))
+	for len(query) > maxQuestion || !utf8.ValidString(query) {
+		cut := min(len(query)-1, maxQuestion)
+		for cut > 0 && !utf8.RuneStart(query[cut]) {
+			cut--
+		}
+		query = query[:cut]
+	}
+	line, err := json.Marshal(Entry{l.now().UTC().Truncate(time.Second), query, filters, found, index})
+	if err != nil {
+		return fmt.Errorf("encode a question: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.write(append(line, '\n')); err != nil {
+		return fmt.Errorf("record a question that found little: %w", err)
+	}
+	return nil
+}
+
+func (l *Log) write(line []byte) error {
+	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Write(line); err != nil {
+		return err
+	}
+	mine, err := f.Stat()
+	if err != nil || mine.Size() < maxBytes {
+		return err
+	}
+	// Another process may have set it aside already.
+	if there, err := os.Stat(l.path); err != nil || !os.SameFile(mine, there) {
+		return nil
+	}
+	_ = f.Close() // Windows renames no open file
+	if err := os.Rename(l.path, l.path+".1"); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Read returns the entries from since on, oldest first; the zero time: all. A
+// line that cannot be read, as a process that was killed may leave one, is
+// skipped and counted.
+func (l *Log) Read(since time.Time) (entries []Entry, skipped int, err error) {
+	for _, path := range []string{l.path + ".1", l.path} {
+		f, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("read questions: %w", err)
+		}
+		some, bad, err := readEntries(f, since)
+		f.Close()
+		if err != nil {
+			return nil, 0, fmt.Errorf("read questions in %s: %w", path, err)
+		}
+		entries, skipped = append(entries, some...), skipped+bad
+	}
+	return entries, skipped, nil
+}
+
+func readEntries(r io.Reader, since time.Time) (entries []Entry, skipped int, err error) {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 1 {
+			var e Entry
+			switch bad := json.Unmarshal(line, &e); {
+			case bad != nil || e.Query == "" || e.Found == search.FoundSome:
+				skipped++
+			case !e.At.Before(since):
+				entries = append(entries, e)
+			}
+		}
+		if err == io.EOF {
+			return entries, skipped, nil
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package proc
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
+// Detach makes cmd, which has not been started, outlive this process and its
+// console.
+func Detach(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS, HideWindow: true}
+}
+
+// KillLeader does nothing: [Leader.Kill] finds the rest of a group only while its
+// leader lives.
+func (l Leader) KillLeader() {}
+
+// Kill kills a process and the processes it started. Windows knows which process
+// started which only while the starter lives: if the leader has ended, its
+// children are not found, and Kill does nothing.
+func (l Leader) Kill() {
+	if l.PID <= 0 || l.StartTime == "" || l.Exited() {
+		return
+	}
+	if exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(l.PID)).Run() == nil {
+		return
+	}
+	if p, err := os.FindProcess(l.PID); err == nil {
+		p.Kill()
+		p.Release()
+	}
+}

@@ -1,0 +1,29 @@
+package proc
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// TestKillMarkedFindsProcessesByTheirEnvironment, and leaves others alone.
+func TestKillMarkedFindsProcessesByTheirEnvironment(t *testing.T) {
+	start := func(variable string) *exec.Cmd {
+		cmd := exec.Command("sleep", "1000")
+		cmd.Env = append(os.Environ(), variable)
+		Detach(cmd)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+		return cmd
+	}
+	ours, other := start("PROC_TEST_MARK=one"), start("PROC_TEST_MARK=one-more")
+	KillMarked("PROC_TEST_MARK", "one")
+	if !gone(ours.Process.Pid) {
+		t.Error("the process with the variable runs")
+	}
+	if gone(other.Process.Pid) {
+		t.Error("the process with another value was killed")
+	}
+}

@@ -1,0 +1,71 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// allowing commits, and where something that looks like a secret is found asks
+// allow about it. What was allowed is remembered, so that the landing of the
+// commit does not ask again. It asks once for each repository.
+func (m *Manager) allowing(ctx context.Context, c *checkout, check worktree.Check, allow func(what string) bool, commit func(worktree.Tree, ...worktree.Check) error) error {
+	if err := m.loadAllowed(ctx, c); err != nil {
+		return err
+	}
+	for {
+		err := commit(c.tree, check)
+		held := new(worktree.Held)
+		if !errors.As(err, &held) || !allow(held.Message) {
+			return err
+		}
+		if err := m.remember(ctx, c, held.Prints); err != nil {
+			return err
+		}
+		if held.More { // there would be no end of asking
+			return commit(c.tree)
+		}
+	}
+}
+
+// loadAllowed reads what was allowed in the work of an attempt.
+func (m *Manager) loadAllowed(ctx context.Context, c *checkout) error {
+	var prints []string
+	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
+		prints, err = all(ctx, tx, scanText, "SELECT print FROM allowed_secrets WHERE attempt_id = ?", c.ID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read what was allowed: %w", err)
+	}
+	c.tree.Allowed = map[string]bool{}
+	for _, print := range prints {
+		c.tree.Allowed[print] = true
+	}
+	return nil
+}
+
+// remember keeps what a person has allowed.
+func (m *Manager) remember(ctx context.Context, c *checkout, prints []string) error {
+	err := m.db.Update(ctx, func(tx *store.Tx) error {
+		for _, print := range prints {
+			_, err := tx.Exec(ctx, "INSERT INTO allowed_secrets (attempt_id, print, created_at) VALUES (?, ?, ?) ON CONFLICT (attempt_id, print) DO NOTHING", c.ID, print, millis(tx.Now))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("remember what was allowed: %w", err)
+	}
+	c.tree.Allowed = maps.Clone(c.tree.Allowed) // checkouts share it
+	for _, print := range prints {
+		c.tree.Allowed[print] = true
+	}
+	return nil
+}
