@@ -96,27 +96,9 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 		Args:              arguments(1, 1, "a project"),
 		ValidArgsFunction: a.ids(tasks.KindProject),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			change := tasks.RepoChange{}
-			given := false
-			for name, field := range map[string]struct {
-				to    **string
-				value *string
-			}{"path": {&change.Path, &path}, "branch": {&change.TargetBranch, &branch}, "setup": {&change.Setup, &setup}, "cleanup": {&change.Cleanup, &cleanup}} {
-				if cmd.Flags().Changed(name) {
-					*field.to, given = field.value, true
-				}
-			}
-			if cmd.Flags().Changed("copy") {
-				kept := []string{}
-				for _, g := range globs {
-					if g != "" { // --copy '' is none
-						kept = append(kept, g)
-					}
-				}
-				change.CopyFiles, given = &kept, true
-			}
+			change, given := repoChange(cmd, path, branch, setup, cleanup, globs)
 			confine := cmd.Flags().Changed("sandbox") || cmd.Flags().Changed("sandbox-network")
-			lands := slices.ContainsFunc([]string{"landing", "commit-template", "forge", "forge-url"}, cmd.Flags().Changed)
+			lands := landing.given(cmd)
 			if change.TrustHooks = trustHooks; trustHooks {
 				given = true
 			}
@@ -148,12 +130,32 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 	flags.StringVar(&sandbox, "sandbox", "", "what its agents run in: auto, bwrap, landlock, container or none ('': what the settings say)")
 	flags.StringSliceVar(&hosts, "sandbox-network", nil, "what they reach from there: on, off, or hosts ('': what the settings say)")
 	flags.BoolVar(&trustHooks, "trust-hooks", false, "let the repository's hooks run that are there now, when work lands")
-	flags.StringVar(&landing.policy, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
-	flags.StringVar(&landing.template, "commit-template", "", "message of a commit that lands, with {title}, {summary}, {coauthor} ('': the usual one)")
-	flags.StringVar(&landing.forge, "forge", "", "where its pull requests go: github, gitlab or gitea ('': the host says it)")
-	flags.StringVar(&landing.url, "forge-url", "", "address of that forge's API ('': that of the host)")
+	landing.flags(cmd)
 	flags.BoolVar(&asJSON, "json", false, "print the repository as JSON, or the project if no flag is about a repository")
 	return cmd
+}
+
+// repoChange is what the flags say of a repository; given is false if they say
+// nothing.
+func repoChange(cmd *cobra.Command, path, branch, setup, cleanup string, globs []string) (change tasks.RepoChange, given bool) {
+	for name, field := range map[string]struct {
+		to    **string
+		value *string
+	}{"path": {&change.Path, &path}, "branch": {&change.TargetBranch, &branch}, "setup": {&change.Setup, &setup}, "cleanup": {&change.Cleanup, &cleanup}} {
+		if cmd.Flags().Changed(name) {
+			*field.to, given = field.value, true
+		}
+	}
+	if cmd.Flags().Changed("copy") {
+		kept := []string{}
+		for _, g := range globs {
+			if g != "" { // --copy '' is none
+				kept = append(kept, g)
+			}
+		}
+		change.CopyFiles, given = &kept, true
+	}
+	return change, given
 }
 
 // confinedAnswer is the sandbox of a project as JSON.
@@ -195,7 +197,20 @@ type landingAnswer struct {
 	ForgeURL  string              `json:"forge_url"`       // empty: that of the host
 }
 
+// landingFlags say how work of a project is landed.
 type landingFlags struct{ policy, template, forge, url string }
+
+func (f *landingFlags) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.policy, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
+	flags.StringVar(&f.template, "commit-template", "", "message of a commit that lands, with {title}, {summary}, {coauthor} ('': the usual one)")
+	flags.StringVar(&f.forge, "forge", "", "where its pull requests go: github, gitlab or gitea ('': the host says it)")
+	flags.StringVar(&f.url, "forge-url", "", "address of that forge's API ('': that of the host)")
+}
+
+func (*landingFlags) given(cmd *cobra.Command) bool {
+	return slices.ContainsFunc([]string{"landing", "commit-template", "forge", "forge-url"}, cmd.Flags().Changed)
+}
 
 // setLanding says how work of a project is landed, and prints that if it is all.
 func (b *bench) setLanding(cmd *cobra.Command, project string, f landingFlags, all bool) error {
