@@ -98,6 +98,7 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 		d, started := completed(t)
 		d.change("UPDATE attempts SET host = ?", name)
 		d.change("UPDATE processes SET host = ?", name)
+		d.Close() // it looks after its folders meanwhile
 		attempts := filepath.Join(d.options.Dir, "attempts")
 		if err := os.Rename(attempts, attempts+"-hidden"); err != nil { // as the other machine sees it
 			t.Fatal(err)
@@ -187,4 +188,13 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 		_, err := again.Start(context.Background(), d.request(made.ID, "say x"))
 		refused(t, "Start", err, InvalidArgument)
 	})
+}
+
+func (d *desk) attempt(id string) Attempt {
+	d.t.Helper()
+	a, err := d.Attempt(context.Background(), id)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return a
 }

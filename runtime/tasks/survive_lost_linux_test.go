@@ -1,7 +1,6 @@
 package tasks_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -127,15 +126,6 @@ func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 			}
 		})
 	}
-}
-
-func (d *desk) attempt(id string) Attempt {
-	d.t.Helper()
-	a, err := d.Attempt(context.Background(), id)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return a
 }
 
 // keeps says whether a ref leads to a commit of a repository in a worktree, or

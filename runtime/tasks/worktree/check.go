@@ -243,7 +243,7 @@ const (
 )
 
 func (s *scanner) read(from io.Reader) error {
-	return windows(from, func(part []byte, first, whole bool) {
+	return linesIn(from, func(part []byte, first, whole bool) {
 		if first {
 			s.begin(part, whole)
 		} else {

@@ -38,7 +38,7 @@ type messageScanner struct {
 const mostSubject = 60
 
 func (s *messageScanner) read(from io.Reader) error {
-	return windows(from, func(part []byte, first, _ bool) {
+	return linesIn(from, func(part []byte, first, _ bool) {
 		if first && bytes.Equal(part, []byte{0}) {
 			s.line, s.subject, s.hidden = 0, "", false
 			return
@@ -80,10 +80,10 @@ func noted(found []string, text string) []string {
 	return found
 }
 
-// windows gives f the lines of a text, without their ends. One that is longer
+// linesIn gives f the lines of a text, without their ends. One that is longer
 // than a window comes in parts, which have overlap in common: first and whole say
 // whether a part is the first of its line, and the last.
-func windows(from io.Reader, f func(part []byte, first, whole bool)) error {
+func linesIn(from io.Reader, f func(part []byte, first, whole bool)) error {
 	r := bufio.NewReaderSize(from, window)
 	var before []byte // the end of the part before
 	for first := true; ; {
