@@ -19,12 +19,12 @@ const module = "github.com/deskhand/deskhand/"
 // one word here.
 var floors = [][]string{
 	{"runtime/access", "runtime/text"},
-	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest"},
-	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box"},
+	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest", "runtime/forge/forgetest"},
+	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box", "runtime/forge"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
 	{"runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/elicit/askdoor", "runtime/calls", "runtime/gaps"},
 	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/ahp", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/a2a", "runtime/chat"},
-	{"runtime/surface"},
+	{"runtime/surface", "runtime/tools/land"},
 	{"runtime/app"},
 	{"cmd/deskhand"},
 }
@@ -36,6 +36,7 @@ var notBelow = map[string][]string{
 	"runtime/tools/docs":     {"indexer", "runtime/eval"},
 	"runtime/tools/ask":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store"},
 	"runtime/tools/work":     {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store", "runtime/elicit"},
+	"runtime/tools/land":     {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store"},
 	"runtime/mcpserver":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
 	"runtime/ahp":            {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 	"runtime/web":            {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},

@@ -34,6 +34,7 @@ var notInside = map[string]string{
 	"deskhand tasks project set":  onlyPeople,
 	"deskhand tasks project mv":   onlyPeople,
 	"deskhand tasks project rm":   onlyPeople,
+	"deskhand tasks pr":           onlyPeople,
 	"deskhand tasks update":       onlyOutside,
 	"deskhand tasks commit":       onlyOutside,
 	"deskhand tasks run":          onlyOutside,
@@ -47,6 +48,7 @@ var notInside = map[string]string{
 	"deskhand tasks set":          onlyOutside,
 	"deskhand tasks project add":  onlyOutside,
 	"deskhand serve --tools work": onlyOutside,
+	"deskhand serve --tools land": onlyPeople,
 	"deskhand serve --http":       onlyPeople, // it has the inbox
 }
 
@@ -84,6 +86,8 @@ func allowedHere(cmd *cobra.Command, a *app) error {
 			doing += " --http"
 		case slices.Contains(groups, "work"):
 			doing += " --tools work"
+		case slices.Contains(groups, "land"):
+			doing += " --tools land"
 		}
 	}
 	reason, refused := notInside[doing]

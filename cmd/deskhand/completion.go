@@ -58,8 +58,8 @@ func folder(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCo
 // by flag alone, as in valueNames.
 var choices = map[string][]string{
 	"by": {"words", "meaning", "both"}, "chunk-by": {"h1", "h2", "h3", "file"}, "embed": {"builtin", "none"},
-	"from": {"builtin"}, "log-format": {"text", "json"}, "log-level": {"debug", "info", "warn", "error"},
-	"priority": {"low", "normal", "high", "urgent"}, "tools": {"docs", "ask", "work", "docs,ask", "docs,ask,work"},
+	"from": {"builtin"}, "landing": {"ask", "allow", "never"}, "forge": {"github", "gitlab", "gitea"}, "log-format": {"text", "json"}, "log-level": {"debug", "info", "warn", "error"},
+	"priority": {"low", "normal", "high", "urgent"}, "tools": {"docs", "ask", "work", "docs,ask", "docs,ask,work", "docs,ask,work,land"},
 	"transport": {"stdio", "http"}, "unreachable": {"fail", "wait"}, "vectors": {"scan", "chromem"},
 	"ask format": {"email", "uri", "date", "date-time"}, "ask output": {"value", "json", "lines", "env", "nul", "full"},
 	"eval format": {"table", "markdown", "json"},

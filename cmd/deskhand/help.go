@@ -15,14 +15,14 @@ import (
 // and flag or by flag alone. Flags that are not here have a number N, a TIME or
 // a TEXT.
 var valueNames = map[string]string{
-	"agent": "NAME", "allow-host": "NAME", "allow-origin": "URL", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "by": "KINDS",
+	"agent": "NAME", "allow-host": "NAME", "allow-origin": "URL", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "remote": "REMOTE", "by": "KINDS",
 	"cache": "DIR", "chart": "FILE", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
 	"cursor": "CURSOR", "default": "VALUE", "docs-dir": "DIR", "embed": "SPEC", "embed-timeout": "TIME", "exclude": "GLOB",
 	"executor": "NAME", "facet": "KEY=VALUE", "format": "FORMAT", "from": "MODEL", "http": "ADDR", "id": "ID",
 	"include": "GLOB", "index": "OUT", "key": "KEY", "log-format": "FORMAT", "log-level": "LEVEL", "max-answer-bytes": "N",
 	"metadata": "FILE", "name": "NAME", "older-than": "TIME", "option": "LABEL[=id][::description]", "output": "FILE", "path": "PATH", "phrases": "FILE", "priority": "NAME",
 	"project": "NAME", "questions": "FILE", "resume": "ID", "repo": "NAME", "request-id": "KEY", "scores": "FILE", "server": "COMMAND",
-	"sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "state": "DIR", "status": "STATUS", "to": "NAME", "tool-prefix": "P", "tools": "LIST",
+	"landing": "POLICY", "forge": "KIND", "forge-url": "URL", "commit-template": "TEMPLATE", "sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "state": "DIR", "status": "STATUS", "to": "NAME", "tool-prefix": "P", "tools": "LIST",
 	"transport": "NAME", "unreachable": "WHAT", "url": "URL", "variant": "NAME", "vectors": "KIND", "watch": "DIR",
 
 	"ask format": "NAME", "ask output": "FORM", "index output": "OUT", "search by": "KIND", "start repo": "NAME[=BRANCH]",

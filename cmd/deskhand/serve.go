@@ -34,7 +34,8 @@ func serveCommand(a *app) *cobra.Command {
 		Long: "Serve tools over MCP: on stdin and stdout, or with --http over streamable HTTP. The tools over docs\n" +
 			"(search_docs, get_doc, list_docs) need an index; a rebuilt one is picked up while serving. Those that\n" +
 			"ask a person (ask_user, await_answer, list_questions) do not: --tools ask serves them alone. Those\n" +
-			"that start coding agents (list_tasks, start_task_attempt and others) are served with --tools work.",
+			"that start coding agents (list_tasks, start_task_attempt and others) are served with --tools work, and\n" +
+			"those that land their work after a person's yes (land_attempt and others) with --tools land.",
 		Example: "  deskhand serve --index .deskhand/index\n  deskhand serve --http\n  deskhand serve --watch docs --http 127.0.0.1:8080",
 		Args:    noArguments(&f),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },

@@ -92,7 +92,7 @@ var shared = []setting{
 	{name: "person-key", usage: "secret of the person, to sign in and to answer with", secret: true, trust: needsTrust},
 	{name: "session.host", usage: "name of this machine that browsers sign in at (default: deskhand-ID.localhost)", noFlag: true, trust: needsTrust},
 	{name: "session.time", fallback: "30d", usage: "how long a browser stays signed in, as 12h or 30d", noFlag: true, trust: needsTrust},
-	{name: "tools", fallback: "docs,ask", usage: "groups of tools to serve, with commas between: docs, ask, work", trust: whenStricter("it names fewer groups", fewerGroups)},
+	{name: "tools", fallback: "docs,ask", usage: "groups of tools to serve, with commas between: docs, ask, work, land", trust: whenStricter("it names fewer groups", fewerGroups)},
 	{name: "tool-prefix", usage: "put before every tool name, as in acme_search_docs", trust: free},
 	{name: "name", usage: "name the server gives itself (default: deskhand, or PREFIX-docs-server)", trust: free},
 	{name: "max-answer-bytes", fallback: "65536", usage: "bytes of text that an answer may have, 4096 or more", trust: whenStricter("it is lower", lower)},

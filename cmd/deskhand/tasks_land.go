@@ -39,6 +39,7 @@ func (w *ways) flags(cmd *cobra.Command, q *tasks.LandRequest) {
 	f.StringVar(&q.Into, "into", "", "another branch than the attempt's target")
 	f.StringVarP(&q.Message, "message", "m", "", "text of the commit (default: the task's title and what the agent said)")
 	f.BoolVar(&q.KeepBranch, "keep-branch", false, "keep the attempt's branch when its folder goes")
+	f.BoolVar(&q.NoHooks, "no-hooks", false, "run none of your hooks")
 	allowSecrets(cmd, &q.Secrets.All)
 }
 
@@ -50,7 +51,7 @@ func allowSecrets(cmd *cobra.Command, allow *bool) {
 func tasksLandCommand(a *app) *cobra.Command {
 	var w ways
 	var q tasks.LandRequest
-	var asJSON bool
+	var asJSON, resolve, yes bool
 	cmd := &cobra.Command{
 		Use:   "land ID",
 		Short: "Bring the work of an attempt onto its target branch",
@@ -65,11 +66,19 @@ func tasksLandCommand(a *app) *cobra.Command {
 		ValidArgsFunction: a.ids(tasks.KindAttempt, tasks.KindTask),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.How = w.how()
-			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.land(cmd.Context(), args[0], q) })
+			return a.withBench(cmd.Context(), asJSON, func(b *bench) error {
+				if resolve {
+					return b.resolveAndLand(cmd.Context(), args[0], q, yes)
+				}
+				return b.land(cmd.Context(), args[0], q)
+			})
 		},
 	}
 	w.flags(cmd, &q)
 	landFlags(cmd, &q.DryRun, &asJSON)
+	cmd.Flags().BoolVar(&resolve, "resolve", false, "give conflicts to the attempt's agent, and ask before landing what comes out")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.MarkFlagsMutuallyExclusive("resolve", "dry-run")
 	return cmd
 }
 
@@ -80,20 +89,29 @@ func landFlags(cmd *cobra.Command, dryRun, asJSON *bool) {
 
 func tasksUpdateCommand(a *app) *cobra.Command {
 	var w ways
-	var dryRun, asJSON bool
+	var dryRun, asJSON, resolve bool
 	cmd := &cobra.Command{
 		Use:               "update ID",
 		Short:             "Bring the target branch into the branch of an attempt",
 		Args:              arguments(1, 1, "an attempt or a task"),
 		ValidArgsFunction: a.ids(tasks.KindAttempt, tasks.KindTask),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.update(cmd.Context(), args[0], w.how(), dryRun) })
+			return a.withBench(cmd.Context(), asJSON, func(b *bench) error {
+				if resolve {
+					if sent, err := b.resolve(cmd.Context(), args[0], ""); sent || err != nil {
+						return err
+					}
+				}
+				return b.update(cmd.Context(), args[0], w.how(), dryRun)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&w.merge, "merge", false, "make a merge commit (default)")
 	cmd.Flags().BoolVar(&w.rebase, "rebase", false, "make each of the attempt's commits again on top of the target")
 	cmd.MarkFlagsMutuallyExclusive("merge", "rebase")
 	landFlags(cmd, &dryRun, &asJSON)
+	cmd.Flags().BoolVar(&resolve, "resolve", false, "give conflicts to the attempt's agent, which merges")
+	cmd.MarkFlagsMutuallyExclusive("resolve", "dry-run")
 	return cmd
 }
 
@@ -155,7 +173,7 @@ func (b *bench) update(ctx context.Context, prefix string, how worktree.How, dry
 	if err != nil {
 		return err
 	}
-	done, err := b.manager.Update(ctx, id, how, dryRun)
+	done, err := b.manager.Update(ctx, tasks.UpdateRequest{AttemptID: id, How: how, DryRun: dryRun})
 	if err != nil {
 		return err
 	}

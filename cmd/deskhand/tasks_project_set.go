@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
@@ -83,6 +84,8 @@ func tasksProjectShowCommand(a *app) *cobra.Command {
 func tasksProjectSetCommand(a *app) *cobra.Command {
 	var repo, path, branch, setup, cleanup string
 	var sandbox string
+	var landing landingFlags
+	var trustHooks bool
 	var globs, hosts []string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -93,30 +96,21 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 		Args:              arguments(1, 1, "a project"),
 		ValidArgsFunction: a.ids(tasks.KindProject),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			change := tasks.RepoChange{}
-			given := false
-			for name, field := range map[string]struct {
-				to    **string
-				value *string
-			}{"path": {&change.Path, &path}, "branch": {&change.TargetBranch, &branch}, "setup": {&change.Setup, &setup}, "cleanup": {&change.Cleanup, &cleanup}} {
-				if cmd.Flags().Changed(name) {
-					*field.to, given = field.value, true
-				}
-			}
-			if cmd.Flags().Changed("copy") {
-				kept := []string{}
-				for _, g := range globs {
-					if g != "" { // --copy '' is none
-						kept = append(kept, g)
-					}
-				}
-				change.CopyFiles, given = &kept, true
-			}
+			change, given := repoChange(cmd, path, branch, setup, cleanup, globs)
 			confine := cmd.Flags().Changed("sandbox") || cmd.Flags().Changed("sandbox-network")
-			if !given && !confine {
-				return misuse("nothing to change", "give --path, --branch, --setup, --cleanup, --copy, --sandbox or --sandbox-network")
+			lands := landing.given(cmd)
+			if change.TrustHooks = trustHooks; trustHooks {
+				given = true
+			}
+			if !given && !confine && !lands {
+				return misuse("nothing to change", "give --path, --branch, --setup, --cleanup, --copy, --sandbox, --sandbox-network, --landing, --commit-template, --forge, --forge-url or --trust-hooks")
 			}
 			return a.withBench(cmd.Context(), asJSON, func(b *bench) error {
+				if lands {
+					if err := b.setLanding(cmd, args[0], landing, !given && !confine); err != nil || !given && !confine {
+						return err
+					}
+				}
 				if confine {
 					if err := b.confine(cmd, args[0], sandbox, hosts, !given); err != nil || !given {
 						return err
@@ -135,8 +129,33 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 	flags.StringArrayVar(&globs, "copy", nil, "files that git does not track and a worktree needs (repeat; '': none)")
 	flags.StringVar(&sandbox, "sandbox", "", "what its agents run in: auto, bwrap, landlock, container or none ('': what the settings say)")
 	flags.StringSliceVar(&hosts, "sandbox-network", nil, "what they reach from there: on, off, or hosts ('': what the settings say)")
-	flags.BoolVar(&asJSON, "json", false, "print the repository as JSON, or the project if only its sandbox changes")
+	flags.BoolVar(&trustHooks, "trust-hooks", false, "let the repository's hooks run that are there now, when work lands")
+	landing.flags(cmd)
+	flags.BoolVar(&asJSON, "json", false, "print the repository as JSON, or the project if no flag is about a repository")
 	return cmd
+}
+
+// repoChange is what the flags say of a repository; given is false if they say
+// nothing.
+func repoChange(cmd *cobra.Command, path, branch, setup, cleanup string, globs []string) (change tasks.RepoChange, given bool) {
+	for name, field := range map[string]struct {
+		to    **string
+		value *string
+	}{"path": {&change.Path, &path}, "branch": {&change.TargetBranch, &branch}, "setup": {&change.Setup, &setup}, "cleanup": {&change.Cleanup, &cleanup}} {
+		if cmd.Flags().Changed(name) {
+			*field.to, given = field.value, true
+		}
+	}
+	if cmd.Flags().Changed("copy") {
+		kept := []string{}
+		for _, g := range globs {
+			if g != "" { // --copy '' is none
+				kept = append(kept, g)
+			}
+		}
+		change.CopyFiles, given = &kept, true
+	}
+	return change, given
 }
 
 // confinedAnswer is the sandbox of a project as JSON.
@@ -167,6 +186,60 @@ func (b *bench) confine(cmd *cobra.Command, project, sandbox string, hosts []str
 		return b.json(confinedAnswer{contract.UUID(p.ID), p.Sandbox, append([]string{}, p.Network...)})
 	}
 	return b.printSandbox(p)
+}
+
+// landingAnswer is how work of a project is landed, as JSON.
+type landingAnswer struct {
+	ProjectID contract.UUID       `json:"project_id"`
+	Landing   tasks.LandingPolicy `json:"landing"`
+	Template  string              `json:"commit_template"` // empty: the usual one
+	Forge     forge.Kind          `json:"forge"`           // empty: the host says it
+	ForgeURL  string              `json:"forge_url"`       // empty: that of the host
+}
+
+// landingFlags say how work of a project is landed.
+type landingFlags struct{ policy, template, forge, url string }
+
+func (f *landingFlags) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.policy, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
+	flags.StringVar(&f.template, "commit-template", "", "message of a commit that lands, with {title}, {summary}, {coauthor} ('': the usual one)")
+	flags.StringVar(&f.forge, "forge", "", "where its pull requests go: github, gitlab or gitea ('': the host says it)")
+	flags.StringVar(&f.url, "forge-url", "", "address of that forge's API ('': that of the host)")
+}
+
+func (*landingFlags) given(cmd *cobra.Command) bool {
+	return slices.ContainsFunc([]string{"landing", "commit-template", "forge", "forge-url"}, cmd.Flags().Changed)
+}
+
+// setLanding says how work of a project is landed, and prints that if it is all.
+func (b *bench) setLanding(cmd *cobra.Command, project string, f landingFlags, all bool) error {
+	id, err := b.project(cmd.Context(), project)
+	if err != nil {
+		return err
+	}
+	var c tasks.ProjectLanding
+	if cmd.Flags().Changed("landing") {
+		c.Policy = (*tasks.LandingPolicy)(&f.policy)
+	}
+	if cmd.Flags().Changed("commit-template") {
+		c.Template = &f.template
+	}
+	if cmd.Flags().Changed("forge") {
+		c.Forge = (*forge.Kind)(&f.forge)
+	}
+	if cmd.Flags().Changed("forge-url") {
+		c.ForgeURL = &f.url
+	}
+	p, err := b.manager.SetLanding(cmd.Context(), id, c)
+	if err != nil || !all {
+		return err
+	}
+	out := landingAnswer{contract.UUID(p.ID), cmp.Or(p.Landing, tasks.AskToLand), p.CommitTemplate, p.Forge, p.ForgeURL}
+	if b.asJSON {
+		return b.json(out)
+	}
+	return b.line("%s  %s\nlanding   %s\nmessage   %s\nforge     %s", brief(p.ID), p.Name, out.Landing, cmp.Or(oneLine(out.Template), "the usual one"), cmp.Or(strings.TrimSpace(string(out.Forge)+" "+out.ForgeURL), "as the host says"))
 }
 
 // printSandbox prints what a project says of its agents' sandbox.

@@ -86,7 +86,7 @@ func (b *bench) showTask(ctx context.Context, id string) error {
 		if err := w.Flush(); err != nil {
 			return err
 		}
-		return b.line("\n%s", strings.TrimRight(b.folder(ctx, newest)+b.why(ctx, newest)+waiting(newest)+whereWork(newest), "\n"))
+		return b.line("\n%s", strings.TrimRight(b.folder(ctx, newest)+b.why(ctx, newest)+waiting(newest)+whereWork(newest)+b.pullLines(ctx, string(newest.AttemptID)), "\n"))
 	})
 }
 
@@ -213,6 +213,7 @@ func (b *bench) status(ctx context.Context, s work.Status) error {
 	text.WriteString(b.why(ctx, s))
 	text.WriteString(waiting(s))
 	text.WriteString(whereWork(s))
+	text.WriteString(b.pullLines(ctx, string(s.AttemptID)))
 	if q := s.Queued; q != nil && q.Discarded == nil {
 		fmt.Fprintf(&text, "queued    %s\n", oneLine(q.Message))
 	} else if q != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // Groups are the groups of tools that can be served.
-var Groups = []string{"docs", "ask", "work"}
+var Groups = []string{"docs", "ask", "work", "land"}
 
 // Service is what one server does.
 type Service struct {
@@ -54,6 +54,9 @@ type server struct {
 }
 
 func (s *server) has(group string) bool { return slices.Contains(s.Groups, group) }
+
+// asks says that people are asked: by an agent, or before one lands something.
+func (s *server) asks() bool { return s.has("ask") || s.has("land") }
 
 // Serve checks all that it was told, then opens what it needs and answers until
 // ctx ends or the client is gone. The installation is closed then.
@@ -109,16 +112,22 @@ func (s *server) prepare(ctx context.Context, alone bool) error {
 		return err
 	}
 	s.options = mcpserver.Options{Name: s.config.Name, Version: s.config.Version, Logger: s.log, StateKey: s.stateKey}
-	if s.has("ask") {
+	if s.asks() {
 		if err := s.prepareAsk(ctx, alone, views); err != nil {
 			return err
 		}
 	}
-	if s.has("work") {
+	if s.has("work") || s.has("land") {
 		s.background.Go(func() { s.followAnswers(ctx) })
+		s.background.Go(func() { s.followPulls(ctx) })
+	}
+	if s.has("work") {
 		if err := s.lib.addWork(ctx, s.App, s.Dir); err != nil {
 			return err
 		}
+	}
+	if s.has("land") {
+		s.lib.addLand(s.App, s.toolset)
 	}
 	if views {
 		s.lib.views = s.clientViews(ctx, s.toolset, s.lib.tools.Prefix)
@@ -147,7 +156,9 @@ func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) 
 			return err
 		}
 	}
-	s.lib.add(s.toolset.Instructions(), s.toolset.Tools()...)
+	if s.has("ask") {
+		s.lib.add(s.toolset.Instructions(), s.toolset.Tools()...)
+	}
 	surfaces, err := s.config.Surfaces()
 	if err != nil {
 		return err
@@ -233,6 +244,9 @@ func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contr
 		if err := s.lib.addWork(ctx, a, dir); err != nil {
 			return c, nil, err
 		}
+	}
+	if s.has("land") {
+		s.lib.addLand(a, nil)
 	}
 	if s.lib.door, err = a.door(a.asksFor(true), true, func() {}, a.log, a.open); err != nil {
 		return c, nil, err
