@@ -61,6 +61,9 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 		Version:       versionLine(),
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := enter(cmd); err != nil {
+				return err
+			}
 			if err := a.inherit(cmd); err != nil {
 				return err
 			}
