@@ -26,6 +26,7 @@ var floors = [][]string{
 	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/ahp", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/a2a", "runtime/chat"},
 	{"runtime/surface"},
 	{"runtime/app"},
+	{"runtime/doctor"},
 	{"cmd/deskhand"},
 }
 

@@ -37,6 +37,8 @@ type Client struct {
 	// Once is what a person has to do before it starts the server of a project.
 	// Empty: nothing.
 	Once string
+	// approved reports whether the person has. Nil: that is not known.
+	approved func(e Env) bool
 }
 
 // place is a configuration file of a client.
@@ -114,48 +116,51 @@ func typed(s Server) []field { return append([]field{{"type", "stdio"}}, bare(s)
 var clients = []Client{
 	{
 		ID: "claude", Name: "Claude Code", aliases: []string{"claude-code"}, programs: []string{"claude"}, marks: home(".claude"),
-		project: &place{paths: fixed(".mcp.json"), edit: jsonFile{"mcpServers"}, entry: typed},
+		project: &place{paths: fixed(".mcp.json"), edit: jsonFile{group: "mcpServers"}, entry: typed},
 		user: &place{paths: func(e Env) []string {
 			return []string{filepath.Join(cmp.Or(e.Getenv("CLAUDE_CONFIG_DIR"), e.Home), ".claude.json")}
-		}, edit: jsonFile{"mcpServers"}, entry: typed},
-		Once: "start claude in the project and approve the server deskhand",
+		}, edit: jsonFile{group: "mcpServers"}, entry: typed},
+		Once:     "start claude in the project and approve the server deskhand",
+		approved: claudeApproved,
 	},
 	{
 		ID: "codex", Name: "Codex", programs: []string{"codex"}, marks: home(".codex"),
-		project: &place{paths: fixed(".codex/config.toml"), edit: tomlFile{"mcp_servers"}, entry: bare},
-		user:    &place{paths: inHome("CODEX_HOME", ".codex", "config.toml"), edit: tomlFile{"mcp_servers"}, entry: bare},
-		Once:    "start codex in the project and trust the folder",
+		project:  &place{paths: fixed(".codex/config.toml"), edit: tomlFile{"mcp_servers"}, entry: bare},
+		user:     &place{paths: inHome("CODEX_HOME", ".codex", "config.toml"), edit: tomlFile{"mcp_servers"}, entry: bare},
+		Once:     "start codex in the project and trust the folder",
+		approved: codexTrusts,
 	},
 	{
 		ID: "gemini", Name: "Gemini CLI", aliases: []string{"gemini-cli"}, programs: []string{"gemini"}, marks: home(".gemini"),
-		project: &place{paths: fixed(".gemini/settings.json"), edit: jsonFile{"mcpServers"}, entry: bare},
-		user:    &place{paths: home(".gemini/settings.json"), edit: jsonFile{"mcpServers"}, entry: bare},
-		Once:    "start gemini in the project and trust the folder",
+		project:  &place{paths: fixed(".gemini/settings.json"), edit: jsonFile{group: "mcpServers"}, entry: bare},
+		user:     &place{paths: home(".gemini/settings.json"), edit: jsonFile{group: "mcpServers"}, entry: bare},
+		Once:     "start gemini in the project and trust the folder",
+		approved: geminiTrusts,
 	},
 	{
 		ID: "cursor", Name: "Cursor", programs: []string{"cursor", "cursor-agent"}, marks: home(".cursor"),
-		project: &place{paths: fixed(".cursor/mcp.json"), edit: jsonFile{"mcpServers"}, entry: typed, folder: workspace},
-		user:    &place{paths: home(".cursor/mcp.json"), edit: jsonFile{"mcpServers"}, entry: typed},
+		project: &place{paths: fixed(".cursor/mcp.json"), edit: jsonFile{group: "mcpServers"}, entry: typed, folder: workspace},
+		user:    &place{paths: home(".cursor/mcp.json"), edit: jsonFile{group: "mcpServers"}, entry: typed},
 		Once:    "switch deskhand on in Cursor's settings, under MCP",
 	},
 	{
 		ID: "vscode", Name: "VS Code", aliases: []string{"vs-code", "code"}, programs: []string{"code"},
 		marks:   func(e Env) []string { return []string{e.appFolder("Code")} },
-		project: &place{paths: fixed(".vscode/mcp.json"), edit: jsonFile{"servers"}, entry: typed, folder: workspace},
+		project: &place{paths: fixed(".vscode/mcp.json"), edit: jsonFile{group: "servers"}, entry: typed, folder: workspace},
 		user: &place{paths: func(e Env) []string { return []string{filepath.Join(e.appFolder("Code"), "User", "mcp.json")} },
-			edit: jsonFile{"servers"}, entry: typed},
+			edit: jsonFile{group: "servers"}, entry: typed},
 		Once: "confirm in VS Code that you trust the server deskhand",
 	},
 	{
 		ID: "windsurf", Name: "Windsurf", programs: []string{"windsurf"}, marks: home(".codeium/windsurf"),
-		user: &place{paths: home(".codeium/windsurf/mcp_config.json"), edit: jsonFile{"mcpServers"}, entry: bare},
+		user: &place{paths: home(".codeium/windsurf/mcp_config.json"), edit: jsonFile{group: "mcpServers"}, entry: bare},
 	},
 	{
 		ID: "zed", Name: "Zed", programs: []string{"zed", "zeditor"},
 		marks:   func(e Env) []string { return []string{zedFolder(e)} },
-		project: &place{paths: fixed(".zed/settings.json"), edit: jsonFile{"context_servers"}, entry: zedEntry},
+		project: &place{paths: fixed(".zed/settings.json"), edit: jsonFile{group: "context_servers"}, entry: zedEntry},
 		user: &place{paths: func(e Env) []string { return []string{filepath.Join(zedFolder(e), "settings.json")} },
-			edit: jsonFile{"context_servers"}, entry: zedEntry},
+			edit: jsonFile{group: "context_servers"}, entry: zedEntry},
 		Once: "confirm in Zed that you trust the project",
 	},
 	{
@@ -163,16 +168,16 @@ var clients = []Client{
 		marks: func(e Env) []string { return []string{filepath.Join(e.Config, "opencode")} },
 		project: &place{paths: func(e Env) []string {
 			return []string{filepath.Join(e.Project, "opencode.json"), filepath.Join(e.Project, "opencode.jsonc")}
-		}, edit: jsonFile{"mcp"}, entry: opencodeEntry},
+		}, edit: opencodeFile, entry: opencodeEntry},
 		user: &place{paths: func(e Env) []string {
 			dir := filepath.Join(e.Config, "opencode")
 			return []string{filepath.Join(dir, "opencode.json"), filepath.Join(dir, "opencode.jsonc")}
-		}, edit: jsonFile{"mcp"}, entry: opencodeEntry},
+		}, edit: opencodeFile, entry: opencodeEntry},
 	},
 	{
 		ID: "copilot", Name: "Copilot CLI", aliases: []string{"copilot-cli"}, programs: []string{"copilot"}, marks: home(".copilot"),
-		project: &place{paths: fixed(".mcp.json"), edit: jsonFile{"mcpServers"}, entry: typed},
-		user:    &place{paths: inHome("COPILOT_HOME", ".copilot", "mcp-config.json"), edit: jsonFile{"mcpServers"}, entry: copilotEntry},
+		project: &place{paths: fixed(".mcp.json"), edit: jsonFile{group: "mcpServers"}, entry: typed},
+		user:    &place{paths: inHome("COPILOT_HOME", ".copilot", "mcp-config.json"), edit: jsonFile{group: "mcpServers"}, entry: copilotEntry},
 	},
 	{
 		ID: "goose", Name: "Goose", programs: []string{"goose"}, marks: func(e Env) []string { return []string{gooseFolder(e)} },
@@ -186,18 +191,18 @@ var clients = []Client{
 				all = append(all, filepath.Join(dir, "cline_mcp_settings.json"))
 			}
 			return all
-		}, edit: jsonFile{"mcpServers"}, entry: clineEntry},
+		}, edit: jsonFile{group: "mcpServers"}, entry: clineEntry},
 	},
 	{
 		ID: "claude-desktop", Name: "Claude Desktop", marks: func(e Env) []string { return []string{e.appFolder("Claude")} },
 		user: &place{paths: func(e Env) []string {
 			return []string{filepath.Join(e.appFolder("Claude"), "claude_desktop_config.json")}
-		}, edit: jsonFile{"mcpServers"}, entry: bare},
+		}, edit: jsonFile{group: "mcpServers"}, entry: bare},
 	},
 	{
 		ID: "jetbrains", Name: "JetBrains Junie", aliases: []string{"junie"}, programs: []string{"junie"}, marks: home(".junie"),
-		project: &place{paths: fixed(".junie/mcp/mcp.json"), edit: jsonFile{"mcpServers"}, entry: bare},
-		user:    &place{paths: home(".junie/mcp/mcp.json"), edit: jsonFile{"mcpServers"}, entry: bare},
+		project: &place{paths: fixed(".junie/mcp/mcp.json"), edit: jsonFile{group: "mcpServers"}, entry: bare},
+		user:    &place{paths: home(".junie/mcp/mcp.json"), edit: jsonFile{group: "mcpServers"}, entry: bare},
 	},
 }
 
@@ -215,6 +220,9 @@ func zedFolder(e Env) string {
 func zedEntry(s Server) []field {
 	return append(append([]field{{"source", "custom"}}, bare(s)...), field{"env", []field{}})
 }
+
+// opencodeFile: opencode adds the schema to a file without one.
+var opencodeFile = jsonFile{group: "mcp", schema: "https://opencode.ai/config.json"}
 
 func opencodeEntry(s Server) []field {
 	return []field{{"type", "local"}, {"command", append([]string{s.Command}, s.Args...)}, {"enabled", true}}

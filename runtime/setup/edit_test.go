@@ -28,7 +28,7 @@ func TestAnEntryGoesInAndOut(t *testing.T) {
 			"a: 1", "extensions:\r\n  a:\r\n    cmd: x\r\n", "other:\n- 1\nextensions:\n  a: {cmd: x}\n", "---\na: 1\n",
 		},
 	}
-	for kind, edit := range map[string]editor{"json": jsonFile{"mcpServers"}, "toml": tomlFile{"mcp_servers"}, "yaml": yamlFile{"extensions"}} {
+	for kind, edit := range map[string]editor{"json": jsonFile{group: "mcpServers"}, "toml": tomlFile{"mcp_servers"}, "yaml": yamlFile{"extensions"}} {
 		for _, file := range files[kind] {
 			in, err := edit.put([]byte(file), "deskhand", entry)
 			if err != nil {
@@ -68,10 +68,10 @@ func TestWhatCannotBeEditedIsAnErrorWithItsLine(t *testing.T) {
 		file string
 		want string
 	}{
-		{jsonFile{"mcpServers"}, "{\n  \"a\": 1\n  \"b\": 2\n}", "line 3"},
-		{jsonFile{"mcpServers"}, "[]", "line 1: it is no JSON object"},
-		{jsonFile{"mcpServers"}, `{"mcpServers": []}`, `"mcpServers" is not an object`},
-		{jsonFile{"mcpServers"}, `{"mcpServers": {}, "mcpServers": {}}`, `the key "mcpServers" twice`},
+		{jsonFile{group: "mcpServers"}, "{\n  \"a\": 1\n  \"b\": 2\n}", "line 3"},
+		{jsonFile{group: "mcpServers"}, "[]", "line 1: it is no JSON object"},
+		{jsonFile{group: "mcpServers"}, `{"mcpServers": []}`, `"mcpServers" is not an object`},
+		{jsonFile{group: "mcpServers"}, `{"mcpServers": {}, "mcpServers": {}}`, `the key "mcpServers" twice`},
 		{tomlFile{"mcp_servers"}, "a = 1\nb = = 2\n", "line 2"},
 		{tomlFile{"mcp_servers"}, "mcp_servers = 3\n", "mcp_servers is not a table"},
 		{tomlFile{"mcp_servers"}, "mcp_servers = { a = { command = \"x\" } }\n", errByHand.Error()},
@@ -95,7 +95,7 @@ func TestAnEntryIsReplaced(t *testing.T) {
 		file string
 		keep []string
 	}{
-		{jsonFile{"mcpServers"}, "{\"mcpServers\": {\"deskhand\": {\"command\": \"old\"}, /* c */ \"b\": {\"command\": \"y\"}}}", []string{"/* c */", `"b"`}},
+		{jsonFile{group: "mcpServers"}, "{\"mcpServers\": {\"deskhand\": {\"command\": \"old\"}, /* c */ \"b\": {\"command\": \"y\"}}}", []string{"/* c */", `"b"`}},
 		{tomlFile{"mcp_servers"}, "[mcp_servers.deskhand]\ncommand = \"old\"\n[mcp_servers.deskhand.env]\nA = \"1\"\n\n# c\n[mcp_servers.b]\ncommand = \"y\"\n", []string{"# c", "[mcp_servers.b]"}},
 		{yamlFile{"extensions"}, "extensions:\n  deskhand:\n    cmd: old\n  # c\n  b:\n    cmd: y\n", []string{"# c", "  b:"}},
 	} {
@@ -122,7 +122,7 @@ func FuzzEdit(f *testing.F) {
 	f.Add("[mcp_servers.a]\ncommand = \"x\"\n")
 	f.Add("extensions:\n  a:\n    cmd: x\n")
 	f.Fuzz(func(t *testing.T, file string) {
-		for _, edit := range []editor{jsonFile{"mcpServers"}, tomlFile{"mcp_servers"}, yamlFile{"extensions"}} {
+		for _, edit := range []editor{jsonFile{group: "mcpServers"}, tomlFile{"mcp_servers"}, yamlFile{"extensions"}} {
 			in, err := edit.put([]byte(file), "deskhand", entry)
 			if err != nil {
 				continue

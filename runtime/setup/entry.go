@@ -31,6 +31,8 @@ type editor interface {
 	entries(data []byte) (map[string]any, error)
 	// others returns all else that the file says.
 	others(data []byte) (any, error)
+	// blank reports whether a file has nothing that a person would miss.
+	blank(data []byte) bool
 	// put adds the entry, or replaces the one of that name.
 	put(data []byte, name string, entry []field) ([]byte, error)
 	// cut takes the entry out, and what contains it if that is empty then and
@@ -65,6 +67,12 @@ func split(data []byte) (mark, rest, newline string) {
 		newline = "\r\n"
 	}
 	return mark, rest, newline
+}
+
+// blank reports whether there is nothing but space.
+func blank(data []byte) bool {
+	_, rest, _ := split(data)
+	return strings.TrimSpace(rest) == ""
 }
 
 const bom = "\ufeff"

@@ -37,7 +37,11 @@ func (c Change) Diff() []byte {
 	if c.After == nil {
 		to += " (removed)"
 	}
-	return diff.Diff(from, readable(c.Before), to, readable(c.After))
+	text := diff.Diff(from, readable(c.Before), to, readable(c.After))
+	if _, rest, ok := bytes.Cut(text, []byte("\n")); ok { // without "diff FROM TO", which says nothing more
+		return rest
+	}
+	return text
 }
 
 // readable is a file without carriage returns at the ends of lines, which a

@@ -14,7 +14,32 @@ import (
 // jsonFile is JSON, with or without comments and trailing commas, whose entries
 // are the members of the object of that name. It is edited in the text, at the
 // places that the parser names: nothing is formatted anew.
-type jsonFile struct{ group string }
+type jsonFile struct {
+	group string
+	// schema is what a new file says of itself. Empty: nothing.
+	schema string
+}
+
+// fresh is a new file with one entry.
+func (j jsonFile) fresh(name string, entry []field) []field {
+	file := []field{{j.group, []field{{name, entry}}}}
+	if j.schema != "" {
+		file = append([]field{{"$schema", j.schema}}, file...)
+	}
+	return file
+}
+
+// blank reports whether a file says nothing that matters.
+func (j jsonFile) blank(data []byte) bool {
+	var all map[string]any
+	if err := decode(data, &all); err != nil {
+		return len(strings.TrimSpace(string(data))) == 0
+	}
+	delete(all, "$schema")
+	_, rest, _ := split(data)
+	rest = strings.ReplaceAll(rest, j.schema, "")
+	return len(all) == 0 && !strings.Contains(rest, "/*") && !strings.Contains(rest, "//")
+}
 
 var atLine = regexp.MustCompile(`^hujson: line (\d+), column \d+: `)
 
@@ -101,6 +126,7 @@ func (j jsonFile) others(data []byte) (any, error) {
 		return nil, err
 	}
 	delete(all, j.group)
+	delete(all, "$schema") // which a new file gets
 	return all, nil
 }
 
@@ -113,7 +139,7 @@ func (j jsonFile) put(data []byte, name string, entry []field) ([]byte, error) {
 		}
 		w := jsonText{rest, newline, indentOf(rest)}
 		if strings.TrimSpace(rest) == "" {
-			return []byte(mark + w.format([]field{{j.group, []field{{name, entry}}}}, 0) + newline), nil
+			return []byte(mark + w.format(j.fresh(name, entry), 0) + newline), nil
 		}
 		at, object, err := j.find(root)
 		if err != nil {

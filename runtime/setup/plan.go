@@ -120,8 +120,11 @@ func (p *Plan) connect(c Client, o Options) error {
 	entry := at.entry(server)
 	path := at.path(p.env)
 	out := Outcome{ID: c.ID, Name: c.Name, Path: p.shown(path), Status: Added}
-	if !o.User {
+	if c.approved != nil && !c.approved(p.env) || c.approved == nil && !o.User {
 		out.Once = c.Once
+	}
+	if o.User && c.ID != "gemini" { // which starts no server at all in a folder that is not trusted
+		out.Once = ""
 	}
 	err := p.edit(path, inside, c.ID, o.User, func(data []byte, was record) ([]byte, []byte, any, error) {
 		all, err := at.edit.entries(data)

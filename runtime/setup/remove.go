@@ -116,8 +116,7 @@ func (p *Plan) cutOut(one record, data []byte) (after []byte, gone bool, err err
 	if after, err = edit.cut(data, Entry, before); err != nil {
 		return nil, false, err
 	}
-	left := strings.TrimPrefix(string(after), bom)
-	return after, one.Created && strings.Trim(left, "{} \t\r\n") == "", nil
+	return after, one.Created && edit.blank(after), nil
 }
 
 func editorOf(one record) editor {
@@ -129,7 +128,7 @@ func editorOf(one record) editor {
 			return c.project.edit
 		}
 	}
-	return jsonFile{"mcpServers"}
+	return jsonFile{group: "mcpServers"}
 }
 
 // takeOutUnrecorded plans for entries of the project's files of which there is no

@@ -50,6 +50,8 @@ func (t tomlFile) others(data []byte) (any, error) {
 	return all, err
 }
 
+func (t tomlFile) blank(data []byte) bool { return blank(data) }
+
 func (t tomlFile) put(data []byte, name string, entry []field) ([]byte, error) {
 	return checked(t, data, func() ([]byte, error) {
 		mark, rest, newline := split(data)

@@ -102,6 +102,8 @@ func (y yamlFile) others(data []byte) (any, error) {
 	return all, err
 }
 
+func (y yamlFile) blank(data []byte) bool { return blank(data) }
+
 func (y yamlFile) put(data []byte, name string, entry []field) ([]byte, error) {
 	if _, found := y.at(data, name); found {
 		var err error
