@@ -216,7 +216,7 @@ func (o Options) clients(ctx context.Context, add func(Check)) {
 		key := fmt.Sprint(c.Command(), c.Dir, c.Env)
 		switch got, asked := known[key]; {
 		case c.Err != nil:
-			check = failed(c.Name, c.Err, "correct the file")
+			check = Check{c.Name, Failed, text.OneLine(c.Err.Error()), "correct the file"}
 			add(check)
 			continue
 		case c.Off:
