@@ -223,6 +223,11 @@ func (o Options) clients(ctx context.Context, add func(Check)) {
 			check.Status, check.Detail, check.Next = Warning, c.Path+": "+c.Entry+" is switched off", "switch it on in "+c.Name
 			add(check)
 			continue
+		case c.Unvetted:
+			check.Status, check.Detail = Warning, c.Path+": not started, as a file of the project names something else than init writes: "+text.OneLine(strings.Join(c.Command(), " "))
+			check.Next = "read the entry, and start it yourself if you trust it"
+			add(check)
+			continue
 		case !asked:
 			got.detail, got.err = probe(ctx, c)
 			known[key] = got

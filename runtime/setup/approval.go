@@ -22,17 +22,20 @@ func settings(path string) (all map[string]any) {
 
 // claudeApproved: a person approves a server by name, or all.
 func claudeApproved(e Env) bool {
-	dir := cmp.Or(e.Getenv("CLAUDE_CONFIG_DIR"), e.Home)
-	projects, _ := settings(filepath.Join(dir, ".claude.json"))["projects"].(map[string]any)
+	return claudeApprovedAtHome(e) || approves(settings(filepath.Join(e.Project, ".claude", "settings.local.json")))
+}
+
+// claudeApprovedAtHome is claudeApproved by files that no clone brings along.
+func claudeApprovedAtHome(e Env) bool {
+	dir := e.Getenv("CLAUDE_CONFIG_DIR")
+	projects, _ := settings(filepath.Join(cmp.Or(dir, e.Home), ".claude.json"))["projects"].(map[string]any)
 	own, _ := projects[e.Project].(map[string]any)
-	all := []map[string]any{own,
-		settings(filepath.Join(e.Project, ".claude", "settings.local.json")),
-		settings(filepath.Join(cmp.Or(e.Getenv("CLAUDE_CONFIG_DIR"), filepath.Join(e.Home, ".claude")), "settings.json")),
-	}
-	return slices.ContainsFunc(all, func(s map[string]any) bool {
-		names, _ := s["enabledMcpjsonServers"].([]any)
-		return s["enableAllProjectMcpServers"] == true || slices.Contains(names, any(Entry))
-	})
+	return approves(own) || approves(settings(filepath.Join(cmp.Or(dir, filepath.Join(e.Home, ".claude")), "settings.json")))
+}
+
+func approves(s map[string]any) bool {
+	names, _ := s["enabledMcpjsonServers"].([]any)
+	return s["enableAllProjectMcpServers"] == true || slices.Contains(names, any(Entry))
 }
 
 // codexTrusts: a folder, or the repository that it is in.

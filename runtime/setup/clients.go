@@ -37,8 +37,9 @@ type Client struct {
 	// Once is what a person has to do before it starts the server of a project.
 	// Empty: nothing.
 	Once string
-	// approved reports whether the person has. Nil: that is not known.
-	approved func(e Env) bool
+	// approved reports whether the person has, and surely the same by files that
+	// nobody else can have written. Nil: that is not known.
+	approved, surely func(e Env) bool
 }
 
 // place is a configuration file of a client.
@@ -121,21 +122,21 @@ var clients = []Client{
 			return []string{filepath.Join(cmp.Or(e.Getenv("CLAUDE_CONFIG_DIR"), e.Home), ".claude.json")}
 		}, edit: jsonFile{group: "mcpServers"}, entry: typed},
 		Once:     "start claude in the project and approve the server deskhand",
-		approved: claudeApproved,
+		approved: claudeApproved, surely: claudeApprovedAtHome,
 	},
 	{
 		ID: "codex", Name: "Codex", programs: []string{"codex"}, marks: home(".codex"),
 		project:  &place{paths: fixed(".codex/config.toml"), edit: tomlFile{"mcp_servers"}, entry: bare},
 		user:     &place{paths: inHome("CODEX_HOME", ".codex", "config.toml"), edit: tomlFile{"mcp_servers"}, entry: bare},
 		Once:     "start codex in the project and trust the folder",
-		approved: codexTrusts,
+		approved: codexTrusts, surely: codexTrusts,
 	},
 	{
 		ID: "gemini", Name: "Gemini CLI", aliases: []string{"gemini-cli"}, programs: []string{"gemini"}, marks: home(".gemini"),
 		project:  &place{paths: fixed(".gemini/settings.json"), edit: jsonFile{group: "mcpServers"}, entry: bare},
 		user:     &place{paths: home(".gemini/settings.json"), edit: jsonFile{group: "mcpServers"}, entry: bare},
 		Once:     "start gemini in the project and trust the folder",
-		approved: geminiTrusts,
+		approved: geminiTrusts, surely: geminiTrusts,
 	},
 	{
 		ID: "cursor", Name: "Cursor", programs: []string{"cursor", "cursor-agent"}, marks: home(".cursor"),

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -17,6 +18,10 @@ type Connection struct {
 	Off          bool  // the entry is switched off
 	User         bool  // the file counts for all projects
 	Err          error // the file cannot be read; a fault
+	// Unvetted says that the entry stands in a file of the project, that it is not
+	// known whether a person has approved it, and that it can do more than entries
+	// of init can: whoever made the project may have it start anything.
+	Unvetted bool
 	// Once is what a person has to do before the client starts the server, so far
 	// as that is known. Empty: nothing.
 	Once string
@@ -76,6 +81,8 @@ func (p *Plan) connections(c Client, at *place, path string) (list []Connection)
 			if dir, ok := entry["cwd"].(string); ok && dir != "" {
 				one.Dir = p.env.expand(dir)
 			}
+			approved := one.User || c.surely != nil && c.surely(p.env)
+			one.Unvetted = !approved && !p.env.harmless(one)
 			list = append(list, one)
 		}
 	}
@@ -97,6 +104,50 @@ func (e Env) expanded(s Server) Server {
 // expand replaces what clients replace.
 func (e Env) expand(text string) string {
 	return strings.NewReplacer(workspace, e.Project, "${CLAUDE_PROJECT_DIR:-.}", e.Project, "${CLAUDE_PROJECT_DIR}", e.Project, "${userHome}", e.Home).Replace(text)
+}
+
+// harmless reports whether a connection starts the deskhand on PATH, to serve
+// docs of the project and nothing else that a person has not agreed to.
+func (e Env) harmless(c Connection) bool {
+	if c.Server.Command != "deskhand" || len(c.Env) > 0 || len(c.Server.Args) == 0 || c.Server.Args[0] != "serve" || !e.inside(c.Dir) {
+		return false
+	}
+	dir := c.Dir
+	for args := c.Server.Args[1:]; len(args) > 0; args = args[2:] {
+		if len(args) == 1 {
+			return false
+		}
+		switch value := args[1]; args[0] {
+		case "--directory":
+			dir = within(dir, value)
+		case "--watch", "--index":
+			if !e.inside(within(dir, value)) {
+				return false
+			}
+		case "--tools", "--tool-prefix", "--name":
+		default:
+			return false
+		}
+	}
+	return e.inside(dir)
+}
+
+func within(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// inside reports whether a path is the project or below it, links resolved.
+func (e Env) inside(path string) bool {
+	root, err := filepath.EvalSymlinks(e.Project)
+	real, realErr := resolve(path)
+	if err != nil || realErr != nil {
+		return false
+	}
+	rel, err := filepath.Rel(root, real)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // environment is what an entry adds to the environment, as NAME=value.

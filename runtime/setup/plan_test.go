@@ -40,6 +40,13 @@ func put(t testing.TB, path, text string) {
 	}
 }
 
+func link(t testing.TB, to, path string) {
+	t.Helper()
+	if err := os.Symlink(to, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // tree is every file and folder below dir, with its text.
 func tree(t testing.TB, dir string) map[string]string {
 	t.Helper()
