@@ -121,8 +121,8 @@ func (w *watcher) follow(dir string) {
 		if err != nil || !entry.IsDir() {
 			return nil
 		}
-		if path != w.options.Dir && strings.HasPrefix(entry.Name(), ".") {
-			return fs.SkipDir
+		if path != w.options.Dir && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules") {
+			return fs.SkipDir // node_modules has more folders than a system watches
 		}
 		if err := w.events.Add(path); err != nil {
 			w.log.Debug("folder not watched", "folder", path, "error", err)

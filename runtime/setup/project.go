@@ -36,7 +36,7 @@ func (p *Plan) describe(description string) error {
 	place := p.env.Project
 	switch {
 	case p.Docs.Dir == ".":
-		fields = append(fields, field{"gitignore", true}, field{"exclude", []string{"node_modules/**", "vendor/**"}})
+		fields = append(fields, field{"gitignore", true}, field{"exclude", []string{"**/node_modules/**", "**/vendor/**"}})
 	case exists(filepath.Join(place, "metadata.json")):
 		place = filepath.Join(place, filepath.FromSlash(p.Docs.Dir))
 	default:
