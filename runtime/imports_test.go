@@ -22,10 +22,11 @@ var floors = [][]string{
 	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest", "runtime/forge/forgetest"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box", "runtime/forge"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
-	{"runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/elicit/askdoor", "runtime/calls", "runtime/gaps"},
+	{"runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/elicit/askdoor", "runtime/calls", "runtime/gaps", "runtime/setup"},
 	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/ahp", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/a2a", "runtime/chat"},
 	{"runtime/surface", "runtime/tools/land"},
 	{"runtime/app"},
+	{"runtime/doctor"},
 	{"cmd/deskhand"},
 }
 
@@ -71,6 +72,8 @@ var libraries = map[string][]string{
 	"github.com/coder/acp-go-sdk":            {"runtime/tasks/executor"},
 	"github.com/fsnotify/":                   {"runtime/store", "runtime/app"},
 	"github.com/landlock-lsm/":               {"runtime/tasks/box"},
+	"github.com/tailscale/hujson":            {"runtime/setup"},
+	"github.com/pelletier/go-toml/":          {"runtime/setup"},
 	"github.com/jackc/pgx/":                  {"runtime/store", "runtime/store/storetest", "runtime/tasks/worktree"},
 }
 

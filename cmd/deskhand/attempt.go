@@ -24,6 +24,8 @@ var notInside = map[string]string{
 	"deskhand connect":            onlyPeople,
 	"deskhand disconnect":         onlyPeople,
 	"deskhand trust":              onlyPeople,
+	"deskhand init":               onlyPeople, // it says which programs agents start
+	"deskhand doctor":             onlyOutside,
 	"deskhand tasks land":         onlyPeople,
 	"deskhand tasks undo":         onlyPeople,
 	"deskhand tasks apply":        onlyPeople,

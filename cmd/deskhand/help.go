@@ -16,8 +16,8 @@ import (
 // a TEXT.
 var valueNames = map[string]string{
 	"agent": "NAME", "allow-host": "NAME", "allow-origin": "URL", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "remote": "REMOTE", "by": "KINDS",
-	"cache": "DIR", "chart": "FILE", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
-	"cursor": "CURSOR", "default": "VALUE", "docs-dir": "DIR", "embed": "SPEC", "embed-timeout": "TIME", "exclude": "GLOB",
+	"cache": "DIR", "chart": "FILE", "client": "NAME", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
+	"cursor": "CURSOR", "default": "VALUE", "directory": "DIR", "docs-dir": "DIR", "embed": "SPEC", "embed-timeout": "TIME", "exclude": "GLOB",
 	"executor": "NAME", "facet": "KEY=VALUE", "format": "FORMAT", "from": "MODEL", "http": "ADDR", "id": "ID",
 	"include": "GLOB", "index": "OUT", "key": "KEY", "log-format": "FORMAT", "log-level": "LEVEL", "max-answer-bytes": "N",
 	"metadata": "FILE", "name": "NAME", "older-than": "TIME", "option": "LABEL[=id][::description]", "output": "FILE", "path": "PATH", "phrases": "FILE", "priority": "NAME",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 
@@ -21,6 +22,7 @@ type serveFlags struct {
 	port      int
 	noToken   bool
 	watch     string
+	directory string
 	explain   bool
 	list      bool
 	asJSON    bool
@@ -50,10 +52,45 @@ func serveCommand(a *app) *cobra.Command {
 	flags.IntVar(&f.port, "port", 0, "port on 127.0.0.1: the same as --http 127.0.0.1:PORT")
 	flags.BoolVar(&f.noToken, "no-token", false, "answer HTTP requests without a token (on loopback only)")
 	flags.StringVar(&f.watch, "watch", "", "build the index from this folder now and whenever it changes")
+	flags.StringVar(&f.directory, directoryFlag, "", "work in this folder, as if started there: for clients that start servers elsewhere")
 	flags.BoolVar(&f.list, "explain-tools", false, "print what a model is shown of each tool, with its tokens, and exit")
 	flags.BoolVar(&f.asJSON, "json", false, "with --explain-tools: print as JSON")
 	flags.BoolVar(&f.explain, "explain", false, "say in each hit of search_docs why it ranks where it does")
 	return cmd
+}
+
+// directoryFlag names the folder that a command works in.
+const directoryFlag = "directory"
+
+// enter goes to the folder that --directory names, before any file is looked for.
+func enter(cmd *cobra.Command) error {
+	f := cmd.Flags().Lookup(directoryFlag)
+	if f == nil || !f.Changed {
+		return nil
+	}
+	if err := os.Chdir(f.Value.String()); err != nil {
+		return misuse("--"+directoryFlag+" "+f.Value.String()+": no such folder, or not yours to enter", "name a folder that exists")
+	}
+	return nil
+}
+
+// besideProject is a folder of the working directory, or if it has none of that
+// name, the one beside the project's deskhand.yaml: agents are started in folders
+// below the project too.
+func (s *settings) besideProject(dir string) string {
+	if dir == "" || filepath.IsAbs(dir) || s.project == nil {
+		return dir
+	}
+	beside := filepath.Join(filepath.Dir(s.project.path), dir)
+	if _, err := os.Stat(dir); err == nil || !isDir(beside) {
+		return dir
+	}
+	return beside
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // gcPercent is how much a server's heap may grow between two collections. It is
@@ -95,7 +132,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	return a.installation(log).Serve(ctx, installation.Service{
 		Begun:  func() { background.Go(func() { boundGarbage(ctx) }) },
 		Groups: groups, Addr: addr, NoToken: f.noToken, Explain: f.explain, Dir: here(),
-		Watch: installation.Watch{Dir: f.watch, Embedder: func() (embed.Embedder, error) {
+		Watch: installation.Watch{Dir: a.settings.besideProject(f.watch), Embedder: func() (embed.Embedder, error) {
 			if err := a.settings.mayBuildInto(a.settings.get("index")); err != nil {
 				return nil, err
 			}

@@ -196,7 +196,7 @@ func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 }
 
 // watch builds the index, now and whenever the folder changes. It returns when
-// there is one to serve.
+// there is one to serve, or after firstWait, as clients do not wait for long.
 func (s *server) watch(ctx context.Context) error {
 	w, err := newWatcher(s.Watch.Dir, s.lib.dir, s.log)
 	if err != nil {
@@ -205,6 +205,7 @@ func (s *server) watch(ctx context.Context) error {
 	if w.options.Embedder, err = s.Watch.Embedder(); err != nil {
 		return err
 	}
+	s.lib.later = w.later
 	ready := make(chan error, 1)
 	s.background.Go(func() { w.run(ctx, func(err error) { ready <- err }) })
 	return <-ready
