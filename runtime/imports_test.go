@@ -20,14 +20,14 @@ const module = "github.com/deskhand/deskhand/"
 // one word here.
 var floors = [][]string{
 	{"runtime/access", "runtime/text"},
-	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest"},
-	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box"},
+	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest", "runtime/forge/forgetest"},
+	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box", "runtime/forge"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
-	{"runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/elicit/askdoor", "runtime/calls", "runtime/gaps"},
+	{"runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/elicit/askdoor", "runtime/calls", "runtime/gaps", "runtime/setup"},
 	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/ahp", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/a2a", "runtime/chat"},
-	{"runtime/surface", "runtime/console", "runtime/eval/remote"},
+	{"runtime/surface", "runtime/console", "runtime/eval/remote", "runtime/tools/land"},
 	{"runtime/app", "runtime/console/attempts"},
-	{"cmd/deskhand/settings"},
+	{"runtime/doctor", "cmd/deskhand/settings"},
 	{"cmd/deskhand"},
 }
 
@@ -38,6 +38,7 @@ var notBelow = map[string][]string{
 	"runtime/tools/docs":     {"indexer", "runtime/eval"},
 	"runtime/tools/ask":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store"},
 	"runtime/tools/work":     {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store", "runtime/elicit"},
+	"runtime/tools/land":     {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/store"},
 	"runtime/mcpserver":      {"indexer", "indexer/artifact", "runtime/search", "runtime/eval"},
 	"runtime/ahp":            {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
 	"runtime/web":            {"indexer", "indexer/artifact", "runtime/search", "runtime/eval", "runtime/contract"},
@@ -73,6 +74,8 @@ var libraries = map[string][]string{
 	"github.com/coder/acp-go-sdk":            {"runtime/tasks/executor"},
 	"github.com/fsnotify/":                   {"runtime/store", "runtime/app"},
 	"github.com/landlock-lsm/":               {"runtime/tasks/box"},
+	"github.com/tailscale/hujson":            {"runtime/setup"},
+	"github.com/pelletier/go-toml/":          {"runtime/setup"},
 	"github.com/jackc/pgx/":                  {"runtime/store", "runtime/store/storetest", "runtime/tasks/worktree"},
 }
 
@@ -170,7 +173,7 @@ func TestCommandsStartNothingOnTheirOwn(t *testing.T) {
 
 // mostOfCmd is how many lines the commands may have, settings and tests aside. It
 // only ever goes down, except for a new command, which is some 100 lines.
-const mostOfCmd = 4900
+const mostOfCmd = 5300
 
 // TestCommandsStaySmall counts their lines: what is no flag, no help and no
 // completion belongs below cmd.

@@ -22,9 +22,12 @@ var notInside = map[string]string{
 	"deskhand ask cancel":         onlyPeople,
 	"deskhand ask extend":         onlyPeople,
 	"deskhand inbox":              onlyPeople,
+	"deskhand gaps":               onlyPeople, // it has the questions of others
 	"deskhand connect":            onlyPeople,
 	"deskhand disconnect":         onlyPeople,
 	"deskhand trust":              onlyPeople,
+	"deskhand init":               onlyPeople, // it says which programs agents start
+	"deskhand doctor":             onlyOutside,
 	"deskhand tasks land":         onlyPeople,
 	"deskhand tasks undo":         onlyPeople,
 	"deskhand tasks apply":        onlyPeople,
@@ -35,6 +38,7 @@ var notInside = map[string]string{
 	"deskhand tasks project set":  onlyPeople,
 	"deskhand tasks project mv":   onlyPeople,
 	"deskhand tasks project rm":   onlyPeople,
+	"deskhand tasks pr":           onlyPeople,
 	"deskhand tasks update":       onlyOutside,
 	"deskhand tasks commit":       onlyOutside,
 	"deskhand tasks run":          onlyOutside,
@@ -48,6 +52,7 @@ var notInside = map[string]string{
 	"deskhand tasks set":          onlyOutside,
 	"deskhand tasks project add":  onlyOutside,
 	"deskhand serve --tools work": onlyOutside,
+	"deskhand serve --tools land": onlyPeople,
 	"deskhand serve --http":       onlyPeople, // it has the inbox
 }
 
@@ -81,6 +86,8 @@ func allowedHere(cmd *cobra.Command, a *app) error {
 			doing += " --http"
 		case slices.Contains(groups, "work"):
 			doing += " --tools work"
+		case slices.Contains(groups, "land"):
+			doing += " --tools land"
 		}
 	}
 	reason, refused := notInside[doing]

@@ -60,7 +60,7 @@ func folder(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCo
 // by flag alone, as in valueNames.
 var choices = map[string][]string{
 	"by": {"words", "meaning", "both"}, "chunk-by": {"h1", "h2", "h3", "file"},
-	"from":      {"builtin"},
+	"from": {"builtin"}, "landing": {"ask", "allow", "never"}, "forge": {"github", "gitlab", "gitea"},
 	"priority":  {"low", "normal", "high", "urgent"},
 	"transport": {"stdio", "http"}, "unreachable": {"fail", "wait"},
 	"ask format": {"email", "uri", "date", "date-time"}, "ask output": {"value", "json", "lines", "env", "nul", "full"},

@@ -18,14 +18,14 @@ import (
 // and flag or by flag alone. Those of settings are in their table; others have a
 // number N, a TIME or a TEXT.
 var valueNames = map[string]string{
-	"agent": "NAME", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "by": "KINDS",
-	"chart": "FILE", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
-	"cursor": "CURSOR", "default": "VALUE", "docs-dir": "DIR", "exclude": "GLOB",
+	"agent": "NAME", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "remote": "REMOTE", "by": "KINDS",
+	"chart": "FILE", "client": "NAME", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
+	"cursor": "CURSOR", "default": "VALUE", "directory": "DIR", "docs-dir": "DIR", "exclude": "GLOB",
 	"executor": "NAME", "facet": "KEY=VALUE", "format": "FORMAT", "from": "MODEL", "http": "ADDR", "id": "ID",
 	"include": "GLOB", "key": "KEY",
 	"metadata": "FILE", "older-than": "TIME", "option": "LABEL[=id][::description]", "output": "FILE", "path": "PATH", "phrases": "FILE", "priority": "NAME",
 	"project": "NAME", "questions": "FILE", "resume": "ID", "repo": "NAME", "request-id": "KEY", "scores": "FILE", "server": "COMMAND",
-	"sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "status": "STATUS", "to": "NAME",
+	"landing": "POLICY", "forge": "KIND", "forge-url": "URL", "commit-template": "TEMPLATE", "sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "status": "STATUS", "to": "NAME",
 	"transport": "NAME", "unreachable": "WHAT", "url": "URL", "variant": "NAME", "watch": "DIR",
 
 	"ask format": "NAME", "ask output": "FORM", "index output": "OUT", "search by": "KIND", "start repo": "NAME[=BRANCH]",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
@@ -100,11 +101,15 @@ var workHints = fault.Hints{
 
 	// Landing.
 	tasks.LandHeld:              "look at it with deskhand tasks diff {attempt}; have it taken out of the commits, or add --allow-secrets",
+	tasks.LandingForbidden:      asSaid,
+	tasks.PlanChanged:           asSaid,
 	tasks.NothingToUndo:         "deskhand tasks show {attempt} says how it stands",
 	tasks.NotVisited:            "deskhand tasks checkout {attempt} shows it there",
-	worktree.Conflicts:          "ask the agent: deskhand tasks say {attempt} 'Merge the target branch into yours and resolve the conflicts'",
+	worktree.Conflicts:          "let its agent resolve them: deskhand tasks land {attempt} --resolve",
 	worktree.NotFastForward:     "bring them in first: deskhand tasks update {attempt}, or land with --merge, --squash or --rebase",
 	worktree.NotSigned:          asSaid,
+	worktree.HookFailed:         "tell the agent what to correct: deskhand tasks say {attempt} MESSAGE; or land without your hooks: deskhand tasks land {attempt} --no-hooks",
+	worktree.HooksChanged:       "look at them, then trust them with deskhand tasks project set PROJECT --trust-hooks, or land without them: deskhand tasks land {attempt} --no-hooks",
 	worktree.NothingToLand:      "deskhand tasks diff {attempt} shows what it has changed",
 	worktree.NothingToUpdate:    "deskhand tasks show {attempt} says how it stands",
 	worktree.TargetDirty:        asSaid,
@@ -112,6 +117,14 @@ var workHints = fault.Hints{
 	worktree.TargetMoved:        asSaid,
 	worktree.UnrelatedHistories: "land with --merge or --squash",
 	worktree.UntrackedInTheWay:  asSaid,
+
+	// Pull requests.
+	worktree.RemoteMissing: asSaid,
+	worktree.PushRefused:   asSaid,
+	forge.ForgeUnknown:     "say which one it is: deskhand tasks project set PROJECT --forge github, gitlab or gitea",
+	forge.ForgeNoToken:     asSaid,
+	forge.ForgeRefused:     asSaid,
+	forge.ForgeAway:        asSaid,
 
 	// What is not shown.
 	worktree.SummaryFailed:     "deskhand tasks show {attempt} says how it stands; if the folder was taken away, deskhand tasks say {attempt} MESSAGE brings it back",

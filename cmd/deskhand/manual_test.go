@@ -177,7 +177,7 @@ func TestEveryToolArgumentIsInTheManual(t *testing.T) {
 	corpus := t.TempDir()
 	write(t, corpus, map[string]string{"page.md": "Text.\n"}) // without facets
 	names := map[string]bool{}
-	t.Setenv("DESKHAND_TOOLS", "docs,ask,work")
+	t.Setenv("DESKHAND_TOOLS", "docs,ask,work,land")
 	t.Setenv("DESKHAND_STATE", t.TempDir())
 	names["get_context.md"] = true // only within an attempt, and without arguments
 	for _, one := range byPipe(t, indexed(t, corpus)).tools() {

@@ -61,6 +61,9 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 		Version:       versionLine(),
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := enter(cmd); err != nil {
+				return err
+			}
 			if err := a.inherit(cmd); err != nil {
 				return err
 			}
@@ -98,6 +101,7 @@ var commands = []struct {
 	title string
 	list  []func(*app) *cobra.Command
 }{
+	{"Start here", []func(*app) *cobra.Command{initCommand, doctorCommand}},
 	{"Docs", []func(*app) *cobra.Command{indexCommand, serveCommand, searchCommand, getCommand, evalCommand, gapsCommand, trainCommand, demoCommand}},
 	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand}},
 	{"Work", []func(*app) *cobra.Command{tasksCommand}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -14,11 +15,12 @@ import (
 
 type serveFlags struct {
 	settings.Listen
-	noToken bool
-	watch   string
-	explain bool
-	list    bool
-	asJSON  bool
+	noToken   bool
+	watch     string
+	directory string
+	explain   bool
+	list      bool
+	asJSON    bool
 }
 
 func serveCommand(a *app) *cobra.Command {
@@ -29,7 +31,8 @@ func serveCommand(a *app) *cobra.Command {
 		Long: "Serve tools over MCP: on stdin and stdout, or with --http over streamable HTTP. The tools over docs\n" +
 			"(search_docs, get_doc, list_docs) need an index; a rebuilt one is picked up while serving. Those that\n" +
 			"ask a person (ask_user, await_answer, list_questions) do not: --tools ask serves them alone. Those\n" +
-			"that start coding agents (list_tasks, start_task_attempt and others) are served with --tools work.",
+			"that start coding agents (list_tasks, start_task_attempt and others) are served with --tools work, and\n" +
+			"those that land their work after a person's yes (land_attempt and others) with --tools land.",
 		Example: "  deskhand serve --index .deskhand/index\n  deskhand serve --http\n  deskhand serve --watch docs --http 127.0.0.1:8080",
 		Args:    noArguments(&f.Listen),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
@@ -41,10 +44,26 @@ func serveCommand(a *app) *cobra.Command {
 	f.Declare(flags)
 	flags.BoolVar(&f.noToken, "no-token", false, "answer HTTP requests without a token (on loopback only)")
 	flags.StringVar(&f.watch, "watch", "", "build the index from this folder now and whenever it changes")
+	flags.StringVar(&f.directory, directoryFlag, "", "work in this folder, as if started there: for clients that start servers elsewhere")
 	flags.BoolVar(&f.list, "explain-tools", false, "print what a model is shown of each tool, with its tokens, and exit")
 	flags.BoolVar(&f.asJSON, "json", false, "with --explain-tools: print as JSON")
 	flags.BoolVar(&f.explain, "explain", false, "say in each hit of search_docs why it ranks where it does")
 	return cmd
+}
+
+// directoryFlag names the folder that a command works in.
+const directoryFlag = "directory"
+
+// enter goes to the folder that --directory names, before any file is looked for.
+func enter(cmd *cobra.Command) error {
+	f := cmd.Flags().Lookup(directoryFlag)
+	if f == nil || !f.Changed {
+		return nil
+	}
+	if err := os.Chdir(f.Value.String()); err != nil {
+		return misuse("--"+directoryFlag+" "+f.Value.String()+": no such folder, or not yours to enter", "name a folder that exists")
+	}
+	return nil
 }
 
 // serve checks what it was told and answers until ctx ends or the client is gone.
@@ -72,7 +91,7 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	}
 	return a.installation(log).Serve(ctx, installation.Service{
 		Alone: true, Groups: groups, Addr: addr, NoToken: f.noToken, Explain: f.explain, Dir: here(),
-		Watch: installation.Watch{Dir: f.watch, Embedder: func() (embed.Embedder, error) {
+		Watch: installation.Watch{Dir: a.settings.BesideProject(f.watch), Embedder: func() (embed.Embedder, error) {
 			if err := a.settings.MayBuildInto(a.settings.Index()); err != nil {
 				return nil, err
 			}

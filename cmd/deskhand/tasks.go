@@ -25,7 +25,7 @@ func tasksCommand(a *app) *cobra.Command {
 	}
 	for _, sub := range []func(*app) *cobra.Command{
 		tasksProjectCommand, tasksAddCommand, tasksListCommand, tasksShowCommand, tasksSetCommand, tasksRemoveCommand,
-		tasksRunCommand, tasksStartCommand, tasksSayCommand, tasksCommitCommand, tasksLandCommand, tasksUpdateCommand, tasksUndoCommand,
+		tasksRunCommand, tasksStartCommand, tasksSayCommand, tasksCommitCommand, tasksLandCommand, tasksUpdateCommand, tasksUndoCommand, tasksPullCommand,
 		tasksApplyCommand, tasksCheckoutCommand, tasksReleaseCommand, tasksPickCommand, tasksDiscardCommand, tasksStopCommand, tasksLogsCommand, tasksMessagesCommand,
 		tasksDiffCommand, tasksCatCommand, tasksExecutorsCommand, tasksGCCommand, tasksRunnerCommand, tasksLauncherCommand, tasksFakeCommand,
 		tasksSandboxCommand,

@@ -37,6 +37,7 @@ func (w *ways) flags(cmd *cobra.Command, q *tasks.LandRequest) {
 	f.StringVar(&q.Into, "into", "", "another branch than the attempt's target")
 	f.StringVarP(&q.Message, "message", "m", "", "text of the commit (default: the task's title and what the agent said)")
 	f.BoolVar(&q.KeepBranch, "keep-branch", false, "keep the attempt's branch when its folder goes")
+	f.BoolVar(&q.NoHooks, "no-hooks", false, "run none of your hooks")
 	allowSecrets(f, &q.Secrets.All)
 	dryRun(f, &q.DryRun)
 }
@@ -70,6 +71,7 @@ func tasksCommitCommand(a *app) *cobra.Command {
 func tasksLandCommand(a *app) *cobra.Command {
 	var w ways
 	var q tasks.LandRequest
+	var resolve, yes bool
 	cmd := &cobra.Command{
 		Use:   "land ID",
 		Short: "Bring the work of an attempt onto its target branch",
@@ -82,15 +84,21 @@ func tasksLandCommand(a *app) *cobra.Command {
 			"  deskhand tasks land 0197f3a4 --into release",
 	}
 	w.flags(cmd, &q)
+	cmd.Flags().BoolVar(&resolve, "resolve", false, "give conflicts to the attempt's agent, and ask before landing what comes out")
+	askNot(cmd.Flags(), &yes)
+	cmd.MarkFlagsMutuallyExclusive("resolve", "dry-run")
 	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
 		q.How = w.how()
+		if resolve {
+			return c.ResolveAndLand(ctx, args[0], q, yes)
+		}
 		return c.Land(ctx, args[0], q)
 	})
 }
 
 func tasksUpdateCommand(a *app) *cobra.Command {
 	var w ways
-	var dry bool
+	var dry, resolve bool
 	cmd := &cobra.Command{
 		Use:   "update ID",
 		Short: "Bring the target branch into the branch of an attempt",
@@ -99,7 +107,12 @@ func tasksUpdateCommand(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&w.rebase, "rebase", false, "make each of the attempt's commits again on top of the target")
 	cmd.MarkFlagsMutuallyExclusive("merge", "rebase")
 	dryRun(cmd.Flags(), &dry)
+	cmd.Flags().BoolVar(&resolve, "resolve", false, "give conflicts to the attempt's agent, which merges")
+	cmd.MarkFlagsMutuallyExclusive("resolve", "dry-run")
 	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
+		if resolve {
+			return c.ResolveOrUpdate(ctx, args[0], w.how())
+		}
 		return c.Update(ctx, args[0], w.how(), dry)
 	})
 }

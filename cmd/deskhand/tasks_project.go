@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/deskhand/deskhand/runtime/console/attempts"
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
@@ -89,11 +91,60 @@ type projectChange struct {
 	repo, path, branch, setup, cleanup string
 	sandbox                            string
 	globs, hosts                       []string
+	policy, template, forge, url       string // of its landing
 
-	change  tasks.RepoChange // as it is given
-	given   bool             // change has something
-	mode    *box.Mode        // of the sandbox; nil: it stays
-	network []string         // of the sandbox; nil: it stays
+	change  tasks.RepoChange     // as it is given
+	given   bool                 // change has something
+	mode    *box.Mode            // of the sandbox; nil: it stays
+	network []string             // of the sandbox; nil: it stays
+	landing tasks.ProjectLanding // what of it is nil stays
+}
+
+// landingFlags adds those that say how work of the project is landed.
+func (p *projectChange) landingFlags(f *pflag.FlagSet) {
+	f.BoolVar(&p.change.TrustHooks, "trust-hooks", false, "let the repository's hooks run that are there now, when work lands")
+	f.StringVar(&p.policy, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
+	f.StringVar(&p.template, "commit-template", "", "message of a commit that lands, with {title}, {summary}, {coauthor} ('': the usual one)")
+	f.StringVar(&p.forge, "forge", "", "where its pull requests go: github, gitlab or gitea ('': the host says it)")
+	f.StringVar(&p.url, "forge-url", "", "address of that forge's API ('': that of the host)")
+}
+
+// readLanding finds out which of them were given.
+func (p *projectChange) readLanding(changed func(string) bool) {
+	if changed("landing") {
+		p.landing.Policy = (*tasks.LandingPolicy)(&p.policy)
+	}
+	if changed("commit-template") {
+		p.landing.Template = &p.template
+	}
+	if changed("forge") {
+		p.landing.Forge = (*forge.Kind)(&p.forge)
+	}
+	if changed("forge-url") {
+		p.landing.ForgeURL = &p.url
+	}
+	p.given = p.given || p.change.TrustHooks
+}
+
+func (p *projectChange) lands() bool    { return p.landing != (tasks.ProjectLanding{}) }
+func (p *projectChange) confines() bool { return p.mode != nil || p.network != nil }
+
+// do makes the change; what is about the project alone prints only if it is all.
+func (p *projectChange) do(ctx context.Context, c *attempts.Command, project string) error {
+	if p.lands() {
+		if err := c.SetLanding(ctx, project, p.landing, !p.given && !p.confines()); err != nil {
+			return err
+		}
+	}
+	if p.confines() {
+		if err := c.Confine(ctx, project, p.mode, p.network, !p.given); err != nil {
+			return err
+		}
+	}
+	if !p.given {
+		return nil
+	}
+	return c.SetRepo(ctx, project, p.repo, p.change)
 }
 
 // read finds out which flags were given.
@@ -118,8 +169,8 @@ func (p *projectChange) read(cmd *cobra.Command) error {
 	if changed("sandbox-network") {
 		p.network = append([]string{}, slices.DeleteFunc(p.hosts, empty)...)
 	}
-	if !p.given && p.mode == nil && p.network == nil {
-		return misuse("nothing to change", "give --path, --branch, --setup, --cleanup, --copy, --sandbox or --sandbox-network")
+	if p.readLanding(changed); !p.given && !p.confines() && !p.lands() {
+		return misuse("nothing to change", "give --path, --branch, --setup, --cleanup, --copy, --sandbox, --sandbox-network, --landing, --commit-template, --forge, --forge-url or --trust-hooks")
 	}
 	return nil
 }
@@ -142,14 +193,10 @@ func tasksProjectSetCommand(a *app) *cobra.Command {
 	flags.StringArrayVar(&p.globs, "copy", nil, "files that git does not track and a worktree needs (repeat; '': none)")
 	flags.StringVar(&p.sandbox, "sandbox", "", "what its agents run in: auto, bwrap, landlock, container or none ('': what the settings say)")
 	flags.StringSliceVar(&p.hosts, "sandbox-network", nil, "what they reach from there: on, off, or hosts ('': what the settings say)")
-	const asJSON = "print the repository as JSON, or the project if only its sandbox changes"
+	p.landingFlags(flags)
+	const asJSON = "print the repository as JSON, or the project if no flag is about a repository"
 	return a.onProject(cmd, asJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
-		if p.mode != nil || p.network != nil {
-			if err := c.Confine(ctx, args[0], p.mode, p.network, !p.given); err != nil || !p.given {
-				return err
-			}
-		}
-		return c.SetRepo(ctx, args[0], p.repo, p.change)
+		return p.do(ctx, c, args[0])
 	})
 }
 

@@ -2,10 +2,66 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
 )
+
+// A client that starts a server while the first index is being built connects,
+// and search_docs says what is going on; then the tools are those of the docs.
+func TestServeStartsWhileTheFirstBuildRuns(t *testing.T) {
+	corpus := acme(t, nil)
+	index := filepath.Join(t.TempDir(), "index")
+	building, err := artifact.Create(index) // as another process that takes its time
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := overPipe(t, "--index", index, "--watch", corpus)
+	d := door{t, "stdio", p.ask}
+	for _, call := range [][2]string{{"search_docs", `{"query":"widget"}`}, {"list_docs", `{}`}, {"get_doc", `{"chunk_id":"a.md"}`}} {
+		d.refused(call[0], call[1], "is being built for the first time", "Call again in a few seconds.")
+	}
+	if !strings.Contains(d.tool("search_docs").Description, "Search the documentation. Use this") {
+		t.Errorf("search_docs says %q", d.tool("search_docs").Description)
+	}
+	if err := building.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the first index", func() error {
+		if a := d.call("search_docs", `{"query":"widget"}`); a.IsError {
+			return fmt.Errorf("refused: %s", a.text())
+		}
+		if text := d.tool("search_docs").Description; strings.Contains(text, "Search the documentation.") {
+			return fmt.Errorf("the description is still %q", text)
+		}
+		return nil
+	})
+	if strings.Contains(p.stderr.String(), "index is gone") {
+		t.Errorf("the log speaks of an index that is gone: %s", p.stderr)
+	}
+}
+
+// Clients start servers in other folders than the project's.
+func TestServeFindsTheFolderOfTheProject(t *testing.T) {
+	corpus := acme(t, nil)
+	project := t.TempDir()
+	if err := os.Rename(corpus, filepath.Join(project, "docs")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, project, map[string]string{"deskhand.yaml": "index: .deskhand/index\n", "src/deep/main.go": ""})
+	for name, p := range map[string]*pipe{
+		"below":     met(unmetIn(t, filepath.Join(project, "src", "deep"), "--watch", "docs", "--tools", "docs")),
+		"elsewhere": met(unmet(t, "--directory", project, "--watch", "docs", "--tools", "docs")),
+	} {
+		door{t, name, p.ask}.succeed("search_docs", `{"query":"widget"}`)
+	}
+	if _, err := os.Stat(filepath.Join(project, "src", "deep", ".deskhand")); err == nil {
+		t.Error("an index was built below the project")
+	}
+}
 
 func TestWatchTellsOfProblemsOnce(t *testing.T) {
 	corpus := acme(t, nil)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/deskhand/deskhand/indexer/artifact"
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/gaps"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 	"github.com/deskhand/deskhand/runtime/search"
@@ -33,6 +34,9 @@ type docsServer struct {
 	log       *slog.Logger
 	engine    *search.Engine // nil until open
 	server    *mcpserver.Server
+	// later says why there is no index yet, while it is being built. Nil: a folder
+	// without an index is an error.
+	later func() error
 	// opened is the folder as it was before it was opened, so that a build that
 	// ends meanwhile is noticed.
 	opened folderState
@@ -42,6 +46,10 @@ type docsServer struct {
 func (l *docsServer) openEngine() error {
 	l.opened = l.look()
 	engine, err := search.OpenWith(l.dir, l.searching)
+	if f := fault.Of(err); f != nil && f.Code == "no_artifact" && l.later != nil {
+		l.opened, l.engine = folderState{}, search.OpenLater(l.dir, l.searching, l.later)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -195,7 +203,7 @@ const followEvery = 500 * time.Millisecond
 // opened is tried again when anything in the folder has changed: what copies an
 // index may write metadata.json before the data file.
 func (l *docsServer) follow(ctx context.Context) {
-	last, failed, gone := l.opened, error(nil), false
+	last, failed, gone := l.opened, error(nil), l.opened.metadata == ""
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
 	for {

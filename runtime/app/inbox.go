@@ -15,9 +15,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// inboxAddr is where the inbox is if no setting says so and nothing else is
+// InboxAddr is where the inbox is if no setting says so and nothing else is
 // there.
-const inboxAddr = "127.0.0.1:20311"
+const InboxAddr = "127.0.0.1:20311"
 
 // Stations of the inbox: the one that any process on a store may keep, on
 // loopback, and those of servers that have pages beside MCP.
@@ -40,7 +40,7 @@ const peerGrace = time.Second
 type peer struct {
 	app  *App
 	log  *slog.Logger
-	addr string // fixed by a setting; empty: that of before, or inboxAddr
+	addr string // fixed by a setting; empty: that of before, or InboxAddr
 }
 
 // KeepInbox runs a peer until stop is called, after a while, so that what a
@@ -127,7 +127,7 @@ func (p *peer) wanted(before string) string {
 	case before != "":
 		return before
 	}
-	return inboxAddr
+	return InboxAddr
 }
 
 // HostOf is the host and port of a station's address; empty: it has none.

@@ -17,7 +17,7 @@ import (
 )
 
 // Groups are the groups of tools that can be served.
-var Groups = []string{"docs", "ask", "work"}
+var Groups = []string{"docs", "ask", "work", "land"}
 
 // Service is what one server does.
 type Service struct {
@@ -57,6 +57,9 @@ type server struct {
 }
 
 func (s *server) has(group string) bool { return slices.Contains(s.Groups, group) }
+
+// asks says that people are asked: by an agent, or before one lands something.
+func (s *server) asks() bool { return s.has("ask") || s.has("land") }
 
 // Serve checks all that it was told, then opens what it needs and answers until
 // ctx ends or the client is gone. The installation is closed then.
@@ -115,16 +118,22 @@ func (s *server) prepare(ctx context.Context, alone bool) error {
 		return err
 	}
 	s.options = mcpserver.Options{Name: s.config.Name, Version: s.config.Version, Logger: s.log, StateKey: s.stateKey}
-	if s.has("ask") {
+	if s.asks() {
 		if err := s.prepareAsk(ctx, alone, views); err != nil {
 			return err
 		}
 	}
-	if s.has("work") {
+	if s.has("work") || s.has("land") {
 		s.background.Go(func() { s.followAnswers(ctx) })
+		s.background.Go(func() { s.followPulls(ctx) })
+	}
+	if s.has("work") {
 		if err := s.lib.addWork(ctx, s.App, s.Dir); err != nil {
 			return err
 		}
+	}
+	if s.has("land") {
+		s.lib.addLand(s.App, s.toolset)
 	}
 	if views {
 		s.lib.views = s.clientViews(ctx, s.toolset, s.lib.tools.Prefix)
@@ -153,7 +162,9 @@ func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) 
 			return err
 		}
 	}
-	s.lib.add(s.toolset.Instructions(), s.toolset.Tools()...)
+	if s.has("ask") {
+		s.lib.add(s.toolset.Instructions(), s.toolset.Tools()...)
+	}
 	surfaces, err := s.config.Surfaces.Get()
 	if err != nil {
 		return err
@@ -191,7 +202,7 @@ func (s *server) begin(ctx context.Context) (stdin io.Reader, err error) {
 }
 
 // watch builds the index, now and whenever the folder changes. It returns when
-// there is one to serve.
+// there is one to serve, or after firstWait, as clients do not wait for long.
 func (s *server) watch(ctx context.Context) error {
 	w, err := newWatcher(s.Watch.Dir, s.lib.dir, s.log)
 	if err != nil {
@@ -200,6 +211,7 @@ func (s *server) watch(ctx context.Context) error {
 	if w.options.Embedder, err = s.Watch.Embedder(); err != nil {
 		return err
 	}
+	s.lib.later = w.later
 	ready := make(chan error, 1)
 	s.background.Go(func() { w.run(ctx, func(err error) { ready <- err }) })
 	return <-ready
@@ -239,6 +251,9 @@ func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contr
 		if err := s.lib.addWork(ctx, a, dir); err != nil {
 			return c, nil, err
 		}
+	}
+	if s.has("land") {
+		s.lib.addLand(a, nil)
 	}
 	if s.lib.door, err = a.door(a.asksFor(true), true, func() {}, a.log, a.open); err != nil {
 		return c, nil, err

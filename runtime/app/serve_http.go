@@ -38,7 +38,7 @@ func (s *server) serveHTTP(ctx context.Context) error {
 	}
 	h.enter(&o)
 	agents.mount(&o)
-	if s.has("ask") || s.has("work") {
+	if s.asks() || s.has("work") {
 		s.mountChat(&o)
 		o.Ready = s.ready
 	}
@@ -83,7 +83,7 @@ func (h *httpServer) front(ctx context.Context) (o web.Options, err error) {
 
 // enter puts the pages of what is served behind a front.
 func (h *httpServer) enter(o *web.Options) {
-	if h.has("ask") && h.people.Inbox != InboxOff {
+	if h.asks() && h.people.Inbox != InboxOff {
 		h.pages = h.peoplePages(o.People, h.has("work"))
 		h.pages.enter(o)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -26,11 +27,13 @@ type watcher struct {
 	log      *slog.Logger
 	failed   string            // the last failure told, so that it is told once
 	problems []indexer.Problem // the last ones told
+	// why there is no index though a build has ended; nil: none has failed.
+	why atomic.Pointer[error]
 }
 
 const (
-	// firstWait is how long the first build may hold up serving an index that is
-	// there already: clients give a server some seconds to answer.
+	// firstWait is how long the first build may hold up serving: clients give a
+	// server some seconds to answer.
 	firstWait = 2 * time.Second
 	// settle is how long a folder must be quiet before it is built: editors and
 	// checkouts write many files in a row.
@@ -59,32 +62,47 @@ func newWatcher(dir, out string, log *slog.Logger) (*watcher, error) {
 	return &watcher{options: indexer.Options{Dir: dir, Out: out}, events: events, log: log}, nil
 }
 
-// run builds, and again on every change until ctx ends. It calls ready once
-// there is an index to serve: when the first build has ended, or before that
-// with the index of an earlier run if it takes longer than firstWait. ready's
-// error says that there is none.
+// run builds, and again on every change until ctx ends. It calls ready once:
+// when the first build has ended, or after firstWait. ready's error says that
+// the first build failed before that and that there is no earlier index.
 func (w *watcher) run(ctx context.Context, ready func(error)) {
 	defer w.events.Close()
-	ready = onceOnly(ready)
-	if w.servable() {
-		early := time.AfterFunc(firstWait, func() { ready(nil) })
-		defer early.Stop()
-	}
+	var once sync.Once
+	early := time.AfterFunc(firstWait, func() { once.Do(func() { ready(nil) }) })
+	defer early.Stop()
 	w.follow(w.options.Dir)
 	err := w.build(ctx)
 	if err != nil && ctx.Err() == nil && w.servable() {
 		w.tell(err)
 		err = nil
 	}
-	ready(err)
-	if err == nil {
-		w.loop(ctx)
+	serves := true
+	once.Do(func() {
+		serves = err == nil
+		ready(err)
+	})
+	if !serves {
+		return
 	}
+	if err != nil && ctx.Err() == nil {
+		w.why.Store(&err)
+		w.tell(err)
+	}
+	w.loop(ctx)
 }
 
-func onceOnly(f func(error)) func(error) {
-	var once sync.Once
-	return func(err error) { once.Do(func() { f(err) }) }
+// later is why there is no index yet.
+func (w *watcher) later() error {
+	if err := w.why.Load(); err != nil {
+		hint := "correct it: the docs are looked at again whenever they change"
+		if f := fault.Of(*err); f != nil && f.Hint != "" {
+			hint = f.Hint
+		}
+		return fault.New("no_index", "The docs cannot be searched, as their index could not be built: "+(*err).Error()+".", hint)
+	}
+	f := fault.New("index_building", "The index of these docs is being built for the first time, so they cannot be searched yet.", "Call again in a few seconds.")
+	f.Retryable = true
+	return f
 }
 
 // servable says that an index is there, if an older one.
@@ -103,8 +121,8 @@ func (w *watcher) follow(dir string) {
 		if err != nil || !entry.IsDir() {
 			return nil
 		}
-		if path != w.options.Dir && strings.HasPrefix(entry.Name(), ".") {
-			return fs.SkipDir
+		if path != w.options.Dir && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules") {
+			return fs.SkipDir // node_modules has more folders than a system watches
 		}
 		if err := w.events.Add(path); err != nil {
 			w.log.Debug("folder not watched", "folder", path, "error", err)

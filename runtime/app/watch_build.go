@@ -69,15 +69,23 @@ func (w *watcher) rebuild(ctx context.Context) {
 	err := w.build(ctx)
 	if err == nil || ctx.Err() != nil {
 		w.failed = ""
+		w.why.Store(nil)
 		return
+	}
+	if w.why.Load() != nil {
+		w.why.Store(&err)
 	}
 	w.tell(err)
 }
 
 // tell logs a failed build, each failure once.
 func (w *watcher) tell(err error) {
+	said := "index not built, the old one serves on"
+	if w.why.Load() != nil {
+		said = "index not built, so the docs cannot be searched"
+	}
 	if err.Error() != w.failed {
-		w.log.Error("index not built, the old one serves on", "folder", w.options.Dir, "error", err)
+		w.log.Error(said, "folder", w.options.Dir, "error", err)
 	}
 	w.failed = err.Error()
 }

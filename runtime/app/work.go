@@ -6,7 +6,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	textutil "github.com/deskhand/deskhand/runtime/text"
+	"github.com/deskhand/deskhand/runtime/tools/ask"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
+	"github.com/deskhand/deskhand/runtime/tools/land"
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
@@ -26,6 +28,19 @@ func (a *App) workTools(ctx context.Context, as docs.Options, dir string) ([]con
 		return nil, err
 	}
 	return work.Tools(o), nil
+}
+
+// addLand serves the tools that land, which ask people with toolset. It is nil if
+// they are only listed.
+func (l *docsServer) addLand(a *App, toolset *ask.Toolset) {
+	o := land.Options{
+		Open: func(ctx context.Context) (land.Manager, error) { return a.Work(ctx) },
+		Work: work.Options{Prefix: l.tools.Prefix, MaxAnswerBytes: l.tools.MaxAnswerBytes},
+	}
+	if toolset != nil {
+		o.Desk = toolset
+	}
+	l.add(land.Instructions(o), land.Tools(o)...)
 }
 
 func (a *App) waiting(ctx context.Context, attemptID string) ([]elicit.Request, error) {

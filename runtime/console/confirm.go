@@ -37,6 +37,12 @@ func (c *Console) Yes(ctx context.Context, question string) (bool, error) {
 	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"), err
 }
 
+// Reply asks at the terminal and reads one line, without the white space around it.
+func (c *Console) Reply(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(c.Stderr, PainterFor(c.Stderr).Plain(question))
+	return readLine(ctx, c.Stdin)
+}
+
 // readLine reads one line, and no byte more. It ends early with ctx.
 func readLine(ctx context.Context, from io.Reader) (string, error) {
 	type said struct {

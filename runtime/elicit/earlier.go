@@ -19,7 +19,7 @@ const AnswersFor = 24 * time.Hour
 // Earlier returns a request that asks what r asks, for the same asker: by kind and
 // name of its source, its owner, and its attempt or else its folder. Newest first, it is
 // one that a person ended and that is undelivered, or else an open one whose
-// asker is gone or was handed its ID. What was asked otherwise than by ask_user
+// asker is gone or was handed its ID. What was asked otherwise than by a tool
 // can be read where it was asked, so of that only a late answer counts. Nil:
 // there is none.
 func (h *Hub) Earlier(ctx context.Context, r Request) (*Request, error) {
@@ -42,15 +42,18 @@ func (h *Hub) Earlier(ctx context.Context, r Request) (*Request, error) {
 		switch old := &found[i]; {
 		case !sameAsker(old, &r):
 		case old.Status == Completed && now.Sub(old.Completion.At.Time) >= AnswersFor:
-		case old.Undelivered() && (r.Trigger == AskUser || old.Accepted() && old.Completion.Late):
+		case old.Undelivered() && (r.Trigger.ofTool() || old.Accepted() && old.Completion.Late):
 			return old, nil
-		case r.Trigger != AskUser:
+		case !r.Trigger.ofTool():
 		case old.Status == Open && open == nil && (old.AskerGone || old.HandedBack) && !old.past(now):
 			open = old
 		}
 	}
 	return open, nil
 }
+
+// ofTool reports whether a tool asks that is called again for the outcome.
+func (t Trigger) ofTool() bool { return t == AskUser || t == TaskGate }
 
 // past reports whether the deadline has come, noticed or not.
 func (r *Request) past(now time.Time) bool {

@@ -23,6 +23,8 @@ type Target struct {
 	Command []string
 	// Env is added to the environment of the command, as KEY=value.
 	Env []string
+	// Dir is the folder that the command works in. Empty: that of this process.
+	Dir string
 	// URL is the endpoint, such as http://127.0.0.1:20310/mcp.
 	URL string
 	// Token is sent as a bearer token to URL. Empty: none.
@@ -62,7 +64,7 @@ func Dial(ctx context.Context, target Target) (*Client, error) {
 func dialCommand(ctx context.Context, client *mcp.Client, target Target) (*Client, error) {
 	stderr := &textutil.Tail{Max: 4 << 10}
 	cmd := exec.Command(target.Command[0], target.Command[1:]...)
-	cmd.Env = append(os.Environ(), target.Env...)
+	cmd.Env, cmd.Dir = append(os.Environ(), target.Env...), target.Dir
 	cmd.Stderr = stderr
 	cmd.WaitDelay = time.Second // a grandchild may keep stderr open
 	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: 3 * time.Second}, nil)

@@ -32,7 +32,8 @@ type Engine struct {
 	options   Options
 	analyzers chan *artifact.Analyzer
 	mu        sync.Mutex
-	current   *snapshot
+	current   *snapshot    // nil: there is no artifact yet
+	why       func() error // there is none
 	closed    bool
 }
 

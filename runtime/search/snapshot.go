@@ -73,6 +73,14 @@ func OpenWith(dir string, o Options) (*Engine, error) {
 	return newEngine(dir, o, ed), nil
 }
 
+// OpenLater returns an engine over a dir that has no artifact yet. Until
+// [Engine.Reload] finds one, queries fail with the error of why.
+func OpenLater(dir string, o Options, why func() error) *Engine {
+	e := newEngine(dir, o, nil)
+	e.why = why
+	return e
+}
+
 func newEngine(dir string, o Options, ed *snapshot) *Engine {
 	e := &Engine{dir: dir, options: o, current: ed}
 	n := runtime.GOMAXPROCS(0)
@@ -135,6 +143,9 @@ func (ed *snapshot) reopen(o Options) {
 func (e *Engine) Mute() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.current == nil {
+		return nil
+	}
 	return e.current.mute
 }
 
@@ -148,6 +159,9 @@ func (e *Engine) use() (*snapshot, func(), error) {
 		return nil, nil, ErrClosed
 	}
 	ed := e.current
+	if ed == nil {
+		return nil, nil, e.why()
+	}
 	if ed.broken.Load() {
 		return nil, nil, damagedFault(ed.dir)
 	}
@@ -187,6 +201,10 @@ func (e *Engine) Reload() (changed bool, err error) {
 		next.reader.Close()
 		return false, ErrClosed
 	}
+	if e.current == nil {
+		e.current = next
+		return true, nil
+	}
 	if e.current.reader.Same(next.reader) && !e.current.broken.Load() {
 		return false, next.reader.Close()
 	}
@@ -196,10 +214,13 @@ func (e *Engine) Reload() (changed bool, err error) {
 }
 
 // Metadata is what the current artifact says of itself. It is not to be
-// changed.
+// changed. Of one that is not there yet it says only that it is documentation.
 func (e *Engine) Metadata() *artifact.Metadata {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.current == nil {
+		return &artifact.Metadata{CorpusDescription: "documentation"}
+	}
 	return e.current.reader.Metadata()
 }
 
@@ -211,6 +232,9 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	e.closed = true
+	if e.current == nil {
+		return nil
+	}
 	return e.release(e.current)
 }
 

@@ -3,6 +3,7 @@ package tasks
 import (
 	"slices"
 
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
@@ -29,6 +30,8 @@ const (
 	WorkUnsaved        = "work_unsaved"
 	CommitHeld         = "commit_held"
 	LandHeld           = "land_held"
+	LandingForbidden   = "landing_forbidden" // to agents, by the person
+	PlanChanged        = "plan_changed"
 	SandboxUnavailable = "sandbox_unavailable"
 	OtherOrigin        = "other_origin"
 	NotWaiting         = "not_waiting"
@@ -71,10 +74,10 @@ const (
 
 // Codes are those of this package and of the ones below it, and why something is
 // not shown. A door has a hint for each; see [fault.Hints].
-var Codes = sorted(worktree.Codes, box.Codes, executor.Codes, []string{
+var Codes = sorted(worktree.Codes, box.Codes, executor.Codes, forge.Codes, []string{
 	NotFound, InvalidArgument, MissingRequired, AmbiguousTarget, MixedPagination, NoSession,
 	AttemptRunning, TaskRunning, ExecutorMissing, Conflict, WorktreeMissing, HostAway,
-	AmbiguousID, WaitTooLong, RepositoryConflict, ProjectInUse, WorkUnsaved, CommitHeld, LandHeld,
+	AmbiguousID, WaitTooLong, RepositoryConflict, ProjectInUse, WorkUnsaved, CommitHeld, LandHeld, LandingForbidden, PlanChanged,
 	SandboxUnavailable, OtherOrigin, NotWaiting, NothingToUndo, BranchVisited,
 })
 

@@ -98,6 +98,7 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 		d, started := completed(t)
 		d.change("UPDATE attempts SET host = ?", name)
 		d.change("UPDATE processes SET host = ?", name)
+		d.Close() // it looks after its folders meanwhile
 		attempts := filepath.Join(d.options.Dir, "attempts")
 		if err := os.Rename(attempts, attempts+"-hidden"); err != nil { // as the other machine sees it
 			t.Fatal(err)

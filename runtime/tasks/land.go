@@ -12,7 +12,6 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/store"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
-	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // Allowance says which secrets may get onto a user's branch. The zero value
@@ -38,10 +37,16 @@ type LandRequest struct {
 	Message   string // of a merge or a squash; empty: the task's title and what the agent said
 	// KeepBranch keeps the attempt's branch when its folder is removed.
 	KeepBranch bool
+	// NoHooks leaves the person's hooks out.
+	NoHooks bool
 	// Secrets says which secrets may land.
 	Secrets Allowance
-	// DryRun computes the result and changes nothing.
-	DryRun bool
+	// DryRun computes the result and changes nothing. With Save it commits what the
+	// attempt has not committed, so that Plan holds.
+	DryRun, Save bool
+	// Plan is that of an earlier dry run, from which the landing must not differ.
+	// Empty: whatever there is now.
+	Plan string
 }
 
 // Landed is the result of a landing or an update.
@@ -56,16 +61,22 @@ type Landed struct {
 	// Secrets lists allowed findings in what lands: file, line and kind, for
 	// example "shop/a.go:3 has what looks like a token of GitHub".
 	Secrets []string
+	// Plan tells this landing from one of other commits.
+	Plan string
 }
 
 // Land moves the target to the work of an attempt, in all its repositories or
 // in none. Uncommitted work is committed first, and the task is done
 // afterwards. Faults: attempt_running, work_unsaved, conflicts,
-// nothing_to_land, not_fast_forward, no_identity, target_dirty, target_moved,
-// untracked_in_the_way, land_held, and those of [Manager.Collect].
+// nothing_to_land, not_fast_forward, no_identity, hooks_changed, hook_failed,
+// target_dirty, target_moved, untracked_in_the_way, land_held, plan_changed, and those of [Manager.Collect].
 func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err error) {
-	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun, q.Secrets.All, func(c checkout) error {
+	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
 		author, err := m.author(ctx, c, q)
+		if err != nil {
+			return err
+		}
+		hooks, err := m.hooks(ctx, c, q, &author)
 		if err != nil {
 			return err
 		}
@@ -83,14 +94,24 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 		for _, d := range planned.Distances {
 			done.Heads[d.Name], done.Bases[d.Name] = d.Head, d.Base
 		}
+		if done.Plan = planOf(done); q.Plan != "" && q.Plan != done.Plan {
+			return planChanged()
+		}
 		if done.Secrets, err = m.checkSecrets(ctx, c, planned.Moves, q.Secrets); err != nil || q.DryRun {
 			return err
 		}
 		if err := c.tree.KeepLanded(ctx, done.Heads); err != nil {
 			return err
 		}
-		if err := m.move(ctx, &done.Landing); err != nil || q.KeepBranch || c.attempt.removed == 0 {
+		if err := m.trusted(ctx, c, planned.Moves, hooks); err != nil {
 			return err
+		}
+		if err := m.move(ctx, &done.Landing, hooks); err != nil {
+			return withAttempt(err, c.ID)
+		}
+		m.tellHooks(ctx, done.Landing, hooks)
+		if q.KeepBranch || c.attempt.removed == 0 {
+			return nil
 		}
 		c.tree.Repos = slices.Clone(c.tree.Repos) // there is no folder that gc would take away with the branch
 		for i, r := range c.tree.Repos {
@@ -102,12 +123,21 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 	return done, err
 }
 
-// Update brings the target into the branch of an attempt; how is Merge or
-// Rebase. Faults: those of [Manager.Land]; nothing_to_land if the branch
-// already has all of the target.
-func (m *Manager) Update(ctx context.Context, attemptID string, how worktree.How, dryRun bool) (done Landed, err error) {
-	err = m.withEndedAttempt(ctx, attemptID, dryRun, false, func(c checkout) error {
-		author, err := m.author(ctx, c, LandRequest{Message: "Merge " + c.tree.Repos[0].Target + " into " + c.attempt.Branch, DryRun: dryRun})
+// UpdateRequest says how a target is to be brought into the branch of an attempt.
+type UpdateRequest struct {
+	AttemptID string
+	How       worktree.How // Merge or Rebase
+	// DryRun, Save and Plan are those of [LandRequest].
+	DryRun, Save bool
+	Plan         string
+}
+
+// Update brings the target into the branch of an attempt. Faults: those of
+// [Manager.Land]; nothing_to_update where the branch has all of it.
+func (m *Manager) Update(ctx context.Context, q UpdateRequest) (done Landed, err error) {
+	how := q.How
+	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, false, func(c checkout) error {
+		author, err := m.author(ctx, c, LandRequest{Message: "Merge " + c.tree.Repos[0].Target + " into " + c.attempt.Branch, DryRun: q.DryRun})
 		if err != nil {
 			return err
 		}
@@ -121,10 +151,13 @@ func (m *Manager) Update(ctx context.Context, attemptID string, how worktree.How
 		for _, d := range planned.Distances {
 			done.Bases[d.Name] = d.Tip
 		}
-		if dryRun {
+		if done.Plan = planOf(done); q.Plan != "" && q.Plan != done.Plan {
+			return planChanged()
+		}
+		if q.DryRun {
 			return nil
 		}
-		return m.move(ctx, &done.Landing)
+		return m.move(ctx, &done.Landing, nil)
 	})
 	return done, err
 }
@@ -221,11 +254,21 @@ func (m *Manager) author(ctx context.Context, c checkout, q LandRequest) (a work
 	if a.Message = strings.TrimSpace(q.Message); a.Message != "" {
 		return a, checkText("message", a.Message, maxPrompt)
 	}
-	t, err := m.Task(ctx, c.TaskID)
+	t, summary, agent, err := m.spoken(ctx, c)
 	if err != nil {
 		return a, err
 	}
-	var summary, agent string
+	p, err := m.project(ctx, t.ProjectID)
+	a.Message = CommitMessage{Title: t.Title, Summary: summary, Agent: agent, Branch: c.attempt.Branch, AttemptID: c.ID, Template: p.CommitTemplate}.String()
+	return a, err
+}
+
+// spoken is the task of an attempt, what its agent said at the end, and who that
+// is.
+func (m *Manager) spoken(ctx context.Context, c checkout) (t Task, summary, agent string, err error) {
+	if t, err = m.Task(ctx, c.TaskID); err != nil {
+		return t, "", "", err
+	}
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		s, err := latestSession(ctx, tx, c.ID)
 		if err != nil || s.ID == "" {
@@ -238,8 +281,7 @@ func (m *Manager) author(ctx context.Context, c checkout, q LandRequest) (a work
 		}
 		return err
 	})
-	a.Message = landingMessage(t.Title, summary, agent)
-	return a, err
+	return t, summary, agent, err
 }
 
 func scanText(row scanner) (s string, err error) {
@@ -247,24 +289,9 @@ func scanText(row scanner) (s string, err error) {
 	return s, err
 }
 
-// landingMessage is the message of a commit that lands a task: its title, what
-// the agent said at the end, and who wrote it beside the author.
-func landingMessage(title, summary, agent string) string {
-	const most = 2000 // of what the agent said, in bytes
-	parts := []string{strings.TrimSpace(title)}
-	summary = textutil.Excerpt(strings.ToValidUTF8(strings.TrimSpace(summary), ""), most)
-	if summary != "" && summary != parts[0] {
-		parts = append(parts, summary)
-	}
-	if agent != "" {
-		parts = append(parts, fmt.Sprintf("Co-authored-by: %s <%s@agents.deskhand.invalid>", agent, agent))
-	}
-	return strings.Join(parts, "\n\n")
-}
-
 // move makes the moves of a landing, with a row that tells what to finish if
 // this process dies.
-func (m *Manager) move(ctx context.Context, l *Landing) error {
+func (m *Manager) move(ctx context.Context, l *Landing, hooks map[string]worktree.Hooks) error {
 	if err := m.db.Update(ctx, func(tx *store.Tx) error {
 		l.Created = tx.Now
 		return insertLanding(ctx, tx, *l)
@@ -272,7 +299,7 @@ func (m *Manager) move(ctx context.Context, l *Landing) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // half of it helps nobody
-	if err := worktree.Do(ctx, l.Moves, "deskhand: "+l.kind+" "+l.AttemptID); err != nil {
+	if err := worktree.DoWith(ctx, l.Moves, "deskhand: "+l.kind+" "+l.AttemptID, l.How, hooks); err != nil {
 		return errors.Join(err, m.conclude(ctx, l, LandingVoid))
 	}
 	return m.conclude(ctx, l, LandingDone)

@@ -86,6 +86,7 @@ func TestLandIsShownAndCanBeUndone(t *testing.T) {
 			if got := git(t, d.repo.Path, "for-each-ref", "--format=%(refname:short)", "refs/heads"); got != "main" {
 				t.Errorf("branches after gc: %s", got)
 			}
+			d.showsWithoutFolder(started.AttemptID)
 		})
 	}
 }
@@ -114,7 +115,7 @@ func TestUpdateBringsTheTargetIn(t *testing.T) {
 			if s, _ = d.Status(t.Context(), s.ID); len(s.Distances) != 1 || s.Distances[0].Ahead != 1 || s.Distances[0].Behind != 1 {
 				t.Errorf("Distances = %+v", s.Distances)
 			}
-			if _, err := d.Update(t.Context(), s.ID, how, false); err != nil {
+			if _, err := d.Update(t.Context(), UpdateRequest{AttemptID: s.ID, How: how, DryRun: false}); err != nil {
 				t.Fatal(err)
 			}
 			if !exists(filepath.Join(s.Dir, d.repo.Name, "theirs.txt")) || git(t, filepath.Join(s.Dir, d.repo.Name), "status", "--porcelain") != "" {
@@ -123,7 +124,7 @@ func TestUpdateBringsTheTargetIn(t *testing.T) {
 			if got := d.changes(s.ID); len(got) != 1 {
 				t.Errorf("the changes are %v", got)
 			}
-			_, err := d.Update(t.Context(), s.ID, how, false)
+			_, err := d.Update(t.Context(), UpdateRequest{AttemptID: s.ID, How: how, DryRun: false})
 			refused(t, "a second Update", err, "nothing_to_update")
 			if _, err := d.Land(t.Context(), LandRequest{AttemptID: s.ID, How: worktree.FastForward}); err != nil {
 				t.Fatal(err)
@@ -149,7 +150,7 @@ func TestConflictsAreKnownBefore(t *testing.T) {
 		_, err := d.Land(t.Context(), LandRequest{AttemptID: started.AttemptID, How: how})
 		refused(t, "Land by "+string(how), err, "conflicts")
 	}
-	_, err = d.Update(t.Context(), started.AttemptID, worktree.Merge, false)
+	_, err = d.Update(t.Context(), UpdateRequest{AttemptID: started.AttemptID, How: worktree.Merge, DryRun: false})
 	refused(t, "Update", err, "conflicts")
 	_, err = d.Apply(t.Context(), started.AttemptID, false, Allowance{})
 	refused(t, "Apply", err, "conflicts")
@@ -379,7 +380,7 @@ func TestADryRunSignsNothing(t *testing.T) {
 			t.Errorf("a dry run of %s = %+v, %v", how, done, err)
 		}
 	}
-	if done, err := d.Update(t.Context(), started.AttemptID, worktree.Merge, true); err != nil || len(done.Moves) != 1 {
+	if done, err := d.Update(t.Context(), UpdateRequest{AttemptID: started.AttemptID, How: worktree.Merge, DryRun: true}); err != nil || len(done.Moves) != 1 {
 		t.Errorf("a dry run of an update = %+v, %v", done, err)
 	}
 	if exists(called) {
@@ -389,5 +390,53 @@ func TestADryRunSignsNothing(t *testing.T) {
 	refused(t, "Land", err, "not_signed")
 	if !exists(called) {
 		t.Error("nothing calls the program that signs: the test shows nothing")
+	}
+}
+
+func TestAwaitEndsOfAllOrAny(t *testing.T) {
+	d := open(t, Repo{}, settings{MaxRunning: 5})
+	slow, quick := d.start("hang"), d.start("say hi")
+	both := []string{slow.AttemptID, quick.AttemptID}
+	if err := d.AwaitEnds(t.Context(), both, false); err != nil {
+		t.Fatal(err)
+	}
+	if s, _ := d.Status(t.Context(), quick.AttemptID); !s.Ended() {
+		t.Errorf("AwaitEnds of any came back while the quick one is %s", s.State)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := d.AwaitEnds(short, both, true); short.Err() == nil || err == nil {
+		t.Errorf("AwaitEnds of all = %v while one hangs", err)
+	}
+	if _, err := d.Stop(t.Context(), slow.AttemptID, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.AwaitEnds(t.Context(), both, true); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "AwaitEnds of nobody", d.AwaitEnds(t.Context(), []string{"0197f3a4-5b6c-7d8e-9f00-112233445566"}, true), "not_found")
+}
+
+// showsWithoutFolder checks that an attempt that wrote a.txt shows that when its
+// folder and its branch are gone.
+func (d *desk) showsWithoutFolder(id string) {
+	d.t.Helper()
+	name := d.repo.Name + "/a.txt"
+	c, err := d.Changes(d.t.Context(), id, false)
+	if err != nil || c.Blocked.Reason != "" || len(c.Files) != 1 || c.Files[0].Path != name || c.Files[0].Kind != "added" || c.Added != 1 || c.Bytes != 4 {
+		d.t.Errorf("without its folder, Changes = %+v, %v", c, err)
+	}
+	p, err := d.Patch(d.t.Context(), PatchQuery{AttemptID: id, Paths: []string{d.repo.Name}})
+	if err != nil || p.Blocked.Reason != "" || !strings.Contains(p.Text, "+one") {
+		d.t.Errorf("without its folder, Patch = %+v, %v", p, err)
+	}
+	f, err := d.File(d.t.Context(), FileQuery{AttemptID: id, Path: name})
+	if err != nil || strings.TrimSpace(string(f.Content)) != "one" {
+		d.t.Errorf("without its folder, File = %+v, %v", f, err)
+	}
+	_, err = d.File(d.t.Context(), FileQuery{AttemptID: id, Path: name + "x"})
+	refused(d.t, "File of what is not there", err, "not_found")
+	if s, err := d.Status(d.t.Context(), id); err != nil || s.Work.State != LandedWork {
+		d.t.Errorf("without its folder, Status = %+v, %v", s.Work, err)
 	}
 }

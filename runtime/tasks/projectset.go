@@ -31,6 +31,13 @@ func (m *Manager) SetRepo(ctx context.Context, projectID, name string, c RepoCha
 	set(&r.Setup, c.Setup)
 	set(&r.Cleanup, c.Cleanup)
 	set(&r.CopyFiles, c.CopyFiles)
+	if c.TrustHooks {
+		h, err := (worktree.Repo{Name: r.Name, Path: r.Path}).Hooks(ctx)
+		if err != nil {
+			return Repo{}, err
+		}
+		r.hooks = h.Digest
+	}
 	if r, err = m.checked(ctx, r); err != nil {
 		return Repo{}, err
 	}

@@ -40,6 +40,13 @@ func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project,
 	if r, err = m.completed(ctx, r, old, found); err != nil {
 		return Project{}, Repo{}, err
 	}
+	if r.hooks = old.hooks; old.ID == "" { // no agent has worked in it yet
+		h, err := (worktree.Repo{Name: r.Name, Path: r.Path}).Hooks(ctx)
+		if err != nil {
+			return Project{}, Repo{}, err
+		}
+		r.hooks = h.Digest
+	}
 	if moved {
 		if err := (worktree.Repo{Name: r.Name, Path: r.Path}).Repair(ctx); err != nil {
 			return Project{}, Repo{}, fmt.Errorf("tell the worktrees of %s where it is: %w", r.Name, err)
@@ -204,7 +211,7 @@ func (m *Manager) projectNamed(ctx context.Context, tx *store.Tx, name string) (
 		_, err = tx.Exec(ctx, "UPDATE projects SET updated_at = ? WHERE id = ?", millis(p.Updated), p.ID)
 	case errors.Is(err, sql.ErrNoRows):
 		p = Project{ID: newID(), Name: name, Created: tx.Now, Updated: tx.Now}
-		_, err = tx.Exec(ctx, "INSERT INTO projects ("+projectColumns+") VALUES ("+marks(6)+")", p.ID, p.Name, "", "", millis(p.Created), millis(p.Updated))
+		_, err = tx.Exec(ctx, "INSERT INTO projects ("+projectColumns+") VALUES ("+marks(10)+")", p.ID, p.Name, "", "", "", "", "", "", millis(p.Created), millis(p.Updated))
 	}
 	if err == nil {
 		_, err = note(tx, Event{Type: ProjectChanged, ProjectID: p.ID})

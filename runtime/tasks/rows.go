@@ -75,12 +75,12 @@ func all[T any](ctx context.Context, tx *store.Tx, scan func(scanner) (T, error)
 // marks are n parameters of an SQL list.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-const projectColumns = "id, name, sandbox, sandbox_network, created_at, updated_at"
+const projectColumns = "id, name, sandbox, sandbox_network, landing, commit_template, forge, forge_url, created_at, updated_at"
 
 func scanProject(row scanner) (p Project, err error) {
 	var created, updated int64
 	var network string
-	err = row.Scan(&p.ID, &p.Name, &p.Sandbox, &network, &created, &updated)
+	err = row.Scan(&p.ID, &p.Name, &p.Sandbox, &network, &p.Landing, &p.CommitTemplate, &p.Forge, &p.ForgeURL, &created, &updated)
 	p.Network = hostsOf(network)
 	p.Created, p.Updated = at(created), at(updated)
 	return p, err
@@ -90,12 +90,12 @@ func readProject(ctx context.Context, tx *store.Tx, id string) (Project, error) 
 	return one(ctx, tx, "project_id", id, scanProject, "SELECT "+projectColumns+" FROM projects WHERE id = ?")
 }
 
-const repoColumns = "id, project_id, name, path, target_branch, setup, cleanup, copy_files, root, created_at, updated_at"
+const repoColumns = "id, project_id, name, path, target_branch, setup, cleanup, copy_files, root, hooks, created_at, updated_at"
 
 func scanRepo(row scanner) (r Repo, err error) {
 	var created, updated int64
 	var globs string
-	if err = row.Scan(&r.ID, &r.ProjectID, &r.Name, &r.Path, &r.TargetBranch, &r.Setup, &r.Cleanup, &globs, &r.root, &created, &updated); err != nil {
+	if err = row.Scan(&r.ID, &r.ProjectID, &r.Name, &r.Path, &r.TargetBranch, &r.Setup, &r.Cleanup, &globs, &r.root, &r.hooks, &created, &updated); err != nil {
 		return r, err
 	}
 	r.Created, r.Updated = at(created), at(updated)
@@ -111,10 +111,10 @@ func writeRepo(ctx context.Context, tx *store.Tx, r Repo) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO repos (`+repoColumns+`) VALUES (`+marks(11)+`)
-		ON CONFLICT (id) DO UPDATE SET name = excluded.name, path = excluded.path, root = excluded.root, target_branch = excluded.target_branch, setup = excluded.setup,
+	_, err = tx.Exec(ctx, `INSERT INTO repos (`+repoColumns+`) VALUES (`+marks(12)+`)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, path = excluded.path, root = excluded.root, hooks = excluded.hooks, target_branch = excluded.target_branch, setup = excluded.setup,
 			cleanup = excluded.cleanup, copy_files = excluded.copy_files, updated_at = excluded.updated_at`,
-		r.ID, r.ProjectID, r.Name, r.Path, r.TargetBranch, r.Setup, r.Cleanup, string(globs), r.root, millis(r.Created), millis(r.Updated))
+		r.ID, r.ProjectID, r.Name, r.Path, r.TargetBranch, r.Setup, r.Cleanup, string(globs), r.root, r.hooks, millis(r.Created), millis(r.Updated))
 	if err != nil {
 		return fmt.Errorf("write repo: %w", err)
 	}

@@ -64,7 +64,11 @@ func readStatus(ctx context.Context, tx *store.Tx, attemptID string) (s AttemptS
 	if err != nil {
 		return s, p, err
 	}
-	s = AttemptStatus{Attempt: a.Attempt, SessionID: session.ID, Executor: session.Executor, Active: session.Updated, State: p.attemptState()}
+	pulls, err := all(ctx, tx, scanPull, "SELECT "+pullColumns+" FROM pulls WHERE attempt_id = ? ORDER BY repo", attemptID)
+	if err != nil {
+		return s, p, err
+	}
+	s = AttemptStatus{Attempt: a.Attempt, Pulls: pulls, SessionID: session.ID, Executor: session.Executor, Active: session.Updated, State: p.attemptState()}
 	if p != nil {
 		s.ProcessID, s.Active, s.Waiting = p.ID, p.Updated, p.State == Queued
 		if p.Completed.After(p.Updated) {

@@ -40,6 +40,7 @@ func scanSummary(row scanner) (t TaskSummary, err error) {
 	}
 	t.LastFailed = last != nil && (State(*last) == Failed || State(*last) == Killed)
 	t.OffBranch = !t.InProgress && removed != nil && *removed == 0 && readWork(value(work)).State == OffBranch
+	t.Landed = !t.InProgress && readWork(value(work)).State == LandedWork
 	return t, err
 }
 

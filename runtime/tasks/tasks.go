@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
@@ -68,8 +69,16 @@ type Project struct {
 	ID, Name string
 	// Sandbox and Network override [Options.Sandbox] and [Options.Network].
 	// Empty: no override.
-	Sandbox          box.Mode
-	Network          []string
+	Sandbox box.Mode
+	Network []string
+	// Landing says whether agents may land its attempts, CommitTemplate what a
+	// commit says that lands one: see [CommitMessage].
+	Landing        LandingPolicy
+	CommitTemplate string
+	// Forge and ForgeURL are where its pull requests go, if the remote's host does
+	// not say it: the kind, and the address of the API. Empty: it does.
+	Forge            forge.Kind
+	ForgeURL         string
 	Created, Updated time.Time
 }
 
@@ -93,13 +102,16 @@ type Repo struct {
 	CopyFiles        []string
 	Created, Updated time.Time
 
-	root string // its first commit
+	root  string // its first commit
+	hooks string // digest of the hooks that a person trusts
 }
 
 // RepoChange changes the fields of a repository that are not nil.
 type RepoChange struct {
 	Path, TargetBranch, Setup, Cleanup *string
 	CopyFiles                          *[]string
+	// TrustHooks lets the hooks run that are there now, when work lands.
+	TrustHooks bool
 }
 
 // Task is a piece of work in a project.
@@ -126,6 +138,8 @@ type TaskSummary struct {
 	// OffBranch reports whether the newest attempt had work that was not on its
 	// branch at the last check.
 	OffBranch bool
+	// Landed: the work of the newest attempt was landed.
+	Landed bool
 
 	queued *process // the first that waits for a slot; nil: none does
 }
@@ -344,9 +358,16 @@ type AttemptStatus struct {
 	Questions int
 	// Work says where the attempt's work is, once a run has ended.
 	Work Work
+	// Pulls are its pull requests, as they were when somebody looked last.
+	Pulls []PullRequest
 	// Distances compares the branch with its target in each repository. It is
 	// nil while a process runs, and if git cannot tell.
 	Distances []worktree.Distance
+}
+
+// Ended reports whether nothing runs or waits to run in the attempt.
+func (s AttemptStatus) Ended() bool {
+	return s.State != Running && (s.Queued == nil || s.Queued.Discarded != "")
 }
 
 // Wait is what an attempt waits for.

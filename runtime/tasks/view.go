@@ -21,10 +21,10 @@ func readCheckout(ctx context.Context, tx *store.Tx, attemptID string) (c checko
 	if c.attempt, err = readAttempt(ctx, tx, attemptID); err != nil {
 		return c, err
 	}
-	c.tree = worktree.Tree{Dir: c.attempt.Dir, Branch: c.attempt.Branch}
 	if c.landed, err = latestLanding(ctx, tx, attemptID); err != nil {
 		return c, err
 	}
+	c.tree = worktree.Tree{Dir: c.attempt.Dir, Branch: c.attempt.Branch, Stored: c.removed != 0 || c.landed != nil && c.landed.State == LandingDone}
 	for _, part := range c.attempt.Repos {
 		r, err := readRepo(ctx, tx, part.RepoID)
 		if err != nil {

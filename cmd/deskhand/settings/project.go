@@ -247,7 +247,12 @@ func (p *Project) Shown() string {
 
 // Line says in one line what is left out, and what to do.
 func (p *Project) Line() string {
-	return VisibleLine(fmt.Sprintf("%s %s: ignoring %s; %s", p.path, p.why, names(p.out), p.Next()))
+	return p.ignored() + VisibleLine("; "+p.Next())
+}
+
+// ignored says in one line what is left out.
+func (p *Project) ignored() string {
+	return VisibleLine(fmt.Sprintf("%s %s: ignoring %s", p.path, p.why, names(p.out)))
 }
 
 // Next is what a person may do about what is left out.

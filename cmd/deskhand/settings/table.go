@@ -143,8 +143,8 @@ var table = []setting{
 	{name: "session.time", fallback: "30d", noFlag: true, check: sessionTime, trust: needsTrust,
 		usage: "how long a browser stays signed in, as 12h or 30d"},
 
-	{name: "tools", fallback: "docs,ask", called: "LIST", choices: []string{"docs", "ask", "work", "docs,ask", "docs,ask,work"},
-		usage: "groups of tools to serve, with commas between: docs, ask, work", trust: whenStricter("it names fewer groups", fewerGroups)},
+	{name: "tools", fallback: "docs,ask", called: "LIST", choices: []string{"docs", "ask", "work", "docs,ask", "docs,ask,work", "docs,ask,work,land"},
+		usage: "groups of tools to serve, with commas between: docs, ask, work, land", trust: whenStricter("it names fewer groups", fewerGroups)},
 	{name: "tool-prefix", called: "P", check: toolPrefix, usage: "put before every tool name, as in acme_search_docs", trust: free},
 	{name: "name", called: "NAME", usage: "name the server gives itself (default: deskhand, or PREFIX-docs-server)", trust: free},
 	{name: "max-answer-bytes", fallback: "65536", called: "N", check: number(docs.MinAnswerBytes),

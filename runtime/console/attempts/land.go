@@ -57,7 +57,7 @@ func (c *Command) Update(ctx context.Context, prefix string, how worktree.How, d
 	if err != nil {
 		return err
 	}
-	done, err := c.Manager.Update(ctx, id, how, dryRun)
+	done, err := c.Manager.Update(ctx, tasks.UpdateRequest{AttemptID: id, How: how, DryRun: dryRun})
 	if err != nil {
 		return err
 	}

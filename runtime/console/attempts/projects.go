@@ -9,6 +9,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tools/work"
@@ -139,6 +140,33 @@ func (c *Command) Confine(ctx context.Context, project string, mode *box.Mode, n
 func (c *Command) printSandbox(p tasks.Project) error {
 	mode, network := string(p.Sandbox), strings.Join(p.Network, ", ")
 	return c.Line("%s  %s\nsandbox   %s\nnetwork   %s", brief(p.ID), p.Name, cmp.Or(mode, "as in the settings"), cmp.Or(network, "as in the settings"))
+}
+
+// landingAnswer is how work of a project is landed, as JSON.
+type landingAnswer struct {
+	ProjectID contract.UUID       `json:"project_id"`
+	Landing   tasks.LandingPolicy `json:"landing"`
+	Template  string              `json:"commit_template"` // empty: the usual one
+	Forge     forge.Kind          `json:"forge"`           // empty: the host says it
+	ForgeURL  string              `json:"forge_url"`       // empty: that of the host
+}
+
+// SetLanding says how work of a project is landed, and prints that if it is all.
+func (c *Command) SetLanding(ctx context.Context, project string, landing tasks.ProjectLanding, all bool) error {
+	id, err := c.project(ctx, project)
+	if err != nil {
+		return err
+	}
+	p, err := c.Manager.SetLanding(ctx, id, landing)
+	if err != nil || !all {
+		return err
+	}
+	out := landingAnswer{contract.UUID(p.ID), cmp.Or(p.Landing, tasks.AskToLand), p.CommitTemplate, p.Forge, p.ForgeURL}
+	if c.AsJSON {
+		return c.JSON(out)
+	}
+	return c.Line("%s  %s\nlanding   %s\nmessage   %s\nforge     %s", brief(p.ID), p.Name, out.Landing,
+		cmp.Or(console.OneLine(out.Template), "the usual one"), cmp.Or(strings.TrimSpace(string(out.Forge)+" "+out.ForgeURL), "as the host says"))
 }
 
 // SetRepo changes a repository of a project; an empty repo is its only one.

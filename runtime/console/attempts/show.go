@@ -68,7 +68,7 @@ func (c *Command) showTask(ctx context.Context, id string) error {
 		if err := w.Flush(); err != nil {
 			return err
 		}
-		return c.Line("\n%s", strings.TrimRight(c.folder(ctx, newest)+c.why(ctx, newest)+waiting(newest)+whereWork(newest), "\n"))
+		return c.Line("\n%s", strings.TrimRight(c.folder(ctx, newest)+c.why(ctx, newest)+waiting(newest)+whereWork(newest)+c.pullLines(ctx, string(newest.AttemptID)), "\n"))
 	})
 }
 
@@ -195,6 +195,7 @@ func (c *Command) printStatus(ctx context.Context, s work.Status) error {
 	text.WriteString(c.why(ctx, s))
 	text.WriteString(waiting(s))
 	text.WriteString(whereWork(s))
+	text.WriteString(c.pullLines(ctx, string(s.AttemptID)))
 	if q := s.Queued; q != nil && q.Discarded == nil {
 		fmt.Fprintf(&text, "queued    %s\n", console.OneLine(q.Message))
 	} else if q != nil {

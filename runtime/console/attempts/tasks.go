@@ -77,6 +77,8 @@ func standing(t work.TaskSummary) string {
 		return "failed"
 	case t.OffBranch:
 		return "off branch"
+	case t.Landed:
+		return "landed"
 	}
 	return "ended"
 }

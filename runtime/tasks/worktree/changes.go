@@ -170,6 +170,9 @@ func hinted(err error) string {
 // all of them how many there are and how large.
 func (v *view) files(ctx context.Context, repo int) ([]FileChange, Summary, error) {
 	files, sum, err := v.list(ctx)
+	if err == nil && v.stored != "" {
+		err = v.storedSizes(ctx, files, &sum)
+	}
 	if err != nil {
 		return nil, sum, err
 	}
@@ -206,7 +209,7 @@ func (v *view) list(ctx context.Context, names ...string) (files []FileChange, s
 			return err
 		}
 		sum.Files++
-		if f.Kind != "deleted" {
+		if f.Kind != "deleted" && v.stored == "" {
 			if info, err := os.Lstat(filepath.Join(v.dir, filepath.FromSlash(f.name))); err == nil && !info.IsDir() {
 				f.Bytes = info.Size()
 			}

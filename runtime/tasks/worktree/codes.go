@@ -15,6 +15,8 @@ const (
 	GitMissing         = "git_missing"
 	GitTooOld          = "git_too_old"
 	HeadMoved          = "head_moved"
+	HookFailed         = "hook_failed"
+	HooksChanged       = "hooks_changed"
 	InvalidArgument    = "invalid_argument"
 	LimitReached       = "limit_reached"
 	NoCommits          = "no_commits"
@@ -27,6 +29,8 @@ const (
 	NothingToUpdate    = "nothing_to_update"
 	ObjectsMissing     = "objects_missing"
 	OutputTooLarge     = "output_too_large"
+	PushRefused        = "push_refused"
+	RemoteMissing      = "remote_missing"
 	RepoNotTrusted     = "repo_not_trusted"
 	TargetDirty        = "target_dirty"
 	TargetMoved        = "target_moved"
@@ -52,7 +56,7 @@ var Codes = []string{
 	Conflicts, DiskFull, FilterFailed, FilterRefused, GitMissing, GitTooOld, HeadMoved,
 	InvalidArgument, LimitReached, NoCommits, NoIdentity, NotCheckedOut, NotFastForward,
 	NotFound, NotSigned, NothingToLand, NothingToUpdate, ObjectsMissing, OutputTooLarge,
-	RepoNotTrusted, TargetDirty, TargetMoved, UnrelatedHistories, UntrackedInTheWay, WorktreeDirty,
+	HookFailed, HooksChanged, PushRefused, RemoteMissing, RepoNotTrusted, TargetDirty, TargetMoved, UnrelatedHistories, UntrackedInTheWay, WorktreeDirty,
 	WorktreeMissing, SummaryFailed, ThresholdExceeded, OutsideWorkspace, SizeExceeded, TooManyPaths,
 }
 

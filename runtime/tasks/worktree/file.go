@@ -75,7 +75,12 @@ func (t Tree) File(ctx context.Context, name string, s Slice) (File, error) {
 		file.Blocked, file.Detail = OutsideWorkspace, err.Error()
 		return file, nil
 	case errors.Is(err, fs.ErrNotExist):
-		if _, gone := os.Lstat(t.path(t.Repos[repo])); gone != nil {
+		if _, gone := os.Lstat(t.path(t.Repos[repo])); gone != nil && t.Stored {
+			if f, err = t.storedFile(ctx, clean, repo); err != nil {
+				return File{}, err
+			}
+			break
+		} else if gone != nil {
 			return File{}, missing(t.Repos[repo])
 		}
 		return File{}, fault.New(NotFound, fmt.Sprintf("there is no file %s", quote(clean)), "name one that the attempt has").WithCase(NoSuchFile)

@@ -48,6 +48,7 @@ type gitCommand struct {
 	args []string // with the verb
 	over []string // what guard adds
 	with []string // settings for this one, as NAME=value
+	bare bool     // without those of settings, for a program that goes on to run git
 }
 
 // command is git in dir, with the user's configuration but for settings, and
@@ -63,7 +64,11 @@ func command(ctx context.Context, dir string, args ...string) gitCommand {
 // line is the whole command line. The last value of a setting counts.
 func (c gitCommand) line() []string {
 	all := append([]string{"git"}, c.over...)
-	for _, s := range slices.Concat(settings, c.with) {
+	general := settings
+	if c.bare {
+		general = nil
+	}
+	for _, s := range slices.Concat(general, c.with) {
 		all = append(all, "-c", s)
 	}
 	return append(all, c.args...)

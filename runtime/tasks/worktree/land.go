@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,6 +155,10 @@ type Author struct {
 	Message string
 	// Sign signs the commits, as the user's commit.gpgSign requires.
 	Sign bool
+	// Word is called with the message of a merge or a squash in a repository, and
+	// the folder that has its target checked out, or the repository. Nil: the
+	// message stays.
+	Word func(r Repo, dir, message string) (string, error)
 }
 
 // Land plans how the branch gets onto its target, or onto into if that is not
@@ -182,11 +187,17 @@ func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landi
 			continue
 		}
 		r := t.Repos[i]
-		after, err := forward(ctx, r, how, d, a)
+		dir, err := checkedOut(ctx, r.Path, d.Target)
 		if err != nil {
 			return l, err
 		}
-		dir, err := checkedOut(ctx, r.Path, d.Target)
+		said := a
+		if a.Word != nil && (how == Merge || how == Squash) {
+			if said.Message, err = a.Word(r, cmp.Or(dir, r.Path), a.Message); err != nil {
+				return l, err
+			}
+		}
+		after, err := forward(ctx, r, how, d, said)
 		if err != nil {
 			return l, err
 		}

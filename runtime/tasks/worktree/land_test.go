@@ -155,15 +155,18 @@ func TestFinishCompletesWhatAKilledProgramBegan(t *testing.T) {
 		"nothing was done":              {func(*testing.T, []Move) {}, false, ""},
 		"the files of the first":        {func(t *testing.T, m []Move) { must(t, m[0].files(t.Context(), m[0].Before, m[0].After)) }, false, ""},
 		"half of the files, and a lock": {func(t *testing.T, m []Move) { half(t, m[0]) }, false, ""},
-		"all of the first":              {func(t *testing.T, m []Move) { must(t, m[0].do(t.Context(), "w")) }, true, ""},
-		"the first, half of the second": {func(t *testing.T, m []Move) { must(t, m[0].do(t.Context(), "w")); half(t, m[1]) }, true, ""},
-		"all":                           {func(t *testing.T, m []Move) { must(t, Do(t.Context(), m, "w")) }, true, ""},
+		"all of the first":              {func(t *testing.T, m []Move) { must(t, m[0].do(t.Context(), "w", func(Move) error { return nil })) }, true, ""},
+		"the first, half of the second": {func(t *testing.T, m []Move) {
+			must(t, m[0].do(t.Context(), "w", func(Move) error { return nil }))
+			half(t, m[1])
+		}, true, ""},
+		"all": {func(t *testing.T, m []Move) { must(t, Do(t.Context(), m, "w")) }, true, ""},
 		"half, and the user wrote into one of them": {func(t *testing.T, m []Move) {
 			half(t, m[0])
 			put(t, filepath.Join(m[0].Dir, "src", "a.go"), "mine\n")
 		}, false, "target_dirty"},
 		"the first, and the user built on the second": {func(t *testing.T, m []Move) {
-			must(t, m[0].do(t.Context(), "w"))
+			must(t, m[0].do(t.Context(), "w", func(Move) error { return nil }))
 			shell(t, m[1].Dir, "commit", "-q", "--allow-empty", "-m", "meanwhile")
 		}, false, ""},
 	} {

@@ -52,16 +52,21 @@ func Ready(ctx context.Context, moves []Move) error {
 // goes into the reflog. Faults: target_moved if a branch is not at its start,
 // target_dirty, untracked_in_the_way.
 func Do(ctx context.Context, moves []Move, why string) error {
+	return do(ctx, moves, why, func(Move) error { return nil })
+}
+
+// do is Do with what is to agree before each branch moves, when its files have.
+func do(ctx context.Context, moves []Move, why string, agrees func(Move) error) error {
 	if err := Ready(ctx, moves); err != nil {
 		return err
 	}
 	for i, m := range moves {
-		err := m.do(ctx, why)
+		err := m.do(ctx, why, agrees)
 		if err == nil {
 			continue
 		}
 		for _, done := range slices.Backward(moves[:i]) {
-			if e := done.Back().do(context.WithoutCancel(ctx), why+", taken back"); e != nil {
+			if e := done.Back().do(context.WithoutCancel(ctx), why+", taken back", func(Move) error { return nil }); e != nil {
 				err = errors.Join(err, fmt.Errorf("take back %s of %s: %w", done.Branch, done.Name, e))
 			}
 		}
@@ -78,7 +83,7 @@ func (m Move) Back() Move {
 
 func (m Move) ref() string { return "refs/heads/" + m.Branch }
 
-func (m Move) do(ctx context.Context, why string) error {
+func (m Move) do(ctx context.Context, why string, agrees func(Move) error) error {
 	if err := m.at(ctx, m.Before); err != nil {
 		return err
 	}
@@ -87,8 +92,12 @@ func (m Move) do(ctx context.Context, why string) error {
 			return err
 		}
 	}
-	if err := m.point(ctx, why); err != nil {
-		if m.Dir != "" { // somebody was faster
+	err := agrees(m)
+	if err == nil {
+		err = m.point(ctx, why)
+	}
+	if err != nil {
+		if m.Dir != "" { // a hook refused, or somebody was faster
 			err = errors.Join(err, m.files(context.WithoutCancel(ctx), m.After, m.Before))
 		}
 		return err
@@ -178,7 +187,7 @@ func takeBack(ctx context.Context, moves []Move, why string) error {
 		now, err := revision(ctx, m.Path, m.ref())
 		switch {
 		case err == nil && now == m.After:
-			problems = append(problems, m.Back().do(ctx, why+", taken back"))
+			problems = append(problems, m.Back().do(ctx, why+", taken back", func(Move) error { return nil }))
 		case err == nil && now == m.Before:
 			problems = append(problems, m.settle(ctx, m.Before))
 		}

@@ -63,8 +63,9 @@ func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Gua
 		full := t.Repos[f.repo].Name + "/" + f.name
 		return full == path || strings.HasPrefix(full, path+"/")
 	}
+	onDisk := !t.Stored || t.Present(ctx)
 	for i, w := range wanted {
-		if slices.ContainsFunc(changes.Files, func(f FileChange) bool { return within(f, w) }) {
+		if !onDisk || slices.ContainsFunc(changes.Files, func(f FileChange) bool { return within(f, w) }) {
 			continue // also what was in a folder whose place a link has taken
 		}
 		if wanted[i], err = t.withoutLinks(w); err != nil {

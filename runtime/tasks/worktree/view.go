@@ -21,6 +21,9 @@ type view struct {
 	dir  string // the worktree
 	base string
 	temp string
+	// stored is the commit that is compared, for one without a worktree. Empty:
+	// the files on the disk are.
+	stored string
 	// nested are the repositories inside that are no submodules.
 	nested []string
 }
@@ -29,6 +32,9 @@ type view struct {
 func (t Tree) view(ctx context.Context, r Repo) (*view, error) {
 	dir := t.path(r)
 	if !t.present(ctx, r) {
+		if t.Stored {
+			return t.storedView(ctx, r)
+		}
 		return nil, missing(r)
 	}
 	v := &view{repo: r, dir: dir}
@@ -57,17 +63,22 @@ func (t Tree) base(ctx context.Context, r Repo) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return t.baseOf(ctx, r, t.path(r), head, "HEAD")
+}
+
+// baseOf is base of a commit, to which a name leads in a folder of the repository.
+func (t Tree) baseOf(ctx context.Context, r Repo, dir, head, name string) (string, error) {
 	if target, err := r.Resolve(ctx, r.Target); err == nil && head != r.Landed {
-		out, err := git(ctx, t.path(r), "merge-base", "HEAD", target)
+		out, err := git(ctx, dir, "merge-base", head, target)
 		base := strings.TrimSpace(string(out))
-		if err == nil && (base != head || r.Base == "" || head == target && t.forwarded(ctx, r)) {
+		if err == nil && (base != head || r.Base == "" || head == target && forwarded(ctx, dir, name)) {
 			return base, nil
 		}
 	}
 	if r.Base == "" {
 		return "", errors.New("no commit to compare with")
 	}
-	base, err := revision(ctx, t.path(r), r.Base)
+	base, err := revision(ctx, dir, r.Base)
 	if err != nil {
 		return "", fmt.Errorf("no commit to compare with: %w", err)
 	}
@@ -76,12 +87,12 @@ func (t Tree) base(ctx context.Context, r Repo) (string, error) {
 
 // forwarded reports whether the branch is where it is because the target was
 // brought in without a commit, and not because the target has the work.
-func (t Tree) forwarded(ctx context.Context, r Repo) bool {
-	out, err := git(ctx, t.path(r), "rev-parse", "--symbolic-full-name", "HEAD")
+func forwarded(ctx context.Context, dir, name string) bool {
+	out, err := git(ctx, dir, "rev-parse", "--symbolic-full-name", name)
 	if err != nil {
 		return false
 	}
-	out, err = git(ctx, t.path(r), "log", "--walk-reflogs", "-1", "--format=%gs", strings.TrimSpace(string(out)), "--")
+	out, err = git(ctx, dir, "log", "--walk-reflogs", "-1", "--format=%gs", strings.TrimSpace(string(out)), "--")
 	why := strings.TrimSpace(string(out))
 	return err == nil && (strings.HasSuffix(why, "Fast-forward") || strings.HasPrefix(why, "reset") || strings.HasPrefix(why, "rebase"))
 }
@@ -168,6 +179,9 @@ func (v *view) git(ctx context.Context, args ...string) gitCommand {
 func (v *view) diff(more ...string) []string {
 	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--find-renames", "--no-indent-heuristic",
 		"--diff-algorithm=myers", "--submodule=short", "--ignore-submodules=none", "--src-prefix=a/", "--dst-prefix=b/"}
+	if v.stored != "" {
+		args = append(args, "--cached")
+	}
 	return append(append(args, more...), v.base, "--")
 }
 

@@ -34,6 +34,9 @@ type Tree struct {
 	// Allowed are the prints of what checks found and a person has allowed: see
 	// [Held]. Nil: nothing was.
 	Allowed map[string]bool `json:"-"`
+	// Stored lets what is committed be shown where there is no worktree: it was
+	// taken away, and nothing else was in it.
+	Stored bool
 }
 
 // Repo is a repository of an attempt.

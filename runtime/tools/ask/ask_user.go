@@ -54,6 +54,12 @@ func (d *Toolset) ask(ctx context.Context, caller contract.Caller, args json.Raw
 	if err != nil {
 		return contract.Result{}, err
 	}
+	return d.put(ctx, caller, r)
+}
+
+// put asks the person r, or joins what was asked before in the same words, and
+// is held until there is an outcome or the client's limit comes.
+func (d *Toolset) put(ctx context.Context, caller contract.Caller, r elicit.Request) (contract.Result, error) {
 	hub, err := d.hub(ctx)
 	if err != nil {
 		return contract.Result{}, err

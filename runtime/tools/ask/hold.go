@@ -24,7 +24,9 @@ type holding struct {
 	// total is how long wait will take at most, for telling what is left; 0:
 	// nobody knows.
 	total time.Duration
-	wait  func(context.Context) (elicit.Request, error)
+	// says is what the client is told. Nil: that a person is waited for, and where.
+	says func() string
+	wait func(context.Context) (elicit.Request, error)
 }
 
 // holding is a call of that caller for r.
@@ -123,7 +125,12 @@ func (h *holding) isOpen() bool { return h.opened == nil || h.opened() }
 
 // tell says that the call goes on, and where a person can answer.
 func (h *holding) tell(ctx context.Context, waited time.Duration) {
-	p := contract.Progress{Done: waited.Seconds(), Message: "Waiting for a person. " + where(ctx, h.hub)}
+	p := contract.Progress{Done: waited.Seconds()}
+	if h.says != nil {
+		p.Message = h.says()
+	} else {
+		p.Message = "Waiting for a person. " + where(ctx, h.hub)
+	}
 	if h.total > 0 {
 		p.Total = h.total.Seconds()
 		p.Message += ", " + span(h.total-waited) + " left"

@@ -30,9 +30,33 @@ type spec struct {
 	before func(given contract.Given) *fault.Fault
 }
 
-// define makes a tool of fn: its schemas are those of In and Out, its answer is
-// Out as JSON, once for models and once for programs.
+// Described is what is particular to a tool of another package that is worded as
+// those of this one: see [Define].
+type Described struct {
+	Name, Title string
+	// UseWhen, Next and Avoid are what a model reads of it.
+	UseWhen, Next, Avoid string
+	// ReadOnly, Additive and Idempotent are those of [contract.Tool].
+	ReadOnly, Additive, Idempotent bool
+}
+
+// Define makes a tool of fn as those of this package are: its description follows
+// their template, its schemas are those of In and Out, and the hints of its
+// faults are in their table.
+func Define[In, Out any](o Options, d Described, fn func(ctx context.Context, caller contract.Caller, in In) (Out, error)) contract.Tool {
+	o = o.withDefaults()
+	return defined(o, spec{name: o.name(d.Name), title: d.Title, about: about{d.UseWhen, d.Next, d.Avoid},
+		readOnly: d.ReadOnly, additive: d.Additive, idempotent: d.Idempotent}, fn)
+}
+
+// define is defined for a tool that does not care who calls.
 func define[In, Out any](o Options, s spec, fn func(ctx context.Context, in In) (Out, error)) contract.Tool {
+	return defined(o, s, func(ctx context.Context, _ contract.Caller, in In) (Out, error) { return fn(ctx, in) })
+}
+
+// defined makes a tool of fn: its schemas are those of In and Out, its answer is
+// Out as JSON, once for models and once for programs.
+func defined[In, Out any](o Options, s spec, fn func(ctx context.Context, caller contract.Caller, in In) (Out, error)) contract.Tool {
 	input := contract.Schema[In](false)
 	if s.refine != nil {
 		s.refine(input)
@@ -46,8 +70,8 @@ func define[In, Out any](o Options, s spec, fn func(ctx context.Context, in In) 
 		// Where the schema has rules for modes, the specification wants the tool to
 		// refuse exactly what the schema refuses.
 		Exact: s.before != nil,
-	}, func(ctx context.Context, _ contract.Caller, in In) (contract.Result, error) {
-		out, err := fn(ctx, in)
+	}, func(ctx context.Context, caller contract.Caller, in In) (contract.Result, error) {
+		out, err := fn(ctx, caller, in)
 		if err != nil {
 			return contract.Result{}, err
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
@@ -90,6 +91,7 @@ var hints = fault.Hints{
 	worktree.BranchInUse:     again,
 	worktree.ConfigRefused:   again,
 	worktree.DiskFull:        "have the person make room, as with deskhand tasks gc, which removes old worktrees; then call {tool} again",
+	worktree.FilterFailed:    again,
 	worktree.FilterRefused:   again,
 	worktree.GitMissing:      again,
 	worktree.GitTooOld:       again,
@@ -105,20 +107,32 @@ var hints = fault.Hints{
 	worktree.NoWorkingTree:   again,
 	worktree.CheckoutUnknown: again,
 
-	// Landing, which is for people.
-	tasks.LandHeld:              again,
+	// Landing.
+	tasks.LandHeld:              "have the agent take it out of its commits with follow_up, or the person allow it with deskhand tasks land {attempt}; then call {tool} again",
+	tasks.LandingForbidden:      "have the person land it, or allow it for the project with deskhand tasks project set; do not call {tool} again before",
+	tasks.PlanChanged:           "call {tool} again: the person is asked about what it is now",
 	tasks.NothingToUndo:         again,
 	tasks.NotVisited:            again,
-	worktree.Conflicts:          again,
-	worktree.NotFastForward:     again,
+	worktree.Conflicts:          "call follow_up with action=send and a prompt to merge the target branch and resolve the conflicts; then call {tool} again",
+	worktree.NotFastForward:     "call update_attempt first, or land_attempt with how=merge, squash or rebase",
 	worktree.NotSigned:          again,
-	worktree.NothingToLand:      again,
-	worktree.NothingToUpdate:    again,
+	worktree.HookFailed:         "call follow_up to have the agent correct what the hook names; then call {tool} again",
+	worktree.HooksChanged:       "have the person look at the hooks and land it: deskhand tasks land {attempt}",
+	worktree.NothingToLand:      "call get_attempt_changes for what it has changed",
+	worktree.NothingToUpdate:    "call land_attempt: the attempt has all of its target",
 	worktree.TargetDirty:        again,
 	worktree.TargetMissing:      again,
-	worktree.TargetMoved:        again,
-	worktree.UnrelatedHistories: again,
+	worktree.TargetMoved:        "call {tool} again",
+	worktree.UnrelatedHistories: "call land_attempt with how=merge or squash",
 	worktree.UntrackedInTheWay:  again,
+
+	// Pull requests.
+	worktree.RemoteMissing: again,
+	worktree.PushRefused:   again,
+	forge.ForgeUnknown:     "have the person say it for the project with deskhand tasks project set; then call {tool} again",
+	forge.ForgeNoToken:     "{hint}; that is for the person to do; then call {tool} again",
+	forge.ForgeRefused:     again,
+	forge.ForgeAway:        again,
 
 	// What is not shown.
 	worktree.SummaryFailed:     "call get_attempt_status; if the worktree was taken away, follow_up with action=send brings it back",
@@ -137,6 +151,7 @@ var sources = map[string]string{
 	"target_branch":        "list_repos",
 	"task_id":              "list_tasks",
 	"attempt_id":           "list_task_attempts",
+	"attempt_ids":          "list_task_attempts",
 	"session_id":           "get_attempt_status",
 	"execution_process_id": "get_attempt_status",
 	"executor":             "list_executors",
@@ -174,6 +189,13 @@ var toolNames = []string{
 	"get_attempt_changes", "get_attempt_file", "get_attempt_patch", "get_context",
 }
 
+// LandNames are those of the tools of [Define] in the package land.
+var LandNames = []string{"land_attempt", "update_attempt", "discard_attempt", "open_pull_request", "wait_for_attempts"}
+
+// Named is a text about tools of this package, or of [LandNames], with the names
+// that they have here.
+func (o Options) Named(text string) string { return o.named(text) }
+
 // named is a text of this package about tools with the names that they have
 // here.
 func (o Options) named(text string) string {
@@ -202,7 +224,7 @@ func (o Options) renamed(word string) string {
 	if o.fewer && word == "list_projects" {
 		word = "get_context"
 	}
-	if slices.Contains(toolNames, word) {
+	if slices.Contains(toolNames, word) || slices.Contains(LandNames, word) {
 		return o.name(word)
 	}
 	return word

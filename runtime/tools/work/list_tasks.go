@@ -47,6 +47,7 @@ type TaskSummary struct {
 	WaitsFor   *string        `json:"waits_for" enum:"person,place,starter" doc:"What its attempt in progress waits for; person if any waits for one. Null: nothing, it runs, or none is in progress."`
 	LastFailed bool           `json:"last_attempt_failed" doc:"Whether the last run of all its attempts failed or was stopped."`
 	OffBranch  bool           `json:"latest_attempt_off_branch" doc:"Whether the newest attempt has work that is not on its branch."`
+	Landed     bool           `json:"latest_attempt_landed" doc:"Whether the work of the newest attempt was landed on its target."`
 }
 
 func (o Options) listTasks() contract.Tool {
@@ -103,7 +104,7 @@ func tasksOf(q tasks.TaskQuery, page tasks.TaskPage) Tasks {
 		return TaskSummary{
 			ID: contract.UUID(t.ID), Title: t.Title, Status: string(t.Status), Created: stamp(t.Created), Updated: stamp(t.Updated),
 			AttemptID: idOrNull(t.AttemptID), Branch: textOrNull(t.Branch), SessionID: idOrNull(t.SessionID), Executor: textOrNull(t.Executor),
-			InProgress: t.InProgress, WaitsFor: textOrNull(string(t.WaitsFor)), LastFailed: t.LastFailed, OffBranch: t.OffBranch,
+			InProgress: t.InProgress, WaitsFor: textOrNull(string(t.WaitsFor)), LastFailed: t.LastFailed, OffBranch: t.OffBranch, Landed: t.Landed,
 		}
 	})
 	return Tasks{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // standing is where an attempt stands, in words.
@@ -42,6 +43,8 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 		s.Word, s.Tone = "waits for you", "warn"
 	case s.State == tasks.Completed && s.Work.State == tasks.OffBranch:
 		s.Word, s.Tone = "completed, off its branch", "warn"
+	case !s.Live && s.Work.State == tasks.LandedWork:
+		s.Word, s.Tone = "landed", "good"
 	case s.Live, s.State == tasks.Completed:
 		s.Tone = "good"
 	case s.State == tasks.Failed:
@@ -53,6 +56,24 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 		s.Word = "not started"
 	}
 	return s, nil
+}
+
+// Target says how the branch stands to its target: "3 behind, 2 ahead, conflicts
+// in shop/README.md". Empty: there is nothing to say.
+func (s standing) Target() string {
+	ahead, behind := 0, 0
+	var conflicts []string
+	for _, d := range s.Distances {
+		ahead, behind, conflicts = ahead+d.Ahead, behind+d.Behind, append(conflicts, d.Conflicts...)
+	}
+	if s.Work.State == tasks.LandedWork || ahead+behind == 0 {
+		return ""
+	}
+	text := strconv.Itoa(behind) + " behind, " + strconv.Itoa(ahead) + " ahead"
+	if len(conflicts) > 0 {
+		text += ", conflicts in " + textutil.Shorten(strings.Join(conflicts, ", "), 400)
+	}
+	return text
 }
 
 // attemptView is the data of an attempt's page.

@@ -41,6 +41,7 @@ type card struct {
 	Asks                bool // an attempt at it waits for a person
 	Waits               bool // all its attempts in progress wait for a slot
 	Off                 bool // work of its newest attempt is not on its branch
+	Landed              bool // it was landed
 	Changed             moment
 }
 
@@ -84,7 +85,7 @@ func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string) (
 		c := column{Status: string(s), Name: statusNames[s], More: found.Next != ""}
 		for _, t := range found.Tasks {
 			one := card{ID: t.ID, Title: t.Title, Executor: t.Executor, Running: t.InProgress && t.WaitsFor == "", Asks: t.WaitsFor == tasks.ForPerson, Waits: t.WaitsFor == tasks.ForSlot || t.WaitsFor == tasks.ForStarter,
-				Failed: t.LastFailed && !t.InProgress, Off: t.OffBranch, Changed: moment{t.Updated}}
+				Failed: t.LastFailed && !t.InProgress, Off: t.OffBranch, Landed: t.Landed, Changed: moment{t.Updated}}
 			c.Tasks = append(c.Tasks, one)
 		}
 		v.Columns = append(v.Columns, c)

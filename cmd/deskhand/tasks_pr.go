@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/runtime/console/attempts"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+func tasksPullCommand(a *app) *cobra.Command {
+	var q tasks.PullQuery
+	cmd := &cobra.Command{
+		Use:   "pr ID",
+		Short: "Push the branch of an attempt and open a pull request",
+		Long: "Push the branch of an attempt and open a pull request, in each of its repositories in which it has changed\n" +
+			"something: through gh, glab or tea if it is installed, else through the forge's API with the token of\n" +
+			"GITHUB_TOKEN, GITLAB_TOKEN or GITEA_TOKEN, or of git's credential helpers. Done again, it pushes what is new\n" +
+			"and shows what checks and reviews say. A pull request that is merged marks the task as done.",
+		Example: "  deskhand tasks pr 0197f3a4 --draft\n  deskhand tasks pr 0197f3a4 --dry-run",
+	}
+	f := cmd.Flags()
+	f.BoolVar(&q.Draft, "draft", false, "open it as a draft")
+	f.StringVar(&q.Title, "title", "", "title (default: the task's)")
+	f.StringVar(&q.Body, "body", "", "text (default: what the agent said)")
+	f.StringVar(&q.Into, "into", "", "another branch than the attempt's target")
+	f.StringVar(&q.Remote, "remote", "", "remote to push to (default: origin)")
+	allowSecrets(f, &q.Secrets.All)
+	dryRun(f, &q.DryRun)
+	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
+		return c.OpenPulls(ctx, args[0], q)
+	})
+}

@@ -1,0 +1,328 @@
+// Package doctor checks an installation and the coding agents that use it: each
+// check is ok, a warning, or failed with what to do.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/mcpserver"
+	"github.com/deskhand/deskhand/runtime/setup"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
+	"github.com/deskhand/deskhand/runtime/text"
+)
+
+// Status is the result of a check.
+type Status string
+
+// Statuses. Only Failed means that something does not work.
+const (
+	OK      Status = "ok"
+	Warning Status = "warning"
+	Failed  Status = "failed"
+)
+
+// Check is one line of the report.
+type Check struct {
+	Name   string `json:"name"`
+	Status Status `json:"status"`
+	Detail string `json:"detail"`
+	Next   string `json:"next,omitempty"` // what to do; empty if Status is OK
+}
+
+// Options say what is checked.
+type Options struct {
+	App     *app.App
+	Env     setup.Env
+	Version string
+	// Settings returns what is wrong with the settings; Ignored are those of an
+	// untrusted file, in words, and Trust the command that allows them.
+	Settings       func() error
+	Ignored, Trust string
+	Index          string // folder
+	Embed          string // specification of the embedding model
+	Embedder       func() (embed.Embedder, error)
+	Place          func() (string, error) // of the store
+	Inbox          string                 // HOST:PORT, or "off"
+	Addr           string                 // HOST:PORT of serve --http
+	Sandbox        box.Mode
+}
+
+// patience is how long a client waits for a server, a little less than the
+// strictest does.
+const patience = 25 * time.Second
+
+// Run does all checks. tell is called with each as it is done.
+func Run(ctx context.Context, o Options, tell func(Check)) (all []Check) {
+	add := func(list ...Check) {
+		for _, c := range list {
+			tell(c)
+		}
+		all = append(all, list...)
+	}
+	add(o.version(), o.settings(), o.index(), o.embedding(ctx), o.store(ctx))
+	add(o.ports(ctx)...)
+	o.clients(ctx, func(c Check) { add(c) })
+	add(o.executors(ctx)...)
+	add(o.sandbox(ctx))
+	return all
+}
+
+// Healthy reports whether no check has failed.
+func Healthy(all []Check) bool {
+	return !slices.ContainsFunc(all, func(c Check) bool { return c.Status == Failed })
+}
+
+// failed is a check with an error: what it says, and its hint.
+func failed(name string, err error, next string) Check {
+	c := Check{Name: name, Status: Failed, Detail: text.OneLine(err.Error()), Next: next}
+	f := fault.Of(err)
+	if f == nil {
+		f = app.Expected(err)
+	}
+	if f != nil && f.Hint != "" {
+		c.Next = f.Hint
+	}
+	return c
+}
+
+func (o Options) version() Check {
+	c := Check{Name: "version", Status: OK, Detail: o.Version}
+	if _, err := o.Env.Look("deskhand"); err != nil {
+		c.Status, c.Detail, c.Next = Warning, o.Version+"; deskhand is not on PATH", "put it there: entries in files of a project start it by its name"
+	}
+	return c
+}
+
+func (o Options) settings() Check {
+	if err := o.Settings(); err != nil {
+		return failed("settings", err, "see deskhand config")
+	}
+	if o.Ignored != "" {
+		return Check{"settings", Warning, o.Ignored, "review and allow them: " + o.Trust}
+	}
+	return Check{Name: "settings", Status: OK, Detail: "all can be used"}
+}
+
+func (o Options) index() Check {
+	r, err := artifact.Open(o.Index)
+	if f := fault.Of(err); f != nil && f.Code == "no_artifact" {
+		docs := setup.FindDocs(o.Env.Project)
+		if docs.Dir == "" {
+			return Check{"index", Warning, "this project has no docs", "write some Markdown into docs, then run deskhand init"}
+		}
+		return Check{"index", Warning, "there is none in " + o.Index, "build it: deskhand init"}
+	}
+	if err != nil {
+		return failed("index", err, "build it again: deskhand index")
+	}
+	defer r.Close()
+	m := r.Metadata()
+	return Check{Name: "index", Status: OK, Detail: fmt.Sprintf("%d pages, %d chunks in %s", m.Stats.TotalFiles, m.Stats.TotalChunks, o.Index)}
+}
+
+// embedding makes a vector: of a service, that is one short request.
+func (o Options) embedding(ctx context.Context) Check {
+	const name = "embedding model"
+	e, err := o.Embedder()
+	if err != nil {
+		return failed(name, err, "choose another with --embed")
+	}
+	if e == nil {
+		return Check{Name: name, Status: OK, Detail: "none: search by keyword only"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if _, err := e.Query(ctx, "deskhand"); err != nil {
+		return failed(name, err, "start the service, or choose another model with --embed")
+	}
+	return Check{Name: name, Status: OK, Detail: o.Embed}
+}
+
+func (o Options) store(ctx context.Context) Check {
+	place, err := o.Place()
+	if err != nil {
+		return failed("store", err, "")
+	}
+	name := "store"
+	if store.IsPostgres(place) {
+		name = "PostgreSQL"
+	}
+	db, err := o.App.Store(ctx)
+	if err == nil {
+		err = db.Probe(ctx)
+	}
+	if err != nil {
+		return failed(name, err, "see deskhand config for where it is")
+	}
+	return Check{Name: name, Status: OK, Detail: store.Shown(place)}
+}
+
+// ports checks where the inbox is, or would be, and the HTTP server.
+func (o Options) ports(ctx context.Context) []Check {
+	var list []Check
+	stations := map[string]bool{}
+	if hub, err := o.App.Hub(ctx); err == nil {
+		up, _ := hub.Reach(ctx) // the store has a check of its own
+		for _, s := range up {
+			stations[app.HostOf(s.Address)] = true
+		}
+	}
+	for _, one := range []struct{ name, addr string }{{"inbox port", o.Inbox}, {"HTTP port", o.Addr}} {
+		c := Check{Name: one.name, Status: OK, Detail: one.addr + " is free"}
+		l, err := net.Listen("tcp", one.addr)
+		switch {
+		case one.addr == "off":
+			c.Detail = "the inbox is off"
+		case err == nil:
+			l.Close()
+		case stations[one.addr]:
+			c.Detail = "deskhand serves " + one.addr
+		case app.Listening(ctx, one.addr):
+			c.Status, c.Detail, c.Next = Warning, "another program has "+one.addr, "nothing: the inbox takes another port"
+			if one.addr == o.Addr {
+				c.Next = "with serve --http, choose another port: --port N"
+			}
+		default:
+			c = failed(one.name, err, "choose another address")
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// clients starts the server as each client's entry says, and lists the tools.
+func (o Options) clients(ctx context.Context, add func(Check)) {
+	connections, without := o.Env.Connections()
+	type answer struct {
+		detail string
+		err    error
+	}
+	known := map[string]answer{}
+	for _, c := range connections {
+		check := Check{Name: c.Name, Status: OK}
+		key := fmt.Sprint(c.Command(), c.Dir, c.Env)
+		switch got, asked := known[key]; {
+		case c.Err != nil:
+			check = Check{c.Name, Failed, text.OneLine(c.Err.Error()), "correct the file"}
+			add(check)
+			continue
+		case c.Off:
+			check.Status, check.Detail, check.Next = Warning, c.Path+": "+c.Entry+" is switched off", "switch it on in "+c.Name
+			add(check)
+			continue
+		case c.Unvetted:
+			check.Status, check.Detail = Warning, c.Path+": not started, as a file of the project names something else than init writes: "+text.OneLine(strings.Join(c.Command(), " "))
+			check.Next = "read the entry, and start it yourself if you trust it"
+			add(check)
+			continue
+		case !asked:
+			got.detail, got.err = probe(ctx, c)
+			known[key] = got
+		}
+		got := known[key]
+		if check.Detail = c.Path + ": " + got.detail; got.err != nil {
+			check = failed(c.Name, fmt.Errorf("%s: %s does not connect: %w", c.Path, strings.Join(c.Command(), " "), got.err), "run that command to see why, or write the entry anew: deskhand init --client "+c.Client)
+		}
+		if got.err == nil && c.Once != "" {
+			check.Status, check.Next = Warning, c.Once
+			check.Detail += "; not approved in " + c.Name + " yet"
+		}
+		add(check)
+	}
+	for _, c := range without {
+		add(Check{c.Name, Warning, "is installed and not connected", "deskhand init --client " + c.ID})
+	}
+	if len(connections)+len(without) == 0 {
+		add(Check{"agents", Warning, "no coding agent is connected", "deskhand init --client NAME; deskhand init --help lists them"})
+	}
+}
+
+// probe starts a server and lists its tools.
+func probe(ctx context.Context, c setup.Connection) (detail string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if _, err := exec.LookPath(c.Server.Command); err != nil && !filepath.IsAbs(c.Server.Command) {
+		return "", errors.New(c.Server.Command + " is not on PATH")
+	}
+	begun := time.Now()
+	client, err := mcpserver.Dial(ctx, mcpserver.Target{Command: c.Command(), Dir: c.Dir, Env: c.Env})
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	tools, err := client.ListTools(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(tools) == 0 {
+		return "", errors.New("it has no tools")
+	}
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	return fmt.Sprintf("connects in %s, %d tools: %s", time.Since(begun).Round(10*time.Millisecond), len(tools), strings.Join(names, ", ")), nil
+}
+
+// executors says of each agent that can be started whether somebody has signed in
+// to it, as far as that can be known, and names the others on one line.
+func (o Options) executors(ctx context.Context) (list []Check) {
+	const name = "executors"
+	m, err := o.App.Work(ctx)
+	if err != nil {
+		return []Check{failed(name, err, "see deskhand tasks executors")}
+	}
+	all, err := m.Executors(ctx)
+	if err != nil {
+		return []Check{failed(name, err, "see deskhand tasks executors")}
+	}
+	var missing []string
+	for _, e := range all {
+		if e.Missing != "" {
+			missing = append(missing, e.ID)
+			continue
+		}
+		if e.ID == "fake" {
+			continue
+		}
+		c := Check{Name: "executor " + e.ID, Status: OK, Detail: "installed"}
+		switch where, known := o.Env.SignIn(e.ID); {
+		case where != "":
+			c.Detail = "installed, signed in (" + where + ")"
+		case known:
+			c.Status, c.Detail, c.Next = Warning, "installed, no sign-in found", "start the agent once and sign in"
+		}
+		list = append(list, c)
+	}
+	if len(list) == 0 {
+		return []Check{{name, Warning, "no coding agent can be started: " + strings.Join(missing, ", "), "deskhand tasks executors says how to install one"}}
+	}
+	if len(missing) > 0 {
+		list = append(list, Check{Name: name, Status: OK, Detail: "not installed: " + strings.Join(missing, ", ")})
+	}
+	return list
+}
+
+func (o Options) sandbox(ctx context.Context) Check {
+	mode, why, err := box.Choose(ctx, o.Sandbox)
+	switch {
+	case err != nil:
+		return failed("sandbox", err, "see deskhand tasks sandbox")
+	case mode == box.None:
+		return Check{"sandbox", Warning, "agents run without one: " + text.OneLine(why), "see deskhand tasks sandbox"}
+	}
+	return Check{Name: "sandbox", Status: OK, Detail: text.OneLine(strings.TrimSuffix(string(mode)+", "+why, ", "))}
+}

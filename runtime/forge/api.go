@@ -1,0 +1,406 @@
+package forge
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
+)
+
+// api is the REST API of one place.
+type api interface {
+	open(context.Context, Request) (Pull, error)
+	look(ctx context.Context, number int) (Pull, error)
+}
+
+// TokenNames are the variables that a token of a forge is looked for in.
+var TokenNames = map[Kind][]string{
+	GitHub: {"GH_TOKEN", "GITHUB_TOKEN"}, GitLab: {"GITLAB_TOKEN"}, Gitea: {"GITEA_TOKEN", "FORGEJO_TOKEN"},
+}
+
+func (c *Client) api(ctx context.Context, p Place) (api, error) {
+	token := ""
+	if c.Token != nil {
+		var err error
+		if token, err = c.Token(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	if token == "" {
+		return nil, fault.New(ForgeNoToken, fmt.Sprintf("there is no token for %s, and %s is not installed", cmp.Or(p.Host, p.API), programs[p.Kind]),
+			fmt.Sprintf("install %s and sign in, or set %s", programs[p.Kind], TokenNames[p.Kind][0]))
+	}
+	w := wire{place: p, client: c.http(), token: token}
+	switch p.Kind {
+	case GitHub:
+		w.header = http.Header{"Authorization": {"Bearer " + token}, "Accept": {"application/vnd.github+json"}, "X-Github-Api-Version": {"2022-11-28"}}
+		return gitHub{w}, nil
+	case GitLab:
+		w.header = http.Header{"Private-Token": {token}}
+		return gitLab{w}, nil
+	}
+	w.header = http.Header{"Authorization": {"token " + token}}
+	return gitea{w}, nil
+}
+
+// wire sends requests to one place.
+type wire struct {
+	place  Place
+	client *http.Client
+	header http.Header
+	token  string
+}
+
+// mostAnswer bounds an answer, in bytes.
+const mostAnswer = 8 << 20
+
+// errExists says that there is a pull request already.
+var errExists = errors.New("there is one already")
+
+// call sends in, if it is not nil, and reads the answer into out.
+func (w wire) call(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		raw, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("encode request: %w", err)
+		}
+		body = bytes.NewReader(raw)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, w.place.API+path, body)
+	if err != nil {
+		return fault.New(ForgeUnknown, fmt.Sprintf("%s is not an address", w.place.API), "correct the address of the forge")
+	}
+	r.Header = w.header.Clone()
+	r.Header.Set("User-Agent", "deskhand")
+	if in != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := w.client.Do(r)
+	if err != nil {
+		f := fault.New(ForgeAway, fmt.Sprintf("%s does not answer: %v", w.place.API, cause(err)), "try again when it can be reached")
+		f.Retryable = true
+		return f
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
+	if err != nil {
+		return fmt.Errorf("read answer of %s: %w", w.place.API, err)
+	}
+	switch {
+	case answer.StatusCode >= 200 && answer.StatusCode < 300:
+		if err := json.Unmarshal(raw, out); err != nil {
+			return fault.New(ForgeRefused, fmt.Sprintf("%s %s answers what is no JSON", method, w.place.API+path), "look whether this is the address of its API")
+		}
+		return nil
+	case method == http.MethodPost && (answer.StatusCode == http.StatusConflict || answer.StatusCode == http.StatusUnprocessableEntity && strings.Contains(string(raw), "already exists")):
+		return errExists
+	}
+	return w.refused(answer, raw)
+}
+
+// cause is an error of a request without its address, which may be long.
+func cause(err error) error {
+	if u := new(url.Error); errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// refused words what a forge says.
+func (w wire) refused(answer *http.Response, raw []byte) error {
+	var said struct {
+		Message any `json:"message"`
+		Error   any `json:"error"`
+		Errors  any `json:"errors"`
+	}
+	text := ""
+	if json.Unmarshal(raw, &said) == nil {
+		for _, part := range []any{said.Message, said.Error, said.Errors} {
+			if part != nil {
+				text += fmt.Sprintf(" %v", part)
+			}
+		}
+	}
+	text = strings.ReplaceAll(textutil.Shorten(textutil.OneLine(strings.TrimSpace(text)), 500), w.token, "[token]")
+	hint := "correct that and try again"
+	switch answer.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		hint = "look whether the token is valid and may write to pull requests of " + w.place.Path
+	case http.StatusNotFound:
+		hint = "look whether the token may see " + w.place.Path + ", and whether that is its name there"
+	}
+	f := fault.New(ForgeRefused, fmt.Sprintf("%s says %s: %s", w.place.API, answer.Status, cmp.Or(text, "nothing more")), hint)
+	f.Retryable = answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests
+	return f
+}
+
+// The forges' own.
+
+type gitHub struct{ wire }
+
+type gitHubPull struct {
+	Number  int    `json:"number"`
+	URL     string `json:"html_url"`
+	State   string `json:"state"` // open or closed
+	Draft   bool   `json:"draft"`
+	Merged  bool   `json:"merged"`
+	MergeAt string `json:"merged_at"`
+	Head    struct {
+		SHA string `json:"sha"`
+	} `json:"head"`
+}
+
+func (p gitHubPull) pull() Pull {
+	out := Pull{Number: p.Number, URL: p.URL, State: Closed, Draft: p.Draft}
+	switch {
+	case p.Merged, p.MergeAt != "":
+		out.State = Merged
+	case p.State == "open":
+		out.State = Open
+	}
+	return out
+}
+
+func (g gitHub) repo() string { return "/repos/" + g.place.Path }
+
+func (g gitHub) open(ctx context.Context, r Request) (Pull, error) {
+	var made gitHubPull
+	err := g.call(ctx, http.MethodPost, g.repo()+"/pulls", map[string]any{"title": r.Title, "body": r.Body, "head": r.Branch, "base": r.Target, "draft": r.Draft}, &made)
+	if !errors.Is(err, errExists) {
+		return made.pull(), err
+	}
+	owner, _, _ := strings.Cut(g.place.Path, "/")
+	var all []gitHubPull
+	query := url.Values{"head": {owner + ":" + r.Branch}, "state": {"open"}}
+	if err := g.call(ctx, http.MethodGet, g.repo()+"/pulls?"+query.Encode(), nil, &all); err != nil || len(all) == 0 {
+		return Pull{}, cmp.Or(err, errors.New("the forge says that there is a pull request, and shows none"))
+	}
+	return all[0].pull(), nil
+}
+
+func (g gitHub) look(ctx context.Context, number int) (Pull, error) {
+	var found gitHubPull
+	at := fmt.Sprintf("%s/pulls/%d", g.repo(), number)
+	if err := g.call(ctx, http.MethodGet, at, nil, &found); err != nil {
+		return Pull{}, err
+	}
+	out := found.pull()
+	if out.State != Open {
+		return out, nil
+	}
+	var runs struct {
+		Runs []struct {
+			Status     string `json:"status"`
+			Conclusion string `json:"conclusion"`
+		} `json:"check_runs"`
+	}
+	var combined struct {
+		State    string `json:"state"`
+		Statuses []any  `json:"statuses"`
+	}
+	var reviews []review
+	for path, into := range map[string]any{g.repo() + "/commits/" + found.Head.SHA + "/check-runs": &runs, g.repo() + "/commits/" + found.Head.SHA + "/status": &combined, at + "/reviews": &reviews} {
+		if err := g.call(ctx, http.MethodGet, path, nil, into); err != nil {
+			return out, err
+		}
+	}
+	var words []string
+	for _, run := range runs.Runs {
+		words = append(words, cmp.Or(run.Conclusion, run.Status))
+	}
+	if len(combined.Statuses) > 0 {
+		words = append(words, combined.State)
+	}
+	out.Checks, out.Review = checks(words), reviewed(reviews)
+	return out, nil
+}
+
+// review is one of GitHub or Gitea.
+type review struct {
+	User struct {
+		Login string `json:"login"`
+	} `json:"user"`
+	State string `json:"state"`
+}
+
+// reviewed is what the last word of each reviewer comes to.
+func reviewed(all []review) string {
+	last := map[string]string{}
+	for _, r := range all {
+		switch strings.ToUpper(r.State) {
+		case "APPROVED":
+			last[r.User.Login] = Approved
+		case "CHANGES_REQUESTED", "REQUEST_CHANGES":
+			last[r.User.Login] = ChangesRequested
+		case "DISMISSED":
+			delete(last, r.User.Login)
+		}
+	}
+	out := ""
+	for _, word := range last {
+		if word == ChangesRequested || out == "" {
+			out = word
+		}
+	}
+	return out
+}
+
+// checks is what the words of several checks come to.
+func checks(words []string) string {
+	out := ""
+	for _, w := range words {
+		now := Pending
+		switch strings.ToLower(w) {
+		case "success", "neutral", "skipped", "passed":
+			now = Passing
+		case "failure", "failed", "error", "cancelled", "canceled", "timed_out", "action_required", "startup_failure", "warning":
+			now = Failing
+		case "":
+			continue
+		}
+		if out == "" || now == Failing || now == Pending && out == Passing {
+			out = now
+		}
+	}
+	return out
+}
+
+type gitLab struct{ wire }
+
+type gitLabPull struct {
+	Number   int    `json:"iid"`
+	URL      string `json:"web_url"`
+	State    string `json:"state"` // opened, merged, closed or locked
+	Draft    bool   `json:"draft"`
+	Pipeline *struct {
+		Status string `json:"status"`
+	} `json:"head_pipeline"`
+}
+
+func (p gitLabPull) pull() Pull {
+	out := Pull{Number: p.Number, URL: p.URL, State: Open, Draft: p.Draft}
+	switch p.State {
+	case "merged":
+		out.State = Merged
+	case "closed":
+		out.State = Closed
+	}
+	if p.Pipeline != nil {
+		out.Checks = checks([]string{p.Pipeline.Status})
+	}
+	return out
+}
+
+func (g gitLab) requests() string {
+	return "/projects/" + url.PathEscape(g.place.Path) + "/merge_requests"
+}
+
+func (g gitLab) open(ctx context.Context, r Request) (Pull, error) {
+	title := r.Title
+	if r.Draft {
+		title = "Draft: " + title
+	}
+	var made gitLabPull
+	err := g.call(ctx, http.MethodPost, g.requests(), map[string]any{"source_branch": r.Branch, "target_branch": r.Target, "title": title, "description": r.Body}, &made)
+	if !errors.Is(err, errExists) {
+		return made.pull(), err
+	}
+	var all []gitLabPull
+	query := url.Values{"source_branch": {r.Branch}, "state": {"opened"}}
+	if err := g.call(ctx, http.MethodGet, g.requests()+"?"+query.Encode(), nil, &all); err != nil || len(all) == 0 {
+		return Pull{}, cmp.Or(err, errors.New("the forge says that there is a merge request, and shows none"))
+	}
+	return all[0].pull(), nil
+}
+
+func (g gitLab) look(ctx context.Context, number int) (Pull, error) {
+	var found gitLabPull
+	at := fmt.Sprintf("%s/%d", g.requests(), number)
+	if err := g.call(ctx, http.MethodGet, at, nil, &found); err != nil {
+		return Pull{}, err
+	}
+	out := found.pull()
+	if out.State != Open {
+		return out, nil
+	}
+	var approvals struct {
+		Approved bool  `json:"approved"`
+		By       []any `json:"approved_by"`
+	}
+	if err := g.call(ctx, http.MethodGet, at+"/approvals", nil, &approvals); err != nil {
+		return out, err
+	}
+	if approvals.Approved && len(approvals.By) > 0 {
+		out.Review = Approved
+	}
+	return out, nil
+}
+
+type gitea struct{ wire }
+
+func (g gitea) repo() string { return "/repos/" + g.place.Path }
+
+func (g gitea) open(ctx context.Context, r Request) (Pull, error) {
+	title := r.Title
+	if r.Draft {
+		title = "WIP: " + title
+	}
+	var made gitHubPull
+	err := g.call(ctx, http.MethodPost, g.repo()+"/pulls", map[string]any{"title": title, "body": r.Body, "head": r.Branch, "base": r.Target}, &made)
+	if !errors.Is(err, errExists) {
+		return made.pull(), err
+	}
+	var all []struct {
+		gitHubPull
+		From struct {
+			Ref string `json:"ref"`
+		} `json:"head"`
+	}
+	if err := g.call(ctx, http.MethodGet, g.repo()+"/pulls?state=open&limit=50", nil, &all); err != nil {
+		return Pull{}, err
+	}
+	for _, one := range all {
+		if one.From.Ref == r.Branch {
+			return one.pull(), nil
+		}
+	}
+	return Pull{}, errors.New("the forge says that there is a pull request, and shows none")
+}
+
+func (g gitea) look(ctx context.Context, number int) (Pull, error) {
+	var found gitHubPull
+	at := fmt.Sprintf("%s/pulls/%d", g.repo(), number)
+	if err := g.call(ctx, http.MethodGet, at, nil, &found); err != nil {
+		return Pull{}, err
+	}
+	out := found.pull()
+	if out.State != Open {
+		return out, nil
+	}
+	var combined struct {
+		State    string `json:"state"`
+		Statuses []any  `json:"statuses"`
+	}
+	var reviews []review
+	if err := g.call(ctx, http.MethodGet, g.repo()+"/commits/"+found.Head.SHA+"/status", nil, &combined); err != nil {
+		return out, err
+	}
+	if err := g.call(ctx, http.MethodGet, at+"/reviews", nil, &reviews); err != nil {
+		return out, err
+	}
+	if len(combined.Statuses) > 0 {
+		out.Checks = checks([]string{combined.State})
+	}
+	out.Review = reviewed(reviews)
+	return out, nil
+}

@@ -1,0 +1,227 @@
+// Package forgetest is a forge for tests: it answers over HTTP as the documented
+// APIs of GitHub (2022-11-28), GitLab (v4) and Gitea (v1) do, as far as pull
+// requests go. It is for tests.
+package forgetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Token is the one that the forge takes.
+const Token = "forge-token-1a2b3c"
+
+// Forge is one repository, acme/shop, on a forge of each kind. Its API is at URL
+// and /github, /gitlab or /gitea.
+type Forge struct {
+	URL string
+
+	mu    sync.Mutex
+	pulls []*Pull
+	calls []string
+}
+
+// Pull is a pull request as the forge has it.
+type Pull struct {
+	Number                    int
+	Kind                      string
+	Head, Base, Title, Body   string
+	Draft, Merged, Closed     bool
+	Check, Review, ReviewedBy string // words of the forge's own
+}
+
+// New starts a forge that ends with the test.
+func New(t testing.TB) *Forge {
+	f := &Forge{}
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	f.URL = server.URL
+	return f
+}
+
+// Pulls are copies of those that were opened.
+func (f *Forge) Pulls() (all []Pull) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.pulls {
+		all = append(all, *p)
+	}
+	return all
+}
+
+// Change changes a pull request, as its people would.
+func (f *Forge) Change(number int, do func(*Pull)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do(f.pulls[number-1])
+}
+
+// Calls are the requests that came, as "POST /github/repos/acme/shop/pulls".
+func (f *Forge) Calls() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string{}, f.calls...)
+}
+
+type object = map[string]any
+
+// ServeHTTP implements [http.Handler].
+func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, r.Method+" "+r.URL.EscapedPath())
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+	sent := map[string]string{"github": r.Header.Get("Authorization"), "gitlab": r.Header.Get("Private-Token"), "gitea": r.Header.Get("Authorization")}[kind]
+	want := map[string]string{"github": "Bearer " + Token, "gitlab": Token, "gitea": "token " + Token}[kind]
+	repo := map[string]string{"github": "repos/acme/shop/", "gitlab": "projects/acme%2Fshop/", "gitea": "repos/acme/shop/"}[kind]
+	switch path, ours := strings.CutPrefix(rest, repo); {
+	case want == "" || sent != want:
+		answer(w, http.StatusUnauthorized, object{"message": "Bad credentials"})
+	case !ours:
+		answer(w, http.StatusNotFound, object{"message": "Not Found"})
+	case path == "pulls" || path == "merge_requests":
+		f.list(w, r, kind)
+	case strings.HasPrefix(path, "commits/"):
+		f.commit(w, kind, path)
+	default:
+		f.one(w, kind, path)
+	}
+}
+
+func answer(w http.ResponseWriter, status int, what any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(what) // the client may be gone
+}
+
+// list opens a pull request, or lists those that are open.
+func (f *Forge) list(w http.ResponseWriter, r *http.Request, kind string) {
+	if r.Method == http.MethodGet {
+		head := strings.TrimPrefix(r.URL.Query().Get("head"), "acme:") + r.URL.Query().Get("source_branch")
+		found := []object{}
+		for _, p := range f.pulls {
+			if p.Kind == kind && !p.Merged && !p.Closed && (head == "" || p.Head == head) {
+				found = append(found, p.as(f.URL))
+			}
+		}
+		answer(w, http.StatusOK, found)
+		return
+	}
+	var in struct {
+		Title, Head, Base, Body, Description string
+		Draft                                bool
+		Source                               string `json:"source_branch"`
+		Target                               string `json:"target_branch"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Title == "" {
+		answer(w, http.StatusUnprocessableEntity, object{"message": "Validation Failed", "errors": []object{{"field": "title", "code": "missing_field"}}})
+		return
+	}
+	p := &Pull{Number: len(f.pulls) + 1, Kind: kind, Head: in.Head + in.Source, Base: in.Base + in.Target, Title: in.Title, Body: in.Body + in.Description, Draft: in.Draft}
+	for prefix, of := range map[string]string{"Draft: ": "gitlab", "WIP: ": "gitea"} {
+		p.Draft = p.Draft || kind == of && strings.HasPrefix(in.Title, prefix)
+	}
+	for _, old := range f.pulls {
+		if old.Kind != kind || old.Head != p.Head || old.Merged || old.Closed {
+			continue
+		}
+		switch kind {
+		case "github":
+			answer(w, http.StatusUnprocessableEntity, object{"message": "Validation Failed", "errors": []object{{"resource": "PullRequest", "code": "custom", "message": "A pull request already exists for acme:" + p.Head + "."}}})
+		case "gitlab":
+			answer(w, http.StatusConflict, object{"message": []string{fmt.Sprintf("Another open merge request already exists for this source branch: !%d", old.Number)}})
+		default:
+			answer(w, http.StatusConflict, object{"message": "pull request already exists for these targets"})
+		}
+		return
+	}
+	f.pulls = append(f.pulls, p)
+	answer(w, http.StatusCreated, p.as(f.URL))
+}
+
+// one is a pull request, or what was said of it.
+func (f *Forge) one(w http.ResponseWriter, kind, path string) {
+	parts := strings.Split(path, "/")
+	n, err := strconv.Atoi(parts[min(1, len(parts)-1)])
+	if err != nil || n < 1 || n > len(f.pulls) || f.pulls[n-1].Kind != kind {
+		answer(w, http.StatusNotFound, object{"message": "Not Found"})
+		return
+	}
+	p := f.pulls[n-1]
+	switch {
+	case len(parts) == 2:
+		answer(w, http.StatusOK, p.as(f.URL))
+	case parts[2] == "reviews":
+		all := []object{{"user": object{"login": "bot"}, "state": "COMMENTED"}}
+		if p.Review != "" {
+			all = append(all, object{"user": object{"login": "grace"}, "state": p.Review})
+		}
+		answer(w, http.StatusOK, all)
+	case parts[2] == "approvals":
+		by := []object{}
+		if p.Review == "approved" {
+			by = append(by, object{"user": object{"username": "grace"}})
+		}
+		answer(w, http.StatusOK, object{"approved": true, "approved_by": by}) // as with no approval required
+	default:
+		answer(w, http.StatusNotFound, object{"message": "Not Found"})
+	}
+}
+
+// commit is what checks say of a commit, which is named after its pull request.
+func (f *Forge) commit(w http.ResponseWriter, kind, path string) {
+	parts := strings.Split(path, "/")
+	n, _ := strconv.Atoi(strings.TrimPrefix(parts[1], "sha"))
+	if n < 1 || n > len(f.pulls) {
+		answer(w, http.StatusNotFound, object{"message": "Not Found"})
+		return
+	}
+	word := f.pulls[n-1].Check
+	switch {
+	case parts[2] == "check-runs":
+		runs := []object{}
+		if word != "" {
+			runs = append(runs, object{"status": "completed", "conclusion": word})
+		}
+		answer(w, http.StatusOK, object{"total_count": len(runs), "check_runs": runs})
+	case kind == "github":
+		answer(w, http.StatusOK, object{"state": "pending", "statuses": []object{}}) // as with none
+	default:
+		statuses := []object{}
+		if word != "" {
+			statuses = append(statuses, object{"status": word})
+		}
+		answer(w, http.StatusOK, object{"state": word, "statuses": statuses})
+	}
+}
+
+// as is a pull request in the words of its forge.
+func (p *Pull) as(base string) object {
+	if p.Kind == "gitlab" {
+		state := "opened"
+		if p.Merged {
+			state = "merged"
+		} else if p.Closed {
+			state = "closed"
+		}
+		out := object{"iid": p.Number, "web_url": fmt.Sprintf("%s/acme/shop/-/merge_requests/%d", base, p.Number), "state": state, "draft": p.Draft, "title": p.Title, "head_pipeline": nil}
+		if p.Check != "" {
+			out["head_pipeline"] = object{"status": p.Check}
+		}
+		return out
+	}
+	state := "open"
+	if p.Merged || p.Closed {
+		state = "closed"
+	}
+	link, _ := url.JoinPath(base, "acme/shop/pull", strconv.Itoa(p.Number))
+	return object{"number": p.Number, "html_url": link, "state": state, "draft": p.Draft, "merged": p.Merged, "title": p.Title,
+		"head": object{"ref": p.Head, "sha": fmt.Sprintf("sha%d", p.Number)}}
+}

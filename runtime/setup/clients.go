@@ -1,0 +1,342 @@
+package setup
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Entry is the name under which clients know the server.
+const Entry = "deskhand"
+
+// Env is where clients are looked for, and their files.
+type Env struct {
+	Project string // absolute folder
+	Home    string // of the user
+	Config  string // $XDG_CONFIG_HOME, or its default below Home
+	AppData string // %APPDATA%; empty but on Windows
+	OS      string // as runtime.GOOS
+	Getenv  func(string) string
+	// Look returns the path of a program on PATH.
+	Look func(program string) (string, error)
+}
+
+// Client is a coding agent, or an editor with one, whose configuration has MCP
+// servers.
+type Client struct {
+	ID, Name string
+	aliases  []string
+	programs []string             // any of which on PATH says that it is installed
+	marks    func(e Env) []string // so does any of these folders
+	project  *place               // nil: it has no file in a project
+	user     *place
+	// Once is what a person has to do before it starts the server of a project.
+	// Empty: nothing.
+	Once string
+	// approved reports whether the person has, and surely the same by files that
+	// nobody else can have written. Nil: that is not known.
+	approved, surely func(e Env) bool
+}
+
+// place is a configuration file of a client.
+type place struct {
+	// paths are where the file may be. The first that exists counts, or else the
+	// first.
+	paths func(e Env) []string
+	edit  editor
+	entry func(Server) []field
+	// folder is the client's own word for the project's folder. Empty: it starts
+	// servers there by itself.
+	folder string
+}
+
+func fixed(path string) func(Env) []string {
+	return func(e Env) []string { return []string{filepath.Join(e.Project, filepath.FromSlash(path))} }
+}
+
+func home(path string) func(Env) []string {
+	return func(e Env) []string { return []string{filepath.Join(e.Home, filepath.FromSlash(path))} }
+}
+
+// inHome is below the folder that a variable names, or else below folder in the
+// user's home.
+func inHome(variable, folder, path string) func(Env) []string {
+	return func(e Env) []string {
+		return []string{filepath.Join(cmp.Or(e.Getenv(variable), filepath.Join(e.Home, folder)), path)}
+	}
+}
+
+// appFolder is the folder of an application's own files, as Electron has it.
+func (e Env) appFolder(name string) string {
+	switch e.OS {
+	case "darwin":
+		return filepath.Join(e.Home, "Library", "Application Support", name)
+	case "windows":
+		return filepath.Join(e.AppData, name)
+	}
+	return filepath.Join(e.Config, name)
+}
+
+// The shapes of entries, each as the client documents it.
+
+// bare: {"command": "...", "args": [...]}: Gemini CLI, Windsurf, Claude Desktop,
+// Junie.
+func bare(s Server) []field { return []field{{"command", s.Command}, {"args", s.Args}} }
+
+// typed says that the server is one over stdio: Claude Code and Copilot CLI in
+// .mcp.json, Cursor, VS Code.
+func typed(s Server) []field { return append([]field{{"type", "stdio"}}, bare(s)...) }
+
+// clients is the table, in the order in which people are shown it. What each
+// says stands in its documentation:
+//
+//   - Claude Code: code.claude.com/docs/en/mcp. A project's .mcp.json counts once
+//     its user has approved it; servers start in the folder where claude does.
+//   - Codex: developers.openai.com/codex/config-reference. A project's
+//     .codex/config.toml counts if the folder is trusted.
+//   - Gemini CLI: geminicli.com/docs/tools/mcp-server.
+//   - Cursor: cursor.com/docs/context/mcp, with ${workspaceFolder} in args. It
+//     does not say in which folder it starts servers.
+//   - VS Code: code.visualstudio.com/docs/copilot/reference/mcp-configuration,
+//     with ${workspaceFolder}.
+//   - Windsurf: docs.windsurf.com/windsurf/cascade/mcp; it has no file in a
+//     project.
+//   - Zed: zed.dev/docs/ai/mcp; its settings may have comments.
+//   - opencode: opencode.ai/docs/mcp-servers; opencode.json or opencode.jsonc.
+//   - Copilot CLI: docs.github.com, "Adding MCP servers for GitHub Copilot CLI";
+//     in a project it reads the same .mcp.json as Claude Code.
+//   - Goose: block.github.io/goose/docs/guides/config-files.
+//   - Cline: docs.cline.bot/getting-started/config; older ones keep the file in VS
+//     Code's storage.
+//   - Claude Desktop: modelcontextprotocol.io/docs/develop/connect-local-servers.
+//   - JetBrains: Junie, junie.jetbrains.com/docs/junie-cli-mcp-configuration.html.
+var clients = []Client{
+	{
+		ID: "claude", Name: "Claude Code", aliases: []string{"claude-code"}, programs: []string{"claude"}, marks: home(".claude"),
+		project: &place{paths: fixed(".mcp.json"), edit: jsonFile{group: "mcpServers"}, entry: typed},
+		user: &place{paths: func(e Env) []string {
+			return []string{filepath.Join(cmp.Or(e.Getenv("CLAUDE_CONFIG_DIR"), e.Home), ".claude.json")}
+		}, edit: jsonFile{group: "mcpServers"}, entry: typed},
+		Once:     "start claude in the project and approve the server deskhand",
+		approved: claudeApproved, surely: claudeApprovedAtHome,
+	},
+	{
+		ID: "codex", Name: "Codex", programs: []string{"codex"}, marks: home(".codex"),
+		project:  &place{paths: fixed(".codex/config.toml"), edit: tomlFile{"mcp_servers"}, entry: bare},
+		user:     &place{paths: inHome("CODEX_HOME", ".codex", "config.toml"), edit: tomlFile{"mcp_servers"}, entry: bare},
+		Once:     "start codex in the project and trust the folder",
+		approved: codexTrusts, surely: codexTrusts,
+	},
+	{
+		ID: "gemini", Name: "Gemini CLI", aliases: []string{"gemini-cli"}, programs: []string{"gemini"}, marks: home(".gemini"),
+		project:  &place{paths: fixed(".gemini/settings.json"), edit: jsonFile{group: "mcpServers"}, entry: bare},
+		user:     &place{paths: home(".gemini/settings.json"), edit: jsonFile{group: "mcpServers"}, entry: bare},
+		Once:     "start gemini in the project and trust the folder",
+		approved: geminiTrusts, surely: geminiTrusts,
+	},
+	{
+		ID: "cursor", Name: "Cursor", programs: []string{"cursor", "cursor-agent"}, marks: home(".cursor"),
+		project: &place{paths: fixed(".cursor/mcp.json"), edit: jsonFile{group: "mcpServers"}, entry: typed, folder: workspace},
+		user:    &place{paths: home(".cursor/mcp.json"), edit: jsonFile{group: "mcpServers"}, entry: typed},
+		Once:    "switch deskhand on in Cursor's settings, under MCP",
+	},
+	{
+		ID: "vscode", Name: "VS Code", aliases: []string{"vs-code", "code"}, programs: []string{"code"},
+		marks:   func(e Env) []string { return []string{e.appFolder("Code")} },
+		project: &place{paths: fixed(".vscode/mcp.json"), edit: jsonFile{group: "servers"}, entry: typed, folder: workspace},
+		user: &place{paths: func(e Env) []string { return []string{filepath.Join(e.appFolder("Code"), "User", "mcp.json")} },
+			edit: jsonFile{group: "servers"}, entry: typed},
+		Once: "confirm in VS Code that you trust the server deskhand",
+	},
+	{
+		ID: "windsurf", Name: "Windsurf", programs: []string{"windsurf"}, marks: home(".codeium/windsurf"),
+		user: &place{paths: home(".codeium/windsurf/mcp_config.json"), edit: jsonFile{group: "mcpServers"}, entry: bare},
+	},
+	{
+		ID: "zed", Name: "Zed", programs: []string{"zed", "zeditor"},
+		marks:   func(e Env) []string { return []string{zedFolder(e)} },
+		project: &place{paths: fixed(".zed/settings.json"), edit: jsonFile{group: "context_servers"}, entry: zedEntry},
+		user: &place{paths: func(e Env) []string { return []string{filepath.Join(zedFolder(e), "settings.json")} },
+			edit: jsonFile{group: "context_servers"}, entry: zedEntry},
+		Once: "confirm in Zed that you trust the project",
+	},
+	{
+		ID: "opencode", Name: "opencode", programs: []string{"opencode"},
+		marks: func(e Env) []string { return []string{filepath.Join(e.Config, "opencode")} },
+		project: &place{paths: func(e Env) []string {
+			return []string{filepath.Join(e.Project, "opencode.json"), filepath.Join(e.Project, "opencode.jsonc")}
+		}, edit: opencodeFile, entry: opencodeEntry},
+		user: &place{paths: func(e Env) []string {
+			dir := filepath.Join(e.Config, "opencode")
+			return []string{filepath.Join(dir, "opencode.json"), filepath.Join(dir, "opencode.jsonc")}
+		}, edit: opencodeFile, entry: opencodeEntry},
+	},
+	{
+		ID: "copilot", Name: "Copilot CLI", aliases: []string{"copilot-cli"}, programs: []string{"copilot"}, marks: home(".copilot"),
+		project: &place{paths: fixed(".mcp.json"), edit: jsonFile{group: "mcpServers"}, entry: typed},
+		user:    &place{paths: inHome("COPILOT_HOME", ".copilot", "mcp-config.json"), edit: jsonFile{group: "mcpServers"}, entry: copilotEntry},
+	},
+	{
+		ID: "goose", Name: "Goose", programs: []string{"goose"}, marks: func(e Env) []string { return []string{gooseFolder(e)} },
+		user: &place{paths: func(e Env) []string { return []string{filepath.Join(gooseFolder(e), "config.yaml")} },
+			edit: yamlFile{"extensions"}, entry: gooseEntry},
+	},
+	{
+		ID: "cline", Name: "Cline", programs: []string{"cline"}, marks: clineFolders,
+		user: &place{paths: func(e Env) (all []string) {
+			for _, dir := range clineFolders(e) {
+				all = append(all, filepath.Join(dir, "cline_mcp_settings.json"))
+			}
+			return all
+		}, edit: jsonFile{group: "mcpServers"}, entry: clineEntry},
+	},
+	{
+		ID: "claude-desktop", Name: "Claude Desktop", marks: func(e Env) []string { return []string{e.appFolder("Claude")} },
+		user: &place{paths: func(e Env) []string {
+			return []string{filepath.Join(e.appFolder("Claude"), "claude_desktop_config.json")}
+		}, edit: jsonFile{group: "mcpServers"}, entry: bare},
+	},
+	{
+		ID: "jetbrains", Name: "JetBrains Junie", aliases: []string{"junie"}, programs: []string{"junie"}, marks: home(".junie"),
+		project: &place{paths: fixed(".junie/mcp/mcp.json"), edit: jsonFile{group: "mcpServers"}, entry: bare},
+		user:    &place{paths: home(".junie/mcp/mcp.json"), edit: jsonFile{group: "mcpServers"}, entry: bare},
+	},
+}
+
+// workspace is what Cursor and VS Code replace by the project's folder.
+const workspace = "${workspaceFolder}"
+
+func zedFolder(e Env) string {
+	if e.OS == "windows" {
+		return filepath.Join(e.AppData, "Zed")
+	}
+	return filepath.Join(e.Config, "zed")
+}
+
+// zedEntry: versions until 2025 need the source, later ones ignore it.
+func zedEntry(s Server) []field {
+	return append(append([]field{{"source", "custom"}}, bare(s)...), field{"env", []field{}})
+}
+
+// opencodeFile: opencode adds the schema to a file without one.
+var opencodeFile = jsonFile{group: "mcp", schema: "https://opencode.ai/config.json"}
+
+func opencodeEntry(s Server) []field {
+	return []field{{"type", "local"}, {"command", append([]string{s.Command}, s.Args...)}, {"enabled", true}}
+}
+
+func copilotEntry(s Server) []field {
+	return append(append([]field{{"type", "local"}}, bare(s)...), field{"tools", []string{"*"}})
+}
+
+func gooseFolder(e Env) string {
+	if e.OS == "windows" {
+		return filepath.Join(e.AppData, "Block", "goose", "config")
+	}
+	return filepath.Join(e.Config, "goose")
+}
+
+func gooseEntry(s Server) []field {
+	return []field{{"name", Entry}, {"description", "Docs, questions and tasks of this project"}, {"type", "stdio"}, {"enabled", true},
+		{"cmd", s.Command}, {"args", s.Args}, {"timeout", 300}}
+}
+
+func clineFolders(e Env) []string {
+	return []string{
+		filepath.Join(e.Home, ".cline", "data", "settings"),
+		filepath.Join(e.appFolder("Code"), "User", "globalStorage", "saoudrizwan.claude-dev", "settings"),
+	}
+}
+
+func clineEntry(s Server) []field { return append(bare(s), field{"disabled", false}) }
+
+// IDs are the clients that can be named, in the order of the table.
+func IDs() (ids []string) {
+	for _, c := range clients {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// Named returns the clients of these names, in the order of the table. Fault
+// "misuse": there is none of a name.
+func Named(names []string) (list []Client, err error) {
+	wanted := map[string]bool{}
+	for _, name := range names {
+		name = strings.ToLower(strings.TrimSpace(name))
+		i := slices.IndexFunc(clients, func(c Client) bool { return c.ID == name || slices.Contains(c.aliases, name) })
+		if i < 0 {
+			return nil, fault.New("misuse", "there is no client "+name, "name one of "+strings.Join(IDs(), ", "))
+		}
+		wanted[clients[i].ID] = true
+	}
+	for _, c := range clients {
+		if wanted[c.ID] {
+			list = append(list, c)
+		}
+	}
+	return list, nil
+}
+
+// Found returns the clients that are installed, or that the project has a file
+// of.
+func (e Env) Found() (list []Client) {
+	for _, c := range clients {
+		if e.has(c) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func (e Env) has(c Client) bool {
+	for _, program := range c.programs {
+		if _, err := e.Look(program); err == nil {
+			return true
+		}
+	}
+	for _, mark := range c.marks(e) {
+		if isFolder(mark) {
+			return true
+		}
+	}
+	if c.project == nil || c.ID == "copilot" { // whose file is Claude Code's
+		return false
+	}
+	for _, path := range c.project.paths(e) {
+		if dir := filepath.Dir(path); exists(path) || dir != e.Project && isFolder(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// path is the file of a place: the one that exists, or else the one to make.
+func (p *place) path(e Env) string {
+	paths := p.paths(e)
+	for _, path := range paths {
+		if exists(path) {
+			return path
+		}
+	}
+	for _, path := range paths {
+		if isFolder(filepath.Dir(path)) {
+			return path
+		}
+	}
+	return paths[0]
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

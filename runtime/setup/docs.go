@@ -1,0 +1,197 @@
+package setup
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/deskhand/deskhand/indexer"
+	"github.com/deskhand/deskhand/runtime/text"
+)
+
+// Docs is what a project has to search.
+type Docs struct {
+	Dir   string // relative to the project, with slashes; empty: there are none
+	Files int    // of markdown, at least; counting ends at mostCounted
+	Title string // of README or the index page; empty: it has none
+	// Described says that metadata.json has a description already.
+	Described bool
+}
+
+// folders are the usual names, the likeliest first.
+var folders = []string{"docs", "doc", "documentation", "content", "src/content/docs", "website/docs", "site/content", "book/src", "corpus", "manual", "handbook", "guide", "guides", "wiki", "pages", "src"}
+
+// mostCounted ends a count that only has to say whether there are pages.
+const mostCounted = 10_000
+
+// FindDocs looks for the docs of a project: what its metadata.json names, else
+// the first of the usual folders that has markdown, else the project itself if
+// there is markdown anywhere in it, as a README.
+func FindDocs(project string) Docs {
+	if dir, _, err := indexer.Find(project); err == nil {
+		if rel, err := filepath.Rel(project, dir); err == nil && filepath.IsLocal(rel) {
+			if n := pages(dir); n > 0 {
+				return Docs{Dir: filepath.ToSlash(rel), Files: n, Title: titleOf(project, rel), Described: described(project, rel)}
+			}
+		}
+	}
+	for _, folder := range folders {
+		dir := filepath.Join(project, filepath.FromSlash(folder))
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // a link may lead anywhere
+			continue
+		}
+		if n := pages(dir); n > 0 {
+			return Docs{Dir: folder, Files: n, Title: titleOf(project, folder), Described: described(project, folder)}
+		}
+	}
+	if n := pages(project); n > 0 {
+		return Docs{Dir: ".", Files: n, Title: titleOf(project, "."), Described: described(project, ".")}
+	}
+	return Docs{}
+}
+
+// pages counts the files of markdown below dir.
+func pages(dir string) (n int) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		name := ""
+		if d != nil {
+			name = d.Name()
+		}
+		switch {
+		case err != nil:
+			return nil
+		case path != dir && d.IsDir() && (strings.HasPrefix(name, ".") || slices.Contains(notDocs, name)):
+			return fs.SkipDir
+		case d.Type().IsRegular() && slices.Contains(endings, strings.ToLower(filepath.Ext(name))):
+			n++
+		}
+		if n >= mostCounted {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return n
+}
+
+// notDocs are folders of other people's files.
+var notDocs = []string{"node_modules", "vendor", "target", "dist", "build", "venv", "third_party"}
+
+var endings = []string{".md", ".markdown", ".mdx"}
+
+// described reports whether a metadata.json says what the docs are.
+func described(project, dir string) bool {
+	for _, place := range []string{filepath.Join(project, dir), project} {
+		data, err := os.ReadFile(filepath.Join(place, "metadata.json"))
+		if err != nil {
+			continue
+		}
+		var about struct {
+			Description string `json:"corpus_description"`
+		}
+		if decode(data, &about) == nil && strings.TrimSpace(about.Description) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// titleOf is the title of the index page of the docs, or of the README.
+func titleOf(project, dir string) string {
+	for _, place := range []string{filepath.Join(project, dir), project} {
+		entries, _ := os.ReadDir(place)
+		for _, want := range []string{"index", "_index", "readme", "home", "introduction"} {
+			for _, e := range entries {
+				name := strings.ToLower(e.Name())
+				if !e.Type().IsRegular() || strings.TrimSuffix(name, filepath.Ext(name)) != want || !slices.Contains(endings, filepath.Ext(name)) {
+					continue
+				}
+				if title := pageTitle(filepath.Join(place, e.Name())); title != "" {
+					return title
+				}
+			}
+		}
+	}
+	return ""
+}
+
+var (
+	frontTitle = regexp.MustCompile(`^title:\s*(.+)$`)
+	htmlTitle  = regexp.MustCompile(`(?i)<h1[^>]*>(.*?)</h1>`)
+	markup     = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)|<[^>]*>|[*_` + "`" + `]+`)
+)
+
+// pageTitle is the title in the front matter, or the first heading.
+func pageTitle(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	front, fence, before := false, false, ""
+	for n := 0; lines.Scan() && n < 200; n++ {
+		line := strings.TrimSpace(strings.TrimPrefix(lines.Text(), bom))
+		switch {
+		case n == 0 && line == "---":
+			front = true
+		case front:
+			if found := frontTitle.FindStringSubmatch(line); found != nil {
+				return cleanTitle(strings.Trim(found[1], `"' `))
+			}
+			front = line != "---"
+		case strings.HasPrefix(line, "```"), strings.HasPrefix(line, "~~~"):
+			fence = !fence
+		case fence:
+		case strings.HasPrefix(line, "# "):
+			return cleanTitle(line[2:])
+		case before != "" && len(line) > 1 && strings.Trim(line, "=") == "":
+			return cleanTitle(before)
+		default:
+			if found := htmlTitle.FindStringSubmatch(line); found != nil {
+				return cleanTitle(found[1])
+			}
+		}
+		before = line
+	}
+	return ""
+}
+
+func cleanTitle(s string) string {
+	s = markup.ReplaceAllStringFunc(s, func(m string) string {
+		if found := markup.FindStringSubmatch(m); found != nil && !strings.HasPrefix(m, "!") {
+			return found[1]
+		}
+		return ""
+	})
+	return text.Shorten(text.OneLine(text.Plain(strings.TrimRight(s, "# "))), 80)
+}
+
+// Proposal is what the docs are, completing "Search the ...".
+func (d Docs) Proposal(project string) string {
+	title := cmp.Or(d.Title, filepath.Base(project))
+	for _, word := range []string{"doc", "manual", "guide", "handbook", "reference", "wiki", "book"} {
+		if strings.Contains(strings.ToLower(title), word) {
+			return title
+		}
+	}
+	return title + " documentation"
+}
+
+// decode reads JSON that may have comments.
+func decode(data []byte, into any) error {
+	_, rest, _ := split(data)
+	v, err := hujson.Standardize([]byte(rest))
+	if err != nil {
+		return fmt.Errorf("read JSON: %w", err)
+	}
+	return json.Unmarshal(v, into)
+}

@@ -1,0 +1,194 @@
+package setup
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+)
+
+// Removal plans to take out what was put into a project and, for it, into the
+// files of the user. A file that nobody has changed since gets the bytes that it
+// had; from another one our entry or our lines go. o.Clients limits it to the
+// entries of clients.
+func Removal(env Env, records Records, o Options) (*Plan, error) {
+	p := &Plan{env: env, records: records}
+	wanted, err := Named(o.Clients)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range records.of(env.Project) {
+		if len(wanted) > 0 && !has(wanted, one.Client) || o.User && !one.User {
+			continue
+		}
+		if one.Client == indexRecord {
+			p.Index, p.dropped = true, append(p.dropped, one)
+			continue
+		}
+		if err := p.takeOut(one); err != nil {
+			return nil, err
+		}
+	}
+	if !o.User {
+		err = p.takeOutUnrecorded(wanted)
+	}
+	return p, err
+}
+
+func has(list []Client, id string) bool {
+	for _, c := range list {
+		if c.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// takeOut plans for one file.
+func (p *Plan) takeOut(one record) error {
+	inside := p.env.Project
+	if one.User {
+		inside = ""
+	}
+	real, data, _, err := load(one.Path, inside)
+	if err != nil {
+		return err
+	}
+	if data == nil {
+		p.dropped = append(p.dropped, one)
+		return nil
+	}
+	after, gone := one.Before, one.Created
+	if digest(data) != one.Digest {
+		if after, gone, err = p.cutOut(one, data); err != nil {
+			return p.located(one.Path, err)
+		}
+	}
+	switch {
+	case gone:
+		after = nil
+	case string(after) == string(data):
+		p.dropped = append(p.dropped, one)
+		return nil
+	case after == nil:
+		after = []byte{}
+	}
+	p.Changes = append(p.Changes, Change{Path: real, Shown: p.shown(one.Path), Before: data, After: after, record: one, drop: true})
+	if one.Client != "" {
+		p.removed(one.Client, one.Path)
+	}
+	return nil
+}
+
+func (p *Plan) removed(id, path string) {
+	for _, c := range clients {
+		if c.ID == id {
+			p.Clients = append(p.Clients, Outcome{ID: id, Name: c.Name, Path: p.shown(path), Status: Removed})
+		}
+	}
+}
+
+// cutOut takes ours out of a file that was changed since. gone says that nothing
+// is left of a file that was made.
+func (p *Plan) cutOut(one record, data []byte) (after []byte, gone bool, err error) {
+	if one.Client == "" {
+		text := string(data)
+		if one.Added == "" || strings.Count(text, one.Added) != 1 {
+			p.Notes = append(p.Notes, p.shown(one.Path)+" was changed since and stays as it is")
+			return data, false, nil
+		}
+		text = strings.Replace(text, one.Added, "", 1)
+		return []byte(text), one.Created && strings.TrimSpace(text) == "", nil
+	}
+	edit := editorOf(one)
+	all, err := edit.entries(data)
+	if err != nil {
+		return nil, false, err
+	}
+	if s, ok := ours(all[Entry]); !ok || s.Command == "" {
+		return data, false, nil
+	}
+	before := one.Before
+	if before == nil {
+		before = []byte{}
+	}
+	if after, err = edit.cut(data, Entry, before); err != nil {
+		return nil, false, err
+	}
+	return after, one.Created && edit.blank(after), nil
+}
+
+func editorOf(one record) editor {
+	for _, c := range clients {
+		switch {
+		case c.ID == one.Client && one.User:
+			return c.user.edit
+		case c.ID == one.Client:
+			return c.project.edit
+		}
+	}
+	return jsonFile{group: "mcpServers"}
+}
+
+// takeOutUnrecorded plans for entries of the project's files of which there is no
+// record, as in a clone: those that start deskhand as init writes them.
+func (p *Plan) takeOutUnrecorded(wanted []Client) error {
+	p.Docs = FindDocs(p.env.Project)
+	for _, c := range clients {
+		if c.project == nil || len(wanted) > 0 && !has(wanted, c.ID) {
+			continue
+		}
+		path := c.project.path(p.env)
+		real, data, _, err := load(path, p.env.Project)
+		if err != nil || data == nil || p.planned(real) {
+			continue // not a file that init has written
+		}
+		all, err := c.project.edit.entries(data)
+		if err != nil || !same(all[Entry], c.project.entry(p.server("deskhand", c.project.folder))) {
+			continue
+		}
+		after, err := c.project.edit.cut(data, Entry, nil)
+		if err != nil {
+			return p.located(path, err)
+		}
+		p.Changes = append(p.Changes, Change{Path: real, Shown: p.shown(path), Before: data, After: after,
+			record: record{Project: p.env.Project, Path: real, Client: c.ID}, drop: true})
+		p.removed(c.ID, path)
+	}
+	return nil
+}
+
+func (p *Plan) planned(path string) bool {
+	for _, c := range p.Changes {
+		if c.Path == path {
+			return true
+		}
+	}
+	return false
+}
+
+// indexRecord stands for the index, as the client of a record.
+const indexRecord = "index"
+
+// BuiltIndex remembers that the project had no index before init built one.
+func (r Records) BuiltIndex(project string) error {
+	path := filepath.Join(project, filepath.FromSlash(IndexFolder))
+	return r.keep(Change{Path: path, record: record{Project: project, Path: path, Client: indexRecord}})
+}
+
+// RemoveIndex deletes the index that deskhand wrote below the project, and its
+// folders if they are empty then. was reports whether there was one.
+func RemoveIndex(project string) (was bool) {
+	dir := filepath.Join(project, filepath.FromSlash(IndexFolder))
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() || !artifact.Alone(dir) {
+		return false
+	}
+	names, _ := filepath.Glob(filepath.Join(dir, "*")) // fails for a bad pattern alone
+	for _, name := range append(names, filepath.Join(dir, ".lock")) {
+		os.Remove(name)
+	}
+	os.Remove(dir)
+	os.Remove(filepath.Dir(dir))
+	return true
+}

@@ -1,0 +1,330 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/forge"
+	"github.com/deskhand/deskhand/runtime/store"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// PullQuery says how a pull request is to be opened.
+type PullQuery struct {
+	AttemptID   string
+	Draft       bool
+	Title, Body string // empty: the task's title and what the agent said
+	Into        string // another branch than the attempt's target; empty: that
+	Remote      string // empty: origin
+	// Secrets, DryRun, Save and Plan are those of [LandRequest].
+	Secrets      Allowance
+	DryRun, Save bool
+	Plan         string
+}
+
+// PullRequest is the pull request of an attempt in one repository.
+type PullRequest struct {
+	AttemptID string `json:"-"`
+	Repo      string `json:"-"`
+	// Remote is the address of the repository there, without a password.
+	Remote       string      `json:"remote"`
+	Place        forge.Place `json:"place"`
+	Branch       string      `json:"branch"`
+	Target       string      `json:"target"`
+	Title        string      `json:"title"`
+	Head         string      `json:"head"` // commit that was pushed last
+	Pull         forge.Pull  `json:"pull"` // zero: it was not opened yet
+	Looked       time.Time   `json:"-"`    // when its state was read
+	body, remote string
+}
+
+// Pulled is what became of [Manager.OpenPull].
+type Pulled struct {
+	AttemptID, Branch string
+	Requests          []PullRequest
+	Body              string
+	Secrets           []string // what looks like one, if that was allowed
+	Plan              string
+}
+
+// OpenPull pushes the branch of an attempt and opens a pull request, in each
+// repository in which it has something that its target does not; what the attempt
+// has not committed is committed first. Done again, it pushes what is new. The task
+// is in review then. Faults: those of [Manager.Land] but for conflicts,
+// remote_missing, push_refused and those of [forge.Client.Open].
+func (m *Manager) OpenPull(ctx context.Context, q PullQuery) (done Pulled, err error) {
+	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
+		if done, err = m.planPull(ctx, c, q); err != nil {
+			return err
+		}
+		if q.Plan != "" && q.Plan != done.Plan {
+			return planChanged()
+		}
+		if q.DryRun {
+			return nil
+		}
+		for _, pr := range done.Requests {
+			if err := m.forge().Ready(ctx, pr.Place); err != nil {
+				return withAttempt(err, c.ID) // before anything is pushed
+			}
+		}
+		for i := range done.Requests {
+			if err := m.openPull(ctx, c, &done.Requests[i], q.Draft); err != nil {
+				return err
+			}
+		}
+		return m.db.Update(ctx, func(tx *store.Tx) error {
+			t, err := readTask(ctx, tx, c.TaskID)
+			if err != nil {
+				return err
+			}
+			return moveTask(ctx, tx, t, InReview, InProgress, Todo)
+		})
+	})
+	return done, err
+}
+
+// planPull works out what would be pushed and opened.
+func (m *Manager) planPull(ctx context.Context, c checkout, q PullQuery) (done Pulled, err error) {
+	done = Pulled{AttemptID: c.ID, Branch: c.attempt.Branch}
+	distances, err := c.tree.Distances(ctx, q.Into)
+	if err != nil {
+		return done, err
+	}
+	t, summary, agent, err := m.spoken(ctx, c)
+	if err != nil {
+		return done, err
+	}
+	p, err := m.project(ctx, t.ProjectID)
+	if err != nil {
+		return done, err
+	}
+	before, err := m.Pulls(ctx, c.ID)
+	if err != nil {
+		return done, err
+	}
+	title := cmp.Or(strings.TrimSpace(q.Title), t.Title)
+	done.Body = cmp.Or(strings.TrimSpace(q.Body), strings.TrimSpace(CommitMessage{Summary: summary, Agent: agent, Template: "{summary}\n\n{coauthor}"}.String()))
+	var moves []worktree.Move
+	for i, d := range distances {
+		if d.Ahead == 0 {
+			continue
+		}
+		r := c.tree.Repos[i]
+		address, remote, err := c.tree.Remote(ctx, r, cmp.Or(q.Remote, "origin"))
+		if err != nil {
+			return done, err
+		}
+		place, err := forge.PlaceOf(address, p.Forge, p.ForgeURL)
+		if err != nil {
+			return done, withAttempt(err, c.ID)
+		}
+		pr := PullRequest{AttemptID: c.ID, Repo: r.Name, Remote: forge.Shown(remote), Place: place, Branch: done.Branch, Target: d.Target, Title: title, Head: d.Head, body: done.Body, remote: remote}
+		if n := slices.IndexFunc(before, func(b PullRequest) bool { return b.Repo == r.Name && b.Pull.State == forge.Open }); n >= 0 {
+			pr.Pull = before[n].Pull
+		}
+		done.Requests = append(done.Requests, pr)
+		moves = append(moves, worktree.Move{Name: r.Name, Path: r.Path, Branch: d.Target, Before: d.Tip, After: d.Head})
+		done.Plan += fmt.Sprint(r.Name, " ", remote, " ", d.Target, " ", d.Head, " ")
+	}
+	if len(done.Requests) == 0 {
+		return done, fault.New(worktree.NothingToLand, fmt.Sprintf("%s has all of %s", distances[0].Target, done.Branch), "see what it has changed")
+	}
+	done.Plan = tokenDigest(done.Plan + title + " " + done.Body)
+	done.Secrets, err = m.checkSecrets(ctx, c, moves, q.Secrets)
+	return done, err
+}
+
+// openPull pushes one repository's branch and opens its pull request, unless one
+// is open. The row is there before: what was pushed may be replaced by the next.
+func (m *Manager) openPull(ctx context.Context, c checkout, pr *PullRequest, draft bool) error {
+	i := slices.IndexFunc(c.tree.Repos, func(r worktree.Repo) bool { return r.Name == pr.Repo })
+	before := ""
+	earlier, err := m.Pulls(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	for _, e := range earlier {
+		if e.Repo == pr.Repo && e.Remote == pr.Remote {
+			before = e.Head
+		}
+	}
+	if err := c.tree.Push(ctx, c.tree.Repos[i], pr.remote, pr.Head, before); err != nil {
+		return withAttempt(err, c.ID)
+	}
+	if err := m.writePull(ctx, *pr); err != nil {
+		return err
+	}
+	if pr.Pull.Number == 0 {
+		client := m.forge()
+		if pr.Pull, err = client.Open(ctx, pr.Place, forge.Request{Branch: pr.Branch, Target: pr.Target, Title: pr.Title, Body: pr.body, Draft: draft}); err != nil {
+			return withAttempt(err, c.ID)
+		}
+	}
+	return m.writePull(ctx, *pr)
+}
+
+func (m *Manager) writePull(ctx context.Context, pr PullRequest) error {
+	data, err := json.Marshal(pr)
+	if err != nil {
+		return fmt.Errorf("encode pull request: %w", err)
+	}
+	return m.db.Update(ctx, func(tx *store.Tx) error {
+		a, err := readAttempt(ctx, tx, pr.AttemptID)
+		if err != nil {
+			return err
+		}
+		t, err := readTask(ctx, tx, a.TaskID)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO pulls (attempt_id, repo, host, state, data, looked_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (attempt_id, repo) DO UPDATE SET state = excluded.state, data = excluded.data, looked_at = excluded.looked_at`,
+			pr.AttemptID, pr.Repo, m.host, string(pr.Pull.State), string(data), millis(tx.Now), millis(tx.Now))
+		if err != nil {
+			return fmt.Errorf("write pull request: %w", err)
+		}
+		_, err = note(tx, Event{Type: TaskUpdated, ProjectID: t.ProjectID, TaskID: t.ID, AttemptID: a.ID})
+		return err
+	})
+}
+
+const pullColumns = "attempt_id, repo, data, looked_at"
+
+func scanPull(row scanner) (pr PullRequest, err error) {
+	var attempt, repo, data string
+	var looked int64
+	if err = row.Scan(&attempt, &repo, &data, &looked); err != nil {
+		return pr, err
+	}
+	err = json.Unmarshal([]byte(data), &pr)
+	pr.AttemptID, pr.Repo, pr.Looked = attempt, repo, at(looked)
+	return pr, err
+}
+
+// Pulls are the pull requests of an attempt, as they were when somebody looked
+// last.
+func (m *Manager) Pulls(ctx context.Context, attemptID string) (found []PullRequest, err error) {
+	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
+		return nil, err
+	}
+	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
+		found, err = all(ctx, tx, scanPull, "SELECT "+pullColumns+" FROM pulls WHERE attempt_id = ? ORDER BY repo", attemptID)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read pull requests: %w", err)
+	}
+	return found, nil
+}
+
+// LookAtPulls asks the forges about the pull requests of this machine that are open
+// and were not looked at for a while: of one attempt, or of all if attemptID is
+// empty. An attempt whose pull requests are all merged counts as landed, and its
+// task as done.
+func (m *Manager) LookAtPulls(ctx context.Context, attemptID string, older time.Duration) error {
+	var open []PullRequest
+	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
+		open, err = all(ctx, tx, scanPull, "SELECT "+pullColumns+" FROM pulls WHERE state = ? AND looked_at <= ? AND host = ? AND (? = '' OR attempt_id = ?) ORDER BY looked_at LIMIT 100",
+			string(forge.Open), millis(tx.Now.Add(-older)), m.host, attemptID, attemptID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read pull requests: %w", err)
+	}
+	client := m.forge()
+	var problems []error
+	for _, pr := range open {
+		now, err := client.Look(ctx, pr.Place, pr.Pull)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("look at %s: %w", pr.Pull.URL, err))
+			continue
+		}
+		pr.Pull = now
+		if err := m.writePull(ctx, pr); err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		if now.State == forge.Merged {
+			problems = append(problems, m.mergedThere(ctx, pr.AttemptID))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// mergedThere closes the task of an attempt whose pull requests are all merged.
+func (m *Manager) mergedThere(ctx context.Context, attemptID string) error {
+	pulls, err := m.Pulls(ctx, attemptID)
+	if err != nil || slices.ContainsFunc(pulls, func(pr PullRequest) bool { return pr.Pull.State != forge.Merged }) {
+		return err
+	}
+	return m.db.Update(ctx, func(tx *store.Tx) error {
+		a, err := readAttempt(ctx, tx, attemptID)
+		if fault.Of(err) != nil {
+			return nil // deleted meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		t, err := readTask(ctx, tx, a.TaskID)
+		if err != nil {
+			return err
+		}
+		p, err := latestProcess(ctx, tx, attemptID)
+		if err != nil || p != nil && !p.State.Ended() {
+			return err // it works on: its end says where its work is
+		}
+		if err := writeWork(ctx, tx, a.ID, &Work{State: LandedWork}); err != nil {
+			return err
+		}
+		return moveTask(ctx, tx, t, Done, InReview, InProgress, Todo)
+	})
+}
+
+// forge is the way to forges.
+func (m *Manager) forge() *forge.Client {
+	return &forge.Client{Token: forgeToken}
+}
+
+// hostsOfTokens are those for which the usual variables have tokens. A remote can
+// name any host, and an agent can write it.
+var hostsOfTokens = []string{"github.com", "gitlab.com", "codeberg.org", "gitea.com"}
+
+// forgeToken is the token of a variable, for a well-known host or one that a person
+// has configured, or else what the user's credential helpers have for the host.
+func forgeToken(ctx context.Context, p forge.Place) (string, error) {
+	if p.Own || slices.Contains(hostsOfTokens, p.Host) {
+		for _, name := range forge.TokenNames[p.Kind] {
+			if token := os.Getenv(name); token != "" {
+				return token, nil
+			}
+		}
+	}
+	if p.Host == "" {
+		return "", nil
+	}
+	return worktree.Password(ctx, p.Host), nil
+}
+
+// Words say where a pull request stands: "#7 open, draft, checks failing, approved".
+func (pr PullRequest) Words() string {
+	words := fmt.Sprintf("#%d %s", pr.Pull.Number, pr.Pull.State)
+	if pr.Pull.State == forge.Open && pr.Pull.Draft {
+		words += ", draft"
+	}
+	if pr.Pull.Checks != "" {
+		words += ", checks " + pr.Pull.Checks
+	}
+	if pr.Pull.Review != "" {
+		words += ", " + strings.ReplaceAll(pr.Pull.Review, "_", " ")
+	}
+	return words
+}

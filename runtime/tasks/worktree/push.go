@@ -1,0 +1,81 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// pushed are the protocols that a push may use; no other git of this package uses
+// any.
+const pushed = "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"
+
+// Remote is the address of a remote as it is configured, and the one that a push
+// goes to. The fault is remote_missing.
+func (t Tree) Remote(ctx context.Context, r Repo, name string) (address, push string, err error) {
+	if err := r.requirePresent(); err != nil {
+		return "", "", err
+	}
+	out, err := git(ctx, r.Path, "remote", "get-url", "--push", "--", name)
+	if err != nil {
+		return "", "", absent(err, RemoteMissing, fmt.Sprintf("repository %s has no remote %q", r.Name, name), "add it: git -C "+r.Path+" remote add "+name+" URL")
+	}
+	push = strings.TrimSpace(string(out))
+	if out, err = git(ctx, r.Path, "config", "--get", "remote."+name+".url"); err != nil {
+		return push, push, nil
+	}
+	return strings.TrimSpace(string(out)), push, nil
+}
+
+// Push brings a commit onto the attempt's branch at an address. before is the
+// commit that the last push has left there, which may be replaced; empty: nothing
+// is replaced. No hook runs. The fault is push_refused.
+func (t Tree) Push(ctx context.Context, r Repo, address, commit, before string) error {
+	ref := "refs/heads/" + t.Branch
+	args := []string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules"}
+	if before != "" {
+		args = append(args, "--force-with-lease="+ref+":"+before)
+	}
+	cmd := command(ctx, r.Path, append(args, "--", address, commit+":"+ref)...)
+	cmd.Env = append(cmd.Env, pushed)
+	out, err := run(cmd)
+	if err == nil {
+		return nil
+	}
+	if f := fault.Of(err); f != nil {
+		return f
+	}
+	said := strings.ReplaceAll(err.Error(), address, "the remote")
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "!\t") {
+			said = strings.Join(strings.Fields(line)[1:], " ") + "; " + said
+		}
+	}
+	hint := fmt.Sprintf("look whether you can push there: git -C %s push --dry-run REMOTE %s", r.Path, t.Branch)
+	if strings.Contains(said, "[rejected]") {
+		hint = "somebody has pushed to " + t.Branch + " there: bring that into the attempt, or delete the branch there"
+	}
+	return fault.New(PushRefused, fmt.Sprintf("branch %s of %s could not be pushed: %s", t.Branch, r.Name, said), hint)
+}
+
+// Password is what the user's own credential helpers have for a host, as git asks
+// them; empty: nothing.
+func Password(ctx context.Context, host string) string {
+	cmd := command(ctx, os.TempDir(), "credential", "fill")
+	cmd.with = []string{"core.askPass=", "credential.interactive=false"}
+	cmd.Env = append(cmd.Env, "SSH_ASKPASS=", "GIT_ASKPASS=")
+	cmd.Stdin = strings.NewReader("protocol=https\nhost=" + host + "\n\n")
+	out, err := run(cmd)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(out)) {
+		if password, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "password="); ok {
+			return password
+		}
+	}
+	return ""
+}

@@ -1,0 +1,133 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
+)
+
+// Verdict is what a person has said to whether a tool may do something.
+type Verdict string
+
+// Verdicts.
+const (
+	// Agreed is a yes. It is good for one call.
+	Agreed Verdict = "agreed"
+	// Refused is a no, a decline or a closed question.
+	Refused Verdict = "refused"
+	// Waiting says that nobody has answered yet: the same call asks no second
+	// time, it waits on.
+	Waiting Verdict = "waiting"
+	// Unreachable says that nobody could be asked.
+	Unreachable Verdict = "unreachable"
+)
+
+// ChangedMeanwhile is the code of a yes to something else than is to be done now.
+const ChangedMeanwhile = "changed_meanwhile"
+
+// Confirmation is a question whether a tool may do something.
+type Confirmation struct {
+	Tool  string // its name
+	Title string // what it is about, in a few words
+	Ask   string // the question, which is answered by yes or no
+	// Message is what will be done, whole, in at most 4,000 characters. A yes is to
+	// this message: with another one it is another question.
+	Message string
+	// About is what it belongs to, without an attempt: it is the caller's question.
+	About elicit.Context
+}
+
+// Confirmed is the outcome of [Toolset.Confirm].
+type Confirmed struct {
+	Verdict   Verdict
+	RequestID string // of the question
+	Note      string // what the person has written beside it; may be empty
+	Reach     string // how the person gets at the question, while they are waited for
+}
+
+// Confirm asks a person whether a tool may do something, as ask_user asks: through
+// the client if that has dialogs, held for as long as the client stays, and joined
+// by a call that asks the same again. A yes that it returns is used up.
+func (d *Toolset) Confirm(ctx context.Context, caller contract.Caller, c Confirmation) (done Confirmed, err error) {
+	r := d.from(caller)
+	r.Trigger, r.Title, r.Message = elicit.TaskGate, textutil.Shorten(c.Title, 100), textutil.Shorten(c.Message, 4000)
+	r.Questions = []elicit.Question{{ID: "allow", Kind: elicit.Boolean, Message: textutil.Shorten(c.Ask, 1000), Required: true}}
+	about := c.About
+	about.ToolName, about.CWD, about.AttemptID = c.Tool, r.Context.CWD, r.Context.AttemptID
+	r.Context = about
+	if r, err = elicit.Prepare(r); err != nil {
+		return done, fmt.Errorf("put the question of %s: %w", c.Tool, err)
+	}
+	said, err := d.put(ctx, caller, r)
+	if err != nil {
+		return done, err
+	}
+	raw, ok := said.Structured.(json.RawMessage)
+	var report Report
+	if !ok || json.Unmarshal(raw, &report) != nil {
+		return done, fmt.Errorf("read the answer to %s", c.Tool)
+	}
+	done.RequestID, done.Note = report.RequestID, report.Note
+	hub, err := d.hub(ctx)
+	if err != nil {
+		return done, err
+	}
+	asked, err := hub.Get(ctx, report.RequestID)
+	if err != nil {
+		return done, err
+	}
+	if asked.Trigger != r.Trigger || asked.Message != r.Message || asked.Context.ToolName != r.Context.ToolName {
+		return done, fault.New(ChangedMeanwhile, "what would be done has changed since the person was asked", "call "+c.Tool+" again")
+	}
+	switch {
+	case report.Answered && len(report.Answers) == 1 && len(report.Answers[0].Values) == 1 && report.Answers[0].Values[0] == "yes":
+		done.Verdict = Agreed
+	case report.Answered, report.Cancelled:
+		done.Verdict = Refused
+	case report.Outcome == unreachable:
+		done.Verdict = Unreachable
+	default:
+		done.Verdict, done.Reach = Waiting, where(ctx, hub)
+		return done, nil
+	}
+	return done, d.usedUp(ctx, hub, said, done.RequestID)
+}
+
+// usedUp records that the outcome of a question has been taken, so that no later
+// call takes it again.
+func (d *Toolset) usedUp(ctx context.Context, hub *elicit.Hub, said contract.Result, id string) error {
+	if said.Delivered != nil {
+		said.Delivered(false) // it is recorded here, before anything is done
+	}
+	r, err := hub.Get(ctx, id)
+	if err != nil || !r.Undelivered() {
+		return err
+	}
+	return hub.Delivered(ctx, r)
+}
+
+// Held waits for something else than a person as long as a client stays, at most
+// for most, and tells it meanwhile what says says. done is false if it is to be
+// waited for again. wait must end with its context.
+func (d *Toolset) Held(ctx context.Context, caller contract.Caller, most time.Duration, says func() string, wait func(context.Context) error) (done bool, err error) {
+	limit := d.limit(caller)
+	if limit <= 0 || limit > most {
+		limit = most
+	}
+	until, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	h := holding{caller: caller, limit: limit, total: most, says: says, wait: func(ctx context.Context) (elicit.Request, error) {
+		ctx, leave := context.WithCancel(ctx)
+		defer leave()
+		defer context.AfterFunc(until, leave)()
+		return elicit.Request{}, wait(ctx)
+	}}
+	_, done, err = d.hold(ctx, h)
+	return done, err
+}

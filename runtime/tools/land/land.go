@@ -1,0 +1,139 @@
+// Package land has the tools with which an agent outside of attempts brings the
+// work of an attempt home: landing it, bringing it up to date, discarding it,
+// opening a pull request, and waiting until attempts end.
+//
+// Each call that moves a branch asks a person first, unless a person has said
+// otherwise for the project. A yes is to what was worked out for the question: if
+// commits have changed since, it lands nothing. The tools are worded as those of
+// the package work, whose table has their hints.
+package land
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	textutil "github.com/deskhand/deskhand/runtime/text"
+	"github.com/deskhand/deskhand/runtime/tools/ask"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+)
+
+// Manager is what the tools need of the room; [tasks.Manager] has it.
+type Manager interface {
+	MayLand(ctx context.Context, attemptID string) (c tasks.Context, ask bool, err error)
+	Land(context.Context, tasks.LandRequest) (tasks.Landed, error)
+	Update(ctx context.Context, q tasks.UpdateRequest) (tasks.Landed, error)
+	Discard(ctx context.Context, attemptID string, dryRun bool) (tasks.Discarded, error)
+	OpenPull(context.Context, tasks.PullQuery) (tasks.Pulled, error)
+	Changes(ctx context.Context, attemptID string, force bool) (tasks.Changes, error)
+	Status(ctx context.Context, attemptID string) (tasks.AttemptStatus, error)
+	AwaitEnds(ctx context.Context, attemptIDs []string, all bool) error
+}
+
+// Desk asks people and holds calls; [ask.Toolset] does.
+type Desk interface {
+	Confirm(context.Context, contract.Caller, ask.Confirmation) (ask.Confirmed, error)
+	Held(ctx context.Context, caller contract.Caller, most time.Duration, says func() string, wait func(context.Context) error) (done bool, err error)
+}
+
+// Options tunes the tools. Open and Desk are required to call one.
+type Options struct {
+	// Open gives the manager; it is called by every call, and may open the store
+	// at the first.
+	Open func(context.Context) (Manager, error)
+	Desk Desk
+	// Work has the prefix of the names and the words of hints.
+	Work work.Options
+}
+
+// Tools is the list of all.
+func Tools(o Options) []contract.Tool {
+	return []contract.Tool{o.landAttempt(), o.updateAttempt(), o.discardAttempt(), o.openPullRequest(), o.waitForAttempts()}
+}
+
+// Instructions tell a model how work gets home.
+func Instructions(o Options) string { return o.Work.Named(instructions) }
+
+const instructions = `Landing: wait_for_attempts ends when attempts do. After a review, land_attempt brings one onto its target branch, update_attempt brings the target into it first, discard_attempt deletes one, open_pull_request pushes it for review. Each asks the person, who may take a while: status waiting means that nobody has answered, so call again with the same arguments later. Never land what the user did not want landed.`
+
+// Outcome is what every tool that asks first says.
+type Outcome struct {
+	Status    string  `json:"status" enum:"done,planned,waiting,refused,unreachable" doc:"done; planned: dry_run, nothing was done; waiting: the person has not answered yet, nothing was done; refused: the person said no; unreachable: no person could be asked."`
+	RequestID *string `json:"request_id" doc:"Id of the question to the person, elc_.... Null: none was asked."`
+	Note      *string `json:"note" doc:"What the person wrote beside the answer. Null: nothing."`
+	Hint      *string `json:"hint" doc:"What to do next. Null if done."`
+}
+
+// Values of Outcome.Status.
+const (
+	done        = "done"
+	planned     = "planned"
+	waiting     = "waiting"
+	refused     = "refused"
+	unreachable = "unreachable"
+)
+
+// question is what a person is asked before a tool does something.
+type question struct {
+	tool string // without prefix
+	does string // as "Land"
+	// facts are what will be done, a line each.
+	facts []string
+	// words are an agent's, under a heading; both may be empty.
+	heading, words string
+}
+
+// mostWords is how much of an agent's words stands in a question, in bytes.
+const mostWords = 1500
+
+// permitted asks a person, if the project wants that. ok says that it may be done;
+// else the outcome says why not.
+func (o Options) permitted(ctx context.Context, caller contract.Caller, in tasks.Context, q question) (out Outcome, ok bool, err error) {
+	name := o.Work.Named(q.tool)
+	id := in.Attempt.ID[:8]
+	text := fmt.Sprintf("%s attempt %s of the task %q in project %s:\n\n%s", q.does, id, in.Task.Title, in.Project.Name, strings.Join(q.facts, "\n"))
+	if q.words != "" {
+		text += "\n\n" + q.heading + "\n" + textutil.Excerpt(elicit.Visible(q.words), mostWords)
+	}
+	got, err := o.Desk.Confirm(ctx, caller, ask.Confirmation{
+		Tool: name, Title: fmt.Sprintf("%s attempt %s?", q.does, id), Ask: fmt.Sprintf("%s attempt %s?", q.does, id), Message: text,
+		About: elicit.Context{ProjectID: in.Project.ID, Project: in.Project.Name, TaskID: in.Task.ID, Branch: in.Attempt.Branch},
+	})
+	if err != nil {
+		return out, false, err
+	}
+	out.Status, out.RequestID, out.Note = done, textOrNull(got.RequestID), textOrNull(got.Note)
+	hint := ""
+	switch got.Verdict {
+	case ask.Agreed:
+		return out, true, nil
+	case ask.Waiting:
+		out.Status = waiting
+		hint = got.Reach + ". Nobody has answered yet and nothing was done. Call " + name + " again later with the same arguments: the person is not asked twice."
+	case ask.Unreachable:
+		out.Status = unreachable
+		hint = "No person could be asked, and nothing was done. Say so, or have somebody open the inbox and call " + name + " again."
+	default:
+		out.Status = refused
+		hint = "The person said no, and nothing was done. Do not call " + name + " again unless the person asks for it."
+	}
+	out.Hint = &hint
+	return out, false, nil
+}
+
+// plan is the outcome of a dry run.
+func (o Options) plan(tool string) Outcome {
+	hint := o.Work.Named("nothing was done; call " + tool + " without dry_run to do it")
+	return Outcome{Status: planned, Hint: &hint}
+}
+
+func textOrNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

@@ -1,0 +1,89 @@
+package land
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+)
+
+type waitForAttemptsIn struct {
+	IDs     []contract.UUID `json:"attempt_ids" required:"true" min:"1" max:"50" doc:"Attempts to wait for, from start_task_attempt or list_task_attempts, 1 to 50."`
+	Until   string          `json:"until" enum:"all,any" default:"\"all\"" doc:"all waits until each has ended; any until one has. Default all."`
+	Timeout int64           `json:"timeout" min:"0" max:"1800000" default:"300000" doc:"How long to wait, in milliseconds: 0 to look without waiting, up to 1800000. Default 300000. Your client may cut it short."`
+}
+
+// Waited is the answer of wait_for_attempts.
+type Waited struct {
+	Ended    bool           `json:"ended" doc:"Whether all have ended, or any, as was asked."`
+	Attempts []AttemptState `json:"attempts" doc:"Where each stands now, in the order of attempt_ids."`
+	Hint     *string        `json:"hint" doc:"What to do next. Null if there is nothing to say."`
+}
+
+// AttemptState is where an attempt stands.
+type AttemptState struct {
+	ID        contract.UUID `json:"attempt_id" doc:"The attempt."`
+	State     string        `json:"state" enum:"idle,running,completed,failed" doc:"Where the newest process stands; idle without one."`
+	Failure   *string       `json:"failure_summary" doc:"Why it failed, in a line. Null unless state is failed."`
+	WaitsFor  *string       `json:"waits_for" enum:"person,place,starter" doc:"What it waits for: a person, a free place, or its starter. Null: nothing."`
+	Questions int           `json:"pending_questions" doc:"How many of its questions wait for a person."`
+}
+
+func (o Options) waitForAttempts() contract.Tool {
+	return work.Define(o.Work, work.Described{
+		Name: "wait_for_attempts", Title: "Wait until attempts end", Additive: true, Idempotent: true,
+		UseWhen: "you have started attempts and have nothing else to do until all of them, or the first of them, have ended.",
+		Next:    "get_attempt_changes for those that are completed, tail_attempt_logs for those that failed; the same call again while ended is false.",
+		Avoid:   "calling get_attempt_status in a loop instead; waiting when other work does not depend on it.",
+	}, func(ctx context.Context, caller contract.Caller, in waitForAttemptsIn) (out Waited, err error) {
+		m, err := o.Open(ctx)
+		if err != nil {
+			return out, err
+		}
+		ids := make([]string, len(in.IDs))
+		for i, id := range in.IDs {
+			ids[i] = string(id)
+		}
+		states, ended, err := look(ctx, m, ids)
+		if err != nil {
+			return out, err
+		}
+		every := in.Until != "any"
+		if enough := ended == len(ids) || !every && ended > 0; !enough && in.Timeout > 0 {
+			says := func() string { return fmt.Sprintf("Waiting for %d attempts to end", len(ids)) }
+			_, err := o.Desk.Held(ctx, caller, time.Duration(in.Timeout)*time.Millisecond, says, func(ctx context.Context) error { return m.AwaitEnds(ctx, ids, every) })
+			if err != nil {
+				return out, err
+			}
+			if states, ended, err = look(ctx, m, ids); err != nil {
+				return out, err
+			}
+		}
+		out.Attempts, out.Ended = states, ended == len(ids) || !every && ended > 0
+		if !out.Ended {
+			hint := o.Work.Named("They have not ended yet: call wait_for_attempts again, or do other work meanwhile.")
+			out.Hint = &hint
+		}
+		return out, nil
+	})
+}
+
+// look says where attempts stand, and how many of them have ended.
+func look(ctx context.Context, m Manager, ids []string) (states []AttemptState, ended int, err error) {
+	for _, id := range ids {
+		s, err := m.Status(ctx, id)
+		if err != nil {
+			return nil, 0, err
+		}
+		if s.Ended() {
+			ended++
+		}
+		states = append(states, AttemptState{contract.UUID(s.ID), string(s.State), textOrNull(s.Failure), textOrNull(string(s.WaitsFor)), s.Questions})
+	}
+	return states, ended, nil
+}
+
+var _ Manager = (*tasks.Manager)(nil)
