@@ -61,7 +61,7 @@ func (w *watcher) tellProblems(problems []indexer.Problem) {
 		w.log.Warn("problem in the docs", "problem", p.String())
 	}
 	if more := len(problems) - mostProblems; more > 0 {
-		w.log.Warn("more problems in the docs, deskhand index --check lists them", "folder", w.options.Dir, "more", more)
+		w.log.Warn("more problems in the docs; deskhand index --check lists them", "folder", w.options.Dir, "more", more)
 	}
 }
 
@@ -77,7 +77,7 @@ func (w *watcher) rebuild(ctx context.Context) {
 // tell logs a failed build, each failure once.
 func (w *watcher) tell(err error) {
 	if err.Error() != w.failed {
-		w.log.Error("index not built, the old one serves on", "folder", w.options.Dir, "error", err)
+		w.log.Error("the index build failed, serving the old index", "folder", w.options.Dir, "error", err)
 	}
 	w.failed = err.Error()
 }
