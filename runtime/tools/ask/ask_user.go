@@ -175,7 +175,7 @@ func (d *Toolset) report(ctx context.Context, hub *elicit.Hub, caller contract.C
 	if r.Status == elicit.Open {
 		more = where(ctx, hub) + "."
 		if d.stopping() {
-			more = "This server is stopping: call again once it is back. " + more
+			more = "This server is stopping: call again when it is back. " + more
 		}
 	}
 	r = r.ForAsker()
