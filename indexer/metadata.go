@@ -104,7 +104,7 @@ func findAbout(dir, given string) (*about, []Problem, error) {
 			if len(problems) > 0 {
 				reason = problems[0].String()
 			}
-			return nil, nil, fault.New("bad_metadata", reason, "the keys are "+strings.Join(aboutKeys, ", "))
+			return nil, nil, fault.New("bad_metadata", reason, "its keys are "+strings.Join(aboutKeys, ", "))
 		}
 		return a, problems, nil
 	}

@@ -69,7 +69,7 @@ func dialCommand(ctx context.Context, client *mcp.Client, target Target) (*Clien
 	if err != nil {
 		err = fmt.Errorf("dial %s: %w", target.Command[0], err)
 		if said := stderr.String(); said != "" {
-			err = fmt.Errorf("%w; its output: %s", err, said)
+			err = fmt.Errorf("%w; it said: %s", err, said)
 		}
 		return nil, err
 	}

@@ -98,7 +98,7 @@ func TestALinkLetsABrowserInOnce(t *testing.T) {
 	if _, body := visit(t, browser, in.Home(base)+"/in"); !strings.Contains(body, "welcome") {
 		t.Error("the browser is not signed in")
 	}
-	if _, body := visit(t, newBrowser(t), link); !strings.Contains(body, "used before") {
+	if _, body := visit(t, newBrowser(t), link); !strings.Contains(body, "already used") {
 		t.Errorf("the link works twice:\n%s", body)
 	}
 }

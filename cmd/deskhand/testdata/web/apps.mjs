@@ -185,7 +185,7 @@ export const stories = {
     await page.view(slow).getByText('answered in the conversation').waitFor()
     // One that withholds what is for the view says where to go.
     const bare = await page.evaluate(() => call('ask_user', { questions: [{ question: 'Here?', type: 'text' }] }, {}, 'bare'))
-    await page.view(bare).getByText('Answer in the inbox of deskhand').waitFor()
+    await page.view(bare).getByText('Answer in deskhand\'s inbox').waitFor()
 
     // The deadline ends the call and not the question.
     const late = await page.evaluate(q => call('ask_user', { ...q, timeout: 10000 }, {}), { questions: [{ question: 'And then?', type: 'text' }] })
@@ -194,7 +194,7 @@ export const stories = {
     await page.view(late).getByText('The deadline has passed').waitFor()
     await page.view(late).getByRole('textbox', { name: 'And then?' }).fill('go on')
     await page.view(late).getByRole('button', { name: 'Send answer' }).click()
-    await page.view(late).getByText('late: it is kept for who asked').waitFor()
+    await page.view(late).getByText('late: it is kept for the asker').waitFor()
     assert.equal(await page.evaluate(() => dialogs), 0)
     quiet(page)
   },

@@ -43,7 +43,7 @@ export const stories = {
     const page = await desk.window('/work')
     await page.getByText('New task').click()
     await page.getByLabel('What to do').fill('Round the **prices**')
-    await page.getByLabel('More about it').fill('say I look first.\nsleep 0.5\nask Up or down?\nwrite prices.txt tea 1.00\nask And from when?\nsay Done, with thanks.')
+    await page.getByLabel('Details for the agent').fill('say I look first.\nsleep 0.5\nask Up or down?\nwrite prices.txt tea 1.00\nask And from when?\nsay Done, with thanks.')
     await page.getByRole('button', { name: 'Add task' }).click()
     await page.getByRole('heading', { name: 'No attempt yet' }).waitFor()
     await page.getByLabel('Agent', { exact: true }).selectOption('fake')

@@ -123,7 +123,7 @@ export const stories = {
     await b.getByLabel('What is it called?').fill('theirs')
     await until('the hub has it', async () => valueOf(await desk.request(id), 'name') === 'theirs')
     await a.context().setOffline(false)
-    await a.locator('.conflict').getByText('There it says:').waitFor() // both texts are there
+    await a.locator('.conflict').getByText('Their text:').waitFor() // both texts are there
     await a.locator('blockquote').getByText('theirs').waitFor()
     assert.equal(await a.getByLabel('What is it called?').inputValue(), 'mine')
     await a.getByRole('button', { name: 'Keep mine' }).click()
@@ -413,7 +413,7 @@ export const stories = {
     await a.goto(desk.base + '/history')
     await a.getByRole('heading', { name: 'Sign in to deskhand' }).waitFor()
     await b.goto(link)
-    await b.getByText('This link was used before').waitFor()
+    await b.getByText('This link was already used').waitFor()
     await accessible(b, 'the page to sign in')
     const bare = await fetch(desk.at + '/', { redirect: 'manual', headers: { Accept: 'text/html' } })
     assert.deepEqual([bare.status, bare.headers.get('location')], [303, '/login?to=%2F'])
@@ -503,7 +503,7 @@ export const stories = {
     for (const words of ['deskhand ask', 'answered on the command line', /^after \d+ s$/, 'teal']) await page.getByRole('listitem').getByText(words).waitFor()
     await page.getByLabel('How it ended').selectOption('declined')
     await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByText('Nothing has').waitFor()
+    await page.getByText('Nothing contains').waitFor()
     await page.goBack()
     await accessible(page, 'the history')
     const lines = (await (await page.request.get(desk.base + '/history.jsonl?q=teal')).text()).trim().split('\n').map(l => JSON.parse(l))
