@@ -150,8 +150,8 @@ func (c *Client) put(s sessionSnapshot) {
 	c.confirmed[s.Resource], c.seq = s.State, max(c.seq, s.FromSeq)
 }
 
-// Dispatch applies an action locally at once and sends it, after the next
-// Connect if there is no connection.
+// Dispatch applies an action locally and sends it, if there is no connection
+// after the next Connect.
 func (c *Client) Dispatch(ctx context.Context, uri string, a Action) (clientSeq int64, err error) {
 	c.mu.Lock()
 	c.number++

@@ -21,8 +21,8 @@ var AttemptRoutes = map[string]access.Level{
 	askdoor.Path: access.Agents, askdoor.Path + "/": access.Agents, // deskhand ask: questions of this attempt
 }
 
-// AttemptMay maps each deskhand tool that an attempt may call to what it
-// reaches.
+// AttemptMay maps each deskhand tool that an attempt may call to a
+// description of what it reaches.
 var AttemptMay = map[string]string{
 	"search_docs":    "the served docs",
 	"get_doc":        "the served docs",

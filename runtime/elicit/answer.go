@@ -35,7 +35,7 @@ type AnswerMeta struct {
 // Value is the content of an answer. Kind selects which field is used.
 type Value struct {
 	Kind     ValueKind
-	Text     string   // of text; of selected, the option's id, empty if only Freeform is set
+	Text     string   // for text; for selected, the option's id, empty if only Freeform is set
 	Number   float64  // of number
 	Boolean  bool     // of boolean
 	Options  []string // of selected-many: ids

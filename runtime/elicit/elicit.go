@@ -21,7 +21,7 @@ type Request struct {
 	ID  string `json:"id"`  // "elc_" and 26 characters that sort by time
 	Rev int64  `json:"rev"` // 1 when asked; each change adds one
 
-	Mode    Mode    `json:"mode"`    // zero when asked: form, or url if URL is set
+	Mode    Mode    `json:"mode"`    // default: form, or url if URL is set
 	Trigger Trigger `json:"trigger"` // required
 	Source  Source  `json:"source"`
 	Title   string  `json:"title,omitempty"` // at most 100 characters
@@ -41,8 +41,8 @@ type Request struct {
 	Context Context         `json:"context,omitzero"`
 
 	Audience  Audience  `json:"audience,omitzero"`
-	Priority  Priority  `json:"priority"`            // zero when asked: normal
-	OnTurnEnd OnTurnEnd `json:"onTurnEnd,omitempty"` // zero when asked: abandon if it has a turn, else keep
+	Priority  Priority  `json:"priority"`            // default: normal
+	OnTurnEnd OnTurnEnd `json:"onTurnEnd,omitempty"` // default: abandon if it has a turn, otherwise keep
 
 	// WaitMS is how long the asker waits, in milliseconds. Zero when asked: the
 	// trigger's default; negative: forever.

@@ -146,7 +146,7 @@ func (f *field) schema(lists bool) ordered {
 	case noted:
 		return ordered{{"type", "string"}, {"title", "Add a note"}, {"description", "Goes to the agent with your answer. May be left empty."}}
 	case other:
-		return ordered{{"type", "string"}, {"title", "Other (own words)"}, {"description", "Instead of a choice above, or in addition to it: " + titleOf(q)}}
+		return ordered{{"type", "string"}, {"title", "Other (your own words)"}, {"description", "Instead of a choice above, or in addition to it: " + titleOf(q)}}
 	case oneChoice:
 		s := ordered{{"type", "boolean"}, {"title", f.option.Label}}
 		return append(s, describe(q.Asks(), f.option.Description, recommend(f.option))...)

@@ -172,7 +172,7 @@ func (l *list) view(width, height int, now time.Time) screen {
 	case l.more:
 		p.add(dim, "     ", fmt.Sprintf("and more: these are the first %d", shownAtOnce))
 	}
-	foot := wrapKeys([]string{"Enter answer", "q leave", "? help", "j k move", "y n", "/ own words", "d decline"}, p.width)
+	foot := wrapKeys([]string{"Enter answer", "q leave", "? help", "j k move", "y n", "/ other answer", "d decline"}, p.width)
 	if height < lowScreen {
 		foot = foot[:1]
 	}

@@ -238,11 +238,11 @@ func (s *formModel) viewOptions(p *page, q *elicit.Question) {
 	}
 	if s.writing {
 		p.focus = len(p.rows)
-		s.viewEditor(p, "> /     own words: ", "")
+		s.viewEditor(p, "> /     other: ", "")
 		return
 	}
 	text := s.text(q)
-	s.viewOption(p, len(q.Options), "/", strings.TrimSuffix("own words: "+line(text), ": "), text != "", q.Kind == elicit.MultiSelect)
+	s.viewOption(p, len(q.Options), "/", strings.TrimSuffix("other: "+line(text), ": "), text != "", q.Kind == elicit.MultiSelect)
 }
 
 func (s *formModel) viewOption(p *page, i int, key, label string, chosen, several bool) {
@@ -344,7 +344,7 @@ func (s *formModel) keys() []string {
 			keys[1] = "1-9 Space choose"
 		}
 		if q.AllowFreeform {
-			keys = append(keys, "/ own words")
+			keys = append(keys, "/ other answer")
 		}
 	}
 	if several {

@@ -104,7 +104,7 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 			one.Why = []reason{
 				{"words", "how well the words match, relative to the best section", share(w.Words)},
 				{"meaning", "how near it is in meaning: 1 is the nearest section", share(w.Meaning)},
-				{"near", "how much of the question stands close together in it", share(w.Near)},
+				{"near", "how much of the question occurs close together in it", share(w.Near)},
 				{"path", "how much of the question is in the path of its page", share(w.Path)},
 			}
 		}
