@@ -96,8 +96,8 @@ type Docs struct {
 	Dir       string // the index's folder
 	Tools     docs.Options
 	Searching search.Options
-	// Record keeps questions that found little in the state folder, for a report
-	// on what the docs lack: see package gaps.
+	// Record stores questions for which a search found little in the state folder,
+	// for a report on what the docs lack: see package gaps.
 	Record bool
 }
 
