@@ -123,7 +123,7 @@ func (c *Client) Sessions(ctx context.Context) (sessions []Summary, err error) {
 	return list.Items, err
 }
 
-// Subscribe starts to watch a session.
+// Subscribe starts watching a session.
 func (c *Client) Subscribe(ctx context.Context, uri string) error {
 	return c.call(ctx, "subscribe", target{Channel: uri, Resource: uri}, func(data json.RawMessage) error {
 		var answer struct{ Snapshot sessionSnapshot }

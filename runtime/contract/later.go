@@ -39,7 +39,7 @@ type PendingCalls interface {
 	// Cancel asks the call to end. The call may still end in another way.
 	// Cancelling an ended call does nothing and is not an error.
 	Cancel(ctx context.Context, caller Caller, id string) error
-	// Watch starts to watch a call for changes.
+	// Watch starts watching a call for changes.
 	Watch(ctx context.Context, id string) (Watcher, error)
 }
 

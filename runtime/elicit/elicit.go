@@ -26,7 +26,7 @@ type Request struct {
 	Source  Source  `json:"source"`
 	Title   string  `json:"title,omitempty"` // at most 100 characters
 	// Message is plain or lightly marked-up text of at most 4,000 characters.
-	// Zero when asked: the title, or else the text of the first question.
+	// Zero: the title, or else the text of the first question.
 	Message   string     `json:"message"`
 	Questions []Question `json:"questions"` // in the order to show them
 	// Proposal is the action that needs permission. Nil: the request asks for
@@ -44,7 +44,7 @@ type Request struct {
 	Priority  Priority  `json:"priority"`            // default: normal
 	OnTurnEnd OnTurnEnd `json:"onTurnEnd,omitempty"` // default: abandon if it has a turn, otherwise keep
 
-	// WaitMS is how long the asker waits, in milliseconds. Zero when asked: the
+	// WaitMS is how long the asker waits, in milliseconds. Zero: the
 	// trigger's default; negative: forever.
 	WaitMS int64 `json:"waitMs,omitempty"`
 	// Clock is when the wait begins. Zero: at creation.
@@ -242,7 +242,7 @@ func (r *Request) Undelivered() bool {
 	return false
 }
 
-// Question returns the question with an ID.
+// Question returns the question whose ID is id.
 func (r *Request) Question(id string) (*Question, bool) {
 	for i := range r.Questions {
 		if r.Questions[i].ID == id {

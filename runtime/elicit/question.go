@@ -79,7 +79,7 @@ func OptionsOf(labels ...string) []Option {
 	return options
 }
 
-// Option returns the option with an ID.
+// Option returns the option whose ID is id.
 func (q *Question) Option(id string) (Option, bool) {
 	for _, o := range q.Options {
 		if o.ID == id {
