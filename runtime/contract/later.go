@@ -12,7 +12,7 @@ import (
 // and comes back for the result. The call's state is in the store, so any
 // process over the same store can follow it.
 type Later struct {
-	// Kind is the prefix of the Keeper's IDs, for example "elc_". It must be
+	// Kind is the prefix of the calls' IDs, for example "elc_". It must be
 	// unique within a catalog.
 	Kind string
 	// Only reports that the tool can be called only this way: Call fails.

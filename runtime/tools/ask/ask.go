@@ -2,7 +2,7 @@
 // and list_questions, over the requests of elicit.
 //
 // The client decides how long a call can be held, and most clients give up
-// before a person answers. A [Desk] therefore chooses a way for each call: if
+// before a person answers. A [Toolset] therefore chooses a way for each call: if
 // the client has dialogs, it asks through them; if the client listens for
 // progress, it sends some every few seconds; otherwise it returns a handle to
 // come back with. The answer is kept whatever happens to the call.
@@ -44,7 +44,7 @@ type Options struct {
 	// would be asked twice.
 	NoDialogs bool
 	// Views reports that a question's form has a view, for clients that show
-	// views: see [Desk.Find].
+	// views: see [Toolset.Find].
 	Views bool
 	// Heartbeat is the interval of progress messages to a client that asked for
 	// progress. Zero: 15 seconds, below the 20 to 30 seconds of silence after
