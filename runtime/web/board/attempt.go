@@ -36,7 +36,7 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 	s.Live = s.State == tasks.Running
 	switch {
 	case s.WaitsFor == tasks.ForStarter:
-		s.Word, s.Tone = "waits for who started it", "warn"
+		s.Word, s.Tone = "waits for its starter", "warn"
 	case s.Waiting:
 		s.Word, s.Tone = "waits for a free slot", "warn"
 	case s.WaitsFor == tasks.ForPerson:
@@ -148,7 +148,7 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 		err = errButton
 	}
 	if f := fault.Of(err); f != nil && f.Code == tasks.MissingRequired {
-		err = fault.New(f.Code, "There is nothing to send.", "Go back and write what the agent shall do next.")
+		err = fault.New(f.Code, "There is nothing to send.", "Go back and write what the agent should do next.")
 	}
 	if err != nil {
 		return err
@@ -156,5 +156,5 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 	return back(w, r, AttemptPath(id))
 }
 
-// Quoted is the folder of the attempt as a shell takes it.
+// Quoted returns the attempt's folder, quoted for a shell.
 func (v attemptView) Quoted() string { return "'" + strings.ReplaceAll(v.Dir, "'", `'\''`) + "'" }

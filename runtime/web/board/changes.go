@@ -44,7 +44,7 @@ func changesOf(ctx context.Context, m *tasks.Manager, id string, force bool) (v 
 	if changes.Blocked.Reason != "" {
 		v.Why, v.CanForce = changes.Blocked.Detail, changes.Blocked.Reason == "threshold_exceeded"
 		if v.CanForce {
-			v.Why = "These are more changes than are listed at once."
+			v.Why = "There are too many changes to list here."
 		}
 		return v, nil
 	}

@@ -112,5 +112,5 @@ func typed(r *http.Request, field string) string {
 
 func taskPath(id string) string { return Path + "/tasks/" + url.PathEscape(id) }
 
-// AttemptPath is where the page of an attempt is.
+// AttemptPath returns the path of an attempt's page.
 func AttemptPath(id string) string { return Path + "/attempts/" + url.PathEscape(id) }

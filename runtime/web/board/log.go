@@ -158,7 +158,7 @@ func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 	}
 	found, err := m.Logs(ctx, q)
 	if b.stopped.Err() != nil {
-		http.Error(w, "the server stops", http.StatusServiceUnavailable) // the script tries again
+		http.Error(w, "the server is stopping", http.StatusServiceUnavailable) // the script tries again
 		return nil
 	}
 	if err != nil {

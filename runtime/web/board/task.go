@@ -149,4 +149,4 @@ func (b *Board) actOnTask(w http.ResponseWriter, r *http.Request, m *tasks.Manag
 	return back(w, r, taskPath(id))
 }
 
-var errButton = fault.New(tasks.InvalidArgument, "That button is not known here.", "Reload the page.")
+var errButton = fault.New(tasks.InvalidArgument, "Unknown button.", "Reload the page.")

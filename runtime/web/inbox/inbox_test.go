@@ -168,7 +168,7 @@ func TestFormsActOnRequests(t *testing.T) {
 		"no number":         {url.Values{"do.act": {"send"}, "a.name": {"x"}, "a.count": {"many"}}, 422, "is not a number", func(r elicit.Request) bool { return r.Status == elicit.Open }},
 		"an option of none": {url.Values{"do.act": {"send"}, "a.name": {"x"}, "a.style": {"Grand"}}, 422, "There is no option", func(r elicit.Request) bool { return r.Status == elicit.Open }},
 		"an unknown field":  {url.Values{"do.act": {"send"}, "a.nome": {"x"}}, 422, "There is no question", func(r elicit.Request) bool { return r.Status == elicit.Open }},
-		"an unknown button": {url.Values{"do.act": {"explode"}}, 400, "not known here", func(r elicit.Request) bool { return r.Status == elicit.Open }},
+		"an unknown button": {url.Values{"do.act": {"explode"}}, 400, "Unknown button", func(r elicit.Request) bool { return r.Status == elicit.Open }},
 		"kept":              {url.Values{"do.act": {"save"}, "a.name": {"hal"}}, 200, "hal", func(r elicit.Request) bool { return r.Answers["name"].State == elicit.Draft }},
 		"reviewed":          {url.Values{"do.act": {"review"}, "a.name": {"hal"}}, 200, "This will be sent", func(r elicit.Request) bool { return r.Answers["name"].State == elicit.Draft }},
 		"sent with a note": {url.Values{"do.act": {"send"}, "a.name": {"hal"}, "a.style": {"Plain"}, "do.note": {"after six"}}, 200, "after six", func(r elicit.Request) bool {

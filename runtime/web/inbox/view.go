@@ -34,7 +34,7 @@ type group struct {
 // cards are a list.
 type cards []card
 
-// Full says that there are as many as a list has before another begins.
+// Full reports that the list has reached its maximum length.
 func (c cards) Full() bool { return len(c) >= listLength }
 
 // listLength is how many cards one list has. A browser lays out a list when it

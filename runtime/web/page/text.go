@@ -10,9 +10,9 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Text shows what an agent wrote: paragraphs, lists, fenced code, **bold**,
-// *emphasis* and `code`. Nothing else is markup, and links are not links: whoever
-// asks may be anybody, so an address is shown, to be read and not to be pressed.
+// Text renders what an agent wrote: paragraphs, lists, fenced code, **bold**,
+// *emphasis* and `code`. It supports no other markup and makes no links: the
+// asker may be anyone, so addresses can be read but not clicked.
 func Text(source string) template.HTML {
 	t := &typesetter{}
 	for line := range strings.SplitSeq(strings.ReplaceAll(Clean(source), "\r\n", "\n"), "\n") {
@@ -22,15 +22,14 @@ func Text(source string) template.HTML {
 	return template.HTML(t.out.String())
 }
 
-// Phrase is the first line of a text with what markup a line can have, for
-// labels and headings.
+// Phrase renders the first line of a text with inline markup, for labels and
+// headings.
 func Phrase(source string) template.HTML {
 	line, _, _ := strings.Cut(strings.TrimSpace(Clean(source)), "\n")
 	return template.HTML(inline(line))
 }
 
-// Line is the first line of a text, without markup, for where there is room for
-// one.
+// Line returns the first line of a text, without markup.
 func Line(source string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(Clean(source)), "\n")
 	return unmarked.Replace(line)
@@ -38,14 +37,13 @@ func Line(source string) string {
 
 var unmarked = strings.NewReplacer("**", "", "`", "")
 
-// Clean takes out what would show a text in an order that it does not have, and
-// what is no character.
+// Clean removes characters that change the order of the text, and invalid ones.
 func Clean(text string) string {
 	return textutil.Plain(text)
 }
 
-// Sentence is a text that begins with a capital and ends with a full stop; empty
-// for an empty one.
+// Sentence returns text with a capital at the start and a full stop at the end;
+// empty if text is empty.
 func Sentence(text string) string {
 	text = strings.TrimSuffix(Clean(text), ".")
 	first, size := utf8.DecodeRuneInString(text)

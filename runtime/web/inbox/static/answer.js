@@ -103,7 +103,7 @@ const question = (() => {
     if (ended && had.some(([, text]) => text)) {
       const note = document.createElement('div');
       note.className = 'note';
-      note.textContent = 'What you had here, to copy if you need it:';
+      note.textContent = 'Your text here, to copy if you need it:';
       for (const [question, text] of had) if (text) { const p = document.createElement('p'); p.textContent = question + ' ' + text; note.append(p); }
       ended.after(note);
     }
@@ -181,7 +181,7 @@ const question = (() => {
       if (response.ok) {
         revision = Math.max(revision, out.rev);
         p.since = 0;
-        $('#saved').textContent = 'Draft kept';
+        $('#saved').textContent = 'Draft saved';
       } else if (out.error === 'stale') {
         p.since = 0;
         conflict(el, out);
@@ -242,9 +242,9 @@ const question = (() => {
     box.append(p, quote, row);
     box.hidden = false;
   };
-  const conflict = (el, out) => both(el, `Changed ${out.by} in the meantime. There it says:`, out.said,
+  const conflict = (el, out) => both(el, `Changed ${out.by} in the meantime. Their text:`, out.said,
     ['Keep mine', () => edited(el)],
-    ['Take the other', () => { set(el, out.fields); forgetOne(el.dataset.question); }]);
+    ['Use the other', () => { set(el, out.fields); forgetOne(el.dataset.question); }]);
   const forgetOne = question => { const all = unsent(current()); delete all[question]; keep(current(), all); pending.delete(question); touched.delete(question); };
   // theirs takes a draft of another window. What this window is about to send
   // stands, as it comes later; of what is on its way the answer tells.
@@ -261,7 +261,7 @@ const question = (() => {
     el.quiet = setTimeout(() => { typing.textContent = ''; }, 3000);
     if (had && Date.now() - last < 10000) {
       touched.delete(e.question);
-      both(el, `Changed ${e.where}. You had:`, had, ['Put mine back', () => { set(el, mine, skipped); edited(el); }], ['Fine', () => {}]);
+      both(el, `Changed ${e.where}. You had:`, had, ['Restore mine', () => { set(el, mine, skipped); edited(el); }], ['OK', () => {}]);
     }
   };
   open.addEventListener('input', e => { const q = e.target.closest('.question'); if (q) edited(q); });
@@ -288,7 +288,7 @@ const question = (() => {
       if (!$('[data-ended]') && body.get('do.act') === 'extend') say('10 more minutes');
     } catch {
       offline();
-      $('#saved').textContent = 'Not sent: deskhand does not answer. It is kept here; send it again in a moment.';
+      $('#saved').textContent = 'Not sent: deskhand does not respond. Your answer is kept here; retry in a moment.';
     } finally {
       if (button) button.disabled = false;
     }
