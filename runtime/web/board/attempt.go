@@ -4,11 +4,13 @@ import (
 	"context"
 	"html/template"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
 // standing is where an attempt stands, in words.
@@ -42,12 +44,14 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 		s.Word, s.Tone = "waits for you", "warn"
 	case s.State == tasks.Completed && s.Work.State == tasks.OffBranch:
 		s.Word, s.Tone = "completed, off its branch", "warn"
+	case s.Work.State == tasks.LandedWork:
+		s.Word, s.Tone = "landed", "good"
 	case s.Live, s.State == tasks.Completed:
 		s.Tone = "good"
 	case s.State == tasks.Failed:
 		s.Tone = "alarm"
 		if s.Failure == "killed" {
-			s.Word = "stopped"
+			s.Word, s.Tone = "stopped", ""
 		}
 	case s.State == tasks.Idle:
 		s.Word = "not started"
@@ -64,16 +68,21 @@ type attemptView struct {
 	Runs    []choice // the processes, oldest first
 	Raw     bool     // the log is shown as it was written
 	Changes changesView
-	CanSend bool // a follow-up can be sent or queued
+	CanSend bool   // a follow-up can be sent, queued, or will be
+	Filled  filled // a form that was not taken
 }
 
 func (b *Board) oneAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	return b.showAttempt(w, r, m, filled{})
+}
+
+func (b *Board) showAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Manager, f filled) error {
 	ctx, id := r.Context(), r.PathValue("id")
 	one, err := b.standingOf(ctx, m, id)
 	if err != nil {
 		return err
 	}
-	v := attemptView{standing: one, Raw: r.FormValue("channel") == "raw", CanSend: one.SessionID != ""}
+	v := attemptView{standing: one, Raw: r.FormValue("channel") == "raw", CanSend: one.SessionID != "" || one.Live, Filled: f}
 	if v.Task, err = m.Task(ctx, one.TaskID); err != nil {
 		return err
 	}
@@ -107,7 +116,7 @@ func (b *Board) oneAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Mana
 			return err
 		}
 	}
-	b.write(w, r, http.StatusOK, b.attempt, v.Task.Title, v)
+	b.write(w, r, f.status(), b.attempt, one.Word+": "+v.Task.Title, v)
 	return nil
 }
 
@@ -116,9 +125,8 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 	id := r.PathValue("id")
 	var err error
 	switch act := r.PostFormValue("act"); act {
-	case "send", "queue":
-		action := map[string]tasks.Action{"send": tasks.Send, "queue": tasks.Queue}[act]
-		_, err = m.FollowUp(r.Context(), tasks.FollowUpRequest{Action: action, AttemptID: id, Prompt: typed(r, "prompt"), RequestID: r.PostFormValue("once")})
+	case "send", "queue", "interrupt":
+		err = b.tell(r.Context(), m, act, tasks.FollowUpRequest{AttemptID: id, Prompt: typed(r, "prompt"), RequestID: page.Once(r)})
 	case "cancel":
 		_, err = m.FollowUp(r.Context(), tasks.FollowUpRequest{Action: tasks.Cancel, AttemptID: id})
 	case "stop", "kill":
@@ -126,8 +134,11 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 	default:
 		err = errButton
 	}
-	if f := fault.Of(err); f != nil && f.Code == tasks.MissingRequired {
-		err = fault.New(f.Code, "There is nothing to send.", "Go back and write what the agent shall do next.")
+	if f := fault.Of(err); f != nil && f != errButton {
+		if f.Code == tasks.MissingRequired {
+			f = fault.New(f.Code, "There is nothing to send.", "Write what the agent shall do next.")
+		}
+		return b.showAttempt(w, r, m, filledBy(r, f))
 	}
 	if err != nil {
 		return err
@@ -135,5 +146,11 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 	return back(w, r, AttemptPath(id))
 }
 
-// Quoted is the folder of the attempt as a shell takes it.
-func (v attemptView) Quoted() string { return "'" + strings.ReplaceAll(v.Dir, "'", `'\''`) + "'" }
+// Folders are the worktrees of the attempt, one for each repository, as a shell
+// takes them.
+func (v attemptView) Folders() (quoted []string) {
+	for _, r := range v.Repos {
+		quoted = append(quoted, "'"+strings.ReplaceAll(filepath.Join(v.Dir, r.Name), "'", `'\''`)+"'")
+	}
+	return quoted
+}

@@ -131,7 +131,7 @@ func (b *Board) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, errStale):
 		status, t = http.StatusForbidden, trouble{f.Message, f.Hint}
-	case f != nil && f.Code == tasks.NotFound:
+	case f != nil && f.Code == tasks.NotFound && r.Method == http.MethodGet:
 		status, t = http.StatusNotFound, trouble{"There is no such thing on the board.", "It may have been deleted."}
 	case f != nil:
 		status, t = http.StatusConflict, trouble{f.Message, forPeople(f)}
@@ -153,7 +153,7 @@ func forPeople(f *fault.Fault) string {
 	case tasks.TaskRunning:
 		return "Stop its attempts first."
 	case tasks.NoSession:
-		return "Wait until the agent has started, then send it again."
+		return "Wait until the agent has started, then send it again. An attempt that ended before needs a new attempt."
 	case tasks.ExecutorMissing:
 		return "Choose another agent, or install this one: deskhand tasks executors says what is missing."
 	}

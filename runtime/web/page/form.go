@@ -82,3 +82,15 @@ func Local(to string) string {
 	}
 	return to
 }
+
+// Once is a request ID for what a form does: the same for a form that is sent
+// twice, another one for a form that was changed and sent again. Empty if the
+// form has no field "once".
+func Once(r *http.Request) string {
+	given := r.PostFormValue("once")
+	if given == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(r.PostForm.Encode())) // sorted by name
+	return given[:min(len(given), 64)] + "-" + hex.EncodeToString(sum[:8])
+}

@@ -16,6 +16,7 @@ package page
 import (
 	"bytes"
 	"cmp"
+	"crypto/rand"
 	"embed"
 	"html/template"
 	"io/fs"
@@ -108,6 +109,10 @@ type view struct {
 	Token   string
 	SignOut bool
 }
+
+// Once is what a form carries in its field "once", so that one which is sent
+// twice does one thing: see [Once]. Each is another.
+func (view) Once() string { return rand.Text() }
 
 // policy allows what the server itself sends.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +

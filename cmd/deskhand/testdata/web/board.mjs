@@ -28,7 +28,7 @@ export async function work(desk) {
 }
 
 // attempt starts one of a new task with a script for the executor fake.
-async function attempt(desk, title, ...script) {
+export async function attempt(desk, title, ...script) {
   const task = JSON.parse(await desk.run('tasks', 'add', title, '--project', 'shop', '--json')).task_id
   const started = JSON.parse(await desk.run('tasks', 'start', task, '--executor', 'fake', '--prompt', script.join('\n'), '--json'))
   return { task: '/work/tasks/' + task, path: '/work/attempts/' + started.attempt_id, id: started.attempt_id }

@@ -80,6 +80,28 @@
       }
     })();
   }
+  // A form that starts something is sent once, however often its button is pressed;
+  // on the way back to its page it is a new one.
+  for (const form of document.querySelectorAll('form[data-once]')) {
+    form.addEventListener('submit', () => setTimeout(() => { for (const b of form.querySelectorAll('button')) b.disabled = true; }));
+  }
+  addEventListener('pageshow', event => {
+    if (!event.persisted) return;
+    for (const form of document.querySelectorAll('form[data-once]')) {
+      form.elements.once.value = crypto.randomUUID?.() ?? String(Math.random());
+      for (const b of form.querySelectorAll('button')) b.disabled = false;
+    }
+  });
+  document.addEventListener('keydown', event => {
+    const form = event.target.closest?.('form[data-once]');
+    if (form && event.key === 'Enter' && (event.ctrlKey || event.metaKey) && event.target.tagName === 'TEXTAREA') { event.preventDefault(); form.requestSubmit(form.querySelector('button.primary')); }
+  });
+  for (const b of navigator.clipboard ? document.querySelectorAll('.copy') : []) {
+    b.hidden = false;
+    b.addEventListener('click', async () => { await navigator.clipboard.writeText(b.previousElementSibling.textContent); b.textContent = 'Copied'; });
+  }
+  $('details.new')?.addEventListener('toggle', event => { if (event.target.open) $('#title').focus(); });
+  $('[data-focus]')?.focus();
   $('#project')?.addEventListener('change', event => event.target.form.submit());
 
   document.documentElement.dataset.ready = '1';
