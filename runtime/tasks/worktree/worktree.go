@@ -34,6 +34,8 @@ type Tree struct {
 	// Allowed are the prints of what checks found and a person has allowed: see
 	// [Held]. Nil: nothing was.
 	Allowed map[string]bool `json:"-"`
+	// against are commits to compare with, by repository; see [Tree.Against].
+	against map[string]string
 }
 
 // Repo is a repository of an attempt.
