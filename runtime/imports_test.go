@@ -19,7 +19,7 @@ const module = "github.com/deskhand/deskhand/"
 // one word here.
 var floors = [][]string{
 	{"runtime/access", "runtime/text"},
-	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest"},
+	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "runtime/store", "runtime/web/diff", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
 	{"runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/elicit/askdoor", "runtime/calls", "runtime/gaps"},
@@ -49,6 +49,7 @@ var notBelow = map[string][]string{
 // libraries are the heavy ones and the packages that may use them.
 var libraries = map[string][]string{
 	"github.com/yuin/goldmark":               {"chunker"},
+	"github.com/alecthomas/chroma":           {"runtime/web/diff"},
 	"github.com/blugelabs/":                  {"indexer/artifact"},
 	"github.com/blevesearch/":                {"indexer/artifact"},
 	"github.com/philippgille/chromem-go":     {"indexer/artifact", "indexer/embed"},
