@@ -67,7 +67,7 @@ type attemptView struct {
 	Log     logView
 	Runs    []choice // the processes, oldest first
 	Raw     bool     // the log is shown as it was written
-	Changes changesView
+	Review  reviewView
 	CanSend bool   // a follow-up can be sent, queued, or will be
 	Filled  filled // a form that was not taken
 }
@@ -78,6 +78,8 @@ func (b *Board) oneAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Mana
 
 func (b *Board) showAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Manager, f filled) error {
 	ctx, id := r.Context(), r.PathValue("id")
+	l := b.lookOf(w, r, id)
+	review := b.reviewing(ctx, m, l) // git works meanwhile
 	one, err := b.standingOf(ctx, m, id)
 	if err != nil {
 		return err
@@ -106,8 +108,9 @@ func (b *Board) showAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Man
 		return err
 	}
 	v.Log = readLog(page)
+	v.Review.look = l
 	if v.SessionID != "" || !v.Live { // before that the worktree may be half made
-		if v.Changes, err = changesOf(ctx, m, id, r.FormValue("all") != ""); err != nil {
+		if v.Review, err = b.reviewOf(ctx, m, l, v.TaskID, review); err != nil {
 			return err
 		}
 	}
@@ -126,7 +129,12 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 	var err error
 	switch act := r.PostFormValue("act"); act {
 	case "send", "queue", "interrupt":
-		err = b.tell(r.Context(), m, act, tasks.FollowUpRequest{AttemptID: id, Prompt: typed(r, "prompt"), RequestID: page.Once(r)})
+		q := tasks.FollowUpRequest{AttemptID: id, Prompt: typed(r, "prompt"), RequestID: page.Once(r)}
+		if r.PostFormValue("comments") != "" {
+			err = b.sayWithComments(r.Context(), m, act, q)
+		} else {
+			err = b.tell(r.Context(), m, act, q)
+		}
 	case "cancel":
 		_, err = m.FollowUp(r.Context(), tasks.FollowUpRequest{Action: tasks.Cancel, AttemptID: id})
 	case "stop", "kill":

@@ -56,10 +56,10 @@ type Options struct {
 
 // Board is the handlers. Make it with New.
 type Board struct {
-	options                        Options
-	board, task, attempt, troubles *template.Template
-	stopped                        context.Context
-	stop                           func()
+	options                              Options
+	board, task, attempt, file, troubles *template.Template
+	stopped                              context.Context
+	stop                                 func()
 }
 
 // New makes the handlers and enters them in the shell.
@@ -77,9 +77,9 @@ func New(o Options) *Board {
 	o.Shell.Add(files)
 	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: Path, Name: "Work"})
 	parse := func(name string) *template.Template {
-		return o.Shell.Parse(templates, "templates/parts.html", "templates/"+name+".html")
+		return o.Shell.Parse(templates, "templates/parts.html", "templates/review.html", "templates/"+name+".html")
 	}
-	b := &Board{options: o, board: parse("board"), task: parse("task"), attempt: parse("attempt"), troubles: parse("trouble")}
+	b := &Board{options: o, board: parse("board"), task: parse("task"), attempt: parse("attempt"), file: parse("file"), troubles: parse("trouble")}
 	b.stopped, b.stop = context.WithCancel(context.Background())
 	return b
 }
@@ -91,13 +91,18 @@ func (b *Board) Stop() { b.stop() }
 // Mounts are the handlers by path, for people who have signed in.
 func (b *Board) Mounts() map[string]http.Handler {
 	return map[string]http.Handler{
-		"GET " + Path:                         b.page(b.index),
-		"POST " + Path:                        b.page(b.create),
-		"GET " + Path + "/tasks/{id}":         b.page(b.oneTask),
-		"POST " + Path + "/tasks/{id}":        b.page(b.actOnTask),
-		"GET " + Path + "/attempts/{id}":      b.page(b.oneAttempt),
-		"POST " + Path + "/attempts/{id}":     b.page(b.actOnAttempt),
-		"GET " + Path + "/attempts/{id}/news": b.page(b.news),
+		"GET " + Path:                              b.page(b.index),
+		"POST " + Path:                             b.page(b.create),
+		"GET " + Path + "/tasks/{id}":              b.page(b.oneTask),
+		"POST " + Path + "/tasks/{id}":             b.page(b.actOnTask),
+		"GET " + Path + "/attempts/{id}":           b.page(b.oneAttempt),
+		"POST " + Path + "/attempts/{id}":          b.page(b.actOnAttempt),
+		"GET " + Path + "/attempts/{id}/news":      b.page(b.news),
+		"GET " + Path + "/attempts/{id}/file":      b.page(b.oneFile),
+		"GET " + Path + "/attempts/{id}/blob":      b.page(b.blob),
+		"POST " + Path + "/attempts/{id}/viewed":   b.page(b.setViewed),
+		"GET " + Path + "/attempts/{id}/comments":  b.page(b.talkNews),
+		"POST " + Path + "/attempts/{id}/comments": b.page(b.comment),
 	}
 }
 

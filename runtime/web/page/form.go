@@ -14,9 +14,9 @@ import (
 // made of. Another site can make a browser send it, and cannot read it.
 const formCookie = "deskhand_form"
 
-// token is what the forms of a page carry. It gives the browser a cookie if it
+// Token is what the forms of a page carry. It gives the browser a cookie if it
 // has none.
-func (s *Shell) token(w http.ResponseWriter, r *http.Request) string {
+func (s *Shell) Token(w http.ResponseWriter, r *http.Request) string {
 	c, err := r.Cookie(formCookie)
 	if err != nil || c.Value == "" {
 		c = &http.Cookie{Name: formCookie, Value: rand.Text(), Path: "/", HttpOnly: true, Secure: s.Secure(r), SameSite: http.SameSiteStrictMode, MaxAge: 400 * 24 * 3600}

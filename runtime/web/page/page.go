@@ -139,7 +139,7 @@ func (s *Shell) Part(w http.ResponseWriter, r *http.Request, t *template.Templat
 
 func (s *Shell) execute(w http.ResponseWriter, r *http.Request, t *template.Template, name string, p Page) *bytes.Buffer {
 	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, name, view{p, s.Nav, s.token(w, r), s.SignedIn != nil && s.SignedIn(r)}); err != nil {
+	if err := t.ExecuteTemplate(&b, name, view{p, s.Nav, s.Token(w, r), s.SignedIn != nil && s.SignedIn(r)}); err != nil {
 		panic(err) // a template that does not fit its data
 	}
 	return &b

@@ -19,7 +19,12 @@
         const has = now.querySelector(`details[data-path="${CSS.escape(had.dataset.path)}"]`);
         if (has) has.open = had.open;
       }
+      for (const had of old.querySelectorAll('.file[data-shown], .file:has(.diff)')) { // lines that were fetched stay while they are of the same content
+        const path = CSS.escape(had.dataset.path), has = now.querySelector(`.file[data-path="${path}"]`);
+        if (has && has.querySelector('details')?.dataset.mark === had.querySelector('details')?.dataset.mark) has.replaceWith(had);
+      }
       if (now.innerHTML !== old.innerHTML) old.replaceChildren(...now.childNodes);
+      document.dispatchEvent(new CustomEvent('changes'));
     }
   };
 

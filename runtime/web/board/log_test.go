@@ -2,24 +2,10 @@ package board
 
 import (
 	"encoding/json"
-	"reflect"
 	"testing"
 
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
-
-func TestAPatchIsCutByFile(t *testing.T) {
-	got := cutPatch("diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n one\n-+++ b/y\n+two\n" +
-		"diff --git a/old name b/new name\nsimilarity index 100%\nrename from old name\nrename to new name\n" +
-		"diff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-last\n\\ No newline at end of file\n")
-	want := map[string][]line{
-		"x":    {{"at", "@@ -1 +1,2 @@"}, {"", " one"}, {"del", "-+++ b/y"}, {"add", "+two"}},
-		"gone": {{"at", "@@ -1 +0,0 @@"}, {"del", "-last"}, {"", `\ No newline at end of file`}},
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("cutPatch = %q, want %q", got, want)
-	}
-}
 
 func TestEntriesOfAnyVersionAreShown(t *testing.T) {
 	for raw, want := range map[string]entry{
