@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/alecthomas/chroma/v2"
@@ -82,14 +83,24 @@ func tokens(lexer chroma.Lexer, text string) (lines [][]token) {
 	return lines
 }
 
+// languages are the names of all languages, in lower case. To look one up that is
+// not there would try the names of files.
+var languages = sync.OnceValue(func() map[string]bool {
+	known := map[string]bool{}
+	for _, name := range lexers.Names(true) {
+		known[strings.ToLower(name)] = true
+	}
+	return known
+})
+
 // Code is a text with the colours of a language, which is named as behind the
 // fence of markdown. Of no language that is known, it has none.
 func Code(language, text string, clean func(string) string) template.HTML {
 	text = clean(text)
-	lexer := lexers.Get(language)
-	if language == "" || lexer == nil || len(text) > mostColoured {
+	if !languages()[strings.ToLower(language)] || len(text) > mostColoured {
 		return template.HTML(template.HTMLEscapeString(text))
 	}
+	lexer := lexers.Get(language)
 	var b strings.Builder
 	for i, line := range tokens(lexer, text) {
 		if i > 0 {
