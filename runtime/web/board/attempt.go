@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"net/http"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -65,8 +64,7 @@ type attemptView struct {
 	Task    tasks.Task
 	Open    template.HTML // the question that is open, with its form
 	Log     logView
-	Runs    []choice // the processes, oldest first
-	Raw     bool     // the log is shown as it was written
+	Raw     bool // the log is shown as it was written
 	Review  reviewView
 	CanSend bool   // a follow-up can be sent, queued, or will be
 	Filled  filled // a form that was not taken
@@ -88,26 +86,18 @@ func (b *Board) showAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Man
 	if v.Task, err = m.Task(ctx, one.TaskID); err != nil {
 		return err
 	}
-	processes, err := m.Processes(ctx, id)
-	if err != nil {
-		return err
-	}
-	q := tasks.LogQuery{AttemptID: id, ProcessID: r.FormValue("run"), Limit: pageEntries}
-	for i, p := range processes {
-		here := p.ID == q.ProcessID || q.ProcessID == "" && i == len(processes)-1
-		v.Runs = append(v.Runs, choice{p.ID, strconv.Itoa(i+1) + ". " + string(p.Reason) + ", " + string(p.State), here})
-	}
+	channel := tasks.Normalized
 	if v.Raw {
-		q.Channel = tasks.Raw
+		channel = tasks.Raw
 	}
-	if before, err := strconv.ParseInt(r.FormValue("before"), 10, 64); err == nil {
-		q.Before = &before
+	if words := strings.TrimSpace(r.FormValue("q")); words != "" {
+		v.Log, err = b.find(ctx, m, v.Attempt, words)
+	} else {
+		v.Log, err = b.conversation(ctx, m, v.Attempt, channel, r.FormValue("before"))
 	}
-	page, err := m.Logs(ctx, q)
 	if err != nil {
 		return err
 	}
-	v.Log = readLog(page)
 	v.Review.look = l
 	if v.SessionID != "" || !v.Live { // before that the worktree may be half made
 		if v.Review, err = b.reviewOf(ctx, m, l, v.TaskID, review); err != nil {

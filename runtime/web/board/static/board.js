@@ -28,41 +28,61 @@
     }
   };
 
+  // The conversation grows at its end, in a box that scrolls from there: who is at
+  // the end stays there, who reads further up is not moved.
   const log = $('#log[data-news]');
   const follow = async () => {
-    let after = log.dataset.after, process = log.dataset.process;
+    let after = log.dataset.after, process = log.dataset.process, live = 'running' in log.dataset;
     for (let pause = 500; ;) {
       if (document.hidden) { await sleep(1000); continue; }
       try {
-        const response = await fetch(`${log.dataset.news}?after=${after}&process=${encodeURIComponent(process)}`);
+        const response = await fetch(`${log.dataset.news}?after=${after}&process=${encodeURIComponent(process)}${live ? '&live=1' : ''}`);
         if (!response.ok) throw new Error(response.status);
         const news = await response.json();
         pause = 500;
-        const low = innerHeight + scrollY > document.body.scrollHeight - 80;
         for (const li of [...parsed(news.html).children]) {
           const old = document.getElementById(li.id);
           if (old) old.replaceWith(li); else log.append(li);
           $('#quiet')?.remove();
-          if (li.className === 'tool') lookAgain();
+          if (li.classList.contains('tool')) lookAgain();
         }
+        jumps();
         const head = $('#standing');
         if (head.innerHTML !== news.head && !head.contains(document.activeElement)) {
           head.innerHTML = news.head;
-          $('#said').textContent = head.querySelector('.chip').textContent;
+          const word = head.querySelector('.chip').textContent;
+          $('#said').textContent = word;
+          document.title = document.title.replace(/^[^:]*/, word);
         }
-        if (low && news.html) scrollTo({ top: document.body.scrollHeight });
-        after = news.after;
-        if (news.again) {
-          if ($('#prompt')?.value || document.activeElement?.closest('#open form, #prompt')) { await sleep(3000); continue; } // nobody is disturbed
-          location.reload();
-          return;
-        }
+        const was = live;
+        ({ after, process, live } = news);
+        if (news.again || was !== live) await replace('#acts', '#ways', '#queued', '#changes');
       } catch {
         await sleep(pause = Math.min(10000, pause * 2));
       }
     }
   };
   if (log) follow();
+  // The message box stays in the window, however much stands above it.
+  const side = $('.talkside');
+  const fit = () => side.style.setProperty('--above', Math.max(0, side.getBoundingClientRect().top) + 'px');
+  if (side) { fit(); addEventListener('scroll', fit, { passive: true }); addEventListener('resize', fit); }
+  const jumper = (kind, button) => {
+    let at = -1;
+    button?.addEventListener('click', event => {
+      const all = [...document.querySelectorAll('#log > .' + kind)];
+      if (!all.length) return;
+      event.preventDefault();
+      at = (at + 1) % all.length;
+      all[at].tabIndex = -1;
+      all[at].scrollIntoView({ block: 'center' });
+      all[at].focus({ preventScroll: true });
+    });
+  };
+  const jumps = () => { const b = $('#question'); if (b) b.hidden = !$('#log > .ask'); };
+  jumper('fail', $('#failure'));
+  jumper('ask', $('#question'));
+  jumps();
 
   // What the agent has changed is counted again some time after it did something;
   // where it stands, when a question was asked or answered.
