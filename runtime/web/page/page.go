@@ -120,15 +120,21 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // Write answers with a page, or with one template of it if name is not empty.
 func (s *Shell) Write(w http.ResponseWriter, r *http.Request, status int, t *template.Template, name string, p Page) {
-	b := s.execute(w, r, t, cmp.Or(name, "page"), p)
+	body := s.execute(w, r, t, cmp.Or(name, "page"), p).Bytes()
 	h := w.Header()
+	h.Add("Vary", "Accept-Encoding")
+	h.Add("Vary", "Sec-Fetch-Site")
+	if packs(r, len(body)) {
+		h.Set("Content-Encoding", "gzip")
+		body = packed(body)
+	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", strings.TrimSpace(policy+" "+p.FormsTo))
 	h.Set("Referrer-Policy", "same-origin") // with none, a browser hides the origin of a form from us too
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(b.Bytes()) // nobody is left to tell
+		_, _ = w.Write(body) // nobody is left to tell
 	}
 }
 

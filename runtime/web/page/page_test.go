@@ -167,3 +167,23 @@ func TestAttackTextsAreQuick(t *testing.T) {
 		}
 	}
 }
+
+// A page is compressed for who came from this server or the address bar. Any
+// other page that makes a browser ask could read the length.
+func TestAttackPagesArePackedForTheirOwnOriginAlone(t *testing.T) {
+	s := New([]byte("key"))
+	tmpl := s.Parse(fstest.MapFS{"a.html": {Data: []byte(`{{define "main"}}{{.Data}}{{end}}`)}}, "a.html")
+	for from, want := range map[string]string{"same-origin": "gzip", "none": "gzip", "same-site": "", "cross-site": "", "": ""} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Accept-Encoding", "gzip, br")
+		r.Header.Set("Sec-Fetch-Site", from)
+		w := httptest.NewRecorder()
+		s.Write(w, r, http.StatusOK, tmpl, "", Page{Data: strings.Repeat("long ", 1000)})
+		if got := w.Header().Get("Content-Encoding"); got != want || !strings.Contains(strings.Join(w.Header().Values("Vary"), ","), "Sec-Fetch-Site") {
+			t.Errorf("from %q: Content-Encoding %q, want %q", from, got, want)
+		}
+		if want == "gzip" && w.Body.Len() > 2000 {
+			t.Errorf("from %q: %d bytes", from, w.Body.Len())
+		}
+	}
+}
