@@ -279,6 +279,9 @@ func (g *Gateway) store(ctx context.Context, u *upstream, key, by string) error 
 	if err != nil {
 		return err
 	}
+	if err := u.try(ctx, &Credential{Kind: Key, Key: key}); err != nil {
+		return err
+	}
 	return v.put(ctx, u.Name, u.principal(), &Credential{Kind: Key, At: time.Now().UTC(), By: by, Key: key})
 }
 
@@ -392,4 +395,21 @@ func (g *Gateway) describe(w http.ResponseWriter, r *http.Request) {
 		"client_id": base + clientPath, "client_name": "deskhand", "redirect_uris": []string{base + callbackPath},
 		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"}, "token_endpoint_auth_method": "none",
 	})
+}
+
+// try asks an upstream over HTTP whether it takes a key, before anybody is told
+// that it is connected. An upstream that cannot be asked now may take it later:
+// only a refusal is an error.
+func (u *upstream) try(ctx context.Context, c *Credential) error {
+	if u.URL == "" {
+		return nil
+	}
+	s, err := u.dial(context.WithValue(ctx, credentialKey{}, c), c)
+	if errors.As(err, new(*unauthorized)) {
+		return fault.New("bad_key", u.Title+" refuses this key", "copy it again, or make a new one there")
+	}
+	if err == nil {
+		_ = s.Close() // it was only to be asked
+	}
+	return nil
 }

@@ -55,10 +55,10 @@ type Options struct {
 
 // Board holds the handlers. Use New to create one.
 type Board struct {
-	options                        Options
-	board, task, attempt, troubles *template.Template
-	stopped                        context.Context
-	stop                           func()
+	options                              Options
+	board, task, attempt, file, troubles *template.Template
+	stopped                              context.Context
+	stop                                 func()
 }
 
 // New returns the handlers and adds them to the shell.
@@ -76,9 +76,9 @@ func New(o Options) *Board {
 	o.Shell.Add(files)
 	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: Path, Name: "Work"})
 	parse := func(name string) *template.Template {
-		return o.Shell.Parse(templates, "templates/parts.html", "templates/"+name+".html")
+		return o.Shell.Parse(templates, "templates/parts.html", "templates/review.html", "templates/"+name+".html")
 	}
-	b := &Board{options: o, board: parse("board"), task: parse("task"), attempt: parse("attempt"), troubles: parse("trouble")}
+	b := &Board{options: o, board: parse("board"), task: parse("task"), attempt: parse("attempt"), file: parse("file"), troubles: parse("trouble")}
 	b.stopped, b.stop = context.WithCancel(context.Background())
 	return b
 }
@@ -90,13 +90,18 @@ func (b *Board) Stop() { b.stop() }
 // Mounts returns the handlers by path, for people who have signed in.
 func (b *Board) Mounts() map[string]http.Handler {
 	return map[string]http.Handler{
-		"GET " + Path:                         b.page(b.index),
-		"POST " + Path:                        b.page(b.create),
-		"GET " + Path + "/tasks/{id}":         b.page(b.oneTask),
-		"POST " + Path + "/tasks/{id}":        b.page(b.actOnTask),
-		"GET " + Path + "/attempts/{id}":      b.page(b.oneAttempt),
-		"POST " + Path + "/attempts/{id}":     b.page(b.actOnAttempt),
-		"GET " + Path + "/attempts/{id}/news": b.page(b.news),
+		"GET " + Path:                              b.page(b.index),
+		"POST " + Path:                             b.page(b.create),
+		"GET " + Path + "/tasks/{id}":              b.page(b.oneTask),
+		"POST " + Path + "/tasks/{id}":             b.page(b.actOnTask),
+		"GET " + Path + "/attempts/{id}":           b.page(b.oneAttempt),
+		"POST " + Path + "/attempts/{id}":          b.page(b.actOnAttempt),
+		"GET " + Path + "/attempts/{id}/news":      b.page(b.news),
+		"GET " + Path + "/attempts/{id}/file":      b.page(b.oneFile),
+		"GET " + Path + "/attempts/{id}/blob":      b.page(b.blob),
+		"POST " + Path + "/attempts/{id}/viewed":   b.page(b.setViewed),
+		"GET " + Path + "/attempts/{id}/comments":  b.page(b.talkNews),
+		"POST " + Path + "/attempts/{id}/comments": b.page(b.comment),
 	}
 }
 
@@ -130,7 +135,7 @@ func (b *Board) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, errStale):
 		status, t = http.StatusForbidden, trouble{f.Message, f.Hint}
-	case f != nil && f.Code == tasks.NotFound:
+	case f != nil && f.Code == tasks.NotFound && r.Method == http.MethodGet:
 		status, t = http.StatusNotFound, trouble{"There is no such item on the board.", "It may have been deleted."}
 	case f != nil:
 		status, t = http.StatusConflict, trouble{f.Message, forPeople(f)}
@@ -152,7 +157,7 @@ func forPeople(f *fault.Fault) string {
 	case tasks.TaskRunning:
 		return "Stop its attempts first."
 	case tasks.NoSession:
-		return "Wait until the agent has started, then retry."
+		return "Wait until the agent has started, then send it again. An attempt that ended before needs a new attempt."
 	case tasks.ExecutorMissing:
 		return "Choose another agent, or install this one: deskhand tasks executors shows what is missing."
 	}

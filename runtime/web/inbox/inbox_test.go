@@ -287,7 +287,7 @@ func TestQuestionsAreGroupedByPlaceAndAttempt(t *testing.T) {
 		}
 	}
 	_, body := s.do("GET", "/inbox/list", nil)
-	want := []string{"site", "urgent", "second", "shop", "attempt aaaa1111", "fix/cart", "first", "fourth", "shop", "attempt bbbb2222", "third"}
+	want := []string{"Urgent", "urgent", "shop", "attempt aaaa1111", "fix/cart", "first", "fourth", "site", "second", "shop", "attempt bbbb2222", "third"}
 	var got []string
 	for _, m := range regexp.MustCompile(`<(?:h2|span class="part"|span class="heading" dir="auto")>([^<]+)`).FindAllStringSubmatch(body, -1) {
 		got = append(got, strings.TrimSpace(m[1]))

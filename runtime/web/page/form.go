@@ -14,9 +14,9 @@ import (
 // made of. Another site can make a browser send it, and cannot read it.
 const formCookie = "deskhand_form"
 
-// token is what the forms of a page carry. It gives the browser a cookie if it
+// Token is what the forms of a page carry. It gives the browser a cookie if it
 // has none.
-func (s *Shell) token(w http.ResponseWriter, r *http.Request) string {
+func (s *Shell) Token(w http.ResponseWriter, r *http.Request) string {
 	c, err := r.Cookie(formCookie)
 	if err != nil || c.Value == "" {
 		c = &http.Cookie{Name: formCookie, Value: rand.Text(), Path: "/", HttpOnly: true, Secure: s.Secure(r), SameSite: http.SameSiteStrictMode, MaxAge: 400 * 24 * 3600}
@@ -82,4 +82,16 @@ func Local(to string) string {
 		return ""
 	}
 	return to
+}
+
+// Once is a request ID for what a form does: the same for a form that is sent
+// twice, another one for a form that was changed and sent again. Empty if the
+// form has no field "once".
+func Once(r *http.Request) string {
+	given := r.PostFormValue("once")
+	if given == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(r.PostForm.Encode())) // sorted by name
+	return given[:min(len(given), 64)] + "-" + hex.EncodeToString(sum[:8])
 }

@@ -16,6 +16,7 @@ package page
 import (
 	"bytes"
 	"cmp"
+	"crypto/rand"
 	"embed"
 	"html/template"
 	"io/fs"
@@ -110,21 +111,31 @@ type view struct {
 	SignOut bool
 }
 
+// Once is what a form carries in its field "once", so that one which is sent
+// twice does one thing: see [Once]. Each is another.
+func (view) Once() string { return rand.Text() }
+
 // policy allows what the server itself sends.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"manifest-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 
 // Write answers with a page, or with one of its templates if name is not empty.
 func (s *Shell) Write(w http.ResponseWriter, r *http.Request, status int, t *template.Template, name string, p Page) {
-	b := s.execute(w, r, t, cmp.Or(name, "page"), p)
+	body := s.execute(w, r, t, cmp.Or(name, "page"), p).Bytes()
 	h := w.Header()
+	h.Add("Vary", "Accept-Encoding")
+	h.Add("Vary", "Sec-Fetch-Site")
+	if packs(r, len(body)) {
+		h.Set("Content-Encoding", "gzip")
+		body = packed(body)
+	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", strings.TrimSpace(policy+" "+p.FormsTo))
 	h.Set("Referrer-Policy", "same-origin") // with none, a browser hides the origin of a form from us too
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(b.Bytes()) // nobody is left to tell
+		_, _ = w.Write(body) // nobody is left to tell
 	}
 }
 
@@ -135,7 +146,7 @@ func (s *Shell) Part(w http.ResponseWriter, r *http.Request, t *template.Templat
 
 func (s *Shell) execute(w http.ResponseWriter, r *http.Request, t *template.Template, name string, p Page) *bytes.Buffer {
 	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, name, view{p, s.Nav, s.token(w, r), s.SignedIn != nil && s.SignedIn(r)}); err != nil {
+	if err := t.ExecuteTemplate(&b, name, view{p, s.Nav, s.Token(w, r), s.SignedIn != nil && s.SignedIn(r)}); err != nil {
 		panic(err) // a template that does not fit its data
 	}
 	return &b

@@ -40,7 +40,7 @@ const question = (() => {
   const span = s => s < 60 ? `${Math.floor(s)} s` : s < 3600 ? `${Math.floor(s / 60)} min` : s < 172800 ? `${Math.floor(s / 3600)} h ${Math.floor(s / 60) % 60} min` : `${Math.floor(s / 86400)} days`;
   const put = (el, text) => { if (el.textContent !== text) el.textContent = text; };
   const words = {
-    left: (at, el) => { put(el, span(Math.max(0, (at - Date.now()) / 1000)) + ' left'); el.classList.toggle('warn', at - Date.now() < 60000); },
+    left: (at, el) => { put(el, at <= Date.now() ? 'late' : span((at - Date.now()) / 1000) + ' left'); el.classList.toggle('warn', at - Date.now() < 60000); },
     ago: (at, el) => { const s = (Date.now() - at) / 1000; put(el, s < 10 ? 'just now' : span(s) + ' ago'); },
     clock: (at, el) => { if (Date.now() - at < 72e6) put(el, new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })); },
   };
@@ -67,6 +67,7 @@ const question = (() => {
     const form = $('#form');
     if (!form) return setTimeout(goOn);
     $('#open').classList.add('live');
+    for (const q of $$('.question', form)) remember(q);
     restore();
     setTimeout(present);
   };
@@ -119,6 +120,21 @@ const question = (() => {
   const keep = (id, all) => { try { Object.keys(all).length ? localStorage[store + id] = JSON.stringify(all) : delete localStorage[store + id]; } catch { /* no room: the server has it soon */ } };
   const forget = id => keep(id, {});
   const questionOf = id => $(`.question[data-question="${CSS.escape(id)}"]`);
+  // A question that takes one choice takes own words in place of it: whichever came
+  // last stands. A second press on a choice takes it back.
+  const single = el => $('input[type=radio][name^="a."]', el);
+  const remember = el => { for (const c of $$('input[type=radio]', el)) c.had = c.checked; };
+  const instead = (el, target) => {
+    const own = $('textarea[name$="__other"]', el);
+    if (!own || !single(el)) return;
+    if (target === own && own.value.trim()) for (const c of $$('input[type=radio]', el)) c.checked = false;
+    else if (target.type === 'radio' && target.checked && own.value.trim()) {
+      const had = own.value;
+      own.value = '';
+      both(el, 'The choice takes the place of your own words:', had, ['Put my words back', () => { own.value = had; for (const c of $$('input[type=radio]', el)) c.checked = false; edited(el); own.focus(); }], ['Fine', () => {}]);
+    }
+    remember(el);
+  };
   const controls = el => $$('input, textarea', el).filter(c => c.name.startsWith('a.'));
   const fieldsOf = el => {
     const fields = bare();
@@ -146,6 +162,7 @@ const question = (() => {
       c.value = text;
       if (at !== undefined) try { c.setSelectionRange(at, at); } catch { /* has no caret */ }
     }
+    remember(el);
     const box = $('[name="do.skip"]', el);
     if (box) box.checked = skip ?? false;
     el.classList.toggle('skipped', skip ?? false);
@@ -264,7 +281,13 @@ const question = (() => {
       both(el, `Changed ${e.where}. You had:`, had, ['Restore mine', () => { set(el, mine, skipped); edited(el); }], ['OK', () => {}]);
     }
   };
-  open.addEventListener('input', e => { const q = e.target.closest('.question'); if (q) edited(q); });
+  open.addEventListener('input', e => { const q = e.target.closest('.question'); if (q) { instead(q, e.target); edited(q); } });
+  open.addEventListener('click', e => {
+    const c = e.target, q = c.type === 'radio' && c.closest('.question');
+    if (!q) return;
+    if (c.had) { c.checked = false; edited(q); }
+    remember(q);
+  });
 
   // ---- sending
   open.addEventListener('submit', async e => {
