@@ -21,12 +21,16 @@
 # make codex CODEX=path   ask a person from that codex, with a stub for its model (needs node)
 # make vuln       known vulnerabilities of what the program is built from (needs vuln.go.dev)
 # make bench-web  what the pages take in a browser
+# make release-snapshot [RELEASE="-platforms linux/amd64"]   build archives and packages into dist/ (needs npm)
+# make test-image   run what the server image starts, in a root like its own (needs bwrap)
+# make test-chart  render the Helm chart and check it (needs helm, or Go's proxy)
+# make test-release   install the snapshot's Linux packages and run them (needs npm; dpkg for the deb)
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln
+.PHONY: all build demo test race check format vet staticcheck cross golden-unchanged golden eval ranking bench bench-corpus fuzz attack clients test-web model clean codex bench-web test-agents received survive conformance tools vuln release-snapshot test-release test-chart test-image
 
 # Programs for the targets here, with tests of their own.
 TOOLS_OF_TESTS = ./cmd/deskhand/testdata/attack
@@ -169,5 +173,17 @@ model: build
 	@test -n "$(TEXTS)" || { echo "say where the texts are: make model TEXTS=dir"; exit 1; }
 	bin/deskhand train $(patsubst %/.,%,$(sort $(wildcard $(TEXTS)/*/.))) -o indexer/embed/model/builtin.model
 
+release-snapshot:
+	$(GO) run ./deploy/release -out dist $(RELEASE)
+
+test-release:
+	deploy/release/test.sh dist
+
+test-image: build
+	deploy/release/image.sh bin/deskhand corpus
+
+test-chart:
+	deploy/release/chart.sh
+
 clean:
-	rm -rf bin
+	rm -rf bin dist dist-parts

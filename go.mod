@@ -6,6 +6,7 @@ require (
 	charm.land/bubbletea/v2 v2.0.9
 	filippo.io/age v1.3.2
 	github.com/a2aproject/a2a-go/v2 v2.3.1
+	github.com/alecthomas/chroma/v2 v2.27.0
 	github.com/blevesearch/mmap-go v1.0.4
 	github.com/blevesearch/snowballstem v0.9.0
 	github.com/blevesearch/vellum v1.0.7
@@ -49,6 +50,8 @@ require (
 	golang.org/x/text v0.43.0
 	modernc.org/sqlite v1.60.0
 )
+
+require github.com/dlclark/regexp2/v2 v2.2.1 // indirect
 
 require (
 	filippo.io/hpke v0.4.0 // indirect

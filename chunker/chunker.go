@@ -1,13 +1,13 @@
-// Package chunker cuts one markdown file into chunks with stable IDs.
+// Package chunker cuts one Markdown file into chunks with stable IDs.
 //
-// It is pure: no disk, no clock, no state between calls. It is the only user
-// of goldmark. Split never fails: what is wrong with a file is a Problem, and
-// what can be read of it is still returned.
+// It is pure: no disk, no clock, no state between calls. It is the only user of
+// goldmark. Split never fails: it reports what is wrong with a file as a
+// Problem, and returns everything that can be read.
 //
-// A file goes through seven steps, one file of this package each: normalise
-// (bytes to clean text), frontmatter and strategy (what the file says about
-// itself), outline (goldmark, or a plain line scan for hostile input), cut
-// (headings to pieces with IDs), size (pieces that are too long or too short),
+// A file goes through seven steps, one source file of this package each:
+// normalise (bytes to clean text), frontmatter and strategy (the file's own
+// settings), outline (goldmark, or a plain line scan for hostile input), cut
+// (headings to pieces with IDs), size (splits long pieces, merges short ones),
 // text (the words of each piece) and describe (a piece to a chunk).
 package chunker
 
@@ -17,10 +17,10 @@ import (
 	"slices"
 )
 
-// By says at which headings a file is cut.
+// By selects the headings at which a file is cut.
 type By string
 
-// The four strategies.
+// Values of By.
 const (
 	H1   By = "h1"
 	H2   By = "h2"
@@ -28,24 +28,25 @@ const (
 	File By = "file"
 )
 
-// Options tunes Split. The zero value is ready to use.
+// Options configure Split. The zero value is ready to use.
 type Options struct {
 	// By is where to cut. Empty means H2. A chunking hint in the file or its
-	// front matter wins over it.
+	// front matter takes precedence.
 	By By
-	// MaxChars is the length, in Unicode code points of markdown, over which a
-	// chunk is cut further. Zero means 20,000, the limit of docs-mcp.
+	// MaxChars is the maximum length of a chunk, in Unicode code points of
+	// Markdown; longer ones are cut further. Zero means 20,000, the limit of
+	// docs-mcp.
 	MaxChars int
-	// MinChars is the length under which parts of one heading are merged with
-	// their neighbour part. Zero merges none. Chunks of different headings are
+	// MinChars is the length below which parts of one heading are merged with a
+	// neighbouring part. Zero merges none. Chunks of different headings are
 	// never merged.
 	MinChars int
 }
 
-// Page is one markdown file, cut.
+// Page is one Markdown file, cut into chunks.
 type Page struct {
-	// Title is the front matter's title, else the text of the first level-1
-	// heading, else that of an <h1> in HTML, else empty.
+	// Title is the front matter's title, otherwise the text of the first
+	// level-1 heading, otherwise that of an HTML <h1>, otherwise empty.
 	Title string
 	// Description is the front matter's description, or empty.
 	Description string
@@ -53,10 +54,10 @@ type Page struct {
 	// mcp_metadata over it), trimmed; nil if there are none.
 	Metadata map[string]string
 	// Chunks are in file order; empty only for a file without text. Their
-	// Markdown, concatenated, is the file after its front matter. A page with
-	// front matter alone has one chunk without Markdown.
+	// concatenated Markdown is the file after its front matter. A page with
+	// only front matter has one chunk without Markdown.
 	Chunks []Chunk
-	// Problems are what could not be read as meant, in line order.
+	// Problems lists what could not be parsed, in line order.
 	Problems []Problem
 }
 
@@ -64,26 +65,26 @@ type Page struct {
 type Chunk struct {
 	// ID is path, or path#slug/slug, unique within the page; see ID.
 	ID string
-	// Heading is the plain text of the chunk's own heading; for text before the
-	// first cut it is the page's level-1 heading if the chunk holds that, else
-	// empty.
+	// Heading is the plain text of the chunk's own heading. For text before the
+	// first cut, it is the page's level-1 heading if the chunk contains it,
+	// otherwise empty.
 	Heading string
-	// Level is the level of Heading, 1 to 6; 0 where Heading is empty.
+	// Level is the level of Heading, 1 to 6; 0 if Heading is empty.
 	Level int
 	// Breadcrumb is the headings from the outermost ancestor to Heading, joined
-	// by " > ". Where there are none it is the page title, else the path.
+	// by " > ". If there are none, it is the page title, or else the path.
 	Breadcrumb string
-	// StartLine and EndLine are 1-based, inclusive, in the file as given
-	// (front matter counted).
+	// StartLine and EndLine are 1-based and inclusive, in the original file
+	// (front matter included).
 	StartLine, EndLine int
 	// Markdown is the chunk's source, with LF line ends.
 	Markdown string
-	// Text is Markdown without its markup: words of prose, code, tables and
-	// alternative texts, with no link targets, HTML tags or comments.
+	// Text is Markdown without its markup: the words of prose, code, tables and
+	// alternative texts, without link targets, HTML tags or comments.
 	Text string
 }
 
-// Problem is something in a file that could not be read as meant.
+// Problem is something in a file that could not be parsed.
 type Problem struct {
 	// Line is 1-based; 0 when it concerns the file as a whole.
 	Line int
@@ -96,7 +97,7 @@ type Problem struct {
 const maxProblems = 50
 
 // Split cuts the file src, named path (relative to the corpus, with forward
-// slashes), into chunks. Equal arguments give equal pages. It does not keep
+// slashes), into chunks. Equal arguments give equal pages. It does not retain
 // src and may be called concurrently.
 func Split(path string, src []byte, opts Options) Page {
 	text, problems := normalise(src)
@@ -153,7 +154,7 @@ func inLineOrder(problems []Problem) []Problem {
 	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Line - b.Line })
 	if more := len(problems) - maxProblems; more > 0 {
 		problems = append(problems[:maxProblems:maxProblems],
-			Problem{problems[maxProblems].Line, fmt.Sprintf("%d more problems from here on are not listed", more)})
+			Problem{problems[maxProblems].Line, fmt.Sprintf("%d more problems are not listed", more)})
 	}
 	return problems
 }

@@ -18,9 +18,10 @@ type frontMatter struct {
 	problems           []Problem
 }
 
-// FrontMatter cuts src, cleaned as by Split, into the lines of YAML between a
-// first line "---" and "---" or "...", and the text after that. The YAML may be
-// anything, and starts on line 2; without a closing line all is text.
+// FrontMatter splits src, cleaned as by Split, into the YAML lines between a
+// first line "---" and "---" or "...", and the text after that. It does not
+// validate the YAML, which starts on line 2. Without a closing line everything
+// is text.
 func FrontMatter(src []byte) (yaml, text []byte) {
 	clean, _ := normalise(src)
 	yaml, end := fenced(clean, "---", "---", "...")

@@ -140,7 +140,7 @@ func (f *frontMatter) pairs(mapping *yaml.Node, what string) iter.Seq2[*yaml.Nod
 // oneLine returns a scalar as it is written, white space collapsed.
 func (f *frontMatter) oneLine(key, value *yaml.Node) string {
 	if value.Kind != yaml.ScalarNode {
-		f.problem(key.Line, "%s is not a text and is ignored", key.Value)
+		f.problem(key.Line, "%s is not a string and is ignored", key.Value)
 		return ""
 	}
 	if value.Tag == "!!null" {
@@ -188,7 +188,7 @@ func (f *frontMatter) readStrategy(key, value *yaml.Node) {
 		case "min_chunk_size":
 			strategy.MinChars = f.size(k, v)
 		default:
-			f.problem(k.Line, "mcp_strategy has no %q; it has chunk_by, max_chunk_size and min_chunk_size", shorten(k.Value))
+			f.problem(k.Line, "mcp_strategy has no %q; its keys are chunk_by, max_chunk_size and min_chunk_size", shorten(k.Value))
 		}
 	}
 	f.strategy = &strategy
@@ -220,7 +220,7 @@ func (f *frontMatter) chunkBy(value *yaml.Node) By {
 func (f *frontMatter) size(key, value *yaml.Node) int {
 	n, err := strconv.Atoi(value.Value)
 	if err != nil || n <= 0 {
-		f.problem(key.Line, "%s %q is not a positive whole number and is ignored", key.Value, shorten(value.Value))
+		f.problem(key.Line, "%s %q is not a positive integer and is ignored", key.Value, shorten(value.Value))
 		return 0
 	}
 	return n

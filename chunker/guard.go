@@ -69,7 +69,8 @@ type guard struct {
 	problems      []outlineProblem
 }
 
-// SetOpenedBlocks is called by goldmark whenever blocks open or close.
+// SetOpenedBlocks implements the method that goldmark calls when blocks open or
+// close.
 func (g *guard) SetOpenedBlocks(blocks []parser.Block) {
 	if len(blocks) > len(g.OpenedBlocks()) {
 		if at := blocks[len(blocks)-1].Node.Pos(); at >= 0 {

@@ -13,10 +13,10 @@ import (
 var ErrBadID = errors.New("expected {filepath} or {filepath}#{heading-path}")
 
 // ID returns the ID of the chunk fragment of the file path; an empty fragment
-// means the file as a whole. Within the path, and only there, the bytes that
-// would make an ID ambiguous or break its line are percent-encoded: '#', '%',
-// backslash, control characters, line separators and bytes that are not UTF-8.
-// Spaces, quotes and letters of any script stay as they are.
+// means the whole file. In the path only, it percent-encodes the bytes that
+// would make an ID ambiguous or break its line: '#', '%', backslash, control
+// characters, line separators and invalid UTF-8. It keeps spaces, quotes and
+// letters of any script.
 func ID(path, fragment string) string {
 	id := encodePath(path)
 	if fragment != "" {
@@ -25,11 +25,11 @@ func ID(path, fragment string) string {
 	return id
 }
 
-// ParseID is the inverse of ID. The path comes back as it is called in the
-// corpus, fragment is empty for an ID without '#'. A '%' that does not start
-// an encoded byte stands for itself, so a path typed by hand is understood.
-// The error has ErrBadID in its chain: no path or no fragment after '#', a path
-// that is absolute or climbs out, a second '#', control characters.
+// ParseID is the inverse of ID. path is the file's name in the corpus; fragment
+// is empty for an ID without '#'. A '%' that does not start an encoded byte is
+// literal, so paths typed by hand work. The error has ErrBadID in its chain.
+// ParseID rejects a missing path, a missing fragment after '#', a path that is
+// absolute or climbs out, a second '#', and control characters.
 func ParseID(id string) (path, fragment string, err error) {
 	if !utf8.ValidString(id) || strings.ContainsFunc(id, breaksLine) {
 		return "", "", badID(id)

@@ -47,7 +47,8 @@ type outlineProblem struct {
 // ask for. The largest reference pages have some 5,000 headings.
 const maxHeadings = 50_000
 
-// Headings returns how many headings of each level, 1 to 6, Split finds in src.
+// Headings returns the number of headings of each level, 1 to 6, that Split
+// finds in src.
 func Headings(src []byte) (ofLevel [7]int) {
 	text, _ := normalise(src)
 	for _, h := range newOutline(text[readFrontMatter(text).end:]).headings {

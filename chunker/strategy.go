@@ -10,7 +10,7 @@ import (
 // defaultMaxChars is the limit of docs-mcp, whose chunk IDs ours follow.
 const defaultMaxChars = 20_000
 
-// ParseBy reads a chunk_by value: "h1", "h2", "h3" or "file".
+// ParseBy parses a chunk_by value: "h1", "h2", "h3" or "file".
 func ParseBy(s string) (By, bool) {
 	switch by := By(s); by {
 	case H1, H2, H3, File:

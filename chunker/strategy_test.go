@@ -52,9 +52,9 @@ func TestBadStrategyIsAProblemAndIgnored(t *testing.T) {
 		"strategy, unknown":  {"---\nmcp_strategy:\n  chunk_by: H3\n---\n", "3: chunk_by \"H3\"" + unknown},
 		"strategy, sizes": {
 			"---\nmcp_strategy:\n  max_chunk_size: 0\n  min_chunk_size: 1.5\n---\n",
-			"3: max_chunk_size \"0\" is not a positive whole number and is ignored\n4: min_chunk_size \"1.5\" is not a positive whole number and is ignored\n",
+			"3: max_chunk_size \"0\" is not a positive integer and is ignored\n4: min_chunk_size \"1.5\" is not a positive integer and is ignored\n",
 		},
-		"strategy, misspelt": {"---\nmcp_strategy: {chunkby: h3}\n---\n", "2: mcp_strategy has no \"chunkby\"; it has chunk_by, max_chunk_size and min_chunk_size\n"},
+		"strategy, misspelt": {"---\nmcp_strategy: {chunkby: h3}\n---\n", "2: mcp_strategy has no \"chunkby\"; its keys are chunk_by, max_chunk_size and min_chunk_size\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := c.src + "# A\n\n## B\n\n### C\n"

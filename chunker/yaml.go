@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// DecodeYAML decodes src into v and returns what is wrong with it, by line of
-// src, 0 where that is not known; nil if nothing is. It never panics.
+// DecodeYAML decodes src into v and returns the problems by line of src, 0 if
+// unknown; nil if there are none. It never panics.
 func DecodeYAML(src []byte, v any) []Problem {
 	err := unmarshal(src, v)
 	if err == nil {

@@ -88,11 +88,11 @@ func (b *build) checkOptions() error {
 		return fault.New("bad_option", fmt.Sprintf("cannot cut by '%s'", o.By), "cut by h1, h2, h3 or file")
 	}
 	if o.MaxChars < 0 || o.MinChars < 0 {
-		return fault.New("bad_option", "chunk sizes must not be negative", "leave them out for the defaults")
+		return fault.New("bad_option", "chunk sizes must not be negative", "omit them to use the defaults")
 	}
 	for _, glob := range slices.Concat(o.Include, o.Exclude) {
 		if reason := checkGlob(glob); reason != "" {
-			return fault.New("bad_option", reason, "write it as in guides/**/*.md")
+			return fault.New("bad_option", reason, "write it, for example, as guides/**/*.md")
 		}
 	}
 	if o.Workers <= 0 {
@@ -129,9 +129,9 @@ func (b *build) walk(ctx context.Context, root string) error {
 }
 
 func noDocuments(dir string, f *found) error {
-	hint := "pages end in .md, .markdown or .mdx; files and folders whose names begin with a dot are not looked at"
+	hint := "pages end in .md, .markdown or .mdx; files and folders whose names start with a dot are skipped"
 	if f.left > 0 {
-		hint = fmt.Sprintf("include and exclude globs or .gitignore keep out %d files; loosen them", f.left)
+		hint = fmt.Sprintf("include and exclude globs or .gitignore exclude %d files; loosen them", f.left)
 	}
 	return fault.New("no_documents", "no markdown files under "+dir, hint)
 }
@@ -163,7 +163,7 @@ func (b *build) apply() {
 func (b *build) checkOut() error {
 	out := b.options.Out
 	if out == "" {
-		return fault.New("bad_option", "no folder to write to", "name one with -o")
+		return fault.New("bad_option", "no output folder", "name one with -o")
 	}
 	if info, err := os.Stat(out); err == nil && !info.IsDir() {
 		return fault.New("bad_option", out+" is a file, not a folder", "name a folder for the index with -o")

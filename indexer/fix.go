@@ -12,10 +12,11 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 )
 
-// Fix writes a manifest that cuts each file of dir at the headings it has most
-// use of, unless dir has a manifest; wrote says which. Folders with manifests
-// of their own keep them and are not counted. Errors and faults are those of a
-// walk, as of Build; whatever ends it early leaves nothing behind.
+// Fix writes a manifest that cuts each file of dir at the heading level that
+// suits it best, unless dir already has a manifest; wrote reports which.
+// Folders with manifests of their own keep them and are not counted. Errors and
+// faults are those of Build's walk. If Fix ends early, it leaves nothing
+// behind.
 func Fix(ctx context.Context, dir string) (file string, wrote bool, err error) {
 	root, err := resolveRoot(dir)
 	if err != nil {

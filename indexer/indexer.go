@@ -1,9 +1,9 @@
-// Package indexer makes an artifact of a corpus: it walks the folder, cuts its
-// markdown, and writes and commits the result.
+// Package indexer builds an artifact from a corpus: it walks the folder, cuts
+// its Markdown, and writes and commits the result.
 //
-// What is wrong with a file is a Problem of the Report, and the file is skipped
-// or taken as far as it can be read; an error means that nothing was written
-// and that an older artifact is as it was. The package prints and logs nothing.
+// A defect of a file is a Problem in the Report; the file is skipped, or used
+// as far as it can be read. An error means that nothing was written and that an
+// older artifact is unchanged. The package prints and logs nothing.
 package indexer
 
 import (
@@ -21,88 +21,92 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Options tunes Build and Check. Dir, and for Build Out, must be set; the zero
-// value of the others is the default.
+// Options configure Build and Check. Dir is required, and Out for Build; the
+// other zero values are defaults.
 type Options struct {
-	// Dir is the corpus.
+	// Dir is the corpus folder.
 	Dir string
-	// Out is the folder of the artifact. Check does not look at it.
+	// Out is the artifact's folder. Check ignores it.
 	Out string
-	// MetadataPath is the corpus' metadata.json. Empty: the one in Dir, else the
-	// one beside Dir whose "corpus" names Dir, else none.
+	// MetadataPath is the corpus's metadata.json. Empty: the one in Dir;
+	// otherwise the one beside Dir whose "corpus" names Dir; otherwise none.
 	MetadataPath string
-	// PhrasesPath is a file of everyday phrasings of chunks, which are found by
-	// them too. Empty: there is none.
+	// PhrasesPath is a file of everyday phrasings of chunks; searches find the
+	// chunks by them too. Empty: none.
 	PhrasesPath string
-	// Description completes "Search the ...". Empty: that of metadata.json, else
-	// DefaultDescription.
+	// Description completes "Search the ...". Empty: the one in metadata.json,
+	// or else DefaultDescription.
 	Description string
-	// By, MaxChars and MinChars are how files are cut where no manifest decides,
-	// as in chunker.Options. Zero: as metadata.json has it, else as chunker has.
+	// By, MaxChars and MinChars set how to cut files for which no manifest
+	// decides, as in chunker.Options. Zero: the value in metadata.json, or else
+	// the chunker's default.
 	By                 chunker.By
 	MaxChars, MinChars int
-	// Include and Exclude are globs over paths relative to Dir; each covers the
-	// folders it matches with all in them, and one without a slash is matched
-	// with each name. No Include: those of metadata.json, else all files.
-	// Excludes of metadata.json are added to Exclude.
+	// Include and Exclude are globs over paths relative to Dir. Each also
+	// covers everything in the folders it matches; one without a slash is
+	// matched against every name. Without Include, those of metadata.json
+	// apply, or else all files are included. Excludes of metadata.json are
+	// added to Exclude.
 	Include, Exclude []string
-	// GitIgnore keeps out what .gitignore files name, those above Dir in the
-	// same checkout too. metadata.json can ask for it as well.
+	// GitIgnore excludes what .gitignore files name, including those above Dir
+	// in the same checkout. metadata.json can set it as well.
 	GitIgnore bool
-	// Strict makes any problem an error, fault code "strict".
+	// Strict turns any problem into an error, fault code "strict".
 	Strict bool
-	// SearchDescription, GetDocDescription and Instructions win over the texts
-	// of metadata.json and manifests. Empty: those.
+	// SearchDescription, GetDocDescription and Instructions override the texts
+	// of metadata.json and manifests. Empty: no override.
 	SearchDescription, GetDocDescription, Instructions string
-	// Embedder makes a vector of each chunk; nil: the index has none.
+	// Embedder computes each chunk's vector; nil: the index has no vectors.
 	Embedder embed.Embedder
-	// Progress is told how far the work is, from one goroutine at a time. It
-	// should return at once. Nil: nobody is told.
+	// Progress, unless nil, receives the progress of the build, from one
+	// goroutine at a time. It should return quickly.
 	Progress func(Progress)
-	// Workers is how many files are read or groups encoded at once. Zero: one
-	// for each processor Go uses, but at most 8, since each holds a group: with
-	// 8 the build of a corpus of 33 MB peaks at 410 MB, with 2 at 190 MB.
+	// Workers is how many files are read, or groups encoded, concurrently.
+	// Zero: one per processor that Go uses, at most 8, since each holds a
+	// group. With 8, building a corpus of 33 MB peaks at 410 MB; with 2, at 190
+	// MB.
 	Workers int
-	// MaxFileBytes is the size over which a file is skipped. Zero: 16 MiB, some
-	// thirty times the largest page seen in real corpora; encoding takes some 25
-	// times a file's size of memory.
+	// MaxFileBytes is the size above which a file is skipped. Zero: 16 MiB,
+	// about thirty times the largest page seen in real corpora. Encoding needs
+	// about 25 times a file's size in memory.
 	MaxFileBytes int64
 }
 
-// DefaultDescription is the description of a corpus that has none, as in
+// DefaultDescription is the description of a corpus without one, as in
 // docs-mcp.
 const DefaultDescription = "Documentation corpus"
 
-// Progress says that Done of Total files are through a phase: "walk" (Total is
-// 0, since it is not known), then "read" and "build" in Build and "cut" in
-// Check. Each phase begins with a Progress of Done 0.
+// Progress reports that Done of Total files have passed a phase: "walk" (Total
+// is 0, since it is unknown), then "read" and "build" in Build, or "cut" in
+// Check. Each phase starts with a Progress of Done 0.
 type Progress struct {
 	Phase       string
 	Done, Total int
-	// Usage is what an embedder behind a network did so far in this build; nil:
-	// there is none. With one, "build" is told of once a second at least.
+	// Usage is what a remote embedder has used so far in this build; nil: none.
+	// With one, "build" is reported at least once a second.
 	Usage *embed.Usage
 }
 
-// Report says what a build found and did. Counts are of pages that are in the
-// artifact; after Check, of those that would be.
+// Report is the result of a build. Counts are of pages in the artifact, or
+// after Check, of those that would be in it.
 type Report struct {
 	Corpus string `json:"corpus"`
 	// Out is the artifact's folder; empty after Check.
 	Out string `json:"out,omitempty"`
-	// Metadata is the metadata.json of the corpus, relative to it or as it was
-	// given; empty: none was used.
+	// Metadata is the corpus's metadata.json, relative to it or as given;
+	// empty: none was used.
 	Metadata string `json:"metadata,omitempty"`
 	Files    int    `json:"files"`
 	Chunks   int    `json:"chunks"`
 	Prompts  int    `json:"prompts"`
-	// Embedding says what made the vectors; nil: there are none.
+	// Embedding identifies what computed the vectors; nil: there are none.
 	Embedding *artifact.Embedding `json:"embedding"`
-	// EmbeddingUsage is what an embedder behind a network did in this build; nil:
-	// the vectors are made here, or there are none.
+	// EmbeddingUsage is what a remote embedder used in this build; nil: the
+	// vectors were computed locally, or there are none.
 	EmbeddingUsage *embed.Usage `json:"embedding_usage,omitempty"`
-	// FilesReused lay in groups taken from the previous artifact, FilesRebuilt
-	// did not: they are new, changed, or share a group with one that is.
+	// FilesReused counts files in groups reused from the previous artifact.
+	// FilesRebuilt counts the others: new or changed files, and files in the
+	// same group as one.
 	FilesReused  int `json:"files_reused"`
 	FilesRebuilt int `json:"files_rebuilt"`
 	// FilesNew, FilesChanged and FilesDeleted compare with the previous artifact.
@@ -115,19 +119,19 @@ type Report struct {
 	Bytes int64 `json:"bytes"`
 	// Problems are sorted by file, line and reason; never nil.
 	Problems []Problem `json:"problems"`
-	// Phases are in the order they ran.
+	// Phases are in the order in which they ran.
 	Phases []Phase `json:"phases"`
 }
 
-// Phase is how long a part of the work took.
+// Phase is the duration of one part of the work.
 type Phase struct {
 	Name   string  `json:"name"`
 	Millis float64 `json:"millis"`
 }
 
-// Problem is something that could not be read as meant.
+// Problem is something that could not be parsed.
 type Problem struct {
-	// File is relative to the corpus, or a path as it was given.
+	// File is relative to the corpus, or a path as given.
 	File string `json:"file"`
 	// Line is 1-based; 0 when it concerns the file as a whole.
 	Line int `json:"line,omitempty"`
@@ -135,7 +139,7 @@ type Problem struct {
 	Reason string `json:"reason"`
 }
 
-// String returns path:line: reason on one line, quoting a path that holds
+// String returns path:line: reason on one line, quoting a path that contains
 // control characters.
 func (p Problem) String() string {
 	file := p.File
@@ -151,13 +155,14 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", file, p.Line, p.Reason)
 }
 
-// Build makes the artifact of a corpus in o.Out, reusing what did not change
-// since the artifact that is there. Whatever ends it early, ctx included,
-// leaves that one as it was; the Report then says how far it came.
+// Build builds the artifact of a corpus in o.Out and reuses what has not
+// changed since the previous one. If it ends early, for example because of ctx,
+// the previous artifact is unchanged, and the Report covers the work done so
+// far.
 //
-// Faults: "no_documents", "not_a_folder", "no_metadata", "bad_metadata", "no_phrases",
-// "bad_option", "out_is_input", "reserved_facet", "locked", and with o.Strict
-// "strict".
+// Faults: "no_documents", "not_a_folder", "no_metadata", "bad_metadata",
+// "no_phrases", "bad_option", "out_is_input", "reserved_facet", "locked", and
+// with o.Strict "strict".
 func Build(ctx context.Context, o Options) (Report, error) {
 	b, err := prepare(ctx, o)
 	if err == nil {
@@ -167,7 +172,7 @@ func Build(ctx context.Context, o Options) (Report, error) {
 	return b.finish(err)
 }
 
-// Check does all that Build does but for encoding and writing.
+// Check does what Build does except encoding and writing.
 func Check(ctx context.Context, o Options) (Report, error) {
 	b, err := prepare(ctx, o)
 	if err == nil {
@@ -214,5 +219,5 @@ func (b *build) strict() error {
 	if n == 1 {
 		message = fmt.Sprintf("1 problem: %s", b.report.Problems[0])
 	}
-	return fault.New("strict", message, "mend what is reported, or build without --strict")
+	return fault.New("strict", message, "fix the reported problems, or build without --strict")
 }

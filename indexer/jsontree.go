@@ -47,7 +47,7 @@ func parseJSON(src []byte) (*node, error) {
 	if err == nil {
 		if _, end := p.decoder.Token(); end != io.EOF {
 			p.mark()
-			err = errors.New("there is more after the end of the JSON value")
+			err = errors.New("there is text after the end of the JSON value")
 		}
 	}
 	if err == nil {
@@ -78,7 +78,7 @@ func (p *jsonParser) mark() {
 
 func (p *jsonParser) value(depth int) (*node, error) {
 	if depth > maxJSONDepth {
-		return nil, fmt.Errorf("nested more than %d deep", maxJSONDepth)
+		return nil, fmt.Errorf("nested more than %d levels deep", maxJSONDepth)
 	}
 	token, err := p.decoder.Token()
 	p.mark()

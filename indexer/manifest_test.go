@@ -58,7 +58,7 @@ func TestBadManifestSaysNothing(t *testing.T) {
 		"no JSON":          {"{\n \"version\": \"1\",\n oops}", ":3: not JSON: invalid character 'o'"},
 		"cut off":          {"{\"version\":", ":1: not JSON: it ends too early"},
 		"empty":            {"", ":1: not JSON: it ends too early"},
-		"two values":       {"{}\n{}", ":2: there is more after the end of the JSON value"},
+		"two values":       {"{}\n{}", ":2: there is text after the end of the JSON value"},
 		"not an object":    {"[]", ":1: manifest must be an object"},
 		"no version":       {"{}", ":1: manifest.version must be '1'"},
 		"version number":   {`{"version": 1}`, ":1: manifest.version must be '1'"},
@@ -76,7 +76,7 @@ func TestBadManifestSaysNothing(t *testing.T) {
 		"overrides object": {`{"version":"1","overrides":{}}`, ":1: overrides must be an array"},
 		"collapse":         {`{"version":"1","taxonomy":{"a":{"vector_collapse":"yes"}}}`, ":1: taxonomy.a.vector_collapse must be true or false"},
 		"instructions":     {`{"version":"1","mcpServerInstructions":[]}`, ":1: mcpServerInstructions must be a string"},
-		"too deep":         {`{"version":` + strings.Repeat("[", 100000), ":1: nested more than 64 deep"},
+		"too deep":         {`{"version":` + strings.Repeat("[", 100000), ":1: nested more than 64 levels deep"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, problems := parseManifest("d/.docs-mcp.json", []byte(test.src))

@@ -40,14 +40,14 @@ type note struct {
 var aboutKeys = []string{"corpus_description", "corpus", "taxonomy", "tool_descriptions", "mcpServerInstructions",
 	"folders", "strategy", "include", "exclude", "gitignore"}
 
-// Find returns the corpus that metadata.json in dir describes, and that file:
-// the corpus is the folder its "corpus" names, or dir where it names none.
-// Fault "no_corpus": there is no such file, or it describes none. Fault
-// "corpus_outside": it names a folder that is not below its own, which whoever
-// made the folder did not ask about.
+// Find returns the corpus that metadata.json in dir describes, and that file.
+// The corpus is the folder that its key "corpus" names, or else dir. Fault
+// "no_corpus": there is no such file, or it describes no corpus. Fault
+// "corpus_outside": it names a folder that is not below its own, which the
+// caller did not ask for.
 func Find(dir string) (corpus, metadata string, err error) {
 	file := filepath.Join(dir, artifact.MetadataFile)
-	hint := "name the folder of your markdown: deskhand index DIR"
+	hint := "name your docs folder: deskhand index DIR"
 	src, err := readSettings(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", "", fault.New("no_corpus", fmt.Sprintf("no folder given, and %s does not exist", file), hint)
@@ -66,7 +66,7 @@ func Find(dir string) (corpus, metadata string, err error) {
 	corpus = filepath.Join(dir, filepath.FromSlash(a.corpus))
 	if outside(dir, corpus) {
 		return "", "", fault.New("corpus_outside", fmt.Sprintf("%s names %s as the corpus, outside of its folder", file, a.corpus),
-			"if you want that folder indexed, name it: deskhand index "+corpus+" --metadata "+file)
+			"to index that folder, name it: deskhand index "+corpus+" --metadata "+file)
 	}
 	return corpus, file, nil
 }
@@ -137,7 +137,7 @@ func aboutInside(dir string) (*about, []Problem) {
 	case hasDataFile(dir):
 		return nil, nil // the artifact's own: -o names the corpus
 	}
-	return nil, []Problem{{file, 0, "not used: it has no key of a corpus, such as corpus_description"}}
+	return nil, []Problem{{file, 0, "not used: it has no key that describes a corpus, for example corpus_description"}}
 }
 
 // aboutBeside reads the metadata.json beside dir; nil unless its "corpus"
@@ -210,7 +210,7 @@ func (c *checker) readAbout(top *members, file string) *about {
 		folders:     map[string]note{},
 	}
 	if path.IsAbs(a.corpus) || filepath.IsAbs(a.corpus) {
-		c.wrong(top.byName["corpus"].line, "corpus must be relative to the folder of this file")
+		c.wrong(top.byName["corpus"].line, "corpus must be relative to this file's folder")
 		a.corpus = ""
 	}
 	if n := top.byName["strategy"]; n != nil {

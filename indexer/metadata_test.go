@@ -24,10 +24,10 @@ func TestMetadataIsFoundInsideOrBesideTheCorpus(t *testing.T) {
 		"of others":   {map[string]string{"metadata.json": `{"corpus":"other","corpus_description":"no"}`}, "", "", nil},
 		"of its own":  {map[string]string{"metadata.json": about}, "", "", nil},
 		"given":       {map[string]string{"docs/metadata.json": `{"corpus_description":"no"}`, "my.json": about}, "my.json", "Acme docs", nil},
-		"unknown":     {map[string]string{"docs/metadata.json": `{"name":"x"}`, "metadata.json": `{"corpus":"docs","corpus_description":"Acme docs"}`}, "", "Acme docs", []string{"metadata.json: not used: it has no key of a corpus, such as corpus_description"}},
-		"an array":    {map[string]string{"docs/metadata.json": `[]`}, "", "", []string{"metadata.json: not used: it has no key of a corpus, such as corpus_description"}},
+		"unknown":     {map[string]string{"docs/metadata.json": `{"name":"x"}`, "metadata.json": `{"corpus":"docs","corpus_description":"Acme docs"}`}, "", "Acme docs", []string{"metadata.json: not used: it has no key that describes a corpus, for example corpus_description"}},
+		"an array":    {map[string]string{"docs/metadata.json": `[]`}, "", "", []string{"metadata.json: not used: it has no key that describes a corpus, for example corpus_description"}},
 		"broken":      {map[string]string{"docs/metadata.json": "{\n,"}, "", "", []string{"metadata.json:2: not JSON: invalid character ','"}},
-		"an artifact": {map[string]string{"docs/metadata.json": `{"corpus_description":"x","index":{}}`}, "", "", []string{"metadata.json: not used: it has no key of a corpus, such as corpus_description"}},
+		"an artifact": {map[string]string{"docs/metadata.json": `{"corpus_description":"x","index":{}}`}, "", "", []string{"metadata.json: not used: it has no key that describes a corpus, for example corpus_description"}},
 		"elsewhere":   {map[string]string{"docs/metadata.json": `{"corpus":"sub"}`}, "", "", []string{"metadata.json: not used: it describes the folder 'sub'"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestMetadataMistakesAreReportedAndTheRestIsUsed(t *testing.T) {
 	}
 	wantProblems(t, r.Problems,
 		"metadata.json:2: corpus_description must be a string",
-		"metadata.json:3: corpus must be relative to the folder of this file",
+		"metadata.json:3: corpus must be relative to this file's folder",
 		"metadata.json:4: folders.b must be a string",
 		"metadata.json:4: folders: no page lies in 'nowhere'",
 		"metadata.json:5: strategy.chunk_by must be one of h1, h2, h3, file",

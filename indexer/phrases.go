@@ -40,7 +40,7 @@ func readPhrases(file string) (phrases, []Problem, error) {
 	src, err := readFile(file, maxPhrasesBytes, nil)
 	if err != nil {
 		return p, nil, fault.New("no_phrases", fmt.Sprintf("the phrases in %s cannot be read: %s", file, cause(err)),
-			"name a file of JSON lines with --phrases, or leave it out")
+			"name a file of JSON lines with --phrases, or omit it")
 	}
 	var problems []Problem
 	n := 0
@@ -65,11 +65,11 @@ func (p *phrases) add(line []byte, n int) (reason string) {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&given); err != nil || given.ID == nil || decoder.More() {
-		return `not used: it is not of the form {"chunk_id": "guides/retries.md#backoff", "phrases": ["try again later"]}`
+		return `not used: the line must have the form {"chunk_id": "guides/retries.md#backoff", "phrases": ["try again later"]}`
 	}
 	id := *given.ID
 	if _, _, err := chunker.ParseID(id); err != nil {
-		return fmt.Sprintf("not used: '%s' is no chunk id", shorten(id))
+		return fmt.Sprintf("not used: '%s' is not a chunk id", shorten(id))
 	}
 	if p.lines[id] == 0 {
 		p.lines[id] = n

@@ -60,9 +60,9 @@ func (f facetValues) facets(t taxonomy) (map[string]artifact.Facet, []Problem) {
 		case utf8.RuneCountInString(key) > artifact.MaxFacetKey:
 			reason = fmt.Sprintf("metadata key '%s' is longer than %d characters", shorten(key), artifact.MaxFacetKey)
 		case !facetKey.MatchString(key):
-			reason = fmt.Sprintf("metadata key '%s' has characters other than letters, digits, '_', '.' and '-'", key)
+			reason = fmt.Sprintf("metadata key '%s' contains characters other than letters, digits, '_', '.' and '-'", key)
 		case len(facets) == artifact.MaxFacets:
-			reason = fmt.Sprintf("metadata key '%s' is beyond the %d that can be filtered by", key, artifact.MaxFacets)
+			reason = fmt.Sprintf("metadata key '%s' exceeds the %d keys that can be filtered by", key, artifact.MaxFacets)
 		}
 		if reason != "" {
 			problems = append(problems, Problem{f.first(key), 0, reason + "; it is not offered as a filter"})
@@ -97,7 +97,7 @@ func (f facetValues) values(key string) ([]string, []Problem) {
 		offered = append(offered, value)
 	}
 	if n := len(offered); n > artifact.MaxFacetValues {
-		problems = append(problems, Problem{f[key][offered[artifact.MaxFacetValues]], 0, fmt.Sprintf("metadata '%s' has %d values; those from '%s' on, beyond %d, are not offered as a filter", key, n, shorten(offered[artifact.MaxFacetValues]), artifact.MaxFacetValues)})
+		problems = append(problems, Problem{f[key][offered[artifact.MaxFacetValues]], 0, fmt.Sprintf("metadata '%s' has %d values; those from '%s' on, over the limit of %d, are not offered as a filter", key, n, shorten(offered[artifact.MaxFacetValues]), artifact.MaxFacetValues)})
 		offered = offered[:artifact.MaxFacetValues]
 	}
 	return offered, problems

@@ -91,10 +91,10 @@ func TestFacetLimits(t *testing.T) {
 		t.Errorf("%d values of key001, want 2: %q", n, facets["key001"].Values)
 	}
 	wantProblems(t, problems,
-		"long.md: metadata key 'a b' has characters other than letters, digits, '_', '.' and '-'; it is not offered as a filter",
-		"v511.md: metadata 'key000' has 516 values; those from 'value511' on, beyond 512, are not offered as a filter",
+		"long.md: metadata key 'a b' contains characters other than letters, digits, '_', '.' and '-'; it is not offered as a filter",
+		"v511.md: metadata 'key000' has 516 values; those from 'value511' on, over the limit of 512, are not offered as a filter",
 		"long.md: metadata 'key001' has a value longer than 128 characters; it is not offered as a filter",
-		"many.md: metadata key 'key064' is beyond the 64 that can be filtered by; it is not offered as a filter",
-		"many.md: metadata key 'key065' is beyond the 64 that can be filtered by; it is not offered as a filter",
+		"many.md: metadata key 'key064' exceeds the 64 keys that can be filtered by; it is not offered as a filter",
+		"many.md: metadata key 'key065' exceeds the 64 keys that can be filtered by; it is not offered as a filter",
 		"long.md: metadata key '"+strings.Repeat("k", 65)+"' is longer than 64 characters; it is not offered as a filter")
 }

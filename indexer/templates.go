@@ -73,7 +73,7 @@ func choose(templates []*page) (winner *page, refused []Problem) {
 		case isYAML(t.path) == isYAML(winner.path):
 			refused = append(refused, Problem{t.path, 0, fmt.Sprintf("not used: %s defines the same prompt", winner.path)})
 		default:
-			refused = append(refused, Problem{t.path, 0, fmt.Sprintf("not used: %s defines the same prompt, and YAML wins", winner.path)})
+			refused = append(refused, Problem{t.path, 0, fmt.Sprintf("not used: %s defines the same prompt, and YAML takes precedence", winner.path)})
 		}
 	}
 	return winner, refused
@@ -170,7 +170,7 @@ func (f *promptFile) wrong() []lineError {
 		case name == "":
 			wrong("argument %d has no name", i+1)
 		case seen[name]:
-			wrong("argument '%s' is there twice", shorten(name))
+			wrong("argument '%s' appears twice", shorten(name))
 		}
 		seen[name] = true
 	}

@@ -43,7 +43,7 @@ func TestYAMLTemplateBeatsMarkdownAndTheFirstItsTwin(t *testing.T) {
 		"b.template.yaml": strings.ReplaceAll(talk, "%s", "yaml"), "b.template.yml": strings.ReplaceAll(talk, "%s", "yml"),
 	})
 	wantProblems(t, problems,
-		"a.template.md: not used: a.template.yaml defines the same prompt, and YAML wins",
+		"a.template.md: not used: a.template.yaml defines the same prompt, and YAML takes precedence",
 		"b.template.yml: not used: b.template.yaml defines the same prompt")
 	for i, name := range []string{"a", "b"} {
 		if prompts[i].Name != name || prompts[i].Messages[0].Text != "from yaml" {
@@ -64,7 +64,7 @@ func TestBadTemplatesAreProblems(t *testing.T) {
 		"wrong type":        {"x.template.md", "---\ntitle: x\narguments: topic\n---\nx", "x.template.md:3: cannot unmarshal"},
 		"wrong boolean":     {"x.template.md", "---\narguments:\n- name: a\n  required: maybe\n---\nx", "x.template.md:4: cannot unmarshal"},
 		"nameless argument": {"x.template.md", "---\narguments:\n- title: a\n---\nx", "x.template.md: argument 1 has no name"},
-		"argument twice":    {"x.template.md", "---\narguments:\n- name: a\n- name: a\n---\nx", "x.template.md: argument 'a' is there twice"},
+		"argument twice":    {"x.template.md", "---\narguments:\n- name: a\n- name: a\n---\nx", "x.template.md: argument 'a' appears twice"},
 		"no messages":       {"x.template.yaml", "title: x", "x.template.yaml: a prompt needs messages"},
 		"role":              {"x.template.yaml", "messages: [{role: system, content: x}]", "x.template.yaml: message 1: role must be user or assistant, not 'system'"},
 		"content type":      {"x.template.yaml", "messages: [{role: user, content: {type: image}}]", "x.template.yaml: message 1: content type must be text, not 'image'"},

@@ -178,7 +178,7 @@ func (w *walker) follow(file, open string) (string, fs.FileMode) {
 	case errors.Is(err, fs.ErrNotExist) && !wanted:
 		return "", 0 // no concern of ours
 	case errors.Is(err, fs.ErrNotExist):
-		w.problem(file, "is a link to nothing")
+		w.problem(file, "is a broken link")
 	case err != nil:
 		w.problem(file, "is a link that cannot be followed: %s", cause(err))
 	case !inside && real != w.root && (wanted || info.IsDir()):
@@ -257,5 +257,5 @@ func kindName(kind fs.FileMode) string {
 	case kind&fs.ModeDevice != 0:
 		return "a device"
 	}
-	return "something special"
+	return "a special file"
 }

@@ -47,7 +47,7 @@ func TestWalkReportsLinksThatLeadOutOrNowhere(t *testing.T) {
 	pages, f := walked(t, dir, selection{}, false)
 	wantPaths(t, "pages", pages, "good.md")
 	wantProblems(t, f.problems,
-		"broken.md: is a link to nothing",
+		"broken.md: is a broken link",
 		"folder: is a link that leads out of the corpus",
 		"null.md: is a link that leads out of the corpus",
 		"out.md: is a link that leads out of the corpus")

@@ -19,7 +19,7 @@ const module = "github.com/deskhand/deskhand/"
 // lower floors alone: two on one floor do not know each other. A new package is
 // one word here.
 var floors = [][]string{
-	{"runtime/access", "runtime/text"},
+	{"runtime/access", "runtime/text", "runtime/web/diff"},
 	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest", "runtime/forge/forgetest"},
 	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box", "runtime/forge"},
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
@@ -51,7 +51,8 @@ var notBelow = map[string][]string{
 
 // libraries are the heavy ones and the packages that may use them.
 var libraries = map[string][]string{
-	"github.com/yuin/goldmark":               {"chunker"},
+	"github.com/yuin/goldmark":               {"chunker", "runtime/web/page"},
+	"github.com/alecthomas/chroma":           {"runtime/web/diff"},
 	"github.com/blugelabs/":                  {"indexer/artifact"},
 	"github.com/blevesearch/":                {"indexer/artifact"},
 	"github.com/philippgille/chromem-go":     {"indexer/artifact", "indexer/embed"},
@@ -173,7 +174,7 @@ func TestCommandsStartNothingOnTheirOwn(t *testing.T) {
 
 // mostOfCmd is how many lines the commands may have, settings and tests aside. It
 // only ever goes down, except for a new command, which is some 100 lines.
-const mostOfCmd = 5300
+const mostOfCmd = 5450
 
 // TestCommandsStaySmall counts their lines: what is no flag, no help and no
 // completion belongs below cmd.

@@ -238,7 +238,7 @@ func TestAskUserIsPublishedAsItsContractSays(t *testing.T) {
 		same(t, r.Deadline.Sub(r.CreatedAt.Time), 300*time.Second)
 	})
 	t.Run("A-065 how to ask well", func(t *testing.T) {
-		for _, phrase := range []string{"1-3 short questions", "select or multi-select", "likely answers as options", "confirm for yes or no", "a title that says what it is about", `"cancelled"`, `"timedOut"`} {
+		for _, phrase := range []string{"1-3 short questions", "select or multi-select", "likely answers as options", "confirm for yes or no", "a title that names the subject", `"cancelled"`, `"timedOut"`} {
 			if !strings.Contains(list.Tools[i].Description, phrase) {
 				t.Errorf("the description does not say %q", phrase)
 			}

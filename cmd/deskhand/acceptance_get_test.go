@@ -126,7 +126,7 @@ func TestGetDocAnswers(t *testing.T) {
 				`{"chunk_id":"guides/none.md"}`:                      "Use search_docs to discover valid chunk IDs",
 				`{"chunk_id":"#"}`:                                   "Expected {filepath}",
 				`{"chunk_id":"guides/retries.md","context":9}`:       "between 0 and 5",
-				`{"chunk_id":"guides/retries.md#retries/jitter##7"}`: "Call get_doc with the chunk_id alone",
+				`{"chunk_id":"guides/retries.md#retries/jitter##7"}`: "Call get_doc with only the chunk_id",
 			} {
 				d.refused("get_doc", arguments, want)
 			}

@@ -92,7 +92,7 @@ func TestAMissingCredentialIsASignInOverA2A(t *testing.T) {
 	s.token = personKey
 	_, body = s.agentCall("SendMessage", `{"message":{"messageId":"m2","taskId":"`+task+`","role":"ROLE_USER","parts":[{"text":"done"}]}}`)
 	s.token = bearer
-	if !strings.Contains(body, "Not taken") || !strings.Contains(body, "TASK_STATE_AUTH_REQUIRED") {
+	if !strings.Contains(body, "Rejected") || !strings.Contains(body, "TASK_STATE_AUTH_REQUIRED") {
 		t.Errorf("a word: %s, want that the page is what counts", body)
 	}
 	if page := paste(t, state, r, key); !strings.Contains(page, "Linear is connected") {

@@ -180,7 +180,7 @@ func TestAttackDoorsAnEditedMetadataIsSaid(t *testing.T) {
 			for _, args := range [][]string{{"index", "--verify", index}, {"search", "pagination", "--index", index}, {"serve", "--index", index}} {
 				got := deskhand(t, t.TempDir(), args...)
 				if got.code != 1 || !strings.Contains(got.stderr, "the index in "+index+" is damaged: metadata.json: it ") ||
-					!strings.Contains(got.stderr, "\nhint: build it again: deskhand index DIR -o "+index) || !strings.Contains(got.stderr, "the corpus' own metadata.json") {
+					!strings.Contains(got.stderr, "\nhint: build it again: deskhand index DIR -o "+index) || !strings.Contains(got.stderr, "the corpus's own metadata.json") {
 					t.Errorf("deskhand %q: exit %d, %s; want a refusal with a hint", args, got.code, got.stderr)
 				}
 			}
@@ -188,7 +188,7 @@ func TestAttackDoorsAnEditedMetadataIsSaid(t *testing.T) {
 	}
 	t.Run("the description", func(t *testing.T) {
 		edit(t, func(all map[string]any) { all["corpus_description"] = "papers of Acme" })
-		if got := deskhand(t, t.TempDir(), "index", "--verify", index); got.code != 1 || !strings.Contains(got.stderr, "corpus_description was changed after it was built") {
+		if got := deskhand(t, t.TempDir(), "index", "--verify", index); got.code != 1 || !strings.Contains(got.stderr, "corpus_description was changed after the build") {
 			t.Errorf("index --verify: exit %d, %s; want a refusal", got.code, got.stderr)
 		}
 		served := deskhand(t, t.TempDir(), "serve", "--tools", "docs", "--index", index)

@@ -220,7 +220,7 @@ func TestAttackDoorsTheTokenOfAgentsIsNoPerson(t *testing.T) {
 		base := web.People{Key: personKey}.Home(strings.TrimSuffix(s.url, "/mcp"))
 		login := opened(t, browser, base+"/login")
 		page := submit(t, browser, base+"/login", url.Values{"token": {hidden.FindStringSubmatch(login)[1]}, "key": {bearer}})
-		if !strings.Contains(page, "That is the token of agents") {
+		if !strings.Contains(page, "That is the agents&#39; token") {
 			t.Errorf("the token of agents on the page to sign in: %s", page)
 		}
 	})
@@ -237,7 +237,7 @@ func TestAttackDoorsTheTokenOfAgentsIsNoPerson(t *testing.T) {
 		_, body := s.agentCall("SendMessage", `{"message":{"messageId":"own1","role":"ROLE_USER","parts":[{"text":"May I deploy?"}]}}`)
 		task := agentTask(t, body)
 		_, body = s.agentCall("SendMessage", `{"message":{"messageId":"own2","role":"ROLE_USER","taskId":"`+task+`","parts":[{"text":"yes"}]}}`)
-		if !strings.Contains(body, "a person answers this task") {
+		if !strings.Contains(body, "only a person may answer this task") {
 			t.Errorf("the answer of the asker: %s, want it refused", body)
 		}
 		s.token = personKey
@@ -525,7 +525,7 @@ func TestAttackDoorsTheHistorySaysWhereAnAnswerCameFrom(t *testing.T) {
 				}
 				s.sends("POST", "/inbox/"+id, "do.act=send&a.q=yes&token="+token[1], "Cookie: "+cookie+"; deskhand_form=f", "Host: "+host, form)
 			},
-			`from a browser that signed in by a link at 127\.0\.0\.1:\d+; deskhand serve, pid \d+`,
+			`from a browser signed in with a link at 127\.0\.0\.1:\d+; deskhand serve, pid \d+`,
 			func(o *elicit.Origin) bool {
 				return o.SignedIn == access.ByLink && o.Session != "" && o.Process.PID == s.cmd.Process.Pid
 			},

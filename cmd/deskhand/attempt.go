@@ -59,7 +59,7 @@ var notInside = map[string]string{
 // mayInside lists the commands that a process of an attempt may run: they read,
 // ask, note further work, or write files of the agent's own.
 var mayInside = []string{
-	"deskhand", "deskhand help", "deskhand version", "deskhand completion", "deskhand config", "deskhand connections",
+	"deskhand", "deskhand help", "deskhand version", "deskhand health", "deskhand completion", "deskhand man-pages", "deskhand config", "deskhand connections",
 	"deskhand index", "deskhand serve", "deskhand search", "deskhand get", "deskhand eval", "deskhand train", "deskhand demo",
 	"deskhand ask", "deskhand ask list", "deskhand ask show", "deskhand ask wait",
 	"deskhand tasks", "deskhand tasks add", "deskhand tasks ls", "deskhand tasks show", "deskhand tasks logs", "deskhand tasks messages",

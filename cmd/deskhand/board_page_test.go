@@ -43,7 +43,7 @@ func TestATaskIsDoneOnThePagesOfTheWork(t *testing.T) {
 		}
 		return body
 	}
-	board := page("/work", "shop", "To do", "Nothing here")
+	board := page("/work", "shop", "To do", "No tasks")
 	_, after, _ := strings.Cut(board, `name="project" value="`)
 	project, _, _ := strings.Cut(after, `"`)
 

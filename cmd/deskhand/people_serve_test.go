@@ -150,7 +150,7 @@ func TestAKilledServerLosesNoAnswer(t *testing.T) {
 func TestInABuildNobodyIsAsked(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	got := come(t, calls(t, askingServer(t, state, "CI=true"), "ask_user", question("Go?")))
-	if want := `{"answered":false,"cancelled":false,"timedOut":false,"answers":[]}` + "\nNo person reachable"; !strings.HasPrefix(got, want) {
+	if want := `{"answered":false,"cancelled":false,"timedOut":false,"answers":[]}` + "\nNo person can be reached"; !strings.HasPrefix(got, want) {
 		t.Errorf("ask_user = %s, want %s", got, want)
 	}
 }
@@ -158,7 +158,7 @@ func TestInABuildNobodyIsAsked(t *testing.T) {
 func TestWithoutAnInboxNobodyIsAskedUnlessSomebodyIsThere(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	agent := askingServer(t, state, "DESKHAND_INBOX=off")
-	if got := come(t, calls(t, agent, "ask_user", question("Go?"))); !strings.Contains(got, "No person reachable") {
+	if got := come(t, calls(t, agent, "ask_user", question("Go?"))); !strings.Contains(got, "No person can be reached") {
 		t.Errorf("ask_user = %s, want that nobody is reachable", got)
 	}
 	hub := inboxOf(t, state)

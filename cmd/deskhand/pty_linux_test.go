@@ -144,7 +144,7 @@ func TestAPersonAtATerminalAddsANote(t *testing.T) {
 		"on a screen": {nil, func(p *person) {
 			p.sees("Deploy?")
 			p.types("\x0e") // Ctrl+N
-			p.sees("A note for who asked")
+			p.sees("A note for the asker")
 			p.types("after six\r")
 			p.sees("Your note: after six")
 			p.types("y")
@@ -154,7 +154,7 @@ func TestAPersonAtATerminalAddsANote(t *testing.T) {
 		"line by line": {[]string{"TERM=dumb"}, func(p *person) {
 			p.sees("Type yes or no")
 			p.types("/note after six\n")
-			p.sees("Your note goes with what you answer.")
+			p.sees("Your note is sent with your answer.")
 			p.types("yes\n")
 		}},
 	} {
@@ -298,7 +298,7 @@ func TestEditorOfThePersonWritesLongText(t *testing.T) {
 func TestInboxIsLive(t *testing.T) {
 	peopleStore(t)
 	p := sits(t, nil, nil, "inbox")
-	p.sees("No question waits for you")
+	p.sees("No questions are waiting")
 	// While it is open somebody can be reached, even from a build.
 	t.Setenv("CI", "true")
 	a := asks(t, "--confirm", "Deploy?")

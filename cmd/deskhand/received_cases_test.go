@@ -58,7 +58,7 @@ var receptions = []reception{
 	{tool: "list_docs", shows: "folders", args: `{}`, want: []string{"reference", "troubleshooting", "How deskhand works"}},
 	{tool: "list_docs", shows: "error", args: `{"folder":"nowhere"}`, want: []string{"Folder 'nowhere' not found", "Call list_docs without folder"}},
 
-	{tool: "list_questions", shows: "none", args: `{}`, want: []string{`No question of yours is open | "questions":[]`}},
+	{tool: "list_questions", shows: "none", args: `{}`, want: []string{`You have no open questions | "questions":[]`}},
 	{tool: "ask_user", shows: "answered", args: `{"title":"Paint","questions":[{"id":"colour","question":"Which colour?","type":"select","options":["red","blue"]}]}`,
 		question: "Which colour?", person: []string{"answer", "colour=blue"}, want: []string{`"answered":true`, `"questionId":"colour","values":["blue"]`}, fields: []string{`"request_id":"elc_`, `"outcome":"accept"`}},
 	{tool: "ask_user", shows: "answered, note", args: `{"questions":[{"id":"deploy","question":"Deploy now?","type":"confirm"}]}`,
@@ -70,12 +70,12 @@ var receptions = []reception{
 	{tool: "list_questions", shows: "expired", args: `{}`, want: []string{"{berth}", "Which berth?", "expired"}},
 	{tool: "await_answer", shows: "expired", args: `{"request_id":"{berth}","timeout":0}`, want: []string{`"answered":false`, "{berth}", "stays open", callAgain, assumes}, fields: []string{`"outcome":"timeout"`}},
 	{tool: "await_answer", shows: "pending", args: `{"request_id":"{quay}","timeout":0}`, before: []string{"ask", "Which quay?", "--detach"}, keep: map[string]string{"quay": "elc_"},
-		want: []string{`"answered":false`, "{quay}", "Nobody has answered yet", callAgain, assumes}, fields: []string{`"request_id":"{quay}"`, `"outcome":"pending"`, `"hint":"`}},
+		want: []string{`"answered":false`, "{quay}", "No answer yet", callAgain, assumes}, fields: []string{`"request_id":"{quay}"`, `"outcome":"pending"`, `"hint":"`}},
 	{tool: "await_answer", shows: "late answer", args: `{"request_id":"{berth}"}`, before: []string{"ask", "answer", "{berth}", "berth=berth seven"},
 		want: []string{`"answered":true`, "berth seven"}, fields: []string{`"request_id":"{berth}"`, `"outcome":"accept"`}},
 	{tool: "await_answer", shows: "unknown id", args: `{"request_id":"elc_nobody"}`, want: []string{"elc_nobody", "list_questions for the questions that are open"}},
 	{tool: "ask_user", shows: "validation error", args: `{"questions":[]}`, want: []string{"Validation error: questions array must have at least 1 item | questions must NOT have fewer than 1 items"}},
-	{tool: "ci_ask_user", shows: "unreachable", args: `{"questions":[{"id":"there","question":"Is anybody there?"}]}`, want: []string{`"answered":false`, "No person reachable", assumes}, fields: []string{`"outcome":"unreachable"`, `"hint":"`}},
+	{tool: "ci_ask_user", shows: "unreachable", args: `{"questions":[{"id":"there","question":"Is anybody there?"}]}`, want: []string{`"answered":false`, "No person can be reached", assumes}, fields: []string{`"outcome":"unreachable"`, `"hint":"`}},
 
 	{tool: "weather_forecast", shows: "upstream", args: `{}`, want: []string{"Rain from noon, says the station.", "Take an umbrella."}},
 	{tool: "weather_forecast", shows: "upstream error", args: `{"day":"never"}`, want: []string{"There is no such day.", "Ask for today."}},

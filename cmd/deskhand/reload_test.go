@@ -123,7 +123,7 @@ func TestServeKeepsTheOldIndexWhenTheNewOneIsDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "log", func() error {
-		if !strings.Contains(p.stderr.String(), "index not reloaded") {
+		if !strings.Contains(p.stderr.String(), "cannot reload the index") {
 			return fmt.Errorf("stderr does not say that the index was not reloaded: %s", p.stderr)
 		}
 		return nil
@@ -153,7 +153,7 @@ func TestServeRetriesAnIndexThatBecomesWhole(t *testing.T) {
 	next := indexed(t, corpus)
 	copied(t, filepath.Join(next, "metadata.json"), filepath.Join(index, "metadata.json"))
 	eventually(t, "log", func() error {
-		if !strings.Contains(p.stderr.String(), "index not reloaded") {
+		if !strings.Contains(p.stderr.String(), "cannot reload the index") {
 			return fmt.Errorf("stderr does not say that the index was not reloaded: %s", p.stderr)
 		}
 		return nil

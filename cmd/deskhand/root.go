@@ -106,7 +106,7 @@ var commands = []struct {
 	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand}},
 	{"Work", []func(*app) *cobra.Command{tasksCommand}},
 	{"Other MCP servers", []func(*app) *cobra.Command{connectCommand, connectionsCommand, disconnectCommand}},
-	{"deskhand itself", []func(*app) *cobra.Command{configCommand, trustCommand, completionCommand, versionCommand}},
+	{"deskhand itself", []func(*app) *cobra.Command{configCommand, trustCommand, completionCommand, healthCommand, versionCommand, manPagesCommand}},
 }
 
 // aliases are other names of flags: those of docs-mcp, so that a command line

@@ -95,9 +95,9 @@ func kill(t *testing.T, c *mcpserver.Client) {
 func TestSettingsOfSlackAreCheckedAtTheStart(t *testing.T) {
 	for name, one := range map[string]struct{ file, says string }{
 		"nobody may answer": {"slack:\n  channel: C012\n", "slack.people is empty"},
-		"a name":            {"slack:\n  channel: '#general'\n  people: [U01=local]\n", "no id of Slack"},
+		"a name":            {"slack:\n  channel: '#general'\n  people: [U01=local]\n", "not a Slack channel id"},
 		"no token":          {"slack:\n  channel: C012\n  people: [U01=local]\n", "bot token"},
-		"not who":           {"slack:\n  channel: C012\n  people: [ann]\n", "does not say who is who"},
+		"not who":           {"slack:\n  channel: C012\n  people: [ann]\n", "does not map a person in Slack"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

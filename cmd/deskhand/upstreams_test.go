@@ -207,7 +207,7 @@ func TestUpstreamToolsAreServedOverHTTPToo(t *testing.T) {
 		t.Fatalf("deskhand connect: %v %s", err, out)
 	}
 	// The request ends by the command line too; the key is refused there, once.
-	if got := come(t, answers); !strings.Contains(got, "refuses the credential that was just connected") {
+	if got := come(t, answers); !strings.Contains(got, "refused the credential that was just connected") {
 		t.Errorf("the call = %s, want that the key is refused", got)
 	}
 	if k.seen() != "0 calls, 1 refused" {

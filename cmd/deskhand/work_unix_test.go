@@ -21,8 +21,8 @@ func TestAnAnswerThatNoCallGotBecomesAFollowUp(t *testing.T) {
 		"late, two serve":                    {2, "DESKHAND_ELICITATION_TIMEOUT=300ms", answers, elicit.ExpiredOpen, "Question: What is it called?\nAnswer: Endurance"},
 		"late, nobody serves":                {0, "DESKHAND_ELICITATION_TIMEOUT=300ms", answers, elicit.ExpiredOpen, "Question: What is it called?\nAnswer: Endurance"},
 		"in time, to a call that was let go": {1, "DESKHAND_ELICITATION_HOLD=1s", answers, elicit.Open, "Question: What is it called?\nAnswer: Endurance"},
-		"with a note":                        {0, "DESKHAND_ELICITATION_HOLD=1s", append(answers, "--note", "for now"), elicit.Open, "Answer: Endurance\n\nNote of the person: for now"},
-		"declined with a note, one serves":   {1, "DESKHAND_ELICITATION_HOLD=1s", []string{"decline", "--note", "ask Grace"}, elicit.Open, "declined on the command line and gave no answer. Do not assume one.\n\nNote of the person: ask Grace"},
+		"with a note":                        {0, "DESKHAND_ELICITATION_HOLD=1s", append(answers, "--note", "for now"), elicit.Open, "Answer: Endurance\n\nThe person's note: for now"},
+		"declined with a note, one serves":   {1, "DESKHAND_ELICITATION_HOLD=1s", []string{"decline", "--note", "ask Grace"}, elicit.Open, "declined on the command line and gave no answer. Do not assume one.\n\nThe person's note: ask Grace"},
 	} {
 		t.Run(name, func(t *testing.T) { c.test(t) })
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Alone reports whether dir is a folder that holds an artifact and nothing else:
-// no folders, no links, and no files but those that a build writes. Only such a
-// folder is shown to a program that may not read what is beside an index.
+// Alone reports whether dir is a folder that contains only an artifact: no
+// folders, no links, and no files except those that a build writes. Only such a
+// folder is shown to sandboxed agents: other files beside an index stay hidden.
 func Alone(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -16,14 +16,14 @@ const (
 	lengthShare = 0.6 // b
 )
 
-// Scored is one chunk that a lexical search found.
+// Scored is a chunk found by a search, with its score.
 type Scored struct {
 	// Chunk is its ordinal in the corpus.
 	Chunk int
 	Score float64
 }
 
-// WeightedTerm is one term of a query. Weight multiplies what it adds to a
+// WeightedTerm is one term of a query. Weight multiplies its contribution to a
 // score; zero means 1.
 type WeightedTerm struct {
 	*Postings
@@ -39,7 +39,8 @@ type list struct {
 
 // Lexical returns the k best chunks by BM25 among those that keep accepts (nil:
 // all), best first, equal scores in corpus order. The result is exact: terms
-// that can no longer bring a chunk among the best only add to those met.
+// that can no longer lift a new chunk into the result only add to the scores of
+// chunks already found.
 func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool) ([]Scored, error) {
 	l := r.lexical
 	lists := l.weigh(terms)
@@ -67,9 +68,10 @@ func (r *Reader) Lexical(terms []WeightedTerm, k int, keep func(chunk int) bool)
 	return acc.best(acc.touched, k), nil
 }
 
-// LexicalOf returns the scores by BM25 of the chunks given, in any order: what
-// Lexical says of them, to the bit, and 0 for one that holds none of the terms.
-// It costs little for some hundred chunks, however common the terms.
+// LexicalOf returns the BM25 scores of the given chunks, which may be in any
+// order. They are bit-identical to those of Lexical, and 0 for a chunk without
+// any of the terms. It is cheap for a few hundred chunks, however common the
+// terms.
 func (r *Reader) LexicalOf(terms []WeightedTerm, chunks []int) ([]float64, error) {
 	l := r.lexical
 	acc := l.accumulator()
@@ -111,8 +113,8 @@ func (l *lexical) weigh(terms []WeightedTerm) []list {
 	return lists
 }
 
-// IDF is the weight of a term that is in df of n chunks. bluge v0.2.2 lacks the
-// inner parentheses, which makes it the same for nearly every term.
+// IDF is the weight of a term that occurs in df of n chunks. bluge v0.2.2 lacks
+// the inner parentheses, which gives nearly every term the same weight.
 func IDF(n, df int) float64 {
 	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
 }

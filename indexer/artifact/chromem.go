@@ -9,10 +9,10 @@ import (
 	"github.com/philippgille/chromem-go"
 )
 
-// UseChromem makes Nearest search a collection of chromem-go instead of the
-// section of the index: the reference that the scan is held to. It holds every
-// vector in memory, at 32 bits a number, and takes some fifty times as long. It
-// comes before the reader is used concurrently.
+// UseChromem makes Nearest search a chromem-go collection instead of the
+// index's section, as a reference for the scan. It holds every vector in
+// memory, at 32 bits a number, and takes about fifty times as long. Call it
+// before using the reader concurrently.
 func (r *Reader) UseChromem() (err error) {
 	defer contain(&err)()
 	v := &r.vectors

@@ -6,7 +6,7 @@ import (
 	"hash/crc32"
 )
 
-// FormatVersion is the version of the data file. A reader refuses any other.
+// FormatVersion is the version of the data file. Readers refuse any other.
 const FormatVersion = 3
 
 // The sections of a group, in file order.
@@ -27,7 +27,7 @@ const (
 // sectionNames are for error messages.
 var sectionNames = [sectionCount]string{"pages", "chunks", "lengths", "strings", "block index", "blocks", "texts", "postings", "full text", "vectors"}
 
-// Group is a run of consecutive pages, encoded.
+// Group is an encoded run of consecutive pages.
 type Group struct {
 	sections   [sectionCount][]byte
 	list       []Page
@@ -39,8 +39,8 @@ type Group struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Encode makes the group of docs, one group of a plan in order. It may be
-// called concurrently.
+// Encode returns the group of docs, which are one group of a plan, in order. It
+// may be called concurrently.
 func Encode(docs []Document) (*Group, error) {
 	g := new(Group)
 	if err := g.encode(docs); err != nil {

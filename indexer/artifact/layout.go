@@ -92,7 +92,7 @@ func parseLayout(data []byte) (*layout, error) {
 		return nil, fmt.Errorf("it has %d bytes, too few for a header", len(data))
 	}
 	if string(data[:len(magic)]) != magic {
-		return nil, fmt.Errorf("it does not begin as a deskhand index does")
+		return nil, fmt.Errorf("it does not start as a deskhand index does")
 	}
 	if v := binary.LittleEndian.Uint32(data[len(magic):]); v != FormatVersion {
 		return nil, fmt.Errorf("its header has format %d", v)

@@ -120,16 +120,15 @@ func (l *lexical) measure(lengths []uint32) {
 	}
 }
 
-// Postings is where one term stands. It may be used concurrently, as long as its
-// Reader is open.
+// Postings lists the chunks that contain one term. It may be used concurrently
+// while its Reader is open.
 type Postings struct {
-	// Chunks is the number of chunks that hold the term.
+	// Chunks is the number of chunks that contain the term.
 	Chunks int
 	lists  []groupList // of the groups that have it, in order
 }
 
-// Postings looks a term up. There are postings for unknown terms too, of no
-// chunk.
+// Postings looks up a term. Unknown terms have postings without chunks.
 func (r *Reader) Postings(term string) (*Postings, error) {
 	p := &Postings{lists: make([]groupList, 0, len(r.lexical.groups))}
 	hash := hashTerm(term)
@@ -147,7 +146,7 @@ func (r *Reader) Postings(term string) (*Postings, error) {
 	return p, nil
 }
 
-// Each calls visit with the chunks that hold the term, in order.
+// Each calls visit with each chunk that contains the term, in order.
 func (r *Reader) Each(p *Postings, visit func(chunk int)) error {
 	var postings []posting
 	for _, list := range p.lists {
@@ -183,8 +182,8 @@ func (r *Reader) Similar(term string, limit int) ([]string, error) {
 	return frequent(found, limit), err
 }
 
-// Begun returns the indexed terms that begin with term, the most frequent first,
-// at most limit.
+// Begun returns at most limit indexed terms that start with term, the most
+// frequent first.
 func (r *Reader) Begun(term string, limit int) ([]string, error) {
 	found, err := r.lexical.dictionary(nil, []byte(term), append([]byte(term), 0xff))
 	return frequent(found, limit), err

@@ -8,9 +8,9 @@ import (
 	"github.com/blevesearch/mmap-go"
 )
 
-// InMemory makes an artifact of docs, which are in the order of their paths, and
-// opens it. It is in no folder: the Reader holds the bytes that a data file would
-// have. It is for some thousand short texts, all of which make one group.
+// InMemory makes an artifact of docs, sorted by path, and opens it. It is not
+// in a folder: the Reader holds the bytes that a data file would have. It is
+// for up to some thousand short texts, which form a single group.
 func InMemory(m Metadata, model Model, docs []Document) (*Reader, error) {
 	group, err := Encode(docs)
 	if err != nil {

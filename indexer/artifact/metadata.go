@@ -15,8 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// MaxMetadataBytes bounds the metadata.json that Open reads: prompts may make it
-// large.
+// MaxMetadataBytes limits the metadata.json that Open reads; prompts may make
+// it large.
 const MaxMetadataBytes = 64 << 20
 
 // DataFile matches the name of an artifact's data file.
@@ -49,7 +49,7 @@ func readMetadata(dir string) (m Metadata, digest [sha256.Size]byte, err error) 
 	switch major, _, _ := strings.Cut(m.MetadataVersion, "."); {
 	case m.Index.Engine != engineName:
 		return m, digest, fault.New("artifact_foreign", fmt.Sprintf("the metadata.json in %s is not of a deskhand index (engine %q)", dir, m.Index.Engine),
-			"name the folder that deskhand index wrote, or build one: deskhand index DIR -o OUT")
+			"name a folder that deskhand index wrote, or build one: deskhand index DIR -o OUT")
 	case major != "1" || m.Index.FormatVersion > FormatVersion:
 		return m, digest, fault.New("artifact_too_new", fmt.Sprintf("the index in %s has format %d (metadata %s); this deskhand reads format %d (metadata 1.x)",
 			dir, m.Index.FormatVersion, m.MetadataVersion, FormatVersion), "use a newer deskhand, or build the index again with this one")
@@ -77,13 +77,13 @@ func damaged(dir, why string) error {
 // written: damage, or somebody's edit.
 func changed(dir string, err error) error {
 	return fault.New("artifact_damaged", fmt.Sprintf("the index in %s is damaged: metadata.json: %v", dir, err),
-		"build it again: deskhand index DIR -o "+dir+"; what you want changed belongs in the corpus' own metadata.json")
+		"build it again: deskhand index DIR -o "+dir+"; make changes in the corpus's own metadata.json instead")
 }
 
 func (r *Reader) damagedBy(err error) error { return damaged(r.dir, err.Error()) }
 
-// Bounds of a taxonomy, those of docs-mcp: a facet is an argument of a tool, and
-// models refuse tools that are too large.
+// Limits of a taxonomy, the same as in docs-mcp: a facet is an argument of a
+// tool, and models refuse tools that are too large.
 const (
 	MaxFacets      = 64
 	MaxFacetKey    = 64
@@ -91,8 +91,8 @@ const (
 	MaxFacetValue  = 128
 )
 
-// ReservedFacets are keys that no facet may have: they are arguments of
-// search_docs already.
+// ReservedFacets are keys that facets must not have, because they are arguments
+// of search_docs.
 var ReservedFacets = []string{"query", "limit", "cursor"}
 
 // checkTaxonomy refuses what a build does not write: an artifact without a digest
@@ -108,7 +108,7 @@ func checkTaxonomy(taxonomy map[string]Facet) error {
 		case len(facet.Values) > MaxFacetValues:
 			return fmt.Errorf("taxonomy key %q has more than %d values", key, MaxFacetValues)
 		case len(slices.Compact(slices.Sorted(slices.Values(facet.Values)))) != len(facet.Values):
-			return fmt.Errorf("taxonomy key %q has a value twice", key)
+			return fmt.Errorf("taxonomy key %q has a duplicate value", key)
 		}
 	}
 	return nil

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Spread is how the cosines of all chunks with a vector lie, whatever a filter
-// keeps: what a cosine is worth differs from model to model and query to query.
+// Spread describes the distribution of the cosines of all chunks with a vector,
+// ignoring filters. What a cosine means differs between models and queries.
 type Spread struct{ Mean, Max float64 }
 
 // margin is how many chunks beyond those asked for are scored exactly: the scan
@@ -18,9 +18,9 @@ type Spread struct{ Mean, Max float64 }
 const margin = 20
 
 // Nearest returns the k chunks nearest to query by cosine among those that keep
-// accepts (nil: all), best first, equal ones in corpus order; chunks without a
-// vector are not among them. A query of zeros is near nothing. keep is asked of
-// few chunks. The error is that of a query with other dimensions, or of chromem.
+// accepts (nil: all), best first, equal ones in corpus order; it leaves out
+// chunks without a vector. A query of zeros is near nothing. keep is called for
+// few chunks. It fails if query has other dimensions, or if chromem fails.
 func (r *Reader) Nearest(query []float32, k int, keep func(chunk int) bool) ([]Scored, Spread, error) {
 	v := &r.vectors
 	unit, err := v.unit(query)
@@ -48,8 +48,8 @@ func (r *Reader) Nearest(query []float32, k int, keep func(chunk int) bool) ([]S
 }
 
 // Cosines returns the cosine between query and each of chunks; 0 for a chunk
-// without a vector. The error is that of a query with other dimensions or of a
-// chunk out of range.
+// without a vector. It fails if query has other dimensions or a chunk is out of
+// range.
 func (r *Reader) Cosines(query []float32, chunks []int) ([]float64, error) {
 	v := &r.vectors
 	unit, err := v.unit(query)
@@ -85,8 +85,8 @@ func (s *cosines) of(chunk int) float64 {
 	return s.cosine
 }
 
-// Alike is the cosine between the vectors of two chunks, which are in range; 0
-// where one has none.
+// Alike returns the cosine between the vectors of two chunks, which must be in
+// range; 0 if one has none.
 func (r *Reader) Alike(a, b int) float64 {
 	x, xScale := r.vectors.row(a)
 	y, yScale := r.vectors.row(b)

@@ -19,10 +19,10 @@ const (
 	maxGroupBytes = 8 << 20
 )
 
-// Plan cuts sources, which are sorted by path, into groups of consecutive
-// files. Whether a file begins a group depends on its own path and size and on
-// the corpus' size in powers of two alone, so a change to one file moves no
-// border but its own.
+// Plan cuts sources, sorted by path, into groups of consecutive files. Whether
+// a file starts a group depends only on its own path and size and on the
+// corpus's size in powers of two, so a change to one file moves no other
+// border.
 func Plan(sources []Source) [][]Source {
 	var total int64
 	for _, s := range sources {

@@ -18,9 +18,9 @@ import (
 	"github.com/deskhand/deskhand/chunker"
 )
 
-// Reader is one open artifact, mapped read-only. It may be used concurrently;
-// many processes may open the same artifact. Ordinals of pages and chunks count
-// from 0 in corpus order.
+// Reader is an open artifact, mapped read-only. It may be used concurrently,
+// and many processes may open the same artifact. Ordinals of pages and chunks
+// count from 0 in corpus order.
 type Reader struct {
 	dir     string
 	meta    Metadata
@@ -70,17 +70,17 @@ type Page struct {
 	Title, Description string
 	Metadata           map[string]string
 	Problems           []chunker.Problem
-	// First is the ordinal of its first chunk, Chunks how many it has.
+	// First is the ordinal of its first chunk, Chunks the number of its chunks.
 	First, Chunks int
 }
 
-// Chunk is the record of one chunk; its text is read apart.
+// Chunk is the record of one chunk, without its text.
 type Chunk struct {
 	ID                  string
 	Heading, Breadcrumb string
 	Level               int
 	StartLine, EndLine  int
-	// Page is the ordinal of its page.
+	// Page is its page's ordinal.
 	Page int
 }
 
@@ -90,9 +90,8 @@ const openTries = 5
 
 // Open opens the artifact in dir. The expected failures are faults: code
 // "no_artifact", "artifact_damaged", "artifact_foreign", "artifact_too_new" or
-// "artifact_too_old". Open checks all that is not text against its checksums,
-// and each block of text is checked when it is read; Verify checks every byte at
-// once.
+// "artifact_too_old". Open checks everything except text against its checksums,
+// and each block of text is checked when it is read; Verify checks every byte.
 func Open(dir string) (*Reader, error) {
 	var err error
 	for range openTries {
@@ -148,7 +147,7 @@ func (r *Reader) load() (err error) {
 		return err
 	}
 	if info.Size() != r.meta.Index.Bytes {
-		return fmt.Errorf("%s has %d bytes where metadata.json says %d", r.meta.Index.Path, info.Size(), r.meta.Index.Bytes)
+		return fmt.Errorf("%s has %d bytes, but metadata.json says %d", r.meta.Index.Path, info.Size(), r.meta.Index.Bytes)
 	}
 	if info.Size() < int64(headerSize+footerSize) {
 		return fmt.Errorf("%s has %d bytes, too few for a header", r.meta.Index.Path, info.Size())
@@ -169,7 +168,7 @@ func (r *Reader) read() error {
 		return fmt.Errorf("%s: %w", r.meta.Index.Path, err)
 	}
 	if e := r.meta.Embedding; e == nil && layout.dimensions > 0 || e != nil && e.Dimensions != layout.dimensions {
-		return fmt.Errorf("%s has vectors of %d dimensions, which is not what metadata.json says of its embedding", r.meta.Index.Path, layout.dimensions)
+		return fmt.Errorf("%s has vectors of %d dimensions, which does not match the embedding in metadata.json", r.meta.Index.Path, layout.dimensions)
 	}
 	r.lexical = newLexical()
 	var lengths []uint32
@@ -193,11 +192,11 @@ func (r *Reader) read() error {
 	return err
 }
 
-// Metadata is what the artifact says of itself. It is not to be changed.
+// Metadata returns the artifact's metadata. The caller must not modify it.
 func (r *Reader) Metadata() *Metadata { return &r.meta }
 
-// Same says whether other has the same metadata and the same data file, not only
-// one with the same bytes: a damaged file may have been built again.
+// Same reports whether other has the same metadata and the same data file.
+// Equal bytes are not enough: a damaged file may have been rebuilt.
 func (r *Reader) Same(other *Reader) bool {
 	if r.file == nil || other.file == nil {
 		return r == other
@@ -207,10 +206,10 @@ func (r *Reader) Same(other *Reader) bool {
 	return r.digest == other.digest && err == nil && err2 == nil && os.SameFile(mine, theirs)
 }
 
-// Pages is the number of pages.
+// Pages returns the number of pages.
 func (r *Reader) Pages() int { return r.pages }
 
-// Len is the number of chunks.
+// Len returns the number of chunks.
 func (r *Reader) Len() int { return r.chunks }
 
 // groupOf is the group that holds a chunk.
@@ -219,7 +218,7 @@ func (r *Reader) groupOf(chunk int) *group {
 	return &r.groups[i-1]
 }
 
-// PageOf is the ordinal of the page of a chunk, which must be in range.
+// PageOf returns the ordinal of a chunk's page; the chunk must be in range.
 func (r *Reader) PageOf(chunk int) int {
 	g := r.groupOf(chunk)
 	return g.firstPage + int(g.chunkField(chunk-g.firstChunk, chunkPage))
@@ -239,8 +238,8 @@ func (r *Reader) Page(page int) (Page, error) {
 	return p, nil
 }
 
-// PageMetadata returns the distinct sets of facet values, and for each page
-// which of them it has.
+// PageMetadata returns the distinct sets of facet values, and for each page the
+// index of its set.
 func (r *Reader) PageMetadata() (distinct []map[string]string, byPage []int32, err error) {
 	seen := map[string]int32{}
 	byPage = make([]int32, 0, r.pages)
@@ -266,7 +265,7 @@ func (r *Reader) PageMetadata() (distinct []map[string]string, byPage []int32, e
 	return distinct, byPage, nil
 }
 
-// PagePath is the path of a page by ordinal, which must be in range.
+// PagePath returns the path of a page by ordinal, which must be in range.
 func (r *Reader) PagePath(page int) (string, error) {
 	i := sort.Search(len(r.groups), func(i int) bool { return r.groups[i].firstPage > page })
 	g := &r.groups[i-1]
@@ -327,9 +326,9 @@ func (r *Reader) Heading(chunk int) (string, error) {
 	return heading, nil
 }
 
-// Place returns the path of a chunk's page and its fragment in it; the chunk
-// must be in range. Both lie in the mapping: they are not to be changed, nor used
-// after Close.
+// Place returns the path of a chunk's page and the chunk's fragment; the chunk
+// must be in range. Both point into the mapping: do not modify them, or use
+// them after Close.
 func (r *Reader) Place(chunk int) (path, fragment []byte, err error) {
 	g := r.groupOf(chunk)
 	i := chunk - g.firstChunk
@@ -347,8 +346,8 @@ func (r *Reader) Place(chunk int) (path, fragment []byte, err error) {
 	return path, fragment, nil
 }
 
-// Find returns the ordinal of the chunk of a page with a fragment; ok is false if
-// there is none.
+// Find returns the ordinal of the chunk with a fragment in a page; ok is false
+// if there is none.
 func (r *Reader) Find(p Page, fragment string) (chunk int, ok bool, err error) {
 	for i := p.First; i < p.First+p.Chunks; i++ {
 		g := r.groupOf(i)
@@ -387,8 +386,7 @@ func (r *Reader) Markdown(chunk int) (markdown string, err error) {
 	return markdown, nil
 }
 
-// Text returns a chunk's plain text, written over the bytes of into where it
-// has room for it.
+// Text returns a chunk's plain text, reusing the memory of into if it has room.
 func (r *Reader) Text(into []byte, chunk int) ([]byte, error) {
 	packed, err := r.AppendPacked(nil, chunk)
 	if err != nil {
@@ -397,8 +395,8 @@ func (r *Reader) Text(into []byte, chunk int) ([]byte, error) {
 	return r.UnpackText(into, packed)
 }
 
-// AppendPacked appends a chunk's plain text as it is packed in the file: the same
-// bytes are the same text. UnpackText reads it.
+// AppendPacked appends a chunk's plain text in its packed form in the file:
+// equal bytes mean equal text. UnpackText unpacks it.
 func (r *Reader) AppendPacked(into []byte, chunk int) ([]byte, error) {
 	if chunk < 0 || chunk >= r.chunks {
 		return into, fmt.Errorf("chunk %d of %d", chunk, r.chunks)
@@ -411,8 +409,8 @@ func (r *Reader) AppendPacked(into []byte, chunk int) ([]byte, error) {
 	return packed, nil
 }
 
-// UnpackText returns the plain text of what AppendPacked appended, written over
-// the bytes of into where it has room for it.
+// UnpackText returns the plain text of what AppendPacked appended, reusing the
+// memory of into if it has room.
 func (r *Reader) UnpackText(into, packed []byte) ([]byte, error) {
 	text, err := unpackText(into, packed)
 	if err != nil {
@@ -429,12 +427,12 @@ func (r *Reader) Verify() error {
 		return fmt.Errorf("read data file: %w", err)
 	}
 	if sum := hex.EncodeToString(h.Sum(nil)); sum != r.meta.Index.SHA256 {
-		return damaged(r.dir, fmt.Sprintf("%s has digest %.16s... where metadata.json says %.16s...", r.meta.Index.Path, sum, r.meta.Index.SHA256))
+		return damaged(r.dir, fmt.Sprintf("%s has digest %.16s..., but metadata.json says %.16s...", r.meta.Index.Path, sum, r.meta.Index.SHA256))
 	}
 	return r.meta.checkDescription(r.dir)
 }
 
-// Close ends the use of the artifact. No other method may run then or later.
+// Close closes the artifact. No other method may be running or called later.
 func (r *Reader) Close() error {
 	if r.file == nil {
 		return nil

@@ -10,15 +10,16 @@ import (
 )
 
 // Digest covers metadata.json, so that damage and edits are found before they
-// change an answer. It is against accidents: whoever may write the folder can
-// make a digest too. Both are SHA-256 in hex.
+// change an answer. It protects against accidents only: anyone with write
+// access to the folder can make a digest too. Both fields are SHA-256 in hex.
 type Digest struct {
-	// Metadata is of the file without its member digest and with the digest
-	// CorpusDescription in place of that text, as JSON in its shortest form with
-	// sorted keys. Spaces and the order of members do not count.
+	// Metadata is the digest of the file without its member digest and with the
+	// digest CorpusDescription in place of that text, as compact JSON with
+	// sorted keys. Spaces and the order of members do not matter.
 	Metadata string `json:"metadata"`
-	// CorpusDescription is of that text. It stands apart because the contract
-	// has the text read at each start, an edited one too: seed 004.
+	// CorpusDescription is the digest of that text. It is separate because the
+	// contract requires the text to be read at each start, even if edited: seed
+	// 004.
 	CorpusDescription string `json:"corpus_description"`
 }
 
@@ -26,7 +27,7 @@ type Digest struct {
 // an older format, which is refused for that.
 const undigested = "1.2.0"
 
-// Encode returns m as metadata.json and fills in m.Digest.
+// Encode returns m as metadata.json and sets m.Digest.
 func (m *Metadata) Encode() ([]byte, error) {
 	m.Digest = nil
 	text, err := json.Marshal(m)
@@ -44,7 +45,7 @@ func (m *Metadata) Encode() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// Edited says that corpus_description is not the one that was built.
+// Edited reports whether corpus_description was changed after the build.
 func (m *Metadata) Edited() bool {
 	return m.Digest != nil && m.Digest.CorpusDescription != hexSum([]byte(m.CorpusDescription))
 }
@@ -63,7 +64,7 @@ func checkDigest(m Metadata, text []byte) error {
 		return err
 	}
 	if d.Metadata != m.Digest.Metadata {
-		return fmt.Errorf("it was changed after it was built: its digest begins with %.16s, and it says %.16s", d.Metadata, m.Digest.Metadata)
+		return fmt.Errorf("it was changed after the build: its digest starts with %.16s, but the recorded one with %.16s", d.Metadata, m.Digest.Metadata)
 	}
 	return nil
 }
@@ -71,7 +72,7 @@ func checkDigest(m Metadata, text []byte) error {
 // checkDescription refuses an edited corpus_description.
 func (m *Metadata) checkDescription(dir string) error {
 	if m.Edited() {
-		return changed(dir, errors.New("corpus_description was changed after it was built"))
+		return changed(dir, errors.New("corpus_description was changed after the build"))
 	}
 	return nil
 }

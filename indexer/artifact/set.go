@@ -1,12 +1,12 @@
 package artifact
 
-// Set is some of the chunks of an index, a bit each.
+// Set is a set of an index's chunks, one bit each.
 type Set []uint64
 
-// Has says whether chunk, which is in range, is in the set.
+// Has reports whether chunk, which must be in range, is in the set.
 func (s Set) Has(chunk int) bool { return s[chunk>>6]>>(chunk&63)&1 != 0 }
 
-// ChunksOf returns the chunks of the pages that accept says.
+// ChunksOf returns the chunks of the pages that accept returns true for.
 func (r *Reader) ChunksOf(accept func(page int) bool) (Set, error) {
 	s := make(Set, (r.chunks+63)/64)
 	for gi := range r.groups {

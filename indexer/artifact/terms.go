@@ -14,10 +14,10 @@ import (
 // Term is one form under which a piece of text is found.
 type Term struct {
 	Text string
-	// Start and End are the bytes it stands for in the text analysed.
+	// Start and End are its byte range in the analyzed text.
 	Start, End int
-	// Joined marks a whole identifier beside its parts ("config", "map" and,
-	// joined, "configmap"). Joined terms do not count towards lengths.
+	// Joined marks a whole identifier in addition to its parts ("config", "map"
+	// and, joined, "configmap"). Joined terms do not count towards lengths.
 	Joined bool
 }
 
@@ -32,15 +32,15 @@ const maxParts = 8
 // than a large corpus has words that occur twice.
 const defaultStems = 1 << 17
 
-// Analyzer turns text into terms, the same way for documents and for queries:
+// Analyzer turns text into terms, the same way for documents and queries:
 // Unicode words in lower case without accents, English stems, identifiers in
-// parts and joined, CJK runs in single characters and pairs. The zero value is
-// ready to use; it is not for concurrent use.
+// parts and joined, CJK runs as single characters and pairs. The zero value is
+// ready to use. It must not be used concurrently.
 type Analyzer struct {
-	// Wanted are the terms that matter; of the others only CJK is listed, and
-	// nothing else is stemmed. Nil: all matter.
+	// Wanted are the only terms to return, except that CJK terms are always
+	// returned; other words are not stemmed. Nil: all terms.
 	Wanted *Wanted
-	// MaxStems bounds the stems that are remembered. Zero: 131,072.
+	// MaxStems limits the cache of stems. Zero: 131,072.
 	MaxStems int
 	stems    map[string]string
 	terms    []Term
@@ -301,7 +301,7 @@ func (a *Analyzer) emit(word string, start, end int, joined bool) {
 	a.terms = append(a.terms, Term{Text: text, Start: start, End: end, Joined: joined})
 }
 
-// Stem returns the term of a single word, as [Analyzer.Terms] makes it: its
+// Stem returns the term of a single word, as [Analyzer.Terms] does: its
 // lower-case English stem.
 func (a *Analyzer) Stem(word string) string { return a.stem(word) }
 

@@ -8,15 +8,16 @@ import (
 	"github.com/philippgille/chromem-go"
 )
 
-// Vector is the direction of a chunk's meaning, rounded to 8 bits a dimension;
-// its length says nothing. All zeros: the chunk has none, and is near nothing.
+// Vector is the direction of a chunk's meaning, rounded to 8 bits per
+// dimension; its length has no meaning. All zeros: the chunk has no vector and
+// is near nothing.
 type Vector []int8
 
-// MaxDimensions is the most that a vector may have: several times what the
-// largest models give.
+// MaxDimensions is the maximum number of dimensions of a vector: several times
+// that of the largest models.
 const MaxDimensions = 8192
 
-// NewVector rounds v, the largest component to 127.
+// NewVector returns v scaled to a largest component of 127 and rounded.
 func NewVector(v []float32) (Vector, error) {
 	most := 0.0
 	for _, x := range v {
@@ -187,14 +188,14 @@ func (v *vectors) row(chunk int) (row []byte, scale float32) {
 	return nil, 0
 }
 
-// Dimensions is the length of the index's vectors; 0: it has none.
+// Dimensions returns the length of the index's vectors; 0: it has none.
 func (r *Reader) Dimensions() int { return r.vectors.dimensions }
 
-// Embedding says what made the vectors; nil: there are none.
+// Embedding identifies what computed the vectors; nil: there are none.
 func (r *Reader) Embedding() *Embedding { return r.meta.Embedding }
 
-// Weights is the model file that made the vectors, mapped; nil where the index
-// holds none.
+// Weights returns the model file that computed the vectors, mapped; nil if the
+// index contains none.
 func (r *Reader) Weights() []byte {
 	if r.weights.bytes == 0 {
 		return nil

@@ -6,24 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// Wanted is the terms that one search looks for in texts. It tells most of the
-// words that are none of them by their first two characters, which a stem keeps,
-// and remembers what became of others: the words of a corpus come again. It is
-// not for concurrent use.
+// Wanted is the set of terms that one search looks for in texts. It rejects
+// most other words by their first two characters, which a stem keeps, and
+// caches the result for the rest, because a corpus repeats its words. It must
+// not be used concurrently.
 type Wanted struct {
 	begins [1 << 10]bool
 	terms  map[string]bool
 	seen   [1 << 8]struct{ word, term string } // by hash; term is empty if it is not wanted
 }
 
-// Reset makes no term wanted.
+// Reset removes all terms.
 func (w *Wanted) Reset() {
 	clear(w.begins[:])
 	clear(w.terms)
 	clear(w.seen[:])
 }
 
-// Add makes a term wanted.
+// Add adds a term.
 func (w *Wanted) Add(term string) {
 	w.AddBeginning(term)
 	if w.terms == nil {
@@ -32,8 +32,8 @@ func (w *Wanted) Add(term string) {
 	w.terms[term] = true
 }
 
-// AddBeginning says that a wanted term may stand as a word that begins as this
-// one: a stem may begin otherwise than its word ("dying").
+// AddBeginning declares that a wanted term may appear as a word with this
+// beginning, because a stem may begin differently than its word ("dying").
 func (w *Wanted) AddBeginning(word string) {
 	if at, ok := beginning(word); ok {
 		w.begins[at] = true

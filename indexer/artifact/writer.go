@@ -17,7 +17,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Writer makes an artifact. It is not for concurrent use.
+// Writer writes an artifact. It must not be used concurrently.
 type Writer struct {
 	dir      string
 	lock     *os.File
@@ -41,7 +41,7 @@ type Writer struct {
 	done  bool
 }
 
-// Create begins an artifact in dir, which is made if need be. It holds a lock
+// Create starts an artifact in dir, which it creates if needed. It holds a lock
 // until Commit or Abort; a second build in dir is refused with fault code
 // "locked".
 func Create(dir string) (*Writer, error) {
@@ -51,7 +51,7 @@ func Create(dir string) (*Writer, error) {
 	lock, err := lockFile(filepath.Join(dir, lockName))
 	if errors.Is(err, errLocked) {
 		return nil, &fault.Fault{Code: "locked", Message: "another build is writing to " + dir,
-			Hint: "wait for it to end, or name another folder with -o", Retryable: true}
+			Hint: "wait until it ends, or name another folder with -o", Retryable: true}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock index folder: %w", err)
@@ -67,16 +67,16 @@ func Create(dir string) (*Writer, error) {
 	return w, nil
 }
 
-// Use says what makes the vectors of the documents to come. It comes before
+// Use sets what computes the vectors of the following documents. Call it before
 // Has, Reuse and Add.
 func (w *Writer) Use(m Model) { w.model = m }
 
-// Previous is the artifact that was in the folder; nil if there was none that
-// can be used.
+// Previous returns the artifact that was in the folder; nil if none was usable.
 func (w *Writer) Previous() *Reader { return w.previous }
 
-// Has says whether the previous artifact has the group made of exactly these
-// sources. Its bytes may be damaged. It may be called beside other methods.
+// Has reports whether the previous artifact has the group of exactly these
+// sources. Its bytes may be damaged. It may be called concurrently with other
+// methods.
 func (w *Writer) Has(sources []Source) bool {
 	if w.previous == nil {
 		return false
@@ -85,8 +85,8 @@ func (w *Writer) Has(sources []Source) bool {
 	return slices.ContainsFunc(w.previous.groups, func(g group) bool { return g.key == want })
 }
 
-// Reuse takes the group made of exactly these sources from the previous
-// artifact. It returns false if there is none, or if its bytes are damaged.
+// Reuse copies the group of exactly these sources from the previous artifact.
+// It returns false if there is none, or if its bytes are damaged.
 func (w *Writer) Reuse(group []Source) (reused bool) {
 	if w.previous == nil {
 		return false
@@ -119,7 +119,7 @@ func (w *Writer) Reuse(group []Source) (reused bool) {
 	return false
 }
 
-// Add appends a group; groups come in the order of the plan.
+// Add appends a group; groups must be added in the order of the plan.
 func (w *Writer) Add(g *Group) error {
 	if err := w.begin(); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (w *Writer) size(chunks, dimensions int) error {
 		return nil
 	}
 	if w.sized && dimensions != w.layout.dimensions {
-		return fault.New("bad_vectors", fmt.Sprintf("the embedder gave vectors of %d and of %d numbers", w.layout.dimensions, dimensions),
+		return fault.New("bad_vectors", fmt.Sprintf("the embedder returned vectors of %d and of %d numbers", w.layout.dimensions, dimensions),
 			"build into an empty folder; if that fails too, use another embedder")
 	}
 	w.layout.dimensions, w.sized = dimensions, true
@@ -217,8 +217,8 @@ func (w *Writer) write(b []byte) error {
 	return nil
 }
 
-// Commit makes the artifact the one that dir holds, and fills in what m says of
-// the data file. The old artifact serves until the last step, a rename.
+// Commit makes this the artifact in dir and sets the data file's fields in m.
+// The old artifact stays in use until the last step, a rename.
 func (w *Writer) Commit(m Metadata) (Metadata, error) {
 	defer w.Abort()
 	m.MetadataVersion = MetadataVersion
@@ -320,18 +320,18 @@ func (w *Writer) complete(m *Metadata) error {
 	return nil
 }
 
-// Pages are the pages so far, in order, those of reused groups too. First is
-// not set in them.
+// Pages returns the pages so far, in order, including those of reused groups.
+// First is not set.
 func (w *Writer) Pages() []Page { return w.pages }
 
-// ChunkName is what a chunk is called.
+// ChunkName identifies a chunk.
 type ChunkName struct{ ID, Heading string }
 
-// Names are those of the chunks of Pages, in order.
+// Names returns the names of the chunks of Pages, in order.
 func (w *Writer) Names() []ChunkName { return w.names }
 
-// Abort ends a build without effect and gives the lock back; after Commit it
-// does nothing.
+// Abort ends a build without effect and releases the lock; after Commit it does
+// nothing.
 func (w *Writer) Abort() error {
 	if w.done {
 		return nil

@@ -178,20 +178,20 @@ func (m *Remote) fault(err error, tries int) error {
 	case f.status == http.StatusUnauthorized, f.status == http.StatusForbidden:
 		return fault.New("embedder_refused", message, m.keyHint())
 	case f.status == http.StatusNotFound:
-		return fault.New("embedder_refused", message, "check the name of the model and the address; a local server may have to fetch the model first")
+		return fault.New("embedder_refused", message, "check the model's name and the address; a local server may have to download the model first")
 	case f.wait > longestWait:
 		return &fault.Fault{Code: "embedder_down", Message: message, Retryable: true,
-			Hint: fmt.Sprintf("it asks to wait %v; what came so far is in the cache, so build again then", f.wait)}
+			Hint: fmt.Sprintf("the provider asks to wait %v; vectors received so far are cached, so build again then", f.wait)}
 	case f.again:
 		return &fault.Fault{Code: "embedder_down", Message: message, Retryable: true,
-			Hint: "see whether it runs and can be reached; what came so far is in the cache, so build again later"}
+			Hint: "check that the provider is running and reachable; vectors received so far are cached, so build again later"}
 	}
-	return fault.New("embedder_refused", message, "correct what it says, or choose another embedder")
+	return fault.New("embedder_refused", message, "fix what the message reports, or choose another embedder")
 }
 
 func (m *Remote) keyHint() string {
 	if m.key == "" {
-		return "it wants a key that deskhand has no variable for; put a proxy before it, or choose another embedder"
+		return "it requires a key that deskhand has no variable for; put a proxy in front of it, or choose another embedder"
 	}
 	return "check the key in the environment variable " + m.key
 }

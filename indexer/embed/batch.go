@@ -71,7 +71,7 @@ func (e *endpoint) request(ctx context.Context, texts []string) (reply, error) {
 		return reply{}, e.refused(resp, answer)
 	}
 	if err != nil {
-		return reply{}, unreached(ctx, fmt.Errorf("the answer broke off: %w", err))
+		return reply{}, unreached(ctx, fmt.Errorf("the connection broke during the answer: %w", err))
 	}
 	return decodeReply(answer, len(texts))
 }
@@ -100,10 +100,10 @@ func decodeReply(answer []byte, n int) (reply, error) {
 	if err := json.Unmarshal(answer, &r); err != nil {
 		// A number or text in the wrong place stays wrong; what is cut off does not.
 		misfit := new(json.UnmarshalTypeError)
-		return reply{}, &failure{reason: "its answer cannot be read: " + plain(err.Error()), again: !errors.As(err, &misfit)}
+		return reply{}, &failure{reason: "cannot read its answer: " + plain(err.Error()), again: !errors.As(err, &misfit)}
 	}
 	if len(r.Data) != n {
-		return reply{}, &failure{reason: fmt.Sprintf("it gave %d vectors for %d texts", len(r.Data), n)}
+		return reply{}, &failure{reason: fmt.Sprintf("it returned %d vectors for %d texts", len(r.Data), n)}
 	}
 	vectors := make([][]float32, n)
 	for i, d := range r.Data {
@@ -112,10 +112,10 @@ func decodeReply(answer []byte, n int) (reply, error) {
 			at = *d.Index
 		}
 		if at < 0 || at >= n || vectors[at] != nil {
-			return reply{}, &failure{reason: fmt.Sprintf("it numbered a vector %d, twice or not of %d texts", at, n)}
+			return reply{}, &failure{reason: fmt.Sprintf("it numbered a vector %d, a duplicate or not one of %d texts", at, n)}
 		}
 		if len(d.Embedding) == 0 {
-			return reply{}, &failure{reason: fmt.Sprintf("it gave an empty vector for text %d of %d", at+1, n)}
+			return reply{}, &failure{reason: fmt.Sprintf("it returned an empty vector for text %d of %d", at+1, n)}
 		}
 		vectors[at] = d.Embedding
 	}
@@ -129,7 +129,7 @@ func (e *endpoint) refused(resp *http.Response, answer []byte) *failure {
 		reason = strings.ReplaceAll(reason, e.secret, "***")
 	}
 	if to := resp.Header.Get("Location"); to != "" {
-		reason = "it points to another address, " + plain(to)
+		reason = "it redirects to another address, " + plain(to)
 	}
 	f := failed(resp.StatusCode, reason)
 	f.wait = retryAfter(resp.Header.Get("Retry-After"), time.Now())

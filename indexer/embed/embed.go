@@ -1,14 +1,13 @@
-// Package embed turns text into vectors, for documents and for questions alike.
+// Package embed computes vectors of texts, for documents and questions alike.
 //
-// Embedder is what the rest of deskhand knows; each provider is a line in the
-// table below. Static, the provider that needs nothing but itself, is a model
-// of ours: words.go cuts text into words, vocabulary.go finds their rows,
-// format.go is the file, static.go the arithmetic. Package train makes such
-// files.
+// The rest of deskhand uses the interface Embedder; the table below lists the
+// providers. Static is the provider without dependencies, a model of our own:
+// words.go cuts text into words, vocabulary.go finds their rows, format.go is
+// the file format, static.go the arithmetic. Package train makes such files.
 //
-// Remote asks somebody else's model over a network. batch.go speaks the request
-// that most services understand, single.go those of the others; ask.go decides
-// what is tried again, cache.go keeps what was paid for.
+// Remote uses another model over a network. batch.go makes the request that
+// most services understand, single.go those of the others; ask.go decides what
+// to retry, cache.go keeps the vectors already paid for.
 package embed
 
 import (
@@ -20,38 +19,39 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Embedder makes vectors. All vectors of one Embedder have the same number of
-// dimensions and the length 1, or are all zero for a text that says nothing to
-// it: such a text is near nothing. It may be used concurrently.
+// Embedder computes vectors. All vectors of one Embedder have the same number
+// of dimensions. They have length 1, or are all zero for a text without meaning
+// to it: such a text is near nothing. It may be used concurrently.
 type Embedder interface {
-	// Name identifies what makes the vectors, weights included: vectors of
-	// different names cannot be compared.
+	// Name identifies the model, weights included: vectors of different names
+	// cannot be compared.
 	Name() string
-	// Dimensions is the length of every vector; 0 where it is not known before
-	// the first one came.
+	// Dimensions is the length of every vector; 0 if it is unknown until the
+	// first one arrives.
 	Dimensions() int
-	// Documents returns one vector for each of docs, in their order. What fails
-	// over a network is a fault: "embedder_down" and "embedder_refused" of the
-	// other side, "bad_vectors" for an answer that is of no use.
+	// Documents returns one vector per document, in order. Network failures are
+	// faults: "embedder_down" and "embedder_refused" by the other side,
+	// "bad_vectors" for an unusable answer.
 	Documents(ctx context.Context, docs []Document) ([][]float32, error)
-	// Query returns the vector of a question, at once when ctx ends.
+	// Query returns the vector of a question. It returns immediately when ctx
+	// ends.
 	Query(ctx context.Context, text string) ([]float32, error)
 }
 
-// Document is one chunk as an Embedder sees it. Any field may be empty.
+// Document is one chunk as input of an Embedder. Any field may be empty.
 type Document struct {
-	// Title is the page's, Heading the chunk's own; Breadcrumb has the headings
-	// between the two.
+	// Title is the page's, Heading the chunk's own; Breadcrumb holds the
+	// headings in between.
 	Title, Breadcrumb, Heading string
-	// Body is the chunk's words without its heading.
+	// Body is the chunk's text without its heading.
 	Body string
 }
 
-// Options tunes what Open returns. The zero value is the default.
+// Options configure what Open returns. The zero value is ready to use.
 type Options struct {
-	// Cache is a folder for the vectors of documents that came over a network, so
-	// that none is paid for twice. It is made if need be, and may be shared by
-	// any number of processes. Empty: nothing is kept.
+	// Cache is a folder for document vectors from the network, so that none is
+	// paid for twice. It is created if needed, and any number of processes may
+	// share it. Empty: no cache.
 	Cache string
 }
 
@@ -66,8 +66,8 @@ type provider struct {
 	far bool
 }
 
-// Default is the specification of the embedder that is used where nobody names
-// one: the model that deskhand ships.
+// Default is the specification of the default embedder: the model that deskhand
+// ships.
 const Default = "builtin"
 
 // providers are asked in this order.
@@ -95,10 +95,10 @@ func begins(prefix string) func(string) bool {
 // Open is OpenWith without options.
 func Open(spec string) (Embedder, error) { return OpenWith(spec, Options{}) }
 
-// OpenWith returns the embedder that spec names: nil for "none", else what one
-// of the providers makes of it. Nothing is sent anywhere. The error is fault
-// "bad_embedder" for a specification that nobody knows, "no_key" where the
-// environment lacks the provider's key, or the provider's.
+// OpenWith returns the embedder that spec names; nil for "none". It sends
+// nothing. The error is fault "bad_embedder" for an unknown specification,
+// "no_key" if the provider's key is not in the environment, or the provider's
+// own.
 func OpenWith(spec string, o Options) (Embedder, error) {
 	if p := providerOf(spec); p != nil {
 		return p.open(spec, o)
@@ -110,7 +110,7 @@ func OpenWith(spec string, o Options) (Embedder, error) {
 	return nil, fault.New("bad_embedder", "there is no embedder "+spec, "use one of: "+strings.Join(names, ", "))
 }
 
-// Far reports whether what spec names is asked over a network.
+// Far reports whether the embedder that spec names is used over a network.
 func Far(spec string) bool {
 	p := providerOf(spec)
 	return p != nil && p.far

@@ -1,6 +1,6 @@
 package embed
 
-// PricesOf is when the list prices below were looked up.
+// PricesOf is the date of the list prices below.
 const PricesOf = "April 2026"
 
 // prices are US dollars for a million tokens, as the makers list them. What is

@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Remote is an embedder behind a network, or in another process.
+// Remote is an embedder in another process, local or over a network.
 type Remote struct {
 	name    string
 	habit   habit
@@ -57,17 +57,18 @@ func newRemote(spec, model, key string, l limits, o Options, ask request) *Remot
 	return m
 }
 
-// Name is the specification that Open was given.
+// Name returns the specification given to Open.
 func (m *Remote) Name() string { return m.name }
 
-// Dimensions is the length of every vector; 0 before the first came.
+// Dimensions returns the length of every vector; 0 before the first one
+// arrives.
 func (m *Remote) Dimensions() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.dimensions
 }
 
-// Usage is what the embedder did so far.
+// Usage returns what the embedder has used so far.
 func (m *Remote) Usage() Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,9 +91,9 @@ type want struct {
 	vector []float32 // nil: not yet
 }
 
-// Documents returns a vector of each of docs: those of the cache, and for the
-// rest as many requests as it takes. Each answer is in the cache before the
-// next request goes out, so what a build has paid for outlives the build.
+// Documents returns a vector for each of docs, from the cache or else by as
+// many requests as needed. It stores each answer in the cache before the next
+// request, so vectors already paid for survive an interrupted build.
 func (m *Remote) Documents(ctx context.Context, docs []Document) ([][]float32, error) {
 	wants := make([]*want, len(docs)) // nil: nothing to say
 	var distinct []*want
@@ -196,8 +197,8 @@ func (m *Remote) batch(wants []*want) []*want {
 	return wants[:n]
 }
 
-// Query returns the vector of a question. It is asked once: whoever waits for
-// an answer does better without the vector than with a second try.
+// Query returns the vector of a question. It makes only one attempt: an answer
+// without the vector is better than waiting for a second try.
 func (m *Remote) Query(ctx context.Context, text string) ([]float32, error) {
 	r, err := m.send(ctx, []string{m.habit.question(text)})
 	if err != nil {
@@ -240,7 +241,7 @@ func (m *Remote) check(v []float32, learn bool) error {
 		square += float64(x) * float64(x)
 	}
 	if math.IsNaN(square) || math.IsInf(square, 0) {
-		return m.unusable("a vector with NaN or infinity in it", "")
+		return m.unusable("a vector that contains NaN or infinity", "")
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -248,7 +249,7 @@ func (m *Remote) check(v []float32, learn bool) error {
 	if was != 0 && was != len(v) {
 		hint := ""
 		if m.cache != nil && m.dimensions != 0 {
-			hint = "if the model was replaced under its name, remove " + m.cache.dir + " and build again"
+			hint = "if the model was replaced under the same name, remove " + m.cache.dir + " and build again"
 		}
 		return m.unusable(fmt.Sprintf("a vector of %d numbers where %d are wanted", len(v), was), hint)
 	}
@@ -259,5 +260,5 @@ func (m *Remote) check(v []float32, learn bool) error {
 }
 
 func (m *Remote) unusable(what, hint string) *fault.Fault {
-	return fault.New("bad_vectors", m.name+" gave "+what, cmp.Or(hint, "check that it is a model for embeddings, or choose another embedder"))
+	return fault.New("bad_vectors", m.name+" gave "+what, cmp.Or(hint, "check that it is an embedding model, or choose another embedder"))
 }

@@ -98,10 +98,10 @@ func TestRemoteSaysWhatIsWrong(t *testing.T) {
 		"null ones":           {says(200, strings.ReplaceAll(three, "[1,2]", "null")), 1, "embedder_refused", []string{"empty vector"}},
 		"one twice":           {says(200, strings.ReplaceAll(three, `{"e`, `{"index":1,"e`)), 1, "embedder_refused", []string{"numbered a vector 1"}},
 		"of different length": {says(200, strings.Replace(three, "[1,2]", "[1,2,3]", 1)), 1, "bad_vectors", []string{"2 numbers where 3"}},
-		"NaN":                 {says(200, strings.Replace(three, "[1,2]", "[1,NaN]", 1)), tries, "embedder_down", []string{"cannot be read"}},
-		"beyond 32 bits":      {says(200, strings.Replace(three, "[1,2]", "[1,1e99]", 1)), 1, "embedder_refused", []string{"cannot be read"}},
-		"words":               {says(200, strings.Replace(three, "[1,2]", `["a"]`, 1)), 1, "embedder_refused", []string{"cannot be read"}},
-		"a web page":          {says(200, `<html>`), tries, "embedder_down", []string{"cannot be read"}},
+		"NaN":                 {says(200, strings.Replace(three, "[1,2]", "[1,NaN]", 1)), tries, "embedder_down", []string{"cannot read its answer"}},
+		"beyond 32 bits":      {says(200, strings.Replace(three, "[1,2]", "[1,1e99]", 1)), 1, "embedder_refused", []string{"cannot read its answer"}},
+		"words":               {says(200, strings.Replace(three, "[1,2]", `["a"]`, 1)), 1, "embedder_refused", []string{"cannot read its answer"}},
+		"a web page":          {says(200, `<html>`), tries, "embedder_down", []string{"cannot read its answer"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(urlKey, "sk-1")

@@ -18,8 +18,8 @@ import (
 // staticPrefix begins the name of every Static; the rest is of its weights.
 const staticPrefix = "static:"
 
-// Weights is the model file that Reopen needs beside e's name; nil where this
-// program has it, or where e is no model file.
+// Weights returns the model file that Reopen needs besides e's name; nil if
+// this program contains it, or if e is not a model file.
 func Weights(e Embedder) []byte {
 	m, ok := e.(*Static)
 	if !ok {
@@ -31,12 +31,12 @@ func Weights(e Embedder) []byte {
 	return m.data
 }
 
-// Reopen returns the embedder with that name, for the questions to an index.
-// weights is what Weights gave; they are kept and used in place, and were
-// checked by whoever kept them. Another name is the specification of a provider
-// behind a network, see Open; an index has no say in which files are read. The
-// error is fault "other_model" where the model is neither in weights nor in this
-// program, or that of Parse or Open.
+// Reopen returns the embedder with that name, for an index's questions. weights
+// is the result of Weights; Reopen retains it and uses it in place without
+// verifying it. Any other name is the specification of a network provider, see
+// Open; an index cannot select files to read. The error is fault "other_model"
+// if the model is neither in weights nor in this program, or that of Parse or
+// Open.
 func Reopen(name string, weights []byte) (Embedder, error) {
 	if p := providerOf(name); p != nil && p.far {
 		return p.open(name, Options{})
@@ -56,9 +56,9 @@ func Reopen(name string, weights []byte) (Embedder, error) {
 		"build the index again: deskhand index")
 }
 
-// Fingerprint stands for all that decides the vectors of e as far as this
-// program does: its name, and for a model that is computed here some of what
-// it computes, since another release may cut words otherwise.
+// Fingerprint identifies everything in this program that affects e's vectors:
+// its name, and for a local model a sample of its results, because another
+// release may cut words differently.
 func Fingerprint(e Embedder) string {
 	if r, ok := e.(*Remote); ok {
 		return r.name + " " + r.habit.fingerprint()

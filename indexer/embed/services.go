@@ -64,12 +64,12 @@ func asked(spec, model string) (string, int, error) {
 	if parts := withDimensions.FindStringSubmatch(model); parts != nil {
 		n, err := strconv.Atoi(parts[2])
 		if err != nil || n < 1 || n > longestVector {
-			return "", 0, fault.New("bad_embedder", fmt.Sprintf("%s asks for vectors of %s numbers", spec, parts[2]), fmt.Sprintf("ask for 1 to %d", longestVector))
+			return "", 0, fault.New("bad_embedder", fmt.Sprintf("%s requests vectors of %s numbers", spec, parts[2]), fmt.Sprintf("request 1 to %d", longestVector))
 		}
 		model, dimensions = parts[1], n
 	}
 	if strings.TrimSpace(model) == "" {
-		return "", 0, fault.New("bad_embedder", "the embedder "+spec+" names no model", "write it as PROVIDER:MODEL, such as openai:text-embedding-3-small")
+		return "", 0, fault.New("bad_embedder", "the embedder "+spec+" names no model", "write it as PROVIDER:MODEL, for example openai:text-embedding-3-small")
 	}
 	return model, dimensions, nil
 }
@@ -81,7 +81,7 @@ func secretOf(spec, key string) (string, error) {
 	}
 	secret := strings.TrimSpace(os.Getenv(key))
 	if secret == "" {
-		return "", fault.New("no_key", spec+" needs a key", "put it into the environment variable "+key)
+		return "", fault.New("no_key", spec+" needs a key", "set it in the environment variable "+key)
 	}
 	return secret, nil
 }
@@ -96,12 +96,12 @@ func openURL(spec string, o Options) (Embedder, error) {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil || u.Host == "":
-		return nil, fault.New("bad_embedder", "the embedder's address cannot be read", "write it as http://localhost:8080/v1#MODEL")
+		return nil, fault.New("bad_embedder", "the embedder's address is not valid", "write it as http://localhost:8080/v1#MODEL")
 	case u.User != nil || u.RawQuery != "":
 		// It would be in the index, and in every message.
-		return nil, fault.New("bad_embedder", "the address of the embedder at "+u.Host+" has a password or a query in it", "put a key into the environment variable "+urlKey)
+		return nil, fault.New("bad_embedder", "the address of the embedder at "+u.Host+" has a password or a query in it", "put the key into the environment variable "+urlKey)
 	case model == "":
-		return nil, fault.New("bad_embedder", "the embedder "+spec+" names no model", "write the model's name behind it, as in "+base+"#nomic-embed-text")
+		return nil, fault.New("bad_embedder", "the embedder "+spec+" names no model", "append the model's name, as in "+base+"#nomic-embed-text")
 	}
 	base = strings.TrimRight(base, "/")
 	secret := strings.TrimSpace(os.Getenv(urlKey))
@@ -114,10 +114,10 @@ func nameOf(spec string) string {
 	return strings.TrimRight(base, "/") + "#" + model
 }
 
-// Elsewhere reports whether name is of an embedder at an address that is
-// neither a known service's nor this machine's nor in chosen, the specification
-// that the user gave. An index may come from anybody: its word alone is not
-// enough to send questions there.
+// Elsewhere reports whether name is an embedder at an address that is not a
+// known service's, this machine's or the one in chosen, the specification that
+// the user gave. An index may come from anyone, so its word is not enough to
+// send questions to such an address.
 func Elsewhere(name, chosen string) bool {
 	if !isURL(name) || nameOf(name) == nameOf(chosen) {
 		return false
@@ -144,7 +144,7 @@ func openAzure(spec string, o Options) (Embedder, error) {
 	}
 	resource := strings.TrimRight(strings.TrimSpace(os.Getenv("AZURE_OPENAI_ENDPOINT")), "/")
 	if resource == "" {
-		return nil, fault.New("no_key", spec+" needs the address of your resource", "put it into the environment variable AZURE_OPENAI_ENDPOINT, as https://NAME.openai.azure.com")
+		return nil, fault.New("no_key", spec+" needs the address of your resource", "set it in the environment variable AZURE_OPENAI_ENDPOINT, as https://NAME.openai.azure.com")
 	}
 	_, deployment, _ := strings.Cut(spec, ":")
 	version := cmp.Or(os.Getenv("AZURE_OPENAI_API_VERSION"), azureVersion)

@@ -88,7 +88,7 @@ func openVertex(spec string, o Options) (Embedder, error) {
 	}
 	project := strings.TrimSpace(os.Getenv("GOOGLE_CLOUD_PROJECT"))
 	if project == "" {
-		return nil, fault.New("no_key", spec+" needs the id of your project", "put it into the environment variable GOOGLE_CLOUD_PROJECT")
+		return nil, fault.New("no_key", spec+" needs the id of your project", "set it in the environment variable GOOGLE_CLOUD_PROJECT")
 	}
 	ask := single(chromem.NewEmbeddingFuncVertex(secret, project, chromem.EmbeddingModelVertex(model), chromem.WithVertexAutoTruncate(true)), secret)
 	return newRemote(spec, model, key, oneByOne(hosted.requests), o, ask), nil

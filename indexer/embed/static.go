@@ -9,16 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// Static is an embedding model without a network: a vector per token. The
-// vector of a text is the sum over its tokens of (1 + ln count) * E[token],
-// at length 1; a token's importance is the length of its row. Such a model
-// costs microseconds, so it needs no cache, no batches and no second process.
+// Static is a local embedding model: a vector per token. The vector of a text
+// is the sum over its tokens of (1 + ln count) * E[token], at length 1; the
+// length of a token's row is its importance. Such a model takes microseconds,
+// so it needs no cache, no batches and no second process.
 //
-// The last dimension of rows is not used. It is 0 in the vector of a question;
-// in that of a document it holds what brings one to length 1 that shall be
-// less near than its words say.
+// The last dimension of rows is not used. It is 0 in a question's vector. In a
+// document's vector it holds what brings the vector to length 1 if the document
+// should be less near than its words alone would make it.
 //
-// A Static is safe to use from several goroutines at once.
+// A Static may be used concurrently.
 type Static struct {
 	data       []byte
 	name       string
@@ -58,10 +58,10 @@ const (
 // Name identifies the weights: equal names give equal vectors.
 func (m *Static) Name() string { return m.name }
 
-// Dimensions is the length of every vector.
+// Dimensions returns the length of every vector.
 func (m *Static) Dimensions() int { return m.dimensions }
 
-// Vocabulary is what the model knows.
+// Vocabulary returns the model's vocabulary.
 func (m *Static) Vocabulary() *Vocabulary { return &m.vocabulary }
 
 // Documents returns the vectors of docs, each of length 1, or all zeros for a
@@ -83,7 +83,7 @@ func (m *Static) Documents(ctx context.Context, docs []Document) ([][]float32, e
 func (m *Static) Query(_ context.Context, text string) ([]float32, error) { return m.Embed(text), nil }
 
 // Embed returns the vector of a text, of length 1, or all zeros for a text
-// without a known word. Only the first 64 KiB are read.
+// without a known word. It reads only the first 64 KiB.
 func (m *Static) Embed(text string) []float32 {
 	b := m.bag()
 	defer m.put(b)
@@ -93,8 +93,8 @@ func (m *Static) Embed(text string) []float32 {
 	return vector
 }
 
-// Row writes the vector of a row, 0 <= row < Vocabulary().Len(), to vector,
-// which has Dimensions() places.
+// Row writes the vector of row, 0 <= row < Vocabulary().Len(), to vector, which
+// must have Dimensions() elements.
 func (m *Static) Row(row int, vector []float32) {
 	clear(vector)
 	addRow(vector, m.row(row), m.scale(row))
@@ -202,7 +202,8 @@ func (b *bag) sum(vector []float32) {
 	normalise(vector)
 }
 
-// Weight is what a token counts that stands count times in a text: 1 + ln count.
+// Weight is the weight of a token that occurs count times in a text: 1 + ln
+// count.
 func Weight(count int) float32 {
 	if count < len(weights) {
 		return weights[count]
@@ -261,6 +262,6 @@ func cut(text string, n int) string {
 	return text[:n]
 }
 
-// Knows says whether a word has a vector of its own. Others get one from their
-// pieces, which says little about a misspelt word.
+// Knows reports whether a word has its own vector. Other words get one from
+// their pieces, which says little about a misspelt word.
 func (m *Static) Knows(word string) bool { return m.vocabulary.Row(strings.ToLower(word)) >= 0 }

@@ -1,29 +1,29 @@
 package embed
 
-// Usage is what an embedder behind a network did. The zero value is nothing.
+// Usage is what a remote embedder has used. The zero value is nothing.
 type Usage struct {
-	// Cached vectors were there from earlier, Made ones were asked for.
+	// Cached counts vectors found in the cache, Made the requested ones.
 	Cached int `json:"cached"`
 	Made   int `json:"made"`
-	// Requests are all that were sent, the ones that failed among them.
+	// Requests counts all requests, including failed ones.
 	Requests int `json:"requests"`
-	// Tokens are those that the provider counted. Where it says nothing they are
-	// estimated at 4 bytes each, and Estimated is set.
+	// Tokens is the provider's count. If the provider reports none, Tokens is
+	// estimated at 4 bytes each and Estimated is set.
 	Tokens    int64 `json:"tokens"`
 	Estimated bool  `json:"tokens_estimated"`
-	// CostUSD is the list price of Tokens (see PricesOf); nil: not known.
+	// CostUSD is the list price of Tokens (see PricesOf); nil: unknown.
 	CostUSD *float64 `json:"cost_usd"`
-	// CacheProblem is why vectors could not be kept; empty: they were.
+	// CacheProblem is why vectors could not be cached; empty: they were.
 	CacheProblem string `json:"cache_problem,omitempty"`
 }
 
-// Meter is an Embedder that counts what it does.
+// Meter is an Embedder that counts its usage.
 type Meter interface {
-	// Usage is what it did so far. It may be called at any time.
+	// Usage returns the usage so far. It may be called at any time.
 	Usage() Usage
 }
 
-// Since is what was done after before.
+// Since returns the usage after before.
 func (u Usage) Since(before Usage) Usage {
 	u.Cached -= before.Cached
 	u.Made -= before.Made

@@ -6,8 +6,8 @@ import (
 )
 
 // Vocabulary maps words to rows of a model. It is a hash table laid out in
-// bytes, so that opening one costs nothing; it is safe to use at once from
-// several goroutines. A token that begins with "##" continues a word.
+// bytes, so opening one costs nothing. It may be used concurrently. A token
+// that starts with "##" continues a word.
 type Vocabulary struct {
 	rows    int
 	slots   []byte // u16 row+1, 0 empty; a power of two of them
@@ -28,8 +28,8 @@ const (
 )
 
 // NewVocabulary returns the vocabulary in which tokens[i] is row i. The error
-// says which token is empty, too long (255 bytes) or there twice, or that
-// there are more than 65,535.
+// names the token that is empty, too long (255 bytes) or a duplicate, or
+// reports more than 65,535 tokens.
 func NewVocabulary(tokens []string) (*Vocabulary, error) {
 	if len(tokens) > maxRows {
 		return nil, fmt.Errorf("%d tokens, more than %d", len(tokens), maxRows)
@@ -88,10 +88,10 @@ func (v *Vocabulary) slot(hash uint32) int {
 	return 2 * int(hash&uint32(len(v.slots)/2-1))
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (v *Vocabulary) Len() int { return v.rows }
 
-// Token is the token of a row, 0 <= row < Len().
+// Token returns the token of a row, 0 <= row < Len().
 func (v *Vocabulary) Token(row int) string { return string(v.token(row)) }
 
 // token returns nil where a damaged file points outside itself.
@@ -104,7 +104,8 @@ func (v *Vocabulary) token(row int) []byte {
 	return v.strings[from:to]
 }
 
-// Row is the row of a token as the vocabulary spells it, -1 if it has none.
+// Row returns the row of a token in the vocabulary's spelling; -1 if it has
+// none.
 func (v *Vocabulary) Row(token string) int {
 	hash := hashToken(token)
 	for i := range uint32(maxProbes) {
@@ -144,9 +145,9 @@ func (v *Vocabulary) find(hash uint32, word []byte, piece bool) int {
 	return -1
 }
 
-// AppendWord appends the rows of one word of Words to rows: its own row, or
-// those of the longest pieces it can be cut into. Numbers and words outside
-// ASCII are not cut; what has no row adds nothing.
+// AppendWord appends the rows of one word from Words to rows: the word's own
+// row, or those of the longest pieces it can be cut into. Numbers and words
+// outside ASCII are not cut; words without a row add nothing.
 func (v *Vocabulary) AppendWord(rows []uint16, word []byte, joined bool) []uint16 {
 	if len(word) > maxWordBytes {
 		return rows

@@ -9,15 +9,15 @@ import (
 // blob): it is in no vocabulary and is not cut into pieces.
 const maxWordBytes = 40
 
-// Words calls emit for every word of text, lower case, in order. The model and
-// its trainer both read text through it, so they cannot disagree.
+// Words calls emit for every word of text, lower case, in order. Both the model
+// and its trainer use it, so they cannot disagree.
 //
-// A run of letters and digits is cut where camel case says so: parseURL is
-// parse, url; HTTPServer is http, server; URLs stays whole; base64Encode is
-// base64, encode, and other digits never cut.
-// An identifier of two to four parts is emitted once more whole, with joined
-// set. Scripts written without spaces come as overlapping pairs of characters.
-// emit must not keep word. Words over 40 bytes are left out.
+// It cuts runs of letters and digits at camel case: parseURL is parse, url;
+// HTTPServer is http, server; URLs stays whole; base64Encode is base64, encode.
+// Other digits never cut. An identifier of two to four parts is also emitted
+// whole, with joined set. Scripts written without spaces are emitted as
+// overlapping pairs of characters. emit must not retain word. Words over 40
+// bytes are left out.
 func Words(text string, emit func(word []byte, joined bool)) {
 	var s splitter
 	for i := 0; i < len(text); {

@@ -1,13 +1,14 @@
-// Package a2a lets other agents ask people, over the Agent2Agent protocol.
+// Package a2a lets other agents ask people over the Agent2Agent protocol.
 //
 // A task is a view of a request in the hub, or of an attempt and what its agent
-// asks: it has no state of its own but the messages that its client sent. While the request is open the task wants input,
-// or a sign-in if it has a page to open, and both the client and any other
-// surface may answer. So a task outlives every process, and each process over
-// the store answers for it.
+// asks. Its only state of its own is the messages that its client sent. While
+// the request is open, the task requires input, or a sign-in if the request has
+// a page to open. Both the client and any other surface may answer. A task
+// therefore outlives every process, and each process over the store answers for
+// it.
 //
-// The protocol's transports, 1.0 and 0.3, are a library's; what they mean is
-// here.
+// A library implements the protocol's transports, 1.0 and 0.3; this package
+// gives them their meaning.
 package a2a
 
 import (
@@ -28,48 +29,50 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Channel is what A2A is called where it is said who answered.
+// Channel names A2A in the record of an answer.
 const Channel = "a2a"
 
-// Paths under which a Server is mounted.
+// Paths at which to mount a Server.
 const (
 	Path       = "/a2a"     // protocol 1.0
 	LegacyPath = "/a2a/v03" // protocol 0.3
 	CardPath   = "/.well-known/agent-card.json"
 )
 
-// The skills: to ask a person, and to have an agent of this installation work.
+// Skills: ask a person, or run an agent of this installation.
 const (
 	AskSkill = "ask-a-person"
 	RunSkill = "run-task"
 )
 
-// Extension says how questions and answers are written in data parts.
+// Extension identifies the format of questions and answers in data parts.
 const Extension = "https://github.com/deskhand/deskhand/a2a/question/v1"
 
-// Options tune a Server. The zero value is ready to use.
+// Options configure a Server. The zero value is ready to use.
 type Options struct {
-	Name, Version string // on the card; zero: deskhand, 0
-	// NoToken says that nobody is asked for a token, which the card then does
-	// not want either.
+	Name, Version string // on the card; defaults: deskhand, 0
+	// NoToken reports that the server requires no token. The card then declares
+	// none.
 	NoToken bool
-	// Wait is how long a question is open that does not say. Zero: for ever.
+	// Wait is how long a question stays open if it sets no timeout. Zero:
+	// forever.
 	Wait time.Duration
-	// Runner is what run-task runs with. Nil: the skill is not there.
+	// Runner runs the run-task skill. Nil: the skill is not offered.
 	Runner Runner
-	// Skill is what a message is for that does not say. Zero: AskSkill.
+	// Skill handles messages that name no skill. Zero: AskSkill.
 	Skill string
-	// PushTo are hosts, as HOST:PORT, on this machine or its network that push
-	// notifications may go to, with the authentication that the client names.
+	// PushTo lists hosts, as HOST:PORT, on this machine or its network that
+	// push notifications may go to, with the authentication that the client
+	// supplies.
 	PushTo []string
-	// MayAnswer reports whether a caller may answer what a task asks, as a person
-	// may. Nil: everyone may.
+	// MayAnswer reports whether a caller may answer a task's question in place
+	// of a person. Nil: everyone may.
 	MayAnswer func(ctx context.Context) bool
-	// Log takes what an operator should know. Nil: nothing is logged.
+	// Log receives messages for the operator. Nil discards them.
 	Log *slog.Logger
 }
 
-// Server answers A2A calls. Its methods may be called at once.
+// Server answers A2A calls. Its methods may be called concurrently.
 type Server struct {
 	db      *store.DB
 	hub     *elicit.Hub
@@ -78,7 +81,7 @@ type Server struct {
 	stop    func()
 }
 
-// New makes a server over a store that was opened with [Schema].
+// New returns a server over db, which must have been opened with [Schema].
 func New(db *store.DB, hub *elicit.Hub, o Options) *Server {
 	if o.Name == "" {
 		o.Name = "deskhand"
@@ -97,14 +100,14 @@ func New(db *store.DB, hub *elicit.Hub, o Options) *Server {
 	return s
 }
 
-// Close ends the streams, which would last as long as their tasks. Clients may
-// subscribe again, here or at another process.
+// Close ends the streams, which would otherwise last as long as their tasks.
+// Clients may subscribe again, here or at another process.
 func (s *Server) Close() { s.stop() }
 
 // keepAlive is between two comments on a stream on which nothing happens.
 const keepAlive = 15 * time.Second
 
-// Mounts are the handlers of calls, by path. They are for who has the token.
+// Mounts returns the call handlers by path. They require the agents' token.
 func (s *Server) Mounts() map[string]http.Handler {
 	alive := a2asrv.WithTransportKeepAlive(keepAlive)
 	return map[string]http.Handler{
@@ -121,11 +124,11 @@ func flushed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCallBytes))
 		if errors.As(err, new(*http.MaxBytesError)) {
-			http.Error(w, fmt.Sprintf("a call has at most %d bytes", maxCallBytes), http.StatusRequestEntityTooLarge)
+			http.Error(w, fmt.Sprintf("a call can have at most %d bytes", maxCallBytes), http.StatusRequestEntityTooLarge)
 			return
 		}
 		if err != nil {
-			http.Error(w, "the call did not arrive", http.StatusBadRequest)
+			http.Error(w, "the call did not arrive completely", http.StatusBadRequest)
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(data))
@@ -144,13 +147,13 @@ type flusher struct {
 // Flush implements [http.Flusher].
 func (f flusher) Flush() { _ = f.control.Flush() } // what cannot be written is noticed at the next write
 
-// Card serves the agent card, which anybody may read. Addresses on it have the
-// host that was asked, which the caller has checked.
+// Card serves the agent card, which anyone may read. Its addresses use the
+// request's host, which the caller has checked.
 func (s *Server) Card() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "the card is read with GET", http.StatusMethodNotAllowed)
+			http.Error(w, "read the card with GET", http.StatusMethodNotAllowed)
 			return
 		}
 		scheme := "http://"
@@ -159,7 +162,7 @@ func (s *Server) Card() http.Handler {
 		}
 		data, err := s.cardFor(r.Context(), scheme+r.Host)
 		if err != nil {
-			s.o.Log.Error("card not made", "error", err)
+			s.o.Log.Error("cannot make the agent card", "error", err)
 			http.Error(w, "internal error", http.StatusInternalServerError)
 			return
 		}
@@ -172,7 +175,7 @@ func (s *Server) Card() http.Handler {
 func (s *Server) cardFor(ctx context.Context, base string) ([]byte, error) {
 	card := &a2a.AgentCard{
 		Name: s.o.Name, Version: s.o.Version,
-		Description: "Asks a person and brings the answer. Send the question as text, or as a data part with questions.",
+		Description: "Asks a person and returns the answer. Send the question as text, or as a data part with questions.",
 		SupportedInterfaces: []*a2a.AgentInterface{
 			a2a.NewAgentInterface(base+Path, a2a.TransportProtocolJSONRPC),
 			{URL: base + LegacyPath, ProtocolBinding: a2a.TransportProtocolJSONRPC, ProtocolVersion: a2av0.Version},
@@ -181,12 +184,12 @@ func (s *Server) cardFor(ctx context.Context, base string) ([]byte, error) {
 			Extensions: []a2a.AgentExtension{{URI: Extension, Description: "questions and answers as data"}}},
 		DefaultInputModes: []string{"text/plain", "application/json"}, DefaultOutputModes: []string{"text/plain", "application/json"},
 		Skills: []a2a.AgentSkill{{ID: AskSkill, Name: "Ask a person", Tags: []string{"human", "question", "approval"},
-			Description: "Puts a question to a person. The task waits for input until the person, or you, have answered.",
+			Description: "Asks a person a question. The task waits for input until the person answers, or you do.",
 			Examples:    []string{"Which database should the service use, PostgreSQL or SQLite?"}}},
 	}
 	if s.o.Runner != nil {
 		card.Skills = append(card.Skills, a2a.AgentSkill{ID: RunSkill, Name: "Run a task", Tags: []string{"code", "agent", "worktree"},
-			Description: "Has a coding agent work on what the message says, in a checkout of its own. What the agent asks, the task asks.",
+			Description: "Runs a coding agent on your message in its own checkout. The agent's questions become the task's.",
 			Examples:    []string{"Add a test for the empty configuration file."}})
 	}
 	if !s.o.NoToken {
@@ -195,7 +198,7 @@ func (s *Server) cardFor(ctx context.Context, base string) ([]byte, error) {
 	}
 	producer, ok := a2av0.NewStaticAgentCardProducer(card).(a2asrv.AgentCardJSONProducer)
 	if !ok {
-		return nil, errors.New("the library writes no card for both protocols")
+		return nil, errors.New("the library produced no card for both protocols")
 	}
 	return producer.CardJSON(ctx)
 }

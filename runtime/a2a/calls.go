@@ -84,12 +84,12 @@ func trimmed(t *a2a.Task, length *int) *a2a.Task {
 	return t
 }
 
-// ListTasks implements the protocol's method. A page token is how many tasks
-// came before.
+// ListTasks implements the protocol's method. A page token is the number of
+// tasks on the pages before it.
 func (c *calls) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
 	skip, err := strconv.Atoi(req.PageToken)
 	if err != nil && req.PageToken != "" || skip < 0 {
-		return nil, invalid("pageToken %q is not from a list", textutil.Shorten(req.PageToken, 60))
+		return nil, invalid("pageToken %q did not come from a list", textutil.Shorten(req.PageToken, 60))
 	}
 	size := req.PageSize
 	if size <= 0 {
@@ -128,8 +128,8 @@ func (c *calls) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.
 	return response, nil
 }
 
-// CancelTask implements the protocol's method: the asker takes its question
-// back, or an agent is stopped.
+// CancelTask implements the protocol's method: it withdraws the question or
+// stops the agent.
 func (c *calls) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.Task, error) {
 	now, err := c.look(ctx, req.ID)
 	if err != nil {
@@ -155,11 +155,11 @@ func (c *calls) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2
 	return now.view, nil
 }
 
-// SendMessage implements the protocol's method. It waits for the work of an
-// agent and not for a person: a task that wants input is what it returns. A
-// client of 1.0 that does not want to wait says returnImmediately. Clients of 0.3
-// never wait: there the same field says the opposite and means no when it is left
-// out, and the library does not tell that from yes.
+// SendMessage implements the protocol's method. It waits for an agent's work but
+// not for a person: it returns the task that requires input. A 1.0 client that
+// does not want to wait sets returnImmediately. Calls of 0.3 clients never wait:
+// their field has the opposite meaning and defaults to no, which the library
+// does not distinguish from yes.
 func (c *calls) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
 	v, err := c.send(ctx, req)
 	if err == nil && !c.legacy && (req.Config == nil || !req.Config.ReturnImmediately) {
@@ -210,10 +210,10 @@ func (c *calls) send(ctx context.Context, req *a2a.SendMessageRequest) (*a2a.Tas
 		return nil, invalid("a message needs a messageId and parts")
 	}
 	if m.Role == a2a.MessageRoleAgent {
-		return nil, invalid("a message to an agent has the role of a user: what an agent says is no person's answer")
+		return nil, invalid("a message to an agent must have the role user: an agent's text does not count as a person's answer")
 	}
 	if b, err := json.Marshal(m); err != nil || len(b) > maxMessageBytes {
-		return nil, invalid("a message has at most %d bytes", maxMessageBytes)
+		return nil, invalid("a message can have at most %d bytes", maxMessageBytes)
 	}
 	if req.Config != nil && req.Config.PushConfig != nil {
 		if err := c.mayPush(req.Config.PushConfig); err != nil { // before anybody is asked
@@ -243,11 +243,11 @@ func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, err
 	case err != nil:
 		return nil, nil, err
 	case m.ContextID != "" && m.ContextID != now.context:
-		return nil, nil, invalid("contextId is not that of the task")
+		return nil, nil, invalid("contextId does not match the task's")
 	case now.view.Status.State.Terminal():
 		return nil, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended and takes no more messages")
 	case now.open == nil:
-		return nil, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task does not want input now: wait until it does, or has ended")
+		return nil, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task does not require input now: wait until it does or has ended")
 	}
 	if c.o.MayAnswer != nil && !c.o.MayAnswer(ctx) {
 		return nil, nil, errForPeople
@@ -270,14 +270,14 @@ func (c *calls) take(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, err
 	}
 	if wrong { // it goes on wanting input, and says what was wrong
 		parts := &after.view.Status.Message.Parts
-		*parts = append([]*a2a.Part{a2a.NewTextPart("Not taken: " + err.Error())}, *parts...)
+		*parts = append([]*a2a.Part{a2a.NewTextPart("Rejected: " + err.Error())}, *parts...)
 	}
 	return after.task, after.view, nil
 }
 
 // errForPeople refuses an answer that comes with the token of agents: with it an
 // agent would answer its own question.
-var errForPeople = a2a.NewError(a2a.ErrUnsupportedOperation, "a person answers this task: send the answer with the person's key of this installation, not with the token of agents, or wait until the task has it")
+var errForPeople = a2a.NewError(a2a.ErrUnsupportedOperation, "only a person may answer this task: send the answer with the person's key of this installation instead of the agents' token, or wait until the task has the answer")
 
 // begin is a first message: metadata.skill says what is wanted.
 func (c *calls) begin(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, error) {
@@ -298,7 +298,7 @@ func (c *calls) begin(ctx context.Context, m *a2a.Message) (*task, *a2a.Task, er
 	case t.skill == RunSkill && c.o.Runner != nil:
 		t.subject, err = c.start(ctx, m)
 	default:
-		err = invalid("there is no skill %q here", textutil.Shorten(t.skill, 60))
+		err = invalid("no skill %q here", textutil.Shorten(t.skill, 60))
 	}
 	if err != nil {
 		return nil, nil, err
@@ -351,8 +351,9 @@ func (c *calls) open(ctx context.Context, r elicit.Request, t *task) (elicit.Req
 }
 
 // SendStreamingMessage implements the protocol's method. The stream ends when
-// the task does, or wants input: the client can then answer, or subscribe to
-// wait for somebody else to. A page to open is waited for.
+// the task ends or requires input: the client can then answer, or subscribe to
+// wait for someone else's answer. If there is a page to open, the stream waits
+// for it.
 func (c *calls) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		v, err := c.send(ctx, req)
@@ -366,8 +367,8 @@ func (c *calls) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRe
 	}
 }
 
-// SubscribeToTask implements the protocol's method: it waits until the task has
-// ended.
+// SubscribeToTask implements the protocol's method. The stream lasts until the
+// task ends.
 func (c *calls) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		now, err := c.look(ctx, req.ID)
@@ -376,7 +377,7 @@ func (c *calls) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskReq
 			return
 		}
 		if now.view.Status.State.Terminal() {
-			yield(nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: get it instead"))
+			yield(nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: use get instead"))
 			return
 		}
 		if yield(now.view, nil) {

@@ -63,8 +63,8 @@ func (s *Server) pushes(ctx context.Context, where string, args ...any) (all []p
 	return all, nil
 }
 
-// CreateTaskPushConfig implements the protocol's method. What the task is now
-// the client knows; it hears what the task becomes.
+// CreateTaskPushConfig implements the protocol's method. Notifications start
+// with the task's next state; the client already knows the current one.
 func (c *calls) CreateTaskPushConfig(ctx context.Context, config *a2a.PushConfig) (*a2a.PushConfig, error) {
 	p := *config
 	if err := c.mayPush(&p); err != nil {
@@ -91,7 +91,7 @@ func (c *calls) CreateTaskPushConfig(ctx context.Context, config *a2a.PushConfig
 			return err
 		}
 		if others >= mostPushes {
-			return invalid("a task has at most %d push notifications", mostPushes)
+			return invalid("a task can have at most %d push notifications", mostPushes)
 		}
 		_, err := tx.Exec(ctx, `INSERT INTO a2a_pushes (task, id, config, legacy, sent) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (task, id) DO UPDATE SET config = excluded.config, legacy = excluded.legacy`,
@@ -111,12 +111,12 @@ func (c *calls) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushConfi
 		return nil, c.failed(err)
 	}
 	if len(all) == 0 {
-		return nil, a2a.NewError(a2a.ErrTaskNotFound, "there is no such push notification")
+		return nil, a2a.NewError(a2a.ErrTaskNotFound, "no such push notification")
 	}
 	return &all[0].config, nil
 }
 
-// ListTaskPushConfigs implements the protocol's method; there is one page.
+// ListTaskPushConfigs implements the protocol's method. All fit on one page.
 func (c *calls) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
 	if _, err := c.load(ctx, req.TaskID); err != nil {
 		return nil, c.failed(err)
@@ -144,9 +144,8 @@ func (c *calls) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskPus
 	return nil
 }
 
-// Run sends push notifications until ctx ends, and forgets tasks of which there
-// is nothing left to see. One process of all sends, and what one left unsent the
-// next does.
+// Run sends push notifications until ctx ends, and deletes tasks whose subject
+// is gone. Only one process sends at a time; the next one sends what it left.
 func (s *Server) Run(ctx context.Context) {
 	lease := store.Lease{Name: pushLeaseKey, Holder: rand.Text()}
 	tries := map[string]int{} // by task and address
@@ -154,7 +153,7 @@ func (s *Server) Run(ctx context.Context) {
 	after := a2a.TaskID("")
 	for ctx.Err() == nil {
 		if err := s.pushAll(ctx, lease, tries); err != nil && ctx.Err() == nil {
-			s.o.Log.Warn("push notifications not sent", "error", err)
+			s.o.Log.Warn("cannot send push notifications", "error", err)
 		}
 		if now := time.Now(); now.Sub(swept) > sweepEvery {
 			swept, after = now, s.sweep(ctx, after)
@@ -164,7 +163,7 @@ func (s *Server) Run(ctx context.Context) {
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), pushTime)
 	defer cancel()
 	if err := s.db.Release(end, pushLeaseKey, lease.Holder); err != nil {
-		s.o.Log.Warn("lease not released", "error", err)
+		s.o.Log.Warn("cannot release the lease", "error", err)
 	}
 }
 
@@ -221,7 +220,7 @@ func (s *Server) pushAll(ctx context.Context, lease store.Lease, tries map[strin
 				if tries[key]++; tries[key] < pushTries {
 					continue
 				}
-				s.o.Log.Warn("push notification given up", "task", n.push.config.TaskID, "error", failed[i])
+				s.o.Log.Warn("gave up on a push notification", "task", n.push.config.TaskID, "error", failed[i])
 			}
 			delete(tries, key)
 			if err := s.told(context.WithoutCancel(ctx), &n.push, n.view.Status.State); err != nil {
@@ -271,7 +270,7 @@ func (s *Server) told(ctx context.Context, p *push, state a2a.TaskState) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("note push notification: %w", err)
+		return fmt.Errorf("record push notification: %w", err)
 	}
 	return nil
 }

@@ -35,16 +35,16 @@ func (s *Server) mayPush(p *a2a.PushConfig) error {
 	at, err := url.Parse(p.URL)
 	switch {
 	case err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Hostname() == "":
-		return invalid("url %q of the push notification is not an http or https address", textutil.Shorten(p.URL, 100))
+		return invalid("push notification url %q is not an http or https address", textutil.Shorten(p.URL, 100))
 	case at.User != nil:
-		return invalid("url of the push notification has a user name or password: use token")
+		return invalid("push notification url contains a user name or password: use token")
 	case s.named(at):
 		return nil
 	case p.Auth != nil && p.Auth.Credentials != "":
-		return invalid("authentication of the push notification is not sent to %s: use token, or name the host under a2a.push_to of the server", textutil.Shorten(at.Host, 100))
+		return invalid("authentication is not sent to %s for push notifications: use token, or list the host in the server's a2a.push_to", textutil.Shorten(at.Host, 100))
 	}
 	if err := (netguard.Guard{}).CheckURL(at); err != nil {
-		return invalid("push notifications do not go to %s: %s; name the host under a2a.push_to of the server if that is right", textutil.Shorten(at.Host, 100), err)
+		return invalid("push notifications may not go to %s: %s; to allow it, list the host in the server's a2a.push_to", textutil.Shorten(at.Host, 100), err)
 	}
 	return nil
 }

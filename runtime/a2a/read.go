@@ -45,10 +45,10 @@ func readRequest(m *a2a.Message, wait time.Duration) (elicit.Request, error) {
 			err = json.Unmarshal(b, &q)
 		}
 		if err != nil {
-			return r, invalid("the data part is no question: %v", err)
+			return r, invalid("the data part is not a question: %v", err)
 		}
 		if q.Schema != nil {
-			return r, invalid("requestedSchema is not taken: list its fields under questions, with id, kind and message")
+			return r, invalid("requestedSchema is not accepted: list its fields under questions, with id, kind and message")
 		}
 		r.Title, r.Message, r.Questions, r.URL, r.Priority, r.Audience = q.Title, q.Message, q.Questions, q.URL, q.Priority, q.Audience
 		if q.WaitMS != 0 {
@@ -68,14 +68,14 @@ func readRequest(m *a2a.Message, wait time.Duration) (elicit.Request, error) {
 	text := textOf(m)
 	switch n := utf8.RuneCountInString(text); {
 	case n == 0:
-		return r, invalid("there is no question: send a text part, or a data part with questions")
+		return r, invalid("the message has no question: send a text part, or a data part with questions")
 	case n <= elicit.MaxQuestionText:
 		r.Questions = []elicit.Question{{ID: "answer", Kind: elicit.Text, Message: text, Required: true, Multiline: true}}
 	case n <= elicit.MaxMessage:
 		r.Message = text
 		r.Questions = []elicit.Question{{ID: "answer", Kind: elicit.Text, Message: "Your answer", Required: true, Multiline: true}}
 	default:
-		return r, invalid("a question has at most %d characters, this one has %d", elicit.MaxMessage, n)
+		return r, invalid("a question can have at most %d characters, this one has %d", elicit.MaxMessage, n)
 	}
 	return elicit.Prepare(r)
 }
@@ -115,7 +115,7 @@ func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
 	fields := map[string][]string{}
 	if data, ok := dataOf(m); ok {
 		if id, ok := data["elicitationId"].(string); ok && id != r.ID {
-			return a, invalid("elicitationId is %q, this task asks %s", textutil.Shorten(id, 60), r.ID)
+			return a, invalid("elicitationId is %q, but this task asks %s", textutil.Shorten(id, 60), r.ID)
 		}
 		action, _ := data["action"].(string)
 		a.Note, _ = data["note"].(string)
@@ -125,13 +125,13 @@ func readAnswer(m *a2a.Message, r *elicit.Request) (elicit.Action, error) {
 			return a, nil
 		case elicit.Accept:
 		default:
-			return a, invalid("action is %q, not accept, decline or cancel", textutil.Shorten(action, 60))
+			return a, invalid("action is %q, want accept, decline or cancel", textutil.Shorten(action, 60))
 		}
 		content, _ := data["content"].(map[string]any)
 		for id, v := range content {
 			texts, ok := elicit.TextsOf(v)
 			if !ok {
-				return a, invalid("content of %q is not a text, a number, true, false or a list of texts", textutil.Shorten(id, 60))
+				return a, invalid("content of %q is not a string, a number, true, false or a list of strings", textutil.Shorten(id, 60))
 			}
 			fields[id] = texts
 		}
@@ -167,7 +167,7 @@ func oneField(q *elicit.Question, text string) map[string][]string {
 
 // errPage is that a word does not help: the page that a credential is given on
 // says by itself when it has one.
-var errPage = errors.New("the task goes on by itself when somebody has connected on the page")
+var errPage = errors.New("the task continues by itself when someone has connected on the page")
 
 func agrees(text string) bool {
 	switch strings.ToLower(strings.Trim(text, " .!")) {

@@ -187,7 +187,7 @@ func (s *Server) sweep(ctx context.Context, after a2a.TaskID) (next a2a.TaskID) 
 		next = id
 	}
 	if err != nil && ctx.Err() == nil {
-		s.o.Log.Warn("old tasks not looked for", "error", err)
+		s.o.Log.Warn("cannot look for old tasks", "error", err)
 	}
 	if len(ids) < sweepAtOnce {
 		return ""

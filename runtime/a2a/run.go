@@ -12,20 +12,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Runner has agents of this installation work. Its methods may be called at once; their
-// faults are for the client, and code "not_found" says that there is no such
-// attempt.
+// Runner runs this installation's agents. Its methods may be called
+// concurrently. Faults that they return are shown to the client; code
+// "not_found" means that the attempt does not exist.
 type Runner interface {
-	// Start has an agent work on a prompt and returns the id of the attempt. The
-	// same key starts once.
+	// Start starts an agent with a prompt and returns its attempt's ID. Calls
+	// with the same key start it only once.
 	Start(ctx context.Context, prompt, key string) (attempt string, err error)
-	// Look says where an attempt stands.
+	// Look returns the attempt's current state.
 	Look(ctx context.Context, attempt string) (Run, error)
-	// Stop ends what the agent does.
+	// Stop stops the attempt's agent.
 	Stop(ctx context.Context, attempt string) error
 }
 
-// Where an attempt may stand.
+// States of a [Run].
 const (
 	Working   = a2a.TaskStateWorking
 	Completed = a2a.TaskStateCompleted
@@ -33,19 +33,19 @@ const (
 	Canceled  = a2a.TaskStateCanceled
 )
 
-// Run is where an attempt stands.
+// Run is the current state of an attempt.
 type Run struct {
 	State  a2a.TaskState
-	Text   string    // what the agent said at the end, or why it failed
-	Branch string    // where its work is
-	Active time.Time // when something last happened
+	Text   string    // the agent's final message, or why it failed
+	Branch string    // the branch with its work
+	Active time.Time // time of the last activity
 }
 
 // start has an agent work on what a message says.
 func (s *Server) start(ctx context.Context, m *a2a.Message) (attempt string, err error) {
 	prompt := textOf(m)
 	if prompt == "" {
-		return "", invalid("there is nothing to do: send a text part")
+		return "", invalid("the message has no task: send a text part")
 	}
 	return s.o.Runner.Start(ctx, prompt, "a2a:"+m.ID)
 }
@@ -54,7 +54,7 @@ func (s *Server) start(ctx context.Context, m *a2a.Message) (attempt string, err
 // stands.
 func (s *Server) running(ctx context.Context, t *task) (now snapshot, err error) {
 	if s.o.Runner == nil {
-		return now, fault.New("no_skill", "the task was of the skill "+RunSkill+", which is no longer there", "")
+		return now, fault.New("no_skill", "the task used the skill "+RunSkill+", which is no longer available", "")
 	}
 	now.task = t
 	err = s.db.View(ctx, func(tx *store.Tx) error {

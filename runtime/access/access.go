@@ -1,56 +1,57 @@
-// Package access says who calls: a stranger, a program that has the token of
-// agents, or a person. The front finds it out; whoever has to know reads it from
-// the context of the request, as between the two stand libraries that pass on
-// nothing else.
+// Package access carries the identity of a request's caller: anyone, a program
+// with the agents' token, or a person. The HTTP front determines it and stores
+// it in the request's context, because the libraries in between pass on nothing
+// else.
 package access
 
 import "context"
 
-// Level is what a caller has shown to be, and what a route wants.
+// Level is the access that a caller has proved and that a route requires.
 type Level int
 
-// A level may do what those before it may.
+// Each level includes the ones before it.
 const (
-	Anyone Level = iota // nobody knows who it is
-	Agents              // it has the token of agents
-	People              // it has the person's key, or signed in with it
+	Anyone Level = iota // unidentified caller
+	Agents              // program with the agents' token
+	People              // person with the key, or signed in with it
 )
 
-// String is the level as tables and logs have it.
+// String returns the level's name in tables and logs.
 func (l Level) String() string { return [...]string{"anyone", "agents", "people"}[l] }
 
-// How a caller has shown who it is.
+// Values of [Caller.How]: how a caller proved its identity.
 const (
-	ByLink   = "link"        // a browser that signed in by a link that works once
-	ByKey    = "key"         // a browser in which somebody has typed the person's key
-	ByBearer = "bearer"      // a program that sent the person's key
-	ByAnswer = "answer-link" // a stranger with a link that gives one answer once
-	ByToken  = "token"       // a program that sent the token of agents
+	ByLink   = "link"        // browser that signed in with a single-use link
+	ByKey    = "key"         // browser where someone typed the person's key
+	ByBearer = "bearer"      // program that sent the person's key
+	ByAnswer = "answer-link" // stranger with a link that gives one answer once
+	ByToken  = "token"       // program that sent the agents' token
 )
 
-// Caller is who sent a request. The zero value is a stranger.
+// Caller identifies the sender of a request. The zero value is a stranger.
 type Caller struct {
 	Level Level
-	// How is empty for a stranger, and at a server that asks agents for no token.
+	// How is empty for a stranger, and when the server requires no agents'
+	// token.
 	How     string
-	Address string // host and port at the other end of the connection
-	Session string // id of the browser's session; empty: it is no browser
+	Address string // host and port of the other end of the connection
+	Session string // browser session ID; empty if the caller is not a browser
 }
 
 type key struct{}
 
-// With is ctx with who sent the request.
+// With returns a copy of ctx that carries c.
 func With(ctx context.Context, c Caller) context.Context { return context.WithValue(ctx, key{}, c) }
 
-// Of returns who sent the request that ctx belongs to; a stranger if nobody has
-// found it out.
+// Of returns the caller of the request that ctx belongs to. Without one, it
+// returns the zero Caller, a stranger.
 func Of(ctx context.Context) Caller {
 	c, _ := ctx.Value(key{}).(Caller)
 	return c
 }
 
-// Known reports whether a request is behind ctx at all: what this process does
-// for itself has none.
+// Known reports whether ctx belongs to a request. The process's own work does
+// not.
 func Known(ctx context.Context) bool {
 	_, ok := ctx.Value(key{}).(Caller)
 	return ok

@@ -9,81 +9,82 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// The actions of a session's channel. Clients may dispatch AnswerChanged and
-// Completed.
+// Types of the actions on a session's channel. Clients may dispatch
+// AnswerChanged and Completed.
 const (
-	Requested     = "session/inputRequested" // a request, new or in place of the one with its id
+	Requested     = "session/inputRequested" // a new request, or a new version of the one with its ID
 	AnswerChanged = "session/inputAnswerChanged"
 	Completed     = "session/inputCompleted"
 	TurnComplete  = "session/turnComplete"
 	TurnCancelled = "session/turnCancelled"
 	TurnFailed    = "session/error"
-	// Replaced is the whole state, to a client that did not keep up.
+	// Replaced carries the whole state to a client that fell behind.
 	Replaced = "session/stateReplaced"
 )
 
 // RootReplaced is Replaced for [RootURI].
 const RootReplaced = "root/stateReplaced"
 
-// Action changes the state of a channel. Type says which other fields count.
+// Action changes a channel's state. Type selects which other fields are used.
 type Action struct {
 	Type       string            `json:"type"`
 	Request    *InputRequest     `json:"request,omitempty"`    // Requested
 	RequestID  string            `json:"requestId,omitempty"`  // AnswerChanged, Completed
 	QuestionID string            `json:"questionId,omitempty"` // AnswerChanged
-	Answer     *Answer           `json:"answer,omitempty"`     // AnswerChanged; nil takes it out
+	Answer     *Answer           `json:"answer,omitempty"`     // AnswerChanged; nil removes the answer
 	Response   elicit.Outcome    `json:"response,omitempty"`   // Completed: accept, decline or cancel
-	Answers    map[string]Answer `json:"answers,omitempty"`    // Completed: merged over those given before
-	TurnID     string            `json:"turnId,omitempty"`     // of the turn that ended
+	Answers    map[string]Answer `json:"answers,omitempty"`    // Completed: merged over earlier answers
+	TurnID     string            `json:"turnId,omitempty"`     // the turn that ended
 	Error      *TurnError        `json:"error,omitempty"`      // TurnFailed
 	State      json.RawMessage   `json:"state,omitempty"`      // Replaced, RootReplaced
 	Meta       *Ending           `json:"_meta,omitempty"`      // how a request ended
 }
 
-// TurnError is why a turn failed.
+// TurnError describes why a turn failed.
 type TurnError struct {
 	Type    string `json:"errorType"`
 	Message string `json:"message"`
 }
 
-// Ending is how a request ended, where the action cannot say it: nobody answered
-// in time, or the asker took it back.
+// Ending describes an ending that the action cannot express: nobody answered in
+// time, or the asker withdrew the request.
 type Ending struct {
 	RequestID string         `json:"requestId,omitempty"`
 	Outcome   elicit.Outcome `json:"outcome"`
 	Reason    string         `json:"reason,omitempty"`
-	Late      bool           `json:"late,omitempty"` // the asker had been told that time was up
-	Note      string         `json:"note,omitempty"` // what the person added; a client may send it
+	Late      bool           `json:"late,omitempty"` // the asker had already received a timeout
+	Note      string         `json:"note,omitempty"` // the person's note; a client may send it
 }
 
-// Envelope is an action with its place in the order of all.
+// Envelope is an action with its sequence number.
 type Envelope struct {
 	Channel string  `json:"channel"`
 	Action  Action  `json:"action"`
 	Seq     int64   `json:"serverSeq"`
-	Origin  *Origin `json:"origin,omitempty"` // nil: no client of this channel
-	// RejectionReason says why the action was not taken; empty: it was.
+	Origin  *Origin `json:"origin,omitempty"` // nil: not from a client of this channel
+	// RejectionReason is why the action was rejected; empty if it was accepted.
 	RejectionReason string     `json:"rejectionReason,omitempty"`
 	Meta            *Rejection `json:"_meta,omitempty"`
 }
 
-// Origin is the client that dispatched an action, and its own number for it.
+// Origin is the client that dispatched an action, and the client's own sequence
+// number for it.
 type Origin struct {
 	ClientID  string `json:"clientId"`
 	ClientSeq int64  `json:"clientSeq"`
 }
 
-// Rejection is what a program wants to know of a rejection.
+// Rejection is the machine-readable part of a rejection.
 type Rejection struct {
 	Code     string             `json:"code"`
 	Hint     string             `json:"hint,omitempty"`
 	Problems []elicit.Problem   `json:"problems,omitempty"`
-	Winner   *elicit.Completion `json:"winner,omitempty"` // how the request had ended already
+	Winner   *elicit.Completion `json:"winner,omitempty"` // how the request had already ended
 }
 
-// Apply is the session after an action: what a client does with what it is told,
-// and the server with what it tells. An action of an unknown type, or of a
-// request that is not open, changes nothing. Replaced is for the caller.
+// Apply returns the session after action a. Clients apply the actions they
+// receive, the server those it sends. Apply ignores unknown types and requests
+// that are not open. It does not handle Replaced; the caller does.
 func (s SessionState) Apply(a Action) SessionState {
 	outlives := false // a request of the turn
 	switch a.Type {

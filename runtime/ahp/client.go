@@ -14,9 +14,9 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Client is a program's side of the channel: the sessions that it watches, as
-// the server has confirmed them and with its own actions over them that the
-// server has not answered yet. Its methods may be called at once.
+// Client is a program's side of the channel. For each watched session it holds
+// the state that the server confirmed, and the client's own actions that the
+// server has not answered yet. Its methods may be called concurrently.
 type Client struct {
 	options ClientOptions
 
@@ -29,13 +29,13 @@ type Client struct {
 	pending   []dispatching
 }
 
-// ClientOptions tunes a Client. URL and ID are required.
+// ClientOptions configure a Client. URL and ID are required.
 type ClientOptions struct {
-	URL    string      // ws or http
-	Header http.Header // such as Authorization
-	ID     string      // tells this client from all others, and is kept when it comes back
-	// OnAction is called with each action and the confirmed state after it, in
-	// order. It must not call the client. Nil: nothing is.
+	URL    string      // scheme ws or http
+	Header http.Header // for example Authorization
+	ID     string      // unique to this client and stable across reconnects
+	// OnAction, unless nil, is called in order with each action and the
+	// confirmed state after it. It must not call the client.
 	OnAction func(Envelope, SessionState)
 }
 
@@ -69,18 +69,18 @@ type result struct {
 	Error  *rpcError       `json:"error"`
 }
 
-// ErrNotConnected is returned while there is no connection: [Client.Connect]
-// makes one.
+// ErrNotConnected is returned while there is no connection; call
+// [Client.Connect].
 var ErrNotConnected = errors.New("the channel is not connected")
 
-// NewClient makes a client that is not connected.
+// NewClient returns a client without a connection.
 func NewClient(o ClientOptions) *Client {
 	return &Client{options: o, watched: map[string]bool{}, confirmed: map[string]SessionState{}}
 }
 
-// Connect makes a connection, a new one in place of one that is there. A client
-// that was connected before goes on from there: it is told what it missed, and
-// sends again what the server has not answered.
+// Connect connects, replacing any existing connection. A client that was
+// connected before resumes: it receives what it missed and resends what the
+// server has not answered.
 func (c *Client) Connect(ctx context.Context) error {
 	c.Disconnect()
 	socket, _, err := websocket.Dial(ctx, c.options.URL, &websocket.DialOptions{HTTPHeader: c.options.Header})
@@ -104,7 +104,7 @@ func (c *Client) Connect(ctx context.Context) error {
 	}, func(data json.RawMessage) error { return c.resume(ctx, l, data) })
 }
 
-// Disconnect hangs up. What the client knows stays.
+// Disconnect closes the connection. The client keeps its state.
 func (c *Client) Disconnect() {
 	c.mu.Lock()
 	l := c.link
@@ -116,14 +116,14 @@ func (c *Client) Disconnect() {
 	}
 }
 
-// Sessions lists the sessions of the server, newest change first.
+// Sessions lists the server's sessions, the most recently changed first.
 func (c *Client) Sessions(ctx context.Context) (sessions []Summary, err error) {
 	var list struct{ Items []Summary }
 	err = c.call(ctx, "listSessions", target{Channel: RootURI}, func(data json.RawMessage) error { return json.Unmarshal(data, &list) })
 	return list.Items, err
 }
 
-// Subscribe watches a session from now on.
+// Subscribe starts watching a session.
 func (c *Client) Subscribe(ctx context.Context, uri string) error {
 	return c.call(ctx, "subscribe", target{Channel: uri, Resource: uri}, func(data json.RawMessage) error {
 		var answer struct{ Snapshot sessionSnapshot }
@@ -150,7 +150,7 @@ func (c *Client) put(s sessionSnapshot) {
 	c.confirmed[s.Resource], c.seq = s.State, max(c.seq, s.FromSeq)
 }
 
-// Dispatch shows an action at once and sends it. If it cannot be sent now, it is
+// Dispatch applies an action locally and sends it, if there is no connection
 // after the next Connect.
 func (c *Client) Dispatch(ctx context.Context, uri string, a Action) (clientSeq int64, err error) {
 	c.mu.Lock()
@@ -165,7 +165,7 @@ func (c *Client) Dispatch(ctx context.Context, uri string, a Action) (clientSeq 
 	return d.Seq, l.write(ctx, encodeNotification("dispatchAction", d))
 }
 
-// State is a session as a person is to see it; false: it is not watched.
+// State returns a session as to show it to a person, and whether it is watched.
 func (c *Client) State(uri string) (SessionState, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,14 +178,14 @@ func (c *Client) State(uri string) (SessionState, bool) {
 	return s, ok
 }
 
-// Seq is the place in the order of actions that the client has come to.
+// Seq returns the sequence number of the last action received.
 func (c *Client) Seq() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.seq
 }
 
-// Pending is how many actions the server has not answered.
+// Pending returns the number of actions that the server has not answered.
 func (c *Client) Pending() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

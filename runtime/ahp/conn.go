@@ -137,7 +137,7 @@ func (c *conn) read(ctx context.Context) {
 			return
 		}
 		if kind != websocket.MessageText {
-			c.end(websocket.StatusUnsupportedData, "messages are text")
+			c.end(websocket.StatusUnsupportedData, "messages must be text")
 			return
 		}
 		c.handle(ctx, data)
@@ -211,9 +211,9 @@ func (c *conn) handle(ctx context.Context, data []byte) {
 	case !known && m.ID == nil:
 		return // one of a later version
 	case !known:
-		err = failed(codeNoMethod, "there is no method %q", m.Method)
+		err = failed(codeNoMethod, "no method %q", m.Method)
 	case c.client == "" && !method.first:
-		err = failed(codeInvalid, "%s comes after initialize", m.Method)
+		err = failed(codeInvalid, "%s must come after initialize", m.Method)
 	default:
 		err = method.answer(c, ctx, m)
 	}

@@ -37,7 +37,7 @@ func (c *conn) dispatch(ctx context.Context, m message) error {
 		c.echo(p, rejection(err), fault.Of(err).Message)
 	case err != nil:
 		c.server.options.Log.Warn("channel action failed", "action", a.Type, "request_id", a.RequestID, "error", err)
-		c.echo(p, &Rejection{Code: "internal"}, "the action could not be stored: try again")
+		c.echo(p, &Rejection{Code: "internal"}, "the action could not be stored: retry")
 	case change.Seq == 0:
 		// An action that a client sent twice may be in the store and not yet here:
 		// what it did is told before it.
@@ -113,7 +113,7 @@ func (c *conn) action(ctx context.Context, p dispatched) (elicit.Action, error) 
 	uri, err := c.sessionOf(ctx, a.RequestID)
 	if err == nil && uri != cleanURI(p.Channel) {
 		err = fault.New(elicit.UnknownRequest, fmt.Sprintf("there is no request %.60q in %.200s", a.RequestID, p.Channel),
-			"dispatch to the channel of its session")
+			"dispatch to the request's own session channel")
 	}
 	return a, err
 }
@@ -139,10 +139,10 @@ func parseAction(raw json.RawMessage) (elicit.Action, error) {
 		Type string `json:"type"`
 	}
 	if err := json.Unmarshal(raw, &kind); err != nil || kind.Type == "" {
-		return elicit.Action{}, fault.New(elicit.Malformed, "the action is no object with a type", "")
+		return elicit.Action{}, fault.New(elicit.Malformed, "the action is not an object with a type", "")
 	}
 	if kind.Type != AnswerChanged && kind.Type != Completed {
-		return elicit.Action{}, fault.New("unknown_action", fmt.Sprintf("there is no action %.60q that a client may dispatch", kind.Type),
+		return elicit.Action{}, fault.New("unknown_action", fmt.Sprintf("no action %.60q that a client may dispatch", kind.Type),
 			"dispatch "+AnswerChanged+" or "+Completed)
 	}
 	var in Action

@@ -65,7 +65,7 @@ func (c *conn) initialize(ctx context.Context, m message) error {
 		}
 	}
 	if chosen == "" {
-		err := failed(codeVersion, "none of the client's protocol versions is known here")
+		err := failed(codeVersion, "the server supports none of the client's protocol versions")
 		err.Data = map[string][]string{"supportedVersions": serverVersions}
 		return err
 	}
@@ -85,11 +85,11 @@ func (c *conn) initialize(ctx context.Context, m message) error {
 func (c *conn) introduce(id string, subscriptions []string) error {
 	switch {
 	case c.client != "":
-		return failed(codeInvalid, "this connection is initialized already")
+		return failed(codeInvalid, "this connection is already initialized")
 	case id == "" || len(id) > maxClientID:
-		return failed(codeParams, "clientId has 1 to %d bytes", maxClientID)
+		return failed(codeParams, "clientId must have 1 to %d bytes", maxClientID)
 	case len(subscriptions) > mostWatches:
-		return failed(codeParams, "at most %d channels can be watched at once", mostWatches)
+		return failed(codeParams, "at most %d channels can be watched per connection", mostWatches)
 	}
 	return nil
 }
@@ -134,11 +134,11 @@ func (c *conn) subscribe(ctx context.Context, m message) error {
 	c.mirror.mu.Lock()
 	defer c.mirror.mu.Unlock()
 	if _, already := c.watches[p.uri()]; !already && len(c.watches) >= mostWatches {
-		return failed(codeParams, "at most %d channels can be watched at once", mostWatches)
+		return failed(codeParams, "at most %d channels can be watched per connection", mostWatches)
 	}
 	s, ok := c.mirror.watch(c, p.uri())
 	if !ok {
-		return failed(codeNoSession, "there is no channel %.200q: the sessions are those of %s", p.Resource+p.Channel, RootURI)
+		return failed(codeNoSession, "no channel %.200q: subscribe to a session listed by %s", p.Resource+p.Channel, RootURI)
 	}
 	c.reply(m, struct {
 		Snapshot Snapshot `json:"snapshot"`

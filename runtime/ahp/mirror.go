@@ -214,7 +214,7 @@ func (m *mirror) leave(c *conn) {
 	}
 }
 
-// Snapshot is the state of a channel at a place in the order of actions.
+// Snapshot is a channel's state at a sequence number.
 type Snapshot struct {
 	Resource string `json:"resource"`
 	State    any    `json:"state"` // RootState or SessionState

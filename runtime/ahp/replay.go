@@ -9,7 +9,7 @@ import (
 )
 
 // errTooMuch says that a client missed more than it is told one by one.
-var errTooMuch = errors.New("too much was missed")
+var errTooMuch = errors.New("the client missed too much")
 
 // readEvents is how many events of the feed are read at once, those of others
 // too, and readTimes how often while new ones come.

@@ -55,17 +55,17 @@ func decodeMessage(data []byte) (m message, err *rpcError) {
 		return m, failed(codeParse, "the message is not JSON in UTF-8")
 	}
 	if json.Unmarshal(data, &raw) != nil {
-		return m, failed(codeInvalid, "the message is not one JSON-RPC object")
+		return m, failed(codeInvalid, "the message is not a single JSON-RPC object")
 	}
 	switch id := bytes.TrimSpace(raw.ID); {
 	case len(id) == 0 || bytes.Equal(id, []byte("null")):
 	case id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9':
 		m.ID = id
 	default:
-		return m, failed(codeInvalid, "the id is no string and no number")
+		return m, failed(codeInvalid, "the id is neither a string nor a number")
 	}
 	if raw.JSONRPC != "2.0" || raw.Method == nil {
-		return m, failed(codeInvalid, `the message has no "jsonrpc":"2.0" or no method`)
+		return m, failed(codeInvalid, `the message lacks "jsonrpc":"2.0" or a method`)
 	}
 	m.Method, m.Params = *raw.Method, raw.Params
 	return m, nil
@@ -77,7 +77,7 @@ func (m message) params(into any) error {
 		return nil
 	}
 	if err := json.Unmarshal(m.Params, into); err != nil {
-		return failed(codeParams, "the parameters of %s are not as they should be: %v", m.Method, err)
+		return failed(codeParams, "the parameters of %s are invalid: %v", m.Method, err)
 	}
 	return nil
 }

@@ -1,16 +1,17 @@
-// Package ahp serves open requests as shared state over a WebSocket: the
-// Agent Host Protocol's JSON-RPC, of which it has sessions and their requests
-// for input. Every client sees what is open and what the others type, and any
-// may answer.
+// Package ahp serves open requests as shared state over a WebSocket, with the
+// JSON-RPC of the Agent Host Protocol: its sessions and their requests for
+// input. Every client sees what is open and what the others type, and any of
+// them may answer.
 //
-// It holds no state of its own. A mirror follows the store's feed while somebody
-// is connected; a place in the feed is the protocol's serverSeq, so a client
-// that comes back, to this process or to another one over the same store, is
-// told what it missed. The rules are those of the room: an action is dispatched
-// to the hub, and what it refuses is sent back with the reason.
+// The package holds no state of its own. A mirror follows the store's feed
+// while any client is connected. A position in the feed is the protocol's
+// serverSeq, so a client that reconnects, to this process or to another one
+// over the same store, receives what it missed. The hub's rules apply: the
+// server dispatches an action to the hub and returns the hub's reason if it
+// refuses.
 //
-// Who may connect is not decided here: the front that mounts a [Server] checks
-// Host, Origin and token before the upgrade.
+// The package does not decide who may connect: the front that mounts a [Server]
+// checks Host, Origin and token before the upgrade.
 package ahp
 
 import (
@@ -26,27 +27,27 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Channel is the way by which actions come from here, in the record of a request.
+// Channel names this protocol in the record of a request.
 const Channel = "ahp"
 
-// Options tunes a Server. Hub is required.
+// Options configure a Server. Hub is required.
 type Options struct {
-	// Hub opens the hub, or returns the one that is open.
+	// Hub opens the hub, or returns the open one.
 	Hub func(ctx context.Context) (*elicit.Hub, error)
-	// Name and Version are what the server says it is. Zero: it does not say.
+	// Name and Version are reported to clients. Zero: omitted.
 	Name, Version string
-	// MaxClients bounds the connections open at once; more are refused. Zero:
+	// MaxClients limits the number of open connections; more are refused. Zero:
 	// 500, which leaves some of the front's 512 to others.
 	MaxClients int
-	// Replay is how many changes a client is told one by one that it missed; one
-	// that missed more gets the state. Zero: 1,000.
+	// Replay is the number of missed changes up to which a reconnecting client
+	// gets each change; beyond that it gets the state. Zero: 1,000.
 	Replay int
-	// Log takes what an operator should know. Nil: nothing is logged.
+	// Log receives messages for the operator. Nil discards them.
 	Log *slog.Logger
 }
 
-// Server is an [http.Handler] for GET with an upgrade. Its methods may be called
-// at once.
+// Server is an [http.Handler] for GET with an upgrade. Its methods may be
+// called concurrently.
 type Server struct {
 	options Options
 	serving sync.WaitGroup
@@ -57,7 +58,7 @@ type Server struct {
 	conns  map[*conn]struct{}
 }
 
-// New makes a server. It opens nothing.
+// New returns a server. It opens nothing yet.
 func New(o Options) *Server {
 	o.MaxClients = cmp.Or(o.MaxClients, 500)
 	o.Replay = cmp.Or(o.Replay, 1000)
@@ -67,16 +68,16 @@ func New(o Options) *Server {
 	return &Server{options: o, conns: map[*conn]struct{}{}}
 }
 
-// ServeHTTP serves one client until it goes.
+// ServeHTTP serves one client until it disconnects.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c, err := s.join(r.Context())
 	if err != nil {
-		s.options.Log.Warn("channel not opened", "error", err)
-		http.Error(w, "the questions cannot be read now: try again", http.StatusServiceUnavailable)
+		s.options.Log.Warn("cannot open the channel", "error", err)
+		http.Error(w, "the questions cannot be read now: retry", http.StatusServiceUnavailable)
 		return
 	}
 	if c == nil {
-		http.Error(w, "too many are connected, or the server stops: try again later", http.StatusServiceUnavailable)
+		http.Error(w, "too many clients are connected, or the server is stopping: retry later", http.StatusServiceUnavailable)
 		return
 	}
 	defer s.leave(c)
@@ -158,8 +159,8 @@ func (s *Server) lost(m *mirror, err error) {
 	}
 }
 
-// Close hangs up on everybody and lets go of the hub. Clients may go on with
-// another process over the same store.
+// Close disconnects every client and releases the hub. Clients may continue
+// with another process over the same store.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true

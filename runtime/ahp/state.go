@@ -14,28 +14,28 @@ const sessionScheme = "ahp-session:"
 
 // RootState is the state of [RootURI].
 type RootState struct {
-	Agents         []struct{} `json:"agents"` // none: deskhand offers no models here
+	Agents         []struct{} `json:"agents"` // always empty: deskhand offers no models here
 	ActiveSessions int        `json:"activeSessions"`
-	Sessions       []Summary  `json:"sessions"` // newest change first
+	Sessions       []Summary  `json:"sessions"` // most recently changed first
 }
 
 // SessionState is the state of one session's channel. It is a value: Apply
-// makes another one, and what it points to is shared.
+// returns a new one, which may share data with the old one.
 type SessionState struct {
 	Summary   Summary    `json:"summary"`
 	Lifecycle string     `json:"lifecycle"` // always ready
-	Turns     []struct{} `json:"turns"`     // always empty: what was said before is not told
-	// ActiveTurn is what the asker is at; nil once its turn has ended.
+	Turns     []struct{} `json:"turns"`     // always empty: the channel carries no earlier conversation
+	// ActiveTurn is the asker's current turn; nil after it has ended.
 	ActiveTurn *Turn `json:"activeTurn,omitempty"`
-	// InputRequests are the open requests, oldest first. Those that have outlived
-	// their turn do not make a session InputNeeded.
+	// InputRequests are the open requests, oldest first. Requests that outlived
+	// their turn do not set InputNeeded.
 	InputRequests []InputRequest `json:"inputRequests,omitempty"`
 }
 
-// Summary is a session at a glance.
+// Summary is a session's entry in the list.
 type Summary struct {
 	Resource         string `json:"resource"` // the session's channel
-	Provider         string `json:"provider"` // who asks: the name of an agent or command
+	Provider         string `json:"provider"` // the asker: name of an agent or command
 	Title            string `json:"title"`
 	Status           Status `json:"status"`
 	CreatedAt        int64  `json:"createdAt"`                  // Unix milliseconds
@@ -44,7 +44,8 @@ type Summary struct {
 	Meta             *About `json:"_meta,omitempty"`
 }
 
-// About is what deskhand knows of a session beside the protocol.
+// About holds deskhand's own data about a session, in addition to the
+// protocol's.
 type About struct {
 	ProjectID string `json:"projectId,omitempty"`
 	TaskID    string `json:"taskId,omitempty"`
@@ -52,7 +53,7 @@ type About struct {
 	Branch    string `json:"branch,omitempty"`
 }
 
-// Status is a set of bits, as the protocol has it.
+// Status is the protocol's bit set.
 type Status int
 
 const (
@@ -62,14 +63,14 @@ const (
 	InputNeeded Status = InProgress | 1<<4
 )
 
-// Turn is the turn of a session.
+// Turn is a session's turn.
 type Turn struct {
 	ID            string      `json:"id"`
 	UserMessage   UserMessage `json:"userMessage"`
 	ResponseParts []struct{}  `json:"responseParts"` // always empty
 }
 
-// UserMessage is what began a turn, which deskhand does not know.
+// UserMessage is the message that began a turn. deskhand does not know it.
 type UserMessage struct {
 	Text string `json:"text"`
 }
@@ -80,28 +81,29 @@ type InputRequest struct {
 	Message   string            `json:"message"`
 	URL       string            `json:"url,omitempty"`
 	Questions []Question        `json:"questions,omitempty"`
-	Answers   map[string]Answer `json:"answers,omitempty"` // by question
+	Answers   map[string]Answer `json:"answers,omitempty"` // by question ID
 	Meta      RequestMeta       `json:"_meta"`
 }
 
-// RequestMeta is what the seeded shape of a request has no room for.
+// RequestMeta holds the data of a request that the protocol's shape has no
+// field for.
 type RequestMeta struct {
 	Source   elicit.Source   `json:"source"`
 	Trigger  elicit.Trigger  `json:"trigger"`
 	Title    string          `json:"title,omitempty"`
 	Priority elicit.Priority `json:"priority"`
 	TurnID   string          `json:"turnId,omitempty"`
-	// TurnEnd is when and how the turn ended that the request has outlived, and
-	// Standing says it to a person.
+	// TurnEnd is when and how the asker's turn ended if the request outlived
+	// it. Standing describes that to a person.
 	TurnEnd   *elicit.TurnEnd `json:"turnEnd,omitempty"`
 	Standing  string          `json:"standing,omitempty"`
 	CreatedAt elicit.Time     `json:"createdAt"`
 	Deadline  elicit.Time     `json:"deadline,omitzero"`
-	// Proposal is what permission is asked for.
+	// Proposal is the action that needs permission.
 	Proposal *elicit.Proposal `json:"proposal,omitempty"`
 }
 
-// Question is one question of a request. Which fields count depends on Kind.
+// Question is one question of a request. Kind selects which fields are used.
 type Question struct {
 	ID            string          `json:"id"`
 	Kind          elicit.Kind     `json:"kind"`
@@ -111,19 +113,19 @@ type Question struct {
 	Format        elicit.Format   `json:"format,omitempty"`
 	Min           *float64        `json:"min,omitempty"`
 	Max           *float64        `json:"max,omitempty"`
-	Default       any             `json:"defaultValue,omitempty"` // what Value.value would be
+	Default       any             `json:"defaultValue,omitempty"` // same form as Value.value
 	Options       []elicit.Option `json:"options,omitempty"`
 	AllowFreeform bool            `json:"allowFreeformInput,omitempty"`
 	Meta          *QuestionMeta   `json:"_meta,omitempty"`
 }
 
-// QuestionMeta is how to show a question.
+// QuestionMeta holds hints for showing a question.
 type QuestionMeta struct {
 	Placeholder string `json:"placeholder,omitempty"`
 	Multiline   bool   `json:"multiline,omitempty"`
 }
 
-// Answer is the answer to a question so far.
+// Answer is the current answer to a question.
 type Answer struct {
 	State    elicit.AnswerState `json:"state"`
 	Value    *Value             `json:"value,omitempty"`
@@ -131,15 +133,15 @@ type Answer struct {
 	Meta     *AnswerMeta        `json:"_meta,omitempty"`
 }
 
-// AnswerMeta says who gave an answer. It is not read from clients.
+// AnswerMeta records who gave an answer. Values from clients are ignored.
 type AnswerMeta struct {
 	By      string      `json:"by,omitempty"`
 	Channel string      `json:"channel,omitempty"`
 	At      elicit.Time `json:"at"`
 }
 
-// Value is an answer's value. It is written with a value even where there are
-// own words alone, as the protocol requires one.
+// Value is an answer's value. The protocol requires a value, so it is written
+// even if the answer is only free text.
 type Value elicit.Value
 
 // MarshalJSON implements [json.Marshaler].

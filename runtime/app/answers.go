@@ -136,14 +136,14 @@ func (a *App) deliver(ctx context.Context, m *tasks.Manager, r elicit.Request) e
 	return err
 }
 
-// Tells reports whether a person said something that an agent has to go on with:
-// an answer, or why there is none.
+// Tells reports whether r holds something the agent must act on: an answer, or
+// the reason why there is none.
 func Tells(r *elicit.Request) bool {
 	return r.Context.AttemptID != "" && r.Undelivered() && (r.Accepted() || r.Completion.Note != "")
 }
 
-// TellAttempt delivers an answer that was just given, if it is of an attempt: no
-// server need run.
+// TellAttempt delivers a new answer to the attempt that asked for it, if any.
+// It needs no running server.
 func (a *App) TellAttempt(ctx context.Context, r elicit.Request) error {
 	if !Tells(&r) {
 		return nil
@@ -180,7 +180,7 @@ func missed(ctx context.Context, m *tasks.Manager, r elicit.Request) (bool, erro
 // lateAnswer is a prompt with what was asked and what the person said.
 func lateAnswer(r *elicit.Request) string {
 	var b strings.Builder
-	b.WriteString("You asked a person, and ended before the answer came. It is here now; go on with it.\n")
+	b.WriteString("You asked a person, and ended before the answer came. Here is the answer; continue with it.\n")
 	if !r.Accepted() {
 		for _, q := range r.Questions {
 			fmt.Fprintf(&b, "\nQuestion: %s\n", q.Message)
@@ -194,7 +194,7 @@ func lateAnswer(r *elicit.Request) string {
 		fmt.Fprintf(&b, "Answer: %s\n", strings.Join(a.Texts(), ", "))
 	}
 	if note := r.Completion.Note; note != "" {
-		fmt.Fprintf(&b, "\nNote of the person: %s\n", note)
+		fmt.Fprintf(&b, "\nThe person's note: %s\n", note)
 	}
 	return b.String()
 }

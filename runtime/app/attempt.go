@@ -20,8 +20,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// Runner returns the manager of a process that runs one process of an attempt: it
-// serves tools to the agent. It comes before [App.Work].
+// Runner returns a manager for a process that runs a single attempt and serves
+// tools to its agent. Call it before [App.Work].
 func (a *App) Runner(ctx context.Context) (*tasks.Manager, error) {
 	a.serveAttempt = (&attemptDoor{app: a, log: a.log}).serve
 	return a.Work(ctx)
@@ -56,7 +56,7 @@ func (d *attemptDoor) serve(ctx context.Context, attempt tasks.Attempt, _ tasks.
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			d.log.Warn("tools of the attempt not served to the end", "attempt_id", attempt.ID, "error", err)
+			d.log.Warn("serving the attempt's tools ended with an error", "attempt_id", attempt.ID, "error", err)
 		}
 		inner.close()
 	})
@@ -65,7 +65,7 @@ func (d *attemptDoor) serve(ctx context.Context, attempt tasks.Attempt, _ tasks.
 		return fmt.Sprintf("http://%s/mcp", addr), token, stop, nil
 	case err := <-ended:
 		cancel()
-		return "", "", nil, fmt.Errorf("serve tools of the attempt: %w", err)
+		return "", "", nil, fmt.Errorf("serve the attempt's tools: %w", err)
 	}
 }
 
@@ -89,7 +89,7 @@ type attemptTools struct {
 func (t *attemptTools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	server, err := t.server(r.Context())
 	if err != nil {
-		t.log.Error("tools of the attempt not made", "attempt_id", t.attempt.ID, "error", err)
+		t.log.Error("cannot set up the attempt's tools", "attempt_id", t.attempt.ID, "error", err)
 		http.Error(w, "the tools of this attempt cannot be served", http.StatusServiceUnavailable)
 		return
 	}
@@ -144,7 +144,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 	}
 	if err := lib.open(o); err != nil {
 		// An agent without the docs can still ask.
-		t.log.Warn("docs are not served to the attempt", "attempt_id", t.attempt.ID, "index", lib.dir, "error", err)
+		t.log.Warn("cannot serve the docs to the attempt", "attempt_id", t.attempt.ID, "index", lib.dir, "error", err)
 		if err := lib.serve(o); err != nil {
 			toolset.Close()
 			lib.door.end()
@@ -195,7 +195,7 @@ func (t *attemptTools) end(ctx context.Context) {
 	}
 	t.stop()
 	if err := t.lib.server.Close(context.WithoutCancel(ctx)); err != nil {
-		t.log.Warn("sessions of the attempt did not end", "error", err)
+		t.log.Warn("the attempt's sessions did not end", "error", err)
 	}
 }
 

@@ -14,24 +14,24 @@ import (
 // deskhand, is refused. The tools of upstreams come on top, as the settings of
 // the person have them.
 
-// AttemptRoutes are the routes of an attempt's server, beside those of the front
-// itself.
+// AttemptRoutes lists the routes of an attempt's server, in addition to the
+// front's own.
 var AttemptRoutes = map[string]access.Level{
 	"/mcp": access.Agents, "/mcp/": access.Agents,
 	askdoor.Path: access.Agents, askdoor.Path + "/": access.Agents, // deskhand ask: questions of this attempt
 }
 
-// AttemptMay are the tools of deskhand that an attempt has, each with what it
-// reaches.
+// AttemptMay maps each deskhand tool that an attempt may call to a
+// description of what it reaches.
 var AttemptMay = map[string]string{
-	"search_docs":    "the docs that are served",
-	"get_doc":        "the docs that are served",
-	"list_docs":      "the docs that are served",
+	"search_docs":    "the served docs",
+	"get_doc":        "the served docs",
+	"list_docs":      "the served docs",
 	"ask_user":       "a person; the question belongs to the attempt",
-	"await_answer":   "questions of this attempt",
-	"list_questions": "questions of this attempt",
+	"await_answer":   "this attempt's questions",
+	"list_questions": "this attempt's questions",
 	"get_context":    "this attempt, its task and its project",
-	"create_task":    "the project of this attempt; a person decides who does it",
+	"create_task":    "this attempt's project; a person decides who does it",
 }
 
 // onlyWhatAttemptsMay stops a tool that nobody has thought about from being
@@ -43,7 +43,7 @@ func onlyWhatAttemptsMay(prefix string, tools []contract.Tool) []contract.Tool {
 			name = strings.TrimPrefix(name, prefix+"_")
 		}
 		if _, ok := AttemptMay[name]; !ok {
-			panic(fmt.Sprintf("nothing says that an attempt may call %s", one.Name))
+			panic(fmt.Sprintf("no rule says whether an attempt may call %s", one.Name))
 		}
 	}
 	return tools

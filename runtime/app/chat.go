@@ -39,8 +39,8 @@ func (c chatRuns) Send(ctx context.Context, session, prompt, key string) (chat.R
 	return c.Find(ctx, session, done.ProcessID)
 }
 
-// Newest implements [chat.Runner]. A session goes on with a script first where
-// its checkout must be set up again; the script that cleans up is no part of it.
+// Newest implements [chat.Runner]. If the session's checkout has to be set up
+// again, the newest run may be a setup script; a cleanup script never is.
 func (c chatRuns) Newest(ctx context.Context, session string) (chat.Run, error) {
 	s, processes, err := c.processes(ctx, session)
 	if err != nil {
@@ -66,7 +66,7 @@ func (c chatRuns) Find(ctx context.Context, session, process string) (chat.Run, 
 			return runOf(s, p), nil
 		}
 	}
-	return chat.Run{}, fault.New(tasks.NotFound, "the session has no such run", "send a message, or resume without Last-Event-ID")
+	return chat.Run{}, fault.New(tasks.NotFound, "the session has no run with this ID", "send a message, or resume without Last-Event-ID")
 }
 
 func (c chatRuns) processes(ctx context.Context, session string) (s tasks.Session, all []tasks.Process, err error) {

@@ -16,125 +16,126 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// Config is what an installation is for one process. What not every process needs
-// is a [Part], whose error counts when the part is first used.
+// Config configures an installation for one process. Parts that only some
+// processes need are each a [Part], whose error counts on first use.
 type Config struct {
-	// Command is what this process is, as "deskhand serve"; Attempt is the one that
-	// it runs in, empty for none.
+	// Command is this process's command line, for example "deskhand serve".
+	// Attempt is the ID of the attempt it runs in; empty for none.
 	Command, Attempt string
-	// Name is what its servers call themselves, Version that of the program.
+	// Name and Version are what its servers report about themselves.
 	Name, Version string
-	// In is what its questions belong to: the attempt, and the folder.
+	// In is the context of its questions: the attempt and the folder.
 	In elicit.Context
-	// Log gets what people who run it should know. Nil: nothing is logged.
+	// Log receives messages for the operator. Nil discards them.
 	Log *slog.Logger
 
-	// Place is where questions and tasks are kept: see [store.Open].
+	// Place is the location of the store; see [store.Open].
 	Place Part[string]
-	// StateDir is the folder of what is the installation's own.
+	// StateDir is the installation's own state folder.
 	StateDir Part[string]
-	// Members are whom questions can be for.
+	// Members are the people that questions can be addressed to.
 	Members Part[[]elicit.Member]
-	// Spans is where spans go; nil: nowhere.
+	// Spans is where spans are exported; nil for nowhere.
 	Spans Part[*telemetry.Options]
-	// Tasks are the limits and the agents of attempts. What connects a manager with
-	// questions is set by [App.Work].
+	// Tasks are the limits and agents of attempts. [App.Work] connects the manager
+	// with questions.
 	Tasks  Part[tasks.Options]
 	People Part[People]
 	Docs   Part[Docs]
-	// Views says whether clients that show views get them.
+	// Views reports whether clients that can show views get them.
 	Views Part[bool]
-	// Upstreams is nil if none is configured.
+	// Upstreams is nil if no upstream is configured.
 	Upstreams Part[*Upstreams]
 	// Agents is nil if other agents may not ask.
 	Agents Part[*Agents]
-	// Surfaces is zero if nothing reaches people beside the server.
+	// Surfaces is zero if no surface besides the server is configured.
 	Surfaces Part[surface.Options]
-	// Notices is how people are told of new questions.
+	// Notices is how people are notified of new questions.
 	Notices Part[Notices]
-	// Token is the bearer token of agents at the HTTP servers; empty: one of the
-	// installation's own, in StateDir.
+	// Token is the bearer token that agents use at the HTTP servers; empty for one
+	// of the installation's own, in StateDir.
 	Token Part[string]
-	// Visitors is how people come in at them. An empty Key is one of the
-	// installation's own.
+	// Visitors is how people sign in at the HTTP servers. An empty Key stands for
+	// one of the installation's own.
 	Visitors Part[web.People]
-	// Hosts and Origins are further ones that requests may have.
+	// Hosts and Origins are accepted in requests in addition to the defaults.
 	Hosts, Origins []string
-	// PublicURL is where people reach the pages; empty: where they are served.
+	// PublicURL is the pages' public address; empty for the address they are
+	// served at.
 	PublicURL string
 }
 
-// Part is a value of the settings, or what is wrong with them: a fault that names
-// the one to correct. Its zero value is the zero value of T.
+// Part is a value from the settings, or what is wrong with them: a fault that names
+// the setting to correct. Its zero value is the zero value of T.
 type Part[T any] struct {
 	Value T
 	Err   error
 }
 
-// PartOf returns what a reader of settings returns as one value.
+// PartOf returns the results of a reader of settings as one value.
 func PartOf[T any](value T, err error) Part[T] { return Part[T]{value, err} }
 
 // Get returns the value, or what is wrong.
 func (p Part[T]) Get() (T, error) { return p.Value, p.Err }
 
-// People says how they are asked.
+// People configures how questions reach people.
 type People struct {
-	Wait     time.Duration // of a question that does not say
-	WaitSet  bool          // somebody chose Wait
-	Hold     time.Duration // of a call; 0: by client
-	Secrets  bool          // questions that ask for them are taken
-	Ref      bool          // the schema of ask_user is its specification's
+	Wait     time.Duration // for a question that sets no timeout
+	WaitSet  bool          // the user configured Wait
+	Hold     time.Duration // how long a call is held open; 0: depends on the client
+	Secrets  bool          // questions for secrets are accepted
+	Ref      bool          // ask_user uses the specification's schema
 	Inbox    string        // InboxAuto, InboxOff or HOST:PORT
-	Attended bool          // a person counts as reachable by coming to look
+	Attended bool          // opening the inbox counts as a way to reach a person
 }
 
-// What Inbox may be besides an address.
+// Values of [People.Inbox] other than an address.
 const (
 	InboxAuto = "auto"
 	InboxOff  = "off"
 )
 
-// HasInbox reports whether there is to be an inbox in the browser: somebody may
-// come and look, or an address is set.
+// HasInbox reports whether to serve a browser inbox: either an address is set,
+// or someone may open it.
 func (p People) HasInbox() bool {
 	return p.Inbox != InboxOff && (p.Attended || p.Inbox != InboxAuto)
 }
 
-// Docs says which index is served, and how.
+// Docs selects the served index and configures how it is served.
 type Docs struct {
-	Dir       string // of the index
+	Dir       string // the index's folder
 	Tools     docs.Options
 	Searching search.Options
-	// Record keeps questions that found little in the state folder, for a report
-	// on what the docs lack: see package gaps.
+	// Record stores questions for which a search found little in the state folder,
+	// for a report on what the docs lack: see package gaps.
 	Record bool
 }
 
-// Upstreams are other MCP servers whose tools are served.
+// Upstreams configures the MCP servers whose tools are served too.
 type Upstreams struct {
 	All        []gateway.Upstream
 	Disclosure gateway.Disclosure
-	Prefix     string // of the tools
-	Many       string // why many people's agents call; empty: one person's do
+	Prefix     string // prefix of the tools' names
+	Many       string // why several people's agents call; empty: only one person's
 	Addr, URL  string // of the pages to connect on; may be empty
 }
 
-// Agents says what other agents get over A2A.
+// Agents configures what other agents can do over A2A.
 type Agents struct {
-	Skill             string   // what a message is for that does not say
-	Project, Executor string   // of run-task; empty: there is none
+	Skill             string   // for messages that name no skill
+	Project, Executor string   // for run-task; empty: no run-task
 	PushTo            []string // HOST:PORT on this machine or its network
 }
 
-// Notices says how people are told of new questions.
+// Notices configures how people are notified of new questions.
 type Notices struct {
 	Hooks []notify.Hook
 	Quiet notify.Quiet
-	Base  string // of links; empty: where the pages are
+	Base  string // base URL of links; empty: the pages' own address
 }
 
-// Watch is a folder of docs that an index is built from while it is served.
+// Watch is a docs folder that is rebuilt into the index while it is served.
 type Watch struct {
-	Dir      string // empty: none
+	Dir      string // empty: watches nothing
 	Embedder func() (embed.Embedder, error)
 }

@@ -102,7 +102,7 @@ func (l *docsServer) republish() error {
 // changed is that the tools of an upstream have.
 func (l *docsServer) changed() {
 	if err := l.republish(); err != nil {
-		l.log.Error("tools of upstreams not published", "error", err)
+		l.log.Error("cannot publish the upstreams' tools", "error", err)
 	}
 }
 
@@ -122,7 +122,7 @@ func (l *docsServer) catalog() (c contract.Catalog, err error) {
 	}
 	for _, t := range l.door.Tools() {
 		if slices.ContainsFunc(c.Tools, func(own contract.Tool) bool { return own.Name == t.Name }) {
-			l.log.Warn("tool of an upstream left out, its name is taken: give the upstream a prefix", "tool", t.Name)
+			l.log.Warn("an upstream's tool is left out because its name is taken: give the upstream a prefix", "tool", t.Name)
 			continue
 		}
 		c.Tools = append(c.Tools, t)
@@ -141,7 +141,7 @@ func (l *docsServer) catalog() (c contract.Catalog, err error) {
 // description was edited, if so.
 func (l *docsServer) tellOfIndex() {
 	if l.engine.Metadata().Edited() {
-		l.log.Warn("corpus_description in metadata.json was changed after the build, and is served as it is; deskhand index restores it", "index", l.dir)
+		l.log.Warn("corpus_description in metadata.json was changed after the build and is served as edited; run deskhand index to restore it", "index", l.dir)
 	}
 	if err := l.engine.Mute(); err != nil {
 		l.log.Warn("searching by words alone", "index", l.dir, "error", err)
@@ -170,7 +170,7 @@ func (l *docsServer) close() {
 		return
 	}
 	if err := l.engine.Close(); err != nil {
-		l.log.Warn("index not closed", "index", l.dir, "error", err)
+		l.log.Warn("cannot close the index", "index", l.dir, "error", err)
 	}
 }
 
@@ -219,7 +219,7 @@ func (l *docsServer) follow(ctx context.Context) {
 		last = now
 		err := l.reload()
 		if err != nil && (failed == nil || err.Error() != failed.Error()) {
-			l.log.Error("index not reloaded, the old one serves on", "index", l.dir, "error", err)
+			l.log.Error("cannot reload the index, serving the old one", "index", l.dir, "error", err)
 		}
 		failed = err
 	}
@@ -229,7 +229,7 @@ func (l *docsServer) follow(ctx context.Context) {
 func (l *docsServer) logGone(before bool, now folderState) (gone bool) {
 	gone = now.metadata == ""
 	if gone && !before {
-		l.log.Warn("index is gone from its folder, what was opened serves on", "index", l.dir)
+		l.log.Warn("the index folder is gone, serving the index already opened", "index", l.dir)
 	}
 	return gone
 }

@@ -81,7 +81,7 @@ func TestServeTellsOnceOfAnIndexThatIsNotWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	told := func() int { return strings.Count(log.String(), "index not reloaded") }
+	told := func() int { return strings.Count(log.String(), "cannot reload the index") }
 	waittest.Until(t, "it is logged", func() (bool, any) { return told() > 0, log })
 	build(t, corpus, index, 1)
 	l.serves(t, 1)
@@ -98,7 +98,7 @@ func TestServeTellsOnceOfAnIndexThatIsGone(t *testing.T) {
 	if err := os.RemoveAll(index); err != nil {
 		t.Fatal(err)
 	}
-	told := func() int { return strings.Count(log.String(), "index is gone") }
+	told := func() int { return strings.Count(log.String(), "the index folder is gone") }
 	waittest.Until(t, "it is logged", func() (bool, any) { return told() > 0, log })
 	l.serves(t, 0)
 	build(t, corpus, index, 1)

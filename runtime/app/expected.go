@@ -5,8 +5,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Expected makes a fault of what ails the store, which knows none; nil: err is
-// of something else.
+// Expected converts a store failure to a fault for the user. It returns nil if
+// err has another cause.
 func Expected(err error) *fault.Fault {
 	t, ok := store.TroubleOf(err)
 	if !ok {

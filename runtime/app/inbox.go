@@ -43,8 +43,8 @@ type peer struct {
 	addr string // fixed by a setting; empty: that of before, or InboxAddr
 }
 
-// KeepInbox runs a peer until stop is called, after a while, so that what a
-// process is started for comes first.
+// KeepInbox starts to serve the inbox, or to stand by for the process that
+// serves it, once the delay after has passed. It runs until stop is called.
 func (a *App) KeepInbox(ctx context.Context, after time.Duration) (stop func(), err error) {
 	people, err := a.config.People.Get()
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *peer) run(ctx context.Context) {
 			if errors.Is(err, elicit.ErrClosed) {
 				return
 			}
-			p.log.Warn("inbox not kept", "error", err)
+			p.log.Warn("cannot serve the inbox", "error", err)
 		}
 		pause(ctx, peerGlance)
 	}
@@ -130,7 +130,8 @@ func (p *peer) wanted(before string) string {
 	return InboxAddr
 }
 
-// HostOf is the host and port of a station's address; empty: it has none.
+// HostOf returns the host and port of a station's address; empty if it has
+// none.
 func HostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -139,7 +140,7 @@ func HostOf(address string) string {
 	return u.Host
 }
 
-// Listening says that a process answers at an address.
+// Listening reports whether a process accepts connections at addr.
 func Listening(ctx context.Context, addr string) bool {
 	d := net.Dialer{Timeout: peerGlance}
 	c, err := d.DialContext(ctx, "tcp", addr)
@@ -213,7 +214,8 @@ func (p *peer) announce(ctx context.Context, address string) {
 	}
 }
 
-// InboxAddress is where a browser finds the inbox now; empty: nowhere.
+// InboxAddress returns the inbox's current address in a browser; empty if it
+// has none.
 func InboxAddress(up []elicit.Station) string {
 	for _, kind := range []string{serverStation, inboxStation} {
 		i := slices.IndexFunc(up, func(s elicit.Station) bool { return s.Kind == kind && s.Address != "" })
@@ -224,8 +226,8 @@ func InboxAddress(up []elicit.Station) string {
 	return ""
 }
 
-// AwaitInbox waits for a while until a browser can find the inbox; empty: it
-// cannot.
+// AwaitInbox waits briefly for the inbox to become reachable and returns its
+// address; empty if it does not.
 func AwaitInbox(ctx context.Context, hub *elicit.Hub, most time.Duration) string {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

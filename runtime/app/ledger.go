@@ -20,7 +20,7 @@ const (
 	signedOut    = "sessions-since"
 )
 
-// MostSession is how long browsers keep a cookie.
+// MostSession is how long browsers keep a session cookie.
 const MostSession = 400 * 24 * time.Hour
 
 // Once implements [web.Ledger].
@@ -43,7 +43,7 @@ func (a *App) End(ctx context.Context, session string, until time.Time) error {
 	return err
 }
 
-// EndAll ends every session that has begun until now.
+// EndAll ends every session that began before now.
 func (a *App) EndAll(ctx context.Context) error {
 	now := time.Now()
 	_, err := a.claim(ctx, store.Lease{Name: signedOut, Holder: "person", Data: strconv.FormatInt(now.UnixMilli(), 10)}, now.Add(MostSession))

@@ -1,9 +1,9 @@
-// Package app is an installation: what a process of deskhand opens, once, and
-// which door it hands to which package.
+// Package app opens a deskhand installation and connects its parts: it opens
+// store, hub, manager and index once each and passes them to the servers.
 //
-// [Open] is cheap. The store, the hub of questions, the manager of attempts and
-// the index are opened by who first needs them, and ended by [App.Close] in one
-// order. Nothing else opens the store.
+// [Open] is cheap. The store, the question hub, the attempt manager and the
+// index open on first use, and [App.Close] closes them in a fixed order. No
+// other package opens the store.
 package app
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// App is an open installation. Its methods may be called at once.
+// App is an open installation. Its methods may be called concurrently.
 type App struct {
 	config Config
 	log    *slog.Logger
@@ -42,7 +42,7 @@ type App struct {
 	serveAttempt func(ctx context.Context, attempt tasks.Attempt, process tasks.Process) (url, token string, stop func(), err error)
 }
 
-// Open makes an installation of c, and opens nothing yet.
+// Open returns an installation configured by c. It opens nothing yet.
 func Open(c Config) *App {
 	a := &App{config: c, log: c.Log}
 	if a.log == nil {
@@ -51,7 +51,7 @@ func Open(c Config) *App {
 	return a
 }
 
-// Close ends the manager, the hub and the store, as far as they are open, and
+// Close closes the manager, the hub and the store, if they are open, and
 // returns when they have ended. It may be called twice.
 func (a *App) Close() { a.closing.Do(a.close) }
 
@@ -74,18 +74,18 @@ func (a *App) close() {
 	}
 	hub.Close()
 	if err := db.Close(); err != nil {
-		a.log.Warn("store not closed", "error", err)
+		a.log.Warn("cannot close the store", "error", err)
 	}
 	tell()
 }
 
-// Store returns the store, with the tables of every package.
+// Store returns the store, with every package's tables.
 func (a *App) Store(ctx context.Context) (*store.DB, error) {
 	_, db, err := a.open(ctx)
 	return db, err
 }
 
-// Hub returns the hub of questions.
+// Hub returns the question hub.
 func (a *App) Hub(ctx context.Context) (*elicit.Hub, error) {
 	hub, _, err := a.open(ctx)
 	return hub, err
@@ -134,7 +134,7 @@ func (a *App) ownHub(ctx context.Context) (hub *elicit.Hub, stop func(), err err
 	return hub, sync.OnceFunc(func() { hub.Close(); tell() }), nil
 }
 
-// Work returns the manager of attempts.
+// Work returns the attempt manager.
 func (a *App) Work(ctx context.Context) (*tasks.Manager, error) {
 	a.working.Lock()
 	defer a.working.Unlock()

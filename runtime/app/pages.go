@@ -81,12 +81,12 @@ func (a *App) build() map[string]string {
 func (p *peoplePages) announce(ctx context.Context, address string) {
 	hub, err := p.app.Hub(ctx)
 	if err != nil {
-		p.app.log.Warn("inbox not announced", "error", err)
+		p.app.log.Warn("cannot announce the inbox", "error", err)
 		return
 	}
 	_, _, detach, err := hub.Attach(ctx, elicit.Station{Kind: serverStation, Address: address})
 	if err != nil {
-		p.app.log.Warn("inbox not announced", "error", err)
+		p.app.log.Warn("cannot announce the inbox", "error", err)
 		return
 	}
 	<-ctx.Done()

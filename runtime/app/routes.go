@@ -8,12 +8,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
-// Routes says who may call what a server of deskhand mounts: whoever can reach
-// it, a program with the token of agents, or a person. Those of the front itself
-// are in its own table. What an agent may do is what lets it ask and look;
-// answering, signing in and starting are a person's. There are two exceptions,
-// which the person makes: the tools of /mcp include those that start attempts
-// with --tools work, and /a2a runs tasks if a2a.project is set.
+// Routes maps every route that a deskhand server mounts to the callers that may
+// use it: anyone who can reach it, a program with the agents' token, or a
+// person. The front's own routes are in its own table. Agents may ask and look;
+// only people may answer, sign in and start attempts. The user can make two
+// exceptions: with --tools work, the tools of /mcp start attempts, and if
+// a2a.project is set, /a2a runs tasks.
 var Routes = map[string]access.Level{
 	"/mcp":     access.Agents,
 	"/a2a":     access.Agents, // further messages, which answer, are a person's: see agents.go
@@ -33,15 +33,20 @@ var Routes = map[string]access.Level{
 	"GET /history.jsonl":         access.People,
 	"/ahp":                       access.People,
 
-	"GET /work":                      access.People,
-	"POST /work":                     access.People,
-	"GET /work/tasks/{id}":           access.People,
-	"POST /work/tasks/{id}":          access.People,
-	"GET /work/attempts/{id}":        access.People,
-	"POST /work/attempts/{id}":       access.People,
-	"GET /work/attempts/{id}/news":   access.People,
-	"/run/api/chat":                  access.People, // has an agent go on
-	"/run/api/elicitation-responses": access.People,
+	"GET /work":                         access.People,
+	"POST /work":                        access.People,
+	"GET /work/tasks/{id}":              access.People,
+	"POST /work/tasks/{id}":             access.People,
+	"GET /work/attempts/{id}":           access.People,
+	"POST /work/attempts/{id}":          access.People,
+	"GET /work/attempts/{id}/news":      access.People,
+	"GET /work/attempts/{id}/file":      access.People,
+	"GET /work/attempts/{id}/blob":      access.People,
+	"POST /work/attempts/{id}/viewed":   access.People,
+	"GET /work/attempts/{id}/comments":  access.People,
+	"POST /work/attempts/{id}/comments": access.People,
+	"/run/api/chat":                     access.People, // has an agent go on
+	"/run/api/elicitation-responses":    access.People,
 
 	"GET /connect/{id}":     access.People,
 	"POST /connect/{id}":    access.People,
@@ -58,7 +63,7 @@ var Routes = map[string]access.Level{
 func front(o web.Options) (*web.Server, error) {
 	for path := range o.Mounts {
 		if _, ok := Routes[path]; !ok {
-			panic(fmt.Sprintf("nothing says who may call %s", path))
+			panic(fmt.Sprintf("no rule says who may call %s", path))
 		}
 	}
 	o.Access = Routes

@@ -16,26 +16,27 @@ import (
 	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
-// Groups are the groups of tools that can be served.
+// Groups are the tool groups that can be served.
 var Groups = []string{"docs", "ask", "work", "land"}
 
-// Service is what one server does.
+// Service configures one server.
 type Service struct {
-	Groups  []string // of tools, out of [Groups]
-	Addr    string   // HOST:PORT to serve over HTTP; empty: on Stdin and Stdout
+	Groups  []string // tool groups, a subset of [Groups]
+	Addr    string   // HOST:PORT to serve over HTTP; empty: Stdin and Stdout
 	NoToken bool     // HTTP requests need no token
-	Explain bool     // each hit says why it ranks where it does
+	Explain bool     // each hit explains its rank
 	Watch   Watch
-	// Dir is the working directory, for which attempt it is in; empty: it is gone.
+	// Dir is the working directory, which tells the attempt the server is in;
+	// empty if it no longer exists.
 	Dir    string
 	Stdin  io.Reader
 	Stdout io.Writer
-	// Typed says that Stdin is a terminal, and Seen that a person alone sees what
-	// Tell is called with.
+	// Typed reports that Stdin is a terminal. Seen reports that only a person
+	// sees the text passed to Tell.
 	Typed, Seen bool
 	Tell        func(string)
-	// Alone says that the process does nothing else: its garbage is collected as
-	// suits a server.
+	// Alone reports that the process does nothing else. Its garbage is then
+	// collected as suits a server.
 	Alone bool
 }
 
@@ -58,11 +59,12 @@ type server struct {
 
 func (s *server) has(group string) bool { return slices.Contains(s.Groups, group) }
 
-// asks says that people are asked: by an agent, or before one lands something.
+// asks reports whether the server asks people: for an agent, or before one lands
+// something.
 func (s *server) asks() bool { return s.has("ask") || s.has("land") }
 
-// Serve checks all that it was told, then opens what it needs and answers until
-// ctx ends or the client is gone. The installation is closed then.
+// Serve checks o, opens what it needs and answers requests until ctx ends or
+// the client disconnects. It then closes the installation.
 func (a *App) Serve(ctx context.Context, o Service) error {
 	s := &server{App: a, Service: o, leave: func() {}}
 	ctx, s.stop = context.WithCancel(ctx)
@@ -84,7 +86,7 @@ func (a *App) Serve(ctx context.Context, o Service) error {
 		return s.serveHTTP(ctx)
 	}
 	if o.Typed {
-		o.Tell("serving MCP on stdin and stdout, which is for a client that starts it; for browsers and a team there is --http")
+		o.Tell("serving MCP on stdin and stdout for a client that starts this command; use --http for browsers and teams")
 	}
 	return s.lib.server.ServeStdio(ctx, stdin, o.Stdout)
 }
@@ -227,8 +229,8 @@ func (a *App) asksFor(alone bool) elicit.Context {
 	return c
 }
 
-// Offered is the catalog of a server that has these groups. end lets go of what
-// was opened for it.
+// Offered returns the catalog of a server with these groups. Call end to
+// release what was opened for it.
 func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contract.Catalog, end func(), err error) {
 	s := &server{App: a, Service: Service{Groups: groups}, stop: func() {}, leave: func() {}}
 	defer func() {

@@ -62,7 +62,7 @@ func (h *httpServer) front(ctx context.Context) (o web.Options, err error) {
 		Build:  h.build(), Logger: h.log, Ledger: h.App,
 		OnShutdown: func() {
 			if err := h.lib.server.Close(context.WithoutCancel(ctx)); err != nil {
-				h.log.Warn("sessions did not end", "error", err)
+				h.log.Warn("not all sessions ended", "error", err)
 			}
 		},
 	}
@@ -142,8 +142,8 @@ func (h *httpServer) tellPage(base string, in web.People) {
 	h.Tell(name + " at " + link)
 }
 
-// ShownAddr is the address to tell people: the host as they gave it, and the
-// port that was taken.
+// ShownAddr returns the address to show people: the host they configured, with
+// the port actually in use.
 func ShownAddr(asked string, at net.Addr) string {
 	host, _, err := net.SplitHostPort(asked)
 	_, port, atErr := net.SplitHostPort(at.String())

@@ -29,7 +29,7 @@ func (a *App) hubOptions() (o elicit.Options, tell func(), err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		if err := spans.Close(ctx); err != nil {
-			a.log.Warn("last spans not sent", "error", err)
+			a.log.Warn("cannot send the last spans", "error", err)
 		}
 	}, nil
 }

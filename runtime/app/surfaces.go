@@ -15,7 +15,7 @@ func (a *App) stand(ctx context.Context, o surface.Options) {
 		return
 	}
 	if err := a.standing(ctx, o); err != nil && ctx.Err() == nil {
-		a.log.Error("surfaces are off", "error", err)
+		a.log.Error("cannot start the surfaces", "error", err)
 	}
 }
 
@@ -33,9 +33,9 @@ func (a *App) standing(ctx context.Context, o surface.Options) error {
 		running.Go(func() {
 			err := s.Run(ctx)
 			if f := fault.Of(err); f != nil {
-				a.log.Error("surface is off", "surface", s.Name(), "error", f.Message, "hint", f.Hint)
+				a.log.Error("the surface stopped", "surface", s.Name(), "error", f.Message, "hint", f.Hint)
 			} else if err != nil {
-				a.log.Error("surface is off", "surface", s.Name(), "error", err)
+				a.log.Error("the surface stopped", "surface", s.Name(), "error", err)
 			}
 		})
 	}

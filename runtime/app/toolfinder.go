@@ -18,7 +18,8 @@ type toolFinder struct {
 // upstreamFacet is the facet by which tools are filtered.
 const upstreamFacet = "upstream"
 
-// NewToolFinder ranks tools by what they say of themselves.
+// NewToolFinder returns an index that ranks tools by their names and
+// descriptions.
 func NewToolFinder(tools []gateway.Described) (gateway.Finder, error) {
 	f := &toolFinder{names: make(map[string]string, len(tools))}
 	texts := make([]search.Text, len(tools))

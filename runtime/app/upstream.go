@@ -72,8 +72,8 @@ func (a *App) door(in elicit.Context, own bool, changed func(), log *slog.Logger
 	return d, err
 }
 
-// Upstreams returns those that are configured, connected to nobody, for who
-// manages their credentials; nil: none is. end lets go of them.
+// Upstreams returns the configured upstreams without connecting to them, for
+// managing their credentials; nil if there are none. Call end to release them.
 func (a *App) Upstreams(log *slog.Logger) (g *gateway.Gateway, end func(), err error) {
 	d, err := a.door(a.asksFor(true), true, nil, log, a.open)
 	if err != nil || d == nil {
@@ -87,7 +87,7 @@ func (d *upstreamDoor) met(ctx context.Context, l contract.Lends) {
 	d.Met(ctx, l, upstreamPatience)
 }
 
-// Tools are those of the gateway. Their calls can outlive their requests.
+// Tools returns the gateway's tools. Their calls can outlive their requests.
 func (d *upstreamDoor) Tools() []contract.Tool {
 	tools := d.Gateway.Tools()
 	for i := range tools {
@@ -141,7 +141,7 @@ func (d *upstreamDoor) address(ctx context.Context) (string, error) {
 	switch {
 	case d.base != "":
 	case !d.own:
-		return "", errors.New("the server does not listen yet")
+		return "", errors.New("the server is not listening yet")
 	case public != "" && addr == "":
 		// No proxy finds a port that is any: a server over HTTP has the pages.
 	default:

@@ -16,7 +16,7 @@ func (a *App) followQuestions(ctx context.Context, attemptID string, since time.
 	open := openQuestions{attemptID: attemptID, since: since.Truncate(time.Millisecond), returned: map[string]bool{}}
 	for ctx.Err() == nil {
 		if err := a.tellQuestions(ctx, &open, tell); err != nil && ctx.Err() == nil {
-			a.log.Warn("questions of the attempt not followed", "attempt_id", attemptID, "error", err)
+			a.log.Warn("cannot follow the attempt's questions", "attempt_id", attemptID, "error", err)
 			pause(ctx, time.Second)
 		}
 	}

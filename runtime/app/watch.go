@@ -49,7 +49,7 @@ func newWatcher(dir, out string, log *slog.Logger) (*watcher, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fault.New("misuse", "--watch "+dir+": there is no such folder", "name the folder of the docs")
+		return nil, fault.New("misuse", "--watch "+dir+": there is no such folder", "name the docs folder")
 	case err == nil && !info.IsDir():
 		return nil, fault.New("misuse", "--watch "+dir+" is a file, not a folder", "name the folder it lies in: "+filepath.Dir(dir))
 	case err != nil:
@@ -125,7 +125,7 @@ func (w *watcher) follow(dir string) {
 			return fs.SkipDir // node_modules has more folders than a system watches
 		}
 		if err := w.events.Add(path); err != nil {
-			w.log.Debug("folder not watched", "folder", path, "error", err)
+			w.log.Debug("cannot watch the folder", "folder", path, "error", err)
 		}
 		return nil
 	})

@@ -61,7 +61,7 @@ func (w *watcher) tellProblems(problems []indexer.Problem) {
 		w.log.Warn("problem in the docs", "problem", p.String())
 	}
 	if more := len(problems) - mostProblems; more > 0 {
-		w.log.Warn("more problems in the docs, deskhand index --check lists them", "folder", w.options.Dir, "more", more)
+		w.log.Warn("more problems in the docs; deskhand index --check lists them", "folder", w.options.Dir, "more", more)
 	}
 }
 
@@ -80,9 +80,9 @@ func (w *watcher) rebuild(ctx context.Context) {
 
 // tell logs a failed build, each failure once.
 func (w *watcher) tell(err error) {
-	said := "index not built, the old one serves on"
+	said := "the index build failed, serving the old index"
 	if w.why.Load() != nil {
-		said = "index not built, so the docs cannot be searched"
+		said = "the index build failed, so the docs cannot be searched"
 	}
 	if err.Error() != w.failed {
 		w.log.Error(said, "folder", w.options.Dir, "error", err)

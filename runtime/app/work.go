@@ -64,7 +64,8 @@ func (a *App) count(ctx context.Context, attemptID string) (n int, err error) {
 	return n, err
 }
 
-// Questions are those that wait, and those that have outlived their run.
+// Questions returns the attempt's open questions, including those that outlived
+// their run.
 func (a *App) Questions(ctx context.Context, attemptID string) (list []work.Question, err error) {
 	requests, err := a.waiting(ctx, attemptID)
 	for _, r := range requests {
@@ -115,8 +116,8 @@ func (a *App) take(ctx context.Context, attemptID string, client any) error {
 	return err
 }
 
-// Pauses are the times for which an attempt has waited for a person: an asker is
-// let go at the deadline, even if somebody answers later.
+// Pauses returns the periods in which the attempt waited for a person. A period
+// ends at the question's deadline, even if the answer comes later.
 func (a *App) Pauses(ctx context.Context, attemptID string) (list []work.Pause, err error) {
 	hub, err := a.Hub(ctx)
 	if err != nil {

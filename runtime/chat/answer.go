@@ -53,9 +53,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch n := len(body.Responses); {
 	case n > maxResponses:
-		return fault.New(badRequest, fmt.Sprintf("there are %d responses", n), fmt.Sprintf("send at most %d at once", maxResponses))
+		return fault.New(badRequest, fmt.Sprintf("%d responses were sent", n), fmt.Sprintf("send at most %d in one call", maxResponses))
 	case n > 0 && body.ElicitationID != "":
-		return fault.New(badRequest, "there is an elicitationId beside responses", "send one of them")
+		return fault.New(badRequest, "elicitationId and responses cannot be combined", "send only one of them")
 	case body.Responses != nil:
 		writeJSON(w, http.StatusOK, map[string]any{"conversationId": body.ConversationID, "results": s.respond(r.Context(), hub, runner, body.ConversationID, responses(body.Responses))})
 		return nil
@@ -94,10 +94,10 @@ func (s *Server) respond(ctx context.Context, hub *elicit.Hub, runner Runner, co
 
 func respond(ctx context.Context, hub *elicit.Hub, runner Runner, conversation string, one response) error {
 	if one.unread {
-		return fault.New(badRequest, "the response is not what is expected", "send an object in JSON with elicitationId, action and content, which is an object")
+		return fault.New(badRequest, "the response has the wrong form", "send a JSON object with elicitationId, action and content, which is an object")
 	}
 	if one.ElicitationID == "" {
-		return fault.New(missing, "elicitationId is missing", "send the elicitationId of the request")
+		return fault.New(missing, "elicitationId is missing", "send the request's elicitationId")
 	}
 	a := elicit.Action{Type: elicit.CompletedBy, RequestID: one.ElicitationID, Channel: Channel, Response: elicit.Outcome(one.Action), Note: one.Note}
 	switch a.Response {
@@ -105,7 +105,7 @@ func respond(ctx context.Context, hub *elicit.Hub, runner Runner, conversation s
 	case "":
 		return fault.New(missing, "action is missing", "send action accept, decline or cancel")
 	default:
-		return fault.New(badRequest, fmt.Sprintf("there is no action %q", textutil.Shorten(one.Action, 200)), "send action accept, decline or cancel")
+		return fault.New(badRequest, fmt.Sprintf("unknown action %q", textutil.Shorten(one.Action, 200)), "send action accept, decline or cancel")
 	}
 	r, err := hub.Get(ctx, one.ElicitationID)
 	if err != nil {
@@ -114,7 +114,7 @@ func respond(ctx context.Context, hub *elicit.Hub, runner Runner, conversation s
 	if ours, err := belongs(ctx, runner, &r, conversation); err != nil {
 		return err
 	} else if !ours {
-		return fault.New(wrongConversation, fmt.Sprintf("request %s is not of conversation %q", r.ID, textutil.Shorten(conversation, 200)), "send the conversationId of the stream that asked")
+		return fault.New(wrongConversation, fmt.Sprintf("request %s does not belong to conversation %q", r.ID, textutil.Shorten(conversation, 200)), "send the conversationId of the stream that asked")
 	}
 	if a.Response == elicit.Accept {
 		if a.Answers, err = answersOf(&r, one.Content); err != nil {
@@ -144,7 +144,7 @@ func answersOf(r *elicit.Request, content map[string]any) (map[string]elicit.Ans
 	for id, v := range content {
 		texts, ok := elicit.TextsOf(v)
 		if !ok {
-			return nil, fault.New(elicit.InvalidAnswers, fmt.Sprintf("content of %q is not a text, a number, true, false or a list of texts", textutil.Shorten(id, 200)), "send what requestedSchema says")
+			return nil, fault.New(elicit.InvalidAnswers, fmt.Sprintf("content of %q is not a string, a number, true, false or a list of strings", textutil.Shorten(id, 200)), "send what requestedSchema describes")
 		}
 		fields[id] = texts
 	}

@@ -1,11 +1,11 @@
-// Package chat lets programs talk with an agent of this installation as with a chat
-// model: a message goes to a session, and what the agent does comes back as a
-// stream in a form that their libraries read.
+// Package chat lets programs talk to an agent of this installation as to a chat
+// model: a message goes to a session, and the agent's output comes back as a
+// stream in a format that their libraries can read.
 //
-// The stream is a view of the agent's log and of what it asks in the hub. It
-// has no state of its own: the id of an event says how far a client has read,
-// and any process over the store goes on from there. A client that leaves ends
-// nothing.
+// The stream is a view of the agent's log and of its questions in the hub,
+// without state of its own: an event's ID tells how far a client has read, and
+// any process over the store can continue from there. When a client
+// disconnects, the agent keeps running.
 package chat
 
 import (
@@ -19,29 +19,29 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Channel is what a chat is called where it is said who answered.
+// Channel names chats in the record of an answer.
 const Channel = "chat"
 
-// Paths under which a Server is mounted.
+// Paths at which to mount a Server.
 const (
 	Path       = "/run/api/chat"
 	AnswerPath = "/run/api/elicitation-responses"
 )
 
-// Runner has the agents of this installation. Its methods may be called at once; their
-// faults are for the client, and code "not_found" says that there is no such
-// session.
+// Runner gives access to this installation's agents. Its methods may be called
+// concurrently. Faults that they return are shown to the client; code
+// "not_found" means that the session does not exist.
 type Runner interface {
-	// Send has the agent of a session go on with a prompt. The same key, if it
-	// is not empty, sends once.
+	// Send starts a run of the session's agent with a prompt. Calls with the
+	// same key, unless empty, send it only once.
 	Send(ctx context.Context, session, prompt, key string) (Run, error)
-	// Newest is the run of a session that began last; the zero Run if the
-	// session has none.
+	// Newest returns the session's most recent run; the zero Run if it has
+	// none.
 	Newest(ctx context.Context, session string) (Run, error)
-	// Find is one run of a session.
+	// Find returns one run of a session.
 	Find(ctx context.Context, session, process string) (Run, error)
-	// Log is what a run did after a revision of its log, in the order of
-	// revisions. With nothing new it waits so long at most.
+	// Log returns the run's log entries after a revision, in order of revision.
+	// If there are none, it waits for up to wait.
 	Log(ctx context.Context, r Run, after int64, wait time.Duration) (Page, error)
 }
 
@@ -52,47 +52,48 @@ type Run struct {
 	Began                     time.Time
 }
 
-// Page is a part of the log of a run.
+// Page is a part of a run's log.
 type Page struct {
 	Entries []Entry
-	// Ended says that nothing will be added to what was read with this page.
+	// Ended reports that the log has nothing after this page.
 	Ended bool
-	// Next is the run that goes on where this one ended, as an agent does after
-	// a script that set its checkout up; nil: none does. Only with Ended.
+	// Next is the run that continues this one, as an agent's does after a setup
+	// script's; nil if none does. Set only with Ended.
 	Next *Run
-	// Failure is why the run ended badly; empty: it did not. Only with Ended.
+	// Failure is why the run failed; empty if it did not. Set only with Ended.
 	Failure string
 }
 
-// Entry is an entry of a log; a later one may have its index and take its place,
-// with a higher revision.
+// Entry is a log entry. A later entry with the same index and a higher revision
+// replaces it.
 type Entry struct {
 	Index, Revision int64
 	Data            json.RawMessage
 }
 
-// Options tune a Server.
+// Options configure a Server.
 type Options struct {
-	// Open is called for each call; it returns the same hub and runner.
+	// Open is called for each call and returns the same hub and runner each
+	// time.
 	Open func(context.Context) (*elicit.Hub, Runner, error)
-	// KeepAlive is between two comments on a stream on which nothing happens.
-	// Zero: 15 seconds.
+	// KeepAlive is the interval between comments on an idle stream. Zero: 15
+	// seconds.
 	KeepAlive time.Duration
-	// Buffer is how long an answer that is not streamed may take. Zero: 10
+	// Buffer is how long a response that is not streamed may take. Zero: 10
 	// minutes.
 	Buffer time.Duration
-	// Log takes what an operator should know. Nil: nothing is logged.
+	// Log receives messages for the operator. Nil discards them.
 	Log *slog.Logger
 }
 
-// Server answers chat calls. Its methods may be called at once.
+// Server answers chat calls. Its methods may be called concurrently.
 type Server struct {
 	o       Options
 	closing chan struct{}
 	once    sync.Once
 }
 
-// New makes a server.
+// New returns a server.
 func New(o Options) *Server {
 	if o.KeepAlive == 0 {
 		o.KeepAlive = 15 * time.Second
@@ -106,10 +107,11 @@ func New(o Options) *Server {
 	return &Server{o: o, closing: make(chan struct{})}
 }
 
-// Close ends the streams; their clients resume them elsewhere. It does not wait.
+// Close ends the streams without waiting for them. Clients resume them
+// elsewhere.
 func (s *Server) Close() { s.once.Do(func() { close(s.closing) }) }
 
-// Mounts are the handlers by path. They are for who has the token.
+// Mounts returns the handlers by path. They require the agents' token.
 func (s *Server) Mounts() map[string]http.Handler {
 	return map[string]http.Handler{Path: s.posts(s.chat), AnswerPath: s.posts(s.answer)}
 }
@@ -118,7 +120,7 @@ func (s *Server) posts(serve func(http.ResponseWriter, *http.Request) error) htt
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
-			writeJSON(w, http.StatusMethodNotAllowed, map[string]any{"error": map[string]any{"code": "method_not_allowed", "message": r.URL.Path + " is called with POST"}})
+			writeJSON(w, http.StatusMethodNotAllowed, map[string]any{"error": map[string]any{"code": "method_not_allowed", "message": r.URL.Path + " accepts only POST"}})
 			return
 		}
 		if err := serve(w, r); err != nil && r.Context().Err() == nil {

@@ -60,14 +60,14 @@ type place struct {
 	sum      uint32
 }
 
-// String is the id of an event.
+// String returns the place as an event ID.
 func (p place) String() string {
 	return fmt.Sprintf("%s:%d:%d:%d:%x", p.process, p.revision, p.entry, p.length, p.sum)
 }
 
 // readPlace reads the id of an event.
 func readPlace(s string) (p place, err error) {
-	wrong := fault.New(badRequest, fmt.Sprintf("Last-Event-ID %q is not of this stream", textutil.Shorten(s, 200)), "send the id of the last event as it came, or none to read the run from its start")
+	wrong := fault.New(badRequest, fmt.Sprintf("Last-Event-ID %q does not belong to this stream", textutil.Shorten(s, 200)), "send the last event's id unchanged, or none to read the run from its start")
 	fields := strings.Split(s, ":")
 	if len(fields) != 5 || fields[0] == "" {
 		return p, wrong

@@ -135,7 +135,7 @@ func TestASchemaHasAPropertyForEachQuestion(t *testing.T) {
 		{ID: "many", Kind: elicit.MultiSelect, Message: "Which ones?", Min: &two, Options: []elicit.Option{{ID: "a", Label: "Ay", Description: "first", Recommended: true}}},
 	}}
 	want := `{"properties":{"many":{"items":{"anyOf":[{"const":"a","description":"Ay (recommended): first","title":"Ay"}]},"minItems":2,"title":"Which ones?","type":"array"},"n":{"maximum":2,"title":"How many?","type":"integer"},` +
-		`"name":{"format":"email","minLength":2,"title":"Name?","type":"string"},"one":{"oneOf":[{"const":"a","title":"Ay"}],"title":"Which?","type":"string"},"one__other":{"title":"Other (own words)","type":"string"},` +
+		`"name":{"format":"email","minLength":2,"title":"Name?","type":"string"},"one":{"oneOf":[{"const":"a","title":"Ay"}],"title":"Which?","type":"string"},"one__other":{"title":"Other (your own words)","type":"string"},` +
 		`"sure":{"description":"Really?","title":"Sure","type":"boolean"}},"required":["name"],"type":"object"}`
 	if got := string(schemaOf(&r)); got != want {
 		t.Errorf("schemaOf = %s\nwant %s", got, want)

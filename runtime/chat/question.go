@@ -61,7 +61,7 @@ func schemaOf(r *elicit.Request) json.RawMessage {
 		q := &r.Questions[i]
 		properties[q.ID] = property(q)
 		if q.AllowFreeform {
-			properties[q.ID+elicit.OtherSuffix] = map[string]any{"type": "string", "title": "Other (own words)"}
+			properties[q.ID+elicit.OtherSuffix] = map[string]any{"type": "string", "title": "Other (your own words)"}
 		} else if q.Required {
 			required = append(required, q.ID)
 		}

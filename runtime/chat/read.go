@@ -71,7 +71,7 @@ func (c *call) read(data json.RawMessage) error {
 	case json.Unmarshal(m.Content, &text) == nil:
 		say(text)
 	case json.Unmarshal(m.Content, &parts) != nil:
-		return fault.New(badRequest, "content of the last message is neither a text nor a list of parts", "")
+		return fault.New(badRequest, "content of the last message is neither a string nor a list of parts", "")
 	}
 	for _, data := range append(parts, m.Parts...) {
 		var p struct {
@@ -90,7 +90,7 @@ func (c *call) read(data json.RawMessage) error {
 			}
 			var one response
 			if err := json.Unmarshal(data, &one); err != nil {
-				return fault.New(badRequest, "an elicitation-response cannot be read: "+textutil.Shorten(err.Error(), 200), "send elicitationId, action and, to accept, content")
+				return fault.New(badRequest, "cannot read an elicitation-response: "+textutil.Shorten(err.Error(), 200), "send elicitationId, action and, to accept, content")
 			}
 			c.answers = append(c.answers, one)
 		}
@@ -106,14 +106,14 @@ func readCall(w http.ResponseWriter, r *http.Request) (c call, err error) {
 		return c, err
 	}
 	if c.ConversationID == "" {
-		return c, fault.New(missing, "conversationId is missing", "send the id of a session as conversationId; get_attempt_status has it as latest_session_id")
+		return c, fault.New(missing, "conversationId is missing", "send a session's id as conversationId; get_attempt_status returns it as latest_session_id")
 	}
 	switch c.Format {
 	case "":
 		c.Format = vercel
 	case openAI, vercel, inkeep:
 	default:
-		return c, fault.New(badRequest, fmt.Sprintf("there is no format %q", textutil.Shorten(string(c.Format), 200)), "send format openai, vercel or inkeep")
+		return c, fault.New(badRequest, fmt.Sprintf("unknown format %q", textutil.Shorten(string(c.Format), 200)), "send format openai, vercel or inkeep")
 	}
 	c.elicits = strings.EqualFold(r.Header.Get(optIn), "true")
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
@@ -133,11 +133,11 @@ func readCall(w http.ResponseWriter, r *http.Request) (c call, err error) {
 	}
 	switch {
 	case c.prompt == "" && len(c.answers) == 0:
-		return c, fault.New(missing, "the last message has no text of a user", "send the text as content or as a part of type text, with role user")
+		return c, fault.New(missing, "the last message has no text from a user", "send the text with role user, as content or as a part of type text")
 	case len(c.answers) > maxResponses:
-		return c, fault.New(badRequest, fmt.Sprintf("the last message has %d answers", len(c.answers)), fmt.Sprintf("send at most %d at once", maxResponses))
+		return c, fault.New(badRequest, fmt.Sprintf("the last message has %d answers", len(c.answers)), fmt.Sprintf("send at most %d in one call", maxResponses))
 	case c.prompt != "" && len(c.answers) > 0:
-		return c, fault.New(badRequest, "the last message has both a text and an answer", "send the answer first and the text when the run has ended")
+		return c, fault.New(badRequest, "the last message has both a text and an answer", "send the answer first, and the text after the run has ended")
 	}
 	return c, nil
 }
@@ -145,13 +145,13 @@ func readCall(w http.ResponseWriter, r *http.Request) (c call, err error) {
 func readBody(w http.ResponseWriter, r *http.Request, v any) error {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if errors.As(err, new(*http.MaxBytesError)) {
-		return fault.New(tooLarge, fmt.Sprintf("the body has over %d bytes", maxBody), "send less at once")
+		return fault.New(tooLarge, fmt.Sprintf("the body has more than %d bytes", maxBody), "send less per call")
 	}
 	if err != nil {
-		return fault.New(badRequest, fmt.Sprintf("the body cannot be read: %v", err), fmt.Sprintf("send JSON of at most %d bytes", maxBody))
+		return fault.New(badRequest, fmt.Sprintf("cannot read the body: %v", err), fmt.Sprintf("send at most %d bytes of JSON", maxBody))
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return fault.New(badRequest, "the body is not what is expected: "+textutil.Shorten(err.Error(), 200), "send an object in JSON with conversationId")
+		return fault.New(badRequest, "the body has the wrong form: "+textutil.Shorten(err.Error(), 200), "send a JSON object with conversationId")
 	}
 	return nil
 }

@@ -13,29 +13,29 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Kind names what is wrong with the arguments of a call.
+// Kind classifies what is wrong with the arguments of a call.
 type Kind string
 
 // The kinds of refusal, in the order in which the checks run. Fields are
 // checked in the order of the schema's properties.
 const (
-	NotJSON    Kind = "not_json"    // no JSON, too deep, or a name twice
+	NotJSON    Kind = "not_json"    // not JSON, nested too deep, or a duplicate name
 	NotObject  Kind = "not_object"  // JSON, but not an object
 	Unexpected Kind = "unexpected"  // a field that the schema does not have
 	Missing    Kind = "missing"     // a required field is absent
 	WrongType  Kind = "wrong_type"  // a field of another type
-	Blank      Kind = "blank"       // a text without a visible character
+	Blank      Kind = "blank"       // a string without a visible character
 	OutOfRange Kind = "range"       // a number or a length beyond its bounds
 	NotAllowed Kind = "not_allowed" // a value outside the enum
 	Mismatch   Kind = "mismatch"    // anything else that the schema demands
 )
 
-// Refusal is what Define is about to say of a bad call.
+// Refusal describes bad arguments before Define words the error.
 type Refusal struct {
 	Kind Kind
 	// Field is the property, empty when the call as a whole is at fault.
 	Field string
-	// Value is the text given for a NotAllowed field, shortened.
+	// Value is the string given for a NotAllowed field, shortened.
 	Value string
 	// Allowed are the values of a NotAllowed field, in the schema's order.
 	Allowed []string
@@ -331,7 +331,7 @@ func (p *property) notAllowed(given string) *Refusal {
 // stays near 4 KiB, and a facet may have 512 values.
 const maxListed = 200
 
-// AllowedList words the values of an enum, and says when it leaves some out.
+// AllowedList formats the values of an enum, and notes how many it leaves out.
 func AllowedList(values []string) string {
 	if len(values) <= maxListed {
 		return strings.Join(values, ", ")

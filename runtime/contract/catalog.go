@@ -2,16 +2,15 @@ package contract
 
 import "context"
 
-// Catalog is all that a door publishes at one moment. A door keeps one and
-// replaces it whole; nobody changes a Catalog that was handed over.
+// Catalog is everything a door publishes at one moment. A door replaces its
+// Catalog as a whole; a Catalog must not change after it is passed to a door.
 type Catalog struct {
 	Tools     []Tool
 	Prompts   []Prompt
 	Resources []Resource
-	// Elsewhere is what other servers have beside tools. Nil: nothing.
+	// Elsewhere holds what other servers publish besides tools. Nil: nothing.
 	Elsewhere *Elsewhere
-	// Instructions is a text for the model on how to use the tools together.
-	// Empty: none.
+	// Instructions tells the model how to use the tools together. Empty: none.
 	Instructions string
 }
 
@@ -28,7 +27,7 @@ type Prompt struct {
 	Render func(args map[string]string) ([]PromptMessage, error)
 }
 
-// PromptArgument is one blank of a Prompt.
+// PromptArgument is one argument of a Prompt.
 type PromptArgument struct {
 	Name, Title, Description string
 	Required                 bool
@@ -48,11 +47,12 @@ type Resource struct {
 	URI string
 	// Name is the short name; Title and Description are for people.
 	Name, Title, Description string
-	// MIMEType is what Read returns, such as text/markdown. Empty: not said.
+	// MIMEType is the type that Read returns, for example text/markdown. Empty:
+	// unspecified.
 	MIMEType string
-	// View says that Read returns the HTML of a view: a whole page that loads
-	// nothing from anywhere. Only clients that show views hear of it, and the door
-	// says the type.
+	// View reports that Read returns the HTML of a view: a complete page that
+	// loads nothing from the network. Only clients that show views see it, and
+	// the door sets its type.
 	View bool
 	Read func(ctx context.Context) (string, error)
 }

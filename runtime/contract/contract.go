@@ -1,8 +1,8 @@
-// Package contract says what a tool is, without any protocol.
+// Package contract defines tools independently of any protocol.
 //
 // A room's tool file makes Tools with Define; a door (mcpserver, a command)
 // publishes and calls them. Define checks the arguments against the published
-// schema before the tool's function runs, so a function sees only values that
+// schema before the tool's function runs, so the function sees only values that
 // its schema allows.
 package contract
 
@@ -13,79 +13,79 @@ import (
 
 // Tool is one operation an agent can call. It may be called concurrently.
 type Tool struct {
-	// Name is what the agent calls, [a-zA-Z0-9_-]{1,64}.
+	// Name is the name that agents call, [a-zA-Z0-9_-]{1,64}.
 	Name string
-	// Title is for people, as in a list of tools. Empty: none.
+	// Title is for people, for example in a list of tools. Empty: none.
 	Title string
 	// Description is for the model.
 	Description string
-	// Input and Output are JSON Schemas (draft 2020-12) of type object.
-	// Output is nil where the tool publishes none.
+	// Input and Output are JSON Schemas (draft 2020-12) of type object. Output
+	// is nil if the tool publishes none.
 	Input, Output json.RawMessage
-	// ReadOnly says that a call changes nothing and never talks back to the
-	// caller while it runs, so a door may take its shortest way.
+	// ReadOnly reports that a call changes nothing and never calls back to the
+	// client while it runs, so a door may use a fast path.
 	ReadOnly bool
-	// Additive says that a call may add something, and takes nothing away.
+	// Additive reports that a call may add data but never removes any.
 	Additive bool
-	// Idempotent says that the same call a second time changes nothing more, as
-	// a read-only one anyway.
+	// Idempotent reports that repeating a call changes nothing more. Read-only
+	// tools are always idempotent.
 	Idempotent bool
-	// Envelope says that a failure is for programs to read too: an object with
-	// code, message, retryable, hint and details, as text and as the structured
-	// answer, where other tools fail with a sentence.
+	// Envelope reports that failures are objects with code, message, retryable,
+	// hint and details, as text and as structured content. Other tools fail
+	// with a sentence.
 	Envelope bool
-	// Unannounced says that clients are not told when the tool comes or goes:
-	// whoever lists the tools finds it.
+	// Unannounced reports that clients get no notification when the tool comes
+	// or goes. They find it by listing the tools.
 	Unannounced bool
-	// Published is the tool as another server publishes it, a Tool of MCP in
-	// JSON: what the fields above do not say of it, such as annotations and
-	// icons, is shown as it is there. Nil: there is nothing else to show.
+	// Published is the tool as another server publishes it, an MCP Tool in
+	// JSON. What the fields above do not cover, such as annotations and icons,
+	// is published unchanged. Nil: nothing.
 	Published json.RawMessage
-	// View is the URI of the view in which a client that shows views shows a call
-	// of this tool. Empty: none.
+	// View is the URI of the view in which clients show calls of this tool.
+	// Empty: none.
 	View string
-	// OnlyViews says that views call this tool, and models do not: a client that
-	// shows no views never hears of it and cannot call it.
+	// OnlyViews reports that only views call this tool, never models: a client
+	// that shows no views neither sees it nor can call it.
 	OnlyViews bool
-	// Call runs the tool with args, a JSON object (nil, empty or null: {}).
-	// An error that is a *fault.Fault is for the caller to read.
+	// Call runs the tool with args, a JSON object (nil, empty or null: {}). If
+	// the error is a *fault.Fault, it is shown to the caller.
 	Call func(ctx context.Context, caller Caller, args json.RawMessage) (Result, error)
-	// Later lets a call outlive its request. Nil: Call is the only way.
+	// Later lets a call outlive its request. Nil: only Call.
 	Later *Later
 }
 
-// Caller says who calls. The zero value is an unknown caller.
+// Caller identifies the caller. The zero value is an unknown caller.
 type Caller struct {
-	// Name and Version are what the client says of itself.
+	// Name and Version are what the client reports about itself.
 	Name, Version string
-	// Session tells apart clients that are connected at the same time. Empty:
-	// the door cannot.
+	// Session distinguishes clients connected at the same time. Empty: the door
+	// cannot.
 	Session string
-	// Views says that the client shows views beside calls; see [Tool].View.
+	// Views reports that the client shows views beside calls; see [Tool].View.
 	Views bool
-	// Principal is the token or person that the client acts for, and outlives
-	// its connections. Empty: whoever uses the machine.
+	// Principal is the token or person that the client acts for. It outlives
+	// connections. Empty: the user of this machine.
 	Principal string
-	// Waits says that the client has stayed with a call for more than a minute
-	// while it was told of progress.
+	// Waits reports that the client has waited longer than a minute for a call
+	// that sent progress.
 	Waits bool
-	// Progress tells the client that its call goes on, so that it waits longer.
-	// Nil: the client did not ask to be told.
+	// Progress tells the client that its call is still running, so that it
+	// keeps waiting. Nil: the client did not ask for progress.
 	Progress func(context.Context, Progress)
-	// Log tells the client, on a level of RFC 5424 such as "warning", what
-	// another server said for it to log. Nil: the door cannot.
+	// Log passes another server's log message to the client, with an RFC 5424
+	// level such as "warning". Nil: the door cannot.
 	Log func(ctx context.Context, level, logger string, data any)
-	// Written has a function called once the answer to the call was written to the
-	// client, or is not going to be. Nil: the door does not tell.
+	// Written registers a function to call after the answer was written to the
+	// client, or when it never will be. Nil: the door cannot tell.
 	Written func(func())
-	// Client is what the door can do with the client itself, such as showing
+	// Client is what the door can do with the client itself, for example show
 	// something to its person; a tool asserts the interface that it needs. Nil:
 	// nothing.
 	Client any
 }
 
-// WhenWritten has f called when the client has the answer, or will not have it: at
-// once if the door does not tell. f must not block.
+// WhenWritten calls f when the client has the answer, or never will; immediately
+// if the door cannot tell. f must not block.
 func (c Caller) WhenWritten(f func()) {
 	if c.Written == nil {
 		f()
@@ -94,33 +94,34 @@ func (c Caller) WhenWritten(f func()) {
 	c.Written(f)
 }
 
-// Progress is how far a call has come. Done grows from one to the next.
+// Progress is the progress of a call. Done increases from one to the next.
 type Progress struct {
 	Done, Total float64
 	Message     string
 }
 
-// Result is a tool's answer: text blocks, and beside them the same facts as a
-// value that marshals to a JSON object (nil: none).
+// Result is a tool's answer: text blocks, and the same facts as a value that
+// marshals to a JSON object (nil: none).
 type Result struct {
 	Text       []string
 	Structured any
-	// Content, if not nil, is in place of Text what another server answered: an
-	// array of content blocks of MCP, which may be images and links.
+	// Content, if not nil, replaces Text with another server's answer: an array
+	// of MCP content blocks, which may include images and links.
 	Content json.RawMessage
-	// Refused says that this is the tool's own word for why it failed.
+	// Refused reports that the tool failed and the text is its own error
+	// message.
 	Refused bool
-	// Meta is for programs beside the model, and no part of the answer; its keys
-	// have a prefix and a slash, as "deskhand/lexical". Nil: none.
+	// Meta is for programs and not part of the answer; its keys have a prefix
+	// and a slash, for example "deskhand/lexical". Nil: none.
 	Meta map[string]any
-	// Delivered, if not nil, is called once with whether the client has the
-	// result: it was written, and the client was neither gone nor had given up. It
-	// must not block.
+	// Delivered, if not nil, is called once to report whether the client
+	// received the result: it was written, and the client had not disconnected
+	// or given up. It must not block.
 	Delivered func(ok bool)
 }
 
-// ValidName reports whether name fits [a-zA-Z0-9_-]{1,64}, the narrowest rule
-// among the clients that call tools.
+// ValidName reports whether name matches [a-zA-Z0-9_-]{1,64}, the narrowest
+// rule among MCP clients.
 func ValidName(name string) bool {
 	for i := range len(name) {
 		c := name[i]

@@ -12,35 +12,36 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Spec is what is published of a tool, and how it refuses. Name, Description
-// and Input are required.
+// Spec describes a tool as published, and how it refuses bad arguments. Name,
+// Description and Input are required.
 type Spec struct {
 	Name, Title, Description string
-	// Input and Output are JSON Schemas of type object; see Freeze for writing
-	// one. Output nil: none is published.
+	// Input and Output are JSON Schemas of type object; Freeze writes one. A
+	// nil Output publishes none.
 	Input, Output json.RawMessage
-	// NonBlank names string properties whose text must hold a visible
-	// character, where the schema's minLength does not say so already.
+	// NonBlank names string properties that must contain a visible character,
+	// if the schema's minLength does not already require one.
 	NonBlank []string
-	// Exact refuses whatever the schema refuses. Without it a call is taken whose
-	// meaning is beyond doubt: null for a field that is left out, another case of
-	// a field's name, JSON in a string. Set it where a specification demands that
-	// the schema and the tool agree on each input.
+	// Exact refuses everything the schema refuses. Without it, calls with an
+	// unambiguous meaning are accepted: null for an omitted field, a field name
+	// in another case, JSON in a string. Set it if a specification requires the
+	// schema and the tool to agree on every input.
 	Exact bool
-	// ReadOnly, Additive, Idempotent and Envelope are those of the Tool.
+	// ReadOnly, Additive, Idempotent and Envelope are copied to the Tool.
 	ReadOnly, Additive, Idempotent, Envelope bool
-	// Before refuses what the conditions of the schema (if, not) would refuse in
-	// words that no model makes sense of, ahead of every other check. Nil: nothing.
+	// Before runs ahead of all other checks. It refuses what the schema's
+	// conditions (if, not) would refuse in words that no model understands.
+	// Nil: no check.
 	Before func(Given) *fault.Fault
-	// Reword replaces the wording of a refusal; "" keeps the default, and so
-	// does a nil Reword.
+	// Reword replaces the message of a refusal. If it returns "" or is nil, the
+	// default stays.
 	Reword func(Refusal) string
 }
 
-// Define makes a tool of fn. The tool decodes its arguments into In, which
-// fits spec.Input, after they were checked against the schema. A refusal is a
-// fault with code "invalid_argument". Define panics when the schemas do not
-// parse: they are written by us, not by a caller.
+// Define returns a tool that calls fn. The tool checks its arguments against
+// spec.Input and then decodes them into In. A refusal is a fault with code
+// "invalid_argument". Define panics if a schema does not parse, because schemas
+// come from our code, not from callers.
 func Define[In any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Result, error)) Tool {
 	input, err := parseInput(spec.Input, spec.NonBlank)
 	if err != nil {
@@ -92,13 +93,13 @@ func Define[In any](spec Spec, fn func(ctx context.Context, caller Caller, in In
 	}
 }
 
-// Given are the arguments of a call, unchecked.
+// Given holds the unchecked arguments of a call.
 type Given []Field
 
-// Has says that a field is given, if only as null.
+// Has reports whether the field is present, even if null.
 func (g Given) Has(name string) bool { return index(g, name) >= 0 }
 
-// Is says that a field is given as this text.
+// Is reports whether the field is the string text.
 func (g Given) Is(name, text string) bool {
 	i := index(g, name)
 	return i >= 0 && string(g[i].Value) == strconv.Quote(text)

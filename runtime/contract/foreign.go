@@ -8,13 +8,13 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Checker checks the arguments of a call against the input schema of a tool that
-// another server publishes. It may be used concurrently.
+// Checker checks a call's arguments against the input schema of another
+// server's tool. It may be used concurrently.
 type Checker struct{ shape *shape }
 
-// NewChecker reads a schema of type object. It fails for a schema that we cannot
-// check, for example one that refers to another document; the other server then
-// checks the call itself.
+// NewChecker parses a schema of type object. It fails if we cannot check the
+// schema, for example because it refers to another document; the other server
+// then checks the call itself.
 func NewChecker(raw json.RawMessage) (*Checker, error) {
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(raw, &schema); err != nil {
@@ -48,8 +48,8 @@ func NewChecker(raw json.RawMessage) (*Checker, error) {
 	return &Checker{s}, err
 }
 
-// Check returns nil if the schema allows args, and otherwise what is wrong with
-// them. It changes nothing: the other server gets the arguments as they are.
+// Check returns nil if the schema allows args, otherwise what is wrong with
+// them. It changes nothing: the other server gets the arguments unchanged.
 func (c *Checker) Check(args json.RawMessage) *Refusal {
 	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")

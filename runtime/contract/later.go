@@ -8,53 +8,53 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Later lets the calls of a tool outlive their requests: a caller that comes
-// back for the result gets a handle instead of waiting. What a handle stands
-// for is in the store, so any process over the same store can follow it.
+// Later lets a tool's calls outlive their requests: the caller gets a handle
+// and comes back for the result. The call's state is in the store, so any
+// process over the same store can follow it.
 type Later struct {
-	// Kind is the prefix of the calls' IDs, for example "elc_". The tools of one
-	// catalog that share Calls share it; others differ.
+	// Kind is the prefix of the calls' IDs, for example "elc_". It must be
+	// unique within a catalog.
 	Kind string
-	// Only says that the tool cannot be called in any other way: Call fails.
+	// Only reports that the tool can be called only this way: Call fails.
 	Only bool
 	// Start begins a call and returns without waiting for its end. It fails as
-	// Call does. If the Pending it returns has no ID, the call has ended already
-	// and only Result counts.
+	// Call does. If the Pending it returns has no ID, the call has already
+	// ended and only Result is set.
 	Start func(ctx context.Context, caller Caller, args json.RawMessage) (Pending, error)
-	// Calls follows what Start began.
+	// Calls follows the calls that Start began.
 	Calls PendingCalls
 }
 
-// PendingCalls follows pending calls by their ID. Who may follow which call is for
-// the door to check: see [Caller.Owner]. An ID without a call is a fault of code
-// [UnknownCall]. All methods may be called concurrently.
+// PendingCalls follows pending calls by ID. The door checks who may follow a call:
+// see [Caller.Owner]. An unknown ID is a fault with code [UnknownCall]. All
+// methods may be called concurrently.
 type PendingCalls interface {
-	// Look returns where the call stands. caller.Client is what the door can
-	// do with the client, such as taking note of a question it can show.
+	// Look returns the call's current state. caller.Client is what the door can
+	// do with the client, for example record a question that it can show.
 	Look(ctx context.Context, caller Caller, id string) (Pending, error)
-	// Answer passes on what the client's person said to the questions of the
-	// call; caller.Client has it. It fails with a fault if an answer is not
-	// valid, and ignores answers to questions that are not open.
+	// Answer passes on the answers, in caller.Client, of the client's person to
+	// the call's questions. It returns a fault if an answer is not valid, and
+	// ignores answers to questions that are not open.
 	Answer(ctx context.Context, caller Caller, id string) error
-	// Cancel asks for the end of the call. It may end in another way. A call
-	// that has ended stays as it is, which is no error.
+	// Cancel asks the call to end. The call may still end in another way.
+	// Cancelling an ended call does nothing and is not an error.
 	Cancel(ctx context.Context, caller Caller, id string) error
-	// Watch starts to watch a call for changes.
+	// Watch starts watching a call for changes.
 	Watch(ctx context.Context, id string) (Watcher, error)
 }
 
 // Watcher waits for changes. It is for one goroutine.
 type Watcher interface {
 	// Wait returns nil when the call may have changed since Watch or the last
-	// Wait, otherwise ctx's error or what keeps it from watching.
+	// Wait; otherwise ctx's error, or why it cannot watch.
 	Wait(ctx context.Context) error
 	Close()
 }
 
-// UnknownCall is the code of a fault: there is no call with that ID.
+// UnknownCall is the fault code for an ID that no call has.
 const UnknownCall = "unknown_call"
 
-// NoCall makes that fault.
+// NoCall returns that fault.
 func NoCall() *fault.Fault {
 	return fault.New(UnknownCall, "there is no such task", "it may have been deleted; call the tool again")
 }
@@ -64,36 +64,37 @@ type Pending struct {
 	// ID identifies the call: letters, digits, "_" and "-".
 	ID    string
 	State PendingState
-	// Message says in one line what the call waits for, or why it was lost.
+	// Message is one line: what the call waits for, or why it was lost.
 	Message string
-	// Created and Updated are when the call began, and when it last changed.
+	// Created and Updated are when the call began and last changed.
 	Created, Updated time.Time
-	// TTL is how long after Created the call is kept. Zero: forever.
+	// TTL is how long the call is kept after Created. Zero: forever.
 	TTL time.Duration
-	// Poll is how long to wait before looking again.
+	// Poll is the suggested time between two looks.
 	Poll time.Duration
 	// Result and Err are what Call would have returned. They are set in state
 	// Ended.
 	Result Result
 	Err    error
-	// Envelope is that of the tool, for wording Err.
+	// Envelope is copied from the tool and decides how Err is worded.
 	Envelope bool
 }
 
-// PendingState is where a pending call stands.
+// PendingState is the state of a pending call.
 type PendingState int
 
-// States of a pending call. Only the first can change.
+// States of a pending call. All but the first are final.
 const (
 	Working PendingState = iota
 	// Ended means that there is a result, which may be a refusal.
 	Ended
-	// Cancelled means that the caller took the call back.
+	// Cancelled means that the caller cancelled the call.
 	Cancelled
 	// Lost means that there will never be a result. Message says why.
 	Lost
 )
 
-// Owner names whom a pending call belongs to: only a caller with the same owner
-// may follow it. It is the client's name and the token or person it acts for.
+// Owner returns the identity that owns the caller's pending calls: only callers
+// with the same owner may follow them. It consists of the client's name and the
+// token or person it acts for.
 func (c Caller) Owner() string { return c.Name + "\n" + c.Principal }

@@ -9,22 +9,22 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// MaxDepth is how deep arrays and objects may nest in JSON from outside. Real
-// calls nest fewer than ten levels; the bound keeps recursion shallow.
+// MaxDepth limits how deep arrays and objects may nest in JSON from outside.
+// Real calls nest fewer than ten levels; the limit keeps recursion shallow.
 const MaxDepth = 100
 
-// Field is one member of a JSON object, its value still undecoded.
+// Field is one member of a JSON object. Value is not decoded.
 type Field struct {
 	Name  string
 	Value json.RawMessage
 }
 
-// Fields splits one JSON object into its members, in the order written. It is
-// how doors and tools look at bytes from outside before anything decodes them.
-// The values share data's memory.
+// Fields splits a JSON object into its members, in order. Doors and tools use
+// it to inspect bytes from outside before they decode them. The values share
+// data's memory.
 //
-// Its errors are faults: code "invalid_json" when data is not JSON in UTF-8,
-// "too_deep" beyond MaxDepth, "not_object", and "duplicate_field" when a name
+// Its errors are faults: code "invalid_json" if data is not JSON in UTF-8,
+// "too_deep" beyond MaxDepth, "not_object", and "duplicate_field" if a name
 // appears twice at the top level, since readers disagree on which one counts.
 func Fields(data []byte) ([]Field, error) {
 	if tooDeep(data) {
@@ -207,8 +207,8 @@ func text(raw []byte) string {
 }
 
 // With returns the JSON object raw with the member name set to value, in its
-// place or else at the end. A nil value removes the member. The error is that of
-// [Fields].
+// place or else at the end. A nil value removes the member. Its errors are
+// those of [Fields].
 func With(raw json.RawMessage, name string, value json.RawMessage) (json.RawMessage, error) {
 	fields, err := Fields(raw)
 	if err != nil {

@@ -19,19 +19,19 @@ import (
 // away, and some model services refuse the conversation. So this is the one
 // definition of what may be in a list, for a door and for whatever fills it.
 
-// MaxDefinition bounds a tool, prompt or resource that is published, in bytes.
-// Real tools have a few thousand (docs/tools.md).
+// MaxDefinition is the maximum size in bytes of a published tool, prompt or
+// resource. Real tools have a few thousand (docs/tools.md).
 const MaxDefinition = 1 << 20
 
-// Publishable reports why a door cannot publish t; nil: it can. Members count by
-// their exact names: readers disagree about a member that differs from a known
-// one in case only, or that appears twice, so a schema with one is refused.
+// Publishable returns why a door cannot publish t, or nil. It refuses schemas
+// with a duplicate member, or with one that differs from a known member only in
+// case, because readers disagree about them.
 func Publishable(t *Tool) error {
 	if !ValidName(t.Name) {
-		return errors.New("a name is 1 to 64 of a-z, A-Z, 0-9, _ and -")
+		return errors.New("a name must have 1 to 64 of a-z, A-Z, 0-9, _ and -")
 	}
 	if size := len(t.Title) + len(t.Description) + len(t.Input) + len(t.Output) + len(t.Published); size > MaxDefinition {
-		return fmt.Errorf("its definition has %d bytes, and the most is %d", size, MaxDefinition)
+		return fmt.Errorf("its definition has %d bytes, the maximum is %d", size, MaxDefinition)
 	}
 	if err := checkObjectSchema(t.Input); err != nil {
 		return fmt.Errorf("the input schema %w", err)
@@ -63,8 +63,7 @@ func checkObjectSchema(raw json.RawMessage) error {
 	return s.object(fields, "", true)
 }
 
-// SchemaError reports why raw is no JSON Schema, of whatever type; nil: it is
-// one.
+// SchemaError returns why raw is not a JSON Schema, of any type, or nil.
 func SchemaError(raw json.RawMessage) error {
 	fields, err := Fields(raw)
 	if err != nil {
@@ -387,11 +386,11 @@ func (s *schemaCheck) header(fields []Field, at string) error {
 	}
 	t := index(fields, "type")
 	if t < 0 || !slices.Contains([]string{`"string"`, `"integer"`, `"boolean"`}, string(fields[t].Value)) {
-		return fmt.Errorf("has x-mcp-header at %s, which is not of a simple type", textutil.Excerpt(at, maxQuoted))
+		return fmt.Errorf("has x-mcp-header at %s, which has no simple type", textutil.Excerpt(at, maxQuoted))
 	}
 	value := fields[i].Value
 	if value[0] != '"' || !isToken(text(value)) {
-		return fmt.Errorf("has x-mcp-header at %s that is no name of a header", textutil.Excerpt(at, maxQuoted))
+		return fmt.Errorf("has x-mcp-header at %s that is not a header name", textutil.Excerpt(at, maxQuoted))
 	}
 	name := strings.ToLower(text(value))
 	if s.headers[name] {
@@ -422,17 +421,17 @@ var (
 // EntryKind is the list that an [Entry] is in.
 type EntryKind string
 
-// The lists of an [Elsewhere].
+// Lists of an [Elsewhere].
 const (
 	PromptEntry   EntryKind = "prompt"
 	ResourceEntry EntryKind = "resource"
 	TemplateEntry EntryKind = "resource template"
 )
 
-// PublishableEntry reports why a door cannot publish e; nil: it can.
+// PublishableEntry returns why a door cannot publish e, or nil.
 func PublishableEntry(kind EntryKind, e Entry) error {
 	if len(e.Published) > MaxDefinition {
-		return fmt.Errorf("its definition has %d bytes, and the most is %d", len(e.Published), MaxDefinition)
+		return fmt.Errorf("its definition has %d bytes, the maximum is %d", len(e.Published), MaxDefinition)
 	}
 	known, key := promptMembers, "name"
 	switch kind {

@@ -10,19 +10,19 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schema reads the schema of a tool's arguments or answer from the fields of the
-// struct T, in their order. Each exported field needs the tags json and doc, its
-// description; an embedded struct's fields are its own. The Go type gives the
-// type: a pointer may be null, [UUID] and [Time] have their formats,
-// json.RawMessage is anything. Further tags:
+// Schema derives the schema of a tool's arguments, or of its answer, from the
+// fields of struct T, in their order. Each exported field needs the tags json
+// and doc (its description); fields of embedded structs count as T's own. The
+// schema type follows the Go type: pointers may be null, [UUID] and [Time] have
+// their formats, json.RawMessage allows anything. Further tags:
 //
 //	required:"true"   in arguments; an answer has all its fields without omitempty
-//	enum:"a,b"        the texts allowed, which the description then lists
-//	min:"1" max:"9"   bounds of a number; of the length of a text or list
-//	default:"50"      the value without one, as JSON
-//	visible:"true"    a text that is not blank
+//	enum:"a,b"        allowed strings, which the description then lists
+//	min:"1" max:"9"   bounds of a number, or of the length of a string or list
+//	default:"50"      value if omitted, as JSON
+//	visible:"true"    string must not be blank
 //
-// It panics when a tag does not fit: tools are written by us.
+// It panics if a tag does not fit, because tools come from our code.
 func Schema[T any](answer bool) *jsonschema.Schema {
 	return structSchema(reflect.TypeFor[T](), answer)
 }

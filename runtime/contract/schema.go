@@ -13,8 +13,8 @@ type Property struct {
 	Schema *jsonschema.Schema
 }
 
-// Object is a schema of type object that takes exactly these properties and
-// keeps their order when it is frozen.
+// Object returns a schema of type object with exactly these properties. Freeze
+// keeps their order.
 func Object(required []string, properties ...Property) *jsonschema.Schema {
 	s := &jsonschema.Schema{
 		Type:                 "object",
@@ -29,9 +29,9 @@ func Object(required []string, properties ...Property) *jsonschema.Schema {
 	return s
 }
 
-// Freeze writes a schema: the same bytes for the same schema, properties in
-// their order. It panics when the schema contradicts itself, such as one
-// property named twice.
+// Freeze encodes a schema: the same bytes for the same schema, properties in
+// order. It panics if the schema contradicts itself, for example by naming a
+// property twice.
 func Freeze(s *jsonschema.Schema) json.RawMessage {
 	raw, err := json.Marshal(s)
 	if err != nil {

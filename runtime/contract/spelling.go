@@ -79,8 +79,8 @@ func folded(name string) string {
 	}, name)
 }
 
-// Unwrap returns the array or object that a JSON string holds, with or without
-// a Markdown fence around it. Any other value is returned as it is.
+// Unwrap returns the array or object inside a JSON string, with or without a
+// Markdown fence around it. It returns any other value unchanged.
 func Unwrap(value json.RawMessage) json.RawMessage {
 	if len(value) == 0 || value[0] != '"' {
 		return value

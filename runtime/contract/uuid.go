@@ -16,10 +16,10 @@ const (
 
 var isUUID = regexp.MustCompile(uuidPattern)
 
-// UUID is a text that [Schema] describes as a UUID.
+// UUID is a string that [Schema] describes as a UUID.
 type UUID string
 
-// Time is a moment on the wire: RFC 3339 in UTC with milliseconds.
+// Time is a time on the wire: RFC 3339 in UTC with milliseconds.
 type Time struct{ time.Time }
 
 // MarshalJSON implements [json.Marshaler].

@@ -1,60 +1,60 @@
 package elicit
 
-// Action is the one way in which a request changes. Type says which other
-// fields count.
+// Action is the only way to change a request. Type selects which other fields
+// are used.
 type Action struct {
 	Type      ActionType `json:"type"`
 	RequestID string     `json:"requestId"`
 
 	Request    *Request          `json:"request,omitempty"`    // Requested
 	QuestionID string            `json:"questionId,omitempty"` // AnswerChanged
-	Answer     *Answer           `json:"answer,omitempty"`     // AnswerChanged; nil takes the answer out
-	IfRev      int64             `json:"ifRev,omitempty"`      // AnswerChanged: refuse if the answer changed after this revision; 0: never
+	Answer     *Answer           `json:"answer,omitempty"`     // AnswerChanged; nil removes the answer
+	IfRev      int64             `json:"ifRev,omitempty"`      // AnswerChanged: refuse if the answer changed after this revision; 0: never refuse
 	Response   Outcome           `json:"response,omitempty"`   // CompletedBy: accept, decline or cancel
 	Answers    map[string]Answer `json:"answers,omitempty"`    // CompletedBy: merged over the drafts before they are checked
-	Final      bool              `json:"final,omitempty"`      // CompletedBy, from the hub: Answers are all there are
-	Reason     string            `json:"reason,omitempty"`     // CompletedBy, Withdrawn: a word for programs
-	Note       string            `json:"note,omitempty"`       // CompletedBy: a sentence of the person
+	Final      bool              `json:"final,omitempty"`      // CompletedBy, from the hub: Answers are complete
+	Reason     string            `json:"reason,omitempty"`     // CompletedBy, Withdrawn: machine-readable
+	Note       string            `json:"note,omitempty"`       // CompletedBy: the person's own sentence
 	Deadline   Time              `json:"deadline,omitzero"`    // Extended; zero: none
 	Audience   *Audience         `json:"audience,omitempty"`   // Reassigned
 	Asker      string            `json:"asker,omitempty"`      // AskerReturned
 
-	// By is the principal who acts, Roles what that one is, Channel the way it
-	// came (web, terminal, slack), Client the page or process.
+	// By is the acting principal, Roles its roles, Channel how the action
+	// arrived (web, terminal, slack), and Client the page or process.
 	By      string   `json:"by,omitempty"`
 	Roles   []string `json:"roles,omitempty"`
 	Channel string   `json:"channel,omitempty"`
 	Client  string   `json:"client,omitempty"`
-	// ClientSeq is the client's own number of this action, to know it again.
+	// ClientSeq is the client's own number for this action, to recognize it.
 	ClientSeq int64 `json:"clientSeq,omitempty"`
-	// Origin is from the hub, for CompletedBy.
+	// Origin is set by the hub, for CompletedBy.
 	Origin *Origin `json:"origin,omitempty"`
-	At     Time    `json:"at,omitzero"`   // from the hub: when the store took it
-	Again  bool    `json:"-"`             // CompletedBy, from the hub: this very action may have been taken before
-	Rev    int64   `json:"rev,omitempty"` // from the hub: the revision that it made; 0: not known
+	At     Time    `json:"at,omitzero"`   // from the hub: when the store accepted it
+	Again  bool    `json:"-"`             // CompletedBy, from the hub: the same action may have been applied before
+	Rev    int64   `json:"rev,omitempty"` // from the hub: the revision it produced; 0: unknown
 }
 
-// ActionType is what an action does.
+// ActionType is the kind of change an action makes.
 type ActionType string
 
 const (
-	Requested     ActionType = "requested"     // asks, or asks better: drafts stay
-	PresentedTo   ActionType = "presented"     // somebody can see it
-	AnswerChanged ActionType = "answerChanged" // one answer
+	Requested     ActionType = "requested"     // asks, or replaces the text and keeps drafts
+	PresentedTo   ActionType = "presented"     // a person can now see it
+	AnswerChanged ActionType = "answerChanged" // one answer changed
 	CompletedBy   ActionType = "completed"     // the person is done
 	Extended      ActionType = "extended"      // a new deadline
-	Reassigned    ActionType = "reassigned"    // somebody else may answer
+	Reassigned    ActionType = "reassigned"    // someone else may answer
 	Withdrawn     ActionType = "withdrawn"     // the asker takes it back
-	AskerLeft     ActionType = "askerLeft"     // nobody waits any more
-	AskerReturned ActionType = "askerReturned" // somebody waits again
-	HandBack      ActionType = "handedBack"    // the asker's call ended with the id, without an outcome
+	AskerLeft     ActionType = "askerLeft"     // no process waits for it any more
+	AskerReturned ActionType = "askerReturned" // a process waits for it again
+	HandBack      ActionType = "handedBack"    // the asker's call returned the id without an outcome
 	Collected     ActionType = "collected"     // the person's answer reached the asker
 
-	// These are the hub's own.
+	// Only the hub makes these.
 	TimeUp         ActionType = "expired"        // the deadline passed
 	Outlived       ActionType = "turnEnded"      // the turn ended, and the request stays
-	Removed        ActionType = "removed"        // taken out of the history
-	AnswerRedacted ActionType = "answerRedacted" // an AnswerChanged whose content was dropped with the drafts
+	Removed        ActionType = "removed"        // deleted from the history
+	AnswerRedacted ActionType = "answerRedacted" // an AnswerChanged whose content was deleted with the drafts
 )
 
 // fromClients are the actions that Dispatch takes.

@@ -6,43 +6,43 @@ import (
 	"slices"
 )
 
-// Answer is what a person has given for one question so far.
+// Answer is a person's current answer to one question.
 type Answer struct {
 	State AnswerState `json:"state"`
-	Value *Value      `json:"value,omitempty"` // draft and submitted have one
-	// Freeform is what a person says who skips a question.
+	Value *Value      `json:"value,omitempty"` // set if draft or submitted
+	// Freeform is the person's remark on a skipped question.
 	Freeform []string    `json:"freeformValues,omitempty"`
 	Meta     *AnswerMeta `json:"_meta,omitempty"` // from the hub, never from a client
 }
 
-// AnswerState says what an answer is for.
+// AnswerState is how final an answer is.
 type AnswerState string
 
 const (
-	Draft     AnswerState = "draft"     // shared while somebody types; not checked, not handed on
-	Submitted AnswerState = "submitted" // checked; handed on when the request is accepted
-	Skipped   AnswerState = "skipped"   // left out on purpose
+	Draft     AnswerState = "draft"     // shared while the person types; neither checked nor passed on
+	Submitted AnswerState = "submitted" // checked; passed on when the request is accepted
+	Skipped   AnswerState = "skipped"   // omitted on purpose
 )
 
-// AnswerMeta says who changed an answer last.
+// AnswerMeta records who last changed an answer.
 type AnswerMeta struct {
-	Rev     int64  `json:"rev"` // of the request, with this change
+	Rev     int64  `json:"rev"` // the request's revision with this change
 	By      string `json:"by,omitempty"`
 	Channel string `json:"channel,omitempty"`
 	At      Time   `json:"at"`
 }
 
-// Value is the answer itself. Which field counts depends on Kind.
+// Value is the content of an answer. Kind selects which field is used.
 type Value struct {
 	Kind     ValueKind
-	Text     string   // of text; of selected the option's id, empty: own words alone
+	Text     string   // for text; for selected, the option's id, empty if only Freeform is set
 	Number   float64  // of number
 	Boolean  bool     // of boolean
 	Options  []string // of selected-many: ids
-	Freeform []string // of selected and selected-many: own words
+	Freeform []string // of selected and selected-many: free text
 }
 
-// ValueKind is the kind of a value.
+// ValueKind is the type of a value.
 type ValueKind string
 
 const (
@@ -59,7 +59,7 @@ var valueKinds = map[Kind]ValueKind{
 	SingleSelect: SelectedValue, MultiSelect: SelectedManyValue,
 }
 
-// Equal compares two values as a person would.
+// Equal reports whether two values mean the same to a person.
 func (v *Value) Equal(w *Value) bool {
 	if v == nil || w == nil {
 		return v == w
@@ -95,8 +95,8 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. A value whose content does not
-// fit its kind is an error; a selected one may have none.
+// UnmarshalJSON implements [json.Unmarshaler]. It fails if the content does not
+// match the kind. A selected value may have no content.
 func (v *Value) UnmarshalJSON(b []byte) error {
 	var w struct {
 		Kind     ValueKind       `json:"kind"`

@@ -11,22 +11,23 @@ import (
 )
 
 // Surface is a way to reach a person from this process, such as the terminal or
-// the client that called. Surfaces of other processes see a request in the store.
+// the calling client. Other processes' surfaces find a request in the store.
 type Surface interface {
-	// Offer shows r to a person, answers with h.Dispatch, and returns when it
-	// has or when ctx ends: somebody answered elsewhere, or nobody waits.
+	// Offer shows r to a person and answers with h.Dispatch. It returns after
+	// that, or when ctx ends because another surface answered or no one waits
+	// any more.
 	Offer(ctx context.Context, h *Hub, r Request)
 }
 
-// Ask opens r, offers it to the surfaces and waits until it ends: by an answer,
-// by a person who will not answer, by its deadline or because it was withdrawn.
-// These are outcomes, not errors. Answers are there only if it was accepted.
+// Ask opens r, offers it to the surfaces and waits until it ends: with an
+// answer, a decline or cancel, its deadline, or its withdrawal. These are
+// outcomes, not errors. The request has answers only if it was accepted.
 //
-// An error means that nobody was asked, or that ctx ended first. Nobody was
-// asked: fault no_surface if nobody can be reached, or the *[Rejection] of a
-// request that is not right. If ctx ended, a request that belongs to a turn is
-// withdrawn, and any other stays open with its asker gone; the request returned
-// with ctx's error tells its id.
+// An error means that r was not asked or that ctx ended first. If no person can
+// be reached, the error is the fault no_surface; if r is invalid, it is a
+// *[Rejection]. If ctx ended, Ask withdraws a request that belongs to a turn
+// and leaves any other one open with its asker gone; the request returned with
+// ctx's error has its ID.
 func (h *Hub) Ask(ctx context.Context, r Request, surfaces ...Surface) (Request, error) {
 	r, err := h.prepare(ctx, r)
 	if err != nil {
@@ -85,7 +86,7 @@ func (h *Hub) unreachable(ctx context.Context, r Request) (Request, error) {
 		return Request{}, err
 	}
 	return c.Request.ForAsker(), &fault.Fault{Code: NoSurface, Message: "no person can be reached from here",
-		Hint: "go on without an answer and say so, or have somebody open the inbox and ask again", Retryable: true}
+		Hint: "continue without an answer and mention that, or have someone open the inbox and ask again", Retryable: true}
 }
 
 // leaveTime bounds the last words of an asker.
@@ -108,14 +109,14 @@ func (h *Hub) left(r Request, cause error) error {
 	return cause
 }
 
-// Wait waits until a request that somebody opened has ended, by its deadline
-// too, and returns it as Ask does.
+// Wait waits until the open request ends, by its deadline too, and returns it
+// as Ask does.
 func (h *Hub) Wait(ctx context.Context, id string) (Request, error) {
 	return h.rejoin(ctx, id, (*Request).Ended)
 }
 
-// WaitLate waits until a request is completed: also beyond its deadline, for an
-// answer that comes late.
+// WaitLate waits until a request is completed, even past its deadline, for a
+// late answer.
 func (h *Hub) WaitLate(ctx context.Context, id string) (Request, error) {
 	return h.rejoin(ctx, id, func(r *Request) bool { return r.Status == Completed })
 }
@@ -155,9 +156,9 @@ func (h *Hub) comeBack(ctx context.Context, id string) error {
 	return err
 }
 
-// Delivered records that what the person said about r has reached whoever asked.
-// Until then it is undelivered: [Hub.Earlier] and [Filter] find it. It may be
-// called again.
+// Delivered records that the asker received what the person said about r. Until
+// then r is undelivered: [Hub.Earlier] and [Filter] find it. It may be called
+// again.
 func (h *Hub) Delivered(ctx context.Context, r Request) error {
 	if !r.Undelivered() {
 		return nil
@@ -169,7 +170,7 @@ func (h *Hub) Delivered(ctx context.Context, r Request) error {
 	return err
 }
 
-// HandedBack records that a call ended with the ID of r and without an outcome.
+// HandedBack records that a call returned the request's ID without an outcome.
 func (h *Hub) HandedBack(ctx context.Context, id string) error {
 	_, err := h.dispatch(ctx, Action{Type: HandBack, RequestID: id})
 	if fault.Of(err) != nil {

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a request. Those of ask_user are its specification's, the others
-// keep a page readable.
+// Limits of a request. The specification of ask_user sets some; the others keep
+// a page readable.
 const (
 	MaxQuestionsAskUser = 10
 	MaxQuestions        = 50
@@ -25,24 +25,24 @@ const (
 	maxRequestBytes     = 256 << 10
 )
 
-// The wait of ask_user, in its specification: 5 minutes, or what the caller
-// says between 10 seconds and 30 minutes. Its door keeps to them; an
-// installation may have another custom than 5 minutes, and a shorter one.
+// Timeouts of ask_user in its specification: 5 minutes by default, and 10
+// seconds to 30 minutes if the caller sets it. The ask_user door enforces them;
+// an installation may configure a different default, even a shorter one.
 const (
 	MinWait     = 10 * time.Second
 	MaxWait     = 30 * time.Minute
 	DefaultWait = 5 * time.Minute
 )
 
-// CredentialWait is how long a sign-in is waited for.
+// CredentialWait is how long to wait for a sign-in.
 const CredentialWait = 10 * time.Minute
 
-// OtherSuffix makes the name of the field for own words in flat forms, which
-// have a field "<question>" and a field "<question>__other".
+// OtherSuffix is the suffix of free-text fields in flat forms: the field
+// "<question>__other" accompanies "<question>".
 const OtherSuffix = "__other"
 
-// Prepare fills in what r leaves to custom and checks the rest. The error is a
-// *[Rejection] with every problem. Prepare is idempotent.
+// Prepare sets r's missing fields to their defaults and checks the rest. The
+// error is a *[Rejection] with every problem. Prepare is idempotent.
 func Prepare(r Request) (Request, error) {
 	r.Questions = slices.Clone(r.Questions)
 	taken := map[string]bool{}
@@ -70,9 +70,9 @@ func Prepare(r Request) (Request, error) {
 	return r, nil
 }
 
-// CleanName is the name of a client or another source as a request has it: on
-// one line, without control characters, and not longer than anybody reads. What
-// others say of themselves goes through it before it is compared or shown.
+// CleanName normalizes the name that a client or other source gives for itself,
+// to compare or show it: one line, no control characters, at most 100
+// characters.
 func CleanName(name string) string {
 	const most = 100 // characters
 	name = strings.Join(strings.FieldsFunc(name, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
@@ -189,9 +189,9 @@ func (r *Request) check() (problems []Problem) {
 		})
 	}
 	if b, err := json.Marshal(r); err != nil {
-		add("not_json", "the request cannot be written as JSON: %v", err)
+		add("not_json", "cannot encode the request as JSON: %v", err)
 	} else if len(b) > maxRequestBytes {
-		add("too_big", "the request has %d bytes, at most %d are taken", len(b), maxRequestBytes)
+		add("too_big", "the request has %d bytes, the maximum is %d", len(b), maxRequestBytes)
 	} else if !utf8.Valid(b) {
 		add("not_text", "the request is not valid UTF-8")
 	}
@@ -207,13 +207,13 @@ func (r *Request) checkMode(add func(code, format string, args ...any)) {
 	case r.Mode != Form && r.Mode != URL:
 		add("bad_mode", "mode %q is not form or url", brief(string(r.Mode)))
 	case r.Mode == Form && r.URL != "":
-		add("bad_mode", "a request with a url has mode url")
+		add("bad_mode", "a request with a url must have mode url")
 	case r.Mode == URL:
 		u, err := url.Parse(r.URL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 			add("bad_url", "url %q is not an http or https address", brief(r.URL))
 		} else if u.User != nil {
-			add("bad_url", "url %q has a user name, which hides where it leads", brief(r.URL))
+			add("bad_url", "url %q has a user name, which hides its real host", brief(r.URL))
 		}
 	}
 }
@@ -264,7 +264,7 @@ func (q *Question) check(names map[string]int, add func(code, format string, arg
 	}
 	if q.Default != nil {
 		if p := q.problem(&Answer{State: Submitted, Value: q.Default}); p != nil {
-			add("bad_default", "the default is no answer: %s", p.Message)
+			add("bad_default", "the default is not a valid answer: %s", p.Message)
 		}
 	}
 }
@@ -286,7 +286,7 @@ func (q *Question) checkOptions(add func(code, format string, args ...any)) {
 			add("option_too_long", "option %q exceeds maximum of %d characters, or its description of %d", brief(o.Label), MaxLabel, MaxMessage)
 		}
 		if seen[o.ID] {
-			add("duplicate_option", "option %q is there twice", brief(o.ID))
+			add("duplicate_option", "option %q appears twice", brief(o.ID))
 		}
 		seen[o.ID] = true
 	}

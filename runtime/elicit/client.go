@@ -2,29 +2,32 @@ package elicit
 
 import "context"
 
-// Client is what a door can do with the client that calls a tool: have it show
-// a request to its person. A tool asserts it of a contract.Caller's Client; it
-// stands here so that the compiler holds doors and tools to the same methods.
+// Client lets a tool show a request to the person at the client that calls it.
+// A tool asserts it from a contract.Caller's Client. The type is here so that
+// doors and tools share the same methods.
 type Client interface {
-	// CanShow reports whether the client has declared what it takes to show r.
+	// CanShow reports whether the client has declared the capabilities to show
+	// r.
 	CanShow(r *Request) bool
-	// Rounds reports whether the client shows a request between two calls, and
-	// not while a call is held: it is shown by ending the call with Show's error.
+	// Rounds reports whether the client shows requests between two calls, not
+	// during one. Ending the call with Show's error shows the request.
 	Rounds() bool
-	// Show ends a call so that the client shows r and calls again. why, if not
-	// empty, says what was wrong with the answers before.
+	// Show returns the error that ends a call so that the client shows r and
+	// calls again. why, if not empty, explains what was wrong with the previous
+	// answers.
 	Show(r *Request, why string) error
-	// Shown returns the request that the client was to show before this call;
-	// empty: this is a first call. The error is a fault: it is not of this call.
+	// Shown returns the ID of the request that the client was to show before
+	// this call; empty if this is a first call. It fails with a fault if the
+	// request belongs to another call.
 	Shown() (id string, err error)
-	// Actions returns what the client's person has done with r. None: the client
-	// has not said.
+	// Actions returns what the client's person did with r; none if the client
+	// has not reported anything.
 	Actions(r *Request) []Action
-	// Unasked reports whether the client's answer to r is not a person's, or must
-	// not end it while there is another way to one.
+	// Unasked reports whether the client's answer to r does not come from a
+	// person, or must not end r while another way can reach one.
 	Unasked(ctx context.Context, h *Hub, r *Request) (bool, error)
-	// PageDone tells the client that a page it has opened for a request is done.
+	// PageDone tells the client that the page it opened for a request is done.
 	PageDone(ctx context.Context, id string)
-	// Offer shows r while the call is held.
+	// Offer shows r during the call.
 	Surface
 }

@@ -20,7 +20,7 @@ func (c *Context) text(key string) (s string) {
 	return s
 }
 
-// IsZero says that there is nothing in it.
+// IsZero reports whether c is empty.
 func (c Context) IsZero() bool {
 	for _, field := range c.named() {
 		if *field != "" {
@@ -49,8 +49,8 @@ func (c Context) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. A known key that does not hold a
-// text is kept as another key.
+// UnmarshalJSON implements [json.Unmarshaler]. A known key whose value is not a
+// string is kept as an unknown key.
 func (c *Context) UnmarshalJSON(b []byte) error {
 	*c = Context{}
 	var all map[string]json.RawMessage

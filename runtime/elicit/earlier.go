@@ -12,16 +12,16 @@ import (
 // ask again. What it asked before is then used: what the person said, if no live
 // call got it, or else the request that is still open and that nobody waits for.
 
-// AnswersFor is how long what a person said stands for the same question asked
-// again. A day is longer than people leave an agent or a server stopped.
+// AnswersFor is how long an answer counts for the same question asked again. A
+// day is longer than people leave an agent or a server stopped.
 const AnswersFor = 24 * time.Hour
 
-// Earlier returns a request that asks what r asks, for the same asker: by kind and
-// name of its source, its owner, and its attempt or else its folder. Newest first, it is
-// one that a person ended and that is undelivered, or else an open one whose
-// asker is gone or was handed its ID. What was asked otherwise than by a tool
-// can be read where it was asked, so of that only a late answer counts. Nil:
-// there is none.
+// Earlier returns a request that asks the same as r for the same asker: same
+// kind and name of source, same owner, and same attempt or else folder. The
+// newest comes first among those that a person ended and that are undelivered,
+// then among open ones whose asker is gone or got only the ID. Except for
+// tools, an answer can be read where it was asked, so then only a late answer
+// counts. Nil: none.
 func (h *Hub) Earlier(ctx context.Context, r Request) (*Request, error) {
 	r, err := h.prepare(ctx, r)
 	if err != nil {
@@ -69,8 +69,8 @@ func sameAsker(a, b *Request) bool {
 	return a.Context.AttemptID != "" || a.Context.CWD == b.Context.CWD
 }
 
-// Rejoin makes this hub the asker of old, an open request, and gives it as much
-// time as r asks for.
+// Rejoin makes this hub the asker of the open request old, and extends its
+// deadline by r's wait.
 func (h *Hub) Rejoin(ctx context.Context, old *Request, r Request) error {
 	if err := h.comeBack(ctx, old.ID); err != nil || r.WaitMS <= 0 || old.Deadline.IsZero() {
 		return err

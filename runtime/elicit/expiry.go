@@ -206,9 +206,9 @@ type work struct {
 	now               time.Time
 }
 
-// Sweep ends requests whose deadline has passed, marks those whose asker died,
-// and takes out what is older than the history keeps. Any peer may sweep, and
-// all at once: each step is taken only if it is still to be taken.
+// Sweep ends requests past their deadline, marks those whose asker died, and
+// deletes what is older than the history keeps. Any number of processes may
+// sweep concurrently: each step is applied only once.
 func (h *Hub) Sweep(ctx context.Context) error {
 	found, err := h.findWork(ctx)
 	if err != nil {

@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// Fields reads answers from named texts, as a command line or a plain form has
-// them: a field is named after its question, or after it with [OtherSuffix] for
-// own words. Options are given by id or by label, several as several texts;
-// yes, no, true and false are a boolean. A field without texts is as if it were
-// not there, except that it chooses nothing of a multi-select; blank texts count
-// for a text question alone. The answers are submitted ones; whether they are
-// right is for [Reduce] to say. The error is a *[Rejection] that names every
-// field that cannot be read.
+// Fields parses answers from named texts, as from a command line or a plain
+// form. A field is named after its question, or with [OtherSuffix] for free
+// text. Options are given by ID or label, several as several texts; booleans
+// are yes, no, true and false. A field without texts counts as absent, except
+// that it selects nothing of a multi-select; blank texts count only for text
+// questions. The answers returned are submitted; [Reduce] checks them. The
+// error is a *[Rejection] that names every field that cannot be parsed.
 func (r *Request) Fields(fields map[string][]string) (map[string]Answer, error) {
 	answers := map[string]Answer{}
 	var problems []Problem
@@ -62,7 +61,7 @@ func notBlank(texts []string) []string {
 func (q *Question) read(texts []string) (v *Value, code, text string) {
 	v = &Value{Kind: valueKinds[q.Kind]}
 	if q.Kind != MultiSelect && len(texts) > 1 {
-		return nil, "too_many", fmt.Sprintf("one answer, not %d", len(texts))
+		return nil, "too_many", fmt.Sprintf("want one answer, not %d", len(texts))
 	}
 	if q.Kind == MultiSelect {
 		v.Options = []string{}
@@ -108,9 +107,9 @@ func (q *Question) choose(s string) string {
 	return s
 }
 
-// Content is what was answered as JSON has it, by question; own words to a list
-// are behind [OtherSuffix]. What was skipped, or is only a draft, is left out.
-// [TextsOf] and [Request.Fields] read it again.
+// Content returns the answers as JSON values by question ID. Free text in
+// addition to a list has a key with [OtherSuffix]. Skipped questions and drafts
+// are left out. [TextsOf] and [Request.Fields] parse it again.
 func (r *Request) Content() map[string]any {
 	content := map[string]any{}
 	for _, q := range r.Questions {
@@ -140,8 +139,9 @@ func (r *Request) Content() map[string]any {
 	return content
 }
 
-// TextsOf is a decoded value of JSON as the texts of a field for [Request.Fields]:
-// nothing, one, or those of a list; ok is false for an object or a list in a list.
+// TextsOf returns a decoded JSON value as the texts of a field for
+// [Request.Fields]: none, one, or a list's. ok is false for objects and nested
+// lists.
 func TextsOf(v any) (texts []string, ok bool) {
 	switch v := v.(type) {
 	case nil:

@@ -16,50 +16,52 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Topic is the topic of this package's events in the feed; their key is the request's
-// id, their data an Action as JSON.
+// Topic is the feed topic of this package's events. Their key is the request's
+// ID, their data an Action as JSON.
 const Topic = "elicit"
 
-// ErrClosed is returned to who waits in a hub that closes.
+// ErrClosed is returned to waiting callers when the hub closes.
 var ErrClosed = errors.New("the hub is closed")
 
-// Local is who acts at this machine: whoever uses it.
+// Local is the principal of the person using this machine.
 const Local = "local"
 
-// Options tunes a Hub. The zero value is ready to use.
+// Options configure a Hub. The zero value is ready to use.
 type Options struct {
-	// Principal acts where an action does not say who. Zero: [Local].
+	// Principal acts when an action names no one. Zero: [Local].
 	Principal string
-	// Attended says that a person can come and look, as on a machine with a
-	// terminal: asking is then worth it though no surface is there now.
+	// Attended reports that a person can open the inbox, as on a machine with a
+	// terminal: asking then makes sense even if no surface is attached.
 	Attended bool
-	// Members are whom this installation can reach, by its settings; those that
-	// surfaces announce are added. A request for anybody else is refused. Nil: it
-	// is not looked, and any audience is taken.
+	// Members are the people that the settings let this installation reach;
+	// surfaces add those that they announce. A request for anyone else is
+	// refused. Nil: any audience is accepted unchecked.
 	Members []Member
-	// Command is what this process is, as "deskhand serve", and Attempt the one that
-	// it runs in, for [Origin].
+	// Command is this process's command, for example "deskhand serve", and
+	// Attempt the attempt it runs in, for [Origin].
 	Command, Attempt string
-	// Retain is how long ended requests stay in the history. Zero: 90 days.
+	// Retain is how long the history keeps ended requests. Zero: 90 days.
 	Retain time.Duration
-	// AllowSecrets takes questions that ask for passwords and the like.
+	// AllowSecrets accepts questions that ask for passwords and similar
+	// secrets.
 	AllowSecrets bool
-	// Rate is how many requests one source may open in ten minutes. Zero: 3,000,
-	// far above what anybody answers; negative: any number.
+	// Rate is how many requests one source may open in ten minutes. Zero:
+	// 3,000, far more than any person answers; negative: no limit.
 	Rate int
-	// Settle ends the turns whose agents have died, by [Hub.EndAttemptTurn]. It is
-	// called before a person's action on a request of an attempt counts. Nil:
-	// nothing does.
+	// Settle, unless nil, ends the turns whose agents have died, by
+	// [Hub.EndAttemptTurn]. It is called before a person's action on an
+	// attempt's request is applied.
 	Settle func(context.Context) error
-	// Log gets one line for each request that opens or ends. Nil: none.
+	// Log receives one line for each request that opens or ends. Nil: none.
 	Log *slog.Logger
-	// Observe is called with the name of each such line and the request as it is
-	// then, for tracing. It must not block. Nil: nothing.
+	// Observe, unless nil, is called with the name of each such line and the
+	// request at that time, for tracing. It must not block.
 	Observe func(event string, r *Request)
 }
 
-// Hub is this process's way to the requests in a store. Its methods may be
-// called at once. Any number of hubs, in any number of processes, share a store.
+// Hub gives this process access to the requests in a store. Its methods may be
+// called concurrently. Any number of hubs, in any number of processes, share a
+// store.
 type Hub struct {
 	db         *store.DB
 	options    Options
@@ -72,7 +74,7 @@ type Hub struct {
 	unsure     unsure
 }
 
-// New starts a hub over a store that was opened with [Schema].
+// New starts a hub over a store opened with [Schema].
 func New(db *store.DB, o Options) *Hub {
 	if o.Principal == "" {
 		o.Principal = Local
@@ -93,20 +95,19 @@ func New(db *store.DB, o Options) *Hub {
 	return h
 }
 
-// Close ends the hub's goroutines and lets go of what it holds in the store.
-// Requests stay as they are. The store is closed by who opened it.
+// Close ends the hub's goroutines and releases what it holds in the store.
+// Requests stay unchanged. It does not close the store.
 func (h *Hub) Close() {
 	h.stop()
 	h.background.Wait()
 }
 
-// Retain is how long requests are kept after they have ended.
+// Retain returns how long requests are kept after they end.
 func (h *Hub) Retain() time.Duration { return h.options.Retain }
 
-// Open asks r and does not wait: see [Hub.Wait]. If r has a key that was asked
-// with before, the request of then is returned, whatever became of it; a key
-// that was used for something else is an error. It does not look whether a
-// person can be reached.
+// Open asks r without waiting: see [Hub.Wait]. If r's key was used before, Open
+// returns the earlier request, in any state; if that was a different question,
+// it fails. Open does not check whether a person can be reached.
 func (h *Hub) Open(ctx context.Context, r Request) (Request, error) {
 	r, err := h.prepare(ctx, r)
 	if err != nil {
@@ -129,7 +130,7 @@ func (h *Hub) prepare(ctx context.Context, r Request) (Request, error) {
 	}
 	if secrets := r.secrets(); len(secrets) > 0 {
 		rejected := rejectProblems(InvalidRequest, secrets)
-		rejected.Hint = "answers are shown, passed on and kept: have it put where you read it, such as a variable or a file, and ask whether that is done"
+		rejected.Hint = "answers are shown, passed on and stored: ask the person to put the secret where you can read it, for example in a variable or a file, and ask only whether that is done"
 		return r, rejected
 	}
 	return r, nil
@@ -146,7 +147,7 @@ func (h *Hub) open(ctx context.Context, r Request) (opened Request, found bool, 
 			}
 			if len(old) > 0 {
 				if digest(old[0]) != digest(r) {
-					return reject(KeyReused, "take another key", "key %q was used for another question, %s", brief(r.Key), old[0].ID)
+					return reject(KeyReused, "use another key", "key %q was used for another question, %s", brief(r.Key), old[0].ID)
 				}
 				opened, found = old[0], true
 				return nil
@@ -186,17 +187,17 @@ func (h *Hub) admit(ctx context.Context, tx *store.Tx, s Source) error {
 	if err != nil || n < h.options.Rate {
 		return err
 	}
-	rejected := reject(TooMany, "wait for answers, and ask less", "%d questions came from %s within %v", n, somebody(brief(s.Name)), ratePeriod)
+	rejected := reject(TooMany, "wait for answers, and ask less often", "%d questions came from %s within %v", n, somebody(brief(s.Name)), ratePeriod)
 	rejected.Retryable = true
 	return rejected
 }
 
-// Dispatch applies an action of a person or of the asker. The change that comes
-// back has the request as it is now; its Seq is 0 if nothing changed. An action
-// that is not allowed gives a *[Rejection].
+// Dispatch applies an action of a person or of the asker. The change returned
+// has the request's current state; its Seq is 0 if nothing changed. The error
+// for an action that is not allowed is a *[Rejection].
 //
-// An answer that comes after the deadline is taken as a late one, whether or
-// not anybody has noticed the deadline yet.
+// An answer after the deadline counts as late, whether or not a process has
+// marked the request as expired yet.
 func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 	if !fromClients[a.Type] {
 		return Change{}, reject(Malformed, "", "there is no action %q", brief(string(a.Type)))
@@ -236,9 +237,9 @@ func (h *Hub) Dispatch(ctx context.Context, a Action) (Change, error) {
 	return h.complete(ctx, a)
 }
 
-// KeepDrafts keeps the answers of a completion that was refused, as drafts: the
-// dialog that they were typed in may be closed by now. What another channel has
-// for a question stays, and what fits none is dropped.
+// KeepDrafts stores the answers of a refused completion as drafts, because the
+// dialog they were typed in may be closed. It does not overwrite another
+// channel's drafts, and drops answers that fit no question.
 func (h *Hub) KeepDrafts(ctx context.Context, a Action) {
 	r, err := h.Get(ctx, a.RequestID)
 	if err != nil {
@@ -251,7 +252,7 @@ func (h *Hub) KeepDrafts(ctx context.Context, a Action) {
 		}
 		a.QuestionID, a.Answer = id, &Answer{State: Draft, Value: answer.Value}
 		if _, err := h.Dispatch(ctx, a); err != nil && fault.Of(err) == nil {
-			h.options.Log.Warn("draft not kept", "elicitationId", a.RequestID, "error", err)
+			h.options.Log.Warn("cannot save a draft", "elicitationId", a.RequestID, "error", err)
 		}
 	}
 }
@@ -385,14 +386,14 @@ func logged(r *Request) []any {
 	return attrs
 }
 
-// Get reads one request; the rejection unknown_request if there is none.
+// Get returns a request; the rejection unknown_request if there is none.
 func (h *Hub) Get(ctx context.Context, id string) (Request, error) {
 	r, _, err := h.GetAt(ctx, id)
 	return r, err
 }
 
-// GetAt also says at which place of the feed the request was so: watch from
-// there.
+// GetAt also returns the position in the feed at which the request had this
+// state: watch from there.
 func (h *Hub) GetAt(ctx context.Context, id string) (Request, int64, error) {
 	var r *Request
 	var seq int64
@@ -410,7 +411,7 @@ func (h *Hub) GetAt(ctx context.Context, id string) (Request, int64, error) {
 	return *r, seq, nil
 }
 
-// List reads requests.
+// List returns the requests that match f.
 func (h *Hub) List(ctx context.Context, f Filter) (list List, err error) {
 	err = h.db.View(ctx, func(tx *store.Tx) error {
 		list, err = listRequests(ctx, tx, f)
@@ -419,7 +420,7 @@ func (h *Hub) List(ctx context.Context, f Filter) (list List, err error) {
 	return list, err
 }
 
-// Count is how many requests a filter chooses, on all of its pages.
+// Count returns how many requests match f, on all pages.
 func (h *Hub) Count(ctx context.Context, f Filter) (n int, err error) {
 	err = h.db.View(ctx, func(tx *store.Tx) error {
 		n, err = countRequests(ctx, tx, f)

@@ -9,8 +9,8 @@ import (
 // idDigits are Crockford's: no I, L, O and U, in the order of their bytes.
 const idDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// NewID makes the id of a request: 48 bits of milliseconds and 80 random bits,
-// so that ids sort by time and cannot be guessed.
+// NewID returns a new request ID: 48 bits of milliseconds and 80 random bits,
+// so that IDs sort by time and cannot be guessed.
 func NewID(now time.Time) string {
 	var random [10]byte
 	rand.Read(random[:]) // never fails

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Member is somebody whom a surface can reach.
+// Member is a person whom a surface can reach.
 type Member struct {
 	Principal string   `json:"principal"`
 	Roles     []string `json:"roles,omitempty"`
-	// Surface is what reaches them, as people call it; empty: everything on this
+	// Surface names the surface that reaches them; empty: everything on this
 	// machine does.
 	Surface string `json:"surface,omitempty"`
 }
@@ -37,7 +37,7 @@ func (h *Hub) addressable(ctx context.Context, who Audience) error {
 			return nil
 		}
 	}
-	return reject(NobodyThere, "ask one of "+names(all)+", or nobody in particular", "no surface reaches %s", who.words())
+	return reject(NobodyThere, "ask one of "+names(all)+", or leave the audience open", "no surface reaches %s", who.words())
 }
 
 // words says who may answer.

@@ -10,31 +10,32 @@ import (
 	"github.com/deskhand/deskhand/runtime/access"
 )
 
-// Origin is where an answer came from: the process that took it, and what whoever
-// gave it had shown to be the person. It is evidence for later, and decides
+// Origin is where an answer came from: the process that accepted it, and how
+// the caller had proved to be the person. It is evidence for later, and decides
 // nothing.
 type Origin struct {
-	// SignedIn is what was shown, as [access.Caller] has it; token is a client with
-	// the token of agents, which answers in a dialog of its own, and [Local] a
-	// process on this machine that asks nobody.
+	// SignedIn is the proof, as in [access.Caller]. "token" is a client with
+	// the agents' token that answers in its own dialog, and [Local] is a
+	// process on this machine that asks for no proof.
 	SignedIn string `json:"signedIn"`
-	// Address is the other end of the connection. Empty: there is none.
+	// Address is the other end of the connection. Empty: none.
 	Address string `json:"address,omitempty"`
-	// Session is the browser's.
+	// Session is the browser's session ID.
 	Session string  `json:"session,omitempty"`
-	Process Process `json:"process"` // that took the answer
+	Process Process `json:"process"` // the process that accepted the answer
 }
 
-// Process is a process that takes answers.
+// Process is a process that accepts answers.
 type Process struct {
 	Host   string `json:"host,omitempty"`
 	PID    int    `json:"pid"`
 	Parent int    `json:"ppid,omitempty"`
-	// UID is the user's number; empty where users have none.
+	// UID is the user ID; empty on systems without one.
 	UID string `json:"uid,omitempty"`
-	// Command is what runs, as "deskhand ask answer".
+	// Command is the command line, for example "deskhand ask answer".
 	Command string `json:"command,omitempty"`
-	// Attempt is the attempt that the process belongs to, by its environment.
+	// Attempt is the attempt that the process belongs to, according to its
+	// environment.
 	Attempt string `json:"attempt,omitempty"`
 }
 
@@ -70,15 +71,15 @@ func (o *Origin) elsewhere() bool {
 
 // shown words what was shown.
 var shown = map[string]string{
-	access.ByLink:   "a browser that signed in by a link",
-	access.ByKey:    "a browser that signed in with the person's key",
+	access.ByLink:   "a browser signed in with a link",
+	access.ByKey:    "a browser signed in with the person's key",
 	access.ByBearer: "a program with the person's key",
-	access.ByToken:  "a client with the token of agents, in its own dialog",
-	access.ByAnswer: "a link of a notification, for this answer alone",
-	"":              "whoever reached the server, which wants no token",
+	access.ByToken:  "a client with the agents' token, in its own dialog",
+	access.ByAnswer: "a notification's link, valid only for this answer",
+	"":              "anyone who could reach the server, which requires no token",
 }
 
-// Words says where an answer came from, for the history.
+// Words describes where an answer came from, for the history.
 func (o *Origin) Words() string {
 	var parts []string
 	if o.SignedIn != Local {

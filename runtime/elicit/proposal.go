@@ -6,30 +6,30 @@ import (
 	"unicode"
 )
 
-// Proposal is what an agent wants to do and asks permission for. It was read
-// from the tool call; what the agent says about it is the request's Message. A
-// surface shows Text whole, or says that it does not and lets nobody allow it
-// from there.
+// Proposal is an action that an agent asks permission for, as read from its
+// tool call. The agent's own words are in the request's Message. A surface
+// shows Text in full, or states that it does not and offers no way to allow it.
 type Proposal struct {
 	// Action is command, edit, delete, move, read, search, fetch or tool.
 	Action string `json:"action"`
-	// Text is the command, the paths and differences, the address, the arguments,
-	// at most [MaxProposal] bytes, as [Visible] writes them.
+	// Text is the command, the paths and diffs, the address or the arguments:
+	// at most [MaxProposal] bytes, escaped by [Visible].
 	Text string `json:"text"`
-	// Marks names what stands out, as "network" or "outside the folder".
+	// Marks names what stands out, for example "network" or "outside the
+	// folder".
 	Marks []string `json:"marks,omitempty"`
 }
 
-// Warning says what stands out, on one line; empty: nothing does.
+// Warning describes what stands out, on one line; empty if nothing does.
 func (p *Proposal) Warning() string {
 	if len(p.Marks) == 0 {
 		return ""
 	}
-	return "Look twice: " + strings.Join(p.Marks, ", ")
+	return "Check carefully: " + strings.Join(p.Marks, ", ")
 }
 
-// MaxProposal is the length of a proposal in bytes. Of a longer one the beginning
-// is shown, and the last line says how much is missing.
+// MaxProposal is the maximum length of a proposal in bytes. A longer one is
+// cut, and its last line states how much is missing.
 const MaxProposal = 64 << 10
 
 // fit makes a proposal one that can be kept and shown.
@@ -41,14 +41,14 @@ func (p *Proposal) fit() *Proposal {
 	const room = 100 // for the last line
 	if n := len(fitted.Text); n > MaxProposal {
 		kept := strings.ToValidUTF8(fitted.Text[:MaxProposal-room], "")
-		fitted.Text = fmt.Sprintf("%s\n[%d bytes more are not shown. Reject this if you have to see them.]", kept, n-len(kept))
+		fitted.Text = fmt.Sprintf("%s\n[%d more bytes are not shown. Reject this if you need to see them.]", kept, n-len(kept))
 	}
 	return &fitted
 }
 
-// Visible writes out what a reader would not see, or see in another order than a
-// program does: control characters other than line ends and tabs, characters
-// that turn the direction of text, and those without a width.
+// Visible escapes what a reader cannot see or sees in a different order than a
+// program does: control characters except line ends and tabs, characters that
+// change the text direction, and zero-width characters.
 func Visible(text string) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	if !strings.ContainsFunc(text, unseen) {

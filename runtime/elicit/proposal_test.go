@@ -24,7 +24,7 @@ func TestALongProposalSaysWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(r.Proposal.Text); n > MaxProposal || !strings.Contains(r.Proposal.Text, "bytes more are not shown") || r.Proposal.Marks[0] != "force" {
+	if n := len(r.Proposal.Text); n > MaxProposal || !strings.Contains(r.Proposal.Text, "more bytes are not shown") || r.Proposal.Marks[0] != "force" {
 		t.Errorf("a proposal of %d bytes that ends %q, marks %q", n, r.Proposal.Text[n-80:], r.Proposal.Marks)
 	}
 	again, err := Prepare(r)

@@ -1,28 +1,28 @@
 package elicit
 
-// Question is one thing to answer.
+// Question is one question of a request.
 type Question struct {
-	ID      string `json:"id"` // unique in its request; zero when asked: one is made
+	ID      string `json:"id"` // unique in its request; generated if empty when asked
 	Kind    Kind   `json:"kind"`
-	Title   string `json:"title,omitempty"` // short, as for a tab
+	Title   string `json:"title,omitempty"` // short, for example for a tab
 	Message string `json:"message"`         // the question itself, 1 to 1,000 characters
 
 	Required    bool   `json:"required"`
 	Placeholder string `json:"placeholder,omitempty"`
 	Multiline   bool   `json:"multiline,omitempty"`
 	Format      Format `json:"format,omitempty"` // of a text
-	// Min and Max bound the characters of a text, the value of a number, or how
-	// many options are chosen, own words included.
+	// Min and Max limit the number of characters of a text, a number's value,
+	// or how many options are chosen, free text included.
 	Min *float64 `json:"min,omitempty"`
 	Max *float64 `json:"max,omitempty"`
-	// Default is shown, and never taken for an answer.
+	// Default is shown but never counts as an answer.
 	Default *Value   `json:"default,omitempty"`
 	Options []Option `json:"options,omitempty"`
-	// AllowFreeform lets a person answer a select in their own words.
+	// AllowFreeform lets a person answer a select with free text.
 	AllowFreeform bool `json:"allowFreeform,omitempty"`
 }
 
-// Kind is what sort of answer a question wants.
+// Kind is the type of answer a question takes.
 type Kind string
 
 const (
@@ -34,7 +34,7 @@ const (
 	MultiSelect  Kind = "multi-select"
 )
 
-// ParseKind knows the kinds, and select and confirm as others say. The empty
+// ParseKind parses a kind, including the aliases select and confirm. An empty
 // word is text.
 func ParseKind(word string) (Kind, bool) {
 	switch k := Kind(word); k {
@@ -52,7 +52,7 @@ func ParseKind(word string) (Kind, bool) {
 
 func (k Kind) selects() bool { return k == SingleSelect || k == MultiSelect }
 
-// Format is what a text looks like.
+// Format is the format of a text answer.
 type Format string
 
 const (
@@ -62,7 +62,7 @@ const (
 	DateTime Format = "date-time" // RFC 3339
 )
 
-// Option is one choice of a select.
+// Option is one option of a select.
 type Option struct {
 	ID          string `json:"id"`
 	Label       string `json:"label"`
@@ -70,7 +70,7 @@ type Option struct {
 	Recommended bool   `json:"recommended,omitempty"`
 }
 
-// OptionsOf makes options of labels, which are their ids too.
+// OptionsOf returns options with these labels, which are also their IDs.
 func OptionsOf(labels ...string) []Option {
 	var options []Option
 	for _, l := range labels {
@@ -79,7 +79,7 @@ func OptionsOf(labels ...string) []Option {
 	return options
 }
 
-// Option finds an option by its id.
+// Option returns the option whose ID is id.
 func (q *Question) Option(id string) (Option, bool) {
 	for _, o := range q.Options {
 		if o.ID == id {

@@ -11,25 +11,25 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Station is a surface that is up in some process: while one is, a person can
-// be reached from every process.
+// Station is an attached surface of some process: while one is attached, every
+// process can reach a person.
 type Station struct {
-	// Kind is what it is: inbox, terminal, slack, push.
+	// Kind is inbox, terminal, slack or push, for example.
 	Kind string `json:"kind"`
-	// Address is where a person finds it, such as a URL.
+	// Address is where a person finds it, for example a URL.
 	Address string `json:"address,omitempty"`
-	// Alone says that there is at most one of its kind among all processes.
+	// Alone allows only one station of this kind among all processes.
 	Alone bool `json:"alone,omitempty"`
-	// Members are whom it reaches beside whoever uses the machine.
+	// Members are the people it reaches besides the user of this machine.
 	Members []Member `json:"members,omitempty"`
 }
 
 const stationPrefix = "station/"
 
 // Attach announces a station until detach is called or this process ends. If
-// it is to be alone and another process has it, held is false and other is that
-// one; when that process ends, the station may be attached again, and has the
-// address of then in other if s names none.
+// s.Alone is set and another process has that kind, held is false and other is
+// its station. When that process ends, Attach may be called again; if s has no
+// address, other then has the previous one.
 func (h *Hub) Attach(ctx context.Context, s Station) (other Station, held bool, detach func(), err error) {
 	name := stationPrefix + s.Kind
 	if !s.Alone {
@@ -66,7 +66,7 @@ func (h *Hub) Attach(ctx context.Context, s Station) (other Station, held bool, 
 	}), nil
 }
 
-// Reach lists the stations that are up.
+// Reach lists the attached stations of all processes.
 func (h *Hub) Reach(ctx context.Context) ([]Station, error) {
 	var up []Station
 	err := h.db.View(ctx, func(tx *store.Tx) error {
@@ -79,8 +79,8 @@ func (h *Hub) Reach(ctx context.Context) ([]Station, error) {
 	return up, err
 }
 
-// Reachable says that a person may see a request of this hub: somebody may come
-// and look, or a station is up in some process.
+// Reachable reports whether a person may see this hub's requests: the hub is
+// attended, or some process has a station.
 func (h *Hub) Reachable(ctx context.Context) (bool, error) {
 	if h.options.Attended {
 		return true, nil

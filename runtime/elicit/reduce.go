@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Reduce is what becomes of a request, nil if there is none, by an action. It
-// is pure: the same request and action give the same result on every machine,
-// and the old request is not changed. An action of an unknown type, or one that
-// changes nothing, gives back the same pointer. An error is a *[Rejection].
+// Reduce returns the request that results from an action; nil if there is none.
+// It is pure: the same request and action give the same result everywhere, and
+// r does not change. If the action's type is unknown or it changes nothing,
+// Reduce returns r itself. An error is a *[Rejection].
 func Reduce(r *Request, a Action) (*Request, error) {
 	if a.Type == Requested {
 		return request(r, a)
@@ -159,7 +159,7 @@ func change(next *Request, a Action) (bool, error) {
 	}
 	old, given := next.Answers[q.ID]
 	if a.IfRev > 0 && given && old.Meta != nil && old.Meta.Rev > a.IfRev {
-		return false, reject(Stale, "read the request again and decide between both texts",
+		return false, reject(Stale, "read the request again and decide between the two texts",
 			"question %q was changed by %s since revision %d", q.ID, somebody(old.Meta.By), a.IfRev)
 	}
 	if a.Answer == nil {
@@ -200,7 +200,7 @@ func (r *Request) stamped(answer Answer, a Action) Answer {
 // request. Drafts that were not submitted end with it.
 func complete(next *Request, a Action) (bool, error) {
 	if utf8.RuneCountInString(a.Note)+utf8.RuneCountInString(a.Reason) > MaxMessage {
-		return false, reject(Malformed, "say it shorter", "the note exceeds maximum of %d characters", MaxMessage)
+		return false, reject(Malformed, "shorten it", "the note exceeds maximum of %d characters", MaxMessage)
 	}
 	switch a.Response {
 	case Accept:
@@ -278,7 +278,7 @@ func extend(next *Request, a Action) (bool, error) {
 		return false, rejectExpired()
 	}
 	if !a.Deadline.IsZero() && !a.Deadline.After(a.At.Time) {
-		return false, reject(Malformed, "", "the new deadline %s has passed already", a.Deadline.Format(timeFormat))
+		return false, reject(Malformed, "", "the new deadline %s is in the past", a.Deadline.Format(timeFormat))
 	}
 	if a.Deadline.Equal(next.Deadline.Time) {
 		return false, nil
@@ -295,7 +295,7 @@ func reassign(next *Request, a Action) (bool, error) {
 		return false, reject(Malformed, "name a role that all of them have", "the audience exceeds maximum of %d bytes", maxAudienceBytes)
 	}
 	if next.Mode == URL && a.Audience.Principal == "" {
-		return false, reject(Malformed, "", "a request with a url is for one person: say who")
+		return false, reject(Malformed, "", "a request with a url is for one person: name the person")
 	}
 	if next.Audience.Principal == a.Audience.Principal && slices.Equal(next.Audience.Roles, a.Audience.Roles) {
 		return false, nil
@@ -360,7 +360,7 @@ func expire(next *Request, a Action) (bool, error) {
 
 func remove(next *Request, _ Action) (bool, error) {
 	if next.Status == Open {
-		return false, reject(Malformed, "", "an open request stays")
+		return false, reject(Malformed, "", "an open request cannot be removed")
 	}
 	next.ID = ""
 	return true, nil

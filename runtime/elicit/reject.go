@@ -7,13 +7,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Rejection is why an action or a request was not taken. As an error it is a
-// [fault.Fault] too.
+// Rejection is why an action or a request was refused. As an error it is also a
+// [fault.Fault].
 type Rejection struct {
 	fault.Fault
-	// Problems names every question that is wrong, in their order.
+	// Problems names every invalid question, in their order.
 	Problems []Problem
-	// Winner is how the request had ended when the action came, if it had.
+	// Winner is how the request had already ended when the action came, if it
+	// had.
 	Winner *Completion
 }
 
@@ -27,7 +28,7 @@ type Problem struct {
 	Message    string `json:"message"`
 }
 
-// Codes of rejections.
+// Rejection codes.
 const (
 	UnknownRequest   = "unknown_request"
 	AlreadyCompleted = "already_completed"
@@ -49,7 +50,7 @@ func reject(code, hint, format string, args ...any) *Rejection {
 }
 
 func rejectExpired() *Rejection {
-	return reject(Expired, "answer it all the same: a late answer is kept for the asker", "the deadline has passed and the asker was told so")
+	return reject(Expired, "answer anyway: a late answer is kept for the asker", "the deadline has passed and the asker was told so")
 }
 
 // rejectCompleted tells the one who came second who was first.

@@ -127,29 +127,29 @@ func digest(r Request) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Filter chooses requests. The zero value is what waits for a person: open
-// ones, and expired ones that somebody still waits for or may come back to.
+// Filter selects requests. The zero value selects what waits for a person: open
+// requests, and expired ones whose asker still waits or may come back.
 type Filter struct {
 	// Statuses to list; nil: Open, and ExpiredOpen unless its asker is gone.
 	Statuses []Status
-	// These, if not empty, must be equal.
+	// If not empty, these must match.
 	Source, SessionID, ConversationID, AttemptID, TurnID string
-	// Undelivered chooses only what a person ended and no live call of the asker
-	// has got.
+	// Undelivered selects only requests that a person ended and no live call of
+	// the asker has received.
 	Undelivered bool
-	// OfAttempts chooses only what belongs to some attempt.
+	// OfAttempts selects only requests that belong to an attempt.
 	OfAttempts bool
-	// Limit is how many at most; 0: 100, and never more than 1,000.
+	// Limit is the page size; 0: 100, at most 1,000.
 	Limit int
-	// Offset skips that many, for the next page.
+	// Offset is the number of requests to skip, for the next page.
 	Offset int
 }
 
 // List is a page of requests.
 type List struct {
 	Requests []Request
-	More     bool // there are some behind this page
-	// Seq is the place in the feed at which this was so: watch from there.
+	More     bool // another page follows
+	// Seq is the position in the feed of this state: watch from there.
 	Seq int64
 }
 

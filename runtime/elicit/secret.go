@@ -12,7 +12,7 @@ import (
 // alone are known, and a question about secrets, such as where one is kept, is
 // fine: what counts is that the secret itself is wanted.
 
-// AsksForSecret is the code of the problem of such a question.
+// AsksForSecret is the problem code of a question that asks for a secret.
 const AsksForSecret = "asks_for_secret"
 
 // strongSecrets are secrets wherever they are asked for. The longest that fits

@@ -7,12 +7,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Take applies what a client says its person has done with a request, one action
-// after the other. A client may close a question nobody has read, so a
-// cancellation is ignored while a person can answer in another way; with
-// unattended so is everything else. If the answers are not valid, they are kept
-// as drafts and the error is a fault that says what is wrong. An action that
-// comes too late is ignored.
+// Take applies what a client reports that its person did with a request, one
+// action after another. A client may close a question that no one has read, so
+// Take ignores a cancel while another way can reach a person; with unattended
+// it then ignores every other action too. If the answers are not valid, Take
+// keeps them as drafts and returns a fault that explains what is wrong. It
+// ignores actions that come too late.
 func (h *Hub) Take(ctx context.Context, actions []Action, unattended bool) error {
 	reachable, err := h.Reachable(ctx)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 // get the answer. One whose asker was told that it is pending, or that time is
 // up, stays: its answer starts a follow-up. See [Request.bound].
 
-// TurnEnd is when and how a turn ended.
+// TurnEnd records when and how a turn ended.
 type TurnEnd struct {
 	At     Time   `json:"at"`
 	Reason string `json:"reason,omitempty"` // as in [Completion.Reason]
 }
 
-// Why a turn ended, as the reason of what ends with it.
+// Reasons why a turn ended; the requests that end with it get the same reason.
 const (
 	TurnCompleted = "complete"
 	TurnFailed    = "error"
@@ -37,12 +37,12 @@ var endWords = map[string]string{
 	TaskDeleted:   "its task was deleted",
 	TaskCancelled: "its task was cancelled",
 	TaskDone:      "its task is done",
-	askerGone:     "whoever asked has gone",
-	"unreachable": "nobody could be asked",
+	askerGone:     "the asker has gone",
+	"unreachable": "no person could be asked",
 }
 
-// Standing is what a person should know before answering a request that has
-// outlived its turn; empty: it has not.
+// Standing returns what a person should know before answering a request that
+// has outlived its turn; empty if it has not.
 func (r *Request) Standing() string {
 	if r.TurnEnd == nil || r.Status == Completed {
 		return ""
@@ -69,17 +69,18 @@ func outlive(next *Request, a Action) (bool, error) {
 	return true, nil
 }
 
-// AttemptTurn is the end of a turn of an attempt.
+// AttemptTurn describes the end of an attempt's turn.
 type AttemptTurn struct {
 	AttemptID string
 	Reason    string
-	// Over says that no answer would start a follow-up any more: everything ends.
+	// Over reports that answers can no longer start a follow-up, so every
+	// request ends.
 	Over bool
 }
 
-// EndAttemptTurn ends what belongs to a turn of an attempt, in the transaction
-// in which the turn ends, so that nothing comes in between. What stays is marked
-// as having outlived it.
+// EndAttemptTurn ends the requests of an attempt's turn in tx, the transaction
+// that ends the turn, so that nothing can come between. Requests that stay are
+// marked as having outlived it.
 func (h *Hub) EndAttemptTurn(ctx context.Context, tx *store.Tx, t AttemptTurn) error {
 	requests, err := queryRequests(ctx, tx, "WHERE attempt = ? AND status <> ? ORDER BY asked", t.AttemptID, Completed)
 	if err != nil {
@@ -125,7 +126,7 @@ func (h *Hub) endWithTurn(ctx context.Context, tx *store.Tx, r *Request, t Attem
 	return err
 }
 
-// EndAttempt is [Hub.EndAttemptTurn] by itself.
+// EndAttempt is [Hub.EndAttemptTurn] in its own transaction.
 func (h *Hub) EndAttempt(ctx context.Context, t AttemptTurn) error {
 	return h.db.Update(ctx, func(tx *store.Tx) error { return h.EndAttemptTurn(ctx, tx, t) })
 }
@@ -137,11 +138,11 @@ func (h *Hub) settle(ctx context.Context, r *Request) {
 		return
 	}
 	if err := h.options.Settle(ctx); err != nil && ctx.Err() == nil {
-		h.options.Log.Warn("end of turns not looked for", "elicitationId", r.ID, "error", err)
+		h.options.Log.Warn("cannot look for ended turns", "elicitationId", r.ID, "error", err)
 	}
 }
 
-// Settled is [Hub.Get] after the turns have ended whose agents died.
+// Settled is [Hub.Get] after ending the turns whose agents died.
 func (h *Hub) Settled(ctx context.Context, id string) (Request, error) {
 	r, err := h.Get(ctx, id)
 	if err != nil || h.options.Settle == nil || r.Context.AttemptID == "" || r.Status == Completed {
@@ -151,9 +152,9 @@ func (h *Hub) Settled(ctx context.Context, id string) (Request, error) {
 	return h.Get(ctx, id)
 }
 
-// EndTurn abandons the open requests of a turn that has ended, in whatever way,
-// and says how many. Those that are to be kept stay. The reasons [TurnCompleted]
-// and [TurnFailed] are told as such to who watches; any other is a cancellation.
+// EndTurn abandons the open requests of an ended turn, except those with
+// OnTurnEnd keep, and returns how many. Watchers see the reasons
+// [TurnCompleted] and [TurnFailed] as such, and any other as a cancellation.
 func (h *Hub) EndTurn(ctx context.Context, turnID, reason string) (n int, err error) {
 	if turnID == "" {
 		return 0, nil

@@ -10,8 +10,8 @@ import (
 // twice.
 const mostTwins = 20
 
-// Twins returns the requests that ask what r asks, from the same source, and
-// that a person can still answer: the newest first, at most 20.
+// Twins returns the requests that ask the same as r from the same source and
+// that a person can still answer: newest first, at most 20.
 func (h *Hub) Twins(ctx context.Context, r Request) (twins []Request, err error) {
 	if r, err = h.prepare(ctx, r); err != nil {
 		return nil, err

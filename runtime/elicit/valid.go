@@ -35,9 +35,9 @@ func (q *Question) problem(a *Answer) *Problem {
 	case Skipped:
 		switch {
 		case q.Required:
-			code, text = "required", "an answer is required, it cannot be skipped"
+			code, text = "required", "an answer is required, the question cannot be skipped"
 		case a.Value != nil:
-			code, text = "value_not_allowed", "a skipped question has no value"
+			code, text = "value_not_allowed", "a skipped question must not have a value"
 		default:
 			code, text = freeformBounds(a.Freeform)
 		}
@@ -50,7 +50,7 @@ func (q *Question) problem(a *Answer) *Problem {
 	return q.wrong(code, text)
 }
 
-// Accepts reports whether v can be sent as the answer to q.
+// Accepts reports whether v is a valid answer to q.
 func (q *Question) Accepts(v *Value) bool {
 	return q.problem(&Answer{State: Submitted, Value: v}) == nil
 }
@@ -68,7 +68,7 @@ func (q *Question) misfit(v *Value) (code, text string) {
 		return "kind_mismatch", fmt.Sprintf("a %s question takes a value of kind %s, not %s", q.Kind, want, v.Kind)
 	}
 	if len(v.Freeform) > 0 && !q.AllowFreeform {
-		return "freeform_not_allowed", "own words are not asked for"
+		return "freeform_not_allowed", "the question does not allow free text"
 	}
 	if code, text := freeformBounds(v.Freeform); code != "" {
 		return code, text
@@ -106,7 +106,7 @@ func (q *Question) known(id string) (code, text string) {
 
 func freeformBounds(words []string) (code, text string) {
 	if len(words) > maxFreeform {
-		return "too_many", fmt.Sprintf("at most %d own words", maxFreeform)
+		return "too_many", fmt.Sprintf("at most %d free-text entries are allowed", maxFreeform)
 	}
 	for _, w := range words {
 		if code, text := textBounds(w); code != "" {
@@ -119,7 +119,7 @@ func freeformBounds(words []string) (code, text string) {
 func textBounds(s string) (code, text string) {
 	switch {
 	case len(s) > maxTextBytes:
-		return "too_long", fmt.Sprintf("a text has at most %d bytes, this one has %d", maxTextBytes, len(s))
+		return "too_long", fmt.Sprintf("a text can have at most %d bytes, this one has %d", maxTextBytes, len(s))
 	case !utf8.ValidString(s):
 		return "not_text", "the text is not valid UTF-8"
 	}
@@ -130,7 +130,7 @@ func textBounds(s string) (code, text string) {
 func (q *Question) invalid(v *Value) (code, text string) {
 	for _, w := range v.Freeform {
 		if strings.TrimSpace(w) == "" {
-			return "blank", "own words are blank"
+			return "blank", "the free text is blank"
 		}
 	}
 	if q.empty(v) {
@@ -147,7 +147,7 @@ func (q *Question) invalid(v *Value) (code, text string) {
 		return q.Format.mismatch(v.Text)
 	case Integer:
 		if v.Number != math.Trunc(v.Number) || math.Abs(v.Number) > maxInteger {
-			return "not_an_integer", fmt.Sprintf("%v is not a whole number that can be kept exactly", v.Number)
+			return "not_an_integer", fmt.Sprintf("%v is not an integer that can be stored exactly", v.Number)
 		}
 		return q.within(v.Number, "small", "big", "")
 	case Number:

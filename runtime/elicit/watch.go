@@ -11,24 +11,24 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Change is an action that was taken.
+// Change is an applied action.
 type Change struct {
-	Seq    int64 // in the feed; 0: nothing changed
+	Seq    int64 // position in the feed; 0: nothing changed
 	Action Action
-	// Request is what became of it; nil in a change that was watched.
+	// Request is the result; nil in watched changes.
 	Request *Request
 
 	rejected *Rejection
 }
 
-// State is what a peer knows of requests, by id, up to a place in the feed.
+// State is a set of requests by ID, as of a position in the feed.
 type State struct {
 	Seq      int64
 	Requests map[string]Request
 }
 
-// Apply is the state after a change. A change that is not newer than the state,
-// or that is of a request which the state does not have, leaves it as it is.
+// Apply returns the state after a change. It ignores changes that are not newer
+// than the state, or whose request it does not hold.
 func (s State) Apply(c Change) State {
 	if c.Seq <= s.Seq {
 		return s
@@ -54,7 +54,7 @@ func (s State) Apply(c Change) State {
 	return State{Seq: s.Seq, Requests: requests}
 }
 
-// State is a list as a state to apply changes to.
+// State returns the list as a state to apply changes to.
 func (l List) State() State {
 	s := State{Seq: l.Seq, Requests: make(map[string]Request, len(l.Requests))}
 	for _, r := range l.Requests {
@@ -63,8 +63,8 @@ func (l List) State() State {
 	return s
 }
 
-// State reads, as they are at one place in the feed, the requests that a person
-// may answer and those that ended at since or later.
+// State returns, as of one position in the feed, the requests that a person may
+// answer and those that ended at since or later.
 func (h *Hub) State(ctx context.Context, since time.Time) (s State, err error) {
 	err = h.db.View(ctx, func(tx *store.Tx) error {
 		requests, err := queryRequests(ctx, tx, "WHERE status IN (?, ?) OR ended_at >= ?", Open, ExpiredOpen, since.UnixMilli())
@@ -74,9 +74,8 @@ func (h *Hub) State(ctx context.Context, since time.Time) (s State, err error) {
 	return s, err
 }
 
-// Changes reads changes after seq, in order, from the next limit events of the
-// feed, and says up to which place it has read. It fails with [store.ErrGone] as
-// Watch does.
+// Changes returns the changes among the next limit events after seq, in order,
+// and the last position it read. It fails with [store.ErrGone] as Watch does.
 func (h *Hub) Changes(ctx context.Context, seq int64, limit int) (changes []Change, seen int64, err error) {
 	err = h.db.View(ctx, func(tx *store.Tx) error {
 		if seq > tx.Seq {
@@ -99,16 +98,16 @@ func (h *Hub) Changes(ctx context.Context, seq int64, limit int) (changes []Chan
 	return changes, seen, err
 }
 
-// Watcher follows the changes of requests. It is for one goroutine; Close may
-// be called from any.
+// Watcher follows changes of requests. It is for one goroutine; Close may be
+// called from any.
 type Watcher struct {
 	events  *store.Watcher
 	decoder *decoder
 }
 
-// Watch follows all changes after seq, which is that of a [List] or of the last
-// change seen; id, if not empty, chooses one request. It fails with
-// [store.ErrGone] if the feed does not go back that far: list again.
+// Watch follows all changes after seq, which comes from a [List] or the last
+// change seen; id, if not empty, selects one request. It fails with
+// [store.ErrGone] if the feed no longer goes back that far: list again.
 func (h *Hub) Watch(ctx context.Context, seq int64, id string) (*Watcher, error) {
 	w, err := h.db.Watch(ctx, seq, store.Filter{Topic: Topic, Key: id})
 	if err != nil {
@@ -120,8 +119,8 @@ func (h *Hub) Watch(ctx context.Context, seq int64, id string) (*Watcher, error)
 // Close ends the watch.
 func (w *Watcher) Close() { w.events.Close() }
 
-// Next waits for changes and returns them in order; what they point to is
-// shared and not to be changed. The errors are those of [store.Watcher.Next].
+// Next waits for changes and returns them in order. The caller must not modify
+// what they point to. Its errors are those of [store.Watcher.Next].
 func (w *Watcher) Next(ctx context.Context) ([]Change, error) {
 	events, err := w.events.Next(ctx)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // What people read is the same in the terminal and on the web. The texts here
 // hold what askers wrote, as it is: a surface cleans it in its own way.
 
-// Heading is what a request is called: its title, or its message, of which a
-// surface shows the first line.
+// Heading returns the request's title, or else its message, of which surfaces
+// show the first line.
 func (r *Request) Heading() string {
 	if r.Title != "" {
 		return r.Title
@@ -20,8 +20,8 @@ func (r *Request) Heading() string {
 	return r.Message
 }
 
-// Place is where a request comes from: its project, or else the folder that the
-// asker works in; empty: not known.
+// Place returns where the request comes from: its project, or else the asker's
+// folder; empty if unknown.
 func (r *Request) Place() string {
 	if name := cmp.Or(r.Context.Project, r.Context.ProjectID); name != "" {
 		return name
@@ -32,7 +32,7 @@ func (r *Request) Place() string {
 	return ""
 }
 
-// Wants says what sort of answer a question takes.
+// Wants describes the type of answer a question takes.
 func (q *Question) Wants() string {
 	text := map[Kind]string{Text: "a text", Number: "a number", Integer: "a whole number",
 		Boolean: "yes or no", SingleSelect: "choose one", MultiSelect: "choose any"}[q.Kind]
@@ -47,12 +47,12 @@ func (q *Question) Wants() string {
 		text += fmt.Sprintf(", at most %v%s", *q.Max, unit)
 	}
 	if !q.Required {
-		text += ", may be skipped"
+		text += ", optional"
 	}
 	return text
 }
 
-// Header is the short label of a question; empty if it says no more than the
+// Header returns the question's short label; empty if it adds nothing to the
 // question.
 func (q *Question) Header() string {
 	if q.Title == q.Message {
@@ -61,7 +61,7 @@ func (q *Question) Header() string {
 	return q.Title
 }
 
-// Asks is the question with its header in front: "Database: Which one?"
+// Asks returns the question after its header: "Database: Which one?"
 func (q *Question) Asks() string {
 	if header := q.Header(); header != "" {
 		return header + ": " + q.Message
@@ -69,8 +69,8 @@ func (q *Question) Asks() string {
 	return q.Message
 }
 
-// Beside is what a question says where a heading is shown already: its header
-// only, if the heading is its text.
+// Beside returns the question's text for display below heading: only its header
+// if heading is the question itself.
 func (q *Question) Beside(heading string) string {
 	if q.Message == heading {
 		return q.Header()
@@ -78,8 +78,8 @@ func (q *Question) Beside(heading string) string {
 	return q.Asks()
 }
 
-// Says is all there is to say of an option: "Postgres (recommended): runs
-// already". Nothing that is recommended is chosen for the person.
+// Says returns the full text of an option: "Postgres (recommended): runs
+// already". A recommended option is not preselected.
 func (o *Option) Says() string {
 	text := o.Label
 	if o.Recommended {
@@ -91,7 +91,7 @@ func (o *Option) Says() string {
 	return text
 }
 
-// Say words an answer; empty if there is none.
+// Say returns an answer in words; empty if there is none.
 func (q *Question) Say(v *Value) string {
 	if v == nil {
 		return ""
@@ -121,7 +121,7 @@ func (q *Question) Say(v *Value) string {
 	return strings.Join(append(parts, v.Freeform...), ", ")
 }
 
-// Words says what became of a request, by whom and where, and not when.
+// Words describes how a request ended, by whom and where, but not when.
 func (c *Completion) Words() string {
 	what := map[Outcome]string{Accept: "answered", Decline: "declined", Cancel: "cancelled",
 		Abandoned: "withdrawn", Timeout: "time is up"}[c.Outcome]
@@ -140,9 +140,9 @@ func (c *Completion) why() string {
 	return endWords[c.Reason]
 }
 
-// Who says by whom and where something was done, to stand behind what was done:
-// " by ada in the browser". Whoever uses this machine, as nearly everybody does,
-// is not named.
+// Who returns by whom and where something was done, as text to append: " by ada
+// in the browser". It does not name the user of this machine, who is nearly
+// everybody.
 func Who(by, channel string) (text string) {
 	if by != "" && by != Local {
 		text = " by " + by
@@ -157,7 +157,7 @@ func Who(by, channel string) (text string) {
 	case "terminal":
 		return text + " in the terminal"
 	case "notification":
-		return text + " by a notification"
+		return text + " from a notification"
 	case "slack":
 		return text + " in Slack"
 	case "app":
@@ -166,9 +166,9 @@ func Who(by, channel string) (text string) {
 	return text + " in " + channel
 }
 
-// Final is what is sent when the person is done: what is answered is submitted,
-// and a question that may be skipped and is not answered is. A question that
-// needs an answer and has none is left out, for [Reduce] to name.
+// Final returns the answers to send when the person is done: it submits what
+// has an answer and skips optional questions without one. It leaves out
+// unanswered required questions, which [Reduce] then reports.
 func (r *Request) Final(answers map[string]Answer) map[string]Answer {
 	final := map[string]Answer{}
 	for i := range r.Questions {
@@ -184,8 +184,8 @@ func (r *Request) Final(answers map[string]Answer) map[string]Answer {
 	return final
 }
 
-// Fields is a value as the texts of a plain form: what [Request.Fields] reads.
-// question is the id of the question.
+// Fields returns the value as the texts of a plain form, which [Request.Fields]
+// parses. question is the question's ID.
 func (v *Value) Fields(question string) map[string][]string {
 	fields := map[string][]string{}
 	if v == nil {

@@ -56,7 +56,7 @@ func TestWhoNamesOthersAndThePlace(t *testing.T) {
 		"answered on the command line":   {Outcome: Accept, By: Local, Channel: "cli"},
 		"declined in the terminal":       {Outcome: Decline, By: Local, Channel: "terminal"},
 		"cancelled by bob in Slack":      {Outcome: Cancel, By: "bob", Channel: "slack"},
-		"answered by a notification":     {Outcome: Accept, By: Local, Channel: "notification"},
+		"answered from a notification":   {Outcome: Accept, By: Local, Channel: "notification"},
 		"answered by ada in an-editor":   {Outcome: Accept, By: "ada", Channel: "an-editor"},
 		"time is up":                     {Outcome: Timeout},
 	} {

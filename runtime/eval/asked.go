@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Readers are those who wrote how they would ask the questions of cases, by
-// name; see Case.Asked.
+// Readers returns the names of the readers who rephrased the cases' questions;
+// see Case.Asked.
 func Readers(cases []Case) []string {
 	readers := map[string]bool{}
 	for _, c := range cases {
@@ -17,8 +17,8 @@ func Readers(cases []Case) []string {
 	return slices.Sorted(maps.Keys(readers))
 }
 
-// AskedBy returns cases with the queries that reader would send. A case that
-// reader did not write keeps its own.
+// AskedBy returns cases with reader's queries. Cases that reader did not
+// rephrase keep their own.
 func AskedBy(cases []Case, reader string) []Case {
 	asked := slices.Clone(cases)
 	for i, c := range asked {

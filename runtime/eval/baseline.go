@@ -9,18 +9,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Delta is how one report differs from another.
+// Delta is the difference between two reports.
 type Delta struct {
 	Baseline string `json:"baseline"`
 	Current  string `json:"current"`
-	// Metrics are over the cases that both reports have, NDCG first; Categories
-	// is their NDCG by category.
+	// Metrics cover the cases that both reports have, NDCG first. Categories
+	// holds their NDCG by category.
 	Metrics    []Change `json:"metrics"`
 	Categories []Change `json:"categories"`
-	// Interval is for the difference of NDCG; nil with fewer than two cases.
+	// Interval is the confidence interval of the NDCG difference; nil with
+	// fewer than two cases.
 	Interval *Interval `json:"ndcg_interval,omitempty"`
-	// Regressions and Improvements are cases whose NDCG changed, most first, and
-	// then those where only the rank of the first good hit did.
+	// Regressions and Improvements are the cases whose NDCG changed, largest
+	// change first, followed by those where only the rank of the first good hit
+	// changed.
 	Regressions  []CaseChange `json:"regressions"`
 	Improvements []CaseChange `json:"improvements"`
 	// Added and Removed name the cases that only one report has.
@@ -36,8 +38,8 @@ type Change struct {
 	Baseline float64 `json:"baseline"`
 	Current  float64 `json:"current"`
 	Delta    float64 `json:"delta"`
-	// Interval is for the difference of a category's NDCG; nil with fewer than
-	// two cases.
+	// Interval is the confidence interval of a category's NDCG difference; nil
+	// with fewer than two cases.
 	Interval *Interval `json:"interval,omitempty"`
 	digits   int
 }
@@ -47,7 +49,7 @@ func newChange(name string, was, now float64, digits int) Change {
 }
 
 // CaseChange is one case before and after. Ranks are those of the first good
-// hit, 0 where there is none.
+// hit; 0 if there is none.
 type CaseChange struct {
 	Name         string  `json:"name"`
 	Category     string  `json:"category"`
@@ -61,8 +63,8 @@ type CaseChange struct {
 // nine decimals.
 const changed = 1e-8
 
-// Compare sets current against base, case by case by name. Cases that only one
-// of them has are named and left out of everything else.
+// Compare compares current with base, matching cases by name. It lists the
+// cases that only one report has and otherwise ignores them.
 func Compare(base, current Report) Delta {
 	d := Delta{Baseline: base.Name, Current: current.Name, Regressions: []CaseChange{}, Improvements: []CaseChange{}}
 	if base.K != current.K {
@@ -75,7 +77,7 @@ func Compare(base, current Report) Delta {
 	var oldCases, newCases []CaseResult
 	for _, pair := range both {
 		if pair.was.Query != pair.now.Query {
-			d.Notes = append(d.Notes, fmt.Sprintf("%s asks something else now", pair.now.Name))
+			d.Notes = append(d.Notes, fmt.Sprintf("%s has a different query now", pair.now.Name))
 		}
 		// A case may have moved; both sides are counted where it is now.
 		pair.was.Category = pair.now.Category
@@ -134,8 +136,8 @@ func differencesIn(category string, before, after []CaseResult) []float64 {
 	return all
 }
 
-// Against sets each report against the first, in its Against. Cases differ in
-// what they ask for, so two systems are told apart by their differences case by
+// Against compares each report with the first and sets its field Against. Cases
+// differ in difficulty, so compare two systems by their differences case by
 // case, not by their means.
 func Against(reports []Report) {
 	for i := range reports[min(1, len(reports)):] {
@@ -203,10 +205,10 @@ func (d *Delta) compareScores(base, current Report) {
 	}
 }
 
-// Gate returns a fault if current is not good enough: "score_too_low" when its
-// NDCG is under minNDCG (0 asks for nothing), "score_dropped" when delta says
-// that it fell by more than maxDrop. A nil delta or a negative maxDrop asks for
-// nothing; 0 allows no drop at all.
+// Gate returns a fault if current is not good enough: "score_too_low" if its
+// NDCG is below minNDCG (0 disables the check), "score_dropped" if it fell by
+// more than maxDrop according to delta. A nil delta or a negative maxDrop
+// disables that check; 0 allows no drop at all.
 func Gate(current Report, delta *Delta, minNDCG, maxDrop float64) error {
 	name := metrics[0].title(current.K)
 	if got := current.Summary.NDCG; got < minNDCG-changed {
@@ -219,7 +221,7 @@ func Gate(current Report, delta *Delta, minNDCG, maxDrop float64) error {
 	ndcg := delta.Metrics[0]
 	if drop := -ndcg.Delta; drop > maxDrop+changed {
 		return fault.New("score_dropped", fmt.Sprintf("%s fell by %.4f, from %.4f to %.4f; %.4f is allowed", name, drop, ndcg.Baseline, ndcg.Current, maxDrop),
-			"see the regressions by case; if the change is meant, write a new baseline and have it reviewed")
+			"see the regressions by case; if the change is intended, write a new baseline and have it reviewed")
 	}
 	return nil
 }

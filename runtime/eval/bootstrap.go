@@ -6,8 +6,7 @@ import (
 )
 
 // Interval holds the middle 95 % of a mean difference over many resamples of
-// the cases. Zero inside means that the cases at hand do not tell the two sides
-// apart.
+// the cases. If it contains zero, these cases do not show a difference.
 type Interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
@@ -17,14 +16,14 @@ type Interval struct {
 // interval of ±0.03 moves by some 0.0005 from one seed to another.
 const resamples = 10_000
 
-// Bootstrap is the paired bootstrap: differences are those of two systems, case
-// by case, and each resample draws as many cases as there are, with repetition.
-// Several groups are resampled each within itself, and their means count alike,
-// as for a mean over several sets. It returns nil if no group has two cases or
-// more, or one has none.
+// Bootstrap is the paired bootstrap over the case-by-case differences between
+// two systems. Each resample draws as many cases as there are, with
+// replacement. Each group is resampled separately, and all groups' means have
+// equal weight, as for a mean over several sets. Bootstrap returns nil if a
+// group is empty or no group has at least two cases.
 //
-// Its random numbers are the same each time, and the order of the differences
-// does not matter.
+// Its random numbers are always the same, and the order of the differences does
+// not matter.
 func Bootstrap(groups ...[]float64) *Interval {
 	tells := false
 	sorted := make([][]float64, len(groups))
@@ -54,8 +53,8 @@ func Bootstrap(groups ...[]float64) *Interval {
 	return &Interval{Low: roundTo(means[resamples*25/1000], 9), High: roundTo(means[resamples*975/1000-1], 9)}
 }
 
-// Differences are the NDCG of current minus that of base, over the cases that
-// both reports have, in the order of current.
+// Differences returns the NDCG of current minus that of base, over the cases
+// that both have, in the order of current.
 func Differences(base, current Report) []float64 {
 	var differences []float64
 	for _, pair := range pairs(base, current) {
@@ -77,7 +76,7 @@ func (d *Delta) interval(row string) *Interval {
 	return nil
 }
 
-// String is the interval with three decimals, "-" where there is none.
+// String returns the interval with three decimals; "-" if it is nil.
 func (i *Interval) String() string {
 	if i == nil {
 		return "-"

@@ -14,52 +14,51 @@ import (
 
 // Case is one graded query.
 type Case struct {
-	// Name is unique among the cases of one Load; reports are compared by it.
+	// Name is unique among the cases of one Load; Compare matches cases by it.
 	Name string
-	// Category groups cases in a report, "other" where the file says nothing.
+	// Category groups cases in a report; "other" if the file sets none.
 	Category string
-	// Query is what is asked, never blank.
+	// Query is the query; never blank.
 	Query string
-	// Asked is the query as somebody would send it who follows the description of
-	// search_docs, by who wrote it; nil means that nobody did.
+	// Asked holds, by reader, the query that this reader would send after
+	// reading search_docs' description; nil if there are none.
 	Asked map[string]string
-	// Filters are facet values by facet; nil means none.
+	// Filters holds facet values by facet; nil means none.
 	Filters map[string]string
-	// Limit is the number of hits of one page, 1 to 50; 0 leaves it to
-	// Options.Limit.
+	// Limit is the number of hits per page, 1 to 50; 0 uses Options.Limit.
 	Limit int
-	// MaxRounds is how many pages may be read until a good answer comes, 1 to
-	// 100. Zero means one page, and that rounds are not counted.
+	// MaxRounds is how many pages may be read until a good hit comes, 1 to 100.
+	// Zero means one page, and rounds are not counted.
 	MaxRounds int
 	// Expected is never empty.
 	Expected []Entry
-	// Good is the grade from which a hit answers the query, for MRR, hit rate
-	// and recall: 2 where the entries are graded, else 1.
+	// Good is the minimum grade of a hit that answers the query, for MRR, hit
+	// rate and recall: 2 if the entries are graded, otherwise 1.
 	Good int
 }
 
-// Entry is one place that answers a query. A hit covers it
+// Entry is one place that answers a query. A hit matches it
 //
-//   - with ChunkID: when it is that chunk, and in no other case;
-//   - else when its file is Filepath or one of AltFilepaths, and the hit is
+//   - with ChunkID: only if the hit is that chunk;
+//   - otherwise if the hit's file is Filepath or one of AltFilepaths, and the hit is
 //     the whole file, or
 //   - with HasHeading: the heading is the hit's own (with HeadingPath: below the
-//     same parent, where the hit has a breadcrumb of two parts or more), or
-//     stands as a heading line in the hit's text, or with Subtree in its
-//     breadcrumb. The empty heading is the text before the first one: a hit
-//     without heading, with an id ending in "#_preamble", or headed by the
-//     title or the name of the file; with Subtree it is any hit of the file;
-//   - with Contains: the hit's text contains it, white space aside;
-//   - with Slug: it is the slug of the hit's heading, of a part of its
-//     breadcrumb or of its id, a final -2 or -part-2 aside;
+//     same parent, if the hit's breadcrumb has two or more parts), or is a heading
+//     line in the hit's text, or with Subtree is in its breadcrumb. The empty
+//     heading means the text before the first one: a hit without heading, with an
+//     id ending in "#_preamble", or headed by the file's title or name; with
+//     Subtree it matches any hit of the file;
+//   - with Contains: the hit's text contains it, ignoring white space;
+//   - with Slug: it is the slug of the hit's heading, of a part of its breadcrumb
+//     or of its id, ignoring a final -2 or -part-2;
 //   - with none of these: always.
 //
 // Headings are compared without markup, case and repeated spaces.
 type Entry struct {
-	// Grade is 3 for the answer, 2 for a large part of it, 1 for better than
-	// nothing, 0 for nothing. Files that give none mean 1.
+	// Grade is 3 for the full answer, 2 for a large part of it, 1 for a weak
+	// match, 0 for none. A missing grade means 1.
 	Grade int
-	// Same is the number of a group of entries that are one answer in several
+	// Same numbers a group of entries that are the same answer in several
 	// languages; see Options.Collapse. Zero means no group.
 	Same int
 
@@ -104,21 +103,21 @@ const maxFileBytes = 64 << 20
 //
 //	{"name", "category", "query", "filters": {facet: value}, "expected": [entry, ...]}
 //
-// of which query and expected are required. An entry is one of
+// with query and expected required. An entry is one of
 //
 //	{"filepath", "heading", "grade", "heading_path"?, "subtree"?, "same"?}
 //	{"filepath", "heading_slug"?, "contains"?, "grade"?}
 //	{"chunk_id", "grade"?}
 //
-// where the first two may have "alt_filepaths". Instead of "expected" a case may
-// have "expectedChunkId" (or "expected_chunk_id"), one chunk that is looked for
-// on up to "maxRounds" pages (3) of "limit" hits (5). The forms may be mixed in
-// one file. A case without name is called by its query.
+// The first two may have "alt_filepaths". Instead of "expected", a case may
+// have "expectedChunkId" (or "expected_chunk_id"): one chunk to find within
+// "maxRounds" pages (3) of "limit" hits (5). A file may mix these forms. A case
+// without a name is named by its query.
 //
-// Warnings are sentences about what was read but looks unintended: fields that
-// nothing reads, a name given twice (the later case gets a number), a case that
-// no hit can answer well. The error is fault "bad_cases" and names file, case and
-// reason, or "no_cases" for a file that is not there.
+// Warnings are sentences about probable mistakes: unknown fields, duplicate
+// names (the later case gets a number), a case that no hit can answer well. The
+// error is fault "bad_cases", which names file, case and reason, or "no_cases"
+// if a file does not exist.
 func Load(paths ...string) (cases []Case, warnings []string, err error) {
 	l := loader{names: map[string]int{}, unknown: map[string]*mention{}}
 	for _, path := range paths {

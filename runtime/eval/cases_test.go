@@ -65,7 +65,7 @@ func TestLoadReadsSeveralFiles(t *testing.T) {
 	if err != nil || len(got) != 2 || got[1].Name != "n #2" {
 		t.Fatalf("Load = %+v, %v; want two cases, the second called %q", got, err, "n #2")
 	}
-	if len(warnings) != 1 || !strings.Contains(warnings[0], `b.json: case 1 "n": the name is taken`) {
+	if len(warnings) != 1 || !strings.Contains(warnings[0], `b.json: case 1 "n": duplicate name`) {
 		t.Errorf("warnings = %q, want one that names file, case and name", warnings)
 	}
 }
@@ -80,10 +80,10 @@ func TestLoadWarnsOfWhatLooksUnintended(t *testing.T) {
 	}
 	all := strings.Join(warnings, "\n")
 	for _, want := range []string{
-		`case 1 "a": nothing reads the field "querry" (met 2 times)`,
-		`case 1 "a": nothing reads the field "expected.haeding" (met 1 times)`,
+		`case 1 "a": nothing reads the field "querry" (found 2 times)`,
+		`case 1 "a": nothing reads the field "expected.haeding" (found 1 times)`,
 		`case 2 "b": its best grade is 1`,
-		`case 3 "c": nothing reads the field "expected.contains or .heading_slug beside .heading"`,
+		`case 3 "c": nothing reads the field "expected.contains or .heading_slug combined with .heading"`,
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("warnings lack %q:\n%s", want, all)
@@ -100,30 +100,30 @@ func TestLoadRefuses(t *testing.T) {
 		"a broken line":         {"[\n{\"query\": \"a\",\n\"expected\" [}]", "line 3 is not JSON"},
 		"lines of JSON":         {"{\"query\": \"a\"}\n{\"query\": \"b\"}\n", "line 2 is not JSON"},
 		"deep nesting":          {strings.Repeat("[", 1e5), "is not JSON"},
-		"a string":              {`"cases"`, "holds no list of cases"},
-		"cases of another type": {`{"cases": 3}`, "holds no list of cases"},
+		"a string":              {`"cases"`, "contains no list of cases"},
+		"cases of another type": {`{"cases": 3}`, "contains no list of cases"},
 		"no cases":              {"[]", "has no cases"},
 		"no list":               {"{}", "has no cases"},
 		"a case that is a list": {"[[]]", "case 1: is not a JSON object"},
 		"a null case":           {"[null]", "case 1: is not a JSON object"},
 		"no query":              {`[{"name": "n", "expected": [{"filepath": "a.md"}]}]`, `case 1 "n": has no query`},
 		"blank query":           {`[{"query": " ", "expected": [{"filepath": "a.md"}]}]`, "has no query"},
-		"query of numbers":      {`[{"query": 3, "expected": [{"filepath": "a.md"}]}]`, "has a wrong query: it must be a string, not 3"},
+		"query of numbers":      {`[{"query": 3, "expected": [{"filepath": "a.md"}]}]`, "has an invalid query: it must be a string, not 3"},
 		"nothing expected":      {one(`"category": "c"`), "expects nothing"},
 		"an empty list":         {one(`"expected": []`), "expects nothing"},
-		"an object":             {one(`"expected": {}`), "has a wrong expected: it must be a list of entries"},
+		"an object":             {one(`"expected": {}`), "has an invalid expected: it must be a list of entries"},
 		"both forms":            {one(`"expected": [{"filepath": "a"}], "expectedChunkId": "a#b"`), "keep one"},
-		"a list filter":         {one(`"filters": {"a": ["b"]}, "expectedChunkId": "a#b"`), "has a wrong filters"},
+		"a list filter":         {one(`"filters": {"a": ["b"]}, "expectedChunkId": "a#b"`), "has an invalid filters"},
 		"an empty filter":       {one(`"filters": {"a": null}, "expectedChunkId": "a#b"`), `filters by "a" = ""`},
-		"no pages":              {one(`"maxRounds": 0, "expectedChunkId": "a#b"`), "has a wrong maxRounds: it must be a whole number from 1 to 100, not 0"},
-		"endless pages":         {one(`"maxRounds": 1e300, "expectedChunkId": "a#b"`), "has a wrong maxRounds"},
-		"a large page":          {one(`"limit": 51, "expectedChunkId": "a#b"`), "has a wrong limit"},
-		"grade 4":               {entry(`"filepath": "a.md", "grade": 4`), "expected entry 1 has a wrong grade: it must be a whole number from 0 to 3, not 4"},
-		"grade -1":              {entry(`"filepath": "a.md", "grade": -1`), "wrong grade"},
-		"half a grade":          {entry(`"filepath": "a.md", "grade": 1.5`), "wrong grade"},
-		"a grade in words":      {entry(`"filepath": "a.md", "grade": "high"`), "wrong grade"},
+		"no pages":              {one(`"maxRounds": 0, "expectedChunkId": "a#b"`), "has an invalid maxRounds: it must be an integer from 1 to 100, not 0"},
+		"endless pages":         {one(`"maxRounds": 1e300, "expectedChunkId": "a#b"`), "has an invalid maxRounds"},
+		"a large page":          {one(`"limit": 51, "expectedChunkId": "a#b"`), "has an invalid limit"},
+		"grade 4":               {entry(`"filepath": "a.md", "grade": 4`), "expected entry 1 has an invalid grade: it must be an integer from 0 to 3, not 4"},
+		"grade -1":              {entry(`"filepath": "a.md", "grade": -1`), "invalid grade"},
+		"half a grade":          {entry(`"filepath": "a.md", "grade": 1.5`), "invalid grade"},
+		"a grade in words":      {entry(`"filepath": "a.md", "grade": "high"`), "invalid grade"},
 		"no place":              {entry(`"heading": "A"`), "expected entry 1 names no place"},
-		"two places":            {entry(`"filepath": "a.md", "chunk_id": "a.md#b"`), "names a chunk and a file"},
+		"two places":            {entry(`"filepath": "a.md", "chunk_id": "a.md#b"`), "names both a chunk and a file"},
 		"an empty other file":   {entry(`"filepath": "a.md", "alt_filepaths": [null]`), "empty path in alt_filepaths"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Chart is a drawing of NDCG: a group of bars for each row, a bar for each
+// Chart is a bar chart of NDCG: a group of bars for each row, a bar for each
 // column.
 type Chart struct {
 	Title   string
@@ -17,8 +17,8 @@ type Chart struct {
 	Rows    []ChartRow
 }
 
-// ChartRow is one group. Values are from 0 to 1, one a column; a negative one is
-// not known and has no bar.
+// ChartRow is one group. Values are from 0 to 1, one per column; a negative
+// value is unknown and has no bar.
 type ChartRow struct {
 	Name   string
 	Values []float64
@@ -43,7 +43,7 @@ const chartInk = "#737b84"
 // chartColours tell columns apart, on both. More columns begin again.
 var chartColours = []string{"#9aa0a6", "#e08e0b", "#a06cd5", "#1f9e89", "#d1495b", "#3b82f6"}
 
-// CategoryChart draws reports by category.
+// CategoryChart returns a chart of reports by category.
 func CategoryChart(reports ...Report) Chart {
 	var c Chart
 	for i, r := range reports {
@@ -66,9 +66,9 @@ func CategoryChart(reports ...Report) Chart {
 	return c
 }
 
-// SVG is the chart as a picture of text and rectangles, without scripts and
-// fonts of its own. It is read on light and on dark pages alike, and the same
-// values give the same bytes.
+// SVG returns the chart as an image of text and rectangles, without scripts or
+// fonts of its own. It is readable on light and dark pages. The same values
+// give the same bytes.
 func (c Chart) SVG() string {
 	var b strings.Builder
 	var legend strings.Builder

@@ -1,10 +1,9 @@
-// Package eval judges a search engine from outside with graded queries.
+// Package eval measures a search engine with graded queries.
 //
-// Load reads the queries, Run asks an Engine each of them and measures the
-// answers (NDCG@5 as ndcg.go defines it, and beside it MRR, hit rate, recall,
-// facet leaks and time), Compare sets two reports against each other. Everything
-// is asked through Engine, so a server behind a protocol is judged like an
-// engine in this process.
+// Load reads the queries. Run sends each to an Engine and measures the answers
+// (NDCG@5 as defined in ndcg.go, and MRR, hit rate, recall, facet leaks and
+// time). Compare compares two reports. Run uses only the interface Engine, so
+// it measures a server behind a protocol like an engine in this process.
 package eval
 
 import (
@@ -17,65 +16,66 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Engine is what is judged. With Options.Workers over 1 it is called
+// Engine is the engine to measure. If Options.Workers is over 1, it is called
 // concurrently.
 type Engine interface {
 	// Search returns at most limit hits, best first, and the cursor of the next
 	// page, empty on the last one. cursor is empty for the first page. filters
-	// are facet values by facet; nil means none.
+	// holds facet values by facet; nil means none.
 	Search(ctx context.Context, query string, filters map[string]string, limit int, cursor string) (hits []Hit, next string, err error)
-	// Text returns the full markdown of a chunk, without a delimiter line. It
-	// is asked only for hits that nothing but their text can decide.
+	// Text returns the full Markdown of a chunk, without a delimiter line. It
+	// is called only for hits that cannot be judged without their text.
 	Text(ctx context.Context, chunkID string) (string, error)
 }
 
 // Hit is one search result as an agent sees it.
 type Hit struct {
-	// ID is the chunk id; one without '#' is a whole file.
+	// ID is the chunk ID; one without '#' is a whole file.
 	ID string
 	// Path is the file, relative to the indexed folder, with slashes.
 	Path string
 	// Heading and Breadcrumb are as search_docs returns them; the parts of
 	// Breadcrumb are separated by " > ". Both may be empty.
 	Heading, Breadcrumb string
-	// Metadata holds the facet values of the chunk. Nil means unknown, and such
-	// a hit is never counted as a facet leak.
+	// Metadata holds the chunk's facet values. Nil means unknown; such a hit
+	// never counts as a facet leak.
 	Metadata map[string]string
 }
 
-// Options tunes Run. The zero value is ready to use.
+// Options configure Run. The zero value is ready to use.
 type Options struct {
-	// Name labels the report, as a column heading does. Empty means "deskhand".
+	// Name labels the report, for example in a column heading. Empty means
+	// "deskhand".
 	Name string
-	// K is the rank at which NDCG, MRR and the hit rate are cut. Zero means 5.
+	// K is the cut-off rank of NDCG, MRR and the hit rate. Zero means 5.
 	K int
-	// Limit is how many hits are asked for where a case does not say. Zero
-	// means 10, or K where that is more: Recall@10 needs 10.
+	// Limit is how many hits to request if a case sets no limit. Zero means 10,
+	// or K if that is more: Recall@10 needs 10.
 	Limit int
-	// Collapse makes entries with the same Same one answer, for engines that
-	// show one language of a page when no filter is given.
+	// Collapse counts entries with the same Same as one answer, for engines
+	// that return one language of a page when there is no filter.
 	Collapse bool
-	// Warmup is how many queries are asked before the measured ones. They are
-	// the cases' own, from the first on.
+	// Warmup is how many queries to send before the measured ones. They are the
+	// cases' own, starting with the first.
 	Warmup int
-	// Workers is how many queries run at the same time. Zero means 1, which is
-	// what latency figures should be taken with.
+	// Workers is how many queries run concurrently. Zero means 1; measure
+	// latency with that.
 	Workers int
-	// Timeout bounds one Search or Text. Zero means 30 seconds.
+	// Timeout limits one Search or Text. Zero means 30 seconds.
 	Timeout time.Duration
-	// Title returns the front matter title of a file (not its first heading),
-	// or "". A hit headed by it is the text before the first heading. Nil means
-	// that no file has one; the file's own name counts in any case.
+	// Title returns a file's front matter title (not its first heading), or "".
+	// A hit with it as heading is the text before the first heading. Nil means
+	// that no file has one; the file's own name always counts.
 	Title func(path string) string
-	// Has says whether the corpus has a file. Nil means that nobody knows;
-	// otherwise entries that name a missing file are listed in the report.
+	// Has reports whether the corpus has a file. If it is not nil, the report
+	// lists entries that name a missing file.
 	Has func(path string) bool
-	// Leaks says whether a hit should not have passed the filters. Nil means
+	// Leaks reports whether the filters should have excluded a hit. Nil means
 	// the function Leaks.
 	Leaks func(hit Hit, filters map[string]string) bool
-	// PID is the process whose peak memory is read. Zero means this one.
+	// PID is the process whose peak memory is reported. Zero means this one.
 	PID int
-	// Progress is called after each case, never concurrently. Nil: nobody asks.
+	// Progress, unless nil, is called after each case, never concurrently.
 	Progress func(done, total int)
 }
 
@@ -99,14 +99,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run asks engine every case and judges the answers. A query that fails scores
-// 0, is counted and carries its error in the report; Run itself fails only
+// Run sends every case to engine and measures the answers. A failed query
+// scores 0, is counted and has its error in the report. Run itself fails only
 // without cases (fault "no_cases") and when ctx ends.
 //
-// Everything in the report but Timing depends on the engine's answers alone.
+// Everything in the report except Timing depends only on the engine's answers.
 func Run(ctx context.Context, engine Engine, cases []Case, opts Options) (Report, error) {
 	if len(cases) == 0 {
-		return Report{}, fault.New("no_cases", "there are no cases to judge by", "give a file with at least one graded query")
+		return Report{}, fault.New("no_cases", "there are no cases to evaluate", "give a file with at least one graded query")
 	}
 	r := run{engine: engine, opts: opts.withDefaults()}
 	for i := range r.opts.Warmup {
@@ -227,10 +227,10 @@ func (r *run) text(ctx context.Context, id string, watch *stopwatch) (string, er
 	return text, nil
 }
 
-// Leaks says whether hit lies outside filters: a facet it was filtered by has
-// another value, or none. Two kinds of page may pass a filter on "language"
-// where "scope" is not filtered, as the contract of search_docs has it: those
-// of scope "global-guide", and those of other scopes without a language.
+// Leaks reports whether filters should have excluded hit: a filtered facet has
+// another value, or none. By the contract of search_docs, two kinds of page may
+// pass a filter on "language" when "scope" is not filtered: those of scope
+// "global-guide", and those of other scopes without a language.
 func Leaks(hit Hit, filters map[string]string) bool {
 	if hit.Metadata == nil {
 		return false

@@ -6,14 +6,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
-// Local judges an engine of ours in this process.
+// Local measures a deskhand engine in this process.
 type Local struct {
 	Engine *search.Engine
-	// By is the evidence to rank by, for comparison; empty: all.
+	// By is the kind of evidence to rank by, for comparison; empty: all.
 	By search.By
 }
 
-// Search asks the engine.
+// Search queries the engine.
 func (l Local) Search(ctx context.Context, query string, filters map[string]string, limit int, cursor string) ([]Hit, string, error) {
 	q := search.Query{Text: query, Filters: filters, Limit: limit, By: l.By}
 	if cursor != "" {
@@ -30,7 +30,7 @@ func (l Local) Search(ctx context.Context, query string, filters map[string]stri
 	return hits, page.Next, nil
 }
 
-// Text returns a chunk's markdown.
+// Text returns a chunk's Markdown.
 func (l Local) Text(_ context.Context, chunkID string) (string, error) {
 	p, err := l.Engine.Passage(chunkID, 0)
 	if err != nil {
@@ -39,7 +39,7 @@ func (l Local) Text(_ context.Context, chunkID string) (string, error) {
 	return p.Chunks[p.Target].Markdown, nil
 }
 
-// Has says whether the corpus has a file.
+// Has reports whether the corpus has a file.
 func (l Local) Has(path string) bool {
 	ok, err := l.Engine.Has(path)
 	return ok && err == nil

@@ -81,7 +81,7 @@ func (l *loader) add(c Case, where string, extra []string) {
 	}
 	l.names[c.Name]++
 	if named && c.Name != name {
-		l.warnings = append(l.warnings, fmt.Sprintf("%s: the name is taken, so the case is called %q; give each case a name of its own", where, c.Name))
+		l.warnings = append(l.warnings, fmt.Sprintf("%s: duplicate name, so the case is called %q; give each case its own name", where, c.Name))
 	}
 	if best := slices.MaxFunc(c.Expected, func(a, b Entry) int { return a.Grade - b.Grade }).Grade; best < c.Good {
 		l.warnings = append(l.warnings, fmt.Sprintf("%s: its best grade is %d, and MRR, hit rate and recall count from %d on, so they stay 0", where, best, c.Good))
@@ -93,7 +93,7 @@ func (l *loader) allWarnings() []string {
 	all := l.warnings
 	for _, field := range slices.Sorted(maps.Keys(l.unknown)) {
 		s := l.unknown[field]
-		all = append(all, fmt.Sprintf("%s: nothing reads the field %q (met %d times); remove it or check its spelling", s.first, field, s.count))
+		all = append(all, fmt.Sprintf("%s: nothing reads the field %q (found %d times); remove it or check its spelling", s.first, field, s.count))
 	}
 	return all
 }
@@ -112,7 +112,7 @@ func caseList(data []byte) ([]json.RawMessage, error) {
 		Cases []json.RawMessage `json:"cases"`
 	}
 	if json.Unmarshal(data, &wrapped) != nil {
-		return nil, errors.New("holds no list of cases")
+		return nil, errors.New("contains no list of cases")
 	}
 	return wrapped.Cases, nil
 }
@@ -178,7 +178,7 @@ func orDefault(n, standard int) int {
 func (c *Case) check() error {
 	switch {
 	case oneLine(c.Query) == "":
-		return errors.New("has no query; say what is asked")
+		return errors.New("has no query; add one")
 	case len(c.Expected) == 0:
 		return errors.New("expects nothing; list at least one place that answers it under expected")
 	}
@@ -189,7 +189,7 @@ func (c *Case) check() error {
 	}
 	for facet, value := range c.Filters {
 		if facet == "" || value == "" {
-			return fmt.Errorf("filters by %q = %q; give both or leave the filter out", facet, value)
+			return fmt.Errorf("filters by %q = %q; set both or remove the filter", facet, value)
 		}
 	}
 	if len(c.Filters) == 0 {
@@ -217,7 +217,7 @@ func readEntry(raw json.RawMessage) (e Entry, graded bool, extra []string, err e
 	}
 	extra = o.rest("expected.")
 	if e.HasHeading && (e.Contains != "" || e.Slug != "") {
-		extra = append(extra, "expected.contains or .heading_slug beside .heading")
+		extra = append(extra, "expected.contains or .heading_slug combined with .heading")
 		e.Contains, e.Slug = "", ""
 	}
 	e.Filepath = cleanPath(e.Filepath)
@@ -226,11 +226,11 @@ func readEntry(raw json.RawMessage) (e Entry, graded bool, extra []string, err e
 	}
 	switch {
 	case e.ChunkID != "" && e.Filepath != "":
-		err = errors.New("names a chunk and a file; keep chunk_id or filepath")
+		err = errors.New("names both a chunk and a file; keep chunk_id or filepath")
 	case e.ChunkID == "" && e.Filepath == "":
-		err = errors.New("names no place; give filepath or chunk_id")
+		err = errors.New("names no place; add filepath or chunk_id")
 	case slices.Contains(e.AltFilepaths, ""):
-		err = errors.New("has an empty path in alt_filepaths; take it out")
+		err = errors.New("has an empty path in alt_filepaths; remove it")
 	}
 	return e, graded, extra, err
 }
@@ -259,7 +259,7 @@ func (o *object) take(into any, want, field string) bool {
 		return false
 	}
 	if err := json.Unmarshal(raw, into); err != nil && o.err == nil {
-		o.err = fmt.Errorf("has a wrong %s: it must be %s, not %s", field, want, textutil.Shorten(string(raw), 40))
+		o.err = fmt.Errorf("has an invalid %s: it must be %s, not %s", field, want, textutil.Shorten(string(raw), 40))
 	}
 	return true
 }
@@ -268,13 +268,13 @@ func (o *object) text(into *string, field string) bool { return o.take(into, "a 
 
 func (o *object) integer(into *int, low, high int, field string) bool {
 	var number float64
-	want := fmt.Sprintf("a whole number from %d to %d", low, high)
+	want := fmt.Sprintf("an integer from %d to %d", low, high)
 	if !o.take(&number, want, field) {
 		return false
 	}
 	if number != math.Trunc(number) || number < float64(low) || number > float64(high) {
 		if o.err == nil {
-			o.err = fmt.Errorf("has a wrong %s: it must be %s, not %v", field, want, number)
+			o.err = fmt.Errorf("has an invalid %s: it must be %s, not %v", field, want, number)
 		}
 		return true
 	}

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// Style tunes what is printed on a terminal. The zero value is ready to use.
+// Style configures terminal output. The zero value is ready to use.
 type Style struct {
 	// Width is the number of columns. Zero means 80.
 	Width int
 	// ASCII draws bars with '#', for output that is not a terminal.
 	ASCII bool
-	// Lowest is how many of the worst queries are listed, of the first report.
+	// Lowest is how many of the first report's worst queries to list.
 	Lowest int
 }
 
@@ -35,8 +35,9 @@ const (
 	minBar, maxBar = 8, 40
 )
 
-// Markdown renders reports for a page: one with all its scores, several as
-// columns with the difference to the first. None renders nothing.
+// Markdown renders reports for a page: one report with all its scores, or
+// several as columns with the difference to the first. Without reports it
+// returns "".
 func Markdown(reports ...Report) string {
 	var out strings.Builder
 	for i, g := range tables(reports) {
@@ -51,7 +52,7 @@ func Markdown(reports ...Report) string {
 	return out.String()
 }
 
-// Terminal renders the same for a terminal, with bars of NDCG by category and
+// Terminal renders reports for a terminal, with bars of NDCG by category and
 // each list cut to ten lines.
 func Terminal(style Style, reports ...Report) string {
 	if len(reports) == 0 {
@@ -259,8 +260,8 @@ func notes(reports []Report) []section {
 }
 
 func (r Report) troubles() []section {
-	failed, closed := section{title: "queries that failed and count 0"}, section{title: "queries with a hit that could not be opened"}
-	missing := section{title: "expected files that the corpus does not have"}
+	failed, closed := section{title: "failed queries, which count as 0"}, section{title: "queries with a hit that could not be opened"}
+	missing := section{title: "expected files missing from the corpus"}
 	for _, c := range r.Cases {
 		if c.Error != "" {
 			failed.lines = append(failed.lines, c.Name+": "+c.Error)

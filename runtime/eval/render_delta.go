@@ -16,7 +16,8 @@ func (d Delta) Markdown() string {
 	return out.String()
 }
 
-// Terminal renders the same for a terminal, each list with at most ten lines.
+// Terminal renders the difference for a terminal, each list with at most ten
+// lines.
 func (d Delta) Terminal(style Style) string {
 	style = style.withDefaults()
 	lines := append(d.metricGrid().text(maxCell), "")
@@ -63,7 +64,7 @@ func (d Delta) sections() []section {
 	}
 	add("Notes", d.Notes)
 	if i := d.Interval; i != nil {
-		add("95 % interval of the difference in NDCG", []string{fmt.Sprintf("%+.4f to %+.4f: %s", i.Low, i.High, i.verdict())})
+		add("95 % interval of the NDCG difference", []string{fmt.Sprintf("%+.4f to %+.4f: %s", i.Low, i.High, i.verdict())})
 	}
 	add(fmt.Sprintf("Regressions (%d)", len(d.Regressions)), changeLines(d.Regressions))
 	add(fmt.Sprintf("Improvements (%d)", len(d.Improvements)), changeLines(d.Improvements))

@@ -11,32 +11,33 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Report is what Run found. Its JSON is the same bytes for the same answers,
-// but for Timing; set that to nil to keep a report under version control.
+// Report is the result of Run. Except for Timing, the same answers give the
+// same JSON bytes; set Timing to nil to keep a report under version control.
 type Report struct {
 	// Name is the engine's label, Options.Name.
 	Name string `json:"name"`
 	// K and Collapse are the options of the same name.
 	K        int  `json:"k"`
 	Collapse bool `json:"collapse"`
-	// Summary is over all cases, Categories each over its own, by name.
+	// Summary covers all cases; Categories holds the scores of each category by
+	// name.
 	Summary    Scores     `json:"summary"`
 	Categories []Category `json:"categories"`
-	// MissingFiles are the entries that the corpus cannot answer.
+	// MissingFiles lists the entries that the corpus cannot answer.
 	MissingFiles []MissingFile `json:"missing_files,omitempty"`
 	// Cases are in the order of the files.
 	Cases  []CaseResult `json:"cases"`
 	Timing *Timing      `json:"timing,omitempty"`
-	// Against is how it differs from a baseline, or from the first of several
-	// reports; nil where nothing is compared.
+	// Against is the difference from a baseline, or from the first of several
+	// reports; nil if nothing is compared.
 	Against *Delta `json:"against,omitempty"`
 }
 
-// Scores are means over a number of cases, 0 to 1 where nothing else is said.
-// The definitions are in ndcg.go.
+// Scores are means over a number of cases, 0 to 1 unless stated otherwise.
+// ndcg.go defines them.
 type Scores struct {
-	// Cases counts all, Failed those whose query returned an error, Empty those
-	// without hits.
+	// Cases counts all cases, Failed those whose query returned an error, Empty
+	// those without hits.
 	Cases  int `json:"cases"`
 	Failed int `json:"failed"`
 	Empty  int `json:"empty"`
@@ -46,14 +47,14 @@ type Scores struct {
 	HitRate  float64 `json:"hit_rate"`
 	Recall5  float64 `json:"recall_at_5"`
 	Recall10 float64 `json:"recall_at_10"`
-	// FacetLeaks counts hits that their filters should have kept out.
+	// FacetLeaks counts hits that the filters should have excluded.
 	FacetLeaks int `json:"facet_leaks"`
-	// AvgRounds is the mean number of pages until a good hit, counting one more
-	// than allowed where none came; 0 where no case counts rounds.
+	// AvgRounds is the mean number of pages until a good hit, or one more than
+	// allowed if none came; 0 if no case counts rounds.
 	AvgRounds float64 `json:"avg_rounds,omitempty"`
 }
 
-// Category is the scores of the cases of one category.
+// Category holds the scores of one category.
 type Category struct {
 	Name string `json:"name"`
 	Scores
@@ -66,23 +67,23 @@ type CaseResult struct {
 	Query    string            `json:"query"`
 	Filters  map[string]string `json:"filters,omitempty"`
 	NDCG     float64           `json:"ndcg"`
-	// FirstGood is the rank of the first good hit, from 1; 0 where no hit is good.
+	// FirstGood is the rank of the first good hit, from 1; 0 if no hit is good.
 	FirstGood int `json:"first_good_rank"`
 	// ReciprocalRank is 1 / FirstGood up to rank K, else 0.
 	ReciprocalRank float64 `json:"reciprocal_rank"`
 	Recall5        float64 `json:"recall_at_5"`
 	Recall10       float64 `json:"recall_at_10"`
-	// Hits is how many were returned, over all pages read.
+	// Hits is how many hits were returned on all pages read.
 	Hits       int `json:"hits"`
 	FacetLeaks int `json:"facet_leaks,omitempty"`
-	// Rounds is as Scores.AvgRounds has it; 0 where they are not counted.
+	// Rounds is the case's share in Scores.AvgRounds; 0 if not counted.
 	Rounds int `json:"rounds,omitempty"`
 	// Top are the first K hits.
 	Top []Ranked `json:"top,omitempty"`
-	// Missed names the good entries that no hit covers.
+	// Missed names the good entries that no hit matches.
 	Missed []string `json:"missed,omitempty"`
-	// Error says why the query failed, which makes all scores 0. TextError says
-	// that a hit could not be opened; it was judged without its text.
+	// Error is why the query failed, which makes all scores 0. TextError is why
+	// a hit could not be opened; it was judged without its text.
 	Error     string `json:"error,omitempty"`
 	TextError string `json:"text_error,omitempty"`
 }
@@ -93,7 +94,7 @@ type Ranked struct {
 	Grade   int    `json:"grade"`
 }
 
-// MissingFile is an expected entry none of whose files are in the corpus.
+// MissingFile is an expected entry whose files are all missing from the corpus.
 type MissingFile struct {
 	Case     string `json:"case"`
 	Filepath string `json:"filepath"`
@@ -146,7 +147,7 @@ func average(results []CaseResult) Scores {
 }
 
 // JSON renders one report as an object and several as a list, with nine
-// decimals, so that machines which round differently in the last bit agree.
+// decimals, so that rounding differences between machines do not show.
 func JSON(reports ...Report) ([]byte, error) {
 	rounded := make([]Report, len(reports))
 	for i, r := range reports {
@@ -191,14 +192,14 @@ func round9(values ...*float64) {
 	}
 }
 
-// ReadReport reads a report that JSON wrote. The error is fault "bad_report",
-// or "no_report" for a file that is not there.
+// ReadReport reads a report written by JSON. The error is fault "bad_report",
+// or "no_report" if the file does not exist.
 func ReadReport(path string) (Report, error) {
 	data, err := readFile(path, "report")
 	if err != nil {
 		return Report{}, err
 	}
-	const hint = "give a file with one report, as an evaluation prints it in JSON"
+	const hint = "give a file with one report, as printed by an evaluation in JSON"
 	var r Report
 	if err := json.Unmarshal(data, &r); err != nil {
 		return Report{}, fault.New("bad_report", fmt.Sprintf("%s is not a report: %s", path, jsonFlaw(data, err)), hint)
@@ -230,5 +231,5 @@ func jsonFlaw(data []byte, err error) string {
 	case errors.As(err, &kind):
 		return fmt.Sprintf("it is a JSON %s, not an object", kind.Value)
 	}
-	return "it cannot be read as JSON"
+	return "it is not valid JSON"
 }

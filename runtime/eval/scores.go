@@ -11,8 +11,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Agreed is the quality last agreed on, as a file of scores keeps it. Only the
-// fields that the file has are set: Cases and the five means.
+// Agreed is the search quality last agreed on, as read from a scores file. Only
+// the fields in the file are set: Cases and the five means.
 type Agreed struct {
 	K          int
 	Collapse   bool
@@ -25,7 +25,7 @@ const scoresPreamble = `# The quality of search last agreed on, by category. No 
 `
 
 // WriteScores writes the scores of r as a short text, one line per category and
-// one for all, with four decimals. WriteScores of equal answers is equal.
+// one for all, with four decimals. Equal answers give equal text.
 func WriteScores(w io.Writer, r Report) error {
 	g := scoreTable(r)
 	g.head[0] = "# category"
@@ -71,7 +71,7 @@ func ReadScores(r io.Reader) (Agreed, error) {
 		a.Categories = append(a.Categories, c)
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return Agreed{}, badScores("the scores have a line that is too long for scores")
+		return Agreed{}, badScores("a line of the scores is too long")
 	} else if err != nil {
 		return Agreed{}, fmt.Errorf("read scores: %w", err)
 	}
@@ -87,7 +87,7 @@ func ReadScores(r io.Reader) (Agreed, error) {
 }
 
 func badScores(message string) error {
-	return fault.New("bad_scores", message, "write the scores anew from a report")
+	return fault.New("bad_scores", message, "rewrite the scores from a report")
 }
 
 func wordAfter(line, mark string) string {
@@ -119,13 +119,13 @@ func readScoreLine(fields []string) (Category, error) {
 	return c, nil
 }
 
-// CompareScores sets current against the scores last agreed on, at the four
-// decimals that these have. It knows no cases, so it lists none.
+// CompareScores compares current with the scores last agreed on, at their four
+// decimals. Scores have no cases, so the delta lists none.
 func CompareScores(base Agreed, current Report) Delta {
 	d := Delta{Baseline: "agreed", Current: current.Name, Regressions: []CaseChange{}, Improvements: []CaseChange{}}
 	was := Report{K: base.K, Collapse: base.Collapse, Summary: base.Total, Categories: base.Categories}
 	if base.K != current.K || base.Collapse != current.Collapse {
-		d.Notes = append(d.Notes, "the scores were taken with another rank or another rule for languages")
+		d.Notes = append(d.Notes, "the scores were measured with another rank or another rule for languages")
 	}
 	if base.Total.Cases != current.Summary.Cases {
 		d.Notes = append(d.Notes, fmt.Sprintf("the scores are over %d cases, the report over %d", base.Total.Cases, current.Summary.Cases))

@@ -11,17 +11,16 @@ import (
 	"time"
 )
 
-// Timing is what a report has that differs from run to run.
+// Timing is the part of a report that differs from run to run.
 type Timing struct {
-	// Latency is over all measured calls of Search.
+	// Latency covers all measured calls of Search.
 	Latency
-	// TextP50 is the median of the calls of Text, in milliseconds; 0 where no
-	// hit had to be opened.
+	// TextP50 is the median latency of Text, in milliseconds; 0 if no hit had
+	// to be opened.
 	TextP50 float64 `json:"text_p50_ms"`
-	// Seconds is how long all cases took together.
+	// Seconds is the total time of all cases.
 	Seconds float64 `json:"elapsed_s"`
-	// PeakRSS is the most memory that the process held, in MiB; 0 where the
-	// system has no /proc.
+	// PeakRSS is the process's peak memory, in MiB; 0 on systems without /proc.
 	PeakRSS    float64           `json:"peak_rss_mib"`
 	Categories []CategoryLatency `json:"categories"`
 }

@@ -1,7 +1,8 @@
-// Package fault is an expected failure: one where the caller can do something.
+// Package fault defines expected failures: those the caller can do something
+// about.
 //
-// Rooms return a *Fault, doors word it in their protocol. Anything that is not
-// a fault is unexpected, and a door shows it as "internal error" with an ID.
+// Rooms return a *Fault; doors word it in their protocol. Any other error is
+// unexpected, and a door shows it as "internal error" with an ID.
 package fault
 
 import (
@@ -14,26 +15,26 @@ import (
 type Fault struct {
 	// Code is stable, lower case with underscores, for programs to branch on.
 	Code string
-	// Message is one sentence that says what is wrong, naming the value.
+	// Message is one sentence that states what is wrong and names the value.
 	Message string
-	// Hint names the next step. Empty when Message already does. A room's hint
+	// Hint names the next step; empty if Message already does. A room's hint
 	// holds for every door: it names no tool and no command.
 	Hint string
-	// Case tells apart the faults of one Code, for a door that has its own hint
-	// for each; see [Hints]. It is a constant of the package that returns the
-	// fault, and no caller sees it. Empty: Code says it all.
+	// Case distinguishes faults with the same Code if a door has a separate
+	// hint for each; see [Hints]. It is a constant of the package that returns
+	// the fault, and callers do not see it. Empty: Code is enough.
 	Case string `json:"-"`
-	// Values are what a door's hint can name, such as the ID of an attempt. Nil:
-	// none.
+	// Values are what a door's hint can refer to, for example an attempt's ID.
+	// Nil: none.
 	Values map[string]string `json:"-"`
-	// Retryable says that the same call may succeed later.
+	// Retryable reports that the same call may succeed later.
 	Retryable bool
-	// Details are small facts for programs, such as the field at fault; values
-	// marshal to JSON. Nil: none.
+	// Details are small facts for programs, for example the invalid field;
+	// values marshal to JSON. Nil: none.
 	Details map[string]any
 }
 
-// With returns a copy of f that has one detail more.
+// With returns a copy of f with one more detail.
 func (f *Fault) With(name string, value any) *Fault {
 	own := *f
 	own.Details = maps.Clone(f.Details)
@@ -44,8 +45,8 @@ func (f *Fault) With(name string, value any) *Fault {
 	return &own
 }
 
-// WithCase returns a copy of f of a case, with what a hint can name in pairs of
-// name and value.
+// WithCase returns a copy of f with Case set to which. pairs are names and
+// values for the hint, alternating.
 func (f *Fault) WithCase(which string, pairs ...string) *Fault {
 	own := *f
 	own.Case, own.Values = which, maps.Clone(f.Values)
@@ -58,7 +59,7 @@ func (f *Fault) WithCase(which string, pairs ...string) *Fault {
 	return &own
 }
 
-// Error returns the message alone; doors add the hint in their own form.
+// Error returns only the message; doors add the hint in their own form.
 func (f *Fault) Error() string { return f.Message }
 
 // New returns a fault that is not retryable. hint may be empty.

@@ -1,6 +1,6 @@
-// Package gaps records the questions to which a search found little, if the
-// owner of the installation agrees, and reports what the docs lack: the questions
-// by meaning, the nearest section and a draft for the author.
+// Package gaps records the questions for which a search found little, if the
+// installation's owner agrees, and reports what the docs lack: the questions
+// grouped by meaning, the nearest section and a draft for the author.
 //
 // The record is a file of JSON lines in the state folder. Nothing leaves the
 // machine.
@@ -33,7 +33,7 @@ const (
 	maxQuestion = 2000
 )
 
-// Entry is one question that found little.
+// Entry is one question for which a search found little.
 type Entry struct {
 	At    time.Time `json:"at"`
 	Query string    `json:"query"`
@@ -45,23 +45,23 @@ type Entry struct {
 	Index string `json:"index"`
 }
 
-// Log is the file of an installation. Processes may add to it concurrently: each
-// entry is one write at the end of the file.
+// Log is an installation's record file. Processes may add to it concurrently:
+// each entry is one write at the end of the file.
 type Log struct {
 	path string
 	mu   sync.Mutex
 	now  func() time.Time
 }
 
-// In is the log in the folder state. Nothing is opened or created yet.
+// In returns the log in the state folder. It opens and creates nothing yet.
 func In(state string) *Log { return &Log{path: filepath.Join(state, fileName), now: time.Now} }
 
-// Path is the file, which need not exist.
+// Path returns the file's path. The file may not exist.
 func (l *Log) Path() string { return l.path }
 
-// Add records that a question found little in index. Well-known key shapes in
-// the question are replaced, and a long one is cut. It does nothing if found is
-// search.FoundSome.
+// Add records a question for which a search in index found little. It replaces
+// well-known key shapes in the question, and cuts a long one. It does nothing
+// if found is search.FoundSome.
 func (l *Log) Add(index, query string, filters map[string]string, found search.Found) error {
 	if found == search.FoundSome {
 		return nil
@@ -116,9 +116,8 @@ func (l *Log) write(line []byte) error {
 	return nil
 }
 
-// Read returns the entries from since on, oldest first; the zero time: all. A
-// line that cannot be read, as a process that was killed may leave one, is
-// skipped and counted.
+// Read returns the entries since a time, oldest first; the zero time: all. It
+// skips and counts unreadable lines, which a killed process may leave.
 func (l *Log) Read(since time.Time) (entries []Entry, skipped int, err error) {
 	for _, path := range []string{l.path + ".1", l.path} {
 		f, err := os.Open(path)

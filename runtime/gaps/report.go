@@ -27,31 +27,31 @@ const (
 	maxPhrase = 300
 )
 
-// Report is what the recorded questions say of an index as it is today.
+// Report relates the recorded questions to the current index.
 type Report struct {
-	// Asked is the number of recorded questions, repetitions counted, and Distinct
-	// without them. Answered of the distinct ones find something today, and are in
+	// Asked counts all recorded questions, Distinct without repetitions.
+	// Answered counts the distinct ones that now find something and belong to
 	// no gap.
 	Asked    int `json:"asked"`
 	Distinct int `json:"distinct"`
 	Answered int `json:"answered"`
-	// Gaps are those that do not, the most asked first. Never nil.
+	// Gaps holds the other questions, the most asked first. Never nil.
 	Gaps []Gap `json:"gaps"`
 }
 
-// Gap is a group of questions of one meaning that find little.
+// Gap is a group of questions with the same meaning that find little.
 type Gap struct {
-	// Count is how often they were asked, Last when one of them was.
+	// Count is how often they were asked, Last the time of the latest.
 	Count int       `json:"count"`
 	Last  time.Time `json:"last"`
-	// Found is what the first question finds today.
+	// Found is the current result of the first question.
 	Found search.Found `json:"found"`
 	// Questions are the distinct ones, the most asked first; at least one.
 	Questions []Question `json:"questions"`
-	// Nearest is the section that ranks first; nil: there is none.
+	// Nearest is the top-ranked section; nil: there is none.
 	Nearest *Section `json:"nearest"`
-	// Draft is text for the docs' author: where a section is near, a line for the
-	// file of phrases; else the start of a new section, in markdown.
+	// Draft is text for the docs' author: a line for the phrases file if a
+	// section is near, otherwise the start of a new section, in Markdown.
 	Draft string `json:"draft"`
 }
 
@@ -59,7 +59,7 @@ type Gap struct {
 type Question struct {
 	Text  string `json:"text"`
 	Count int    `json:"count"`
-	// Found is what it finds today.
+	// Found is its current result.
 	Found search.Found `json:"found"`
 
 	filters map[string]string
@@ -75,8 +75,8 @@ type Section struct {
 	Lines      string `json:"lines"`
 }
 
-// Find asks engine every recorded question again and groups those that still
-// find little, by the meaning that the shipped model gives them.
+// Find asks engine every recorded question again. It groups those that still
+// find little by their meaning in the built-in model.
 func Find(ctx context.Context, engine *search.Engine, entries []Entry) (Report, error) {
 	e, err := embed.Open(embed.Default)
 	if err != nil {

@@ -210,7 +210,7 @@ func TestAttackDoorsUpstreamLists(t *testing.T) {
 		s := offers(t, strings.Join(all, ",")+",")
 		d := at(t, t.TempDir(), nil, Upstream{Name: "up", URL: s.URL, MaxBytes: most}, Upstream{Name: "wide", URL: s.URL})
 		d.tool("wide_good")
-		if u := d.upstreams[0]; len(u.offer()) != 0 || !strings.Contains(d.log.String(), "message of upstream is too long") {
+		if u := d.upstreams[0]; len(u.offer()) != 0 || !strings.Contains(d.log.String(), "a message from an upstream was too long") {
 			t.Errorf("%d tools of a page that is too long", len(u.offer()))
 		}
 	})

@@ -113,11 +113,11 @@ func (u *upstream) discard(ctx context.Context, c *Credential) error {
 // connected.
 func (u *upstream) unwelcome(connected bool) error {
 	if connected {
-		return fault.New("credential_refused", fmt.Sprintf("%s refuses the credential that was just connected", u.Title),
-			"tell the user: the account may lack a permission; deskhand disconnect "+u.Name+" and another account may help")
+		return fault.New("credential_refused", fmt.Sprintf("%s refused the credential that was just connected", u.Title),
+			"tell the user: the account may lack a permission; it may help to run deskhand disconnect "+u.Name+" and connect another account")
 	}
-	return fault.New("credential_refused", u.Title+" wants a credential and none is configured for it",
-		"tell whoever runs the server: set credential_scope and auth, or headers, of upstream "+u.Name)
+	return fault.New("credential_refused", u.Title+" requires a credential, but none is configured for it",
+		"tell the server's operator: set credential_scope and auth, or headers, of upstream "+u.Name)
 }
 
 // apart is the context of a call as an upstream's side of the SDK gets it: it
@@ -190,7 +190,7 @@ func (u *upstream) send(ctx context.Context, c *call, credential *Credential) (c
 			}
 			opened = true
 		case errors.As(err, &said) && said.Code == mcp.CodeURLElicitationRequired:
-			return contract.Result{}, fault.New("not_done", u.Title+" still waits for the page that the user has opened", "call again once the user says that it is done")
+			return contract.Result{}, fault.New("not_done", u.Title+" is still waiting for the page that the user has opened", "call again when the user says it is done")
 		case fault.Of(err) != nil && ctx.Err() == nil:
 			return contract.Result{}, err
 		default:
@@ -237,13 +237,13 @@ func (u *upstream) failed(ctx, waiting context.Context, err error) error {
 		return err
 	case waiting.Err() != nil:
 		return &fault.Fault{Code: "upstream_timeout", Message: fmt.Sprintf("%s did not answer within %v", u.Title, u.patience()),
-			Hint: "it may go on with what the call asks for: find out before you call again"}
+			Hint: "it may still be working on the call: check before you call again"}
 	case errors.As(err, &said) && said.Code != rejected:
 		return fault.New("upstream_error", u.clean(u.Title+": "+said.Message), "")
 	case errors.As(err, &out) && out.arrivedSomewhere():
 		u.wake()
 		return fault.New("upstream_lost", u.clean(u.Title+" was lost before it answered: "+u.why(err)),
-			"nobody knows whether it did what the call asks for: find out before you call again")
+			"it is unknown whether the call took effect: check before you call again")
 	}
 	return u.unreachable(err)
 }
@@ -253,7 +253,7 @@ func (u *upstream) result(r *mcp.CallToolResult) (contract.Result, error) {
 	u.relink(r.Content)
 	content, err := json.Marshal(r.Content)
 	if err != nil {
-		return contract.Result{}, fmt.Errorf("pass on the answer of %s: %w", u.Name, err)
+		return contract.Result{}, fmt.Errorf("pass on the answer from %s: %w", u.Name, err)
 	}
 	if r.Content == nil {
 		content = json.RawMessage("[]")
@@ -261,7 +261,7 @@ func (u *upstream) result(r *mcp.CallToolResult) (contract.Result, error) {
 	out := contract.Result{Content: content, Refused: r.IsError}
 	structured, err := u.rawCache.of(r.StructuredContent)
 	if err != nil {
-		return contract.Result{}, fmt.Errorf("pass on the answer of %s: %w", u.Name, err)
+		return contract.Result{}, fmt.Errorf("pass on the answer from %s: %w", u.Name, err)
 	}
 	if structured != nil {
 		out.Structured = structured

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// DefaultTimeout is how long a call goes on without an answer or progress. The
-// protocol says that each request has a timeout, that progress may set it back,
-// and that there is an end all the same (2025-11-25, basic/lifecycle).
+// DefaultTimeout is how long a call may take without an answer or progress. The
+// protocol requires a timeout for each request, which progress may reset, and a
+// maximum regardless of progress (2025-11-25, basic/lifecycle).
 const DefaultTimeout = 10 * time.Minute
 
 // longestCall is that end: as long as an upstream is asked to keep a task.

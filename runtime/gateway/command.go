@@ -69,8 +69,8 @@ type process struct {
 
 func (p process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
-// Close closes stdin, as the protocol prescribes, ends a command that does not
-// exit, and kills what it leaves behind in its group.
+// Close closes stdin, as the protocol requires, and kills a command that keeps
+// running.
 func (p process) Close() error {
 	defer p.group.Close()
 	defer p.group.Kill()

@@ -687,7 +687,7 @@ func TestCredentialGoesToItsUpstreamAlone(t *testing.T) {
 	}
 	waittest.Until(t, "the redirect is refused", func() (bool, any) {
 		log := d.log.String()
-		return strings.Contains(log, "not trusted"), log
+		return strings.Contains(log, "must not get its credential"), log
 	})
 	if len(got) != 0 {
 		t.Errorf("another host got a request with %q", <-got)

@@ -22,8 +22,8 @@ type client = elicit.Client
 // instead.
 func (u *upstream) obtain(ctx context.Context, c *call) (*Credential, contract.Result, error) {
 	if u.Scope == ProjectScope {
-		return nil, contract.Result{}, fault.New("not_connected", fmt.Sprintf("Tool %s needs the credential that this project shares for %s, and there is none.", c.name, u.Title),
-			"whoever runs the server connects it with: deskhand connect "+u.Name)
+		return nil, contract.Result{}, fault.New("not_connected", fmt.Sprintf("Tool %s needs this project's shared credential for %s, which is missing.", c.name, u.Title),
+			"the server's operator connects it with: deskhand connect "+u.Name)
 	}
 	hub, err := u.g.openHub(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ const (
 
 // unconnected says why nobody has connected.
 func (u *upstream) unconnected(tool string, r *elicit.Request) (sentence, detail string) {
-	retry := fmt.Sprintf("Go on without %s, or ask the user to connect %s and call it again.", tool, u.Title)
+	retry := fmt.Sprintf("Continue without %s, or ask the user to connect %s and call it again.", tool, u.Title)
 	switch {
 	case r.Completion == nil:
 		return notProvided, retry
@@ -67,13 +67,13 @@ func (u *upstream) unconnected(tool string, r *elicit.Request) (sentence, detail
 	case r.Completion.Outcome == elicit.Timeout:
 		waited := r.Completion.At.Sub(r.CreatedAt.Time).Round(time.Second)
 		return fmt.Sprintf("%s The request timed out after %v.", notProvided, waited),
-			fmt.Sprintf("Nobody has connected %s yet. The user still can, at %s; call %s again after that.", u.Title, r.URL, tool)
+			fmt.Sprintf("%s is not connected yet. The user still can connect it, at %s; call %s again after that.", u.Title, r.URL, tool)
 	case r.Completion.Outcome == elicit.Decline:
 		return notProvided, fmt.Sprintf("The user declined to connect %s. ", u.Title) + retry
 	case r.Completion.Outcome == elicit.Cancel:
 		return notProvided, fmt.Sprintf("The user closed the request to connect %s. ", u.Title) + retry
 	}
-	return notProvided, "The request was withdrawn before anybody had connected. " + retry
+	return notProvided, "The request was withdrawn before anyone connected. " + retry
 }
 
 func refusal(sentence, detail string) contract.Result {
@@ -85,7 +85,7 @@ func refusal(sentence, detail string) contract.Result {
 }
 
 // errNobody is that no person can be asked to connect.
-var errNobody = errors.New("nobody can be asked to connect")
+var errNobody = errors.New("no person can be asked to connect")
 
 // requested asks the person and returns how that ended. The error is errNobody,
 // or one that ends the call.
@@ -140,7 +140,7 @@ func (u *upstream) request(ctx context.Context, c *call) (elicit.Request, error)
 	}
 	base, err := u.g.options.Base(ctx)
 	if err != nil {
-		u.g.log.Warn("nobody can connect, the page is not served", "upstream", u.Name, "error", err)
+		u.g.log.Warn("connecting is not possible, because the page is not served", "upstream", u.Name, "error", err)
 		return elicit.Request{}, errNobody
 	}
 	caller := c.who()
@@ -190,7 +190,7 @@ func (u *upstream) wait(ctx context.Context, hub *elicit.Hub, c *call, r elicit.
 		tick := time.NewTicker(u.g.options.Heartbeat)
 		defer tick.Stop()
 		for {
-			c.progress(contract.Progress{Done: time.Since(since).Seconds(), Message: fmt.Sprintf("Waiting for somebody to connect %s at %s", u.Title, r.URL)})
+			c.progress(contract.Progress{Done: time.Since(since).Seconds(), Message: fmt.Sprintf("Waiting for someone to connect %s at %s", u.Title, r.URL)})
 			select {
 			case <-telling.Done():
 				return
@@ -214,7 +214,7 @@ func (u *upstream) shown(ctx context.Context, hub *elicit.Hub, c *call, asked cl
 		return r, err
 	}
 	if r.Trigger != elicit.CredentialRequired || r.Context.Upstream != u.Name {
-		return r, fault.New("bad_state", "requestState is of another tool's question", "call again without it")
+		return r, fault.New("bad_state", "requestState belongs to another tool's question", "call again without it")
 	}
 	if !r.Ended() {
 		for _, a := range asked.Actions(&r) {
@@ -271,7 +271,7 @@ func (u *upstream) connect(ctx context.Context, c *call) (contract.Result, error
 		}
 		return contract.Result{}, u.unreachable(err)
 	}
-	text := u.Title + " is connected. Its tools are listed now:"
+	text := u.Title + " is connected. Its tools are now listed:"
 	for _, t := range u.offer() {
 		text += "\n- " + t.Name
 	}
@@ -288,7 +288,7 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 	}
 	c, err := v.credential(ctx, u.Name, u.principal())
 	if err != nil {
-		u.g.log.Warn("changed credential not read", "upstream", u.Name, "error", err)
+		u.g.log.Warn("cannot read the changed credential", "upstream", u.Name, "error", err)
 		return
 	}
 	u.use(c)
@@ -307,7 +307,7 @@ func (u *upstream) credentialChanged(ctx context.Context, renewed bool) {
 		err = complete(ctx, hub, id, elicit.Accept, c.By, "gateway")
 	}
 	if err != nil {
-		u.g.log.Warn("request to connect not ended", "upstream", u.Name, "request_id", id, "error", err)
+		u.g.log.Warn("cannot end the request to connect", "upstream", u.Name, "request_id", id, "error", err)
 	}
 }
 
@@ -326,6 +326,6 @@ func (u *upstream) forOne() error {
 	if u.Scope != UserScope || u.g.options.Many == "" {
 		return nil
 	}
-	return fault.New("not_one_person", fmt.Sprintf("%s is called with the credential of one person, and agents of several people may reach this server (%s)", u.Title, u.g.options.Many),
-		"tell whoever runs the server: set credential_scope: project of upstream "+u.Name+" to share one account, run a server for each person, or set gateway.people: one if nobody else has its token")
+	return fault.New("not_one_person", fmt.Sprintf("%s is called with one person's credential, but several people's agents may reach this server (%s)", u.Title, u.g.options.Many),
+		"tell the server's operator: set credential_scope: project of upstream "+u.Name+" to share one account, run a server for each person, or set gateway.people: one if no one else has its token")
 }

@@ -72,8 +72,8 @@ func (u *upstream) marked(raw json.RawMessage, meta mcp.Meta) (json.RawMessage, 
 func (u *Upstream) marksWith() (string, error) {
 	marks := strings.FieldsFunc(os.Getenv(viaVariable), func(c rune) bool { return c == ',' })
 	if slices.Contains(marks, u.mark()) {
-		return "", fault.New("upstream_loop", fmt.Sprintf("the command of upstream %s starts this very server again", u.Name),
-			"take it out of the configuration file, or give it a --config of its own")
+		return "", fault.New("upstream_loop", fmt.Sprintf("the command of upstream %s starts this same server again", u.Name),
+			"remove it from the configuration file, or give it its own --config")
 	}
 	return viaVariable + "=" + strings.Join(append(marks, u.mark()), ","), nil
 }

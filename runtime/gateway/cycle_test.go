@@ -42,7 +42,7 @@ func TestACommandIsNotStartedByItself(t *testing.T) {
 	t.Setenv(viaVariable, "0123,"+u.mark())
 	began := time.Now()
 	d := at(t, t.TempDir(), nil, u)
-	if tools := names(d.Tools()); len(tools) > 0 || time.Since(began) > 4*time.Second || !strings.Contains(d.log.String(), "starts this very server again") {
+	if tools := names(d.Tools()); len(tools) > 0 || time.Since(began) > 4*time.Second || !strings.Contains(d.log.String(), "starts this same server again") {
 		t.Errorf("started for %s, the gateway has %v after %v and logs %s; want nothing at once", u.Name, tools, time.Since(began), d.log)
 	}
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// Disclosure says how a model learns of the upstreams' tools.
+// Disclosure is how a model learns about the upstreams' tools.
 type Disclosure string
 
-// With DiscloseAll the model sees every tool with its schema. With
-// DiscloseSearch it sees find_tools and call_tool, and the tools that were called
-// lately. DiscloseAuto searches if there are more than mostShown tools.
+// With DiscloseAll, the model sees every tool with its schema. With
+// DiscloseSearch, it sees find_tools, call_tool and the recently called tools.
+// DiscloseAuto is DiscloseSearch if there are more than mostShown tools,
+// otherwise DiscloseAll.
 const (
 	DiscloseAll    Disclosure = "all"
 	DiscloseSearch Disclosure = "search"
@@ -25,23 +26,23 @@ const (
 // (docs/tools.md), so 40 take as many as the tools of a coding agent.
 const mostShown = 40
 
-// Described is what a Finder knows of a tool.
+// Described is the description of a tool for a Finder.
 type Described struct {
-	// Name is unique: the name that agents call the tool by.
+	// Name is the unique name that agents call.
 	Name string
-	// Upstream and Tool are the names of the upstream and of the tool there.
+	// Upstream is the upstream's name, and Tool the tool's name there.
 	Upstream, Tool string
 	// Title and Description are the tool's own. Either may be empty.
 	Title, Description string
-	// Arguments are the names of the arguments, Values what they may be where the
-	// schema lists it.
+	// Arguments are the names of the arguments; Values are the values that the
+	// schema lists for them.
 	Arguments, Values []string
 }
 
 // Finder ranks tools. It may be used concurrently.
 type Finder interface {
-	// Find returns the names of at most limit tools that do what need says, best
-	// first: of all upstreams, or of one.
+	// Find returns the names of at most limit tools that match need, best
+	// first: of all upstreams if upstream is empty, otherwise of that one.
 	Find(ctx context.Context, need, upstream string, limit int) ([]string, error)
 	Close() error
 }
@@ -101,7 +102,7 @@ func (g *Gateway) dropShelf() {
 	g.running.Go(func() {
 		users.Wait()
 		if err := old.finder.Close(); err != nil {
-			g.log.Warn("index of tools not closed", "error", err)
+			g.log.Warn("cannot close the index of tools", "error", err)
 		}
 	})
 }
@@ -123,7 +124,7 @@ func (g *Gateway) newShelf(version int64) (*toolShelf, error) {
 	}
 	var err error
 	if s.finder, err = g.options.Index(all); err != nil {
-		return nil, fmt.Errorf("index the tools of upstreams: %w", err)
+		return nil, fmt.Errorf("index the upstreams' tools: %w", err)
 	}
 	return s, nil
 }
@@ -137,7 +138,7 @@ func (s *toolShelf) check(t offeredTool) *contract.Checker {
 	if !known {
 		var err error
 		if c, err = contract.NewChecker(t.Input); err != nil {
-			t.from.g.log.Debug("arguments are left to the upstream to check", "tool", t.Name, "error", err)
+			t.from.g.log.Debug("the upstream checks the arguments, not deskhand", "tool", t.Name, "error", err)
 			c = nil
 		}
 		s.checks[t.Name] = c

@@ -322,7 +322,7 @@ func TestNothingIsLentOutsideOfACall(t *testing.T) {
 		}
 		sampled++
 		_, err := one.CreateMessage(t.Context(), &mcp.CreateMessageParams{MaxTokens: 9})
-		if err == nil || !strings.Contains(err.Error(), "no call is in flight") {
+		if err == nil || !strings.Contains(err.Error(), "no call is running") {
 			t.Errorf("sampling outside of a call = %v, want a refusal that says why", err)
 		}
 	}
@@ -409,7 +409,7 @@ func TestCallThatNeedsAPageIsMadeAgainOnceItIsOpened(t *testing.T) { // I-036
 					}
 					return &mcp.ElicitResult{Action: "accept"}, nil
 				}})
-			if got := says(t.Context(), session, "linear_open", `{}`); !strings.Contains(got, "still waits for the page") || !strings.Contains(got, "call again once the user says") {
+			if got := says(t.Context(), session, "linear_open", `{}`); !strings.Contains(got, "is still waiting for the page") || !strings.Contains(got, "call again when the user says") {
 				t.Errorf("linear_open that is not paid for = %s", got)
 			}
 			pays = true

@@ -129,10 +129,10 @@ func (u *upstream) answer(meta mcp.Meta, members map[string]any) (json.RawMessag
 	}
 	raw, err := json.Marshal(members)
 	if err != nil {
-		return nil, fmt.Errorf("pass on the answer of %s: %w", u.Name, err)
+		return nil, fmt.Errorf("pass on the answer from %s: %w", u.Name, err)
 	}
 	if len(raw) > u.in.most() {
-		return nil, fault.New("too_large", fmt.Sprintf("the answer of %s has %d bytes, and %d are passed on", u.Title, len(raw), u.in.most()), "ask it for a part")
+		return nil, fault.New("too_large", fmt.Sprintf("the answer from %s has %d bytes, the maximum is %d", u.Title, len(raw), u.in.most()), "request a part of it")
 	}
 	return raw, nil
 }

@@ -122,7 +122,7 @@ func (u *upstream) elicitationDone(ctx context.Context, req *mcp.ElicitationComp
 		err = complete(ctx, hub, page.request, elicit.Accept, "", "upstream")
 	}
 	if err != nil {
-		u.g.log.Warn("request of upstream not ended", "upstream", u.Name, "error", err)
+		u.g.log.Warn("cannot end the upstream's request", "upstream", u.Name, "error", err)
 	}
 	if page.tell == nil || err != nil {
 		return

@@ -1,17 +1,17 @@
-// Package gateway stands between the agents that deskhand serves and other MCP
-// servers, the upstreams: their tools, prompts and resources are offered beside
-// deskhand's own, their questions become requests to a person, and so does a
-// sign-in that is missing.
+// Package gateway connects deskhand's agents to other MCP servers, the
+// upstreams. It offers their tools, prompts and resources beside deskhand's
+// own. Their questions become requests to a person, and so do missing sign-ins.
 //
-// A credential never passes through the agent. A call that needs one which is
-// not there waits, without a word to the upstream; a person connects on a page
-// of deskhand's own ([Gateway.Mounts]); and then the call goes through, once.
-// Credentials are in the store, encrypted with a key of the state folder.
+// Credentials never pass through the agent. A call that lacks a credential
+// waits before anything is sent to the upstream; a person connects on a page of
+// deskhand's own ([Gateway.Mounts]); then the call goes through once. The store
+// holds the credentials, encrypted with a key in the state folder.
 //
-// The order to read in: upstream.go is what is configured, reconnect.go how an
-// upstream is kept connected, call.go what a call does, rounds.go how its client
-// is asked between two of its own, elsewhere.go what there is beside tools, credential_request.go
-// how a person is asked to connect, page.go and oauth.go what that one then sees.
+// Read the files in this order: upstream.go has the configuration, reconnect.go
+// keeps an upstream connected, call.go makes a call, rounds.go asks its client
+// between two of its calls, elsewhere.go has prompts and resources,
+// credential_request.go asks a person to connect, and page.go and oauth.go are
+// what that person then sees.
 package gateway
 
 import (
@@ -30,49 +30,50 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Options is what a Gateway works with. Open and StateDir are required.
+// Options configure a Gateway. Open and StateDir are required.
 type Options struct {
 	Upstreams []Upstream
-	// Open opens the hub of requests and the store that it is over, which has
-	// [Schema]; whoever made them closes them, after the gateway.
+	// Open opens the request hub and its store, which must include [Schema]. The
+	// gateway does not close them; close them after it.
 	Open func(ctx context.Context) (*elicit.Hub, *store.DB, error)
-	// StateDir has the key of the credentials.
+	// StateDir holds the key of the credentials.
 	StateDir string
-	// Principal is the person for whom the agents of this server work. Zero:
+	// Principal is the person that this server's agents work for. Zero:
 	// [elicit.Local].
 	Principal string
-	// Many says why agents of several people may call: then nothing is called
-	// with a credential of one, see [UserScope]. Empty: only those of Principal
-	// do.
+	// Many is why several people's agents may call; then no call uses a single
+	// person's credential, see [UserScope]. Empty: only Principal's agents
+	// call.
 	Many string
-	// Base is the address at which that person's browser finds [Gateway.Mounts],
-	// as http://127.0.0.1:20310, and may start what serves them. Nil: nothing
-	// does, and nobody is asked to connect.
+	// Base returns the address at which that person's browser finds
+	// [Gateway.Mounts], for example http://127.0.0.1:20310, and may start the
+	// server for it. Nil: there is none, and no one is asked to connect.
 	Base func(ctx context.Context) (string, error)
-	// Context is what requests belong to, such as an attempt.
+	// Context is what requests belong to, for example an attempt.
 	Context elicit.Context
-	// Wait is how long a call waits for somebody to connect. Zero:
+	// Wait is how long a call waits for a person to connect. Zero:
 	// [elicit.CredentialWait].
 	Wait time.Duration
-	// Heartbeat is how often a client that asked for progress is told that its
-	// call goes on. Zero: 15 seconds.
+	// Heartbeat is the interval of progress messages to a client that asked for
+	// progress. Zero: 15 seconds.
 	Heartbeat time.Duration
-	// Disclosure is how a model learns of the tools. Zero: [DiscloseAll].
+	// Disclosure is how a model learns about the tools. Zero: [DiscloseAll].
 	Disclosure Disclosure
-	// Index makes what tools are found with. Nil: Disclosure is DiscloseAll.
+	// Index returns what finds tools. Nil: Disclosure is DiscloseAll.
 	Index func([]Described) (Finder, error)
-	// Prefix stands before find_tools and call_tool, with "_" between. Zero:
-	// nothing does.
+	// Prefix is put before find_tools and call_tool, joined by "_". Zero: no
+	// prefix.
 	Prefix string
-	// Changed is called when [Gateway.Tools] has changed. Nil: nobody is told.
+	// Changed, unless nil, is called when [Gateway.Tools] has changed.
 	Changed func()
-	// Version is what the gateway says of itself to upstreams.
+	// Version is the version that the gateway reports to upstreams.
 	Version string
-	// Log takes what an operator should know. Nil: nothing is logged.
+	// Log receives messages for the operator. Nil discards them.
 	Log *slog.Logger
 }
 
-// Gateway is the upstreams of one server. Its methods may be called at once.
+// Gateway manages one server's upstreams. Its methods may be called
+// concurrently.
 type Gateway struct {
 	options   Options
 	log       *slog.Logger
@@ -96,8 +97,8 @@ type Gateway struct {
 	pins     pins
 }
 
-// New checks the upstreams and connects to none. Its error is a fault of code
-// "bad_upstream".
+// New checks the upstreams' configuration without connecting. Its error is a
+// fault with code "bad_upstream".
 func New(o Options) (*Gateway, error) {
 	o.Principal = cmp.Or(o.Principal, elicit.Local)
 	o.Wait = cmp.Or(o.Wait, elicit.CredentialWait)
@@ -116,7 +117,7 @@ func New(o Options) (*Gateway, error) {
 			return nil, err
 		}
 		if names[checked.Name] {
-			return nil, fault.New("bad_upstream", fmt.Sprintf("two upstreams are named %q", checked.Name), "give each a name of its own")
+			return nil, fault.New("bad_upstream", fmt.Sprintf("two upstreams are named %q", checked.Name), "give each a unique name")
 		}
 		names[checked.Name] = true
 		g.upstreams = append(g.upstreams, newUpstream(g, checked))
@@ -124,8 +125,8 @@ func New(o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Start connects to the upstreams, again and again if need be, until Close. It
-// returns when each has answered, or is known from before, or after patience.
+// Start connects to the upstreams and reconnects as needed until Close. It
+// returns when each has answered or is known from before, or after patience.
 func (g *Gateway) Start(patience time.Duration) {
 	if g.options.Index != nil && g.options.Disclosure != DiscloseAll {
 		g.recallPins(g.ctx)
@@ -159,8 +160,8 @@ func (g *Gateway) Close() {
 	g.running.Wait()
 }
 
-// Tools are those that agents see: those of all upstreams, or what finds and
-// calls them, see [Disclosure].
+// Tools returns the tools that agents see: all upstreams' tools, or find_tools
+// and call_tool; see [Disclosure].
 func (g *Gateway) Tools() []contract.Tool {
 	all := g.offered()
 	if g.searched(len(all)) {
@@ -180,7 +181,7 @@ func (g *Gateway) offered() (all []offeredTool) {
 	for _, u := range g.upstreams {
 		for _, t := range u.offer() {
 			if taken[t.Name] {
-				g.log.Warn("tool left out, its name is taken: give the upstream another prefix", "upstream", u.Name, "tool", t.Name)
+				g.log.Warn("a tool is left out because its name is taken: give the upstream another prefix", "upstream", u.Name, "tool", t.Name)
 				continue
 			}
 			taken[t.Name] = true
@@ -229,7 +230,7 @@ func (g *Gateway) open(ctx context.Context) (*vault, error) {
 	}
 	hub, db, err := g.options.Open(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("open the store of credentials: %w", err)
+		return nil, fmt.Errorf("open the credential store: %w", err)
 	}
 	g.hub, g.vault = hub, &vault{db: db, sealer: key}
 	return g.vault, nil
@@ -245,7 +246,7 @@ func (g *Gateway) openHub(ctx context.Context) (*elicit.Hub, error) {
 func (g *Gateway) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := g.following(ctx); err != nil && ctx.Err() == nil {
-			g.log.Warn("changes of credentials not followed", "error", err)
+			g.log.Warn("cannot follow changes of credentials", "error", err)
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):

@@ -34,7 +34,7 @@ func (in *inflow) take(r *http.Request, answer *http.Response) error {
 		answer.Header.Set("Content-Type", "application/json")
 	} else if text, _, _ = in.message(text); text == nil {
 		read.drop()
-		return errors.New("the answer is no answer")
+		return errors.New("the answer is not a valid response")
 	}
 	answer.Body, answer.ContentLength = &wholeBody{bytes.NewReader(text), read.handTo(c)}, int64(len(text))
 	return nil

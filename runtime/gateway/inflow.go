@@ -19,8 +19,8 @@ import (
 // before anybody decodes it: over the pipe of a command (command.go) and over
 // HTTP (http_in.go).
 
-// DefaultMaxBytes bounds one message of an upstream: an answer, an event of a
-// stream, or a page of a list.
+// DefaultMaxBytes limits one message from an upstream: an answer, a stream
+// event, or a page of a list.
 const DefaultMaxBytes = 16 << 20
 
 // inflow is what an upstream sends.
@@ -57,7 +57,7 @@ func (in *inflow) message(raw []byte) (taken, id []byte, isAnswer bool) {
 	if head.Method != nil {
 		if !in.flood.lets(len(raw), time.Now()) {
 			in.flood.tell(func() {
-				in.u.g.log.Warn("upstream sends more than is taken: some of its messages are dropped", "upstream", in.u.Name, "method", textutil.Shorten(*head.Method, 60))
+				in.u.g.log.Warn("an upstream sends messages over the size limit: they are dropped", "upstream", in.u.Name, "method", textutil.Shorten(*head.Method, 60))
 			})
 			return nil, head.ID, false
 		}
@@ -69,14 +69,14 @@ func (in *inflow) message(raw []byte) (taken, id []byte, isAnswer bool) {
 	return raw, head.ID, head.Method == nil
 }
 
-// instead is the answer that stands for one that is not passed on, and why; nil:
-// nobody can tell to what it is one, or nobody waits for it.
+// instead is the answer that replaces one that is not passed on, and why; nil if
+// the answer's call is unknown or has ended.
 func (in *inflow) instead(id []byte, why error) []byte {
 	switch {
 	case errors.Is(why, errTooMuch):
-		in.u.g.log.Warn("message of upstream is too long and was dropped", "upstream", in.u.Name, "most", in.most())
+		in.u.g.log.Warn("a message from an upstream was too long and was dropped", "upstream", in.u.Name, "most", in.most())
 	case errors.Is(why, errNoPlace), errors.Is(why, errTooSlow):
-		in.u.g.log.Warn("large message of upstream was dropped", "upstream", in.u.Name, "reason", why)
+		in.u.g.log.Warn("a large message from an upstream was dropped", "upstream", in.u.Name, "reason", why)
 	default: // the call has ended
 		return nil
 	}

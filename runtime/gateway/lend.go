@@ -57,7 +57,7 @@ func (u *upstream) lend(ctx context.Context, what mcp.InputRequest) (mcp.InputRe
 	caller := c.who()
 	from, ok := caller.Client.(lender)
 	if !ok || !from.Lends(what) {
-		return nil, refuse("the client of this call, %s, does not support %s", textutil.Shorten(caller.Name, 60), name)
+		return nil, refuse("this call's client, %s, does not support %s", textutil.Shorten(caller.Name, 60), name)
 	}
 	c.mu.Lock()
 	c.lent++
@@ -104,7 +104,7 @@ func (u *upstream) borrower(ctx context.Context) (c *call, why string) {
 	}
 	all := u.inFlight()
 	if len(all) == 0 {
-		return nil, "no call is in flight that it could be for"
+		return nil, "no call is running that it could belong to"
 	}
 	conversation := func(c *call) any {
 		if from, ok := c.who().Client.(lender); ok {
@@ -117,7 +117,7 @@ func (u *upstream) borrower(ctx context.Context) (c *call, why string) {
 			c = one
 		}
 		if conversation(one) != conversation(all[0]) {
-			return nil, fmt.Sprintf("%d calls of several clients are in flight, and it does not say which it is for", len(all))
+			return nil, fmt.Sprintf("%d calls of several clients are running, and it does not say which one it belongs to", len(all))
 		}
 	}
 	return c, ""

@@ -55,12 +55,12 @@ func (u *upstream) declare(o *mcp.ClientOptions, l contract.Lends) {
 	}
 }
 
-// Expect says what the first client lends, before Start.
+// Expect sets what the first client lends. Call it before Start.
 func (g *Gateway) Expect(l contract.Lends) { g.lends.add(l, 0) }
 
-// Met tells upstreams what a client lends, unless one that lends as much has come
-// before. It returns when they have shown what they offer to such a client, or
-// when patience is over since the first such client came.
+// Met tells upstreams what a client lends, unless an earlier one lent as much.
+// It returns when they have listed what they offer to such a client, or when
+// patience has passed since the first such client.
 func (g *Gateway) Met(ctx context.Context, l contract.Lends, patience time.Duration) {
 	all, isNew, until := g.lends.add(l, patience)
 	if l == (contract.Lends{}) || !time.Now().Before(until) {

@@ -10,27 +10,27 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Connection is an upstream and whether somebody has connected to it. There is
-// no secret in it.
+// Connection is an upstream and whether someone has connected to it. It
+// contains no secrets.
 type Connection struct {
 	Name  string   `json:"name"`
 	Title string   `json:"title"`
 	At    string   `json:"at"` // host, or the command
 	Scope Scope    `json:"credential_scope"`
 	Kind  AuthKind `json:"auth"`
-	// Connected says that there is a credential.
+	// Connected reports that there is a credential.
 	Connected bool      `json:"connected"`
 	Since     time.Time `json:"since,omitzero"`
 	By        string    `json:"by,omitempty"`
 	Scopes    []string  `json:"scopes,omitempty"`
-	// Expires is when the token ends; Renews says that it is then renewed by
-	// itself.
+	// Expires is when the token ends; Renews reports that it is then renewed
+	// automatically.
 	Expires time.Time `json:"expires,omitzero"`
 	Renews  bool      `json:"renews,omitempty"`
-	Tools   int       `json:"tools"` // that it was last seen to have
+	Tools   int       `json:"tools"` // number last seen
 }
 
-// Connections lists the upstreams, in their order.
+// Connections lists the upstreams in configuration order.
 func (g *Gateway) Connections(ctx context.Context) (all []Connection, err error) {
 	v, err := g.open(ctx)
 	if err != nil {
@@ -75,7 +75,8 @@ func (g *Gateway) connectable(name string) (*upstream, error) {
 	return u, nil
 }
 
-// Takes says which kind of credential an upstream takes. The error is a fault.
+// Takes returns the kind of credential that an upstream takes. The error is a
+// fault.
 func (g *Gateway) Takes(name string) (AuthKind, error) {
 	u, err := g.connectable(name)
 	if err != nil {
@@ -91,12 +92,12 @@ func (g *Gateway) Connect(ctx context.Context, name, key string) error {
 		return err
 	}
 	if u.Auth.Kind != Key {
-		return fault.New("wrong_kind", u.Title+" takes no key: its people sign in", "leave the key out")
+		return fault.New("wrong_kind", u.Title+" takes no key: people sign in to it", "leave the key out")
 	}
 	return g.store(ctx, u, key, g.options.Principal)
 }
 
-// Ask opens a request to connect an upstream, for whoever waits for it.
+// Ask opens a request to connect an upstream; the caller waits for it.
 func (g *Gateway) Ask(ctx context.Context, name string) (elicit.Request, error) {
 	u, err := g.connectable(name)
 	if err != nil {
@@ -117,8 +118,8 @@ func (g *Gateway) Ask(ctx context.Context, name string) (elicit.Request, error) 
 	return r, err
 }
 
-// Disconnect forgets the credential of an upstream and tells its issuer so. was
-// says that there was one.
+// Disconnect deletes an upstream's credential and revokes it at its issuer. was
+// reports whether there was one.
 func (g *Gateway) Disconnect(ctx context.Context, name string) (was bool, err error) {
 	u, err := g.connectable(name)
 	if err != nil {

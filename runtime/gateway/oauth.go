@@ -63,7 +63,7 @@ func hostOf(address string) string {
 func (u *upstream) discover(ctx context.Context, challenge string) (*provider, error) {
 	failed := func(err error) (*provider, error) {
 		return nil, &fault.Fault{Code: "sign_in_unreachable", Message: u.clean(fmt.Sprintf("cannot find out where to sign in for %s: %v", u.Title, err)),
-			Hint: "try again in a moment", Retryable: true}
+			Hint: "retry in a moment", Retryable: true}
 	}
 	client := u.web(nil)
 	demands := bearer(challenge)
@@ -101,7 +101,7 @@ func (u *upstream) discover(ctx context.Context, challenge string) (*provider, e
 		meta = &oauthex.AuthServerMeta{Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token", RegistrationEndpoint: issuer + "/register"}
 	}
 	if len(meta.CodeChallengeMethodsSupported) > 0 && !slices.Contains(meta.CodeChallengeMethodsSupported, "S256") {
-		return failed(errors.New(hostOf(issuer) + " does not do PKCE with S256"))
+		return failed(errors.New(hostOf(issuer) + " does not support PKCE with S256"))
 	}
 	if slices.Contains(meta.ScopesSupported, "offline_access") && u.Auth.Scopes == nil && !slices.Contains(p.scopes, "offline_access") {
 		p.scopes = append(slices.Clone(p.scopes), "offline_access") // for a refresh token
@@ -197,7 +197,7 @@ func (u *upstream) clientAt(ctx context.Context, v *vault, p *provider, redirect
 		return known, nil
 	}
 	if p.meta.RegistrationEndpoint == "" {
-		return nil, fault.New("no_client", p.host()+" registers no clients by itself",
+		return nil, fault.New("no_client", p.host()+" does not support dynamic client registration",
 			"register deskhand there with the redirect address "+redirect+" and put client_id (and client_secret) under auth of upstream "+u.Name)
 	}
 	method := "none"
@@ -214,7 +214,7 @@ func (u *upstream) clientAt(ctx context.Context, v *vault, p *provider, redirect
 	}, u.web(nil))
 	if err != nil {
 		return nil, fault.New("no_client", p.host()+" did not register deskhand: "+u.clean(err.Error()),
-			"try again, or register it by hand with the redirect address "+redirect+" and put client_id under auth of upstream "+u.Name)
+			"retry, or register it manually with the redirect address "+redirect+" and put client_id under auth of upstream "+u.Name)
 	}
 	c := &oauthClient{ID: registered.ClientID, Secret: registered.ClientSecret, Until: registered.ClientSecretExpiresAt,
 		Style: map[string]string{"client_secret_basic": "header", "client_secret_post": "params", "none": "params"}[registered.TokenEndpointAuthMethod]}
@@ -278,7 +278,7 @@ func (u *upstream) withGranted(scopes []string) []string {
 // is good for. iss is who says to have sent the person (RFC 9207).
 func (u *upstream) finish(ctx context.Context, v *vault, s *signIn, code, iss, by string) error {
 	if iss != "" && iss != s.Issuer || iss == "" && s.WantsIss {
-		return fault.New("wrong_issuer", "the answer does not come from "+hostOf(s.Issuer), "begin again; if it happens again, do not trust that sign-in page")
+		return fault.New("wrong_issuer", "the answer does not come from "+hostOf(s.Issuer), "start again; if it happens again, do not trust that sign-in page")
 	}
 	config := s.Client.config(s.TokenURL, s.Redirect, nil)
 	asking := context.WithValue(ctx, oauth2.HTTPClient, u.web(extraFields{"resource": s.Resource}))
@@ -288,10 +288,10 @@ func (u *upstream) finish(ctx context.Context, v *vault, s *signIn, code, iss, b
 		if refused := new(oauth2.RetrieveError); errors.As(err, &refused) {
 			reason = "it says " + cmp.Or(refused.ErrorCode, refused.Response.Status)
 		}
-		return &fault.Fault{Code: "sign_in_failed", Message: hostOf(s.TokenURL) + " gave no token: " + reason, Hint: "begin again", Retryable: true}
+		return &fault.Fault{Code: "sign_in_failed", Message: hostOf(s.TokenURL) + " returned no token: " + reason, Hint: "start again", Retryable: true}
 	}
 	if kind := token.Type(); kind != "Bearer" {
-		return fault.New("sign_in_failed", "the token is of type "+kind+", which nothing here can use", "use another way to connect "+u.Title)
+		return fault.New("sign_in_failed", "the token is of type "+kind+", which deskhand does not support", "use another way to connect "+u.Title)
 	}
 	granted := s.Scopes
 	if scope, ok := token.Extra("scope").(string); ok && scope != "" {
@@ -320,7 +320,7 @@ func (u *upstream) revoke(ctx context.Context, c *Credential) {
 	}
 	answer, err := u.web(nil).Do(r)
 	if err != nil {
-		u.g.log.Warn("issuer not told that a credential is given back", "upstream", u.Name, "issuer", c.Issuer)
+		u.g.log.Warn("cannot revoke the credential at its issuer", "upstream", u.Name, "issuer", c.Issuer)
 		return
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // only that it ends

@@ -78,7 +78,7 @@ func objectSchema(raw json.RawMessage) json.RawMessage {
 func (u *upstream) connectTool() contract.Tool {
 	t := contract.Tool{
 		Name: u.named("connect"), Title: "Connect " + u.Title,
-		Description: fmt.Sprintf("Ask the user to connect their %s account. Its tools can be used, and are listed, after that. Call it before anything that needs %s.", u.Title, u.Title),
+		Description: fmt.Sprintf("Ask the user to connect their %s account. After that, its tools are listed and can be used. Call it before anything that needs %s.", u.Title, u.Title),
 		Input:       json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
 		Additive:    true, Idempotent: true,
 	}

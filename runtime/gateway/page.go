@@ -20,7 +20,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Path is where a person connects: the id of a request follows.
+// Path is the path of the page to connect on, followed by the request's ID.
 const Path = "/connect/"
 
 // callbackPath is where authorization servers send people back to, and
@@ -45,9 +45,8 @@ type pages struct {
 	who func(*http.Request) string
 }
 
-// Mounts are the pages on which a person connects, by path, for people who have
-// signed in. who tells one such person from another; nil: all are
-// [Options.Principal].
+// Mounts returns the pages to connect on, by path, for people who have signed
+// in. who identifies such a person; nil: every person is [Options.Principal].
 func (g *Gateway) Mounts(shell *page.Shell, who func(*http.Request) string) map[string]http.Handler {
 	files, err := fs.Sub(static, "static")
 	if err != nil {
@@ -66,13 +65,13 @@ func (g *Gateway) Mounts(shell *page.Shell, who func(*http.Request) string) map[
 	}
 }
 
-// Public are the handlers that need nobody to have signed in.
+// Public returns the handlers that require no sign-in.
 func (g *Gateway) Public() map[string]http.Handler {
 	return map[string]http.Handler{"GET " + clientPath: http.HandlerFunc(g.describe)}
 }
 
-// ComesBack reports whether a request is of a browser that comes from an
-// authorization server, with the state of a sign-in that was begun here.
+// ComesBack reports whether a request comes from a browser that returns from an
+// authorization server, with the state of a sign-in begun here.
 func (g *Gateway) ComesBack(r *http.Request) bool {
 	if r.URL.Path != callbackPath {
 		return false
@@ -122,11 +121,11 @@ func (p *pages) handler(h func(http.ResponseWriter, *http.Request) error) http.H
 		}
 		f := fault.Of(err)
 		if errors.As(err, new(*http.MaxBytesError)) {
-			p.write(w, r, http.StatusRequestEntityTooLarge, view{Trouble: "That is far more than a key.", Hint: "Copy the key again, without what stands around it."}, "")
+			p.write(w, r, http.StatusRequestEntityTooLarge, view{Trouble: "That is far too long for a key.", Hint: "Copy the key again, without the text around it."}, "")
 			return
 		}
 		if f == nil {
-			p.g.log.Error("page failed", "path", r.Pattern, "error", err)
+			p.g.log.Error("cannot serve the page", "path", r.Pattern, "error", err)
 			status, message, hint := p.shell.Failed(err)
 			p.write(w, r, status, view{Trouble: message, Hint: hint}, "")
 			return
@@ -157,7 +156,7 @@ func (p *pages) find(r *http.Request, id string) (*elicit.Hub, *elicit.Request, 
 		return nil, nil, nil, fault.New(elicit.UnknownRequest, "there is nothing to connect here", "open the link of the server that asks")
 	}
 	if request.Audience.Principal != p.who(r) {
-		return nil, nil, nil, fault.New(notYours, "this is for somebody else to connect", "sign in as the person whom the agent works for")
+		return nil, nil, nil, fault.New(notYours, "this is for another person to connect", "sign in as the person that the agent works for")
 	}
 	return hub, &request, u, nil
 }
@@ -221,7 +220,7 @@ func origin(address string) string {
 // act does what a person pressed.
 func (p *pages) act(w http.ResponseWriter, r *http.Request) error {
 	if !p.shell.Checked(r) {
-		return fault.New(notChecked, "this page was open for too long, or cookies are off", "open the link again")
+		return fault.New(notChecked, "this page was open too long, or cookies are disabled", "open the link again")
 	}
 	hub, request, u, err := p.find(r, r.PathValue("id"))
 	if err != nil {
@@ -274,10 +273,13 @@ func (p *pages) paste(w http.ResponseWriter, r *http.Request, hub *elicit.Hub, r
 func (g *Gateway) store(ctx context.Context, u *upstream, key, by string) error {
 	key = strings.TrimSpace(key)
 	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c > unicode.MaxASCII || !unicode.IsPrint(c) }) {
-		return fault.New("bad_key", "that is no key: it is empty, too long, or has characters that no key has", "copy it again, without what stands around it")
+		return fault.New("bad_key", "not a valid key: it is empty, too long, or contains invalid characters", "copy it again, without the text around it")
 	}
 	v, err := g.open(ctx)
 	if err != nil {
+		return err
+	}
+	if err := u.try(ctx, &Credential{Kind: Key, Key: key}); err != nil {
 		return err
 	}
 	return v.put(ctx, u.Name, u.principal(), &Credential{Kind: Key, At: time.Now().UTC(), By: by, Key: key})
@@ -325,14 +327,14 @@ func (p *pages) back(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if s == nil {
-		return fault.New("bad_state", "this sign-in was used before, is too old, or was not begun here", "open the link again and begin anew")
+		return fault.New("bad_state", "this sign-in was already used, is too old, or was not started here", "open the link again and start over")
 	}
 	u := p.g.named(s.Upstream)
 	switch {
 	case u == nil:
-		return fault.New(elicit.UnknownRequest, "the server that asked for this is not configured any more", "")
+		return fault.New(elicit.UnknownRequest, "the server that asked for this is no longer configured", "")
 	case s.Principal != p.who(r):
-		return fault.New(notYours, "somebody else has begun this sign-in", "begin anew, as the person whom the agent works for")
+		return fault.New(notYours, "another person started this sign-in", "start over as the person that the agent works for")
 	}
 	r.Form.Set("return", s.Return)
 	hub, request, _, err := p.find(r, s.Request)
@@ -340,7 +342,7 @@ func (p *pages) back(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if reason := r.FormValue("error"); reason != "" {
-		f := fault.New("sign_in_failed", hostOf(s.TokenURL)+" did not let you in: "+textutil.Shorten(page.Clean(cmp.Or(r.FormValue("error_description"), reason)), 200), "try again, or dismiss it")
+		f := fault.New("sign_in_failed", hostOf(s.TokenURL)+" did not let you in: "+textutil.Shorten(page.Clean(cmp.Or(r.FormValue("error_description"), reason)), 200), "retry, or dismiss it")
 		return p.open(w, r, http.StatusOK, request, u, f)
 	}
 	if err := u.finish(r.Context(), v, s, r.FormValue("code"), r.FormValue("iss"), p.who(r)); err != nil {
@@ -348,7 +350,7 @@ func (p *pages) back(w http.ResponseWriter, r *http.Request) error {
 		if f == nil {
 			return err
 		}
-		p.g.log.Warn("sign-in not finished", "upstream", u.Name, "code", f.Code, "request_id", request.ID)
+		p.g.log.Warn("cannot finish the sign-in", "upstream", u.Name, "code", f.Code, "request_id", request.ID)
 		return p.open(w, r, http.StatusBadGateway, request, u, f)
 	}
 	if err := complete(r.Context(), hub, request.ID, elicit.Accept, p.who(r), "web"); err != nil {
@@ -366,7 +368,7 @@ func (p *pages) alias(w http.ResponseWriter, r *http.Request) {
 		back = u.RequestURI()
 	}
 	if back != "" && page.Local(back) == "" {
-		p.write(w, r, http.StatusBadRequest, view{Trouble: "This link leads back to another site, which is not trusted.", Hint: "Open the request in the inbox."}, "")
+		p.write(w, r, http.StatusBadRequest, view{Trouble: "This link leads to another site, which is not trusted.", Hint: "Open the request in the inbox."}, "")
 		return
 	}
 	to := Path + url.PathEscape(r.FormValue("elicitationId"))
@@ -385,7 +387,7 @@ func (g *Gateway) describe(w http.ResponseWriter, r *http.Request) {
 	}
 	base, err := g.options.Base(r.Context())
 	if err != nil {
-		http.Error(w, "the address of this server is not known", http.StatusServiceUnavailable)
+		http.Error(w, "this server's address is unknown", http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -393,4 +395,21 @@ func (g *Gateway) describe(w http.ResponseWriter, r *http.Request) {
 		"client_id": base + clientPath, "client_name": "deskhand", "redirect_uris": []string{base + callbackPath},
 		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"}, "token_endpoint_auth_method": "none",
 	})
+}
+
+// try asks an upstream over HTTP whether it takes a key, before anybody is told
+// that it is connected. An upstream that cannot be asked now may take it later:
+// only a refusal is an error.
+func (u *upstream) try(ctx context.Context, c *Credential) error {
+	if u.URL == "" {
+		return nil
+	}
+	s, err := u.dial(context.WithValue(ctx, credentialKey{}, c), c)
+	if errors.As(err, new(*unauthorized)) {
+		return fault.New("bad_key", u.Title+" refuses this key", "copy it again, or make a new one there")
+	}
+	if err == nil {
+		_ = s.Close() // it was only to be asked
+	}
+	return nil
 }

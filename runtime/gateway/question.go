@@ -33,7 +33,7 @@ func (u *upstream) elicited(ctx context.Context, req *mcp.ElicitRequest) (*mcp.E
 	}
 	if open := u.questions.Add(1); open > maxOpen {
 		u.questions.Add(-1)
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("%d questions of this server are open already", maxOpen)}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("%d questions from this server are already open", maxOpen)}
 	}
 	defer u.questions.Add(-1)
 	defer u.holdFor(c)()
@@ -68,7 +68,7 @@ const maxOpen = 16
 func (u *upstream) openPages(ctx context.Context, c *call, data json.RawMessage) error {
 	var wanted struct{ Elicitations []*mcp.ElicitParams }
 	if err := json.Unmarshal(data, &wanted); err != nil || len(wanted.Elicitations) == 0 || len(wanted.Elicitations) > maxPages {
-		return fault.New("upstream_error", u.Title+" wants pages opened and does not say which", "")
+		return fault.New("upstream_error", u.Title+" wants pages opened but does not name them", "")
 	}
 	hub, err := u.g.openHub(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func (u *upstream) openPages(ctx context.Context, c *call, data json.RawMessage)
 			u.foreign.wait(ctx, p.ElicitationID, done)
 		}
 		if !r.Accepted() {
-			return fault.New("not_done", u.Title+" wants the user to open a page first, and the user did not", "go on without it, or ask the user to")
+			return fault.New("not_done", u.Title+" wants the user to open a page first, but the user did not", "continue without it, or ask the user to open it")
 		}
 	}
 	return nil
@@ -194,7 +194,7 @@ func replied(ctx context.Context, hub *elicit.Hub, id string, from client) (agai
 // asked.
 func (u *upstream) unasked(err error) error {
 	if f := fault.Of(err); f != nil {
-		u.g.log.Info("question of upstream refused", "upstream", u.Name, "code", f.Code)
+		u.g.log.Info("a question of an upstream was refused", "upstream", u.Name, "code", f.Code)
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: f.Message}
 	}
 	return err

@@ -133,12 +133,12 @@ func (u *upstream) stayConnected(ctx context.Context) {
 func (u *upstream) recall(ctx context.Context) {
 	v, err := u.g.open(ctx)
 	if err != nil {
-		u.g.log.Warn("tools of upstream not remembered", "upstream", u.Name, "error", err)
+		u.g.log.Warn("cannot remember an upstream's tools", "upstream", u.Name, "error", err)
 		return
 	}
 	offer, known, err := v.remembered(ctx, u.Name, u.principal())
 	if err != nil {
-		u.g.log.Warn("tools of upstream not remembered", "upstream", u.Name, "error", err)
+		u.g.log.Warn("cannot remember an upstream's tools", "upstream", u.Name, "error", err)
 		return
 	}
 	if known {
@@ -186,7 +186,7 @@ func (u *upstream) look(ctx context.Context) error {
 		err = v.remember(ctx, u.Name, u.principal(), offer)
 	}
 	if err != nil {
-		u.g.log.Warn("tools of upstream not remembered", "upstream", u.Name, "error", err)
+		u.g.log.Warn("cannot remember an upstream's tools", "upstream", u.Name, "error", err)
 	}
 	u.know(offer)
 	return nil
@@ -202,7 +202,7 @@ func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err er
 			return nil, fmt.Errorf("list tools: %w", err)
 		}
 		if len(tools) == maxTools {
-			u.g.log.Warn("upstream has more tools than are passed on", "upstream", u.Name, "most", maxTools)
+			u.g.log.Warn("an upstream has more tools than deskhand passes on", "upstream", u.Name, "most", maxTools)
 			break
 		}
 		if u.cameThrough(t) {
@@ -221,7 +221,7 @@ func (u *upstream) list(ctx context.Context, s *session) (tools []remote, err er
 			return nil, fmt.Errorf("read tool %s: %w", t.Name, err)
 		}
 		if room -= one.size(); room < 0 {
-			u.g.log.Warn("list of upstream is longer than is passed on", "upstream", u.Name, "list", "tools", "most", u.in.most())
+			u.g.log.Warn("an upstream's list is longer than deskhand passes on", "upstream", u.Name, "list", "tools", "most", u.in.most())
 			break
 		}
 		tools = append(tools, one)
@@ -257,12 +257,12 @@ func (u *upstream) noted(ctx context.Context, err error) {
 	u.mu.Unlock()
 	switch {
 	case guarded && !was:
-		u.g.log.Info("upstream shows its tools only to those who are connected", "upstream", u.Name)
+		u.g.log.Info("the upstream lists its tools only when connected", "upstream", u.Name)
 		u.g.changed()
 	case err != nil && !guarded && (before == nil || before.Error() != err.Error()):
-		u.g.log.Warn("upstream is not reachable", "upstream", u.Name, "error", u.clean(err.Error()))
+		u.g.log.Warn("the upstream is not reachable", "upstream", u.Name, "error", u.clean(err.Error()))
 	case err == nil && before != nil:
-		u.g.log.Info("upstream is reachable again", "upstream", u.Name)
+		u.g.log.Info("the upstream is reachable again", "upstream", u.Name)
 	}
 }
 
@@ -299,7 +299,7 @@ func (u *upstream) session(ctx context.Context, c *Credential) (*session, error)
 	u.g.running.Go(func() {
 		_ = s.Wait() // why it ended is told by the next attempt
 		if u.lost(s) && u.g.ctx.Err() == nil {
-			u.g.log.Warn("connection to upstream ended", "upstream", u.Name)
+			u.g.log.Warn("the connection to the upstream ended", "upstream", u.Name)
 			u.wake()
 		}
 	})
@@ -336,7 +336,7 @@ func (u *upstream) unreachable(err error) error {
 	}
 	u.wake()
 	return &fault.Fault{Code: "upstream_unreachable", Message: u.clean(u.Title + " cannot be reached: " + u.why(err)),
-		Hint: "call again in a moment; if it stays so, tell whoever runs the server " + u.host(), Retryable: true}
+		Hint: "call again in a moment; if that does not help, tell the operator of the server " + u.host(), Retryable: true}
 }
 
 // clean takes out of a text what only the upstream may know.

@@ -53,7 +53,7 @@ func (s *secrets) list() []string {
 // configured are the secrets that the configuration has for an upstream.
 func (u *Upstream) configured() (all []string) {
 	for name, value := range u.Headers {
-		if _, found := executor.Environment([]string{name + "=" + value}, []string{"*"}); len(found) > 0 || strings.EqualFold(name, "Cookie") {
+		if executor.SecretName(name) || strings.EqualFold(name, "Cookie") {
 			all = append(all, value)
 			if _, token, ok := strings.Cut(value, " "); ok {
 				all = append(all, strings.TrimSpace(token))
@@ -65,8 +65,13 @@ func (u *Upstream) configured() (all []string) {
 		for name, value := range u.Env {
 			env, pass = append(env, name+"="+value), append(pass, name)
 		}
-		_, found := executor.Environment(env, pass)
-		all = append(all, found...)
+		// By name: what an upstream answers with its settings in it is for the agent.
+		passed, _ := executor.Environment(env, pass)
+		for _, v := range passed {
+			if name, value, _ := strings.Cut(v, "="); executor.SecretName(name) {
+				all = append(all, value)
+			}
+		}
 	}
 	return append(all, u.Auth.ClientSecret)
 }

@@ -76,7 +76,7 @@ func (u *upstream) renew(ctx context.Context, v *vault, old *Credential) (*Crede
 			return u.exchange(ctx, v, c)
 		}
 		if time.Now().After(limit) {
-			return nil, errors.New("another process renews the credential and does not come to an end")
+			return nil, errors.New("another process started to renew the credential and does not finish")
 		}
 		select {
 		case <-ctx.Done():
@@ -103,7 +103,7 @@ func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Cred
 	refused := new(oauth2.RetrieveError)
 	switch {
 	case errors.As(err, &refused) && final(refused):
-		u.g.log.Warn("credential cannot be renewed, somebody has to connect again", "upstream", u.Name, "reason", refused.ErrorCode)
+		u.g.log.Warn("cannot renew the credential, someone has to connect again", "upstream", u.Name, "reason", refused.ErrorCode)
 		_, err := v.drop(ctx, u.Name, u.principal(), c.rev)
 		return u.use(nil), err
 	case err != nil && time.Now().Before(c.Expires):
@@ -125,7 +125,7 @@ func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Cred
 
 // notRenewed is that a credential which has ended may be good again later.
 func (u *upstream) notRenewed(c *Credential) error {
-	return &fault.Fault{Code: "sign_in_unreachable", Message: "the credential for " + u.Title + " has ended and " + hostOf(c.Issuer) + ", which renews it, cannot be reached",
+	return &fault.Fault{Code: "sign_in_unreachable", Message: "the credential for " + u.Title + " has expired and " + hostOf(c.Issuer) + ", which renews it, cannot be reached",
 		Hint: "call again in a moment", Retryable: true}
 }
 

@@ -42,9 +42,9 @@ type templateRoute struct {
 	fits     *regexp.Regexp
 }
 
-// Elsewhere is what the upstreams have beside tools. ownPrompt and ownResource
-// say what this server has itself: that counts first, and of two upstreams the
-// one that is configured first.
+// Elsewhere returns the upstreams' prompts and resources. ownPrompt and
+// ownResource report the keys of this server's own, which take precedence;
+// between upstreams, the one configured first does.
 func (g *Gateway) Elsewhere(ownPrompt, ownResource func(key string) bool) *contract.Elsewhere {
 	r := &routes{gateway: g, own: ownResource, prompts: map[string]route{}, listed: map[string]*upstream{}, linked: &g.linked}
 	all := &contract.Elsewhere{Prompt: r.prompt, Read: r.read, Complete: r.complete, Watch: r.watch}
@@ -71,7 +71,7 @@ func (g *Gateway) Elsewhere(ownPrompt, ownResource func(key string) bool) *contr
 				continue
 			}
 			if ownPrompt(name) || r.prompts[name].u != nil {
-				g.log.Warn("prompt left out, its name is taken: give the upstream another prefix", "upstream", u.Name, "prompt", name)
+				g.log.Warn("a prompt is left out because its name is taken: give the upstream another prefix", "upstream", u.Name, "prompt", name)
 				continue
 			}
 			if shown, err := renamed(e, "name", name); err == nil {

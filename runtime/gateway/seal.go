@@ -48,19 +48,19 @@ func newSealer(dir string, log *slog.Logger) (*sealer, error) {
 func createKey(dir, path string) error {
 	key, err := age.GenerateX25519Identity()
 	if err != nil {
-		return fmt.Errorf("make key of credentials: %w", err)
+		return fmt.Errorf("make the credentials' key: %w", err)
 	}
 	f, err := os.CreateTemp(dir, ".key-*") // mode 0600
 	if err != nil {
-		return fmt.Errorf("create key of credentials: %w", err)
+		return fmt.Errorf("create the credentials' key: %w", err)
 	}
 	defer os.Remove(f.Name())
 	_, err = f.WriteString(key.String() + "\n")
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("write key of credentials: %w", err)
+		return fmt.Errorf("write the credentials' key: %w", err)
 	}
 	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("place key of credentials: %w", err)
+		return fmt.Errorf("place the credentials' key: %w", err)
 	}
 	return nil
 }
@@ -68,24 +68,24 @@ func createKey(dir, path string) error {
 func readKey(path string, log *slog.Logger) (*sealer, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return nil, fmt.Errorf("read key of credentials: %w", err)
+		return nil, fmt.Errorf("read the credentials' key: %w", err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fault.New("bad_key", path+" is not a file", "remove it and connect again")
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // there, access is not in the mode
-		log.Warn("key of credentials was open to others and is now closed; disconnect and connect again if they are not trusted", "path", path)
+		log.Warn("other users could read the credentials' key; it is now private. Disconnect and connect again if you do not trust them", "path", path)
 		if err := os.Chmod(path, 0o600); err != nil {
-			return nil, fmt.Errorf("close key of credentials: %w", err)
+			return nil, fmt.Errorf("close the credentials' key: %w", err)
 		}
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read key of credentials: %w", err)
+		return nil, fmt.Errorf("read the credentials' key: %w", err)
 	}
 	key, err := age.ParseX25519Identity(string(bytes.TrimSpace(data)))
 	if err != nil { // whose text may show the key
-		return nil, fault.New("bad_key", path+" holds no key", "put the file back from a backup, or remove it and connect again")
+		return nil, fault.New("bad_key", path+" does not contain a key", "restore the file from a backup, or remove it and connect again")
 	}
 	return &sealer{key}, nil
 }

@@ -97,7 +97,7 @@ const modernVersion = "2026-07-28"
 // unauthorized is that an upstream wants a credential, or a better one.
 type unauthorized struct{ challenge string }
 
-func (*unauthorized) Error() string { return "the upstream wants a credential" }
+func (*unauthorized) Error() string { return "the upstream requires a credential" }
 
 // carrier sends requests to the origin of an upstream, and to no other, with what belongs to it, and
 // reads answers along.
@@ -109,7 +109,7 @@ type carrier struct {
 
 func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	if at := r.URL.Scheme + "://" + r.URL.Host; at != c.origin {
-		return nil, errors.New("the upstream leads to " + at + ", which is not trusted with what belongs to it")
+		return nil, errors.New("the upstream redirects to " + at + ", which must not get its credential")
 	}
 	r = r.Clone(r.Context())
 	if err := outwardHTTP(r); err != nil {

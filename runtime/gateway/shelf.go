@@ -85,20 +85,20 @@ func entries[T any](u *upstream, kind string, from iter.Seq2[*T, error], read fu
 	taken, room := map[string]bool{}, u.in.most()
 	for one, err := range from {
 		if said := new(jsonrpc.Error); errors.As(err, &said) && said.Code != rejected {
-			u.g.log.Warn("list of upstream not passed on", "upstream", u.Name, "list", kind, "error", u.clean(err.Error()))
+			u.g.log.Warn("cannot pass on an upstream's list", "upstream", u.Name, "list", kind, "error", u.clean(err.Error()))
 			return all, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", kind, err)
 		}
 		if len(all) == maxTools {
-			u.g.log.Warn("upstream has more than is passed on", "upstream", u.Name, "list", kind, "most", maxTools)
+			u.g.log.Warn("an upstream has more than deskhand passes on", "upstream", u.Name, "list", kind, "most", maxTools)
 			break
 		}
 		key, meta, ok := read(one)
 		switch {
 		case !ok || taken[key]:
-			u.g.log.Warn("entry of upstream left out, its key is invalid or used twice", "upstream", u.Name, "list", kind, "key", textutil.Shorten(key, 200))
+			u.g.log.Warn("an upstream's entry is left out because its key is invalid or used twice", "upstream", u.Name, "list", kind, "key", textutil.Shorten(key, 200))
 			continue
 		case u.passed(meta):
 			continue
@@ -111,7 +111,7 @@ func entries[T any](u *upstream, kind string, from iter.Seq2[*T, error], read fu
 			return nil, fmt.Errorf("read %s of %s: %w", kind, key, err)
 		}
 		if room -= len(raw); room < 0 {
-			u.g.log.Warn("list of upstream is longer than is passed on", "upstream", u.Name, "list", kind, "most", u.in.most())
+			u.g.log.Warn("an upstream's list is longer than deskhand passes on", "upstream", u.Name, "list", kind, "most", u.in.most())
 			break
 		}
 		taken[key] = true

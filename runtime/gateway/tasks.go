@@ -124,7 +124,7 @@ func (t *upstreamTask) run(ctx context.Context, params *mcp.CallToolParams) (*mc
 		}
 		p.RequestState = state.RequestState
 	}
-	return nil, t.odd(fmt.Errorf("it asked %d times before it began", maxRounds))
+	return nil, t.odd(fmt.Errorf("it asked %d times before it started", maxRounds))
 }
 
 func (t *upstreamTask) read(raw json.RawMessage) (*mcp.CallToolResult, error) {
@@ -136,7 +136,7 @@ func (t *upstreamTask) read(raw json.RawMessage) (*mcp.CallToolResult, error) {
 }
 
 func (t *upstreamTask) odd(err error) error {
-	return fault.New("upstream_error", t.u.clean(fmt.Sprintf("%s answered with what is no task: %v", t.u.Title, err)), "")
+	return fault.New("upstream_error", t.u.clean(fmt.Sprintf("%s did not answer with a task: %v", t.u.Title, err)), "")
 }
 
 // result waits for a task of 2025-11-25. What the upstream asks meanwhile comes
@@ -231,7 +231,7 @@ func (t *upstreamTask) answers(ctx context.Context, requests mcp.InputRequestMap
 	for key, request := range requests {
 		asked, ok := request.(*mcp.ElicitParams)
 		if !ok {
-			return nil, fault.New("upstream_error", t.u.Title+" wants more than an answer of the user, such as a sampling, which is not passed on", "")
+			return nil, fault.New("upstream_error", t.u.Title+" requires more than a user's answer, for example sampling, which is not passed on", "")
 		}
 		reply, err := t.u.elicited(ctx, &mcp.ElicitRequest{Params: asked})
 		if err != nil {
@@ -252,6 +252,6 @@ func (t *upstreamTask) cancel(ctx context.Context, id string) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer stop()
 	if _, err := t.send(ctx, "tasks/cancel", &taskParams{TaskID: id}); err != nil {
-		t.u.g.log.Debug("task of upstream not cancelled", "upstream", t.u.Name, "error", err)
+		t.u.g.log.Debug("cannot cancel the upstream's task", "upstream", t.u.Name, "error", err)
 	}
 }

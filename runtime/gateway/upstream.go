@@ -15,61 +15,61 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// Upstream is one MCP server behind the gateway, as it is configured. Name, and
-// either Command or URL, are required; other zero values are defaults.
+// Upstream configures one MCP server behind the gateway. Name and either
+// Command or URL are required; other zero values are defaults.
 type Upstream struct {
 	Name string
-	// Title is what people call it. Zero: the name, with a capital.
+	// Title is the display name. Zero: the name, capitalized.
 	Title string
-	// Command starts a server that speaks on its stdin and stdout, in Dir. Of the
-	// environment it gets what every program needs ([executor.Environment]) and
-	// what Pass names, each with a * at its end for any rest; Env is added.
+	// Command starts a server in Dir that speaks over its stdin and stdout.
+	// From the environment it gets what every program needs
+	// ([executor.Environment]) and the variables that match Pass, in which a
+	// trailing * matches any rest; Env is added.
 	Command []string
 	Dir     string
 	Pass    []string
 	Env     map[string]string
-	// URL is the address of a server that speaks over HTTP; Headers go with
-	// every request to it, and to nowhere else.
+	// URL is the address of a server that speaks over HTTP. Headers are sent
+	// only to it, with every request.
 	URL     string
 	Headers map[string]string
-	// Inside says that URL is on this machine or its network, though its name
-	// does not say so: then where its people sign in may be there too.
+	// Inside reports that URL is on this machine or its network although its
+	// name does not show it. Its sign-in pages may then be there too.
 	Inside bool
-	// Prefix stands before the names of its tools, with "_" between. Zero: the
-	// name; "-": nothing does.
+	// Prefix is put before the names of its tools, joined by "_". Zero: the
+	// name; "-": no prefix.
 	Prefix string
-	// Allow and Deny are patterns of names of its tools and prompts, as path.Match
-	// has them: those that Allow names, or all if it is empty, without those of
-	// Deny.
+	// Allow and Deny are patterns for its tool and prompt names, as in
+	// path.Match. The gateway offers names that Allow matches (all if it is
+	// empty) and Deny does not.
 	Allow, Deny []string
-	// NoResources leaves out its resources and resource templates.
+	// NoResources hides its resources and resource templates.
 	NoResources bool
-	// Scope is whose credential a call needs.
+	// Scope decides whose credential a call uses.
 	Scope Scope
 	Auth  Auth
-	// Timeout is how long a call may go on without an answer or progress, in
-	// which time for which a person is asked is not counted. Zero:
-	// [DefaultTimeout].
+	// Timeout is how long a call may take without an answer or progress, not
+	// counting the time for which a person is asked. Zero: [DefaultTimeout].
 	Timeout time.Duration
-	// MaxBytes bounds one message of it: an answer, an event, a page of a list;
-	// and a list as a whole. Zero: [DefaultMaxBytes].
+	// MaxBytes limits one message from it (an answer, an event, a page of a
+	// list), and a list as a whole. Zero: [DefaultMaxBytes].
 	MaxBytes int
 }
 
 // noPrefix is the prefix of tools that are named as the upstream names them.
 const noPrefix = "-"
 
-// Scope is whose credential a call goes with.
+// Scope is whose credential a call uses.
 type Scope string
 
 const (
-	NoScope      Scope = "none"    // nobody's
-	ProjectScope Scope = "project" // one that all share
-	UserScope    Scope = "user"    // that of the person for whom the agent works
+	NoScope      Scope = "none"    // no credential
+	ProjectScope Scope = "project" // one shared by everyone
+	UserScope    Scope = "user"    // the credential of the person that the agent works for
 )
 
-// Auth is how an upstream knows its callers, with a switch for each thing that
-// one provider or another does in its own way.
+// Auth configures how an upstream authenticates callers, including the
+// differences between providers.
 type Auth struct {
 	Kind AuthKind // zero: oauth for a URL with a scope, header for a command
 
@@ -78,24 +78,26 @@ type Auth struct {
 	// gets it. Zero: <NAME>_TOKEN.
 	Header, Format, Env string
 
-	// Issuer is the authorization server. Zero: the one that the upstream names.
+	// Issuer is the authorization server. Zero: the one that the upstream
+	// names.
 	Issuer string
-	// ClientID and ClientSecret are a client that was registered by hand. The
+	// ClientID and ClientSecret identify a manually registered client. The
 	// secret may be empty. ClientURL is the https address of a client metadata
-	// document. Without either a client is registered when it is needed.
+	// document. Without either, a client is registered when needed.
 	ClientID, ClientSecret, ClientURL string
-	// Scopes to ask for. Nil: those that the upstream asks for.
+	// Scopes to request. Nil: those that the upstream requests.
 	Scopes []string
-	// OmitResource leaves the parameter "resource" out, for those who refuse it.
+	// OmitResource omits the parameter "resource", for servers that reject it.
 	OmitResource bool
-	// Style is how the client shows its secret: header, params, or zero for
-	// what the server says it takes.
+	// Style is how the client sends its secret: header, params, or zero for
+	// what the server supports.
 	Style string
-	// Params are further parameters of the authorization request, as prompt.
+	// Params are extra parameters of the authorization request, for example
+	// prompt.
 	Params map[string]string
 }
 
-// AuthKind is a way to know a caller.
+// AuthKind is a way to authenticate.
 type AuthKind string
 
 const (
@@ -106,17 +108,17 @@ const (
 
 var upstreamName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
-// Check fills in what is custom and refuses what cannot be meant, with a fault
-// of code "bad_upstream". What it has checked it leaves as it is.
+// Check sets defaults and refuses invalid settings, with a fault with code
+// "bad_upstream". Checking a checked Upstream changes nothing.
 func Check(u Upstream) (Upstream, error) {
 	bad := func(format string, args ...any) (Upstream, error) {
 		return u, fault.New("bad_upstream", fmt.Sprintf("upstream %q: ", u.Name)+fmt.Sprintf(format, args...), "correct it under upstreams in the configuration file")
 	}
 	if !upstreamName.MatchString(u.Name) {
-		return bad("a name is 1 to 32 of a-z, 0-9, _ and -")
+		return bad("a name must have 1 to 32 of a-z, 0-9, _ and -")
 	}
 	if (len(u.Command) == 0) == (u.URL == "") {
-		return bad("wants either a command or a url")
+		return bad("requires either a command or a url")
 	}
 	if u.URL != "" {
 		if at, err := url.Parse(u.URL); err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" || at.User != nil {
@@ -130,15 +132,15 @@ func Check(u Upstream) (Upstream, error) {
 		u.Prefix = u.Name
 	}
 	if u.Prefix != noPrefix && !contract.ValidName(u.Prefix+"_connect") {
-		return bad("prefix %q cannot begin the name of a tool: use a-z, A-Z, 0-9, _ and -", u.Prefix)
+		return bad("prefix %q cannot start a tool name: use a-z, A-Z, 0-9, _ and -", u.Prefix)
 	}
 	for _, pattern := range slices.Concat(u.Allow, u.Deny) {
 		if _, err := path.Match(pattern, ""); err != nil {
-			return bad("%q is no pattern of names", pattern)
+			return bad("%q is not a valid name pattern", pattern)
 		}
 	}
 	if u.MaxBytes != 0 && u.MaxBytes < minMaxBytes {
-		return bad("max_bytes is %d, and the least is %d", u.MaxBytes, minMaxBytes)
+		return bad("max_bytes is %d, the minimum is %d", u.MaxBytes, minMaxBytes)
 	}
 	if u.Timeout < 0 {
 		return bad("timeout is %v, and the default is %v", u.Timeout, DefaultTimeout)
@@ -148,7 +150,7 @@ func Check(u Upstream) (Upstream, error) {
 		u.Scope = NoScope
 	case NoScope, ProjectScope, UserScope:
 	default:
-		return bad("credential_scope is %q, not none, project or user", u.Scope)
+		return bad("credential_scope is %q, want none, project or user", u.Scope)
 	}
 	return u, u.checkAuth(bad)
 }
@@ -168,15 +170,15 @@ func (u *Upstream) checkAuth(bad func(string, ...any) (Upstream, error)) error {
 	var err error
 	switch {
 	case a.Kind != NoAuth && a.Kind != OAuth && a.Kind != Key:
-		_, err = bad("auth kind is %q, not oauth, header or none", a.Kind)
+		_, err = bad("auth kind is %q, want oauth, header or none", a.Kind)
 	case a.Kind == NoAuth && u.Scope != NoScope:
 		_, err = bad("credential_scope %s needs an auth kind: oauth or header", u.Scope)
 	case a.Kind != NoAuth && u.Scope == NoScope:
 		_, err = bad("auth kind %s needs a credential_scope: user or project", a.Kind)
 	case a.Kind == OAuth && u.URL == "":
-		_, err = bad("auth kind oauth needs a url; a command gets a key, with kind header")
+		_, err = bad("auth kind oauth needs a url; for a command, use kind header with a key")
 	case a.Style != "" && a.Style != "header" && a.Style != "params":
-		_, err = bad("auth style is %q, not header or params", a.Style)
+		_, err = bad("auth style is %q, want header or params", a.Style)
 	case a.ClientURL != "" && !strings.HasPrefix(a.ClientURL, "https://"):
 		_, err = bad("client_url must begin with https://")
 	}
@@ -190,7 +192,7 @@ func (u *Upstream) checkAuth(bad func(string, ...any) (Upstream, error)) error {
 		}
 	}
 	if err == nil && strings.Count(a.Format, "%s") != 1 {
-		_, err = bad("auth format %q must hold %%s once", a.Format)
+		_, err = bad("auth format %q must contain %%s once", a.Format)
 	}
 	if a.Env == "" {
 		a.Env = strings.ToUpper(strings.ReplaceAll(u.Name, "-", "_")) + "_TOKEN"

@@ -26,19 +26,19 @@ func Schema() store.Schema { return store.NewSchema("gateway", migrations) }
 // whose credential changed, and they say nothing of it.
 const topic = "gateway"
 
-// Credential is what an upstream knows a caller by.
+// Credential is what authenticates a caller to an upstream.
 type Credential struct {
 	Kind AuthKind  `json:"kind"`
-	At   time.Time `json:"at"` // when somebody connected
+	At   time.Time `json:"at"` // when someone connected
 	By   string    `json:"by,omitempty"`
 
-	Key string `json:"key,omitempty"` // of kind header
+	Key string `json:"key,omitempty"` // for kind header
 
-	// The others are of OAuth: a token, and what it takes to renew it.
+	// The rest is for OAuth: a token, and what is needed to renew it.
 	Access    string      `json:"access,omitempty"`
 	Refresh   string      `json:"refresh,omitempty"`
-	Got       time.Time   `json:"got,omitzero"`     // when the issuer gave the token
-	Expires   time.Time   `json:"expires,omitzero"` // zero: it does not say
+	Got       time.Time   `json:"got,omitzero"`     // when the issuer issued the token
+	Expires   time.Time   `json:"expires,omitzero"` // zero: unknown
 	Scopes    []string    `json:"scopes,omitempty"`
 	Issuer    string      `json:"issuer,omitempty"`
 	TokenURL  string      `json:"token_url,omitempty"`

@@ -119,7 +119,7 @@ func (u *upstream) unsubscribe(uri string) {
 	ctx, cancel := context.WithTimeout(u.g.ctx, completeTime)
 	defer cancel()
 	if err := s.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri}); err != nil {
-		u.g.log.Debug("upstream not told that nobody watches", "upstream", u.Name, "error", u.clean(err.Error()))
+		u.g.log.Debug("cannot unsubscribe at the upstream", "upstream", u.Name, "error", u.clean(err.Error()))
 	}
 }
 
@@ -131,7 +131,7 @@ func (u *upstream) resubscribe(ctx context.Context, s *session) {
 	}
 	for _, uri := range u.watchers.uris() {
 		if err := s.Subscribe(ctx, &mcp.SubscribeParams{URI: uri}); err != nil {
-			u.g.log.Debug("resource of upstream not watched", "upstream", u.Name, "error", u.clean(err.Error()))
+			u.g.log.Debug("cannot subscribe to the upstream's resource", "upstream", u.Name, "error", u.clean(err.Error()))
 		}
 		u.updated(uri)
 	}

@@ -30,7 +30,7 @@ func (u *upstream) web(extra extraFields) *http.Client {
 			case via[0].Method != http.MethodGet || len(via) > 3:
 				return http.ErrUseLastResponse
 			case last.URL.Scheme == "https" && r.URL.Scheme != "https":
-				return errors.New(last.URL.Host + " leads from https to " + r.URL.Scheme)
+				return errors.New(last.URL.Host + " redirects from https to " + r.URL.Scheme)
 			}
 			return nil
 		},
@@ -64,9 +64,9 @@ func (s signingIn) RoundTrip(r *http.Request) (*http.Response, error) {
 // mayNotReach says what to do if an address is right all the same.
 func (u *upstream) mayNotReach(r *netguard.Refused) error {
 	if r.Ever {
-		return fmt.Errorf("%w, and not one that %s may lead to", r, u.Title)
+		return fmt.Errorf("%w, and %s may not point there", r, u.Title)
 	}
-	return fmt.Errorf("%w, and not one that %s may lead to; set inside: true under upstream %s if that is on your network too", r, u.Title, u.Name)
+	return fmt.Errorf("%w, and %s may not point there; set inside: true under upstream %s if that is on your network too", r, u.Title, u.Name)
 }
 
 // guard is for what the upstream says: inside counts as the owner of the

@@ -66,9 +66,9 @@ func (u *upstream) why(err error) string {
 	case len(u.Command) > 0 && (errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed)):
 		return command + " ended"
 	case len(u.Command) == 0 && (errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed)):
-		return "what answers at " + u.host() + " speaks no MCP, or closed the connection"
+		return "the server at " + u.host() + " does not speak MCP, or closed the connection"
 	case strings.Contains(text, "unsupported content type"):
-		return "what answers at " + u.host() + " speaks no MCP"
+		return "the server at " + u.host() + " does not speak MCP"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection ended"
 	}

@@ -28,7 +28,7 @@ func TestWhyAnUpstreamCannotBeReachedIsWorded(t *testing.T) {
 		"refused":       {Upstream{URL: closed.URL}, "nothing listens at " + strings.TrimPrefix(closed.URL, "http://")},
 		"no host":       {Upstream{URL: "http://nobody.invalid/mcp"}, "the host nobody.invalid is not found"},
 		"no such path":  {Upstream{URL: missing.URL}, "404 Not Found"},
-		"web page":      {Upstream{URL: page.URL}, "no MCP"},
+		"web page":      {Upstream{URL: page.URL}, "does not speak MCP"},
 		"certificate":   {Upstream{URL: secure.URL}, "its certificate is not trusted"},
 		"no command":    {Upstream{Command: []string{"no-such-program-here"}}, "the command no-such-program-here is not found"},
 		"command fails": {Upstream{Command: []string{"sh", "-c", "echo cannot open config >&2; exit 3"}}, "the command sh ended and said: cannot open config"},
@@ -47,7 +47,7 @@ func TestWhyAnUpstreamCannotBeReachedIsWorded(t *testing.T) {
 					t.Errorf("the message is %q, with %q of the inside", f.Message, inside)
 				}
 			}
-			if !strings.Contains(d.log.String(), "upstream is not reachable") {
+			if !strings.Contains(d.log.String(), "the upstream is not reachable") {
 				t.Error("the log does not have the reason")
 			}
 		})

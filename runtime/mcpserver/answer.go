@@ -90,7 +90,7 @@ func (s *Server) expected(err error) *fault.Fault {
 func (s *Server) failed(tool *contract.Tool, err error) answer {
 	f := fault.New("internal", s.internal("call tool "+tool.Name, err), "")
 	if tool.Envelope {
-		f.Hint, f.Retryable = "call "+tool.Name+" again; if it fails again, tell whoever runs the server this id, it is in the log", true
+		f.Hint, f.Retryable = "call "+tool.Name+" again; if it fails again, give the server's operator this id, which is in its log", true
 	}
 	return refusal(tool, f)
 }
@@ -209,7 +209,7 @@ func (a *answer) result() (*mcp.CallToolResult, error) {
 	}
 	if a.content != nil {
 		if err := json.Unmarshal(fmt.Appendf(nil, `{"content":%s}`, a.content), result); err != nil {
-			return nil, fmt.Errorf("read content that was passed on: %w", err)
+			return nil, fmt.Errorf("read content to pass on: %w", err)
 		}
 	}
 	result.IsError = a.isError

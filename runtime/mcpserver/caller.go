@@ -30,7 +30,7 @@ func (s *Server) callerOn(req *mcp.CallToolRequest) contract.Caller {
 				ProgressToken: token, Progress: now.Done, Total: now.Total, Message: now.Message,
 			})
 			if err != nil { // the end of the call tells
-				s.opts.Logger.Debug("progress not told", slog.Any("error", err))
+				s.opts.Logger.Debug("cannot send progress", slog.Any("error", err))
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func (s *Server) peerOn(req *mcp.CallToolRequest, caller contract.Caller) *peer 
 
 var _ elicit.Client = (*peer)(nil)
 
-// CanShow says that the client has declared what it takes to show r.
+// CanShow reports whether the client has declared the capabilities to show r.
 func (p *peer) CanShow(r *elicit.Request) bool {
 	if r.Mode == elicit.URL {
 		return p.url && (p.form || len(r.Questions) == 0)
@@ -80,10 +80,10 @@ func (p *peer) CanShow(r *elicit.Request) bool {
 	return p.form
 }
 
-// Rounds says that the client shows a request between two calls.
+// Rounds reports whether the client shows requests between two calls.
 func (p *peer) Rounds() bool { return p.revision >= modernVersion }
 
-// Show is the error that ends a call for the client to show r.
+// Show returns the error that ends a call so that the client shows r.
 func (p *peer) Show(r *elicit.Request, why string) error {
 	state, err := p.server.sign(p.binding(r))
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *peer) Show(r *elicit.Request, why string) error {
 	return &inputRequired{requests, state}
 }
 
-// Shown is the request that this call goes on with; empty: none.
+// Shown returns the ID of the request that this call continues; empty: none.
 func (p *peer) Shown() (id string, err error) {
 	if p.req.Params.RequestState == "" {
 		return "", nil
@@ -104,7 +104,7 @@ func (p *peer) Shown() (id string, err error) {
 	return p.server.verify(p.req.Params.RequestState, p.binding(nil))
 }
 
-// Actions are what the client's person has done, by the replies of this call.
+// Actions returns what the client's person did, from this call's replies.
 func (p *peer) Actions(r *elicit.Request) []elicit.Action {
 	return p.signed(actionsOf(r, p.revision, p.replies()))
 }
@@ -120,8 +120,8 @@ func (p *peer) replies() map[string]*mcp.ElicitResult {
 	return replies
 }
 
-// Unasked says that the replies of this call to r are not a person's, or must
-// not end it while there is another way to one.
+// Unasked reports whether this call's reply to r does not come from a person,
+// or must not end r while another way can reach one.
 func (p *peer) Unasked(ctx context.Context, h *elicit.Hub, r *elicit.Request) (bool, error) {
 	return p.unasked(ctx, h, p.replies())
 }
@@ -137,9 +137,9 @@ func (p *peer) signed(actions []elicit.Action) []elicit.Action {
 // maxOffers is how often a client is asked that answers what is no answer.
 const maxOffers = 3
 
-// Offer shows r while the call is held. A client that cannot show it after all,
-// or whose answers are none, leaves it to the inbox; if nobody can come there,
-// the request is taken back.
+// Offer shows r during the call. If the client fails to show it or returns no
+// usable answers, r is left to the inbox; if no person can open the inbox, r is
+// withdrawn.
 func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	why := ""
 	for range maxOffers {
@@ -154,7 +154,7 @@ func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 			}
 		}
 		if err != nil {
-			p.server.opts.Logger.Debug("client did not show the question", slog.String("request_id", r.ID), slog.Any("error", err))
+			p.server.opts.Logger.Debug("the client did not show the question", slog.String("request_id", r.ID), slog.Any("error", err))
 			break
 		}
 		done, rejected := p.apply(ctx, h, &r, replies)
@@ -171,7 +171,7 @@ func (p *peer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	}
 }
 
-var errNobodyAsked = errors.New("the client closed the dialog for its person")
+var errNobodyAsked = errors.New("the client closed the dialog on its own")
 
 // unasked reports whether replies must not end a request. A client may close a
 // dialog by itself, and one that runs headless may decline by itself; on a busy
@@ -208,14 +208,14 @@ func (p *peer) tellDone(ctx context.Context, h *elicit.Hub, id string) {
 	}
 }
 
-// PageDone tells a client that the page of a request is done with, whose link it
-// has opened.
+// PageDone tells a client that has opened a request's page that the page is
+// done.
 func (p *peer) PageDone(ctx context.Context, id string) {
 	if p.Rounds() {
 		return
 	}
 	if err := p.req.Session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id}); err != nil {
-		p.server.opts.Logger.Debug("client not told that the page is done", slog.String("request_id", id), slog.Any("error", err))
+		p.server.opts.Logger.Debug("cannot tell the client that the page is done", slog.String("request_id", id), slog.Any("error", err))
 	}
 }
 
@@ -242,7 +242,7 @@ func (p *peer) dispatch(ctx context.Context, h *elicit.Hub, a elicit.Action) *el
 		return rejected
 	}
 	if err != nil && ctx.Err() == nil {
-		p.server.opts.Logger.Error("answer of the client not taken", slog.String("request_id", a.RequestID), slog.Any("error", err))
+		p.server.opts.Logger.Error("the client's answer was refused", slog.String("request_id", a.RequestID), slog.Any("error", err))
 	}
 	return nil
 }

@@ -16,38 +16,38 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Target is a server to talk to: a command that speaks MCP on its stdin and
-// stdout, or an address that speaks it over HTTP. One of both is set.
+// Target is a server to connect to: a command that speaks MCP over its stdin
+// and stdout, or a URL that speaks it over HTTP. Exactly one is set.
 type Target struct {
 	// Command is a program and its arguments.
 	Command []string
-	// Env is added to the environment of the command, as KEY=value.
+	// Env is added to the command's environment, as KEY=value.
 	Env []string
 	// Dir is the folder that the command works in. Empty: that of this process.
 	Dir string
-	// URL is the endpoint, such as http://127.0.0.1:20310/mcp.
+	// URL is the endpoint, for example http://127.0.0.1:20310/mcp.
 	URL string
 	// Token is sent as a bearer token to URL. Empty: none.
 	Token string
 }
 
-// Client is one session with a server of either era. Its methods may be called
-// concurrently, except Close.
+// Client is one session with a server of either protocol era. Its methods may
+// be called concurrently, except Close.
 type Client struct {
 	session *mcp.ClientSession
 	process *exec.Cmd // nil over HTTP
 }
 
-// RemoteTool is what a server says of one of its tools.
+// RemoteTool is a tool as its server describes it.
 type RemoteTool struct {
 	Name, Title, Description string
 	Input                    json.RawMessage
 	ReadOnly                 bool
 }
 
-// Dial starts or reaches the target and agrees on a protocol version. ctx
-// bounds that, not the session. An error of a command carries the end of what
-// the command wrote to stderr.
+// Dial starts or connects to the target and negotiates a protocol version. ctx
+// limits that, not the session. If a command fails, the error includes the end
+// of its stderr.
 func Dial(ctx context.Context, target Target) (*Client, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "deskhand", Version: "dev"}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{}, // none of roots, sampling, elicitation
@@ -107,7 +107,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// PID returns the process that Dial started, 0 over HTTP.
+// PID returns the ID of the process that Dial started; 0 over HTTP.
 func (c *Client) PID() int {
 	if c.process == nil || c.process.Process == nil {
 		return 0
@@ -134,9 +134,9 @@ func (c *Client) ListTools(ctx context.Context) ([]RemoteTool, error) {
 	return tools, nil
 }
 
-// Call calls a tool. isError says that the tool refused, and text why; err is
-// set when there was no answer at all. Text blocks are joined by newlines;
-// structured is nil when the server sent none.
+// Call calls a tool. isError reports that the tool refused, and text is then
+// its reason; err is set if there was no answer at all. Text blocks are joined
+// by newlines; structured is nil if the server sent none.
 func (c *Client) Call(ctx context.Context, tool string, args map[string]any) (text string, structured json.RawMessage, isError bool, err error) {
 	result, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
@@ -156,8 +156,8 @@ func (c *Client) Call(ctx context.Context, tool string, args map[string]any) (te
 	return strings.Join(blocks, "\n"), structured, result.IsError, nil
 }
 
-// Close ends the session, and the command if Dial started one: its stdin is
-// closed, and it is terminated when it does not end within seconds.
+// Close ends the session. If Dial started a command, Close closes its stdin and
+// terminates it if it does not exit within seconds.
 func (c *Client) Close() error {
 	err := c.session.Close()
 	if exit := new(exec.ExitError); errors.As(err, &exit) {

@@ -65,7 +65,7 @@ func newLineConn(s *Server, in io.Reader, out io.Writer, stop <-chan struct{}) *
 
 func (c *lineConn) SessionID() string { return "" }
 
-// Close ends the reading. The SDK calls it when its own calls have ended.
+// Close stops reading. The SDK calls it after its own calls have ended.
 func (c *lineConn) Close() error {
 	c.once.Do(func() {
 		c.mu.Lock()
@@ -85,8 +85,8 @@ func (c *lineConn) isClosed() bool {
 	}
 }
 
-// Read returns the next message for the SDK, io.EOF at the end. Only the SDK's
-// reading goroutine calls it; ctx is that of all calls.
+// Read returns the next message for the SDK, and io.EOF at the end. Only the
+// SDK's reading goroutine calls it; ctx is the context of all calls.
 func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		select {
@@ -162,7 +162,7 @@ func (c *lineConn) inFlight() int {
 // accept returns the message of a line, or answers it and returns nil.
 func (c *lineConn) accept(ctx context.Context, l line) jsonrpc.Message {
 	if l.tooLong {
-		c.refuse(nil, invalidRequest("a message is at most %d bytes long", c.opts.MaxLineBytes))
+		c.refuse(nil, invalidRequest("a message can have at most %d bytes", c.opts.MaxLineBytes))
 		return nil
 	}
 	if len(bytes.TrimSpace(l.data)) == 0 {
@@ -235,7 +235,7 @@ func (c *lineConn) begin(id jsonrpc.ID, raw json.RawMessage, call *inFlight) boo
 	c.mu.Unlock()
 	switch {
 	case used: // answered without the id: it stands for the call in flight
-		c.refuse(nil, invalidRequest("id %.100s is in use by a call in flight", raw))
+		c.refuse(nil, invalidRequest("id %.100s is already used by a running call", raw))
 		return false
 	case full:
 		c.refuse(raw, &jsonrpc.Error{Code: tooManyCalls, Message: "too many calls in flight, wait for answers"})
@@ -303,11 +303,11 @@ func (c *lineConn) refuse(id json.RawMessage, err *jsonrpc.Error) {
 		encodeErr = c.writeLine(data, nil)
 	}
 	if encodeErr != nil {
-		c.opts.Logger.Warn("refusal not written", slog.Any("error", encodeErr))
+		c.opts.Logger.Warn("cannot write the refusal", slog.Any("error", encodeErr))
 	}
 }
 
-// Write sends one message of the SDK.
+// Write sends one message from the SDK.
 func (c *lineConn) Write(_ context.Context, message jsonrpc.Message) error {
 	response, ok := message.(*jsonrpc.Response)
 	if !ok {

@@ -57,7 +57,7 @@ func keyed[T any](log *slog.Logger, kind contract.EntryKind, entries []contract.
 			err = errors.New("its key is invalid or used twice")
 		}
 		if err != nil {
-			log.Warn("entry of another server left out", "list", kind, "key", e.Key, "error", err)
+			log.Warn("another server's entry is left out", "list", kind, "key", e.Key, "error", err)
 			continue
 		}
 		all[e.Key] = e.Published
@@ -253,7 +253,7 @@ func (s *Server) complete(ctx context.Context, req *mcp.CompleteRequest) (_ mcp.
 	defer done()
 	defer s.recovered("complete", &err)
 	if req.Params.Ref == nil || req.Params.Argument.Name == "" {
-		return nil, invalidParams("ref and argument.name are needed")
+		return nil, invalidParams("ref and argument.name are required")
 	}
 	c := contract.Completing{Prompt: req.Params.Ref.Name, Template: req.Params.Ref.URI, Argument: req.Params.Argument.Name, Value: req.Params.Argument.Value}
 	if req.Params.Context != nil {
@@ -269,7 +269,7 @@ func (s *Server) complete(ctx context.Context, req *mcp.CompleteRequest) (_ mcp.
 		return nil, s.elsewhereError(ctx, "complete", err)
 	}
 	if raw == nil {
-		return nil, invalidParams("there is no such prompt or resource template: %.200q", c.Prompt+c.Template)
+		return nil, invalidParams("no such prompt or resource template: %.200q", c.Prompt+c.Template)
 	}
 	var answer struct{ Completion json.RawMessage }
 	if err := json.Unmarshal(raw, &answer); err != nil || answer.Completion == nil {

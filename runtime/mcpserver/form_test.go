@@ -30,7 +30,7 @@ func TestWhatAFormSays(t *testing.T) {
 		`"note":{"type":"string","title":"Anything else?"},` +
 		`"flag":{"type":"string","title":"Which flag?","description":"Flag G: I need a pilot\nRecommended: Flag G","oneOf":[{"const":"g","title":"Flag G"},{"const":"h","title":"Flag H"}],"default":"h"},` +
 		`"lines":{"type":"array","title":"Which lines?","items":{"anyOf":[{"const":"bow","title":"bow"},{"const":"stern","title":"stern"}]}},` +
-		`"lines__other":{"type":"string","title":"Other (own words)","description":"In place of a choice above, or beside it: Which lines?"},` +
+		`"lines__other":{"type":"string","title":"Other (your own words)","description":"Instead of a choice above, or in addition to it: Which lines?"},` +
 		`"berths":{"type":"integer","title":"How many?","minimum":2,"maximum":10},` +
 		`"go":{"type":"boolean","title":"Go?"}},"required":["name","flag","go"]}`
 	plain := strings.NewReplacer(

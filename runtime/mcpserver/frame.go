@@ -116,7 +116,7 @@ func notAFrame(err error, data []byte) *jsonrpc.Error {
 	case f.Code == "not_object" && bytes.TrimLeft(data, " \t\r\n")[0] == '[':
 		return invalidRequest("batches are not supported, send one message at a time")
 	case f.Code == "not_object":
-		return invalidRequest("a message is a JSON object")
+		return invalidRequest("a message must be a JSON object")
 	default:
 		return invalidRequest("%s", f.Message)
 	}
@@ -188,7 +188,7 @@ func wireError(err error) *jsonrpc.Error {
 	}
 	worded := &jsonrpc.Error{Code: e.Code, Message: err.Error(), Data: e.Data}
 	if strings.Contains(worded.Message, "unmarshaling ") {
-		worded.Code, worded.Message = jsonrpc.CodeInvalidParams, "invalid params: they do not fit the method"
+		worded.Code, worded.Message = jsonrpc.CodeInvalidParams, "invalid params for this method"
 	}
 	if worded.Code == 0 {
 		worded.Code = jsonrpc.CodeInvalidRequest

@@ -20,11 +20,11 @@ const (
 	resumeHeader  = "Last-Event-ID"
 )
 
-// Handler serves the streamable HTTP transport, on whatever path it is mounted.
-// One path serves both eras: requests of 2026-07-28 and later go to a handler
-// without sessions, older ones to one with sessions. Who may connect (Host,
-// Origin, token) is for the front that mounts it. Every refusal has a JSON-RPC
-// error in its body.
+// Handler returns the handler for the streamable HTTP transport, which works at
+// any path. One path serves both eras: requests of version 2026-07-28 and later
+// without sessions, older ones with sessions. The front that mounts it decides
+// who may connect (Host, Origin, token). Every refusal has a JSON-RPC error in
+// its body.
 func (s *Server) Handler() http.Handler { return s.http }
 
 // httpDoor checks what arrives over HTTP before the SDK sees it.

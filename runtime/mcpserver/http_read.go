@@ -45,16 +45,16 @@ func (d *httpDoor) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	most := d.server.opts.MaxBodyBytes
 	if r.ContentLength > most { // none of it is read
 		w.Header().Set("Connection", "close")
-		refuseHTTP(w, http.StatusRequestEntityTooLarge, nil, invalidRequest("a message is at most %d bytes long", most))
+		refuseHTTP(w, http.StatusRequestEntityTooLarge, nil, invalidRequest("a message can have at most %d bytes", most))
 		return nil, false
 	}
 	body, err := readAll(http.MaxBytesReader(w, r.Body, most), r.ContentLength)
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		refuseHTTP(w, http.StatusRequestEntityTooLarge, nil, invalidRequest("a message is at most %d bytes long", tooLarge.Limit))
+		refuseHTTP(w, http.StatusRequestEntityTooLarge, nil, invalidRequest("a message can have at most %d bytes", tooLarge.Limit))
 		return nil, false
 	}
 	if err != nil { // the client went away or was too slow
-		refuseHTTP(w, http.StatusRequestTimeout, nil, invalidRequest("the body did not arrive"))
+		refuseHTTP(w, http.StatusRequestTimeout, nil, invalidRequest("the body did not arrive completely"))
 		return nil, false
 	}
 	return body, true
@@ -98,7 +98,7 @@ func inexact(f *frame) *jsonrpc.Error {
 	id := f.id
 	if f.method == "notifications/cancelled" {
 		if id = f.member("requestId"); id == nil || !validID(id) {
-			return invalidRequest("requestId is no id") // the SDK would cut 1.5 to 1, and cancel that
+			return invalidRequest("requestId is not a valid id") // the SDK would cut 1.5 to 1, and cancel that
 		}
 	}
 	if id == nil || !isInteger(id) {

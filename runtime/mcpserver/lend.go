@@ -15,7 +15,7 @@ import (
 // between two calls.
 const lentKey = "lend"
 
-// Lends says that the client of the call has declared that it answers what.
+// Lends reports whether the call's client has declared that it answers what.
 func (p *peer) Lends(what mcp.InputRequest) bool {
 	l := lends(p.req.ClientCapabilities())
 	switch r := what.(type) {
@@ -29,7 +29,8 @@ func (p *peer) Lends(what mcp.InputRequest) bool {
 	return false
 }
 
-// Lend has the client answer what while its call is held.
+// Lend sends what to the client during its call and returns the client's
+// response.
 func (p *peer) Lend(ctx context.Context, what mcp.InputRequest) (mcp.InputResponse, error) {
 	switch r := what.(type) {
 	case *mcp.ListRootsParams:
@@ -42,8 +43,8 @@ func (p *peer) Lend(ctx context.Context, what mcp.InputRequest) (mcp.InputRespon
 	return nil, errors.New("a client cannot be asked for that")
 }
 
-// Borrow is the error that ends the call for the client to answer what, under an
-// id that Shown then gives.
+// Borrow returns the error that ends the call so that the client answers what.
+// Shown then returns id.
 func (p *peer) Borrow(id string, what mcp.InputRequest) error {
 	state, err := p.server.sign(p.binding(&elicit.Request{ID: id}))
 	if err != nil {
@@ -52,8 +53,8 @@ func (p *peer) Borrow(id string, what mcp.InputRequest) error {
 	return &inputRequired{mcp.InputRequestMap{lentKey: what}, state}
 }
 
-// Lent is what this call says to what Borrow asked for; nil: nothing.
+// Lent returns this call's response to what Borrow asked for; nil: none.
 func (p *peer) Lent() mcp.InputResponse { return p.req.Params.InputResponses[lentKey] }
 
-// Conversation is the session of the call.
+// Conversation returns the call's session.
 func (p *peer) Conversation() any { return p.req.Session }

@@ -23,7 +23,7 @@ func (s *Server) logTo(req *mcp.CallToolRequest) func(ctx context.Context, level
 	return func(ctx context.Context, level, logger string, data any) {
 		err := req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(level), Logger: logger, Data: data})
 		if err != nil { // the end of the call tells
-			s.opts.Logger.Debug("log message not told", slog.Any("error", err))
+			s.opts.Logger.Debug("cannot send a log message", slog.Any("error", err))
 		}
 	}
 }

@@ -1,13 +1,13 @@
 // Package mcpserver publishes a contract.Catalog over the Model Context
-// Protocol: over stdio (ServeStdio) and over HTTP (Handler), for clients of
-// both eras, those that begin with initialize (2024-11-05 to 2025-11-25) and
-// those that say on each request who they are (2026-07-28).
+// Protocol, over stdio (ServeStdio) and HTTP (Handler). It serves clients of
+// both eras: those that start with initialize (2024-11-05 to 2025-11-25), and
+// those that identify themselves on each request (2026-07-28).
 //
-// The MCP SDK does the protocol. In front of it stand our own readers, since
-// bytes from outside are hostile until shown otherwise, and behind it the
-// answers are ours: a tool's refusal reaches the model in the tool's words.
-// Dial is the other end, for measuring and the demo. Of the SDK there is one more
-// user, gateway, which is a client of other servers.
+// The MCP SDK implements the protocol. Our own readers run before it, because
+// input is treated as hostile until checked, and our own answers come after it:
+// a tool's refusal reaches the model in the tool's words. Dial is the client
+// side, for measurements and the demo. The only other user of the SDK is
+// gateway, a client of other servers.
 package mcpserver
 
 import (
@@ -26,49 +26,50 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Options tunes a Server. Only Name and Version matter to clients; every other
-// zero value is a default.
+// Options configure a Server. Clients see only Name and Version; every other
+// zero value selects a default.
 type Options struct {
-	// Name and Version are what the server says of itself. Empty: "deskhand"
-	// and "dev".
+	// Name and Version are what the server reports about itself. Empty:
+	// "deskhand" and "dev".
 	Name, Version string
-	// Logger takes what an operator should know; the SDK's own remarks are at
-	// debug level. Nil: nothing is logged.
+	// Logger receives messages for the operator; the SDK's own messages have
+	// debug level. Nil discards them.
 	Logger *slog.Logger
-	// MaxLineBytes bounds one message over stdio. Zero: 16 MiB.
+	// MaxLineBytes limits one message over stdio. Zero: 16 MiB.
 	MaxLineBytes int
-	// MaxBodyBytes bounds one message over HTTP. Zero: 4 MiB.
+	// MaxBodyBytes limits one message over HTTP. Zero: 4 MiB.
 	MaxBodyBytes int64
-	// MaxCalls bounds the calls in flight over stdio; more are refused at once.
-	// Zero: 512.
+	// MaxCalls limits the number of running calls over stdio; more are refused
+	// immediately. Zero: 512.
 	MaxCalls int
-	// DrainTime is how long calls in flight may go on after the client closed
-	// stdin or the server was told to stop. Zero: 5 seconds.
+	// DrainTime is how long running calls may continue after the client closed
+	// stdin or the server was asked to stop. Zero: 5 seconds.
 	DrainTime time.Duration
-	// MaxSessions bounds the HTTP sessions of clients that begin with
-	// initialize; the one unused for longest makes room. Zero: 1024.
+	// MaxSessions limits the HTTP sessions of clients that start with
+	// initialize; a new one replaces the one unused longest. Zero: 1024.
 	MaxSessions int
-	// SessionIdle ends an HTTP session that was not used for so long. Zero: 30
-	// minutes.
+	// SessionIdle is how long an HTTP session may be unused before it ends.
+	// Zero: 30 minutes.
 	SessionIdle time.Duration
-	// PingEvery is how often a comment line goes into each open HTTP stream, so
-	// that no client takes silence for the end. Zero: 1 minute, as Node's fetch
-	// gives up after 5.
+	// PingEvery is the interval of comment lines on each open HTTP stream, so
+	// that clients do not take silence for the end. Zero: 1 minute, because
+	// Node's fetch gives up after 5.
 	PingEvery time.Duration
-	// Expected makes a fault of an error that is none but is expected, as that a
-	// disk is full; nil: it is not. Nil: none is.
+	// Expected converts an expected error that is not a fault, such as a full
+	// disk, to a fault; it returns nil for others. Nil: no conversion.
 	Expected func(error) *fault.Fault
-	// Logs says that tools tell clients what to log, as [contract.Caller] has it.
+	// Logs reports that tools send log messages to clients; see
+	// [contract.Caller].
 	Logs bool
-	// Watches says that clients may subscribe to resources of other servers.
+	// Watches reports that clients may subscribe to other servers' resources.
 	Watches bool
-	// Met is told what a client lends before each list that it gets; the list
-	// waits for it. Nil: nobody is told.
+	// Met, unless nil, is called with what a client lends before each list that
+	// the client gets; the list waits for it.
 	Met func(context.Context, contract.Lends)
-	// StateKey gives the key, of any length, that authenticates what clients
-	// carry between two calls that belong together. It is asked for when it is
-	// first needed. Nil: a key of this server alone, so that another process
-	// cannot go on with the call.
+	// StateKey returns the key, of any length, that authenticates the state
+	// that clients carry between two calls that belong together. It is called
+	// on first use. Nil: a random key for this server only, so other processes
+	// cannot continue the call.
 	StateKey func() ([]byte, error)
 }
 
@@ -92,8 +93,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Server publishes one catalog at a time to any number of clients. All its
-// methods may be called concurrently.
+// Server publishes one catalog at a time to any number of clients. Its methods
+// may be called concurrently.
 type Server struct {
 	opts     Options
 	sdk      *mcp.Server
@@ -110,8 +111,8 @@ type Server struct {
 	watching watching
 }
 
-// New publishes c. It refuses a catalog whose names clients could not use, or
-// that uses one twice.
+// New returns a server that publishes c. It refuses a catalog with duplicate
+// names or names that clients cannot use.
 func New(opts Options, c contract.Catalog) (*Server, error) {
 	opts = opts.withDefaults()
 	s := &Server{opts: opts}
@@ -160,10 +161,10 @@ func cacheable(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
 	}
 }
 
-// Replace publishes c instead of what was there, to running sessions too. Each
-// client sees all of the old catalog or all of the new one, and is told of the
-// lists that changed in what they show; a call in flight ends on the tool it
-// began with. On an error nothing changes.
+// Replace publishes c instead of the current catalog, to running sessions too.
+// Each client sees either all of the old catalog or all of the new one, and is
+// notified of the lists that changed; running calls finish on the old tools. On
+// an error nothing changes.
 func (s *Server) Replace(c contract.Catalog) error {
 	next, err := publish(c, s.opts.Logger)
 	if err != nil {
@@ -176,9 +177,9 @@ func (s *Server) Replace(c contract.Catalog) error {
 	return nil
 }
 
-// Close ends all sessions and their streams, once the calls in flight are
-// answered or Options.DrainTime has passed: the SDK would close a session under
-// them. It returns when they have ended, or with ctx's error.
+// Close ends all sessions and their streams after the running calls have ended
+// or Options.DrainTime has passed, because the SDK would close sessions during
+// calls. It returns when they have ended, or with ctx's error.
 func (s *Server) Close(ctx context.Context) error {
 	s.calls.drain(ctx, s.opts.DrainTime)
 	s.http.sessions.closeAll()

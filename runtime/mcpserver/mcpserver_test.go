@@ -303,8 +303,8 @@ func TestPublishRefusesNamesThatClientsCannotUse(t *testing.T) {
 	tool := newDesk().catalog().Tools[0]
 	named := func(name string) contract.Tool { t := tool; t.Name = name; return t }
 	for want, c := range map[string]contract.Catalog{
-		`publish tool "a.b": a name is`:               {Tools: []contract.Tool{named("a.b")}},
-		`publish tool "": a name is`:                  {Tools: []contract.Tool{named("")}},
+		`publish tool "a.b": a name must have`:        {Tools: []contract.Tool{named("a.b")}},
+		`publish tool "": a name must have`:           {Tools: []contract.Tool{named("")}},
 		`publish tool "a": the name is used twice`:    {Tools: []contract.Tool{named("a"), named("a")}},
 		`publish tool "a": the input schema`:          {Tools: []contract.Tool{{Name: "a", Input: json.RawMessage(`{"type":"array"}`)}}},
 		`publish tool "b": the input schema`:          {Tools: []contract.Tool{{Name: "b"}}},

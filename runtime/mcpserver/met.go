@@ -30,8 +30,8 @@ func lends(c *mcp.ClientCapabilities) contract.Lends {
 	return contract.Lends{Sampling: c.Sampling != nil, SamplingTools: c.Sampling != nil && c.Sampling.Tools != nil, Roots: c.RootsV2 != nil}
 }
 
-// FirstLends is what the client lends that sends message first over stdio. It is
-// zero if the message does not say.
+// FirstLends returns what the client that sends message first over stdio lends;
+// the zero value if the message does not tell.
 func FirstLends(message []byte) contract.Lends {
 	f, err := parseFrame(message)
 	if err != nil {

@@ -75,7 +75,7 @@ func (f *frame) checkParams() *jsonrpc.Error {
 	}
 	if f.params == nil {
 		if slices.ContainsFunc(methodParams[f.method], func(p param) bool { return p.required }) || f.method == "initialize" {
-			return invalidParams("%s needs params", f.method)
+			return invalidParams("%s requires params", f.method)
 		}
 		return nil
 	}

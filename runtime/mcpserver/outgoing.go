@@ -43,7 +43,8 @@ func newOutgoing(w http.ResponseWriter, f frame, modern bool, pingEvery time.Dur
 	return o
 }
 
-// Header is set by the SDK before it writes, without a lock.
+// Header returns the header, which the SDK sets before it writes, without a
+// lock.
 func (o *outgoing) Header() http.Header { return o.header }
 
 func (o *outgoing) WriteHeader(status int) {
@@ -54,7 +55,7 @@ func (o *outgoing) WriteHeader(status int) {
 	}
 }
 
-// Write takes one event or one whole body, as the SDK writes them.
+// Write accepts one event or one whole body, as the SDK writes them.
 func (o *outgoing) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -107,7 +108,7 @@ func isResult(p []byte) bool {
 	return false
 }
 
-// FlushError is what http.ResponseController looks for.
+// FlushError implements the interface that http.ResponseController looks for.
 func (o *outgoing) FlushError() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

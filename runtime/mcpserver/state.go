@@ -29,7 +29,7 @@ type inputRequired struct {
 	state    string
 }
 
-func (*inputRequired) Error() string { return "the client shall ask its person and call again" }
+func (*inputRequired) Error() string { return "the client must ask its person and call again" }
 
 func (i *inputRequired) result() *mcp.CallToolResult {
 	return &mcp.CallToolResult{InputRequests: i.requests, RequestState: i.state}
@@ -90,7 +90,7 @@ func (s *Server) sign(b binding) (string, error) {
 // verify is the request of a state that was made for such a call. Its error is
 // a fault, code bad_state, unless the key cannot be had.
 func (s *Server) verify(state string, call binding) (request string, err error) {
-	refused := fault.New("bad_state", "requestState is not from this server, or from another call", "call again without it, and the question is asked anew")
+	refused := fault.New("bad_state", "requestState is not from this server, or from another call", "call again without it to ask the question again")
 	raw, err := base64.RawURLEncoding.DecodeString(state)
 	if err != nil || len(raw) < sha256.Size {
 		return "", refused
@@ -109,7 +109,7 @@ func (s *Server) verify(state string, call binding) (request string, err error) 
 	case b != call:
 		return "", refused
 	case time.Now().Unix() > b.Until:
-		return "", fault.New("bad_state", "requestState has expired", "call again without it, and the question is asked anew")
+		return "", fault.New("bad_state", "requestState has expired", "call again without it to ask the question again")
 	}
 	return b.Request, nil
 }

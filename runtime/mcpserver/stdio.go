@@ -11,15 +11,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ServeStdio serves one client, one message a line, until it closes in or ctx
-// ends; both are a normal end and give nil, once the calls in flight were
-// answered or Options.DrainTime has passed. Whatever arrives is answered or
-// ignored as JSON-RPC says, and never ends the server. An error means that in
-// or out broke.
+// ServeStdio serves one client, one message per line, until the client closes
+// in or ctx ends. Both are a normal end and return nil after the running calls
+// have ended or Options.DrainTime has passed. It answers or ignores all input
+// as JSON-RPC requires; no input stops the server. An error means that reading
+// in or writing out failed.
 //
-// Nothing but messages is written to out. The goroutine that reads in outlives
-// the call when in does not end, and one that writes to out when nobody reads
-// it: a read or write of a terminal or pipe cannot be interrupted.
+// Only messages are written to out. The goroutine that reads in outlives the
+// call if in does not end, and so does the one that writes to out if the other
+// side does not read: reads and writes of terminals and pipes cannot be
+// interrupted.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	conn := newLineConn(s, in, out, ctx.Done())
 	defer conn.Close()

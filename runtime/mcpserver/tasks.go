@@ -57,8 +57,8 @@ type taskFields struct {
 // inlined is the result of a call as the call would have returned it.
 type inlined struct{ mcp.CallToolResult }
 
-// MarshalJSON implements [json.Marshaler]. The SDK adds resultType only to what
-// it sends itself.
+// MarshalJSON implements [json.Marshaler]. The SDK adds resultType only to its
+// own messages.
 func (r *inlined) MarshalJSON() ([]byte, error) {
 	raw, err := r.CallToolResult.MarshalJSON()
 	if err != nil {

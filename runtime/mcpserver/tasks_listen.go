@@ -179,7 +179,7 @@ func (f *follower) run(ctx context.Context) {
 	for {
 		ended, err := f.tell(ctx)
 		if err != nil && ctx.Err() == nil {
-			f.server.opts.Logger.Warn("client not told of a task", slog.String("task", f.id), slog.Any("error", err))
+			f.server.opts.Logger.Warn("cannot notify the client of a task", slog.String("task", f.id), slog.Any("error", err))
 		}
 		if ended || err != nil {
 			return

@@ -61,13 +61,13 @@ func canElicit(version string, can *mcp.ClientCapabilities) (form, url bool) {
 	return can.Elicitation.Form != nil || can.Elicitation.URL == nil, can.Elicitation.URL != nil && version >= richElicitation
 }
 
-// CanShow says that the client has declared what it takes to show r.
+// CanShow reports whether the client has declared the capabilities to show r.
 func (v *visitor) CanShow(r *elicit.Request) bool {
 	return (&peer{form: v.form, url: v.url}).CanShow(r)
 }
 
-// Put takes note that the call waits for r, for the client to show. A link that
-// the client has opened is not shown again: its page says when it is done.
+// Put records that the call waits for r, for the client to show. A link that
+// the client has opened is not shown again: its page reports when it is done.
 func (v *visitor) Put(r *elicit.Request) {
 	for _, e := range elicitations(r, v.revision) {
 		if e.params.Mode != "url" || !v.opened(r) {
@@ -85,8 +85,8 @@ func (v *visitor) opened(r *elicit.Request) bool {
 	return false
 }
 
-// Actions are what the client's person has done with r. Of a link and a form
-// beside it one may be answered before the other.
+// Actions returns what the client's person did with r. A link and the form
+// beside it may be answered separately.
 func (v *visitor) Actions(r *elicit.Request) (actions []elicit.Action) {
 	for _, e := range elicitations(r, v.revision) {
 		if reply := v.replies[e.key]; reply != nil {
@@ -96,9 +96,9 @@ func (v *visitor) Actions(r *elicit.Request) (actions []elicit.Action) {
 	return (&peer{caller: v.caller}).signed(actions)
 }
 
-// Unattended says that an answer may not be a person's: clients known to decline
-// alone when they run without one do not say so, and how long a question was
-// shown here nobody knows.
+// Unattended reports whether an answer may not come from a person. Some clients
+// decline automatically when they run without one and do not say so, and it is
+// unknown how long a question was shown there.
 func (v *visitor) Unattended(r *elicit.Request) bool {
 	for _, e := range elicitations(r, v.revision) {
 		if reply := v.replies[e.key]; reply != nil && reply.Action != "accept" {

@@ -101,6 +101,6 @@ func (w *watching) end(uri string, one *watched) (stop func()) {
 
 func (s *Server) updated(uri string) {
 	if err := s.sdk.ResourceUpdated(context.Background(), &mcp.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
-		s.opts.Logger.Debug("change of a resource not told", slog.String("uri", uri), slog.Any("error", err))
+		s.opts.Logger.Debug("cannot send a resource change", slog.String("uri", uri), slog.Any("error", err))
 	}
 }

@@ -1,11 +1,12 @@
-// Package netguard keeps deskhand from asking at an address, on the word of a
-// stranger, that only this machine or its network reaches: where an upstream says
-// that its people sign in, or where another agent wants to be notified.
+// Package netguard stops strangers from making deskhand send requests to
+// addresses that only this machine or its network can reach, for example
+// through an upstream's sign-in address or another agent's notification
+// address.
 //
-// The address that is judged is the one that is then dialled, whatever name stood
-// for it, for each connection and each redirection. What is inside is configured,
-// and never learned from a name of the stranger's: its DNS may say anything, and
-// something else a second later.
+// It checks the address actually dialled, whatever its name was, for each
+// connection and each redirect. Which addresses are inside comes from
+// configuration, never from a stranger's name, because its DNS can return
+// anything and change a second later.
 package netguard
 
 import (
@@ -20,27 +21,27 @@ import (
 	"time"
 )
 
-// Guard says which addresses may be asked. The zero value allows the internet
-// alone.
+// Guard decides which addresses requests may go to. The zero value allows only
+// the internet.
 type Guard struct {
-	// Inside allows this machine and its network too, but for link-local
-	// addresses and where cloud providers keep their secrets.
+	// Inside also allows this machine and its network, except link-local
+	// addresses and cloud providers' metadata services.
 	Inside bool
-	// Resolver looks names up. Nil: the system's.
+	// Resolver resolves names. Nil: the system's.
 	Resolver *net.Resolver
 }
 
-// Refused is that an address may not be asked.
+// Refused is the error for an address that requests may not go to.
 type Refused struct {
 	Address string
-	// Ever says that no setting allows it.
+	// Ever reports that no setting allows the address.
 	Ever bool
 }
 
 // Error implements error.
 func (r *Refused) Error() string {
 	if r.Ever {
-		return r.Address + " is an address that is never asked"
+		return r.Address + " is an address that deskhand never contacts"
 	}
 	return r.Address + " is on this machine or its network"
 }
@@ -58,8 +59,8 @@ func (g Guard) Check(ip netip.Addr) error {
 	return nil
 }
 
-// CheckURL is Check for an address that has no name: for what can be told before
-// anybody looks it up.
+// CheckURL checks a URL without resolving names: it refuses IP addresses that
+// Check refuses and, unless Inside is set, local host names.
 func (g Guard) CheckURL(at *url.URL) error {
 	host := at.Hostname()
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -74,8 +75,9 @@ func (g Guard) CheckURL(at *url.URL) error {
 // dialTime bounds making a connection.
 const dialTime = 15 * time.Second
 
-// Transport asks where the guard allows it. A proxy of the environment reaches
-// out itself and looks names up: then only addresses without a name are judged.
+// Transport returns a transport that dials only where the guard allows. If the
+// environment sets a proxy, the proxy resolves names and connects, so only IP
+// addresses are checked.
 func (g Guard) Transport() http.RoundTripper {
 	direct := http.DefaultTransport.(*http.Transport).Clone()
 	direct.Proxy = nil
@@ -107,7 +109,7 @@ func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return g.direct.RoundTrip(r)
 }
 
-// IsInside says that an address as it is configured is on this machine or its
+// IsInside reports whether a configured address is on this machine or its
 // network: an IP address there, or a name that no stranger can own.
 func IsInside(address string) bool {
 	at, err := url.Parse(address)

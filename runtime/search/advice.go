@@ -59,7 +59,7 @@ func (r *run) advice(question string, hits []ranked) (*Hint, error) {
 	}
 	if sure < absentBelow && len(r.filters) == 0 {
 		h.Found = FoundAbsent
-		h.Message = "Probably not in these docs: no section is close to the question. If it may stand there under another name, " + again + "."
+		h.Message = "Probably not in these docs: no section is close to the question. If they use another name for it, " + again + "."
 	} else {
 		h.Message = "These hits may not answer the question. If they do not, " + again + "."
 	}

@@ -8,19 +8,19 @@ import (
 	"github.com/deskhand/deskhand/indexer/artifact"
 )
 
-// Evidence is why a hit ranks where it does. Each part is from 0 to 1, and the
-// score is their sum, each times its weight; the weights sum to 1.
+// Evidence explains a hit's rank. Each part is from 0 to 1. The score is their
+// weighted sum; the weights sum to 1.
 type Evidence struct {
-	// Words is the chunk's BM25 as a share of the best chunk's.
+	// Words is the chunk's BM25 relative to the best chunk's.
 	Words float64
-	// Meaning is how near its vector is to the question's: 1 for the nearest
-	// chunk of the corpus, 0 for the average of all and for those beyond.
+	// Meaning is the similarity of its vector to the question's: 1 for the
+	// nearest chunk of the corpus, 0 for the corpus average and below.
 	Meaning float64
-	// Near is how much of the question stands close together in its text: within
-	// the length of a snippet, each word by its rarity. It is looked for in the
-	// best chunks only.
+	// Near is how much of the question stands close together in its text:
+	// within the length of a snippet, each word weighted by its rarity. It is
+	// computed only for the best chunks.
 	Near float64
-	// Path is how much of the question stands in the path of its page.
+	// Path is how much of the question is in the path of its page.
 	Path float64
 }
 

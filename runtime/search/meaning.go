@@ -13,8 +13,8 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 )
 
-// DefaultEmbedTimeout is what a question waits for its vector where nobody says
-// otherwise: a healthy service far away answers in 100 to 400 ms.
+// DefaultEmbedTimeout is the default time that a question waits for its vector:
+// a healthy remote service answers in 100 to 400 ms.
 const DefaultEmbedTimeout = 800 * time.Millisecond
 
 const (
@@ -109,7 +109,7 @@ func (m *meaning) before(text string) (v []float32, why string) {
 	}
 	now := time.Now()
 	if now.Before(m.wakes) {
-		return nil, fmt.Sprintf("%s failed %d times in a row and is asked again in %v", m.embedder.Name(), m.failures, m.wakes.Sub(now).Round(time.Second))
+		return nil, fmt.Sprintf("%s failed %d times in a row; next attempt in %v", m.embedder.Name(), m.failures, m.wakes.Sub(now).Round(time.Second))
 	}
 	m.wakes = now.Add(rest) // this question tries, the others do not wait for it
 	return nil, ""

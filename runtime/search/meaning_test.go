@@ -72,8 +72,8 @@ func TestEmbedderRestsAfterThreeFailures(t *testing.T) {
 		if f.asked != triesBeforeRest {
 			t.Errorf("asked %d times, want %d", f.asked, triesBeforeRest)
 		}
-		if _, why := m.vector(t.Context(), "x"); !strings.Contains(why, "asked again in 30s") {
-			t.Errorf("why = %q, want when it is asked again", why)
+		if _, why := m.vector(t.Context(), "x"); !strings.Contains(why, "next attempt in 30s") {
+			t.Errorf("why = %q, want the next attempt", why)
 		}
 		time.Sleep(rest)
 		m.vector(t.Context(), "still down")
@@ -170,7 +170,7 @@ func TestEmbedderIsAskedConcurrently(t *testing.T) {
 	if m.failures < triesBeforeRest || m.order.Len() != len(m.recent) || len(m.recent) == 0 || len(m.recent) > recentQuestions {
 		t.Errorf("%d failures, %d and %d remembered; want a rest and at most %d", m.failures, m.order.Len(), len(m.recent), recentQuestions)
 	}
-	if v, why := m.vector(t.Context(), "after the failures"); v != nil || !strings.Contains(why, "asked again in") {
+	if v, why := m.vector(t.Context(), "after the failures"); v != nil || !strings.Contains(why, "next attempt in") {
 		t.Errorf("vector = %v, %q; want that the embedder rests", v, why)
 	}
 }

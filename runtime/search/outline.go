@@ -10,35 +10,35 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Outline is what the corpus holds below one folder.
+// Outline lists what the corpus holds in one folder.
 type Outline struct {
 	// Folder is "" for the whole corpus.
 	Folder string
-	// Note is what the corpus says of the folder.
+	// Note is the corpus's description of the folder.
 	Note string
-	// Total is the number of pages at any depth below.
+	// Total is the number of pages below the folder at any depth.
 	Total   int
 	Folders []FolderEntry
 	Pages   []PageEntry
 }
 
-// FolderEntry is one folder right below.
+// FolderEntry is a direct subfolder.
 type FolderEntry struct {
 	Path, Note string
-	// Total is the number of pages at any depth below.
+	// Total is the number of pages below it at any depth.
 	Total int
 }
 
-// PageEntry is one page right below.
+// PageEntry is a page directly in the folder.
 type PageEntry struct {
-	// ID is Path as Engine.Passage takes it.
+	// ID is Path in the form that Engine.Passage accepts.
 	ID, Path, Title, Description string
-	// Sections is how many chunks it has.
+	// Sections is the number of its chunks.
 	Sections int
 }
 
-// Outline lists what is right below a folder of the corpus, in corpus order;
-// "" or "/" is all of it. A folder without pages is a fault with code
+// Outline lists the direct contents of a folder, in corpus order; "" or "/" is
+// the whole corpus. A folder without pages is a fault with code
 // "folder_not_found".
 func (e *Engine) Outline(folder string) (o Outline, err error) {
 	ed, release, err := e.use()
@@ -87,7 +87,7 @@ func (e *Engine) Outline(folder string) (o Outline, err error) {
 	return o, nil
 }
 
-// PagesWith returns the pages whose facet values accept says yes to.
+// PagesWith returns the pages whose facet values accept returns true for.
 func (e *Engine) PagesWith(accept func(metadata map[string]string) bool) (pages []PageEntry, err error) {
 	ed, release, err := e.use()
 	if err != nil {

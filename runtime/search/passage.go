@@ -8,16 +8,17 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// MaxContext is how many neighbours on each side Passage returns at most.
+// MaxContext is the maximum number of neighbours that Passage returns on each
+// side.
 const MaxContext = 5
 
 // Passage is a chunk with its neighbours in the same file, or a whole page.
 type Passage struct {
 	// Path and Title are the page's.
 	Path, Title string
-	// Whole says that a page was asked for: Chunks are all of it.
+	// Whole reports that a page was requested: Chunks are all of it.
 	Whole bool
-	// Target is the index in Chunks of the chunk that was asked for.
+	// Target is the index in Chunks of the requested chunk.
 	Target int
 	// Chunks are in file order.
 	Chunks []Part
@@ -29,15 +30,17 @@ type Part struct {
 	Heading            string
 	Level              int
 	StartLine, EndLine int
-	// Position is 1-based in the file, Total is how many chunks the file has.
+	// Position is 1-based in the file; Total is the number of chunks in the
+	// file.
 	Position, Total int
 	// Markdown is the chunk's source.
 	Markdown string
 }
 
-// Passage returns the chunk with an id and up to context neighbours on each
-// side. The path of a page that is no chunk itself returns the whole page.
-// The expected failures are faults: "invalid_argument" and "chunk_not_found".
+// Passage returns the chunk with an ID and up to context neighbours on each
+// side. If id is the path of a page and not of a chunk, it returns the whole
+// page. The expected failures are faults: "invalid_argument" and
+// "chunk_not_found".
 func (e *Engine) Passage(id string, context int) (p Passage, err error) {
 	if context < 0 || context > MaxContext {
 		return p, invalid(fmt.Sprintf("context must be between 0 and %d", MaxContext))
@@ -74,7 +77,7 @@ func (e *Engine) Passage(id string, context int) (p Passage, err error) {
 	return p, err
 }
 
-// Page returns all of the page at path, which is a plain path and not an id.
+// Page returns the whole page at path, which is a plain path and not an ID.
 func (e *Engine) Page(path string) (p Passage, err error) {
 	ed, release, err := e.use()
 	if err != nil {
@@ -92,7 +95,7 @@ func (e *Engine) Page(path string) (p Passage, err error) {
 	return ed.wholePage(page)
 }
 
-// Has says whether there is a page at path.
+// Has reports whether there is a page at path.
 func (e *Engine) Has(path string) (ok bool, err error) {
 	ed, release, err := e.use()
 	if err != nil {

@@ -6,12 +6,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// By is the kind of evidence that hits are ranked by.
+// By is the kind of evidence to rank hits by.
 type By string
 
-// Both is how questions are answered. The others are for measuring what each
-// part does: Words is BM25 alone, Meaning the cosine alone, of the nearest 60
-// chunks, however far.
+// Both is the default. The others measure one part each: Words is BM25 only,
+// Meaning the cosine only, of the 60 nearest chunks at any distance.
 const (
 	Both    By = "both"
 	Words   By = "words"
@@ -30,11 +29,11 @@ func (ed *snapshot) checkBy(by *By) error {
 			return ed.mute
 		}
 		if ed.embedder == nil {
-			return fault.New("no_vectors", "the index has no vectors to rank by meaning with",
+			return fault.New("no_vectors", "the index has no vectors, so it cannot rank by meaning",
 				"build it with an embedder: deskhand index --embed builtin")
 		}
 	default:
-		return invalid(fmt.Sprintf("nothing is ranked by '%s'; there are %s, %s and %s", *by, Both, Words, Meaning))
+		return invalid(fmt.Sprintf("cannot rank by '%s'; use %s, %s or %s", *by, Both, Words, Meaning))
 	}
 	return nil
 }

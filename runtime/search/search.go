@@ -1,8 +1,8 @@
 // Package search answers questions from one open artifact: ranked hits page by
 // page, chunks with their neighbours, and an outline of the corpus.
 //
-// Everything it returns is deterministic: the same artifact and query give the
-// same bytes, in any process.
+// Its results are deterministic: the same artifact and query give the same
+// bytes in any process.
 package search
 
 import (
@@ -25,8 +25,8 @@ const (
 	MaxLimit     = 50
 )
 
-// Engine searches the artifact in one folder. It may be used concurrently, and
-// Reload swaps the artifact below the queries that run.
+// Engine searches the artifact in one folder. It may be used concurrently.
+// Reload replaces the artifact without disturbing running queries.
 type Engine struct {
 	dir       string
 	options   Options
@@ -39,21 +39,21 @@ type Engine struct {
 
 // Query is one question.
 type Query struct {
-	// Text is what to look for. Words in double quotes must stand in the chunk
-	// next to each other, in that order.
+	// Text is what to look for. Words in double quotes must be adjacent in the
+	// chunk, in that order.
 	Text string
-	// Filters holds facet keys and values; a hit has all of them.
+	// Filters holds facet keys and values; hits match all of them.
 	Filters map[string]string
 	// Limit is how many hits to return, 1 to MaxLimit. Zero means DefaultLimit.
 	Limit int
-	// Cursor is Page.Next of the page before. Nil means the first page.
+	// Cursor is the previous page's Page.Next. Nil means the first page.
 	Cursor *string
 	// Explain asks for the evidence of each hit.
 	Explain bool
-	// By ranks by one kind of evidence alone, for comparison. Empty means Both.
+	// By ranks by only one kind of evidence, for comparison. Empty means Both.
 	By By
-	// Lexical asks for hits found by words alone, as Cursor does where the page
-	// before was.
+	// Lexical restricts ranking to keywords, as Cursor does if the previous
+	// page was ranked that way.
 	Lexical bool
 }
 
@@ -62,14 +62,14 @@ type Page struct {
 	Hits []Hit
 	// Next is the cursor of the next page; empty on the last one.
 	Next string
-	// Hint is set when there are no hits at all, and when those there are may
-	// not be what was asked for.
+	// Hint is set if there are no hits, or if the hits may not answer the
+	// question.
 	Hint *Hint
-	// Cut says that so many chunks hold all words of a phrase that only the best
-	// were looked at.
+	// Cut reports that too many chunks contain all words of a phrase, so that
+	// only the best ones were checked.
 	Cut bool
-	// Lexical says in a sentence without a full stop why the hits were found by
-	// words alone though the index has vectors; empty: they were not, or it has
+	// Lexical is why hits were ranked by keyword only although the index has
+	// vectors: a sentence without a full stop. Empty: they were not, or it has
 	// none.
 	Lexical string
 }
@@ -81,40 +81,41 @@ type Hit struct {
 	// Path and Title are the page's. Title may be empty.
 	Path, Title         string
 	Heading, Breadcrumb string
-	// Snippet is plain text around the best evidence, with the words that were
-	// found in **bold**, at most some 250 characters.
+	// Snippet is plain text around the best evidence, with the matched words in
+	// **bold**, at most about 250 characters.
 	Snippet string
-	// StartLine and EndLine are where the chunk stands in its file.
+	// StartLine and EndLine are the chunk's lines in its file.
 	StartLine, EndLine int
 	Metadata           map[string]string
-	// Variants are the values of collapsing facets that have the same section, as
-	// far as it was among the best chunks there; see artifact.Facet. A search that
-	// filters by one finds it. Nil: there are none.
+	// Variants holds the values of collapsing facets that have the same
+	// section, as far as it ranked among the best chunks; see artifact.Facet. A
+	// search that filters by a value finds that section. Nil: none.
 	Variants map[string][]string
-	// Evidence is why it ranks where it does; nil unless Query.Explain.
+	// Evidence explains the hit's rank; nil unless Query.Explain.
 	Evidence *Evidence
 }
 
-// Found says how much a search found.
+// Found is how well the hits of a search answer the question.
 type Found string
 
-// What Found may be. FoundSome is the zero value: nothing speaks against the hits.
+// Values of [Found]. FoundSome, the zero value, means that nothing speaks against
+// the hits.
 const (
 	FoundSome Found = ""
-	// FoundUnsure: the hits may not answer the question.
+	// FoundUnsure means that the hits may not answer the question.
 	FoundUnsure Found = "unsure"
-	// FoundAbsent: the question is probably not answered in the corpus.
+	// FoundAbsent means that the corpus probably does not answer the question.
 	FoundAbsent Found = "absent"
-	// FoundNothing: there are no hits.
+	// FoundNothing means that there are no hits.
 	FoundNothing Found = "nothing"
 )
 
-// Hint helps on when nothing was found, or little.
+// Hint suggests what to do if little or nothing was found.
 type Hint struct {
 	// Found is never FoundSome.
 	Found   Found
 	Message string
-	// Suggested holds, by facet key, values that do give results.
+	// Suggested holds, by facet key, values that give results.
 	Suggested map[string][]string
 }
 
@@ -177,7 +178,7 @@ func (e *Engine) Search(ctx context.Context, q Query) (page Page, err error) {
 }
 
 // byWordsBefore is why a page has no meaning in it though there may be a vector.
-const byWordsBefore = "the pages before were found by words alone"
+const byWordsBefore = "the previous pages were found by words alone"
 
 // withAnalyzer runs a part of a search with one of the engine's analyzers. It is
 // given back whatever happens: a fault ends a query, and not those of the index

@@ -43,25 +43,26 @@ type snapshot struct {
 // megabyte for each processor.
 const queryStems = 1 << 13
 
-// Options tunes an Engine. The zero value is the default.
+// Options configure an Engine. The zero value is ready to use.
 type Options struct {
 	// Chromem searches vectors with chromem-go, for comparison; false: with a
-	// scan, which is faster and takes less memory.
+	// scan, which is faster and uses less memory.
 	Chromem bool
-	// EmbedTimeout bounds what a question waits for its vector, which some
-	// embedders get over a network; after that it is answered by words alone.
-	// Zero means DefaultEmbedTimeout.
+	// EmbedTimeout limits how long a question waits for its vector, which some
+	// embedders fetch over a network; after that it is answered by keyword
+	// only. Zero means DefaultEmbedTimeout.
 	EmbedTimeout time.Duration
-	// Embedder is the specification of the user's choice: an index whose own is
-	// an address on another machine is asked by words alone unless it is this
-	// one, since whoever built the index may not be whom the questions are for.
+	// Embedder is the embedder specification that the user chose. If an index
+	// names an embedder on another machine, questions go there only if it is
+	// this one; otherwise they are answered by keyword only. The index's
+	// builder may not be trusted with the questions.
 	Embedder string
-	// Log is told when questions begin to be answered by words alone though the
-	// index has vectors, and when that ends. Nil: nobody is told.
+	// Log, unless nil, receives when questions start to be answered by keyword
+	// only although the index has vectors, and when that ends.
 	Log *slog.Logger
 }
 
-// Open opens the artifact in dir. Errors are those of artifact.Open.
+// Open opens the artifact in dir. Its errors are those of artifact.Open.
 func Open(dir string) (*Engine, error) { return OpenWith(dir, Options{}) }
 
 // OpenWith is Open with options.
@@ -125,21 +126,21 @@ func (ed *snapshot) reopen(o Options) {
 	}()
 	if e := ed.reader.Embedding(); e != nil {
 		if embed.Elsewhere(e.String(), o.Embedder) {
-			ed.mute = fault.New("not_chosen", "the index wants questions sent to "+e.String(),
-				"if they may go there, say so: embed: "+e.String()+" in deskhand.yaml, or DESKHAND_EMBED")
+			ed.mute = fault.New("not_chosen", "the index requires questions to be sent to "+e.String(),
+				"to allow that, set embed: "+e.String()+" in deskhand.yaml, or DESKHAND_EMBED")
 			return
 		}
 		ed.embedder, ed.mute = embed.Reopen(e.String(), ed.reader.Weights())
 		if ed.mute == nil && ed.embedder.Dimensions() != 0 && ed.embedder.Dimensions() != e.Dimensions {
-			ed.embedder, ed.mute = nil, fault.New("other_model", fmt.Sprintf("%s makes vectors of %d numbers, the index has %d", e, ed.embedder.Dimensions(), e.Dimensions),
+			ed.embedder, ed.mute = nil, fault.New("other_model", fmt.Sprintf("%s returns vectors of %d numbers, the index has %d", e, ed.embedder.Dimensions(), e.Dimensions),
 				"build the index again: deskhand index")
 		}
 		ed.meaning = newMeaning(ed.embedder, e.Dimensions, o)
 	}
 }
 
-// Mute says why the vectors of the current artifact are of no use, so that
-// answers go by words alone; nil: they are used, or there are none.
+// Mute returns why the artifact's vectors cannot be used, so that answers are
+// by keyword only; nil: they are used, or there are none.
 func (e *Engine) Mute() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -184,9 +185,8 @@ func (e *Engine) release(ed *snapshot) error {
 	return ed.reader.Close()
 }
 
-// Reload opens the artifact that the folder holds now, if it is another one.
-// Queries that run go on with the old one. On an error the engine keeps what it
-// has.
+// Reload opens the artifact now in the folder, if it has changed. Running
+// queries continue with the old one. On an error the engine keeps the old one.
 func (e *Engine) Reload() (changed bool, err error) {
 	if e.dir == "" {
 		return false, nil // it is over texts
@@ -213,8 +213,8 @@ func (e *Engine) Reload() (changed bool, err error) {
 	return true, e.release(old)
 }
 
-// Metadata is what the current artifact says of itself. It is not to be
-// changed. Of one that is not there yet it says only that it is documentation.
+// Metadata returns the current artifact's metadata, or a general description if
+// there is no artifact yet. The caller must not modify it.
 func (e *Engine) Metadata() *artifact.Metadata {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -224,7 +224,7 @@ func (e *Engine) Metadata() *artifact.Metadata {
 	return e.current.reader.Metadata()
 }
 
-// Close ends the engine; queries that run still end well.
+// Close closes the engine after running queries end.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

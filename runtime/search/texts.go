@@ -12,22 +12,22 @@ import (
 	"github.com/deskhand/deskhand/indexer/embed"
 )
 
-// Text is one short text that is searched without a corpus on disk, such as what
-// a tool says of itself.
+// Text is a short text to search without a corpus on disk, such as a tool's
+// description.
 type Text struct {
-	// Path is unique and becomes the Path and ID of the hit. Words in it count as
-	// those of a file's path do.
+	// Path is unique and becomes the hit's Path and ID. Its words count like
+	// those of a file's path.
 	Path string
-	// Heading names the text, Body says the rest.
+	// Heading names the text; Body is the rest.
 	Heading, Body string
-	// Facets are values by which a Query may filter.
+	// Facets holds values that a Query may filter by.
 	Facets map[string]string
 }
 
-// OverTexts returns an Engine over texts that are in no folder: it ranks them
-// as it ranks the chunks of an index, by words and by the built-in model's
-// meaning. Opening one over 300 tools takes 12 ms and allocates 5 MB
-// (BenchmarkOverTexts). Nothing is written to disk, and Reload does nothing.
+// OverTexts returns an Engine over texts that are in no folder. It ranks them
+// like the chunks of an index, by keyword and by the built-in model's meaning.
+// Opening one over 300 tools takes 12 ms and allocates 5 MB
+// (BenchmarkOverTexts). It writes nothing to disk, and Reload does nothing.
 func OverTexts(texts []Text) (*Engine, error) {
 	texts = slices.SortedFunc(slices.Values(texts), func(a, b Text) int { return cmp.Compare(a.Path, b.Path) })
 	model, err := embed.Open("builtin")

@@ -1,6 +1,6 @@
-// Package surface lists the ways to reach a person that stand beside a server:
-// they are up as long as it is, and show the requests of every process over its
-// store. A terminal is not among them, since a person puts it up.
+// Package surface lists the ways to reach a person that run beside a server,
+// for as long as it runs. They show the requests of every process over its
+// store. Terminals are not included, because a person starts them.
 package surface
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/surface/slack"
 )
 
-// Options are those of the surfaces; nil: it is not wanted.
+// Options holds the options of each surface; nil disables it.
 type Options struct {
 	Slack *slack.Options
 }
@@ -23,12 +23,12 @@ type Standing interface {
 	Run(ctx context.Context) error
 }
 
-// Schemas is what a store must be opened with, besides elicit's own, for the
-// surfaces to work on it.
+// Schemas returns the schemas that a store must be opened with for the surfaces,
+// in addition to elicit's.
 func Schemas() []store.Schema { return []store.Schema{slack.Schema()} }
 
-// New makes the surfaces that are wanted. Its errors are faults that name the
-// setting to correct.
+// New returns the enabled surfaces. Its errors are faults that name the setting
+// to correct.
 func New(db *store.DB, hub *elicit.Hub, o Options) ([]Standing, error) {
 	var all []Standing
 	if o.Slack != nil {

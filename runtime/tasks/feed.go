@@ -31,6 +31,7 @@ const (
 	StopRequested  EventType = "stop_requested"
 	MessageQueued  EventType = "message_queued"
 	MessageDropped EventType = "message_dropped" // taken back or discarded
+	ReviewChanged  EventType = "review_changed"  // a comment, or what a person has viewed
 )
 
 // Event is a change in this package's state. IDs that do not apply are empty.

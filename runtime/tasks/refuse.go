@@ -62,6 +62,10 @@ func parseID(field, id string) (string, error) {
 	return u.String(), nil
 }
 
+// NewID returns a new ID for what a caller of this package names itself, such as
+// a [Comment].
+func NewID() string { return newID() }
+
 // newID returns a new ID. IDs of one process sort by age.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 

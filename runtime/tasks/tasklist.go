@@ -39,6 +39,7 @@ func scanSummary(row scanner) (t TaskSummary, err error) {
 		t.WaitsFor, t.queued = ForSlot, &process{Process: Process{State: Queued}, host: value(host), launched: at(*launched), stamp: stamp{origin: value(origin)}}
 	}
 	t.LastFailed = last != nil && (State(*last) == Failed || State(*last) == Killed)
+	t.LastStopped = last != nil && State(*last) == Killed
 	t.OffBranch = !t.InProgress && removed != nil && *removed == 0 && readWork(value(work)).State == OffBranch
 	t.Landed = !t.InProgress && readWork(value(work)).State == LandedWork
 	return t, err

@@ -135,6 +135,8 @@ type TaskSummary struct {
 	// LastFailed reports whether the newest process of all attempts failed or
 	// was killed.
 	LastFailed bool
+	// LastStopped reports whether LastFailed is true because someone stopped it.
+	LastStopped bool
 	// OffBranch reports whether the newest attempt had work that was not on its
 	// branch at the last check.
 	OffBranch bool

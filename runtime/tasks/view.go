@@ -87,12 +87,16 @@ func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Ch
 	if err != nil {
 		return Changes{}, err
 	}
-	changes := Changes{AttemptID: c.ID, Blocked: block(found.Blocked, found.Detail), Truncated: found.Truncated, Nested: found.Nested,
+	return changesOf(c.ID, found), nil
+}
+
+func changesOf(attemptID string, found worktree.Changes) Changes {
+	changes := Changes{AttemptID: attemptID, Blocked: block(found.Blocked, found.Detail), Truncated: found.Truncated, Nested: found.Nested,
 		Count: found.Summary.Files, Added: found.Summary.Added, Deleted: found.Summary.Deleted, Bytes: found.Summary.Bytes}
 	for _, f := range found.Files {
 		changes.Files = append(changes.Files, Change{Path: f.Path, OldPath: f.OldPath, Kind: f.Kind, Added: f.Added, Deleted: f.Deleted, Binary: f.Binary, Bytes: f.Bytes})
 	}
-	return changes, nil
+	return changes
 }
 
 // File returns a part of a file. Faults: not_found, worktree_missing.

@@ -64,7 +64,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	}
 	err := e.send(ctx, spans)
 	if err != nil {
-		e.options.Log.Warn("spans not sent", "count", len(spans), "error", err)
+		e.options.Log.Warn("cannot send spans", "count", len(spans), "error", err)
 	}
 	return nil // it is told
 }
@@ -106,7 +106,7 @@ func (e *exporter) send(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	defer answer.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // for the connection to be used again
 	if answer.StatusCode >= 300 {
-		return fmt.Errorf("the collector answers %s", answer.Status)
+		return fmt.Errorf("the collector answered %s", answer.Status)
 	}
 	return nil
 }

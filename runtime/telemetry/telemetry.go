@@ -1,8 +1,8 @@
-// Package telemetry tells a collector of OpenTelemetry what becomes of requests
-// to people: a span for each that is asked, and one for its end which lasts from
-// the asking. Without an address there is none of it.
+// Package telemetry exports the life of requests to people as OpenTelemetry
+// spans: one when a request is asked, and one at its end that covers the whole
+// time. Without an endpoint it exports nothing.
 //
-// What was asked and answered is in no span, and neither is an address.
+// Spans contain neither questions nor answers nor addresses.
 package telemetry
 
 import (
@@ -21,21 +21,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Options is where to send spans. Endpoint is required.
+// Options configure where spans are sent. Endpoint is required.
 type Options struct {
-	// Endpoint takes OTLP over HTTP, in JSON, such as
+	// Endpoint accepts OTLP over HTTP, in JSON, for example
 	// http://127.0.0.1:4318/v1/traces.
 	Endpoint string
-	// Headers go with each request, such as a token.
+	// Headers are sent with each request, for example a token.
 	Headers map[string]string
-	// Service and Version are what this program is called. Zero: deskhand.
+	// Service and Version identify this program. Zero: deskhand.
 	Service, Version string
-	// Log takes that spans could not be sent. Nil: nothing is logged.
+	// Log receives failures to send spans. Nil discards them.
 	Log *slog.Logger
 }
 
-// Telemetry makes spans and sends them now and then. Its methods may be called
-// at once.
+// Telemetry makes spans and sends them in batches. Its methods may be called
+// concurrently.
 type Telemetry struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
@@ -44,7 +44,7 @@ type Telemetry struct {
 // sendTime bounds one request to the collector.
 const sendTime = 10 * time.Second
 
-// Open begins. It connects to nobody yet.
+// Open returns a Telemetry. It does not connect yet.
 func Open(o Options) *Telemetry {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -57,8 +57,8 @@ func Open(o Options) *Telemetry {
 	return &Telemetry{provider, provider.Tracer("github.com/deskhand/deskhand")}
 }
 
-// Observe makes the span of an event of a request, as [elicit.Options] has it.
-// It does not block.
+// Observe makes the span for an event of a request; see [elicit.Options]. It
+// does not block.
 func (t *Telemetry) Observe(event string, r *elicit.Request) {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": r.Context.Traceparent})
 	began, ended := r.CreatedAt.Time, r.CreatedAt.Time
@@ -81,5 +81,5 @@ func (t *Telemetry) Observe(event string, r *elicit.Request) {
 	span.End(trace.WithTimestamp(ended))
 }
 
-// Close sends what is left, and gives up when ctx ends.
+// Close sends the remaining spans, until ctx ends.
 func (t *Telemetry) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }

@@ -56,7 +56,7 @@ func TestCollectorThatIsAwayCostsNothingButALine(t *testing.T) {
 	var log strings.Builder
 	o := Open(Options{Endpoint: "http://127.0.0.1:9/v1/traces", Log: slog.New(slog.NewTextHandler(&log, nil))})
 	o.Observe("elicitation.requested", &elicit.Request{ID: "elc_1", CreatedAt: elicit.At(time.Now())})
-	if err := o.Close(t.Context()); err != nil || !strings.Contains(log.String(), "spans not sent") {
+	if err := o.Close(t.Context()); err != nil || !strings.Contains(log.String(), "cannot send spans") {
 		t.Errorf("Close = %v, log %q; want that spans were not sent, in the log", err, log.String())
 	}
 }
@@ -72,6 +72,6 @@ func TestTheTokenGoesNowhereElse(t *testing.T) {
 	o := Open(Options{Endpoint: collector.URL, Headers: map[string]string{"Api-Key": "k"}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	o.Observe("elicitation.requested", &elicit.Request{ID: "elc_1", CreatedAt: elicit.At(time.Now())})
 	if err := o.Close(t.Context()); err != nil || !strings.Contains(log.String(), "307") {
-		t.Errorf("Close = %v, log %q; want that the collector answers 307", err, log.String())
+		t.Errorf("Close = %v, log %q; want that the collector answered 307", err, log.String())
 	}
 }

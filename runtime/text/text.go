@@ -1,6 +1,7 @@
-// Package text has one rule each for what is done to texts before they are shown:
-// shortened, put on one line, freed of characters that steer a terminal or turn
-// the direction, or kept by their end. All functions take and return UTF-8.
+// Package text prepares texts for display, with one rule each: it shortens
+// them, puts them on one line, replaces characters that control a terminal or
+// change the text direction, or keeps their end. All functions take and return
+// UTF-8.
 package text
 
 import (
@@ -10,8 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Shorten returns s, or its beginning with "…" at the end, of at most n
-// characters and without space before the "…". n is 1 or more.
+// Shorten returns s if it has at most n characters, otherwise its beginning and
+// "…", n characters in all. There is no space before the "…". n must be at
+// least 1.
 func Shorten(s string, n int) string {
 	if len(s) <= n || utf8.RuneCountInString(s) <= n {
 		return s
@@ -19,8 +21,8 @@ func Shorten(s string, n int) string {
 	return strings.TrimRightFunc(string([]rune(s)[:max(n-1, 0)]), unicode.IsSpace) + "…"
 }
 
-// Excerpt returns s, or its first n bytes and "...", for an error that repeats
-// what was sent. A character that n would cut is left out.
+// Excerpt returns s if it has at most n bytes, otherwise its first n bytes and
+// "...", for errors that repeat input. It does not cut a character in two.
 func Excerpt(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -31,12 +33,13 @@ func Excerpt(s string, n int) string {
 	return s[:n] + "..."
 }
 
-// OneLine returns s with every run of white space as one space, and none around
-// it.
+// OneLine returns s with each run of white space replaced by one space, and
+// trimmed.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Plain returns s with U+FFFD in place of each character that steers a terminal
-// or turns the direction of text. Line ends and tabs stay; "\r\n" is "\n".
+// Plain returns s with U+FFFD in place of each character that controls a
+// terminal or changes the text direction. It keeps line ends and tabs, and
+// turns "\r\n" into "\n".
 func Plain(s string) string {
 	s = strings.TrimSuffix(strings.ReplaceAll(s, "\r\n", "\n"), "\r")
 	return strings.Map(func(r rune) rune {
@@ -47,10 +50,10 @@ func Plain(s string) string {
 	}, s)
 }
 
-// Tail keeps the end of what is written to it, for an error about a program. It
-// may be used concurrently; nil is an empty one that cannot be written to.
+// Tail keeps the end of what is written to it, for errors about a program. It
+// may be used concurrently. A nil Tail is empty and must not be written to.
 type Tail struct {
-	// Max is how many bytes are kept; zero means 2 KiB. It does not change.
+	// Max is the number of bytes to keep; zero means 2 KiB. It must not change.
 	Max int
 
 	mu  sync.Mutex
@@ -72,8 +75,8 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept, without space around it and with U+FFFD for what
-// is not UTF-8. A character that was cut at the beginning is left out.
+// String returns the kept text, trimmed, with U+FFFD for invalid UTF-8. It
+// leaves out a character that was cut at the beginning.
 func (t *Tail) String() string {
 	if t == nil {
 		return ""
@@ -87,7 +90,7 @@ func (t *Tail) String() string {
 	return strings.TrimSpace(strings.ToValidUTF8(string(end), "\uFFFD"))
 }
 
-// LastLine returns the last line that says something.
+// LastLine returns the last line that is not blank.
 func (t *Tail) LastLine() string {
 	s := t.String()
 	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])

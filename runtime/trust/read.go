@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// TooLarge is the error of ReadFile for a file of more than Max bytes.
+// TooLarge is the error of ReadFile for a file with more than Max bytes.
 type TooLarge struct {
 	Path string
 	Max  int
@@ -13,10 +13,10 @@ type TooLarge struct {
 
 func (e TooLarge) Error() string { return fmt.Sprintf("%s has more than %d bytes", e.Path, e.Max) }
 
-// ReadFile reads a regular file once and says whose it is: owner names a user
-// other than root and the one of this process, and is empty for those. What was
-// asked about is what was opened, so a path that is replaced meanwhile changes
-// nothing. A pipe or a device is an error and never waited for.
+// ReadFile reads a regular file and returns its owner: the name of a user other
+// than root and this process's own, otherwise empty. Data and owner come from
+// the same open file, even if the path is replaced meanwhile. ReadFile fails
+// for pipes and devices without waiting for them.
 func ReadFile(path string, most int) (data []byte, owner string, err error) {
 	f, err := openNoWait(path)
 	if err != nil {

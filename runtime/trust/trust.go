@@ -1,5 +1,5 @@
-// Package trust remembers which files a person has agreed to: each by its path
-// and the digest of its bytes. A file that was changed since is another file.
+// Package trust remembers which files a person has trusted: each by its path
+// and the digest of its bytes. A changed file is a different file.
 package trust
 
 import (
@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// Record is what a person decided about one file.
+// Record is a person's decision about one file.
 type Record struct {
-	Path   string    `json:"path"`   // as Place returns it
-	Digest string    `json:"digest"` // as Digest returns it
+	Path   string    `json:"path"`   // as returned by Place
+	Digest string    `json:"digest"` // as returned by Digest
 	Agreed bool      `json:"agreed"` // false: the person declined
 	At     time.Time `json:"at"`
 }
@@ -31,9 +31,9 @@ func Digest(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Place returns the one path under which a file is remembered: the file's own
-// name in its folder, without symbolic links on the way to that folder. The file
-// itself may be a link: its bytes are what counts.
+// Place returns the path under which a file is recorded: its name in its
+// folder, with the folder's symbolic links resolved. The file itself may be a
+// link, because its bytes are recorded too.
 func Place(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -46,12 +46,12 @@ func Place(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// Records are the decisions kept in a folder, one file each, which only its
-// owner can read. Processes may use them concurrently; the last decision counts.
-// The zero value has no folder: nothing is remembered, and nothing can be.
+// Records are the decisions kept in a folder, one file each, readable only by
+// their owner. Processes may use them concurrently; the last decision counts.
+// The zero value has no folder: it remembers nothing and Put fails.
 type Records struct{ dir string }
 
-// In returns the records below the state folder of an installation.
+// In returns the records in an installation's state folder.
 func In(state string) Records { return Records{filepath.Join(state, "trust")} }
 
 // file returns the name of the record about a place.
@@ -64,8 +64,8 @@ const suffix = ".json"
 
 var errNoFolder = errors.New("write trust record: there is no state folder")
 
-// Find returns the record about a place. ok is false without one, and for one
-// that another user of the machine wrote.
+// Find returns the record for a place. ok is false if there is none, or if
+// another user of the machine wrote it.
 func (r Records) Find(place string) (found Record, ok bool, err error) {
 	if r.dir == "" {
 		return Record{}, false, nil
@@ -97,8 +97,8 @@ func read(file string) (found Record, err error) {
 	return found, nil
 }
 
-// Put keeps a decision, in place of an earlier one about the same place. It is
-// there wholly or not at all.
+// Put stores a decision and replaces an earlier one about the same place. The
+// write is atomic.
 func (r Records) Put(one Record) error {
 	if r.dir == "" {
 		return errNoFolder
@@ -125,7 +125,7 @@ func (r Records) Put(one Record) error {
 	return nil
 }
 
-// Remove forgets a place; was reports whether it was known.
+// Remove deletes the record of a place; was reports whether there was one.
 func (r Records) Remove(place string) (was bool, err error) {
 	if r.dir == "" {
 		return false, nil
@@ -140,7 +140,7 @@ func (r Records) Remove(place string) (was bool, err error) {
 	return true, nil
 }
 
-// List returns all records by path. One that cannot be read is left out.
+// List returns all records ordered by path. It leaves out unreadable ones.
 func (r Records) List() (all []Record, err error) {
 	if r.dir == "" {
 		return nil, nil

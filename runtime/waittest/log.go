@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Log is a text that can be read while others write it, for the output of what a
-// test started. The zero value is empty.
+// Log is a buffer that can be read while others write to it, for the output of
+// programs that a test starts. The zero value is empty.
 type Log struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -19,7 +19,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// String returns what was written so far.
+// String returns the text written so far.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

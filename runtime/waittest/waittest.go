@@ -1,6 +1,6 @@
-// Package waittest waits, in tests, for something that is about to happen: one
-// loop with one deadline, in place of a loop in each test. Where time itself is
-// the subject and nothing real is read or written, use testing/synctest.
+// Package waittest waits for conditions in tests, with one loop and one
+// deadline instead of a loop in each test. To test time itself without real
+// input or output, use testing/synctest.
 package waittest
 
 import (
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Patience is how long Until waits. A test that passes never waits for it, so
-// it is long enough for a machine that has much else to do.
+// Patience is how long Until waits. A passing test never waits that long, so it
+// allows for a busy machine.
 const Patience = time.Minute
 
 // The first looks come quickly, later ones spare the machine.
@@ -19,9 +19,9 @@ const (
 	mostPause  = 20 * time.Millisecond
 )
 
-// Until calls look again and again until it is done, on the goroutine of the
-// test, so look may end the test itself. After Patience the test fails with
-// what was waited for and what look saw last; a nil seen is left out.
+// Until calls look repeatedly until it is done. look runs on the test's
+// goroutine, so it may end the test. After Patience, the test fails with what
+// was waited for and the last value seen, unless that is nil.
 func Until(t testing.TB, what string, look func() (done bool, seen any)) {
 	t.Helper()
 	pause := firstPause
@@ -52,9 +52,9 @@ func failure(what string, waited time.Duration, seen any) string {
 // Quiet is how long Nothing and Settled watch.
 const Quiet = 100 * time.Millisecond
 
-// Nothing checks that nothing comes from a channel for as long as Quiet: what
-// must not happen would mostly have happened by then. It cannot prove more, so
-// it is for what a test forbids, never for what it waits for.
+// Nothing checks that nothing arrives on a channel for the duration of Quiet.
+// It cannot prove more, so use it for what a test forbids, never for what it
+// waits for.
 func Nothing[T any](t testing.TB, what string, from <-chan T) {
 	t.Helper()
 	select {
@@ -64,8 +64,8 @@ func Nothing[T any](t testing.TB, what string, from <-chan T) {
 	}
 }
 
-// Settled waits until a value has been the same for as long as Quiet, and
-// returns it: for what goes on by itself until it is stuck.
+// Settled waits until value has returned the same for the duration of Quiet,
+// and returns that: for things that run by themselves until they are stuck.
 func Settled[T comparable](t testing.TB, what string, value func() T) T {
 	t.Helper()
 	last, since := value(), time.Now()

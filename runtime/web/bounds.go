@@ -20,7 +20,7 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 		timed.extend() // a deadline of the request before may have passed
 		if r.ContentLength > s.opts.MaxBodyBytes {
 			w.Header().Set("Connection", "close") // none of it is read
-			refuse(timed, http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body has %d bytes, and %d are taken", r.ContentLength, s.opts.MaxBodyBytes), "send less")
+			refuse(timed, http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body has %d bytes, the maximum is %d", r.ContentLength, s.opts.MaxBodyBytes), "send less")
 			return
 		}
 		if r.ContentLength != 0 {

@@ -35,7 +35,7 @@ func (s *Server) budgeted(next http.Handler) http.Handler {
 		if err != nil {
 			w.Header().Set("Connection", "close") // none of it is read
 			w.Header().Set("Retry-After", strconv.Itoa(int(s.opts.BodyWait/time.Second)+1))
-			refuse(w, http.StatusServiceUnavailable, "busy", "the requests of others are as large as this server takes at once", "send it again, or less at once")
+			refuse(w, http.StatusServiceUnavailable, "busy", "other requests already use as much memory as this server allows for bodies", "retry, or send less in one request")
 			return
 		}
 		defer func() { b.shrinkTo(0) }()

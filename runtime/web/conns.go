@@ -124,7 +124,8 @@ func (c *limitedConn) Close() error {
 }
 
 // CloseWrite lets http.Server end an answer to a client that is still sending,
-// such as one whose header is too long, without a reset that would lose it.
+// for example one whose header is too long, without a reset that would lose the
+// answer.
 func (c *limitedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -61,7 +61,7 @@ func (s *Server) sameOrigin(next http.Handler) http.Handler {
 		allowed := slices.ContainsFunc(s.opts.AllowedOrigins, func(o string) bool { return strings.EqualFold(strings.TrimSuffix(o, "/"), origin) })
 		if len(origins) > 1 || !allowed && !ownOrigin(origin, r.Host) {
 			refuse(w, http.StatusForbidden, "foreign_origin", "pages of "+shorten(origin)+" may not call this server",
-				"if it is yours, start the server with --allow-origin ORIGIN")
+				"if it is your own page, start the server with --allow-origin ORIGIN")
 			return
 		}
 		w.Header().Add("Vary", "Origin")
@@ -175,7 +175,7 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c access.Calle
 			w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
 			w.Header().Set("Connection", "close") // nothing more of it is read
 			refuse(w, http.StatusTooManyRequests, "too_many_tries", "the token is wrong, and too many wrong ones were sent",
-				sendToken+"; the right one is taken at once")
+				sendToken+"; the right one is accepted immediately")
 			return
 		}
 	}
@@ -190,12 +190,12 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, c access.Calle
 	}
 	if c.Level == access.Agents {
 		refuse(w, http.StatusForbidden, "for_people", "this is for a person: the token of agents does not open it",
-			"a person signs in with the link that deskhand inbox --web prints; a program of that person sends the person's key in place of the token")
+			"sign in with the link that deskhand inbox --web prints; programs send the person's key instead of the token")
 		return
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="deskhand"`)
 	refuse(w, http.StatusUnauthorized, "unauthorized", "the token is missing or wrong",
-		sendToken+"; whoever started it set DESKHAND_TOKEN, or finds it in the file token of the state folder")
+		sendToken+"; it is DESKHAND_TOKEN as set for the server, or in the file token of its state folder")
 }
 
 // sealed sets the headers that keep an answer from being framed, sniffed or

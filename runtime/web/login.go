@@ -61,7 +61,7 @@ func (s *Server) login() http.Handler {
 		case r.Method == http.MethodPost:
 			s.loginByKey(w, r, p, show)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
-			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "/login is read with GET", "")
+			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "read /login with GET", "")
 		case in:
 			http.Redirect(w, r, p.To, http.StatusSeeOther)
 		case r.Method == http.MethodHead || fetchedAhead(r) || r.FormValue("key") == "":
@@ -77,9 +77,9 @@ func readForm(r *http.Request) (status int, trouble string) {
 	err := page.ReadForm(r)
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
-		return http.StatusRequestEntityTooLarge, "That is more than this form holds."
+		return http.StatusRequestEntityTooLarge, "That is too long for this form."
 	case err != nil:
-		return http.StatusBadRequest, "The form did not arrive. Please try again."
+		return http.StatusBadRequest, "The form did not arrive completely. Please retry."
 	}
 	return 0, ""
 }
@@ -87,20 +87,20 @@ func readForm(r *http.Request) (status int, trouble string) {
 // loginByKey takes the person's key from the form.
 func (s *Server) loginByKey(w http.ResponseWriter, r *http.Request, p loginPage, show func(http.ResponseWriter, *http.Request, int, loginPage)) {
 	if !s.opts.Shell.Checked(r) {
-		p.Trouble = "This page was open for too long, or cookies are off. Please try again."
+		p.Trouble = "This page was open too long, or cookies are disabled. Please retry."
 		show(w, r, http.StatusForbidden, p)
 		return
 	}
 	if wait := s.tries.take(r.RemoteAddr, time.Now()); wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
-		p.Trouble = "Too many keys were tried. Wait a minute, or use a link of “deskhand inbox --web”, which works all the same."
+		p.Trouble = "Too many keys were tried. Wait a minute, or use a link from “deskhand inbox --web”, which still works."
 		show(w, r, http.StatusTooManyRequests, p)
 		return
 	}
 	if !is(s.opts.People.Key, strings.TrimSpace(r.PostFormValue("key"))) {
 		p.Trouble = "That is not the person's key of this installation."
 		if is(s.opts.Token, strings.TrimSpace(r.PostFormValue("key"))) {
-			p.Trouble = "That is the token of agents, which signs nobody in. The person's key is another."
+			p.Trouble = "That is the agents' token, which cannot sign in. The person's key is a different one."
 		}
 		show(w, r, http.StatusUnauthorized, p)
 		return
@@ -130,12 +130,12 @@ func (s *Server) loginByLink(w http.ResponseWriter, r *http.Request, p loginPage
 	if ok {
 		var err error
 		if ok, err = s.opts.Ledger.Once(r.Context(), "login/"+id, until); err != nil {
-			s.opts.Logger.Error("login link not checked", "error", err)
+			s.opts.Logger.Error("cannot check a login link", "error", err)
 			ok = false
 		}
 	}
 	if !ok {
-		p.Trouble = "This link was used before or is too old. “deskhand inbox --web” prints a new one."
+		p.Trouble = "This link was already used or is too old. “deskhand inbox --web” prints a new one."
 		show(w, r, http.StatusUnauthorized, p)
 		return
 	}

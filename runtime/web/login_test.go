@@ -98,7 +98,7 @@ func TestALinkLetsABrowserInOnce(t *testing.T) {
 	if _, body := visit(t, browser, in.Home(base)+"/in"); !strings.Contains(body, "welcome") {
 		t.Error("the browser is not signed in")
 	}
-	if _, body := visit(t, newBrowser(t), link); !strings.Contains(body, "used before") {
+	if _, body := visit(t, newBrowser(t), link); !strings.Contains(body, "already used") {
 		t.Errorf("the link works twice:\n%s", body)
 	}
 }
@@ -222,7 +222,7 @@ func (a *asked) Once(ctx context.Context, id string, until time.Time) (bool, err
 
 func TestAPageThatIsNotThereIsAPageForAPersonAndJSONForAProgram(t *testing.T) {
 	rt, browser := house(t)
-	if _, body := visit(t, browser, "http://"+rt.addr+"/nope"); !strings.Contains(body, "There is no page here") {
+	if _, body := visit(t, browser, "http://"+rt.addr+"/nope"); !strings.Contains(body, "Page not found") {
 		t.Errorf("GET /nope of a browser = %s, want a page", body)
 	}
 	if r, body := rt.ask(t, "GET", "/nope", ""); r.StatusCode != http.StatusNotFound || !strings.Contains(body, `"error":"not_found"`) {

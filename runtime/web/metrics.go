@@ -25,7 +25,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 			Name: "deskhand_http_requests_total", Help: "Requests answered, by route and status.",
 		}, []string{"route", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "deskhand_http_request_duration_seconds", Help: "Time to answer a request, streams apart.",
+			Name: "deskhand_http_request_duration_seconds", Help: "Time to answer a request, without streams.",
 			// From a cached answer to a call that waits.
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"route"}),

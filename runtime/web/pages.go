@@ -23,7 +23,7 @@ func refuse(w http.ResponseWriter, status int, code, message, hint string) {
 }
 
 // sendToken is the next step of who is not let in.
-const sendToken = "send the token of this server as Authorization: Bearer TOKEN"
+const sendToken = "send this server's token as Authorization: Bearer TOKEN"
 
 // missing answers for all paths that have no handler: a person with a page, if
 // there are any.
@@ -43,14 +43,14 @@ func (s *Server) missing() http.Handler {
 
 func refuseMissing(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/.well-known/agent") {
-		refuse(w, http.StatusNotFound, "not_found", "this server takes nothing over A2A", "set a2a.enabled to true and start it again")
+		refuse(w, http.StatusNotFound, "not_found", "this server does not accept A2A calls", "set a2a.enabled to true and restart it")
 		return
 	}
 	if r.URL.Path == "/register" || strings.Contains(r.URL.Path, "/.well-known/") {
 		refuse(w, http.StatusNotFound, "not_found", "this server has no OAuth: "+sendToken, "")
 		return
 	}
-	refuse(w, http.StatusNotFound, "not_found", "nothing is at "+shorten(r.URL.Path), "")
+	refuse(w, http.StatusNotFound, "not_found", "there is nothing at "+shorten(r.URL.Path), "")
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
@@ -69,7 +69,7 @@ func reads(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", r.URL.Path+" is read with GET", "")
+			refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", r.URL.Path+" accepts only GET", "")
 			return
 		}
 		h(w, r)

@@ -14,22 +14,23 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// People is how people come in: by a link that works once, or with their key.
+// People configures how people sign in: with a single-use link, or with their
+// key.
 type People struct {
-	// Key is the person's secret. Everything that a browser gets is signed with
-	// it, so that every process that has the key takes it, and a new key ends all.
-	// Empty: nobody can sign in.
+	// Key is the person's secret. It signs everything that browsers get, so
+	// every process with the key accepts it, and a new key ends all sessions.
+	// Empty: no one can sign in.
 	Key string
-	// Host is the name that sessions at this machine belong to. Zero: one under
-	// .localhost that follows from Key. Cookies know no ports, and at 127.0.0.1
-	// every program of this machine may have a page; at a name that programs are
-	// not told, they are told no cookie either.
+	// Host is the host name that sessions on this machine belong to. Zero: a
+	// name under .localhost derived from Key. Cookies ignore ports, and any
+	// program on this machine may serve a page at 127.0.0.1; a program that
+	// does not know the name gets no cookie.
 	Host string
-	// Time is how long a session lives. Zero: 30 days.
+	// Time is how long a session lasts. Zero: 30 days.
 	Time time.Duration
 }
 
-// DefaultSession is how long a browser stays signed in if no setting says so.
+// DefaultSession is how long a browser stays signed in by default.
 const DefaultSession = 30 * 24 * time.Hour
 
 func (p People) host() string {
@@ -38,8 +39,8 @@ func (p People) host() string {
 
 func (p People) sessionTime() time.Duration { return cmp.Or(p.Time, DefaultSession) }
 
-// Home is an address of a server with the name that sessions belong to, if it is
-// one of this machine; any other is its own home.
+// Home returns the server's address with the host name that sessions belong to
+// if base is on this machine, otherwise base.
 func (p People) Home(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || !page.ThisMachine(u.Hostname()) {
@@ -52,8 +53,8 @@ func (p People) Home(base string) string {
 	return u.String()
 }
 
-// LoginLink is an address that lets a browser in, once and for some minutes,
-// and leads to a path there. base is that of the server, as
+// LoginLink returns an address that signs a browser in, once and within some
+// minutes, and leads to the path to. base is the server's address, for example
 // http://127.0.0.1:20311.
 func (p People) LoginLink(base, to string) string {
 	query := url.Values{"key": {pass(p.Key, "login", time.Now().Add(linkTime), "")}}
@@ -75,15 +76,15 @@ func (p People) homeOf(r *http.Request) string {
 	return p.Home("http://"+r.Host) + r.URL.RequestURI()
 }
 
-// Ledger remembers what was used up, for all processes that take the same links
-// and sessions. Until is when it may be forgotten.
+// Ledger remembers used links and ended sessions, for all processes that accept
+// the same links and sessions. After until, an entry may be forgotten.
 type Ledger interface {
-	// Once says whether it is called with an id for the first time.
+	// Once reports whether this is the first call with id.
 	Once(ctx context.Context, id string, until time.Time) (first bool, err error)
 	// End ends a session.
 	End(ctx context.Context, session string, until time.Time) error
-	// Ended reports whether a session that began at a time has been ended, alone
-	// or with all others.
+	// Ended reports whether a session that began at a time has been ended, by
+	// itself or with all others.
 	Ended(ctx context.Context, session string, began time.Time) (bool, error)
 }
 

@@ -14,10 +14,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Serve listens and answers until ctx ends; then it accepts no more, lets the
-// requests in flight finish for Options.Grace, cuts the rest, and returns nil.
-// It is called once. Its errors are faults where the address is to blame: code
-// "port_in_use", "port_denied" or "bad_address".
+// Serve listens and answers until ctx ends. It then accepts no more
+// connections, lets running requests finish for Options.Grace, cuts the rest,
+// and returns nil. Call it once. If the address is the cause, the error is a
+// fault: code "port_in_use", "port_denied" or "bad_address".
 func (s *Server) Serve(ctx context.Context) error {
 	listener, err := net.Listen("tcp", s.opts.Addr)
 	if err != nil {
@@ -76,14 +76,14 @@ func (s *Server) listenError(err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fault.New("port_in_use", fmt.Sprintf("port %s is already in use on %s", port, host),
-			"stop the program that has it, or choose another with --http HOST:PORT; port 0 takes any free one")
+			"stop the program that uses it, or choose another with --http HOST:PORT; port 0 picks a free one")
 	case errors.Is(err, syscall.EACCES):
 		return fault.New("port_denied", fmt.Sprintf("port %s on %s needs more rights than this user has", port, host),
 			"choose a port above 1023 with --http HOST:PORT")
 	}
 	if unknown := new(net.DNSError); errors.As(err, &unknown) || errors.Is(err, syscall.EADDRNOTAVAIL) {
 		return fault.New("bad_address", fmt.Sprintf("cannot listen on '%s': it is no address of this machine", s.opts.Addr),
-			"use one that is, such as 127.0.0.1:20310, or 0.0.0.0:20310 for all of them")
+			"use, for example, 127.0.0.1:20310, or 0.0.0.0:20310 for all addresses")
 	}
 	return fmt.Errorf("listen on %s: %w", s.opts.Addr, err)
 }

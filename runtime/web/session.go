@@ -21,7 +21,7 @@ const (
 	linkTime = 10 * time.Minute
 )
 
-// Key makes of an installation's secret a key for one use.
+// Key derives a key for one use from an installation's secret.
 func Key(secret, use string) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(use))
@@ -90,7 +90,7 @@ func (s *Server) signedIn(r *http.Request) (session, bool) {
 		}
 		ended, err := s.opts.Ledger.Ended(r.Context(), one.id, one.began)
 		if err != nil {
-			s.opts.Logger.Error("session not checked", "error", err)
+			s.opts.Logger.Error("cannot check a session", "error", err)
 		}
 		if !ended && err == nil {
 			return one, true
@@ -122,13 +122,13 @@ func (s *Server) logout() http.Handler {
 			return
 		}
 		if !s.opts.Shell.Checked(r) {
-			refuse(w, http.StatusForbidden, "not_checked", "this page was open for too long", "reload it and sign out again")
+			refuse(w, http.StatusForbidden, "not_checked", "this page was open too long", "reload it and sign out again")
 			return
 		}
 		one, ok := s.signedIn(r)
 		if id := access.Of(r.Context()).Session; ok && id == one.id {
 			if err := s.opts.Ledger.End(r.Context(), one.id, one.until); err != nil {
-				s.opts.Logger.Error("session not ended", "error", err)
+				s.opts.Logger.Error("cannot end a session", "error", err)
 				status, message, hint := s.opts.Shell.Failed(err)
 				refuse(w, status, "not_ended", message, hint)
 				return

@@ -19,15 +19,15 @@ import (
 // we write, 26 characters of 5 bits each.
 const minSecret = 16
 
-// CheckSecret refuses a secret that can be guessed or that no header can carry,
-// with fault code "bad_secret". name is what people call it.
+// CheckSecret refuses a secret that is easy to guess or that a header cannot
+// carry, with fault code "bad_secret". name is its display name.
 func CheckSecret(name, secret string) error {
 	switch {
 	case len(secret) < minSecret:
 		return fault.New("bad_secret", fmt.Sprintf("%s is too short: of %d characters it can be guessed", name, len(secret)),
-			fmt.Sprintf("use %d characters or more, as openssl rand -hex 32 prints them", minSecret))
+			fmt.Sprintf("use %d characters or more, for example from openssl rand -hex 32", minSecret))
 	case unprintable(secret):
-		return fault.New("bad_secret", name+" has white space or characters that no header can carry", "use letters and digits, as openssl rand -hex 32 prints them")
+		return fault.New("bad_secret", name+" contains white space or characters that a header cannot carry", "use letters and digits, for example from openssl rand -hex 32")
 	}
 	return nil
 }
@@ -40,9 +40,9 @@ func unprintable(secret string) bool {
 func (o *Options) checkSecrets() error {
 	switch {
 	case o.People.Key == "" && o.Shell != nil:
-		return fault.New("token_required", "there are pages and no key for people to sign in with", "set DESKHAND_PERSON_KEY")
+		return fault.New("token_required", "there are pages but no key for people to sign in with", "set DESKHAND_PERSON_KEY")
 	case o.People.Key != "" && o.People.Key == o.Token:
-		return fault.New("bad_secret", "the person's key is the token of agents, who could then answer as a person", "set DESKHAND_PERSON_KEY to another text, or leave it out")
+		return fault.New("bad_secret", "the person's key equals the agents' token, so agents could answer as a person", "set DESKHAND_PERSON_KEY to another text, or unset it")
 	}
 	for name, secret := range map[string]string{"the token": o.Token, "the person's key": o.People.Key} {
 		if secret != "" {
@@ -54,19 +54,19 @@ func (o *Options) checkSecrets() error {
 	return nil
 }
 
-// Token returns the token of this installation's agents, kept in the file
-// "token" of stateDir, and makes both when they are missing. Any number of
-// processes may call it at once and get the same token. A file that others can
-// read is closed to them, with a warning to log. A file that holds no token is a
-// fault, code "bad_token".
+// Token returns the token of this installation's agents from the file "token"
+// in stateDir, and creates both if they are missing. Any number of processes
+// may call it concurrently and get the same token. If others can read the file,
+// Token makes it private and logs a warning. If it contains no token, the error
+// is a fault with code "bad_token".
 func Token(stateDir string, log *slog.Logger) (string, error) {
 	return secretOf(stateDir, "token", log)
 }
 
-// KeyFile is the file of the state folder with the person's key.
+// KeyFile is the name of the file with the person's key in the state folder.
 const KeyFile = "person.key"
 
-// PersonKey is the same for the key of the person whose installation it is.
+// PersonKey is like [Token], for the key of the installation's owner.
 func PersonKey(stateDir string, log *slog.Logger) (string, error) {
 	return secretOf(stateDir, KeyFile, log)
 }
@@ -92,8 +92,8 @@ func secretOf(stateDir, name string, log *slog.Logger) (string, error) {
 func createToken(dir, path string) error {
 	f, err := os.CreateTemp(dir, ".token-*") // mode 0600
 	if at := new(fs.PathError); errors.As(err, &at) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)) {
-		return fault.New("state_read_only", fmt.Sprintf("the state folder %s is read-only (%v), and has no token yet", dir, at.Err),
-			"make it writable for this user, or name another with --state")
+		return fault.New("state_read_only", fmt.Sprintf("the state folder %s is read-only (%v) and contains no token yet", dir, at.Err),
+			"make it writable for this user, or choose another with --state")
 	}
 	if err != nil {
 		return fmt.Errorf("create token: %w", err)
@@ -115,10 +115,10 @@ func readToken(path string, log *slog.Logger) (string, error) {
 		return "", fmt.Errorf("read token: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", fault.New("bad_token", path+" is not a file", "remove it, and a new token is made")
+		return "", fault.New("bad_token", path+" is not a file", "remove it; a new token is then created")
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // there, access is not in the mode
-		log.Warn("token file was open to others and is now closed; make a new one if they are not trusted", "path", path, "mode", info.Mode().Perm().String())
+		log.Warn("other users could read the token file; it is now private. Create a new token if you do not trust them", "path", path, "mode", info.Mode().Perm().String())
 		if err := os.Chmod(path, 0o600); err != nil {
 			return "", fmt.Errorf("close token file: %w", err)
 		}
@@ -129,7 +129,7 @@ func readToken(path string, log *slog.Logger) (string, error) {
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < minSecret || unprintable(token) {
-		return "", fault.New("bad_token", path+" holds no secret of 16 characters or more", "remove it, and a new one is made")
+		return "", fault.New("bad_token", path+" holds no secret of 16 characters or more", "remove it; a new one is then created")
 	}
 	return token, nil
 }

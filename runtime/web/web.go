@@ -1,13 +1,13 @@
-// Package web is the HTTP front: it listens, decides who may come in, bounds
-// what they may cost, and passes requests on to the handlers mounted on it. It
-// does not know what they speak.
+// Package web is the HTTP front: it listens, decides who has access, limits
+// what callers may cost, and passes requests to the handlers mounted on it. It
+// does not know their protocols.
 //
 // It is closed by default. A page in a browser on this machine can reach a
-// loopback port, so three checks stand before every handler: the Host must be
-// ours (or a name that resolves here by a trick is taken for us), the Origin
-// must be ours if there is one, and the caller must be as much as
-// Options.Access says for the route: a program with the token of agents, or a
-// person, who has another secret. Without an entry there a route is for people.
+// loopback port, so three checks run before every handler: the Host must be
+// ours (otherwise a name that is made to resolve here could pass as us), the
+// Origin, if any, must be ours, and the caller needs the level that
+// Options.Access requires for the route: a program with the agents' token, or a
+// person, who has another secret. Routes without an entry are for people.
 package web
 
 import (
@@ -29,92 +29,94 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Options tunes a Server. Token or NoToken is required, People with a Shell;
-// every other zero value is a default.
+// Options configure a Server. Token or NoToken is required, and People with a
+// Shell; other zero values are defaults.
 type Options struct {
-	// Addr is where to listen, host:port. Port 0 takes any free one; an empty
-	// host is every interface. Empty: 127.0.0.1:20310.
+	// Addr is the address to listen on, host:port. Port 0 picks a free one; an
+	// empty host is every interface. Empty: 127.0.0.1:20310.
 	Addr string
-	// Token is what agents send as "Authorization: Bearer ...".
+	// Token is the token that agents send as "Authorization: Bearer ...".
 	Token string
-	// NoToken takes everyone who reaches the port for an agent; only on loopback.
-	// People sign in all the same.
+	// NoToken treats every caller as an agent; only on loopback. People still
+	// have to sign in.
 	NoToken bool
-	// People is how people come in. The zero value: nobody does.
+	// People configures how people sign in. The zero value: no one can.
 	People People
-	// AllowedHosts are further names that the Host header may have, without a
-	// port; loopback names and the address connected to are always ours.
+	// AllowedHosts are additional names that the Host header may have, without
+	// a port. Loopback names and the address connected to are always allowed.
 	AllowedHosts []string
-	// AllowedOrigins are further origins whose pages may call, such as
-	// https://inspector.example. The own origin always may.
+	// AllowedOrigins are additional origins whose pages may call, for example
+	// https://inspector.example. The server's own origin is always allowed.
 	AllowedOrigins []string
 
-	// Mounts are the handlers by path: "/mcp" is that path alone, "/inbox/" all
-	// below it. They check methods themselves.
+	// Mounts are the handlers by path: "/mcp" matches only that path, "/inbox/"
+	// everything below it. Handlers check methods themselves.
 	Mounts map[string]http.Handler
-	// Access says who may call a mount, by its path there. One that is not named
-	// is for people. More may be named than are mounted.
+	// Access holds the level that each mount requires, by path. Mounts without
+	// an entry are for people. Entries without a mount are allowed.
 	Access map[string]access.Level
-	// Shell makes the pages of people. Its static files and the page on which
-	// people sign in are served with it, and a browser that may not come in is
-	// sent there. Nil: there are no pages.
+	// Shell makes the pages for people. The server also serves its static files
+	// and the sign-in page, and redirects browsers without access there. Nil:
+	// there are no pages.
 	Shell *page.Shell
-	// Ledger remembers which links were used and which sessions have ended. Nil:
-	// this process alone does.
+	// Ledger remembers which links were used and which sessions have ended.
+	// Nil: only this process remembers.
 	Ledger Ledger
-	// Homeward reports whether a browser that has not signed in here may be sent
-	// to the name that sessions belong to: it shows something that only a browser
-	// of the person has. Nil: none does.
+	// Homeward reports whether to redirect a browser that has not signed in
+	// here to the host name that sessions belong to, because its request shows
+	// something that only the person's browser has. Nil: never.
 	Homeward func(*http.Request) bool
-	// Build is what /healthz says of this program, such as name and version.
+	// Build is the program information in /healthz, for example name and
+	// version.
 	Build map[string]string
-	// Ready returns nil when requests can be answered, else why not. Nil: always
-	// ready.
+	// Ready returns nil if requests can be answered, otherwise why not. Nil:
+	// always ready.
 	Ready func() error
-	// Registry has the metrics of /metrics; the server's own are added to it.
-	// Nil: a new one.
+	// Registry holds the metrics for /metrics; the server adds its own. Nil: a
+	// new one.
 	Registry *prometheus.Registry
-	// Logger takes what an operator should know. Nil: nothing is logged.
+	// Logger receives messages for the operator. Nil discards them.
 	Logger *slog.Logger
-	// OnListen is called with the address once connections are accepted.
+	// OnListen is called with the address as soon as connections are accepted.
 	OnListen func(net.Addr)
-	// OnShutdown is called when the server stops accepting, to end streams that
-	// would otherwise last. It runs beside the requests in flight.
+	// OnShutdown is called when the server stops accepting connections, to end
+	// streams. It runs concurrently with the running requests.
 	OnShutdown func()
 
-	// MaxHeaderBytes bounds a request's header. Zero: 64 KiB.
+	// MaxHeaderBytes limits a request's header. Zero: 64 KiB.
 	MaxHeaderBytes int
-	// MaxBodyBytes bounds a request's body. Zero: 16 MiB; a handler may be
+	// MaxBodyBytes limits a request's body. Zero: 16 MiB; handlers may be
 	// stricter.
 	MaxBodyBytes int64
-	// MaxBodiesBytes bounds the bodies of all requests in flight together, those of
-	// 64 KiB and less apart. One more waits for BodyWait, and is refused with 503.
-	// Zero: 32 MiB. It is never less than MaxBodyBytes.
+	// MaxBodiesBytes limits the total size of running requests' bodies, not
+	// counting those of 64 KiB or less. A request over the limit waits for
+	// BodyWait and is then refused with 503. Zero: 32 MiB. It is at least
+	// MaxBodyBytes.
 	MaxBodiesBytes int64
-	// BodyWait is how long a request waits for the bodies of others. Zero: 5
-	// seconds.
+	// BodyWait is how long a request waits for others' bodies. Zero: 5 seconds.
 	BodyWait time.Duration
 	// HeaderTime is how long a header may take to arrive. Zero: 10 seconds.
 	HeaderTime time.Duration
 	// BodyTime is how long a body may take to arrive. Zero: 30 seconds.
 	BodyTime time.Duration
-	// StrangerTime is the same on routes that are for anyone. Zero: 5 seconds.
+	// StrangerTime replaces BodyTime on routes open to anyone. Zero: 5 seconds.
 	StrangerTime time.Duration
 	// WriteTime is how long a client may take to read each piece of an answer.
-	// A stream may be silent for longer. Zero: 30 seconds.
+	// Streams may be silent for longer. Zero: 30 seconds.
 	WriteTime time.Duration
-	// IdleTime ends a connection without a request. Zero: 2 minutes.
+	// IdleTime is how long a connection may have no request before it is
+	// closed. Zero: 2 minutes.
 	IdleTime time.Duration
-	// MaxConns bounds the connections open at once. One more takes the place of
-	// one without a request or with one of a stranger, and waits if all are busy
-	// with those of agents and people. Zero: 512.
+	// MaxConns limits the number of open connections. A new one replaces one
+	// that is idle or serves a stranger, and waits if all serve agents and
+	// people. Zero: 512.
 	MaxConns int
-	// Grace is how long requests in flight may go on at shutdown. Zero: 10
+	// Grace is how long running requests may continue at shutdown. Zero: 10
 	// seconds.
 	Grace time.Duration
 }
 
-// Server is one HTTP front. Make it with New.
+// Server is an HTTP front. Use New to create one.
 type Server struct {
 	opts    Options
 	metrics *metrics
@@ -125,9 +127,9 @@ type Server struct {
 	bodies  *semaphore.Weighted // bytes of those in flight
 }
 
-// New checks the options. Its errors are faults: code "token_required" when
-// somebody could come in without one, "bad_address" for an Addr that names no
-// host and port.
+// New checks the options and returns a server. Its errors are faults: code
+// "token_required" if anyone could get access without a token, "bad_address" if
+// Addr names no host and port.
 func New(opts Options) (*Server, error) {
 	opts.Addr = cmp.Or(opts.Addr, "127.0.0.1:20310")
 	opts.MaxHeaderBytes = cmp.Or(opts.MaxHeaderBytes, 64<<10)
@@ -149,7 +151,7 @@ func New(opts Options) (*Server, error) {
 	}
 	if host, _, _ := net.SplitHostPort(opts.Addr); opts.NoToken && !page.ThisMachine(host) {
 		return nil, fault.New("token_required", "listening on "+opts.Addr+" without a token lets everyone in",
-			"leave --no-token out, or listen on 127.0.0.1")
+			"omit --no-token, or listen on 127.0.0.1")
 	}
 	if opts.Token == "" && !opts.NoToken {
 		return nil, fault.New("token_required", "no token to guard "+opts.Addr,
@@ -177,13 +179,13 @@ func New(opts Options) (*Server, error) {
 func CheckAddr(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return fault.New("bad_address", fmt.Sprintf("'%s' is not HOST:PORT", addr), "write it as in --http 127.0.0.1:20310; a port alone is --port 20310")
+		return fault.New("bad_address", fmt.Sprintf("'%s' is not HOST:PORT", addr), "write it, for example, as --http 127.0.0.1:20310; for only a port, use --port 20310")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || port != strconv.FormatUint(n, 10) {
-		return fault.New("bad_address", fmt.Sprintf("'%s' is no port in '%s'", port, addr), "use a number from 1 to 65535, or 0 for any free port")
+		return fault.New("bad_address", fmt.Sprintf("'%s' is not a port in '%s'", port, addr), "use a number from 1 to 65535, or 0 for any free port")
 	}
 	if strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return fault.New("bad_address", fmt.Sprintf("'%s' is no host in '%s'", host, addr), "use an address of this machine, such as 127.0.0.1")
+		return fault.New("bad_address", fmt.Sprintf("'%s' is not a host in '%s'", host, addr), "use an address of this machine, for example 127.0.0.1")
 	}
 	return nil
 }

@@ -228,8 +228,8 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		header []string
 		want   string
 	}{
-		"no token":   {"/mcp", nil, "send the token of this server as Authorization: Bearer TOKEN"},
-		"sign up":    {"/register", nil, "this server has no OAuth: send the token of this server as Authorization: Bearer TOKEN"},
+		"no token":   {"/mcp", nil, "send this server's token as Authorization: Bearer TOKEN"},
+		"sign up":    {"/register", nil, "this server has no OAuth: send this server's token as Authorization: Bearer TOKEN"},
 		"discovery":  {"/mcp/.well-known/openid-configuration", nil, "this server has no OAuth"},
 		"agent card": {"/.well-known/agent-card.json", nil, "set a2a.enabled to true"},
 		"wrong host": {"/mcp", []string{"Host: docs.example"}, "--allow-host NAME"},

@@ -111,7 +111,7 @@ func (t *trainer) pair(sources [][]*page, progress func()) error {
 	t.report.Pairs = len(t.pairs)
 	if len(t.pairs) < minPairs {
 		return fault.New("no_training_text", fmt.Sprintf("there is too little text to learn from: %d pairs of a heading and its section or the like, of at least %d", len(t.pairs), minPairs),
-			"name folders with more pages of markdown, with headings and text below them")
+			"name folders with more Markdown pages that have headings with text below them")
 	}
 	return nil
 }
@@ -119,8 +119,8 @@ func (t *trainer) pair(sources [][]*page, progress func()) error {
 // minPairs is the least that makes a batch.
 const minPairs = 16
 
-// FewPairs is what a model that starts from nothing should have at least, some
-// 10 MB of documentation. With fewer it knows too few words to be better than
+// FewPairs is the recommended minimum for a model trained from nothing, about
+// 10 MB of documentation. With fewer pairs it knows too few words to beat
 // adapting another model.
 const FewPairs = 20_000
 

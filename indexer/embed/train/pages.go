@@ -49,7 +49,7 @@ func (t *trainer) read() error {
 	for i, dir := range t.Dirs {
 		paths, err := markdown(dir)
 		if err != nil {
-			return fault.New("bad_source", "the folder "+dir+" cannot be read: "+err.Error(), "name folders of markdown files")
+			return fault.New("bad_source", "the folder "+dir+" cannot be read: "+err.Error(), "name folders of Markdown files")
 		}
 		if len(paths) == 0 {
 			return fault.New("no_training_text", "no markdown files under "+dir, "name folders with .md, .markdown or .mdx files, one for each product")

@@ -1,15 +1,16 @@
-// Package train makes static embedding models (package embed) from folders of
-// markdown: no labels, no other model, no network, minutes on two cores.
+// Package train trains static embedding models (package embed) from folders of
+// Markdown: no labels, no other model, no network, minutes on two cores.
 //
-// What belongs together in documentation teaches what means the same: a heading
-// and its section, a link and its target, a first sentence and the rest
-// (pairs.go). Words start from whom they stand beside (cooccur.go, svd.go) and
-// then move until the two sides of a pair are nearer to each other than to
-// those of other pairs (contrast.go).
+// It learns which texts mean the same from pairs that belong together in
+// documentation: a heading and its section, a link and its target, a first
+// sentence and the rest (pairs.go). The vectors of words start from their
+// neighbours in the text (cooccur.go, svd.go) and then move until the two sides
+// of a pair are nearer to each other than to those of other pairs
+// (contrast.go).
 //
 // Equal options over equal files give the same bytes, on any number of cores
-// and with or without vector instructions (kernel.go): whatever is summed is
-// summed in an order that the data decide.
+// and with or without vector instructions (kernel.go): the data decide the
+// order of every sum.
 package train
 
 import (
@@ -23,51 +24,52 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Options tunes Train. The zero value of every field but Dirs is ready to use.
+// Options configure Train. Only Dirs is required; the other zero values are
+// defaults.
 type Options struct {
-	// Dirs are folders of markdown, each one source: one product's
+	// Dirs are folders of Markdown, each one source: one product's
 	// documentation, one repository. Words that several sources use count more,
-	// and sections of one source are what a model must learn to tell apart.
+	// and the model has to learn to tell sections of the same source apart.
 	Dirs []string
-	// Out is the file that the model is written to. Empty writes none.
+	// Out is the output file of the model. Empty writes none.
 	Out string
-	// Seed chooses the run; models of two seeds are equally good.
+	// Seed selects the run; models of two seeds are equally good.
 	Seed uint64
-	// From is a model to adapt: its words and vectors are the start, and words
-	// that only Dirs have are added. Nil starts from nothing.
+	// From is a model to adapt: training starts with its words and vectors, and
+	// adds words that only Dirs have. Nil starts from nothing.
 	From *embed.Static
 	// Dimensions is the length of the vectors, a multiple of 8. Zero means 256,
-	// or those of From.
+	// or the length in From.
 	Dimensions int
-	// Words is how many words are learnt at most. Zero means 28,500, or with
-	// From 8,000 new ones.
+	// Words is the maximum number of words to learn. Zero means 28,500, or
+	// 8,000 new ones with From.
 	Words int
-	// Epochs is how often every pair is seen. Zero means 4.
+	// Epochs is how often each pair is used. Zero means 4.
 	Epochs int
-	// Rate is the size of the first steps, which falls to a fiftieth of it.
-	// Zero means 0.003, or with From 0.001: of 0.001 to 0.006 it kept most of
-	// what the model knew.
+	// Rate is the initial step size; it falls to a fiftieth. Zero means 0.003,
+	// or 0.001 with From: among 0.001 to 0.006, that kept most of what the
+	// model knew.
 	Rate float64
-	// SourcePairs bounds the pairs of one source, so that a large one does not
-	// drown the rest. Zero means 45,000.
+	// SourcePairs limits the pairs of one source, so that a large one does not
+	// dominate. Zero means 45,000.
 	SourcePairs int
-	// Progress is called as work goes on, never concurrently. Nil: nobody asks.
+	// Progress, unless nil, is called during the work, never concurrently.
 	Progress func(phase string, done, total int)
 }
 
-// Report says what Train did.
+// Report is the result of Train.
 type Report struct {
 	// Model is the model file, as written to Out.
 	Model []byte
-	// Sources, Pages, Pairs and Tokens are what it was trained on; Kinds counts
+	// Sources, Pages, Pairs and Tokens count the training data; Kinds counts
 	// the pairs by kind.
 	Sources, Pages, Pairs, Tokens int
 	Kinds                         map[string]int
 	// Rows is the size of the vocabulary.
 	Rows int
-	// Skipped are files that could not be read, as "path: reason".
+	// Skipped lists files that could not be read, as "path: reason".
 	Skipped []string
-	// Phases say where the time went.
+	// Phases holds the time per phase.
 	Phases []Phase
 }
 
@@ -91,9 +93,9 @@ type trainer struct {
 	weights    []float32 // rows of Dimensions
 }
 
-// Train makes a model. The error is fault "no_training_text" where Dirs have
-// too little to learn from, "bad_source" for one that cannot be read,
-// "bad_dimensions", "bad_settings" or "cannot_write", or ctx's.
+// Train trains a model. The error is fault "no_training_text" if Dirs contain
+// too little to learn from, "bad_source" if one cannot be read,
+// "bad_dimensions", "bad_settings", "cannot_write", or ctx's error.
 func Train(ctx context.Context, opts Options) (Report, error) {
 	t := &trainer{Options: opts.filled(), ctx: ctx}
 	if err := t.check(); err != nil {
@@ -151,10 +153,10 @@ func (o Options) filled() Options {
 // check refuses settings that make no model.
 func (o Options) check() error {
 	if d := o.Dimensions; d < 8 || d > 1024 || d%8 != 0 || o.From != nil && d != o.From.Dimensions() {
-		return fault.New("bad_dimensions", fmt.Sprintf("a model cannot have %d dimensions", d), "use a multiple of 8 up to 1024, or those of the model to adapt")
+		return fault.New("bad_dimensions", fmt.Sprintf("a model cannot have %d dimensions", d), "use a multiple of 8 up to 1024, or the dimensions of the model to adapt")
 	}
 	if o.Words < 0 || o.Epochs < 0 || o.SourcePairs < 0 || !(o.Rate > 0 && o.Rate <= 1) {
-		return fault.New("bad_settings", fmt.Sprintf("%d words, %d epochs, %d pairs or a rate of %g make no model", o.Words, o.Epochs, o.SourcePairs, o.Rate),
+		return fault.New("bad_settings", fmt.Sprintf("cannot train a model with %d words, %d epochs, %d pairs and a rate of %g", o.Words, o.Epochs, o.SourcePairs, o.Rate),
 			"use positive numbers, and a rate of at most 1")
 	}
 	return nil
@@ -173,7 +175,7 @@ func (t *trainer) write() error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(t.Out), ".model-*")
 	if err != nil {
-		return fault.New("cannot_write", "the model cannot be written: "+err.Error(), "check that the folder of "+t.Out+" exists and may be written to")
+		return fault.New("cannot_write", "the model cannot be written: "+err.Error(), "check that the folder of "+t.Out+" exists and is writable")
 	}
 	defer os.Remove(f.Name()) // nothing is left of that name once it is renamed
 	_, err = f.Write(data)

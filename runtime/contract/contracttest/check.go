@@ -10,8 +10,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// Check reports everything about a tool that clients are known to stumble over;
-// nil means none.
+// Check returns everything about a tool that is known to confuse clients; nil
+// if there is nothing.
 func Check(t contract.Tool) error {
 	var problems []error
 	report := func(format string, args ...any) {
@@ -36,7 +36,7 @@ func Check(t contract.Tool) error {
 func checkSchema(raw json.RawMessage, place string, report func(string, ...any)) {
 	var root map[string]any
 	if err := json.Unmarshal(raw, &root); err != nil || root["type"] != "object" {
-		report("%s schema is of no object: %v", place, err)
+		report("%s schema is not of an object: %v", place, err)
 		return
 	}
 	// A popular client silently drops tools whose root combines schemas.

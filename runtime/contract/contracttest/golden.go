@@ -1,4 +1,4 @@
-// Package contracttest holds what a group of tools puts on the wire to golden
+// Package contracttest compares what a group of tools publishes with golden
 // files. It is for tests.
 package contracttest
 
@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// Golden compares got with a file, or writes it there if UPDATE is set.
+// Golden compares got with a file, or writes the file if UPDATE is set.
 func Golden(t testing.TB, file string, got []byte) {
 	t.Helper()
 	if os.Getenv("UPDATE") != "" {
@@ -30,8 +30,9 @@ func Golden(t testing.TB, file string, got []byte) {
 	}
 }
 
-// GoldenSchemas compares the input schemas of tools with testdata/TOOL.schema.json,
-// and their output schemas, of those that publish one, with TOOL.output.json.
+// GoldenSchemas compares the input schemas of tools with
+// testdata/TOOL.schema.json, and their output schemas, if published, with
+// TOOL.output.json.
 func GoldenSchemas(t testing.TB, tools []contract.Tool) {
 	t.Helper()
 	for _, one := range tools {

@@ -12,10 +12,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract"
 )
 
-// Limits returns the limits and defaults of a tool's arguments that the
-// description beside them does not say, such as "find.limit maximum 50". Codex
-// shows its model no minimum, maximum, default, length or number of items: what
-// is not said in words is refused without warning.
+// Limits returns the limits and defaults of a tool's arguments that their
+// descriptions do not mention, for example "find.limit maximum 50". Codex shows
+// its model no minimum, maximum, default, length or number of items, so calls
+// would break unmentioned limits without warning.
 func Limits(t contract.Tool) (unsaid []string) {
 	var root map[string]any
 	if err := json.Unmarshal(t.Input, &root); err != nil {

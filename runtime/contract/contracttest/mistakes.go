@@ -14,20 +14,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Mistake is a call as a model gets it wrong.
+// Mistake is a call with a mistake that models make.
 type Mistake struct {
-	// What is wrong, in words.
+	// What describes the mistake.
 	What string
 	// Args are the arguments.
 	Args json.RawMessage
-	// Field is the field that a refusal has to name; empty: the whole call.
+	// Field is the field that the refusal must name; empty: the whole call.
 	Field string
 }
 
-// Mistakes makes typical mistakes in a call that is right: values of the wrong
-// type, JSON inside strings, names in another spelling or from other tools,
-// nulls, and fields that there are not. also has the names by which models know
-// a field.
+// Mistakes returns typical mistakes made in the correct call right: values of
+// the wrong type, JSON inside strings, names in another spelling or from other
+// tools, nulls, and unknown fields. also maps fields to names that models use
+// for them.
 func Mistakes(t contract.Tool, right string, also map[string]string) (all []Mistake) {
 	var args map[string]json.RawMessage
 	var schema struct {
@@ -121,13 +121,13 @@ func camelCase(name string) string {
 	}, name)
 }
 
-// Understood says whether an error of a call means that its arguments were
-// taken, and what comes after them failed.
+// Understood reports whether an error means that the arguments were accepted
+// and a later step failed.
 type Understood func(error) bool
 
-// TellMistakes makes each mistake with the tool and returns what became of it,
-// a call and its outcome on two lines. It fails the test if a call is neither
-// taken nor refused in one line that names the field.
+// TellMistakes calls the tool with each mistake and returns the calls and
+// outcomes, two lines each. It fails the test if a call is neither accepted nor
+// refused in one line that names the field.
 func TellMistakes(t *testing.T, tool contract.Tool, all []Mistake, understood Understood) string {
 	t.Helper()
 	if len(all) < 20 {
@@ -143,7 +143,7 @@ func TellMistakes(t *testing.T, tool contract.Tool, all []Mistake, understood Un
 		}
 		f := fault.Of(err)
 		if f == nil {
-			t.Errorf("%s %s = %v, want it taken or refused", tool.Name, m.Args, err)
+			t.Errorf("%s %s = %v, want it accepted or refused", tool.Name, m.Args, err)
 			continue
 		}
 		said := strings.TrimSuffix(f.Message+". "+f.Hint, ". ")

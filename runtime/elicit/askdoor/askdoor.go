@@ -1,10 +1,10 @@
-// Package askdoor lets a program ask people without the store: over HTTP, with the
-// token of the attempt that it belongs to. The state folder is hidden from what
-// runs in a sandbox; the port of its attempt is not.
+// Package askdoor lets a program ask people without access to the store: over
+// HTTP, with the token of its attempt. A sandbox hides the state folder from
+// the program, but not the port of its attempt's server.
 //
-// POST at the root asks and GET lists, GET of an id waits or looks, and POST of an
-// id says that the outcome has arrived. What comes back are lines of JSON, so that the id is
-// known while somebody waits.
+// POST at the root asks and GET lists. GET of an ID waits or looks, and POST of
+// an ID reports that the outcome has arrived. Responses are lines of JSON, so
+// that the client knows the ID while it waits.
 package askdoor
 
 import (
@@ -22,25 +22,25 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Path is where a server of an attempt has a [Server], and below it.
+// Path is the path at which an attempt's server mounts a [Server].
 const Path = "/ask"
 
-// Codes of faults that only come through a door.
+// Codes of faults that only askdoor returns.
 const (
-	// Unreachable says that nobody is behind the door, any more or yet.
+	// Unreachable means that the server is gone or not there yet.
 	Unreachable = "attempt_unreachable"
-	// NotOwn says that a question belongs to another attempt.
+	// NotOwn means that a question belongs to another attempt.
 	NotOwn = "inside_attempt"
 )
 
-// Ways are how to ask. The zero value asks, waits, and fails where nobody can be
-// reached.
+// Ways are options for asking. The zero value asks, waits, and fails if no
+// person can be reached.
 type Ways struct {
-	NoInbox bool `json:"noInbox,omitempty"` // who would have to open the inbox does not count as reachable
-	Patient bool `json:"patient,omitempty"` // ask even where nobody can be reached
+	NoInbox bool `json:"noInbox,omitempty"` // a person who would first have to open the inbox does not count as reachable
+	Patient bool `json:"patient,omitempty"` // ask even if no person can be reached
 	Detach  bool `json:"detach,omitempty"`  // do not wait
-	// Assumed are taken for the answers where nobody can be reached, and marked as
-	// such. Nil: there are none.
+	// Assumed are used as the answers, and marked as assumed, if no person can
+	// be reached. Nil: none.
 	Assumed map[string]elicit.Answer `json:"assumed,omitempty"`
 }
 
@@ -58,18 +58,19 @@ type event struct {
 	Fault *fault.Fault    `json:"fault,omitempty"`
 }
 
-// Server is the end of a door at which the store is, for one attempt. All fields
-// are set.
+// Server answers the requests of one attempt, with access to the store. All
+// fields are required.
 type Server struct {
 	Hub      func(context.Context) (*elicit.Hub, error)
-	Context  elicit.Context  // of every question; AttemptID is whose they are
-	Wait     time.Duration   // of a question that does not say; 0: for ever
-	Stopping <-chan struct{} // closed when nobody is to wait here any longer
-	// Failed takes an error that the caller cannot do anything about.
+	Context  elicit.Context  // of every question; its AttemptID owns them
+	Wait     time.Duration   // for a question that sets no timeout; 0: forever
+	Stopping <-chan struct{} // closed to end all waiting
+	// Failed receives errors that the caller cannot do anything about.
 	Failed func(error)
 }
 
-// ServeHTTP implements [http.Handler]. The caller has shown the token.
+// ServeHTTP implements [http.Handler]. The token must already have been
+// checked.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -112,7 +113,7 @@ func (s *Server) worded(ctx context.Context, err error, id string) *fault.Fault 
 		return f
 	}
 	if ctx.Err() != nil || errors.Is(err, elicit.ErrClosed) {
-		return &fault.Fault{Code: Unreachable, Message: "the attempt stops" + staysOpen(id), Hint: HintTool, Retryable: true}
+		return &fault.Fault{Code: Unreachable, Message: "the attempt is stopping" + staysOpen(id), Hint: HintTool, Retryable: true}
 	}
 	s.Failed(err)
 	return fault.New(Unreachable, "the attempt's server failed"+staysOpen(id), HintTool)
@@ -125,8 +126,8 @@ func staysOpen(id string) string {
 	return "; the question stays open as " + id
 }
 
-// HintTool is what an agent does that cannot ask by command.
-const HintTool = "ask with the tool ask_user of deskhand, or fetch the answer with await_answer"
+// HintTool is the hint for an agent that cannot ask with the command.
+const HintTool = "ask with deskhand's tool ask_user, or fetch the answer with await_answer"
 
 // lines writes one event a line, each at once.
 type lines struct {
@@ -241,7 +242,7 @@ func (s *Server) own(ctx context.Context, id string) (*elicit.Hub, elicit.Reques
 	}
 	r, err := hub.Settled(ctx, id)
 	if err == nil && r.Context.AttemptID != s.Context.AttemptID {
-		err = fault.New(NotOwn, fmt.Sprintf("question %s does not belong to this attempt", r.ID), "the tool list_questions of deskhand shows the questions of this attempt")
+		err = fault.New(NotOwn, fmt.Sprintf("question %s does not belong to this attempt", r.ID), "deskhand's tool list_questions shows this attempt's questions")
 	}
 	return hub, r, err
 }

@@ -17,19 +17,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Client is the end of a door at which a program is. Its methods may be called
-// at once, and return the faults of the [elicit.Hub] behind it, or one of
+// Client asks through an attempt's [Server]. Its methods may be called
+// concurrently. They return the faults of the server's [elicit.Hub], or
 // [Unreachable].
 type Client struct {
-	// Address is that of the attempt's server, such as http://127.0.0.1:20310/mcp;
-	// the path does not count.
+	// Address is the attempt's server, for example http://127.0.0.1:20310/mcp.
+	// Its path is ignored.
 	Address string
-	Token   string // of the attempt
+	Token   string // the attempt's token
 }
 
-// Ask asks and waits for the end, as [elicit.Hub.Ask] does. told, if not nil,
-// hears of the request as soon as it is in the store. An error beside a request
-// with an id says that it stays open. With Detach the request is what was opened.
+// Ask asks r and waits for its end, as [elicit.Hub.Ask] does. told, if not nil,
+// is called with the request as soon as it is in the store. If an error comes
+// with a request that has an ID, that request stays open. With Detach, Ask
+// returns the open request.
 func (c *Client) Ask(ctx context.Context, r elicit.Request, ways Ways, told func(elicit.Request)) (elicit.Request, error) {
 	body, err := json.Marshal(asking{r, ways})
 	if err != nil {
@@ -38,8 +39,8 @@ func (c *Client) Ask(ctx context.Context, r elicit.Request, ways Ways, told func
 	return c.follow(ctx, http.MethodPost, Path, body, ways.Detach, told)
 }
 
-// List lists the requests of the attempt, at most limit; all: those that have
-// ended too.
+// List lists at most limit requests of the attempt; with all, also those that
+// have ended.
 func (c *Client) List(ctx context.Context, all bool, limit int) (elicit.List, error) {
 	query := url.Values{"limit": {strconv.Itoa(limit)}}
 	if all {
@@ -58,22 +59,22 @@ func (c *Client) List(ctx context.Context, all bool, limit int) (elicit.List, er
 	case e.Fault != nil:
 		return elicit.List{}, e.Fault
 	case err != nil || e.List == nil:
-		return elicit.List{}, fault.New(Unreachable, "the attempt's server has gone", HintTool)
+		return elicit.List{}, fault.New(Unreachable, "the attempt's server is gone", HintTool)
 	}
 	return *e.List, nil
 }
 
-// Settled reads a request of the attempt.
+// Settled returns a request of the attempt.
 func (c *Client) Settled(ctx context.Context, id string) (elicit.Request, error) {
 	return c.follow(ctx, http.MethodGet, Path+"/"+url.PathEscape(id)+"?look=1", nil, true, nil)
 }
 
-// Wait waits until a request has ended; if it has expired, for a late answer.
+// Wait waits until a request ends or, if it has expired, for a late answer.
 func (c *Client) Wait(ctx context.Context, id string) (elicit.Request, error) {
 	return c.follow(ctx, http.MethodGet, Path+"/"+url.PathEscape(id), nil, false, nil)
 }
 
-// WaitLate is Wait: what is behind the door knows whether it is late.
+// WaitLate is Wait: the server knows whether an answer is late.
 func (c *Client) WaitLate(ctx context.Context, id string) (elicit.Request, error) {
 	return c.Wait(ctx, id)
 }
@@ -81,7 +82,7 @@ func (c *Client) WaitLate(ctx context.Context, id string) (elicit.Request, error
 // deliverTime bounds what is said when all is over.
 const deliverTime = 10 * time.Second
 
-// Delivered records that the outcome of r has reached whoever asked.
+// Delivered records that the asker has received the outcome of r.
 func (c *Client) Delivered(ctx context.Context, r elicit.Request) error {
 	if !r.Undelivered() {
 		return nil
@@ -115,7 +116,7 @@ func (c *Client) follow(ctx context.Context, method, path string, body []byte, b
 		case errors.Is(err, io.EOF) && brief:
 			return asked, nil
 		case err != nil:
-			return asked, fault.New(Unreachable, "the attempt's server has gone"+staysOpen(asked.ID), HintTool)
+			return asked, fault.New(Unreachable, "the attempt's server is gone"+staysOpen(asked.ID), HintTool)
 		case e.Fault != nil:
 			return asked, e.Fault
 		case e.Ended != nil:
@@ -134,11 +135,11 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (*h
 	}
 	base, err := url.Parse(c.Address)
 	if err != nil || base.Host == "" {
-		return nil, unreachable("has no address that can be called")
+		return nil, unreachable("has no valid address")
 	}
 	req, err := http.NewRequestWithContext(ctx, method, base.Scheme+"://"+base.Host+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, unreachable("has no address that can be called")
+		return nil, unreachable("has no valid address")
 	}
 	req.Header.Set("Authorization", "Bearer "+c.Token)
 	req.Header.Set("Content-Type", "application/json")

@@ -7,11 +7,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Answers reads the content of a form of [Schema] that comes back, by the IDs of
-// the questions. It does not
-// judge: a value of another kind than its question's stays what it is, for the
-// hub to refuse, and fields that were not asked for are passed over. A question
-// that may be left out and was is skipped.
+// Answers reads the returned content of a form made by [Schema], by question
+// ID. It does not validate: it keeps a value of the wrong kind for the hub to
+// refuse, and ignores unknown fields. Optional questions without a value are
+// skipped.
 func Answers(r *elicit.Request, lists bool, content map[string]any) map[string]elicit.Answer {
 	answers := map[string]elicit.Answer{}
 	fields := fieldsOf(r, lists)

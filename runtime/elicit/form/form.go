@@ -1,12 +1,11 @@
-// Package form maps between questions and the forms of other protocols, in both
-// directions. MCP (elicitation/create, requestedSchema) and ACP
+// Package form converts between questions and the forms of other protocols, in
+// both directions. MCP (elicitation/create, requestedSchema) and ACP
 // (elicitation/create) ask with a flat JSON Schema object; A2A agents send the
 // same as data.
 //
-// [Questions] reads the form of another agent or server; what a person answers
-// goes back to it as [elicit.Request.Content]. [Schema] shows questions to a
-// client that has forms; [Answers] and [Note] read what comes back. All are pure
-// functions.
+// [Questions] reads another agent's or server's form; the answers go back to it
+// as [elicit.Request.Content]. [Schema] shows questions to a client that has
+// forms; [Answers] and [Note] read its reply. All are pure functions.
 package form
 
 import (
@@ -62,14 +61,14 @@ func (k *kind) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(k))
 }
 
-// ErrNotFlat means that a form has what nobody can fill in: a field of another
-// type, a list without choices, or fields below a field.
-var ErrNotFlat = errors.New("requestedSchema may have string, number, integer, boolean and lists of choices, and nothing below them")
+// ErrNotFlat means that a form has a field that no one can fill in: one of
+// another type, a list without choices, or nested fields.
+var ErrNotFlat = errors.New("requestedSchema may contain only string, number, integer, boolean and lists of choices, without nesting")
 
-// Questions returns the questions of a form in the order of its fields; none for
-// a form without fields. A default that is no answer to its own field is left
-// out. A pattern is part of the question's text: nothing checks it. The error is
-// [ErrNotFlat], with the field's name.
+// Questions returns a form's questions in field order; none for a form without
+// fields. It drops a default that is not valid for its own field. A pattern
+// becomes part of the question's text and is not checked. The error is
+// [ErrNotFlat] with the field's name.
 func Questions(schema json.RawMessage) ([]elicit.Question, error) {
 	if len(schema) == 0 {
 		return nil, nil
@@ -104,7 +103,7 @@ func Questions(schema json.RawMessage) ([]elicit.Question, error) {
 			q.Message = textutil.Shorten(f.Name, elicit.MaxQuestionText)
 		}
 		if p.Pattern != "" && q.Kind == elicit.Text {
-			q.Message = textutil.Shorten(q.Message+"\nIt has to match: "+p.Pattern, elicit.MaxQuestionText)
+			q.Message = textutil.Shorten(q.Message+"\nMust match: "+p.Pattern, elicit.MaxQuestionText)
 		}
 		if q.Default = p.defaultOf(q.Kind); q.Default != nil && !q.Accepts(q.Default) {
 			q.Default = nil

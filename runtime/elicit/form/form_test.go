@@ -36,7 +36,7 @@ var shapes = map[string]struct {
 	"date":                  {`{"type":"string","format":"date","default":"2026-01-01"}`, false, elicit.Question{Kind: elicit.Text, Format: elicit.Date, Default: &elicit.Value{Kind: elicit.TextValue, Text: "2026-01-01"}}, `"2026-02-25"`},
 	"date-time":             {`{"type":"string","format":"date-time"}`, false, elicit.Question{Kind: elicit.Text, Format: elicit.DateTime}, `"2026-02-25T10:00:00Z"`},
 	"format nobody checks":  {`{"type":"string","format":"colour"}`, true, elicit.Question{Kind: elicit.Text}, `"blue"`},
-	"pattern":               {`{"type":"string","description":"Which tag?","pattern":"^v[0-9]+$"}`, true, elicit.Question{Kind: elicit.Text, Message: "Which tag?\nIt has to match: ^v[0-9]+$"}, `"v1"`},
+	"pattern":               {`{"type":"string","description":"Which tag?","pattern":"^v[0-9]+$"}`, true, elicit.Question{Kind: elicit.Text, Message: "Which tag?\nMust match: ^v[0-9]+$"}, `"v1"`},
 	"enum":                  {`{"type":"string","enum":["b","a"],"default":"a"}`, false, elicit.Question{Kind: elicit.SingleSelect, Options: elicit.OptionsOf("b", "a"), Default: &elicit.Value{Kind: elicit.SelectedValue, Text: "a"}}, `"b"`},
 	"enum with names":       {`{"type":"string","enum":["b","a","c"],"enumNames":["Be","","C"]}`, true, elicit.Question{Kind: elicit.SingleSelect, Options: []elicit.Option{{ID: "b", Label: "Be"}, {ID: "a", Label: "a"}, {ID: "c", Label: "C"}}}, `"a"`},
 	"enum with few names":   {`{"type":"string","enum":["b","a"],"enumNames":["Be"]}`, true, elicit.Question{Kind: elicit.SingleSelect, Options: []elicit.Option{{ID: "b", Label: "Be"}, {ID: "a", Label: "a"}}}, `"a"`},

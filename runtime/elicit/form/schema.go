@@ -69,8 +69,8 @@ func takesNote(r *elicit.Request) bool {
 	return r.Trigger == elicit.AskUser && slices.ContainsFunc(r.Questions, func(q elicit.Question) bool { return q.Kind == elicit.Boolean })
 }
 
-// Note returns the note that a person added to a form of [Schema], without space
-// around it. Empty: there is none.
+// Note returns the note that a person added to a form made by [Schema],
+// trimmed. Empty: there is none.
 func Note(r *elicit.Request, lists bool, content map[string]any) string {
 	for _, f := range fieldsOf(r, lists) {
 		if f.part == noted {
@@ -112,14 +112,14 @@ func (o ordered) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Schema returns the form that asks r's questions, in their order: a flat JSON
-// Schema object, the requestedSchema of MCP. lists says that its reader knows
-// lists of choices and titles of options, as MCP does since 2025-11-25; without,
-// each option of a list is a yes-or-no field, and titles are enumNames.
+// Schema returns the form for r's questions, in order: a flat JSON Schema
+// object, the requestedSchema of MCP. lists reports that the reader supports
+// lists of choices and option titles, as MCP does since 2025-11-25. Otherwise
+// each option of a list becomes a boolean field, and titles become enumNames.
 //
-// What a form cannot say is lost on the way there, never on the way back:
-// placeholders, descriptions of options and recommendations become text of the
-// question's description, and several own words come back as one text.
+// Some details reach the client only in another form: placeholders, option
+// descriptions and recommendations become part of the question's description,
+// and several free texts come back as one.
 func Schema(r *elicit.Request, lists bool) json.RawMessage {
 	properties, required := ordered{}, []string{}
 	for _, f := range fieldsOf(r, lists) {
@@ -146,7 +146,7 @@ func (f *field) schema(lists bool) ordered {
 	case noted:
 		return ordered{{"type", "string"}, {"title", "Add a note"}, {"description", "Goes to the agent with your answer. May be left empty."}}
 	case other:
-		return ordered{{"type", "string"}, {"title", "Other (own words)"}, {"description", "In place of a choice above, or beside it: " + titleOf(q)}}
+		return ordered{{"type", "string"}, {"title", "Other (your own words)"}, {"description", "Instead of a choice above, or in addition to it: " + titleOf(q)}}
 	case oneChoice:
 		s := ordered{{"type", "boolean"}, {"title", f.option.Label}}
 		return append(s, describe(q.Asks(), f.option.Description, recommend(f.option))...)

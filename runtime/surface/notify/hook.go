@@ -22,7 +22,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Hook is one way to bring a message to a person.
+// Hook is one way to deliver a message to a person.
 type Hook struct {
 	kind   string   // desktop, command, ntfy or webhook
 	path   string   // of a command
@@ -30,7 +30,8 @@ type Hook struct {
 	key    []byte   // signs what a webhook gets
 }
 
-// Name is the hook as a log may show it: an address may have a secret in it.
+// Name returns the hook's name for logs, without its address, which may contain
+// a secret.
 func (h Hook) Name() string {
 	if h.target != nil {
 		return h.kind + ":" + h.target.Host
@@ -38,35 +39,35 @@ func (h Hook) Name() string {
 	return h.kind
 }
 
-// Signed returns h with the key that signs what webhooks get.
+// Signed returns h with the key that signs webhook messages.
 func (h Hook) Signed(key []byte) Hook {
 	h.key = key
 	return h
 }
 
-// ParseHook reads desktop, command:PROGRAM, ntfy:URL or webhook:URL. What it
-// sends is signed with no key: see [Hook.Signed].
+// ParseHook parses desktop, command:PROGRAM, ntfy:URL or webhook:URL. Its
+// messages are not signed; see [Hook.Signed].
 func ParseHook(text string) (Hook, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	h := Hook{kind: kind}
 	switch kind {
 	case "desktop":
 		if rest != "" || runtime.GOOS == "windows" {
-			return h, fmt.Errorf("desktop takes no value, and is for Linux and macOS: take command:PROGRAM")
+			return h, fmt.Errorf("desktop takes no value, and works only on Linux and macOS: use command:PROGRAM")
 		}
 		return h, nil
 	case "command":
 		if h.path = rest; rest == "" {
-			return h, fmt.Errorf("command needs a program, as in command:/usr/local/bin/tell-me")
+			return h, fmt.Errorf("command needs a program, for example command:/usr/local/bin/tell-me")
 		}
 		return h, nil
 	case "ntfy", "webhook":
 		u, err := url.Parse(rest)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-			return h, fmt.Errorf("%s needs an address, as in %s:https://ntfy.sh/topic", kind, kind)
+			return h, fmt.Errorf("%s needs an address, for example %s:https://ntfy.sh/topic", kind, kind)
 		}
 		if kind == "ntfy" && len(strings.Trim(u.Path, "/")) == 0 {
-			return h, fmt.Errorf("ntfy needs a topic, as in ntfy:https://ntfy.sh/topic")
+			return h, fmt.Errorf("ntfy needs a topic, for example ntfy:https://ntfy.sh/topic")
 		}
 		h.target = u
 		return h, nil
@@ -175,7 +176,7 @@ var errAway = errors.New("send")
 func (h Hook) post(ctx context.Context, to string, body []byte, header map[string]string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("make request: bad address")
+		return fmt.Errorf("make request: invalid address")
 	}
 	r.Header.Set("Content-Type", "application/json")
 	for name, value := range header {

@@ -1,7 +1,7 @@
-// Package notify tells people of new questions where they are: on their
-// desktop, on a phone through ntfy, or wherever a webhook or a command leads.
-// It asks nobody: a notification has links to the page of the question, and to
-// answers that one press gives.
+// Package notify notifies people of new questions: on their desktop, on a phone
+// through ntfy, or through a webhook or a command. It collects no answers
+// itself: a notification links to the question's page, and to answers that take
+// one press.
 package notify
 
 import (
@@ -19,42 +19,42 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Message is what a hook brings to a person. Its JSON is what commands and
-// webhooks get.
+// Message is what a hook delivers to a person. Commands and webhooks get it as
+// JSON.
 type Message struct {
-	ID       string          `json:"id,omitempty"` // of the question; empty: of several
+	ID       string          `json:"id,omitempty"` // ID of the question; empty if there are several
 	Title    string          `json:"title"`
 	Body     string          `json:"body"`
-	Text     string          `json:"text"` // both in one, as chat webhooks take it
+	Text     string          `json:"text"` // title and body in one, for chat webhooks
 	Asker    string          `json:"asker,omitempty"`
 	Place    string          `json:"place,omitempty"`
 	Priority elicit.Priority `json:"priority"`
 	Deadline elicit.Time     `json:"deadline,omitzero"`
-	URL      string          `json:"url,omitempty"` // of the page
+	URL      string          `json:"url,omitempty"` // the page's URL
 	Answers  []Choice        `json:"answers,omitempty"`
 }
 
-// Choice is an answer that one press gives; URL takes a POST.
+// Choice is an answer that takes one press; URL accepts a POST.
 type Choice struct {
 	Label string `json:"label"`
 	URL   string `json:"url"`
 }
 
-// Options is what a Notifier works with. Hub and First are required.
+// Options configure a Notifier. Hub and First are required.
 type Options struct {
 	Hub   *elicit.Hub
 	Hooks []Hook
 	Quiet Quiet
-	// First says whether it is called with an id for the first time, by any
-	// process on the store, so that each question is told of once.
+	// First reports whether this is the first call with id by any process on
+	// the store, so that each question is notified once.
 	First func(ctx context.Context, id string, until time.Time) (bool, error)
-	// Page and Choices make the links of a question; page of "" is the inbox.
+	// Page and Choices return a question's links; the page of "" is the inbox.
 	Page    func(id string) string
 	Choices func(r *elicit.Request) []Choice
-	// Log takes what could not be delivered. Nil: nothing is logged.
+	// Log receives failed deliveries. Nil discards them.
 	Log *slog.Logger
-	// Retry has the pauses before a message is sent again to a hook that was away
-	// or busy. Nil: 1 s, 5 s, 25 s and 2 minutes.
+	// Retry holds the pauses before a message is sent again to a hook that was
+	// unavailable or busy. Nil: 1 s, 5 s, 25 s and 2 minutes.
 	Retry []time.Duration
 }
 
@@ -68,9 +68,9 @@ const (
 	told = 24 * time.Hour
 )
 
-// Run tells of new questions until ctx ends or the store is closed. In quiet
-// hours it tells of urgent ones alone, and of the others when they are over, in
-// one message. A store that cannot be read for a while is tried again.
+// Run notifies people of new questions until ctx ends or the store is closed.
+// In quiet hours it sends only urgent ones, and afterwards the others in one
+// message. If the store cannot be read, it retries.
 func Run(ctx context.Context, o Options) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -88,7 +88,7 @@ func Run(ctx context.Context, o Options) {
 		case errors.Is(err, store.ErrGone): // so far behind that the present is enough
 			continue
 		}
-		n.Log.Warn("new questions not followed", "error", err)
+		n.Log.Warn("cannot follow new questions", "error", err)
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
@@ -160,7 +160,7 @@ func (n *notifier) tell(ctx context.Context, r *elicit.Request) {
 	}
 	first, err := n.First(ctx, "notify/"+r.ID, time.Now().Add(told))
 	if err != nil {
-		n.Log.Warn("notification not sent", "elicitationId", r.ID, "error", err)
+		n.Log.Warn("cannot send a notification", "elicitationId", r.ID, "error", err)
 	}
 	if err == nil && first {
 		n.send(ctx, n.message(r))
@@ -179,9 +179,9 @@ func (n *notifier) digest(ctx context.Context) {
 	if count == 0 {
 		return
 	}
-	text := fmt.Sprintf("%d questions wait for you", count)
+	text := fmt.Sprintf("%d questions are waiting for you", count)
 	if count == 1 {
-		text = "1 question waits for you"
+		text = "1 question is waiting for you"
 	}
 	n.send(ctx, Message{Title: text, Body: "They came in quiet hours.", Text: text, Priority: elicit.Normal, URL: n.Page("")})
 }
@@ -248,7 +248,7 @@ func (n *notifier) send(ctx context.Context, m Message) {
 	for _, h := range n.Hooks {
 		n.sending.Go(func() {
 			if err := n.deliver(ctx, h, m); err != nil {
-				n.Log.Warn("notification not delivered", "hook", h.Name(), "elicitationId", m.ID, "error", err)
+				n.Log.Warn("gave up on a notification", "hook", h.Name(), "elicitationId", m.ID, "error", err)
 			}
 		})
 	}
@@ -266,7 +266,7 @@ func (n *notifier) deliver(ctx context.Context, h Hook, m Message) error {
 		if err == nil || pause < 0 || !errors.Is(err, errAway) {
 			return err
 		}
-		n.Log.Info("notification will be sent again", "hook", h.Name(), "elicitationId", m.ID, "in", pause, "error", err)
+		n.Log.Info("notification failed, will retry", "hook", h.Name(), "elicitationId", m.ID, "in", pause, "error", err)
 		select {
 		case <-ctx.Done():
 			return err

@@ -224,7 +224,7 @@ func TestAttackApprovalsWhatIsNotAllShownIsNotAllowedFromANotification(t *testin
 	n := &notifier{Options: Options{Page: func(string) string { return "" }, Choices: func(*elicit.Request) []Choice { return []Choice{{"Allow", "http://desk/1"}} }}}
 	for text, want := range map[string]int{"git push --force": 1, "ls; " + strings.Repeat("x", 1000): 0} {
 		m := n.message(&elicit.Request{Title: "Allow?", Message: "Run the unit tests", Proposal: &elicit.Proposal{Text: text, Marks: []string{"force"}}})
-		if len(m.Answers) != want || !strings.HasPrefix(m.Body, text[:16]) || !strings.Contains(m.Body, "Look twice: force") {
+		if len(m.Answers) != want || !strings.HasPrefix(m.Body, text[:16]) || !strings.Contains(m.Body, "Check carefully: force") {
 			t.Errorf("a proposal of %d bytes: %d buttons, want %d, body %.100q", len(text), len(m.Answers), want, m.Body)
 		}
 	}

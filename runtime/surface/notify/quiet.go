@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Quiet is the hours in which only urgent questions are told of, on each day by
-// the clock of the machine. The zero value is none.
+// Quiet is the time of day in which only urgent questions are notified, in the
+// machine's local time. The zero value is none.
 type Quiet struct {
 	from, to int // minutes of a day; equal: none
 }
 
-// ParseQuiet reads hours such as 22:00-07:00; the empty text is none.
+// ParseQuiet parses hours such as 22:00-07:00; an empty text is none.
 func ParseQuiet(text string) (q Quiet, err error) {
 	if text == "" {
 		return Quiet{}, nil

@@ -82,7 +82,7 @@ func (h *handler) event(ctx context.Context, e socketmode.Event) {
 		h.gone()
 		_, _, detach, err := h.hub.Attach(ctx, elicit.Station{Kind: Channel, Members: Members(h.o.People)})
 		if err != nil {
-			h.o.Log.Warn("station not attached", "surface", Channel, "error", err)
+			h.o.Log.Warn("cannot attach the station", "surface", Channel, "error", err)
 			return
 		}
 		h.offline = detach
@@ -111,7 +111,7 @@ func (h *handler) gone() {
 
 func (h *handler) ack(ctx context.Context, envelope string, payload any) {
 	if err := h.client.AckCtx(ctx, envelope, payload); err != nil && ctx.Err() == nil {
-		h.o.Log.Warn("press not acknowledged", "surface", Channel, "error", err)
+		h.o.Log.Warn("cannot acknowledge a press", "surface", Channel, "error", err)
 	}
 }
 
@@ -139,8 +139,8 @@ func (h *handler) interaction(ctx context.Context, envelope string, c *api.Inter
 func (h *handler) actor(c *api.InteractionCallback, a elicit.Action) (elicit.Action, error) {
 	p, ok := h.o.person(c.User.ID)
 	if !ok {
-		return a, fault.New("unknown_person", "You are not among those who may answer here.",
-			"Whoever runs deskhand can add "+c.User.ID+" to slack.people.")
+		return a, fault.New("unknown_person", "You are not allowed to answer here.",
+			"deskhand's operator can add "+c.User.ID+" to slack.people.")
 	}
 	a.By, a.Roles, a.Channel, a.Client = p.Principal, p.Roles, Channel, c.User.ID
 	return a, nil
@@ -192,7 +192,7 @@ func (h *handler) press(ctx context.Context, c *api.InteractionCallback, a *api.
 func answer(r *elicit.Request, op, chosen string) (map[string]elicit.Answer, error) {
 	q := small(r)
 	if q == nil {
-		return nil, fault.New("old_message", "The question has changed since.", "Look at it again.")
+		return nil, fault.New("old_message", "The question has changed since then.", "Look at it again.")
 	}
 	text := op
 	if op == opChoose {
@@ -203,7 +203,7 @@ func answer(r *elicit.Request, op, chosen string) (map[string]elicit.Answer, err
 			}
 		}
 		if text == "" {
-			return nil, fault.New("old_message", "The question has changed since, and this answer is no longer there.", "Look at it again.")
+			return nil, fault.New("old_message", "The question has changed since then, and this answer no longer exists.", "Look at it again.")
 		}
 	}
 	return r.Fields(map[string][]string{q.ID: {text}})
@@ -217,7 +217,7 @@ func (h *handler) open(ctx context.Context, c *api.InteractionCallback, r elicit
 	}
 	h.calls.Go(func() {
 		if _, err := h.api.OpenViewContext(ctx, c.TriggerID, view); err != nil && ctx.Err() == nil {
-			h.o.Log.Warn("form not opened", "surface", Channel, "elicitationId", r.ID, "error", err)
+			h.o.Log.Warn("cannot open a form", "surface", Channel, "elicitationId", r.ID, "error", err)
 		}
 	})
 }
@@ -251,7 +251,7 @@ func (h *handler) draft(ctx context.Context, c *api.InteractionCallback, a *api.
 			action.Answer = &elicit.Answer{State: elicit.Draft, Value: given.Value}
 		}
 		if _, err := h.hub.Dispatch(ctx, action); err != nil && fault.Of(err) == nil {
-			h.o.Log.Warn("draft not kept", "surface", Channel, "elicitationId", r.ID, "error", err)
+			h.o.Log.Warn("cannot save a draft", "surface", Channel, "elicitationId", r.ID, "error", err)
 		}
 	}
 }
@@ -303,7 +303,7 @@ func told(err error) any {
 func sentence(err error) string {
 	f := fault.Of(err)
 	if f == nil {
-		return "deskhand could not take the answer. Please try again, or answer in its inbox."
+		return "deskhand could not save the answer. Please retry, or answer in its inbox."
 	}
 	text := strings.ToUpper(f.Message[:1]) + f.Message[1:]
 	if f.Hint != "" {
@@ -315,12 +315,12 @@ func sentence(err error) string {
 // tell says to the one who pressed, and to nobody else, why nothing came of it.
 func (h *handler) tell(ctx context.Context, c *api.InteractionCallback, cause error) {
 	if fault.Of(cause) == nil && ctx.Err() == nil {
-		h.o.Log.Error("press not taken", "surface", Channel, "error", cause)
+		h.o.Log.Error("cannot handle a press", "surface", Channel, "error", cause)
 	}
 	h.calls.Go(func() {
 		text := api.MsgOptionText(escape.Replace(cut(sentence(cause), maxText)), false)
 		if _, err := h.api.PostEphemeralContext(ctx, c.Channel.ID, c.User.ID, text); err != nil && ctx.Err() == nil {
-			h.o.Log.Warn("somebody not told", "surface", Channel, "error", err)
+			h.o.Log.Warn("cannot inform a person", "surface", Channel, "error", err)
 		}
 	})
 }

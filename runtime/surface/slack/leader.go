@@ -80,7 +80,7 @@ func (d *leader) next(ctx context.Context) (string, bool) {
 func (d *leader) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := d.followOn(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrGone) {
-			d.o.Log.Warn("requests not followed", "surface", Channel, "error", err)
+			d.o.Log.Warn("cannot follow requests", "surface", Channel, "error", err)
 			pause(ctx, time.Second)
 		}
 	}
@@ -150,7 +150,7 @@ func (d *leader) post(ctx context.Context) {
 			if answer := (api.SlackErrorResponse{}); errors.As(err, &answer) {
 				wait = slowRetryTime
 			}
-			d.o.Log.Warn("message not posted", "surface", Channel, "elicitationId", id, "error", err, "again", wait)
+			d.o.Log.Warn("cannot post a message", "surface", Channel, "elicitationId", id, "error", err, "again", wait)
 		}
 		d.timers.Go(func() {
 			pause(ctx, wait)
@@ -249,7 +249,7 @@ func (d *leader) find(ctx context.Context, id string, p *posted) error {
 	for range pages {
 		page, err := d.api.GetConversationHistoryContext(ctx, query)
 		if answer := (api.SlackErrorResponse{}); errors.As(err, &answer) && answer.Err == "missing_scope" {
-			d.o.Log.Warn("the bot may not look whether a message was posted, so it may be there twice",
+			d.o.Log.Warn("the bot may not check whether a message was posted, so it may appear twice",
 				"surface", Channel, "elicitationId", id, "hint", "give it the scopes channels:history, groups:history and im:history")
 			return nil
 		}

@@ -52,7 +52,7 @@ func render(r *elicit.Request) message {
 		m.add(text, 2)
 	}
 	if r.Mode == elicit.URL {
-		m.add("Leads to "+host(r.URL)+". Open it if you trust who asks.", 1)
+		m.add("Leads to "+host(r.URL)+". Open it if you trust the asker.", 1)
 	}
 	m.questions(r)
 	if standing := r.Standing(); standing != "" {
@@ -63,8 +63,8 @@ func render(r *elicit.Request) message {
 		m.text = ended(r)
 		m.note(escape.Replace(m.text))
 	case elicit.ExpiredOpen:
-		m.text = "Expired: nobody answered in time"
-		m.note("*Expired*: nobody answered in time. A late answer still reaches who asked.")
+		m.text = "Expired: no answer in time"
+		m.note("*Expired*: no answer in time. A late answer still reaches the asker.")
 		m.actions(r)
 	default:
 		m.text = asker + " asks"
@@ -99,7 +99,7 @@ func about(r *elicit.Request) string {
 func host(link string) string {
 	u, err := url.Parse(link)
 	if err != nil || u.Host == "" {
-		return "an address that cannot be read"
+		return "an unreadable address"
 	}
 	return u.Host
 }
@@ -187,7 +187,7 @@ func (m *message) actions(r *elicit.Request) {
 	q := small(r)
 	switch {
 	case tooLong(r):
-		m.note("This is too long to show here, so it cannot be allowed from here. Open the inbox to see all of it.")
+		m.note("This is too long to show here, so it cannot be allowed here. Open the inbox to see all of it.")
 		q = nil
 	case q == nil && len(r.Questions) > 0:
 		button(opForm, "Answer…")
@@ -206,7 +206,7 @@ func (m *message) actions(r *elicit.Request) {
 		}
 	default:
 		menu := selectMenu(opPick, q)
-		menu.Confirm = api.NewConfirmationBlockObject(plain("Send this answer?", 100), plain("It goes to who asked.", 300), plain("Send", 30), plain("Not yet", 30))
+		menu.Confirm = api.NewConfirmationBlockObject(plain("Send this answer?", 100), plain("It is sent to the asker.", 300), plain("Send", 30), plain("Not yet", 30))
 		elements = append(elements, menu)
 	}
 	if q != nil && (q.AllowFreeform || !q.Required) {

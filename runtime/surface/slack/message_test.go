@@ -43,7 +43,7 @@ func TestAttackApprovalsAMessageShowsAProposalWhole(t *testing.T) {
 			if c.allow && !strings.Contains(squeezed(all.String()), squeezed(c.text)) {
 				t.Errorf("the message lacks a part of the proposal: %.300s", all.String())
 			}
-			if !strings.Contains(string(raw), "Look twice: force") || !strings.Contains(string(raw), "Run the unit tests") {
+			if !strings.Contains(string(raw), "Check carefully: force") || !strings.Contains(string(raw), "Run the unit tests") {
 				t.Errorf("the message lacks the warning or the agent's words: %.300s", raw)
 			}
 		})

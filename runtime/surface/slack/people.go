@@ -10,9 +10,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Person is somebody in Slack who may answer, and who that is to deskhand.
+// Person is a person in Slack who may answer, and the principal they act as in
+// deskhand.
 type Person struct {
-	User      string // Slack's id of the person, as U012ABCDEF
+	User      string // Slack member ID, for example U012ABCDEF
 	Principal string
 	Roles     []string
 }
@@ -21,19 +22,19 @@ type Person struct {
 // digits.
 var slackID = regexp.MustCompile(`^[A-Z][A-Z0-9]{2,30}$`)
 
-// ParsePerson reads USER=PRINCIPAL or USER=PRINCIPAL:ROLE:ROLE. Its errors are
-// faults, code "bad_settings".
+// ParsePerson parses USER=PRINCIPAL or USER=PRINCIPAL:ROLE:ROLE. Its errors are
+// faults with code "bad_settings".
 func ParsePerson(text string) (Person, error) {
 	user, who, _ := strings.Cut(text, "=")
 	words := strings.Split(who, ":")
 	p := Person{User: strings.ToUpper(strings.TrimSpace(user)), Principal: words[0], Roles: words[1:]}
 	if !slackID.MatchString(p.User) || slices.Contains(words, "") {
-		return Person{}, bad(fmt.Sprintf("%q does not say who is who", text), "write USER=PRINCIPAL, as U012ABCDEF=local; the id is in the profile in Slack, under Copy member ID")
+		return Person{}, bad(fmt.Sprintf("%q does not map a person in Slack to a principal", text), "write USER=PRINCIPAL, for example U012ABCDEF=local; the id is in the profile in Slack, under Copy member ID")
 	}
 	return p, nil
 }
 
-// Members are people as a hub knows them.
+// Members returns people as members of a hub.
 func Members(people []Person) []elicit.Member {
 	members := []elicit.Member{}
 	for _, p := range people {
@@ -47,19 +48,19 @@ func bad(message, hint string) error { return fault.New("bad_settings", message,
 func (o *Options) check() error {
 	switch {
 	case !slackID.MatchString(o.Channel):
-		return bad(fmt.Sprintf("slack.channel %q is no id of Slack", o.Channel), "take the id of the channel, as C012ABCDEF, and not its name: it is at the end of the channel's details")
+		return bad(fmt.Sprintf("slack.channel %q is not a Slack channel id", o.Channel), "use the channel's id, for example C012ABCDEF, not its name: it is at the end of the channel's details")
 	case len(o.People) == 0:
-		return bad("slack.people is empty: nobody could answer", "name who may, as U012ABCDEF=local")
+		return bad("slack.people is empty, so no one could answer", "list who may answer, for example U012ABCDEF=local")
 	case !strings.HasPrefix(o.BotToken, "xoxb-"):
-		return bad("the bot token of Slack is missing or begins with something else than xoxb-", "set DESKHAND_SLACK_BOT_TOKEN")
+		return bad("Slack's bot token is missing or does not start with xoxb-", "set DESKHAND_SLACK_BOT_TOKEN")
 	case !strings.HasPrefix(o.AppToken, "xapp-"):
-		return bad("the app token of Slack is missing or begins with something else than xapp-", "set DESKHAND_SLACK_APP_TOKEN")
+		return bad("Slack's app token is missing or does not start with xapp-", "set DESKHAND_SLACK_APP_TOKEN")
 	case !strings.HasSuffix(o.API, "/"):
-		return bad(fmt.Sprintf("slack.api %q does not end with /", o.API), "write it as https://slack-gov.com/api/")
+		return bad(fmt.Sprintf("slack.api %q does not end with /", o.API), "write it as in https://slack-gov.com/api/")
 	}
 	for i, p := range o.People {
 		if slices.ContainsFunc(o.People[:i], func(q Person) bool { return q.User == p.User }) {
-			return bad("slack.people has "+p.User+" twice", "a person in Slack is one principal")
+			return bad("slack.people has "+p.User+" twice", "map each person in Slack to one principal")
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ func begin(ctx context.Context, db *store.DB, request, channel string) (p posted
 		return err
 	})
 	if err != nil {
-		return posted{}, false, fmt.Errorf("note message: %w", err)
+		return posted{}, false, fmt.Errorf("record message: %w", err)
 	}
 	return p, fresh, nil
 }
@@ -80,7 +80,7 @@ func save(ctx context.Context, db *store.DB, request string, p posted) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("note message: %w", err)
+		return fmt.Errorf("record message: %w", err)
 	}
 	return nil
 }

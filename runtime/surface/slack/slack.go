@@ -1,14 +1,16 @@
-// Package slack puts questions to people in Slack: a message for each request,
-// with buttons and menus where a press is an answer and a form for the rest.
-// The message is kept true: it says who answered, where, or that time is up.
+// Package slack asks people in Slack: one message per request, with buttons and
+// menus for answers that take one press, and a form for the rest. It keeps the
+// message up to date: the message shows who answered and where, or that time is
+// up.
 //
-// The connection is Slack's socket mode, so that no address of ours need be
-// reachable. Of all processes over a store one does this work, by a lease; when
-// it dies, another carries on where it stopped. A message is noted before it is
-// posted and again after: who finds only the first note looks for the message
-// in Slack before posting it, so that nobody is asked twice.
+// The connection uses Slack's socket mode, so deskhand needs no reachable
+// address. A lease selects one process over a store for this work; when it
+// dies, another continues. Each message is recorded before and after posting. A
+// process that finds only the first record looks for the message in Slack
+// before it posts, so that people are not asked twice.
 //
-// Who may answer is configured. Others who press a button are told so.
+// The settings list who may answer. Others who press a button get an
+// explanation.
 package slack
 
 import (
@@ -29,22 +31,23 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Channel is what Slack is called where it is said who answered.
+// Channel names Slack in the record of an answer.
 const Channel = "slack"
 
-// Options tune a Surface. Channel, People and both tokens are required.
+// Options configure a Surface. Channel, People and both tokens are required.
 type Options struct {
-	// Channel is Slack's id of where questions go that are not for one mapped
-	// person: a channel (C...), or a person (U...) for direct messages.
+	// Channel is the Slack ID of the destination for questions not addressed to
+	// one mapped person: a channel (C...), or a person (U...) for direct
+	// messages.
 	Channel string
-	// People are those who may answer.
+	// People may answer.
 	People []Person
 	// AppToken (xapp-...) opens the connection, BotToken (xoxb-...) posts.
 	AppToken, BotToken string
-	// API is where Slack's methods are. Zero: DefaultAPI.
+	// API is the base URL of Slack's methods. Zero: DefaultAPI.
 	API string
-	// Log takes what an operator should know, and nothing that was asked or
-	// said. Nil: nothing is logged.
+	// Log receives messages for the operator, without questions and answers.
+	// Nil discards them.
 	Log *slog.Logger
 
 	lease time.Duration // how long a process is believed that says nothing; zero: leaseTime
@@ -57,13 +60,13 @@ const (
 	callTime  = 10 * time.Second
 )
 
-// DefaultAPI is where the methods of Slack are for most; Slack for governments
-// has them at another host.
+// DefaultAPI is the base URL of Slack's methods for most customers; Slack for
+// governments uses another host.
 const DefaultAPI = "https://slack.com/api/"
 
 const leaseName = "surface/slack"
 
-// Surface is this process's way to Slack.
+// Surface connects this process to Slack.
 type Surface struct {
 	db     *store.DB
 	hub    *elicit.Hub
@@ -71,8 +74,8 @@ type Surface struct {
 	holder string
 }
 
-// New checks the options; its errors are faults, code "bad_settings". The store was
-// opened with [Schema].
+// New checks the options; its errors are faults with code "bad_settings". The
+// store must have been opened with [Schema].
 func New(db *store.DB, hub *elicit.Hub, o Options) (*Surface, error) {
 	o.API = cmp.Or(o.API, DefaultAPI)
 	o.lease = cmp.Or(o.lease, leaseTime)
@@ -82,16 +85,16 @@ func New(db *store.DB, hub *elicit.Hub, o Options) (*Surface, error) {
 	return &Surface{db, hub, o, "slack_" + rand.Text()}, o.check()
 }
 
-// Name is what the surface is called.
+// Name returns the surface's name.
 func (s *Surface) Name() string { return Channel }
 
 // Run works until ctx ends, whenever no other process does, and then returns
-// nil. An error is Slack's final word, such as that a token is not valid.
+// nil. An error is a final refusal by Slack, such as an invalid token.
 func (s *Surface) Run(ctx context.Context) error {
 	for {
 		_, held, err := s.db.Claim(ctx, s.claim(), s.o.lease)
 		if err != nil && ctx.Err() == nil {
-			s.o.Log.Warn("lease not claimed", "surface", Channel, "error", err)
+			s.o.Log.Warn("cannot claim the lease", "surface", Channel, "error", err)
 		}
 		if held {
 			if err := s.work(ctx); err != nil {
@@ -128,7 +131,7 @@ func (s *Surface) work(ctx context.Context) error {
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()
 	if err := s.db.Release(end, leaseName, s.holder); err != nil {
-		s.o.Log.Warn("lease not released", "surface", Channel, "error", err)
+		s.o.Log.Warn("cannot release the lease", "surface", Channel, "error", err)
 	}
 	return failed
 }
@@ -158,12 +161,12 @@ func (s *Surface) holdLease(ctx context.Context, stop func()) {
 
 // refusals are the words of Slack that end the work: trying again does not help.
 var refusals = map[string]string{
-	"invalid_auth":           "set DESKHAND_SLACK_BOT_TOKEN and DESKHAND_SLACK_APP_TOKEN to the tokens of one app",
-	"not_authed":             "set DESKHAND_SLACK_BOT_TOKEN and DESKHAND_SLACK_APP_TOKEN to the tokens of one app",
-	"token_revoked":          "install the app again and use its new tokens",
-	"account_inactive":       "install the app again and use its new tokens",
+	"invalid_auth":           "set DESKHAND_SLACK_BOT_TOKEN and DESKHAND_SLACK_APP_TOKEN to tokens of the same app",
+	"not_authed":             "set DESKHAND_SLACK_BOT_TOKEN and DESKHAND_SLACK_APP_TOKEN to tokens of the same app",
+	"token_revoked":          "reinstall the app and use its new tokens",
+	"account_inactive":       "reinstall the app and use its new tokens",
 	"missing_scope":          "give the app-level token the scope connections:write, and the bot chat:write",
-	"not_allowed_token_type": "the app token begins with xapp-, the bot token with xoxb-",
+	"not_allowed_token_type": "the app token starts with xapp-, the bot token with xoxb-",
 }
 
 // refused makes a fault of an error that is Slack's final word; nil for others.
@@ -176,11 +179,11 @@ func refused(err error) error {
 	if !final {
 		return nil
 	}
-	return fault.New("slack_refused", fmt.Sprintf("Slack refuses: %s", answer.Err), hint)
+	return fault.New("slack_refused", fmt.Sprintf("Slack refused: %s", answer.Err), hint)
 }
 
 // discard is the logger of the library, which writes to stderr otherwise.
 type discard struct{}
 
-// Output implements the library's logger.
+// Output implements the library's logger and discards its messages.
 func (discard) Output(int, string) error { return nil }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens the terminal of this process: the one that controls it, if the
-// process is in its foreground. The error is [ErrNoTerminal].
+// Open opens this process's controlling terminal, if the process is in its
+// foreground. Otherwise the error is [ErrNoTerminal].
 func Open() (*Device, error) {
 	f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {

@@ -2,7 +2,8 @@ package terminal
 
 import "os"
 
-// Open opens the console of this process. The error is [ErrNoTerminal].
+// Open opens this process's console. If there is none, the error is
+// [ErrNoTerminal].
 func Open() (*Device, error) {
 	in, err := os.OpenFile("CONIN$", os.O_RDWR, 0)
 	if err != nil {

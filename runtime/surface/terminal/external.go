@@ -29,7 +29,7 @@ func editOutside(text string) (*outside, error) {
 	}
 	f, err := os.CreateTemp("", "deskhand-*.md")
 	if err != nil {
-		return nil, fmt.Errorf("write for the editor: %w", err)
+		return nil, fmt.Errorf("write the editor's file: %w", err)
 	}
 	_, err = f.WriteString(text)
 	if e := f.Close(); err == nil {
@@ -37,7 +37,7 @@ func editOutside(text string) (*outside, error) {
 	}
 	if err != nil {
 		os.Remove(f.Name())
-		return nil, fmt.Errorf("write for the editor: %w", err)
+		return nil, fmt.Errorf("write the editor's file: %w", err)
 	}
 	return &outside{exec.Command(words[0], append(words[1:], f.Name())...), f.Name()}, nil
 }
@@ -51,7 +51,7 @@ func (o *outside) text(failed error) (string, error) {
 	}
 	b, err := os.ReadFile(o.file)
 	if err != nil {
-		return "", fmt.Errorf("read from the editor: %w", err)
+		return "", fmt.Errorf("read the editor's file: %w", err)
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"), nil
 }

@@ -221,7 +221,7 @@ func TestAttackApprovalsAProposalIsShownWhole(t *testing.T) {
 	r.Proposal = &elicit.Proposal{Action: "command", Text: command, Marks: []string{"force", "network"}}
 	joined := func(text string) string { return strings.Join(strings.Fields(text), "") }
 	form := joined(ansi.Strip(strings.Join(newFormModel(r, false).view(60, 200, time.Now()).rows, "\n")))
-	for name, want := range map[string]string{"the command": command, "the marks": "Look twice: force, network", "the agent's words": r.Message} {
+	for name, want := range map[string]string{"the command": command, "the marks": "Check carefully: force, network", "the agent's words": r.Message} {
 		t.Run(name, func(t *testing.T) {
 			if !strings.Contains(form, joined(want)) {
 				t.Errorf("the form lacks %q:\n%s", want, form)

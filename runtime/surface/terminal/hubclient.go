@@ -11,7 +11,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Channel is what a terminal is called where it is said who answered.
+// Channel names the terminal in the record of an answer.
 const Channel = "terminal"
 
 // patience bounds what a person waits for the store.

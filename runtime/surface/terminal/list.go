@@ -25,7 +25,7 @@ type list struct {
 // shownAtOnce is how many requests the list has at most.
 const shownAtOnce = 200
 
-// Inbox shows all requests that wait, live, until the person leaves or ctx ends.
+// Inbox shows all open requests, live, until the person leaves or ctx ends.
 func Inbox(ctx context.Context, d *Device, h *elicit.Hub, linewise bool) error {
 	if linewise {
 		return talkInbox(ctx, d, h)
@@ -168,11 +168,11 @@ func (l *list) view(width, height int, now time.Time) screen {
 	}
 	switch {
 	case len(l.requests) == 0:
-		p.add("", "  ", "No question waits for you. New ones appear here by themselves.")
+		p.add("", "  ", "No questions are waiting. New ones appear here automatically.")
 	case l.more:
 		p.add(dim, "     ", fmt.Sprintf("and more: these are the first %d", shownAtOnce))
 	}
-	foot := wrapKeys([]string{"Enter answer", "q leave", "? help", "j k move", "y n", "/ own words", "d decline"}, p.width)
+	foot := wrapKeys([]string{"Enter answer", "q leave", "? help", "j k move", "y n", "/ other answer", "d decline"}, p.width)
 	if height < lowScreen {
 		foot = foot[:1]
 	}
@@ -205,7 +205,7 @@ func (l *list) row(p *page, i int, now time.Time) {
 	if standing := r.Standing(); standing != "" {
 		about = standing + " · " + about
 	} else if r.AskerGone {
-		about = "nobody waits any more · " + about
+		about = "no longer awaited · " + about
 	}
 	p.rows = append(p.rows, "    "+styled(dim, ansi.Truncate(about, room, "…")))
 }

@@ -121,9 +121,9 @@ func (t *talk) opening() {
 		t.say("%s", clean(r.Message))
 	}
 	if r.URL != "" {
-		t.say("Open this page yourself, if you trust who asks: %s", clean(r.URL))
+		t.say("Open this page yourself, if you trust the asker: %s", clean(r.URL))
 	}
-	t.say("Type /help for what else you can say.")
+	t.say("Type /help for other commands.")
 }
 
 // question says what is asked on this page.
@@ -146,19 +146,19 @@ func (t *talk) question() {
 	}
 	t.say("%s", t.toType(q))
 	if text := clean(q.Say(t.model.answers[q.ID].Value)); text != "" {
-		t.say("So far: %s. Enter alone takes it.", text)
+		t.say("So far: %s. Press Enter to keep it.", text)
 	}
 }
 
 // toType says what to type.
 func (t *talk) toType(q *elicit.Question) string {
-	text := map[elicit.Kind]string{elicit.Text: "Type a text", elicit.Number: "Type a number", elicit.Integer: "Type a whole number",
-		elicit.Boolean: "Type yes or no", elicit.SingleSelect: "Type the number of one", elicit.MultiSelect: "Type the numbers of those you choose, with spaces between"}[q.Kind]
+	text := map[elicit.Kind]string{elicit.Text: "Type a text", elicit.Number: "Type a number", elicit.Integer: "Type an integer",
+		elicit.Boolean: "Type yes or no", elicit.SingleSelect: "Type the number of one", elicit.MultiSelect: "Type the numbers of your choices, separated by spaces"}[q.Kind]
 	if q.AllowFreeform {
 		text += ", or your own words"
 	}
 	if !q.Required {
-		text += "; Enter alone skips it"
+		text += "; press Enter to skip"
 	}
 	if q.Placeholder != "" {
 		text += ". Placeholder: " + line(q.Placeholder)
@@ -268,20 +268,20 @@ func (t *talk) refused(err error) (how, bool) {
 	if errors.As(err, &rejection) && rejection.Winner != nil {
 		return ended, true
 	}
-	t.say("Not taken: %s.", line(err.Error()))
+	t.say("Not accepted: %s.", line(err.Error()))
 	return 0, false
 }
 
 // commands are what can be said instead of an answer.
 var commands = [][2]string{
-	{"/back", "the question before"},
+	{"/back", "the previous question"},
 	{"/edit", "write in your editor"},
 	{"/more", "ten more minutes"},
-	{"/later", "leave it open; what you answered is kept"},
-	{"/note TEXT", "add a note to what you answer"},
-	{"/decline", "you will not answer; /decline TEXT says why"},
-	{"/cancel", "close it without an answer; /cancel TEXT says why"},
-	{"//", "begins an answer with /"},
+	{"/later", "leave it open; your answers so far are kept"},
+	{"/note TEXT", "add a note to your answer"},
+	{"/decline", "decline to answer; /decline TEXT gives a reason"},
+	{"/cancel", "close it without an answer; /cancel TEXT gives a reason"},
+	{"//", "begin an answer with /"},
 }
 
 func (t *talk) command(text string) (how, bool) {
@@ -297,10 +297,10 @@ func (t *talk) command(text string) (how, bool) {
 	switch text {
 	case "/note":
 		if !noted {
-			t.say("Type the note behind it: /note only after 18:00.")
+			t.say("Type the note after it: /note only after 18:00.")
 			break
 		}
-		t.say("Your note goes with what you answer.")
+		t.say("Your note is sent with your answer.")
 	case "/back":
 		t.model.open(t.model.page - 1)
 		t.question()
@@ -319,7 +319,7 @@ func (t *talk) command(text string) (how, bool) {
 			t.say("%s: %s.", c[0], c[1])
 		}
 	default:
-		t.say("There is no command %s. Type /help.", line(text))
+		t.say("Unknown command %s. Type /help.", line(text))
 	}
 	return 0, false
 }
@@ -331,7 +331,7 @@ func (t *talk) more() {
 	}
 	r, err := t.hub.extend(t.model.request)
 	if err != nil {
-		t.say("Not taken: %s.", line(err.Error()))
+		t.say("Not accepted: %s.", line(err.Error()))
 		return
 	}
 	t.model.update(r, nil)
@@ -365,7 +365,7 @@ func (t *talk) edit() (how, bool) {
 		return 0, false
 	}
 	if text := clean(t.model.text(q)); text != "" {
-		t.say("Written: %s\nEnter alone takes it.", text)
+		t.say("Written: %s\nPress Enter to keep it.", text)
 	} else {
 		t.say("Nothing is written.")
 	}

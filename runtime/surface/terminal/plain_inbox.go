@@ -45,7 +45,7 @@ func talkInbox(ctx context.Context, d *Device, h *elicit.Hub) error {
 func pickLine(ctx context.Context, out *os.File, h *elicit.Hub, found elicit.List, in *lines) (string, error) {
 	fmt.Fprintln(out)
 	if len(found.Requests) == 0 {
-		fmt.Fprintln(out, "No question waits for you. New ones are told here. Type q to leave.")
+		fmt.Fprintln(out, "No questions are waiting. New ones appear here. Type q to leave.")
 	} else {
 		fmt.Fprintf(out, "Waiting: %d.\n", len(found.Requests))
 	}
@@ -78,7 +78,7 @@ func pickLine(ctx context.Context, out *os.File, h *elicit.Hub, found elicit.Lis
 			if err != nil && ctx.Err() == nil {
 				return "", err
 			}
-			fmt.Fprintln(out, "\nSomething has changed.")
+			fmt.Fprintln(out, "\nThe list has changed.")
 			return "again", nil
 		case text, ok := <-in.out:
 			text = strings.TrimSpace(text)

@@ -1,11 +1,11 @@
-// Package terminal puts questions to the person at a terminal: as a form, as a
-// list of all that wait, and line by line for screen readers and for terminals
-// that know no escape sequences.
+// Package terminal asks the person at a terminal: with a form, with a list of
+// all open questions, and line by line for screen readers and for terminals
+// without escape sequences.
 //
-// [Form] is a surface of the hub for one request, [Inbox] a program of its own.
-// Both keep what is typed in the hub, as drafts that every other surface shows,
-// and nothing is chosen for the person: the cursor begins on no option, a
-// proposal is shown and not taken, and nothing is sent but by Enter.
+// [Form] is a hub surface for one request; [Inbox] is a complete program. Both
+// store what is typed in the hub, as drafts that every other surface shows.
+// They choose nothing for the person: the cursor starts on no option, a
+// proposal is shown but not allowed, and only Enter sends.
 package terminal
 
 import (
@@ -17,12 +17,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Device is the terminal that a person sits at, whatever stdin and stdout are.
+// Device is the terminal that the person uses, independent of stdin and stdout.
 type Device struct {
 	In, Out *os.File // may be the same
 }
 
-// ErrNoTerminal says that there is no terminal, or that this process is in its
+// ErrNoTerminal means that there is no terminal, or that this process is in the
 // background.
 var ErrNoTerminal = errors.New("no terminal")
 
@@ -34,16 +34,16 @@ func (d *Device) Close() error {
 	return errors.Join(d.In.Close(), d.Out.Close())
 }
 
-// Form is a terminal as a way to reach the person at it.
+// Form asks the person at a terminal.
 type Form struct {
 	Device *Device
-	Plain  bool // line by line
-	// Interrupt is called when the person wants the program to stop.
+	Plain  bool // line by line, without escape sequences
+	// Interrupt is called when the person wants to stop the program.
 	Interrupt func()
 }
 
-// Offer implements [elicit.Surface]. It closes the form when somebody answers
-// elsewhere, and says who, where and when.
+// Offer implements [elicit.Surface]. It closes the form when another surface
+// answers, and shows who answered, where and when.
 func (f *Form) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	show := formOf
 	if f.Plain {

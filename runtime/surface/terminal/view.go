@@ -110,7 +110,7 @@ func (s *formModel) view(width, height int, now time.Time) screen {
 		return p.fit(height, head, []string{"any key: back"}, &s.scroll)
 	case s.saying:
 		s.viewNote(p)
-		return p.fit(height, head, []string{"Enter done: it goes with what you answer"}, &s.scroll)
+		return p.fit(height, head, []string{"Enter done: it is sent with your answer"}, &s.scroll)
 	case s.menu:
 		s.viewMenu(p)
 		return p.fit(height, head, []string{"Esc back to the question"}, &s.scroll)
@@ -155,7 +155,7 @@ func (s *formModel) viewTop(p *page) {
 	}
 	if r.URL != "" {
 		p.gap()
-		p.add("", "", "Open this page yourself, if you trust who asks:")
+		p.add("", "", "Open this page yourself, if you trust the asker:")
 		p.add(bold, "  ", clean(r.URL))
 	}
 	if len(p.rows) > 0 {
@@ -185,7 +185,7 @@ func (s *formModel) viewQuestion(p *page, q *elicit.Question) {
 
 // viewNote shows the note that is written.
 func (s *formModel) viewNote(p *page) {
-	p.add(bold, "", "A note for who asked")
+	p.add(bold, "", "A note for the asker")
 	p.gap()
 	viewEditor(p, &s.said, "> ", "")
 }
@@ -238,11 +238,11 @@ func (s *formModel) viewOptions(p *page, q *elicit.Question) {
 	}
 	if s.writing {
 		p.focus = len(p.rows)
-		s.viewEditor(p, "> /     own words: ", "")
+		s.viewEditor(p, "> /     other: ", "")
 		return
 	}
 	text := s.text(q)
-	s.viewOption(p, len(q.Options), "/", strings.TrimSuffix("own words: "+line(text), ": "), text != "", q.Kind == elicit.MultiSelect)
+	s.viewOption(p, len(q.Options), "/", strings.TrimSuffix("other: "+line(text), ": "), text != "", q.Kind == elicit.MultiSelect)
 }
 
 func (s *formModel) viewOption(p *page, i int, key, label string, chosen, several bool) {
@@ -285,10 +285,10 @@ func (s *formModel) viewReview(p *page) {
 func (s *formModel) viewMenu(p *page) {
 	p.add(bold, "", "Leave this question?")
 	p.gap()
-	p.add("", "  l  ", "Later: it stays open, what you typed is kept")
+	p.add("", "  l  ", "Later: it stays open, and what you typed is kept")
 	p.add("", "  d  ", "Decline: you will not answer it")
 	p.add("", "  x  ", "Cancel: close it without an answer")
-	p.add("", "  n  ", "Add a note to what you answer")
+	p.add("", "  n  ", "Add a note to your answer")
 	if s.request.Status == elicit.Open && !s.request.Deadline.IsZero() {
 		p.add("", "  +  ", "Ten more minutes")
 	}
@@ -296,19 +296,19 @@ func (s *formModel) viewMenu(p *page) {
 
 // keyHelp is every key, in the order in which people need them.
 var keyHelp = [][2]string{
-	{"Enter", "take what is chosen or typed, go on; at the end, send"},
+	{"Enter", "accept the choice or text and continue; at the end, send"},
 	{"1-9", "choose an option"},
 	{"j k", "move, also with the arrows; Space chooses"},
 	{"y n", "yes, no"},
 	{"/", "answer in your own words"},
 	{"Ctrl+J", "new line in a text"},
 	{"Ctrl+E", "write in your editor, $VISUAL or $EDITOR"},
-	{"Tab", "next question; Shift+Tab the one before"},
-	{"PgDn", "the rest of what does not fit; PgUp back"},
+	{"Tab", "next question; Shift+Tab: previous"},
+	{"PgDn", "scroll down; PgUp: up"},
 	{"+", "ten more minutes"},
 	{"Esc", "leave; what you typed is kept"},
 	{"Ctrl+X", "decline or cancel"},
-	{"Ctrl+N", "add a note to what you answer"},
+	{"Ctrl+N", "add a note to your answer"},
 	{"? F1", "this help"},
 }
 
@@ -344,7 +344,7 @@ func (s *formModel) keys() []string {
 			keys[1] = "1-9 Space choose"
 		}
 		if q.AllowFreeform {
-			keys = append(keys, "/ own words")
+			keys = append(keys, "/ other answer")
 		}
 	}
 	if several {

@@ -47,7 +47,7 @@ func asker(r *elicit.Request) string {
 func left(r *elicit.Request, now time.Time) string {
 	switch {
 	case r.Status == elicit.ExpiredOpen:
-		return "late, still welcome"
+		return "overdue, can still be answered"
 	case r.Deadline.IsZero():
 		return ""
 	}
@@ -68,7 +68,7 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// Ended says how a request ended: what, by whom, where and when.
+// Ended describes how a request ended: what, by whom, where and when.
 func Ended(r *elicit.Request) string {
 	c := r.Completion
 	if c == nil {

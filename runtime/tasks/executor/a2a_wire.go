@@ -135,14 +135,14 @@ func (t *Table) Secrets(id string) (values []string) {
 	}
 	for _, env := range environments {
 		for name, value := range env {
-			if secret(name) || !ordinary(name, value) {
+			if SecretName(name) || !ordinary(name, value) {
 				values = append(values, value)
 			}
 		}
 	}
 	headers, _ := c.credentials()
 	for name, value := range headers {
-		if !secret(name) && value == c.Headers[name] {
+		if !SecretName(name) && value == c.Headers[name] {
 			continue
 		}
 		values = append(values, value)

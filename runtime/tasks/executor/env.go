@@ -36,7 +36,7 @@ func Environment(all, pass []string) (env, secrets []string) {
 			continue
 		}
 		env = append(env, v)
-		if secret(name) || named(name, pass) && !ordinary(name, value) {
+		if SecretName(name) || named(name, pass) && !ordinary(name, value) {
 			secrets = append(secrets, value)
 		}
 	}

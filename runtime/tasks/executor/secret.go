@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// secret reports whether the name of a variable or a header says that its value
+// SecretName reports whether the name of a variable or a header says that its value
 // is one.
-func secret(name string) bool {
+func SecretName(name string) bool {
 	name = strings.ToUpper(name)
 	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"} {
 		if strings.Contains(name, word) {

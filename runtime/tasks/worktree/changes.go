@@ -87,6 +87,7 @@ type FileChange struct {
 	repo    int
 	name    string // in the repository, as git has it
 	oldName string
+	old     string // id of the object that it is compared with
 }
 
 // Changes compares each worktree, including uncommitted and untracked files,
@@ -305,7 +306,7 @@ func (r *rawReader) next(part string) (f FileChange, whole bool, err error) {
 		if !strings.HasPrefix(part, ":") || len(meta) != 5 || kinds[meta[4][0]] == "" {
 			return f, false, fmt.Errorf("git diff: cannot read entry %q", part)
 		}
-		r.f, r.want = FileChange{Kind: kinds[meta[4][0]]}, 1
+		r.f, r.want = FileChange{Kind: kinds[meta[4][0]], old: meta[2]}, 1
 		if meta[4][0] == 'R' || meta[4][0] == 'C' {
 			r.want = 2
 		}

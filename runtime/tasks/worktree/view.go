@@ -59,6 +59,9 @@ func (v *view) close() { os.RemoveAll(v.temp) }
 // commit that the attempt started from, or that was stored by the last landing
 // or update.
 func (t Tree) base(ctx context.Context, r Repo) (string, error) {
+	if commit := t.against[r.Name]; commit != "" {
+		return revision(ctx, t.path(r), commit)
+	}
 	head, err := revision(ctx, t.path(r), "HEAD")
 	if err != nil {
 		return "", err

@@ -37,6 +37,8 @@ type Tree struct {
 	// Stored lets what is committed be shown where there is no worktree: it was
 	// taken away, and nothing else was in it.
 	Stored bool
+	// against are commits to compare with, by repository; see [Tree.Against].
+	against map[string]string
 }
 
 // Repo is a repository of an attempt.

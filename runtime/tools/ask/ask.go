@@ -1,11 +1,11 @@
-// Package ask has the tools with which an agent asks a person: ask_user,
-// await_answer and list_questions, over the requests of elicit.
+// Package ask implements the tools for asking a person: ask_user, await_answer
+// and list_questions, over the requests of elicit.
 //
-// How long a call can be held is the client's to say, and most give up before a
-// person has answered. So a [Toolset] decides once for each call: it asks through
-// the client where that has a dialog, tells a client that listens every few
-// seconds that it still waits, and gives any other a handle to come back with.
-// Whatever becomes of the call, the answer is kept.
+// The client decides how long a call can be held, and most clients give up
+// before a person answers. A [Toolset] therefore chooses a way for each call: if
+// the client has dialogs, it asks through them; if the client listens for
+// progress, it sends some every few seconds; otherwise it returns a handle to
+// come back with. The answer is kept whatever happens to the call.
 package ask
 
 import (
@@ -19,45 +19,46 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Options tunes a Desk. Open is required.
+// Options configure a Desk. Open is required.
 type Options struct {
-	// Open opens the hub when the first call needs it, and again at the next
-	// call if that fails; close ends it. The context is that of the call.
+	// Open opens the hub for the first call, and again for the next call if
+	// that fails; close closes it. ctx is the call's.
 	Open func(ctx context.Context) (hub *elicit.Hub, close func(), err error)
-	// Prefix stands before the names of the tools, with "_" between. Empty: none.
+	// Prefix is put before the tools' names, joined by "_". Empty: none.
 	Prefix string
-	// Context is what the questions of this server belong to, such as an attempt.
+	// Context is what this server's questions belong to, for example an
+	// attempt.
 	Context elicit.Context
-	// OnTurnEnd is what becomes of a question that a call waits for when its turn
-	// ends. Zero: as [elicit.Request] has it.
+	// OnTurnEnd is what happens to a question that a call waits for when its
+	// turn ends. Zero: the default of [elicit.Request].
 	OnTurnEnd elicit.OnTurnEnd
-	// Wait is how long ask_user waits if the call does not say. Zero:
+	// Wait is how long ask_user waits if the call sets no timeout. Zero:
 	// [elicit.DefaultWait].
 	Wait time.Duration
-	// RefSchema publishes the schema of ask_user as its specification has it, with
-	// a reference and options that are strings only. Zero: a schema without a
-	// reference, which allows more.
+	// RefSchema publishes ask_user's schema exactly as in its specification,
+	// with a reference and with options that are only strings. Zero: a schema
+	// without a reference, which allows more.
 	RefSchema bool
-	// NoDialogs keeps questions out of the client that calls. The agent of an
-	// attempt hands what it is to show to its caller, which is deskhand: the
-	// person would be asked twice.
+	// NoDialogs never asks through the calling client. An attempt's agent
+	// passes what it should show on to its caller, deskhand, so the person
+	// would be asked twice.
 	NoDialogs bool
-	// Views says that the form of a question has a view, for clients that show
+	// Views reports that a question's form has a view, for clients that show
 	// views: see [Toolset.Find].
 	Views bool
-	// Heartbeat is how often a client that asked for progress is told that its
-	// call goes on. Zero: 15 seconds, below the 20 to 30 seconds of silence
-	// after which proxies close a connection.
+	// Heartbeat is the interval of progress messages to a client that asked for
+	// progress. Zero: 15 seconds, below the 20 to 30 seconds of silence after
+	// which proxies close a connection.
 	Heartbeat time.Duration
-	// Hold is how long a call is held, for whatever client. Zero: what
+	// Hold is how long a call is held, for every client. Zero: what
 	// [clients.Of] knows of the client.
 	Hold time.Duration
-	// Stopping, when it is closed, ends the calls that are held, each with the ID
-	// to come back with. Nil: it never is.
+	// Stopping, when closed, ends the held calls, each with the ID to come back
+	// with. Nil: never.
 	Stopping <-chan struct{}
 }
 
-// Toolset is the tools of one server. Its methods may be called at once.
+// Toolset holds one server's tools. Its methods may be called concurrently.
 type Toolset struct {
 	options Options
 	waits   sync.WaitGroup // one for each request that is waited for
@@ -68,19 +69,19 @@ type Toolset struct {
 	close func()
 }
 
-// New returns a Toolset. It opens nothing.
+// New returns a Toolset. It opens nothing yet.
 func New(o Options) *Toolset {
 	o.Heartbeat = cmp.Or(o.Heartbeat, 15*time.Second)
 	return &Toolset{options: o}
 }
 
-// Tools is the list.
+// Tools returns the tools.
 func (d *Toolset) Tools() []contract.Tool {
 	return []contract.Tool{d.askUser(), d.awaitAnswer(), d.listQuestions()}
 }
 
-// Close lets go of what is waited for and closes the hub. Questions stay open
-// in the store. No call may be running or come after it.
+// Close stops waiting and closes the hub. Questions stay open in the store. No
+// call may be running or come after it.
 func (d *Toolset) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

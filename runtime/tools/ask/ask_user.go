@@ -27,8 +27,8 @@ var askUserRefSchema []byte
 
 const askUserText = `Ask the user questions through deskhand's inbox. Use this tool when you need user input, clarification, or confirmation before proceeding. The tool blocks until the user responds.
 
-Ask well: 1-3 short questions per call, each about one thing; select or multi-select with the likely answers as options (the user can always answer in their own words), confirm for yes or no, text only where no list fits; a title that says what it is about. Say what happens by default, if anything.
-Read the result: "answered" has one entry of "answers" per question, in order. "cancelled" means the user will not answer; "timedOut" means nobody did in time. If none is true, the question is still open or nobody can be asked: the hint says which and what to do. A note of the user is part of the answer. Never take silence for a yes. For a question that stays open, go on with other work and call %s.`
+Ask well: 1-3 short questions per call, each about one thing; select or multi-select with the likely answers as options (the user can always answer in their own words), confirm for yes or no, text only if no list fits; a title that names the subject. State what happens by default, if anything.
+Read the result: "answered" has one entry of "answers" per question, in order. "cancelled" means the user will not answer; "timedOut" means no answer in time. If none is true, the question is still open or no one can be asked: the hint says which and what to do. The user's note is part of the answer. Never treat silence as a yes. If a question stays open, continue with other work and call %s.`
 
 func (d *Toolset) askUser() contract.Tool {
 	return contract.Tool{
@@ -181,7 +181,7 @@ func (d *Toolset) report(ctx context.Context, hub *elicit.Hub, caller contract.C
 	if r.Status == elicit.Open {
 		more = where(ctx, hub) + "."
 		if d.stopping() {
-			more = "This server is stopping: call again once it is back. " + more
+			more = "This server is stopping: call again when it is back. " + more
 		}
 	}
 	r = r.ForAsker()

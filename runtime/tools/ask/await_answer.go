@@ -28,8 +28,9 @@ func (d *Toolset) awaitAnswer() contract.Tool {
 	)
 	spec := contract.Spec{
 		Name: d.name("await_answer"), Title: "Wait for an answer",
-		Description: fmt.Sprintf("Wait for the answer to a question that %s left open, or fetch one that came late. "+
-			"The result is that of %s; if nobody has answered yet, the hint says so and you may call this again.", d.name("ask_user"), d.name("ask_user")),
+		Description: fmt.Sprintf("Wait for the answer to a question that %s left open, or fetch a late one. The "+
+			"result is that of %s; if there is no answer yet, the hint says so and you may call "+
+			"this again.", d.name("ask_user"), d.name("ask_user")),
 		Input: contract.Freeze(schema), NonBlank: []string{"request_id"}, Additive: true,
 	}
 	tool := contract.Define(spec, d.await)

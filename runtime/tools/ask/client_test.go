@@ -198,7 +198,7 @@ func TestAClientThatCannotShowItAfterAllLeavesItToTheInbox(t *testing.T) {
 	t.Run("nobody is there", func(t *testing.T) {
 		place := t.TempDir()
 		agent := callerOf(t, place, legacy, unattended(place), dialog(fails))
-		if reply := agent.call("ask_user", oneQuestion); !strings.HasPrefix(reply.texts()[1], "No person reachable") {
+		if reply := agent.call("ask_user", oneQuestion); !strings.HasPrefix(reply.texts()[1], "No person can be reached") {
 			t.Errorf("ask_user = %q, want that nobody is reachable", reply.texts())
 		}
 	})
@@ -209,7 +209,7 @@ func TestAClientThatCannotShowItAfterAllLeavesItToTheInbox(t *testing.T) {
 			asked.Add(1)
 			return &mcp.ElicitResult{Action: "maybe"}, nil
 		}))
-		if reply := agent.call("ask_user", oneQuestion); !strings.HasPrefix(reply.texts()[1], "No person reachable") || asked.Load() != 3 {
+		if reply := agent.call("ask_user", oneQuestion); !strings.HasPrefix(reply.texts()[1], "No person can be reached") || asked.Load() != 3 {
 			t.Errorf("ask_user = %q after %d times, want that nobody is reachable after 3", reply.texts(), asked.Load())
 		}
 	})
@@ -261,7 +261,7 @@ func TestAClientThatAnswersForNobodyIsNotBelieved(t *testing.T) {
 		t.Run("nobody is there", func(t *testing.T) {
 			place := t.TempDir()
 			agent := callerNamed(t, "codex-mcp-client", place, version, unattended(place), dialog(says("decline", nil)))
-			if reply := agent.call("ask_user", oneQuestion); !strings.HasPrefix(reply.texts()[1], "No person reachable") {
+			if reply := agent.call("ask_user", oneQuestion); !strings.HasPrefix(reply.texts()[1], "No person can be reached") {
 				t.Errorf("ask_user = %q, want that nobody is reachable", reply.texts())
 			}
 		})

@@ -107,7 +107,7 @@ func (d *Toolset) earlier(ctx context.Context, hub *elicit.Hub, r elicit.Request
 // repeated is the outcome of the same question asked before.
 func (d *Toolset) repeated(ctx context.Context, hub *elicit.Hub, caller contract.Caller, r *elicit.Request) (contract.Result, error) {
 	told := r.ForAsker()
-	said := fmt.Sprintf("The person said this at %s, to the same question that you asked before as %s, and was not asked again.",
+	said := fmt.Sprintf("The person already answered this at %s, to the same question that you asked as %s, and was not asked again.",
 		r.Completion.At.UTC().Format(time.RFC3339), r.ID)
 	return d.say(ctx, hub, caller, &told, sentences(said, d.hint(&told, time.Now())))
 }

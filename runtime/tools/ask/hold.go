@@ -158,7 +158,7 @@ func (d *Toolset) worded(err error, id string) error {
 	}
 	if errors.Is(err, elicit.ErrClosed) {
 		return &fault.Fault{Code: "stopping", Message: "this server is stopping; the question stays open as " + id,
-			Hint: fmt.Sprintf("call %s with that request_id once it is back", d.name("await_answer")), Retryable: true}
+			Hint: fmt.Sprintf("call %s with that request_id when it is back", d.name("await_answer")), Retryable: true}
 	}
 	return err
 }

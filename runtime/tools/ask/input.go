@@ -109,7 +109,7 @@ func (in *reading) inRange(place string, milliseconds int64) {
 	}
 	text := fmt.Sprintf("%s must be between %d and %d milliseconds", place, least, most)
 	if as := milliseconds * 1000; milliseconds < least && as >= least && as <= most {
-		text += fmt.Sprintf(": %d milliseconds are less than a question takes, for %d seconds write %d", milliseconds, milliseconds, as)
+		text += fmt.Sprintf(": %d milliseconds are too short for a question, for %d seconds write %d", milliseconds, milliseconds, as)
 	}
 	in.wrong("%s", text)
 }
@@ -123,7 +123,7 @@ func (in *reading) questions(raw json.RawMessage) []elicit.Question {
 		}
 	}
 	if !ok {
-		in.wrong(`questions must be an array, such as [{"question": "Which database?"}]`)
+		in.wrong(`questions must be an array, for example [{"question": "Which database?"}]`)
 	}
 	if len(items) > elicit.MaxQuestionsAskUser {
 		in.problems = nil // one sentence, whatever else there is

@@ -188,7 +188,7 @@ func (k pendingCalls) pending(ctx context.Context, hub *elicit.Hub, caller contr
 	now := time.Now()
 	switch {
 	case r.Status == elicit.Completed && r.Completion.Reason == takenBack:
-		p.State, p.Message = contract.Cancelled, "The question was taken back."
+		p.State, p.Message = contract.Cancelled, "The question was withdrawn."
 		return p, nil
 	case r.Status == elicit.Completed:
 		p.State, p.TTL = contract.Ended, r.Completion.At.Sub(p.Created)+hub.Retain()
@@ -216,8 +216,8 @@ func (k pendingCalls) Answer(ctx context.Context, caller contract.Caller, id str
 	return hub.Take(ctx, v.Actions(&r), v.Unattended(&r))
 }
 
-// Cancel implements [contract.PendingCalls]. It takes back the question of ask_user.
-// To stop awaiting an answer changes nothing about the question.
+// Cancel implements [contract.PendingCalls]. It withdraws ask_user's question.
+// Cancelling an await_answer call does not change its question.
 func (k pendingCalls) Cancel(ctx context.Context, caller contract.Caller, id string) error {
 	hub, r, w, err := k.find(ctx, caller, id)
 	if err != nil || !w.until.IsZero() || r.Ended() {
@@ -252,7 +252,7 @@ type watcher struct {
 	until time.Time // zero: only changes of the request count
 }
 
-// Wait implements [contract.Watcher]. That the time is up is told once.
+// Wait implements [contract.Watcher]. It reports the deadline once.
 func (w *watcher) Wait(ctx context.Context) error {
 	if w.until.IsZero() {
 		_, err := w.Next(ctx)

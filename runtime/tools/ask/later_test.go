@@ -135,10 +135,10 @@ func TestAwaitingIsPendingForItsOwnTime(t *testing.T) {
 		t.Fatalf("Wait = %v", err)
 	}
 	w.Close()
-	if p := f.look(now.ID); p.State != contract.Ended || !strings.Contains(said(p), "Nobody has answered yet") {
+	if p := f.look(now.ID); p.State != contract.Ended || !strings.Contains(said(p), "No answer yet") {
 		t.Errorf("after its millisecond Look = %+v, want that nobody has answered", p)
 	}
-	if p := f.start("await_answer", `{"request_id":"`+id+`","timeout":0}`); p.ID != "" || !strings.Contains(said(p), "Nobody has answered yet") {
+	if p := f.start("await_answer", `{"request_id":"`+id+`","timeout":0}`); p.ID != "" || !strings.Contains(said(p), "No answer yet") {
 		t.Errorf("await_answer that only looks = %+v, want its result at once", p)
 	}
 	waits := f.start("await_answer", `{"request_id":"`+id+`","timeout":60000}`)
@@ -163,7 +163,7 @@ func TestWhatIsRefusedIsNoPendingCall(t *testing.T) {
 		}
 	}
 	alone := followerAt(t, t.TempDir(), false)
-	if p := alone.start("ask_user", oneQuestion); p.ID != "" || !strings.Contains(said(p), "No person reachable") {
+	if p := alone.start("ask_user", oneQuestion); p.ID != "" || !strings.Contains(said(p), "No person can be reached") {
 		t.Errorf("with nobody there ask_user = %+v, want that at once", p)
 	}
 	for _, id := range []string{"elc_none", "elc_a-b", "elc_a-b-c-d", "elc_a-!-1", ""} {

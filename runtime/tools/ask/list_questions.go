@@ -13,12 +13,13 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Listing is what list_questions returns.
+// Listing is the result of list_questions.
 type Listing struct {
 	Questions []Listed `json:"questions"`
-	// Cut is how many more there are; answer or await some, and they show.
+	// Cut is the number of questions left out; answer or await some to see
+	// them.
 	Cut int `json:"cut,omitempty"`
-	// Elsewhere is how many were asked from other folders.
+	// Elsewhere is the number of questions asked from other folders.
 	Elsewhere int `json:"elsewhere,omitempty"`
 }
 
@@ -26,13 +27,13 @@ type listQuestionsIn struct {
 	Anywhere bool `json:"anywhere"`
 }
 
-// Listed is one question of the caller's.
+// Listed is one of the caller's questions.
 type Listed struct {
 	RequestID string   `json:"request_id"`
 	Title     string   `json:"title,omitempty"`
 	Questions []string `json:"questions"` // their texts
-	// State is open; expired, and may still be answered; or answered, declined or
-	// cancelled, which no call has told the agent yet.
+	// State is open; expired, which may still be answered; or answered,
+	// declined or cancelled, which no call has returned to the agent yet.
 	State    string      `json:"state"`
 	AskedAt  elicit.Time `json:"asked_at"`
 	Deadline elicit.Time `json:"deadline,omitzero"`
@@ -47,10 +48,11 @@ const (
 func (d *Toolset) listQuestions() contract.Tool {
 	spec := contract.Spec{
 		Name: d.name("list_questions"), Title: "List open questions",
-		Description: fmt.Sprintf("List the questions that you have asked with %s and that are still open, and those answered since that you have not been told of. "+
-			"Use this when you have lost the ID of a question; fetch an answer with %s.", d.name("ask_user"), d.name("await_answer")),
+		Description: fmt.Sprintf("List the questions that you asked with %s and that are still open, or were answered "+
+			"since without you reading the answer. Use this when you have lost the ID of a "+
+			"question; fetch an answer with %s.", d.name("ask_user"), d.name("await_answer")),
 		Input: contract.Freeze(contract.Object(nil, contract.Property{Name: "anywhere", Schema: &jsonschema.Schema{
-			Type: "boolean", Description: "Also list those asked from other folders (default: false).",
+			Type: "boolean", Description: "Also list questions asked from other folders (default: false).",
 		}})), ReadOnly: true,
 	}
 	return contract.Define(spec, d.list)
@@ -122,7 +124,7 @@ func (d *Toolset) listText(l Listing, now time.Time) string {
 		elsewhere = fmt.Sprintf("\n[%d more from other folders. Call with anywhere: true for them.]", l.Elsewhere)
 	}
 	if len(l.Questions) == 0 {
-		return "No question of yours is open." + elsewhere
+		return "You have no open questions." + elsewhere
 	}
 	text := fmt.Sprintf("Fetch an answer with %s.", d.name("await_answer"))
 	for _, q := range l.Questions {

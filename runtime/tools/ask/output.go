@@ -14,36 +14,36 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Output is what ask_user and await_answer return: the four fields of their
-// specification. At most one of the three is true; none is while a question is
-// open, or if it was withdrawn or nobody could be asked.
+// Output is the result of ask_user and await_answer: the four fields in their
+// specification. At most one of the three booleans is true. None is while a
+// question is open, or if it was withdrawn or no person could be asked.
 type Output struct {
 	Answered  bool     `json:"answered"`
-	Cancelled bool     `json:"cancelled"` // declined, too
+	Cancelled bool     `json:"cancelled"` // also if declined
 	TimedOut  bool     `json:"timedOut"`
-	Answers   []Answer `json:"answers"` // one for each question, in their order, if answered
+	Answers   []Answer `json:"answers"` // one per question, in order, if answered
 }
 
-// Answer is that to one question.
+// Answer is the answer to one question.
 type Answer struct {
 	QuestionID string `json:"questionId"`
-	// Values are a text, "yes" or "no", or the labels chosen, in the order of
-	// the options. A question that was skipped has none.
+	// Values holds a text, "yes" or "no", or the labels chosen, in the order of
+	// the options. A skipped question has none.
 	Values     []string `json:"values"`
-	CustomText string   `json:"customText,omitempty"` // own words, beside or instead of options
+	CustomText string   `json:"customText,omitempty"` // free text, in addition to options or instead of them
 }
 
-// Report is the structured form of what ask_user and await_answer return: the
-// fields of their specification, and what a model needs that sees nothing else.
+// Report is the structured result of ask_user and await_answer: the fields in
+// their specification, and what a model needs if it sees nothing else.
 type Report struct {
 	Output
 	RequestID string `json:"request_id"`
-	// Outcome is accept, decline, cancel, timeout or abandoned, as of
-	// [elicit.Outcome]; pending while the question is open; unreachable if nobody
-	// could be asked.
+	// Outcome is accept, decline, cancel, timeout or abandoned, as in
+	// [elicit.Outcome]; pending while the question is open; unreachable if no
+	// person could be asked.
 	Outcome string `json:"outcome"`
-	Note    string `json:"note,omitempty"` // the person's own words beside the answer or refusal
-	Hint    string `json:"hint,omitempty"` // what happened and what to do next, in one line; empty: use the answers
+	Note    string `json:"note,omitempty"` // the person's note on the answer or refusal
+	Hint    string `json:"hint,omitempty"` // one line on what happened and what to do next; empty: use the answers
 }
 
 // Outcomes of a Report beside those of elicit.
@@ -70,7 +70,7 @@ const (
 	metaDeadline   = "deskhand/deadline"
 )
 
-// OutputOf is what the asker of r gets.
+// OutputOf returns the output for the asker of r.
 func OutputOf(r *elicit.Request) Output {
 	out := Output{Answers: []Answer{}}
 	if r.Completion == nil {
@@ -91,7 +91,7 @@ func OutputOf(r *elicit.Request) Output {
 	return out
 }
 
-// Texts are the answer's choices, and the person's own words behind them.
+// Texts returns the choices, followed by the free text.
 func (a Answer) Texts() []string {
 	if a.CustomText == "" {
 		return a.Values
@@ -99,7 +99,7 @@ func (a Answer) Texts() []string {
 	return append(slices.Clone(a.Values), a.CustomText)
 }
 
-// AnswerOf words one answer.
+// AnswerOf converts one answer to its output.
 func AnswerOf(q *elicit.Question, a elicit.Answer) Answer {
 	out := Answer{QuestionID: q.ID, Values: []string{}, CustomText: strings.Join(a.Freeform, "\n")}
 	if a.Value == nil {
@@ -170,7 +170,7 @@ func (d *Toolset) hint(r *elicit.Request, now time.Time) string {
 		if !r.Deadline.IsZero() {
 			left = " for " + span(r.Deadline.Sub(now)) + " more"
 		}
-		return fmt.Sprintf("Nobody has answered yet. The question stays open%s as %s: %s to go on waiting. %s", left, r.ID, await, assumeNothing)
+		return fmt.Sprintf("No answer yet. The question stays open%s as %s: %s to keep waiting. %s", left, r.ID, await, assumeNothing)
 	}
 	c := r.Completion
 	said := ""
@@ -185,13 +185,13 @@ func (d *Toolset) hint(r *elicit.Request, now time.Time) string {
 	case c.Outcome == elicit.Timeout:
 		return fmt.Sprintf("No answer before the deadline. The question stays open as %s and a late answer is kept: %s to collect it. %s", r.ID, await, assumeNothing)
 	case c.Outcome == elicit.Decline:
-		return "The person declined to answer" + said + ". Go on without an answer, or ask whether to proceed differently. " + assumeNothing
+		return "The person declined to answer" + said + ". Continue without an answer, or ask whether to proceed differently. " + assumeNothing
 	case c.Outcome == elicit.Cancel:
 		return "The person closed the question without an answer" + said + ". Ask whether to proceed differently. " + assumeNothing
 	case c.Reason == unreachable:
-		return "No person reachable: nobody was asked. Go on without an answer and say so, or have somebody open the inbox and ask again. " + assumeNothing
+		return "No person can be reached, so no one was asked. Continue without an answer and mention that, or have someone open the inbox and ask again. " + assumeNothing
 	}
-	return "The question was withdrawn before anybody answered. Ask again if it still matters. " + assumeNothing
+	return "The question was withdrawn before anyone answered. Ask again if it still matters. " + assumeNothing
 }
 
 // span words a duration for people: 4m45s, 5m, 1h30m.

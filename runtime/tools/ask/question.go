@@ -109,7 +109,7 @@ func (in *reading) kind(place string, fields given, options bool) elicit.Kind {
 			return kind
 		}
 		if i == 0 {
-			in.wrong("%s.type must be one of %s: text for own words, select for one of the options, multi-select for several, confirm for yes or no", place, strings.Join(types, ", "))
+			in.wrong("%s.type must be one of %s: text for free text, select for one of the options, multi-select for several, confirm for yes or no", place, strings.Join(types, ", "))
 			return ""
 		}
 	}
@@ -127,7 +127,7 @@ func (in *reading) options(place string, raw json.RawMessage) (options []elicit.
 		fields, err := contract.Fields(contract.Unwrap(raw))
 		switch {
 		case err != nil:
-			in.wrong(`%s must be an array, such as ["a", "b"]`, place)
+			in.wrong(`%s must be an array, for example ["a", "b"]`, place)
 			return nil
 		case given(fields).has("label"):
 			items = []json.RawMessage{raw}

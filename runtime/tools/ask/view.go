@@ -15,18 +15,18 @@ import (
 // [Toolset.Find] and answers it as the inbox does. The dialog of such a client is
 // second, so that the client does not ask its person twice.
 
-// ViewChannel is what a form in a view is called where it is said who has seen
-// a question or answered it.
+// ViewChannel names the form in a view in the record of who saw or answered a
+// question.
 const ViewChannel = "app"
 
 // viewPatience is how long a client that shows views has to show the form. It
 // reads the page, usually before the call, and starts it. A variable for tests.
 var viewPatience = 5 * time.Second
 
-// Find returns the id of the open request that a call of ask_user with args has
-// made for this caller, as the view of that call asks for it: the newest that no
-// view shows yet or, if again is true, the newest of all, for a page that was
-// loaded again. Empty: there is none (yet).
+// Find returns the ID of the open request that a call of ask_user with args has
+// made for this caller, for the view of that call. It returns the newest
+// request that no view shows yet or, if again is true, the newest of all, for a
+// page that was reloaded. Empty: there is none (yet).
 func (d *Toolset) Find(ctx context.Context, caller contract.Caller, args json.RawMessage, again bool) (id string, err error) {
 	r, err := read(args, d.from(caller))
 	if err != nil {

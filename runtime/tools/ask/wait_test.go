@@ -111,7 +111,7 @@ func TestAClientThatDoesNotListenGetsAHandle(t *testing.T) {
 			t.Errorf("the question is marked as given up while the agent has a handle of it")
 		}
 		await := fmt.Sprintf(`{"request_id":%q,"timeout":10000}`, r.ID)
-		if again := agent.call("await_answer", await); again.took > 5*time.Second || !strings.HasPrefix(again.texts()[1], "Nobody has answered yet.") {
+		if again := agent.call("await_answer", await); again.took > 5*time.Second || !strings.HasPrefix(again.texts()[1], "No answer yet.") {
 			t.Errorf("await_answer = %q after %v, want that nobody has answered, soon", again.texts(), again.took)
 		}
 		replies := agent.calls(t.Context(), "await_answer", await, nil)
@@ -135,7 +135,7 @@ func TestNobodyReachableIsSaidAtOnce(t *testing.T) {
 		alone := Options{Open: func(context.Context) (*elicit.Hub, func(), error) { return hubAt(place, elicit.Options{}) }}
 		agent, human := callerOf(t, place, version, alone, mcp.ClientOptions{}), personAt(t, place)
 		reply := agent.call("ask_user", oneQuestion)
-		if out := reply.output(t); out.Answered || out.Cancelled || out.TimedOut || len(reply.Content) != 2 || !strings.HasPrefix(reply.texts()[1], "No person reachable") || reply.took > 5*time.Second {
+		if out := reply.output(t); out.Answered || out.Cancelled || out.TimedOut || len(reply.Content) != 2 || !strings.HasPrefix(reply.texts()[1], "No person can be reached") || reply.took > 5*time.Second {
 			t.Errorf("ask_user = %q after %v, want that nobody is reachable, at once", reply.texts(), reply.took)
 		}
 		if list, err := human.hub.List(t.Context(), elicit.Filter{}); err != nil || len(list.Requests) != 0 {

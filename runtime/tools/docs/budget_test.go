@@ -266,7 +266,7 @@ func TestFoldersThatDoNotFitAreCounted(t *testing.T) {
 	for _, folder := range []string{"api", "deep"} {
 		text, structured, _ := all.ask(t, "list_docs", `{"folder":"`+folder+`"}`)
 		l := structured.(Listing)
-		if l.Cut == 0 || l.Total != 120 || l.Cut+len(l.Pages)+len(l.Folders) != 120 || !strings.Contains(text, fmt.Sprintf("[Cut: %d entries more", l.Cut)) {
+		if l.Cut == 0 || l.Total != 120 || l.Cut+len(l.Pages)+len(l.Folders) != 120 || !strings.Contains(text, fmt.Sprintf("[Cut: %d entries do not fit", l.Cut)) {
 			t.Errorf("list_docs %s: %d cut, %d pages, %d folders of %d: %.200s", folder, l.Cut, len(l.Pages), len(l.Folders), l.Total, text[max(0, len(text)-200):])
 		}
 	}

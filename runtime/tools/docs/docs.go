@@ -1,5 +1,5 @@
-// Package docs is the tools over the corpus: search_docs, get_doc, list_docs,
-// and the prompts and resources that a corpus brings along.
+// Package docs implements the tools over the corpus, search_docs, get_doc and
+// list_docs, and the corpus's own prompts and resources.
 package docs
 
 import (
@@ -11,14 +11,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/search"
 )
 
-// Options tunes the tools. The zero value is ready to use.
+// Options configure the tools. The zero value is ready to use.
 type Options struct {
-	// Prefix stands before every tool name, with "_" between. Empty: none.
+	// Prefix is put before every tool name, joined by "_". Empty: none.
 	Prefix string
-	// MaxAnswerBytes bounds the text of an answer. Zero means 64 KiB; less than
-	// MinAnswerBytes means that. A client that shows its model less gets less.
+	// MaxAnswerBytes limits the text of an answer. Zero means 64 KiB; values
+	// below MinAnswerBytes are raised to it. Clients that show their model less
+	// get less.
 	MaxAnswerBytes int
-	// Explain adds to each hit of a search why it ranks where it does.
+	// Explain adds the reasons for its rank to each hit.
 	Explain bool
 	// Missed is called after the first page of a search that found little, unless
 	// other filters would find something. Nil: nothing is called.
@@ -45,11 +46,12 @@ func (o Options) maxBytes(caller contract.Caller) int {
 	return most
 }
 
-// MinAnswerBytes is room for one hit, or for an outline and a piece of a chunk.
+// MinAnswerBytes has room for one hit, or for an outline and a piece of a
+// chunk.
 const MinAnswerBytes = 4096
 
-// Catalog is all that the engine's corpus offers. It is made again when the
-// engine reloads: schemas carry the facets of the corpus.
+// Catalog returns everything that the engine's corpus offers. Call it again
+// when the engine reloads, because schemas contain the corpus's facets.
 func Catalog(engine *search.Engine, o Options) (contract.Catalog, error) {
 	m := engine.Metadata()
 	resources, err := resources(engine)
@@ -64,7 +66,7 @@ func Catalog(engine *search.Engine, o Options) (contract.Catalog, error) {
 	}, nil
 }
 
-// Tools is the list.
+// Tools returns the tools.
 func Tools(engine *search.Engine, o Options) []contract.Tool {
 	return []contract.Tool{
 		searchDocs(engine, o),

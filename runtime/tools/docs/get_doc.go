@@ -22,15 +22,15 @@ type getDocIn struct {
 	Context int    `json:"context"`
 }
 
-// Doc is the structured form of what get_doc returns. It says what the text says:
-// a client may show its model either of the two.
+// Doc is the structured result of get_doc. It has the same content as the text,
+// because clients may show their model either one.
 type Doc struct {
 	Filepath string    `json:"filepath"`
 	Title    string    `json:"title"`
 	Chunks   []DocPart `json:"chunks"`
-	// Outline is the sections of the page, when a page was asked for.
+	// Outline lists the page's sections, if a page was requested.
 	Outline []OutlineEntry `json:"outline,omitempty"`
-	// Next is the chunk_id to go on with when the answer was cut.
+	// Next is the chunk_id to continue with if the answer was cut.
 	Next string `json:"next,omitempty"`
 }
 
@@ -41,8 +41,8 @@ type DocPart struct {
 	Total    int    `json:"total"`
 	Target   bool   `json:"target"`
 	Lines    string `json:"lines"`
-	// Text is the Markdown as it stands in the file, without the backslashes that
-	// set off delimiters in the text form.
+	// Text is the Markdown in the file, without the backslashes that escape
+	// delimiters in the text form.
 	Text string `json:"text"`
 }
 
@@ -83,9 +83,9 @@ func getDoc(engine *search.Engine, o Options) contract.Tool {
 // "a.md##16.2", "a.md#b##2"). No chunk id has two "#" in a row.
 var continuation = regexp.MustCompile(`^([^#]+(?:#[^#]+)?)##(\d{1,6})(?:\.(\d{1,6}))?$`)
 
-// Get reads a chunk with its neighbours, or a page, as text in the delimiter
-// grammar and as data. The text stays under maxBytes, or says where it was cut
-// and how to go on.
+// Get returns a chunk with its neighbours, or a page, as text in the delimiter
+// grammar and as data. Text longer than maxBytes is cut, and says where and how
+// to continue.
 func Get(engine *search.Engine, id string, context, maxBytes int) (string, Doc, error) {
 	asked, first, second := id, 0, 0
 	if m := continuation.FindStringSubmatch(id); m != nil {
@@ -153,7 +153,7 @@ func (w *writer) write() (string, Doc, error) {
 }
 
 func (w *writer) beyond(asked, has int, what string) error {
-	return fault.New("invalid_argument", fmt.Sprintf("Chunk ID '%s' has no %s %d, the last is %d.", w.id, what, asked, has), "Call get_doc with the chunk_id alone to begin again.")
+	return fault.New("invalid_argument", fmt.Sprintf("Chunk ID '%s' has no %s %d, the last is %d.", w.id, what, asked, has), "Call get_doc with only the chunk_id to start again.")
 }
 
 // fit chooses the chunks around the target that fit into room bytes beside it:
@@ -204,7 +204,7 @@ func (w *writer) foot(pieces, from, to int) {
 			i = from - 1
 		}
 		w.doc.Next = p.Chunks[i].ID
-		said = fmt.Sprintf("Cut: %d of the %d chunks asked for fit in %d bytes.", to-from, len(p.Chunks), w.maxBytes)
+		said = fmt.Sprintf("Cut: %d of the %d requested chunks fit in %d bytes.", to-from, len(p.Chunks), w.maxBytes)
 	default:
 		return
 	}

@@ -7,7 +7,7 @@ import "strings"
 // some clients hide the schema's.
 const instructions = `Docs: search with search_docs before you answer or write code from memory, and read the best hit with get_doc before you rely on it. Write the question into query, then two or three phrasings in words the docs would use, with semicolons between: terms, option names, likely headings. Give an error text or identifier exactly as it is written. If no hit answers, search again in other words, then look through list_docs. If the docs do not say it, tell the user so. Limits: search_docs limit 1 to 50, get_doc context 0 to 5.`
 
-// Instructions returns the text for servers whose corpus has none of its own.
+// Instructions returns the instructions for servers whose corpus has none.
 func Instructions(o Options) string {
 	return strings.NewReplacer("search_docs", o.name("search_docs"), "get_doc", o.name("get_doc"), "list_docs", o.name("list_docs")).Replace(instructions)
 }

@@ -17,28 +17,28 @@ type listDocsIn struct {
 	After  string `json:"after"`
 }
 
-// Listing is what list_docs returns.
+// Listing is the result of list_docs.
 type Listing struct {
 	Folder  string        `json:"folder"`
 	Note    string        `json:"note,omitempty"`
 	Total   int           `json:"total_pages"`
 	Folders []FolderEntry `json:"folders"`
 	Pages   []PageEntry   `json:"pages"`
-	// Cut is how many entries were left out to keep the answer short, Next the
-	// value of after that goes on with them.
+	// Cut is the number of entries left out to keep the answer short. Next is
+	// the value of after that continues with them.
 	Cut  int    `json:"cut,omitempty"`
 	Next string `json:"next,omitempty"`
 }
 
-// FolderEntry is one folder right below.
+// FolderEntry is a direct subfolder.
 type FolderEntry struct {
 	Path  string `json:"path"`
 	Note  string `json:"note,omitempty"`
 	Total int    `json:"total_pages"`
 }
 
-// PageEntry is one page right below. ChunkID is its path as get_doc takes it: the
-// same but for rare characters.
+// PageEntry is a page directly in the folder. ChunkID is its path in the form
+// that get_doc accepts, which differs only for rare characters.
 type PageEntry struct {
 	Filepath    string `json:"filepath"`
 	ChunkID     string `json:"chunk_id"`
@@ -107,7 +107,7 @@ func list(o search.Outline, from string, maxBytes int) (string, Listing) {
 		l.Next = ""
 	}
 	if l.Cut > 0 {
-		fmt.Fprintf(&b, "\n[Cut: %d entries more than fit in %d bytes. Pass after %q for the next ones, or find a page with search_docs.]", l.Cut, maxBytes, l.Next)
+		fmt.Fprintf(&b, "\n[Cut: %d entries do not fit in %d bytes. Pass after %q for the next ones, or find a page with search_docs.]", l.Cut, maxBytes, l.Next)
 	}
 	return b.String(), l
 }

@@ -56,14 +56,15 @@ func (in *searchDocsIn) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// SearchResult is what search_docs returns.
+// SearchResult is the result of search_docs.
 type SearchResult struct {
 	Hits       []Hit   `json:"hits"`
 	NextCursor *string `json:"next_cursor"`
 	Hint       *Hint   `json:"hint"`
-	// Note says that hits were left out to keep the answer short.
+	// Note reports that hits were left out to keep the answer short.
 	Note string `json:"note,omitempty"`
-	// Lexical is search.Page's: no part of the answer, but of what is said of it.
+	// Lexical is copied from search.Page. It is not part of the answer but of
+	// its metadata.
 	Lexical string `json:"-"`
 }
 
@@ -76,17 +77,17 @@ type Hit struct {
 	Snippet    string            `json:"snippet"`
 	Filepath   string            `json:"filepath"`
 	Metadata   map[string]string `json:"metadata"`
-	// Title is the page's, Lines the chunk's first and last line in the file.
+	// Title is the page's; Lines are the chunk's first and last line in the
+	// file.
 	Title string `json:"title"`
 	Lines string `json:"lines"`
-	// Variants are search.Hit's.
+	// Variants is copied from search.Hit.
 	Variants map[string][]string `json:"variants,omitempty"`
-	// Why is there where it is asked for.
+	// Why is set if an explanation was requested.
 	Why *Why `json:"why,omitempty"`
 }
 
-// Why is why a hit ranks where it does, each part from 0 to 1; see
-// search.Evidence.
+// Why explains a hit's rank, each part from 0 to 1; see search.Evidence.
 type Why struct {
 	Words   float64 `json:"words"`
 	Meaning float64 `json:"meaning"`
@@ -94,7 +95,7 @@ type Why struct {
 	Path    float64 `json:"path"`
 }
 
-// Hint helps on when there are no hits.
+// Hint suggests what to do if there are no hits.
 type Hint struct {
 	// Found is search.Hint's.
 	Found            search.Found        `json:"-"`
@@ -179,15 +180,15 @@ func searchDocsSchema(taxonomy map[string]artifact.Facet) *jsonschema.Schema {
 }
 
 // tooMany says what a search did not look at.
-const tooMany = "Very many chunks hold all of the quoted words; only the best of them were searched for the phrase."
+const tooMany = "Very many chunks contain all of the quoted words; only the best of them were searched for the phrase."
 
 // rooms are memory in which answers are written, up to maxRoom bytes of it.
 const maxRoom = 256 << 10
 
 var rooms = sync.Pool{New: func() any { return new([]byte) }}
 
-// Search asks the engine and words its page, as JSON of at most maxBytes and as
-// a value: hits that do not fit are left for the next page.
+// Search queries the engine and returns a page of hits, as JSON of at most
+// maxBytes and as a value. Hits that do not fit move to the next page.
 func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes int) (string, SearchResult, error) {
 	note, lexical := "", ""
 	for {
@@ -213,7 +214,7 @@ func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes
 			return answer, result, nil
 		}
 		q.Limit = min(len(page.Hits)-1, max(1, len(page.Hits)*maxBytes/len(answer)))
-		note = fmt.Sprintf("Fewer hits than asked for, to stay under %d bytes. Pass next_cursor to read on.", maxBytes)
+		note = fmt.Sprintf("Fewer hits than requested, to stay under %d bytes. Pass next_cursor to continue.", maxBytes)
 	}
 }
 

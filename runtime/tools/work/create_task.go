@@ -12,27 +12,27 @@ import (
 
 type createTaskIn struct {
 	ProjectID   contract.UUID `json:"project_id" required:"true" doc:"Project to add the task to, from list_projects."`
-	Title       string        `json:"title" required:"true" visible:"true" max:"500" doc:"What is to be done, in a line of up to 500 characters."`
-	Description string        `json:"description" max:"100000" doc:"What is to be done, at most 100000 characters; the agent of an attempt gets title and description as its prompt. Default: nothing more."`
-	RequestID   string        `json:"request_id" visible:"true" max:"200" doc:"Key of your own for a safe retry, such as a new UUID, at most 200 characters: the same key with the same arguments makes one task and answers with it again. Omit to make a task at every call."`
+	Title       string        `json:"title" required:"true" visible:"true" max:"500" doc:"What to do, in one line of up to 500 characters."`
+	Description string        `json:"description" max:"100000" doc:"Details, at most 100000 characters; an attempt's agent gets title and description as its prompt. Default: none."`
+	RequestID   string        `json:"request_id" visible:"true" max:"200" doc:"Your own key for a safe retry, for example a new UUID, at most 200 characters: the same key with the same arguments creates one task and returns it again. Omit to create a task with every call."`
 }
 
-// CreatedTask is the answer of create_task.
+// CreatedTask is the result of create_task.
 type CreatedTask struct {
-	ID contract.UUID `json:"task_id" doc:"The task that was made."`
+	ID contract.UUID `json:"task_id" doc:"The new task."`
 }
 
 func (o Options) createTask() contract.Tool {
 	s := spec{
 		name: o.name("create_task"), title: "Create a task", additive: true,
 		about: about{
-			useWhen: "there is work to be done in a project that no task says yet.",
-			next:    "start_task_attempt to let an agent do it, or nothing: the task waits as todo.",
-			avoid:   "a retry without request_id, which makes a second task; a new request_id for a retry.",
+			useWhen: "a project needs work that no task describes yet.",
+			next:    "start_task_attempt to have an agent do it, or nothing: the task waits as todo.",
+			avoid:   "a retry without request_id, which creates a second task; a new request_id for a retry.",
 		},
 	}
 	if o.fewer {
-		s.about.next = "go on with your own task; get_context has the project_id. A person decides who does the new one."
+		s.about.next = "continue with your own task; get_context has the project_id. A person decides who does the new one."
 		s.refine = func(in *jsonschema.Schema) {
 			in.Properties["project_id"].Description = "Project to add the task to, from get_context. UUID."
 		}
@@ -48,7 +48,7 @@ func (o Options) createTask() contract.Tool {
 				return out, err
 			}
 			if string(in.ProjectID) != own.Project.ID {
-				return out, refuse(tasks.NotFound, fmt.Sprintf("project %s is not that of this attempt", in.ProjectID),
+				return out, refuse(tasks.NotFound, fmt.Sprintf("project %s is not this attempt's project", in.ProjectID),
 					"use the project_id of "+o.name("get_context")+", "+own.Project.ID)
 			}
 		}

@@ -80,7 +80,7 @@ func defined[In, Out any](o Options, s spec, fn func(ctx context.Context, caller
 		}
 		raw, err := encode(out)
 		if err != nil {
-			return contract.Result{}, fmt.Errorf("encode answer of %s: %w", s.name, err)
+			return contract.Result{}, fmt.Errorf("encode the result of %s: %w", s.name, err)
 		}
 		return contract.Result{Text: []string{string(raw)}, Structured: raw}, nil
 	})

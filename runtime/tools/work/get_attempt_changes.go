@@ -10,36 +10,36 @@ import (
 
 type getAttemptChangesIn struct {
 	ID    contract.UUID `json:"attempt_id" required:"true" doc:"Attempt whose changes to list, from list_tasks or list_task_attempts."`
-	Force bool          `json:"force" default:"false" doc:"List the files even if there are more changes than the guard lets through. Default false."`
+	Force bool          `json:"force" default:"false" doc:"List the files even if there are more changes than the guard allows. Default false."`
 }
 
-// Changes is the answer of get_attempt_changes.
+// Changes is the result of get_attempt_changes.
 type Changes struct {
-	AttemptID     contract.UUID `json:"attempt_id" doc:"The attempt that was asked for."`
-	Summary       Summary       `json:"summary" doc:"All changes in numbers, also when the files are not listed."`
-	Blocked       bool          `json:"blocked" doc:"True if the files are not listed, for blocked_reason."`
-	BlockedReason *string       `json:"blocked_reason" enum:"summary_failed,threshold_exceeded" doc:"summary_failed: the worktree could not be read; threshold_exceeded: more than the guard lets through. Null if not blocked."`
+	AttemptID     contract.UUID `json:"attempt_id" doc:"The requested attempt."`
+	Summary       Summary       `json:"summary" doc:"Totals of all changes, even if the files are not listed."`
+	Blocked       bool          `json:"blocked" doc:"True if the files are not listed; see blocked_reason."`
+	BlockedReason *string       `json:"blocked_reason" enum:"summary_failed,threshold_exceeded" doc:"summary_failed: the worktree could not be read; threshold_exceeded: more than the guard allows. Null if not blocked."`
 	blockedWhy
-	Files     []string `json:"files" doc:"Paths of the changed files, each REPO_NAME/path, sorted: committed, uncommitted and untracked ones, compared with the target branch. Empty when blocked."`
-	Truncated bool     `json:"truncated" doc:"Whether there are more files than are listed; summary counts them all."`
-	Nested    []string `json:"nested_repositories" doc:"Git repositories inside that are no submodules: their files are neither listed nor committed."`
+	Files     []string `json:"files" doc:"Paths of the changed files, each REPO_NAME/path, sorted: committed, uncommitted and untracked changes against the target branch. Empty when blocked."`
+	Truncated bool     `json:"truncated" doc:"Whether some files are not listed; summary counts them all."`
+	Nested    []string `json:"nested_repositories" doc:"Git repositories inside that are not submodules: their files are neither listed nor committed."`
 }
 
-// Summary is a set of changes in numbers.
+// Summary holds totals of changes.
 type Summary struct {
 	Files   int   `json:"file_count" doc:"Number of changed files."`
 	Added   int   `json:"added" doc:"Lines added."`
 	Deleted int   `json:"deleted" doc:"Lines deleted."`
-	Bytes   int64 `json:"total_bytes" doc:"Bytes of the changed files as they are now."`
+	Bytes   int64 `json:"total_bytes" doc:"Current size of the changed files in bytes."`
 }
 
 func (o Options) getAttemptChanges() contract.Tool {
 	return define(o, spec{
-		name: o.name("get_attempt_changes"), title: "List what an attempt has changed", readOnly: true,
+		name: o.name("get_attempt_changes"), title: "List an attempt's changes", readOnly: true,
 		about: about{
 			useWhen: "you want to know which files an attempt has changed, before reading or reviewing them.",
 			next:    "get_attempt_patch with some of files as paths, or get_attempt_file.",
-			avoid:   "force=true before reading the summary: a generated folder can be thousands of files. An empty list with blocked=true does not mean no change.",
+			avoid:   "force=true before reading the summary: a generated folder can have thousands of files. An empty list with blocked=true does not mean no changes.",
 		},
 	}, func(ctx context.Context, in getAttemptChangesIn) (out Changes, err error) {
 		m, err := o.Open(ctx)

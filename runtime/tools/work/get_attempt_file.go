@@ -18,23 +18,23 @@ type getAttemptFileIn struct {
 	ID        contract.UUID `json:"attempt_id" required:"true" doc:"Attempt to read from, from list_tasks or list_task_attempts."`
 	Path      string        `json:"path" required:"true" visible:"true" max:"4096" doc:"File to read, as REPO_NAME/path of at most 4096 characters, from get_attempt_changes."`
 	Start     *int64        `json:"start" min:"0" default:"0" doc:"First byte to read, from 0. Default 0. Not with start_line."`
-	MaxBytes  int           `json:"max_bytes" min:"1" default:"65536" doc:"How many bytes at most, 1 or more; above 524288 is blocked. Default 65536."`
+	MaxBytes  int           `json:"max_bytes" min:"1" default:"65536" doc:"Maximum number of bytes, 1 or more; above 524288 is blocked. Default 65536."`
 	StartLine *int          `json:"start_line" min:"1" doc:"First line to read, from 1. Not with start."`
-	EndLine   *int          `json:"end_line" min:"1" doc:"Last line to read, 1 or more, with start_line. Default: the last of the file."`
+	EndLine   *int          `json:"end_line" min:"1" doc:"Last line to read, 1 or more, with start_line. Default: the file's last."`
 }
 
-// File is the answer of get_attempt_file.
+// File is the result of get_attempt_file.
 type File struct {
-	AttemptID     contract.UUID `json:"attempt_id" doc:"The attempt that was asked for."`
-	Path          string        `json:"path" doc:"The path that was asked for."`
-	Blocked       bool          `json:"blocked" doc:"True if nothing is shown, for blocked_reason."`
-	BlockedReason *string       `json:"blocked_reason" enum:"path_outside_workspace,size_exceeded,summary_failed" doc:"path_outside_workspace: not a file of the attempt's worktrees; size_exceeded: more was asked for than is ever sent; summary_failed: the worktree could not be read. Null if not blocked."`
+	AttemptID     contract.UUID `json:"attempt_id" doc:"The requested attempt."`
+	Path          string        `json:"path" doc:"The requested path."`
+	Blocked       bool          `json:"blocked" doc:"True if there is no content; see blocked_reason."`
+	BlockedReason *string       `json:"blocked_reason" enum:"path_outside_workspace,size_exceeded,summary_failed" doc:"path_outside_workspace: not a file in the attempt's worktrees; size_exceeded: more than the maximum was requested; summary_failed: the worktree could not be read. Null if not blocked."`
 	blockedWhy
-	Truncated  bool    `json:"truncated" doc:"Whether more of what was asked for follows; go on with start at start + bytes."`
-	Start      int64   `json:"start" doc:"Byte of the file that content begins with."`
+	Truncated  bool    `json:"truncated" doc:"Whether more of the requested part follows; continue with start at start + bytes."`
+	Start      int64   `json:"start" doc:"Byte offset in the file at which content starts."`
 	Bytes      int     `json:"bytes" doc:"Number of bytes of the file in content."`
 	TotalBytes *int64  `json:"total_bytes" doc:"Size of the file in bytes. Null if blocked."`
-	Encoding   string  `json:"encoding" enum:"utf8,base64" doc:"How content is written: a text as it is, anything else as base64."`
+	Encoding   string  `json:"encoding" enum:"utf8,base64" doc:"Encoding of content: utf8 for text, base64 for anything else."`
 	Content    *string `json:"content" doc:"The part of the file. Null if blocked."`
 }
 
@@ -43,9 +43,9 @@ func (o Options) getAttemptFile() contract.Tool {
 	return define(o, spec{
 		name: name, title: "Read a file of an attempt", readOnly: true,
 		about: about{
-			useWhen: "you want to read a file as an attempt has left it, whole or in part.",
-			next:    "the same with start when truncated, get_attempt_patch for what changed, or follow_up with a correction.",
-			avoid:   "an absolute path, or one without the repository's name before it; start together with start_line.",
+			useWhen: "you want to read a file in its state in an attempt, whole or in part.",
+			next:    "the same with start when truncated, get_attempt_patch for the changes, or follow_up with a correction.",
+			avoid:   "an absolute path, or a path without the repository's name; start together with start_line.",
 		},
 		refine: func(s *jsonschema.Schema) {
 			s.Not = anyOf(needs("start", "start_line"), needs("start", "end_line"))
@@ -54,9 +54,9 @@ func (o Options) getAttemptFile() contract.Tool {
 		before: func(given contract.Given) *fault.Fault {
 			switch {
 			case given.Has("start") && (given.Has("start_line") || given.Has("end_line")):
-				return because(tasks.MixedPagination, invalid("start", "start and start_line are given together", "call "+name+" again with start for bytes or start_line for lines, not both"))
+				return because(tasks.MixedPagination, invalid("start", "start and start_line are both set", "call "+name+" again with start for bytes or start_line for lines, not both"))
 			case given.Has("end_line") && !given.Has("start_line"):
-				return because(tasks.MissingRequired, invalid("start_line", "end_line needs start_line", "call "+name+" again with start_line"))
+				return because(tasks.MissingRequired, invalid("start_line", "end_line requires start_line", "call "+name+" again with start_line"))
 			}
 			return nil
 		},
@@ -69,7 +69,7 @@ func (o Options) getAttemptFile() contract.Tool {
 			q.StartLine = *in.StartLine
 			if in.EndLine != nil {
 				if q.EndLine = *in.EndLine; q.EndLine < q.StartLine {
-					return out, invalid("end_line", "end_line is before start_line", "call "+name+" again with end_line at start_line or after")
+					return out, invalid("end_line", "end_line is before start_line", "call "+name+" again with end_line not before start_line")
 				}
 			}
 		}
@@ -100,7 +100,7 @@ func fileOf(f tasks.File) File {
 	}
 	out.TotalBytes, out.Content = &f.Total, &content
 	if out.Truncated {
-		text := fmt.Sprintf("call get_attempt_file again with start=%d for what follows", f.Start+int64(len(f.Content)))
+		text := fmt.Sprintf("call get_attempt_file again with start=%d for the rest", f.Start+int64(len(f.Content)))
 		out.Hint = &text
 	}
 	return out

@@ -11,31 +11,31 @@ import (
 type getAttemptPatchIn struct {
 	ID       contract.UUID `json:"attempt_id" required:"true" doc:"Attempt whose changes to read, from list_tasks or list_task_attempts."`
 	Paths    []string      `json:"paths" required:"true" min:"1" doc:"Changed files or folders, at least one, each REPO_NAME/path, from get_attempt_changes; more than 100 are blocked."`
-	MaxBytes int           `json:"max_bytes" min:"1" default:"65536" doc:"How long the patch may be, in bytes, 1 or more; above 2097152 is blocked. Default 65536."`
-	Force    bool          `json:"force" default:"false" doc:"Go on even if the attempt as a whole has more changes than the guard lets through. Default false."`
+	MaxBytes int           `json:"max_bytes" min:"1" default:"65536" doc:"Maximum length of the patch in bytes, 1 or more; above 2097152 is blocked. Default 65536."`
+	Force    bool          `json:"force" default:"false" doc:"Continue even if the attempt has more changes in total than the guard allows. Default false."`
 }
 
-// Patch is the answer of get_attempt_patch.
+// Patch is the result of get_attempt_patch.
 type Patch struct {
-	AttemptID     contract.UUID `json:"attempt_id" doc:"The attempt that was asked for."`
-	Paths         []string      `json:"paths" doc:"The paths that were asked for."`
-	Blocked       bool          `json:"blocked" doc:"True if nothing is shown, for blocked_reason."`
-	BlockedReason *string       `json:"blocked_reason" enum:"path_outside_workspace,size_exceeded,too_many_paths,summary_failed,threshold_exceeded" doc:"Why nothing is shown: a path that is not of the attempt's worktrees, more bytes or paths asked for than are ever sent, a worktree that could not be read, or more changes than the guard lets through. Null if not blocked."`
+	AttemptID     contract.UUID `json:"attempt_id" doc:"The requested attempt."`
+	Paths         []string      `json:"paths" doc:"The requested paths."`
+	Blocked       bool          `json:"blocked" doc:"True if there is no patch; see blocked_reason."`
+	BlockedReason *string       `json:"blocked_reason" enum:"path_outside_workspace,size_exceeded,too_many_paths,summary_failed,threshold_exceeded" doc:"Why there is no patch: a path outside the attempt's worktrees, more bytes or paths requested than the maximum, a worktree that could not be read, or more changes than the guard allows. Null if not blocked."`
 	blockedWhy
-	Truncated bool     `json:"truncated" doc:"Whether files were left out, which omitted_paths names."`
-	Omitted   []string `json:"omitted_paths" doc:"Files whose part did not fit; ask for them with a further call."`
-	Lossy     bool     `json:"lossy" doc:"Whether bytes that are not UTF-8 were replaced, so that git apply does not take the patch."`
+	Truncated bool     `json:"truncated" doc:"Whether files were left out; omitted_paths names them."`
+	Omitted   []string `json:"omitted_paths" doc:"Files that did not fit; request them with another call."`
+	Lossy     bool     `json:"lossy" doc:"Whether bytes that are not UTF-8 were replaced, so that git apply rejects the patch."`
 	Bytes     int      `json:"bytes" doc:"Length of the patch in bytes."`
-	Patch     *string  `json:"patch" doc:"The patch, as git apply takes it in a checkout of the target branch, file by file. Null if blocked."`
+	Patch     *string  `json:"patch" doc:"The patch, for git apply in a checkout of the target branch, file by file. Null if blocked."`
 }
 
 func (o Options) getAttemptPatch() contract.Tool {
 	return define(o, spec{
 		name: o.name("get_attempt_patch"), title: "Read changes as a patch", readOnly: true,
 		about: about{
-			useWhen: "you want to review what an attempt has changed in some files, line by line.",
-			next:    "the same with omitted_paths when truncated, follow_up with what to correct, or update_task with status=done.",
-			avoid:   "asking for everything at once: take paths from get_attempt_changes, a few at a time.",
+			useWhen: "you want to review an attempt's changes to some files, line by line.",
+			next:    "the same with omitted_paths when truncated, follow_up with corrections, or update_task with status=done.",
+			avoid:   "requesting everything at once: take paths from get_attempt_changes, a few at a time.",
 		},
 	}, func(ctx context.Context, in getAttemptPatchIn) (out Patch, err error) {
 		m, err := o.Open(ctx)
@@ -66,7 +66,7 @@ func patchOf(paths []string, p tasks.Patch) Patch {
 	if out.Truncated && out.Hint == nil {
 		text := fmt.Sprintf("%d files were left out; call get_attempt_patch again with omitted_paths as paths, or a larger max_bytes", len(p.Omitted))
 		if p.Text == "" {
-			text = fmt.Sprintf("the part of %s alone is longer; call get_attempt_patch again with a larger max_bytes, or read it with get_attempt_file", p.Omitted[0])
+			text = fmt.Sprintf("%s does not fit by itself; call get_attempt_patch again with a larger max_bytes, or read it with get_attempt_file", p.Omitted[0])
 		}
 		out.Hint = &text
 	}

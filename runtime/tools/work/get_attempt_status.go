@@ -11,56 +11,56 @@ type getAttemptStatusIn struct {
 	ID contract.UUID `json:"attempt_id" required:"true" doc:"Attempt to look at, from start_task_attempt, list_tasks or list_task_attempts."`
 }
 
-// Status is the answer of get_attempt_status.
+// Status is the result of get_attempt_status.
 type Status struct {
-	AttemptID contract.UUID  `json:"attempt_id" doc:"The attempt that was asked for."`
-	TaskID    contract.UUID  `json:"task_id" doc:"The task that it is an attempt at."`
-	Branch    string         `json:"workspace_branch" doc:"Git branch of the attempt, in each of its repositories."`
-	Created   contract.Time  `json:"created_at" doc:"When the attempt was made."`
+	AttemptID contract.UUID  `json:"attempt_id" doc:"The requested attempt."`
+	TaskID    contract.UUID  `json:"task_id" doc:"The attempt's task."`
+	Branch    string         `json:"workspace_branch" doc:"The attempt's git branch, in each of its repositories."`
+	Created   contract.Time  `json:"created_at" doc:"When the attempt was created."`
 	Updated   contract.Time  `json:"updated_at" doc:"When the attempt was last changed."`
 	SessionID *contract.UUID `json:"latest_session_id" doc:"Newest session. Null before the agent has started."`
 	ProcessID *contract.UUID `json:"latest_execution_process_id" doc:"Newest process: setup script, agent or cleanup script. Null before the first."`
-	State     string         `json:"state" enum:"idle,running,completed,failed" doc:"Where the newest process stands; idle without one. A stopped one is failed."`
-	Active    *contract.Time `json:"last_activity_at" doc:"When the attempt last did something. Null before it did."`
-	Failure   *string        `json:"failure_summary" doc:"Why it failed, in a line. Null unless state is failed."`
+	State     string         `json:"state" enum:"idle,running,completed,failed" doc:"State of the newest process; idle without one. A stopped one is failed."`
+	Active    *contract.Time `json:"last_activity_at" doc:"Time of the attempt's last activity. Null before any."`
+	Failure   *string        `json:"failure_summary" doc:"Why it failed, in one line. Null unless state is failed."`
 	Executor  *string        `json:"latest_session_executor" doc:"Executor of the newest session. Null without a session."`
-	Waiting   bool           `json:"waiting_for_slot" doc:"Whether it waits because as many attempts run as may."`
-	WaitsFor  *string        `json:"waits_for" enum:"person,place,starter" doc:"What it waits for: a person's answer; a slot ('place'), when as many run as may; or its starter, when only who started it can go on. Null: nothing."`
-	Usage     Usage          `json:"usage" doc:"What all runs have taken together, as far as their agents say."`
-	Questions int            `json:"pending_questions" doc:"How many questions of the run wait for a person."`
+	Waiting   bool           `json:"waiting_for_slot" doc:"Whether it waits because the maximum number of attempts is running."`
+	WaitsFor  *string        `json:"waits_for" enum:"person,place,starter" doc:"What it waits for: a person's answer; a slot ('place'), when the maximum number runs; or its starter, when only the caller that started it can continue. Null: nothing."`
+	Usage     Usage          `json:"usage" doc:"Total usage of all runs, as far as their agents report it."`
+	Questions int            `json:"pending_questions" doc:"Number of the run's questions that wait for a person."`
 	Open      []Question     `json:"questions" doc:"Those questions, at most 10."`
 	Queued    *QueuedMessage `json:"queued" doc:"The follow-up that waits or was discarded. Null: none."`
 	Work      *string        `json:"work_state" enum:"on_branch,off_branch,landed" doc:"Whether all work is on workspace_branch, or on its target. Null while it runs."`
-	WorkNotes []string       `json:"work_notes" doc:"Why it is not, and what a person should know of it."`
-	Ahead     int            `json:"ahead" doc:"Commits of the branch that its target does not have, in all repositories. 0 while it runs."`
-	Behind    int            `json:"behind" doc:"Commits of the target that the branch does not have. 0 while it runs."`
-	Conflicts []string       `json:"conflicts" doc:"Paths that both have changed and git cannot merge, at most 100."`
-	Landed    bool           `json:"landed" doc:"Whether the work was landed on the target."`
+	WorkNotes []string       `json:"work_notes" doc:"Why work is not on the branch, and what a person should know about it."`
+	Ahead     int            `json:"ahead" doc:"Commits of the branch missing from its target, in all repositories. 0 while it runs."`
+	Behind    int            `json:"behind" doc:"Commits of the target missing from the branch. 0 while it runs."`
+	Conflicts []string       `json:"conflicts" doc:"Paths changed on both sides that git cannot merge, at most 100."`
+	Landed    bool           `json:"landed" doc:"Whether the work has landed on the target."`
 }
 
-// Usage is what runs of agents took.
+// Usage is what agents' runs consumed.
 type Usage struct {
 	TokensIn  int64   `json:"input_tokens" doc:"Tokens that the agent's model read."`
 	TokensOut int64   `json:"output_tokens" doc:"Tokens that it wrote."`
 	Cost      float64 `json:"cost_usd" doc:"Cost in US dollars."`
 }
 
-// Question is one that waits for a person.
+// Question is a question that waits for a person.
 type Question struct {
 	ID    string        `json:"id" doc:"Id of the question, elc_..., for the person's inbox."`
-	Text  string        `json:"text" doc:"What is asked, at most 200 characters."`
+	Text  string        `json:"text" doc:"The question, at most 200 characters."`
 	Asked contract.Time `json:"asked_at" doc:"When it was asked."`
-	// Standing is empty while the run that asked goes on.
-	Standing string `json:"standing,omitempty" doc:"What became of the run that asked, if it has ended: an answer starts a follow-up. Such a question is not counted in pending_questions."`
+	// Standing is empty while the run that asked continues.
+	Standing string `json:"standing,omitempty" doc:"How the run that asked ended, if it has: an answer then starts a follow-up. Such a question is not counted in pending_questions."`
 }
 
 func (o Options) getAttemptStatus() contract.Tool {
 	return define(o, spec{
-		name: o.name("get_attempt_status"), title: "See how an attempt stands", readOnly: true,
+		name: o.name("get_attempt_status"), title: "Get an attempt's status", readOnly: true,
 		about: about{
-			useWhen: "you want to know whether an attempt runs, has ended well or failed, and what it waits for.",
-			next:    "get_attempt_changes when completed, tail_attempt_logs when failed or to watch, follow_up to go on.",
-			avoid:   "calling it in a loop without a pause: tail_attempt_logs with after_entry_index and wait_ms waits for you.",
+			useWhen: "you want to know whether an attempt runs, succeeded or failed, and what it waits for.",
+			next:    "get_attempt_changes when completed, tail_attempt_logs when failed or to watch, follow_up to continue.",
+			avoid:   "polling it in a loop: tail_attempt_logs with after_entry_index and wait_ms waits for you.",
 		},
 	}, func(ctx context.Context, in getAttemptStatusIn) (out Status, err error) {
 		m, err := o.Open(ctx)

@@ -7,22 +7,22 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// Context is the answer of get_context.
+// Context is the result of get_context.
 type Context struct {
 	ProjectID   contract.UUID   `json:"project_id" doc:"Project that you work in."`
 	ProjectName string          `json:"project_name" doc:"Its name."`
 	TaskID      contract.UUID   `json:"task_id" doc:"Task that you work on."`
 	TaskTitle   string          `json:"task_title" doc:"Its title."`
-	TaskStatus  string          `json:"task_status" enum:"todo,inprogress,inreview,done,cancelled" doc:"Where it stands."`
-	AttemptID   contract.UUID   `json:"attempt_id" doc:"Attempt that you are."`
+	TaskStatus  string          `json:"task_status" enum:"todo,inprogress,inreview,done,cancelled" doc:"Its status."`
+	AttemptID   contract.UUID   `json:"attempt_id" doc:"Your attempt."`
 	Branch      string          `json:"workspace_branch" doc:"Git branch that you work on, in each repository."`
 	Repos       []WorkspaceRepo `json:"workspace_repos" doc:"Repositories of the attempt."`
 }
 
-// WorkspaceRepo is the part of an attempt in one repository.
+// WorkspaceRepo is one repository of an attempt.
 type WorkspaceRepo struct {
 	ID           contract.UUID `json:"repo_id" doc:"Id of the repository."`
-	Name         string        `json:"repo_name" doc:"Its name, which is also that of its folder in the attempt."`
+	Name         string        `json:"repo_name" doc:"Its name, and the name of its folder in the attempt."`
 	TargetBranch string        `json:"target_branch" doc:"Branch that the attempt started from and is compared with."`
 }
 
@@ -31,8 +31,8 @@ func (o Options) getContext() contract.Tool {
 		name: o.name("get_context"), title: "Where am I", readOnly: true,
 		about: about{
 			useWhen: "you are the agent of an attempt and want to know its project, task, branch and repositories.",
-			next:    "create_task with project_id, for work that you find and that is not yours to do now.",
-			avoid:   "working on another branch than workspace_branch.",
+			next:    "create_task with project_id, for work that you find and should not do now.",
+			avoid:   "working on a branch other than workspace_branch.",
 		},
 	}, func(ctx context.Context, _ struct{}) (out Context, err error) {
 		m, err := o.Open(ctx)

@@ -11,7 +11,7 @@ type getTaskIn struct {
 	ID contract.UUID `json:"task_id" required:"true" doc:"Task to read, from list_tasks or create_task."`
 }
 
-// TaskAnswer is the answer of get_task and update_task.
+// TaskAnswer is the result of get_task and update_task.
 type TaskAnswer struct {
 	Task Task `json:"task" doc:"The task."`
 }
@@ -20,10 +20,10 @@ type TaskAnswer struct {
 type Task struct {
 	ID          contract.UUID `json:"task_id" doc:"Id of the task."`
 	ProjectID   contract.UUID `json:"project_id" doc:"Project that the task belongs to."`
-	Title       string        `json:"title" doc:"What is to be done, in a line."`
-	Description *string       `json:"description" doc:"What is to be done, at length. Null if nothing more is said."`
-	Status      string        `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"Where the task stands."`
-	Created     contract.Time `json:"created_at" doc:"When the task was made."`
+	Title       string        `json:"title" doc:"What to do, in one line."`
+	Description *string       `json:"description" doc:"Details. Null if there are none."`
+	Status      string        `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"The task's status."`
+	Created     contract.Time `json:"created_at" doc:"When the task was created."`
 	Updated     contract.Time `json:"updated_at" doc:"When the task was last changed."`
 }
 
@@ -41,7 +41,7 @@ func (o Options) getTask() contract.Tool {
 		about: about{
 			useWhen: "you need the description of a task, or want to know whether it still exists.",
 			next:    "list_task_attempts for what was tried, or start_task_attempt.",
-			avoid:   "calling this for each task of a list: list_tasks has all but the description.",
+			avoid:   "calling this for each task of a list: list_tasks has everything except the description.",
 		},
 	}, func(ctx context.Context, in getTaskIn) (out TaskAnswer, err error) {
 		m, err := o.Open(ctx)

@@ -63,7 +63,7 @@ func lasting[T started](o Options, tool contract.Tool) contract.Tool {
 			var out T
 			raw, _ := result.Structured.(json.RawMessage)
 			if err := json.Unmarshal(raw, &out); err != nil {
-				return contract.Pending{}, fmt.Errorf("read answer of %s: %w", tool.Name, err)
+				return contract.Pending{}, fmt.Errorf("read the result of %s: %w", tool.Name, err)
 			}
 			if out.run() == "" {
 				return contract.Pending{Result: result}, nil
@@ -135,7 +135,7 @@ func (k pendingCalls) result(run tasks.Run, by string) (contract.Result, error) 
 	}
 	raw, err := encode(out)
 	if err != nil {
-		return contract.Result{}, fmt.Errorf("encode answer: %w", err)
+		return contract.Result{}, fmt.Errorf("encode result: %w", err)
 	}
 	next := k.o.named("The attempt has completed. Call get_attempt_changes with attempt_id " + run.Attempt.ID + " for what it changed.")
 	return contract.Result{Text: []string{string(raw), next}, Structured: raw}, nil
@@ -144,7 +144,7 @@ func (k pendingCalls) result(run tasks.Run, by string) (contract.Result, error) 
 // failed says why a run failed, as the tools say what has failed.
 func (k pendingCalls) failed(run tasks.Run) *fault.Fault {
 	return fault.New("attempt_failed", "the attempt has failed: "+run.Failure(),
-		k.o.named("call tail_attempt_logs with attempt_id "+run.Attempt.ID+" for what it said, then follow_up to go on")).
+		k.o.named("call tail_attempt_logs with attempt_id "+run.Attempt.ID+" to see why, then follow_up to continue")).
 		With("attempt_id", run.Attempt.ID).With("execution_process_id", run.Newest.ID).With("session_id", run.Newest.SessionID)
 }
 
@@ -157,8 +157,8 @@ func (k pendingCalls) Answer(ctx context.Context, caller contract.Caller, id str
 	return k.o.Take(ctx, run.Attempt.ID, caller.Client)
 }
 
-// Cancel implements [contract.PendingCalls]: it stops the attempt, if this run is what
-// runs in it.
+// Cancel implements [contract.PendingCalls]: it stops the attempt if this run is its
+// current one.
 func (k pendingCalls) Cancel(ctx context.Context, _ contract.Caller, id string) error {
 	m, run, _, err := k.find(ctx, id)
 	if err != nil || run.Newest.State.Ended() {

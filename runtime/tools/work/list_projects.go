@@ -8,22 +8,22 @@ import (
 )
 
 type listProjectsIn struct {
-	Limit  int    `json:"limit" min:"1" default:"50" doc:"How many projects at most, 1 or more; above 500 counts as 500. Default 50."`
-	Cursor string `json:"cursor" doc:"next_cursor of the page before. Omit for the first page."`
+	Limit  int    `json:"limit" min:"1" default:"50" doc:"Maximum number of projects, 1 or more; above 500 counts as 500. Default 50."`
+	Cursor string `json:"cursor" doc:"next_cursor of the previous page. Omit for the first page."`
 }
 
-// Projects is the answer of list_projects.
+// Projects is the result of list_projects.
 type Projects struct {
 	Projects   []Project `json:"projects" doc:"The projects, by name."`
 	Count      int       `json:"count" doc:"Number of projects in this answer."`
 	NextCursor *string   `json:"next_cursor" doc:"Cursor of the next page. Null on the last one."`
 }
 
-// Project is one of them.
+// Project is one project.
 type Project struct {
 	ID      contract.UUID `json:"project_id" doc:"Id of the project, for list_tasks, list_repos and create_task."`
-	Name    string        `json:"name" doc:"Name of the project, unique."`
-	Created contract.Time `json:"created_at" doc:"When the project was made."`
+	Name    string        `json:"name" doc:"Unique name of the project."`
+	Created contract.Time `json:"created_at" doc:"When the project was created."`
 	Updated contract.Time `json:"updated_at" doc:"When the project was last changed."`
 }
 
@@ -32,8 +32,8 @@ func (o Options) listProjects() contract.Tool {
 		name: o.name("list_projects"), title: "List projects", readOnly: true,
 		about: about{
 			useWhen: "you need a project_id, before anything else with tasks.",
-			next:    "list_tasks for the work of a project, or create_task to add some.",
-			avoid:   "guessing a project_id, or taking a project's name for one.",
+			next:    "list_tasks for a project's tasks, or create_task to add one.",
+			avoid:   "guessing a project_id, or passing a project's name as one.",
 		},
 	}, func(ctx context.Context, in listProjectsIn) (out Projects, err error) {
 		m, err := o.Open(ctx)

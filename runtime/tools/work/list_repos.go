@@ -11,18 +11,18 @@ type listReposIn struct {
 	ProjectID contract.UUID `json:"project_id" required:"true" doc:"Project whose repositories to list, from list_projects."`
 }
 
-// Repos is the answer of list_repos.
+// Repos is the result of list_repos.
 type Repos struct {
-	ProjectID contract.UUID `json:"project_id" doc:"The project that was asked for."`
+	ProjectID contract.UUID `json:"project_id" doc:"The requested project."`
 	Repos     []Repo        `json:"repos" doc:"Its repositories, by name."`
 	Count     int           `json:"count" doc:"Number of repositories."`
 }
 
-// Repo is one of them.
+// Repo is one repository.
 type Repo struct {
 	ID           contract.UUID `json:"repo_id" doc:"Id of the repository, for start_task_attempt."`
 	Name         string        `json:"repo_name" doc:"Name of the repository; paths of its files begin with it."`
-	TargetBranch *string       `json:"default_target_branch" doc:"Branch that attempts start from unless they name another. Null if none is set."`
+	TargetBranch *string       `json:"default_target_branch" doc:"Branch that attempts start from by default. Null if none is set."`
 }
 
 func (o Options) listRepos() contract.Tool {
@@ -31,7 +31,7 @@ func (o Options) listRepos() contract.Tool {
 		about: about{
 			useWhen: "you are about to start an attempt and need the repo_id of each repository that it works on.",
 			next:    "start_task_attempt with repos.",
-			avoid:   "passing a path or a name where a repo_id is wanted.",
+			avoid:   "passing a path or a name as repo_id.",
 		},
 	}, func(ctx context.Context, in listReposIn) (out Repos, err error) {
 		m, err := o.Open(ctx)

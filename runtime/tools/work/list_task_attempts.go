@@ -11,22 +11,22 @@ type listTaskAttemptsIn struct {
 	TaskID contract.UUID `json:"task_id" required:"true" doc:"Task whose attempts to list, from list_tasks."`
 }
 
-// Attempts is the answer of list_task_attempts.
+// Attempts is the result of list_task_attempts.
 type Attempts struct {
-	TaskID          contract.UUID  `json:"task_id" doc:"The task that was asked for."`
+	TaskID          contract.UUID  `json:"task_id" doc:"The requested task."`
 	Attempts        []Attempt      `json:"attempts" doc:"Its attempts, newest first."`
 	Count           int            `json:"count" doc:"Number of attempts in this answer."`
-	Truncated       bool           `json:"truncated" doc:"Whether there are older attempts that are not listed."`
-	LatestAttemptID *contract.UUID `json:"latest_attempt_id" doc:"The newest attempt, by time made. Null without an attempt."`
+	Truncated       bool           `json:"truncated" doc:"Whether some older attempts are not listed."`
+	LatestAttemptID *contract.UUID `json:"latest_attempt_id" doc:"The most recently created attempt. Null without an attempt."`
 	LatestSessionID *contract.UUID `json:"latest_session_id" doc:"Newest session of the newest attempt. Null before its agent has started."`
 }
 
-// Attempt is one of them.
+// Attempt is one attempt.
 type Attempt struct {
-	ID        contract.UUID  `json:"attempt_id" doc:"Id of the attempt, for follow_up, get_attempt_status and all others."`
-	Branch    string         `json:"workspace_branch" doc:"Git branch of the attempt, in each of its repositories."`
-	Created   contract.Time  `json:"created_at" doc:"When the attempt was made."`
-	Updated   contract.Time  `json:"updated_at" doc:"When the attempt was last changed, as by a follow-up."`
+	ID        contract.UUID  `json:"attempt_id" doc:"Id of the attempt, for follow_up, get_attempt_status and others."`
+	Branch    string         `json:"workspace_branch" doc:"The attempt's git branch, in each of its repositories."`
+	Created   contract.Time  `json:"created_at" doc:"When the attempt was created."`
+	Updated   contract.Time  `json:"updated_at" doc:"When the attempt was last changed, for example by a follow-up."`
 	SessionID *contract.UUID `json:"latest_session_id" doc:"Newest session of the attempt. Null before the agent has started."`
 	Executor  *string        `json:"latest_session_executor" doc:"Executor of that session. Null without a session."`
 }
@@ -37,7 +37,7 @@ func (o Options) listTaskAttempts() contract.Tool {
 		about: about{
 			useWhen: "you want all attempts at a task, or the attempt_id of an older one.",
 			next:    "get_attempt_status with an attempt_id, or follow_up.",
-			avoid:   "calling this for the newest attempt alone: list_tasks names it.",
+			avoid:   "calling this only for the newest attempt: list_tasks has it.",
 		},
 	}, func(ctx context.Context, in listTaskAttemptsIn) (out Attempts, err error) {
 		m, err := o.Open(ctx)

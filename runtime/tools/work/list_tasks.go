@@ -11,41 +11,41 @@ import (
 type listTasksIn struct {
 	ProjectID    contract.UUID `json:"project_id" required:"true" doc:"Project whose tasks to list, from list_projects."`
 	Status       *string       `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"Only tasks of this status. Omit for all."`
-	UpdatedSince *string       `json:"updated_since" doc:"Only tasks changed at this time or later, RFC3339 as 2026-01-31T08:00:00Z. Omit for all."`
-	Limit        int           `json:"limit" min:"1" default:"50" doc:"How many tasks at most, 1 or more; above 500 counts as 500, and an answer that grows too long has fewer. Default 50."`
-	Cursor       string        `json:"cursor" doc:"next_cursor of the page before, with the same filters. Omit for the first page."`
+	UpdatedSince *string       `json:"updated_since" doc:"Only tasks changed at this time or later, RFC3339, for example 2026-01-31T08:00:00Z. Omit for all."`
+	Limit        int           `json:"limit" min:"1" default:"50" doc:"Maximum number of tasks, 1 or more; above 500 counts as 500, and long answers have fewer. Default 50."`
+	Cursor       string        `json:"cursor" doc:"next_cursor of the previous page, with the same filters. Omit for the first page."`
 }
 
-// Tasks is the answer of list_tasks.
+// Tasks is the result of list_tasks.
 type Tasks struct {
-	ProjectID      contract.UUID `json:"project_id" doc:"The project that was asked for."`
+	ProjectID      contract.UUID `json:"project_id" doc:"The requested project."`
 	Tasks          []TaskSummary `json:"tasks" doc:"Its tasks, newest first."`
 	Count          int           `json:"count" doc:"Number of tasks in this answer."`
 	NextCursor     *string       `json:"next_cursor" doc:"Cursor of the next page. Null on the last one."`
-	AppliedFilters Filters       `json:"applied_filters" doc:"The filters that this answer went by."`
+	AppliedFilters Filters       `json:"applied_filters" doc:"The filters applied."`
 }
 
-// Filters are those of list_tasks.
+// Filters are the filters of list_tasks.
 type Filters struct {
 	Status       *string        `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"Status of the tasks listed. Null: any."`
 	UpdatedSince *contract.Time `json:"updated_since" doc:"Tasks changed at this time or later. Null: any."`
-	Limit        int            `json:"limit" doc:"Most tasks in one answer."`
+	Limit        int            `json:"limit" doc:"Maximum number of tasks in one answer."`
 }
 
 // TaskSummary is one task of a list.
 type TaskSummary struct {
 	ID         contract.UUID  `json:"task_id" doc:"Id of the task."`
-	Title      string         `json:"title" doc:"What is to be done, in a line."`
-	Status     string         `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"Where the task stands."`
-	Created    contract.Time  `json:"created_at" doc:"When the task was made."`
+	Title      string         `json:"title" doc:"What to do, in one line."`
+	Status     string         `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"The task's status."`
+	Created    contract.Time  `json:"created_at" doc:"When the task was created."`
 	Updated    contract.Time  `json:"updated_at" doc:"When the task was last changed."`
-	AttemptID  *contract.UUID `json:"latest_attempt_id" doc:"Its newest attempt, by time made. Null without an attempt."`
+	AttemptID  *contract.UUID `json:"latest_attempt_id" doc:"Its most recently created attempt. Null without an attempt."`
 	Branch     *string        `json:"latest_workspace_branch" doc:"Git branch of the newest attempt. Null without an attempt."`
 	SessionID  *contract.UUID `json:"latest_session_id" doc:"Newest session of the newest attempt. Null before its agent has started."`
 	Executor   *string        `json:"latest_session_executor" doc:"Executor of that session. Null without a session."`
 	InProgress bool           `json:"has_in_progress_attempt" doc:"Whether an attempt at the task is running."`
 	WaitsFor   *string        `json:"waits_for" enum:"person,place,starter" doc:"What its attempt in progress waits for; person if any waits for one. Null: nothing, it runs, or none is in progress."`
-	LastFailed bool           `json:"last_attempt_failed" doc:"Whether the last run of all its attempts failed or was stopped."`
+	LastFailed bool           `json:"last_attempt_failed" doc:"Whether the most recent run of all its attempts failed or was stopped."`
 	OffBranch  bool           `json:"latest_attempt_off_branch" doc:"Whether the newest attempt has work that is not on its branch."`
 	Landed     bool           `json:"latest_attempt_landed" doc:"Whether the work of the newest attempt was landed on its target."`
 }
@@ -54,9 +54,9 @@ func (o Options) listTasks() contract.Tool {
 	return define(o, spec{
 		name: o.name("list_tasks"), title: "List tasks", readOnly: true,
 		about: about{
-			useWhen: "you want to see the work of a project, or find a task_id or the newest attempt of a task.",
+			useWhen: "you want to see a project's tasks, or find a task_id or a task's newest attempt.",
 			next:    "get_attempt_status with latest_attempt_id, get_task for a description, or create_task.",
-			avoid:   "reading all pages to find what is running: filter by status=inprogress.",
+			avoid:   "reading all pages to find running tasks: filter by status=inprogress.",
 		},
 	}, func(ctx context.Context, in listTasksIn) (out Tasks, err error) {
 		q := tasks.TaskQuery{
@@ -65,7 +65,7 @@ func (o Options) listTasks() contract.Tool {
 		}
 		if in.UpdatedSince != nil {
 			if q.Since, err = time.Parse(time.RFC3339, *in.UpdatedSince); err != nil {
-				return out, invalid("updated_since", "updated_since is no RFC3339 time",
+				return out, invalid("updated_since", "updated_since is not an RFC3339 time",
 					"write updated_since as 2026-01-31T08:00:00Z and call "+o.name("list_tasks")+" again")
 			}
 		}

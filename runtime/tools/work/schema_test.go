@@ -292,7 +292,7 @@ func TestNamesInTextsHaveThePrefix(t *testing.T) {
 		"acme_get_attempt_patch":   `{"attempt_id":"` + someID + `","paths":["r/a"]}`,
 	} {
 		i := slices.IndexFunc(blocked, func(one contract.Tool) bool { return one.Name == name })
-		if got, err := blocked[i].Call(t.Context(), contract.Caller{}, json.RawMessage(args)); err != nil || !strings.Contains(got.Text[0], `"hint":"call acme_get_attempt_status; if the worktree was taken away, acme_follow_up with`) {
+		if got, err := blocked[i].Call(t.Context(), contract.Caller{}, json.RawMessage(args)); err != nil || !strings.Contains(got.Text[0], `"hint":"call acme_get_attempt_status; if the worktree was removed, acme_follow_up with`) {
 			t.Errorf("%s %s = %v, %v", name, args, got.Text, err)
 		}
 	}

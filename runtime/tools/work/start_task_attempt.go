@@ -9,24 +9,24 @@ import (
 
 type startTaskAttemptIn struct {
 	TaskID    contract.UUID `json:"task_id" required:"true" doc:"Task to attempt, from list_tasks or create_task."`
-	Executor  string        `json:"executor" required:"true" visible:"true" doc:"Coding agent to run: an executor of list_executors, as it is."`
-	Repos     []repoIn      `json:"repos" required:"true" min:"1" max:"50" doc:"1 to 50 repositories to work on, of the task's project, each once."`
+	Executor  string        `json:"executor" required:"true" visible:"true" doc:"Coding agent to run: an executor from list_executors."`
+	Repos     []repoIn      `json:"repos" required:"true" min:"1" max:"50" doc:"1 to 50 repositories of the task's project to work on, each once."`
 	Variant   string        `json:"variant" visible:"true" doc:"One of the executor's variants. Default: its default_variant."`
-	Prompt    string        `json:"prompt" visible:"true" max:"100000" doc:"What the agent is told, at most 100000 characters. Default: title and description of the task."`
-	RequestID string        `json:"request_id" visible:"true" max:"200" doc:"Key of your own for a safe retry, such as a new UUID, at most 200 characters: the same key with the same arguments starts one attempt and answers with it again. Omit to start one at every call."`
+	Prompt    string        `json:"prompt" visible:"true" max:"100000" doc:"Prompt for the agent, at most 100000 characters. Default: the task's title and description."`
+	RequestID string        `json:"request_id" visible:"true" max:"200" doc:"Your own key for a safe retry, for example a new UUID, at most 200 characters: the same key with the same arguments starts one attempt and returns it again. Omit to start one with every call."`
 }
 
 type repoIn struct {
 	ID           contract.UUID `json:"repo_id" required:"true" doc:"A repository, from list_repos."`
-	TargetBranch string        `json:"target_branch" visible:"true" doc:"Branch to start from and to compare with. Default: the repository's default_target_branch."`
+	TargetBranch string        `json:"target_branch" visible:"true" doc:"Branch to start from and compare with. Default: the repository's default_target_branch."`
 }
 
-// Started is the answer of start_task_attempt.
+// Started is the result of start_task_attempt.
 type Started struct {
-	TaskID    contract.UUID  `json:"task_id" doc:"The task that is attempted."`
-	AttemptID contract.UUID  `json:"attempt_id" doc:"The attempt that was made."`
-	Branch    string         `json:"workspace_branch" doc:"Git branch of the attempt, in each repository."`
-	SessionID *contract.UUID `json:"session_id" doc:"Session of the agent. Null until the agent has started; get_attempt_status has it then."`
+	TaskID    contract.UUID  `json:"task_id" doc:"The task."`
+	AttemptID contract.UUID  `json:"attempt_id" doc:"The new attempt."`
+	Branch    string         `json:"workspace_branch" doc:"The attempt's git branch, in each repository."`
+	SessionID *contract.UUID `json:"session_id" doc:"The agent's session. Null until the agent has started; get_attempt_status has it then."`
 	ProcessID *contract.UUID `json:"execution_process_id" doc:"The first process: the setup script if there is one, else the agent."`
 }
 
@@ -34,9 +34,9 @@ func (o Options) startTaskAttempt() contract.Tool {
 	return lasting[Started](o, define(o, spec{
 		name: o.name("start_task_attempt"), title: "Start an attempt", additive: true,
 		about: about{
-			useWhen: "a coding agent shall work on a task, on a git branch and in a folder of its own.",
+			useWhen: "a coding agent should work on a task, on its own git branch and in its own folder.",
 			next:    "get_attempt_status until state is not running, tail_attempt_logs to watch, get_attempt_changes for the result.",
-			avoid:   "starting a second attempt to correct the first: follow_up goes on with it. A retry without request_id starts another.",
+			avoid:   "starting a second attempt to correct the first: follow_up continues it. A retry without request_id starts another.",
 		},
 	}, func(ctx context.Context, in startTaskAttemptIn) (out Started, err error) {
 		m, err := o.Open(ctx)

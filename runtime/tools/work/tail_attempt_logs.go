@@ -17,39 +17,39 @@ import (
 type tailAttemptLogsIn struct {
 	AttemptID     contract.UUID `json:"attempt_id" required:"true" doc:"Attempt whose log to read, from list_tasks or list_task_attempts."`
 	Channel       string        `json:"channel" enum:"normalized,raw" default:"\"normalized\"" doc:"normalized: what the agent said and did, entry by entry. raw: the lines that the process wrote. Default normalized."`
-	Limit         int           `json:"limit" min:"1" doc:"How many entries at most, 1 or more; above 1000 counts as 1000. Default 20, of the raw channel 200."`
-	Cursor        *int64        `json:"cursor" min:"0" doc:"next_cursor of an earlier answer, 0 or more: the entries that are older. Not with after_entry_index or after_revision."`
-	After         *int64        `json:"after_entry_index" min:"-1" doc:"Only entries newer than this entry_index, the oldest of them first; -1 for all from the start. Not with cursor."`
-	AfterRevision *int64        `json:"after_revision" min:"0" doc:"Only entries that are new or were changed since this revision, 0 or more, such as a tool call that has ended. Not with cursor or after_entry_index."`
+	Limit         int           `json:"limit" min:"1" doc:"Maximum number of entries, 1 or more; above 1000 counts as 1000. Default 20, or 200 for the raw channel."`
+	Cursor        *int64        `json:"cursor" min:"0" doc:"next_cursor of an earlier answer, 0 or more, for older entries. Not with after_entry_index or after_revision."`
+	After         *int64        `json:"after_entry_index" min:"-1" doc:"Only entries newer than this entry_index, oldest first; -1 for all from the start. Not with cursor."`
+	AfterRevision *int64        `json:"after_revision" min:"0" doc:"Only entries added or changed after this revision, 0 or more, for example a tool call that has ended. Not with cursor or after_entry_index."`
 	Wait          int           `json:"wait_ms" min:"0" max:"30000" default:"0" doc:"How long to wait for an entry if there is none yet, in milliseconds, up to 30000. Only with after_entry_index or after_revision. Default 0."`
-	ProcessID     contract.UUID `json:"execution_process_id" doc:"Process of the attempt to read the log of, as an older one. Default: the newest."`
+	ProcessID     contract.UUID `json:"execution_process_id" doc:"Process of the attempt whose log to read, for example an older one. Default: the newest."`
 }
 
-// Logs is the answer of tail_attempt_logs.
+// Logs is the result of tail_attempt_logs.
 type Logs struct {
-	AttemptID contract.UUID  `json:"attempt_id" doc:"The attempt that was asked for."`
-	ProcessID *contract.UUID `json:"execution_process_id" doc:"Process that the entries are of; each process counts from 0. Null if there is none yet."`
-	Channel   string         `json:"channel" enum:"normalized,raw" doc:"The channel that was read."`
+	AttemptID contract.UUID  `json:"attempt_id" doc:"The requested attempt."`
+	ProcessID *contract.UUID `json:"execution_process_id" doc:"Process that wrote the entries; each process counts from 0. Null if there is none yet."`
+	Channel   string         `json:"channel" enum:"normalized,raw" doc:"The channel read."`
 	Page      LogPage        `json:"page" doc:"The entries."`
-	Newer     *contract.UUID `json:"newer_execution_process_id" doc:"A newer process, as of a follow-up, to read from its start. Null if this is the newest."`
-	Ended     bool           `json:"process_ended" doc:"Whether the process has ended, so that no entry will be added."`
+	Newer     *contract.UUID `json:"newer_execution_process_id" doc:"A newer process, for example of a follow-up, to read from its start. Null if this is the newest."`
+	Ended     bool           `json:"process_ended" doc:"Whether the process has ended, so that no entries follow."`
 }
 
 // LogPage is a part of a log.
 type LogPage struct {
 	Entries      []LogEntry `json:"entries" doc:"The entries, oldest first."`
-	NextCursor   *int64     `json:"next_cursor" doc:"Cursor of the page of older entries. Null if there are none, or without paging to older ones."`
-	More         bool       `json:"has_more" doc:"Whether there are more: older ones, or newer ones with after_entry_index or after_revision."`
-	Truncated    bool       `json:"history_truncated" doc:"Whether old entries were dropped for good, to save space."`
-	NextAfter    *int64     `json:"next_after_entry_index" doc:"after_entry_index for what comes next. Null without any entry."`
-	NextRevision int64      `json:"next_after_revision" doc:"after_revision for what comes next."`
-	Cut          bool       `json:"cut" doc:"Whether there are fewer entries than the limit to keep the answer short; go on with the cursor as usual."`
+	NextCursor   *int64     `json:"next_cursor" doc:"Cursor of the next page of older entries. Null if there are none, or if reading newer ones."`
+	More         bool       `json:"has_more" doc:"Whether there are more entries: older ones, or newer ones with after_entry_index or after_revision."`
+	Truncated    bool       `json:"history_truncated" doc:"Whether old entries were deleted to save space."`
+	NextAfter    *int64     `json:"next_after_entry_index" doc:"after_entry_index for the next call. Null without any entry."`
+	NextRevision int64      `json:"next_after_revision" doc:"after_revision for the next call."`
+	Cut          bool       `json:"cut" doc:"Whether there are fewer entries than the limit to keep the answer short; continue with the cursor as usual."`
 }
 
 // LogEntry is one entry of a log.
 type LogEntry struct {
-	Index    int64           `json:"entry_index" doc:"Place in the log of the process, from 0."`
-	Revision int64           `json:"revision" doc:"Grows with every change; an entry that is changed keeps its entry_index."`
+	Index    int64           `json:"entry_index" doc:"Position in the process's log, from 0."`
+	Revision int64           `json:"revision" doc:"Grows with every change; a changed entry keeps its entry_index."`
 	Entry    json.RawMessage `json:"entry" doc:"The entry: type STDOUT or STDERR with a line as content, or type NORMALIZED_ENTRY with content.entry_type.type saying what happened. Branch on type; the rest may grow."`
 }
 
@@ -58,8 +58,8 @@ func (o Options) tailAttemptLogs() contract.Tool {
 	return define(o, spec{
 		name: name, title: "Read the log of an attempt", readOnly: true,
 		about: about{
-			useWhen: "you want to see what the agent of an attempt says and does, or why it failed.",
-			next:    "the same with after_entry_index and wait_ms to watch on, with cursor for what was before; get_attempt_status for the state.",
+			useWhen: "you want to see what an attempt's agent says and does, or why it failed.",
+			next:    "the same with after_entry_index and wait_ms to keep watching, with cursor for older entries; get_attempt_status for the state.",
 			avoid:   "cursor together with after_entry_index; keeping an entry_index when execution_process_id has changed; polling without wait_ms.",
 		},
 		refine: func(s *jsonschema.Schema) {
@@ -72,7 +72,7 @@ func (o Options) tailAttemptLogs() contract.Tool {
 				return f
 			}
 			if given.Has("wait_ms") && !given.Has("after_entry_index") && !given.Has("after_revision") {
-				return because(tasks.MissingRequired, invalid("wait_ms", "wait_ms needs after_entry_index or after_revision",
+				return because(tasks.MissingRequired, invalid("wait_ms", "wait_ms requires after_entry_index or after_revision",
 					"call "+name+" again with after_entry_index, or without wait_ms"))
 			}
 			return nil

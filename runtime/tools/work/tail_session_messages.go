@@ -14,43 +14,43 @@ import (
 
 type tailSessionMessagesIn struct {
 	target
-	Limit  int    `json:"limit" min:"1" default:"20" doc:"How many turns at most, 1 or more; above 200 counts as 200. Default 20."`
-	Cursor *int64 `json:"cursor" min:"0" doc:"next_cursor of an earlier answer, 0 or more: the turns that are older. Not with after_entry_index."`
-	After  *int64 `json:"after_entry_index" min:"-1" doc:"Only turns newer than this entry_index, the oldest of them first; -1 for all from the start. Not with cursor."`
+	Limit  int    `json:"limit" min:"1" default:"20" doc:"Maximum number of turns, 1 or more; above 200 counts as 200. Default 20."`
+	Cursor *int64 `json:"cursor" min:"0" doc:"next_cursor of an earlier answer, 0 or more, for older turns. Not with after_entry_index."`
+	After  *int64 `json:"after_entry_index" min:"-1" doc:"Only turns newer than this entry_index, oldest first; -1 for all from the start. Not with cursor."`
 }
 
-// Messages is the answer of tail_session_messages.
+// Messages is the result of tail_session_messages.
 type Messages struct {
-	SessionID contract.UUID `json:"session_id" doc:"The session that was read."`
+	SessionID contract.UUID `json:"session_id" doc:"The session read."`
 	Page      MessagePage   `json:"page" doc:"The turns."`
 }
 
 // MessagePage is a part of a transcript.
 type MessagePage struct {
 	Entries    []Turn `json:"entries" doc:"The turns, oldest first."`
-	NextCursor *int64 `json:"next_cursor" doc:"Cursor of the page of older turns. Null if there are none, or with after_entry_index."`
-	More       bool   `json:"has_more" doc:"Whether there are more: older ones, or newer ones with after_entry_index."`
-	NextAfter  *int64 `json:"next_after_entry_index" doc:"after_entry_index for what comes next. Null without any turn."`
-	Cut        bool   `json:"cut" doc:"Whether turns or texts were left out to keep the answer short; go on with the cursor as usual."`
+	NextCursor *int64 `json:"next_cursor" doc:"Cursor of the next page of older turns. Null if there are none, or with after_entry_index."`
+	More       bool   `json:"has_more" doc:"Whether there are more turns: older ones, or newer ones with after_entry_index."`
+	NextAfter  *int64 `json:"next_after_entry_index" doc:"after_entry_index for the next call. Null without any turn."`
+	Cut        bool   `json:"cut" doc:"Whether turns or texts were left out to keep the answer short; continue with the cursor as usual."`
 }
 
-// Turn is a prompt and what came of it.
+// Turn is a prompt and its result.
 type Turn struct {
-	Index   int64         `json:"entry_index" doc:"Place in the session, from 0."`
+	Index   int64         `json:"entry_index" doc:"Position in the session, from 0."`
 	ID      contract.UUID `json:"turn_id" doc:"Id of the turn."`
-	Prompt  string        `json:"prompt" doc:"What the agent was told."`
-	Summary *string       `json:"summary" doc:"What the agent said at the end. Null while it runs, or if it said nothing."`
+	Prompt  string        `json:"prompt" doc:"The prompt to the agent."`
+	Summary *string       `json:"summary" doc:"The agent's final message. Null while it runs, or if it had none."`
 	Created contract.Time `json:"created_at" doc:"When the turn began."`
 	Updated contract.Time `json:"updated_at" doc:"When the turn last changed."`
-	Pauses  []Pause       `json:"pauses" doc:"When the agent waited for a person, in that order, the newest 20 at most."`
+	Pauses  []Pause       `json:"pauses" doc:"When the agent waited for a person, in order, at most the newest 20."`
 }
 
-// Pause is a time in which an agent waited for a person.
+// Pause is a period in which an agent waited for a person.
 type Pause struct {
 	ID      string         `json:"id" doc:"Id of the question, elc_..."`
-	Text    string         `json:"text" doc:"What was asked, at most 200 characters."`
+	Text    string         `json:"text" doc:"The question, at most 200 characters."`
 	Paused  contract.Time  `json:"paused_at" doc:"When it was asked."`
-	Resumed *contract.Time `json:"resumed_at" doc:"When the agent went on. Null while it waits."`
+	Resumed *contract.Time `json:"resumed_at" doc:"When the agent continued. Null while it waits."`
 	Outcome *string        `json:"outcome" doc:"How it ended: accept, decline, cancel, timeout or abandoned. Null while it waits."`
 }
 
@@ -61,8 +61,8 @@ func (o Options) tailSessionMessages() contract.Tool {
 	return define(o, spec{
 		name: name, title: "Read a conversation", readOnly: true,
 		about: about{
-			useWhen: "you want the prompts and final replies of a session, to restore the context of an attempt in few words.",
-			next:    "follow_up to go on with the session, or tail_attempt_logs for each step of a turn.",
+			useWhen: "you want a session's prompts and final replies, to restore an attempt's context in few words.",
+			next:    "follow_up to continue the session, or tail_attempt_logs for each step of a turn.",
 			avoid:   "both attempt_id and session_id; cursor together with after_entry_index.",
 		},
 		refine: func(s *jsonschema.Schema) {

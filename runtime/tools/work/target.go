@@ -10,7 +10,7 @@ import (
 
 // target is an attempt, which stands for its newest session, or a session.
 type target struct {
-	AttemptID contract.UUID `json:"attempt_id" doc:"Attempt, which stands for its newest session. Exactly one of attempt_id and session_id."`
+	AttemptID contract.UUID `json:"attempt_id" doc:"Attempt; selects its newest session. Exactly one of attempt_id and session_id."`
 	SessionID contract.UUID `json:"session_id" doc:"Session, from get_attempt_status. Exactly one of attempt_id and session_id."`
 }
 
@@ -29,9 +29,9 @@ func oneTarget(tool string, given contract.Given) *fault.Fault {
 	const exactly = "supply exactly one target identifier, attempt_id or session_id, and call "
 	switch attempt, session := given.Has("attempt_id"), given.Has("session_id"); {
 	case attempt && session:
-		return because(tasks.AmbiguousTarget, refuse("invalid_argument", "both attempt_id and session_id are given", exactly+tool+" again"))
+		return because(tasks.AmbiguousTarget, refuse("invalid_argument", "both attempt_id and session_id are set", exactly+tool+" again"))
 	case !attempt && !session:
-		return because(tasks.MissingRequired, refuse("invalid_argument", "neither attempt_id nor session_id is given",
+		return because(tasks.MissingRequired, refuse("invalid_argument", "neither attempt_id nor session_id is set",
 			exactly+tool+" again; list_task_attempts names attempts"))
 	}
 	return nil
@@ -49,6 +49,6 @@ func onePagination(tool string, given contract.Given, afters ...string) *fault.F
 	if len(both) < 2 {
 		return nil
 	}
-	return because(tasks.MixedPagination, refuse("invalid_argument", both[0]+" and "+both[1]+" are given together",
+	return because(tasks.MixedPagination, refuse("invalid_argument", both[0]+" and "+both[1]+" are both set",
 		"use only one pagination mode and call "+tool+" again: cursor for older entries, "+afters[0]+" for newer ones"))
 }

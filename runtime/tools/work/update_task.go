@@ -13,7 +13,7 @@ import (
 type updateTaskIn struct {
 	ID          contract.UUID `json:"task_id" required:"true" doc:"Task to change, from list_tasks."`
 	Title       *string       `json:"title" visible:"true" max:"500" doc:"New title of up to 500 characters. Omit to keep it."`
-	Description *string       `json:"description" max:"100000" doc:"New description, in place of the old one, at most 100000 characters; empty for none. Omit to keep it."`
+	Description *string       `json:"description" max:"100000" doc:"New description to replace the old one, at most 100000 characters; empty for none. Omit to keep it."`
 	Status      *string       `json:"status" enum:"todo,inprogress,inreview,done,cancelled" doc:"New status. Omit to keep it."`
 }
 
@@ -22,9 +22,9 @@ func (o Options) updateTask() contract.Tool {
 	return define(o, spec{
 		name: name, title: "Change a task", idempotent: true,
 		about: about{
-			useWhen: "a task's title, description or status shall change, as to done after a review.",
+			useWhen: "a task's title, description or status should change, for example to done after a review.",
 			next:    "list_tasks to see the project.",
-			avoid:   "setting inprogress or inreview by hand: attempts do that. A call with task_id alone is refused.",
+			avoid:   "setting inprogress or inreview yourself: attempts do that. A call with only task_id is refused.",
 		},
 		refine: func(s *jsonschema.Schema) {
 			two := 2 // the task, and what to change

@@ -1,11 +1,11 @@
-// Package work has the tools with which an agent hands work to other agents:
-// tasks of a project, attempts at them, and what came of those.
+// Package work implements the tools for handing work to other agents: a
+// project's tasks, attempts at them, and their results.
 //
-// Each tool is one file: what it takes, what it answers, what a model reads of
-// it, and the way from the types of the room to those of the wire. Its schemas
-// are read from its types. A failure that a caller can do something about is an
-// object {code, message, retryable, hint, details}; the hint names a tool and a
-// field, always.
+// Each tool is one file: its arguments, its result, its description for models,
+// and the conversion between the manager's types and the wire's. Schemas are
+// derived from the types. A failure that a caller can do something about is an
+// object {code, message, retryable, hint, details}; the hint always names a
+// tool and a field.
 package work
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// Manager is what the tools need of the room; [tasks.Manager] has it.
+// Manager is the part of [tasks.Manager] that the tools need.
 type Manager interface {
 	Projects(context.Context, tasks.Page) (tasks.ProjectPage, error)
 	Repos(ctx context.Context, projectID string) ([]tasks.Repo, error)
@@ -41,38 +41,40 @@ type Manager interface {
 	Context(ctx context.Context, attemptID string) (tasks.Context, error)
 }
 
-// Options tunes the tools. Open is required.
+// Options configure the tools. Open is required.
 type Options struct {
-	// Open gives the manager; it is called by every call, and may open the store
-	// at the first.
+	// Open returns the manager. Every call calls it, and the first one may open
+	// the store.
 	Open func(context.Context) (Manager, error)
-	// Prefix stands before the names of the tools, with "_" between. Empty: none.
+	// Prefix is put before the tools' names, joined by "_". Empty: none.
 	Prefix string
-	// AttemptID is the attempt that get_context tells of. Empty: there is no
+	// AttemptID is the attempt that get_context describes. Empty: no
 	// get_context.
 	AttemptID string
-	// Questions lists what waits for a person in an attempt. Nil: nothing is said
-	// of it but the number.
+	// Questions lists an attempt's questions that wait for a person. Nil: only
+	// their number is returned.
 	Questions func(ctx context.Context, attemptID string) ([]Question, error)
-	// Pauses lists when the agents of an attempt waited for a person, in any
-	// order. Nil: nothing is said of it.
+	// Pauses lists when an attempt's agents waited for a person, in any order.
+	// Nil: not returned.
 	Pauses func(ctx context.Context, attemptID string) ([]Pause, error)
-	// Show lets a client that follows a run of an attempt, which is the Client of
-	// a [contract.Caller], show what waits for a person there. Take does what the
-	// client's person has answered. Nil: such a client only follows.
+	// Show lets a client that follows an attempt's run, the Client of a
+	// [contract.Caller], show the questions that wait for a person there. Take
+	// applies the answers of the client's person. Nil: such a client only
+	// follows.
 	Show, Take func(ctx context.Context, attemptID string, client any) error
-	// MaxAnswerBytes bounds an answer of which more can be had. Zero means 64 KiB,
-	// under the 25,000 tokens that clients cut at.
+	// MaxAnswerBytes limits answers that can be continued. Zero means 64 KiB,
+	// under the 25,000 tokens at which clients cut.
 	MaxAnswerBytes int
 
-	// Hint words the next step after a failure of a tool, for a door that has
-	// other names for what the tools do. Nil: it names tools and their fields.
+	// Hint words the next step after a tool's failure, for a door that has
+	// other names for the tools' functions. Nil: hints name tools and their
+	// fields.
 	Hint func(tool string, f *fault.Fault) string
 
 	fewer bool // the agent of an attempt has few of the tools
 }
 
-// Tools is the list of all.
+// Tools returns all tools.
 func Tools(o Options) []contract.Tool {
 	o = o.withDefaults()
 	list := []contract.Tool{
@@ -88,8 +90,8 @@ func Tools(o Options) []contract.Tool {
 	return list
 }
 
-// AttemptTools is the list for the agent of an attempt, which [Options] name: it
-// may note further work, and does not start or end any.
+// AttemptTools returns the tools for an attempt's agent, as set in o: it may
+// record further work, but not start or stop any.
 func AttemptTools(o Options) []contract.Tool {
 	o.fewer = true
 	o = o.withDefaults()

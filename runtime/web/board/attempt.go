@@ -4,12 +4,14 @@ import (
 	"context"
 	"html/template"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	textutil "github.com/deskhand/deskhand/runtime/text"
+	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
 // standing is where an attempt stands, in words.
@@ -36,7 +38,7 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 	s.Live = s.State == tasks.Running
 	switch {
 	case s.WaitsFor == tasks.ForStarter:
-		s.Word, s.Tone = "waits for who started it", "warn"
+		s.Word, s.Tone = "waits for its starter", "warn"
 	case s.Waiting:
 		s.Word, s.Tone = "waits for a free slot", "warn"
 	case s.WaitsFor == tasks.ForPerson:
@@ -50,7 +52,7 @@ func (b *Board) standingOf(ctx context.Context, m *tasks.Manager, id string) (s 
 	case s.State == tasks.Failed:
 		s.Tone = "alarm"
 		if s.Failure == "killed" {
-			s.Word = "stopped"
+			s.Word, s.Tone = "stopped", ""
 		}
 	case s.State == tasks.Idle:
 		s.Word = "not started"
@@ -82,44 +84,43 @@ type attemptView struct {
 	Task    tasks.Task
 	Open    template.HTML // the question that is open, with its form
 	Log     logView
-	Runs    []choice // the processes, oldest first
-	Raw     bool     // the log is shown as it was written
-	Changes changesView
-	CanSend bool // a follow-up can be sent or queued
+	Raw     bool // the log is shown as it was written
+	Review  reviewView
+	CanSend bool   // a follow-up can be sent, queued, or will be
+	Filled  filled // a form that was not taken
 }
 
 func (b *Board) oneAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	return b.showAttempt(w, r, m, filled{})
+}
+
+func (b *Board) showAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Manager, f filled) error {
 	ctx, id := r.Context(), r.PathValue("id")
+	l := b.lookOf(w, r, id)
+	review := b.reviewing(ctx, m, l) // git works meanwhile
 	one, err := b.standingOf(ctx, m, id)
 	if err != nil {
 		return err
 	}
-	v := attemptView{standing: one, Raw: r.FormValue("channel") == "raw", CanSend: one.SessionID != ""}
+	v := attemptView{standing: one, Raw: r.FormValue("channel") == "raw", CanSend: one.SessionID != "" || one.Live, Filled: f}
 	if v.Task, err = m.Task(ctx, one.TaskID); err != nil {
 		return err
 	}
-	processes, err := m.Processes(ctx, id)
-	if err != nil {
-		return err
-	}
-	q := tasks.LogQuery{AttemptID: id, ProcessID: r.FormValue("run"), Limit: pageEntries}
-	for i, p := range processes {
-		here := p.ID == q.ProcessID || q.ProcessID == "" && i == len(processes)-1
-		v.Runs = append(v.Runs, choice{p.ID, strconv.Itoa(i+1) + ". " + string(p.Reason) + ", " + string(p.State), here})
-	}
+	channel := tasks.Normalized
 	if v.Raw {
-		q.Channel = tasks.Raw
+		channel = tasks.Raw
 	}
-	if before, err := strconv.ParseInt(r.FormValue("before"), 10, 64); err == nil {
-		q.Before = &before
+	if words := strings.TrimSpace(r.FormValue("q")); words != "" {
+		v.Log, err = b.find(ctx, m, v.Attempt, words)
+	} else {
+		v.Log, err = b.conversation(ctx, m, v.Attempt, channel, r.FormValue("before"))
 	}
-	page, err := m.Logs(ctx, q)
 	if err != nil {
 		return err
 	}
-	v.Log = readLog(page)
+	v.Review.look = l
 	if v.SessionID != "" || !v.Live { // before that the worktree may be half made
-		if v.Changes, err = changesOf(ctx, m, id, r.FormValue("all") != ""); err != nil {
+		if v.Review, err = b.reviewOf(ctx, m, l, v.TaskID, review); err != nil {
 			return err
 		}
 	}
@@ -128,7 +129,7 @@ func (b *Board) oneAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Mana
 			return err
 		}
 	}
-	b.write(w, r, http.StatusOK, b.attempt, v.Task.Title, v)
+	b.write(w, r, f.status(), b.attempt, one.Word+": "+v.Task.Title, v)
 	return nil
 }
 
@@ -137,9 +138,13 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 	id := r.PathValue("id")
 	var err error
 	switch act := r.PostFormValue("act"); act {
-	case "send", "queue":
-		action := map[string]tasks.Action{"send": tasks.Send, "queue": tasks.Queue}[act]
-		_, err = m.FollowUp(r.Context(), tasks.FollowUpRequest{Action: action, AttemptID: id, Prompt: typed(r, "prompt"), RequestID: r.PostFormValue("once")})
+	case "send", "queue", "interrupt":
+		q := tasks.FollowUpRequest{AttemptID: id, Prompt: typed(r, "prompt"), RequestID: page.Once(r)}
+		if r.PostFormValue("comments") != "" {
+			err = b.sayWithComments(r.Context(), m, act, q)
+		} else {
+			err = b.tell(r.Context(), m, act, q)
+		}
 	case "cancel":
 		_, err = m.FollowUp(r.Context(), tasks.FollowUpRequest{Action: tasks.Cancel, AttemptID: id})
 	case "stop", "kill":
@@ -147,8 +152,11 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 	default:
 		err = errButton
 	}
-	if f := fault.Of(err); f != nil && f.Code == tasks.MissingRequired {
-		err = fault.New(f.Code, "There is nothing to send.", "Go back and write what the agent shall do next.")
+	if f := fault.Of(err); f != nil && f != errButton {
+		if f.Code == tasks.MissingRequired {
+			f = fault.New(f.Code, "There is nothing to send.", "Write what the agent should do next.")
+		}
+		return b.showAttempt(w, r, m, filledBy(r, f))
 	}
 	if err != nil {
 		return err
@@ -156,5 +164,11 @@ func (b *Board) actOnAttempt(w http.ResponseWriter, r *http.Request, m *tasks.Ma
 	return back(w, r, AttemptPath(id))
 }
 
-// Quoted is the folder of the attempt as a shell takes it.
-func (v attemptView) Quoted() string { return "'" + strings.ReplaceAll(v.Dir, "'", `'\''`) + "'" }
+// Folders returns the attempt's worktrees, one for each repository, quoted for a
+// shell.
+func (v attemptView) Folders() (quoted []string) {
+	for _, r := range v.Repos {
+		quoted = append(quoted, "'"+strings.ReplaceAll(filepath.Join(v.Dir, r.Name), "'", `'\''`)+"'")
+	}
+	return quoted
+}

@@ -1,11 +1,10 @@
-// Package board is the pages of the work: a board of tasks by status, a task
-// with its attempts side by side, and an attempt with its log, its changes and
-// what a person can do about it. It stands over the manager of tasks as the
-// tools and the command line do.
+// Package board serves the pages about tasks: a board of tasks by status, a
+// task with its attempts side by side, and an attempt with its log, its changes
+// and what a person can do with it. Like the tools and the command line, it
+// uses the task manager.
 //
-// Every page is complete without its script: forms are plain, and what is done
-// with them is one POST. The script follows the log and the board while somebody
-// looks.
+// Every page works without its script: forms are plain, and each action is one
+// POST. The script keeps the log and the board up to date while a page is open.
 package board
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Path is where the board is; the other pages are below it.
+// Path is the board's path; the other pages are below it.
 const Path = "/work"
 
 //go:embed templates/*.html
@@ -31,38 +30,38 @@ var templates embed.FS
 //go:embed static/*
 var static embed.FS
 
-// Question is one that waits for a person.
+// Question is a question that waits for a person.
 type Question struct {
 	ID, Text string
-	// Standing is what became of the run that asked; empty: it goes on.
+	// Standing is how the run that asked ended; empty: it continues.
 	Standing string
 }
 
-// Options is what a Board works with. Manager and Shell are required.
+// Options configure a Board. Manager and Shell are required.
 type Options struct {
-	// Manager opens the manager of tasks, or returns the one that is open.
+	// Manager opens the task manager, or returns the open one.
 	Manager func(ctx context.Context) (*tasks.Manager, error)
 	// Shell makes the pages; New adds files and a place to it.
 	Shell *page.Shell
-	// Questions are those of an attempt that wait. Nil: none are shown.
+	// Questions returns an attempt's open questions. Nil: none are shown.
 	Questions func(ctx context.Context, attemptID string) ([]Question, error)
-	// Answer is the first question of an attempt with the form that answers it, to
-	// stand on the page of the attempt; what it shows is its own affair from then
-	// on. Nil: the page says how a question is answered from the command line.
+	// Answer renders an attempt's first question with its form, for the
+	// attempt's page, and keeps that part of the page up to date. Nil: the page
+	// explains how to answer from the command line.
 	Answer func(w http.ResponseWriter, r *http.Request, attemptID string) (template.HTML, error)
-	// Log takes what goes wrong. Nil: nothing is logged.
+	// Log receives errors. Nil discards them.
 	Log *slog.Logger
 }
 
-// Board is the handlers. Make it with New.
+// Board holds the handlers. Use New to create one.
 type Board struct {
-	options                        Options
-	board, task, attempt, troubles *template.Template
-	stopped                        context.Context
-	stop                           func()
+	options                              Options
+	board, task, attempt, file, troubles *template.Template
+	stopped                              context.Context
+	stop                                 func()
 }
 
-// New makes the handlers and enters them in the shell.
+// New returns the handlers and adds them to the shell.
 func New(o Options) *Board {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -77,27 +76,32 @@ func New(o Options) *Board {
 	o.Shell.Add(files)
 	o.Shell.Nav = append(o.Shell.Nav, page.Link{Path: Path, Name: "Work"})
 	parse := func(name string) *template.Template {
-		return o.Shell.Parse(templates, "templates/parts.html", "templates/"+name+".html")
+		return o.Shell.Parse(templates, "templates/parts.html", "templates/review.html", "templates/"+name+".html")
 	}
-	b := &Board{options: o, board: parse("board"), task: parse("task"), attempt: parse("attempt"), troubles: parse("trouble")}
+	b := &Board{options: o, board: parse("board"), task: parse("task"), attempt: parse("attempt"), file: parse("file"), troubles: parse("trouble")}
 	b.stopped, b.stop = context.WithCancel(context.Background())
 	return b
 }
 
-// Stop answers the windows that wait for news, which would hold up the end of a
-// server.
+// Stop answers the browser windows that wait for news; otherwise they would
+// delay the server's shutdown.
 func (b *Board) Stop() { b.stop() }
 
-// Mounts are the handlers by path, for people who have signed in.
+// Mounts returns the handlers by path, for people who have signed in.
 func (b *Board) Mounts() map[string]http.Handler {
 	return map[string]http.Handler{
-		"GET " + Path:                         b.page(b.index),
-		"POST " + Path:                        b.page(b.create),
-		"GET " + Path + "/tasks/{id}":         b.page(b.oneTask),
-		"POST " + Path + "/tasks/{id}":        b.page(b.actOnTask),
-		"GET " + Path + "/attempts/{id}":      b.page(b.oneAttempt),
-		"POST " + Path + "/attempts/{id}":     b.page(b.actOnAttempt),
-		"GET " + Path + "/attempts/{id}/news": b.page(b.news),
+		"GET " + Path:                              b.page(b.index),
+		"POST " + Path:                             b.page(b.create),
+		"GET " + Path + "/tasks/{id}":              b.page(b.oneTask),
+		"POST " + Path + "/tasks/{id}":             b.page(b.actOnTask),
+		"GET " + Path + "/attempts/{id}":           b.page(b.oneAttempt),
+		"POST " + Path + "/attempts/{id}":          b.page(b.actOnAttempt),
+		"GET " + Path + "/attempts/{id}/news":      b.page(b.news),
+		"GET " + Path + "/attempts/{id}/file":      b.page(b.oneFile),
+		"GET " + Path + "/attempts/{id}/blob":      b.page(b.blob),
+		"POST " + Path + "/attempts/{id}/viewed":   b.page(b.setViewed),
+		"GET " + Path + "/attempts/{id}/comments":  b.page(b.talkNews),
+		"POST " + Path + "/attempts/{id}/comments": b.page(b.comment),
 	}
 }
 
@@ -120,7 +124,7 @@ func (b *Board) page(h func(http.ResponseWriter, *http.Request, *tasks.Manager) 
 	})
 }
 
-var errStale = fault.New("stale", "This page was open for too long. Nothing was done.", "Go back, reload the page and do it again.")
+var errStale = fault.New("stale", "This page was open too long. Nothing was done.", "Go back, reload the page and retry.")
 
 // trouble is a page that says what is wrong and what to do.
 type trouble struct{ Message, Hint string }
@@ -131,14 +135,14 @@ func (b *Board) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, errStale):
 		status, t = http.StatusForbidden, trouble{f.Message, f.Hint}
-	case f != nil && f.Code == tasks.NotFound:
-		status, t = http.StatusNotFound, trouble{"There is no such thing on the board.", "It may have been deleted."}
+	case f != nil && f.Code == tasks.NotFound && r.Method == http.MethodGet:
+		status, t = http.StatusNotFound, trouble{"There is no such item on the board.", "It may have been deleted."}
 	case f != nil:
 		status, t = http.StatusConflict, trouble{f.Message, forPeople(f)}
 	case errors.As(err, new(*http.MaxBytesError)):
-		status, t = http.StatusRequestEntityTooLarge, trouble{"That is more text than a prompt can have.", "Put it into a file of the repository and name the file."}
+		status, t = http.StatusRequestEntityTooLarge, trouble{"The text is too long for a prompt.", "Put it into a file in the repository and refer to that file."}
 	default:
-		b.options.Log.Error("page failed", "path", r.Pattern, "error", err)
+		b.options.Log.Error("cannot serve the page", "path", r.Pattern, "error", err)
 		status, t.Message, t.Hint = b.options.Shell.Failed(err)
 	}
 	b.write(w, r, status, b.troubles, "Not possible", t)
@@ -153,9 +157,9 @@ func forPeople(f *fault.Fault) string {
 	case tasks.TaskRunning:
 		return "Stop its attempts first."
 	case tasks.NoSession:
-		return "Wait until the agent has started, then send it again."
+		return "Wait until the agent has started, then send it again. An attempt that ended before needs a new attempt."
 	case tasks.ExecutorMissing:
-		return "Choose another agent, or install this one: deskhand tasks executors says what is missing."
+		return "Choose another agent, or install this one: deskhand tasks executors shows what is missing."
 	}
 	return f.Hint
 }

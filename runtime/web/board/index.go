@@ -6,7 +6,9 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
 // columnTasks is how many tasks a column shows; the command line lists all.
@@ -18,6 +20,7 @@ type boardView struct {
 	Project  string // id of the one shown; empty: there is none
 	Name     string
 	Columns  []column
+	Filled   filled // a form that was not taken
 }
 
 // choice is one line of a menu.
@@ -38,6 +41,7 @@ type column struct {
 type card struct {
 	ID, Title, Executor string
 	Running, Failed     bool
+	Stopped             bool // by a person: no alarm
 	Asks                bool // an attempt at it waits for a person
 	Waits               bool // all its attempts in progress wait for a slot
 	Off                 bool // work of its newest attempt is not on its branch
@@ -51,11 +55,20 @@ var statusNames = map[tasks.Status]string{
 }
 
 func (b *Board) index(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	return b.showBoard(w, r, m, filled{})
+}
+
+func (b *Board) showBoard(w http.ResponseWriter, r *http.Request, m *tasks.Manager, f filled) error {
 	v, err := b.boardOf(r.Context(), m, r.FormValue("project"))
 	if err != nil {
 		return err
 	}
-	b.write(w, r, http.StatusOK, b.board, "Work", v)
+	v.Filled = f
+	title := "Work"
+	if v.Name != "" {
+		title = page.Line(v.Name) + ": work"
+	}
+	b.write(w, r, f.status(), b.board, title, v)
 	return nil
 }
 
@@ -85,7 +98,7 @@ func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string) (
 		c := column{Status: string(s), Name: statusNames[s], More: found.Next != ""}
 		for _, t := range found.Tasks {
 			one := card{ID: t.ID, Title: t.Title, Executor: t.Executor, Running: t.InProgress && t.WaitsFor == "", Asks: t.WaitsFor == tasks.ForPerson, Waits: t.WaitsFor == tasks.ForSlot || t.WaitsFor == tasks.ForStarter,
-				Failed: t.LastFailed && !t.InProgress, Off: t.OffBranch, Landed: t.Landed, Changed: moment{t.Updated}}
+				Failed: t.LastFailed && !t.LastStopped && !t.InProgress, Stopped: t.LastStopped && !t.InProgress, Off: t.OffBranch, Landed: t.Landed, Changed: moment{t.Updated}}
 			c.Tasks = append(c.Tasks, one)
 		}
 		v.Columns = append(v.Columns, c)
@@ -97,8 +110,11 @@ func (b *Board) boardOf(ctx context.Context, m *tasks.Manager, project string) (
 func (b *Board) create(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
 	t, err := m.CreateTask(r.Context(), tasks.NewTask{
 		ProjectID: r.PostFormValue("project"), Title: strings.TrimSpace(r.PostFormValue("title")), Description: typed(r, "description"),
-		RequestID: r.PostFormValue("once"),
+		RequestID: page.Once(r),
 	})
+	if f := fault.Of(err); f != nil {
+		return b.showBoard(w, r, m, filledBy(r, f))
+	}
 	if err != nil {
 		return err
 	}
@@ -112,5 +128,5 @@ func typed(r *http.Request, field string) string {
 
 func taskPath(id string) string { return Path + "/tasks/" + url.PathEscape(id) }
 
-// AttemptPath is where the page of an attempt is.
+// AttemptPath returns the path of an attempt's page.
 func AttemptPath(id string) string { return Path + "/attempts/" + url.PathEscape(id) }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,38 +25,179 @@ const (
 	outputBytes = 4 << 10
 )
 
-// logView is a part of a log.
+// logView is the conversation of all runs, or a part of it.
 type logView struct {
-	Process   string // empty: nothing has run
+	Process   string // the newest run; empty: nothing has run
 	Entries   []entry
-	After     int64 // revision to ask for news after
-	Older     int64 // index to ask for older ones before; -1: there are none
+	After     int64  // revision to ask for news after
+	Older     string // where older ones are: a run and an index; empty: there are none
 	Truncated bool
 	Ended     bool
+	Failures  int
+	First     string // id of the first failure
+	Searched  string // the entries are those with these words
+	Part      bool   // there are newer entries on another page
 }
 
 // entry is one line of a log as it is shown.
 type entry struct {
-	Index        int64
-	Kind         string // class: said, asked, thought, tool, note, wrong, raw
+	ID           string // of its element
+	Kind         string // class: said, asked, thought, tool, note, wrong, raw, run
 	Who          string // for who cannot see the class
+	Tool         string // name of a tool
 	Text, Detail string
-	Status, Tone string // of a tool call
+	Status, Tone string // of a tool call that did not succeed
 	Pre          bool   // Text is not set
+	Todos        []todo
+	Jump         string // fail or ask: what the keys lead to
+	At           moment
 }
 
-func readLog(p tasks.LogPage) logView {
-	v := logView{Process: p.ProcessID, After: p.Revision, Older: -1, Truncated: p.Truncated, Ended: p.Ended}
-	if p.NextAfter != nil {
-		v.After = *p.NextAfter
-	}
-	if p.Next != nil {
-		v.Older = *p.Next
-	}
+// todo is a step of a plan.
+type todo struct{ Class, Mark, Text string }
+
+// short is the end of an id, for elements.
+func short(id string) string { return id[max(0, len(id)-12):] }
+
+// readLog reads a page of the log of one run. paths takes the folders of the
+// attempt out of texts; nil: nothing does.
+func readLog(p tasks.LogPage, paths *strings.Replacer) (entries []entry) {
 	for _, e := range p.Entries {
-		v.Entries = append(v.Entries, readEntry(e))
+		one := readEntry(e)
+		one.ID = "e-" + short(p.ProcessID) + "-" + strconv.FormatInt(e.Index, 10)
+		if paths != nil && one.Kind == "tool" {
+			one.Text = paths.Replace(one.Text)
+		}
+		entries = append(entries, one)
 	}
-	return v
+	return entries
+}
+
+// pathsOf takes the folders of an attempt out of texts, so that paths are those of
+// the repository.
+func pathsOf(a tasks.Attempt) *strings.Replacer {
+	var pairs []string
+	for _, r := range a.Repos {
+		name := ""
+		if len(a.Repos) > 1 {
+			name = r.Name + "/"
+		}
+		pairs = append(pairs, filepath.Join(a.Dir, r.Name)+string(filepath.Separator), name)
+	}
+	return strings.NewReplacer(append(pairs, a.Dir+string(filepath.Separator), "")...)
+}
+
+// runEntry stands between two runs.
+func runEntry(p tasks.Process) entry {
+	text := map[tasks.Reason]string{tasks.Setup: "setup script", tasks.Cleanup: "cleanup script"}[p.Reason]
+	if text == "" {
+		text = "run"
+	}
+	return entry{ID: "r-" + short(p.ID), Kind: "run", Who: "Run", Text: text, At: moment{p.Created}}
+}
+
+// conversation is the newest part of what was said in all runs, or the part
+// before a place, as Older names it.
+func (b *Board) conversation(ctx context.Context, m *tasks.Manager, a tasks.Attempt, channel tasks.Channel, before string) (v logView, err error) {
+	processes, err := m.Processes(ctx, a.ID)
+	if err != nil {
+		return v, err
+	}
+	run, index, _ := strings.Cut(before, ":")
+	paths, room := pathsOf(a), pageEntries
+	v.Part = before != ""
+	for i, p := range slices.Backward(processes) {
+		if run != "" && p.ID != run {
+			continue
+		}
+		q := tasks.LogQuery{AttemptID: a.ID, ProcessID: p.ID, Limit: room, Channel: channel}
+		if n, err := strconv.ParseInt(index, 10, 64); err == nil && run != "" {
+			q.Before = &n
+		}
+		run = ""
+		found, err := m.Logs(ctx, q)
+		if err != nil {
+			return v, err
+		}
+		if v.Process == "" && before == "" {
+			v.Process, v.After, v.Ended = found.ProcessID, found.Revision, found.Ended
+		}
+		v.Truncated = v.Truncated || found.Truncated
+		part := readLog(found, paths)
+		if found.Next == nil && len(processes) > 1 {
+			part = append([]entry{runEntry(p)}, part...)
+		}
+		v.Entries = append(part, v.Entries...)
+		if room -= len(found.Entries); found.Next != nil {
+			v.Older = p.ID + ":" + strconv.FormatInt(*found.Next, 10)
+			break
+		}
+		if room <= 0 && i > 0 {
+			v.Older = processes[i-1].ID + ":"
+			break
+		}
+	}
+	v.count()
+	return v, nil
+}
+
+// count finds the failures.
+func (v *logView) count() {
+	for _, e := range v.Entries {
+		if e.Jump == "fail" {
+			if v.Failures++; v.First == "" {
+				v.First = e.ID
+			}
+		}
+	}
+}
+
+const (
+	// searchedEntries is how many entries of a log are looked through, the newest;
+	// foundEntries is how many of them are shown.
+	searchedEntries = 20_000
+	foundEntries    = 200
+	searchPage      = 1000
+)
+
+// find is the entries of all runs with some words, newest last.
+func (b *Board) find(ctx context.Context, m *tasks.Manager, a tasks.Attempt, words string) (v logView, err error) {
+	processes, err := m.Processes(ctx, a.ID)
+	if err != nil {
+		return v, err
+	}
+	v.Searched, v.Part = words, true
+	paths, left := pathsOf(a), searchedEntries
+	for _, p := range slices.Backward(processes) {
+		q := tasks.LogQuery{AttemptID: a.ID, ProcessID: p.ID, Limit: searchPage}
+		for left > 0 && len(v.Entries) < foundEntries {
+			found, err := m.Logs(ctx, q)
+			if err != nil {
+				return v, err
+			}
+			left -= max(1, len(found.Entries))
+			var part []entry
+			for _, e := range readLog(found, paths) {
+				if e.has(words) {
+					part = append(part, e)
+				}
+			}
+			v.Entries = append(part, v.Entries...)
+			if q.Before = found.Next; q.Before == nil {
+				break
+			}
+		}
+	}
+	v.count()
+	return v, nil
+}
+
+func (e entry) has(words string) bool {
+	text := strings.ToLower(e.Tool + "\n" + e.Text + "\n" + e.Detail)
+	for _, t := range e.Todos {
+		text += "\n" + strings.ToLower(t.Text)
+	}
+	return strings.Contains(text, strings.ToLower(words))
 }
 
 // kinds are the classes of entries, and who speaks.
@@ -68,13 +211,13 @@ var kinds = map[logs.Kind][2]string{
 var tones = map[string]string{"success": "good", "failed": "alarm", "denied": "alarm", "timed_out": "alarm", "pending_approval": "warn"}
 
 func readEntry(e tasks.LogEntry) entry {
-	out := entry{Index: e.Index}
+	var out entry
 	var outer struct {
 		Type    string
 		Content json.RawMessage
 	}
 	if json.Unmarshal(e.Entry, &outer) != nil {
-		return entry{Index: e.Index, Kind: "raw", Text: string(e.Entry), Pre: true}
+		return entry{Kind: "raw", Text: string(e.Entry), Pre: true}
 	}
 	if outer.Type != "NORMALIZED_ENTRY" {
 		out.Kind, out.Who, out.Pre = "raw", strings.ToLower(outer.Type), true
@@ -86,23 +229,51 @@ func readEntry(e tasks.LogEntry) entry {
 	}
 	var n logs.Entry
 	if json.Unmarshal(outer.Content, &n) != nil {
-		return entry{Index: e.Index, Kind: "raw", Text: string(outer.Content), Pre: true}
+		return entry{Kind: "raw", Text: string(outer.Content), Pre: true}
 	}
 	kind, ok := kinds[n.Type.Kind]
 	if !ok {
 		kind = [2]string{"note", string(n.Type.Kind)} // of a version that knows more
 	}
 	out.Kind, out.Who, out.Text = kind[0], kind[1], n.Content
-	if s := n.Type.Status; s != nil && s.Status != "created" {
+	out.At = moment{n.At}
+	if s := n.Type.Status; s != nil && s.Status != "created" && s.Status != "success" {
 		out.Status, out.Tone = strings.ReplaceAll(s.Status, "_", " "), tones[s.Status]
 	}
+	if n.Type.Kind == logs.ToolUse {
+		out.Tool = n.Type.Tool
+		if out.Text == out.Tool {
+			out.Text = ""
+		}
+	}
+	todos := n.Type.Todos
 	if a := n.Type.Action; a != nil {
 		out.Detail = detailOf(a)
+		todos = append(todos, a.Todos...)
+		if a.Plan != "" && out.Text != a.Plan {
+			out.Detail = a.Plan + "\n" + out.Detail
+		}
 	}
-	for _, t := range n.Type.Todos {
-		out.Detail += "[" + map[bool]string{true: "x", false: " "}[t.Status == "completed"] + "] " + t.Content + "\n"
+	for _, t := range todos {
+		out.Todos = append(out.Todos, todoOf(t))
+	}
+	switch {
+	case out.Tone == "alarm", out.Kind == "wrong":
+		out.Jump = "fail"
+	case out.Tone == "warn", strings.Contains(out.Tool, "ask"):
+		out.Jump = "ask"
 	}
 	return out
+}
+
+func todoOf(t logs.Todo) todo {
+	switch t.Status {
+	case "completed":
+		return todo{"done", "☑", t.Content}
+	case "in_progress":
+		return todo{"doing", "▶", t.Content}
+	}
+	return todo{"", "☐", t.Content}
 }
 
 // detailOf is what is behind a tool call: the output of a command, the change of
@@ -137,7 +308,7 @@ type newsView struct {
 	After   int64  `json:"after"`
 	Process string `json:"process"`
 	Live    bool   `json:"live"`
-	Again   bool   `json:"again"` // the page has to be loaded again: another process runs, or all has ended
+	Again   bool   `json:"again"` // the rest of the page has changed too: another run has begun, or all has ended
 }
 
 // news answers when something is new in the log that a page shows, or after a
@@ -158,7 +329,7 @@ func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 	}
 	found, err := m.Logs(ctx, q)
 	if b.stopped.Err() != nil {
-		http.Error(w, "the server stops", http.StatusServiceUnavailable) // the script tries again
+		http.Error(w, "the server is stopping", http.StatusServiceUnavailable) // the script tries again
 		return nil
 	}
 	if err != nil {
@@ -168,11 +339,32 @@ func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 	if err != nil {
 		return err
 	}
-	log := readLog(found)
-	v := newsView{After: log.After, Process: log.Process, Live: one.Live}
-	v.Again = found.Newer != "" || q.ProcessID == "" && log.Process != "" || !one.Live && log.Ended && len(log.Entries) == 0
+	v := newsView{After: found.Revision, Process: found.ProcessID, Live: one.Live}
+	if found.NextAfter != nil {
+		v.After = *found.NextAfter
+	}
+	entries := readLog(found, pathsOf(one.Attempt))
+	switch {
+	case len(entries) > 0:
+	case found.Newer != "": // that run has ended, and another has begun
+		processes, err := m.Processes(ctx, id)
+		if err != nil {
+			return err
+		}
+		for i, p := range processes {
+			if i > 0 && processes[i-1].ID == q.ProcessID {
+				v.Process, v.After, v.Again = p.ID, 0, true
+				entries = append(entries, runEntry(p))
+			}
+		}
+	case !one.Live && found.Ended:
+		if v.Again = r.FormValue("live") != ""; !v.Again {
+			b.awaitEvent(ctx, m, id)
+		}
+	}
+	v.Again = v.Again || q.ProcessID == "" && found.ProcessID != ""
 	var html, head bytes.Buffer
-	if err := b.attempt.ExecuteTemplate(&html, "entries", log.Entries); err != nil {
+	if err := b.attempt.ExecuteTemplate(&html, "entries", entries); err != nil {
 		return err
 	}
 	if err := b.attempt.ExecuteTemplate(&head, "standing", one); err != nil {
@@ -181,4 +373,16 @@ func (b *Board) news(w http.ResponseWriter, r *http.Request, m *tasks.Manager) e
 	v.HTML, v.Head = html.String(), head.String()
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(v)
+}
+
+// awaitEvent waits until something happens to an attempt, or for a while.
+func (b *Board) awaitEvent(ctx context.Context, m *tasks.Manager, id string) {
+	ctx, cancel := context.WithTimeout(ctx, newsWait)
+	defer cancel()
+	watcher, err := m.Watch(ctx, -1, id)
+	if err != nil {
+		return // the script asks again
+	}
+	defer watcher.Close()
+	_, _ = watcher.Next(ctx) // whatever it is, the page is made of what there is then
 }

@@ -8,10 +8,10 @@ import (
 // moment is a time as people are told it.
 type moment struct{ time.Time }
 
-// Machine is for the attribute that scripts read.
+// Machine returns the time for an attribute that scripts read.
 func (m moment) Machine() string { return m.UTC().Format(time.RFC3339) }
 
-// Ago is how long it is past, roughly.
+// Ago returns roughly how long ago it was.
 func (m moment) Ago() string {
 	switch d := time.Since(m.Time); {
 	case m.IsZero():

@@ -3,9 +3,11 @@ package board
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
 // comparedAttempts is how many attempts of a task, the newest, are shown with
@@ -20,6 +22,7 @@ type taskView struct {
 	Attempts []side
 	Agents   []agent
 	Repos    []tasks.Repo
+	Filled   filled // a form that was not taken
 }
 
 // side is an attempt beside others.
@@ -35,18 +38,34 @@ type tally struct {
 	Unknown               bool // it could not be counted
 }
 
-// agent is a line of the menu to start from.
-type agent struct {
-	ID, Missing string
-	Variants    []string
+// agent is a line of the menu to start from: an executor, or one of its
+// variants.
+type agent struct{ Value, Name, Missing string }
+
+// variantMark stands between an executor and its variant in the value of a menu.
+const variantMark = "\n"
+
+func agentsOf(e tasks.Executor) []agent {
+	list := []agent{{e.ID, e.ID, e.Missing}}
+	for _, v := range e.Variants {
+		if e.Missing == "" && v != e.Default {
+			list = append(list, agent{e.ID + variantMark + v, e.ID + ", " + v, ""})
+		}
+	}
+	return list
 }
 
 func (b *Board) oneTask(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	return b.showTask(w, r, m, filled{})
+}
+
+func (b *Board) showTask(w http.ResponseWriter, r *http.Request, m *tasks.Manager, f filled) error {
 	v, err := b.taskOf(r.Context(), m, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	b.write(w, r, http.StatusOK, b.task, v.Title, v)
+	v.Filled = f
+	b.write(w, r, f.status(), b.task, v.Title, v)
 	return nil
 }
 
@@ -74,7 +93,7 @@ func (b *Board) taskOf(ctx context.Context, m *tasks.Manager, id string) (v task
 		return v, err
 	}
 	for _, e := range executors {
-		v.Agents = append(v.Agents, agent{e.ID, e.Missing, e.Variants})
+		v.Agents = append(v.Agents, agentsOf(e)...)
 	}
 	attempts, err := m.Attempts(ctx, id)
 	if err != nil {
@@ -124,11 +143,15 @@ func (b *Board) actOnTask(w http.ResponseWriter, r *http.Request, m *tasks.Manag
 		if err != nil {
 			return err
 		}
-		start := tasks.StartRequest{TaskID: id, Executor: r.PostFormValue("agent"), Variant: r.PostFormValue("variant"), Prompt: typed(r, "prompt"), RequestID: r.PostFormValue("once")}
+		executor, variant, _ := strings.Cut(typed(r, "agent"), variantMark)
+		start := tasks.StartRequest{TaskID: id, Executor: executor, Variant: variant, Prompt: typed(r, "prompt"), RequestID: page.Once(r)}
 		for _, repo := range repos {
 			start.Repos = append(start.Repos, tasks.RepoTarget{RepoID: repo.ID, TargetBranch: r.PostFormValue("branch-" + repo.ID)})
 		}
 		started, err := m.Start(r.Context(), start)
+		if f := fault.Of(err); f != nil {
+			return b.showTask(w, r, m, filledBy(r, f))
+		}
 		if err != nil {
 			return err
 		}
@@ -149,4 +172,4 @@ func (b *Board) actOnTask(w http.ResponseWriter, r *http.Request, m *tasks.Manag
 	return back(w, r, taskPath(id))
 }
 
-var errButton = fault.New(tasks.InvalidArgument, "That button is not known here.", "Reload the page.")
+var errButton = fault.New(tasks.InvalidArgument, "Unknown button.", "Reload the page.")

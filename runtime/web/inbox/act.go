@@ -22,7 +22,7 @@ func (in *Inbox) act(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) er
 	}
 	id := r.PathValue("id")
 	if !in.options.Shell.Checked(r) {
-		return in.again(w, r, hub, f, http.StatusForbidden, "This page was open for too long. Nothing was sent: look at your answer and send it again")
+		return in.again(w, r, hub, f, http.StatusForbidden, "This page was open too long. Nothing was sent: check your answer and send it again")
 	}
 	a := elicit.Action{RequestID: id, Channel: in.channel(), Client: f.client, Note: f.note}
 	switch f.act {
@@ -43,7 +43,7 @@ func (in *Inbox) act(w http.ResponseWriter, r *http.Request, hub *elicit.Hub) er
 			return in.done(w, r, hub)
 		}
 	default:
-		return in.again(w, r, hub, f, http.StatusBadRequest, "That button is not known here: reload the page")
+		return in.again(w, r, hub, f, http.StatusBadRequest, "Unknown button: reload the page")
 	}
 	return in.dispatch(w, r, hub, f, a)
 }
@@ -90,7 +90,7 @@ func (in *Inbox) submit(w http.ResponseWriter, r *http.Request, hub *elicit.Hub,
 			if q := &p.Questions[i]; stale[q.ID] {
 				theirs := now.Answers[q.ID]
 				q.Theirs, q.TheirsBy, q.Rev = page.Clean(q.Say(theirs.Value)), in.windowOf(theirs.Meta), now.Rev
-				p.Trouble = "Somebody changed an answer since you opened this page. Both texts are shown below: decide, then send."
+				p.Trouble = "Someone changed an answer after you opened this page. Both texts are shown below: decide, then send."
 			}
 		}
 	})
@@ -164,7 +164,7 @@ func (in *Inbox) rejected(w http.ResponseWriter, r *http.Request, hub *elicit.Hu
 		if f.sent(now, in.channel()) {
 			return // a page that was loaded again
 		}
-		p.Trouble = "You were not the first: nothing of yours was sent."
+		p.Trouble = "Someone else was first: nothing of yours was sent."
 		p.Lost = f.lost(now)
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// LinkChannel is what an answer by a link is said to have come by.
+// LinkChannel names links in the record of an answer.
 const LinkChannel = "notification"
 
 // linked is the page of a link.
@@ -27,7 +27,7 @@ func (in *Inbox) byLink(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 	}
 	t, err := readTicket(in.options.Key, r.PathValue("code"), in.now())
 	if err != nil {
-		in.showLink(w, r, http.StatusNotFound, linked{Trouble: "This link is not of this server, or it is too old."})
+		in.showLink(w, r, http.StatusNotFound, linked{Trouble: "This link is not from this server, or it is too old."})
 		return nil
 	}
 	one, err := hub.Get(r.Context(), t.Request)
@@ -40,7 +40,7 @@ func (in *Inbox) byLink(w http.ResponseWriter, r *http.Request, hub *elicit.Hub)
 			return err
 		}
 	} else if one.Status == elicit.Completed {
-		trouble = "This question has been answered or closed. The link does nothing more."
+		trouble = "This question has been answered or closed. The link no longer works."
 	}
 	in.showLink(w, r, status, linked{in.paneOf(r, &one, nil), t.label(&one), trouble})
 	return nil

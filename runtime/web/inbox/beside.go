@@ -15,10 +15,9 @@ type besides struct {
 	Seq     int64 // of the feed: the script watches from here
 }
 
-// OfAttempt is the first open question of an attempt with its form, for the
-// page of the attempt, which [Options.Attempt] names. It is live there as it is
-// in the inbox: one that is asked later appears. Without its script the form
-// leads back to that page.
+// OfAttempt renders the first open question of an attempt with its form, for
+// the attempt's page, at [Options.Attempt]. It is live there as in the inbox:
+// later questions appear. Without its script, the form leads back to that page.
 func (in *Inbox) OfAttempt(w http.ResponseWriter, r *http.Request, attemptID string) (template.HTML, error) {
 	hub, err := in.options.Hub(r.Context())
 	if err != nil {

@@ -116,10 +116,10 @@ func (in *Inbox) placeOf(channel string) string {
 // readJSON reads what the script sent.
 func (in *Inbox) readJSON(r *http.Request, v any) error {
 	if !in.options.Shell.Checked(r) {
-		return errors.New("this page was open for too long: reload it, what you typed is kept in this browser")
+		return errors.New("this page was open too long: reload it, what you typed is kept in this browser")
 	}
 	if err := json.NewDecoder(r.Body).Decode(v); err != nil {
-		return fmt.Errorf("read what was typed: %w", err)
+		return fmt.Errorf("read a draft: %w", err)
 	}
 	return nil
 }

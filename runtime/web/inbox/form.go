@@ -79,6 +79,13 @@ func (f *form) answers(r *elicit.Request) (map[string]elicit.Answer, error) {
 		delete(fields, id)
 		delete(fields, id+elicit.OtherSuffix)
 	}
+	for i := range r.Questions { // own words take the place of the one choice
+		q := &r.Questions[i]
+		own := strings.TrimSpace(strings.Join(fields[q.ID+elicit.OtherSuffix], ""))
+		if q.Kind == elicit.SingleSelect && q.AllowFreeform && own != "" {
+			delete(fields, q.ID)
+		}
+	}
 	answers, err := r.Fields(fields)
 	if err != nil {
 		return nil, err

@@ -11,9 +11,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// InView is the form for a view of an MCP client: the same handlers as those of
-// the inbox, for one question each, without its list and without its stream. The
-// script of the form reaches them through whatever carries its requests.
+// InView returns the form for a view of an MCP client: the inbox's handlers for
+// a single question, without list and stream. The form's script reaches them
+// through whatever carries its requests.
 func (in *Inbox) InView() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /inbox/{id}", in.page(in.one))

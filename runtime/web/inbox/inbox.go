@@ -1,11 +1,10 @@
-// Package inbox is the pages on which a person answers all agents: the open
-// questions, one question with its form, and the history. It stands over the
-// hub of elicit as the terminal does; what one of them changes the other shows.
+// Package inbox serves the pages on which a person answers all agents: the open
+// questions, one question with its form, and the history. Like the terminal, it
+// uses elicit's hub, so each shows the changes of the other.
 //
-// Every page is complete without its script: forms are plain, and what is done
-// with them is one POST. The script makes them live: it follows [Inbox.events],
-// and sends what is typed while it is typed, so that every window and the
-// terminal have the same draft.
+// Every page works without its script: forms are plain, and each action is one
+// POST. The script makes pages live: it follows [Inbox.events] and sends text
+// as it is typed, so that every window and the terminal have the same draft.
 package inbox
 
 import (
@@ -23,8 +22,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Channel is what these pages are called where it is said who answered, and
-// ViewChannel is what the form in a view of an MCP client is called.
+// Channel and ViewChannel name these pages, and the form in a view of an MCP
+// client, in the record of an answer.
 const (
 	Channel     = "web"
 	ViewChannel = "app"
@@ -36,25 +35,25 @@ var templates embed.FS
 //go:embed static/*
 var static embed.FS
 
-// Options is what an Inbox works with. Hub and Shell are required.
+// Options configure an Inbox. Hub and Shell are required.
 type Options struct {
-	// Hub opens the hub, or returns the one that is open.
+	// Hub opens the hub, or returns the open one.
 	Hub func(ctx context.Context) (*elicit.Hub, error)
 	// Shell makes the pages; New adds files and places to it.
 	Shell *page.Shell
-	// Attempt is the path of the page of an attempt, which shows the questions of
-	// the attempt too: see [Inbox.OfAttempt]. Nil: there is no such page.
+	// Attempt returns the path of an attempt's page, which also shows the
+	// attempt's questions: see [Inbox.OfAttempt]. Nil: there is no such page.
 	Attempt func(id string) string
-	// View says that the form is the only page, in a view of an MCP client; see
-	// [Inbox.InView].
+	// View reports that the form is the only page, in a view of an MCP client;
+	// see [Inbox.InView].
 	View bool
-	// Key signs the links of notifications: see [AnswerLinks].
+	// Key signs the links in notifications: see [AnswerLinks].
 	Key []byte
-	// Log takes what goes wrong. Nil: nothing is logged.
+	// Log receives errors. Nil discards them.
 	Log *slog.Logger
 }
 
-// Inbox is the handlers. Make it with New.
+// Inbox holds the handlers. Use New to create one.
 type Inbox struct {
 	options                          Options
 	pages, history, answer, troubles *template.Template
@@ -64,7 +63,7 @@ type Inbox struct {
 	stop                             func()
 }
 
-// New makes the handlers and enters them in the shell.
+// New returns the handlers and adds them to the shell.
 func New(o Options) *Inbox {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -96,10 +95,10 @@ func (in *Inbox) channel() string {
 	return Channel
 }
 
-// Stop ends the streams, which would last as long as their windows.
+// Stop ends the streams, which would otherwise last as long as their windows.
 func (in *Inbox) Stop() { in.stop() }
 
-// Mounts are the handlers by path, for people who have signed in.
+// Mounts returns the handlers by path, for people who have signed in.
 func (in *Inbox) Mounts() map[string]http.Handler {
 	return map[string]http.Handler{
 		"GET /{$}":                   in.page(in.index),
@@ -115,7 +114,7 @@ func (in *Inbox) Mounts() map[string]http.Handler {
 	}
 }
 
-// Public are the handlers for people with a link from a notification.
+// Public returns the handlers for people with a link from a notification.
 func (in *Inbox) Public() map[string]http.Handler {
 	return map[string]http.Handler{"/answer/{code}": in.page(in.byLink)}
 }
@@ -142,13 +141,13 @@ func (in *Inbox) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := fault.Of(err)
 	switch {
 	case f != nil && f.Code == elicit.UnknownRequest:
-		status, t = http.StatusNotFound, trouble{"There is no such question.", "It may have been taken out of the history, which goes back 90 days."}
+		status, t = http.StatusNotFound, trouble{"There is no such question.", "It may have been deleted from the history, which goes back 90 days."}
 	case f != nil:
 		status, t = http.StatusConflict, trouble{f.Message, f.Hint}
 	case errors.As(err, new(*http.MaxBytesError)):
-		status, t = http.StatusRequestEntityTooLarge, trouble{"That is more text than an answer can have.", "Shorten it to some 60,000 characters."}
+		status, t = http.StatusRequestEntityTooLarge, trouble{"The text is too long for an answer.", "Shorten it to about 60,000 characters."}
 	default:
-		in.options.Log.Error("page failed", "path", r.Pattern, "error", err)
+		in.options.Log.Error("cannot serve the page", "path", r.Pattern, "error", err)
 		status, t.Message, t.Hint = in.options.Shell.Failed(err)
 	}
 	if wantsJSON(r) {

@@ -168,7 +168,7 @@ func TestFormsActOnRequests(t *testing.T) {
 		"no number":         {url.Values{"do.act": {"send"}, "a.name": {"x"}, "a.count": {"many"}}, 422, "is not a number", func(r elicit.Request) bool { return r.Status == elicit.Open }},
 		"an option of none": {url.Values{"do.act": {"send"}, "a.name": {"x"}, "a.style": {"Grand"}}, 422, "There is no option", func(r elicit.Request) bool { return r.Status == elicit.Open }},
 		"an unknown field":  {url.Values{"do.act": {"send"}, "a.nome": {"x"}}, 422, "There is no question", func(r elicit.Request) bool { return r.Status == elicit.Open }},
-		"an unknown button": {url.Values{"do.act": {"explode"}}, 400, "not known here", func(r elicit.Request) bool { return r.Status == elicit.Open }},
+		"an unknown button": {url.Values{"do.act": {"explode"}}, 400, "Unknown button", func(r elicit.Request) bool { return r.Status == elicit.Open }},
 		"kept":              {url.Values{"do.act": {"save"}, "a.name": {"hal"}}, 200, "hal", func(r elicit.Request) bool { return r.Answers["name"].State == elicit.Draft }},
 		"reviewed":          {url.Values{"do.act": {"review"}, "a.name": {"hal"}}, 200, "This will be sent", func(r elicit.Request) bool { return r.Answers["name"].State == elicit.Draft }},
 		"sent with a note": {url.Values{"do.act": {"send"}, "a.name": {"hal"}, "a.style": {"Plain"}, "do.note": {"after six"}}, 200, "after six", func(r elicit.Request) bool {
@@ -287,7 +287,7 @@ func TestQuestionsAreGroupedByPlaceAndAttempt(t *testing.T) {
 		}
 	}
 	_, body := s.do("GET", "/inbox/list", nil)
-	want := []string{"site", "urgent", "second", "shop", "attempt aaaa1111", "fix/cart", "first", "fourth", "shop", "attempt bbbb2222", "third"}
+	want := []string{"Urgent", "urgent", "shop", "attempt aaaa1111", "fix/cart", "first", "fourth", "site", "second", "shop", "attempt bbbb2222", "third"}
 	var got []string
 	for _, m := range regexp.MustCompile(`<(?:h2|span class="part"|span class="heading" dir="auto")>([^<]+)`).FindAllStringSubmatch(body, -1) {
 		got = append(got, strings.TrimSpace(m[1]))

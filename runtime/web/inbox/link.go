@@ -18,10 +18,10 @@ const mostChoices = 4
 // long after a deadline an answer by link may be late.
 const linkLives = 24 * time.Hour
 
-// Choice is an answer that one press gives.
+// Choice is an answer that takes one press.
 type Choice struct {
 	Label string
-	Path  string // on the server of the inbox
+	Path  string // path on the inbox's server
 }
 
 // ticket is what a link says: which answer, and until when. It is signed and
@@ -33,10 +33,10 @@ type ticket struct {
 	Until    int64  `json:"u"` // Unix seconds
 }
 
-// AnswerLinks are links that answer a request without signing in, for a
-// notification: yes and no, or the options of a small select. Anything else has
-// none. A link shows the question and a button; only the button, or a POST,
-// answers, as programs that look ahead open links.
+// AnswerLinks returns links for a notification that answer a request without
+// signing in: yes and no, or the options of a small select; none for other
+// requests. A link shows the question and a button. Only the button, or a POST,
+// answers, because some programs open links in advance.
 func AnswerLinks(key []byte, r *elicit.Request) []Choice {
 	if len(r.Questions) != 1 || r.URL != "" || r.Status == elicit.Completed || r.Audience.Principal != "" || len(r.Audience.Roles) > 0 {
 		return nil
@@ -74,7 +74,7 @@ func mac(key, data []byte) []byte {
 	return h.Sum(nil)
 }
 
-var errTicket = errors.New("not a link of this server, or too old")
+var errTicket = errors.New("not a link from this server, or too old")
 
 func readTicket(key []byte, code string, now time.Time) (t ticket, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(code)

@@ -21,7 +21,7 @@ func TestALinkAnswersOnce(t *testing.T) {
 			t.Fatalf("GET %s: %d, %s; want the page with its button", yes, status, now.Status)
 		}
 	}
-	if status, body := s.do("POST", yes, url.Values{"note": {"after six"}}, anonymous); status != 200 || !strings.Contains(body, "answered by a notification") {
+	if status, body := s.do("POST", yes, url.Values{"note": {"after six"}}, anonymous); status != 200 || !strings.Contains(body, "answered from a notification") {
 		t.Errorf("POST %s: %d\n%s", yes, status, body)
 	}
 	if now := s.get(r.ID); !now.Accepted() || !now.Answers["sure"].Value.Boolean || now.Completion.Note != "after six" {

@@ -31,7 +31,7 @@ func wantsJSON(r *http.Request) bool { return strings.Contains(r.Header.Get("Acc
 func (in *Inbox) json(w http.ResponseWriter, status int, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		in.options.Log.Error("answer not encoded", "error", err)
+		in.options.Log.Error("cannot encode an answer", "error", err)
 		status, data = http.StatusInternalServerError, []byte("{}")
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -34,7 +34,7 @@ type group struct {
 // cards are a list.
 type cards []card
 
-// Full says that there are as many as a list has before another begins.
+// Full reports that the list has reached its maximum length.
 func (c cards) Full() bool { return len(c) >= listLength }
 
 // listLength is how many cards one list has. A browser lays out a list when it
@@ -44,10 +44,10 @@ const listLength = 10
 
 // card is a question in the list.
 type card struct {
-	ID, Heading, Asker, Kind, Group, Order string
-	Priority                               elicit.Priority
-	Asked, Deadline                        moment
-	Late, Gone, Finished, Started, Chosen  bool
+	ID, Heading, Asker, Kind, Group, Place, Order string
+	Priority                                      elicit.Priority
+	Asked, Deadline                               moment
+	Late, Gone, Finished, Started, Chosen         bool
 }
 
 // moment is a time for people and for the script.
@@ -68,6 +68,10 @@ func when(t elicit.Time, words string) moment {
 func groups(requests []elicit.Request, chosen string, now time.Time) []group {
 	var all []group
 	at := map[string]int{}
+	requests = slices.Clone(requests)
+	slices.SortStableFunc(requests, func(a, b elicit.Request) int {
+		return cmp.Compare(rank(urgent(&a)), rank(urgent(&b)))
+	})
 	for i := range requests {
 		r := &requests[i]
 		c := cardOf(r, now)
@@ -88,8 +92,35 @@ func groups(requests []elicit.Request, chosen string, now time.Time) []group {
 	return all
 }
 
+// urgentGroup is the key of the group of what is urgent, which stands on top
+// wherever it comes from.
+const urgentGroup = "urgent"
+
+func groupKey(r *elicit.Request) string {
+	if urgent(r) {
+		return urgentGroup
+	}
+	return strings.Join([]string{cmp.Or(r.Place(), r.Source.Name), r.Context.AttemptID, r.Context.Branch}, "|")
+}
+
+// urgent reports whether somebody waits, now, for an urgent answer.
+func urgent(r *elicit.Request) bool {
+	return r.Priority == elicit.Urgent && r.Status == elicit.Open && !r.AskerGone
+}
+
+// rank puts what is so before what is not.
+func rank(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
+}
+
 // groupOf names where a request comes from.
 func groupOf(r *elicit.Request, key string) group {
+	if key == urgentGroup {
+		return group{Key: key, Name: "Urgent"}
+	}
 	g := group{Key: key, Name: cmp.Or(page.Line(r.Place()), page.Line(r.Source.Name), "Elsewhere")}
 	if r.Context.AttemptID != "" {
 		g.Parts = append(g.Parts, "attempt "+short(r.Context.AttemptID))
@@ -114,7 +145,7 @@ func short(id string) string {
 func cardOf(r *elicit.Request, now time.Time) card {
 	return card{
 		ID: r.ID, Heading: cmp.Or(page.Line(r.Heading()), "A question"), Asker: asker(r), Kind: kindOf(r),
-		Group: strings.Join([]string{cmp.Or(r.Place(), r.Source.Name), r.Context.AttemptID, r.Context.Branch}, "|"), Order: orderOf(r),
+		Group: groupKey(r), Place: page.Line(r.Place()), Order: orderOf(r),
 		Priority: r.Priority, Asked: when(r.CreatedAt, ago(now.Sub(r.CreatedAt.Time))), Deadline: deadline(r, now),
 		Late: r.Status == elicit.ExpiredOpen, Gone: r.AskerGone && r.TurnEnd == nil, Finished: r.TurnEnd != nil, Started: len(r.Answers) > 0,
 	}

@@ -14,9 +14,9 @@ import (
 // made of. Another site can make a browser send it, and cannot read it.
 const formCookie = "deskhand_form"
 
-// token is what the forms of a page carry. It gives the browser a cookie if it
+// Token is what the forms of a page carry. It gives the browser a cookie if it
 // has none.
-func (s *Shell) token(w http.ResponseWriter, r *http.Request) string {
+func (s *Shell) Token(w http.ResponseWriter, r *http.Request) string {
 	c, err := r.Cookie(formCookie)
 	if err != nil || c.Value == "" {
 		c = &http.Cookie{Name: formCookie, Value: rand.Text(), Path: "/", HttpOnly: true, Secure: s.Secure(r), SameSite: http.SameSiteStrictMode, MaxAge: 400 * 24 * 3600}
@@ -26,9 +26,9 @@ func (s *Shell) token(w http.ResponseWriter, r *http.Request) string {
 	return s.sign(c.Value)
 }
 
-// Secure reports whether a browser has come over TLS, here or at a proxy, so that
-// its cookies are for TLS only. A client that claims it falsely gets cookies that
-// it cannot use.
+// Secure reports whether the request came over TLS, here or at a proxy, so that
+// its cookies are restricted to TLS. A client that claims TLS falsely only gets
+// cookies that it cannot use.
 func (s *Shell) Secure(r *http.Request) bool {
 	at := url.URL{Host: r.Host}
 	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") || s.TLSHost != "" && strings.EqualFold(at.Hostname(), s.TLSHost)
@@ -40,12 +40,12 @@ func (s *Shell) sign(cookie string) string {
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// TokenHeader has the token of a request that is no form.
+// TokenHeader is the header with the token of requests other than forms.
 const TokenHeader = "Deskhand-Token"
 
-// Checked says whether a request that changes something comes from a page of
-// ours: its token, in the field "token" or in [TokenHeader], is that of its
-// cookie. A program that has sent the bearer token needs none: no page can make
+// Checked reports whether a request that changes something comes from one of
+// our pages: its token, in the field "token" or in [TokenHeader], matches its
+// cookie. A request with the bearer token needs none, because no page can make
 // a browser send that.
 func (s *Shell) Checked(r *http.Request) bool {
 	if r.Header.Get("Authorization") != "" {
@@ -66,8 +66,9 @@ func (s *Shell) Checked(r *http.Request) bool {
 // takes at most.
 const maxForm = 10 << 20
 
-// ReadForm reads the form of a request; a *[http.MaxBytesError] if it is too big,
-// which [Shell.Checked] would take for one without a token.
+// ReadForm parses a request's form. If it is too big, the error is a
+// *[http.MaxBytesError]; [Shell.Checked] would treat such a request as one
+// without a token.
 func ReadForm(r *http.Request) error {
 	if r.Body != nil && r.PostForm == nil {
 		r.Body = http.MaxBytesReader(nil, r.Body, maxForm)
@@ -75,10 +76,22 @@ func ReadForm(r *http.Request) error {
 	return r.ParseForm()
 }
 
-// Local is a path on this server, to go to next; empty for anything else.
+// Local returns to if it is a path on this server; otherwise "".
 func Local(to string) string {
 	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") {
 		return ""
 	}
 	return to
+}
+
+// Once is a request ID for what a form does: the same for a form that is sent
+// twice, another one for a form that was changed and sent again. Empty if the
+// form has no field "once".
+func Once(r *http.Request) string {
+	given := r.PostFormValue("once")
+	if given == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(r.PostForm.Encode())) // sorted by name
+	return given[:min(len(given), 64)] + "-" + hex.EncodeToString(sum[:8])
 }

@@ -15,9 +15,9 @@ func ThisMachine(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") // RFC 6761 section 6.3
 }
 
-// Beside is a page of this machine at the name by which a browser has come, host
-// as its requests have it: at another name it would have to sign in again. Any
-// other address is left as it is.
+// Beside returns u with the host name that the browser used, host as in its
+// requests, if u is on this machine: under another name the browser would have
+// to sign in again. It returns other addresses unchanged.
 func Beside(u *url.URL, host string) *url.URL {
 	at := url.URL{Host: host}
 	if !ThisMachine(u.Hostname()) || !ThisMachine(at.Hostname()) {

@@ -8,23 +8,30 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 )
 
 func TestTextOfAgentsIsTypesetAndInert(t *testing.T) { // A-020
 	for source, want := range map[string]string{
-		"Is **this** `ok`?":             `<p dir="auto">Is <strong>this</strong> <code>ok</code>?</p>`,
-		"a *few* words":                 `<p dir="auto">a <em>few</em> words</p>`,
-		"2 * 3 * 4":                     `<p dir="auto">2 * 3 * 4</p>`,
-		"one\ntwo\n\nthree":             `<p dir="auto">one<br>two</p> <p dir="auto">three</p>`,
-		"- a\n- b":                      `<ul dir="auto"><li>a<li>b</ul>`,
-		"1. a\n2. b\n\nend":             `<ol dir="auto"><li>a<li>b</ol> <p dir="auto">end</p>`,
-		"# Head":                        `<p dir="auto"><strong>Head</strong></p>`,
-		"```go\nif a < b {\n```\nafter": `<pre dir="auto">if a &lt; b { </pre> <p dir="auto">after</p>`,
-		"[here](https://evil.example/)": `<p dir="auto">here (<code>https://evil.example/</code>)</p>`,
-		"<script>alert(1)</script>":     `<p dir="auto">&lt;script&gt;alert(1)&lt;/script&gt;</p>`,
-		"`<b>` **<i>**":                 `<p dir="auto"><code>&lt;b&gt;</code> <strong>&lt;i&gt;</strong></p>`,
-		"safe \u202egpj.exe":            "<p dir=\"auto\">safe \ufffdgpj.exe</p>",
-		"":                              "",
+		"Is **this** `ok`?":                 `<p dir="auto">Is <strong>this</strong> <code>ok</code>?</p>`,
+		"a *few* words":                     `<p dir="auto">a <em>few</em> words</p>`,
+		"2 * 3 * 4":                         `<p dir="auto">2 * 3 * 4</p>`,
+		"one\ntwo\n\nthree":                 `<p dir="auto">one<br>two</p> <p dir="auto">three</p>`,
+		"- a\n- b":                          `<ul dir="auto"><li>a </li> <li>b </li> </ul>`,
+		"1. a\n2. b\n\nend":                 `<ol dir="auto"><li>a </li> <li>b </li> </ol> <p dir="auto">end</p>`,
+		"# Head":                            `<p dir="auto"><strong>Head</strong></p>`,
+		"```go\nif a < b {\n```\nafter":     `<pre dir="ltr" tabindex="0"><i class="k">if</i> a &lt; b {</pre> <p dir="auto">after</p>`,
+		"[here](https://evil.example/)":     `<p dir="auto">here (<code>https://evil.example/</code>)</p>`,
+		"![p](https://evil.example/)":       `<p dir="auto">p (<code>https://evil.example/</code>)</p>`,
+		"| a | b |\n|---|---|\n| 1 | `2` |": `<div class="tablebox" tabindex="0" role="region" aria-label="Table"><table><tr><th dir="auto">a</th><th dir="auto">b</th></tr><tr><td dir="auto">1</td><td dir="auto"><code>2</code></td></tr></table></div>`,
+		"- [x] a\n  - b":                    `<ul dir="auto"><li>☑ a <ul dir="auto"><li>b </li> </ul> </li> </ul>`,
+		"> quoted":                          `<blockquote dir="auto"><p dir="auto">quoted</p> </blockquote>`,
+		"a <b onclick=x>c</b>":              `<p dir="auto">a &lt;b onclick=x&gt;c&lt;/b&gt;</p>`,
+		"<https://evil.example/>":           `<p dir="auto"><code>https://evil.example/</code></p>`,
+		"<script>alert(1)</script>":         `<p dir="auto">&lt;script&gt;alert(1)&lt;/script&gt;</p>`,
+		"`<b>` **<i>**":                     `<p dir="auto"><code>&lt;b&gt;</code> <strong>&lt;i&gt;</strong></p>`,
+		"safe \u202egpj.exe":                "<p dir=\"auto\">safe \ufffdgpj.exe</p>",
+		"":                                  "",
 	} {
 		if got := strings.Join(strings.Fields(string(Text(source))), " "); got != strings.Join(strings.Fields(want), " ") {
 			t.Errorf("Text(%q) = %s, want %s", source, got, want)
@@ -33,7 +40,7 @@ func TestTextOfAgentsIsTypesetAndInert(t *testing.T) { // A-020
 }
 
 // known are the tags that a text may have.
-var known = regexp.MustCompile(`</?(p|ul|ol|pre)( dir="auto")?>|<(li|br)>|</?(strong|em|code)>`)
+var known = regexp.MustCompile(`<(p|ul|ol|ol start="[0-9]+"|blockquote|pre|td|th) dir="auto">|<pre dir="ltr" tabindex="0">|<div class="tablebox" tabindex="0" role="region" aria-label="Table">|</(p|ul|ol|pre|blockquote|td|th|div|i)>|<i class="[a-z]">|<(br|hr)>|</?(strong|em|code|li|del|table|tr)>`)
 
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"**a** `b`\n- c\n```\nd", "[a](javascript:alert(1))", "<img src=x onerror=alert(1)>", "1. *x*\n  y\n~~~"} {
@@ -144,6 +151,39 @@ func TestOnlyPathsOfThisServerAreLocal(t *testing.T) {
 	} {
 		if got := Local(to); got != want {
 			t.Errorf("Local(%q) = %q, want %q", to, got, want)
+		}
+	}
+}
+
+// No text that fits is slow to show, however deep or crooked it is.
+func TestAttackTextsAreQuick(t *testing.T) {
+	for name, part := range map[string]string{"quotes": "> ", "lists": "- ", "emphasis": "*a ", "brackets": "[", "links": "[a](", "ticks": "`", "fences": "```\n", "pipes": "|a\n|-\n", "tilde": "~~a", "html": "<a ", "entities": "&#x"} {
+		began := time.Now()
+		Text(strings.Repeat(part, mostMarkdown/len(part)))
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s took %v", name, took)
+		} else {
+			t.Logf("%s: %v", name, took)
+		}
+	}
+}
+
+// A page is compressed for who came from this server or the address bar. Any
+// other page that makes a browser ask could read the length.
+func TestAttackPagesArePackedForTheirOwnOriginAlone(t *testing.T) {
+	s := New([]byte("key"))
+	tmpl := s.Parse(fstest.MapFS{"a.html": {Data: []byte(`{{define "main"}}{{.Data}}{{end}}`)}}, "a.html")
+	for from, want := range map[string]string{"same-origin": "gzip", "none": "gzip", "same-site": "", "cross-site": "", "": ""} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Accept-Encoding", "gzip, br")
+		r.Header.Set("Sec-Fetch-Site", from)
+		w := httptest.NewRecorder()
+		s.Write(w, r, http.StatusOK, tmpl, "", Page{Data: strings.Repeat("long ", 1000)})
+		if got := w.Header().Get("Content-Encoding"); got != want || !strings.Contains(strings.Join(w.Header().Values("Vary"), ","), "Sec-Fetch-Site") {
+			t.Errorf("from %q: Content-Encoding %q, want %q", from, got, want)
+		}
+		if want == "gzip" && w.Body.Len() > 2000 {
+			t.Errorf("from %q: %d bytes", from, w.Body.Len())
 		}
 	}
 }

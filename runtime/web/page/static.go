@@ -21,11 +21,11 @@ type asset struct {
 	packed  []byte
 }
 
-// StaticPath is where [Shell.Static] is mounted.
+// StaticPath is the path at which to mount [Shell.Static].
 const StaticPath = "/static/"
 
-// Add takes the files of a folder, without those below it. A name that was
-// taken before is a bug.
+// Add adds the files of a folder, without subfolders. It panics if a name is
+// already used.
 func (s *Shell) Add(files fs.FS) {
 	names, err := fs.Glob(files, "*.*")
 	if err != nil {
@@ -44,8 +44,8 @@ func (s *Shell) Add(files fs.FS) {
 	}
 }
 
-// File returns the text of a file that pages refer to, for a page that has all
-// in itself. A name that was not added is a bug.
+// File returns the text of an added file, for a page that contains everything
+// itself. It panics if the name was not added.
 func (s *Shell) File(name string) string {
 	a, ok := s.assets[name]
 	if !ok {
@@ -78,8 +78,8 @@ func pack(data []byte) []byte {
 // keep the file.
 func (s *Shell) url(name string) string { return StaticPath + name + "?v=" + s.assets[name].version }
 
-// Static serves the files. There is no secret in them: the page that asks for
-// the token needs them.
+// Static serves the added files. They contain no secrets: the sign-in page
+// needs them.
 func (s *Shell) Static() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a, ok := s.assets[strings.TrimPrefix(r.URL.Path, StaticPath)]

@@ -102,9 +102,9 @@ func readResult(answer contract.Result, asked url.Values) (*result, error) {
 		}
 		if w := h.Why; w != nil {
 			one.Why = []reason{
-				{"words", "how well the words match, beside the best section", share(w.Words)},
-				{"meaning", "how near it is in meaning: 1 is the nearest of all sections", share(w.Meaning)},
-				{"near", "how much of the question stands close together in it", share(w.Near)},
+				{"words", "how well the words match, relative to the best section", share(w.Words)},
+				{"meaning", "how near it is in meaning: 1 is the nearest section", share(w.Meaning)},
+				{"near", "how much of the question occurs close together in it", share(w.Near)},
 				{"path", "how much of the question is in the path of its page", share(w.Path)},
 			}
 		}

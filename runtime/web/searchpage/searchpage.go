@@ -1,11 +1,11 @@
-// Package searchpage is the page on which a person tries what agents get: a
-// search with the facets of the corpus as menus, why each hit ranks where it
-// does, the sections with their neighbours, and what to paste to do the same.
+// Package searchpage serves the page on which a person tries what agents get: a
+// search with the corpus's facets as menus, why each hit ranks where it does,
+// the sections with their neighbours, and snippets to repeat it as an agent.
 //
-// It knows no engine. It calls the tools as an agent calls them, so what it
-// shows is what an agent gets, and the menus are those of the tool's schema. It
-// is one form of GET: each state has an address, and works without the script,
-// which only copies.
+// It does not use the search engine. It calls the tools as an agent does, so it
+// shows what an agent gets, and its menus come from the tool's schema. It is
+// one GET form: each state has its own address, and it works without the
+// script, which only copies text.
 package searchpage
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Path is where the page is.
+// Path is the page's path.
 const Path = "/search"
 
 //go:embed templates/*.html
@@ -33,27 +33,28 @@ var templates embed.FS
 //go:embed static/*
 var static embed.FS
 
-// Options is what a Page works with. Shell and Tools are required.
+// Options configure a Page. Shell and Tools are required.
 type Options struct {
 	// Shell makes the page; New adds files and a place to it.
 	Shell *page.Shell
-	// Tools are search_docs and get_doc as they are now; search explains its hits.
+	// Tools returns the current search_docs and get_doc; search explains its
+	// hits.
 	Tools func() (search, read contract.Tool)
-	// Name is what client configurations call the server. Zero: docs.
+	// Name is the server's name in client configurations. Zero: docs.
 	Name string
-	// NoToken says that the server asks for none.
+	// NoToken reports that the server requires no token.
 	NoToken bool
-	// Log takes what goes wrong. Nil: nothing is logged.
+	// Log receives errors. Nil discards them.
 	Log *slog.Logger
 }
 
-// Page is an [http.Handler] for GET. Make it with New.
+// Page is an [http.Handler] for GET. Use New to create one.
 type Page struct {
 	options Options
 	page    *template.Template
 }
 
-// New makes the page and enters it in the shell.
+// New returns the page and adds it to the shell.
 func New(o Options) *Page {
 	if o.Name == "" {
 		o.Name = "docs"
@@ -107,7 +108,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f := fault.Of(err)
 		if status = http.StatusBadRequest; f == nil {
 			p.options.Log.Error("search page failed", "error", err)
-			status, f = http.StatusInternalServerError, fault.New("internal", "The search failed.", "The log of deskhand says why.")
+			status, f = http.StatusInternalServerError, fault.New("internal", "The search failed.", "deskhand's log has the reason.")
 		}
 		v.Trouble = &trouble{f.Message, f.Hint}
 	}

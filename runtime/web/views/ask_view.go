@@ -56,19 +56,19 @@ func (v *Views) askView() contract.Tool {
 	least := 0.0
 	text := func(about string) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Description: about} }
 	schema := contract.Object([]string{"do"},
-		contract.Property{Name: "do", Schema: &jsonschema.Schema{Type: "string", Enum: []any{"open", "form", "act", "draft", "presented", "changes"}, Description: "What the form does."}},
-		contract.Property{Name: "proof", Schema: text("For open: from the page.")},
+		contract.Property{Name: "do", Schema: &jsonschema.Schema{Type: "string", Enum: []any{"open", "form", "act", "draft", "presented", "changes"}, Description: "The form's action."}},
+		contract.Property{Name: "proof", Schema: text("For open: chosen by the page.")},
 		contract.Property{Name: "arguments", Schema: &jsonschema.Schema{Type: "object", Description: "For open: the arguments of the call of " + v.askName + "."}},
-		contract.Property{Name: "request_id", Schema: text("The question; for open instead of arguments.")},
-		contract.Property{Name: "again", Schema: &jsonschema.Schema{Type: "boolean", Description: "For open: a question that a view has shown before will do."}},
-		contract.Property{Name: "key", Schema: text("For all but open: from the answer to open.")},
-		contract.Property{Name: "body", Schema: text("What the form sends.")},
-		contract.Property{Name: "after", Schema: &jsonschema.Schema{Type: "integer", Minimum: &least, Description: "For changes: the place after which to look."}},
+		contract.Property{Name: "request_id", Schema: text("The question's ID; replaces arguments for open.")},
+		contract.Property{Name: "again", Schema: &jsonschema.Schema{Type: "boolean", Description: "For open: accept a question that a view has already shown."}},
+		contract.Property{Name: "key", Schema: text("For all but open: from open's answer.")},
+		contract.Property{Name: "body", Schema: text("The data that the form sends.")},
+		contract.Property{Name: "after", Schema: &jsonschema.Schema{Type: "integer", Minimum: &least, Description: "For changes: return changes after this position."}},
 		contract.Property{Name: "wait", Schema: &jsonschema.Schema{Type: "integer", Minimum: &least, Description: "For changes: how long to wait, in milliseconds."}},
 	)
 	return markOnly(contract.Define(contract.Spec{
 		Name: v.askViewName, Title: "The form of a question",
-		Description: "Carries what a person does in the form of a question. Only the form itself can call this.",
+		Description: "Carries out what a person does in a question's form. Only the form itself can call this.",
 		Input:       contract.Freeze(schema), Additive: true,
 	}, v.carry))
 }
@@ -113,7 +113,7 @@ func (v *Views) carry(ctx context.Context, caller contract.Caller, in askViewIn)
 
 // notForm refuses who is not the form.
 func notForm() error {
-	return fault.New("not_the_form", "only the form of a question can call this", "ask a person with ask_user; the answer is what they send")
+	return fault.New("not_the_form", "only the form of a question can call this", "ask a person with ask_user; its answer is what they send")
 }
 
 // shown is a result that is for the view and not for a model.
@@ -172,7 +172,7 @@ func (v *Views) take(ctx context.Context, hub *elicit.Hub, caller contract.Calle
 		return nil, 0, err
 	}
 	if r.Trigger != elicit.AskUser || r.Source.Kind != "mcp" || r.Source.Name != caller.Name {
-		return nil, 0, fault.New(elicit.UnknownRequest, "no such question of this client", "")
+		return nil, 0, fault.New(elicit.UnknownRequest, "this client has no such question", "")
 	}
 	presented := elicit.Action{Type: elicit.PresentedTo, RequestID: id, Channel: v.options.Channel, Client: caller.Name}
 	_, err = hub.Dispatch(ctx, presented)
@@ -205,7 +205,7 @@ func (a *answer) Write(b []byte) (int, error) {
 func (v *Views) request(ctx context.Context, method, path, kind, accept, body string) (*answer, error) {
 	r, err := http.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("word the request of a form: %w", err)
+		return nil, fmt.Errorf("encode a form's request: %w", err)
 	}
 	for name, value := range map[string]string{"Accept": accept, "Content-Type": kind, "Deskhand-Part": "1", "Authorization": "view"} {
 		if value != "" {

@@ -41,7 +41,7 @@ func (v *Views) make() {
 	}
 	v.options.Shell.Add(files)
 	if v.options.Form != nil {
-		v.ask = v.document(parts{name: "ask", title: "A question to you",
+		v.ask = v.document(parts{name: "ask", title: "A question for you",
 			styles: []string{"answer.css"}, scripts: []string{"ask-view.js", "answer.js"},
 			tools: map[string]string{"form": v.askViewName}})
 	}
@@ -75,7 +75,7 @@ func (v *Views) document(p parts) document {
 	}
 	style, script := strings.Join(styles, "\n"), strings.Join(scripts, "\n")
 	if strings.Contains(style, "</style") || strings.Contains(script, "</script") {
-		panic("the file of a view ends its element")
+		panic("a view's file closes its element")
 	}
 	data.Style, data.Script = template.HTML("<style>"+style+"</style>"), template.HTML("<script>"+script+"</script>")
 	data.Policy = "default-src 'none'; script-src " + hashOf(script) + "; style-src " + hashOf(style) +

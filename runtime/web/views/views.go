@@ -1,13 +1,12 @@
-// Package views has the pages that an MCP client shows in the conversation, by
-// the extension MCP Apps: the form of a question (ui://deskhand/ask), the hits
-// of a search (ui://deskhand/search) and the state of an attempt
+// Package views holds the pages that an MCP client shows in the conversation,
+// by the extension MCP Apps: a question's form (ui://deskhand/ask), the hits of
+// a search (ui://deskhand/search) and the state of an attempt
 // (ui://deskhand/attempt).
 //
-// A view is one HTML page with its styles and scripts inside. It reaches nothing
-// but its host, by messages, and the host carries its tool calls to this server.
-// The form is the one of the inbox, templates and script: ask.js gives it another
-// carrier than the network, and [Views.askView] hands what it brings to the same
-// handlers.
+// A view is one HTML page that contains its styles and scripts. It exchanges
+// messages only with its host, which passes its tool calls to this server. The
+// form is the inbox's, with the same templates and script: ask.js replaces the
+// network, and [Views.askView] passes its requests to the same handlers.
 package views
 
 import (
@@ -21,29 +20,29 @@ import (
 	"github.com/deskhand/deskhand/runtime/web/page"
 )
 
-// Options is what views work with. Shell is required.
+// Options configure Views. Shell is required.
 type Options struct {
-	// Shell has the files of the form beside those that all pages share. Add
-	// enters those of the views in it.
+	// Shell holds the form's files and those that all pages share. Add adds the
+	// views' files.
 	Shell *page.Shell
-	// Prefix stands before the names of the tools, with "_" between. Empty: none.
+	// Prefix is put before the tools' names, joined by "_". Empty: none.
 	Prefix string
-	// Form answers a question; see the inbox. Nil: there is no view of questions,
-	// and the four below are not needed.
+	// Form answers a question; see the inbox. Nil: there is no view of
+	// questions, and the four fields below are not needed.
 	Form http.Handler
-	// Channel is what the form is called where it is said who has seen a question.
+	// Channel names the form in the record of who saw a question.
 	Channel string
-	// Hub opens the hub, or returns the one that is open.
+	// Hub opens the hub, or returns the open one.
 	Hub func(ctx context.Context) (*elicit.Hub, error)
-	// Key is a secret of the store, which all servers over it share.
+	// Key returns a secret of the store, shared by all servers over it.
 	Key func(ctx context.Context) ([]byte, error)
-	// Find returns the id of the open request that a call of ask_user with args
-	// has made for a caller, and that no view shows, or again. Empty: there is
-	// none yet.
+	// Find returns the ID of the open request that a call of ask_user with args
+	// has made for a caller and that no view shows, or with again one that a
+	// view has shown. Empty: none yet.
 	Find func(ctx context.Context, caller contract.Caller, args json.RawMessage, again bool) (id string, err error)
 }
 
-// Views is the views of one server. Make it with New.
+// Views holds the views of one server. Use New to create one.
 type Views struct {
 	options                 Options
 	ask, search, attempt    document
@@ -61,7 +60,7 @@ const (
 	attemptURI = "ui://deskhand/attempt"
 )
 
-// New makes the pages.
+// New returns the views.
 func New(o Options) *Views {
 	v := &Views{options: o, polls: make(chan struct{}, mostPolls)}
 	v.askName, v.searchName, v.askViewName = v.name("ask_user"), v.name("search_docs"), v.name("ask_view")
@@ -77,8 +76,8 @@ func (v *Views) name(tool string) string {
 	return v.options.Prefix + "_" + tool
 }
 
-// Enter gives the tools of a catalog their views, and adds the pages and the
-// tool that only the form calls. Tools that are not there have none.
+// Enter sets the views of a catalog's tools, and adds the pages and the tool
+// that only the form calls. Tools missing from the catalog get none.
 func (v *Views) Enter(c *contract.Catalog) {
 	linked := map[string]bool{}
 	for i := range c.Tools {
@@ -100,15 +99,15 @@ func (v *Views) Enter(c *contract.Catalog) {
 	}
 	if linked[askURI] {
 		c.Tools = append(c.Tools, v.askView())
-		c.Resources = append(c.Resources, contract.Resource{URI: askURI, Name: "ask", Title: "A question to you", View: true,
-			Description: "The form of a question, in the conversation.", Read: v.readAsk})
+		c.Resources = append(c.Resources, contract.Resource{URI: askURI, Name: "ask", Title: "A question for you", View: true,
+			Description: "A question's form, in the conversation.", Read: v.readAsk})
 	}
 	if linked[searchURI] {
 		c.Resources = append(c.Resources, contract.Resource{URI: searchURI, Name: "search", Title: "The documentation", View: true,
-			Description: "What a search found, to read and to search on.", Read: v.search.read})
+			Description: "The hits of a search, to read and to search further.", Read: v.search.read})
 	}
 	if linked[attemptURI] {
 		c.Resources = append(c.Resources, contract.Resource{URI: attemptURI, Name: "attempt", Title: "An attempt", View: true,
-			Description: "Where an attempt stands: its state, its log and what it has changed.", Read: v.attempt.read})
+			Description: "An attempt's state, log and changes.", Read: v.attempt.read})
 	}
 }

@@ -128,7 +128,7 @@ export const stories = {
 
     await view.getByRole('group', { name: 'May it break?' }).getByLabel('No').check()
     await view.getByText('Add a note').click()
-    await view.getByLabel('Goes to the agent with your answer').fill('but only after 18:00')
+    await view.getByLabel('Sent to the agent with your answer').fill('but only after 18:00')
     await view.getByLabel('What is it called?').press('Control+Enter')
     const { result } = await ended(page, n)
     assert.deepEqual(JSON.parse(result.content[0].text).answers.map(a => a.values[0]), ['things', 'Next week', 'no'])
@@ -148,7 +148,7 @@ export const stories = {
     await page.evaluate(() => connect({ form: true })) // a dialog too: the view comes first
     const n = await page.evaluate(() => call('ask_user', { questions: [{ question: 'Deploy?', type: 'confirm' }] }, { theme: 'dark' }))
     await page.view(n).getByText('Add a note').click()
-    await page.view(n).getByLabel('Goes to the agent with your answer').fill('ask Ada')
+    await page.view(n).getByLabel('Sent to the agent with your answer').fill('ask Ada')
     await page.view(n).getByRole('button', { name: 'Decline' }).click()
     const declined = await ended(page, n)
     assert.deepEqual([JSON.parse(declined.result.content[0].text).cancelled, /ask Ada/.test(declined.result.content[1].text)], [true, true])
@@ -179,22 +179,22 @@ export const stories = {
     // A host that carries one call at a time: a draft waits for one look at most.
     const slow = await page.evaluate(() => call('ask_user', { questions: [{ question: 'In a row?', type: 'text' }] }, {}, 'one by one'))
     await page.view(slow).getByRole('textbox', { name: 'In a row?' }).fill('yes')
-    await page.view(slow).getByText('Draft kept').waitFor()
+    await page.view(slow).getByText('Draft saved').waitFor()
     await page.view(slow).getByRole('button', { name: 'Send answer' }).click()
     await ended(page, slow)
     await page.view(slow).getByText('answered in the conversation').waitFor()
     // One that withholds what is for the view says where to go.
     const bare = await page.evaluate(() => call('ask_user', { questions: [{ question: 'Here?', type: 'text' }] }, {}, 'bare'))
-    await page.view(bare).getByText('Answer in the inbox of deskhand').waitFor()
+    await page.view(bare).getByText('Answer in deskhand\'s inbox').waitFor()
 
     // The deadline ends the call and not the question.
     const late = await page.evaluate(q => call('ask_user', { ...q, timeout: 10000 }, {}), { questions: [{ question: 'And then?', type: 'text' }] })
     const timedOut = await ended(page, late)
     assert.equal(JSON.parse(timedOut.result.content[0].text).timedOut, true, JSON.stringify(timedOut))
-    await page.view(late).getByText('The time for this question is over').waitFor()
+    await page.view(late).getByText('The deadline has passed').waitFor()
     await page.view(late).getByRole('textbox', { name: 'And then?' }).fill('go on')
     await page.view(late).getByRole('button', { name: 'Send answer' }).click()
-    await page.view(late).getByText('late: it is kept for who asked').waitFor()
+    await page.view(late).getByText('late: it is kept for the asker').waitFor()
     assert.equal(await page.evaluate(() => dialogs), 0)
     quiet(page)
   },
@@ -278,7 +278,7 @@ export const stories = {
     const n = await page.evaluate(([task_id, repo_id]) => call('start_task_attempt', { task_id, executor: 'fake', repos: [{ repo_id }], prompt: 'say I look first.\nask Up or down?\nwrite prices.txt tea 1.00\nsay Done, with thanks.' }, { theme: 'light' }), [task.task_id, repos[0].repo_id])
     const view = page.view(n)
     await view.getByText('running').waitFor()
-    await view.getByText('1 question waits for you in the inbox: Up or down?').waitFor()
+    await view.getByText('1 question is waiting for you in the inbox: Up or down?').waitFor()
     await fine(page, n, 'an attempt that asks')
     const inbox = await desk.window('/')
     await inbox.getByRole('textbox', { name: 'Up or down?' }).fill('down')

@@ -10,11 +10,15 @@ const phone = { viewport: { width: 380, height: 800 } }
 
 // work makes the desk serve tasks and questions over HTTP, with a project whose
 // repository is small.
-export async function work(desk) {
+export async function work(desk, files = {}) {
   const repo = join(desk.dir, 'shop')
   mkdirSync(repo)
   writeFileSync(join(repo, 'prices.txt'), 'tea 1.20\ncoffee 2.50\nwater 0.80\n')
   writeFileSync(join(repo, 'README.md'), '# Shop\n')
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(join(repo, name, '..'), { recursive: true })
+    writeFileSync(join(repo, name), content)
+  }
   const git = (...args) => execFileSync('git', ['-C', repo, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args])
   git('init', '-q', '-b', 'main'), git('add', '.'), git('commit', '-qm', 'begin')
   await desk.run('tasks', 'project', 'add', repo, '--name', 'shop')
@@ -23,12 +27,13 @@ export async function work(desk) {
   })
   const port = await freePort()
   desk.servedAt(port)
-  desk.start(['serve', '--tools', 'work,ask', '--http', '127.0.0.1:' + port])
+  desk.webArgs = ['serve', '--tools', 'work,ask', '--http', '127.0.0.1:' + port]
+  desk.web = desk.start(desk.webArgs)
   await desk.up()
 }
 
 // attempt starts one of a new task with a script for the executor fake.
-async function attempt(desk, title, ...script) {
+export async function attempt(desk, title, ...script) {
   const task = JSON.parse(await desk.run('tasks', 'add', title, '--project', 'shop', '--json')).task_id
   const started = JSON.parse(await desk.run('tasks', 'start', task, '--executor', 'fake', '--prompt', script.join('\n'), '--json'))
   return { task: '/work/tasks/' + task, path: '/work/attempts/' + started.attempt_id, id: started.attempt_id }
@@ -42,8 +47,8 @@ export const stories = {
     await work(desk)
     const page = await desk.window('/work')
     await page.getByText('New task').click()
-    await page.getByLabel('What is to be done').fill('Round the **prices**')
-    await page.getByLabel('More about it').fill('say I look first.\nsleep 0.5\nask Up or down?\nwrite prices.txt tea 1.00\nask And from when?\nsay Done, with thanks.')
+    await page.getByLabel('What to do').fill('Round the **prices**')
+    await page.getByLabel('Details for the agent').fill('say I look first.\nsleep 0.5\nask Up or down?\nwrite prices.txt tea 1.00\nask And from when?\nsay Done, with thanks.')
     await page.getByRole('button', { name: 'Add task' }).click()
     await page.getByRole('heading', { name: 'No attempt yet' }).waitFor()
     await page.getByLabel('Agent', { exact: true }).selectOption('fake')
@@ -73,7 +78,7 @@ export const stories = {
 
     const second = page.getByRole('textbox', { name: 'And from when?' })
     await second.waitFor() // it takes the place of the first
-    await page.getByText('+tea 1.00').waitFor() // the changes are counted again
+    await page.locator('tr.add').getByText('tea 1.00').waitFor() // the changes are counted again
     const board = await desk.window('/work')
     await board.getByText('waits for you').waitFor()
     await accessible(board, 'the board')
@@ -84,7 +89,7 @@ export const stories = {
     await page.getByRole('button', { name: 'Send answer' }).click()
     await page.locator('#standing').getByText('completed').waitFor()
     await page.getByText('Done, with thanks.', { exact: true }).waitFor()
-    await page.getByText('-coffee 2.50').waitFor()
+    await page.locator('tr.del').getByText('coffee 2.50').waitFor()
     await page.getByRole('button', { name: 'Send' }).waitFor()
     await accessible(page, 'an attempt that has ended')
     await board.getByText('completed').waitFor()
@@ -98,7 +103,7 @@ export const stories = {
     const field = page.getByRole('textbox', { name: 'Up or down?' })
     await until('the question', async () => { await page.reload(); return await field.count() })
     await field.fill('up, I thi')
-    await page.getByRole('button', { name: 'Keep as draft' }).click()
+    await page.getByRole('button', { name: 'Save draft' }).click()
     await page.waitForURL(desk.base + one.path)
     assert.equal(await field.inputValue(), 'up, I thi')
     const lit = await desk.window(one.path, phone)
@@ -110,7 +115,7 @@ export const stories = {
     await field.fill('up')
     await page.getByRole('button', { name: 'Send answer' }).click()
     await page.waitForURL(desk.base + one.path)
-    await until('the end', async () => { await page.reload(); return await page.getByText('+tea 1.00').count() && await page.getByText('completed').count() })
+    await until('the end', async () => { await page.reload(); return await page.locator('tr.add').getByText('tea 1.00').count() && await page.getByText('completed').count() })
     for (const path of ['/work', one.task]) {
       await lit.goto(desk.base + path)
       await fits(lit, path)

@@ -5,9 +5,11 @@ import { stories as connecting } from './connect.mjs'
 import { stories as others } from './search.mjs'
 import { stories as work } from './board.mjs'
 import { stories as views } from './apps.mjs'
+import { stories as review } from './review.mjs'
+import { stories as defects } from './defects.mjs'
 import { launch, Desk } from './desk.mjs'
 
-const stories = { ...inbox, ...others, ...connecting, ...work, ...views }
+const stories = { ...inbox, ...others, ...connecting, ...work, ...views, ...defects, ...review }
 const queue = Object.entries(stories).filter(([name]) => name.includes(process.env.STORY ?? '')).values()
 let failed = 0
 const run = async () => {

@@ -25,7 +25,7 @@ const valueOf = (r, q) => r.answers?.[q]?.value?.value
 export const stories = {
   async 'a question comes, is answered and goes'(desk) { // E-005
     const page = await desk.window()
-    await page.getByText('Nobody needs you').waitFor()
+    await page.getByText('No open questions').waitFor()
     await accessible(page, 'the empty inbox')
     const id = await askFour(desk)
     await page.getByRole('heading', { name: 'Name and shape' }).waitFor()
@@ -123,7 +123,7 @@ export const stories = {
     await b.getByLabel('What is it called?').fill('theirs')
     await until('the hub has it', async () => valueOf(await desk.request(id), 'name') === 'theirs')
     await a.context().setOffline(false)
-    await a.locator('.conflict').getByText('There it says:').waitFor() // both texts are there
+    await a.locator('.conflict').getByText('Their text:').waitFor() // both texts are there
     await a.locator('blockquote').getByText('theirs').waitFor()
     assert.equal(await a.getByLabel('What is it called?').inputValue(), 'mine')
     await a.getByRole('button', { name: 'Keep mine' }).click()
@@ -134,7 +134,7 @@ export const stories = {
     await b.getByLabel('What is it called?').fill('better')
     await until('the hub has it', async () => valueOf(await desk.request(id), 'name') === 'better')
     await a.context().setOffline(false)
-    await a.getByRole('button', { name: 'Take the other' }).click()
+    await a.getByRole('button', { name: 'Use the other' }).click()
     assert.equal(await a.getByLabel('What is it called?').inputValue(), 'better')
     await a.reload()
     assert.equal(await a.getByLabel('What is it called?').inputValue(), 'better')
@@ -161,7 +161,7 @@ export const stories = {
     const id = await askFour(desk)
     const page = await desk.window('/inbox/' + id, { javaScriptEnabled: false })
     await page.getByLabel('What is it called?').fill('plain')
-    await page.getByRole('button', { name: 'Keep as draft' }).click()
+    await page.getByRole('button', { name: 'Save draft' }).click()
     assert.equal(await page.getByLabel('What is it called?').inputValue(), 'plain')
     assert.equal(valueOf(await desk.request(id), 'name'), 'plain')
     await page.getByRole('button', { name: '10 more minutes' }).click()
@@ -290,7 +290,7 @@ export const stories = {
     await page.getByRole('textbox', { name: 'Which name?' }).fill('too late')
     await desk.run('ask', 'answer', id, '#1=first')
     await send(page).click()
-    await page.getByText('You were not the first').waitFor()
+    await page.getByText('Someone else was first').waitFor()
     await page.getByText('answered on the command line').waitFor()
     await page.getByText('too late').waitFor()
     const again = await desk.ask('Which name now?')
@@ -340,7 +340,7 @@ export const stories = {
     arrive()
     await b.locator('.conflict').getByText('You had:').waitFor()
     assert.equal(await b.getByRole('textbox').first().inputValue(), 'theirs')
-    await b.getByRole('button', { name: 'Put mine back' }).click()
+    await b.getByRole('button', { name: 'Restore mine' }).click()
     await has('mine')
   },
 
@@ -405,7 +405,7 @@ export const stories = {
     const link = await until('a link is printed', () => printer.said.match(/^http\S+\/login\?key=\S+(?=\n)/m)?.[0])
     const [a, b] = [await desk.browser.newPage(), await desk.browser.newPage()]
     await a.goto(link)
-    await a.getByText('Nobody needs you').waitFor()
+    await a.getByText('No open questions').waitFor()
     assert.equal(new URL(a.url()).origin, desk.base) // and not 127.0.0.1, where cookies go to every port
     await accessible(a, 'an inbox to sign out of')
     await a.getByRole('button', { name: 'Sign out' }).click()
@@ -413,7 +413,7 @@ export const stories = {
     await a.goto(desk.base + '/history')
     await a.getByRole('heading', { name: 'Sign in to deskhand' }).waitFor()
     await b.goto(link)
-    await b.getByText('This link was used before').waitFor()
+    await b.getByText('This link was already used').waitFor()
     await accessible(b, 'the page to sign in')
     const bare = await fetch(desk.at + '/', { redirect: 'manual', headers: { Accept: 'text/html' } })
     assert.deepEqual([bare.status, bare.headers.get('location')], [303, '/login?to=%2F'])
@@ -474,7 +474,7 @@ export const stories = {
     assert.equal((await desk.request(id)).status, 'open') // to look at it answers nothing
     await accessible(page, 'the page of a link')
     await page.getByRole('button', { name: 'Send' }).click()
-    await page.getByText('answered by a notification').waitFor()
+    await page.getByText('answered from a notification').waitFor()
     assert.equal(Object.values((await desk.request(id)).answers)[0].value.value, true)
     const again = await fetch(message.answers.find(a => a.label === 'No').url, { method: 'POST' })
     assert.equal(again.status, 409)
@@ -485,7 +485,7 @@ export const stories = {
   async 'after the deadline'(desk) {
     const id = await desk.ask('Still wanted?', '--confirm', '--timeout', '1s')
     const page = await desk.window('/inbox/' + id)
-    await page.getByText('An answer is still welcome').waitFor()
+    await page.getByText('You can still answer').waitFor()
     await accessible(page, 'a late question')
     await page.getByLabel('Yes').check()
     await send(page).click()
@@ -503,7 +503,7 @@ export const stories = {
     for (const words of ['deskhand ask', 'answered on the command line', /^after \d+ s$/, 'teal']) await page.getByRole('listitem').getByText(words).waitFor()
     await page.getByLabel('How it ended').selectOption('declined')
     await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByText('Nothing has').waitFor()
+    await page.getByText('Nothing contains').waitFor()
     await page.goBack()
     await accessible(page, 'the history')
     const lines = (await (await page.request.get(desk.base + '/history.jsonl?q=teal')).text()).trim().split('\n').map(l => JSON.parse(l))

@@ -5,7 +5,7 @@ import (
 	"unicode/utf16"
 )
 
-// CheckMessage says what Slack would refuse in a message.
+// CheckMessage returns what Slack would refuse in a message.
 func CheckMessage(text string, blocks []map[string]any) []string {
 	c := &checker{}
 	if text == "" {
@@ -18,7 +18,7 @@ func CheckMessage(text string, blocks []map[string]any) []string {
 	return c.problems
 }
 
-// CheckView says what Slack would refuse in a form.
+// CheckView returns what Slack would refuse in a form.
 func CheckView(v map[string]any) []string {
 	c := &checker{}
 	if v["type"] != "modal" {

@@ -1,6 +1,6 @@
-// Package slacktest is a Slack of its own for tests: the methods that deskhand
-// calls and the socket on which presses come, on a port of this machine. It
-// refuses what Slack refuses, by the limits of Slack's reference.
+// Package slacktest is a fake Slack for tests: the methods that deskhand calls
+// and the socket that delivers presses, on a local port. It refuses what Slack
+// refuses, by the limits in Slack's reference.
 package slacktest
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/coder/websocket"
 )
 
-// The tokens and the channel that it takes.
+// Tokens and channel that it accepts.
 const (
 	AppToken = "xapp-1-test"
 	BotToken = "xoxb-test"
 	Channel  = "C0TEST"
 )
 
-// Slack is the double. Its methods may be called at once.
+// Slack is the fake server. Its methods may be called concurrently.
 type Slack struct {
 	server *httptest.Server
 
@@ -42,7 +42,7 @@ type Slack struct {
 	changed    chan struct{} // closed and replaced at every change
 }
 
-// Message is one that was posted.
+// Message is a posted message.
 type Message struct {
 	Channel, TS, Text string
 	Blocks            []map[string]any
@@ -53,7 +53,7 @@ type Message struct {
 	Updates int
 }
 
-// View is a form that was opened.
+// View is an opened form.
 type View struct {
 	ID              string           `json:"id"`
 	Type            string           `json:"type"`
@@ -63,17 +63,17 @@ type View struct {
 	Trigger         string           `json:"-"`
 }
 
-// Whisper is a message that one person sees.
+// Whisper is a message that only one person sees.
 type Whisper struct{ Channel, User, Text string }
 
-// Trouble is what happens to one call.
+// Trouble is a failure of one call.
 type Trouble struct {
-	Error      string        // Slack's word, as channel_not_found
+	Error      string        // Slack's error code, for example channel_not_found
 	RetryAfter time.Duration // rate limit; whole seconds
-	Lost       bool          // the call is carried out and its answer lost
+	Lost       bool          // the call succeeds but its answer is lost
 }
 
-// New starts one that ends with the test.
+// New starts a fake that ends with the test.
 func New(t testing.TB) *Slack {
 	s := &Slack{calls: map[string]int{}, trouble: map[string][]Trouble{}, sockets: map[*websocket.Conn]bool{},
 		acks: map[string]chan json.RawMessage{}, changed: make(chan struct{})}
@@ -89,17 +89,17 @@ func New(t testing.TB) *Slack {
 	return s
 }
 
-// API is the address of its methods.
+// API returns the base URL of its methods.
 func (s *Slack) API() string { return s.server.URL + "/api/" }
 
-// Next decides what happens to the next call of a method.
+// Next sets the failure of the next call of a method.
 func (s *Slack) Next(method string, t Trouble) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trouble[method] = append(s.trouble[method], t)
 }
 
-// Messages are those that are there.
+// Messages returns the current messages.
 func (s *Slack) Messages() (all []Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,28 +109,28 @@ func (s *Slack) Messages() (all []Message) {
 	return all
 }
 
-// Views are the forms that were opened.
+// Views returns the opened forms.
 func (s *Slack) Views() []View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]View(nil), s.views...)
 }
 
-// Whispers are the messages to one person.
+// Whispers returns the messages to one person.
 func (s *Slack) Whispers() []Whisper {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Whisper(nil), s.whispers...)
 }
 
-// Complaints are what it refused for its form.
+// Complaints returns why it refused calls as malformed.
 func (s *Slack) Complaints() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.complaints...)
 }
 
-// Forgive forgets the complaints and returns them.
+// Forgive clears the complaints and returns them.
 func (s *Slack) Forgive() (was []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,14 +138,14 @@ func (s *Slack) Forgive() (was []string) {
 	return was
 }
 
-// Calls counts the calls of a method.
+// Calls returns the number of calls of a method.
 func (s *Slack) Calls(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls[method]
 }
 
-// Sockets counts the connections on which presses can be sent.
+// Sockets returns the number of connections that presses can be sent on.
 func (s *Slack) Sockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *Slack) Drop() {
 	}
 }
 
-// Until waits for a condition, for at most so long, and fails the test.
+// Until waits for a condition for at most most, then fails the test.
 func (s *Slack) Until(t testing.TB, what string, most time.Duration, ok func() bool) {
 	t.Helper()
 	late := time.After(most)
@@ -181,7 +181,7 @@ func (s *Slack) Until(t testing.TB, what string, most time.Duration, ok func() b
 	}
 }
 
-// String is all messages, for the log of a test.
+// String returns all messages, for a test's log.
 func (s *Slack) String() string {
 	b, err := json.MarshalIndent(s.Messages(), "", " ")
 	if err != nil {
@@ -417,8 +417,8 @@ func (s *Slack) socket(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Interact sends what a person did and returns what came back with the
-// acknowledgement, for which Slack waits three seconds.
+// Interact sends a person's action and returns the body of the acknowledgement,
+// for which Slack waits three seconds.
 func (s *Slack) Interact(t testing.TB, payload map[string]any) json.RawMessage {
 	t.Helper()
 	s.Until(t, "a connection", 30*time.Second, func() bool { return s.Sockets() > 0 })

@@ -19,45 +19,70 @@
         const has = now.querySelector(`details[data-path="${CSS.escape(had.dataset.path)}"]`);
         if (has) has.open = had.open;
       }
+      for (const had of old.querySelectorAll('.file[data-shown], .file:has(.diff)')) { // lines that were fetched stay while they are of the same content
+        const path = CSS.escape(had.dataset.path), has = now.querySelector(`.file[data-path="${path}"]`);
+        if (has && has.querySelector('details')?.dataset.mark === had.querySelector('details')?.dataset.mark) has.replaceWith(had);
+      }
       if (now.innerHTML !== old.innerHTML) old.replaceChildren(...now.childNodes);
+      document.dispatchEvent(new CustomEvent('changes'));
     }
   };
 
+  // The conversation grows at its end, in a box that scrolls from there: who is at
+  // the end stays there, who reads further up is not moved.
   const log = $('#log[data-news]');
   const follow = async () => {
-    let after = log.dataset.after, process = log.dataset.process;
+    let after = log.dataset.after, process = log.dataset.process, live = 'running' in log.dataset;
     for (let pause = 500; ;) {
       if (document.hidden) { await sleep(1000); continue; }
       try {
-        const response = await fetch(`${log.dataset.news}?after=${after}&process=${encodeURIComponent(process)}`);
+        const response = await fetch(`${log.dataset.news}?after=${after}&process=${encodeURIComponent(process)}${live ? '&live=1' : ''}`);
         if (!response.ok) throw new Error(response.status);
         const news = await response.json();
         pause = 500;
-        const low = innerHeight + scrollY > document.body.scrollHeight - 80;
         for (const li of [...parsed(news.html).children]) {
           const old = document.getElementById(li.id);
           if (old) old.replaceWith(li); else log.append(li);
           $('#quiet')?.remove();
-          if (li.className === 'tool') lookAgain();
+          if (li.classList.contains('tool')) lookAgain();
         }
+        jumps();
         const head = $('#standing');
         if (head.innerHTML !== news.head && !head.contains(document.activeElement)) {
           head.innerHTML = news.head;
-          $('#said').textContent = head.querySelector('.chip').textContent;
+          const word = head.querySelector('.chip').textContent;
+          $('#said').textContent = word;
+          document.title = document.title.replace(/^[^:]*/, word);
         }
-        if (low && news.html) scrollTo({ top: document.body.scrollHeight });
-        after = news.after;
-        if (news.again) {
-          if ($('#prompt')?.value || document.activeElement?.closest('#open form, #prompt')) { await sleep(3000); continue; } // nobody is disturbed
-          location.reload();
-          return;
-        }
+        const was = live;
+        ({ after, process, live } = news);
+        if (news.again || was !== live) await replace('#acts', '#ways', '#queued', '#changes');
       } catch {
         await sleep(pause = Math.min(10000, pause * 2));
       }
     }
   };
   if (log) follow();
+  // The message box stays in the window, however much stands above it.
+  const side = $('.talkside');
+  const fit = () => side.style.setProperty('--above', Math.max(0, side.getBoundingClientRect().top) + 'px');
+  if (side) { fit(); addEventListener('scroll', fit, { passive: true }); addEventListener('resize', fit); }
+  const jumper = (kind, button) => {
+    let at = -1;
+    button?.addEventListener('click', event => {
+      const all = [...document.querySelectorAll('#log > .' + kind)];
+      if (!all.length) return;
+      event.preventDefault();
+      at = (at + 1) % all.length;
+      all[at].tabIndex = -1;
+      all[at].scrollIntoView({ block: 'center' });
+      all[at].focus({ preventScroll: true });
+    });
+  };
+  const jumps = () => { const b = $('#question'); if (b) b.hidden = !$('#log > .ask'); };
+  jumper('fail', $('#failure'));
+  jumper('ask', $('#question'));
+  jumps();
 
   // What the agent has changed is counted again some time after it did something;
   // where it stands, when a question was asked or answered.
@@ -80,6 +105,28 @@
       }
     })();
   }
+  // A form that starts something is sent once, however often its button is pressed;
+  // on the way back to its page it is a new one.
+  for (const form of document.querySelectorAll('form[data-once]')) {
+    form.addEventListener('submit', () => setTimeout(() => { for (const b of form.querySelectorAll('button')) b.disabled = true; }));
+  }
+  addEventListener('pageshow', event => {
+    if (!event.persisted) return;
+    for (const form of document.querySelectorAll('form[data-once]')) {
+      form.elements.once.value = crypto.randomUUID?.() ?? String(Math.random());
+      for (const b of form.querySelectorAll('button')) b.disabled = false;
+    }
+  });
+  document.addEventListener('keydown', event => {
+    const form = event.target.closest?.('form[data-once]');
+    if (form && event.key === 'Enter' && (event.ctrlKey || event.metaKey) && event.target.tagName === 'TEXTAREA') { event.preventDefault(); form.requestSubmit(form.querySelector('button.primary')); }
+  });
+  for (const b of navigator.clipboard ? document.querySelectorAll('.copy') : []) {
+    b.hidden = false;
+    b.addEventListener('click', async () => { await navigator.clipboard.writeText(b.previousElementSibling.textContent); b.textContent = 'Copied'; });
+  }
+  $('details.new')?.addEventListener('toggle', event => { if (event.target.open) $('#title').focus(); });
+  $('[data-focus]')?.focus();
   $('#project')?.addEventListener('change', event => event.target.form.submit());
 
   document.documentElement.dataset.ready = '1';

@@ -40,7 +40,7 @@ const question = (() => {
   const span = s => s < 60 ? `${Math.floor(s)} s` : s < 3600 ? `${Math.floor(s / 60)} min` : s < 172800 ? `${Math.floor(s / 3600)} h ${Math.floor(s / 60) % 60} min` : `${Math.floor(s / 86400)} days`;
   const put = (el, text) => { if (el.textContent !== text) el.textContent = text; };
   const words = {
-    left: (at, el) => { put(el, span(Math.max(0, (at - Date.now()) / 1000)) + ' left'); el.classList.toggle('warn', at - Date.now() < 60000); },
+    left: (at, el) => { put(el, at <= Date.now() ? 'late' : span((at - Date.now()) / 1000) + ' left'); el.classList.toggle('warn', at - Date.now() < 60000); },
     ago: (at, el) => { const s = (Date.now() - at) / 1000; put(el, s < 10 ? 'just now' : span(s) + ' ago'); },
     clock: (at, el) => { if (Date.now() - at < 72e6) put(el, new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })); },
   };
@@ -67,6 +67,7 @@ const question = (() => {
     const form = $('#form');
     if (!form) return setTimeout(goOn);
     $('#open').classList.add('live');
+    for (const q of $$('.question', form)) remember(q);
     restore();
     setTimeout(present);
   };
@@ -103,7 +104,7 @@ const question = (() => {
     if (ended && had.some(([, text]) => text)) {
       const note = document.createElement('div');
       note.className = 'note';
-      note.textContent = 'What you had here, to copy if you need it:';
+      note.textContent = 'Your text here, to copy if you need it:';
       for (const [question, text] of had) if (text) { const p = document.createElement('p'); p.textContent = question + ' ' + text; note.append(p); }
       ended.after(note);
     }
@@ -119,6 +120,21 @@ const question = (() => {
   const keep = (id, all) => { try { Object.keys(all).length ? localStorage[store + id] = JSON.stringify(all) : delete localStorage[store + id]; } catch { /* no room: the server has it soon */ } };
   const forget = id => keep(id, {});
   const questionOf = id => $(`.question[data-question="${CSS.escape(id)}"]`);
+  // A question that takes one choice takes own words in place of it: whichever came
+  // last stands. A second press on a choice takes it back.
+  const single = el => $('input[type=radio][name^="a."]', el);
+  const remember = el => { for (const c of $$('input[type=radio]', el)) c.had = c.checked; };
+  const instead = (el, target) => {
+    const own = $('textarea[name$="__other"]', el);
+    if (!own || !single(el)) return;
+    if (target === own && own.value.trim()) for (const c of $$('input[type=radio]', el)) c.checked = false;
+    else if (target.type === 'radio' && target.checked && own.value.trim()) {
+      const had = own.value;
+      own.value = '';
+      both(el, 'The choice takes the place of your own words:', had, ['Put my words back', () => { own.value = had; for (const c of $$('input[type=radio]', el)) c.checked = false; edited(el); own.focus(); }], ['Fine', () => {}]);
+    }
+    remember(el);
+  };
   const controls = el => $$('input, textarea', el).filter(c => c.name.startsWith('a.'));
   const fieldsOf = el => {
     const fields = bare();
@@ -146,6 +162,7 @@ const question = (() => {
       c.value = text;
       if (at !== undefined) try { c.setSelectionRange(at, at); } catch { /* has no caret */ }
     }
+    remember(el);
     const box = $('[name="do.skip"]', el);
     if (box) box.checked = skip ?? false;
     el.classList.toggle('skipped', skip ?? false);
@@ -181,7 +198,7 @@ const question = (() => {
       if (response.ok) {
         revision = Math.max(revision, out.rev);
         p.since = 0;
-        $('#saved').textContent = 'Draft kept';
+        $('#saved').textContent = 'Draft saved';
       } else if (out.error === 'stale') {
         p.since = 0;
         conflict(el, out);
@@ -242,9 +259,9 @@ const question = (() => {
     box.append(p, quote, row);
     box.hidden = false;
   };
-  const conflict = (el, out) => both(el, `Changed ${out.by} in the meantime. There it says:`, out.said,
+  const conflict = (el, out) => both(el, `Changed ${out.by} in the meantime. Their text:`, out.said,
     ['Keep mine', () => edited(el)],
-    ['Take the other', () => { set(el, out.fields); forgetOne(el.dataset.question); }]);
+    ['Use the other', () => { set(el, out.fields); forgetOne(el.dataset.question); }]);
   const forgetOne = question => { const all = unsent(current()); delete all[question]; keep(current(), all); pending.delete(question); touched.delete(question); };
   // theirs takes a draft of another window. What this window is about to send
   // stands, as it comes later; of what is on its way the answer tells.
@@ -261,10 +278,16 @@ const question = (() => {
     el.quiet = setTimeout(() => { typing.textContent = ''; }, 3000);
     if (had && Date.now() - last < 10000) {
       touched.delete(e.question);
-      both(el, `Changed ${e.where}. You had:`, had, ['Put mine back', () => { set(el, mine, skipped); edited(el); }], ['Fine', () => {}]);
+      both(el, `Changed ${e.where}. You had:`, had, ['Restore mine', () => { set(el, mine, skipped); edited(el); }], ['OK', () => {}]);
     }
   };
-  open.addEventListener('input', e => { const q = e.target.closest('.question'); if (q) edited(q); });
+  open.addEventListener('input', e => { const q = e.target.closest('.question'); if (q) { instead(q, e.target); edited(q); } });
+  open.addEventListener('click', e => {
+    const c = e.target, q = c.type === 'radio' && c.closest('.question');
+    if (!q) return;
+    if (c.had) { c.checked = false; edited(q); }
+    remember(q);
+  });
 
   // ---- sending
   open.addEventListener('submit', async e => {
@@ -288,7 +311,7 @@ const question = (() => {
       if (!$('[data-ended]') && body.get('do.act') === 'extend') say('10 more minutes');
     } catch {
       offline();
-      $('#saved').textContent = 'Not sent: deskhand does not answer. It is kept here; send it again in a moment.';
+      $('#saved').textContent = 'Not sent: deskhand does not respond. Your answer is kept here; retry in a moment.';
     } finally {
       if (button) button.disabled = false;
     }

@@ -147,12 +147,19 @@
 
   // ---- keys
   $('#keys').hidden = false;
+  let target; // where the keys have come, which may be ahead of what is shown
   const move = by => {
-    const cards = $$('li.card', list), at = cards.findIndex(c => c.dataset.id === current());
+    const cards = $$('li.card', list), at = cards.findIndex(c => c.dataset.id === (target ?? current()));
     const card = cards[Math.min(Math.max(at + by, 0), cards.length - 1)];
-    if (!card || card.dataset.id === current()) return;
+    if (!card || card.dataset.id === (target ?? current())) return;
     card.scrollIntoView({ block: 'nearest' });
-    go(card.dataset.id).catch(() => {});
+    const before = target;
+    target = card.dataset.id;
+    if (before === undefined) step();
+  };
+  const step = async () => { // one question is fetched at a time: the last that is wanted
+    for (let id; id !== target;) await go(id = target).catch(() => {});
+    target = undefined;
   };
   document.addEventListener('keydown', e => {
     if (e.isComposing || e.ctrlKey || e.metaKey || e.altKey) return;

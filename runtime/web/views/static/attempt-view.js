@@ -16,7 +16,7 @@
     $('#state').className = 'chip ' + (tones[s.state] ?? '');
     put('#failure', s.failure_summary ?? '');
     const n = s.pending_questions ?? 0;
-    put('#questions', n ? `${n} question${n === 1 ? ' waits' : 's wait'} for you in the inbox: ${(s.questions ?? []).map(q => q.text).join(' · ')}` : '');
+    put('#questions', n ? `${n} question${n === 1 ? ' is waiting' : 's are waiting'} for you in the inbox: ${(s.questions ?? []).map(q => q.text).join(' · ')}` : '');
     const facts = { Branch: s.workspace_branch, Agent: s.latest_session_executor, 'Last activity': s.last_activity_at && new Date(s.last_activity_at).toLocaleString(),
       Tokens: s.usage?.input_tokens ? `${s.usage.input_tokens} read, ${s.usage.output_tokens} written` : '' };
     $('#facts').replaceChildren(...Object.entries(facts).filter(([, v]) => v).flatMap(([k, v]) => [element('dt', k), element('dd', v)]));

@@ -1,0 +1,211 @@
+// The stories of a review: what an attempt changed is read in the browser, said
+// something about, and sent back.
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { accessible, until } from './desk.mjs'
+import { attempt, work } from './board.mjs'
+
+const clean = page => assert.deepEqual(page.errors, [])
+const go = `package price\n\n// Round rounds.\nfunc Round(euros float64) int {\n\treturn int(euros * 100)\n}\n\nvar table = []string{\n${Array.from({ length: 60 }, (_, i) => `\t"line ${i}",\n`).join('')}}\n`
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+// shop has a file of Go, a picture and a file that is renamed.
+const files = { 'price/price.go': go, 'price/old.txt': 'one\ntwo\nthree\nfour\nfive\n', 'logo.png': Buffer.from(pixel, 'base64') }
+const script = [
+  `run sed -i 's/euros \\* 100)/euros*100 + 0.5)/; s/"line 50"/"line fifty"/' price/price.go`,
+  'run mv price/old.txt price/new.txt',
+  'run printf x >> logo.png',
+  'run printf "  tea 1.20\\ncoffee 2.50\\nwater 0.90\\n" > prices.txt',
+  'say Done.',
+]
+
+async function reviewed(desk, ...more) {
+  await work(desk, files)
+  const one = await attempt(desk, 'Round', ...script, ...more)
+  return one
+}
+
+export const stories = {
+  async 'review: files, lines, words and pictures'(desk) {
+    const one = await reviewed(desk)
+    const page = await desk.window(one.path)
+    await page.locator('#standing').getByText('completed').waitFor()
+    await page.reload()
+    const tree = page.getByRole('navigation', { name: 'Changed files' })
+    assert.deepEqual((await tree.locator('a').allInnerTexts()).map(t => t.replace(/\s+/g, ' ').trim()), ['logo.png binary', 'new.txt +0 −0', 'price.go +2 −2', 'prices.txt +2 −2'])
+    const file = page.locator('.file', { hasText: 'price.go' }).first()
+    await file.locator('tr.add').first().waitFor()
+    assert.ok((await file.locator('tr.add mark').allInnerTexts()).includes('fifty'))
+    assert.equal(await file.locator('tr.add i.k').first().innerText(), 'return')
+    assert.equal(await file.locator('tr.add td.n').nth(1).innerText(), '5')
+    await accessible(page, 'a review')
+    await file.getByRole('link', { name: /Show \d+ lines/ }).first().click()
+    await file.getByText('"line 20",').waitFor()
+    await page.locator('.file', { hasText: 'logo.png' }).locator('img').first().waitFor()
+    await until('both pictures', () => page.evaluate(() => [...document.querySelectorAll('.pictures img')].length === 2))
+    await page.getByText('from shop/price/old.txt').waitFor()
+    await page.getByLabel('Layout').selectOption('split')
+    await page.locator('table.split').first().waitFor()
+    await accessible(page, 'a review side by side')
+    await page.getByLabel('no white space').check()
+    await page.waitForURL(/space=off/)
+    assert.equal(await page.locator('.file', { hasText: 'prices.txt' }).locator('tr.del, tr.add').count(), 1) // water
+    await page.getByLabel('against').selectOption({ label: 'its target as it is now' })
+    await page.waitForURL(/with=target/)
+    await page.locator('.file').first().waitFor()
+    clean(page)
+  },
+
+  async 'review: what was viewed stays so until it changes'(desk) {
+    const one = await reviewed(desk)
+    const page = await desk.window(one.path)
+    await page.locator('#standing').getByText('completed').waitFor()
+    await page.reload()
+    const file = name => page.locator('.file', { has: page.locator('summary', { hasText: name }) })
+    const viewed = name => file(name).getByRole('button', { name: 'Viewed' })
+    await viewed('price.go').click()
+    await until('it is folded', async () => !await file('price.go').locator('details').evaluate(d => d.open))
+    await viewed('prices.txt').click()
+    await until('both are viewed', async () => await page.locator('.file.viewed').count() === 2)
+    const other = await desk.window(one.path, { javaScriptEnabled: false })
+    assert.equal(await other.locator('.file.viewed').count(), 2)
+    await page.getByLabel('Message to the agent').fill('write prices.txt tea 1.00')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await until('what has changed is not viewed any more', async () => { await other.reload(); return await other.locator('.file.viewed').count() === 1 && await other.locator('#standing').getByText('completed').count() })
+    assert.equal(await other.locator('.file.viewed summary').innerText().then(t => t.includes('price.go')), true)
+    await other.locator('.file', { hasText: 'new.txt' }).getByRole('button', { name: 'Viewed' }).click()
+    assert.equal(await other.locator('.file.viewed').count(), 2) // without the script
+    clean(page)
+  },
+
+  async 'review: keys, and many lines at once'(desk) {
+    await work(desk)
+    const one = await attempt(desk, 'Much', 'run mkdir many && for f in $(seq 10 69); do for i in $(seq 667); do echo "func line$i() { return $f }"; done > many/file$f.go; done', 'say Done.')
+    const page = await desk.window(one.path + '?all=1')
+    await page.locator('#standing').getByText('completed').waitFor()
+    await page.goto(desk.base + one.path + '?all=1')
+    await page.getByText('60 files').waitFor()
+    const times = []
+    for (let i = 0; i < 5; i++) {
+      const start = Date.now()
+      await page.goto(desk.base + one.path + '?all=1')
+      await page.getByRole('link', { name: /file69/ }).waitFor()
+      times.push(Date.now() - start)
+    }
+    console.log(`     60 files, 40,020 lines: tree usable after ${times.sort((a, b) => a - b)[2]} ms (median of 5: ${times}), ${(await page.content()).length} characters`)
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    assert.match(await page.locator('.file.here summary').innerText(), /file11/)
+    await page.keyboard.press('x')
+    await page.locator('.file.here tr.add').first().waitFor()
+    await page.keyboard.press('n')
+    await page.keyboard.press('v')
+    await until('it is viewed', async () => await page.locator('.file.viewed').count() === 1)
+    await page.keyboard.press('k')
+    assert.match(await page.locator('.file.here summary').innerText(), /file10/)
+    clean(page)
+  },
+}
+Object.assign(stories, {
+  async 'comments: drafts that are shared, survive a kill, and are sent as one message'(desk) {
+    const one = await reviewed(desk, 'say And then.')
+    const page = await desk.window(one.path)
+    await page.locator('#standing').getByText('completed').waitFor()
+    await page.reload()
+    const file = (window, name) => window.locator('.file', { has: window.locator('summary', { hasText: name }) })
+    await file(page, 'price.go').locator('tr.add td.n').nth(1).click()
+    const first = page.getByLabel('Comment on line 5')
+    await first.fill('Half up, please.')
+    await page.getByText('Draft kept').waitFor()
+    const other = await desk.window(one.path)
+    const there = other.getByLabel('Comment on line 5')
+    assert.equal(await there.inputValue(), 'Half up, please.')
+    await there.fill('Half up, as on the invoice.')
+    await until('the first window has it', async () => await first.inputValue() === 'Half up, as on the invoice.')
+    await accessible(page, 'a review with a comment')
+
+    // A range, with the server killed in the middle of it.
+    await file(page, 'prices.txt').locator('tr.add td.n').nth(1).click()
+    await page.getByLabel('Comment on line 1').waitFor()
+    await page.getByRole('button', { name: 'Delete' }).last().click()
+    await until('it is gone', async () => await page.getByLabel('Comment on line 1').count() === 0)
+    await file(page, 'prices.txt').locator('tr td.n[data-at=n1]').click()
+    await page.getByLabel('Comment on line 1').waitFor()
+    await file(page, 'prices.txt').locator('tr td.n[data-at=n3]').click({ modifiers: ['Shift'] })
+    const range = page.getByLabel('Comment on lines 1 to 3')
+    await range.waitFor()
+    desk.web.kill('SIGKILL')
+    await desk.web.ended
+    await range.pressSequentially('Why spaces?')
+    await page.getByText('Not connected').first().waitFor()
+    await page.close() // and the browser is closed
+    desk.web = desk.start(desk.webArgs)
+    await desk.up()
+    const again = await other.context().newPage()
+    await page.context().newPage().then(p => p.goto(desk.base + one.path)) // the window that had typed it
+    await again.goto(desk.base + one.path)
+    await until('what was typed is back', async () => { await again.reload(); return await again.getByLabel('Comment on lines 1 to 3').inputValue({ timeout: 1000 }) === 'Why spaces?' })
+
+    // Without the script.
+    const plain = await desk.window(one.path + '/file?path=' + encodeURIComponent('shop/price/price.go'), { javaScriptEnabled: false })
+    await plain.getByLabel('Comment on line', { exact: true }).fill('3')
+    await plain.getByRole('button', { name: 'Comment', exact: true }).click()
+    await plain.getByLabel('Comment on line 3').fill('Say how.')
+    await plain.locator('.comment', { hasText: 'line 3' }).getByRole('button', { name: 'Keep as draft' }).click()
+    await plain.waitForURL(url => url.pathname === one.path)
+    await plain.getByText('with my comments on the changes (3)').waitFor()
+    await plain.getByLabel('Message to the agent').fill(String.raw`write price/price.go package price\n\n// Round rounds half up.\n`)
+    await plain.getByRole('button', { name: 'Send' }).click()
+    await until('it has worked', async () => { await plain.reload(); return await plain.locator('#standing').getByText('completed').count() && await plain.locator('.remark .chip.warn').count() })
+    const told = await desk.run('tasks', 'messages', one.id, '--json').catch(() => desk.run('tasks', 'logs', one.id))
+    for (const words of ['price/price.go`, line 5', 'Half up, as on the invoice.', 'Why spaces?', 'lines 1 to 3', 'coffee 2.50', 'Say how.']) assert.ok(told.includes(words), `the agent was not told ${words}: ${told}`)
+    assert.equal(await plain.getByText('my comments on the changes').filter({ visible: true }).count(), 0)
+    assert.equal(await plain.locator('.remark', { hasText: 'Half up' }).getByText('changed since').count(), 1)
+    assert.equal(await plain.locator('.remark', { hasText: 'Why spaces' }).getByText('changed since').count(), 0)
+    await accessible(again, 'a review whose comments were sent')
+    clean(page), clean(other)
+  },
+})
+Object.assign(stories, {
+  async 'conversation: all runs as one, newest in sight, with what failed and words to find'(desk) {
+    await work(desk)
+    const one = await attempt(desk, 'Talk', 'spam 80', 'say | a | b |', 'run false', 'say first needle')
+    const page = await desk.window(one.path)
+    await page.locator('#standing').getByText('completed').waitFor()
+    const scroller = page.locator('#scroller')
+    const seen = text => until(text + ' is in sight', () => page.locator('#log').getByText(text, { exact: true }).last().evaluate(el => { const a = el.getBoundingClientRect(), b = document.getElementById('scroller').getBoundingClientRect(); return a.bottom <= b.bottom + 5 && a.top >= b.top - 5 }))
+    await page.reload()
+    await seen('first needle')
+    const box = page.getByLabel('Message to the agent')
+    assert.ok(await box.evaluate(el => el.getBoundingClientRect().bottom <= innerHeight), 'the message box is not in the window')
+    await box.fill('say **second**\nask Really?\nrun echo ' + join('$PWD', 'prices.txt') + '\nthink Hm.')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByRole('textbox', { name: 'Really?' }).waitFor()
+    await page.locator('#log').getByText('first needle', { exact: true }).waitFor() // the run before is there too
+    await page.locator('#log strong', { hasText: 'second' }).last().waitFor()
+    await page.getByRole('button', { name: 'Queue' }).waitFor()
+    await box.fill('say third')
+    await page.getByRole('button', { name: 'Queue' }).click()
+    await page.getByText('Queued:').waitFor()
+    await page.getByRole('textbox', { name: 'Really?' }).fill('yes')
+    await page.getByRole('button', { name: 'Send answer' }).click()
+    await page.locator('#log').getByText('third', { exact: true }).last().waitFor() // without loading the page again
+    await page.locator('#standing').getByText('completed').waitFor()
+    await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+    assert.equal(await page.locator('#log .run').count(), 3)
+    await seen('third')
+    await accessible(page, 'a conversation')
+    await page.reload()
+    await page.getByRole('link', { name: '1 failure' }).click()
+    await until('the failure has the focus', () => page.evaluate(() => document.activeElement.matches('.fail') && document.activeElement.innerText.includes('false')))
+    await page.getByLabel('Search the conversation').fill('NEEDLE')
+    await page.keyboard.press('Enter')
+    await page.getByText('2 found').waitFor() // in the prompt, and said
+    await page.getByRole('link', { name: 'Back to the newest' }).click()
+    const plain = await desk.window(one.path, { javaScriptEnabled: false })
+    await plain.locator('#log').getByText('third', { exact: true }).last().waitFor()
+    assert.ok(await plain.locator('#log').getByText('third', { exact: true }).last().evaluate(el => el.getBoundingClientRect().bottom <= document.getElementById('scroller').getBoundingClientRect().bottom + 5), 'without the script the newest is not in sight')
+    clean(page)
+  },
+})

@@ -1,0 +1,232 @@
+package board
+
+import (
+	"context"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/web/diff"
+	"github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// shown is what more of a file is shown than its changes: gaps by the number of
+// their first line, or all.
+type shown struct {
+	Gaps []string
+	All  bool
+	At   anchor // lines that somebody wants to say something about
+}
+
+// fileBody is the lines of a file, or why there are none.
+type fileBody struct {
+	*reviewFile
+	Rows     []fileRow
+	Note     string // in place of lines
+	Was, Is  string // addresses of pictures; empty: none
+	More     bool   // there are lines that are not shown
+	Outdated []*remark
+}
+
+// fileRow is a line with what was said about it.
+type fileRow struct {
+	diff.Row
+	Src     string // of a gap: the address that shows it
+	Remarks []*remark
+}
+
+// Old and New are how lines are named in addresses: o12, n12.
+func (r fileRow) OldAt() string { return "o" + strconv.Itoa(r.Row.Old) }
+func (r fileRow) NewAt() string { return "n" + strconv.Itoa(r.Row.New) }
+
+// pictures are the endings of files that a browser shows as a picture, and the
+// types that they are sent as.
+var pictures = map[string]string{".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".avif": "image/avif", ".ico": "image/x-icon"}
+
+// bodyOf reads the lines of a file. Nil: it has not changed any more.
+func (b *Board) bodyOf(ctx context.Context, m *tasks.Manager, f *reviewFile, s shown) (*fileBody, error) {
+	d, mark, ok, err := m.ReviewFile(ctx, f.query(), f.Path)
+	if err != nil {
+		return nil, err
+	}
+	body := &fileBody{reviewFile: f}
+	if !ok {
+		body.Note = "It is as it was."
+		return body, nil
+	}
+	f.Mark = mark
+	f.Change = tasks.Change{Path: d.Path, OldPath: d.OldPath, Kind: d.Kind, Added: max(d.Added, f.Added), Deleted: max(d.Deleted, f.Deleted), Binary: d.Binary, Bytes: d.Bytes}
+	in := diff.Input{Name: d.Path, Patch: d.Patch, Old: d.Old, New: d.New, All: s.All, Open: map[int]bool{}, Clean: page.Clean}
+	for _, g := range s.Gaps {
+		if n, err := strconv.Atoi(g); err == nil {
+			in.Open[n] = true
+		}
+	}
+	rows := diff.Rows(in)
+	switch {
+	case d.Cut:
+		body.Note = "It has more changed lines than a page can show: see deskhand tasks diff."
+	case d.Binary:
+		body.picture(d.Old != nil, d.New != nil)
+	case len(rows) == 0 && d.Kind == "renamed":
+		body.Note = "It was renamed, and is as it was."
+	case len(rows) == 0 && f.NoSpace:
+		body.Note = "White space alone has changed."
+	case len(rows) == 0:
+		body.Note = "It is empty, or its mode alone has changed."
+	}
+	if f.Split {
+		rows = diff.Beside(rows)
+	}
+	for _, row := range rows {
+		r := fileRow{Row: row}
+		if row.Gap > 0 {
+			r.Src = f.at("/file", "path", f.Path, "open", strings.Join(append(s.Gaps, strconv.Itoa(row.New)), ","))
+			body.More = true
+		}
+		body.Rows = append(body.Rows, r)
+	}
+	body.place(diff.Lines(d.Old), diff.Lines(d.New), s.At)
+	return body, nil
+}
+
+// picture says what there is of a file that has no lines.
+func (body *fileBody) picture(was, is bool) {
+	if pictures[strings.ToLower(path.Ext(body.Path))] == "" {
+		body.Note = "A binary file, " + size(body.Bytes) + "."
+		return
+	}
+	if was {
+		body.Was = body.at("/blob", "path", body.Path, "side", "old")
+	}
+	if is {
+		body.Is = body.at("/blob", "path", body.Path, "side", "new")
+	}
+}
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 10_000:
+		return strconv.FormatInt(n, 10) + " bytes"
+	case n < 10_000_000:
+		return strconv.FormatInt(n/1000, 10) + " kB"
+	}
+	return strconv.FormatInt(n/1_000_000, 10) + " MB"
+}
+
+// Whole is the address of all its lines.
+func (f *reviewFile) Whole() string { return f.at("/file", "path", f.Path, "context", "all") }
+
+// Size is that of the file as it is.
+func (f *reviewFile) Size() string { return size(f.Bytes) }
+
+// fileView is the page of one file.
+type fileView struct {
+	*fileBody
+	Title          string
+	Previous, Next *reviewFile
+}
+
+// Lines are what the page is about.
+func (v fileView) Lines() *fileBody { return v.fileBody }
+
+// oneFile shows one file: as a page, or as a part for the script.
+func (b *Board) oneFile(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	ctx, id := r.Context(), r.PathValue("id")
+	l := b.lookOf(w, r, id)
+	task, err := m.Context(ctx, id)
+	if err != nil {
+		return err
+	}
+	t, err := b.talkOf(ctx, m, l)
+	if err != nil {
+		return err
+	}
+	name := r.FormValue("path")
+	f := &reviewFile{Change: tasks.Change{Path: name}, look: l, ID: "file", Open: true, Talk: t.on(name)}
+	s := shown{All: r.FormValue("context") == "all", At: anchorOf(r.Form["at"])}
+	if gaps := r.FormValue("open"); gaps != "" {
+		s.Gaps = strings.Split(gaps, ",")
+	}
+	part := r.Header.Get("Deskhand-Part") != ""
+	v := fileView{Title: task.Task.Title}
+	if !part {
+		all, err := m.Review(ctx, l.query())
+		if err != nil && fault.Of(err) == nil {
+			return err
+		}
+		for i, c := range all.Files {
+			if c.Path == name {
+				f.Change, f.Viewed = c, all.Viewed[name]
+				v.Previous, v.Next = neighbour(l, all.Files, i-1), neighbour(l, all.Files, i+1)
+			}
+		}
+	}
+	if v.fileBody, err = b.bodyOf(ctx, m, f, s); err != nil {
+		return err
+	}
+	if part {
+		b.options.Shell.Write(w, r, http.StatusOK, b.file, "body", page.Page{Data: v.fileBody})
+		return nil
+	}
+	b.write(w, r, http.StatusOK, b.file, page.Clean(path.Base(name))+": "+v.Title, v)
+	return nil
+}
+
+func neighbour(l look, files []tasks.Change, i int) *reviewFile {
+	if i < 0 || i >= len(files) {
+		return nil
+	}
+	return &reviewFile{Change: files[i], look: l}
+}
+
+// blob is a picture of an attempt, as it was or is. Nothing else is sent: what an
+// agent made must not be a page of this server.
+func (b *Board) blob(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	l := b.lookOf(w, r, r.PathValue("id"))
+	name := r.FormValue("path")
+	kind := pictures[strings.ToLower(path.Ext(name))]
+	d, _, ok, err := m.ReviewFile(r.Context(), l.query(), name)
+	if err != nil {
+		return err
+	}
+	data := d.New
+	if r.FormValue("side") == "old" {
+		data = d.Old
+	}
+	if !ok || kind == "" || data == nil {
+		http.NotFound(w, r)
+		return nil
+	}
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, no-cache")
+	_, _ = w.Write(data) // nobody is left to tell
+	return nil
+}
+
+// setViewed notes that somebody has seen a file, or takes it back.
+func (b *Board) setViewed(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	mark := r.PostFormValue("mark")
+	if r.PostFormValue("act") != "viewed" {
+		mark = ""
+	}
+	if err := m.SetViewed(r.Context(), r.PathValue("id"), r.PostFormValue("path"), mark); err != nil {
+		return err
+	}
+	if r.Header.Get("Deskhand-Part") != "" {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	to := page.Local(r.PostFormValue("back"))
+	if to == "" {
+		to = AttemptPath(r.PathValue("id"))
+	}
+	return back(w, r, to)
+}

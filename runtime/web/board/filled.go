@@ -1,0 +1,36 @@
+package board
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// filled is a form as somebody sent it and why it was not taken, to be shown
+// again with what was typed. The zero value is a form that nobody has sent.
+type filled struct {
+	Act           string // the button that was pressed
+	Message, Hint string
+	fields        url.Values
+}
+
+func filledBy(r *http.Request, f *fault.Fault) filled {
+	return filled{r.PostFormValue("act"), page.Sentence(f.Message), page.Sentence(forPeople(f)), r.PostForm}
+}
+
+// Or is what was typed into a field, or what stands in it at first.
+func (f filled) Or(name, first string) string {
+	if f.fields.Has(name) {
+		return f.fields.Get(name)
+	}
+	return first
+}
+
+func (f filled) status() int {
+	if f.Message == "" {
+		return http.StatusOK
+	}
+	return http.StatusUnprocessableEntity
+}

@@ -1,0 +1,223 @@
+package board
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+const (
+	// foldedLines is from how many changed lines on a file is folded at first.
+	foldedLines = 400
+	// inlineLines is how many changed lines a page comes with; the files behind
+	// them are fetched when they come into sight, or by a link.
+	inlineLines = 600
+)
+
+// look is how a person looks at changes: what the address and a cookie say.
+type look struct {
+	Attempt string
+	Token   string // of forms
+	With    string // see [tasks.ReviewQuery]
+	Split   bool   // both sides beside each other
+	NoSpace bool   // changes of white space are left out
+	Force   bool   // as many as there are
+}
+
+// lookCookie remembers how somebody likes to look: "split", or nothing.
+const lookCookie = "deskhand_look"
+
+func (b *Board) lookOf(w http.ResponseWriter, r *http.Request, attempt string) look {
+	l := look{Attempt: attempt, Token: b.options.Shell.Token(w, r), With: r.FormValue("with"), NoSpace: r.FormValue("space") == "off", Force: r.FormValue("all") != ""}
+	given := r.FormValue("view")
+	if given == "" {
+		if c, err := r.Cookie(lookCookie); err == nil {
+			given = c.Value
+		}
+	} else {
+		http.SetCookie(w, &http.Cookie{Name: lookCookie, Value: map[bool]string{true: "split", false: "unified"}[given == "split"],
+			Path: Path, HttpOnly: true, Secure: b.options.Shell.Secure(r), SameSite: http.SameSiteStrictMode, MaxAge: 400 * 24 * 3600})
+	}
+	l.Split = given == "split"
+	return l
+}
+
+func (l look) query() tasks.ReviewQuery {
+	return tasks.ReviewQuery{AttemptID: l.Attempt, With: l.With, Force: l.Force, NoSpace: l.NoSpace}
+}
+
+// at is the address of a page of the attempt that looks as this one does, with
+// more in its query, in pairs.
+func (l look) at(page string, more ...string) string {
+	q := url.Values{}
+	for name, value := range map[string]string{"with": l.With, "space": map[bool]string{true: "off"}[l.NoSpace], "all": map[bool]string{true: "1"}[l.Force]} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		if more[i+1] != "" {
+			q.Set(more[i], more[i+1])
+		}
+	}
+	address := AttemptPath(l.Attempt) + page
+	if len(q) > 0 {
+		address += "?" + q.Encode()
+	}
+	return address
+}
+
+// Page is the address of the attempt's page without comparing with another.
+func (l look) Page() string { return AttemptPath(l.Attempt) }
+
+// reviewView is what an attempt has changed, to be read.
+type reviewView struct {
+	look
+	Count, Added, Deleted, Seen int
+	Why                         string // the changes are not shown; empty: they are
+	CanForce                    bool   // they are too many, and may be shown all the same
+	Nested                      []string
+	Files                       []*reviewFile
+	Tree                        *node
+	Withs                       []choice // what it can be compared with
+	Truncated                   bool
+	Talk                        talk // the comments
+}
+
+// reviewFile is one file.
+type reviewFile struct {
+	tasks.Change
+	look
+	ID     string // of its element
+	Mark   string // of its content
+	Viewed bool
+	Open   bool      // it is unfolded
+	Body   *fileBody // nil: it is fetched when it is wanted
+	Talk   talk      // the comments on it
+}
+
+// Src is where its lines are.
+func (f *reviewFile) Src() string { return f.at("/file", "path", f.Path) }
+
+// Back is the address of its place on the attempt's page.
+func (f *reviewFile) Back() string { return f.at("") + "#" + f.ID }
+
+// node is a folder of the tree of files, or a file.
+type node struct {
+	Name string
+	File *reviewFile // nil: it is a folder
+	Kids []*node
+}
+
+// reviewing lists the changes while something else is done.
+func (b *Board) reviewing(ctx context.Context, m *tasks.Manager, l look) func() (tasks.Review, error) {
+	type result struct {
+		tasks.Review
+		error
+	}
+	done := make(chan result, 1)
+	go func() {
+		found, err := m.Review(ctx, l.query())
+		done <- result{found, err}
+	}()
+	return func() (tasks.Review, error) {
+		r := <-done
+		return r.Review, r.error
+	}
+}
+
+// reviewOf is the review of an attempt. An attempt at the same task is one that
+// it can be compared with.
+func (b *Board) reviewOf(ctx context.Context, m *tasks.Manager, l look, taskID string, review func() (tasks.Review, error)) (v reviewView, err error) {
+	v.look = l
+	found, err := review()
+	if f := fault.Of(err); f != nil {
+		v.Why = f.Message
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	v.Count, v.Added, v.Deleted, v.Nested, v.Truncated = found.Count, found.Added, found.Deleted, found.Nested, found.Truncated
+	if found.Blocked.Reason != "" {
+		v.Why, v.CanForce = found.Blocked.Detail, found.Blocked.Reason == "threshold_exceeded"
+		if v.CanForce {
+			v.Why = "These are more changes than are listed at once."
+		}
+	}
+	if v.Withs, err = b.withs(ctx, m, l, taskID); err != nil {
+		return v, err
+	}
+	if v.Talk, err = b.talkOf(ctx, m, l); err != nil {
+		return v, err
+	}
+	budget := inlineLines
+	for i, c := range found.Files {
+		f := &reviewFile{Change: c, look: l, ID: "f" + strconv.Itoa(i), Mark: found.Marks[c.Path], Viewed: found.Viewed[c.Path], Talk: v.Talk.on(c.Path)}
+		f.Open = !f.Viewed && c.Added+c.Deleted < foldedLines
+		if f.Viewed {
+			v.Seen++
+		}
+		if budget -= c.Added + c.Deleted + 1; budget > 0 && f.Open && len(v.Files) < 20 {
+			if f.Body, err = b.bodyOf(ctx, m, f, shown{}); err != nil {
+				return v, err
+			}
+		}
+		v.Files = append(v.Files, f)
+	}
+	v.Tree = treeOf(v.Files)
+	return v, nil
+}
+
+// withs are the menu of what an attempt can be compared with.
+func (b *Board) withs(ctx context.Context, m *tasks.Manager, l look, taskID string) ([]choice, error) {
+	list := []choice{{"", "where it started", l.With == ""}, {tasks.AgainstTarget, "its target as it is now", l.With == tasks.AgainstTarget}}
+	attempts, err := m.Attempts(ctx, taskID)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range attempts {
+		if a.ID != l.Attempt {
+			list = append(list, choice{a.ID, "attempt " + strconv.Itoa(len(attempts)-i) + ", " + a.Branch, l.With == a.ID})
+		}
+	}
+	return list, nil
+}
+
+// treeOf puts files into their folders. A folder that holds one folder alone is
+// one with it.
+func treeOf(files []*reviewFile) *node {
+	top := &node{}
+	for _, f := range files {
+		at := top
+		folder, name := path.Split(f.Path)
+		for part := range strings.SplitSeq(strings.Trim(folder, "/"), "/") {
+			if i := slices.IndexFunc(at.Kids, func(n *node) bool { return n.File == nil && n.Name == part }); i >= 0 {
+				at = at.Kids[i]
+				continue
+			}
+			next := &node{Name: part}
+			at.Kids = append(at.Kids, next)
+			at = next
+		}
+		at.Kids = append(at.Kids, &node{Name: name, File: f})
+	}
+	top.join()
+	return top
+}
+
+func (n *node) join() {
+	for _, kid := range n.Kids {
+		for kid.File == nil && len(kid.Kids) == 1 && kid.Kids[0].File == nil {
+			kid.Name, kid.Kids = kid.Name+"/"+kid.Kids[0].Name, kid.Kids[0].Kids
+		}
+		kid.join()
+	}
+}

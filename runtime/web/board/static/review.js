@@ -1,0 +1,236 @@
+// The changes of an attempt, read: lines come when they come into sight, keys go
+// from file to file, and comments are kept while they are typed. Without it links
+// and plain forms do the same.
+'use strict';
+(() => {
+  const $ = (selector, at = document) => at.querySelector(selector);
+  const $$ = (selector, at = document) => [...at.querySelectorAll(selector)];
+  if (!$('.file') && !$('.remark')) return;
+  const parsed = html => { const t = document.createElement('template'); t.innerHTML = html; for (const n of t.content.querySelectorAll('noscript')) n.remove(); return t.content; };
+  const token = $('meta[name=token]').content;
+  const attempt = location.pathname.match(/^\/work\/attempts\/[^/]+/)[0];
+  const ask = (path, more = {}) => fetch(path, { ...more, headers: { 'Deskhand-Part': '1', 'Deskhand-Token': token, ...more.headers } });
+
+  // ---- lines
+  const fetching = new Set();
+  const fill = async (file, src, focus) => {
+    const body = $('.body', file);
+    if (fetching.has(file)) return;
+    fetching.add(file);
+    try {
+      const response = await ask(src);
+      if (!response.ok) throw new Error(response.status);
+      body.replaceChildren(parsed(await response.text()));
+      file.dataset.shown = src;
+      mend(file);
+      if (focus) $('[data-focus]', file)?.focus();
+    } catch {
+      for (const a of $$('.wanted a', body)) a.textContent = 'Not loaded. Try again';
+    } finally { fetching.delete(file); }
+  };
+  const wanted = file => { const d = $('details', file); return d?.open && $('.wanted', file); };
+  const seen = new IntersectionObserver(entries => {
+    for (const e of entries) if (e.isIntersecting && wanted(e.target)) fill(e.target, $('details', e.target).dataset.src);
+  }, { rootMargin: '600px 0px' });
+  const observe = () => { for (const f of $$('.file')) { seen.unobserve(f); seen.observe(f); } };
+  document.addEventListener('toggle', e => { const f = e.target.closest?.('.file'); if (f && wanted(f)) fill(f, e.target.dataset.src); }, true);
+
+  document.addEventListener('click', e => {
+    const a = e.target.closest?.('.more, .whole, .wanted a'), file = e.target.closest?.('.file');
+    if (a && file && !e.ctrlKey && !e.metaKey) { e.preventDefault(); return fill(file, a.getAttribute('href')); }
+    const number = e.target.closest?.('td.n[data-at]');
+    if (number && file) comment(file, number, e.shiftKey);
+  });
+
+  // ---- viewed
+  document.addEventListener('submit', async e => {
+    const form = e.target, file = form.closest('.file');
+    if (form.matches('.seenform')) {
+      e.preventDefault();
+      const button = e.submitter ?? $('button', form), on = button.value === 'viewed';
+      const body = new URLSearchParams(new FormData(form));
+      body.set('act', button.value);
+      if (!(await ask(form.getAttribute('action'), { method: 'POST', body }).catch(() => ({}))).ok) return;
+      mark(file, on);
+    } else if (form.matches('.about')) {
+      const at = form.elements.at?.value;
+      if (at) { e.preventDefault(); begin(file, at); }
+    } else if (form.matches('.comment')) {
+      e.preventDefault();
+      if (e.submitter?.value === 'drop') drop(form); else save(form);
+    }
+  });
+  const mark = (file, on) => {
+    const button = $('.seenform button', file), details = $('details', file);
+    button.value = on ? 'unviewed' : 'viewed';
+    button.setAttribute('aria-pressed', on);
+    file.classList.toggle('viewed', on);
+    if (details) details.open = !on;
+    const link = $(`.tree a[href="#${file.id}"]`);
+    link?.classList.toggle('seen', on);
+  };
+
+  // ---- comments
+  const store = 'deskhand.comment.';
+  const unsent = () => Object.keys(localStorage).filter(k => k.startsWith(store + attempt));
+  const key = form => store + attempt + '.' + form.dataset.comment;
+  const state = new WeakMap(); // form: {timer, busy, dirty}
+  const fieldsOf = form => { const f = new URLSearchParams(new FormData(form)); f.set('act', 'keep'); return f; };
+  const edited = form => {
+    const s = state.get(form) ?? {};
+    state.set(form, s);
+    s.dirty = true;
+    try { localStorage[key(form)] = fieldsOf(form).toString(); } catch { /* the server has it soon */ }
+    s.timer ??= setTimeout(() => save(form), 80);
+  };
+  const save = async form => {
+    const s = state.get(form) ?? {};
+    state.set(form, s);
+    clearTimeout(s.timer);
+    s.timer = undefined;
+    if (s.busy) return;
+    s.dirty = false;
+    s.busy = true;
+    const said = $('.saved', form);
+    try {
+      const response = await ask(form.getAttribute('action'), { method: 'POST', body: fieldsOf(form), signal: AbortSignal.timeout(8000) });
+      const out = await response.json();
+      if (response.ok) {
+        form.elements.rev.value = out.rev;
+        said.textContent = 'Draft kept';
+        if (!s.dirty) delete localStorage[key(form)];
+      } else if (out.rev && !out.sent) { // another window was faster
+        const mine = form.elements.body.value;
+        form.elements.rev.value = out.rev;
+        form.elements.body.value = out.body;
+        said.textContent = `${out.message} Yours was: ${mine}`;
+        delete localStorage[key(form)];
+      } else {
+        said.textContent = out.message;
+        delete localStorage[key(form)];
+      }
+    } catch {
+      said.textContent = 'Not connected. It is kept here.';
+      s.dirty = true;
+      s.timer = setTimeout(() => save(form), 1500);
+    } finally {
+      s.busy = false;
+      if (s.dirty) s.timer ??= setTimeout(() => save(form), 80);
+    }
+  };
+  const drop = async form => {
+    const body = fieldsOf(form);
+    body.set('act', 'drop');
+    if (!(await ask(form.getAttribute('action'), { method: 'POST', body }).catch(() => ({}))).ok) return;
+    delete localStorage[key(form)];
+    const row = form.closest('tr.talk');
+    form.closest('.remark').remove();
+    if (row && !$('.remark', row)) row.remove();
+  };
+  document.addEventListener('input', e => { const form = e.target.closest?.('form.comment'); if (form) edited(form); });
+  addEventListener('pagehide', () => { for (const form of $$('form.comment')) if (state.get(form)?.dirty) ask(form.getAttribute('action'), { method: 'POST', body: fieldsOf(form), keepalive: true }); });
+
+  // begin opens a form for lines as an address has them: 12, n12-15, o3.
+  const begin = async (file, at) => {
+    await settle();
+    const src = new URL(file.dataset.shown ?? $('details', file)?.dataset.src ?? location.href, location.href);
+    src.searchParams.set('at', at);
+    await fill(file, src.pathname + src.search, true);
+    src.searchParams.delete('at');
+    file.dataset.shown = src.pathname + src.search;
+  };
+  let from; // the number that was pressed last
+  const comment = (file, number, range) => {
+    const at = number.dataset.at, side = at[0];
+    const first = range && from?.file === file && from.at[0] === side ? from.at : at;
+    from = { file, at };
+    begin(file, first === at ? at : `${side}${first.slice(1)}-${at.slice(1)}`);
+  };
+  const settle = async () => { // gives what was typed last a moment to arrive
+    for (const form of $$('form.comment')) if (state.get(form)?.dirty) save(form);
+    for (let i = 0; i < 40 && $$('form.comment').some(f => state.get(f)?.busy); i++) await new Promise(done => setTimeout(done, 25));
+  };
+
+  // mend brings back what this browser could not send before.
+  const mend = at => {
+    for (const form of $$('form.comment', at)) {
+      const kept = localStorage[key(form)];
+      if (!kept) continue;
+      form.elements.body.value = new URLSearchParams(kept).get('body');
+      edited(form);
+    }
+  };
+  const resend = async () => {
+    for (const k of unsent()) {
+      if ($(`form.comment[data-comment="${CSS.escape(k.slice((store + attempt).length + 1))}"]`)) continue;
+      const body = new URLSearchParams(localStorage[k]);
+      body.set('token', token);
+      const response = await ask(attempt + '/comments', { method: 'POST', body }).catch(() => ({}));
+      if (response.ok || response.status === 409) delete localStorage[k];
+    }
+  };
+
+  // follow shows what other windows write.
+  const follow = async () => {
+    for (let seq = '', pause = 500; ;) {
+      if (document.hidden) { await new Promise(done => setTimeout(done, 1000)); continue; }
+      try {
+        const response = await ask(`${attempt}/comments?seq=${seq}`);
+        if (!response.ok) throw new Error(response.status);
+        const news = await response.json(), first = seq === '';
+        seq = news.seq;
+        pause = 500;
+        const drafts = $('#drafts');
+        if (drafts) { drafts.textContent = news.drafts; $('#withcomments').hidden = !news.drafts; }
+        const stale = new Set();
+        for (const c of news.comments) {
+          const form = $(`form.comment[data-comment="${CSS.escape(c.ID)}"]`), s = form && state.get(form);
+          if (!form) { if (!first && !document.getElementById('c-' + c.ID)) stale.add(c.Path); continue; }
+          if (c.Sent) { stale.add(c.Path); continue; }
+          if (s?.dirty || s?.busy || Number(form.elements.rev.value) >= c.Rev) continue;
+          form.elements.rev.value = c.Rev;
+          if (form.elements.body.value !== c.Body) form.elements.body.value = c.Body;
+        }
+        for (const form of $$('form.comment')) if (Number(form.elements.rev.value) > 0 && !state.get(form)?.dirty && !news.comments.some(c => c.ID === form.dataset.comment)) stale.add(form.elements.path.value);
+        for (const file of $$('.file')) if (stale.has(file.dataset.path) && !file.contains(document.activeElement) && !wanted(file)) fill(file, file.dataset.shown ?? $('details', file)?.dataset.src ?? location.href);
+      } catch { await new Promise(done => setTimeout(done, pause = Math.min(10000, pause * 2))); }
+    }
+  };
+
+  // ---- keys
+  let here = -1;
+  const goTo = el => { el.scrollIntoView({ block: 'start' }); };
+  const toFile = by => {
+    const files = $$('.files > .file');
+    if (!files.length) return;
+    if (here >= 0 && !files[here]) here = -1;
+    here = Math.min(Math.max(here + by, 0), files.length - 1);
+    for (const f of $$('.file.here')) f.classList.remove('here');
+    for (const a of $$('.tree a[aria-current]')) a.removeAttribute('aria-current');
+    files[here].classList.add('here');
+    $(`.tree a[href="#${files[here].id}"]`)?.setAttribute('aria-current', 'true');
+    goTo(files[here]);
+    $('summary', files[here])?.focus({ preventScroll: true });
+  };
+  const toChange = by => {
+    const rows = $$('.diff tr').filter(r => r.matches('.add, .del') && !r.previousElementSibling?.matches('.add, .del') && r.checkVisibility());
+    const tops = rows.map(r => r.getBoundingClientRect().top);
+    const next = by > 0 ? rows.find((_, i) => tops[i] > 70) : rows.findLast((_, i) => tops[i] < 50);
+    if (next) scrollTo({ top: scrollY + next.getBoundingClientRect().top - 60 });
+  };
+  addEventListener('keydown', e => {
+    if (e.defaultPrevented || e.isComposing || e.ctrlKey || e.metaKey || e.altKey || e.target.matches('textarea, select, input:not([type=checkbox])')) return;
+    const file = $('.file.here');
+    const act = { j: () => toFile(1), k: () => toFile(-1), n: () => toChange(1), p: () => toChange(-1), v: () => file && $('.seenform button', file).click(), x: () => { const d = file && $('details', file); if (d) d.open = !d.open; } }[e.key];
+    if (act) { e.preventDefault(); act(); }
+  });
+  if ($('#keys-review')) $('#keys-review').hidden = false;
+  for (const b of $$('.looks button')) b.hidden = true;
+  for (const c of $$('.looks select, .looks input')) c.addEventListener('change', () => c.form.requestSubmit());
+  document.addEventListener('changes', observe); // the board's script has fetched them again
+  for (const n of $$('#changes noscript, .alone noscript')) n.remove();
+  observe();
+  mend(document);
+  resend().then(follow);
+  $('.alone [data-focus]')?.focus();
+})();

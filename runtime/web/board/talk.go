@@ -1,0 +1,298 @@
+package board
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/web/diff"
+	"github.com/deskhand/deskhand/runtime/web/page"
+)
+
+// anchor is the lines that a comment is about; the zero value: none.
+type anchor struct {
+	Old         bool // of the file as it was
+	First, Last int
+}
+
+// anchorOf reads lines as an address has them: 12, n12, o12, n12-15. Of several
+// the last counts that is not empty.
+func anchorOf(given []string) (a anchor) {
+	for _, text := range given {
+		text = strings.ReplaceAll(strings.TrimSpace(text), " ", "")
+		if text == "" {
+			continue
+		}
+		side := strings.TrimLeft(text, "no")
+		from, to, _ := strings.Cut(side, "-")
+		first, err := strconv.Atoi(from)
+		last, _ := strconv.Atoi(strings.TrimLeft(to, "no")) // 0: one line
+		if err == nil && first > 0 {
+			a = anchor{strings.HasPrefix(text, "o"), first, max(first, last)}
+			if last > 0 {
+				a.First = min(first, last)
+			}
+		}
+	}
+	return a
+}
+
+// remark is a comment as it is shown.
+type remark struct {
+	tasks.Comment
+	look
+	// Touched: the lines are not there any more as they were.
+	Touched bool
+	New     bool // nobody has written it yet
+}
+
+// Where says which lines it is about.
+func (r *remark) Where() string { return whereOf(r.Comment) }
+
+func whereOf(c tasks.Comment) string {
+	text := "line " + strconv.Itoa(c.First)
+	switch {
+	case c.First == 0:
+		text = "the file"
+	case c.Last > c.First:
+		text = fmt.Sprintf("lines %d to %d", c.First, c.Last)
+	}
+	if c.Old {
+		text += " before the change"
+	}
+	return text
+}
+
+// Back is the address of its place on the attempt's page.
+func (r *remark) Back() string { return r.at("") + "#c-" + r.ID }
+
+// Draft reports whether it can be changed.
+func (r *remark) Draft() bool { return r.Sent.IsZero() }
+
+// talk is the comments on an attempt, or on one file.
+type talk struct{ Remarks []*remark }
+
+func (b *Board) talkOf(ctx context.Context, m *tasks.Manager, l look) (t talk, err error) {
+	found, err := m.Comments(ctx, l.Attempt)
+	for _, c := range found {
+		t.Remarks = append(t.Remarks, &remark{Comment: c, look: l})
+	}
+	return t, err
+}
+
+func (t talk) on(path string) (part talk) {
+	for _, r := range t.Remarks {
+		if r.Path == path {
+			part.Remarks = append(part.Remarks, r)
+		}
+	}
+	return part
+}
+
+// Drafts are those that have a text and were not sent.
+func (t talk) Drafts() (n int) {
+	for _, r := range t.Remarks {
+		if r.Draft() && strings.TrimSpace(r.Body) != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Elsewhere are those on files that have not changed, or not any more.
+func (v reviewView) Elsewhere() (left []*remark) {
+	known := map[string]bool{}
+	for _, f := range v.Files {
+		known[f.Path] = true
+	}
+	for _, r := range v.Talk.Remarks {
+		if !known[r.Path] {
+			r.Touched = true
+			left = append(left, r)
+		}
+	}
+	return left
+}
+
+// place puts what was said beside its lines as they are now. What has no place
+// comes first.
+func (body *fileBody) place(old, now []string, at anchor) {
+	remarks := body.Talk.Remarks
+	if at.First > 0 {
+		lines := now
+		if at.Old {
+			lines = old
+		}
+		c := tasks.Comment{ID: tasks.NewID(), AttemptID: body.Attempt, Path: body.Path, Old: at.Old, First: at.First, Last: min(at.Last, len(lines))}
+		if c.First <= c.Last {
+			c.Quote = strings.Join(lines[c.First-1:c.Last], "\n")
+			remarks = append(remarks, &remark{Comment: c, look: body.look, New: true})
+		}
+	}
+	for _, r := range remarks {
+		lines := now
+		if r.Old {
+			lines = old
+		}
+		quote := strings.Split(r.Quote, "\n")
+		line := diff.Find(lines, quote, r.First)
+		r.Touched = line == 0 && r.First > 0
+		if line == 0 || !body.attach(r, line+len(quote)-1) {
+			body.Outdated = append(body.Outdated, r)
+		}
+	}
+}
+
+func (body *fileBody) attach(r *remark, line int) bool {
+	for i := range body.Rows {
+		row := &body.Rows[i]
+		if row.Gap == 0 && (r.Old && row.Row.Old == line || !r.Old && row.Row.New == line) {
+			row.Remarks = append(row.Remarks, r)
+			return true
+		}
+	}
+	return false
+}
+
+// comment writes a draft, or takes it away. The script gets JSON.
+func (b *Board) comment(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	id, name := r.PathValue("id"), r.PostFormValue("path")
+	number := func(field string) int {
+		n, _ := strconv.Atoi(r.PostFormValue(field)) // 0: the whole file
+		return n
+	}
+	c := tasks.Comment{ID: r.PostFormValue("comment"), AttemptID: id, Path: name, Old: r.PostFormValue("side") == "old",
+		First: number("first"), Last: number("last"), Quote: strings.ReplaceAll(r.PostFormValue("quote"), "\r\n", "\n"),
+		Body: strings.ReplaceAll(r.PostFormValue("body"), "\r\n", "\n"), Rev: int64(number("rev"))}
+	part := r.Header.Get("Deskhand-Part") != ""
+	var err error
+	if r.PostFormValue("act") == "drop" {
+		err = m.DropComment(r.Context(), id, c.ID)
+	} else {
+		c, err = m.PutComment(r.Context(), c)
+	}
+	if f := fault.Of(err); part && f != nil {
+		return b.json(w, http.StatusConflict, map[string]any{"message": page.Sentence(f.Message), "body": c.Body, "rev": c.Rev, "sent": !c.Sent.IsZero()})
+	}
+	if err != nil {
+		return err
+	}
+	if part {
+		return b.json(w, http.StatusOK, map[string]any{"id": c.ID, "rev": c.Rev})
+	}
+	to := page.Local(r.PostFormValue("back"))
+	return back(w, r, cmp.Or(to, AttemptPath(id)))
+}
+
+func (b *Board) json(w http.ResponseWriter, status int, v any) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	return json.NewEncoder(w).Encode(v)
+}
+
+// talkNews answers when somebody has written or viewed something, or after a
+// while.
+func (b *Board) talkNews(w http.ResponseWriter, r *http.Request, m *tasks.Manager) error {
+	ctx, cancel := context.WithTimeout(r.Context(), newsWait)
+	defer cancel()
+	defer context.AfterFunc(b.stopped, cancel)()
+	id := r.PathValue("id")
+	seq, err := strconv.ParseInt(r.FormValue("seq"), 10, 64)
+	first := err != nil
+	if first {
+		seq = -1
+	}
+	watcher, err := m.Watch(ctx, seq, id)
+	if err != nil {
+		return err
+	}
+	defer watcher.Close()
+	for news := first; !news; {
+		events, err := watcher.Next(ctx)
+		if err != nil {
+			break // nothing was written, or the server stops
+		}
+		for _, e := range events {
+			seq, news = e.Seq, news || e.Type == tasks.ReviewChanged
+		}
+	}
+	t, err := b.talkOf(r.Context(), m, look{Attempt: id})
+	if err != nil {
+		return err
+	}
+	type one struct {
+		ID, Path, Body string
+		Rev            int64
+		Sent           bool
+	}
+	list := []one{}
+	for _, c := range t.Remarks {
+		list = append(list, one{c.ID, c.Path, c.Body, c.Rev, !c.Sent.IsZero()})
+	}
+	return b.json(w, http.StatusOK, map[string]any{"seq": max(seq, 0), "drafts": t.Drafts(), "comments": list})
+}
+
+// withComments is a message with the drafts of a review in it, each with its
+// file, lines and quote. alone: the attempt has one repository, in which its
+// agent is.
+func withComments(message string, drafts []tasks.Comment, alone bool) string {
+	var b strings.Builder
+	b.WriteString(message)
+	for i, c := range drafts {
+		if i == 0 {
+			b.WriteString("\n\nComments on your changes:")
+		}
+		name := c.Path
+		if _, below, ok := strings.Cut(name, "/"); ok && alone {
+			name = below
+		}
+		fmt.Fprintf(&b, "\n\n%d. `%s`, %s\n", i+1, name, whereOf(c))
+		if c.First > 0 {
+			b.WriteString("\n   > " + strings.ReplaceAll(c.Quote, "\n", "\n   > ") + "\n")
+		}
+		b.WriteString("\n   " + strings.ReplaceAll(strings.TrimSpace(c.Body), "\n", "\n   "))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// sayWithComments brings a message to the agent with the drafts of the review, and
+// notes that they were sent. The ID of the request follows from the drafts: a
+// server that is killed in between, and is asked again, sends nothing twice.
+func (b *Board) sayWithComments(ctx context.Context, m *tasks.Manager, how string, q tasks.FollowUpRequest) error {
+	all, err := m.Comments(ctx, q.AttemptID)
+	if err != nil {
+		return err
+	}
+	a, err := m.Attempt(ctx, q.AttemptID)
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	var drafts []tasks.Comment
+	for _, c := range all {
+		if c.Sent.IsZero() && strings.TrimSpace(c.Body) != "" {
+			drafts = append(drafts, c)
+			fmt.Fprintln(sum, c.ID, c.Rev)
+		}
+	}
+	if len(drafts) > 0 {
+		fmt.Fprintln(sum, how, q.Prompt)
+		q.RequestID = "review-" + hex.EncodeToString(sum.Sum(nil)[:16])
+		q.Prompt = withComments(q.Prompt, drafts, len(a.Repos) == 1)
+	}
+	if err := b.tell(ctx, m, how, q); err != nil || len(drafts) == 0 {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // the person may have left
+	defer cancel()
+	return m.SentComments(ctx, q.AttemptID, drafts)
+}

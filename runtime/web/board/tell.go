@@ -1,0 +1,47 @@
+package board
+
+import (
+	"context"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// tellWait is how long a message waits for an agent that is about to begin, or to
+// stop, before the person is told to try again; tellEvery is how often it looks.
+const (
+	tellWait  = 20 * time.Second
+	tellEvery = 150 * time.Millisecond
+)
+
+// tell brings a message to the agent of an attempt: send at once, queue behind
+// what runs, interrupt in place of what runs. A session that is about to begin
+// is waited for: the page of an attempt is there before it.
+func (b *Board) tell(ctx context.Context, m *tasks.Manager, how string, q tasks.FollowUpRequest) error {
+	q.Action = tasks.Send
+	if how == "queue" {
+		q.Action = tasks.Queue
+	}
+	if how == "interrupt" && q.Prompt != "" {
+		if _, err := m.Stop(ctx, q.AttemptID, false); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellWait)
+	defer cancel()
+	defer context.AfterFunc(b.stopped, cancel)()
+	for {
+		_, err := m.FollowUp(ctx, q)
+		f := fault.Of(err)
+		wait := f != nil && f.Retryable && (f.Code == tasks.NoSession || f.Code == tasks.AttemptRunning && how == "interrupt")
+		if !wait {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return f
+		case <-time.After(tellEvery):
+		}
+	}
+}

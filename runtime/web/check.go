@@ -1,0 +1,49 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// checkTime bounds Check: what asks for it, such as a container's health check,
+// asks again soon.
+const checkTime = 5 * time.Second
+
+// Check asks a server, such as http://127.0.0.1:20310, for /healthz or, if ready,
+// for /readyz, and returns the first 4 KiB of its answer. It fails with code
+// unhealthy if the server does not answer with status 200 within 5 seconds.
+func Check(ctx context.Context, base string, ready bool) (string, error) {
+	path := "/healthz"
+	if ready {
+		path = "/readyz"
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	url := strings.TrimSuffix(base, "/") + path
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil || req.URL.Host == "" {
+		return "", fault.New("bad_address", fmt.Sprintf("%q is not the address of a server", base), "name it as in http://127.0.0.1:20310")
+	}
+	// Not through a proxy of the environment: it is this server that is asked.
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	if err != nil {
+		return "", fault.New("unhealthy", fmt.Sprintf("no answer from %s: %v", url, err), "start the server: deskhand serve --http")
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+	if err != nil {
+		return "", fault.New("unhealthy", fmt.Sprintf("the answer of %s broke off: %v", url, err), "see the server's log")
+	}
+	text := strings.TrimSpace(string(body))
+	if res.StatusCode != http.StatusOK {
+		return "", fault.New("unhealthy", fmt.Sprintf("%s answered %s: %s", url, res.Status, text), "see the server's log")
+	}
+	return text, nil
+}

@@ -1,0 +1,199 @@
+package page
+
+import (
+	"html/template"
+	"strconv"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+
+	"github.com/deskhand/deskhand/runtime/web/diff"
+)
+
+// Of texts that are longer than mostMarkdown bytes, that have more links or quotes
+// than these, the markup is shown as it is: to parse them takes the square of
+// their length.
+const (
+	mostMarkdown = 40 << 10
+	mostLinks    = 300
+	mostQuotes   = 40 // in one line
+)
+
+func tooMuch(source string) bool {
+	if len(source) > mostMarkdown || strings.Count(source, "](") > mostLinks {
+		return true
+	}
+	for line := range strings.SplitSeq(source, "\n") {
+		if start := strings.TrimLeft(line, "> \t"); strings.Count(line[:len(line)-len(start)], ">") > mostQuotes {
+			return true
+		}
+	}
+	return false
+}
+
+// markdown parses CommonMark with tables, task lists and strikethrough.
+var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.TaskList, extension.Strikethrough)).Parser()
+
+// Text shows what an agent wrote as markdown: paragraphs, lists, quotes, tables,
+// task lists and code with the colours of its language. Links are not links and
+// pictures are not fetched: whoever asks may be anybody, so an address is shown,
+// to be read and not to be pressed. HTML is shown as text.
+func Text(source string) template.HTML {
+	source = strings.ReplaceAll(Clean(source), "\r\n", "\n")
+	if tooMuch(source) {
+		return template.HTML(`<pre dir="auto">` + template.HTMLEscapeString(source) + "</pre>\n")
+	}
+	data := []byte(source)
+	t := typesetter{source: data}
+	t.blocks(markdown.Parse(text.NewReader(data), parser.WithContext(parser.NewContext())))
+	return template.HTML(t.out.String())
+}
+
+// typesetter writes the HTML of a parsed text. Only the tags that are written
+// here can come out of it.
+type typesetter struct {
+	source []byte
+	out    strings.Builder
+}
+
+func (t *typesetter) text(s string) { t.out.WriteString(template.HTMLEscapeString(s)) }
+
+func (t *typesetter) element(tag string, inside func()) {
+	t.out.WriteString("<" + tag + ">")
+	inside()
+	name, _, _ := strings.Cut(tag, " ")
+	t.out.WriteString("</" + name + ">")
+}
+
+func (t *typesetter) blocks(parent ast.Node) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		t.block(n)
+	}
+}
+
+func (t *typesetter) block(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.Paragraph:
+		t.element(`p dir="auto"`, func() { t.inlines(n) })
+	case *ast.TextBlock: // in a list without blank lines
+		t.inlines(n)
+	case *ast.Heading:
+		t.element(`p dir="auto"`, func() { t.element("strong", func() { t.inlines(n) }) })
+	case *ast.List:
+		tag := "ul"
+		if n.IsOrdered() {
+			if tag = "ol"; n.Start > 1 {
+				tag += ` start="` + strconv.Itoa(n.Start) + `"`
+			}
+		}
+		t.element(tag+` dir="auto"`, func() { t.blocks(n) })
+	case *ast.ListItem:
+		t.element("li", func() { t.blocks(n) })
+	case *ast.Blockquote:
+		t.element(`blockquote dir="auto"`, func() { t.blocks(n) })
+	case *ast.FencedCodeBlock:
+		t.code(string(n.Language(t.source)), n)
+	case *ast.CodeBlock:
+		t.code("", n)
+	case *ast.HTMLBlock:
+		t.element(`p dir="auto"`, func() {
+			t.text(strings.TrimSpace(t.lines(n)))
+			if n.HasClosure() {
+				t.text(strings.TrimRight("\n"+string(n.ClosureLine.Value(t.source)), "\n"))
+			}
+		})
+	case *ast.ThematicBreak:
+		t.out.WriteString("<hr>")
+	case *extast.Table:
+		t.table(n)
+	default:
+		t.blocks(n)
+	}
+	t.out.WriteByte('\n')
+}
+
+func (t *typesetter) lines(n ast.Node) string {
+	var b strings.Builder
+	for i := range n.Lines().Len() {
+		s := n.Lines().At(i)
+		b.Write(s.Value(t.source))
+	}
+	return b.String()
+}
+
+func (t *typesetter) code(language string, n ast.Node) {
+	t.element(`pre dir="ltr" tabindex="0"`, func() {
+		t.out.WriteString(string(diff.Code(language, t.lines(n), func(s string) string { return s })))
+	})
+}
+
+// table is in a box of its own, which scrolls where the page is narrow.
+func (t *typesetter) table(n *extast.Table) {
+	t.element(`div class="tablebox" tabindex="0" role="region" aria-label="Table"`, func() {
+		t.element("table", func() {
+			for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+				tag := "td"
+				if row.Kind() == extast.KindTableHeader {
+					tag = "th"
+				}
+				t.element("tr", func() {
+					for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+						t.element(tag+` dir="auto"`, func() { t.inlines(cell) })
+					}
+				})
+			}
+		})
+	})
+}
+
+func (t *typesetter) inlines(parent ast.Node) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		t.inline(n)
+	}
+}
+
+func (t *typesetter) inline(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.Text:
+		t.text(string(n.Value(t.source)))
+		if n.SoftLineBreak() || n.HardLineBreak() {
+			t.out.WriteString("<br>")
+		}
+	case *ast.String:
+		t.text(string(n.Value))
+	case *ast.CodeSpan:
+		t.element("code", func() { t.inlines(n) })
+	case *ast.Emphasis:
+		t.element(map[int]string{1: "em", 2: "strong"}[n.Level], func() { t.inlines(n) })
+	case *extast.Strikethrough:
+		t.element("del", func() { t.inlines(n) })
+	case *ast.Link:
+		t.inlines(n)
+		t.address(n.Destination)
+	case *ast.Image:
+		t.inlines(n)
+		t.address(n.Destination)
+	case *ast.AutoLink:
+		t.element("code", func() { t.text(string(n.URL(t.source))) })
+	case *ast.RawHTML:
+		for i := range n.Segments.Len() {
+			s := n.Segments.At(i)
+			t.text(string(s.Value(t.source)))
+		}
+	case *extast.TaskCheckBox:
+		t.text(map[bool]string{true: "☑ ", false: "☐ "}[n.IsChecked])
+	default:
+		t.inlines(n)
+	}
+}
+
+func (t *typesetter) address(destination []byte) {
+	t.out.WriteString(" (")
+	t.element("code", func() { t.text(Clean(string(destination))) })
+	t.out.WriteString(")")
+}
