@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -24,9 +25,9 @@ var floors = [][]string{
 	{"indexer", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
 	{"runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/elicit/askdoor", "runtime/calls", "runtime/gaps", "runtime/setup"},
 	{"runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/ahp", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/a2a", "runtime/chat"},
-	{"runtime/surface", "runtime/tools/land"},
-	{"runtime/app"},
-	{"runtime/doctor"},
+	{"runtime/surface", "runtime/console", "runtime/eval/remote", "runtime/tools/land"},
+	{"runtime/app", "runtime/console/attempts"},
+	{"runtime/doctor", "cmd/deskhand/settings"},
 	{"cmd/deskhand"},
 }
 
@@ -55,7 +56,8 @@ var libraries = map[string][]string{
 	"github.com/blugelabs/":                  {"indexer/artifact"},
 	"github.com/blevesearch/":                {"indexer/artifact"},
 	"github.com/philippgille/chromem-go":     {"indexer/artifact", "indexer/embed"},
-	"github.com/spf13/":                      {"cmd/deskhand"},
+	"github.com/spf13/viper":                 {"cmd/deskhand/settings"},
+	"github.com/spf13/":                      {"cmd/deskhand", "cmd/deskhand/settings"},
 	"github.com/modelcontextprotocol/go-sdk": {"runtime/mcpserver", "runtime/gateway"},
 	"github.com/yosida95/uritemplate":        {"runtime/mcpserver", "runtime/gateway"},
 	"golang.org/x/oauth2":                    {"runtime/gateway"},
@@ -143,6 +145,65 @@ func TestTheInstallationAloneOpensTheStore(t *testing.T) {
 	if found != 1 {
 		t.Errorf("%d files of runtime/app open the store, want one", found)
 	}
+}
+
+// signals is the only file of cmd that may start a goroutine: what runs beside a
+// command has an end that tests can wait for, below cmd.
+const signals = "root.go"
+
+// TestCommandsStartNothingOnTheirOwn looks for goroutines, of a go statement or of
+// a group, in the commands.
+func TestCommandsStartNothingOnTheirOwn(t *testing.T) {
+	commands(t, func(path string, f *ast.File, set *token.FileSet) {
+		if filepath.Base(path) == signals {
+			return
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s starts a goroutine: put what it does below cmd", set.Position(n.Pos()))
+			case *ast.CallExpr:
+				if s, ok := n.Fun.(*ast.SelectorExpr); ok && (s.Sel.Name == "Go" || s.Sel.Name == "AfterFunc") {
+					t.Errorf("%s starts a goroutine with %s: put what it does below cmd", set.Position(n.Pos()), s.Sel.Name)
+				}
+			}
+			return true
+		})
+	})
+}
+
+// mostOfCmd is how many lines the commands may have, settings and tests aside. It
+// only ever goes down, except for a new command, which is some 100 lines.
+const mostOfCmd = 5450
+
+// TestCommandsStaySmall counts their lines: what is no flag, no help and no
+// completion belongs below cmd.
+func TestCommandsStaySmall(t *testing.T) {
+	lines := 0
+	commands(t, func(_ string, f *ast.File, set *token.FileSet) { lines += set.File(f.Pos()).LineCount() })
+	if lines > mostOfCmd {
+		t.Errorf("cmd/deskhand has %d lines, at most %d are allowed: move what is no flag, help or completion below it", lines, mostOfCmd)
+	}
+	if lines < mostOfCmd/2 {
+		t.Errorf("%d lines counted, which cannot be all", lines)
+	}
+}
+
+// commands visits every file of cmd but tests and settings.
+func commands(t *testing.T, visit func(path string, f *ast.File, set *token.FileSet)) {
+	t.Helper()
+	files(t, func(path string) {
+		slashed := filepath.ToSlash(path)
+		if !strings.HasPrefix(slashed, "cmd/") || strings.HasSuffix(path, "_test.go") || strings.Contains(slashed, "/testdata/") || strings.HasPrefix(slashed, "cmd/deskhand/settings/") {
+			return
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, filepath.Join("..", path), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		visit(path, f, set)
+	})
 }
 
 // files visits every Go file of the module, those of testdata too.

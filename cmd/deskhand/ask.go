@@ -3,18 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	installation "github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/surface/terminal"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 func askCommand(a *app) *cobra.Command {
@@ -51,7 +51,7 @@ func meantCommand(cmd *cobra.Command, args []string) error {
 	for _, sub := range cmd.Commands() {
 		known = append(known, sub.Name())
 	}
-	if near := nearest(args[0], known); near != "" {
+	if near := textutil.Nearest(args[0], known); near != "" {
 		return misuse(fmt.Sprintf("%q looks like the command %s, misspelled", args[0], near),
 			"write deskhand ask "+near+", or a question of several words")
 	}
@@ -62,11 +62,11 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 	if f.unreachable != "fail" && f.unreachable != "wait" {
 		return misuse(fmt.Sprintf("unknown --unreachable %q", f.unreachable), "take fail or wait")
 	}
-	r, err := f.request(flags, question, a.stdin)
+	r, err := f.request(flags, question, a.Stdin)
 	if err != nil {
 		return err
 	}
-	form, err := outputOf(f.output, len(r.Questions))
+	form, err := console.FormOf(f.output, len(r.Questions))
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 	if attempt := attemptDoor(); attempt != nil {
 		return a.askThrough(ctx, attempt, f, r, waiter{a, attempt, form, f.confirm}, assumed)
 	}
-	people, err := a.people()
+	people, err := a.settings.People()
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (a *app) ask(ctx context.Context, flags *pflag.FlagSet, f *askFlags, questi
 			defer device.Close()
 		}
 	}
-	if !f.bounded && (device == nil || a.settings.given("elicitation.timeout")) {
+	if !f.bounded && (device == nil || people.WaitSet) {
 		r.WaitMS = people.Wait.Milliseconds()
 	}
 	open := func(ctx context.Context) (*elicit.Hub, func(), error) { return a.hub(ctx) }
@@ -138,7 +138,7 @@ func (q *quest) nobody(_ context.Context, r elicit.Request) error {
 	if q.form == "full" {
 		r.Completion = &elicit.Completion{Outcome: elicit.Abandoned, Reason: "unreachable", At: elicit.At(time.Now())}
 	}
-	if err := q.printAnswer(r, q.form); err != nil {
+	if err := q.Answer(r, q.form); err != nil {
 		return err
 	}
 	return fault.New(elicit.NoSurface, "no person can be reached from here",
@@ -150,7 +150,7 @@ func (f *askFlags) assumed(r elicit.Request) (map[string]elicit.Answer, error) {
 	if len(f.assume) == 0 {
 		return nil, nil
 	}
-	answers, err := readAnswers(&r, f.assume)
+	answers, err := console.ReadAnswers(&r, f.assume)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (q *quest) assume(ctx context.Context, r elicit.Request, answers map[string
 		if err != nil {
 			return err
 		}
-		q.tell("nobody could be asked, the answer is the assumed one")
+		q.Tell("nobody could be asked, the answer is the assumed one")
 		r = *c.Request
 	}
 	return q.finish(r, r, nil)
@@ -186,7 +186,7 @@ func (q *quest) detach(ctx context.Context, r elicit.Request) error {
 // id prints the id of what was asked.
 func (q *quest) id(r elicit.Request, err error) error {
 	if err == nil {
-		_, err = fmt.Fprintln(q.stdout, r.ID)
+		_, err = fmt.Fprintln(q.Stdout, r.ID)
 	}
 	return err
 }
@@ -197,13 +197,13 @@ func (q *quest) ask(ctx context.Context, r elicit.Request) error {
 	defer stop()
 	var surface elicit.Surface = announcer{q.app}
 	if q.device != nil {
-		surface = &terminal.Form{Device: q.device, Plain: linewise(q.flags.plain), Interrupt: stop}
+		surface = &terminal.Form{Device: q.device, Plain: console.Linewise(q.flags.plain), Interrupt: stop}
 	}
 	began := time.Now()
 	asked, err := q.hub.Ask(ctx, r, surface)
 	if err == nil && asked.Status == elicit.ExpiredOpen && asked.Completion.At.Before(began) {
 		// Its key was asked with before, in vain; now somebody waits again.
-		q.tell("asked before as " + asked.ID + ", waiting for a late answer")
+		q.Tell("asked before as " + asked.ID + ", waiting for a late answer")
 		return q.late(ctx, asked, surface, time.Duration(r.WaitMS)*time.Millisecond)
 	}
 	return q.finish(asked, asked, err)
@@ -211,11 +211,7 @@ func (q *quest) ask(ctx context.Context, r elicit.Request) error {
 
 // late asks for the answer of a request whose deadline has passed.
 func (q *quest) late(ctx context.Context, r elicit.Request, surface elicit.Surface, timeout time.Duration) error {
-	offering, stop := context.WithCancel(ctx)
-	var offer sync.WaitGroup
-	offer.Go(func() { surface.Offer(offering, q.hub, r) })
-	defer offer.Wait()
-	defer stop()
+	defer q.hub.Offer(ctx, r, surface)()
 	return q.wait(ctx, r, timeout)
 }
 
@@ -226,10 +222,10 @@ const inboxComes = 500 * time.Millisecond
 // inboxLink is the address of a page. For the eyes of a person at a terminal it
 // is a link that lets a browser in.
 func (a *app) inboxLink(address, path string) string {
-	if !onTerminal(a.stderr) {
+	if !console.OnTerminal(a.Stderr) {
 		return address + path
 	}
-	in, err := a.comeIn(slog.New(slog.DiscardHandler))
+	in, err := a.installation(nil).Visitors()
 	if err != nil {
 		return address + path
 	}
@@ -246,6 +242,6 @@ func (a announcer) Offer(ctx context.Context, h *elicit.Hub, r elicit.Request) {
 	if address := installation.AwaitInbox(ctx, h, inboxComes); address != "" {
 		where += " or " + a.inboxLink(address, "/inbox/"+r.ID)
 	}
-	a.tell("asked as " + r.ID + ", answer it in " + where)
+	a.Tell("asked as " + r.ID + ", answer it in " + where)
 	<-ctx.Done()
 }

@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	installation "github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
@@ -25,7 +24,7 @@ func askAnswerCommand(a *app) *cobra.Command {
 		Args: arguments(1, 1000, "an id and answers"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return managing(a.withQuestion(cmd.Context(), args[0], func(all *installation.App, hub *elicit.Hub, r elicit.Request) error {
-				answers, err := readAnswers(&r, args[1:])
+				answers, err := console.ReadAnswers(&r, args[1:])
 				if err != nil {
 					return err
 				}
@@ -39,61 +38,6 @@ func askAnswerCommand(a *app) *cobra.Command {
 
 func noteFlag(cmd *cobra.Command, note *string) {
 	cmd.Flags().StringVar(note, "note", "", "a note for whoever asked, beside the answer")
-}
-
-// readAnswers reads arguments q=v, where q is the id of a question, #N for the
-// Nth, or either with "__other" for own words; repeated, for several values.
-// Where there is one question, v alone answers it.
-func readAnswers(r *elicit.Request, args []string) (map[string]elicit.Answer, error) {
-	fields := map[string][]string{}
-	for _, arg := range args {
-		name, value, err := readField(r, arg)
-		if err != nil {
-			return nil, err
-		}
-		fields[name] = append(fields[name], value)
-	}
-	return r.Fields(fields)
-}
-
-func readField(r *elicit.Request, arg string) (name, value string, err error) {
-	if len(r.Questions) == 1 && !strings.Contains(arg, "=") {
-		return r.Questions[0].ID, arg, nil
-	}
-	if !strings.Contains(arg, "=") {
-		return "", "", misuse(fmt.Sprintf("answer %q is not q=v", arg), "write QUESTION=VALUE, where the question is its id or '#1', in quotes")
-	}
-	for i := range len(arg) {
-		if arg[i] != '=' {
-			continue
-		}
-		if name, ok := fieldName(r, arg[:i]); ok { // ids may have a "=" too
-			return name, arg[i+1:], nil
-		}
-	}
-	name, _, _ = strings.Cut(arg, "=")
-	var ids []string
-	for _, q := range r.Questions {
-		ids = append(ids, q.ID)
-	}
-	if len(ids) == 0 {
-		return "", "", misuse(fmt.Sprintf("there is no question %q: %s has none", name, r.ID), "agree to it without answers: deskhand ask answer "+r.ID)
-	}
-	return "", "", misuse(fmt.Sprintf("there is no question %q", name), "take "+firstOf(ids)+", or a number such as '#"+strconv.Itoa(len(ids))+"'")
-}
-
-// fieldName is the field that a name means.
-func fieldName(r *elicit.Request, name string) (string, bool) {
-	base, other := strings.CutSuffix(name, elicit.OtherSuffix)
-	for i, q := range r.Questions {
-		switch number := "#" + strconv.Itoa(i+1); {
-		case name == q.ID, name == number:
-			return q.ID, true
-		case other && (base == q.ID || base == number):
-			return q.ID + elicit.OtherSuffix, true
-		}
-	}
-	return "", false
 }
 
 func askDeclineCommand(a *app) *cobra.Command {
@@ -127,13 +71,13 @@ func (a *app) complete(ctx context.Context, all *installation.App, hub *elicit.H
 	if err != nil {
 		return err
 	}
-	switch text := stateOf(*c.Request); {
+	switch text := console.StateOf(*c.Request); {
 	case c.Request.TurnEnd != nil && installation.Tells(c.Request):
-		a.tell(text + ": the agent had finished, and this starts a follow-up")
+		a.Tell(text + ": the agent had finished, and this starts a follow-up")
 	case c.Request.Completion.Late:
-		a.tell(text + ", after the deadline: it is kept for who asked")
+		a.Tell(text + ", after the deadline: it is kept for who asked")
 	default:
-		a.tell(text)
+		a.Tell(text)
 	}
 	return all.TellAttempt(ctx, *c.Request)
 }
@@ -159,13 +103,13 @@ func askExtendCommand(a *app) *cobra.Command {
 
 func (a *app) extend(ctx context.Context, hub *elicit.Hub, r elicit.Request, more time.Duration) error {
 	if r.Status == elicit.Open && r.Deadline.IsZero() {
-		a.tell("it has no deadline")
+		a.Tell("it has no deadline")
 		return nil
 	}
 	c, err := hub.Dispatch(ctx, elicit.Action{Type: elicit.Extended, RequestID: r.ID, Deadline: elicit.At(r.Deadline.Add(more)), Channel: "cli"})
 	if err != nil {
 		return err
 	}
-	a.tell("open until " + c.Request.Deadline.Local().Format(time.DateTime))
+	a.Tell("open until " + c.Request.Deadline.Local().Format(time.DateTime))
 	return nil
 }

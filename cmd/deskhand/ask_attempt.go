@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/elicit/askdoor"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -12,8 +13,8 @@ import (
 // attemptDoor is the server of the attempt that this process belongs to, which has
 // the store even where a sandbox hides it; nil: there is none.
 func attemptDoor() *askdoor.Client {
-	if url := env("DESKHAND_URL"); ownAttempt() != "" && url != "" {
-		return &askdoor.Client{Address: url, Token: env("DESKHAND_TOKEN")}
+	if url := settings.Env("DESKHAND_URL"); settings.OwnAttempt() != "" && url != "" {
+		return &askdoor.Client{Address: url, Token: settings.Env("DESKHAND_TOKEN")}
 	}
 	return nil
 }
@@ -25,7 +26,7 @@ func (a *app) askThrough(ctx context.Context, attempt *askdoor.Client, f *askFla
 	ways := askdoor.Ways{NoInbox: f.noInbox, Patient: f.unreachable == "wait", Detach: f.detach, Assumed: assumed}
 	asked, err := attempt.Ask(ctx, r, ways, func(r elicit.Request) {
 		if !f.detach {
-			a.tell("asked as " + r.ID + ", a person answers it in deskhand inbox")
+			a.Tell("asked as " + r.ID + ", a person answers it in deskhand inbox")
 		}
 	})
 	q := quest{waiter: w, flags: f}
@@ -36,11 +37,11 @@ func (a *app) askThrough(ctx context.Context, attempt *askdoor.Client, f *askFla
 	case err != nil && asked.ID == "":
 		return err
 	case err == nil && asked.Completion != nil && asked.Completion.By == "assumed":
-		q.tell("nobody could be asked, the answer is the assumed one")
+		q.Tell("nobody could be asked, the answer is the assumed one")
 	case err == nil && f.detach:
 		return q.id(asked, nil)
 	case err == nil && asked.Status == elicit.ExpiredOpen && asked.Completion.At.Before(began):
-		q.tell("asked before as " + asked.ID + ", waiting for a late answer")
+		q.Tell("asked before as " + asked.ID + ", waiting for a late answer")
 		return q.wait(ctx, asked, time.Duration(asked.WaitMS)*time.Millisecond)
 	}
 	return q.finish(asked, asked, err)

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/elicit/askdoor"
 	"github.com/deskhand/deskhand/runtime/fault"
@@ -54,22 +54,13 @@ func outcome(r elicit.Request, confirm bool) error {
 		}
 		return nil
 	case elicit.Decline:
-		return end(exitDeclined, by("declined", c), "go on without an answer, and do not assume one")
+		return end(exitDeclined, console.By("declined", c), "go on without an answer, and do not assume one")
 	case elicit.Cancel:
-		return end(exitCancelled, by("cancelled", c), "ask again if the answer is still needed")
+		return end(exitCancelled, console.By("cancelled", c), "ask again if the answer is still needed")
 	case elicit.Timeout:
 		return end(exitTimedOut, "nobody answered in time", "a late answer is kept: deskhand ask wait "+r.ID)
 	}
-	return end(exitAbandoned, by("withdrawn", c), "")
-}
-
-// by says who did something, by what way and when.
-func by(what string, c *elicit.Completion) string {
-	what += elicit.Who(c.By, c.Channel) + " at " + c.At.Local().Format(time.TimeOnly)
-	if c.Note != "" {
-		what += ": " + c.Note
-	}
-	return what
+	return end(exitAbandoned, console.By("withdrawn", c), "")
 }
 
 // yes says that every question of yes or no was answered yes.

@@ -1,21 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
-	textutil "github.com/deskhand/deskhand/runtime/text"
-	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
 
 func askListCommand(a *app) *cobra.Command {
@@ -44,22 +39,16 @@ func (a *app) askList(ctx context.Context, all bool, limit int, asJSON bool) err
 		return err
 	}
 	if list.More {
-		defer a.tell(fmt.Sprintf("only %d are listed, --limit takes up to 1000", limit))
+		defer a.Tell(fmt.Sprintf("only %d are listed, --limit takes up to 1000", limit))
 	}
 	if asJSON {
-		return a.json(append([]elicit.Request{}, list.Requests...)) // [] and not null
+		return a.JSON(append([]elicit.Request{}, list.Requests...)) // [] and not null
 	}
 	if len(list.Requests) == 0 {
-		a.tell("no question waits for an answer")
+		a.Tell("no question waits for an answer")
 		return nil
 	}
-	paint := painter(a.stdout)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tSTATE\tASKED\tBY\tQUESTION")
-	for _, r := range list.Requests {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, stateOf(r), age(r.CreatedAt.Time), paint.plain(r.Source.Name), paint.plain(heading(r)+noteOf(r)))
-	}
-	return w.Flush()
+	return a.Questions(list.Requests)
 }
 
 // listed are the questions of the store, or of the own attempt.
@@ -72,7 +61,7 @@ func (a *app) listed(ctx context.Context, all bool, limit int) (elicit.List, err
 		return elicit.List{}, err
 	}
 	defer stop()
-	filter := elicit.Filter{Limit: limit, AttemptID: ownAttempt()}
+	filter := elicit.Filter{Limit: limit, AttemptID: settings.OwnAttempt()}
 	if all {
 		filter.Statuses = []elicit.Status{elicit.Open, elicit.ExpiredOpen, elicit.Completed}
 	}
@@ -96,50 +85,6 @@ func settled(ctx context.Context, hub *elicit.Hub, f elicit.Filter) (elicit.List
 	return hub.List(ctx, f)
 }
 
-// noteOf is what the person added to an answer, to stand behind a question.
-func noteOf(r elicit.Request) string {
-	if r.Completion == nil || r.Completion.Note == "" {
-		return ""
-	}
-	return " (note: " + textutil.Shorten(oneLine(r.Completion.Note), 60) + ")"
-}
-
-// stateOf is a word for how far a request is.
-func stateOf(r elicit.Request) string {
-	switch {
-	case r.TurnEnd != nil && r.Status != elicit.Completed:
-		return "open, agent finished"
-	case r.Status == elicit.Open:
-		return "open"
-	case r.Status == elicit.ExpiredOpen:
-		return "expired"
-	}
-	return outcomeWords[r.Completion.Outcome]
-}
-
-var outcomeWords = map[elicit.Outcome]string{
-	elicit.Accept: "answered", elicit.Decline: "declined", elicit.Cancel: "cancelled", elicit.Abandoned: "withdrawn", elicit.Timeout: "expired",
-}
-
-// heading is the first line of what is asked, shortened.
-func heading(r elicit.Request) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(r.Title, r.Message)), "\n")
-	return textutil.Shorten(first, 60)
-}
-
-func age(t time.Time) string {
-	switch d := time.Since(t); {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds ago", int(max(d, 0).Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh ago", int(d.Hours()))
-	default:
-		return fmt.Sprintf("%dd ago", int(d.Hours()/24))
-	}
-}
-
 func askShowCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -150,9 +95,9 @@ func askShowCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			show := func(_ *elicit.Hub, r elicit.Request) error {
 				if asJSON {
-					return a.json(r)
+					return a.JSON(r)
 				}
-				return a.show(r)
+				return a.Question(r)
 			}
 			if attempt := attemptDoor(); attempt != nil {
 				r, err := attempt.Settled(cmd.Context(), args[0])
@@ -189,75 +134,4 @@ func (a *app) withQuestion(ctx context.Context, id string, do func(*installation
 		return err
 	}
 	return do(all, hub, r)
-}
-
-// show prints a request for people.
-func (a *app) show(r elicit.Request) error {
-	paint := painter(a.stdout)
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s, asked %s by %s\n", paint.bold(r.ID), stateOf(r), age(r.CreatedAt.Time), paint.plain(r.Source.Name))
-	if !r.Deadline.IsZero() && r.Status == elicit.Open {
-		fmt.Fprintf(&b, "until %s\n", r.Deadline.Local().Format(time.DateTime))
-	}
-	if standing := r.Standing(); standing != "" {
-		fmt.Fprintf(&b, "%s\n", standing)
-	}
-	if c := r.Completion; c != nil && r.Status == elicit.Completed {
-		fmt.Fprintf(&b, "%s, %s\n", paint.plain(by(stateOf(r), c)), age(c.At.Time))
-	}
-	if o := r.EndedFrom; o != nil {
-		fmt.Fprintf(&b, "from %s\n", paint.plain(o.Words()))
-	}
-	if r.Title != "" {
-		fmt.Fprintf(&b, "\n%s\n", paint.bold(r.Title))
-	}
-	if p := r.Proposal; p != nil {
-		if warning := p.Warning(); warning != "" {
-			fmt.Fprintf(&b, "\n%s\n", paint.bold(warning))
-		}
-		fmt.Fprintf(&b, "\n    %s\n", strings.ReplaceAll(paint.plain(p.Text), "\n", "\n    "))
-	}
-	if len(r.Questions) == 0 || r.Message != r.Title && r.Message != r.Questions[0].Message {
-		fmt.Fprintf(&b, "\n%s\n", paint.plain(r.Message))
-	}
-	if r.URL != "" {
-		fmt.Fprintf(&b, "\n%s\n", paint.path(r.URL))
-	}
-	for i, q := range r.Questions {
-		fmt.Fprintf(&b, "\n#%d %s  %s\n", i+1, paint.plain(q.Asks()), paint.dim(describe(q)))
-		for _, o := range q.Options {
-			fmt.Fprintf(&b, "   - %s\n", paint.plain(strings.Join(strings.Fields(optionLine(o)), " ")))
-		}
-		if answer, ok := r.Answers[q.ID]; ok {
-			fmt.Fprintf(&b, "   %s: %s\n", answer.State, paint.plain(strings.Join(asktools.AnswerOf(&q, answer).Texts(), ", ")))
-		}
-	}
-	_, err := a.stdout.Write([]byte(b.String()))
-	return err
-}
-
-// describe is what a question wants.
-func describe(q elicit.Question) string {
-	text := q.ID + ", " + string(q.Kind)
-	if !q.Required {
-		text += ", may be skipped"
-	}
-	if q.AllowFreeform {
-		text += ", or own words as " + q.ID + elicit.OtherSuffix
-	}
-	return text
-}
-
-func optionLine(o elicit.Option) string {
-	text := o.Label
-	if o.ID != o.Label {
-		text += " (" + o.ID + ")"
-	}
-	if o.Description != "" {
-		text += ": " + o.Description
-	}
-	if o.Recommended {
-		text += " [recommended]"
-	}
-	return text
 }

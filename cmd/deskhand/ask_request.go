@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +10,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/elicit"
+	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
 )
 
 // askFlags are the flags of ask.
@@ -63,7 +63,7 @@ func (f *askFlags) declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noTTY, "no-tty", false, "do not ask at this terminal")
 	flags.BoolVar(&f.plain, "plain", false, "ask line by line, as for a screen reader")
 	flags.BoolVar(&f.detach, "detach", false, "print the id and do not wait")
-	flags.StringVar(&f.output, "output", "", outputUsage)
+	flags.StringVar(&f.output, "output", "", console.OutputUsage)
 }
 
 // request makes a request of a command line. stdin is read if --questions is -.
@@ -116,7 +116,7 @@ func (f *askFlags) request(flags *pflag.FlagSet, question string, stdin io.Reade
 		}
 	}
 	f.bounded = r.WaitMS != 0
-	surroundings(&r.Context)
+	settings.Surroundings(&r.Context)
 	return f.prepare(r)
 }
 
@@ -152,7 +152,7 @@ var questionFlags = []string{"option", "multi", "confirm", "number", "integer", 
 	"id", "placeholder", "default", "min", "max", "format"}
 
 func (f *askFlags) question(flags *pflag.FlagSet, text string) (elicit.Question, error) {
-	if err := exclusive(flags, "confirm", "number", "integer", "option"); err != nil {
+	if err := settings.Exclusive(flags, "confirm", "number", "integer", "option"); err != nil {
 		return elicit.Question{}, err
 	}
 	q := elicit.Question{ID: f.id, Message: text, Required: f.required && !f.optional, Placeholder: f.placeholder, Multiline: f.multiline, Format: elicit.Format(f.format)}
@@ -163,7 +163,7 @@ func (f *askFlags) question(flags *pflag.FlagSet, text string) (elicit.Question,
 			q.Kind = elicit.MultiSelect
 		}
 		for _, text := range f.options {
-			q.Options = append(q.Options, readOption(text))
+			q.Options = append(q.Options, asktools.ReadOption(text))
 		}
 	case f.multi:
 		return q, misuse("--multi needs options", "give each choice with --option")
@@ -181,16 +181,6 @@ func (f *askFlags) question(flags *pflag.FlagSet, text string) (elicit.Question,
 		q.Max = &f.max
 	}
 	return q, nil
-}
-
-// readOption reads LABEL[=id][::description].
-func readOption(text string) elicit.Option {
-	head, description, _ := strings.Cut(text, "::")
-	o := elicit.Option{ID: head, Label: head, Description: description}
-	if i := strings.LastIndex(head, "="); i > 0 && i < len(head)-1 {
-		o.Label, o.ID = head[:i], head[i+1:]
-	}
-	return o
 }
 
 // maxQuestionsBytes is above what a request may have.
@@ -225,91 +215,8 @@ func (f *askFlags) read(flags *pflag.FlagSet, question string, stdin io.Reader) 
 	if len(b) > maxQuestionsBytes {
 		return r, misuse(fmt.Sprintf("--questions has more than %d bytes", maxQuestionsBytes), "ask less at once")
 	}
-	return readQuestions(b)
-}
-
-// askInput is the input of ask_user, or a request as ask show prints it.
-type askInput struct {
-	elicit.Request
-	Questions []askQuestion `json:"questions"`
-	Timeout   int64         `json:"timeout"` // milliseconds
-}
-
-// askQuestion is a question of ask_user, whose text is in question, or of a
-// request, whose text is in message.
-type askQuestion struct {
-	elicit.Question
-	Text          string      `json:"question"`
-	Type          elicit.Kind `json:"type"`
-	Required      *bool       `json:"required"`
-	AllowFreeform *bool       `json:"allowFreeform"`
-	Options       []askOption `json:"options"`
-}
-
-type askOption struct{ elicit.Option }
-
-// UnmarshalJSON takes a text, which is label and id, or an object.
-func (o *askOption) UnmarshalJSON(b []byte) error {
-	if err := json.Unmarshal(b, &o.Label); err == nil {
-		o.ID = o.Label
-		return nil
-	}
-	if err := json.Unmarshal(b, &o.Option); err != nil {
-		return err
-	}
-	if o.ID == "" {
-		o.ID = o.Label
-	}
-	return nil
-}
-
-func readQuestions(b []byte) (elicit.Request, error) {
-	var in askInput
-	d := json.NewDecoder(bytes.NewReader(b))
-	err := d.Decode(&in)
-	if _, more := d.Token(); err == nil && more != io.EOF {
-		err = errors.New("there is more behind the object")
-	}
-	if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) { // its own words are Go's
-		err = fmt.Errorf("%s is a JSON %s", cmp.Or(kind.Field, "it"), kind.Value)
-	}
-	if err == io.EOF {
-		err = errors.New("it is empty")
-	}
-	if err != nil {
-		return elicit.Request{}, misuse(fmt.Sprintf("--questions is not the JSON of questions: %v", err),
-			`write {"questions": [{"question": "Which port?"}]}`)
-	}
-	r := in.Request
-	r.Questions = nil
-	for _, q := range in.Questions {
-		r.Questions = append(r.Questions, q.question())
-	}
-	if in.Timeout > 0 {
-		r.WaitMS = in.Timeout
+	if r, err = asktools.ReadQuestions(b); err != nil {
+		return r, misuse(fmt.Sprintf("--questions is not the JSON of questions: %v", err), `write {"questions": [{"question": "Which port?"}]}`)
 	}
 	return r, nil
-}
-
-// question is what was meant. In the form of ask_user an answer is required and
-// own words are taken unless it says otherwise.
-func (in askQuestion) question() elicit.Question {
-	q, easy := in.Question, in.Text != ""
-	if easy {
-		q.Message = in.Text
-	}
-	if in.Type != "" {
-		q.Kind = in.Type
-	}
-	q.Required, q.AllowFreeform = easy, easy
-	if in.Required != nil {
-		q.Required = *in.Required
-	}
-	if in.AllowFreeform != nil {
-		q.AllowFreeform = *in.AllowFreeform
-	}
-	for _, o := range in.Options {
-		q.Options = append(q.Options, o.Option)
-	}
-	return q
 }

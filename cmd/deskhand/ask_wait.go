@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
@@ -23,7 +24,7 @@ func askWaitCommand(a *app) *cobra.Command {
 				return misuse("--timeout is negative", "give a time such as 90s, or 0 to wait for ever")
 			}
 			wait := func(desk answerDesk, r elicit.Request) error {
-				form, err := outputOf(output, len(r.Questions))
+				form, err := console.FormOf(output, len(r.Questions))
 				if err != nil {
 					return err
 				}
@@ -40,7 +41,7 @@ func askWaitCommand(a *app) *cobra.Command {
 			return asking(a.withRequest(cmd.Context(), args[0], func(hub *elicit.Hub, r elicit.Request) error { return wait(hub, r) }))
 		},
 	}
-	cmd.Flags().StringVar(&output, "output", "", outputUsage)
+	cmd.Flags().StringVar(&output, "output", "", console.OutputUsage)
 	cmd.Flags().DurationVar(&timeout, "timeout", elicit.DefaultWait, "how long to wait for the end, or for a late answer; 0: for ever")
 	return cmd
 }
@@ -99,10 +100,10 @@ func (w *waiter) finish(r, ended elicit.Request, err error) error {
 		ended, err = r, nil
 	}
 	if err == nil {
-		err = w.printAnswer(ended.ForAsker(), w.form)
+		err = w.Answer(ended.ForAsker(), w.form)
 	}
 	if err == nil && ended.Accepted() && ended.Completion.Note != "" {
-		w.tell("note: " + ended.Completion.Note)
+		w.Tell("note: " + ended.Completion.Note)
 	}
 	if err == nil && !interrupted {
 		// Without a context: what is printed is delivered, and the store bounds it.

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 )
 
 // At a terminal a person is asked, sees all of it, and is asked again when the
@@ -89,7 +91,7 @@ func TestAttackDoorsTrustAtATerminal(t *testing.T) {
 		p := sitsIn(t, dir, "trust")
 		p.sees("END")
 		p.types("yes\n")
-		if got := p.ends(); got.code != 0 || got.stdout != filepath.Join(dir, configName)+" is trusted: notify\n" {
+		if got := p.ends(); got.code != 0 || got.stdout != filepath.Join(dir, settings.ConfigName)+" is trusted: notify\n" {
 			t.Errorf("exit %d, stdout %q", got.code, got.stdout)
 		}
 	})

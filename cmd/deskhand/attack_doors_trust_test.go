@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/trust"
 )
 
@@ -17,7 +18,7 @@ func cloned(t *testing.T, config string) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, dir, map[string]string{configName: config, "src/.keep": ""})
+	write(t, dir, map[string]string{settings.ConfigName: config, "src/.keep": ""})
 	t.Setenv("CI", "")
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -27,7 +28,7 @@ func cloned(t *testing.T, config string) (dir string) {
 // ownSettings writes the user's own configuration.
 func ownSettings(t *testing.T, config string) {
 	t.Helper()
-	write(t, os.Getenv("XDG_CONFIG_HOME"), map[string]string{"deskhand/" + configName: config})
+	write(t, os.Getenv("XDG_CONFIG_HOME"), map[string]string{"deskhand/" + settings.ConfigName: config})
 }
 
 // baited is a cloned folder whose file moves the store to a folder that is made
@@ -81,7 +82,7 @@ func TestAttackDoorsTrustOfPlaces(t *testing.T) {
 		},
 		"a link as the file": func(t *testing.T, dir string) string {
 			other := t.TempDir()
-			if err := os.Symlink(filepath.Join(dir, configName), filepath.Join(other, configName)); err != nil {
+			if err := os.Symlink(filepath.Join(dir, settings.ConfigName), filepath.Join(other, settings.ConfigName)); err != nil {
 				t.Skip("NOT TESTED: no symbolic links here:", err)
 			}
 			return other
@@ -98,10 +99,10 @@ func TestAttackDoorsTrustOfPlaces(t *testing.T) {
 	t.Run("a link to the user's own file", func(t *testing.T) { // its relative paths would be the folder's
 		dir := cloned(t, "")
 		ownSettings(t, "store: moved\n")
-		if err := os.Remove(filepath.Join(dir, configName)); err != nil {
+		if err := os.Remove(filepath.Join(dir, settings.ConfigName)); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink(filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "deskhand", configName), filepath.Join(dir, configName)); err != nil {
+		if err := os.Symlink(filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "deskhand", settings.ConfigName), filepath.Join(dir, settings.ConfigName)); err != nil {
 			t.Skip("NOT TESTED: no symbolic links here:", err)
 		}
 		deskhand(t, dir, "ask", "list")
@@ -113,7 +114,7 @@ func TestAttackDoorsTrustOfPlaces(t *testing.T) {
 		dir, bait := baited(t)
 		done(t, dir, "trust", "--yes")
 		other := t.TempDir()
-		write(t, other, map[string]string{configName: "store: " + bait + "\n"})
+		write(t, other, map[string]string{settings.ConfigName: "store: " + bait + "\n"})
 		heldOut(t, other, bait, "is not trusted")
 	})
 }
@@ -147,7 +148,9 @@ func TestAttackDoorsTrustEnds(t *testing.T) {
 	}
 }
 
-func rewrite(t *testing.T, dir, text string) { rewriteFile(t, filepath.Join(dir, configName), text) }
+func rewrite(t *testing.T, dir, text string) {
+	rewriteFile(t, filepath.Join(dir, settings.ConfigName), text)
+}
 
 func rewriteFile(t *testing.T, file, text string) {
 	t.Helper()
@@ -218,7 +221,7 @@ func TestAttackDoorsTrustOfTheStateFolder(t *testing.T) {
 	// A folder comes with records in a state folder that its file names.
 	forged := func(t *testing.T, dir, config string) string {
 		state := filepath.Join(dir, "state")
-		place, err := trust.Place(filepath.Join(dir, configName))
+		place, err := trust.Place(filepath.Join(dir, settings.ConfigName))
 		if err == nil {
 			err = trust.In(state).Put(trust.Record{Path: place, Digest: trust.Digest([]byte(config)), Agreed: true})
 		}
@@ -239,7 +242,7 @@ func TestAttackDoorsTrustOfTheStateFolder(t *testing.T) {
 	t.Run("there is no state folder", func(t *testing.T) {
 		dir, bait := baited(t)
 		for _, file := range []string{"trust", "."} {
-			text, err := os.ReadFile(filepath.Join(dir, configName))
+			text, err := os.ReadFile(filepath.Join(dir, settings.ConfigName))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -259,11 +262,11 @@ func TestAttackDoorsTrustOfTheStateFolder(t *testing.T) {
 		config := "state: " + filepath.Join(t.TempDir(), "mine") + "\n"
 		rewrite(t, dir, config)
 		done(t, dir, "trust", "--yes")
-		if row := shownSetting(t, dir, "state"); row.Origin != filepath.Join(dir, configName) {
+		if row := shownSetting(t, dir, "state"); row.Origin != filepath.Join(dir, settings.ConfigName) {
 			t.Errorf("state is %+v", row)
 		}
 		done(t, dir, "trust", "--remove")
-		if row := shownSetting(t, dir, "state"); row.Origin != byDefault {
+		if row := shownSetting(t, dir, "state"); row.Origin != settings.ByDefault {
 			t.Errorf("state is %+v after --remove", row)
 		}
 	})
@@ -274,42 +277,42 @@ func TestAttackDoorsTrustOfTheStateFolder(t *testing.T) {
 func TestAttackDoorsTrustOfNamedFiles(t *testing.T) {
 	t.Run("--config", func(t *testing.T) {
 		dir, bait := baited(t)
-		letIn(t, dir, bait, "--config", configName)
+		letIn(t, dir, bait, "--config", settings.ConfigName)
 	})
 	t.Run("DESKHAND_CONFIG", func(t *testing.T) {
 		dir, bait := baited(t)
-		t.Setenv("DESKHAND_CONFIG", filepath.Join(dir, configName))
+		t.Setenv("DESKHAND_CONFIG", filepath.Join(dir, settings.ConfigName))
 		letIn(t, t.TempDir(), bait)
 	})
 	t.Run("handed on with its digest", func(t *testing.T) {
 		dir, bait := baited(t)
-		text, err := os.ReadFile(filepath.Join(dir, configName))
+		text, err := os.ReadFile(filepath.Join(dir, settings.ConfigName))
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Setenv("DESKHAND_CONFIG", filepath.Join(dir, configName))
-		t.Setenv(digestVariable, trust.Digest(text))
+		t.Setenv("DESKHAND_CONFIG", filepath.Join(dir, settings.ConfigName))
+		t.Setenv(settings.DigestVariable, trust.Digest(text))
 		letIn(t, t.TempDir(), bait)
 	})
 	t.Run("handed on and changed since", func(t *testing.T) {
 		dir, bait := baited(t)
-		t.Setenv("DESKHAND_CONFIG", filepath.Join(dir, configName))
-		t.Setenv(digestVariable, trust.Digest([]byte("name: x\n")))
+		t.Setenv("DESKHAND_CONFIG", filepath.Join(dir, settings.ConfigName))
+		t.Setenv(settings.DigestVariable, trust.Digest([]byte("name: x\n")))
 		heldOut(t, t.TempDir(), bait)
 	})
 	t.Run("handed on without trust", func(t *testing.T) {
 		dir, bait := baited(t)
-		t.Setenv("DESKHAND_CONFIG", filepath.Join(dir, configName))
-		t.Setenv(digestVariable, untrustedDigest)
+		t.Setenv("DESKHAND_CONFIG", filepath.Join(dir, settings.ConfigName))
+		t.Setenv(settings.DigestVariable, settings.UntrustedDigest)
 		heldOut(t, t.TempDir(), bait)
 	})
 	t.Run("a digest for a file that was found", func(t *testing.T) {
 		dir, bait := baited(t)
-		text, err := os.ReadFile(filepath.Join(dir, configName))
+		text, err := os.ReadFile(filepath.Join(dir, settings.ConfigName))
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Setenv(digestVariable, trust.Digest(text))
+		t.Setenv(settings.DigestVariable, trust.Digest(text))
 		heldOut(t, dir, bait)
 	})
 }
@@ -319,7 +322,7 @@ func TestAttackDoorsTrustOfAnotherOwner(t *testing.T) {
 		t.Skip("NOT RUN: only root can give a file to somebody else")
 	}
 	dir, bait := baited(t)
-	if err := os.Chown(filepath.Join(dir, configName), 54321, -1); err != nil {
+	if err := os.Chown(filepath.Join(dir, settings.ConfigName), 54321, -1); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("its settings", func(t *testing.T) { heldOut(t, dir, bait, "belongs to the user 54321", "name the file with --config") })
@@ -329,7 +332,7 @@ func TestAttackDoorsTrustOfAnotherOwner(t *testing.T) {
 		}
 		heldOut(t, dir, bait)
 	})
-	t.Run("--config", func(t *testing.T) { letIn(t, dir, bait, "--config", configName) })
+	t.Run("--config", func(t *testing.T) { letIn(t, dir, bait, "--config", settings.ConfigName) })
 }
 
 func TestAttackDoorsTrustInsideAnAttempt(t *testing.T) {
@@ -350,7 +353,7 @@ func TestAttackDoorsTrustInsideAnAttempt(t *testing.T) {
 // Files that are none, or too much of one.
 func TestAttackDoorsTrustOfOddFiles(t *testing.T) {
 	for name, config := range map[string]string{
-		"a megabyte and more": "# " + strings.Repeat("x", maxProjectFile) + "\nstore: /nowhere\n",
+		"a megabyte and more": "# " + strings.Repeat("x", settings.MaxProjectFile) + "\nstore: /nowhere\n",
 		"many aliases":        manyAliases(12),
 		"deep":                strings.Repeat("[", 20_000),
 		"no keys":             "- a\n- b\n",
@@ -391,7 +394,7 @@ func TestAttackDoorsTrustOfTheIndexFolder(t *testing.T) {
 			index := strings.ReplaceAll(c.index, "OUTSIDE", filepath.Join(outside, "index"))
 			dir := cloned(t, "")
 			nested := filepath.Join(dir, "repo")
-			write(t, nested, map[string]string{configName: "index: " + index + "\n", "docs/a.md": "# A\n"})
+			write(t, nested, map[string]string{settings.ConfigName: "index: " + index + "\n", "docs/a.md": "# A\n"})
 			if err := os.Symlink(outside, filepath.Join(nested, "link")); err != nil {
 				t.Skip("NOT TESTED: no symbolic links here:", err)
 			}

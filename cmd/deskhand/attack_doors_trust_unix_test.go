@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 )
 
 // trap is a folder that somebody else made, full of bait, beside settings of the
@@ -247,16 +249,16 @@ func TestAttackDoorsTrustByAnAgent(t *testing.T) {
 		}
 	}
 	t.Run("told that nobody agreed", func(t *testing.T) {
-		if !strings.Contains(string(env), digestVariable+"="+untrustedDigest+"\n") {
+		if !strings.Contains(string(env), settings.DigestVariable+"="+settings.UntrustedDigest+"\n") {
 			t.Errorf("the agent has %s", env)
 		}
 	})
 	t.Run("a person in the worktree", func(t *testing.T) {
-		if !there(filepath.Join(worktree, configName)) {
-			t.Fatalf("no %s in the worktree %q", configName, worktree)
+		if !there(filepath.Join(worktree, settings.ConfigName)) {
+			t.Fatalf("no %s in the worktree %q", settings.ConfigName, worktree)
 		}
 		bait := filepath.Join(t.TempDir(), "moved")
-		write(t, worktree, map[string]string{configName: "store: " + bait + "\n"})
+		write(t, worktree, map[string]string{settings.ConfigName: "store: " + bait + "\n"})
 		heldOut(t, worktree, bait, "is not trusted")
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
@@ -21,6 +22,7 @@ var notInside = map[string]string{
 	"deskhand ask cancel":         onlyPeople,
 	"deskhand ask extend":         onlyPeople,
 	"deskhand inbox":              onlyPeople,
+	"deskhand gaps":               onlyPeople, // it has the questions of others
 	"deskhand connect":            onlyPeople,
 	"deskhand disconnect":         onlyPeople,
 	"deskhand trust":              onlyPeople,
@@ -71,18 +73,14 @@ const (
 	onlyOutside = "a person, or an agent outside of attempts, does this"
 )
 
-// ownAttempt returns the id of the attempt that this process belongs to; empty:
-// none.
-func ownAttempt() string { return env("DESKHAND_ATTEMPT_ID") }
-
 // allowedHere refuses a command that a process of an attempt may not run.
 func allowedHere(cmd *cobra.Command, a *app) error {
-	if ownAttempt() == "" {
+	if settings.OwnAttempt() == "" {
 		return nil
 	}
 	doing := cmd.CommandPath()
 	if doing == "deskhand serve" {
-		groups, _ := a.groups() // serve itself says what is wrong with them
+		groups, _ := a.settings.Groups() // serve itself says what is wrong with them
 		switch {
 		case cmd.Flags().Changed("http"):
 			doing += " --http"
@@ -103,7 +101,7 @@ func allowedHere(cmd *cobra.Command, a *app) error {
 // ownQuestion refuses the question of another attempt, or of nobody's attempt, to
 // a process of an attempt.
 func ownQuestion(r *elicit.Request) error {
-	if own := ownAttempt(); own != "" && r.Context.AttemptID != own {
+	if own := settings.OwnAttempt(); own != "" && r.Context.AttemptID != own {
 		return fault.New("inside_attempt", fmt.Sprintf("question %s does not belong to this attempt", r.ID), "deskhand ask list shows the questions of this attempt")
 	}
 	return nil

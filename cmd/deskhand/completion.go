@@ -7,15 +7,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
 // shells are those that deskhand writes a completion script for.
 var shells = map[string]func(root *cobra.Command, a *app) error{
-	"bash":       func(root *cobra.Command, a *app) error { return root.GenBashCompletionV2(a.stdout, true) },
-	"zsh":        func(root *cobra.Command, a *app) error { return root.GenZshCompletion(a.stdout) },
-	"fish":       func(root *cobra.Command, a *app) error { return root.GenFishCompletion(a.stdout, true) },
-	"powershell": func(root *cobra.Command, a *app) error { return root.GenPowerShellCompletionWithDesc(a.stdout) },
+	"bash":       func(root *cobra.Command, a *app) error { return root.GenBashCompletionV2(a.Stdout, true) },
+	"zsh":        func(root *cobra.Command, a *app) error { return root.GenZshCompletion(a.Stdout) },
+	"fish":       func(root *cobra.Command, a *app) error { return root.GenFishCompletion(a.Stdout, true) },
+	"powershell": func(root *cobra.Command, a *app) error { return root.GenPowerShellCompletionWithDesc(a.Stdout) },
 }
 
 func completionCommand(a *app) *cobra.Command {
@@ -57,10 +59,10 @@ func folder(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCo
 // choices are the values of flags that take one of a few, by command and flag or
 // by flag alone, as in valueNames.
 var choices = map[string][]string{
-	"by": {"words", "meaning", "both"}, "chunk-by": {"h1", "h2", "h3", "file"}, "embed": {"builtin", "none"},
-	"from": {"builtin"}, "landing": {"ask", "allow", "never"}, "forge": {"github", "gitlab", "gitea"}, "log-format": {"text", "json"}, "log-level": {"debug", "info", "warn", "error"},
-	"priority": {"low", "normal", "high", "urgent"}, "tools": {"docs", "ask", "work", "docs,ask", "docs,ask,work", "docs,ask,work,land"},
-	"transport": {"stdio", "http"}, "unreachable": {"fail", "wait"}, "vectors": {"scan", "chromem"},
+	"by": {"words", "meaning", "both"}, "chunk-by": {"h1", "h2", "h3", "file"},
+	"from": {"builtin"}, "landing": {"ask", "allow", "never"}, "forge": {"github", "gitlab", "gitea"},
+	"priority":  {"low", "normal", "high", "urgent"},
+	"transport": {"stdio", "http"}, "unreachable": {"fail", "wait"},
 	"ask format": {"email", "uri", "date", "date-time"}, "ask output": {"value", "json", "lines", "env", "nul", "full"},
 	"eval format": {"table", "markdown", "json"},
 }
@@ -80,7 +82,11 @@ func completeFlags(cmd *cobra.Command) {
 }
 
 func flagValues(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
-	if known, ok := ofFlag(choices, cmd, f); ok {
+	known, ok := ofFlag(choices, cmd, f)
+	if !ok {
+		known = settings.Choices(f.Name)
+	}
+	if known != nil {
 		rest := cobra.ShellCompDirectiveNoFileComp
 		if f.Name == "embed" || f.Name == "from" {
 			rest = cobra.ShellCompDirectiveDefault // or a file
@@ -98,7 +104,7 @@ func flagValues(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
 
 // completeQuestions completes the ids of requests that wait for a person.
 func (a *app) completeQuestions(cmd *cobra.Command, args []string, prefix string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
-	if len(args) > 0 || a.settings.load(cmd, func(string) {}) != nil {
+	if len(args) > 0 || a.settings.Load(cmd.Flags(), func(string) {}) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	hub, stop, err := a.hub(cmd.Context())
@@ -108,15 +114,15 @@ func (a *app) completeQuestions(cmd *cobra.Command, args []string, prefix string
 	defer stop()
 	list, _ := hub.List(cmd.Context(), elicit.Filter{Limit: 100})
 	for _, r := range list.Requests {
-		found = append(found, cobra.CompletionWithDesc(string(r.ID), heading(r)))
+		found = append(found, cobra.CompletionWithDesc(string(r.ID), console.Heading(r)))
 	}
 	return slices.DeleteFunc(found, func(c cobra.Completion) bool { return !strings.HasPrefix(c, prefix) }), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeUpstreams completes the names of upstreams.
 func (a *app) completeUpstreams(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
-	if len(args) == 0 && a.settings.load(cmd, func(string) {}) == nil {
-		list, _ := a.settings.upstreams()
+	if len(args) == 0 && a.settings.Load(cmd.Flags(), func(string) {}) == nil {
+		list, _ := a.settings.Upstreams()
 		for _, u := range list {
 			names = append(names, u.Name)
 		}

@@ -3,18 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/elicit"
-	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/gateway"
 )
 
@@ -51,7 +46,7 @@ func disconnectCommand(a *app) *cobra.Command {
 				if !was {
 					said = args[0] + " was not connected"
 				}
-				_, err = fmt.Fprintln(a.stdout, said)
+				_, err = fmt.Fprintln(a.Stdout, said)
 				return err
 			})
 		},
@@ -65,10 +60,10 @@ func connectionsCommand(a *app) *cobra.Command {
 		Short: "List the upstream MCP servers and who is connected to them",
 		Args:  arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if list, err := a.settings.upstreams(); err == nil && len(list) == 0 {
-				a.tell("no upstream is configured, name one under upstreams in deskhand.yaml")
+			if list, err := a.settings.Upstreams(); err == nil && len(list) == 0 {
+				a.Tell("no upstream is configured, name one under upstreams in deskhand.yaml")
 				if asJSON {
-					return a.json([]gateway.Connection{})
+					return a.JSON([]gateway.Connection{})
 				}
 				return nil
 			}
@@ -78,9 +73,9 @@ func connectionsCommand(a *app) *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return a.json(all)
+					return a.JSON(all)
 				}
-				return a.connections(all)
+				return a.Connections(all)
 			})
 		},
 	}
@@ -90,7 +85,7 @@ func connectionsCommand(a *app) *cobra.Command {
 
 // withDoor runs f with the upstreams, to which nothing is connected.
 func (a *app) withDoor(f func(*installation.App, *gateway.Gateway) error) error {
-	log, err := a.logger()
+	log, err := a.settings.Logger(a.Stderr)
 	if err != nil {
 		return err
 	}
@@ -114,30 +109,30 @@ func (a *app) connect(ctx context.Context, all *installation.App, d *gateway.Gat
 		return err
 	}
 	if kind == gateway.Key {
-		key, err := a.readKey(name)
+		key, err := a.ReadKey(name)
 		if err != nil {
 			return err
 		}
 		if err := d.Connect(ctx, name, key); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(a.stdout, name+" is connected")
+		_, err = fmt.Fprintln(a.Stdout, name+" is connected")
 		return err
 	}
 	r, err := d.Ask(ctx, name)
 	if err != nil {
 		return err
 	}
-	log, err := a.logger()
+	log, err := a.settings.Logger(a.Stderr)
 	if err != nil {
 		return err
 	}
-	in, err := a.comeIn(log)
+	in, err := a.installation(log).Visitors()
 	if err != nil {
 		return err
 	}
 	base, path, _ := strings.Cut(r.URL, gateway.Path)
-	a.tell("open " + in.LoginLink(base, gateway.Path+path))
+	a.Tell("open " + in.LoginLink(base, gateway.Path+path))
 	hub, err := all.Hub(ctx)
 	if err != nil {
 		return err
@@ -155,65 +150,10 @@ func (a *app) connect(ctx context.Context, all *installation.App, d *gateway.Gat
 	if err := outcome(r, false); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.stdout, name+" is connected")
+	_, err = fmt.Fprintln(a.Stdout, name+" is connected")
 	return err
 }
 
 // lastPage is how long the page is served after it has done its work: the
 // browser comes once more, for the page that says so.
 const lastPage = time.Second
-
-// mostKey is more than any key has, in bytes.
-const mostKey = 64 << 10
-
-// readKey asks for a key at a terminal, without showing it, or reads stdin.
-func (a *app) readKey(name string) (string, error) {
-	if f, ok := a.stdin.(*os.File); ok && onTerminal(f) {
-		fmt.Fprintf(a.stderr, "Key or token for %s (not shown): ", name)
-		key, err := term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(a.stderr)
-		if err != nil {
-			return "", fmt.Errorf("read key: %w", err)
-		}
-		return string(key), nil
-	}
-	key, err := io.ReadAll(io.LimitReader(a.stdin, mostKey))
-	if err != nil {
-		return "", fmt.Errorf("read key: %w", err)
-	}
-	if strings.TrimSpace(string(key)) == "" {
-		return "", fault.New("misuse", "there is no key on stdin", "run it at a terminal, or pipe the key into it")
-	}
-	return string(key), nil
-}
-
-// connections prints a table.
-func (a *app) connections(all []gateway.Connection) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tAT\tCREDENTIAL\tCONNECTED\tTOOLS")
-	for _, c := range all {
-		of := string(c.Scope)
-		if c.Scope != gateway.NoScope {
-			of += ", " + string(c.Kind)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\n", c.Name, c.At, of, connected(c), c.Tools)
-	}
-	return w.Flush()
-}
-
-func connected(c gateway.Connection) string {
-	switch {
-	case c.Scope == gateway.NoScope:
-		return "-"
-	case !c.Connected:
-		return "no"
-	}
-	said := "since " + c.Since.Local().Format("2006-01-02 15:04")
-	if !c.Expires.IsZero() && !c.Renews {
-		said += ", until " + c.Expires.Local().Format("2006-01-02 15:04")
-		if time.Now().After(c.Expires) {
-			said = "ended " + c.Expires.Local().Format("2006-01-02 15:04")
-		}
-	}
-	return said
-}

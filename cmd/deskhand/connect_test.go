@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"github.com/deskhand/deskhand/runtime/waittest"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -11,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 var linkOf = regexp.MustCompile(`open (http://\S+)`)

@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/eval/remote"
 	"github.com/deskhand/deskhand/runtime/mcpserver"
 )
 
@@ -32,7 +35,7 @@ func demoCommand(a *app) *cobra.Command {
 		Args:   arguments(0, 0, "no arguments"),
 		RunE:   func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), questions) },
 	}
-	declare(cmd.Flags(), "index")
+	settings.Declare(cmd.Flags(), "index")
 	cmd.Flags().StringArrayVar(&questions, "question", demoQuestions, "question to ask (repeat)")
 	return cmd
 }
@@ -42,16 +45,16 @@ func (a *app) demo(ctx context.Context, questions []string) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	client, err := mcpserver.Dial(ctx, mcpserver.Target{Command: []string{self, "serve", "--index", a.settings.get("index")}})
+	client, err := mcpserver.Dial(ctx, mcpserver.Target{Command: []string{self, "serve", "--index", a.settings.Index()}})
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	r, err := newRemote(ctx, client)
+	r, err := remote.New(ctx, client)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "A client connected and sees the tools %s.\n", strings.Join(r.tools, ", "))
+	fmt.Fprintf(a.Stdout, "A client connected and sees the tools %s.\n", strings.Join(r.Tools, ", "))
 	for _, question := range questions {
 		if err := a.demoAsk(ctx, r, question); err != nil {
 			return err
@@ -61,21 +64,21 @@ func (a *app) demo(ctx context.Context, questions []string) error {
 }
 
 // demoAsk searches, and reads the first hit.
-func (a *app) demoAsk(ctx context.Context, r remote, question string) error {
+func (a *app) demoAsk(ctx context.Context, r remote.Server, question string) error {
 	hits, _, err := r.Search(ctx, question, nil, 3, "")
 	if err != nil {
 		return err
 	}
-	paint := painter(a.stdout)
-	fmt.Fprintf(a.stdout, "\n%s\n", paint.bold("? "+question))
+	paint := console.PainterFor(a.Stdout)
+	fmt.Fprintf(a.Stdout, "\n%s\n", paint.Bold("? "+question))
 	if question == byMeaning {
-		fmt.Fprintf(a.stdout, "  %s\n", paint.dim("(no page has one of these words: found by meaning)"))
+		fmt.Fprintf(a.Stdout, "  %s\n", paint.Dim("(no page has one of these words: found by meaning)"))
 	}
 	if len(hits) == 0 {
 		return fmt.Errorf("no answer to %q", question)
 	}
 	for i, h := range hits {
-		fmt.Fprintf(a.stdout, "  %d. %s  %s\n", i+1, h.Breadcrumb, paint.dim(h.ID))
+		fmt.Fprintf(a.Stdout, "  %d. %s  %s\n", i+1, h.Breadcrumb, paint.Dim(h.ID))
 	}
 	text, err := r.Text(ctx, hits[0].ID)
 	if err != nil {
@@ -83,7 +86,7 @@ func (a *app) demoAsk(ctx context.Context, r remote, question string) error {
 	}
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for _, line := range lines[:min(8, len(lines))] {
-		fmt.Fprintf(a.stdout, "     | %s\n", line)
+		fmt.Fprintf(a.Stdout, "     | %s\n", line)
 	}
 	return nil
 }

@@ -1,15 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	installation "github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/doctor"
-	"github.com/deskhand/deskhand/runtime/tasks/box"
+	"github.com/deskhand/deskhand/runtime/setup"
 )
 
 // doctorAnswer is what doctor says, as JSON.
@@ -43,7 +43,7 @@ func (a *app) doctor(ctx context.Context, asJSON bool) error {
 	all := a.installation(nil)
 	defer all.Close()
 	o.App = all
-	paint := painter(a.stdout)
+	paint := console.PainterFor(a.Stdout)
 	checks := doctor.Run(ctx, o, func(c doctor.Check) {
 		if asJSON {
 			return
@@ -52,11 +52,11 @@ func (a *app) doctor(ctx context.Context, asJSON bool) error {
 		if c.Next != "" {
 			line += "\n         " + c.Next
 		}
-		fmt.Fprintln(a.stdout, paint.plain(line))
+		fmt.Fprintln(a.Stdout, paint.Plain(line))
 	})
 	healthy := doctor.Healthy(checks)
 	if asJSON {
-		if err := a.json(doctorAnswer{ownVersion(), healthy, checks}); err != nil {
+		if err := a.JSON(doctorAnswer{ownVersion(), healthy, checks}); err != nil {
 			return err
 		}
 	}
@@ -67,19 +67,12 @@ func (a *app) doctor(ctx context.Context, asJSON bool) error {
 }
 
 // doctorOptions are what the settings say, as far as doctor needs it.
-func (a *app) doctorOptions() (o doctor.Options, err error) {
-	if o.Env, err = surveyed(); err != nil {
-		return o, err
-	}
-	o.Version, o.Settings = versionLine(), a.checkSettings
-	if p := a.settings.project; p != nil && len(p.out) > 0 {
-		o.Ignored, o.Trust = visibleLine(p.path+" "+p.why+": ignoring "+names(p.out)), p.command()
-	}
-	o.Index, o.Embed, o.Embedder, o.Place = a.settings.get("index"), a.settings.get("embed"), a.embedder, a.settings.place
-	o.Addr, o.Inbox = defaultAddr, a.settings.get("inbox")
-	if o.Inbox == installation.InboxAuto {
-		o.Inbox = installation.InboxAddr
-	}
-	o.Sandbox = box.Mode(cmp.Or(a.settings.get("tasks.sandbox"), string(box.Auto)))
-	return o, nil
+func (a *app) doctorOptions() (doctor.Options, error) {
+	here, err := setup.Here()
+	c := a.settings.Checked()
+	return doctor.Options{
+		Env: here, Version: versionLine(), Settings: a.settings.Check, Ignored: c.Ignored, Trust: c.Trust,
+		Index: c.Index, Embed: c.Embed, Embedder: a.settings.Embedder, Place: a.settings.Place,
+		Addr: settings.DefaultAddr, Inbox: c.Inbox, Sandbox: c.Sandbox,
+	}, err
 }

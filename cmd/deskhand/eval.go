@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/eval"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/search"
@@ -54,9 +56,9 @@ func evalCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	declare(flags, "index")
-	declare(flags, "vectors")
-	declare(flags, "embed-timeout")
+	settings.Declare(flags, "index")
+	settings.Declare(flags, "vectors")
+	settings.Declare(flags, "embed-timeout")
 	flags.StringArrayVar(&f.servers, "server", nil, "command of an MCP server to judge over stdio (repeat)")
 	flags.StringArrayVar(&f.urls, "url", nil, "address of an MCP server to judge over HTTP (repeat)")
 	flags.StringSliceVar(&f.by, "by", nil, "rank by words, meaning or both; several, with commas, are columns (default: both)")
@@ -100,7 +102,7 @@ func (a *app) eval(ctx context.Context, f *evalFlags, paths []string) error {
 		return err
 	}
 	for _, w := range warnings {
-		fmt.Fprintln(a.stderr, w)
+		fmt.Fprintln(a.Stderr, w)
 	}
 	reports, err := a.judge(ctx, f, targets, kinds, cases)
 	if err != nil {
@@ -207,20 +209,20 @@ func (a *app) showReports(f *evalFlags, reports []eval.Report, delta *eval.Delta
 		if err != nil {
 			return err
 		}
-		_, err = a.stdout.Write(b)
+		_, err = a.Stdout.Write(b)
 		return err
 	case "markdown":
-		fmt.Fprint(a.stdout, eval.Markdown(reports...))
+		fmt.Fprint(a.Stdout, eval.Markdown(reports...))
 		if delta != nil {
-			fmt.Fprintf(a.stdout, "\n%s", delta.Markdown())
+			fmt.Fprintf(a.Stdout, "\n%s", delta.Markdown())
 		}
 		return nil
 	}
-	width, terminal := terminalWidth(a.stdout)
-	style := eval.Style{Width: width, ASCII: !terminal || dumb(), Lowest: f.worst}
-	fmt.Fprint(a.stdout, eval.Terminal(style, reports...))
+	width, terminal := console.Width(a.Stdout)
+	style := eval.Style{Width: width, ASCII: !terminal || console.Dumb(), Lowest: f.worst}
+	fmt.Fprint(a.Stdout, eval.Terminal(style, reports...))
 	if delta != nil {
-		fmt.Fprintf(a.stdout, "\n%s", delta.Terminal(style))
+		fmt.Fprintf(a.Stdout, "\n%s", delta.Terminal(style))
 	}
 	return nil
 }

@@ -1,51 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"strings"
-
-	"github.com/deskhand/deskhand/runtime/contract"
 )
-
-// explained is what a model is shown of a server.
-type explained struct {
-	Tokens       int             `json:"tokens"`
-	Counted      string          `json:"counted"`
-	Instructions shownText       `json:"instructions"`
-	Tools        []explainedTool `json:"tools"`
-}
-
-type shownText struct {
-	Text   string `json:"text"`
-	Tokens int    `json:"tokens"`
-}
-
-// explainedTool has the four hints beside what a model is shown: clients decide
-// by them whether to ask before a call.
-type explainedTool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Input       json.RawMessage `json:"input_schema"`
-	Tokens      int             `json:"tokens"`
-	ReadOnly    bool            `json:"read_only"`
-	Additive    bool            `json:"additive"`
-	Idempotent  bool            `json:"idempotent"`
-	Output      bool            `json:"has_output_schema"`
-}
-
-const howCounted = "estimated for the tokenizer o200k_base, at most 10 % off on deskhand's own tools; a client's prefix of the names comes on top"
 
 // explainTools prints what a model is shown of the server that f describes, and
 // serves nothing.
 func (a *app) explainTools(ctx context.Context, f *serveFlags) error {
-	log, err := a.logger()
+	log, err := a.settings.Logger(a.Stderr)
 	if err != nil {
 		return err
 	}
-	groups, err := a.groups()
+	groups, err := a.settings.Groups()
 	if err != nil {
 		return err
 	}
@@ -54,55 +20,5 @@ func (a *app) explainTools(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	defer end()
-	e := explain(catalog)
-	if f.asJSON {
-		return a.json(e)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s and instructions, together about %d tokens\n(%s)\n", count(len(e.Tools), "tool"), e.Tokens, howCounted)
-	fmt.Fprintf(&b, "\ninstructions, about %d tokens\n%s\n", e.Instructions.Tokens, indented(e.Instructions.Text))
-	for _, t := range e.Tools {
-		fmt.Fprintf(&b, "\n%s, about %d tokens\n%s\n%s\n", t.Name, t.Tokens, indented(t.Description), indented(onOneLine(t.Input)))
-	}
-	_, err = a.stdout.Write([]byte(painter(a.stdout).plain(b.String())))
-	return err
-}
-
-func onOneLine(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
-}
-
-func indented(text string) string {
-	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
-}
-
-func explain(c contract.Catalog) explained {
-	e := explained{Counted: howCounted, Instructions: shownText{c.Instructions, tokens(c.Instructions)}}
-	e.Tokens = e.Instructions.Tokens
-	for _, t := range c.Tools {
-		one := explainedTool{Name: t.Name, Description: t.Description, Input: t.Input,
-			ReadOnly: t.ReadOnly, Additive: t.Additive, Idempotent: t.ReadOnly || t.Idempotent, Output: t.Output != nil}
-		one.Tokens = tokens(shownOf(t))
-		e.Tokens += one.Tokens
-		e.Tools = append(e.Tools, one)
-	}
-	return e
-}
-
-// shownOf is a tool as models' APIs take it: name, description and schema. The
-// title, the hints and the output schema stay with the client.
-func shownOf(t contract.Tool) string {
-	shown, err := json.Marshal(struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters"`
-	}{t.Name, t.Description, t.Input})
-	if err != nil {
-		return t.Name + t.Description + string(t.Input)
-	}
-	return string(shown)
+	return a.Catalog(catalog, f.asJSON)
 }

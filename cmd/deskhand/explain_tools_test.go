@@ -1,12 +1,28 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
+
+// shownCatalog is what the command prints as JSON.
+type shownCatalog struct {
+	Tokens       int
+	Counted      string
+	Instructions struct {
+		Text   string
+		Tokens int
+	}
+	Tools []struct {
+		Name, Description string
+		Input             json.RawMessage `json:"input_schema"`
+		Tokens            int
+	}
+}
 
 // What the command prints is what a client gets, and it serves nothing.
 func TestExplainToolsPrintsWhatAModelIsShown(t *testing.T) {
@@ -18,7 +34,7 @@ func TestExplainToolsPrintsWhatAModelIsShown(t *testing.T) {
 	run := func(more ...string) string {
 		return done(t, t.TempDir(), append(append([]string{"serve", "--explain-tools"}, flags...), more...)...)
 	}
-	var e explained
+	var e shownCatalog
 	if err := json.Unmarshal([]byte(run("--json")), &e); err != nil {
 		t.Fatal(err)
 	}
@@ -37,10 +53,10 @@ func TestExplainToolsPrintsWhatAModelIsShown(t *testing.T) {
 	all, text := e.Instructions.Tokens, run()
 	for i, one := range list.Tools {
 		got := e.Tools[i]
-		if got.Name != one.Name || got.Description != one.Description || onOneLine(got.Input) != onOneLine(one.InputSchema) || got.Tokens < 20 {
+		if got.Name != one.Name || got.Description != one.Description || onOneLine(t, got.Input) != onOneLine(t, one.InputSchema) || got.Tokens < 20 {
 			t.Errorf("explained is %+v, served %+v", got, one)
 		}
-		for _, want := range []string{"\n" + one.Name + ", about ", strings.ReplaceAll(one.Description, "\n", "\n  "), onOneLine(got.Input)} {
+		for _, want := range []string{"\n" + one.Name + ", about ", strings.ReplaceAll(one.Description, "\n", "\n  "), onOneLine(t, got.Input)} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the text lacks %q", want)
 			}
@@ -101,4 +117,14 @@ func TestExplainToolsRefuses(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "state")); err == nil {
 		t.Error("it has opened the store of questions")
 	}
+}
+
+// onOneLine is JSON without white space.
+func onOneLine(t *testing.T, raw json.RawMessage) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }

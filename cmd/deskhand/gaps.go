@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/gaps"
 	"github.com/deskhand/deskhand/runtime/search"
 )
@@ -29,7 +30,7 @@ func gapsCommand(a *app) *cobra.Command {
 		Args:    arguments(0, 0, "no arguments"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.gaps(cmd.Context(), since, limit, asJSON) },
 	}
-	declare(cmd.Flags(), "index")
+	settings.Declare(cmd.Flags(), "index")
 	cmd.Flags().DurationVar(&since, "since", 0, "only what was asked in this time, as 168h (default: all)")
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "number of gaps to print, 1 or more; --json prints all")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
@@ -48,35 +49,15 @@ func (a *app) gaps(ctx context.Context, since time.Duration, limit int, asJSON b
 		return err
 	}
 	if asJSON {
-		return a.json(report)
+		return a.JSON(report)
 	}
-	if report.Asked == 0 {
-		fmt.Fprintf(a.stdout, "No questions are recorded in %s.\nSet search.log to on, and serve: the questions that find little are recorded.\n", path)
-		return nil
-	}
-	paint := painter(a.stdout)
-	fmt.Fprintf(a.stdout, "%d questions found little, %d without repetitions; %d of those find something today.\n", report.Asked, report.Distinct, report.Answered)
-	for i, g := range report.Gaps {
-		if i == limit {
-			fmt.Fprintf(a.stdout, "\n%d more: --limit %d\n", len(report.Gaps)-limit, len(report.Gaps))
-			break
-		}
-		fmt.Fprintf(a.stdout, "\n%s  asked %s, last on %s, found: %s\n", paint.bold(paint.plain(g.Questions[0].Text)), times(g.Count), g.Last.Local().Format(time.DateOnly), g.Found)
-		for _, q := range g.Questions[1:] {
-			fmt.Fprintf(a.stdout, "  also: %s\n", paint.plain(q.Text))
-		}
-		if g.Nearest != nil {
-			fmt.Fprintf(a.stdout, "  nearest: %s  %s\n", paint.plain(g.Nearest.Breadcrumb), paint.path(paint.plain(g.Nearest.Lines)))
-		}
-		fmt.Fprintf(a.stdout, "  draft:\n%s\n", indented(paint.plain(g.Draft)))
-	}
-	return nil
+	return a.Gaps(report, path, limit)
 }
 
 // findGaps reads the log of this installation, as far as it is of the index, and
 // says where it is.
 func (a *app) findGaps(ctx context.Context, since time.Duration) (r gaps.Report, path string, err error) {
-	state, err := a.settings.stateFolder()
+	state, err := a.settings.StateDir()
 	if err != nil {
 		return r, "", err
 	}
@@ -90,9 +71,9 @@ func (a *app) findGaps(ctx context.Context, since time.Duration) (r gaps.Report,
 		return r, "", err
 	}
 	if skipped > 0 {
-		a.tell(fmt.Sprintf("%d lines of %s cannot be read and are left out", skipped, log.Path()))
+		a.Tell(fmt.Sprintf("%d lines of %s cannot be read and are left out", skipped, log.Path()))
 	}
-	dir, err := filepath.Abs(a.settings.get("index"))
+	dir, err := filepath.Abs(a.settings.Index())
 	if err != nil {
 		return r, "", fmt.Errorf("find the index: %w", err)
 	}
@@ -121,19 +102,12 @@ func (a *app) evalRecorded(ctx context.Context, format string) error {
 	}
 	switch format {
 	case "json":
-		return a.json(map[string]int{"asked": report.Asked, "distinct": report.Distinct, "answered": report.Answered,
+		return a.JSON(map[string]int{"asked": report.Asked, "distinct": report.Distinct, "answered": report.Answered,
 			"unsure": counts[search.FoundUnsure], "absent": counts[search.FoundAbsent], "nothing": counts[search.FoundNothing]})
 	case "table", "markdown":
-		fmt.Fprintf(a.stdout, "questions recorded in %s: %d, without repetitions %d\n\n| today | questions |\n|---|---|\n| found | %d |\n| unsure | %d |\n| probably absent | %d |\n| nothing | %d |\n",
+		fmt.Fprintf(a.Stdout, "questions recorded in %s: %d, without repetitions %d\n\n| today | questions |\n|---|---|\n| found | %d |\n| unsure | %d |\n| probably absent | %d |\n| nothing | %d |\n",
 			path, report.Asked, report.Distinct, report.Answered, counts[search.FoundUnsure], counts[search.FoundAbsent], counts[search.FoundNothing])
 		return nil
 	}
 	return misuse(fmt.Sprintf("unknown --format %q", format), "use table, markdown or json")
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }

@@ -2,10 +2,11 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/search"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
@@ -21,7 +22,7 @@ func getCommand(a *app) *cobra.Command {
 		Args:    arguments(1, 1, "one chunk id or path"),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.get(args[0], context, asJSON) },
 	}
-	declare(cmd.Flags(), "index")
+	settings.Declare(cmd.Flags(), "index")
 	cmd.Flags().IntVar(&context, "context", 0, "neighbours on each side, 0 to 5")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print text and places as JSON")
 	return cmd
@@ -31,7 +32,7 @@ func (a *app) get(id string, context int, asJSON bool) error {
 	if err := within("context", context, 0, search.MaxContext); err != nil {
 		return err
 	}
-	engine, err := search.Open(a.settings.get("index"))
+	engine, err := search.Open(a.settings.Index())
 	if err != nil {
 		return err
 	}
@@ -41,12 +42,12 @@ func (a *app) get(id string, context int, asJSON bool) error {
 		return notGot(id, err)
 	}
 	if asJSON {
-		return a.json(struct {
+		return a.JSON(struct {
 			docs.Doc
 			Text string `json:"text"`
 		}{doc, text})
 	}
-	_, err = fmt.Fprintln(a.stdout, painter(a.stdout).document(text, doc))
+	_, err = fmt.Fprintln(a.Stdout, console.PainterFor(a.Stdout).Document(text, doc))
 	return err
 }
 
@@ -62,28 +63,4 @@ func notGot(id string, err error) error {
 		return misuse(fmt.Sprintf("'%s' is no chunk id and no path", id), "write PATH, or PATH#HEADING as deskhand search shows it")
 	}
 	return err
-}
-
-// delimiterStart begins the line before each chunk of a document. A line of a page
-// that begins so is set off by a backslash.
-const delimiterStart = "--- Chunk: "
-
-// document makes the lines between chunks stand out on a terminal, each with the
-// place to open in an editor.
-func (p paint) document(text string, doc docs.Doc) string {
-	if !p.terminal {
-		return text
-	}
-	lines := strings.Split(text, "\n")
-	chunk := 0
-	for i, line := range lines {
-		if !strings.HasPrefix(line, delimiterStart) || chunk == len(doc.Chunks) {
-			lines[i] = p.plain(line)
-			continue
-		}
-		first, _, _ := strings.Cut(doc.Chunks[chunk].Lines, "-")
-		lines[i] = p.bold(line) + " " + p.path(doc.Filepath+":"+first)
-		chunk++
-	}
-	return strings.Join(lines, "\n")
 }

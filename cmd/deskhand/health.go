@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/web"
 )
 
@@ -20,7 +22,7 @@ func healthCommand(a *app) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // needs no settings
 		RunE: func(cmd *cobra.Command, args []string) error {
-			base := "http://" + defaultAddr
+			base := "http://" + settings.DefaultAddr
 			if len(args) == 1 {
 				base = args[0]
 			}
@@ -28,7 +30,7 @@ func healthCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.stdout, painter(a.stdout).plain(answer))
+			_, err = fmt.Fprintln(a.Stdout, console.PainterFor(a.Stdout).Plain(answer))
 			return err
 		},
 	}

@@ -9,21 +9,24 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 )
 
 // valueNames are what help and the manual call the values of flags, by command
-// and flag or by flag alone. Flags that are not here have a number N, a TIME or
-// a TEXT.
+// and flag or by flag alone. Those of settings are in their table; others have a
+// number N, a TIME or a TEXT.
 var valueNames = map[string]string{
-	"agent": "NAME", "allow-host": "NAME", "allow-origin": "URL", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "remote": "REMOTE", "by": "KINDS",
-	"cache": "DIR", "chart": "FILE", "client": "NAME", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
-	"cursor": "CURSOR", "default": "VALUE", "directory": "DIR", "docs-dir": "DIR", "embed": "SPEC", "embed-timeout": "TIME", "exclude": "GLOB",
+	"agent": "NAME", "assume": "q=v", "baseline": "FILE", "branch": "BRANCH", "into": "BRANCH", "remote": "REMOTE", "by": "KINDS",
+	"chart": "FILE", "client": "NAME", "chunk-by": "LEVEL", "cleanup": "COMMAND", "config": "FILE", "copy": "GLOB",
+	"cursor": "CURSOR", "default": "VALUE", "directory": "DIR", "docs-dir": "DIR", "exclude": "GLOB",
 	"executor": "NAME", "facet": "KEY=VALUE", "format": "FORMAT", "from": "MODEL", "http": "ADDR", "id": "ID",
-	"include": "GLOB", "index": "OUT", "key": "KEY", "log-format": "FORMAT", "log-level": "LEVEL", "max-answer-bytes": "N",
-	"metadata": "FILE", "name": "NAME", "older-than": "TIME", "option": "LABEL[=id][::description]", "output": "FILE", "path": "PATH", "phrases": "FILE", "priority": "NAME",
+	"include": "GLOB", "key": "KEY",
+	"metadata": "FILE", "older-than": "TIME", "option": "LABEL[=id][::description]", "output": "FILE", "path": "PATH", "phrases": "FILE", "priority": "NAME",
 	"project": "NAME", "questions": "FILE", "resume": "ID", "repo": "NAME", "request-id": "KEY", "scores": "FILE", "server": "COMMAND",
-	"landing": "POLICY", "forge": "KIND", "forge-url": "URL", "commit-template": "TEMPLATE", "sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "state": "DIR", "status": "STATUS", "to": "NAME", "tool-prefix": "P", "tools": "LIST",
-	"transport": "NAME", "unreachable": "WHAT", "url": "URL", "variant": "NAME", "vectors": "KIND", "watch": "DIR",
+	"landing": "POLICY", "forge": "KIND", "forge-url": "URL", "commit-template": "TEMPLATE", "sandbox": "MODE", "sandbox-network": "HOSTS", "setup": "COMMAND", "status": "STATUS", "to": "NAME",
+	"transport": "NAME", "unreachable": "WHAT", "url": "URL", "variant": "NAME", "watch": "DIR",
 
 	"ask format": "NAME", "ask output": "FORM", "index output": "OUT", "search by": "KIND", "start repo": "NAME[=BRANCH]",
 }
@@ -32,6 +35,9 @@ var valueNames = map[string]string{
 // on or off.
 func valueName(cmd *cobra.Command, f *pflag.Flag) string {
 	if called, ok := ofFlag(valueNames, cmd, f); ok {
+		return called
+	}
+	if called := settings.Called(f.Name); called != "" {
 		return called
 	}
 	switch f.Value.Type() {
@@ -86,11 +92,11 @@ func helpCommand(a *app) *cobra.Command {
 // are, 100 at most.
 func showHelp(cmd *cobra.Command, out io.Writer) {
 	width := 100
-	if columns, ok := terminalWidth(out); ok {
+	if columns, ok := console.Width(out); ok {
 		width = min(width, columns)
 	}
 	var b strings.Builder
-	flow(&b, cmp.Or(cmd.Long, cmd.Short), 0, 0, width)
+	console.Flow(&b, cmp.Or(cmd.Long, cmd.Short), 0, 0, width)
 	b.WriteString("\nUsage:\n")
 	if cmd.Runnable() && !takesCommand(cmd) {
 		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
@@ -115,14 +121,14 @@ func showHelp(cmd *cobra.Command, out io.Writer) {
 				rows = append(rows, [2]string{fmt.Sprintf("  %-*s", longest, sub.Name()), sub.Short})
 			}
 		}
-		table(&b, group.Title, rows, width)
+		console.Columns(&b, group.Title, rows, width)
 	}
-	table(&b, "Flags", flagRows(cmd, cmd.LocalFlags()), width)
-	table(&b, "Flags of every command", flagRows(cmd, cmd.InheritedFlags()), width)
+	console.Columns(&b, "Flags", flagRows(cmd, cmd.LocalFlags()), width)
+	console.Columns(&b, "Flags of every command", flagRows(cmd, cmd.InheritedFlags()), width)
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n%s COMMAND --help says more of a command.\n", cmd.CommandPath())
 	}
-	io.WriteString(out, painter(out).plain(b.String()))
+	io.WriteString(out, console.PainterFor(out).Plain(b.String()))
 }
 
 // takesCommand says that cmd does nothing without one of its commands.
@@ -156,52 +162,4 @@ func ownDefault(f *pflag.Flag) string {
 		return ""
 	}
 	return " (default: " + strings.Trim(f.DefValue, "[]") + ")"
-}
-
-// table writes rows of a name and what it is, in two columns; where these are
-// too narrow, one below the other.
-func table(b *strings.Builder, title string, rows [][2]string, width int) {
-	if len(rows) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n%s:\n", title)
-	column := 0
-	for _, row := range rows {
-		if len(row[0]) <= width/3 {
-			column = max(column, len(row[0])+2)
-		}
-	}
-	for _, row := range rows {
-		b.WriteString(row[0])
-		at := len(row[0])
-		if at+2 > column {
-			b.WriteByte('\n')
-			at = 0
-		}
-		flow(b, row[1], at, column, width)
-	}
-}
-
-// flow writes text from where a line stands, with what does not fit on lines
-// that begin at column.
-func flow(b *strings.Builder, text string, at, column, width int) {
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-			at += pad(b, column-at)
-		case at+1+len(word) > width:
-			b.WriteByte('\n')
-			at = pad(b, column)
-		default:
-			at += pad(b, 1)
-		}
-		b.WriteString(word)
-		at += len(word)
-	}
-	b.WriteByte('\n')
-}
-
-func pad(b *strings.Builder, n int) int {
-	b.WriteString(strings.Repeat(" ", n))
-	return n
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/deskhand/deskhand/runtime/console"
 )
 
 // everyCommand calls f with each command that help shows, the root first.
@@ -46,7 +48,7 @@ func TestHelpFitsTheWidthAndNamesEveryValue(t *testing.T) {
 
 func TestHelpInANarrowTerminalPutsTextBelowNames(t *testing.T) {
 	var b strings.Builder
-	table(&b, "Flags", [][2]string{{"      --tools LIST", "groups of tools to serve, with commas"}, {"  -n, --x", "short"}}, 40)
+	console.Columns(&b, "Flags", [][2]string{{"      --tools LIST", "groups of tools to serve, with commas"}, {"  -n, --x", "short"}}, 40)
 	want := "\nFlags:\n      --tools LIST\n           groups of tools to serve,\n           with commas\n  -n, --x  short\n"
 	if got := b.String(); got != want {
 		t.Errorf("table in 40 columns = %q, want %q", got, want)

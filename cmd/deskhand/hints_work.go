@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/deskhand/deskhand/runtime/contract"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
@@ -84,6 +83,7 @@ var workHints = fault.Hints{
 	worktree.BranchInUse:     asSaid,
 	worktree.ConfigRefused:   asSaid,
 	worktree.DiskFull:        "make room; deskhand tasks gc removes old worktrees",
+	worktree.FilterFailed:    asSaid,
 	worktree.FilterRefused:   asSaid,
 	worktree.GitMissing:      asSaid,
 	worktree.GitTooOld:       asSaid,
@@ -133,42 +133,4 @@ var workHints = fault.Hints{
 	worktree.OutsideWorkspace:  "name a path that deskhand tasks diff {attempt} --names lists: the name of a repository, a slash, and a path inside it",
 	worktree.SizeExceeded:      "deskhand tasks show {attempt} names the folder, where it can be read",
 	worktree.TooManyPaths:      "name 1 to 100 paths, or a folder that has them",
-}
-
-// worded is an error whose hint names commands. What they are about is the
-// attempt or the task that the command was given, if the fault does not say.
-func (b *bench) worded(err error) error {
-	f := fault.Of(err)
-	if f == nil {
-		return err
-	}
-	own := *f
-	hint, ok := workHints.Of(briefly(f), b.about)
-	if ok && hint != "" {
-		own.Hint = hint
-	}
-	if field, ok := f.Details["field"].(string); ok && own.Hint == "" {
-		own.Hint = "correct " + field + " and try again"
-	}
-	return &own
-}
-
-// briefly is a fault with ids as tables show them.
-func briefly(f *fault.Fault) *fault.Fault {
-	for _, name := range []string{"attempt", "task"} {
-		if id := f.Values[name]; id != "" {
-			f = f.WithCase(f.Case, name, brief(contract.UUID(id)))
-		}
-	}
-	return f
-}
-
-// knows remembers what the command is about, for hints.
-func (b *bench) knows(name, id string) {
-	if b.about == nil {
-		b.about = map[string]string{}
-	}
-	if id != "" {
-		b.about[name] = brief(contract.UUID(id))
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/console/attempts"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
@@ -61,7 +63,7 @@ var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 // command, as tables show ids.
 func TestHintsOfCommandsHaveTheID(t *testing.T) {
 	const id, other = "0197f3a4-5b6c-7d8e-9f00-112233445566", "0197f3a4-9999-7d8e-9f00-112233445566"
-	b := &bench{}
+	b := attempts.New(&console.Console{}, attempts.Options{Hints: workHints})
 	running := fault.New(tasks.AttemptRunning, "attempt is running", "stop it first")
 	for _, c := range []struct {
 		about, want string
@@ -75,15 +77,15 @@ func TestHintsOfCommandsHaveTheID(t *testing.T) {
 		{other, "use that version, or another state folder", fault.New("store_newer", "m", "use that version, or another state folder")},
 		{other, "correct limit and try again", fault.New("invalid_argument", "limit is out of range", "").With("field", "limit")},
 	} {
-		b.knows("attempt", c.about)
-		once := b.worded(c.fault)
+		b.Knows("attempt", c.about)
+		once := b.Worded(c.fault)
 		if got := fault.Of(once).Hint; got != c.want {
 			t.Errorf("hint of %s %s about %q: %q, want %q", c.fault.Code, c.fault.Case, c.about, got, c.want)
 		}
 		if c.fault.Hint != running.Hint && c.fault.Code == tasks.AttemptRunning {
 			t.Errorf("wording changed the fault: %+v", c.fault)
 		}
-		if twice := fault.Of(b.worded(once)).Hint; twice != c.want {
+		if twice := fault.Of(b.Worded(once)).Hint; twice != c.want {
 			t.Errorf("worded twice: %q, want %q", twice, c.want)
 		}
 	}

@@ -3,15 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"os"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	installation "github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/elicit"
 	"github.com/deskhand/deskhand/runtime/fault"
 	"github.com/deskhand/deskhand/runtime/surface/terminal"
@@ -27,7 +25,7 @@ func inboxCommand(a *app) *cobra.Command {
 		Example: "  deskhand inbox\n  deskhand inbox --web\n  deskhand inbox --sign-out",
 		Args:    arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := exclusive(cmd.Flags(), "web", "sign-out"); err != nil {
+			if err := settings.Exclusive(cmd.Flags(), "web", "sign-out"); err != nil {
 				return err
 			}
 			if out {
@@ -52,7 +50,7 @@ func (a *app) signOut(ctx context.Context) error {
 	if err := all.EndAll(ctx); err != nil {
 		return err
 	}
-	a.tell("all browsers are signed out; deskhand inbox --web prints a new link")
+	a.Tell("all browsers are signed out; deskhand inbox --web prints a new link")
 	return nil
 }
 
@@ -65,8 +63,7 @@ func (a *app) inboxWeb(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.DiscardHandler)
-	in, err := a.comeIn(log)
+	in, err := all.Visitors()
 	if err != nil {
 		return err
 	}
@@ -75,7 +72,7 @@ func (a *app) inboxWeb(ctx context.Context) error {
 		return err
 	}
 	if address := installation.InboxAddress(up); address != "" && installation.Listening(ctx, installation.HostOf(address)) {
-		_, err := fmt.Fprintln(a.stdout, in.LoginLink(address, "/"))
+		_, err := fmt.Fprintln(a.Stdout, in.LoginLink(address, "/"))
 		return err
 	}
 	leave, err := all.KeepInbox(ctx, 0)
@@ -87,10 +84,10 @@ func (a *app) inboxWeb(ctx context.Context) error {
 	if address == "" {
 		return fault.New("no_inbox", "the inbox could not be served", "try deskhand serve --http, or free the address that inbox is set to")
 	}
-	if _, err := fmt.Fprintln(a.stdout, in.LoginLink(address, "/")); err != nil {
+	if _, err := fmt.Fprintln(a.Stdout, in.LoginLink(address, "/")); err != nil {
 		return err
 	}
-	a.tell("open it within 10 minutes; serving until Ctrl+C")
+	a.Tell("open it within 10 minutes; serving until Ctrl+C")
 	<-ctx.Done()
 	return nil
 }
@@ -101,7 +98,7 @@ func (a *app) inbox(ctx context.Context, plain bool) error {
 		return misuse("deskhand inbox needs a terminal", "without one: deskhand inbox --web, or deskhand ask list and deskhand ask answer")
 	}
 	defer device.Close()
-	people, err := a.people()
+	people, err := a.settings.People()
 	if err != nil {
 		return err
 	}
@@ -120,28 +117,14 @@ func (a *app) inbox(ctx context.Context, plain bool) error {
 		return err
 	}
 	defer detach()
-	return terminal.Inbox(ctx, device, hub, linewise(plain))
+	return terminal.Inbox(ctx, device, hub, console.Linewise(plain))
 }
 
 // device is the terminal of a person who can be asked there; nil if there is
-// none, if nothing of this command is at it, or in a build.
+// none, or in a build.
 func (a *app) device() *terminal.Device {
-	if !attended() || !onTerminal(a.stdin) && !onTerminal(a.stdout) && !onTerminal(a.stderr) {
+	if !settings.Attended() {
 		return nil
 	}
-	d, err := terminal.Open()
-	if err != nil {
-		return nil
-	}
-	return d
-}
-
-func onTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// linewise says that a terminal is to be talked to line by line.
-func linewise(plain bool) bool {
-	return plain || dumb() || os.Getenv("TERM") == "" && runtime.GOOS != "windows" || env("ACCESSIBLE") != ""
+	return a.Device()
 }

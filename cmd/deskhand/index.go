@@ -11,9 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/deskhand/deskhand/chunker"
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/fault"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // indexFlags are the flags of index as they were given.
@@ -35,17 +38,16 @@ func indexCommand(a *app) *cobra.Command {
 		Example: "  deskhand index docs -o .deskhand/index\n  deskhand index --check docs\n  deskhand index --verify .deskhand/index",
 		Args:    arguments(0, 1, "one folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := exclusive(cmd.Flags(), "check", "fix", "verify"); err != nil {
+			if err := settings.Exclusive(cmd.Flags(), "check", "fix", "verify"); err != nil {
 				return err
 			}
 			return a.index(cmd.Context(), &f, args)
 		},
 	}
 	flags := cmd.Flags()
-	index, _ := settingOf("index")
-	flags.StringP("output", "o", index.fallback, "folder of the index")
-	declare(flags, "embed")
-	declare(flags, "cache")
+	flags.StringP("output", "o", settings.Default("index"), "folder of the index")
+	settings.Declare(flags, "embed")
+	settings.Declare(flags, "cache")
 	flags.StringVar(&f.docsDir, "docs-dir", "", "the same as DIR")
 	flags.StringVar(&f.options.MetadataPath, "metadata", "", "metadata.json of the corpus (default: the one in DIR, or beside it)")
 	flags.StringVar(&f.options.PhrasesPath, "phrases", "", "file of everyday phrasings by chunk id, JSON lines, to find chunks by")
@@ -74,7 +76,7 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 		}
 		args = []string{f.docsDir}
 	}
-	f.options.Out = a.settings.output()
+	f.options.Out = a.settings.Output()
 	if f.verify {
 		if len(args) > 0 {
 			f.options.Out = args[0]
@@ -95,25 +97,25 @@ func (a *app) index(ctx context.Context, f *indexFlags, args []string) error {
 		return a.fix(ctx, f.options.Dir)
 	}
 	var err error
-	f.options.Embedder, err = a.embedder()
+	f.options.Embedder, err = a.settings.Embedder()
 	if noKey := fault.Of(err) != nil && fault.Of(err).Code == "no_key"; err != nil && !(noKey && f.check) { // a check asks nobody
 		return err
 	}
-	bar := newBar(a.stderr)
-	f.options.Progress = bar.show
+	bar := console.NewBar(a.Stderr)
+	f.options.Progress = bar.Show
 	if f.check {
 		report, err := indexer.Check(ctx, f.options)
-		bar.end()
+		bar.End()
 		return a.report(f, report, err, func() string {
-			return fmt.Sprintf("checked %s, %s: %s", count(report.Files, "file"), count(report.Chunks, "chunk"), count(len(report.Problems), "problem"))
+			return fmt.Sprintf("checked %s, %s: %s", textutil.Count(report.Files, "file"), textutil.Count(report.Chunks, "chunk"), textutil.Count(len(report.Problems), "problem"))
 		})
 	}
-	if err := a.settings.mayBuildInto(f.options.Out); err != nil {
+	if err := a.settings.MayBuildInto(f.options.Out); err != nil {
 		return err
 	}
 	before := f.metadata()
 	report, err := indexer.Build(ctx, f.options)
-	bar.end()
+	bar.End()
 	return a.report(f, report, err, func() string { return a.built(report, bytes.Equal(before, f.metadata())) })
 }
 
@@ -150,49 +152,41 @@ func (a *app) report(f *indexFlags, r indexer.Report, err error, did func() stri
 		if err != nil && len(r.Problems) == 0 {
 			return err
 		}
-		return errors.Join(a.json(r), err)
+		return errors.Join(a.JSON(r), err)
 	}
-	paint := painter(a.stderr)
+	paint := console.PainterFor(a.Stderr)
 	for _, p := range r.Problems {
-		fmt.Fprintln(a.stderr, paint.plain(p.String()))
+		fmt.Fprintln(a.Stderr, paint.Plain(p.String()))
 	}
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.stdout, did())
+	_, err = fmt.Fprintln(a.Stdout, did())
 	return err
 }
 
 // built says what a build did.
 func (a *app) built(r indexer.Report, unchanged bool) string {
 	if r.FilesReused > 0 {
-		fmt.Fprintf(a.stderr, "reused %d of %s (%d new, %d changed, %d deleted)\n", r.FilesReused, count(r.Files, "file"), r.FilesNew, r.FilesChanged, r.FilesDeleted)
+		fmt.Fprintf(a.Stderr, "reused %d of %s (%d new, %d changed, %d deleted)\n", r.FilesReused, textutil.Count(r.Files, "file"), r.FilesNew, r.FilesChanged, r.FilesDeleted)
 	}
 	if n := len(r.Problems); n > 0 {
-		fmt.Fprintf(a.stderr, "completed with %s\n", count(n, "problem"))
+		fmt.Fprintf(a.Stderr, "completed with %s\n", textutil.Count(n, "problem"))
 	}
 	if e := r.Embedding; e != nil {
-		fmt.Fprintf(a.stderr, "embedded by %s, %d dimensions\n", e, e.Dimensions)
+		fmt.Fprintf(a.Stderr, "embedded by %s, %d dimensions\n", e, e.Dimensions)
 	}
 	if u := r.EmbeddingUsage; u != nil && u.Cached+u.Requests > 0 {
-		fmt.Fprintf(a.stderr, "%s\n", usage(*u))
+		fmt.Fprintf(a.Stderr, "%s\n", console.Usage(*u))
 		if u.CacheProblem != "" {
-			a.tell("the vectors are not in the cache, so the next build asks for them again: " + u.CacheProblem)
+			a.Tell("the vectors are not in the cache, so the next build asks for them again: " + u.CacheProblem)
 		}
 	}
-	chunks, files := count(r.Chunks, "chunk"), count(r.Files, "file")
+	chunks, files := textutil.Count(r.Chunks, "chunk"), textutil.Count(r.Files, "file")
 	if unchanged {
 		return fmt.Sprintf("unchanged: %s of %s in %s", chunks, files, r.Out)
 	}
-	return fmt.Sprintf("wrote %s of %s to %s (%s)", chunks, files, r.Out, size(r.Bytes))
-}
-
-// size is a number of bytes for people, in thousands or millions.
-func size(n int64) string {
-	if n < 1e6 {
-		return fmt.Sprintf("%d kB", (n+999)/1000)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	return fmt.Sprintf("wrote %s of %s to %s (%s)", chunks, files, r.Out, console.Size(r.Bytes))
 }
 
 func (a *app) fix(ctx context.Context, dir string) error {
@@ -201,10 +195,10 @@ func (a *app) fix(ctx context.Context, dir string) error {
 		return err
 	}
 	if !wrote {
-		fmt.Fprintf(a.stdout, "manifest already exists: %s\n", path)
+		fmt.Fprintf(a.Stdout, "manifest already exists: %s\n", path)
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "wrote %s\n", path)
+	fmt.Fprintf(a.Stdout, "wrote %s\n", path)
 	return nil
 }
 
@@ -218,6 +212,6 @@ func (a *app) verify(dir string) error {
 		return err
 	}
 	m := r.Metadata()
-	fmt.Fprintf(a.stdout, "%s is whole: %s of %s, %d bytes, sha256 %s\n", dir, count(m.Stats.TotalChunks, "chunk"), count(m.Stats.TotalFiles, "file"), m.Index.Bytes, m.Index.SHA256)
+	fmt.Fprintf(a.Stdout, "%s is whole: %s of %s, %d bytes, sha256 %s\n", dir, textutil.Count(m.Stats.TotalChunks, "chunk"), textutil.Count(m.Stats.TotalFiles, "file"), m.Index.Bytes, m.Index.SHA256)
 	return nil
 }

@@ -5,15 +5,15 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/setup"
 	"github.com/deskhand/deskhand/runtime/text"
 )
@@ -44,23 +44,23 @@ func initCommand(a *app) *cobra.Command {
 	flags.BoolVar(&f.remove, "remove", false, "take out what init has put in")
 	flags.StringArrayVar(&f.clients, "client", nil, "agent to connect, installed or not (repeat; default: those found)")
 	flags.StringVar(&f.description, "description", "", `what the docs are, completing "Search the ..." (default: their title)`)
-	declare(flags, "embed")
-	declare(flags, "cache")
+	settings.Declare(flags, "embed")
+	settings.Declare(flags, "cache")
 	return cmd
 }
 
 // setUp plans, shows, asks and writes.
 func (a *app) setUp(ctx context.Context, f initFlags) error {
-	e, err := surveyed()
+	e, err := setup.Here()
 	if err != nil {
 		return err
 	}
-	state, err := a.settings.stateFolder()
+	state, err := a.settings.StateDir()
 	if err != nil {
 		return err
 	}
 	records := setup.In(state)
-	o := setup.Options{Clients: f.clients, User: f.user, Description: f.description, Command: "deskhand", AbsoluteCommand: ownProgram()}
+	o := setup.Options{Clients: f.clients, User: f.user, Description: f.description, Command: "deskhand", AbsoluteCommand: setup.OwnProgram()}
 	if f.remove {
 		return a.takeOut(ctx, e, records, o, f.yes)
 	}
@@ -78,7 +78,7 @@ func (a *app) setUp(ctx context.Context, f initFlags) error {
 		return err
 	}
 	if len(plan.Changes) > 0 {
-		if err := a.confirmed(ctx, fmt.Sprintf("Write %s?", count(len(plan.Changes), "file")), f.yes); err != nil {
+		if err := a.Confirmed(ctx, fmt.Sprintf("Write %s?", text.Count(len(plan.Changes), "file")), f.yes); err != nil {
 			return err
 		}
 		if err := plan.Apply(); err != nil {
@@ -91,63 +91,26 @@ func (a *app) setUp(ctx context.Context, f initFlags) error {
 	return a.showNext(plan)
 }
 
-// surveyed is the machine that init looks at.
-func surveyed() (e setup.Env, err error) {
-	if e.Project, err = os.Getwd(); err == nil {
-		e.Project, err = filepath.EvalSymlinks(e.Project)
-	}
-	if err != nil {
-		return e, misuse("the working directory is gone: "+err.Error(), "change to the project's folder")
-	}
-	if e.Home, err = os.UserHomeDir(); err != nil {
-		return e, misuse("there is no home folder: "+err.Error(), "set HOME")
-	}
-	if sameFolder(e.Project, e.Home) || filepath.Dir(e.Project) == e.Project {
-		return e, misuse(e.Project+" is not a project's folder", "change to the folder of your project")
-	}
-	e.Config = os.Getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(e.Config) {
-		e.Config = filepath.Join(e.Home, ".config")
-	}
-	e.AppData, e.OS, e.Getenv, e.Look = os.Getenv("APPDATA"), runtime.GOOS, os.Getenv, exec.LookPath
-	return e, nil
-}
-
-// ownProgram is the path by which deskhand can be started from anywhere: the one
-// on PATH, which an upgrade keeps, if it is this program.
-func ownProgram() string {
-	own, err := os.Executable()
-	found, lookErr := exec.LookPath("deskhand")
-	if lookErr == nil {
-		found, lookErr = filepath.Abs(found)
-	}
-	if lookErr == nil && (err != nil || sameFolder(own, found)) {
-		return found
-	}
-	return cmp.Or(own, "deskhand")
-}
-
 // described asks at a terminal what the docs are.
 func (a *app) described(ctx context.Context, proposal string, yes bool) (string, error) {
-	if yes || !onTerminal(a.stdin) {
+	if yes || !console.OnTerminal(a.Stdin) {
 		return proposal, nil
 	}
-	fmt.Fprintf(a.stderr, "What are these docs? Agents read \"Search the ...\" [%s] ", painter(a.stderr).plain(proposal))
-	answer, err := readLine(ctx, a.stdin)
+	answer, err := a.Reply(ctx, fmt.Sprintf("What are these docs? Agents read \"Search the ...\" [%s] ", proposal))
 	return cmp.Or(text.OneLine(answer), proposal), err
 }
 
 // showPlan prints what was found and what is to be written.
 func (a *app) showPlan(p *setup.Plan) error {
-	paint := painter(a.stdout)
+	paint := console.PainterFor(a.Stdout)
 	found := "none found: agents get ask_user and tasks, and search_docs once there are docs"
 	if p.Docs.Dir != "" {
-		found = fmt.Sprintf("%s (%s)", p.Docs.Dir, count(p.Docs.Files, "page"))
+		found = fmt.Sprintf("%s (%s)", p.Docs.Dir, text.Count(p.Docs.Files, "page"))
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "docs\t%s\n", paint.plain(found))
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "docs\t%s\n", paint.Plain(found))
 	for _, c := range p.Clients {
-		fmt.Fprintf(w, "%s\t%s\n", c.Name, paint.plain(outcomeText(c)))
+		fmt.Fprintf(w, "%s\t%s\n", c.Name, paint.Plain(outcomeText(c)))
 	}
 	if len(p.Clients) == 0 {
 		fmt.Fprintf(w, "agents\tnone found: name one with --client (%s)\n", strings.Join(setup.IDs(), ", "))
@@ -156,12 +119,12 @@ func (a *app) showPlan(p *setup.Plan) error {
 		return err
 	}
 	for _, c := range p.Changes {
-		if _, err := fmt.Fprintf(a.stdout, "\n%s", paint.plain(string(c.Diff()))); err != nil {
+		if _, err := fmt.Fprintf(a.Stdout, "\n%s", paint.Plain(string(c.Diff()))); err != nil {
 			return err
 		}
 	}
 	if len(p.Changes) > 0 {
-		fmt.Fprintln(a.stdout)
+		fmt.Fprintln(a.Stdout)
 	}
 	return nil
 }
@@ -183,8 +146,8 @@ func (a *app) firstIndex(ctx context.Context, project string, d setup.Docs, reco
 	if d.Dir == "" {
 		return nil
 	}
-	if a.settings.get("index") == filepath.FromSlash(setup.IndexFolder) || a.settings.get("index") == filepath.Join(project, setup.IndexFolder) {
-		if !exists(filepath.Join(a.settings.get("index"), artifact.MetadataFile)) {
+	if a.settings.Index() == filepath.FromSlash(setup.IndexFolder) || a.settings.Index() == filepath.Join(project, setup.IndexFolder) {
+		if !exists(filepath.Join(a.settings.Index(), artifact.MetadataFile)) {
 			if err := records.BuiltIndex(project); err != nil {
 				return err
 			}
@@ -201,27 +164,23 @@ func exists(path string) bool {
 // showNext says what a person has to do before it all works.
 func (a *app) showNext(p *setup.Plan) error {
 	for _, note := range p.Notes {
-		a.tell(note)
+		a.Tell(note)
 	}
-	if p := a.settings.project; p != nil && p.trusted && len(p.needs) > 0 {
-		if now, err := a.settings.projectAt(p.path, ownConfig(), func(string) {}); err == nil && !now.trusted {
-			a.tell(now.path + " has changed: " + names(now.needs) + " are ignored until you run: " + now.command())
-		}
+	if now := a.settings.Untrusted(); now != nil {
+		a.Tell(now.Path() + " has changed: " + now.Needs() + " are ignored until you run: " + now.Command())
 	}
-	if found, err := exec.LookPath("deskhand"); err != nil {
-		a.tell("deskhand is not on PATH, so agents cannot start it: put " + ownProgram() + " there")
-	} else if own, err := os.Executable(); err == nil && !sameFolder(found, own) {
-		a.tell("agents start " + found + ", which is another program than this one")
+	if why := setup.NotOnPath(); why != "" {
+		a.Tell(why)
 	}
 	for _, path := range p.Backups() {
-		a.tell("backup: " + path)
+		a.Tell("backup: " + path)
 	}
 	for _, c := range p.Clients {
 		if c.Once != "" && c.Status != setup.NoFile {
-			fmt.Fprintf(a.stdout, "%s: %s\n", c.Name, c.Once)
+			fmt.Fprintf(a.Stdout, "%s: %s\n", c.Name, c.Once)
 		}
 	}
-	_, err := fmt.Fprintln(a.stdout, "deskhand doctor checks that each agent can connect")
+	_, err := fmt.Fprintln(a.Stdout, "deskhand doctor checks that each agent can connect")
 	return err
 }
 
@@ -231,24 +190,24 @@ func (a *app) takeOut(ctx context.Context, e setup.Env, records setup.Records, o
 	if err != nil {
 		return err
 	}
-	paint := painter(a.stdout)
+	paint := console.PainterFor(a.Stdout)
 	for _, c := range plan.Changes {
-		if _, err := fmt.Fprintf(a.stdout, "%s\n", paint.plain(string(c.Diff()))); err != nil {
+		if _, err := fmt.Fprintf(a.Stdout, "%s\n", paint.Plain(string(c.Diff()))); err != nil {
 			return err
 		}
 	}
 	for _, note := range plan.Notes {
-		a.tell(note)
+		a.Tell(note)
 	}
 	if len(plan.Changes) == 0 && !plan.Index {
-		a.tell("there is nothing of init in this project")
+		a.Tell("there is nothing of init in this project")
 		return plan.Apply()
 	}
-	what := count(len(plan.Changes), "file")
+	what := text.Count(len(plan.Changes), "file")
 	if plan.Index {
 		what += " and the index"
 	}
-	if err := a.confirmed(ctx, "Take it out of "+what+"?", yes); err != nil {
+	if err := a.Confirmed(ctx, "Take it out of "+what+"?", yes); err != nil {
 		return err
 	}
 	if err := plan.Apply(); err != nil {
@@ -257,6 +216,6 @@ func (a *app) takeOut(ctx context.Context, e setup.Env, records setup.Records, o
 	if plan.Index {
 		setup.RemoveIndex(e.Project)
 	}
-	_, err = fmt.Fprintln(a.stdout, "taken out of "+what)
+	_, err = fmt.Fprintln(a.Stdout, "taken out of "+what)
 	return err
 }

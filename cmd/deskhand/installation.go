@@ -1,48 +1,76 @@
 package main
 
 import (
+	"context"
 	"log/slog"
+	"os"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	installation "github.com/deskhand/deskhand/runtime/app"
 	"github.com/deskhand/deskhand/runtime/elicit"
-	"github.com/deskhand/deskhand/runtime/surface"
-	"github.com/deskhand/deskhand/runtime/telemetry"
-	"github.com/deskhand/deskhand/runtime/web"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/search"
 )
 
 // installation is what the settings say, for one process. It opens nothing. log
 // may be nil.
 func (a *app) installation(log *slog.Logger) *installation.App {
-	quiet := log
-	if quiet == nil {
-		quiet = slog.New(slog.DiscardHandler)
-	}
-	c := installation.Config{
-		Command: a.command, Attempt: ownAttempt(), Name: a.serverName(), Version: buildVersion(), Log: log,
-		Place: a.settings.place, StateDir: a.settings.stateFolder, Members: a.members,
-		Spans: func() (*telemetry.Options, error) { return a.spans(log) },
-		Tasks: a.tasksOptions, People: a.people, Docs: a.docs, Views: a.hasViews,
-		Upstreams: a.upstreams, Agents: a.others,
-		Surfaces: func() (surface.Options, error) { return a.surfaces(log) },
-		Notices:  a.notices,
-		Token:    func() (token, where string, err error) { return a.token(quiet) },
-		Visitors: func() (web.People, error) { return a.comeIn(quiet) },
-		Hosts:    a.settings.list("allow-host"), Origins: a.settings.list("allow-origin"), PublicURL: a.settings.get("public-url"),
-	}
-	c.In = elicit.Context{}
-	surroundings(&c.In)
-	return installation.Open(c)
+	return installation.Open(a.settings.Config(settings.Run{Command: a.command, Version: buildVersion(), Log: log, Stderr: a.Stderr}))
 }
 
-// docs says which index is served, and how.
-func (a *app) docs() (d installation.Docs, err error) {
-	d.Dir = a.settings.get("index")
-	if d.Tools, err = a.docsOptions(); err != nil {
-		return d, err
+// hub opens the store and starts a hub over it; stop ends both.
+func (a *app) hub(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
+	all := a.installation(nil)
+	hub, err = all.Hub(ctx)
+	return hub, all.Close, err
+}
+
+// attendedHub is hub, and keeps the inbox meanwhile if nobody else does.
+func (a *app) attendedHub(ctx context.Context) (hub *elicit.Hub, stop func(), err error) {
+	all := a.installation(nil)
+	hub, err = all.Hub(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	if d.Record, err = a.settings.either("search.log", "on", "off"); err != nil {
-		return d, err
+	leave, err := all.KeepInbox(ctx, 0)
+	if err != nil {
+		all.Close()
+		return nil, nil, err
 	}
-	d.Searching, err = a.searching()
-	return d, err
+	return hub, func() { leave(); all.Close() }, nil
+}
+
+// engine opens the index for one command, and tells of vectors that it cannot
+// use.
+func (a *app) engine() (*search.Engine, error) {
+	o, err := a.settings.Searching(a.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := search.OpenWith(a.settings.Index(), o)
+	if err != nil {
+		return nil, err
+	}
+	if err := engine.Mute(); err != nil {
+		a.Tell(mute(err))
+	}
+	return engine, nil
+}
+
+// mute words why an index is searched by words alone.
+func mute(err error) string {
+	text := "searching by words alone: " + err.Error()
+	if f := fault.Of(err); f != nil && f.Hint != "" {
+		text += "; " + f.Hint
+	}
+	return text
+}
+
+// here is the working directory; empty if it is gone.
+func here() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
 }

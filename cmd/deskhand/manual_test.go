@@ -173,18 +173,6 @@ func TestEveryCodeOfWorkIsInTheManual(t *testing.T) {
 	}
 }
 
-func TestEverySettingIsInTheManual(t *testing.T) {
-	file := "corpus/reference/settings.md"
-	var listed, has []string
-	for _, m := range regexp.MustCompile("`(DESKHAND_[A-Z0-9_]+)`").FindAllStringSubmatch(pageNamed(t, file).section("List of settings"), -1) {
-		listed = append(listed, m[1])
-	}
-	for _, s := range shared {
-		has = append(has, variable(s.name))
-	}
-	sameNames(t, file, listed, append(has, "DESKHAND_CONFIG"))
-}
-
 func TestEveryToolArgumentIsInTheManual(t *testing.T) {
 	corpus := t.TempDir()
 	write(t, corpus, map[string]string{"page.md": "Text.\n"}) // without facets

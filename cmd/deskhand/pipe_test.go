@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/deskhand/deskhand/runtime/waittest"
 	"io"
 	"os/exec"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // message is one JSON-RPC message as it came.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
@@ -15,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	installation "github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
@@ -27,16 +28,15 @@ const (
 
 // app is what every command is given.
 type app struct {
-	command        string // that runs, as "deskhand ask answer"; empty: none yet
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	settings       settings
+	command string // that runs, as "deskhand ask answer"; empty: none yet
+	console.Console
+	settings settings.Settings
 }
 
 // run executes one command line and returns its exit code. An interrupt ends
 // the command in order; a second one ends the process.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{Console: console.Console{Stdin: stdin, Stdout: stdout, Stderr: stderr}}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -67,7 +67,7 @@ func (a *app) root() *cobra.Command {
 			if err := a.inherit(cmd); err != nil {
 				return err
 			}
-			if err := a.settings.load(cmd, a.tell); err != nil {
+			if err := a.settings.Load(cmd.Flags(), a.Tell); err != nil {
 				return err
 			}
 			a.command = cmd.CommandPath()
@@ -78,12 +78,12 @@ func (a *app) root() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { showHelp(cmd, a.stdout) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { showHelp(cmd, a.Stdout) })
 	root.SetHelpCommand(helpCommand(a))
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetGlobalNormalizationFunc(withAliases)
 	root.Flags().BoolP("version", "v", false, "print the version")
-	a.settings.flags(root.PersistentFlags())
+	settings.Flags(root.PersistentFlags())
 	for _, group := range commands {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
 		for _, command := range group.list {
@@ -133,45 +133,23 @@ func (a *app) exitCode(err error) int {
 		code = own.code
 	}
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(a.stderr, "deskhand: interrupted")
+		fmt.Fprintln(a.Stderr, "deskhand: interrupted")
 		return code
 	}
 	if errors.Is(err, errSaid) {
 		return code
 	}
-	paint := painter(a.stderr)
-	fmt.Fprintf(a.stderr, "deskhand: %s\n", paint.plain(err.Error()))
+	paint := console.PainterFor(a.Stderr)
+	fmt.Fprintf(a.Stderr, "deskhand: %s\n", paint.Plain(err.Error()))
 	f := fault.Of(err)
 	if f == nil {
 		f = installation.Expected(err)
 	}
 	if f != nil && f.Hint != "" && !strings.Contains(err.Error(), f.Hint) {
-		fmt.Fprintf(a.stderr, "hint: %s\n", paint.plain(f.Hint))
+		fmt.Fprintf(a.Stderr, "hint: %s\n", paint.Plain(f.Hint))
 	}
 	if f != nil && slices.Contains(misuses, f.Code) {
 		return exitMisused
 	}
 	return code
-}
-
-// tell says something on stderr that is no error.
-func (a *app) tell(text string) {
-	fmt.Fprintf(a.stderr, "deskhand: %s\n", painter(a.stderr).plain(text))
-}
-
-// logger writes to stderr, never to stdout.
-func (a *app) logger() (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(a.settings.get("log-level"))); err != nil {
-		return nil, misuse(fmt.Sprintf("unknown log level %q", a.settings.get("log-level")), "use debug, info, warn or error")
-	}
-	options := &slog.HandlerOptions{Level: level}
-	switch format := a.settings.get("log-format"); format {
-	case "text":
-		return slog.New(slog.NewTextHandler(a.stderr, options)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(a.stderr, options)), nil
-	default:
-		return nil, misuse(fmt.Sprintf("unknown log format %q", format), "use text or json")
-	}
 }

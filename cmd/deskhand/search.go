@@ -11,8 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/search"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 )
 
@@ -37,9 +40,9 @@ func searchCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	declare(flags, "index")
-	declare(flags, "vectors")
-	declare(flags, "embed-timeout")
+	settings.Declare(flags, "index")
+	settings.Declare(flags, "vectors")
+	settings.Declare(flags, "embed-timeout")
 	flags.IntVarP(&f.limit, "limit", "n", search.DefaultLimit, "number of hits, 1 to 50")
 	flags.StringArrayVar(&f.facets, "facet", nil, "only hits with this facet value, as key=value (repeat)")
 	flags.StringVar(&f.cursor, "cursor", "", "next_cursor of an earlier search, for the next page")
@@ -85,10 +88,10 @@ func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool
 		if err := json.Indent(&b, []byte(answer), "", "  "); err != nil {
 			return fmt.Errorf("indent answer: %w", err)
 		}
-		_, err := fmt.Fprintln(a.stdout, painter(a.stdout).plain(b.String()))
+		_, err := fmt.Fprintln(a.Stdout, console.PainterFor(a.Stdout).Plain(b.String()))
 		return err
 	}
-	a.hits(result)
+	a.Hits(result)
 	return nil
 }
 
@@ -129,22 +132,13 @@ func checkFacets(filters map[string]string, taxonomy map[string]artifact.Facet) 
 		}
 		if _, known := taxonomy[k]; !known {
 			keys := slices.Sorted(maps.Keys(taxonomy))
-			return misuse(fmt.Sprintf("no facet '%s'; there are %s", k, firstOf(keys)), oneOfThese(nearest(k, keys)))
+			return misuse(fmt.Sprintf("no facet '%s'; there are %s", k, textutil.Some(keys, 30)), oneOfThese(textutil.Nearest(k, keys)))
 		}
 		if !slices.Contains(has, v) {
-			return misuse(fmt.Sprintf("facet '%s' has no value '%s'; there are %s", k, v, firstOf(has)), oneOfThese(nearest(v, has)))
+			return misuse(fmt.Sprintf("facet '%s' has no value '%s'; there are %s", k, v, textutil.Some(has, 30)), oneOfThese(textutil.Nearest(v, has)))
 		}
 	}
 	return nil
-}
-
-// firstOf lists some words, not more than a line or two.
-func firstOf(words []string) string {
-	const most = 30
-	if len(words) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
-	}
-	return strings.Join(words, ", ")
 }
 
 func oneOfThese(near string) string {
@@ -152,30 +146,4 @@ func oneOfThese(near string) string {
 		return "did you mean '" + near + "'?"
 	}
 	return "give one of these, or leave --facet out"
-}
-
-// hits prints a page of hits: where they stand, what they are, the evidence.
-func (a *app) hits(r docs.SearchResult) {
-	paint := painter(a.stdout)
-	for i, h := range r.Hits {
-		if i > 0 {
-			fmt.Fprintln(a.stdout)
-		}
-		first, _, _ := strings.Cut(h.Lines, "-")
-		fmt.Fprintf(a.stdout, "%s  %s\n", paint.bold(h.Breadcrumb), paint.dim(fmt.Sprintf("%.3f", h.Score)))
-		fmt.Fprintf(a.stdout, "%s  %s\n", paint.path(h.Filepath+":"+first), paint.dim(h.ChunkID))
-		fmt.Fprintf(a.stdout, "  %s\n", paint.marks(h.Snippet))
-		if h.Why != nil {
-			fmt.Fprintf(a.stdout, "  %s\n", paint.dim(fmt.Sprintf("words %.2f  meaning %.2f  near %.2f  path %.2f", h.Why.Words, h.Why.Meaning, h.Why.Near, h.Why.Path)))
-		}
-		for _, k := range slices.Sorted(maps.Keys(h.Variants)) {
-			fmt.Fprintf(a.stdout, "  %s\n", paint.dim("also for "+k+" "+strings.Join(h.Variants[k], ", ")))
-		}
-	}
-	if r.Hint != nil {
-		fmt.Fprintln(a.stdout, paint.plain(r.Hint.Message))
-		for _, k := range slices.Sorted(maps.Keys(r.Hint.SuggestedFilters)) {
-			fmt.Fprintf(a.stdout, "  --facet %s=%s\n", k, paint.plain(strings.Join(r.Hint.SuggestedFilters[k], " | ")))
-		}
-	}
 }

@@ -2,24 +2,19 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"path/filepath"
-	"runtime/debug"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/indexer/embed"
 	installation "github.com/deskhand/deskhand/runtime/app"
-	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/console"
 )
 
 type serveFlags struct {
-	http      string
-	transport string
-	port      int
+	settings.Listen
 	noToken   bool
 	watch     string
 	directory string
@@ -39,17 +34,14 @@ func serveCommand(a *app) *cobra.Command {
 			"that start coding agents (list_tasks, start_task_attempt and others) are served with --tools work, and\n" +
 			"those that land their work after a person's yes (land_attempt and others) with --tools land.",
 		Example: "  deskhand serve --index .deskhand/index\n  deskhand serve --http\n  deskhand serve --watch docs --http 127.0.0.1:8080",
-		Args:    noArguments(&f),
+		Args:    noArguments(&f.Listen),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
 	}
 	flags := cmd.Flags()
 	for _, name := range []string{"index", "tools", "tool-prefix", "name", "max-answer-bytes", "allow-host", "allow-origin", "embed", "embed-timeout", "cache", "vectors"} {
-		declare(flags, name)
+		settings.Declare(flags, name)
 	}
-	flags.StringVar(&f.http, "http", "", "serve over HTTP, at this address ("+defaultAddr+" without one)")
-	flags.Lookup("http").NoOptDefVal = defaultAddr
-	flags.StringVar(&f.transport, "transport", "", "stdio or http: the same as leaving out or giving --http")
-	flags.IntVar(&f.port, "port", 0, "port on 127.0.0.1: the same as --http 127.0.0.1:PORT")
+	f.Declare(flags)
 	flags.BoolVar(&f.noToken, "no-token", false, "answer HTTP requests without a token (on loopback only)")
 	flags.StringVar(&f.watch, "watch", "", "build the index from this folder now and whenever it changes")
 	flags.StringVar(&f.directory, directoryFlag, "", "work in this folder, as if started there: for clients that start servers elsewhere")
@@ -74,31 +66,6 @@ func enter(cmd *cobra.Command) error {
 	return nil
 }
 
-// besideProject is a folder of the working directory, or if it has none of that
-// name, the one beside the project's deskhand.yaml: agents are started in folders
-// below the project too.
-func (s *settings) besideProject(dir string) string {
-	if dir == "" || filepath.IsAbs(dir) || s.project == nil {
-		return dir
-	}
-	beside := filepath.Join(filepath.Dir(s.project.path), dir)
-	if _, err := os.Stat(dir); err == nil || !isDir(beside) {
-		return dir
-	}
-	return beside
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// gcPercent is how much a server's heap may grow between two collections. It is
-// a few megabytes, most of which queries keep and use again. With the usual 100
-// eight clients over HTTP get 5 to 20 % fewer answers a second; this takes some
-// 8 MiB more. GOGC in the environment wins. A large heap is for [boundGarbage].
-const gcPercent = 350
-
 // serve checks what it was told and answers until ctx ends or the client is gone.
 func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) error {
 	switch {
@@ -107,58 +74,41 @@ func (a *app) serve(ctx context.Context, flags *pflag.FlagSet, f *serveFlags) er
 	case f.asJSON:
 		return misuse("--json says how --explain-tools prints, which is not given", "add --explain-tools, or leave out --json")
 	}
-	if os.Getenv("GOGC") == "" {
-		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
-	}
 	log, err := a.hiddenLogger()
 	if err != nil {
 		return err
 	}
-	addr, err := f.address(flags)
+	addr, err := f.Address(flags)
 	if err != nil {
 		return err
 	}
-	if err := a.decidePeople(addr); err != nil {
+	if err := a.settings.DecidePeople(addr); err != nil {
 		return err
 	}
-	groups, err := a.groups()
+	groups, err := a.settings.Groups()
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	var background sync.WaitGroup
-	defer background.Wait()
-	defer stop()
 	return a.installation(log).Serve(ctx, installation.Service{
-		Begun:  func() { background.Go(func() { boundGarbage(ctx) }) },
-		Groups: groups, Addr: addr, NoToken: f.noToken, Explain: f.explain, Dir: here(),
-		Watch: installation.Watch{Dir: a.settings.besideProject(f.watch), Embedder: func() (embed.Embedder, error) {
-			if err := a.settings.mayBuildInto(a.settings.get("index")); err != nil {
+		Alone: true, Groups: groups, Addr: addr, NoToken: f.noToken, Explain: f.explain, Dir: here(),
+		Watch: installation.Watch{Dir: a.settings.BesideProject(f.watch), Embedder: func() (embed.Embedder, error) {
+			if err := a.settings.MayBuildInto(a.settings.Index()); err != nil {
 				return nil, err
 			}
-			return a.embedder()
+			return a.settings.Embedder()
 		}},
-		Stdin: a.stdin, Stdout: a.stdout, Typed: onTerminal(a.stdin), Seen: onTerminal(a.stderr), Tell: a.tell,
+		Stdin: a.Stdin, Stdout: a.Stdout, Typed: console.OnTerminal(a.Stdin), Seen: console.OnTerminal(a.Stderr), Tell: a.Tell,
 	})
 }
 
-// serverName is what the server calls itself.
-func (a *app) serverName() string {
-	if name := a.settings.get("name"); name != "" {
-		return name
+// noArguments allows none, but for the address after "--http": a flag whose
+// value may be left out takes it only after "=", which nobody remembers.
+func noArguments(l *settings.Listen) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 && l.HTTP == settings.DefaultAddr {
+			l.HTTP = args[0]
+			return nil
+		}
+		return arguments(0, 0, "no arguments")(cmd, args)
 	}
-	if prefix := a.settings.get("tool-prefix"); prefix != "" {
-		return prefix + "-docs-server"
-	}
-	return "deskhand"
-}
-
-// toolPrefix is what stands before the tools' names; empty: nothing.
-func (a *app) toolPrefix() (string, error) {
-	prefix := a.settings.get("tool-prefix")
-	if prefix != "" && !contract.ValidName(prefix+"_search_docs") {
-		return "", a.settings.wrong("tool-prefix", "which no tool's name can begin with",
-			fmt.Sprintf("use up to %d of a-z, A-Z, 0-9, _ and -", 64-len("_search_docs")))
-	}
-	return prefix, nil
 }

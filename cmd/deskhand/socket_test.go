@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"github.com/deskhand/deskhand/runtime/waittest"
 	"io"
 	"net/http"
 	"os/exec"
@@ -15,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
 // bearer is the token of agents, and personKey the secret of the person, at the

@@ -2,19 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	installation "github.com/deskhand/deskhand/runtime/app"
-	"github.com/deskhand/deskhand/runtime/contract"
-	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/console/attempts"
 	"github.com/deskhand/deskhand/runtime/tasks"
-	"github.com/deskhand/deskhand/runtime/tools/work"
 )
 
 func tasksCommand(a *app) *cobra.Command {
@@ -41,151 +35,61 @@ func tasksCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// bench is one run of a tasks command. What it does it does with the tools that
-// agents have, so that --json is their answer, to the byte.
-type bench struct {
-	*app
-	all     *installation.App
-	manager *tasks.Manager
-	tools   map[string]contract.Tool
-	about   map[string]string // the attempt and the task, for hints
-	asJSON  bool
+// doing is what a command of tasks does once the store is open. What is wrong
+// with its flags is for the command's PreRunE.
+type doing func(ctx context.Context, c *attempts.Command, args []string) error
+
+// working has a command of tasks do something. asJSON is the text of its flag
+// --json; empty: it has none.
+func (a *app) working(cmd *cobra.Command, asJSON string, do doing) *cobra.Command {
+	var wanted bool
+	if asJSON != "" {
+		cmd.Flags().BoolVar(&wanted, "json", false, asJSON)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return a.withWork(cmd.Context(), wanted, func(c *attempts.Command) error { return do(cmd.Context(), c, args) })
+	}
+	return cmd
 }
 
-// withBench opens the store and runs do.
-func (a *app) withBench(ctx context.Context, asJSON bool, do func(*bench) error) error {
+// onAttempt is working for a command about one attempt, which a task can stand
+// for; onTask and onProject are the same for those about a task or a project.
+func (a *app) onAttempt(cmd *cobra.Command, asJSON string, do doing) *cobra.Command {
+	if cmd.Args == nil {
+		cmd.Args = arguments(1, 1, "an attempt or a task")
+	}
+	cmd.ValidArgsFunction = a.ids(tasks.KindAttempt, tasks.KindTask)
+	return a.working(cmd, asJSON, do)
+}
+
+func (a *app) onTask(cmd *cobra.Command, asJSON string, do doing) *cobra.Command {
+	cmd.Args, cmd.ValidArgsFunction = arguments(1, 1, "a task"), a.ids(tasks.KindTask)
+	return a.working(cmd, asJSON, do)
+}
+
+func (a *app) onProject(cmd *cobra.Command, asJSON string, do doing) *cobra.Command {
+	if cmd.Args == nil {
+		cmd.Args = arguments(1, 1, "a project")
+	}
+	cmd.ValidArgsFunction = a.ids(tasks.KindProject)
+	return a.working(cmd, asJSON, do)
+}
+
+// Texts of --json.
+const doneAsJSON = "print what was done as JSON"
+
+func answerOf(tool string) string { return "print the answer of " + tool + " as JSON" }
+
+// withWork opens the store and runs do.
+func (a *app) withWork(ctx context.Context, asJSON bool, do func(*attempts.Command) error) error {
 	all := a.installation(nil)
 	defer all.Close()
 	m, err := all.Work(ctx)
 	if err != nil {
 		return err
 	}
-	b := &bench{app: a, all: all, manager: m, asJSON: asJSON, tools: map[string]contract.Tool{}}
-	for _, tool := range work.Tools(work.Options{
-		Open:      func(context.Context) (work.Manager, error) { return m, nil },
-		Questions: all.Questions, Pauses: all.Pauses, MaxAnswerBytes: 64 << 20,
-		Hint: func(_ string, f *fault.Fault) string { return f.Hint }, // worded has the commands
-	}) {
-		b.tools[tool.Name] = tool
-	}
-	return b.worded(do(b))
-}
-
-// call calls a tool and reads its answer into out.
-func (b *bench) call(ctx context.Context, tool string, args map[string]any, out any) (json.RawMessage, error) {
-	raw, err := json.Marshal(args)
-	if err != nil {
-		return nil, err
-	}
-	result, err := b.tools[tool].Call(ctx, contract.Caller{Name: "deskhand"}, raw)
-	if err != nil {
-		return nil, err
-	}
-	answer := result.Structured.(json.RawMessage)
-	return answer, json.Unmarshal(answer, out)
-}
-
-// show calls a tool and prints its answer: as it is with --json, else as table
-// words it.
-func (b *bench) show(ctx context.Context, tool string, args map[string]any, out any, table func() error) error {
-	raw, err := b.call(ctx, tool, args, out)
-	if err != nil {
-		return err
-	}
-	if b.asJSON {
-		return b.json(raw)
-	}
-	return table()
-}
-
-// attempt is the attempt whose id begins so, or the newest one of the task whose
-// id does.
-func (b *bench) attempt(ctx context.Context, prefix string) (string, error) {
-	id, err := b.manager.Find(ctx, tasks.KindAttempt, prefix)
-	if f := fault.Of(err); f == nil || f.Code != tasks.NotFound {
-		b.knows("attempt", id)
-		return id, err
-	}
-	task, err := b.manager.Find(ctx, tasks.KindTask, prefix)
-	if f := fault.Of(err); f != nil && f.Code == tasks.NotFound {
-		return "", fault.New(f.Code, fmt.Sprintf("there is no attempt or task %q", prefix), "see deskhand tasks ls")
-	}
-	if err != nil {
-		return "", err
-	}
-	attempts, err := b.manager.Attempts(ctx, task)
-	if err != nil {
-		return "", err
-	}
-	if len(attempts) == 0 {
-		return "", fault.New(tasks.NotFound, "task "+brief(task)+" has no attempt yet", "start one: deskhand tasks start "+brief(task)+" --executor NAME")
-	}
-	b.knows("task", task)
-	b.knows("attempt", attempts[0].ID)
-	return attempts[0].ID, nil
-}
-
-func (b *bench) task(ctx context.Context, prefix string) (string, error) {
-	id, err := b.manager.Find(ctx, tasks.KindTask, prefix)
-	if f := fault.Of(err); f != nil && f.Code == tasks.NotFound {
-		return "", fault.New(f.Code, fmt.Sprintf("there is no task %q", prefix), "see deskhand tasks ls")
-	}
-	b.knows("task", id)
-	return id, err
-}
-
-// project is the one of that name or id, or the only one.
-func (b *bench) project(ctx context.Context, given string) (string, error) {
-	if given != "" {
-		id, err := b.manager.Find(ctx, tasks.KindProject, given)
-		if f := fault.Of(err); f != nil && f.Code == tasks.NotFound {
-			return "", fault.New(f.Code, fmt.Sprintf("there is no project %q", given), "see deskhand tasks project ls")
-		}
-		return id, err
-	}
-	page, err := b.manager.Projects(ctx, tasks.Page{Limit: 20})
-	switch {
-	case err != nil:
-		return "", err
-	case len(page.Projects) == 0:
-		return "", fault.New(tasks.NotFound, "there is no project yet", "make one: deskhand tasks project add PATH --name NAME")
-	case len(page.Projects) == 1:
-		return page.Projects[0].ID, nil
-	}
-	var names []string
-	for _, p := range page.Projects {
-		names = append(names, p.Name)
-	}
-	return "", misuse("there are several projects", "choose one with --project: "+strings.Join(names, ", "))
-}
-
-// brief is an id as tables show it: up to the millisecond that it was made in.
-func brief[T ~string](id T) string {
-	if len(id) != 36 {
-		return string(id)
-	}
-	return string(id[:13])
-}
-
-// briefOr is brief of an id that may be missing.
-func briefOr[T ~string](id *T, otherwise string) string {
-	if id == nil {
-		return otherwise
-	}
-	return brief(*id)
-}
-
-func orDash(s *string) string {
-	if s == nil {
-		return "-"
-	}
-	return *s
-}
-
-// line writes one line to stdout, safe for a terminal.
-func (b *bench) line(format string, args ...any) error {
-	_, err := io.WriteString(b.stdout, painter(b.stdout).plain(fmt.Sprintf(format, args...))+"\n")
-	return err
+	c := attempts.New(&a.Console, attempts.Options{Manager: m, Questions: all.Questions, Pauses: all.Pauses, Hub: all.Hub, Hints: workHints, AsJSON: asJSON})
+	return c.Worded(do(c))
 }
 
 // ids completes the ids of some kinds.
@@ -199,29 +103,42 @@ func (a *app) ids(kinds ...tasks.Kind) cobra.CompletionFunc {
 }
 
 func (a *app) completeIDs(cmd *cobra.Command, prefix string, kinds ...tasks.Kind) (found []cobra.Completion) {
-	if a.settings.load(cmd, func(string) {}) != nil {
-		return nil
-	}
-	all := a.installation(nil)
-	defer all.Close()
-	m, err := all.Work(cmd.Context())
-	if err != nil {
-		return nil // nobody reads an error while typing
-	}
-	for _, kind := range kinds {
-		named, _ := m.IDs(cmd.Context(), kind, prefix)
-		for _, n := range named {
-			id := n.ID
-			if kind == tasks.KindProject {
-				id = n.Name
+	a.completing(cmd, func(m *tasks.Manager) {
+		for _, kind := range kinds {
+			named, _ := m.IDs(cmd.Context(), kind, prefix)
+			for _, n := range named {
+				id := n.ID
+				if kind == tasks.KindProject {
+					id = n.Name
+				}
+				found = append(found, cobra.CompletionWithDesc(id, strings.Join(strings.Fields(n.Name), " ")))
 			}
-			found = append(found, cobra.CompletionWithDesc(id, strings.Join(strings.Fields(n.Name), " ")))
 		}
-	}
+	})
 	return slices.Compact(found)
 }
 
-// jsonFlag declares --json.
-func jsonFlag(cmd *cobra.Command, asJSON *bool, tool string) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "print the answer of "+tool+" as JSON")
+// executorNames completes the executors that can be started.
+func (a *app) executorNames(cmd *cobra.Command, _ []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+	a.completing(cmd, func(m *tasks.Manager) {
+		executors, _ := m.Executors(cmd.Context())
+		for _, e := range executors {
+			if e.Missing == "" {
+				names = append(names, e.ID)
+			}
+		}
+	})
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completing opens the store for a completion: nobody reads an error while typing.
+func (a *app) completing(cmd *cobra.Command, do func(*tasks.Manager)) {
+	if a.settings.Load(cmd.Flags(), func(string) {}) != nil {
+		return
+	}
+	all := a.installation(nil)
+	defer all.Close()
+	if m, err := all.Work(cmd.Context()); err == nil {
+		do(m)
+	}
 }

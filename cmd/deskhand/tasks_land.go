@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/deskhand/deskhand/runtime/contract"
-	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/console/attempts"
 	"github.com/deskhand/deskhand/runtime/tasks"
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
@@ -40,18 +38,40 @@ func (w *ways) flags(cmd *cobra.Command, q *tasks.LandRequest) {
 	f.StringVarP(&q.Message, "message", "m", "", "text of the commit (default: the task's title and what the agent said)")
 	f.BoolVar(&q.KeepBranch, "keep-branch", false, "keep the attempt's branch when its folder goes")
 	f.BoolVar(&q.NoHooks, "no-hooks", false, "run none of your hooks")
-	allowSecrets(cmd, &q.Secrets.All)
+	allowSecrets(f, &q.Secrets.All)
+	dryRun(f, &q.DryRun)
 }
 
 // allowSecrets adds the flag of commands that bring work to a person's branch.
-func allowSecrets(cmd *cobra.Command, allow *bool) {
-	cmd.Flags().BoolVar(allow, "allow-secrets", false, "also text that looks like a key, or that is one of the agent's own keys")
+func allowSecrets(f *pflag.FlagSet, allow *bool) {
+	f.BoolVar(allow, "allow-secrets", false, "also text that looks like a key, or that is one of the agent's own keys")
+}
+
+func dryRun(f *pflag.FlagSet, dry *bool) {
+	f.BoolVar(dry, "dry-run", false, "show what would move, and move nothing")
+}
+
+func askNot(f *pflag.FlagSet, yes *bool) { f.BoolVarP(yes, "yes", "y", false, "do not ask") }
+
+func tasksCommitCommand(a *app) *cobra.Command {
+	var secrets bool
+	cmd := &cobra.Command{
+		Use:   "commit ID",
+		Short: "Bring what an attempt has left onto its branch",
+		Long: "Bring what an attempt has left onto its branch: the branch goes on to the commits that the agent made on a\n" +
+			"detached head or on another branch, and changes that are not committed are. No file of the folder changes.\n" +
+			"An unfinished merge or rebase, and a branch that has gone on as well, are for you to finish.",
+	}
+	allowSecrets(cmd.Flags(), &secrets)
+	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
+		return c.Commit(ctx, args[0], secrets)
+	})
 }
 
 func tasksLandCommand(a *app) *cobra.Command {
 	var w ways
 	var q tasks.LandRequest
-	var asJSON, resolve, yes bool
+	var resolve, yes bool
 	cmd := &cobra.Command{
 		Use:   "land ID",
 		Short: "Bring the work of an attempt onto its target branch",
@@ -62,196 +82,125 @@ func tasksLandCommand(a *app) *cobra.Command {
 			"\"deskhand tasks undo\" takes the landing back.",
 		Example: "  deskhand tasks land 0197f3a4 --dry-run\n  deskhand tasks land 0197f3a4 --squash -m 'Round prices to cents'\n" +
 			"  deskhand tasks land 0197f3a4 --into release",
-		Args:              arguments(1, 1, "an attempt or a task"),
-		ValidArgsFunction: a.ids(tasks.KindAttempt, tasks.KindTask),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			q.How = w.how()
-			return a.withBench(cmd.Context(), asJSON, func(b *bench) error {
-				if resolve {
-					return b.resolveAndLand(cmd.Context(), args[0], q, yes)
-				}
-				return b.land(cmd.Context(), args[0], q)
-			})
-		},
 	}
 	w.flags(cmd, &q)
-	landFlags(cmd, &q.DryRun, &asJSON)
 	cmd.Flags().BoolVar(&resolve, "resolve", false, "give conflicts to the attempt's agent, and ask before landing what comes out")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	askNot(cmd.Flags(), &yes)
 	cmd.MarkFlagsMutuallyExclusive("resolve", "dry-run")
-	return cmd
-}
-
-func landFlags(cmd *cobra.Command, dryRun, asJSON *bool) {
-	cmd.Flags().BoolVar(dryRun, "dry-run", false, "show what would move, and move nothing")
-	cmd.Flags().BoolVar(asJSON, "json", false, "print what was done as JSON")
+	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
+		q.How = w.how()
+		if resolve {
+			return c.ResolveAndLand(ctx, args[0], q, yes)
+		}
+		return c.Land(ctx, args[0], q)
+	})
 }
 
 func tasksUpdateCommand(a *app) *cobra.Command {
 	var w ways
-	var dryRun, asJSON, resolve bool
+	var dry, resolve bool
 	cmd := &cobra.Command{
-		Use:               "update ID",
-		Short:             "Bring the target branch into the branch of an attempt",
-		Args:              arguments(1, 1, "an attempt or a task"),
-		ValidArgsFunction: a.ids(tasks.KindAttempt, tasks.KindTask),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withBench(cmd.Context(), asJSON, func(b *bench) error {
-				if resolve {
-					if sent, err := b.resolve(cmd.Context(), args[0], ""); sent || err != nil {
-						return err
-					}
-				}
-				return b.update(cmd.Context(), args[0], w.how(), dryRun)
-			})
-		},
+		Use:   "update ID",
+		Short: "Bring the target branch into the branch of an attempt",
 	}
 	cmd.Flags().BoolVar(&w.merge, "merge", false, "make a merge commit (default)")
 	cmd.Flags().BoolVar(&w.rebase, "rebase", false, "make each of the attempt's commits again on top of the target")
 	cmd.MarkFlagsMutuallyExclusive("merge", "rebase")
-	landFlags(cmd, &dryRun, &asJSON)
+	dryRun(cmd.Flags(), &dry)
 	cmd.Flags().BoolVar(&resolve, "resolve", false, "give conflicts to the attempt's agent, which merges")
 	cmd.MarkFlagsMutuallyExclusive("resolve", "dry-run")
-	return cmd
+	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
+		if resolve {
+			return c.ResolveOrUpdate(ctx, args[0], w.how())
+		}
+		return c.Update(ctx, args[0], w.how(), dry)
+	})
 }
 
 func tasksUndoCommand(a *app) *cobra.Command {
-	var dryRun, asJSON bool
+	var dry bool
 	cmd := &cobra.Command{
-		Use:               "undo ID",
-		Short:             "Take the landing of an attempt back",
-		Long:              "Take the landing of an attempt back: each target goes back to where it was, if nobody has built on it since.",
-		Args:              arguments(1, 1, "an attempt or a task"),
-		ValidArgsFunction: a.ids(tasks.KindAttempt, tasks.KindTask),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.undo(cmd.Context(), args[0], dryRun) })
-		},
+		Use:   "undo ID",
+		Short: "Take the landing of an attempt back",
+		Long:  "Take the landing of an attempt back: each target goes back to where it was, if nobody has built on it since.",
 	}
-	landFlags(cmd, &dryRun, &asJSON)
-	return cmd
-}
-
-// landed is what land, update and undo print as JSON.
-type landed struct {
-	AttemptID contract.UUID `json:"attempt_id"`
-	Branch    string        `json:"workspace_branch"`
-	Target    string        `json:"target_branch"`
-	How       worktree.How  `json:"how"`
-	DryRun    bool          `json:"dry_run"`
-	Moves     []landedMove  `json:"moves"`
-	Message   string        `json:"message,omitempty"`
-	Secrets   []string      `json:"secrets,omitempty"`
-}
-
-type landedMove struct {
-	Repo   string `json:"repo"`
-	Branch string `json:"branch"`
-	Before string `json:"before"`
-	After  string `json:"after"`
-	Dir    string `json:"checked_out_in,omitempty"`
-}
-
-func (b *bench) land(ctx context.Context, prefix string, q tasks.LandRequest) error {
-	id, err := b.attempt(ctx, prefix)
-	if err != nil {
-		return err
-	}
-	q.AttemptID = id
-	var done tasks.Landed
-	err = b.allowing(ctx, &q.Secrets, q.DryRun, func() (err error) {
-		done, err = b.manager.Land(ctx, q)
-		return err
+	dryRun(cmd.Flags(), &dry)
+	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
+		return c.Undo(ctx, args[0], dry)
 	})
-	if err != nil {
-		return err
-	}
-	return b.landing(done, q.DryRun, "landed", nil)
 }
 
-func (b *bench) update(ctx context.Context, prefix string, how worktree.How, dryRun bool) error {
-	id, err := b.attempt(ctx, prefix)
-	if err != nil {
-		return err
+func tasksApplyCommand(a *app) *cobra.Command {
+	var dry bool
+	var secrets tasks.Allowance
+	cmd := &cobra.Command{
+		Use:   "apply ID",
+		Short: "Bring the changes of an attempt into your checkout, uncommitted",
+		Long: "Bring the changes of an attempt into your checkout of each repository, uncommitted, whatever branch is checked\n" +
+			"out there. It is refused where they would conflict with it, or with changes of yours.",
 	}
-	done, err := b.manager.Update(ctx, tasks.UpdateRequest{AttemptID: id, How: how, DryRun: dryRun})
-	if err != nil {
-		return err
-	}
-	return b.landing(done, dryRun, "updated", nil)
+	allowSecrets(cmd.Flags(), &secrets.All)
+	dryRun(cmd.Flags(), &dry)
+	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
+		return c.Apply(ctx, args[0], dry, secrets)
+	})
 }
 
-func (b *bench) undo(ctx context.Context, prefix string, dryRun bool) error {
-	id, err := b.attempt(ctx, prefix)
-	if err != nil {
-		return err
-	}
-	done, err := b.manager.Undo(ctx, id, dryRun)
-	if err != nil {
-		return err
-	}
-	return b.landing(done, dryRun, "undone", worktree.Move.Back)
+func tasksCheckoutCommand(a *app) *cobra.Command {
+	return visitCommand(a, &cobra.Command{
+		Use:   "checkout ID",
+		Short: "Check out the branch of an attempt in your own checkout",
+		Long: "Check out the branch of an attempt in your own checkout of each repository, which must have no changes. The\n" +
+			"agent does not continue until \"deskhand tasks release\" gives the branch back; what you commit meanwhile is in\n" +
+			"the attempt then.",
+	}, "is checked out in", (*tasks.Manager).CheckOut)
 }
 
-// allowing calls do. As long as that is held back because of what looks like a
-// secret, it asks the person at the terminal, and calls do again after a yes,
-// when allowed names what the person has seen. Otherwise the fault stays as it is.
-func (b *bench) allowing(ctx context.Context, allowed *tasks.Allowance, dryRun bool, do func() error) error {
-	for {
-		err := do()
-		f := fault.Of(err)
-		if f == nil || f.Code != tasks.LandHeld || dryRun || !onTerminal(b.stdin) {
-			return err
-		}
-		agreed, broken := b.yes(ctx, painter(b.stderr).plain(f.Message)+". Bring it onto your branch all the same?")
-		if broken != nil {
-			return broken
-		}
-		if !agreed {
-			return err
-		}
-		allowed.Named, _ = f.Details["found"].([]string)
-	}
+func tasksReleaseCommand(a *app) *cobra.Command {
+	return visitCommand(a, &cobra.Command{
+		Use:   "release ID",
+		Short: "Give the branch back to the attempt, and have your own branch again",
+	}, "is the attempt's again; you have your own branch in", (*tasks.Manager).Release)
 }
 
-// landedOf is what is printed of moves; turn says which way, nil: as it is.
-func landedOf(done tasks.Landed, dryRun bool, turn func(worktree.Move) worktree.Move) landed {
-	out := landed{AttemptID: contract.UUID(done.AttemptID), Branch: done.Branch, Target: done.Target, How: done.How, DryRun: dryRun, Moves: []landedMove{}, Message: done.Message, Secrets: done.Secrets}
-	for _, m := range done.Moves {
-		if turn != nil {
-			m = turn(m)
-		}
-		out.Moves = append(out.Moves, landedMove{m.Name, m.Branch, m.Before, m.After, m.Dir})
-	}
-	return out
+func visitCommand(a *app, cmd *cobra.Command, words string, do attempts.Visit) *cobra.Command {
+	var dry bool
+	dryRun(cmd.Flags(), &dry)
+	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
+		return c.Visit(ctx, args[0], words, do, dry)
+	})
 }
 
-// landing prints what moved.
-func (b *bench) landing(done tasks.Landed, dryRun bool, word string, turn func(worktree.Move) worktree.Move) error {
-	out := landedOf(done, dryRun, turn)
-	if b.asJSON {
-		return b.json(out)
+func tasksDiscardCommand(a *app) *cobra.Command {
+	var yes, dry bool
+	cmd := &cobra.Command{
+		Use:   "discard ID",
+		Short: "Delete one attempt with its folder, logs and branch; its commits are kept",
+		Long: "Delete one attempt with its folder, logs and branch. Its commits stay below refs/deskhand/kept, and changes that\n" +
+			"it has not committed are committed before. Files that git ignores go.",
 	}
-	b.tellSecrets(out.Secrets)
-	if dryRun {
-		word = "would be " + word
-	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s  %s", brief(out.AttemptID), word)
-	for _, m := range out.Moves {
-		fmt.Fprintf(&text, "\n  %s  %s  %.12s -> %.12s", m.Repo, m.Branch, m.Before, m.After)
-		if m.Dir != "" {
-			fmt.Fprintf(&text, "  with the files of %s", m.Dir)
-		}
-	}
-	if dryRun && out.Message != "" {
-		fmt.Fprintf(&text, "\n\n%s", out.Message)
-	}
-	return b.line("%s", text.String())
+	askNot(cmd.Flags(), &yes)
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "say whether it could be deleted, and delete nothing")
+	return a.onAttempt(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
+		return c.Discard(ctx, args[0], yes, dry)
+	})
 }
 
-// tellSecrets says on stderr what looks like a secret and was allowed.
-func (b *bench) tellSecrets(found []string) {
-	for _, what := range found {
-		b.tell("allowed: " + what)
+func tasksPickCommand(a *app) *cobra.Command {
+	var w ways
+	var q tasks.LandRequest
+	var yes bool
+	cmd := &cobra.Command{
+		Use:               "pick ID",
+		Short:             "Land one attempt of a task and discard the others",
+		Long:              "Land one attempt of a task and discard the others. Their commits stay below refs/deskhand/kept.",
+		Args:              arguments(1, 1, "an attempt"),
+		ValidArgsFunction: a.ids(tasks.KindAttempt),
 	}
+	w.flags(cmd, &q)
+	askNot(cmd.Flags(), &yes)
+	return a.working(cmd, doneAsJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
+		q.How = w.how()
+		return c.Pick(ctx, args[0], q, yes)
+	})
 }

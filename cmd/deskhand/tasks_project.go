@@ -2,15 +2,16 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/console/attempts"
+	"github.com/deskhand/deskhand/runtime/forge"
 	"github.com/deskhand/deskhand/runtime/tasks"
-	"github.com/deskhand/deskhand/runtime/tools/work"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
 
 func tasksProjectCommand(a *app) *cobra.Command {
@@ -27,25 +28,24 @@ func tasksProjectCommand(a *app) *cobra.Command {
 func tasksProjectAddCommand(a *app) *cobra.Command {
 	var project string
 	var repo tasks.Repo
-	var asJSON bool
+	var none tasks.RepoChange // of what is given and empty
 	cmd := &cobra.Command{
 		Use:   "add PATH --name NAME",
 		Short: "Add a git repository to the project of that name, which is made if need be",
 		Long: "Add a git repository to the project of that name, which is made if need be. One that the project has is\n" +
 			"changed, and keeps what no flag names; one that was moved is found again by its first commit.",
 		Args: arguments(1, 1, "the folder of a git repository"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(project) == "" {
 				return misuse("--name is missing", "name the project: deskhand tasks project add PATH --name NAME")
 			}
 			repo.Path = args[0]
-			var none tasks.RepoChange // of what is given and empty
 			for name, field := range map[string]**string{"setup": &none.Setup, "cleanup": &none.Cleanup} {
 				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
 					*field = new(string)
 				}
 			}
-			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.addRepo(cmd.Context(), project, repo, none) })
+			return nil
 		},
 	}
 	flags := cmd.Flags()
@@ -55,102 +55,172 @@ func tasksProjectAddCommand(a *app) *cobra.Command {
 	flags.StringVar(&repo.Setup, "setup", "", "script to run in a new worktree before the agent")
 	flags.StringVar(&repo.Cleanup, "cleanup", "", "script to run after an agent that has changed something")
 	flags.StringArrayVar(&repo.CopyFiles, "copy", nil, "files that git does not track and a worktree needs, as .env or config/*.local (repeat)")
-	flags.BoolVar(&asJSON, "json", false, "print what was made as JSON")
-	return cmd
-}
-
-func (b *bench) addRepo(ctx context.Context, project string, repo tasks.Repo, none tasks.RepoChange) error {
-	p, r, err := b.manager.AddRepo(ctx, project, repo)
-	if err == nil && none != (tasks.RepoChange{}) {
-		r, err = b.manager.SetRepo(ctx, p.ID, r.Name, none)
-	}
-	if err != nil {
-		return err
-	}
-	if b.asJSON {
-		return b.json(struct {
-			ProjectID    contract.UUID `json:"project_id"`
-			Name         string        `json:"name"`
-			RepoID       contract.UUID `json:"repo_id"`
-			RepoName     string        `json:"repo_name"`
-			TargetBranch string        `json:"default_target_branch"`
-		}{contract.UUID(p.ID), p.Name, contract.UUID(r.ID), r.Name, r.TargetBranch})
-	}
-	return b.line("%s  project %s has repository %s, attempts start from %s", brief(p.ID), p.Name, r.Name, r.TargetBranch)
+	return a.working(cmd, "print what was made as JSON", func(ctx context.Context, c *attempts.Command, _ []string) error {
+		return c.AddRepo(ctx, project, repo, none)
+	})
 }
 
 func tasksProjectListCommand(a *app) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return a.working(&cobra.Command{
 		Use:     "ls",
 		Aliases: []string{"list"},
 		Short:   "List the projects and their repositories",
 		Args:    arguments(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.projects(cmd.Context()) })
-		},
-	}
-	jsonFlag(cmd, &asJSON, "list_projects")
-	return cmd
-}
-
-func (b *bench) projects(ctx context.Context) error {
-	var out work.Projects
-	return b.show(ctx, "list_projects", map[string]any{"limit": 500}, &out, func() error {
-		if out.Count == 0 {
-			b.tell("no project yet, make one with deskhand tasks project add PATH --name NAME")
-			return nil
-		}
-		w := tabwriter.NewWriter(b.stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "ID\tPROJECT\tREPOSITORY\tBRANCH")
-		paint := painter(b.stdout)
-		for _, p := range out.Projects {
-			var repos work.Repos
-			if _, err := b.call(ctx, "list_repos", map[string]any{"project_id": p.ID}, &repos); err != nil {
-				return err
-			}
-			for _, r := range repos.Repos {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", brief(p.ID), paint.plain(p.Name), paint.plain(r.Name), orDash(r.TargetBranch))
-			}
-			if repos.Count == 0 {
-				fmt.Fprintf(w, "%s\t%s\t-\t-\n", brief(p.ID), paint.plain(p.Name))
-			}
-		}
-		return w.Flush()
-	})
+	}, answerOf("list_projects"), func(ctx context.Context, c *attempts.Command, _ []string) error { return c.Projects(ctx) })
 }
 
 func tasksExecutorsCommand(a *app) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
+	return a.working(&cobra.Command{
 		Use:   "executors",
 		Short: "List the coding agents that can be started, and why others cannot",
 		Args:  arguments(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withBench(cmd.Context(), asJSON, func(b *bench) error { return b.executors(cmd.Context()) })
-		},
-	}
-	jsonFlag(cmd, &asJSON, "list_executors")
-	return cmd
+	}, answerOf("list_executors"), func(ctx context.Context, c *attempts.Command, _ []string) error { return c.Executors(ctx) })
 }
 
-func (b *bench) executors(ctx context.Context) error {
-	var out work.Executors
-	return b.show(ctx, "list_executors", nil, &out, func() error {
-		w := tabwriter.NewWriter(b.stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "EXECUTOR\tKIND\tVARIANTS\tSTATE")
-		paint := painter(b.stdout)
-		for _, e := range out.Executors {
-			state := "ready"
-			if e.UnavailableReason != nil {
-				state = paint.plain(*e.UnavailableReason)
-			}
-			variants := strings.Join(e.Variants, ",")
-			if variants == "" {
-				variants = "-"
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", paint.plain(e.ID), e.Protocol, paint.plain(variants), state)
+func tasksProjectShowCommand(a *app) *cobra.Command {
+	return a.onProject(&cobra.Command{
+		Use:   "show PROJECT",
+		Short: "Show the repositories of a project with their paths, scripts and files to copy",
+	}, "print them as JSON", func(ctx context.Context, c *attempts.Command, args []string) error {
+		return c.ShowProject(ctx, args[0])
+	})
+}
+
+// projectChange is what flags say of a project and of one of its repositories.
+type projectChange struct {
+	repo, path, branch, setup, cleanup string
+	sandbox                            string
+	globs, hosts                       []string
+	policy, template, forge, url       string // of its landing
+
+	change  tasks.RepoChange     // as it is given
+	given   bool                 // change has something
+	mode    *box.Mode            // of the sandbox; nil: it stays
+	network []string             // of the sandbox; nil: it stays
+	landing tasks.ProjectLanding // what of it is nil stays
+}
+
+// landingFlags adds those that say how work of the project is landed.
+func (p *projectChange) landingFlags(f *pflag.FlagSet) {
+	f.BoolVar(&p.change.TrustHooks, "trust-hooks", false, "let the repository's hooks run that are there now, when work lands")
+	f.StringVar(&p.policy, "landing", "", "whether agents may land its attempts: ask, allow or never ('': ask)")
+	f.StringVar(&p.template, "commit-template", "", "message of a commit that lands, with {title}, {summary}, {coauthor} ('': the usual one)")
+	f.StringVar(&p.forge, "forge", "", "where its pull requests go: github, gitlab or gitea ('': the host says it)")
+	f.StringVar(&p.url, "forge-url", "", "address of that forge's API ('': that of the host)")
+}
+
+// readLanding finds out which of them were given.
+func (p *projectChange) readLanding(changed func(string) bool) {
+	if changed("landing") {
+		p.landing.Policy = (*tasks.LandingPolicy)(&p.policy)
+	}
+	if changed("commit-template") {
+		p.landing.Template = &p.template
+	}
+	if changed("forge") {
+		p.landing.Forge = (*forge.Kind)(&p.forge)
+	}
+	if changed("forge-url") {
+		p.landing.ForgeURL = &p.url
+	}
+	p.given = p.given || p.change.TrustHooks
+}
+
+func (p *projectChange) lands() bool    { return p.landing != (tasks.ProjectLanding{}) }
+func (p *projectChange) confines() bool { return p.mode != nil || p.network != nil }
+
+// do makes the change; what is about the project alone prints only if it is all.
+func (p *projectChange) do(ctx context.Context, c *attempts.Command, project string) error {
+	if p.lands() {
+		if err := c.SetLanding(ctx, project, p.landing, !p.given && !p.confines()); err != nil {
+			return err
 		}
-		return w.Flush()
+	}
+	if p.confines() {
+		if err := c.Confine(ctx, project, p.mode, p.network, !p.given); err != nil {
+			return err
+		}
+	}
+	if !p.given {
+		return nil
+	}
+	return c.SetRepo(ctx, project, p.repo, p.change)
+}
+
+// read finds out which flags were given.
+func (p *projectChange) read(cmd *cobra.Command) error {
+	changed := cmd.Flags().Changed
+	for name, field := range map[string]struct {
+		to    **string
+		value *string
+	}{"path": {&p.change.Path, &p.path}, "branch": {&p.change.TargetBranch, &p.branch}, "setup": {&p.change.Setup, &p.setup}, "cleanup": {&p.change.Cleanup, &p.cleanup}} {
+		if changed(name) {
+			*field.to, p.given = field.value, true
+		}
+	}
+	empty := func(s string) bool { return s == "" } // --copy '' is none
+	if changed("copy") {
+		kept := append([]string{}, slices.DeleteFunc(p.globs, empty)...)
+		p.change.CopyFiles, p.given = &kept, true
+	}
+	if changed("sandbox") {
+		p.mode = (*box.Mode)(&p.sandbox)
+	}
+	if changed("sandbox-network") {
+		p.network = append([]string{}, slices.DeleteFunc(p.hosts, empty)...)
+	}
+	if p.readLanding(changed); !p.given && !p.confines() && !p.lands() {
+		return misuse("nothing to change", "give --path, --branch, --setup, --cleanup, --copy, --sandbox, --sandbox-network, --landing, --commit-template, --forge, --forge-url or --trust-hooks")
+	}
+	return nil
+}
+
+func tasksProjectSetCommand(a *app) *cobra.Command {
+	var p projectChange
+	cmd := &cobra.Command{
+		Use:   "set PROJECT",
+		Short: "Change a project or a repository of it: what no flag names stays",
+		Example: "  deskhand tasks project set shop --setup 'npm ci' --copy .env\n" +
+			"  deskhand tasks project set shop --cleanup ''\n  deskhand tasks project set shop --path ~/src/shop",
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return p.read(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&p.repo, "repo", "", "name of the repository (default: the only one)")
+	flags.StringVar(&p.path, "path", "", "where it is now")
+	flags.StringVar(&p.branch, "branch", "", "branch that attempts start from")
+	flags.StringVar(&p.setup, "setup", "", "script to run in a new worktree before the agent ('': none)")
+	flags.StringVar(&p.cleanup, "cleanup", "", "script to run after an agent that has changed something ('': none)")
+	flags.StringArrayVar(&p.globs, "copy", nil, "files that git does not track and a worktree needs (repeat; '': none)")
+	flags.StringVar(&p.sandbox, "sandbox", "", "what its agents run in: auto, bwrap, landlock, container or none ('': what the settings say)")
+	flags.StringSliceVar(&p.hosts, "sandbox-network", nil, "what they reach from there: on, off, or hosts ('': what the settings say)")
+	p.landingFlags(flags)
+	const asJSON = "print the repository as JSON, or the project if no flag is about a repository"
+	return a.onProject(cmd, asJSON, func(ctx context.Context, c *attempts.Command, args []string) error {
+		return p.do(ctx, c, args[0])
+	})
+}
+
+func tasksProjectMoveCommand(a *app) *cobra.Command {
+	return a.onProject(&cobra.Command{
+		Use:     "mv PROJECT NAME",
+		Aliases: []string{"rename"},
+		Short:   "Give a project another name",
+		Args:    arguments(2, 2, "a project and its new name"),
+	}, "", func(ctx context.Context, c *attempts.Command, args []string) error {
+		return c.RenameProject(ctx, args[0], args[1])
+	})
+}
+
+func tasksProjectRemoveCommand(a *app) *cobra.Command {
+	var repo string
+	cmd := &cobra.Command{
+		Use:   "rm PROJECT",
+		Short: "Delete a project that has no tasks, or take a repository out of one",
+		Long: "Delete a project that has no tasks, or with --repo take a repository out of one. Nothing on the disk is\n" +
+			"deleted; attempts that have the repository stay as they are.",
+	}
+	cmd.Flags().StringVar(&repo, "repo", "", "name of a repository to take out; the project stays")
+	return a.onProject(cmd, "", func(ctx context.Context, c *attempts.Command, args []string) error {
+		return c.RemoveProject(ctx, args[0], repo)
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/deskhand/deskhand/indexer"
 	"github.com/deskhand/deskhand/indexer/embed"
 	"github.com/deskhand/deskhand/indexer/embed/train"
+	"github.com/deskhand/deskhand/runtime/console"
+	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
 // trainFlags are the flags of train as they were given.
@@ -80,20 +82,20 @@ func (a *app) train(ctx context.Context, f *trainFlags, dirs []string) error {
 		f.options.From = from
 	}
 	f.options.Dirs = dirs
-	bar := newBar(a.stderr)
+	bar := console.NewBar(a.Stderr)
 	f.options.Progress = func(phase string, done, total int) {
-		bar.show(indexer.Progress{Phase: phase, Done: done, Total: total})
+		bar.Show(indexer.Progress{Phase: phase, Done: done, Total: total})
 	}
 	report, err := train.Train(ctx, f.options)
-	bar.end()
+	bar.End()
 	if err != nil {
 		return err
 	}
 	for _, s := range report.Skipped {
-		a.tell("skipped " + s)
+		a.Tell("skipped " + s)
 	}
 	if f.options.From == nil && report.Pairs < train.FewPairs {
-		a.tell(fmt.Sprintf("%d pairs of texts are little to learn from; --from builtin starts from a model that learnt from more", report.Pairs))
+		a.Tell(fmt.Sprintf("%d pairs of texts are little to learn from; --from builtin starts from a model that learnt from more", report.Pairs))
 	}
 	return a.showTrained(f, report)
 }
@@ -134,9 +136,9 @@ func (a *app) showTrained(f *trainFlags, r train.Report) error {
 		for _, p := range r.Phases {
 			out.Phases = append(out.Phases, indexer.Phase{Name: p.Name, Millis: float64(p.Took.Microseconds()) / 1000})
 		}
-		return a.json(out)
+		return a.JSON(out)
 	}
-	_, err = fmt.Fprintf(a.stdout, "wrote a model of %s, trained on %s of %s, to %s (%s)\n", count(r.Rows, "word"), count(r.Pairs, "pair"),
-		count(r.Pages, "page"), f.options.Out, size(int64(len(r.Model))))
+	_, err = fmt.Fprintf(a.Stdout, "wrote a model of %s, trained on %s of %s, to %s (%s)\n", textutil.Count(r.Rows, "word"), textutil.Count(r.Pairs, "pair"),
+		textutil.Count(r.Pages, "page"), f.options.Out, console.Size(int64(len(r.Model))))
 	return err
 }

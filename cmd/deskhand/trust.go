@@ -1,19 +1,14 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	"github.com/deskhand/deskhand/runtime/console"
 	"github.com/deskhand/deskhand/runtime/fault"
-	"github.com/deskhand/deskhand/runtime/trust"
 )
 
 // trustFlags are the flags of trust as they were given.
@@ -31,7 +26,7 @@ func trustCommand(a *app) *cobra.Command {
 		Example: "  deskhand trust\n  deskhand trust ~/src/shop --yes\n  deskhand trust --remove\n  deskhand trust --list",
 		Args:    arguments(0, 1, "one folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := exclusive(cmd.Flags(), "yes", "remove", "list"); err != nil {
+			if err := settings.Exclusive(cmd.Flags(), "yes", "remove", "list"); err != nil {
 				return err
 			}
 			return a.trust(cmd, f, args)
@@ -45,25 +40,6 @@ func trustCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// What a file of a project can be.
-const (
-	trusted  = "trusted"
-	declined = "declined"
-	changed  = "changed"  // since it was trusted or declined
-	gone     = "gone"     // it cannot be read
-	unneeded = "unneeded" // nothing in it needs trust
-	unknown  = "unknown"  // nobody said anything of it
-)
-
-// trustShown is what is known of one file.
-type trustShown struct {
-	Path   string     `json:"path"`
-	Status string     `json:"status"`
-	Keys   []string   `json:"keys,omitempty"` // that need trust
-	Digest string     `json:"digest,omitempty"`
-	At     *time.Time `json:"at,omitempty"`
-}
-
 func (a *app) trust(cmd *cobra.Command, f trustFlags, args []string) error {
 	if f.list {
 		if len(args) > 0 {
@@ -71,169 +47,87 @@ func (a *app) trust(cmd *cobra.Command, f trustFlags, args []string) error {
 		}
 		return a.listTrust(f.asJSON)
 	}
-	dir, err := trustFolder(args)
+	dir, err := settings.TrustFolder(args)
 	if err != nil {
 		return err
 	}
 	if f.remove {
 		return a.removeTrust(dir, f.asJSON)
 	}
-	path := projectConfig(dir)
-	own := ownConfig()
-	switch {
-	case path == "":
-		return misuse(fmt.Sprintf("there is no %s in %s or a folder above", configName, dir), "name the folder that has one: deskhand trust DIR")
-	case own != "" && sameFolder(filepath.Dir(own), filepath.Dir(path)):
-		return a.sayTrust(trustShown{Path: path, Status: unneeded}, "is your own configuration and needs no trust", f.asJSON)
-	}
-	p, err := a.settings.projectAt(path, own, a.tell)
+	p, own, err := a.settings.ProjectAt(dir, a.Tell)
 	if err != nil {
 		return err
+	}
+	if own != "" {
+		return a.sayTrust(settings.Trust{Path: own, Status: settings.Unneeded}, "is your own configuration and needs no trust", f.asJSON)
 	}
 	return a.trustFile(cmd, f, p)
 }
 
-// projectAt reads the file of a project as a deskhand in its folder would.
-func (s *settings) projectAt(path, own string, tell func(string)) (p *projectFile, err error) {
-	var base configFile
-	if own != "" {
-		if base, err = readConfig(own, func(string) {}); err != nil {
-			return nil, err
-		}
-	}
-	return s.readProject(path, base, tell)
-}
-
-// trustFolder is the folder that is meant: DIR, or that of a deskhand.yaml.
-func trustFolder(args []string) (dir string, err error) {
-	if len(args) == 0 {
-		dir, err = os.Getwd()
-	} else {
-		dir, err = filepath.Abs(args[0])
-	}
-	if err != nil {
-		return "", misuse("the working directory is gone: "+err.Error(), "change to a folder that exists")
-	}
-	if filepath.Base(dir) == configName && isFile(dir) {
-		dir = filepath.Dir(dir)
-	}
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return "", misuse(dir+" is not a folder", "name the folder that has the "+configName)
-	}
-	return dir, nil
-}
-
 // trustFile trusts one file, after asking if that is wanted.
-func (a *app) trustFile(cmd *cobra.Command, f trustFlags, p *projectFile) error {
-	if _, err := p.upstreams(); err != nil {
-		return err
-	}
-	shown := trustShown{Path: p.path, Status: trusted, Digest: p.sum}
-	for _, g := range p.needs {
-		shown.Keys = append(shown.Keys, key(g.name))
-	}
+func (a *app) trustFile(cmd *cobra.Command, f trustFlags, p *settings.Project) error {
+	shown := p.Trust()
 	switch {
-	case p.owner != "":
-		return fault.New("misuse", p.path+" "+p.why, "check what it says, then make it yours, or name it with --config")
-	case len(p.needs) == 0:
-		shown.Status = unneeded
+	case p.Foreign() != "":
+		return misuse(p.Path()+" "+p.Foreign(), "check what it says, then make it yours, or name it with --config")
+	case shown.Status == settings.Unneeded:
 		return a.sayTrust(shown, "needs no trust: its settings only choose", f.asJSON)
-	case p.trusted && !f.yes:
-		return a.sayTrust(shown, "is trusted already: "+names(p.needs), f.asJSON)
+	case p.Trusted() && !f.yes:
+		return a.sayTrust(shown, "is trusted already: "+p.Needs(), f.asJSON)
 	case f.yes:
-		if err := a.keepTrust(p, true); err != nil {
+		if err := a.settings.Decide(p, true); err != nil {
 			return err
 		}
-		return a.sayTrust(shown, "is trusted: "+names(p.needs), f.asJSON)
+		return a.sayTrust(shown, "is trusted: "+p.Needs(), f.asJSON)
 	case !a.canAgree():
 		a.showTrust(p)
-		fmt.Fprintln(a.stderr)
-		return misuse("there is no terminal to ask at", "check the settings above, then run: "+p.command()+" --yes")
+		fmt.Fprintln(a.Stderr)
+		return misuse("there is no terminal to ask at", "check the settings above, then run: "+p.Command()+" --yes")
 	}
 	agreed, err := a.agree(cmd.Context(), p)
 	if err != nil {
 		return err
 	}
 	if !agreed {
-		return fault.New("declined", p.path+" is not trusted", "to review it again, run: "+p.command())
+		return fault.New("declined", p.Path()+" is not trusted", "to review it again, run: "+p.Command())
 	}
-	return a.sayTrust(shown, "is trusted: "+names(p.needs), f.asJSON)
+	return a.sayTrust(shown, "is trusted: "+p.Needs(), f.asJSON)
 }
 
-func (a *app) sayTrust(shown trustShown, text string, asJSON bool) error {
+func (a *app) sayTrust(shown settings.Trust, text string, asJSON bool) error {
 	if asJSON {
-		return a.json(shown)
+		return a.JSON(shown)
 	}
-	_, err := fmt.Fprintln(a.stdout, painter(a.stdout).plain(visibleLine(shown.Path)+" "+text))
+	_, err := fmt.Fprintln(a.Stdout, console.PainterFor(a.Stdout).Plain(settings.VisibleLine(shown.Path)+" "+text))
 	return err
 }
 
-// removeTrust forgets the nearest file that is there or was known.
 func (a *app) removeTrust(dir string, asJSON bool) error {
-	for path := filepath.Join(dir, configName); ; {
-		place, err := trust.Place(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			place, err = path, nil // the folder is gone
-		}
-		if err != nil {
-			return err
-		}
-		was, err := a.settings.records.Remove(place)
-		if err != nil {
-			return err
-		}
-		if was {
-			return a.sayTrust(trustShown{Path: path, Status: unknown}, "is trusted no more", asJSON)
-		}
-		if isFile(path) {
-			return a.sayTrust(trustShown{Path: path, Status: unknown}, "was not trusted", asJSON)
-		}
-		up := filepath.Dir(filepath.Dir(path))
-		if up == filepath.Dir(path) {
-			return misuse(fmt.Sprintf("nothing is known of a %s in %s or a folder above", configName, dir), "see which files are: deskhand trust --list")
-		}
-		path = filepath.Join(up, configName)
-	}
-}
-
-func (a *app) listTrust(asJSON bool) error {
-	records, err := a.settings.records.List()
+	path, was, err := a.settings.Forget(dir)
 	if err != nil {
 		return err
 	}
-	all := []trustShown{}
-	for _, r := range records {
-		all = append(all, trustShown{Path: r.Path, Status: standingOf(r), Digest: r.Digest, At: &r.At})
+	text := map[bool]string{true: "is trusted no more", false: "was not trusted"}[was]
+	return a.sayTrust(settings.Trust{Path: path, Status: settings.Unknown}, text, asJSON)
+}
+
+func (a *app) listTrust(asJSON bool) error {
+	all, err := a.settings.Trusted()
+	if err != nil {
+		return err
 	}
 	if asJSON {
-		return a.json(all)
+		return a.JSON(all)
 	}
 	if len(all) == 0 {
-		a.tell("no file was trusted or declined yet")
+		a.Tell("no file was trusted or declined yet")
 		return nil
 	}
-	paint := painter(a.stdout)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	paint := console.PainterFor(a.Stdout)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FILE\tSTATUS\tSINCE")
 	for _, one := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", paint.plain(visibleLine(one.Path)), one.Status, one.At.Local().Format("2006-01-02 15:04"))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", paint.Plain(settings.VisibleLine(one.Path)), one.Status, one.At.Local().Format("2006-01-02 15:04"))
 	}
 	return w.Flush()
 }
-
-// standingOf compares a record with the file that it is about.
-func standingOf(r trust.Record) string {
-	data, _, err := trust.ReadFile(r.Path, maxProjectFile)
-	switch {
-	case err != nil:
-		return gone
-	case trust.Digest(data) != r.Digest:
-		return changed
-	case r.Agreed:
-		return trusted
-	}
-	return declined
-}
-
-// visibleLine is text on one line, with what is unseen written out.
-func visibleLine(text string) string { return unbroken(elicit.Visible(text)) }

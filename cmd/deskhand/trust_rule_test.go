@@ -6,52 +6,13 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 )
 
-// trustRules are those of every setting, and of upstreams, which are none.
-func trustRules() map[string]trustRule {
-	rules := map[string]trustRule{upstreamsKey: needsTrust}
-	for _, one := range shared {
-		rules[one.name] = one.trust
-	}
-	return rules
-}
-
-func TestEverySettingSaysIfItNeedsTrust(t *testing.T) {
-	for name, rule := range trustRules() {
-		if !rule.said {
-			t.Errorf("%s has no rule: can it run a program, reach a network, move the store or weaken a check?", name)
-		}
-		if rule.free && rule.stricter != nil || (rule.stricter == nil) != (rule.when == "") {
-			t.Errorf("the rule of %s is not one of: free, stricter with its words, neither", name)
-		}
-	}
-}
-
-// The manual lists what counts without trust, and when.
-func TestTheManualSaysWhatNeedsTrust(t *testing.T) {
-	text := pageNamed(t, "corpus/reference/settings.md").section("Trust")
-	listed := map[string]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9_.]+)` \\| (.*) \\|$").FindAllStringSubmatch(text, -1) {
-		listed[m[1]] = m[2]
-	}
-	for name, rule := range trustRules() {
-		want := rule.when
-		if rule.free {
-			want = "always"
-		}
-		if listed[key(name)] != want {
-			t.Errorf("the table of settings.md says of %s %q, the program %q", key(name), listed[key(name)], want)
-		}
-		delete(listed, key(name))
-	}
-	for name := range listed {
-		t.Errorf("the table of settings.md has %s, which is no setting", name)
-	}
-}
-
-// trustSamples are values of every setting: one that needs trust, and one that
-// does not. Empty: there is none.
+// trustSamples are values of settings: one that needs trust, and one that does
+// not. Empty: there is none. A setting that always or never counts without trust,
+// and takes any text, needs no sample.
 var trustSamples = map[string]struct{ harmful, harmless string }{
 	"index":                 {"", "elsewhere"},
 	"embed":                 {"openai:text-embedding-3-small", "none"},
@@ -106,7 +67,7 @@ var trustSamples = map[string]struct{ harmful, harmless string }{
 	"max-answer-bytes":      {"900000", "8192"},
 	"allow-host":            {"[evil.example.com]", ""},
 	"allow-origin":          {"['https://evil.example.com']", ""},
-	upstreamsKey:            {"[{name: h, command: [sh, -c, id]}]", ""},
+	settings.UpstreamsKey:   {"[{name: h, command: [sh, -c, id]}]", ""},
 	"person-key":            {"a-key-that-the-stranger-knows", ""},
 	"session.host":          {"127.0.0.1", ""},
 	"session.time":          {"400d", ""},
@@ -115,26 +76,35 @@ var trustSamples = map[string]struct{ harmful, harmless string }{
 // Every setting of a folder that somebody else made: one that can do harm is left
 // out until the file is trusted, and another counts.
 func TestAttackDoorsTrustOfEverySetting(t *testing.T) {
-	for name, rule := range trustRules() {
+	for name, when := range settings.Untrusted() {
 		t.Run(name, func(t *testing.T) {
 			samples, ok := trustSamples[name]
-			if !ok || samples.harmful == "" && samples.harmless == "" || samples.harmful == "" != rule.free {
+			switch {
+			case ok:
+			case when == settings.Always:
+				samples.harmless = "elsewhere"
+			case when == "":
+				samples.harmful = "here"
+			default:
+				t.Fatalf("%s counts if %s: give a sample of each", name, when)
+			}
+			if samples.harmful == "" && samples.harmless == "" || (samples.harmful == "") != (when == settings.Always) {
 				t.Fatalf("no fitting sample of %s: %+v", name, samples)
 			}
-			dir := cloned(t, key(name)+": "+samples.harmful+"\n")
+			dir := cloned(t, settings.Key(name)+": "+samples.harmful+"\n")
 			if samples.harmful != "" {
-				if row := shownSetting(t, dir, name); row.Origin != byDefault || row.LeftOut == nil || row.LeftOut.Next != "to review and allow them, run: deskhand trust "+dir {
-					t.Errorf("%s: %s of a folder that nobody trusts is %+v (left out %+v)", key(name), samples.harmful, row, row.LeftOut)
+				if row := shownSetting(t, dir, name); row.Origin != settings.ByDefault || row.LeftOut == nil || row.LeftOut.Next != "to review and allow them, run: deskhand trust "+dir {
+					t.Errorf("%s: %s of a folder that nobody trusts is %+v (left out %+v)", settings.Key(name), samples.harmful, row, row.LeftOut)
 				}
 				done(t, dir, "trust", "--yes")
-				if row := shownSetting(t, dir, name); row.Origin != filepath.Join(dir, configName) || row.LeftOut != nil {
-					t.Errorf("%s: %s of a folder that is trusted is %+v", key(name), samples.harmful, row)
+				if row := shownSetting(t, dir, name); row.Origin != filepath.Join(dir, settings.ConfigName) || row.LeftOut != nil {
+					t.Errorf("%s: %s of a folder that is trusted is %+v", settings.Key(name), samples.harmful, row)
 				}
 			}
 			if samples.harmless != "" {
-				write(t, dir, map[string]string{configName: key(name) + ": " + samples.harmless + "\n"})
-				if row := shownSetting(t, dir, name); row.Origin != filepath.Join(dir, configName) || row.LeftOut != nil {
-					t.Errorf("%s: %s of a folder that nobody trusts is %+v", key(name), samples.harmless, row)
+				write(t, dir, map[string]string{settings.ConfigName: settings.Key(name) + ": " + samples.harmless + "\n"})
+				if row := shownSetting(t, dir, name); row.Origin != filepath.Join(dir, settings.ConfigName) || row.LeftOut != nil {
+					t.Errorf("%s: %s of a folder that nobody trusts is %+v", settings.Key(name), samples.harmless, row)
 				}
 			}
 		})
@@ -157,28 +127,28 @@ func TestAttackDoorsTrustAgainstOnesOwnSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			name := regexp.MustCompile(` +$`).ReplaceAllString(name, "")
-			dir := cloned(t, key(name)+": "+c.theirs+"\n")
-			ownSettings(t, key(name)+": "+c.own+"\n")
+			dir := cloned(t, settings.Key(name)+": "+c.theirs+"\n")
+			ownSettings(t, settings.Key(name)+": "+c.own+"\n")
 			if row := shownSetting(t, dir, name); filepath.Dir(row.Origin) == dir || row.LeftOut == nil {
-				t.Errorf("%s: the user has %s, a folder that nobody trusts %s; it is %+v", key(name), c.own, c.theirs, row)
+				t.Errorf("%s: the user has %s, a folder that nobody trusts %s; it is %+v", settings.Key(name), c.own, c.theirs, row)
 			}
-			write(t, dir, map[string]string{configName: ""})
+			write(t, dir, map[string]string{settings.ConfigName: ""})
 			if row := shownSetting(t, dir, name); filepath.Base(filepath.Dir(row.Origin)) != "deskhand" {
-				t.Errorf("%s: an empty file of a folder has it as %+v, want the user's own", key(name), row)
+				t.Errorf("%s: an empty file of a folder has it as %+v, want the user's own", settings.Key(name), row)
 			}
 		})
 	}
 }
 
 // shownSetting is one row of deskhand config in a folder.
-func shownSetting(t *testing.T, dir, name string, flags ...string) effective {
+func shownSetting(t *testing.T, dir, name string, flags ...string) settings.Effective {
 	t.Helper()
 	r := deskhand(t, dir, append([]string{"config", "--json"}, flags...)...)
-	var rows []effective
+	var rows []settings.Effective
 	if err := json.Unmarshal([]byte(r.stdout), &rows); err != nil {
 		t.Fatalf("deskhand config --json: %v in %q, %q", err, r.stdout, r.stderr)
 	}
-	i := slices.IndexFunc(rows, func(e effective) bool { return e.Name == name })
+	i := slices.IndexFunc(rows, func(e settings.Effective) bool { return e.Name == name })
 	if i < 0 {
 		t.Fatalf("deskhand config --json has no %s", name)
 	}

@@ -34,9 +34,9 @@ func versionCommand(a *app) *cobra.Command {
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return a.json(ownVersion())
+				return a.JSON(ownVersion())
 			}
-			_, err := fmt.Fprintln(a.stdout, versionLine())
+			_, err := fmt.Fprintln(a.Stdout, versionLine())
 			return err
 		},
 	}

@@ -20,11 +20,11 @@ type agents struct {
 // openAgents opens the store at the start, unlike a toolset: agents look
 // for the card before they ask.
 func (a *App) openAgents(ctx context.Context, noToken bool) (*agents, error) {
-	c, err := a.config.Agents()
+	c, err := a.config.Agents.Get()
 	if err != nil || c == nil {
 		return nil, err
 	}
-	p, err := a.config.People()
+	p, err := a.config.People.Get()
 	if err != nil {
 		return nil, err
 	}

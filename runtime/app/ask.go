@@ -19,7 +19,7 @@ import (
 // ask implements [tasks.Options.Ask]: it puts a question of an agent into the
 // inbox, with the attempt that it is about, and waits.
 func (a *App) ask(ctx context.Context, attempt tasks.Attempt, process tasks.Process, q executor.Question) (executor.Answer, error) {
-	people, err := a.config.People()
+	people, err := a.config.People.Get()
 	if err != nil {
 		return executor.Answer{}, err
 	}

@@ -112,7 +112,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 	if t.lib != nil {
 		return t.lib.server, nil
 	}
-	people, err := t.app.config.People()
+	people, err := t.app.config.People.Get()
 	if err != nil {
 		return nil, err
 	}

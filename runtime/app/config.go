@@ -17,9 +17,7 @@ import (
 )
 
 // Config configures an installation for one process. Parts that only some
-// processes need are functions: each is called on first use, and its error is a
-// fault that names the setting to correct. A function that is used must not be
-// nil.
+// processes need are each a [Part], whose error counts on first use.
 type Config struct {
 	// Command is this process's command line, for example "deskhand serve".
 	// Attempt is the ID of the attempt it runs in; empty for none.
@@ -31,42 +29,54 @@ type Config struct {
 	// Log receives messages for the operator. Nil discards them.
 	Log *slog.Logger
 
-	// Place returns the location of the store; see [store.Open].
-	Place func() (string, error)
-	// StateDir returns the installation's own state folder.
-	StateDir func() (string, error)
-	// Members returns the people that questions can be addressed to.
-	Members func() ([]elicit.Member, error)
-	// Spans returns where spans are exported; nil for nowhere.
-	Spans func() (*telemetry.Options, error)
-	// Tasks returns the limits and agents of attempts. [App.Work] connects the
-	// manager with questions.
-	Tasks  func() (tasks.Options, error)
-	People func() (People, error)
-	Docs   func() (Docs, error)
+	// Place is the location of the store; see [store.Open].
+	Place Part[string]
+	// StateDir is the installation's own state folder.
+	StateDir Part[string]
+	// Members are the people that questions can be addressed to.
+	Members Part[[]elicit.Member]
+	// Spans is where spans are exported; nil for nowhere.
+	Spans Part[*telemetry.Options]
+	// Tasks are the limits and agents of attempts. [App.Work] connects the manager
+	// with questions.
+	Tasks  Part[tasks.Options]
+	People Part[People]
+	Docs   Part[Docs]
 	// Views reports whether clients that can show views get them.
-	Views func() (bool, error)
-	// Upstreams returns nil if no upstream is configured.
-	Upstreams func() (*Upstreams, error)
-	// Agents returns nil if other agents may not ask.
-	Agents func() (*Agents, error)
-	// Surfaces returns the zero value if no surface besides the server is
-	// configured.
-	Surfaces func() (surface.Options, error)
-	// Notices returns how people are notified of new questions. token is the
-	// agents' token.
-	Notices func(token string) (Notices, error)
-	// Token returns the bearer token that agents use at the HTTP servers, and
-	// where a person finds it.
-	Token func() (token, where string, err error)
-	// Visitors returns how people sign in at the HTTP servers.
-	Visitors func() (web.People, error)
+	Views Part[bool]
+	// Upstreams is nil if no upstream is configured.
+	Upstreams Part[*Upstreams]
+	// Agents is nil if other agents may not ask.
+	Agents Part[*Agents]
+	// Surfaces is zero if no surface besides the server is configured.
+	Surfaces Part[surface.Options]
+	// Notices is how people are notified of new questions.
+	Notices Part[Notices]
+	// Token is the bearer token that agents use at the HTTP servers; empty for one
+	// of the installation's own, in StateDir.
+	Token Part[string]
+	// Visitors is how people sign in at the HTTP servers. An empty Key stands for
+	// one of the installation's own.
+	Visitors Part[web.People]
 	// Hosts and Origins are accepted in requests in addition to the defaults.
 	Hosts, Origins []string
 	// PublicURL is the pages' public address; empty for the address they are
 	// served at.
 	PublicURL string
 }
+
+// Part is a value from the settings, or what is wrong with them: a fault that names
+// the setting to correct. Its zero value is the zero value of T.
+type Part[T any] struct {
+	Value T
+	Err   error
+}
+
+// PartOf returns the results of a reader of settings as one value.
+func PartOf[T any](value T, err error) Part[T] { return Part[T]{value, err} }
+
+// Get returns the value, or what is wrong.
+func (p Part[T]) Get() (T, error) { return p.Value, p.Err }
 
 // People configures how questions reach people.
 type People struct {

@@ -152,7 +152,7 @@ func (l *docsServer) tellOfIndex() {
 // little. A question that cannot be recorded is answered all the same; the first
 // one is logged.
 func (a *App) recorder(dir string) (func(query string, filters map[string]string, found search.Found), error) {
-	state, err := a.config.StateDir()
+	state, err := a.config.StateDir.Get()
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 // handles counts how often this process has the database open.
 func handles(t *testing.T, c Config) (n int) {
 	t.Helper()
-	place, err := c.Place()
+	place, err := c.Place.Get()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func handles(t *testing.T, c Config) (n int) {
 // has: with each group of tools, A2A, chats, the board and the inbox.
 func TestAServerHoldsTheDatabaseTwice(t *testing.T) {
 	c := house(t)
-	d, err := c.Docs()
+	d, err := c.Docs.Get()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,8 +57,8 @@ func TestAServerHoldsTheDatabaseTwice(t *testing.T) {
 // TestAServerOfDocsOpensNoStore is what a client over stdio waits for.
 func TestAServerOfDocsOpensNoStore(t *testing.T) {
 	c := house(t)
-	c.Agents = func() (*Agents, error) { return nil, nil }
-	d, err := c.Docs()
+	c.Agents.Value = nil
+	d, err := c.Docs.Get()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestAServerOfDocsOpensNoStore(t *testing.T) {
 	if n := handles(t, c); n != 0 {
 		t.Errorf("deskhand.db is open %d times, want none", n)
 	}
-	place, _ := c.Place()
+	place, _ := c.Place.Get()
 	if _, err := os.Stat(filepath.Join(place, "deskhand.db")); err == nil {
 		t.Error("a server of docs made a database")
 	}

@@ -46,11 +46,11 @@ type peer struct {
 // KeepInbox starts to serve the inbox, or to stand by for the process that
 // serves it, once the delay after has passed. It runs until stop is called.
 func (a *App) KeepInbox(ctx context.Context, after time.Duration) (stop func(), err error) {
-	people, err := a.config.People()
+	people, err := a.config.People.Get()
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.config.Notices(""); err != nil {
+	if _, err := a.config.Notices.Get(); err != nil {
 		return nil, err
 	}
 	p := &peer{app: a, log: a.log}
@@ -165,11 +165,11 @@ func (p *peer) serve(ctx context.Context, addr string) error {
 }
 
 func (p *peer) serveAt(ctx context.Context, addr string) error {
-	token, _, err := p.app.config.Token()
+	token, _, err := p.app.token()
 	if err != nil {
 		return err
 	}
-	in, err := p.app.config.Visitors()
+	in, err := p.app.Visitors()
 	if err != nil {
 		return err
 	}

@@ -8,10 +8,7 @@ import (
 	"time"
 
 	"github.com/deskhand/deskhand/runtime/elicit"
-	"github.com/deskhand/deskhand/runtime/search"
-	"github.com/deskhand/deskhand/runtime/surface"
 	"github.com/deskhand/deskhand/runtime/tasks"
-	"github.com/deskhand/deskhand/runtime/telemetry"
 	"github.com/deskhand/deskhand/runtime/tools/docs"
 	"github.com/deskhand/deskhand/runtime/waittest"
 	"github.com/deskhand/deskhand/runtime/web"
@@ -30,26 +27,17 @@ func house(t testing.TB) Config {
 	if real, err := filepath.EvalSymlinks(filepath.Dir(state)); err == nil {
 		state = filepath.Join(real, "state")
 	}
-	folder := func() (string, error) { return state, nil }
 	return Config{
 		Command: "deskhand serve", Name: "deskhand", Version: "test", Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Place: folder, StateDir: folder,
-		Members: func() ([]elicit.Member, error) { return []elicit.Member{{Principal: elicit.Local}}, nil },
-		Spans:   func() (*telemetry.Options, error) { return nil, nil },
-		Tasks: func() (tasks.Options, error) {
-			return tasks.Options{Dir: filepath.Join(state, "tasks"), Runner: []string{"false"}, Launcher: []string{"false"}}, nil
-		},
-		People: func() (People, error) { return People{Wait: time.Minute, Inbox: InboxAuto, Attended: true}, nil },
-		Docs: func() (Docs, error) {
-			return Docs{Dir: filepath.Join(state, "index"), Tools: docs.Options{MaxAnswerBytes: docs.MinAnswerBytes}, Searching: search.Options{}}, nil
-		},
-		Views:     func() (bool, error) { return true, nil },
-		Upstreams: func() (*Upstreams, error) { return nil, nil },
-		Agents:    func() (*Agents, error) { return &Agents{Skill: "ask-a-person"}, nil },
-		Surfaces:  func() (surface.Options, error) { return surface.Options{}, nil },
-		Notices:   func(string) (Notices, error) { return Notices{}, nil },
-		Token:     func() (token, where string, err error) { return agentsToken, "", nil },
-		Visitors:  func() (web.People, error) { return web.People{Key: personsKey, Time: time.Hour}, nil },
+		Place: Part[string]{Value: state}, StateDir: Part[string]{Value: state},
+		Members:  Part[[]elicit.Member]{Value: []elicit.Member{{Principal: elicit.Local}}},
+		Tasks:    Part[tasks.Options]{Value: tasks.Options{Dir: filepath.Join(state, "tasks"), Runner: []string{"false"}, Launcher: []string{"false"}}},
+		People:   Part[People]{Value: People{Wait: time.Minute, Inbox: InboxAuto, Attended: true}},
+		Docs:     Part[Docs]{Value: Docs{Dir: filepath.Join(state, "index"), Tools: docs.Options{MaxAnswerBytes: docs.MinAnswerBytes}}},
+		Views:    Part[bool]{Value: true},
+		Agents:   Part[*Agents]{Value: &Agents{Skill: "ask-a-person"}},
+		Token:    Part[string]{Value: agentsToken},
+		Visitors: Part[web.People]{Value: web.People{Key: personsKey, Time: time.Hour}},
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 
 // notify tells of new questions until ctx ends. address is where the pages are.
 func (p *peoplePages) notify(ctx context.Context, address string) {
-	token, _, err := p.app.config.Token()
+	token, _, err := p.app.token()
 	if err != nil {
 		return // whoever started it was told
 	}
-	n, err := p.app.config.Notices(token) // programs that check the signature have this one
+	n, err := p.app.config.Notices.Get()
 	if err != nil || len(n.Hooks) == 0 {
 		return
 	}
@@ -26,7 +26,11 @@ func (p *peoplePages) notify(ctx context.Context, address string) {
 	if n.Base != "" {
 		address = n.Base
 	}
-	notify.Run(ctx, notify.Options{Hub: hub, Hooks: n.Hooks, Quiet: n.Quiet, First: p.app.Once, Log: p.app.log,
+	var hooks []notify.Hook
+	for _, h := range n.Hooks { // programs that check the signature have the token
+		hooks = append(hooks, h.Signed(web.Key(token, "webhook")))
+	}
+	notify.Run(ctx, notify.Options{Hub: hub, Hooks: hooks, Quiet: n.Quiet, First: p.app.Once, Log: p.app.log,
 		Page: func(id string) string {
 			home := p.in.Home(address)
 			if id == "" {

@@ -101,7 +101,7 @@ func (a *App) open(ctx context.Context) (*elicit.Hub, *store.DB, error) {
 	case a.hub != nil:
 		return a.hub, a.db, nil
 	}
-	place, err := a.config.Place()
+	place, err := a.config.Place.Get()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,7 +153,7 @@ func (a *App) Work(ctx context.Context) (*tasks.Manager, error) {
 }
 
 func (a *App) newManager(ctx context.Context) (*tasks.Manager, error) {
-	o, err := a.config.Tasks()
+	o, err := a.config.Tasks.Get()
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package app
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -60,24 +62,18 @@ func TestNothingIsOpenedAfterClose(t *testing.T) {
 	}
 }
 
-// TestASettingThatIsWrongOpensNothing has the next call try again.
 func TestASettingThatIsWrongOpensNothing(t *testing.T) {
 	c := house(t)
-	wrong, people := true, c.People
-	c.People = func() (People, error) {
-		if wrong {
-			return People{}, errors.New("elicitation.timeout is wrong")
-		}
-		return people()
-	}
+	c.People.Err = errors.New("elicitation.timeout is wrong")
 	a := Open(c)
 	defer a.Close()
-	if _, err := a.Hub(t.Context()); err == nil || err.Error() != "elicitation.timeout is wrong" {
-		t.Errorf("Hub: %v, want what is wrong", err)
+	for range 2 {
+		if _, err := a.Hub(t.Context()); err == nil || err.Error() != "elicitation.timeout is wrong" {
+			t.Errorf("Hub: %v, want what is wrong", err)
+		}
 	}
-	wrong = false
-	if _, err := a.Hub(t.Context()); err != nil {
-		t.Errorf("Hub with the setting corrected: %v", err)
+	if _, err := os.Stat(c.Place.Value); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder of the store: %v, want that there is none", err)
 	}
 }
 

@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"io"
+	"os"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -33,9 +35,9 @@ type Service struct {
 	// sees the text passed to Tell.
 	Typed, Seen bool
 	Tell        func(string)
-	// Begun, unless nil, is called after everything has opened and before the
-	// first request.
-	Begun func()
+	// Alone reports that the process does nothing else. Its garbage is then
+	// collected as suits a server.
+	Alone bool
 }
 
 // inboxAfter is how long a server answers its client before it opens the store
@@ -67,6 +69,9 @@ func (a *App) Serve(ctx context.Context, o Service) error {
 	s := &server{App: a, Service: o, leave: func() {}}
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.end()
+	if o.Alone && os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	}
 	if err := s.prepare(ctx, o.Addr == ""); err != nil {
 		return err
 	}
@@ -74,8 +79,8 @@ func (a *App) Serve(ctx context.Context, o Service) error {
 	if err != nil {
 		return err
 	}
-	if o.Begun != nil {
-		o.Begun()
+	if o.Alone {
+		s.background.Go(func() { boundGarbage(ctx) })
 	}
 	if o.Addr != "" {
 		return s.serveHTTP(ctx)
@@ -110,7 +115,7 @@ func (s *server) prepare(ctx context.Context, alone bool) error {
 	if s.lib, err = s.newLibrary(s.Explain); err != nil {
 		return err
 	}
-	views, err := s.config.Views()
+	views, err := s.config.Views.Get()
 	if err != nil {
 		return err
 	}
@@ -141,7 +146,7 @@ func (s *server) prepare(ctx context.Context, alone bool) error {
 
 // prepareAsk makes the tools that ask, and has the questions reach people.
 func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) {
-	if s.people, err = s.config.People(); err != nil {
+	if s.people, err = s.config.People.Get(); err != nil {
 		return err
 	}
 	p := s.people
@@ -162,7 +167,7 @@ func (s *server) prepareAsk(ctx context.Context, alone, views bool) (err error) 
 	if s.has("ask") {
 		s.lib.add(s.toolset.Instructions(), s.toolset.Tools()...)
 	}
-	surfaces, err := s.config.Surfaces()
+	surfaces, err := s.config.Surfaces.Get()
 	if err != nil {
 		return err
 	}
@@ -237,7 +242,7 @@ func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contr
 		return c, nil, err
 	}
 	if s.has("ask") {
-		people, err := a.config.People()
+		people, err := a.config.People.Get()
 		if err != nil {
 			return c, nil, err
 		}
@@ -269,7 +274,7 @@ func (a *App) Offered(ctx context.Context, groups []string, dir string) (c contr
 
 // newLibrary is what is served, so far without tools and with no index open.
 func (a *App) newLibrary(explain bool) (*docsServer, error) {
-	d, err := a.config.Docs()
+	d, err := a.config.Docs.Get()
 	if err != nil {
 		return nil, err
 	}

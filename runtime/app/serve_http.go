@@ -67,17 +67,17 @@ func (h *httpServer) front(ctx context.Context) (o web.Options, err error) {
 		},
 	}
 	if !h.NoToken {
-		if o.Token, h.where, err = h.config.Token(); err != nil {
+		if o.Token, h.where, err = h.token(); err != nil {
 			return o, err
 		}
 	}
-	if o.People, err = h.config.Visitors(); err != nil {
+	if o.People, err = h.Visitors(); err != nil {
 		return o, err
 	}
-	if h.people, err = h.config.People(); err != nil {
+	if h.people, err = h.config.People.Get(); err != nil {
 		return o, err
 	}
-	_, err = h.config.Notices("")
+	_, err = h.config.Notices.Get()
 	return o, err
 }
 

@@ -11,15 +11,15 @@ import (
 // hubOptions are those of every hub over the store: each tells of what was asked
 // and ended through it. tell sends the last spans, after the hub was closed.
 func (a *App) hubOptions() (o elicit.Options, tell func(), err error) {
-	p, err := a.config.People()
+	p, err := a.config.People.Get()
 	if err != nil {
 		return o, nil, err
 	}
 	o = elicit.Options{Attended: p.Attended, AllowSecrets: p.Secrets, Log: a.config.Log, Command: a.config.Command, Attempt: a.config.Attempt, Settle: a.endTurns}
-	if o.Members, err = a.config.Members(); err != nil {
+	if o.Members, err = a.config.Members.Get(); err != nil {
 		return o, nil, err
 	}
-	to, err := a.config.Spans()
+	to, err := a.config.Spans.Get()
 	if err != nil || to == nil {
 		return o, func() {}, err
 	}

@@ -47,15 +47,15 @@ type upstreamDoor struct {
 // configured. Its requests belong to in; own says that the process serves no
 // pages over HTTP. changed is called when its tools have.
 func (a *App) door(in elicit.Context, own bool, changed func(), log *slog.Logger, open func(context.Context) (*elicit.Hub, *store.DB, error)) (*upstreamDoor, error) {
-	c, err := a.config.Upstreams()
+	c, err := a.config.Upstreams.Get()
 	if err != nil || c == nil {
 		return nil, err
 	}
-	people, err := a.config.People()
+	people, err := a.config.People.Get()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := a.config.StateDir()
+	dir, err := a.config.StateDir.Get()
 	if err != nil {
 		return nil, err
 	}
@@ -175,11 +175,11 @@ func servesConnect(ctx context.Context, base string) bool {
 
 // listen serves the pages alone. d.mu is held.
 func (d *upstreamDoor) listen(ctx context.Context, addr string) error {
-	token, _, err := d.app.config.Token()
+	token, _, err := d.app.token()
 	if err != nil {
 		return err
 	}
-	in, err := d.app.config.Visitors()
+	in, err := d.app.Visitors()
 	if err != nil {
 		return err
 	}

@@ -234,3 +234,15 @@ func (h *Hub) awaiting(ctx context.Context, id string, done func(*Request) bool)
 		}
 	}
 }
+
+// Offer shows r on a surface until stop is called, which waits for its end: for who
+// waits by other means than [Hub.Ask].
+func (h *Hub) Offer(ctx context.Context, r Request, s Surface) (stop func()) {
+	offering, cancel := context.WithCancel(ctx)
+	var offer sync.WaitGroup
+	offer.Go(func() { s.Offer(offering, h, r) })
+	return func() {
+		cancel()
+		offer.Wait()
+	}
+}

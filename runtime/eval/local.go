@@ -44,3 +44,33 @@ func (l Local) Has(path string) bool {
 	ok, err := l.Engine.Has(path)
 	return ok && err == nil
 }
+
+// RunLocal runs the cases against an index: once for each kind of evidence to rank
+// by, or as usual if there is none, and with asked once more for each reader who
+// wrote how to ask.
+func RunLocal(ctx context.Context, engine *search.Engine, kinds []search.By, cases []Case, o Options, asked bool) (reports []Report, err error) {
+	o.Has = Local{Engine: engine}.Has
+	if len(kinds) == 0 {
+		kinds = []search.By{""}
+	}
+	run := func(name string, by search.By, cases []Case) error {
+		o.Name = name
+		report, err := Run(ctx, Local{Engine: engine, By: by}, cases, o)
+		reports = append(reports, report)
+		return err
+	}
+	for _, by := range kinds {
+		if err := run(string(by), by, cases); err != nil {
+			return nil, err
+		}
+	}
+	if !asked {
+		return reports, nil
+	}
+	for _, reader := range Readers(cases) {
+		if err := run("asked by "+reader, kinds[0], AskedBy(cases, reader)); err != nil {
+			return nil, err
+		}
+	}
+	return reports, nil
+}

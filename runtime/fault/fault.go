@@ -67,6 +67,9 @@ func New(code, message, hint string) *Fault {
 	return &Fault{Code: code, Message: message, Hint: hint}
 }
 
+// Misuse returns the fault of a command line or of a setting that cannot be meant.
+func Misuse(message, hint string) *Fault { return New("misuse", message, hint) }
+
 // Of returns the fault in err's chain, or nil if there is none.
 func Of(err error) *Fault {
 	var f *Fault

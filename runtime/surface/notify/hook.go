@@ -39,11 +39,17 @@ func (h Hook) Name() string {
 	return h.kind
 }
 
-// ParseHook parses desktop, command:PROGRAM, ntfy:URL or webhook:URL. key signs
-// webhook messages.
-func ParseHook(text string, key []byte) (Hook, error) {
+// Signed returns h with the key that signs webhook messages.
+func (h Hook) Signed(key []byte) Hook {
+	h.key = key
+	return h
+}
+
+// ParseHook parses desktop, command:PROGRAM, ntfy:URL or webhook:URL. Its
+// messages are not signed; see [Hook.Signed].
+func ParseHook(text string) (Hook, error) {
 	kind, rest, _ := strings.Cut(text, ":")
-	h := Hook{kind: kind, key: key}
+	h := Hook{kind: kind}
 	switch kind {
 	case "desktop":
 		if rest != "" || runtime.GOOS == "windows" {

@@ -41,11 +41,11 @@ func receiver(t *testing.T) (url string, requests <-chan got) {
 
 func hook(t *testing.T, text string) Hook {
 	t.Helper()
-	h, err := ParseHook(text, []byte("key"))
+	h, err := ParseHook(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h
+	return h.Signed([]byte("key"))
 }
 
 // runs a notifier over a store of its own, until the test ends.
@@ -142,7 +142,7 @@ func TestWebhookGetsSignedJSON(t *testing.T) {
 
 func TestHooksThatCannotBeRead(t *testing.T) {
 	for _, text := range []string{"", "pigeon", "desktop:now", "command:", "ntfy:https://ntfy.sh", "ntfy:ftp://x/y", "webhook:/path"} {
-		if h, err := ParseHook(text, nil); err == nil {
+		if h, err := ParseHook(text); err == nil {
 			t.Errorf("ParseHook(%q) = %+v, want an error", text, h)
 		}
 	}

@@ -91,6 +91,7 @@ var hints = fault.Hints{
 	worktree.BranchInUse:     again,
 	worktree.ConfigRefused:   again,
 	worktree.DiskFull:        "ask the person to free disk space, for example with deskhand tasks gc, which removes old worktrees; then call {tool} again",
+	worktree.FilterFailed:    again,
 	worktree.FilterRefused:   again,
 	worktree.GitMissing:      again,
 	worktree.GitTooOld:       again,

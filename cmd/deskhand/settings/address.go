@@ -1,0 +1,57 @@
+package settings
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/web"
+)
+
+// DefaultAddr is where --http listens: loopback, on the port docs-mcp uses.
+const DefaultAddr = "127.0.0.1:20310"
+
+// Listen is what the flags of serve say of where it is.
+type Listen struct {
+	HTTP      string // HOST:PORT
+	Transport string // stdio or http; empty: as the others say
+	Port      int    // on 127.0.0.1
+}
+
+// Declare adds the flags.
+func (l *Listen) Declare(flags *pflag.FlagSet) {
+	flags.StringVar(&l.HTTP, "http", "", "serve over HTTP, at this address ("+DefaultAddr+" without one)")
+	flags.Lookup("http").NoOptDefVal = DefaultAddr
+	flags.StringVar(&l.Transport, "transport", "", "stdio or http: the same as leaving out or giving --http")
+	flags.IntVar(&l.Port, "port", 0, "port on 127.0.0.1: the same as --http 127.0.0.1:PORT")
+}
+
+// Address is where to serve over HTTP; empty: stdio.
+func (l *Listen) Address(flags *pflag.FlagSet) (string, error) {
+	if err := Exclusive(flags, "http", "port"); err != nil {
+		return "", err
+	}
+	over := flags.Changed("http") || flags.Changed("port")
+	switch l.Transport {
+	case "", "http":
+	case "stdio":
+		if over {
+			return "", fault.Misuse("--transport stdio leaves no room for --http and --port", "leave one of them out")
+		}
+	default:
+		return "", fault.Misuse(fmt.Sprintf("unknown --transport %q", l.Transport), "use stdio or http")
+	}
+	addr := l.HTTP
+	switch {
+	case !over && l.Transport != "http":
+		return "", nil
+	case flags.Changed("port"):
+		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Port))
+	case addr == "":
+		addr = DefaultAddr
+	}
+	return addr, web.CheckAddr(addr)
+}

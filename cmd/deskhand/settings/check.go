@@ -1,0 +1,183 @@
+package settings
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
+	"github.com/deskhand/deskhand/runtime/web"
+)
+
+// check says what is wrong with the value of the setting of a name: a misuse
+// that names it and where it came from.
+type check func(s *Settings, name string) error
+
+// fits is the check of a text that has to be some way. why stands behind the
+// value in the error; hint may be empty.
+func fits(why, hint string, ok func(text string) bool) check {
+	return func(s *Settings, name string) error {
+		if ok(s.get(name)) {
+			return nil
+		}
+		return s.wrong(name, why, hint)
+	}
+}
+
+// oneOf is the check of a text that is one of a few.
+func oneOf(why, hint string, all ...string) check {
+	return fits(why, hint, func(text string) bool { return slices.Contains(all, text) })
+}
+
+// either is the check of a text that is one of two.
+func either(yes, no string) check { return oneOf("not "+no+" or "+yes, "", yes, no) }
+
+// number is the check of a number.
+func number(least int) check {
+	return fits(fmt.Sprintf("not a number of %d or more", least), "", func(text string) bool {
+		n, err := strconv.Atoi(text)
+		return err == nil && n >= least
+	})
+}
+
+// between is the check of a time, as parse reads it.
+func between(why, hint string, parse func(string) (time.Duration, error), low, high time.Duration) check {
+	return fits(why, hint, func(text string) bool {
+		d, err := parse(text)
+		return err == nil && d >= low && d <= high
+	})
+}
+
+// unless is a check of texts that are not one of a few.
+func unless(all []string, otherwise check) check {
+	return func(s *Settings, name string) error {
+		if slices.Contains(all, s.get(name)) {
+			return nil
+		}
+		return otherwise(s, name)
+	}
+}
+
+// longestEmbedTimeout is as long as clients wait for an answer, and forever more
+// than anybody means.
+const (
+	longestEmbedTimeout = 30 * time.Second
+	forever             = time.Duration(1<<63 - 1)
+)
+
+// Checks of rows of [table].
+var (
+	embedTimeout = between("not a time between 1ms and "+longestEmbedTimeout.String(), "write it as 800ms or 2s",
+		time.ParseDuration, time.Millisecond, longestEmbedTimeout)
+	waitTime = between("not a time between 1ms and 30m", "write it as 90s or 10m",
+		time.ParseDuration, time.Millisecond, elicit.MaxWait)
+	holdTime = unless([]string{holdAuto}, between("not auto or a time between 1s and 30m", "write it as 45s or 4m",
+		time.ParseDuration, time.Second, elicit.MaxWait))
+	long = between("not a time of a second or more", "write it as 90s, 30m, 6h or 7d", Days, time.Second, forever)
+
+	inboxAddress = unless([]string{app.InboxAuto, app.InboxOff}, fits("not auto, off or HOST:PORT", "", isAddress))
+
+	connectAddress = unless([]string{""}, fits("not HOST:PORT", "write it as 127.0.0.1:20312", isAddress))
+	connectURL     = unless([]string{""}, fits("not an address", "write it as https://desk.example.com", isURL))
+	publicAddress  = unless([]string{""}, fits("not an address such as https://desk.example.org", "",
+		func(text string) bool {
+			return strings.TrimSuffix(text, "/") == "" || isURL(strings.TrimSuffix(text, "/"))
+		}))
+
+	toolPrefix = fits("which no tool's name can begin with", fmt.Sprintf("use up to %d of a-z, A-Z, 0-9, _ and -", 64-len("_search_docs")),
+		func(text string) bool { return text == "" || contract.ValidName(text+"_search_docs") })
+	branchPrefix = fits("which no git branch can begin with", "use letters, digits and dashes, as deskhand", func(text string) bool {
+		return !strings.ContainsAny(text, " ~^:?*[\\") && !strings.HasPrefix(text, "-") && strings.Trim(text, "/") == text
+	})
+	sessionHost = unless([]string{""}, fits("not a name of this machine",
+		"use a name such as desk.localhost, or 127.0.0.1 for a browser that knows no such names", ownName.MatchString))
+	sessionTime = between("not a time between 1m and 400d", "write it as 12h or 30d", Days, time.Minute, app.MostSession)
+	sandboxMode = fits("not "+box.ModeNames(), "", func(text string) bool { return slices.Contains(box.Modes, box.Mode(text)) })
+)
+
+// ownName is what a name of this machine looks like.
+var ownName = regexp.MustCompile(`^(localhost|127\.0\.0\.1|[a-z0-9-]+(\.[a-z0-9-]+)*\.localhost)$`)
+
+func isAddress(text string) bool { return web.CheckAddr(text) == nil }
+
+func isURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// fromRoot is the check of paths that a sandbox opens.
+func fromRoot(s *Settings, name string) error {
+	for _, path := range s.list(name) {
+		if !isFromRoot(path) {
+			return s.wrong(name, "not a path from the root", "begin it with /, ~/ or $NAME/")
+		}
+	}
+	return nil
+}
+
+// sandboxNetwork is the check of what a sandbox reaches.
+func sandboxNetwork(s *Settings, name string) error {
+	if hosts := s.list(name); len(hosts) > 0 && box.CheckNetwork(hosts) != nil {
+		return s.wrong(name, "not on, off, or hosts", "write hosts as api.example.com, *.example.com or example.com:8443")
+	}
+	return nil
+}
+
+// checked is the value of a setting, as its row of the table checks it.
+func (s *Settings) checked(name string) (string, error) {
+	return s.get(name), s.check(name)
+}
+
+// check is the check of the first of some settings that is wrong.
+func (s *Settings) check(names ...string) error {
+	for _, name := range names {
+		if one, _ := settingOf(name); one.check != nil {
+			if err := one.check(s, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// number and time are values of settings that were checked.
+func (s *Settings) number(name string) int {
+	n, _ := strconv.Atoi(s.get(name))
+	return n
+}
+
+func (s *Settings) time(name string) time.Duration {
+	d, _ := Days(s.get(name))
+	return d
+}
+
+// Check says which setting has a value that a command would refuse.
+func (s *Settings) Check() error {
+	if _, err := s.Logger(io.Discard); err != nil {
+		return err
+	}
+	if _, err := s.Groups(); err != nil {
+		return err
+	}
+	for _, one := range table {
+		if err := s.check(one.name); err != nil {
+			return err
+		}
+	}
+	c := s.Config(Run{Stderr: io.Discard})
+	for _, err := range []error{c.Agents.Err, c.Tasks.Err, c.Surfaces.Err, c.Notices.Err, c.Upstreams.Err, c.Spans.Err, c.Docs.Err} {
+		if err != nil {
+			return err
+		}
+	}
+	_, err := s.agentsSettings() // also if they may not ask
+	return err
+}

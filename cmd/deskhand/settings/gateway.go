@@ -1,0 +1,84 @@
+package settings
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/gateway"
+)
+
+// Whose agents a server works for is not known: everybody shows the same token. A
+// credential of one person must not serve another, so where several people may
+// come, no tool is called with one.
+const (
+	peopleAuto = "auto"
+	peopleOne  = "one"
+	peopleMany = "many"
+)
+
+// DecidePeople replaces auto by what a server at addr has; empty: it speaks over
+// stdin and stdout, with who started it. Attempts that it starts get the setting.
+func (s *Settings) DecidePeople(addr string) error {
+	whose, err := s.checked("gateway.people")
+	if err != nil || whose != peopleAuto {
+		return err
+	}
+	if why := s.reachedAt(addr); why != "" {
+		s.values["gateway.people"] = value{[]string{peopleMany}, why}
+	}
+	return nil
+}
+
+// reachedAt says by which setting other machines reach a server; empty: by none.
+func (s *Settings) reachedAt(addr string) string {
+	if addr == "" {
+		return ""
+	}
+	if host, _, err := net.SplitHostPort(addr); err == nil && !ownHost(host) {
+		return "--http " + addr
+	}
+	for _, host := range s.list("allow-host") {
+		if !ownHost(host) {
+			return "allow_host " + host
+		}
+	}
+	for _, name := range []string{"public-url", "connect.url"} {
+		if at, err := url.Parse(s.get(name)); err == nil && at.Host != "" && !ownHost(at.Hostname()) {
+			return key(name) + " " + at.Host
+		}
+	}
+	return ""
+}
+
+// ownHost says that a host can only be this machine.
+func ownHost(host string) bool {
+	if ip, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		return ip.Unmap().IsLoopback()
+	}
+	name, _, _ := strings.Cut(strings.ToLower(host), ":")
+	name = strings.TrimSuffix(name, ".")
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
+// upstreams are the settings of other MCP servers. Nil: none is configured.
+func (s *Settings) upstreams() (*app.Upstreams, error) {
+	all, err := s.Upstreams()
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	if _, err := s.People(); err != nil {
+		return nil, err
+	}
+	if err := s.check("connect.address", "connect.url", "gateway.disclosure", "tool-prefix"); err != nil {
+		return nil, err
+	}
+	u := &app.Upstreams{All: all, Addr: s.get("connect.address"), URL: s.get("connect.url"),
+		Disclosure: gateway.Disclosure(s.get("gateway.disclosure")), Prefix: s.get("tool-prefix")}
+	if s.get("gateway.people") == peopleMany {
+		u.Many = "gateway.people is many, by " + s.origin("gateway.people")
+	}
+	return u, nil
+}

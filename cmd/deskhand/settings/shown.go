@@ -1,0 +1,95 @@
+package settings
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/store"
+)
+
+// Effective is one setting as config shows it.
+type Effective struct {
+	Name     string   `json:"name"`
+	Value    string   `json:"value"`
+	Origin   string   `json:"origin"`
+	Variable string   `json:"variable"`
+	LeftOut  *LeftOut `json:"left_out,omitempty"`
+}
+
+// LeftOut is a value of a project's file that does not count.
+type LeftOut struct {
+	Value string `json:"value"`
+	File  string `json:"file"`
+	Why   string `json:"why"`
+	Next  string `json:"next"`
+}
+
+// Effective are all settings with where they came from, by name. What is wrong
+// with them is for [Settings.Check] to say.
+func (s *Settings) Effective() (rows []Effective, err error) {
+	for _, one := range table {
+		value, err := s.shown(one)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, Effective{one.name, value, s.origin(one.name), variable(one.name), nil})
+	}
+	if row, any := s.shownUpstreams(); any {
+		rows = append(rows, row)
+	}
+	s.markLeftOut(rows)
+	slices.SortFunc(rows, func(x, y Effective) int { return cmp.Compare(x.Name, y.Name) })
+	return rows, nil
+}
+
+// shownUpstreams are the names of the upstreams; any is false if there are none,
+// in no file.
+func (s *Settings) shownUpstreams() (row Effective, any bool) {
+	row = Effective{Name: UpstreamsKey, Origin: ByDefault}
+	entries, _ := s.ups.upstreams() // Check says what is wrong
+	if len(entries) > 0 {
+		row.Value, row.Origin = upstreamNames(entries), s.ups.path
+	}
+	p := s.project
+	return row, len(entries) > 0 || p != nil && slices.ContainsFunc(p.out, func(g guarded) bool { return g.name == UpstreamsKey })
+}
+
+// markLeftOut adds what a project's file says and does not count.
+func (s *Settings) markLeftOut(rows []Effective) {
+	p := s.project
+	if p == nil {
+		return
+	}
+	for i := range rows {
+		for _, g := range p.out {
+			if g.name == rows[i].Name {
+				rows[i].LeftOut = &LeftOut{Value: g.short, File: p.path, Why: p.why, Next: p.Next()}
+			}
+		}
+	}
+}
+
+// shown is the value that a setting has in effect, for people.
+func (s *Settings) shown(one setting) (string, error) {
+	switch {
+	case one.name == "store":
+		place, err := s.place()
+		return store.Shown(place), err
+	case one.name == "tasks.executors":
+		return s.shownExecutors()
+	case one.list && one.secret && len(s.list(one.name)) > 0:
+		return "********", nil
+	case one.list:
+		return strings.Join(s.list(one.name), ","), nil
+	case one.secret && s.get(one.name) != "":
+		return "********", nil
+	case one.name == "state":
+		return s.StateDir()
+	case one.name == "cache":
+		return s.cacheFolder(), nil
+	case one.name == "name":
+		return s.serverName(), nil
+	}
+	return s.get(one.name), nil
+}

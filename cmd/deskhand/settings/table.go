@@ -1,0 +1,174 @@
+package settings
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/runtime/a2a"
+	"github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/gateway"
+	"github.com/deskhand/deskhand/runtime/search"
+	"github.com/deskhand/deskhand/runtime/surface/slack"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
+	"github.com/deskhand/deskhand/runtime/tools/docs"
+)
+
+// setting is a value that a flag, the environment or the configuration file
+// gives, in that order. Its key in the file is its name, with "_" for "-" if
+// you like, and a dot for each group of keys that it is in; its variable is
+// DESKHAND_ and the same in capitals, with "_" for the dots. A row of [table] is
+// all that there is of it beside its reader, and its row in the manual.
+type setting struct {
+	name, fallback, usage string
+	called                string   // its value in help; empty: TEXT
+	choices               []string // of its value, for shells to complete
+	list                  bool     // several values
+	tree                  bool     // any shape: YAML in the file, JSON in a variable
+	secret                bool     // masked when shown; never a flag
+	noFlag                bool
+	path                  bool   // in the file it is relative to the file
+	suffix                string // of the values that path is for; empty: all
+	// check refuses a value that its reader cannot use. Nil: it can use any.
+	check check
+	// trust says when it counts in the file of a project that nobody agreed to.
+	trust trustRule
+}
+
+// table has the settings that more than one command reads, or that describe an
+// installation.
+var table = []setting{
+	{name: "index", fallback: filepath.Join(".deskhand", "index"), path: true, called: "OUT",
+		usage: "folder of the index", trust: free}, // what reads; MayBuildInto guards what writes
+	{name: "embed", fallback: embed.Default, path: true, suffix: ".model", called: "SPEC", choices: []string{"builtin", "none"},
+		usage: "what makes the vectors of an index: builtin, none, FILE.model, PROVIDER:MODEL or URL#MODEL",
+		trust: whenStricter("it is `builtin`, `none` or a file", near)},
+	{name: "embed-timeout", fallback: search.DefaultEmbedTimeout.String(), called: "TIME", check: embedTimeout,
+		usage: "how long a question waits for its vector from a provider, as 800ms or 2s", trust: free},
+	{name: "cache", path: true, called: "DIR", trust: needsTrust,
+		usage: "folder of vectors that providers made (default: deskhand in the user's cache folder)"},
+	{name: "vectors", fallback: "scan", called: "KIND", choices: []string{"scan", "chromem"},
+		usage: "what searches the vectors of an index: scan or chromem", trust: free,
+		check: oneOf("which nothing is searched with", "use scan or chromem", "scan", "chromem")},
+	{name: "search.log", fallback: "off", noFlag: true, check: either("on", "off"),
+		usage: "record the questions that find little, for deskhand gaps: on or off", trust: whenStricter("it is `off`", word("off"))},
+	{name: "state", path: true, called: "DIR", usage: "state folder (default: $XDG_STATE_HOME/deskhand)", trust: needsTrust},
+	{name: "store", path: true, secret: true, trust: needsTrust,
+		usage: "where questions and tasks are kept: a folder or postgres://... (default: the state folder)"},
+
+	{name: "elicitation.timeout", fallback: "5m", noFlag: true, check: waitTime,
+		usage: "how long ask_user and ask wait that do not say, as 90s or 10m",
+		trust: whenStricter("it is longer", longer)}, // one that ends at once is asked of nobody
+	{name: "elicitation.hold", fallback: holdAuto, noFlag: true, check: holdTime, trust: free,
+		usage: "how long a call of ask_user or await_answer is held at most, as 45s, or auto: by client"},
+	{name: "elicitation.secrets", fallback: secretsRefuse, noFlag: true, check: either(secretsAllow, secretsRefuse),
+		usage: "what becomes of questions for passwords and keys: refuse or allow", trust: whenStricter("it is `refuse`", word(secretsRefuse))},
+	{name: "elicitation.schema", fallback: schemaInline, noFlag: true, check: either(schemaRef, schemaInline), trust: free,
+		usage: "schema of ask_user: inline, or ref for the specification's own with a $ref"},
+	{name: "views", fallback: viewsOn, noFlag: true, check: either(viewsOn, viewsOff), trust: free,
+		usage: "forms and results that clients show in the conversation: on or off"},
+	{name: "inbox", fallback: app.InboxAuto, noFlag: true, check: inboxAddress, trust: needsTrust, // off asks nobody, an address opens a port
+		usage: "where the inbox is in the browser: auto, off or HOST:PORT"},
+
+	{name: "tasks.executors", noFlag: true, tree: true, trust: needsTrust, usage: "coding agents beside the shipped ones, by id"},
+	{name: "tasks.max-running", fallback: "0", noFlag: true, check: number(0), trust: whenStricter("it is lower", fewerRunning),
+		usage: "how many processes of attempts run at once (0: one for each CPU, 4 at least)"},
+	{name: "tasks.time-limit", fallback: "6h", noFlag: true, check: long, trust: whenStricter("it is shorter", shorter),
+		usage: "how long a run of an agent may take"},
+	{name: "tasks.idle-limit", fallback: "30m", noFlag: true, check: long, trust: whenStricter("it is shorter", shorter),
+		usage: "how long an agent may be silent"},
+	{name: "tasks.diff-guard", fallback: "balanced", noFlag: true, trust: whenStricter("it lists less", saferGuard),
+		usage: "how many changes get_attempt_changes lists: safe, balanced, relaxed or off",
+		check: oneOf("not safe, balanced, relaxed or off", "", saferGuards...)},
+	{name: "tasks.branch-prefix", fallback: "deskhand", noFlag: true, check: branchPrefix, trust: free,
+		usage: "what stands before the names of branches"},
+	{name: "tasks.retain", noFlag: true, list: true, trust: needsTrust, // what is kept for a shorter time is deleted sooner
+		usage: "how long tasks gc keeps worktrees that are not used, by status (default: done=7d,cancelled=7d,inreview=30d)"},
+	{name: "tasks.env", noFlag: true, list: true, trust: needsTrust, usage: "further variables that agents and scripts get"},
+	{name: "tasks.sandbox", fallback: string(box.Auto), noFlag: true, check: sandboxMode, trust: needsTrust,
+		usage: "what agents run in: auto, bwrap, landlock, container or none"},
+	{name: "tasks.sandbox-network", noFlag: true, list: true, check: sandboxNetwork, trust: needsTrust,
+		usage: "what they reach from there: on, off, or hosts (default: on)"},
+	{name: "tasks.sandbox-read", noFlag: true, list: true, check: fromRoot, trust: needsTrust,
+		usage: "further paths that they may read, as ~/.config/gh"},
+	{name: "tasks.sandbox-write", noFlag: true, list: true, check: fromRoot, trust: needsTrust,
+		usage: "further paths that they may write"},
+	{name: "tasks.sandbox-image", noFlag: true, trust: needsTrust, usage: "image of the container"},
+	{name: "tasks.wrap", noFlag: true, tree: true, trust: needsTrust,
+		usage: "command that stands before every agent, as a sandbox of your own"},
+
+	{name: "slack.channel", noFlag: true, trust: needsTrust,
+		usage: "id of the Slack channel or person that questions go to (default: no Slack)"},
+	{name: "slack.people", list: true, noFlag: true, trust: needsTrust, usage: "who in Slack may answer, as U012ABCDEF=local"},
+	{name: "slack.api", fallback: slack.DefaultAPI, noFlag: true, trust: needsTrust, usage: "address of Slack's methods"},
+	{name: "notify", list: true, secret: true, noFlag: true, trust: needsTrust,
+		usage: "what tells of new questions: desktop, ntfy:URL, webhook:URL or command:PROGRAM"},
+	{name: "quiet-hours", noFlag: true, trust: needsTrust, usage: "when only urgent questions are told of, as 22:00-07:00"},
+	{name: "public-url", noFlag: true, check: publicAddress, trust: needsTrust,
+		usage: "address of the inbox as notifications have it, as https://desk.example.org"},
+
+	{name: "connect.address", noFlag: true, check: connectAddress, trust: needsTrust,
+		usage: "HOST:PORT of the page to connect upstreams on, under stdio (default: any free port)"},
+	{name: "connect.url", noFlag: true, check: connectURL, trust: needsTrust,
+		usage: "address at which browsers reach that page, behind a proxy or on a server over HTTP"},
+	{name: "gateway.disclosure", fallback: string(gateway.DiscloseAuto), noFlag: true, trust: free,
+		usage: "tools of upstreams that a model sees: all, search (find_tools and call_tool), or auto: search if there are over 40",
+		check: oneOf("not all, search or auto", "use auto to show up to 40 tools and search more",
+			string(gateway.DiscloseAll), string(gateway.DiscloseSearch), string(gateway.DiscloseAuto))},
+	{name: "gateway.people", fallback: peopleAuto, noFlag: true, check: oneOf("not auto, one or many", "use one if nobody else has the token of the server", peopleAuto, peopleOne, peopleMany),
+		trust: whenStricter("it is `many`", word(peopleMany)),
+		usage: "whose agents call tools of upstreams: one (person), many (no tool is called with a person's own credential), " +
+			"or auto: many if other machines reach the server"},
+	{name: "otlp.endpoint", noFlag: true, trust: needsTrust,
+		usage: "collector of OpenTelemetry to send spans to, as http://127.0.0.1:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT)"},
+
+	{name: "a2a.enabled", fallback: agentsOff, noFlag: true, trust: whenStricter("it is `false`", word(agentsOff)),
+		usage: "let other agents ask over A2A, beside MCP over HTTP: true or false",
+		check: oneOf("not true or false", "", agentsOn, agentsOff)},
+	{name: "a2a.default-skill", fallback: a2a.AskSkill, noFlag: true, check: either(a2a.RunSkill, a2a.AskSkill), trust: needsTrust,
+		usage: "what a message is for that does not say: ask-a-person or run-task"},
+	{name: "a2a.project", noFlag: true, trust: needsTrust, usage: "project that run-task works in"},
+	{name: "a2a.push-to", list: true, noFlag: true, trust: needsTrust,
+		usage: "HOST:PORT on this machine or its network that push notifications may go to"},
+	{name: "a2a.executor", noFlag: true, trust: needsTrust, usage: "coding agent of run-task"},
+
+	{name: "log-level", fallback: "info", called: "LEVEL", choices: []string{"debug", "info", "warn", "error"},
+		usage: "debug, info, warn or error", trust: free},
+	{name: "log-format", fallback: "text", called: "FORMAT", choices: []string{"text", "json"}, usage: "text or json", trust: free},
+	{name: "token", secret: true, usage: "bearer token of agents at the HTTP server", trust: needsTrust},
+	{name: "person-key", secret: true, usage: "secret of the person, to sign in and to answer with", trust: needsTrust},
+	{name: "session.host", noFlag: true, check: sessionHost, trust: needsTrust,
+		usage: "name of this machine that browsers sign in at (default: deskhand-ID.localhost)"},
+	{name: "session.time", fallback: "30d", noFlag: true, check: sessionTime, trust: needsTrust,
+		usage: "how long a browser stays signed in, as 12h or 30d"},
+
+	{name: "tools", fallback: "docs,ask", called: "LIST", choices: []string{"docs", "ask", "work", "docs,ask", "docs,ask,work", "docs,ask,work,land"},
+		usage: "groups of tools to serve, with commas between: docs, ask, work, land", trust: whenStricter("it names fewer groups", fewerGroups)},
+	{name: "tool-prefix", called: "P", check: toolPrefix, usage: "put before every tool name, as in acme_search_docs", trust: free},
+	{name: "name", called: "NAME", usage: "name the server gives itself (default: deskhand, or PREFIX-docs-server)", trust: free},
+	{name: "max-answer-bytes", fallback: "65536", called: "N", check: number(docs.MinAnswerBytes),
+		usage: "bytes of text that an answer may have, 4096 or more", trust: whenStricter("it is lower", lower)},
+	{name: "allow-host", list: true, called: "NAME", trust: needsTrust,
+		usage: "further Host name that HTTP requests may carry (repeat)"},
+	{name: "allow-origin", list: true, called: "URL", trust: needsTrust,
+		usage: "further Origin that HTTP requests may come from (repeat)"},
+}
+
+// settingOf finds a setting by its name or its key in the file.
+func settingOf(name string) (setting, bool) {
+	i := slices.IndexFunc(table, func(s setting) bool { return s.name == name || key(s.name) == name })
+	if i < 0 {
+		return setting{}, false
+	}
+	return table[i], true
+}
+
+// Key is the name of a setting as the configuration file has it.
+func Key(name string) string { return key(name) }
+
+func key(name string) string { return strings.ReplaceAll(name, "-", "_") }
+
+func variable(name string) string {
+	return "DESKHAND_" + strings.ToUpper(strings.ReplaceAll(key(name), ".", "_"))
+}

@@ -1,0 +1,263 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
+	"github.com/deskhand/deskhand/runtime/tasks/executor"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// TasksOptions are the settings of attempts; an error is a misuse that names the
+// one to correct.
+func (s *Settings) TasksOptions() (o tasks.Options, err error) {
+	state, err := s.StateDir()
+	if err != nil {
+		return o, err
+	}
+	if o.Dir, err = filepath.Abs(filepath.Join(state, "tasks")); err != nil {
+		return o, fmt.Errorf("find state folder: %w", err)
+	}
+	if err = s.check("tasks.max-running", "tasks.time-limit", "tasks.idle-limit", "tasks.diff-guard", "tasks.branch-prefix"); err != nil {
+		return o, err
+	}
+	o.MaxRunning, o.WallClock, o.Silence = s.number("tasks.max-running"), s.time("tasks.time-limit"), s.time("tasks.idle-limit")
+	if o.Retain, err = s.retained(); err != nil {
+		return o, err
+	}
+	guard := guards[s.get("tasks.diff-guard")]
+	o.Guard = &guard
+	o.BranchPrefix, o.Env = s.get("tasks.branch-prefix"), s.list("tasks.env")
+	if o.Agents, err = s.agents(); err != nil {
+		return o, err
+	}
+	if err = s.sandboxOptions(&o); err != nil {
+		return o, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return o, fmt.Errorf("find this program: %w", err)
+	}
+	o.Runner, o.Launcher, o.Origin = []string{self, "tasks", "runner"}, []string{self, "tasks", "launcher"}, s.inherited
+	if OwnAttempt() != "" {
+		o.MaxRunning = -1 // what waits is not for an agent to start
+	}
+	o.Boxed = append([]string{self}, box.Args...)
+	if o.RunnerEnv, err = s.environment(); err != nil {
+		return o, err
+	}
+	// What a script or an agent calls by the name of deskhand finds the same
+	// place, but for a store whose address may hold a password.
+	for _, v := range o.RunnerEnv {
+		if name, _, _ := strings.Cut(v, "="); name == "DESKHAND_STATE" || name == "DESKHAND_CONFIG" || name == DigestVariable || name == "DESKHAND_INDEX" {
+			o.AttemptEnv = append(o.AttemptEnv, v)
+		}
+	}
+	o.Config, err = s.runConfiguration(o.RunnerEnv)
+	return o, err
+}
+
+// runConfiguration picks out of the settings in effect those that make a run what
+// it is: whoever starts what waits has to have the same.
+func (s *Settings) runConfiguration(effective []string) (c tasks.Configuration, err error) {
+	if err := s.tree("tasks.wrap", &c.Wrap); err != nil {
+		return c, err
+	}
+	for _, v := range effective {
+		name, value, _ := strings.Cut(v, "=")
+		switch {
+		case name == "DESKHAND_CONFIG":
+			c.File = value
+		case strings.HasPrefix(name, "DESKHAND_TASKS_"), name == "DESKHAND_INDEX" && s.given("index"):
+			c.Settings = append(c.Settings, v)
+		}
+	}
+	return c, nil
+}
+
+// shownExecutors are those configured as JSON, without the values of variables.
+func (s *Settings) shownExecutors() (string, error) {
+	configured := map[string]executor.Config{}
+	if err := s.tree("tasks.executors", &configured); err != nil || len(configured) == 0 {
+		return "", nil // checkSettings says what is wrong
+	}
+	for id, c := range configured {
+		c.Env, c.Headers = masked(c.Env), masked(c.Headers)
+		for name, v := range c.Variants {
+			v.Env = masked(v.Env)
+			c.Variants[name] = v
+		}
+		configured[id] = c
+	}
+	text, err := json.Marshal(configured)
+	return string(text), err
+}
+
+func masked(env map[string]string) map[string]string {
+	for name := range env {
+		env[name] = "********"
+	}
+	return env
+}
+
+// agents are the coding agents that can be started: those configured over those
+// shipped, each behind tasks.wrap.
+func (s *Settings) agents() (*executor.Table, error) {
+	configured := map[string]executor.Config{}
+	if err := s.tree("tasks.executors", &configured); err != nil {
+		return nil, err
+	}
+	var wrap []string
+	if err := s.tree("tasks.wrap", &wrap); err != nil {
+		return nil, err
+	}
+	table, err := executor.New(configured)
+	if err != nil || len(wrap) == 0 {
+		return table, err
+	}
+	all := table.Configs()
+	for _, info := range table.List() {
+		// One that is not installed must go on saying so, which a command that
+		// begins with the wrapper does not.
+		if c := all[info.ID]; info.Missing == "" && len(c.Command) > 0 {
+			c.Command = slices.Concat(wrap, c.Command)
+			if c.Resume != nil {
+				c.Resume = slices.Concat(wrap, c.Resume)
+			}
+			all[info.ID] = c
+		}
+	}
+	return executor.New(all)
+}
+
+// guards are the values of tasks.diff-guard.
+var guards = map[string]worktree.Guard{"safe": worktree.Safe, "balanced": worktree.Balanced, "relaxed": worktree.Relaxed, "off": {}}
+
+// retained reads how long worktrees are kept; nil: the room's own.
+func (s *Settings) retained() (map[tasks.Status]time.Duration, error) {
+	list := s.list("tasks.retain")
+	if len(list) == 0 {
+		return nil, nil
+	}
+	retain := map[tasks.Status]time.Duration{}
+	for _, one := range list {
+		status, text, _ := strings.Cut(one, "=")
+		d, err := Days(text)
+		if err != nil || !slices.Contains(tasks.Statuses, tasks.Status(status)) {
+			return nil, fault.Misuse(fmt.Sprintf("tasks.retain has %q, not STATUS=TIME", one), "write it as done=7d, inreview=720h; correct "+s.origin("tasks.retain"))
+		}
+		retain[tasks.Status(status)] = d
+	}
+	return retain, nil
+}
+
+// Days reads a time such as 90s, 2h or 7d.
+func Days(text string) (time.Duration, error) {
+	if n, ok := strings.CutSuffix(text, "d"); ok {
+		count, err := strconv.ParseUint(n, 10, 14)
+		return time.Duration(count) * 24 * time.Hour, err
+	}
+	d, err := time.ParseDuration(text)
+	if err == nil && d < 0 {
+		err = fmt.Errorf("%s is negative", text)
+	}
+	return d, err
+}
+
+// tree reads the value of a setting of any shape into v, which stays as it is
+// without one.
+func (s *Settings) tree(name string, v any) error {
+	text := s.get(name)
+	if text == "" {
+		return nil
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fault.Misuse(fmt.Sprintf("%s of %s: %s", key(name), s.origin(name), strings.TrimPrefix(err.Error(), "json: ")), "see the executor reference of the manual for its shape")
+	}
+	return nil
+}
+
+// environment are the settings in effect as variables, for a process of ours
+// that starts elsewhere. The token and the person's key are none of its business.
+func (s *Settings) environment() (vars []string, err error) {
+	if s.file != "" {
+		path, err := absolute(s.file)
+		if err != nil {
+			return nil, err
+		}
+		vars = append(vars, "DESKHAND_CONFIG="+path, DigestVariable+"="+s.project.digest())
+	}
+	for _, one := range table {
+		if one.name == "token" || one.name == "person-key" || !s.given(one.name) && !one.path {
+			continue
+		}
+		text := strings.Join(s.list(one.name), ",")
+		if one.path && text != "" && strings.HasSuffix(text, one.suffix) && !strings.Contains(text, "://") {
+			if text, err = absolute(text); err != nil && s.given(one.name) {
+				return nil, err
+			}
+		}
+		if text != "" {
+			vars = append(vars, variable(one.name)+"="+text)
+		}
+	}
+	return vars, nil
+}
+
+// absolute is a path from the root, or empty with an error where the working
+// directory is gone, as that of an attempt which was deleted meanwhile.
+func absolute(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fault.Misuse("the working directory is gone: "+err.Error(), "change to a folder that exists")
+	}
+	return path, nil
+}
+
+// sandboxOptions are the settings of the sandbox of agents.
+func (s *Settings) sandboxOptions(o *tasks.Options) error {
+	o.Sandbox, o.Network = box.Mode(s.get("tasks.sandbox")), s.list("tasks.sandbox-network")
+	if err := s.check("tasks.sandbox", "tasks.sandbox-network", "tasks.sandbox-read", "tasks.sandbox-write"); err != nil {
+		return err
+	}
+	if len(o.Network) == 0 {
+		o.Network = []string{box.NetworkOn}
+	}
+	var wrap []string
+	if err := s.tree("tasks.wrap", &wrap); err != nil {
+		return err
+	}
+	if len(wrap) > 0 && !s.given("tasks.sandbox") {
+		o.Sandbox = box.None // that command is the sandbox
+	}
+	o.SandboxRead, o.SandboxWrite, o.Image = s.list("tasks.sandbox-read"), s.list("tasks.sandbox-write"), s.get("tasks.sandbox-image")
+	state, err := s.StateDir()
+	if err != nil {
+		return err
+	}
+	o.Private = []string{state}
+	// Whoever wrote a project's file, or a link at the default place, may name any
+	// folder as the index.
+	if index, err := absolute(s.get("index")); err == nil && artifact.Alone(index) {
+		o.SandboxRead = append(o.SandboxRead, index)
+	}
+	return nil
+}
+
+// isFromRoot reports whether a path leads from the root, of the file system, of
+// the home folder or of a variable.
+func isFromRoot(path string) bool {
+	return filepath.IsAbs(path) || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, "$")
+}

@@ -1,0 +1,48 @@
+package settings
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/telemetry"
+)
+
+// collector is where spans go: what the setting says, or else the variables that
+// all programs with OpenTelemetry have. Empty: nowhere.
+func (s *Settings) collector() (string, error) {
+	endpoint := s.get("otlp.endpoint")
+	if endpoint == "" {
+		endpoint = Env("OTEL_EXPORTER_OTLP_ENDPOINT")
+	}
+	if own := Env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"); own != "" && !s.given("otlp.endpoint") {
+		endpoint = own
+	}
+	if endpoint == "" || Env("OTEL_SDK_DISABLED") == "true" {
+		return "", nil
+	}
+	at, err := url.Parse(endpoint)
+	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
+		return "", fault.Misuse("the collector of spans is at \""+endpoint+"\", which is no address", "write otlp.endpoint as http://127.0.0.1:4318")
+	}
+	if strings.Trim(at.Path, "/") == "" {
+		at.Path = "/v1/traces"
+	}
+	return at.String(), nil
+}
+
+// spans is where spans go. Nil: nowhere.
+func (s *Settings) spans(run Run) (*telemetry.Options, error) {
+	endpoint, err := s.collector()
+	if err != nil || endpoint == "" {
+		return nil, err
+	}
+	headers := map[string]string{}
+	for pair := range strings.SplitSeq(Env("OTEL_EXPORTER_OTLP_HEADERS"), ",") {
+		name, value, ok := strings.Cut(pair, "=")
+		if value, err := url.QueryUnescape(value); ok && err == nil {
+			headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		}
+	}
+	return &telemetry.Options{Endpoint: endpoint, Headers: headers, Service: Env("OTEL_SERVICE_NAME"), Version: run.Version, Log: run.Log}, nil
+}

@@ -1,0 +1,86 @@
+package console
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/elicit"
+	"github.com/deskhand/deskhand/runtime/fault"
+	asktools "github.com/deskhand/deskhand/runtime/tools/ask"
+)
+
+// Outputs are the forms in which ask prints an answer.
+var Outputs = []string{"value", "json", "lines", "env", "nul", "full"}
+
+// OutputUsage says what they are.
+const OutputUsage = "form of the answer: value, json, lines, env, nul or full (default: value; json for several questions)"
+
+// FormOf checks --output against what is asked.
+func FormOf(given string, questions int) (string, error) {
+	switch {
+	case given == "" && questions > 1:
+		return "json", nil
+	case given == "":
+		return "value", nil
+	case !slices.Contains(Outputs, given):
+		return "", fault.Misuse(fmt.Sprintf("unknown --output %q", given), "take one of "+strings.Join(Outputs, ", "))
+	case questions > 1 && (given == "value" || given == "nul"):
+		return "", fault.Misuse("--output "+given+" is for one question", "take json, lines or env")
+	}
+	return given, nil
+}
+
+// Answer writes an ended request to stdout. In the forms json and full that
+// is always something, in the others only an answer.
+func (c *Console) Answer(r elicit.Request, form string) error {
+	switch form {
+	case "json":
+		return c.JSON(asktools.OutputOf(&r))
+	case "full":
+		return c.JSON(r)
+	}
+	if !r.Accepted() {
+		return nil
+	}
+	var b strings.Builder
+	for _, one := range asktools.OutputOf(&r).Answers {
+		writeAnswer(&b, one, form)
+	}
+	_, err := io.WriteString(c.Stdout, PainterFor(c.Stdout).Plain(b.String()))
+	return err
+}
+
+func writeAnswer(b *strings.Builder, a asktools.Answer, form string) {
+	switch form {
+	case "value":
+		for _, text := range a.Texts() {
+			b.WriteString(text + "\n")
+		}
+	case "nul":
+		for _, text := range a.Texts() {
+			b.WriteString(text + "\x00")
+		}
+	case "lines":
+		for _, text := range a.Texts() {
+			fmt.Fprintf(b, "%s=%s\n", a.QuestionID, strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`).Replace(text))
+		}
+	case "env":
+		fmt.Fprintf(b, "%s='%s'\n", variableName(a.QuestionID), strings.ReplaceAll(strings.Join(a.Texts(), "\n"), "'", `'\''`))
+	}
+}
+
+// variableName makes a name that a shell takes of a question's id.
+func variableName(id string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToUpper(id))
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "_" + name
+	}
+	return name
+}

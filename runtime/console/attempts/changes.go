@@ -1,0 +1,175 @@
+package attempts
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+	textutil "github.com/deskhand/deskhand/runtime/text"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+)
+
+// Shown is what is shown of changes, and with Force also more than the guard lets
+// through.
+type Shown struct{ Stat, Names, Force bool }
+
+// Diff prints what an attempt has changed, or of some paths alone.
+func (c *Command) Diff(ctx context.Context, prefix string, paths []string, f Shown) error {
+	id, err := c.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	if len(paths) > 0 && c.AsJSON {
+		var out work.Patch
+		return c.answer(ctx, "get_attempt_patch", map[string]any{"attempt_id": id, "paths": paths, "force": f.Force, "max_bytes": mostPatch}, &out, nil)
+	}
+	if len(paths) > 0 && !f.Stat && !f.Names {
+		return c.patch(ctx, id, paths, f.Force)
+	}
+	var out work.Changes
+	return c.answer(ctx, "get_attempt_changes", map[string]any{"attempt_id": id, "force": f.Force}, &out, func() error {
+		for _, n := range out.Nested {
+			c.Tell("not shown and not committed, as it is a repository of its own: " + n)
+		}
+		switch {
+		case out.Blocked && *out.BlockedReason == worktree.SummaryFailed:
+			why := "the worktree cannot be read"
+			if changes, err := c.Manager.Changes(ctx, id, f.Force); err == nil && changes.Blocked.Detail != "" {
+				why = changes.Blocked.Detail
+			}
+			return notShown(*out.BlockedReason, why)
+		case out.Blocked:
+			return notShown(*out.BlockedReason, heldBack(out))
+		case f.Names:
+			for _, file := range out.Files {
+				if err := c.Line("%s", file); err != nil {
+					return err
+				}
+			}
+			return nil
+		case f.Stat:
+			return c.stat(ctx, id, f.Force, out)
+		}
+		for part := range slices.Chunk(out.Files, 100) {
+			if err := c.patch(ctx, id, part, f.Force); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// heldBack is what a guard holds back. Lines are not counted of what is too
+// large.
+func heldBack(c work.Changes) string {
+	if c.Summary.Added+c.Summary.Deleted == 0 {
+		return fmt.Sprintf("%d files", c.Summary.Files)
+	}
+	return fmt.Sprintf("%d files, %d lines added and %d deleted", c.Summary.Files, c.Summary.Added, c.Summary.Deleted)
+}
+
+// notShown is the error of what a guard holds back.
+func notShown(reason, what string) error {
+	return fault.New(reason, "not shown ("+reason+"): "+what, "")
+}
+
+// stat prints a line for each file.
+func (c *Command) stat(ctx context.Context, id string, force bool, out work.Changes) error {
+	changes, err := c.Manager.Changes(ctx, id, force)
+	if err != nil {
+		return err
+	}
+	paint := console.PainterFor(c.Stdout)
+	w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+	for _, f := range changes.Files {
+		name := f.Path
+		if f.OldPath != "" {
+			name = f.OldPath + " -> " + f.Path
+		}
+		fmt.Fprintf(w, "%s\t+%d\t-%d\t%s\n", f.Kind, f.Added, f.Deleted, paint.Plain(name))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return c.Line("%s, %s added, %d deleted", textutil.Count(out.Summary.Files, "file"), textutil.Count(out.Summary.Added, "line"), out.Summary.Deleted)
+}
+
+// mostPatch is the longest patch that the tool sends, in bytes.
+const mostPatch = 2 << 20
+
+// patch prints the patch of some paths, in as many calls as it takes.
+func (c *Command) patch(ctx context.Context, id string, paths []string, force bool) error {
+	for len(paths) > 0 {
+		var out work.Patch
+		if _, err := c.call(ctx, "get_attempt_patch", map[string]any{"attempt_id": id, "paths": paths, "force": force, "max_bytes": mostPatch}, &out); err != nil {
+			return err
+		}
+		if out.Blocked {
+			return notShown(*out.BlockedReason, strings.Join(paths[:min(len(paths), 3)], ", "))
+		}
+		paint := console.PainterFor(c.Stdout)
+		text := *out.Patch
+		if paint.OnTerminal() {
+			lines := strings.Split(text, "\n")
+			for i, line := range lines {
+				lines[i] = paint.PatchLine(line)
+			}
+			text = strings.Join(lines, "\n")
+		}
+		if _, err := io.WriteString(c.Stdout, text); err != nil {
+			return err
+		}
+		if len(out.Omitted) == len(paths) && slices.Equal(out.Omitted, paths) {
+			for _, path := range paths {
+				c.Tell(path + " is left out, its part of the patch is longer than 2 MiB")
+			}
+			return nil
+		}
+		paths = out.Omitted
+	}
+	return nil
+}
+
+// mostFile is the longest part of a file that the tool sends, in bytes.
+const mostFile = 512 << 10
+
+// Cat prints a file as an attempt has left it.
+func (c *Command) Cat(ctx context.Context, prefix, path string) error {
+	id, err := c.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	for start := int64(0); ; {
+		var out work.File
+		raw, err := c.call(ctx, "get_attempt_file", map[string]any{"attempt_id": id, "path": path, "start": start, "max_bytes": mostFile}, &out)
+		switch {
+		case err != nil:
+			return err
+		case c.AsJSON:
+			return c.JSON(raw)
+		case out.Blocked:
+			return notShown(*out.BlockedReason, path)
+		}
+		text := *out.Content
+		if out.Encoding == "base64" {
+			bytes, err := base64.StdEncoding.DecodeString(text)
+			if err != nil {
+				return err
+			}
+			text = string(bytes)
+		}
+		if _, err := io.WriteString(c.Stdout, console.PainterFor(c.Stdout).Plain(text)); err != nil {
+			return err
+		}
+		if start += int64(out.Bytes); !out.Truncated || out.Bytes == 0 {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package attempts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// attempt is the attempt whose id begins so, or the newest one of the task whose
+// id does.
+func (c *Command) attempt(ctx context.Context, prefix string) (string, error) {
+	id, err := c.Manager.Find(ctx, tasks.KindAttempt, prefix)
+	if f := fault.Of(err); f == nil || f.Code != tasks.NotFound {
+		c.Knows("attempt", id)
+		return id, err
+	}
+	task, err := c.Manager.Find(ctx, tasks.KindTask, prefix)
+	if f := fault.Of(err); f != nil && f.Code == tasks.NotFound {
+		return "", fault.New(f.Code, fmt.Sprintf("there is no attempt or task %q", prefix), "see deskhand tasks ls")
+	}
+	if err != nil {
+		return "", err
+	}
+	attempts, err := c.Manager.Attempts(ctx, task)
+	if err != nil {
+		return "", err
+	}
+	if len(attempts) == 0 {
+		return "", fault.New(tasks.NotFound, "task "+brief(task)+" has no attempt yet", "start one: deskhand tasks start "+brief(task)+" --executor NAME")
+	}
+	c.Knows("task", task)
+	c.Knows("attempt", attempts[0].ID)
+	return attempts[0].ID, nil
+}
+
+func (c *Command) task(ctx context.Context, prefix string) (string, error) {
+	id, err := c.Manager.Find(ctx, tasks.KindTask, prefix)
+	if f := fault.Of(err); f != nil && f.Code == tasks.NotFound {
+		return "", fault.New(f.Code, fmt.Sprintf("there is no task %q", prefix), "see deskhand tasks ls")
+	}
+	c.Knows("task", id)
+	return id, err
+}
+
+// project is the one of that name or id, or the only one.
+func (c *Command) project(ctx context.Context, given string) (string, error) {
+	if given != "" {
+		id, err := c.Manager.Find(ctx, tasks.KindProject, given)
+		if f := fault.Of(err); f != nil && f.Code == tasks.NotFound {
+			return "", fault.New(f.Code, fmt.Sprintf("there is no project %q", given), "see deskhand tasks project ls")
+		}
+		return id, err
+	}
+	page, err := c.Manager.Projects(ctx, tasks.Page{Limit: 20})
+	switch {
+	case err != nil:
+		return "", err
+	case len(page.Projects) == 0:
+		return "", fault.New(tasks.NotFound, "there is no project yet", "make one: deskhand tasks project add PATH --name NAME")
+	case len(page.Projects) == 1:
+		return page.Projects[0].ID, nil
+	}
+	var names []string
+	for _, p := range page.Projects {
+		names = append(names, p.Name)
+	}
+	return "", fault.Misuse("there are several projects", "choose one with --project: "+strings.Join(names, ", "))
+}

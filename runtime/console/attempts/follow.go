@@ -1,0 +1,203 @@
+package attempts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+)
+
+// Logs prints the last entries of the log of an attempt, at most limit; follow
+// goes on until nothing runs.
+func (c *Command) Logs(ctx context.Context, prefix string, raw bool, limit int, follow bool) error {
+	id, err := c.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	channel := "normalized"
+	if raw {
+		channel = "raw"
+	}
+	if follow {
+		return c.followLogs(ctx, id, channel, limit)
+	}
+	var out work.Logs
+	return c.answer(ctx, "tail_attempt_logs", map[string]any{"attempt_id": id, "channel": channel, "limit": limit}, &out, func() error {
+		p := console.NewLogPrinter(c.Console)
+		if out.Page.More {
+			c.Tell("there is more before, --limit takes up to 1000")
+		}
+		for _, e := range out.Page.Entries {
+			p.Print(e)
+		}
+		return p.End()
+	})
+}
+
+// followLogs prints the last entries of an attempt's newest process, all with
+// limit -1, and every later one until nothing runs.
+func (c *Command) followLogs(ctx context.Context, id, channel string, limit int) error {
+	p, told := console.NewLogPrinter(c.Console), map[string]bool{}
+	args := map[string]any{"attempt_id": id, "channel": channel, "limit": limit}
+	if limit < 0 {
+		args["limit"], args["after_revision"] = 1000, 0
+	}
+	for {
+		var out work.Logs
+		if _, err := c.call(ctx, "tail_attempt_logs", args, &out); err != nil {
+			return err
+		}
+		for _, e := range out.Page.Entries {
+			p.Print(e)
+		}
+		args = map[string]any{"attempt_id": id, "channel": channel, "limit": 1000, "after_revision": out.Page.NextRevision, "wait_ms": 2000}
+		switch {
+		case out.ProcessID == nil: // before the first
+			delete(args, "wait_ms")
+			if err := c.pause(ctx, id); err != nil {
+				return err
+			}
+			continue
+		case out.Page.More && limit < 0 || len(out.Page.Entries) > 0:
+		case out.Newer != nil:
+			if err := p.End(); err != nil {
+				return err
+			}
+			p = console.NewLogPrinter(c.Console)
+			args["after_revision"] = 0
+			args["execution_process_id"] = *out.Newer
+			limit = -1
+			continue
+		case out.Ended:
+			running, err := c.running(ctx, id)
+			if err != nil {
+				return err
+			}
+			if !running {
+				return p.End()
+			}
+		default:
+			if err := c.tellQuestions(ctx, id, p, told); err != nil {
+				return err
+			}
+		}
+		args["execution_process_id"] = *out.ProcessID
+	}
+}
+
+// tellQuestions says once of each question of an attempt that it waits for a
+// person.
+func (c *Command) tellQuestions(ctx context.Context, id string, p *console.LogPrinter, told map[string]bool) error {
+	var s work.Status
+	if _, err := c.call(ctx, "get_attempt_status", map[string]any{"attempt_id": id}, &s); err != nil {
+		return err
+	}
+	for _, q := range s.Open {
+		if !told[q.ID] && q.Standing == "" {
+			told[q.ID] = true
+			p.EndLine()
+			c.Tell("the agent asks: " + console.OneLine(q.Text))
+			fmt.Fprintf(c.Stderr, "hint: answer in deskhand inbox, or see deskhand ask show %s\n", q.ID)
+		}
+	}
+	return nil
+}
+
+// running says whether anything of an attempt runs or will run.
+func (c *Command) running(ctx context.Context, id string) (bool, error) {
+	s, err := c.Manager.Status(ctx, id)
+	return s.State == tasks.Running, err
+}
+
+// pause waits for something to happen in an attempt, a while at most.
+func (c *Command) pause(ctx context.Context, id string) error {
+	watch, err := c.Manager.Watch(ctx, -1, id)
+	if err != nil {
+		return err
+	}
+	defer watch.Close()
+	next, cancel := context.WithTimeout(ctx, pauseTime)
+	defer cancel()
+	if _, err = watch.Next(next); next.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// followToEnd prints the log until nothing runs.
+func (c *Command) followToEnd(ctx context.Context, attemptID string) error {
+	if err := c.followLogs(ctx, attemptID, "normalized", -1); err != nil {
+		return err
+	}
+	var s work.Status
+	if _, err := c.call(ctx, "get_attempt_status", map[string]any{"attempt_id": attemptID}, &s); err != nil {
+		return err
+	}
+	return failedEnd(s)
+}
+
+// followStatus prints the state at every change until nothing runs.
+func (c *Command) followStatus(ctx context.Context, id string) error {
+	watch, err := c.Manager.Watch(ctx, -1, id)
+	if err != nil {
+		return err
+	}
+	defer watch.Close()
+	var last string
+	for {
+		var s work.Status
+		raw, err := c.call(ctx, "get_attempt_status", map[string]any{"attempt_id": id}, &s)
+		if err != nil {
+			return err
+		}
+		now := stateWord(s)
+		if s.Failure != nil {
+			now += ": " + *s.Failure
+		}
+		if now += " " + briefOr(s.ProcessID, ""); now != last {
+			last = now
+			if c.AsJSON {
+				err = c.JSON(raw)
+			} else {
+				err = c.Line("%s  %s", time.Now().Format(time.TimeOnly), strings.TrimSpace(now))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if s.State != string(tasks.Running) {
+			return failedEnd(s)
+		}
+		// Questions are of another topic: look again after a while.
+		next, cancel := context.WithTimeout(ctx, 2*time.Second)
+		_, err = watch.Next(next)
+		cancel()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && next.Err() == nil {
+			return err
+		}
+	}
+}
+
+// failedEnd is the error of a command that followed an attempt to its end.
+func failedEnd(s work.Status) error {
+	if s.State == string(tasks.Failed) {
+		why := "failed"
+		if s.Failure != nil {
+			why = *s.Failure
+		}
+		next := "go on with deskhand tasks say"
+		if s.SessionID == nil { // its agent has not started
+			next = "try again with deskhand tasks start"
+		}
+		return fault.New("attempt_failed", "the attempt failed: "+why, "see deskhand tasks logs "+brief(s.AttemptID)+", and "+next)
+	}
+	return nil
+}

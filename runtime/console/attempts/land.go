@@ -1,0 +1,170 @@
+package attempts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// landed is what land, update and undo print as JSON.
+type landed struct {
+	AttemptID contract.UUID `json:"attempt_id"`
+	Branch    string        `json:"workspace_branch"`
+	Target    string        `json:"target_branch"`
+	How       worktree.How  `json:"how"`
+	DryRun    bool          `json:"dry_run"`
+	Moves     []landedMove  `json:"moves"`
+	Message   string        `json:"message,omitempty"`
+	Secrets   []string      `json:"secrets,omitempty"`
+}
+
+type landedMove struct {
+	Repo   string `json:"repo"`
+	Branch string `json:"branch"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+	Dir    string `json:"checked_out_in,omitempty"`
+}
+
+// Land brings the work of an attempt onto its target branch. What looks like a
+// secret is asked about at a terminal.
+func (c *Command) Land(ctx context.Context, prefix string, q tasks.LandRequest) error {
+	id, err := c.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	q.AttemptID = id
+	var done tasks.Landed
+	err = c.allowing(ctx, &q.Secrets, q.DryRun, func() (err error) {
+		done, err = c.Manager.Land(ctx, q)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.landing(done, q.DryRun, "landed", nil)
+}
+
+// Update brings the target branch into that of an attempt.
+func (c *Command) Update(ctx context.Context, prefix string, how worktree.How, dryRun bool) error {
+	id, err := c.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	done, err := c.Manager.Update(ctx, tasks.UpdateRequest{AttemptID: id, How: how, DryRun: dryRun})
+	if err != nil {
+		return err
+	}
+	return c.landing(done, dryRun, "updated", nil)
+}
+
+// Undo takes the landing of an attempt back.
+func (c *Command) Undo(ctx context.Context, prefix string, dryRun bool) error {
+	id, err := c.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	done, err := c.Manager.Undo(ctx, id, dryRun)
+	if err != nil {
+		return err
+	}
+	return c.landing(done, dryRun, "undone", worktree.Move.Back)
+}
+
+// allowing calls do. As long as that is held back because of what looks like a
+// secret, it asks the person at the terminal, and calls do again after a yes,
+// when allowed names what the person has seen. Otherwise the fault stays as it is.
+func (c *Command) allowing(ctx context.Context, allowed *tasks.Allowance, dryRun bool, do func() error) error {
+	for {
+		err := do()
+		f := fault.Of(err)
+		if f == nil || f.Code != tasks.LandHeld || dryRun || !console.OnTerminal(c.Stdin) {
+			return err
+		}
+		agreed, broken := c.Yes(ctx, console.PainterFor(c.Stderr).Plain(f.Message)+". Bring it onto your branch all the same?")
+		if broken != nil {
+			return broken
+		}
+		if !agreed {
+			return err
+		}
+		allowed.Named, _ = f.Details["found"].([]string)
+	}
+}
+
+// landedOf is what is printed of moves; turn says which way, nil: as it is.
+func landedOf(done tasks.Landed, dryRun bool, turn func(worktree.Move) worktree.Move) landed {
+	out := landed{AttemptID: contract.UUID(done.AttemptID), Branch: done.Branch, Target: done.Target, How: done.How, DryRun: dryRun, Moves: []landedMove{}, Message: done.Message, Secrets: done.Secrets}
+	for _, m := range done.Moves {
+		if turn != nil {
+			m = turn(m)
+		}
+		out.Moves = append(out.Moves, landedMove{m.Name, m.Branch, m.Before, m.After, m.Dir})
+	}
+	return out
+}
+
+// landing prints what moved.
+func (c *Command) landing(done tasks.Landed, dryRun bool, word string, turn func(worktree.Move) worktree.Move) error {
+	out := landedOf(done, dryRun, turn)
+	if c.AsJSON {
+		return c.JSON(out)
+	}
+	c.tellSecrets(out.Secrets)
+	if dryRun {
+		word = "would be " + word
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s  %s", brief(out.AttemptID), word)
+	for _, m := range out.Moves {
+		fmt.Fprintf(&text, "\n  %s  %s  %.12s -> %.12s", m.Repo, m.Branch, m.Before, m.After)
+		if m.Dir != "" {
+			fmt.Fprintf(&text, "  with the files of %s", m.Dir)
+		}
+	}
+	if dryRun && out.Message != "" {
+		fmt.Fprintf(&text, "\n\n%s", out.Message)
+	}
+	return c.Line("%s", text.String())
+}
+
+// tellSecrets says on stderr what looks like a secret and was allowed.
+func (c *Command) tellSecrets(found []string) {
+	for _, what := range found {
+		c.Tell("allowed: " + what)
+	}
+}
+
+// Apply brings the changes of an attempt into the person's checkout, uncommitted.
+func (c *Command) Apply(ctx context.Context, prefix string, dryRun bool, secrets tasks.Allowance) error {
+	id, err := c.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	var done tasks.Applied
+	err = c.allowing(ctx, &secrets, dryRun, func() (err error) {
+		done, err = c.Manager.Apply(ctx, id, dryRun, secrets)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if c.AsJSON {
+		return c.JSON(struct {
+			AttemptID contract.UUID `json:"attempt_id"`
+			Branch    string        `json:"workspace_branch"`
+			DryRun    bool          `json:"dry_run"`
+			Dirs      []string      `json:"dirs"`
+			Secrets   []string      `json:"secrets,omitempty"`
+		}{contract.UUID(done.AttemptID), done.Branch, dryRun, append([]string{}, done.Dirs...), done.Secrets})
+	}
+	c.tellSecrets(done.Secrets)
+	word := map[bool]string{false: "its changes are in", true: "its changes would be in"}[dryRun]
+	return c.Line("%s  %s %s", brief(contract.UUID(done.AttemptID)), word, strings.Join(done.Dirs, ", "))
+}

@@ -1,0 +1,247 @@
+package attempts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/forge"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/box"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+)
+
+// AddRepo adds a repository to the project of that name, which is made if need be;
+// none is what of it is to be empty.
+func (c *Command) AddRepo(ctx context.Context, project string, repo tasks.Repo, none tasks.RepoChange) error {
+	p, r, err := c.Manager.AddRepo(ctx, project, repo)
+	if err == nil && none != (tasks.RepoChange{}) {
+		r, err = c.Manager.SetRepo(ctx, p.ID, r.Name, none)
+	}
+	if err != nil {
+		return err
+	}
+	if c.AsJSON {
+		return c.JSON(struct {
+			ProjectID    contract.UUID `json:"project_id"`
+			Name         string        `json:"name"`
+			RepoID       contract.UUID `json:"repo_id"`
+			RepoName     string        `json:"repo_name"`
+			TargetBranch string        `json:"default_target_branch"`
+		}{contract.UUID(p.ID), p.Name, contract.UUID(r.ID), r.Name, r.TargetBranch})
+	}
+	return c.Line("%s  project %s has repository %s, attempts start from %s", brief(p.ID), p.Name, r.Name, r.TargetBranch)
+}
+
+// Projects prints the projects and their repositories.
+func (c *Command) Projects(ctx context.Context) error {
+	var out work.Projects
+	return c.answer(ctx, "list_projects", map[string]any{"limit": 500}, &out, func() error {
+		if out.Count == 0 {
+			c.Tell("no project yet, make one with deskhand tasks project add PATH --name NAME")
+			return nil
+		}
+		w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "ID\tPROJECT\tREPOSITORY\tBRANCH")
+		paint := console.PainterFor(c.Stdout)
+		for _, p := range out.Projects {
+			var repos work.Repos
+			if _, err := c.call(ctx, "list_repos", map[string]any{"project_id": p.ID}, &repos); err != nil {
+				return err
+			}
+			for _, r := range repos.Repos {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", brief(p.ID), paint.Plain(p.Name), paint.Plain(r.Name), orDash(r.TargetBranch))
+			}
+			if repos.Count == 0 {
+				fmt.Fprintf(w, "%s\t%s\t-\t-\n", brief(p.ID), paint.Plain(p.Name))
+			}
+		}
+		return w.Flush()
+	})
+}
+
+// Executors prints the coding agents and why some cannot be started.
+func (c *Command) Executors(ctx context.Context) error {
+	var out work.Executors
+	return c.answer(ctx, "list_executors", nil, &out, func() error {
+		w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "EXECUTOR\tKIND\tVARIANTS\tSTATE")
+		paint := console.PainterFor(c.Stdout)
+		for _, e := range out.Executors {
+			state := "ready"
+			if e.UnavailableReason != nil {
+				state = paint.Plain(*e.UnavailableReason)
+			}
+			variants := strings.Join(e.Variants, ",")
+			if variants == "" {
+				variants = "-"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", paint.Plain(e.ID), e.Protocol, paint.Plain(variants), state)
+		}
+		return w.Flush()
+	})
+}
+
+// repoAnswer is a repository of a project as JSON.
+type repoAnswer struct {
+	ProjectID    contract.UUID `json:"project_id"`
+	RepoID       contract.UUID `json:"repo_id"`
+	RepoName     string        `json:"repo_name"`
+	Path         string        `json:"path"`
+	TargetBranch string        `json:"default_target_branch"`
+	Setup        string        `json:"setup"`
+	Cleanup      string        `json:"cleanup"`
+	CopyFiles    []string      `json:"copy"`
+}
+
+func repoAnswerOf(r tasks.Repo) repoAnswer {
+	return repoAnswer{contract.UUID(r.ProjectID), contract.UUID(r.ID), r.Name, r.Path, r.TargetBranch, r.Setup, r.Cleanup, append([]string{}, r.CopyFiles...)}
+}
+
+func (c *Command) printRepo(r tasks.Repo) error {
+	text := fmt.Sprintf("%s  %s\npath      %s\nbranch    %s\n", brief(r.ID), r.Name, r.Path, r.TargetBranch)
+	for _, one := range [][2]string{{"setup", r.Setup}, {"cleanup", r.Cleanup}, {"copy", strings.Join(r.CopyFiles, ", ")}} {
+		if one[1] != "" {
+			text += fmt.Sprintf("%-9s %s\n", one[0], console.OneLine(one[1]))
+		}
+	}
+	return c.Line("%s", strings.TrimRight(text, "\n"))
+}
+
+// confinedAnswer is the sandbox of a project as JSON.
+type confinedAnswer struct {
+	ProjectID contract.UUID `json:"project_id"`
+	Sandbox   box.Mode      `json:"sandbox"`         // empty: what the settings say
+	Network   []string      `json:"sandbox_network"` // empty: what the settings say
+}
+
+// Confine sets the sandbox of a project: mode and network, where they are not
+// nil; an empty network is what the settings say. It says so if that is all.
+func (c *Command) Confine(ctx context.Context, project string, mode *box.Mode, network []string, all bool) error {
+	id, err := c.project(ctx, project)
+	if err != nil {
+		return err
+	}
+	p, err := c.Manager.Confine(ctx, id, mode, network)
+	if err != nil || !all {
+		return err
+	}
+	if c.AsJSON {
+		return c.JSON(confinedAnswer{contract.UUID(p.ID), p.Sandbox, append([]string{}, p.Network...)})
+	}
+	return c.printSandbox(p)
+}
+
+// printSandbox prints what a project says of its agents' sandbox.
+func (c *Command) printSandbox(p tasks.Project) error {
+	mode, network := string(p.Sandbox), strings.Join(p.Network, ", ")
+	return c.Line("%s  %s\nsandbox   %s\nnetwork   %s", brief(p.ID), p.Name, cmp.Or(mode, "as in the settings"), cmp.Or(network, "as in the settings"))
+}
+
+// landingAnswer is how work of a project is landed, as JSON.
+type landingAnswer struct {
+	ProjectID contract.UUID       `json:"project_id"`
+	Landing   tasks.LandingPolicy `json:"landing"`
+	Template  string              `json:"commit_template"` // empty: the usual one
+	Forge     forge.Kind          `json:"forge"`           // empty: the host says it
+	ForgeURL  string              `json:"forge_url"`       // empty: that of the host
+}
+
+// SetLanding says how work of a project is landed, and prints that if it is all.
+func (c *Command) SetLanding(ctx context.Context, project string, landing tasks.ProjectLanding, all bool) error {
+	id, err := c.project(ctx, project)
+	if err != nil {
+		return err
+	}
+	p, err := c.Manager.SetLanding(ctx, id, landing)
+	if err != nil || !all {
+		return err
+	}
+	out := landingAnswer{contract.UUID(p.ID), cmp.Or(p.Landing, tasks.AskToLand), p.CommitTemplate, p.Forge, p.ForgeURL}
+	if c.AsJSON {
+		return c.JSON(out)
+	}
+	return c.Line("%s  %s\nlanding   %s\nmessage   %s\nforge     %s", brief(p.ID), p.Name, out.Landing,
+		cmp.Or(console.OneLine(out.Template), "the usual one"), cmp.Or(strings.TrimSpace(string(out.Forge)+" "+out.ForgeURL), "as the host says"))
+}
+
+// SetRepo changes a repository of a project; an empty repo is its only one.
+func (c *Command) SetRepo(ctx context.Context, project, repo string, change tasks.RepoChange) error {
+	id, err := c.project(ctx, project)
+	if err != nil {
+		return err
+	}
+	r, err := c.Manager.SetRepo(ctx, id, repo, change)
+	if err != nil {
+		return err
+	}
+	if c.AsJSON {
+		return c.JSON(repoAnswerOf(r))
+	}
+	return c.printRepo(r)
+}
+
+// ShowProject prints the repositories of a project.
+func (c *Command) ShowProject(ctx context.Context, project string) error {
+	id, err := c.project(ctx, project)
+	if err != nil {
+		return err
+	}
+	repos, err := c.Manager.Repos(ctx, id)
+	if err != nil {
+		return err
+	}
+	if c.AsJSON {
+		out := []repoAnswer{}
+		for _, r := range repos {
+			out = append(out, repoAnswerOf(r))
+		}
+		return c.JSON(out)
+	}
+	for _, r := range repos {
+		if err := c.printRepo(r); err != nil {
+			return err
+		}
+	}
+	if len(repos) == 0 {
+		c.Tell("the project has no repository, add one with deskhand tasks project add PATH --name NAME")
+	}
+	return nil
+}
+
+// RenameProject gives a project another name.
+func (c *Command) RenameProject(ctx context.Context, project, name string) error {
+	id, err := c.project(ctx, project)
+	if err != nil {
+		return err
+	}
+	p, err := c.Manager.RenameProject(ctx, id, name)
+	if err != nil {
+		return err
+	}
+	return c.Line("%s  %s", brief(p.ID), p.Name)
+}
+
+// RemoveProject deletes a project, or takes a repository out of it if repo is
+// not empty.
+func (c *Command) RemoveProject(ctx context.Context, project, repo string) error {
+	id, err := c.project(ctx, project)
+	if err != nil {
+		return err
+	}
+	if repo != "" {
+		r, err := c.Manager.RemoveRepo(ctx, id, repo)
+		if err != nil {
+			return err
+		}
+		return c.Line("%s  %s taken out", brief(r.ID), r.Name)
+	}
+	if err := c.Manager.RemoveProject(ctx, id); err != nil {
+		return err
+	}
+	return c.Line("%s  deleted", brief(id))
+}

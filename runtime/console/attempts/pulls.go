@@ -1,0 +1,101 @@
+package attempts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/forge"
+	"github.com/deskhand/deskhand/runtime/tasks"
+)
+
+// pullAnswer is what pr prints as JSON.
+type pullAnswer struct {
+	AttemptID contract.UUID `json:"attempt_id"`
+	Branch    string        `json:"workspace_branch"`
+	DryRun    bool          `json:"dry_run"`
+	Pulls     []onePull     `json:"pull_requests"`
+	Secrets   []string      `json:"secrets,omitempty"`
+}
+
+type onePull struct {
+	Repo   string `json:"repo_name"`
+	Remote string `json:"remote"`
+	Target string `json:"target_branch"`
+	Title  string `json:"title"`
+	Head   string `json:"head"`
+	forge.Pull
+}
+
+// OpenPulls opens the pull requests of an attempt, or shows those that were merged or
+// closed.
+func (c *Command) OpenPulls(ctx context.Context, prefix string, q tasks.PullQuery) error {
+	id, err := c.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	q.AttemptID = id
+	if !q.DryRun {
+		if err := c.Manager.LookAtPulls(ctx, id, 0); err != nil {
+			c.Tell(err.Error())
+		}
+	}
+	s, err := c.Manager.Status(ctx, id)
+	if err != nil {
+		return err
+	}
+	if s.Work.State == tasks.LandedWork && len(s.Pulls) > 0 {
+		return c.pulled(tasks.Pulled{AttemptID: id, Branch: s.Branch, Requests: s.Pulls}, false)
+	}
+	var done tasks.Pulled
+	err = c.allowing(ctx, &q.Secrets, q.DryRun, func() (err error) {
+		done, err = c.Manager.OpenPull(ctx, q)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.pulled(done, q.DryRun)
+}
+
+func (c *Command) pulled(done tasks.Pulled, dryRun bool) error {
+	out := pullAnswer{contract.UUID(done.AttemptID), done.Branch, dryRun, []onePull{}, done.Secrets}
+	for _, pr := range done.Requests {
+		out.Pulls = append(out.Pulls, onePull{pr.Repo, pr.Remote, pr.Target, pr.Title, pr.Head, pr.Pull})
+	}
+	if c.AsJSON {
+		return c.JSON(out)
+	}
+	c.tellSecrets(out.Secrets)
+	var text strings.Builder
+	for _, pr := range done.Requests {
+		if dryRun {
+			fmt.Fprintf(&text, "%s  would push %s to %s and open %q for %s\n", pr.Repo, pr.Branch, pr.Remote, pr.Title, pr.Target)
+			continue
+		}
+		fmt.Fprintf(&text, "%s  %s\n", pr.Repo, pullWord(pr))
+	}
+	if dryRun && done.Body != "" {
+		fmt.Fprintf(&text, "\n%s\n", done.Body)
+	}
+	return c.Line("%s", strings.TrimSuffix(text.String(), "\n"))
+}
+
+// pullWord is a pull request on a line.
+func pullWord(pr tasks.PullRequest) string { return pr.Words() + "  " + pr.Pull.URL }
+
+// pullLines are the pull requests of an attempt, a line each.
+func (c *Command) pullLines(ctx context.Context, id string) string {
+	pulls, err := c.Manager.Pulls(ctx, id)
+	if err != nil {
+		return ""
+	}
+	var text strings.Builder
+	for _, pr := range pulls {
+		if pr.Pull.Number > 0 {
+			fmt.Fprintf(&text, "pull      %s\n", pullWord(pr))
+		}
+	}
+	return text.String()
+}

@@ -1,0 +1,80 @@
+package attempts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// resolve gives the conflicts of an attempt to its agent and follows that to the
+// end. sent is false if there are none.
+func (c *Command) resolve(ctx context.Context, prefix, into string) (sent bool, err error) {
+	id, err := c.attempt(ctx, prefix)
+	if err != nil {
+		return false, err
+	}
+	_, conflicts, err := c.Manager.Resolve(ctx, id, into)
+	if err != nil || len(conflicts) == 0 {
+		return false, err
+	}
+	c.Tell(fmt.Sprintf("its agent resolves the conflicts in %s; Ctrl-C leaves it running", strings.Join(conflicts, ", ")))
+	err = c.followToEnd(ctx, id)
+	if ctx.Err() != nil {
+		c.Tell(fmt.Sprintf("it goes on: deskhand tasks logs %s --follow", brief(contract.UUID(id))))
+	}
+	return true, err
+}
+
+// ResolveOrUpdate gives the conflicts of an attempt to its agent, which merges the
+// target branch; if there are none it does so itself.
+func (c *Command) ResolveOrUpdate(ctx context.Context, prefix string, how worktree.How) error {
+	if sent, err := c.resolve(ctx, prefix, ""); sent || err != nil {
+		return err
+	}
+	return c.Update(ctx, prefix, how, false)
+}
+
+// ResolveAndLand lands an attempt, after its agent has resolved what conflicts and
+// the person has agreed to what came out.
+func (c *Command) ResolveAndLand(ctx context.Context, prefix string, q tasks.LandRequest, yes bool) error {
+	if !yes && !console.OnTerminal(c.Stdin) { // before the agent works for nothing
+		return fault.Misuse("this asks before it lands what the agent makes of the conflicts, and there is no terminal", "add --yes")
+	}
+	sent, err := c.resolve(ctx, prefix, q.Into)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	if !sent {
+		return c.Land(ctx, prefix, q)
+	}
+	if q.AttemptID, err = c.attempt(ctx, prefix); err != nil {
+		return err
+	}
+	dry := q
+	dry.DryRun, dry.Save = true, true
+	var would tasks.Landed
+	err = c.allowing(ctx, &dry.Secrets, false, func() (err error) {
+		would, err = c.Manager.Land(ctx, dry)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	q.Secrets, q.Plan = dry.Secrets, would.Plan
+	did, err := c.Manager.Changes(ctx, q.AttemptID, true)
+	if err != nil {
+		return err
+	}
+	question := fmt.Sprintf("The conflicts are resolved: %d files, +%d -%d (deskhand tasks diff %s). Land attempt %s on %s?",
+		did.Count, did.Added, did.Deleted, brief(contract.UUID(q.AttemptID)), brief(contract.UUID(q.AttemptID)), would.Target)
+	if err := c.Confirmed(ctx, question, yes); err != nil {
+		return err
+	}
+	return c.Land(ctx, q.AttemptID, q)
+}

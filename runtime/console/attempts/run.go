@@ -1,0 +1,137 @@
+package attempts
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+	textutil "github.com/deskhand/deskhand/runtime/text"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+)
+
+// preferred are the executors that run takes if none is named, best first: over
+// ACP an agent asks in the inbox before it acts.
+var preferred = []string{"claude", "codex", "opencode", "gemini", "claude-stream", "codex-stream", "opencode-stream", "gemini-stream"}
+
+// Run starts an agent on a prompt in the repository of the working directory, and
+// follows it to the end unless detach is set. An empty agent is the first one that
+// is installed.
+func (c *Command) Run(ctx context.Context, prompt, agent, variant string, detach bool) error {
+	if agent == "" {
+		var err error
+		if agent, err = c.installed(ctx); err != nil {
+			return err
+		}
+	}
+	project, repo, err := c.Manager.ProjectAt(ctx, ".")
+	if err != nil {
+		return err
+	}
+	title, rest := splitPrompt(prompt)
+	task, err := c.Manager.CreateTask(ctx, tasks.NewTask{ProjectID: project.ID, Title: title, Description: rest})
+	if err != nil {
+		return err
+	}
+	started, err := c.Manager.Start(ctx, tasks.StartRequest{TaskID: task.ID, Executor: agent, Variant: variant, Prompt: prompt, Repos: []tasks.RepoTarget{{RepoID: repo.ID}}})
+	if err != nil {
+		return err
+	}
+	id := contract.UUID(started.AttemptID)
+	c.Tell(fmt.Sprintf("%s works on attempt %s, branch %s; Ctrl-C leaves it running", agent, brief(id), started.Branch))
+	if detach {
+		return c.Line("%s", started.AttemptID)
+	}
+	err = c.followToEnd(ctx, started.AttemptID)
+	if ctx.Err() != nil {
+		c.Tell(fmt.Sprintf("it goes on: deskhand tasks logs %s --follow, or deskhand tasks stop %s", brief(id), brief(id)))
+		return nil
+	}
+	if err != nil || !console.OnTerminal(c.Stdin) || !console.OnTerminal(c.Stderr) {
+		return err
+	}
+	return c.whatNow(ctx, started.AttemptID)
+}
+
+// installed is the executor that run takes.
+func (c *Command) installed(ctx context.Context) (string, error) {
+	all, err := c.Manager.Executors(ctx)
+	if err != nil {
+		return "", err
+	}
+	ready := map[string]bool{}
+	for _, e := range all {
+		ready[e.ID] = e.Missing == ""
+	}
+	for _, id := range preferred {
+		if ready[id] {
+			return id, nil
+		}
+	}
+	for _, e := range all { // one of the user's own
+		if e.Missing == "" && e.Protocol != "fake" {
+			return e.ID, nil
+		}
+	}
+	return "", fault.New("no_executor", "no coding agent is installed", "deskhand tasks executors says how to install one; --agent names one")
+}
+
+// splitPrompt makes a task of a prompt: its first line is the title.
+func splitPrompt(prompt string) (title, rest string) {
+	const most = 100 // characters of a title
+	title, rest, _ = strings.Cut(strings.TrimSpace(prompt), "\n")
+	if short := textutil.Shorten(title, most); short != title {
+		return short, prompt
+	}
+	if strings.TrimSpace(rest) == "" {
+		return title, ""
+	}
+	return title, prompt
+}
+
+// whatNow asks what becomes of the work, until that is settled.
+func (c *Command) whatNow(ctx context.Context, id string) error {
+	in := bufio.NewReader(c.Stdin)
+	ask := func(text string) (string, bool) {
+		fmt.Fprint(c.Stderr, text)
+		line, err := in.ReadString('\n')
+		return strings.TrimSpace(line), err == nil || line != ""
+	}
+	for {
+		choice, ok := ask("\n[l]and  [d]iff  [s]ay  [x] discard  [q]uit: ")
+		if !ok || choice == "q" || choice == "" {
+			return c.Line("\nIt stays as it is: deskhand tasks show %s", brief(contract.UUID(id)))
+		}
+		settled, err := false, error(nil)
+		switch choice {
+		case "l":
+			settled, err = true, c.Land(ctx, id, tasks.LandRequest{How: worktree.Merge})
+		case "d":
+			err = c.Diff(ctx, id, nil, Shown{})
+		case "s":
+			if text, ok := ask("say: "); ok && text != "" {
+				if _, err = c.call(ctx, "follow_up", map[string]any{"action": string(tasks.Send), "attempt_id": id, "prompt": text}, &work.FollowUp{}); err == nil {
+					err = c.followToEnd(ctx, id)
+				}
+			}
+		case "x":
+			settled, err = true, c.Discard(ctx, id, true, false)
+		}
+		if ctx.Err() != nil || err == nil && settled {
+			return err
+		}
+		if f := fault.Of(err); f != nil {
+			c.Tell(c.Worded(err).Error())
+			if w := fault.Of(c.Worded(err)); w.Hint != "" {
+				c.Tell(w.Hint)
+			}
+		} else if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package attempts
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+)
+
+// Show prints a task with its attempts, or how an attempt stands; follow prints every
+// change of an attempt until nothing runs.
+func (c *Command) Show(ctx context.Context, prefix string, follow bool) error {
+	if !follow {
+		id, err := c.Manager.Find(ctx, tasks.KindTask, prefix)
+		if err == nil {
+			return c.showTask(ctx, id)
+		}
+		if f := fault.Of(err); f == nil || f.Code != tasks.NotFound {
+			return err
+		}
+	}
+	id, err := c.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	if follow {
+		return c.followStatus(ctx, id)
+	}
+	var out work.Status
+	return c.answer(ctx, "get_attempt_status", map[string]any{"attempt_id": id}, &out, func() error { return c.printStatus(ctx, out) })
+}
+
+func (c *Command) showTask(ctx context.Context, id string) error {
+	var out work.TaskAnswer
+	return c.answer(ctx, "get_task", map[string]any{"task_id": id}, &out, func() error {
+		paint := console.PainterFor(c.Stdout)
+		t := out.Task
+		if err := c.Line("%s  %s, changed %s\n\n%s", t.ID, t.Status, console.Age(t.Updated.Time), t.Title); err != nil {
+			return err
+		}
+		if t.Description != nil {
+			if err := c.Line("\n%s", strings.TrimRight(*t.Description, "\n")); err != nil {
+				return err
+			}
+		}
+		var all work.Attempts
+		if _, err := c.call(ctx, "list_task_attempts", map[string]any{"task_id": id}, &all); err != nil || all.Count == 0 {
+			return err
+		}
+		w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "\nATTEMPT\tSTATE\tEXECUTOR\tSTARTED\tBRANCH")
+		var newest work.Status
+		for i, one := range all.Attempts {
+			var s work.Status
+			if _, err := c.call(ctx, "get_attempt_status", map[string]any{"attempt_id": one.ID}, &s); err != nil {
+				return err
+			}
+			if i == 0 {
+				newest = s
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", brief(one.ID), stateWord(s), orDash(one.Executor), console.Age(one.Created.Time), paint.Plain(one.Branch))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		return c.Line("\n%s", strings.TrimRight(c.folder(ctx, newest)+c.why(ctx, newest)+waiting(newest)+whereWork(newest)+c.pullLines(ctx, string(newest.AttemptID)), "\n"))
+	})
+}
+
+// folder is a line with the folder of an attempt, if it is known.
+func (c *Command) folder(ctx context.Context, s work.Status) string {
+	at, err := c.Manager.Context(ctx, string(s.AttemptID))
+	if err != nil {
+		return ""
+	}
+	text := fmt.Sprintf("folder    %s\n", at.Attempt.Dir)
+	if s := at.Attempt.Sandbox; s.Mode != "" {
+		text += fmt.Sprintf("sandbox   %s\n", console.OneLine(s.String()))
+	}
+	return text
+}
+
+// waiting is a line for each question that waits for a person.
+func waiting(s work.Status) string {
+	var text strings.Builder
+	for _, q := range s.Open {
+		fmt.Fprintf(&text, "%-9s %s  %s (deskhand ask show %s)\n", map[bool]string{true: "asks", false: "asked"}[q.Standing == ""], q.ID, console.OneLine(q.Text), q.ID)
+		if q.Standing != "" {
+			fmt.Fprintf(&text, "          %s\n", q.Standing)
+		}
+	}
+	return text.String()
+}
+
+// stateWord is the state of an attempt in a word or two.
+func stateWord(s work.Status) string {
+	switch {
+	case s.WaitsFor != nil:
+		return waitWord(*s.WaitsFor)
+	case offBranch(s):
+		return s.State + ", off its branch"
+	case s.Landed:
+		return "landed"
+	}
+	return s.State
+}
+
+// waitWord says in a word what an attempt does that does not run.
+func waitWord(f string) string {
+	if tasks.Wait(f) == tasks.ForPerson {
+		return "asks"
+	}
+	return "waits"
+}
+
+// why is a line about what an attempt waits for, and what to do if nobody will
+// start it.
+func (c *Command) why(ctx context.Context, s work.Status) string {
+	if s.WaitsFor == nil {
+		return ""
+	}
+	switch tasks.Wait(*s.WaitsFor) {
+	case tasks.ForSlot:
+		return "waits     for a free slot\n"
+	case tasks.ForStarter:
+		made, err := c.Manager.Stranded(ctx, string(s.AttemptID))
+		if err != nil || made == nil {
+			return ""
+		}
+		return fmt.Sprintf("waits     for the environment that it was started with%s: nothing that has it runs\n"+
+			"          run any deskhand tasks command in that shell, or take it over into this one:\n"+
+			"          deskhand tasks start --resume %s\n", startedWith(*made), brief(s.AttemptID))
+	}
+	return ""
+}
+
+// startedWith names what an attempt was started with.
+func startedWith(made tasks.Origin) string {
+	var parts []string
+	if len(made.Names) > 0 {
+		parts = append(parts, strings.Join(made.Names, ", "))
+	}
+	if made.Config != "" {
+		parts = append(parts, "configuration "+made.Config)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, "; ") + ")"
+}
+
+// offBranch says that the attempt has work which is not on its branch.
+func offBranch(s work.Status) bool { return s.Work != nil && *s.Work == tasks.OffBranch }
+
+// whereWork is a line for each thing to know of where the work is.
+func whereWork(s work.Status) string {
+	var text strings.Builder
+	if !s.Landed && s.Ahead+s.Behind > 0 {
+		fmt.Fprintf(&text, "target    %d behind, %d ahead", s.Behind, s.Ahead)
+		if len(s.Conflicts) > 0 {
+			fmt.Fprintf(&text, ", conflicts in %s", strings.Join(s.Conflicts, ", "))
+		}
+		text.WriteString("\n")
+	}
+	for _, n := range s.WorkNotes {
+		fmt.Fprintf(&text, "work      %s\n", n)
+	}
+	if offBranch(s) {
+		fmt.Fprintf(&text, "          deskhand tasks commit %s brings what it can onto the branch\n", brief(s.AttemptID))
+	}
+	return text.String()
+}
+
+// status prints how an attempt stands.
+func (c *Command) printStatus(ctx context.Context, s work.Status) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s  %s", s.AttemptID, stateWord(s))
+	if s.Failure != nil {
+		fmt.Fprintf(&text, ": %s", *s.Failure)
+	}
+	fmt.Fprintf(&text, "\ntask      %s\nbranch    %s\n", brief(s.TaskID), s.Branch)
+	text.WriteString(c.folder(ctx, s))
+	fmt.Fprintf(&text, "executor  %s\nsession   %s\n", orDash(s.Executor), briefOr(s.SessionID, "-"))
+	if s.Active != nil {
+		fmt.Fprintf(&text, "active    %s\n", console.Age(s.Active.Time))
+	}
+	if s.Usage.TokensIn+s.Usage.TokensOut > 0 || s.Usage.Cost > 0 {
+		fmt.Fprintf(&text, "usage     %d tokens read, %d written, $%.2f\n", s.Usage.TokensIn, s.Usage.TokensOut, s.Usage.Cost)
+	}
+	text.WriteString(c.why(ctx, s))
+	text.WriteString(waiting(s))
+	text.WriteString(whereWork(s))
+	text.WriteString(c.pullLines(ctx, string(s.AttemptID)))
+	if q := s.Queued; q != nil && q.Discarded == nil {
+		fmt.Fprintf(&text, "queued    %s\n", console.OneLine(q.Message))
+	} else if q != nil {
+		fmt.Fprintf(&text, "dropped   %s: %s\n", console.OneLine(q.Message), *q.Discarded)
+	}
+	return c.Line("%s", strings.TrimRight(text.String(), "\n"))
+}

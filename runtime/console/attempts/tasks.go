@@ -1,0 +1,118 @@
+package attempts
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	textutil "github.com/deskhand/deskhand/runtime/text"
+	"github.com/deskhand/deskhand/runtime/tools/work"
+)
+
+// Add makes a task: given are arguments of create_task. An empty project is the
+// only one.
+func (c *Command) Add(ctx context.Context, project string, given map[string]any) error {
+	id, err := c.project(ctx, project)
+	if err != nil {
+		return err
+	}
+	given["project_id"] = id
+	var out work.CreatedTask
+	return c.answer(ctx, "create_task", withoutEmpty(given), &out, func() error { return c.Line("%s", out.ID) })
+}
+
+// List prints the tasks of a project, at most limit. An empty status is any.
+func (c *Command) List(ctx context.Context, project, status string, limit int) error {
+	id, err := c.project(ctx, project)
+	if err != nil {
+		return err
+	}
+	var out work.Tasks
+	args := withoutEmpty(map[string]any{"project_id": id, "status": status, "limit": limit})
+	return c.answer(ctx, "list_tasks", args, &out, func() error {
+		if out.NextCursor != nil {
+			defer c.Tell(fmt.Sprintf("only %d are listed, --limit takes up to 500", out.Count))
+		}
+		if out.Count == 0 {
+			c.Tell("no task, add one with deskhand tasks add TITLE")
+			return nil
+		}
+		paint := console.PainterFor(c.Stdout)
+		w := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "ID\tSTATUS\tATTEMPT\tEXECUTOR\tCHANGED\tTITLE")
+		for _, t := range out.Tasks {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", brief(t.ID), t.Status, standing(t), orDash(t.Executor), console.Age(t.Updated.Time), paint.Plain(console.OneLine(t.Title)))
+		}
+		defer c.tellStranded(out.Tasks)
+		return w.Flush()
+	})
+}
+
+// tellStranded says what to do about what nobody starts.
+func (c *Command) tellStranded(list []work.TaskSummary) {
+	n := 0
+	for _, t := range list {
+		if t.WaitsFor != nil && tasks.Wait(*t.WaitsFor) == tasks.ForStarter {
+			n++
+		}
+	}
+	if n > 0 {
+		c.Tell(fmt.Sprintf("%d of those that wait were started with another environment or other settings, and no launcher of theirs runs; deskhand tasks show ID says what to do", n))
+	}
+}
+
+// standing is how the newest attempt at a task stands.
+func standing(t work.TaskSummary) string {
+	switch {
+	case t.AttemptID == nil:
+		return "-"
+	case t.WaitsFor != nil:
+		return waitWord(*t.WaitsFor)
+	case t.InProgress:
+		return "running"
+	case t.LastFailed:
+		return "failed"
+	case t.OffBranch:
+		return "off branch"
+	case t.Landed:
+		return "landed"
+	}
+	return "ended"
+}
+
+// Set changes a task: given are arguments of update_task.
+func (c *Command) Set(ctx context.Context, prefix string, given map[string]any) (err error) {
+	if given["task_id"], err = c.task(ctx, prefix); err != nil {
+		return err
+	}
+	var out work.TaskAnswer
+	return c.answer(ctx, "update_task", given, &out, func() error {
+		return c.Line("%s  %s  %s", brief(out.Task.ID), out.Task.Status, console.OneLine(out.Task.Title))
+	})
+}
+
+// Remove deletes a task with its attempts; with keep it does nothing if a folder has
+// files that git ignores.
+func (c *Command) Remove(ctx context.Context, prefix string, keep bool) error {
+	id, err := c.task(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	ignored, err := c.Manager.Ignored(ctx, id)
+	if err != nil {
+		return err
+	}
+	if keep && len(ignored) > 0 {
+		return fault.New(tasks.WorkUnsaved, "git ignores these, and they would go: "+textutil.Some(ignored, 8), "move away what you need, or leave --keep-ignored out")
+	}
+	var out work.DeletedTask
+	return c.answer(ctx, "delete_task", map[string]any{"task_id": id}, &out, func() error {
+		if len(ignored) > 0 {
+			c.Tell("gone with it, as git ignores them: " + textutil.Some(ignored, 8))
+		}
+		return c.Line("%s  deleted", brief(out.ID))
+	})
+}

@@ -1,0 +1,41 @@
+package attempts
+
+import (
+	"context"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/tasks"
+	"github.com/deskhand/deskhand/runtime/tasks/worktree"
+)
+
+// Visit is what checks a branch out in the person's own checkout, or gives it back.
+type Visit func(m *tasks.Manager, ctx context.Context, attempt string, dryRun bool) (tasks.Visited, error)
+
+// Visit does it, and says so in words.
+func (c *Command) Visit(ctx context.Context, prefix, words string, do Visit, dryRun bool) error {
+	id, err := c.attempt(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	done, err := do(c.Manager, ctx, id, dryRun)
+	if err != nil {
+		return err
+	}
+	if c.AsJSON {
+		return c.JSON(struct {
+			AttemptID contract.UUID    `json:"attempt_id"`
+			Branch    string           `json:"workspace_branch"`
+			DryRun    bool             `json:"dry_run"`
+			Visits    []worktree.Visit `json:"checkouts"`
+		}{contract.UUID(done.AttemptID), done.Branch, dryRun, append([]worktree.Visit{}, done.Visits...)})
+	}
+	var dirs []string
+	for _, v := range done.Visits {
+		dirs = append(dirs, v.Path)
+	}
+	if dryRun {
+		return c.Line("%s  would change %s", brief(done.AttemptID), strings.Join(dirs, ", "))
+	}
+	return c.Line("%s  branch %s %s %s", brief(done.AttemptID), done.Branch, words, strings.Join(dirs, ", "))
+}

@@ -1,0 +1,76 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Confirmed asks the person at the terminal a question that only yes answers.
+// Without a terminal it is refused: --yes is how a script says it.
+func (c *Console) Confirmed(ctx context.Context, question string, yes bool) error {
+	if yes {
+		return nil
+	}
+	if !OnTerminal(c.Stdin) {
+		return fault.Misuse("this asks before it does something, and there is no terminal", "add --yes")
+	}
+	agreed, err := c.Yes(ctx, question)
+	if err == nil && !agreed {
+		err = fault.Misuse("nothing was done", "answer y, or add --yes")
+	}
+	return err
+}
+
+// Yes asks at the terminal; anything but yes is no. An interrupt is an error and
+// no answer.
+func (c *Console) Yes(ctx context.Context, question string) (bool, error) {
+	fmt.Fprintf(c.Stderr, "%s [y/N] ", question)
+	answer, err := readLine(ctx, c.Stdin)
+	if err != nil {
+		fmt.Fprintln(c.Stderr)
+	}
+	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"), err
+}
+
+// Reply asks at the terminal and reads one line, without the white space around it.
+func (c *Console) Reply(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(c.Stderr, PainterFor(c.Stderr).Plain(question))
+	return readLine(ctx, c.Stdin)
+}
+
+// readLine reads one line, and no byte more. It ends early with ctx.
+func readLine(ctx context.Context, from io.Reader) (string, error) {
+	type said struct {
+		line string
+		err  error
+	}
+	heard := make(chan said, 1)
+	go func() { // ends with the process, where ctx ends first
+		var line []byte
+		for one := make([]byte, 1); ; {
+			n, err := from.Read(one)
+			if n > 0 && one[0] != '\n' {
+				line = append(line, one[0])
+			}
+			if errors.Is(err, io.EOF) {
+				err = nil // as an empty line
+				n, one[0] = 1, '\n'
+			}
+			if err != nil || n > 0 && one[0] == '\n' {
+				heard <- said{strings.TrimSpace(string(line)), err}
+				return
+			}
+		}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case s := <-heard:
+		return s.line, s.err
+	}
+}

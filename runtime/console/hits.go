@@ -1,0 +1,60 @@
+package console
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/tools/docs"
+)
+
+// Hits prints a page of hits: where they stand, what they are, the evidence.
+func (c *Console) Hits(r docs.SearchResult) {
+	paint := PainterFor(c.Stdout)
+	for i, h := range r.Hits {
+		if i > 0 {
+			fmt.Fprintln(c.Stdout)
+		}
+		first, _, _ := strings.Cut(h.Lines, "-")
+		fmt.Fprintf(c.Stdout, "%s  %s\n", paint.Bold(h.Breadcrumb), paint.Dim(fmt.Sprintf("%.3f", h.Score)))
+		fmt.Fprintf(c.Stdout, "%s  %s\n", paint.Path(h.Filepath+":"+first), paint.Dim(h.ChunkID))
+		fmt.Fprintf(c.Stdout, "  %s\n", paint.Marks(h.Snippet))
+		if h.Why != nil {
+			fmt.Fprintf(c.Stdout, "  %s\n", paint.Dim(fmt.Sprintf("words %.2f  meaning %.2f  near %.2f  path %.2f", h.Why.Words, h.Why.Meaning, h.Why.Near, h.Why.Path)))
+		}
+		for _, k := range slices.Sorted(maps.Keys(h.Variants)) {
+			fmt.Fprintf(c.Stdout, "  %s\n", paint.Dim("also for "+k+" "+strings.Join(h.Variants[k], ", ")))
+		}
+	}
+	if r.Hint != nil {
+		fmt.Fprintln(c.Stdout, paint.Plain(r.Hint.Message))
+		for _, k := range slices.Sorted(maps.Keys(r.Hint.SuggestedFilters)) {
+			fmt.Fprintf(c.Stdout, "  --facet %s=%s\n", k, paint.Plain(strings.Join(r.Hint.SuggestedFilters[k], " | ")))
+		}
+	}
+}
+
+// delimiterStart begins the line before each chunk of a document. A line of a page
+// that begins so is set off by a backslash.
+const delimiterStart = "--- Chunk: "
+
+// Document makes the lines between chunks stand out on a terminal, each with the
+// place to open in an editor.
+func (p Paint) Document(text string, doc docs.Doc) string {
+	if !p.terminal {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	chunk := 0
+	for i, line := range lines {
+		if !strings.HasPrefix(line, delimiterStart) || chunk == len(doc.Chunks) {
+			lines[i] = p.Plain(line)
+			continue
+		}
+		first, _, _ := strings.Cut(doc.Chunks[chunk].Lines, "-")
+		lines[i] = p.Bold(line) + " " + p.Path(doc.Filepath+":"+first)
+		chunk++
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,23 @@
+package text
+
+import "testing"
+
+func TestNearest(t *testing.T) {
+	known := []string{"index", "log_level", "max_answer_bytes", "name", "tools"}
+	for word, want := range map[string]string{
+		"log-levl": "log_level", "max_answer_byte": "max_answer_bytes", "tool": "tools", "nmae": "",
+		"idnex": "", "indx": "index", "x": "", "": "", "something_else": "", "names": "name",
+	} {
+		if got := Nearest(word, known); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"abc", "", 3}, {"", "ab", 2}, {"kitten", "sitting", 3}, {"same", "same", 0}} {
+		if got := edits(c.a, c.b); got != c.want {
+			t.Errorf("edits(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
