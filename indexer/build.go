@@ -206,6 +206,11 @@ func (b *build) metadata(ctx context.Context, values facetValues) (artifact.Meta
 		Instructions:      b.texts.instructions,
 		Prompts:           b.prompts,
 	}
+	m.Library = b.options.Library
+	if b.options.PlainTexts {
+		m.Instructions, m.Prompts = b.options.Instructions, nil
+		b.texts.search, b.texts.get = b.options.SearchDescription, b.options.GetDocDescription
+	}
 	if err := values.refuseReserved(b.sourceOf); err != nil {
 		return m, err
 	}

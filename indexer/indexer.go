@@ -56,6 +56,11 @@ type Options struct {
 	// SearchDescription, GetDocDescription and Instructions override the texts
 	// of metadata.json and manifests. Empty: no override.
 	SearchDescription, GetDocDescription, Instructions string
+	// Library names the corpus and its source; nil: no name.
+	Library *artifact.Library
+	// PlainTexts leaves out the corpus's own texts for models: descriptions of
+	// tools, instructions and prompts.
+	PlainTexts bool
 	// Embedder computes each chunk's vector; nil: the index has no vectors.
 	Embedder embed.Embedder
 	// Progress, unless nil, receives the progress of the build, from one

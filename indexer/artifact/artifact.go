@@ -49,10 +49,32 @@ type Metadata struct {
 	// Embedding identifies what computed the vectors; nil: the index has none.
 	Embedding *Embedding `json:"embedding"`
 	Index     Index      `json:"index"`
+	// Library names the library that the corpus documents, and its source; nil: an
+	// index of a folder, without a name.
+	Library *Library `json:"library,omitempty"`
 	// Digest covers all other fields; nil in an artifact of version 1.2.0. It
 	// is the last field, far from the version that decides whether it is
 	// required.
 	Digest *Digest `json:"digest,omitempty"`
+}
+
+// Library names a corpus on a shelf and says what it was made from.
+type Library struct {
+	Name string `json:"name"`
+	// Version is that of the library; empty: it has none.
+	Version string `json:"version,omitempty"`
+	// Source is the address, absolute if it is a path, and Path the folder of the
+	// docs in it; "." for all of it.
+	Source string `json:"source"`
+	Path   string `json:"path"`
+	// Revision is the commit of a repository, Digest "sha256:" and that of an
+	// archive. Empty: it is none.
+	Revision string `json:"revision,omitempty"`
+	Digest   string `json:"digest,omitempty"`
+	// Licence is an SPDX identifier; empty: none was found.
+	Licence string `json:"licence,omitempty"`
+	// Texts says that the person trusts the library's own texts for tools.
+	Texts bool `json:"texts,omitempty"`
 }
 
 // Facet is one key that hits can be filtered by.

@@ -1,0 +1,174 @@
+package shelf
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Wanted is a library that a project names. Source is required; a relative folder
+// is relative to the process.
+type Wanted struct {
+	Name    string `json:"name" yaml:"name"`
+	Version string `json:"version,omitempty" yaml:"version"`
+	Source  string `json:"source" yaml:"source"`
+	Path    string `json:"path,omitempty" yaml:"path"`
+	// At is where a local source is from this process; empty: Source says it.
+	At string `json:"-" yaml:"-"`
+}
+
+// Locked is a wanted library, and exactly what it was.
+type Locked struct {
+	Wanted
+	// Revision, Digest and Index are those of Entry.
+	Revision string `json:"revision,omitempty"`
+	Digest   string `json:"digest,omitempty"`
+	Index    string `json:"index_sha256"`
+}
+
+// Lock is the file that a team commits.
+type Lock struct {
+	Libraries []Locked `json:"libraries"`
+}
+
+// ReadLock reads a lock file; nil: there is none. Fault "bad_lock".
+func ReadLock(path string) (*Lock, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the lock file: %w", err)
+	}
+	var l Lock
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&l); err != nil {
+		return nil, fault.New("bad_lock", fmt.Sprintf("%s cannot be read: %v", path, err), "make it again: deskhand sync")
+	}
+	return &l, nil
+}
+
+// Write replaces the file at path; a kill leaves the old one.
+func (l Lock) Write(path string) error {
+	b, err := json.MarshalIndent(l, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the lock file: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".deskhand-lock-")
+	if err != nil {
+		return fmt.Errorf("write the lock file: %w", err)
+	}
+	defer os.Remove(f.Name()) // gone once it is renamed
+	_, err = f.Write(append(b, '\n'))
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write the lock file: %w", err)
+	}
+	return nil
+}
+
+// of is what is locked of a library; false: nothing is.
+func (l *Lock) of(w Wanted) (Locked, bool) {
+	if l == nil {
+		return Locked{}, false
+	}
+	w.At = ""
+	i := slices.IndexFunc(l.Libraries, func(k Locked) bool { return k.Wanted == w })
+	if i < 0 {
+		return Locked{}, false
+	}
+	return l.Libraries[i], true
+}
+
+// Synced is what Sync did.
+type Synced struct {
+	Results []Result
+	Removed []string
+	Lock    Lock
+}
+
+// Sync makes the shelf what wanted says: it adds what is missing, updates the
+// others and removes the rest, in that order. With strict each library becomes
+// what lock says; fault "locked" if that cannot be, or if lock is of other
+// libraries.
+func (s Shelf) Sync(ctx context.Context, wanted []Wanted, lock *Lock, strict bool, o Options) (done Synced, err error) {
+	ids := map[string]bool{}
+	done.Lock.Libraries = []Locked{}
+	for _, w := range wanted {
+		if err := w.check(); err != nil {
+			return done, err
+		}
+		known, isLocked := lock.of(w)
+		if strict && !isLocked {
+			return done, fault.New("locked", fmt.Sprintf("%s is not in deskhand.lock as deskhand.yaml has it", idOf(w.Name, w.Version)), "run deskhand sync and commit deskhand.lock")
+		}
+		r, err := s.one(ctx, w, known, strict, o)
+		if err != nil {
+			return done, err
+		}
+		if strict && r.Index != known.Index {
+			return done, fault.New("locked", fmt.Sprintf("%s is not what deskhand.lock says: its index has SHA-256 %s and not %s", r.ID(), r.Index, known.Index),
+				"see what changed in its source; if it is right, run deskhand sync and commit deskhand.lock")
+		}
+		ids[r.ID()] = true
+		done.Results = append(done.Results, r)
+		w.At = ""
+		done.Lock.Libraries = append(done.Lock.Libraries, Locked{w, r.Revision, r.Digest, r.Index})
+	}
+	entries, _, err := s.List()
+	if err != nil {
+		return done, err
+	}
+	for _, e := range entries {
+		if !ids[e.ID()] {
+			if err := s.Remove(e); err != nil {
+				return done, err
+			}
+			done.Removed = append(done.Removed, e.ID())
+		}
+	}
+	return done, nil
+}
+
+func (w Wanted) check() error {
+	if strings.TrimSpace(w.Source) == "" {
+		return fault.New("bad_library", fmt.Sprintf("the library '%s' has no source", w.Name), "add source: with a folder, an archive or a repository")
+	}
+	return CheckName(w.Name, w.Version)
+}
+
+// one adds a library or updates it.
+func (s Shelf) one(ctx context.Context, w Wanted, known Locked, strict bool, o Options) (Result, error) {
+	o.Source, o.Path, o.Name, o.Version = cmp.Or(w.At, w.Source), w.Path, w.Name, w.Version
+	if strict && known.Revision != "" {
+		at, _, _ := strings.Cut(o.Source, "#")
+		o.Source, o.recorded = at+"#"+known.Revision, o.Source
+	}
+	// What is on the shelf at the right revision stays as it is.
+	entries, _, err := s.List()
+	if err != nil {
+		return Result{}, err
+	}
+	id := idOf(w.Name, w.Version)
+	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.ID() == id || w.Version == "" && e.Name == w.Name }); i >= 0 {
+		e := entries[i]
+		if strict && known.Revision != "" && e.Index == known.Index {
+			return Result{Entry: e, Unchanged: true}, nil
+		}
+	}
+	return s.Add(ctx, o)
+}

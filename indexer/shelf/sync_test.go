@@ -1,0 +1,76 @@
+package shelf
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+func TestSyncMakesTheShelfWhatTheProjectSays(t *testing.T) {
+	repo, docs := t.TempDir(), t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", repo, "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	git("init", "-q", "-b", "main")
+	write(t, repo, map[string]string{"docs/a.md": "# Alpha\n"})
+	git("add", "-A")
+	git("commit", "-q", "-m", "one")
+	write(t, docs, map[string]string{"b.md": "# Beta\n"})
+	wanted := []Wanted{{Name: "lib", Source: repo + "#main"}, {Name: "handbook", Version: "1", Source: docs}}
+	s := Shelf{filepath.Join(t.TempDir(), "shelf")}
+	add(t, s, Options{Source: docs, Name: "old"})
+
+	first, err := s.Sync(t.Context(), wanted, nil, false, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(t, s); got != "handbook@1 lib" || !reflect.DeepEqual(first.Removed, []string{"old"}) {
+		t.Fatalf("the shelf has %s, removed %v", got, first.Removed)
+	}
+	file := filepath.Join(t.TempDir(), "deskhand.lock")
+	if err := first.Lock.Write(file); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := ReadLock(file)
+	if err != nil || !reflect.DeepEqual(*lock, first.Lock) || lock.Libraries[0].Revision == "" {
+		t.Fatalf("read back %+v, %v", lock, err)
+	}
+
+	// The branch goes on; who is locked stays, on another machine too.
+	write(t, repo, map[string]string{"docs/a.md": "# Alpha 2\n"})
+	git("commit", "-q", "-a", "-m", "two")
+	other := Shelf{filepath.Join(t.TempDir(), "other")}
+	locked, err := other.Sync(t.Context(), wanted, lock, true, Options{})
+	if err != nil || !reflect.DeepEqual(locked.Lock, first.Lock) {
+		t.Fatalf("locked %+v, %v", locked.Lock, err)
+	}
+	if _, err := s.Sync(t.Context(), wanted, nil, true, Options{}); fault.Of(err) == nil || fault.Of(err).Code != "locked" {
+		t.Errorf("--locked without a lock: %v", err)
+	}
+	write(t, docs, map[string]string{"b.md": "# Beta 2\n"})
+	if _, err := s.Sync(t.Context(), wanted, lock, true, Options{}); fault.Of(err) == nil || fault.Of(err).Code != "locked" {
+		t.Errorf("a folder that changed: %v", err)
+	}
+	second, err := s.Sync(t.Context(), wanted, lock, false, Options{})
+	if err != nil || second.Lock.Libraries[0].Revision == first.Lock.Libraries[0].Revision {
+		t.Errorf("a sync that is not locked stays at %s: %v", second.Lock.Libraries[0].Revision, err)
+	}
+
+	if err := os.WriteFile(file, []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadLock(file); fault.Of(err) == nil || fault.Of(err).Code != "bad_lock" {
+		t.Errorf("a broken lock file: %v", err)
+	}
+	if _, err := s.Sync(t.Context(), []Wanted{{Name: "x"}}, nil, false, Options{}); fault.Of(err) == nil {
+		t.Errorf("a library without a source: %v", err)
+	}
+}

@@ -1,0 +1,327 @@
+package source
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/netguard"
+)
+
+// archiveEndings are those of files that are opened as archives.
+var archiveEndings = []string{".tar.gz", ".tgz", ".tar", ".zip"}
+
+// Bounds of an archive. The largest documentation repositories have some 200 MB
+// of text in 40,000 files.
+const (
+	maxDownload = 512 << 20
+	maxUnpacked = 1 << 30
+	maxEntries  = 200_000
+	maxEntry    = 64 << 20
+	// maxRatio is how much larger an archive may become once it has more than
+	// ratioFrom: text shrinks to a fifth or a tenth, a bomb to a thousandth.
+	maxRatio  = 100
+	ratioFrom = 64 << 20
+	// downloadWait bounds a download as a whole.
+	downloadWait = 20 * time.Minute
+)
+
+func isArchive(address string) bool {
+	at, _, _ := strings.Cut(address, "?")
+	at = strings.ToLower(at)
+	if !slices.ContainsFunc(archiveEndings, func(e string) bool { return strings.HasSuffix(at, e) }) {
+		return false
+	}
+	return strings.HasPrefix(at, "https://") || strings.HasPrefix(at, "http://") || exists(address)
+}
+
+// openArchive unpacks an archive. If all of it is in one folder, as in those of
+// forges, that folder is the source.
+func openArchive(ctx context.Context, address string, o Options) (_ *Source, err error) {
+	s := &Source{Name: nameOf(address), Address: withoutPassword(address)}
+	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
+		return nil, fmt.Errorf("make a folder for %s: %w", s.Address, err)
+	}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	file := address
+	if strings.Contains(address, "://") {
+		file = filepath.Join(s.temp, "archive")
+		if err := download(ctx, address, file); err != nil {
+			return nil, err
+		}
+		if u, err := url.Parse(address); err == nil {
+			s.Name = nameOf(u.Path)
+		}
+	} else if s.Address, err = filepath.Abs(address); err != nil {
+		return nil, fmt.Errorf("find %s: %w", address, err)
+	}
+	if s.Digest, err = digestOf(file); err != nil {
+		return nil, err
+	}
+	s.Root = filepath.Join(s.temp, "source")
+	if err := unpack(ctx, file, s.Root, s.Address); err != nil {
+		return nil, err
+	}
+	if m := namedVersion(s.Name); m[1] != "" {
+		s.Name, s.Version = m[0], m[1]
+	}
+	if entries, err := os.ReadDir(s.Root); err == nil && len(entries) == 1 && entries[0].IsDir() {
+		s.Root = filepath.Join(s.Root, entries[0].Name())
+	}
+	return s, nil
+}
+
+// namedVersion cuts "cobra-1.9.1" into name and version; the version is empty if
+// there is none.
+func namedVersion(name string) [2]string {
+	if i := strings.LastIndexAny(name, "-@_"); i > 0 {
+		if v := versionOf(name[i+1:]); v != "" {
+			return [2]string{name[:i], v}
+		}
+	}
+	return [2]string{name, ""}
+}
+
+func digestOf(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", fmt.Errorf("read archive: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("read archive: %w", err)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// download gets an archive. An address on this machine or its network is one
+// that the person named; a server elsewhere cannot redirect there.
+func download(ctx context.Context, address, to string) error {
+	ctx, cancel := context.WithTimeout(ctx, downloadWait)
+	defer cancel()
+	u, err := url.Parse(address)
+	if err != nil {
+		return fault.New("bad_source", fmt.Sprintf("'%s' is no address", withoutPassword(address)), "write it as https://example.com/docs.tar.gz")
+	}
+	guard := netguard.Guard{Inside: netguard.IsInside(address)}
+	client := &http.Client{Transport: guard.Transport(), CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		switch {
+		case guard.Inside && r.URL.Host != u.Host:
+			return fmt.Errorf("it redirects to %s", r.URL.Host)
+		case len(via) >= 10:
+			return errors.New("it redirects more than 10 times")
+		}
+		return nil
+	}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return fault.New("bad_source", fmt.Sprintf("'%s' is no address", withoutPassword(address)), "write it as https://example.com/docs.tar.gz")
+	}
+	failed := func(why string) error {
+		return fault.New("source_failed", fmt.Sprintf("%s cannot be had: %s", withoutPassword(address), why), "check the address, or download it and name the file")
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return failed(err.Error())
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return failed("the server answers " + response.Status)
+	}
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("download: %w", err)
+	}
+	n, err := io.Copy(f, io.LimitReader(response.Body, maxDownload+1))
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	switch {
+	case err != nil:
+		return failed(err.Error())
+	case n > maxDownload:
+		return failed(fmt.Sprintf("it has more than %d MiB", maxDownload>>20))
+	case response.ContentLength >= 0 && n != response.ContentLength:
+		return failed("it ended early")
+	}
+	return nil
+}
+
+// unpacker writes the entries of an archive below a folder.
+type unpacker struct {
+	root    string
+	packed  int64 // bytes of the archive
+	written int64
+	entries int
+}
+
+// unpack writes the files of an archive below root. Links, devices and paths
+// that lead out are left out; too much is an error.
+func unpack(ctx context.Context, file, root, shown string) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return fmt.Errorf("read archive: %w", err)
+	}
+	if err := os.Mkdir(root, 0o700); err != nil {
+		return fmt.Errorf("unpack: %w", err)
+	}
+	u := &unpacker{root: root, packed: info.Size()}
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("read archive: %w", err)
+	}
+	defer f.Close()
+	var magic [4]byte
+	_, _ = io.ReadFull(f, magic[:]) // a short file is no archive, which its reader says
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("read archive: %w", err)
+	}
+	switch {
+	case string(magic[:2]) == "PK":
+		err = u.zip(ctx, f, info.Size())
+	case magic[0] == 0x1f && magic[1] == 0x8b:
+		var z *gzip.Reader
+		if z, err = gzip.NewReader(f); err == nil {
+			err = u.tar(ctx, z)
+		}
+	default:
+		err = u.tar(ctx, f)
+	}
+	if err != nil && fault.Of(err) == nil && ctx.Err() == nil {
+		err = fault.New("source_failed", fmt.Sprintf("%s cannot be unpacked: %v", shown, err), "make the archive again, or unpack it and name the folder")
+	}
+	return err
+}
+
+func (u *unpacker) zip(ctx context.Context, r io.ReaderAt, size int64) error {
+	z, err := zip.NewReader(r, size)
+	if err != nil {
+		return err
+	}
+	for _, f := range z.File {
+		if err := cmp.Or(ctx.Err(), u.count()); err != nil {
+			return err
+		}
+		if !f.Mode().IsRegular() {
+			continue
+		}
+		content, err := f.Open()
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+		err = u.file(f.Name, content)
+		content.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *unpacker) tar(ctx context.Context, r io.Reader) error {
+	// What is skipped counts too: a bomb need not have names that are kept.
+	t := tar.NewReader(&counted{r: r, u: u})
+	for {
+		h, err := t.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := cmp.Or(ctx.Err(), u.count()); err != nil {
+			return err
+		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		if err := u.file(h.Name, t); err != nil {
+			return err
+		}
+	}
+}
+
+// counted bounds what a compressed stream becomes.
+type counted struct {
+	r    io.Reader
+	u    *unpacker
+	read int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.read += int64(n)
+	if c.u.tooMuch(c.read) {
+		return n, c.u.bomb()
+	}
+	return n, err
+}
+
+func (u *unpacker) tooMuch(n int64) bool {
+	return n > maxUnpacked || n > ratioFrom && n/maxRatio > u.packed
+}
+
+func (u *unpacker) bomb() error {
+	return fault.New("source_failed", fmt.Sprintf("the archive becomes too large: more than %d MiB, or more than %d times its size", maxUnpacked>>20, maxRatio),
+		"unpack it yourself and name the folder of the docs")
+}
+
+func (u *unpacker) count() error {
+	if u.entries++; u.entries > maxEntries {
+		return fmt.Errorf("it has more than %d entries", maxEntries)
+	}
+	return nil
+}
+
+// file writes one entry if it may matter: a page, what describes pages, or a
+// licence.
+func (u *unpacker) file(name string, content io.Reader) error {
+	name = path.Clean(strings.ReplaceAll(name, `\`, "/"))
+	if !fs.ValidPath(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
+		return nil // it leads out
+	}
+	to := filepath.Join(u.root, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(f, io.LimitReader(content, maxEntry+1))
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if u.written += n; u.tooMuch(u.written) {
+		return u.bomb()
+	}
+	if n > maxEntry {
+		return os.Remove(to) // no page is so large
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package source
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/text"
+)
+
+// isRepository says whether git may know the address: a URL, the short form of
+// ssh, or a local repository with a revision behind "#".
+func isRepository(address string) bool {
+	at, _, named := strings.Cut(address, "#")
+	return strings.Contains(at, "://") || shortSSH.MatchString(at) || named && isFolder(at)
+}
+
+// shortSSH is USER@HOST:PATH.
+var shortSSH = regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^-]`)
+
+// gitWait bounds a call of git; a fetch of a large repository takes minutes.
+const gitWait = 20 * time.Minute
+
+// revisionPattern is a branch, a tag or a commit.
+var revisionPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/+@-]*$`)
+
+// openRepository fetches one revision of a repository: no history, and of the
+// files only those of the docs where they are known.
+func openRepository(ctx context.Context, address string, o Options) (*Source, error) {
+	at, ref, _ := strings.Cut(address, "#")
+	if ref != "" && (!revisionPattern.MatchString(ref) || strings.Contains(ref, "..")) {
+		return nil, fault.New("bad_source", fmt.Sprintf("'%s' is no branch, tag or commit", ref), "write it behind #, as https://example.com/docs.git#v1.2.0")
+	}
+	local := isFolder(at)
+	if local {
+		abs, err := filepath.Abs(at)
+		if err != nil {
+			return nil, fmt.Errorf("find %s: %w", at, err)
+		}
+		at = abs
+	}
+	s := &Source{Name: nameOf(at), Version: versionOf(ref), Address: withoutPassword(at)}
+	if ref != "" {
+		s.Address += "#" + ref
+	}
+	g := gitCalls{address: at, shown: withoutPassword(at), local: local || strings.HasPrefix(at, "file://")}
+	if o.Known != "" {
+		if commit, err := g.remote(ctx, cmp.Or(ref, "HEAD")); err == nil && commit == o.Known {
+			s.Revision = commit
+			return s, ErrUnchanged
+		}
+	}
+	var err error
+	if s.temp, err = os.MkdirTemp(o.Temp, "deskhand-source-"); err != nil {
+		return nil, fmt.Errorf("make a folder for %s: %w", s.Address, err)
+	}
+	s.Root, g.dir = filepath.Join(s.temp, "source"), filepath.Join(s.temp, "source")
+	if s.Revision, err = g.checkout(ctx, cmp.Or(ref, "HEAD"), o.Path); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// versionTag is a tag that is a version.
+var versionTag = regexp.MustCompile(`^(?:.*[/@-])?v?(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.+-]+)?|\d+)$`)
+
+// versionOf is the version that a tag names: v1.2.0, pkg@1.2.0, release-3.1. Empty:
+// it names none, as a branch or a commit does.
+func versionOf(ref string) string {
+	if m := versionTag.FindStringSubmatch(ref); m != nil && !commitHash.MatchString(ref) {
+		return m[1]
+	}
+	return ""
+}
+
+var commitHash = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+
+// gitCalls calls git for one address.
+type gitCalls struct {
+	address, shown, dir string
+	local               bool
+}
+
+// remote is the commit that a branch or tag is at, or ref if it is a commit.
+func (g gitCalls) remote(ctx context.Context, ref string) (string, error) {
+	if len(ref) == 40 && commitHash.MatchString(ref) {
+		return ref, nil
+	}
+	out, err := g.run(ctx, "", "ls-remote", "--", g.address, ref, ref+"^{}")
+	if err != nil {
+		return "", err
+	}
+	commit := ""
+	for line := range strings.Lines(string(out)) {
+		hash, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if name == ref || name == "refs/heads/"+ref || name == "refs/tags/"+ref && commit == "" || strings.HasSuffix(name, "^{}") {
+			commit = hash
+		}
+	}
+	if commit == "" {
+		return "", fault.New("source_failed", fmt.Sprintf("%s has no '%s'", g.shown, ref), "name a branch, a tag or a commit that is there")
+	}
+	return commit, nil
+}
+
+// checkout fetches ref and checks out the docs, and returns the commit.
+func (g gitCalls) checkout(ctx context.Context, ref, folder string) (commit string, err error) {
+	if err := os.Mkdir(g.dir, 0o700); err != nil {
+		return "", fmt.Errorf("make a folder for %s: %w", g.shown, err)
+	}
+	steps := [][]string{
+		{"init", "--quiet", "--template="},
+		{"config", "remote.origin.url", g.address},
+		{"config", "remote.origin.promisor", "true"},
+		{"config", "remote.origin.partialclonefilter", "blob:none"},
+		{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--filter=blob:none", "origin", ref},
+	}
+	for _, step := range steps {
+		if _, err := g.run(ctx, g.dir, step...); err != nil {
+			return "", err
+		}
+	}
+	out, err := g.run(ctx, g.dir, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
+	if err != nil {
+		return "", err
+	}
+	commit = strings.TrimSpace(string(out))
+	names, err := g.run(ctx, g.dir, "ls-tree", "-r", "-z", "--name-only", commit)
+	if err != nil {
+		return "", err
+	}
+	folder = docsAmong(strings.Split(string(names), "\x00"), folder)
+	if folder != "." {
+		if _, err := g.run(ctx, g.dir, "sparse-checkout", "set", "--no-cone", "/"+escapeGlob(folder)+"/", "/LICEN*", "/licen*", "/COPYING*"); err != nil {
+			return "", err
+		}
+	}
+	_, err = g.run(ctx, g.dir, "checkout", "--quiet", "--detach", "--no-recurse-submodules", commit)
+	return commit, err
+}
+
+// docsAmong is the folder to check out: the wanted one, else the first of Folders
+// that has a page among names, else all.
+func docsAmong(names []string, wanted string) string {
+	if wanted != "" {
+		return path.Clean(wanted)
+	}
+	for _, folder := range Folders {
+		if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, folder+"/") && IsPage(name) }) {
+			return folder
+		}
+	}
+	return "."
+}
+
+// escapeGlob makes a path a pattern of git that matches it alone.
+func escapeGlob(s string) string {
+	return regexp.MustCompile(`[*?\[\]\\!# ]`).ReplaceAllString(s, `\$0`)
+}
+
+// run calls git so that nothing of a repository runs: no hook, no filter of Git
+// LFS, no submodule, no helper protocol, no question at the terminal. The
+// person's own configuration counts, since credentials and proxies are in it.
+func (g gitCalls) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitWait)
+	defer cancel()
+	safe := []string{
+		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.symlinks=false", "-c", "core.fsmonitor=false",
+		"-c", "submodule.recurse=false", "-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false",
+		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.detachedHead=false",
+	}
+	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
+	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "GIT_") || strings.HasPrefix(v, "GIT_SSH") || strings.HasPrefix(v, "GIT_CONFIG_") || strings.HasPrefix(v, "GIT_PROXY") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	protocols := "https:http:ssh:git"
+	if g.local {
+		protocols += ":file"
+	}
+	cmd.Env = append(cmd.Env, "GIT_ALLOW_PROTOCOL="+protocols, "GIT_TERMINAL_PROMPT=0", "GIT_LFS_SKIP_SMUDGE=1", "GIT_ASKPASS=", "LC_ALL=C")
+	if os.Getenv("GIT_SSH_COMMAND") == "" {
+		cmd.Env = append(cmd.Env, "GIT_SSH_COMMAND=ssh -oBatchMode=yes")
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if err == nil {
+		return stdout.Bytes(), nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	said := lastLine(stderr.String())
+	if u, parsed := url.Parse(g.address); parsed == nil && u.User != nil {
+		said = strings.ReplaceAll(said, g.address, g.shown)
+	}
+	return nil, fault.New("source_failed", fmt.Sprintf("git %s of %s failed: %s", args[0], g.shown, cmp.Or(said, err.Error())),
+		"check the address, the revision and your access: git ls-remote "+g.shown)
+}
+
+// lastLine is the last line that git said which is not empty.
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return text.Shorten(text.Plain(strings.TrimPrefix(strings.TrimSpace(lines[len(lines)-1]), "fatal: ")), 300)
+}
