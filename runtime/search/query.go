@@ -53,6 +53,13 @@ type run struct {
 	nearest  float64  // the nearest chunk's cosine; 0: there is no meaning
 	keys     []string // the facets that collapse, once the hits are sieved
 	seen     []seen
+	// all are the statistics of the indexes searched together; nil: this one is
+	// searched by itself.
+	all *statistics
+	// most bounds the chunks by meaning in the pool; 0: as many as by words.
+	most int
+	// spread is what the cosines of the pool are set against.
+	spread artifact.Spread
 	// cut says that not all chunks with the words of the phrases were read.
 	cut bool
 }
@@ -141,12 +148,24 @@ func (r *run) add(text string, weight float64) (known bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if p.Chunks == 0 {
+	chunks, with := r.reader.Len(), p.Chunks
+	if r.all != nil {
+		if chunks, with, err = r.all.of(text); err != nil {
+			return false, err
+		}
+	}
+	if with == 0 {
 		return false, nil
 	}
-	r.weights[text] = weight * artifact.IDF(r.reader.Len(), p.Chunks)
+	r.weights[text] = weight * artifact.IDF(chunks, with)
 	r.want.Add(text)
 	r.total += r.weights[text]
+	if p.Chunks == 0 {
+		return true, nil // another index has it
+	}
+	if r.all != nil { // BM25 counts by this index, the question by all
+		weight *= artifact.IDF(chunks, with) / artifact.IDF(r.reader.Len(), p.Chunks)
+	}
 	r.terms = append(r.terms, artifact.WeightedTerm{Postings: p, Weight: weight})
 	return true, nil
 }

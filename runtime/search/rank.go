@@ -69,6 +69,9 @@ func (r *run) rank(ctx context.Context, want int) ([]ranked, error) {
 
 // each is how many chunks by words and how many by meaning are in the pool.
 func (r *run) each() int {
+	if r.most > 0 {
+		return r.most
+	}
 	if r.vector == nil || r.by == Meaning {
 		return poolSize
 	}
@@ -78,30 +81,10 @@ func (r *run) each() int {
 // pool are the best depth chunks by words and the best by meaning, in their
 // order; met is how many have a word of the question, at most depth.
 func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err error) {
-	var found []artifact.Scored
-	if r.by != Meaning {
-		if found, err = r.reader.Lexical(r.terms, depth, keep); err != nil {
-			return nil, 0, err
-		}
-	}
-	met = len(found)
-	pool = make([]ranked, 0, met+r.each())
-	for _, s := range found {
-		pool = append(pool, ranked{chunk: s.Chunk, evidence: Evidence{Words: s.Score}})
-	}
-	if pool, err = r.addMeaning(pool, keep); err != nil {
+	if pool, met, err = r.gather(depth, keep); err != nil {
 		return nil, 0, err
 	}
-	best := 0.0
-	for _, p := range pool {
-		best = max(best, p.evidence.Words)
-	}
-	if r.best = best; best > 0 {
-		for i := range pool {
-			pool[i].evidence.Words /= best
-		}
-		r.weigh = r.weigh.doubt(best/max(r.total, 1e-9), r.ahead)
-	}
+	r.weighPool(pool, bestOf(pool), r.spread)
 	if err := r.addPaths(pool); err != nil {
 		return nil, 0, err
 	}
@@ -117,28 +100,72 @@ func (r *run) pool(depth int, keep func(int) bool) (pool []ranked, met int, err 
 	return pool, met, nil
 }
 
+// gather is the pool before it is weighed: Words is BM25 and Meaning the cosine,
+// as they are.
+func (r *run) gather(depth int, keep func(int) bool) (pool []ranked, met int, err error) {
+	var found []artifact.Scored
+	if r.by != Meaning {
+		if found, err = r.reader.Lexical(r.terms, depth, keep); err != nil {
+			return nil, 0, err
+		}
+	}
+	met = len(found)
+	pool = make([]ranked, 0, met+r.each())
+	for _, s := range found {
+		pool = append(pool, ranked{chunk: s.Chunk, evidence: Evidence{Words: s.Score}})
+	}
+	pool, err = r.addMeaning(pool, keep)
+	return pool, met, err
+}
+
+// bestOf is the best BM25 of a pool that is not weighed yet.
+func bestOf(pool []ranked) (best float64) {
+	for _, p := range pool {
+		best = max(best, p.evidence.Words)
+	}
+	return best
+}
+
+// weighPool sets the words of a pool against the best BM25, and its meaning
+// against the spread of the cosines, and finds the weights of the question.
+func (r *run) weighPool(pool []ranked, best float64, spread artifact.Spread) {
+	if r.vector == nil {
+		r.weigh = r.weigh.withoutMeaning()
+	}
+	if spread.Max > spread.Mean {
+		r.ahead, r.nearest = spread.Max-spread.Mean, spread.Max
+	}
+	for i := range pool {
+		e := &pool[i].evidence
+		if best > 0 {
+			e.Words /= best
+		}
+		e.Meaning = scale(e.Meaning, spread.Mean, spread.Max)
+	}
+	if r.best = best; best > 0 {
+		r.weigh = r.weigh.doubt(best/max(r.total, 1e-9), r.ahead)
+	}
+}
+
 // order scores and sorts, equal scores in corpus order.
 func (r *run) order(pool []ranked) {
-	for i := range pool {
-		pool[i].score = r.weigh.score(pool[i].evidence)
-	}
+	r.score(pool)
 	slices.SortFunc(pool, func(x, y ranked) int {
 		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.chunk, y.chunk))
 	})
 }
 
-// addMeaning gives the chunks found by words their meaning, and adds those that
+// addMeaning gives the chunks found by words their cosine, and adds those that
 // are found by it.
 func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
 	if r.vector == nil {
-		r.weigh = r.weigh.withoutMeaning()
 		return pool, nil
 	}
 	nearest, spread, err := r.reader.Nearest(r.vector, r.each(), keep)
 	if err != nil || spread.Max <= spread.Mean {
 		return pool, err
 	}
-	r.ahead, r.nearest = spread.Max-spread.Mean, spread.Max
+	r.spread = spread
 	chunks := make([]int, len(pool))
 	known := make(map[int]bool, len(pool))
 	for i, p := range pool {
@@ -150,7 +177,7 @@ func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
 		return nil, err
 	}
 	for i, cosine := range cosines {
-		pool[i].evidence.Meaning = scale(cosine, spread.Mean, spread.Max)
+		pool[i].evidence.Meaning = cosine
 	}
 	nearest = slices.DeleteFunc(nearest, func(s artifact.Scored) bool { return known[s.Chunk] })
 	chunks = chunks[:0]
@@ -163,7 +190,7 @@ func (r *run) addMeaning(pool []ranked, keep func(int) bool) ([]ranked, error) {
 	}
 	for i, s := range nearest {
 		if words[i] > 0 || s.Score >= leastCosine || r.by == Meaning {
-			pool = append(pool, ranked{chunk: s.Chunk, evidence: Evidence{Words: words[i], Meaning: scale(s.Score, spread.Mean, spread.Max)}})
+			pool = append(pool, ranked{chunk: s.Chunk, evidence: Evidence{Words: words[i], Meaning: s.Score}})
 		}
 	}
 	return pool, nil
@@ -244,6 +271,12 @@ type seen struct {
 	from, to         int
 	heading, snippet string
 	near             float64
+}
+
+func (r *run) score(pool []ranked) {
+	for i := range pool {
+		pool[i].score = r.weigh.score(pool[i].evidence)
+	}
 }
 
 // further is the pool and behind it the chunks that have a word of the question,

@@ -1,0 +1,142 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// libraries are two versions of a router, and a database.
+func libraries(t testing.TB) *Federation {
+	router := func(version string) *Engine {
+		files := []file{{path: "guide.md", text: "# Guide\n\n## Timeouts\n\nSet a timeout for each route with WithTimeout.\n\n## Only " + version + "\n\nNew in " + version + ".\n"}}
+		for i := range 30 {
+			files = append(files, file{path: fmt.Sprintf("route-%02d.md", i), text: fmt.Sprintf("# Route %d\n\nA route matches a path and a method.\n", i)})
+		}
+		return engine(t, nil, files...)
+	}
+	database := engine(t, map[string]artifact.Facet{"lang": {Values: []string{"go", "sql"}}},
+		file{"timeouts.md", "# Statement timeouts\n\nA statement ends after statement_timeout milliseconds.\n", map[string]string{"lang": "sql"}},
+		file{"routing.md", "# Replicas\n\nReads go to a replica.\n", map[string]string{"lang": "go"}})
+	return Federate([]Library{
+		{ID: "database", Name: "database", Engine: database},
+		{ID: "router@1.9", Name: "router", Version: "1.9", Engine: router("1.9")},
+		{ID: "router@2.0", Name: "router", Version: "2.0", Engine: router("2.0")},
+	})
+}
+
+func found(t *testing.T, f *Federation, library string, q Query) (ids []string, page LibraryPage) {
+	t.Helper()
+	page, err := f.Search(t.Context(), library, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range page.Hits {
+		ids = append(ids, h.Library.ID+":"+h.ID)
+	}
+	return ids, page
+}
+
+func TestLibrariesAreSearchedTogether(t *testing.T) {
+	f := libraries(t)
+	ids, _ := found(t, f, "", Query{Text: "statement_timeout milliseconds"})
+	if len(ids) == 0 || !strings.HasPrefix(ids[0], "database:timeouts.md") {
+		t.Errorf("the database's section is not first: %v", ids)
+	}
+	ids, page := found(t, f, "", Query{Text: "timeout for each route WithTimeout"})
+	if len(ids) == 0 || !strings.HasPrefix(ids[0], "router@") || !strings.HasSuffix(ids[0], "guide.md#guide/timeouts") {
+		t.Fatalf("the router's section is not first: %v", ids)
+	}
+	if n := len(slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !strings.HasSuffix(id, "#guide/timeouts") })); n != 1 {
+		t.Errorf("one section in two versions is %d hits: %v", n, ids)
+	}
+	if v := page.Hits[0].Variants["version"]; len(v) != 1 {
+		t.Errorf("the other version is not named: %v", page.Hits[0].Variants)
+	}
+	if ids, _ = found(t, f, "router@2.0", Query{Text: "timeout"}); len(ids) == 0 || slices.ContainsFunc(ids, func(id string) bool { return !strings.HasPrefix(id, "router@2.0:") }) {
+		t.Errorf("in one version: %v", ids)
+	}
+	if ids, _ = found(t, f, "router", Query{Text: "new in 2.0"}); len(ids) == 0 || ids[0] != "router@2.0:guide.md#guide/only-2-0" && !strings.HasPrefix(ids[0], "router@2.0:guide.md#guide/only") {
+		t.Errorf("by name: %v", ids)
+	}
+	if ids, _ = found(t, f, "", Query{Text: "timeout", Filters: map[string]string{"lang": "sql"}}); len(ids) != 1 || !strings.HasPrefix(ids[0], "database:timeouts.md") {
+		t.Errorf("filtered: %v", ids)
+	}
+}
+
+// A federation of one library ranks as its engine does.
+func TestOneLibraryRanksAsByItself(t *testing.T) {
+	f := libraries(t)
+	for _, l := range f.Libraries() {
+		alone := Federate([]Library{l})
+		for _, text := range []string{"timeout", "how do I set a timeout for each route", "statement_timeout", "replica reads", `"matches a path"`, "tiemout"} {
+			want, err := l.Engine.Search(t.Context(), Query{Text: text, Explain: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, got := found(t, alone, "", Query{Text: text, Explain: true})
+			for i, h := range want.Hits {
+				if i >= len(got.Hits) || got.Hits[i].ID != h.ID || got.Hits[i].Score != h.Score {
+					t.Errorf("%s, %q: hit %d is not %s, %v", l.ID, text, i+1, h.ID, h.Score)
+					break
+				}
+			}
+		}
+	}
+}
+
+func TestPagesOfAFederationDoNotOverlap(t *testing.T) {
+	f := libraries(t)
+	q := Query{Text: "route path method", Limit: 7}
+	seen := map[string]bool{}
+	for n := 0; ; n++ {
+		ids, page := found(t, f, "", q)
+		for _, id := range ids {
+			if seen[id] {
+				t.Errorf("%s comes twice", id)
+			}
+			seen[id] = true
+		}
+		if page.Next == "" {
+			break
+		}
+		if n > 20 {
+			t.Fatal("pages do not end")
+		}
+		q.Cursor = &page.Next
+	}
+	if len(seen) < 30 {
+		t.Errorf("%d hits in all", len(seen))
+	}
+	if _, err := f.Search(t.Context(), "database", q); q.Cursor != nil && (fault.Of(err) == nil || fault.Of(err).Code != "invalid_argument") {
+		t.Errorf("a cursor of another question: %v", err)
+	}
+}
+
+func TestIDsOfAFederation(t *testing.T) {
+	f := libraries(t)
+	for id, want := range map[string]string{
+		"database:timeouts.md": "database timeouts.md", "router@1.9:guide.md": "router@1.9 guide.md", "router:guide.md": "router@2.0 guide.md",
+		"timeouts.md": "database timeouts.md",
+	} {
+		if l, rest, err := f.Split(id); err != nil || l.ID+" "+rest != want {
+			t.Errorf("%s is %s %s, %v", id, l.ID, rest, err)
+		}
+	}
+	if _, _, err := f.Split("guide.md"); err == nil || !strings.Contains(err.Error(), "router@1.9:guide.md") {
+		t.Errorf("an id that two libraries have: %v", err)
+	}
+	if _, _, err := f.Split("none.md"); fault.Of(err) == nil || fault.Of(err).Code != "chunk_not_found" {
+		t.Errorf("an id that none has: %v", err)
+	}
+	if _, err := f.Search(t.Context(), "ruoter", Query{Text: "x"}); err == nil || !strings.Contains(err.Error(), "router@1.9") {
+		t.Errorf("a misspelt library: %v", err)
+	}
+	if _, err := f.Search(t.Context(), "", Query{Text: "x", Filters: map[string]string{"none": "x"}}); err == nil || !strings.Contains(err.Error(), "Unexpected field 'none'") {
+		t.Errorf("an unknown facet: %v", err)
+	}
+}
