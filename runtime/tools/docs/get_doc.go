@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,9 +26,11 @@ type getDocIn struct {
 // Doc is the structured result of get_doc. It has the same content as the text,
 // because clients may show their model either one.
 type Doc struct {
-	Filepath string    `json:"filepath"`
-	Title    string    `json:"title"`
-	Chunks   []DocPart `json:"chunks"`
+	Filepath string `json:"filepath"`
+	Title    string `json:"title"`
+	// Library is set if there are several libraries.
+	Library string    `json:"library,omitempty"`
+	Chunks  []DocPart `json:"chunks"`
 	// Outline lists the page's sections, if a page was requested.
 	Outline []OutlineEntry `json:"outline,omitempty"`
 	// Next is the chunk_id to continue with if the answer was cut.
@@ -53,22 +56,27 @@ type OutlineEntry struct {
 	Lines   string `json:"lines"`
 }
 
-func getDoc(engine *search.Engine, o Options) contract.Tool {
-	text := "Retrieve the full content of a specific documentation chunk using its chunk_id. You can optionally request surrounding context within the same file."
-	if d := engine.Metadata().ToolDescriptions; d != nil && d.GetDoc != "" {
-		text = d.GetDoc
-	}
+// getDocSpec describes get_doc; text replaces its own description, empty keeps it.
+func getDocSpec(o Options, text string) contract.Spec {
+	own := "Retrieve the full content of a specific documentation chunk using its chunk_id. You can optionally request surrounding context within the same file."
 	zero, five := float64(0), float64(search.MaxContext)
 	schema := contract.Object([]string{"chunk_id"},
 		contract.Property{Name: "chunk_id", Schema: &jsonschema.Schema{Type: "string", Description: "The exact ID of the chunk to retrieve, as returned by search_docs (e.g., 'guides/retries.md#backoff-strategy')."}},
 		contract.Property{Name: "context", Schema: &jsonschema.Schema{Type: "integer", Description: "Number of adjacent chunks to include before and after the target chunk. Default is 0. Use this to read the surrounding file context.",
 			Minimum: &zero, Maximum: &five, Default: json.RawMessage("0")}},
 	)
-	spec := contract.Spec{
-		Name: o.name("get_doc"), Title: "Read a section of the documentation", Description: text,
+	return contract.Spec{
+		Name: o.name("get_doc"), Title: "Read a section of the documentation", Description: cmp.Or(text, own),
 		Input: contract.Freeze(schema), ReadOnly: true,
 	}
-	return contract.Define(spec, func(_ context.Context, caller contract.Caller, in getDocIn) (contract.Result, error) {
+}
+
+func getDoc(engine *search.Engine, o Options) contract.Tool {
+	text := ""
+	if d := engine.Metadata().ToolDescriptions; d != nil {
+		text = d.GetDoc
+	}
+	return contract.Define(getDocSpec(o, text), func(_ context.Context, caller contract.Caller, in getDocIn) (contract.Result, error) {
 		answer, doc, err := Get(engine, in.ChunkID, in.Context, o.maxBytes(caller))
 		if clients.Of(caller.Name).Shows != clients.Either {
 			return contract.Result{Text: []string{answer}}, err // every client we know shows a text that comes alone
@@ -87,6 +95,11 @@ var continuation = regexp.MustCompile(`^([^#]+(?:#[^#]+)?)##(\d{1,6})(?:\.(\d{1,
 // grammar and as data. Text longer than maxBytes is cut, and says where and how
 // to continue.
 func Get(engine *search.Engine, id string, context, maxBytes int) (string, Doc, error) {
+	return get(engine, "", id, context, maxBytes)
+}
+
+// get is Get with the library before each id; empty: there is only one.
+func get(engine *search.Engine, library, id string, context, maxBytes int) (string, Doc, error) {
 	asked, first, second := id, 0, 0
 	if m := continuation.FindStringSubmatch(id); m != nil {
 		asked = m[1]
@@ -98,6 +111,12 @@ func Get(engine *search.Engine, id string, context, maxBytes int) (string, Doc, 
 	if err != nil {
 		return "", Doc{}, err
 	}
+	if library != "" {
+		asked = library + ":" + asked
+		for i := range p.Chunks {
+			p.Chunks[i].ID = library + ":" + p.Chunks[i].ID
+		}
+	}
 	w := writer{id: asked, passage: p, maxBytes: maxBytes, piece: 1}
 	switch {
 	case p.Whole && first > 0:
@@ -105,6 +124,7 @@ func Get(engine *search.Engine, id string, context, maxBytes int) (string, Doc, 
 	case first > 0:
 		w.piece = first
 	}
+	w.doc.Library = library
 	return w.write()
 }
 

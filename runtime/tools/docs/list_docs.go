@@ -47,19 +47,24 @@ type PageEntry struct {
 	Sections    int    `json:"sections"`
 }
 
-func listDocs(engine *search.Engine, o Options) contract.Tool {
+// listDocsSpec describes list_docs and its argument folder.
+func listDocsSpec(o Options, description, folder string) contract.Spec {
 	schema := contract.Object(nil,
 		contract.Property{Name: "folder", Schema: &jsonschema.Schema{Type: "string",
-			Description: "Folder to list, as returned by an earlier call (e.g., 'guides'). Omit for the top of the documentation."}},
+			Description: folder}},
 		contract.Property{Name: "after", Schema: &jsonschema.Schema{Type: "string",
 			Description: "List only what follows this path, as named at the end of a cut list. Omit for the beginning."}},
 	)
-	spec := contract.Spec{
-		Name: o.name("list_docs"), Title: "List the documentation",
-		Description: fmt.Sprintf("List the folders and pages of the %s, one level at a time. Use this to learn what there is; read a page with get_doc and its chunk_id.",
-			engine.Metadata().CorpusDescription),
+	return contract.Spec{
+		Name: o.name("list_docs"), Title: "List the documentation", Description: description,
 		Input: contract.Freeze(schema), ReadOnly: true,
 	}
+}
+
+func listDocs(engine *search.Engine, o Options) contract.Tool {
+	spec := listDocsSpec(o,
+		fmt.Sprintf("List the folders and pages of the %s, one level at a time. Use this to learn what there is; read a page with get_doc and its chunk_id.", engine.Metadata().CorpusDescription),
+		"Folder to list, as returned by an earlier call (e.g., 'guides'). Omit for the top of the documentation.")
 	return contract.Define(spec, func(_ context.Context, caller contract.Caller, in listDocsIn) (contract.Result, error) {
 		outline, err := engine.Outline(in.Folder)
 		if err != nil {

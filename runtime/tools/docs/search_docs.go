@@ -83,6 +83,9 @@ type Hit struct {
 	Lines string `json:"lines"`
 	// Variants is copied from search.Hit.
 	Variants map[string][]string `json:"variants,omitempty"`
+	// Library is set in a search of several libraries. The chunk's ID begins with
+	// it, too.
+	Library string `json:"library,omitempty"`
 	// Why is set if an explanation was requested.
 	Why *Why `json:"why,omitempty"`
 }
@@ -190,30 +193,41 @@ var rooms = sync.Pool{New: func() any { return new([]byte) }}
 // Search queries the engine and returns a page of hits, as JSON of at most
 // maxBytes and as a value. Hits that do not fit move to the next page.
 func Search(ctx context.Context, engine *search.Engine, q search.Query, maxBytes int) (string, SearchResult, error) {
+	return pageOf(&q, maxBytes, func(q search.Query) (SearchResult, error) {
+		page, err := engine.Search(ctx, q)
+		if err != nil {
+			return SearchResult{}, err
+		}
+		result := word(page)
+		if page.Cut {
+			result.Note = tooMany
+		}
+		return result, nil
+	})
+}
+
+// pageOf words the page that ask returns, and asks for fewer hits until it fits.
+func pageOf(q *search.Query, maxBytes int, ask func(search.Query) (SearchResult, error)) (string, SearchResult, error) {
 	note, lexical := "", ""
 	for {
-		page, err := engine.Search(ctx, q)
+		result, err := ask(*q)
 		if err != nil {
 			return "", SearchResult{}, err
 		}
 		// A vector that did not come is not waited for twice.
-		lexical = cmp.Or(lexical, page.Lexical)
-		page.Lexical, q.Lexical = lexical, lexical != ""
-		result := word(page)
-		result.Note = strings.TrimSpace(note)
-		if page.Cut {
-			result.Note = strings.TrimSpace(tooMany + " " + result.Note)
-		}
+		lexical = cmp.Or(lexical, result.Lexical)
+		result.Lexical, q.Lexical = lexical, lexical != ""
+		result.Note = strings.TrimSpace(result.Note + " " + note)
 		room := rooms.Get().(*[]byte)
 		*room = appendResult((*room)[:0], &result)
 		answer := string(*room)
 		if cap(*room) <= maxRoom {
 			rooms.Put(room)
 		}
-		if len(answer) <= maxBytes || len(page.Hits) <= 1 {
+		if len(answer) <= maxBytes || len(result.Hits) <= 1 {
 			return answer, result, nil
 		}
-		q.Limit = min(len(page.Hits)-1, max(1, len(page.Hits)*maxBytes/len(answer)))
+		q.Limit = min(len(result.Hits)-1, max(1, len(result.Hits)*maxBytes/len(answer)))
 		note = fmt.Sprintf("Fewer hits than requested, to stay under %d bytes. Pass next_cursor to continue.", maxBytes)
 	}
 }
@@ -227,11 +241,15 @@ func word(page search.Page) SearchResult {
 		result.Hint = &Hint{Found: page.Hint.Found, Message: page.Hint.Message, SuggestedFilters: page.Hint.Suggested}
 	}
 	for _, h := range page.Hits {
-		result.Hits = append(result.Hits, Hit{
-			ChunkID: h.ID, Score: h.Score, Heading: h.Heading, Breadcrumb: h.Breadcrumb, Snippet: h.Snippet,
-			Filepath: h.Path, Metadata: h.Metadata, Title: h.Title, Lines: strconv.Itoa(h.StartLine) + "-" + strconv.Itoa(h.EndLine),
-			Variants: h.Variants, Why: (*Why)(h.Evidence),
-		})
+		result.Hits = append(result.Hits, hitOf(h))
 	}
 	return result
+}
+
+func hitOf(h search.Hit) Hit {
+	return Hit{
+		ChunkID: h.ID, Score: h.Score, Heading: h.Heading, Breadcrumb: h.Breadcrumb, Snippet: h.Snippet,
+		Filepath: h.Path, Metadata: h.Metadata, Title: h.Title, Lines: strconv.Itoa(h.StartLine) + "-" + strconv.Itoa(h.EndLine),
+		Variants: h.Variants, Why: (*Why)(h.Evidence),
+	}
 }

@@ -66,6 +66,9 @@ func (w *wire) hits(hits []Hit) {
 			w.key("variants")
 			w.lists(h.Variants)
 		}
+		if h.Library != "" {
+			w.field("library", h.Library)
+		}
 		if why := h.Why; why != nil {
 			w.key("why")
 			w.open('{')

@@ -1,0 +1,221 @@
+package docs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/deskhand/deskhand/indexer/artifact"
+	"github.com/deskhand/deskhand/runtime/clients"
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/search"
+)
+
+// Over a shelf search_docs has one more argument, hits name their library, and ids
+// are LIBRARY:ID. Nothing else is different from the tools over one index.
+const (
+	// maxListedLibraries is how many the schema of the argument lists. With more, a
+	// name is checked when it is used.
+	maxListedLibraries = 100
+	// maxNamedLibraries is how many the description of search_docs names.
+	maxNamedLibraries = 30
+)
+
+// ShelfCatalog is all that the libraries offer. It is made again when they change.
+func ShelfCatalog(f *search.Federation, o Options) contract.Catalog {
+	return contract.Catalog{Tools: ShelfTools(f, o), Instructions: Instructions(o)}
+}
+
+// ShelfTools is the list.
+func ShelfTools(f *search.Federation, o Options) []contract.Tool {
+	return []contract.Tool{searchLibraries(f, o), getFromLibraries(f, o), listLibraries(f, o)}
+}
+
+func searchLibraries(f *search.Federation, o Options) contract.Tool {
+	taxonomy := facetsOf(f)
+	schema := searchDocsSchema(taxonomy)
+	if schema.Properties["library"] == nil { // a facet of that name loses
+		schema.PropertyOrder = slices.Insert(slices.Clone(schema.PropertyOrder), 3, "library")
+	}
+	schema.Properties["library"] = libraryArgument(f)
+	spec := contract.Spec{
+		Name: o.name("search_docs"), Title: "Search the documentation",
+		Description: fmt.Sprintf("Search the documentation of %s. Use this to find relevant documentation, guides, or API references. %s", namedLibraries(f), howToAsk),
+		Input:       contract.Freeze(schema),
+		NonBlank:    []string{"query"},
+		ReadOnly:    true,
+	}
+	return contract.Define(spec, func(ctx context.Context, caller contract.Caller, in searchDocsIn) (contract.Result, error) {
+		library := in.Filters["library"]
+		delete(in.Filters, "library")
+		q := search.Query{Text: in.Query, Filters: in.Filters, Limit: in.Limit, Cursor: in.Cursor, Explain: o.Explain}
+		answer, result, err := SearchLibraries(ctx, f, library, q, o.maxBytes(caller))
+		if err != nil {
+			return contract.Result{}, err
+		}
+		r := contract.Result{Text: []string{answer}, Structured: json.RawMessage(answer)}
+		if result.Lexical != "" {
+			r.Meta = map[string]any{"deskhand/lexical": result.Lexical}
+		}
+		return r, nil
+	})
+}
+
+// facetsOf are the facets of all libraries, each with all its values.
+func facetsOf(f *search.Federation) map[string]artifact.Facet {
+	all := map[string]artifact.Facet{}
+	for _, l := range f.Libraries() {
+		for key, facet := range l.Engine.Metadata().Taxonomy {
+			values := append(slices.Clone(all[key].Values), facet.Values...)
+			slices.Sort(values)
+			all[key] = artifact.Facet{Values: slices.Compact(values)}
+		}
+	}
+	return all
+}
+
+// libraryArgument is the schema of the argument library.
+func libraryArgument(f *search.Federation) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string", Description: "Search only this library. Omit to search all."}
+	names := libraryNames(f)
+	if len(names) > maxListedLibraries {
+		s.Description += " list_docs lists them."
+		return s
+	}
+	for _, name := range names {
+		s.Enum = append(s.Enum, name)
+	}
+	return s
+}
+
+// libraryNames are the names that the argument takes: of each library, and of
+// each version of those that have several.
+func libraryNames(f *search.Federation) (names []string) {
+	versions := map[string]int{}
+	for _, l := range f.Libraries() {
+		versions[l.Name]++
+	}
+	for _, l := range f.Libraries() {
+		if !slices.Contains(names, l.Name) {
+			names = append(names, l.Name)
+		}
+		if l.ID != l.Name && versions[l.Name] > 1 {
+			names = append(names, l.ID)
+		}
+	}
+	return names
+}
+
+// namedLibraries names the libraries for a description.
+func namedLibraries(f *search.Federation) string {
+	var ids []string
+	for _, l := range f.Libraries() {
+		ids = append(ids, l.ID)
+	}
+	if more := len(ids) - maxNamedLibraries; more > 0 {
+		return fmt.Sprintf("%s and %d more libraries", strings.Join(ids[:maxNamedLibraries], ", "), more)
+	}
+	return strings.Join(ids, ", ")
+}
+
+// SearchLibraries is [Search] over libraries: library is an id or a name, empty for
+// all.
+func SearchLibraries(ctx context.Context, f *search.Federation, library string, q search.Query, maxBytes int) (string, SearchResult, error) {
+	return pageOf(&q, maxBytes, func(q search.Query) (SearchResult, error) {
+		page, err := f.Search(ctx, library, q)
+		if err != nil {
+			return SearchResult{}, err
+		}
+		result := word(search.Page{Next: page.Next, Hint: page.Hint, Lexical: page.Lexical})
+		for _, h := range page.Hits {
+			hit := hitOf(h.Hit)
+			hit.ChunkID, hit.Library = h.Library.ID+":"+hit.ChunkID, h.Library.ID
+			result.Hits = append(result.Hits, hit)
+		}
+		return result, nil
+	})
+}
+
+func getFromLibraries(f *search.Federation, o Options) contract.Tool {
+	spec := getDocSpec(o, "")
+	return contract.Define(spec, func(_ context.Context, caller contract.Caller, in getDocIn) (contract.Result, error) {
+		answer, doc, err := GetFromLibraries(f, in.ChunkID, in.Context, o.maxBytes(caller))
+		if clients.Of(caller.Name).Shows != clients.Either {
+			return contract.Result{Text: []string{answer}}, err
+		}
+		return contract.Result{Text: []string{answer}, Structured: doc}, err
+	})
+}
+
+// GetFromLibraries is [Get] of LIBRARY:ID, or of an id that one library alone has.
+func GetFromLibraries(f *search.Federation, id string, context, maxBytes int) (string, Doc, error) {
+	l, rest, err := f.Split(id)
+	if err != nil {
+		return "", Doc{}, err
+	}
+	return get(l.Engine, l.ID, rest, context, maxBytes)
+}
+
+func listLibraries(f *search.Federation, o Options) contract.Tool {
+	spec := listDocsSpec(o, "List the libraries, and the folders and pages of one, one level at a time. Use this to learn what there is; read a page with get_doc and its chunk_id.",
+		"Library to list, or a folder in it, as returned by an earlier call (e.g., 'LIBRARY:guides'). Omit for the libraries.")
+	return contract.Define(spec, func(_ context.Context, caller contract.Caller, in listDocsIn) (contract.Result, error) {
+		if in.Folder == "" {
+			text, listing := listOfLibraries(f, in.After, o.maxBytes(caller))
+			return contract.Result{Text: []string{text}, Structured: listing}, nil
+		}
+		l, folder, err := folderIn(f, in.Folder)
+		if err != nil {
+			return contract.Result{}, err
+		}
+		outline, err := l.Engine.Outline(folder)
+		if err != nil {
+			return contract.Result{}, err
+		}
+		prefix(&outline, l.ID+":")
+		text, listing := list(outline, in.After, o.maxBytes(caller))
+		return contract.Result{Text: []string{text}, Structured: listing}, nil
+	})
+}
+
+// folderIn finds the library of a folder: LIBRARY or LIBRARY:FOLDER.
+func folderIn(f *search.Federation, folder string) (search.Library, string, error) {
+	if named := f.Named(strings.TrimSuffix(folder, ":")); named != nil {
+		return named[len(named)-1], "", nil
+	}
+	return f.Split(folder)
+}
+
+// prefix puts the library before the paths of an outline.
+func prefix(o *search.Outline, library string) {
+	o.Folder = library + o.Folder
+	for i := range o.Folders {
+		o.Folders[i].Path = library + o.Folders[i].Path
+	}
+	for i := range o.Pages {
+		o.Pages[i].ID, o.Pages[i].Path = library+o.Pages[i].ID, library+o.Pages[i].Path
+	}
+}
+
+// listOfLibraries is the top of the list: each library is a folder.
+func listOfLibraries(f *search.Federation, after string, maxBytes int) (string, Listing) {
+	var top search.Outline
+	for _, l := range f.Libraries() {
+		m := l.Engine.Metadata()
+		top.Total += m.Stats.TotalFiles
+		top.Folders = append(top.Folders, search.FolderEntry{
+			Path: l.ID + ":", Total: m.Stats.TotalFiles,
+			Note: cmp.Or(m.Folders[""], m.CorpusDescription),
+		})
+	}
+	return list(top, after, maxBytes)
+}
+
+// LibraryFacets are the facets that the libraries have, sorted.
+func LibraryFacets(f *search.Federation) []string { return slices.Sorted(maps.Keys(facetsOf(f))) }

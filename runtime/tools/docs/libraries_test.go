@@ -1,0 +1,101 @@
+package docs
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/deskhand/deskhand/runtime/contract"
+	"github.com/deskhand/deskhand/runtime/search"
+)
+
+// shelved is a federation of n libraries lib-00, lib-01 and so on.
+func shelved(t *testing.T, n int) *search.Federation {
+	t.Helper()
+	var all []search.Library
+	for i := range n {
+		name := fmt.Sprintf("lib-%02d", i)
+		engine, err := search.OverTexts([]search.Text{
+			{Path: "start.md", Heading: "Start", Body: "Install " + name + " and call Start."},
+			{Path: name + ".md", Heading: "Widgets of " + name, Body: strings.Repeat("Widgets are made here. ", 40)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { engine.Close() })
+		all = append(all, search.Library{ID: name + "@1." + fmt.Sprint(i), Name: name, Version: "1." + fmt.Sprint(i), Engine: engine})
+	}
+	return search.Federate(all)
+}
+
+func call(t *testing.T, tool contract.Tool, arguments string) (text string, structured map[string]any) {
+	t.Helper()
+	r, err := tool.Call(t.Context(), contract.Caller{}, json.RawMessage(arguments))
+	if err != nil {
+		t.Fatalf("%s %s: %v", tool.Name, arguments, err)
+	}
+	b, err := json.Marshal(r.Structured)
+	if err == nil {
+		err = json.Unmarshal(b, &structured)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Text[0], structured
+}
+
+func TestToolsOverAShelf(t *testing.T) {
+	tools := ShelfTools(shelved(t, 3), Options{})
+	searching, get, list := tools[0], tools[1], tools[2]
+	schema, _ := json.Marshal(searching.Input)
+	if !strings.Contains(string(schema), `"enum":["lib-00","lib-01","lib-02"]`) {
+		t.Errorf("schema %s", schema)
+	}
+	_, found := call(t, searching, `{"query":"install lib-01 and call Start"}`)
+	first := found["hits"].([]any)[0].(map[string]any)
+	if first["chunk_id"] != "lib-01@1.1:start.md" || first["library"] != "lib-01@1.1" {
+		t.Errorf("first hit %v", first)
+	}
+	_, found = call(t, searching, `{"query":"widgets","library":"lib-02"}`)
+	for _, h := range found["hits"].([]any) {
+		if h.(map[string]any)["library"] != "lib-02@1.2" {
+			t.Errorf("a hit of another library: %v", h)
+		}
+	}
+	text, doc := call(t, get, `{"chunk_id":"lib-01@1.1:start.md"}`)
+	if doc["library"] != "lib-01@1.1" || !strings.Contains(text, "--- Chunk: lib-01@1.1:start.md ") {
+		t.Errorf("got %s, %v", text, doc)
+	}
+	if text, _ = call(t, get, `{"chunk_id":"lib-02.md"}`); !strings.Contains(text, "lib-02@1.2:lib-02.md") {
+		t.Errorf("a bare id that one library has: %s", text)
+	}
+	if _, err := get.Call(t.Context(), contract.Caller{}, json.RawMessage(`{"chunk_id":"start.md"}`)); err == nil || !strings.Contains(err.Error(), "3 libraries have") {
+		t.Errorf("a bare id that three have: %v", err)
+	}
+	text, _ = call(t, list, `{}`)
+	if !strings.Contains(text, "lib-00@1.0:/") && !strings.Contains(text, "lib-00@1.0:") {
+		t.Errorf("listed %s", text)
+	}
+	if text, _ = call(t, list, `{"folder":"lib-00"}`); !strings.Contains(text, "lib-00@1.0:start.md") {
+		t.Errorf("pages of a library: %s", text)
+	}
+}
+
+func TestManyLibrariesAreNotListedInTheSchema(t *testing.T) {
+	tools := ShelfTools(shelved(t, maxListedLibraries+1), Options{})
+	schema, _ := json.Marshal(tools[0].Input)
+	if strings.Contains(string(schema), "lib-00") || !strings.Contains(string(schema), `"library"`) {
+		t.Errorf("schema %s", schema)
+	}
+	if !strings.Contains(tools[0].Description, "and 71 more libraries") {
+		t.Errorf("description %s", tools[0].Description)
+	}
+	if _, err := tools[0].Call(t.Context(), contract.Caller{}, json.RawMessage(`{"query":"x","library":"lib-0O"}`)); err == nil || !strings.Contains(err.Error(), "Did you mean") {
+		t.Errorf("a misspelt library: %v", err)
+	}
+	if !slices.IsSorted(LibraryFacets(shelved(t, 2))) {
+		t.Error("facets are not sorted")
+	}
+}
