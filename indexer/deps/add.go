@@ -1,0 +1,308 @@
+package deps
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/deskhand/deskhand/indexer"
+	"github.com/deskhand/deskhand/indexer/shelf"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Generator is the revision of what this package makes; it changes whenever the
+// same files become other pages, so that libraries are made again.
+const Generator = "deps-1"
+
+// atOnce is how many libraries are made at once; the build of each uses all
+// processors in parts.
+const atOnce = 2
+
+// Options says what to add. The zero value takes the direct dependencies of the
+// working folder.
+type Options struct {
+	// Dir is where lock files are looked for, upward; empty: the working folder.
+	Dir string
+	// All takes the indirect dependencies too.
+	All bool
+	// Fetch takes what is not on this disk with the project's own tools.
+	Fetch bool
+	// Shelf has the embedder, and the progress, of which Done and Total count
+	// libraries in the phase "making libraries". Its other fields are not used.
+	Shelf shelf.Options
+}
+
+// Library is what was done for one dependency.
+type Library struct {
+	shelf.Result
+	Dependency Dependency `json:"dependency"`
+	// Notes say what of it was left out, or taken as plain text.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Left is a dependency that became no library.
+type Left struct {
+	Dependency
+	// Reason says why, and what to do if there is something.
+	Reason string `json:"reason"`
+}
+
+// Report is what Add did; every dependency is in one of its lists.
+type Report struct {
+	Libraries []Library `json:"libraries"`
+	Left      []Left    `json:"without_docs"`
+}
+
+// Results are those of the shelf.
+func (r Report) Results() []shelf.Result {
+	results := make([]shelf.Result, 0, len(r.Libraries))
+	for _, l := range r.Libraries {
+		results = append(results, l.Result)
+	}
+	return results
+}
+
+// Lines are what a person is told beside the results.
+func (r Report) Lines() (lines []string) {
+	for _, l := range r.Libraries {
+		for _, note := range l.Notes {
+			lines = append(lines, l.ID()+": "+note)
+		}
+	}
+	for _, l := range r.Left {
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("no library of %s %s %s", l.Ecosystem, l.Name, l.Version))+": "+l.Reason)
+	}
+	return lines
+}
+
+// errNoDocs says that a dependency has none.
+var errNoDocs = errors.New("it has no markdown and no documented API")
+
+// Add makes a library of each dependency that has docs. What is on the shelf at
+// the same version and of the same generator and embedder stays. A dependency
+// that fails does not keep the others from theirs: it is in Report.Left. Faults:
+// those of Read, and of a shelf that cannot be read or written.
+func Add(ctx context.Context, s shelf.Shelf, o Options) (Report, error) {
+	report := Report{Libraries: []Library{}, Left: []Left{}}
+	list, err := Read(ctx, cmp.Or(o.Dir, "."), o.All)
+	if err != nil {
+		return report, err
+	}
+	there, _, err := s.List()
+	if err != nil {
+		return report, err
+	}
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return report, fmt.Errorf("make the shelf: %w", err)
+	}
+	m := maker{shelf: s, options: o, names: named(list, there), there: there, total: len(list)}
+	made := make([]Library, len(list))
+	failed := make([]error, len(list))
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	for i, d := range list {
+		g.Go(func() error {
+			made[i], failed[i] = m.one(ctx, d)
+			m.progress()
+			return nil
+		})
+	}
+	_ = g.Wait() // its functions return nil
+	for i, d := range list {
+		if failed[i] == nil {
+			report.Libraries = append(report.Libraries, made[i])
+			continue
+		}
+		report.Left = append(report.Left, Left{made[i].dependencyOr(d), reasonOf(failed[i])})
+	}
+	return report, ctx.Err()
+}
+
+func (l Library) dependencyOr(d Dependency) Dependency {
+	if l.Dependency.Name == "" {
+		return d
+	}
+	return l.Dependency
+}
+
+// reasonOf is a failure with what to do.
+func reasonOf(err error) string {
+	if f := fault.Of(err); f != nil && f.Hint != "" {
+		return printable(f.Message + "; " + f.Hint)
+	}
+	return printable(err.Error())
+}
+
+type maker struct {
+	shelf   shelf.Shelf
+	options Options
+	names   map[string]string // of libraries, by source and version
+	there   []shelf.Entry
+
+	mu          sync.Mutex
+	done, total int
+}
+
+func (m *maker) progress() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.done++
+	if show := m.options.Shelf.Progress; show != nil {
+		show(indexer.Progress{Phase: "making libraries", Done: m.done, Total: m.total})
+	}
+}
+
+// named gives each dependency its name on the shelf: its own, or ECOSYSTEM/NAME if
+// a library of another source has that already.
+func named(list []Dependency, there []shelf.Entry) map[string]string {
+	taken := map[string]string{} // sources by id, without regard to capitals
+	names := map[string]string{} // by source and version
+	for _, e := range there {
+		taken[strings.ToLower(e.ID())] = e.Source
+		names[e.Source+"@"+e.Version] = e.Name
+	}
+	for _, d := range list {
+		key := d.source() + "@" + d.Version
+		if names[key] != "" {
+			continue
+		}
+		names[key] = d.Name
+		id := strings.ToLower(d.Name + "@" + d.Version)
+		if of, has := taken[id]; has && of != d.source() {
+			names[key] = string(d.Ecosystem) + "/" + d.Name
+		} else {
+			taken[id] = d.source()
+		}
+	}
+	return names
+}
+
+// one makes the library of d, unless it is on the shelf.
+func (m *maker) one(ctx context.Context, d Dependency) (Library, error) {
+	if err := ctx.Err(); err != nil {
+		return Library{}, err
+	}
+	if e, ok := m.onShelf(d); ok {
+		return Library{Result: shelf.Result{Entry: e, Unchanged: true, Problems: []indexer.Problem{}}, Dependency: d}, nil
+	}
+	if d.Dir == "" && m.options.Fetch && !strings.HasPrefix(d.Why, refused) {
+		done, err := fetch(ctx, &d)
+		if done != nil {
+			defer done()
+		}
+		if err != nil {
+			return Library{}, err
+		}
+	}
+	if d.Dir == "" {
+		return Library{}, errors.New(d.Why)
+	}
+	name := cmp.Or(m.names[d.source()+"@"+d.Version], d.Name)
+	result, notes, err := makeLibrary(ctx, m.shelf, name, d, m.options.Shelf)
+	return Library{Result: result, Dependency: d, Notes: notes}, err
+}
+
+// onShelf finds what Add made of d before.
+func (m *maker) onShelf(d Dependency) (shelf.Entry, bool) {
+	i := slices.IndexFunc(m.there, func(e shelf.Entry) bool {
+		return e.Source == d.source() && e.Version == d.Version && current(e, m.options.Shelf)
+	})
+	if i < 0 {
+		return shelf.Entry{}, false
+	}
+	return m.there[i], true
+}
+
+// current says whether a library is as this version would make it.
+func current(e shelf.Entry, o shelf.Options) bool {
+	vectors := ""
+	if e.Embedding != nil {
+		vectors = e.Embedding.String()
+	}
+	wanted := ""
+	if o.Embedder != nil {
+		wanted = o.Embedder.Name()
+	}
+	return e.Revision == Generator && vectors == wanted
+}
+
+// makeLibrary writes the pages of d into a folder of their own and indexes it.
+func makeLibrary(ctx context.Context, s shelf.Shelf, name string, d Dependency, o shelf.Options) (shelf.Result, []string, error) {
+	dir, err := os.MkdirTemp("", "deskhand-deps-")
+	if err != nil {
+		return shelf.Result{}, nil, fmt.Errorf("make a folder for %s: %w", d.Name, err)
+	}
+	defer os.RemoveAll(dir)
+	p, err := write(ctx, dir, d)
+	if err != nil {
+		return shelf.Result{}, nil, err
+	}
+	if p.count() == 0 {
+		err := errNoDocs
+		if len(p.notes) > 0 {
+			err = fmt.Errorf("%w; left out: %s", err, strings.Join(p.notes[:min(len(p.notes), 3)], ", "))
+		}
+		return shelf.Result{}, nil, err
+	}
+	r, err := s.Add(ctx, shelf.Options{
+		Source: dir, Name: name, Version: d.Version, NoGitIgnore: true, Embedder: o.Embedder,
+		Made: &shelf.Made{Source: d.source(), Revision: Generator},
+	})
+	return r, p.notes, err
+}
+
+// write writes the pages of d into dir.
+func write(ctx context.Context, dir string, d Dependency) (*pages, error) {
+	p := &pages{dir: dir, files: map[string]bool{}}
+	r := readerOf(d.Ecosystem)
+	if r == nil {
+		return nil, fmt.Errorf("the ecosystem %s is not known", d.Ecosystem)
+	}
+	if err := r.pages(ctx, p, d); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Remake makes a library of the shelf again, for shelf.Options.Remake. One of
+// this generator stays, since a version does not change. It is looked for from
+// the working folder; fault "no_dependency" if it is not on this disk.
+func Remake(ctx context.Context, s shelf.Shelf, e shelf.Entry, o shelf.Options) (shelf.Result, error) {
+	if current(e, o) {
+		return shelf.Result{Entry: e, Unchanged: true, Problems: []indexer.Problem{}}, nil
+	}
+	ecosystem, name, _ := strings.Cut(strings.TrimPrefix(e.Source, shelf.MadePrefix), "/")
+	d := Dependency{Ecosystem: Ecosystem(ecosystem), Name: name, Version: e.Version}
+	missing := func(why string) error {
+		return fault.New("no_dependency", fmt.Sprintf("%s cannot be made again: %s", e.ID(), why), "run deskhand add --deps in the folder of a project that uses it")
+	}
+	if readerOf(d.Ecosystem) == nil {
+		return shelf.Result{}, missing("this version does not know " + printable(e.Source))
+	}
+	list, err := Read(ctx, ".", true)
+	if err == nil {
+		if i := slices.IndexFunc(list, func(x Dependency) bool { return x.source() == e.Source && x.Version == e.Version && x.Dir != "" }); i >= 0 {
+			d = list[i]
+		}
+	}
+	if d.Dir == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return shelf.Result{}, fmt.Errorf("find the working folder: %w", err)
+		}
+		d.at = dir
+		locate(newDisk(ctx, dir), &d)
+	}
+	if d.Dir == "" {
+		return shelf.Result{}, missing(d.Why)
+	}
+	r, _, err := makeLibrary(ctx, s, e.Name, d, o)
+	return r, err
+}

@@ -1,0 +1,104 @@
+package deps
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/deskhand/deskhand/indexer/source"
+)
+
+// fetchWait bounds the fetch of one package.
+const fetchWait = 5 * time.Minute
+
+// fetch takes a package that is not on this disk with the tool of its ecosystem,
+// from the registry that the tool is configured for, and sets Dir. The function
+// it returns, which may be nil, removes what was fetched for this alone.
+func fetch(ctx context.Context, d *Dependency) (done func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchWait)
+	defer cancel()
+	switch d.Ecosystem {
+	case Go:
+		return nil, fetchGo(ctx, d)
+	case NPM:
+		return fetchNPM(ctx, d)
+	}
+	return nil, errors.New(d.Why) // its tool keeps them in the project, which is not changed
+}
+
+// fetchGo has go mod download fill the module cache.
+func fetchGo(ctx context.Context, d *Dependency) error {
+	name := cmp.Or(d.module, d.Name)
+	if _, err := cachedModule("/", name, d.Version); err != nil {
+		return err
+	}
+	out, err := tool(ctx, d.at, "go", "mod", "download", "-json", name+"@"+d.Version)
+	var module struct{ Dir, Error string }
+	if json.Unmarshal(out, &module) == nil && module.Error != "" {
+		return errors.New("go mod download: " + module.Error)
+	}
+	if err != nil {
+		return err
+	}
+	if d.Dir = module.Dir; !filepath.IsAbs(d.Dir) || !isFolder(d.Dir) {
+		d.Dir = ""
+		return errors.New("go mod download did not say where the module is")
+	}
+	return nil
+}
+
+// fetchNPM has npm pack write the archive of a package, which is unpacked as any
+// archive of strangers. No script of the package runs.
+func fetchNPM(ctx context.Context, d *Dependency) (func(), error) {
+	if d.Version == "" {
+		return nil, errors.New("no lock file says its version; " + d.Why)
+	}
+	temp, err := os.MkdirTemp("", "deskhand-fetch-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for %s: %w", d.Name, err)
+	}
+	done := func() { _ = os.RemoveAll(temp) } // what stays is in the system's temporary folder
+	if _, err := tool(ctx, d.at, "npm", "pack", "--ignore-scripts", "--pack-destination", temp, "--", d.Name+"@"+d.Version); err != nil {
+		return done, err
+	}
+	files, _ := filepath.Glob(filepath.Join(temp, "*.tgz"))
+	if len(files) != 1 {
+		return done, fmt.Errorf("npm pack wrote %d archives and not one", len(files))
+	}
+	from, err := source.Open(ctx, files[0], source.Options{Temp: temp})
+	if err != nil {
+		return done, err
+	}
+	got := Dependency{Ecosystem: NPM, Name: d.Name, Version: d.Version}
+	if !got.try(from.Root, from.Root) {
+		return done, errors.New("npm pack wrote another version: " + strings.Join(got.tried, "; "))
+	}
+	d.Dir = got.Dir
+	return done, nil
+}
+
+// tool runs a program in dir and returns what it printed; the error has the end
+// of what it said.
+func tool(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not installed", name)
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		text := strings.TrimSpace(said.String())
+		return out.Bytes(), fmt.Errorf("%s failed: %s", name, cmp.Or(text[max(0, len(text)-300):], err.Error()))
+	}
+	return out.Bytes(), nil
+}

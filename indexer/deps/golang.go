@@ -1,0 +1,173 @@
+package deps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+)
+
+// readGoMod reads the requirements of a module. Since Go 1.17 they are all that a
+// build uses.
+func readGoMod(file string, src []byte) ([]Dependency, error) {
+	f, err := modfile.Parse(file, src, nil)
+	if err != nil {
+		return nil, broken(firstLine(err.Error()), 0, "it is no go.mod")
+	}
+	var list []Dependency
+	for _, r := range f.Require {
+		d := Dependency{Name: r.Mod.Path, Version: r.Mod.Version, Direct: !r.Indirect}
+		for _, by := range f.Replace {
+			if by.Old.Path != r.Mod.Path || by.Old.Version != "" && by.Old.Version != r.Mod.Version {
+				continue
+			}
+			if by.New.Version == "" {
+				d.Why = refused + "go.mod replaces it by the folder " + printable(by.New.Path) + "; add that one by itself: deskhand add FOLDER"
+				continue
+			}
+			d.module, d.Version = by.New.Path, by.New.Version
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+// disk is where packages may lie.
+type disk struct {
+	ctx   context.Context
+	start string // where the search for lock files began
+	cache string // the module cache; "?" before it was looked for
+	// python is what site-packages have, by normalised name.
+	python map[string][]distribution
+	crates []string // the folders of unpacked crates
+}
+
+func newDisk(ctx context.Context, start string) *disk {
+	return &disk{ctx: ctx, start: start, cache: "?"}
+}
+
+// moduleCache is GOMODCACHE: of the environment, of go if it is here, or the
+// default.
+func (k *disk) moduleCache() string {
+	if k.cache == "?" {
+		k.cache = findModuleCache(k.ctx)
+	}
+	return k.cache
+}
+
+func findModuleCache(ctx context.Context) string {
+	if dir := os.Getenv("GOMODCACHE"); filepath.IsAbs(dir) {
+		return dir
+	}
+	if tool, err := exec.LookPath("go"); err == nil {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, tool, "env", "GOMODCACHE")
+		cmd.Dir = os.TempDir() // no go.mod asks for another toolchain there
+		cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local", "GOWORK=off")
+		cmd.WaitDelay = time.Second
+		if out, err := cmd.Output(); err == nil && filepath.IsAbs(strings.TrimSpace(string(out))) {
+			return strings.TrimSpace(string(out))
+		}
+	}
+	if paths := filepath.SplitList(os.Getenv("GOPATH")); len(paths) > 0 && paths[0] != "" {
+		return filepath.Join(paths[0], "pkg", "mod")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, "go", "pkg", "mod")
+}
+
+// locateGo looks in the module cache, then in vendor.
+func locateGo(k *disk, d *Dependency) {
+	name := d.Name
+	if d.module != "" {
+		name = d.module
+	}
+	dir, err := cachedModule(k.moduleCache(), name, d.Version)
+	if err != nil {
+		d.Why = printable(err.Error())
+		return
+	}
+	if isFolder(dir) {
+		d.Dir = dir
+		return
+	}
+	if v := vendored(d.at, d.Name, d.Version); v != "" {
+		d.Dir = v
+		return
+	}
+	d.Why = "it is not in the module cache; run go mod download, or add --fetch"
+}
+
+// cachedModule is where the cache has a module.
+func cachedModule(cache, name, version string) (string, error) {
+	if err := module.Check(name, version); err != nil {
+		return "", err
+	}
+	p, err := module.EscapePath(name)
+	v, err2 := module.EscapeVersion(version)
+	if err := errors.Join(err, err2); err != nil {
+		return "", err
+	}
+	if cache == "" {
+		return "", errors.New("there is no module cache; set GOMODCACHE")
+	}
+	return filepath.Join(cache, filepath.FromSlash(p)+"@"+v), nil
+}
+
+// vendored is the folder in vendor, if vendor/modules.txt has that version.
+func vendored(root, name, version string) string {
+	src, err := readFile(filepath.Join(root, "vendor", "modules.txt"), maxLock)
+	if err != nil || !slices.Contains(strings.Split(strings.ReplaceAll(string(src), "\r", ""), "\n"), "# "+name+" "+version) {
+		return ""
+	}
+	dir := filepath.Join(root, "vendor", filepath.FromSlash(name))
+	if !isFolder(dir) || !within(root, dir) {
+		return ""
+	}
+	return dir
+}
+
+// isFolder says whether dir is a folder, and no link.
+func isFolder(dir string) bool {
+	info, err := os.Lstat(dir)
+	return err == nil && info.IsDir()
+}
+
+// within says whether dir lies in root with all links resolved.
+func within(root, dir string) bool {
+	r, err := filepath.EvalSymlinks(root)
+	d, err2 := filepath.EvalSymlinks(dir)
+	if err != nil || err2 != nil {
+		return false
+	}
+	rel, err := filepath.Rel(r, d)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// goPages writes the markdown of a module and a page a package.
+func goPages(ctx context.Context, p *pages, d Dependency) error {
+	if err := p.copyMarkdown(ctx, d.Dir, "testdata", "vendor", "node_modules"); err != nil {
+		return err
+	}
+	if err := p.goPackages(ctx, d.Dir, d.Name); err != nil {
+		return fmt.Errorf("read the packages of %s: %w", d.Name, err)
+	}
+	return nil
+}

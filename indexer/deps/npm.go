@@ -1,0 +1,472 @@
+package deps
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// packageJSON is what is used of a package.json.
+type packageJSON struct {
+	Name         string            `json:"name"`
+	Version      string            `json:"version"`
+	Types        string            `json:"types"`
+	Typings      string            `json:"typings"`
+	Main         string            `json:"main"`
+	Exports      json.RawMessage   `json:"exports"`
+	Workspaces   json.RawMessage   `json:"workspaces"`
+	Dependencies map[string]string `json:"dependencies"`
+	Development  map[string]string `json:"devDependencies"`
+	Optional     map[string]string `json:"optionalDependencies"`
+	Peers        map[string]string `json:"peerDependencies"`
+}
+
+// needs are the dependencies that p names, with their ranges.
+func (p packageJSON) needs() map[string]string {
+	all := map[string]string{}
+	for _, m := range []map[string]string{p.Peers, p.Optional, p.Development, p.Dependencies} {
+		for name, wanted := range m {
+			all[name] = wanted
+		}
+	}
+	return all
+}
+
+// decodeJSON decodes src into v; an error has file and line.
+func decodeJSON(file string, src []byte, v any) error {
+	err := json.Unmarshal(bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")), v)
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &syntax):
+		return broken(file, lineAt(src, syntax.Offset), err.Error())
+	case errors.As(err, &kind):
+		return broken(file, lineAt(src, kind.Offset), err.Error())
+	}
+	return broken(file, 1, err.Error())
+}
+
+// lineAt is the line of an offset, from 1.
+func lineAt(src []byte, offset int64) int {
+	return 1 + bytes.Count(src[:min(max(offset, 0), int64(len(src)))], []byte("\n"))
+}
+
+type npmEntry struct {
+	packageJSON
+	Link bool `json:"link"`
+}
+
+// readPackageLock reads version 2 and 3 (packages by folder) and 1 (nested
+// dependencies).
+func readPackageLock(file string, src []byte) ([]Dependency, error) {
+	var l struct {
+		Packages     map[string]npmEntry        `json:"packages"`
+		Dependencies map[string]json.RawMessage `json:"dependencies"`
+	}
+	if err := decodeJSON(file, src, &l); err != nil {
+		return nil, err
+	}
+	if l.Packages == nil {
+		return readOldLock(file, l.Dependencies)
+	}
+	direct := map[string]bool{} // folders
+	for at, e := range l.Packages {
+		if strings.Contains("/"+at, "/node_modules/") {
+			continue
+		}
+		for name := range e.needs() { // the project, or a workspace of it
+			direct[resolveNPM(l.Packages, at, name)] = true
+		}
+	}
+	var list []Dependency
+	for at, e := range l.Packages {
+		i := strings.LastIndex("/"+at, "/node_modules/")
+		if i < 0 || e.Link {
+			continue
+		}
+		name := at[i+len("node_modules/"):]
+		d := Dependency{Name: cmp.Or(e.Name, name), Version: e.Version, Direct: direct[at], folder: at}
+		if d.Name != name {
+			d.alias = name
+		}
+		list = append(list, d)
+	}
+	slices.SortFunc(list, func(a, b Dependency) int { return strings.Compare(a.folder, b.folder) })
+	return list, nil
+}
+
+// resolveNPM is the folder that the package at from means by name; empty: none.
+func resolveNPM(packages map[string]npmEntry, from, name string) string {
+	for {
+		at := path.Join(from, "node_modules", name)
+		if _, ok := packages[at]; ok {
+			return at
+		}
+		if from == "" || from == "." || from == "/" {
+			return ""
+		}
+		if from = path.Dir(from); from == "." {
+			from = ""
+		}
+	}
+}
+
+// readOldLock reads the dependencies of version 1; package.json has the direct
+// ones.
+func readOldLock(file string, top map[string]json.RawMessage) ([]Dependency, error) {
+	direct, err := besides(file)
+	if err != nil {
+		return nil, err
+	}
+	var list []Dependency
+	var read func(deps map[string]json.RawMessage, at string, depth int) error
+	read = func(deps map[string]json.RawMessage, at string, depth int) error {
+		for name, raw := range deps {
+			var e struct {
+				Version      string                     `json:"version"`
+				Dependencies map[string]json.RawMessage `json:"dependencies"`
+			}
+			if err := json.Unmarshal(raw, &e); err != nil {
+				return broken(file, 0, name+": "+err.Error())
+			}
+			_, named := direct[name]
+			in := path.Join(at, "node_modules", name)
+			list = append(list, Dependency{Name: name, Version: e.Version, Direct: named && depth == 0, folder: in})
+			if depth < 100 {
+				if err := read(e.Dependencies, in, depth+1); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	err = read(top, "", 0)
+	slices.SortFunc(list, func(a, b Dependency) int { return strings.Compare(a.folder, b.folder) })
+	return list, err
+}
+
+// besides is what the package.json beside a lock file, and those of its
+// workspaces, need.
+func besides(file string) (map[string]string, error) {
+	root := filepath.Dir(file)
+	src, err := readFile(filepath.Join(root, "package.json"), maxLock)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, broken(filepath.Join(root, "package.json"), 0, err.Error())
+	}
+	var p packageJSON
+	if err := decodeJSON(filepath.Join(root, "package.json"), src, &p); err != nil {
+		return nil, err
+	}
+	all := p.needs()
+	for _, dir := range workspaces(root, p.Workspaces) {
+		var w packageJSON
+		src, err := readFile(filepath.Join(dir, "package.json"), maxLock)
+		if err != nil || json.Unmarshal(src, &w) != nil {
+			continue // no workspace
+		}
+		for name, wanted := range w.needs() {
+			if _, has := all[name]; !has {
+				all[name] = wanted
+			}
+		}
+	}
+	return all, nil
+}
+
+// maxWorkspaces bounds the workspaces that are read.
+const maxWorkspaces = 1000
+
+// workspaces are the folders that "workspaces" of a package.json names, below
+// root. They are listed, never walked: a cycle of links is none here.
+func workspaces(root string, raw json.RawMessage) (dirs []string) {
+	var globs []string
+	if json.Unmarshal(raw, &globs) != nil {
+		var o struct {
+			Packages []string `json:"packages"`
+		}
+		_ = json.Unmarshal(raw, &o) // none
+		globs = o.Packages
+	}
+	for _, g := range globs {
+		g = strings.TrimSuffix(strings.ReplaceAll(path.Clean(g), "**", "*"), "/")
+		if !filepath.IsLocal(g) {
+			continue
+		}
+		found, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(g)))
+		for _, dir := range found {
+			if len(dirs) < maxWorkspaces && isFolder(dir) && within(root, dir) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs
+}
+
+// readPackageJSON is for a project without a lock file: versions are those on
+// disk.
+func readPackageJSON(file string, src []byte) ([]Dependency, error) {
+	var p packageJSON
+	if err := decodeJSON(file, src, &p); err != nil {
+		return nil, err
+	}
+	needs, err := besides(file)
+	if err != nil {
+		return nil, err
+	}
+	var list []Dependency
+	for name, wanted := range needs {
+		if !localRange(wanted) {
+			list = append(list, Dependency{Name: name, Direct: true})
+		}
+	}
+	return list, nil
+}
+
+// localRange says that a dependency is of the project itself.
+func localRange(wanted string) bool {
+	for _, scheme := range []string{"workspace:", "link:", "file:", "portal:"} {
+		if strings.HasPrefix(wanted, scheme) {
+			return true
+		}
+	}
+	return false
+}
+
+// yamlLine is the line that an error of yaml names.
+var yamlLine = regexp.MustCompile(`line (\d+)`)
+
+func brokenYAML(file string, err error) error {
+	line := 0
+	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		fmt.Sscan(m[1], &line)
+	}
+	return broken(file, max(line, 1), err.Error())
+}
+
+// readPnpmLock reads versions 5 to 9 of the file.
+func readPnpmLock(file string, src []byte) ([]Dependency, error) {
+	type importer struct {
+		Dependencies map[string]yaml.Node `yaml:"dependencies"`
+		Development  map[string]yaml.Node `yaml:"devDependencies"`
+		Optional     map[string]yaml.Node `yaml:"optionalDependencies"`
+	}
+	var l struct {
+		importer  `yaml:",inline"`
+		Importers map[string]importer  `yaml:"importers"`
+		Packages  map[string]yaml.Node `yaml:"packages"`
+	}
+	if err := yaml.Unmarshal(src, &l); err != nil {
+		return nil, brokenYAML(file, err)
+	}
+	var list []Dependency
+	direct := func(deps map[string]yaml.Node) {
+		for name, node := range deps {
+			var at struct {
+				Version string `yaml:"version"`
+			}
+			if node.Kind == yaml.ScalarNode {
+				at.Version = node.Value
+			} else if node.Decode(&at) != nil {
+				continue
+			}
+			if localRange(at.Version) {
+				continue
+			}
+			d := Dependency{Name: name, Version: withoutPeers(at.Version), Direct: true}
+			if n, v := pnpmKey(at.Version); n != "" { // an alias
+				d.Name, d.Version, d.alias = n, v, name
+			}
+			list = append(list, d)
+		}
+	}
+	for _, i := range append([]importer{l.importer}, mapValues(l.Importers)...) {
+		direct(i.Dependencies)
+		direct(i.Development)
+		direct(i.Optional)
+	}
+	for key := range l.Packages {
+		if name, version := pnpmKey(key); name != "" {
+			list = append(list, Dependency{Name: name, Version: version})
+		}
+	}
+	slices.SortFunc(list, func(a, b Dependency) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version), strings.Compare(b.alias, a.alias))
+	})
+	return list, nil
+}
+
+func mapValues[K comparable, V any](m map[K]V) (all []V) {
+	for _, v := range m {
+		all = append(all, v)
+	}
+	return all
+}
+
+// withoutPeers cuts what a version says of peers: "1.2.3(react@18)", "1.2.3_react@18".
+func withoutPeers(v string) string {
+	v, _, _ = strings.Cut(v, "(")
+	v, _, _ = strings.Cut(v, "_")
+	return v
+}
+
+// pnpmKey cuts "/name/1.2.3", "/name@1.2.3" and "name@1.2.3"; the name is empty if
+// it is none of these.
+func pnpmKey(key string) (name, version string) {
+	old := strings.HasPrefix(key, "/")
+	key, _, _ = strings.Cut(strings.TrimPrefix(key, "/"), "(")
+	if i := strings.LastIndexByte(key, '@'); i > 0 && !strings.Contains(key[i:], "/") {
+		return key[:i], withoutPeers(key[i+1:])
+	}
+	if i := strings.LastIndexByte(key, '/'); i > 0 && old {
+		return key[:i], withoutPeers(key[i+1:])
+	}
+	return "", ""
+}
+
+// readYarnLock reads the file of yarn 1, and of yarn 2 and later, which is YAML.
+func readYarnLock(file string, src []byte) ([]Dependency, error) {
+	direct, err := besides(file)
+	if err != nil {
+		return nil, err
+	}
+	blocks, err := yarnBlocks(file, src)
+	if err != nil {
+		return nil, err
+	}
+	var list []Dependency
+	for keys, version := range blocks {
+		for _, key := range strings.Split(keys, ",") {
+			key = strings.Trim(strings.TrimSpace(key), `"`)
+			i := strings.IndexByte(key[min(1, len(key)):], '@') + 1
+			if i < 1 || version == "" {
+				continue
+			}
+			name, wanted := key[:i], key[i+1:]
+			if local := strings.TrimPrefix(wanted, "npm:"); localRange(wanted) || local == "" {
+				continue
+			}
+			d := Dependency{Name: name, Version: version}
+			if of, ok := strings.CutPrefix(wanted, "npm:"); ok {
+				if j := strings.LastIndexByte(of, '@'); j > 0 { // an alias
+					d.Name, d.alias = of[:j], name
+				}
+			}
+			asked, named := direct[name]
+			d.Direct = named && (wanted == asked || wanted == "npm:"+asked)
+			list = append(list, d)
+		}
+	}
+	slices.SortFunc(list, func(a, b Dependency) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version), strings.Compare(b.alias, a.alias))
+	})
+	return list, nil
+}
+
+// yarnBlocks is the version of each block, by its line of keys.
+func yarnBlocks(file string, src []byte) (map[string]string, error) {
+	blocks := map[string]string{}
+	if bytes.Contains(src, []byte("\n__metadata:")) || bytes.HasPrefix(src, []byte("__metadata:")) {
+		var all map[string]struct {
+			Version string `yaml:"version"`
+		}
+		if err := yaml.Unmarshal(src, &all); err != nil {
+			return nil, brokenYAML(file, err)
+		}
+		delete(all, "__metadata")
+		for keys, b := range all {
+			blocks[keys] = b.Version
+		}
+		return blocks, nil
+	}
+	keys := ""
+	for i, line := range strings.Split(string(src), "\n") {
+		line = strings.TrimRight(line, "\r ")
+		field, ok := strings.CutPrefix(line, "  version ")
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case line[0] != ' ':
+			if !strings.HasSuffix(line, ":") {
+				return nil, broken(file, i+1, "a block of keys has to end in ':'")
+			}
+			keys = strings.TrimSuffix(line, ":")
+			blocks[keys] = ""
+		case keys == "":
+			return nil, broken(file, i+1, "a field stands outside of a block")
+		case ok:
+			blocks[keys] = strings.Trim(field, `"`)
+		}
+	}
+	return blocks, nil
+}
+
+// locateNPM looks where the lock file says, then in each node_modules from where
+// the search began upward, then in the store of pnpm.
+func locateNPM(k *disk, d *Dependency) {
+	name := cmp.Or(d.alias, d.Name)
+	var places []string
+	if d.folder != "" && filepath.IsLocal(filepath.FromSlash(d.folder)) {
+		places = append(places, filepath.Join(d.at, filepath.FromSlash(d.folder)))
+	}
+	for dir := k.start; ; dir = filepath.Dir(dir) {
+		places = append(places, filepath.Join(dir, "node_modules", filepath.FromSlash(name)))
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	if d.Version != "" {
+		stored, _ := filepath.Glob(filepath.Join(d.at, "node_modules", ".pnpm", strings.ReplaceAll(d.Name, "/", "+")+"@"+d.Version+"*", "node_modules", filepath.FromSlash(d.Name)))
+		places = append(places, stored...)
+	}
+	for _, at := range places {
+		if d.try(at, d.at) {
+			return
+		}
+	}
+	d.Why = "it is not in node_modules; run the install of its tool, or add --fetch"
+	if len(d.tried) > 0 {
+		d.Why = strings.Join(d.tried, "; ") + "; run the install of its tool, or add --fetch"
+	}
+}
+
+// try takes the package at dir if its package.json has the right version. A link
+// must not lead out of the folder that node_modules lies in.
+func (d *Dependency) try(dir, root string) bool {
+	if _, err := os.Lstat(dir); err != nil {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	if before, _, ok := strings.Cut(dir, string(filepath.Separator)+"node_modules"+string(filepath.Separator)); ok && !within(before, real) && !within(root, real) {
+		d.tried = append(d.tried, "node_modules has a link out of the project")
+		return false
+	}
+	var p packageJSON
+	src, err := readFile(filepath.Join(real, "package.json"), 4<<20)
+	if err != nil || json.Unmarshal(src, &p) != nil {
+		return false
+	}
+	if d.Version != "" && p.Version != d.Version {
+		d.tried = append(d.tried, "node_modules has version "+printable(p.Version)+" and not the locked "+d.Version)
+		return false
+	}
+	d.Version, d.Dir = p.Version, real
+	return true
+}

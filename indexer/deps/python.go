@@ -1,0 +1,375 @@
+package deps
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/textproto"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// normal is the name by which Python packages are compared (PEP 503).
+func normal(name string) string {
+	return separators.ReplaceAllString(strings.ToLower(name), "-")
+}
+
+var separators = regexp.MustCompile(`[-_.]+`)
+
+// needName is the name at the beginning of a requirement.
+var needName = regexp.MustCompile(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)`)
+
+// readUvLock reads the packages of uv.lock; what those of the project itself need
+// is direct.
+func readUvLock(file string, src []byte) ([]Dependency, error) {
+	type need struct {
+		Name string `toml:"name"`
+	}
+	var l struct {
+		Package []struct {
+			Name         string            `toml:"name"`
+			Version      string            `toml:"version"`
+			Source       map[string]any    `toml:"source"`
+			Dependencies []need            `toml:"dependencies"`
+			Optional     map[string][]need `toml:"optional-dependencies"`
+			Groups       map[string][]need `toml:"dev-dependencies"`
+		} `toml:"package"`
+	}
+	if err := decodeTOML(file, src, &l); err != nil {
+		return nil, err
+	}
+	own := func(source map[string]any) bool {
+		return source["editable"] != nil || source["virtual"] != nil || source["directory"] != nil
+	}
+	direct := map[string]bool{}
+	for _, p := range l.Package {
+		if !own(p.Source) {
+			continue
+		}
+		for _, list := range append(append(mapValues(p.Optional), mapValues(p.Groups)...), p.Dependencies) {
+			for _, n := range list {
+				direct[normal(n.Name)] = true
+			}
+		}
+	}
+	var list []Dependency
+	for _, p := range l.Package {
+		if !own(p.Source) {
+			list = append(list, Dependency{Name: p.Name, Version: p.Version, Direct: direct[normal(p.Name)]})
+		}
+	}
+	return list, nil
+}
+
+// readPoetryLock reads the packages of poetry.lock; pyproject.toml has the direct
+// ones.
+func readPoetryLock(file string, src []byte) ([]Dependency, error) {
+	var l struct {
+		Package []struct {
+			Name    string `toml:"name"`
+			Version string `toml:"version"`
+		} `toml:"package"`
+	}
+	if err := decodeTOML(file, src, &l); err != nil {
+		return nil, err
+	}
+	direct, err := pyproject(filepath.Join(filepath.Dir(file), "pyproject.toml"))
+	if err != nil {
+		return nil, err
+	}
+	var list []Dependency
+	for _, p := range l.Package {
+		list = append(list, Dependency{Name: p.Name, Version: p.Version, Direct: direct[normal(p.Name)]})
+	}
+	return list, nil
+}
+
+// pyproject is what a pyproject.toml names, in the tables of Python and of poetry.
+func pyproject(file string) (map[string]bool, error) {
+	type table struct {
+		Dependencies map[string]any `toml:"dependencies"`
+	}
+	var p struct {
+		Project struct {
+			Dependencies []string            `toml:"dependencies"`
+			Optional     map[string][]string `toml:"optional-dependencies"`
+		} `toml:"project"`
+		Groups map[string][]any `toml:"dependency-groups"`
+		Tool   struct {
+			Poetry struct {
+				table
+				Development map[string]any   `toml:"dev-dependencies"`
+				Group       map[string]table `toml:"group"`
+			} `toml:"poetry"`
+		} `toml:"tool"`
+	}
+	src, err := readFile(file, maxLock)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, broken(file, 0, err.Error())
+	}
+	if err := decodeTOML(file, src, &p); err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, list := range append(mapValues(p.Project.Optional), p.Project.Dependencies) {
+		for _, need := range list {
+			if m := needName.FindStringSubmatch(need); m != nil {
+				names[normal(m[1])] = true
+			}
+		}
+	}
+	for _, list := range p.Groups {
+		for _, need := range list {
+			if m := needName.FindStringSubmatch(fmt.Sprint(need)); m != nil {
+				names[normal(m[1])] = true
+			}
+		}
+	}
+	tables := []map[string]any{p.Tool.Poetry.Dependencies, p.Tool.Poetry.Development}
+	for _, g := range p.Tool.Poetry.Group {
+		tables = append(tables, g.Dependencies)
+	}
+	for _, t := range tables {
+		for name := range t {
+			names[normal(name)] = true
+		}
+	}
+	return names, nil
+}
+
+// pinned is a requirement of one version; a line of requirements.txt without one
+// is needLine.
+var (
+	pinned   = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*===?\s*([A-Za-z0-9][A-Za-z0-9.+!_-]*)\s*(?:;.*|--.*)?$`)
+	needLine = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*(?:[<>=!~;@(].*|--.*)?$`)
+)
+
+// readRequirements reads requirements.txt and the files that it includes. Those
+// that pip-compile says others need are indirect.
+func readRequirements(file string, src []byte) ([]Dependency, error) {
+	r := requirements{root: filepath.Dir(file), seen: map[string]bool{file: true}}
+	if err := r.read(file, src); err != nil {
+		return nil, err
+	}
+	return r.list, nil
+}
+
+type requirements struct {
+	root string
+	seen map[string]bool
+	list []Dependency
+}
+
+func (r *requirements) read(file string, src []byte) error {
+	var joined string
+	for i, line := range strings.Split(strings.ReplaceAll(string(src), "\r", ""), "\n") {
+		if before, more := strings.CutSuffix(line, "\\"); more {
+			joined += before + " "
+			continue
+		}
+		line, joined = joined+line, ""
+		text, comment, _ := strings.Cut(line, "#")
+		if i := strings.Index(line, " #"); i < 0 && !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			text = line // "#" is part of an address
+		}
+		text = strings.TrimSpace(text)
+		if text == "" {
+			r.via(comment)
+			continue
+		}
+		if err := r.line(file, i+1, text); err != nil {
+			return err
+		}
+		r.via(comment)
+	}
+	return nil
+}
+
+// via marks the last one as indirect if only other packages need it.
+func (r *requirements) via(comment string) {
+	why := strings.TrimSpace(comment)
+	if n := len(r.list); n > 0 && strings.HasPrefix(why, "via") {
+		by := strings.TrimSpace(strings.TrimPrefix(why, "via"))
+		r.list[n-1].Direct = by == "" || strings.Contains(by, "-r ") || strings.Contains(by, "(")
+	} else if n > 0 && strings.HasPrefix(why, "-r ") {
+		r.list[n-1].Direct = true
+	}
+}
+
+func (r *requirements) line(file string, number int, text string) error {
+	for _, flag := range []string{"-r ", "--requirement ", "--requirement="} {
+		if name, ok := strings.CutPrefix(text, flag); ok {
+			return r.include(file, number, strings.TrimSpace(name))
+		}
+	}
+	if strings.HasPrefix(text, "-") || strings.Contains(text, "://") && !strings.Contains(text, "@") || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "/") {
+		return nil // an option, or a folder of the project
+	}
+	if m := pinned.FindStringSubmatch(text); m != nil {
+		r.list = append(r.list, Dependency{Name: m[1], Version: m[2], Direct: true})
+		return nil
+	}
+	if m := needLine.FindStringSubmatch(text); m != nil {
+		r.list = append(r.list, Dependency{Name: m[1], Direct: true})
+		return nil
+	}
+	return broken(file, number, "'"+text+"' is no requirement")
+}
+
+func (r *requirements) include(file string, number int, name string) error {
+	at := filepath.Join(filepath.Dir(file), filepath.FromSlash(name))
+	if r.seen[at] {
+		return nil
+	}
+	r.seen[at] = true
+	if !within(r.root, at) {
+		return broken(file, number, "'"+name+"' is not there, or outside of the project")
+	}
+	src, err := readFile(at, maxLock)
+	if err != nil {
+		return broken(file, number, "'"+name+"' cannot be read: "+err.Error())
+	}
+	return r.read(at, src)
+}
+
+// distribution is one installed package.
+type distribution struct {
+	version, packages, info string
+}
+
+// locatePython looks in the environments of the project, then in the active one.
+func locatePython(k *disk, d *Dependency) {
+	if k.python == nil {
+		k.python = map[string][]distribution{}
+		for _, dir := range environments(d.at, k.start) {
+			k.readEnvironment(dir)
+		}
+	}
+	installed := k.python[normal(d.Name)]
+	for _, i := range installed {
+		if d.Version == "" || i.version == d.Version {
+			d.Version, d.Dir, d.info = i.version, i.packages, i.info
+			return
+		}
+	}
+	d.Why = "it is in no environment of the project (.venv, venv, VIRTUAL_ENV); install it there"
+	if len(installed) > 0 {
+		d.Why = "the environment has version " + printable(installed[0].version) + " and not the locked " + d.Version + "; install that one"
+	}
+}
+
+// environments are the virtual environments from start up to the lock file, and
+// the active one.
+func environments(at, start string) (dirs []string) {
+	for dir := start; ; dir = filepath.Dir(dir) {
+		dirs = append(dirs, filepath.Join(dir, ".venv"), filepath.Join(dir, "venv"))
+		if dir == at || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	if active := os.Getenv("VIRTUAL_ENV"); filepath.IsAbs(active) {
+		dirs = append(dirs, active)
+	}
+	return dirs
+}
+
+// readEnvironment notes what the site-packages of an environment have.
+func (k *disk) readEnvironment(dir string) {
+	sites, _ := filepath.Glob(filepath.Join(dir, "lib*", "python3*", "site-packages"))
+	windows, _ := filepath.Glob(filepath.Join(dir, "Lib", "site-packages"))
+	for _, site := range append(sites, windows...) {
+		entries, _ := os.ReadDir(site) // none: nothing is installed
+		for _, e := range entries {
+			name, ok := strings.CutSuffix(e.Name(), ".dist-info")
+			if !ok || !e.IsDir() {
+				continue
+			}
+			if i := strings.LastIndexByte(name, '-'); i > 0 {
+				key := normal(name[:i])
+				k.python[key] = append(k.python[key], distribution{name[i+1:], site, e.Name()})
+			}
+		}
+	}
+}
+
+// pythonPages writes the long description of METADATA, and the markdown that
+// RECORD names.
+func pythonPages(_ context.Context, p *pages, d Dependency) error {
+	src, err := p.read(d.Dir, path.Join(d.info, "METADATA"), maxSource)
+	if err != nil {
+		return fmt.Errorf("read METADATA: %w", err)
+	}
+	head, body, err := splitMetadata(src)
+	if err != nil {
+		return fmt.Errorf("read METADATA: %w", err)
+	}
+	if strings.TrimSpace(body) != "" {
+		if kind := head.Get("Description-Content-Type"); !strings.HasPrefix(kind, "text/markdown") {
+			p.leave("its description is " + cmp.Or(printable(firstWord(kind)), "text/x-rst") + ", taken as plain text")
+		}
+		if err := p.page("README.md", d.Name, []byte(body)); err != nil {
+			return err
+		}
+	}
+	record, err := p.read(d.Dir, path.Join(d.info, "RECORD"), maxSource)
+	if err != nil {
+		return nil // not every installer writes one
+	}
+	return p.recorded(d, record)
+}
+
+func firstWord(s string) string {
+	s, _, _ = strings.Cut(s, ";")
+	return strings.TrimSpace(s)
+}
+
+// splitMetadata cuts METADATA into fields and the description, which is the body
+// or the field Description.
+func splitMetadata(src []byte) (textproto.MIMEHeader, string, error) {
+	r := bufio.NewReader(bytes.NewReader(bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))))
+	head, err := textproto.NewReader(r).ReadMIMEHeader()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, "", err
+	}
+	body, err := io.ReadAll(r)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		if text := head.Get("Description"); text != "UNKNOWN" {
+			body = []byte(text)
+		}
+	}
+	return head, string(body), nil
+}
+
+// recorded copies the pages that RECORD names.
+func (p *pages) recorded(d Dependency, record []byte) error {
+	r := csv.NewReader(bytes.NewReader(record))
+	r.FieldsPerRecord, r.LazyQuotes = -1, true
+	for {
+		row, err := r.Read()
+		if err != nil {
+			return nil // at its end, or where it is broken
+		}
+		name := path.Clean(row[0])
+		if !isPage(name) || strings.HasPrefix(name, d.info+"/") || strings.Contains("/"+name, "/node_modules/") {
+			continue
+		}
+		if err := p.copyOne(d.Dir, name); err != nil {
+			return err
+		}
+	}
+}
