@@ -23,6 +23,7 @@ func getCommand(a *app) *cobra.Command {
 		RunE:    func(_ *cobra.Command, args []string) error { return a.get(args[0], context, asJSON) },
 	}
 	settings.Declare(cmd.Flags(), "index")
+	settings.Declare(cmd.Flags(), "shelf")
 	cmd.Flags().IntVar(&context, "context", 0, "neighbours on each side, 0 to 5")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print text and places as JSON")
 	return cmd
@@ -32,12 +33,26 @@ func (a *app) get(id string, context int, asJSON bool) error {
 	if err := within("context", context, 0, search.MaxContext); err != nil {
 		return err
 	}
+	libraries, err := a.libraries(a.libraryOf(id))
+	if err != nil {
+		return err
+	}
+	if libraries != nil {
+		defer libraries.Close()
+		text, doc, err := docs.GetFromLibraries(libraries.Federation(), id, context, unbounded)
+		return a.got(id, text, doc, err, asJSON)
+	}
 	engine, err := search.Open(a.settings.Index())
 	if err != nil {
 		return err
 	}
 	defer engine.Close()
 	text, doc, err := docs.Get(engine, id, context, unbounded)
+	return a.got(id, text, doc, err, asJSON)
+}
+
+// got prints a document.
+func (a *app) got(id, text string, doc docs.Doc, err error, asJSON bool) error {
 	if err != nil {
 		return notGot(id, err)
 	}

@@ -26,6 +26,8 @@ type searchFlags struct {
 	asJSON bool
 	why    bool
 	by     string
+	// library is one of the shelf; empty: all, or the index.
+	library string
 }
 
 func searchCommand(a *app) *cobra.Command {
@@ -41,6 +43,8 @@ func searchCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	settings.Declare(flags, "index")
+	settings.Declare(flags, "shelf")
+	flags.StringVarP(&f.library, "library", "l", "", "search only this library of the shelf, NAME or NAME@VERSION")
 	settings.Declare(flags, "vectors")
 	settings.Declare(flags, "embed-timeout")
 	flags.IntVarP(&f.limit, "limit", "n", search.DefaultLimit, "number of hits, 1 to 50")
@@ -67,6 +71,19 @@ func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool
 	if err != nil {
 		return err
 	}
+	q := search.Query{Text: text, Filters: filters, Limit: f.limit, Explain: f.why, By: by}
+	if more {
+		q.Cursor = &f.cursor
+	}
+	libraries, err := a.libraries(f.library)
+	if err != nil {
+		return err
+	}
+	if libraries != nil {
+		defer libraries.Close()
+		answer, result, err := docs.SearchLibraries(ctx, libraries.Federation(), "", q, unbounded)
+		return a.answered(f, answer, result, err)
+	}
 	engine, err := a.engine()
 	if err != nil {
 		return err
@@ -75,11 +92,12 @@ func (a *app) search(ctx context.Context, f *searchFlags, text string, more bool
 	if err := checkFacets(filters, engine.Metadata().Taxonomy); err != nil {
 		return err
 	}
-	q := search.Query{Text: text, Filters: filters, Limit: f.limit, Explain: f.why, By: by}
-	if more {
-		q.Cursor = &f.cursor
-	}
 	answer, result, err := docs.Search(ctx, engine, q, unbounded)
+	return a.answered(f, answer, result, err)
+}
+
+// answered prints the result of a search.
+func (a *app) answered(f *searchFlags, answer string, result docs.SearchResult, err error) error {
 	if err != nil {
 		return err
 	}

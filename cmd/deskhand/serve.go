@@ -38,7 +38,7 @@ func serveCommand(a *app) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), cmd.Flags(), &f) },
 	}
 	flags := cmd.Flags()
-	for _, name := range []string{"index", "tools", "tool-prefix", "name", "max-answer-bytes", "allow-host", "allow-origin", "embed", "embed-timeout", "cache", "vectors"} {
+	for _, name := range []string{"index", "shelf", "tools", "tool-prefix", "name", "max-answer-bytes", "allow-host", "allow-origin", "embed", "embed-timeout", "cache", "vectors"} {
 		settings.Declare(flags, name)
 	}
 	f.Declare(flags)

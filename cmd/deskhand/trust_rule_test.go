@@ -51,6 +51,7 @@ var trustSamples = map[string]struct{ harmful, harmless string }{
 	"connect.url":           {"https://desk.example.com", ""},
 	"gateway.disclosure":    {"", "search"},
 	"gateway.people":        {"one", "many"},
+	"shelf":                 {"/tmp/elsewhere", ""},
 	"search.log":            {"'on'", "'off'"},
 	"otlp.endpoint":         {"http://collector.example.com:4318", ""},
 	"a2a.enabled":           {"true", "false"},

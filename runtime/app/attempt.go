@@ -155,7 +155,7 @@ func (t *attemptTools) server(ctx context.Context) (*mcpserver.Server, error) {
 	t.lib, t.toolset, t.questions, t.unfollow = lib, toolset, asked, func() {}
 	t.door = t.askDoor(asked, in, people.Wait, stopping)
 	t.stop = sync.OnceFunc(func() { close(stopping) })
-	if lib.engine != nil {
+	if lib.hasDocs() {
 		ctx, cancel := context.WithCancel(context.Background())
 		t.unfollow = cancel
 		t.following.Go(func() { lib.follow(ctx) })

@@ -106,6 +106,10 @@ type Docs struct {
 	Dir       string // the index's folder
 	Tools     docs.Options
 	Searching search.Options
+	// Shelf is a folder of libraries that are served instead of Dir; empty: Dir is
+	// served. Libraries are the IDs or names of the ones to serve; empty: all.
+	Shelf     string
+	Libraries []string
 	// Record stores questions for which a search found little in the state folder,
 	// for a report on what the docs lack: see package gaps.
 	Record bool

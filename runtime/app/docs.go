@@ -33,6 +33,9 @@ type docsServer struct {
 	publish   sync.Mutex      // one new catalog at a time
 	log       *slog.Logger
 	engine    *search.Engine // nil until open
+	shelf     string         // served instead of dir; empty: there is none
+	only      []string       // of its libraries; empty: all
+	libraries *Libraries     // nil until open, and without a shelf
 	server    *mcpserver.Server
 	// later says why there is no index yet, while it is being built. Nil: a folder
 	// without an index is an error.
@@ -43,7 +46,11 @@ type docsServer struct {
 }
 
 // openEngine opens the index.
-func (l *docsServer) openEngine() error {
+func (l *docsServer) openEngine() (err error) {
+	if l.shelf != "" {
+		l.libraries, err = OpenLibraries(l.shelf, l.only, l.searching, l.log)
+		return err
+	}
 	l.opened = l.look()
 	engine, err := search.OpenWith(l.dir, l.searching)
 	if f := fault.Of(err); f != nil && f.Code == "no_artifact" && l.later != nil {
@@ -62,8 +69,8 @@ func (l *docsServer) open(o mcpserver.Options) error {
 		return err
 	}
 	if err := l.serve(o); err != nil {
-		l.engine.Close()
-		l.engine = nil
+		l.close()
+		l.engine, l.libraries = nil, nil
 		return err
 	}
 	l.tellOfIndex()
@@ -109,7 +116,10 @@ func (l *docsServer) changed() {
 // catalog is all that is served. A tool of an upstream whose name another one
 // has is left out.
 func (l *docsServer) catalog() (c contract.Catalog, err error) {
-	if l.engine != nil {
+	switch {
+	case l.libraries != nil:
+		c = docs.ShelfCatalog(l.libraries.Federation(), l.tools)
+	case l.engine != nil:
 		c, err = docs.Catalog(l.engine, l.tools)
 	}
 	c.Tools = append(c.Tools, l.more...)
@@ -140,6 +150,9 @@ func (l *docsServer) catalog() (c contract.Catalog, err error) {
 // tellOfIndex logs that the vectors of the index are of no use, and that its
 // description was edited, if so.
 func (l *docsServer) tellOfIndex() {
+	if l.libraries != nil {
+		return
+	}
 	if l.engine.Metadata().Edited() {
 		l.log.Warn("corpus_description in metadata.json was changed after the build and is served as edited; run deskhand index to restore it", "index", l.dir)
 	}
@@ -166,6 +179,9 @@ func (a *App) recorder(dir string) (func(query string, filters map[string]string
 
 // close ends the engine; nobody asks it any more.
 func (l *docsServer) close() {
+	if l.libraries != nil {
+		l.libraries.Close()
+	}
 	if l.engine == nil {
 		return
 	}
@@ -204,6 +220,10 @@ const followEvery = 500 * time.Millisecond
 // index may write metadata.json before the data file.
 func (l *docsServer) follow(ctx context.Context) {
 	last, failed, gone := l.opened, error(nil), l.opened.metadata == ""
+	shelved := ""
+	if l.libraries != nil {
+		shelved = l.libraries.opened
+	}
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
 	for {
@@ -211,6 +231,10 @@ func (l *docsServer) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		}
+		if l.libraries != nil {
+			shelved = l.followShelf(shelved)
+			continue
 		}
 		now := l.look()
 		if gone = l.logGone(gone, now); gone || now.metadata == last.metadata && (failed == nil || now.data == last.data) {

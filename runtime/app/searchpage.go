@@ -2,7 +2,6 @@ package app
 
 import (
 	"github.com/deskhand/deskhand/runtime/contract"
-	"github.com/deskhand/deskhand/runtime/tools/docs"
 	"github.com/deskhand/deskhand/runtime/web"
 	"github.com/deskhand/deskhand/runtime/web/searchpage"
 )
@@ -16,7 +15,7 @@ func (a *App) searchPage(o *web.Options, lib *docsServer) {
 	o.Mounts["GET "+searchpage.Path] = searchpage.New(searchpage.Options{
 		Shell: o.Shell, NoToken: o.NoToken, Log: lib.log,
 		Tools: func() (search, read contract.Tool) {
-			tools := docs.Tools(lib.engine, explaining)
+			tools := lib.docsTools(explaining)
 			return tools[0], tools[1]
 		},
 	})

@@ -284,7 +284,7 @@ func (a *App) newLibrary(explain bool) (*docsServer, error) {
 			return nil, err
 		}
 	}
-	return &docsServer{dir: d.Dir, tools: d.Tools, searching: d.Searching, log: a.log}, nil
+	return &docsServer{dir: d.Dir, shelf: d.Shelf, only: d.Libraries, tools: d.Tools, searching: d.Searching, log: a.log}, nil
 }
 
 // add serves more tools, with what is said of them.

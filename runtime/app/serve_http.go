@@ -90,7 +90,7 @@ func (h *httpServer) enter(o *web.Options) {
 	if h.has("work") {
 		h.boardPage(o, h.pages)
 	}
-	if h.lib.engine != nil {
+	if h.lib.hasDocs() {
 		h.searchPage(o, h.lib)
 	}
 	if h.lib.door != nil {
@@ -130,7 +130,7 @@ func (h *httpServer) tellPage(base string, in web.People) {
 	case h.pages != nil:
 	case h.has("work"):
 		name, path = "board", board.Path
-	case h.lib.engine != nil:
+	case h.lib.hasDocs():
 		name, path = "search page", searchpage.Path
 	default:
 		return

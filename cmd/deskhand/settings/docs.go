@@ -18,6 +18,9 @@ import (
 // docs says which index is served, and how.
 func (s *Settings) docs(stderr io.Writer) (d app.Docs, err error) {
 	d.Dir = s.Index()
+	if d.Shelf, err = s.ServedShelf(); err != nil {
+		return d, err
+	}
 	if d.Tools, err = s.docsOptions(); err != nil {
 		return d, err
 	}

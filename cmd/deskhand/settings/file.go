@@ -163,6 +163,9 @@ func (c *configFile) ungroup(all, written map[string]any) error {
 	for _, one := range table {
 		group, inner, ok := strings.Cut(key(one.name), ".")
 		v, there := all[group]
+		if there && !ok && one.tree {
+			all[group] = tree{member(written, group)}
+		}
 		if !ok || !there {
 			continue
 		}

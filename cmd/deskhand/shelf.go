@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/deskhand/deskhand/cmd/deskhand/settings"
+	installation "github.com/deskhand/deskhand/runtime/app"
+	"github.com/deskhand/deskhand/runtime/console/libraries"
+)
+
+// libraries opens the shelf for one command, as far as it is of library; nil: an
+// index is searched.
+func (a *app) libraries(library string) (*installation.Libraries, error) {
+	dir, err := a.settings.ServedShelf()
+	if library != "" {
+		of, failed := a.settings.Shelf()
+		dir, err = of.Dir, failed
+	}
+	if err != nil || dir == "" {
+		return nil, err
+	}
+	o, err := a.settings.Searching(a.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	log, err := a.settings.Logger(a.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	var only []string
+	if library != "" {
+		only = []string{library}
+	}
+	return installation.OpenLibraries(dir, only, o, log)
+}
+
+// libraryOf is the library on the shelf that LIBRARY:ID names; empty: it names
+// none, as the id of an index.
+func (a *app) libraryOf(id string) string {
+	name, _, named := strings.Cut(id, ":")
+	if !named {
+		return ""
+	}
+	of, err := a.settings.Shelf()
+	if err != nil {
+		return ""
+	}
+	if _, err := of.Find(name); err != nil {
+		return ""
+	}
+	return name
+}
+
+// onShelf is the work of a command on the shelf that the settings name.
+func (a *app) onShelf() (*libraries.Work, error) {
+	of, err := a.settings.Shelf()
+	return &libraries.Work{Console: &a.Console, Shelf: of, Embedder: a.settings.Embedder}, err
+}
+
+func addCommand(a *app) *cobra.Command {
+	var f libraries.Flags
+	var deps bool
+	cmd := &cobra.Command{
+		Use:   "add SOURCE...",
+		Short: "Add libraries to the shelf, from folders, repositories and archives",
+		Long: "Add the docs of each SOURCE to the shelf as a library: a folder, a .zip or .tar.gz file or its https\n" +
+			"address, or a git repository at a branch, tag or commit (ADDRESS#REF). A tag is the version. Without\n" +
+			"--path the docs of a repository or an archive are its folder docs, doc, documentation, content,\n" +
+			"site/docs or website/docs, else all of it. Adding a library again builds it again.",
+		Example: "  deskhand add docs --name handbook\n" +
+			"  deskhand add 'https://github.com/spf13/cobra.git#v1.9.1' --path site/content\n" +
+			"  deskhand add vendor-manual.zip --name manual --version 4.2",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if deps {
+				return arguments(0, 0, "no sources beside --deps")(cmd, args)
+			}
+			return arguments(1, 1000, "one or more sources")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.onShelf()
+			switch {
+			case err != nil:
+				return err
+			case deps:
+				return w.AddDeps(cmd.Context(), f)
+			}
+			return w.Add(cmd.Context(), f, args)
+		},
+	}
+	flags := cmd.Flags()
+	settings.Declare(flags, "shelf")
+	settings.Declare(flags, "embed")
+	settings.Declare(flags, "cache")
+	flags.StringVar(&f.Options.Name, "name", "", "name of the library (default: from SOURCE)")
+	flags.StringVar(&f.Options.Version, "version", "", "version of the library (default: from the tag or the file name)")
+	flags.StringVar(&f.Options.Path, "path", "", "folder of the docs in SOURCE")
+	flags.BoolVar(&f.Options.Texts, "trust-texts", false, "let the library's own texts for tools and instructions reach models")
+	flags.BoolVar(&f.Options.AllowFile, "allow-file", false, "allow file:// addresses")
+	flags.BoolVar(&f.Options.NoGitIgnore, "no-gitignore", false, "take what .gitignore files name too")
+	flags.BoolVar(&f.JSON, "json", false, "print the libraries as JSON")
+	flags.BoolVar(&deps, "deps", false, "add what the lock files from here upward name, from this disk")
+	flags.BoolVar(&f.Deps.All, "all", false, "with --deps: indirect dependencies too")
+	flags.BoolVar(&f.Deps.Fetch, "fetch", false, "with --deps: take what is not on this disk with go or npm")
+	return cmd
+}
+
+func listCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the libraries on the shelf",
+		Example: "  deskhand list\n  deskhand list --json",
+		Args:    arguments(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			w, err := a.onShelf()
+			if err != nil {
+				return err
+			}
+			return w.List(asJSON)
+		},
+	}
+	settings.Declare(cmd.Flags(), "shelf")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the libraries as JSON")
+	return cmd
+}
+
+func showCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:               "show NAME[@VERSION]",
+		Short:             "Show one library: pages, size, and where it is from",
+		Example:           "  deskhand show next\n  deskhand show next@16.0.3 --json",
+		Args:              arguments(1, 1, "one library"),
+		ValidArgsFunction: a.libraryNames,
+		RunE: func(_ *cobra.Command, args []string) error {
+			w, err := a.onShelf()
+			if err != nil {
+				return err
+			}
+			return w.Show(args[0], asJSON)
+		},
+	}
+	settings.Declare(cmd.Flags(), "shelf")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the library as JSON")
+	return cmd
+}
+
+func updateCommand(a *app) *cobra.Command {
+	var f libraries.Flags
+	cmd := &cobra.Command{
+		Use:               "update [NAME...]",
+		Short:             "Build libraries again from where they came from, if that changed",
+		Example:           "  deskhand update\n  deskhand update handbook",
+		Args:              arguments(0, 1000, "names of libraries"),
+		ValidArgsFunction: a.libraryNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.onShelf()
+			if err != nil {
+				return err
+			}
+			return w.Update(cmd.Context(), f, args)
+		},
+	}
+	flags := cmd.Flags()
+	settings.Declare(flags, "shelf")
+	settings.Declare(flags, "embed")
+	settings.Declare(flags, "cache")
+	flags.BoolVar(&f.Options.AllowFile, "allow-file", false, "allow file:// addresses")
+	flags.BoolVar(&f.JSON, "json", false, "print the libraries as JSON")
+	return cmd
+}
+
+func removeCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "remove NAME[@VERSION]...",
+		Short:             "Take libraries off the shelf",
+		Example:           "  deskhand remove handbook\n  deskhand remove next@9.1.0",
+		Args:              arguments(1, 1000, "one or more libraries"),
+		ValidArgsFunction: a.libraryNames,
+		RunE: func(_ *cobra.Command, args []string) error {
+			w, err := a.onShelf()
+			if err != nil {
+				return err
+			}
+			return w.Remove(args)
+		},
+	}
+	settings.Declare(cmd.Flags(), "shelf")
+	return cmd
+}
+
+// libraryNames completes names of libraries.
+func (a *app) libraryNames(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if err := a.settings.Load(cmd.Flags(), func(string) {}); err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	s, err := a.settings.Shelf()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, _, _ := s.List() // none: nothing is completed
+	var names []string
+	for _, e := range all {
+		names = append(names, e.ID()+"\t"+strings.ReplaceAll(e.Description, "\t", " "))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func syncCommand(a *app) *cobra.Command {
+	var f libraries.Flags
+	var locked bool
+	cmd := &cobra.Command{
+		Use:   "sync",
+		Short: "Make the shelf of a project what deskhand.yaml lists",
+		Long: "Add the libraries that deskhand.yaml lists to the shelf of the project, update the others, remove what is\n" +
+			"not listed, and write deskhand.lock. With --locked each library becomes what deskhand.lock says.",
+		Example: "  deskhand sync\n  deskhand sync --locked",
+		Args:    arguments(0, 0, "no arguments"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.sync(cmd.Context(), f, locked) },
+	}
+	flags := cmd.Flags()
+	settings.Declare(flags, "shelf")
+	settings.Declare(flags, "embed")
+	settings.Declare(flags, "cache")
+	flags.BoolVar(&locked, "locked", false, "fail unless each library is what deskhand.lock says")
+	flags.BoolVar(&f.Options.AllowFile, "allow-file", false, "allow file:// addresses")
+	flags.BoolVar(&f.JSON, "json", false, "print the libraries as JSON")
+	return cmd
+}
+
+// sync works on the shelf of the project whose file lists libraries, unless
+// another one is named.
+func (a *app) sync(ctx context.Context, f libraries.Flags, locked bool) error {
+	wanted, dir, err := a.settings.Libraries()
+	if err != nil {
+		return err
+	}
+	w, err := a.onShelf()
+	if err != nil {
+		return err
+	}
+	if !a.settings.NamesShelf() {
+		w.Shelf.Dir = filepath.Join(dir, settings.ProjectShelf)
+	}
+	return w.Sync(ctx, f, wanted, filepath.Join(dir, "deskhand.lock"), locked)
+}

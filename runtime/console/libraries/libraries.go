@@ -1,0 +1,226 @@
+// Package libraries does the work of the commands over a shelf and prints it.
+package libraries
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/deskhand/deskhand/indexer/deps"
+	"github.com/deskhand/deskhand/indexer/embed"
+	"github.com/deskhand/deskhand/indexer/shelf"
+	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/fault"
+)
+
+// Work is the commands over one shelf.
+type Work struct {
+	*console.Console
+	Shelf shelf.Shelf
+	// Embedder opens what makes vectors; it is called when something is built.
+	Embedder func() (embed.Embedder, error)
+}
+
+// Flags are those of the commands that build.
+type Flags struct {
+	Options shelf.Options
+	Deps    deps.Options
+	JSON    bool
+}
+
+// AddDeps adds the dependencies of the project in the working directory.
+func (w *Work) AddDeps(ctx context.Context, f Flags) error {
+	if f.Options.Name != "" || f.Options.Version != "" || f.Options.Path != "" || f.Options.Texts || f.Options.AllowFile || f.Options.NoGitIgnore {
+		return fault.Misuse("--deps takes names and versions from the lock files, and no other flag of a source", "leave the others out")
+	}
+	var report deps.Report
+	work := func(bar *console.Bar) (_ []shelf.Result, err error) {
+		if f.Deps.Shelf, err = w.adding(f.Options, bar); err == nil {
+			report, err = deps.Add(ctx, w.Shelf, f.Deps)
+		}
+		return report.Results(), err
+	}
+	if f.JSON {
+		bar := console.NewBar(w.Stderr)
+		_, err := work(bar)
+		bar.End()
+		return errors.Join(w.JSON(report), err)
+	}
+	err := w.onShelf(false, work)
+	for _, line := range report.Lines() {
+		fmt.Fprintln(w.Stderr, console.PainterFor(w.Stderr).Plain(line))
+	}
+	return err
+}
+
+// Add adds the docs at each of sources. Problems of pages do not end it; the first
+// source that fails does.
+func (w *Work) Add(ctx context.Context, f Flags, sources []string) error {
+	if f.Deps.All || f.Deps.Fetch {
+		return fault.Misuse("--all and --fetch go with --deps", "add --deps")
+	}
+	if len(sources) > 1 && (f.Options.Name != "" || f.Options.Version != "" || f.Options.Path != "") {
+		return fault.Misuse("--name, --version and --path are for one source", "add the sources one by one")
+	}
+	return w.onShelf(f.JSON, func(bar *console.Bar) ([]shelf.Result, error) {
+		var done []shelf.Result
+		for _, from := range sources {
+			o, err := w.adding(f.Options, bar)
+			if err != nil {
+				return done, err
+			}
+			o.Source = from
+			r, err := w.Shelf.Add(ctx, o)
+			if err != nil {
+				return done, err
+			}
+			done = append(done, r)
+		}
+		return done, nil
+	})
+}
+
+// adding is what adding and updating have in common.
+func (w *Work) adding(o shelf.Options, bar *console.Bar) (shelf.Options, error) {
+	var err error
+	o.Progress, o.Remake = bar.Show, deps.Remake
+	o.Embedder, err = w.Embedder()
+	return o, err
+}
+
+// onShelf does a work on libraries and prints its results, those before an error
+// too.
+func (w *Work) onShelf(asJSON bool, work func(*console.Bar) ([]shelf.Result, error)) error {
+	bar := console.NewBar(w.Stderr)
+	done, err := work(bar)
+	bar.End()
+	if asJSON {
+		if done == nil {
+			done = []shelf.Result{}
+		}
+		return errors.Join(w.JSON(done), err)
+	}
+	w.added(done)
+	return err
+}
+
+// List prints the libraries.
+func (w *Work) List(asJSON bool) error {
+	entries, problems, err := w.Shelf.List()
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		w.Tell(p.Folder + ": " + p.Reason)
+	}
+	if asJSON {
+		if entries == nil {
+			entries = []shelf.Entry{}
+		}
+		return w.JSON(entries)
+	}
+	if len(entries) == 0 {
+		fmt.Fprintf(w.Stdout, "There are no libraries in %s. To add one: deskhand add SOURCE\n", w.Shelf.Dir)
+		return nil
+	}
+	return w.table(entries)
+}
+
+// Show prints one library.
+func (w *Work) Show(id string, asJSON bool) error {
+	e, err := w.Shelf.Find(id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return w.JSON(e)
+	}
+	return w.facts(e)
+}
+
+// Update builds libraries again from their sources: those named, or all.
+func (w *Work) Update(ctx context.Context, f Flags, names []string) error {
+	all, _, err := w.Shelf.List()
+	if err != nil {
+		return err
+	}
+	chosen := all
+	if len(names) > 0 {
+		chosen = nil
+		for _, name := range names {
+			e, err := shelf.Among(all, name)
+			if err != nil {
+				return err
+			}
+			chosen = append(chosen, e)
+		}
+	}
+	return w.onShelf(f.JSON, func(bar *console.Bar) (done []shelf.Result, failed error) {
+		for _, e := range chosen {
+			o, err := w.adding(f.Options, bar)
+			if err != nil {
+				return done, err
+			}
+			// One that fails does not keep the others from their update.
+			r, err := w.Shelf.Update(ctx, e, o)
+			if err != nil {
+				failed = errors.Join(failed, err)
+				continue
+			}
+			done = append(done, r)
+		}
+		return done, failed
+	})
+}
+
+// Remove takes libraries off the shelf, or none if one of the names is wrong.
+func (w *Work) Remove(names []string) error {
+	all, _, err := w.Shelf.List()
+	if err != nil {
+		return err
+	}
+	var chosen []shelf.Entry
+	for _, name := range names {
+		e, err := shelf.Among(all, name)
+		if err != nil {
+			return err
+		}
+		for _, other := range all {
+			if other.Name == e.Name && other.ID() != e.ID() && name == e.Name {
+				return fault.Misuse(fmt.Sprintf("there are several versions of '%s'", name), "name one: deskhand remove "+e.ID())
+			}
+		}
+		chosen = append(chosen, e)
+	}
+	for _, e := range chosen {
+		if err := w.Shelf.Remove(e); err != nil {
+			return err
+		}
+		fmt.Fprintf(w.Stdout, "removed %s\n", e.ID())
+	}
+	return nil
+}
+
+// Sync makes the shelf what wanted says and writes file, the lock file. If locked
+// is true, each library becomes what file says, and file stays.
+func (w *Work) Sync(ctx context.Context, f Flags, wanted []shelf.Wanted, file string, locked bool) error {
+	lock, err := shelf.ReadLock(file)
+	if err != nil {
+		return err
+	}
+	var synced shelf.Synced
+	err = w.onShelf(f.JSON, func(bar *console.Bar) ([]shelf.Result, error) {
+		o, err := w.adding(f.Options, bar)
+		if err == nil {
+			synced, err = w.Shelf.Sync(ctx, wanted, lock, locked, o)
+		}
+		return synced.Results, err
+	})
+	if err != nil || locked {
+		return err
+	}
+	for _, id := range synced.Removed {
+		w.Tell("removed " + id + ", which is not listed")
+	}
+	return synced.Lock.Write(file)
+}

@@ -1,0 +1,61 @@
+package libraries
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/deskhand/deskhand/indexer/shelf"
+	"github.com/deskhand/deskhand/runtime/console"
+	textutil "github.com/deskhand/deskhand/runtime/text"
+)
+
+// added prints what was done for each library: problems on Stderr, the rest on
+// Stdout.
+func (w *Work) added(done []shelf.Result) {
+	paint := console.PainterFor(w.Stderr)
+	for _, r := range done {
+		for _, p := range r.Problems {
+			fmt.Fprintln(w.Stderr, paint.Plain(r.ID()+": "+p.String()))
+		}
+		did := "added"
+		if r.Unchanged {
+			did = "unchanged:"
+		}
+		from := r.Source
+		if r.Path != "." {
+			from += ", folder " + r.Path
+		}
+		fmt.Fprintf(w.Stdout, "%s %s: %s, %s, from %s\n", did, r.ID(), textutil.Count(r.Pages, "page"), textutil.Count(r.Chunks, "chunk"), paint.Plain(from))
+	}
+}
+
+// table prints the libraries of a shelf as a table.
+func (w *Work) table(entries []shelf.Entry) error {
+	columns := tabwriter.NewWriter(w.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(columns, "NAME\tVERSION\tPAGES\tCHUNKS\tSIZE\tBUILT\tSOURCE")
+	paint := console.PainterFor(w.Stdout)
+	for _, e := range entries {
+		fmt.Fprintf(columns, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", e.Name, e.Version, e.Pages, e.Chunks, console.Size(e.Bytes), e.Built.Local().Format("2006-01-02 15:04"), paint.Plain(e.Source))
+	}
+	return columns.Flush()
+}
+
+// facts prints all that is known of a library, a line for each fact.
+func (w *Work) facts(e shelf.Entry) error {
+	vectors := "none"
+	if e.Embedding != nil {
+		vectors = e.Embedding.String()
+	}
+	columns := tabwriter.NewWriter(w.Stdout, 0, 0, 2, ' ', 0)
+	paint := console.PainterFor(w.Stdout)
+	for _, row := range [][2]string{
+		{"name", e.Name}, {"version", e.Version}, {"description", e.Description}, {"source", e.Source}, {"folder in it", e.Path},
+		{"revision", e.Revision}, {"archive", e.Digest}, {"licence", e.Licence}, {"pages", fmt.Sprint(e.Pages)}, {"chunks", fmt.Sprint(e.Chunks)},
+		{"size", console.Size(e.Bytes)}, {"vectors", vectors}, {"built", e.Built.Local().Format("2006-01-02 15:04:05")}, {"index", e.Folder},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(columns, "%s\t%s\n", row[0], paint.Plain(row[1]))
+		}
+	}
+	return columns.Flush()
+}
