@@ -102,7 +102,8 @@ type Synced struct {
 }
 
 // Sync makes the shelf what wanted says: it adds what is missing, updates the
-// others and removes the rest, in that order. With strict each library becomes
+// others and removes the rest, in that order. Dependencies stay, since the lock
+// files of their own tools say which they are. With strict each library becomes
 // what lock says; fault "locked" if that cannot be, or if lock is of other
 // libraries.
 func (s Shelf) Sync(ctx context.Context, wanted []Wanted, lock *Lock, strict bool, o Options) (done Synced, err error) {
@@ -134,7 +135,7 @@ func (s Shelf) Sync(ctx context.Context, wanted []Wanted, lock *Lock, strict boo
 		return done, err
 	}
 	for _, e := range entries {
-		if !ids[e.ID()] {
+		if !ids[e.ID()] && !strings.HasPrefix(e.Source, MadePrefix) {
 			if err := s.Remove(e); err != nil {
 				return done, err
 			}
