@@ -142,7 +142,7 @@ export const stories = {
     o.tracker.broken = true // and fails once more, when the person is back
     await press(page, 'Connect')
     await press(page, 'Allow')
-    await page.getByRole('alert').getByText('gave no token').waitFor()
+    await page.getByRole('alert').getByText('returned no token').waitFor()
     o.tracker.broken = false
     await press(page, 'Connect')
     await press(page, 'Allow')

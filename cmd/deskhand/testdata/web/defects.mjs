@@ -106,7 +106,7 @@ export const stories = {
     assert.doesNotMatch(await page.locator('main').innerText(), /[a-z]+_[a-z]+/) // no name of a tool
     await accessible(page, 'a form that was not taken')
     await page.goto(desk.base + '/work/tasks/0190aaaa-0000-7000-8000-000000000000')
-    await page.getByText('There is no such thing on the board').waitFor()
+    await page.getByText('There is no such item on the board').waitFor()
     assert.doesNotMatch(await page.locator('main').innerText(), /list_tasks/)
     clean(page)
   },

@@ -111,7 +111,7 @@ export class Desk {
     page.on('pageerror', e => page.errors.push(String(e)))
     page.on('console', m => { if (m.type() === 'error' && !/Failed to load resource|net::ERR/.test(m.text())) page.errors.push(m.text()) })
     await page.goto(this.at + '/login?to=' + encodeURIComponent(path))
-    await page.getByLabel('key of this installation').fill(key)
+    await page.getByLabel('person key').fill(key)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.waitForURL(this.base + path)
     if (options.javaScriptEnabled !== false && !path.startsWith('/history')) await page.waitForSelector('html[data-ready]', { state: 'attached' })
