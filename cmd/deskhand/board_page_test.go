@@ -71,7 +71,7 @@ func TestATaskIsDoneOnThePagesOfTheWork(t *testing.T) {
 	presses(t, s, attempt, url.Values{"act": {"stop"}})
 	eventually(t, "the end", func() error {
 		_, body, _ := looks(t, s, attempt, personKey)
-		return holds(body, "stopped", "prices.txt", "1.50\n<", "Not sent:")
+		return holds(body, "stopped", "prices.txt", "1.50</td>", "Not sent:")
 	})
 	presses(t, s, attempt, url.Values{"act": {"send"}, "prompt": {"say once more"}})
 	eventually(t, "the follow-up", func() error {
@@ -153,7 +153,7 @@ func TestFilesOfTwoRepositoriesAreShownApart(t *testing.T) {
 	_, _, attempt := presses(t, s, "/work/tasks/"+task, url.Values{"act": {"start"}, "agent": {"fake"}})
 	eventually(t, "the end", func() error {
 		_, page, _ := looks(t, s, attempt, personKey)
-		for _, line := range []string{"-api of old", "-web of old"} {
+		for _, line := range []string{"api of <mark>old</mark></td>", "web of <mark>old</mark></td>"} {
 			if n := strings.Count(page, line); n != 1 {
 				return fmt.Errorf("%q is there %d times, want once:\n%s", line, n, page)
 			}

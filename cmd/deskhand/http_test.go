@@ -67,7 +67,7 @@ func TestHTTPSaysHowItIs(t *testing.T) {
 		"/readyz":  {200, `"status":"ready"`},
 		"/metrics": {401, "token"},
 		"/mcp":     {401, "token"},
-		"/nowhere": {404, "nothing is at /nowhere"},
+		"/nowhere": {404, "there is nothing at /nowhere"},
 	} {
 		if status, body := s.get(path); status != want.status || !strings.Contains(body, want.says) {
 			t.Errorf("GET %s: %d %.200s, want %d and %q", path, status, body, want.status, want.says)

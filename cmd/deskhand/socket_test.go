@@ -145,7 +145,7 @@ func (e *era) post(body string, header map[string]string) (*http.Response, error
 	for k, v := range header {
 		request.Header.Set(k, v)
 	}
-	client := http.Client{Timeout: patience}
+	client := http.Client{Timeout: 4 * patience}
 	return client.Do(request)
 }
 

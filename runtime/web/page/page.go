@@ -75,6 +75,7 @@ func New(key []byte) *Shell {
 		"clean":  Clean,
 		"text":   Text,
 		"line":   Line,
+		"exact":  Exact,
 		"phrase": Phrase,
 	}).ParseFS(templates, "templates/*.html"))
 	files, err := fs.Sub(static, "static")

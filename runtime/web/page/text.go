@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"html/template"
 	"regexp"
 	"strings"
@@ -68,4 +69,19 @@ func inline(text string) string {
 		}
 		text = text[m[1]:]
 	}
+}
+
+// Exact returns a text for the value of a hidden input, such as a path that a form
+// sends back: characters that steer a terminal or turn the direction of text are
+// character references, so that the page's source does not hold them.
+func Exact(source string) template.HTML {
+	var b strings.Builder
+	for _, r := range source {
+		if one := string(r); textutil.Plain(one) != one {
+			fmt.Fprintf(&b, "&#x%x;", r)
+			continue
+		}
+		b.WriteString(template.HTMLEscapeString(string(r)))
+	}
+	return template.HTML(b.String())
 }
