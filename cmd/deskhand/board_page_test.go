@@ -85,8 +85,8 @@ func TestATaskIsDoneOnThePagesOfTheWork(t *testing.T) {
 		task:    {"act": {"start"}, "agent": {"nobody"}},
 		"/work": {"project": {project}, "title": {""}},
 	} {
-		if status, body, _ := presses(t, s, path, form); status != http.StatusConflict || !strings.Contains(body, `role="alert"`) {
-			t.Errorf("POST %s %v = %d\n%s\nwant 409 and what is wrong", path, form, status, body)
+		if status, body, _ := presses(t, s, path, form); status != http.StatusUnprocessableEntity || !strings.Contains(body, `role="alert"`) {
+			t.Errorf("POST %s %v = %d\n%s\nwant 422 and what is wrong", path, form, status, body)
 		}
 	}
 	for _, path := range []string{"/work/tasks/x", "/work/attempts/01a20033-0000-7000-8000-000000000000", "/work?project=x"} {
