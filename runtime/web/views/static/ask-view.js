@@ -19,7 +19,7 @@ const deskhandCarrier = (() => {
     try {
       const result = await host.call(host.tools.form, { do: what, ...(key ? { request_id: id, key } : {}), ...more });
       const view = result._meta?.['deskhand/view'];
-      if (!view) throw new Error('This program cannot connect the form. Answer in the inbox of deskhand instead.');
+      if (!view) throw new Error('This program cannot connect the form. Answer in deskhand\'s inbox instead.');
       return view;
     } finally {
       busy--;
