@@ -18,5 +18,5 @@ func StartTime(pid int) string {
 	return strings.Join(strings.Fields(string(out)), "-")
 }
 
-// groupRuns is not implemented on this system.
+// groupRuns returns false: this system does not say which processes a group has.
 func groupRuns(int) bool { return false }

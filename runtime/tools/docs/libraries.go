@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -216,6 +215,3 @@ func listOfLibraries(f *search.Federation, after string, maxBytes int) (string, 
 	}
 	return list(top, after, maxBytes)
 }
-
-// LibraryFacets are the facets that the libraries have, sorted.
-func LibraryFacets(f *search.Federation) []string { return slices.Sorted(maps.Keys(facetsOf(f))) }
