@@ -118,6 +118,13 @@ export class Desk {
     return page
   }
 
+  // seen is what the windows show, for who looks why a story failed.
+  async seen() {
+    const pages = this.contexts.flatMap(c => c.pages())
+    const texts = pages.map(async p => `     ${p.url()}: ${(await p.locator('body').innerText({ timeout: 1000 }).catch(e => e.message)).replace(/\s+/g, ' ').slice(0, 600)}`)
+    return (await Promise.all(texts)).join('\n')
+  }
+
   async close() {
     for (const end of this.endings) await end().catch(() => {})
     for (const c of this.contexts) await c.close().catch(() => {})

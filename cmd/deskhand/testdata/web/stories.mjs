@@ -304,6 +304,16 @@ export const stories = {
     await accessible(live, 'a question that somebody else ended')
   },
 
+  async 'an end that a busy server does not show at first'(desk) {
+    const id = await desk.ask('Which name?')
+    const page = await desk.window('/inbox/' + id)
+    let times = 0
+    await page.route('**/inbox/' + id, route => [() => route.fulfill({ status: 503 }), () => route.abort()][times++]?.() ?? route.continue())
+    await desk.run('ask', 'answer', id, '#1=first')
+    await page.getByText('answered on the command line').waitFor()
+    assert.equal(times, 3)
+  },
+
   async 'a foreign page'(desk) {
     const id = await desk.ask('Deploy?', '--confirm')
     const page = await desk.window('/inbox/' + id)

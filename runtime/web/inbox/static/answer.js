@@ -90,6 +90,7 @@ const question = (() => {
     const id = current(), form = $('#form');
     const had = form && touched.size ? $$('.question', form).filter(q => touched.has(q.dataset.question)).map(q => [$('legend, .wording', q).textContent.replace(' (required)', ''), wordsOf(q)]) : [];
     const response = await ask(pageOf(id));
+    if (response.status >= 500) throw new Error('try again'); // such as a store that is busy
     if (current() !== id || !response.ok) return;
     const html = await response.text(), next = parsed(html);
     if (form && $('form', next)) { // still open: what is being typed stays
@@ -110,6 +111,10 @@ const question = (() => {
     }
     if (ended && document.activeElement === document.body && carrier.mayFocus()) ended.focus();
   };
+  // renewPane reloads one at a time, as what was read before must not replace what
+  // was read later, and until the server answers: the feed tells a change once.
+  let renewing = Promise.resolve();
+  const renewPane = () => { renewing = renewing.then(reloadPane).catch(() => { setTimeout(renewPane, 700); }); };
 
   // ---- drafts
   const pending = new Map(); // by question: {timer, busy, dirty, since, after}
@@ -203,7 +208,7 @@ const question = (() => {
         p.since = 0;
         conflict(el, out);
       } else if (out.error === 'already_completed') {
-        return reloadPane();
+        return renewPane();
       } else {
         $('#saved').textContent = out.error === 'invalid_answers' ? '' : out.message;
         if (response.status === 403 || response.status >= 500) return; // still unsent
@@ -364,7 +369,7 @@ const question = (() => {
         if (e.attempt && e.attempt === open.dataset.attempt) { later.push(e); goOn(); }
         break;
       default:
-        if (here && !mine) reloadPane().catch(() => {});
+        if (here && !mine) renewPane();
     }
     tell('feed', e);
   };
