@@ -50,8 +50,8 @@ type Policy struct {
 	Temp string
 	// Network is what the program may reach. The zero value: everything.
 	Network Network
-	// Image and Engine apply to containers. Engine is docker or podman. Empty:
-	// the one that is installed.
+	// Image and Engine apply to containers. Engine is docker or podman. If it is
+	// empty, the first of them that works is used.
 	Image, Engine string
 	// Self is the command line with which this program calls [Main].
 	Self []string
@@ -207,6 +207,12 @@ func (p Policy) inner(mode Mode) (in Inner, err error) {
 	}
 	if mode == Landlock {
 		in.Landlock = p.landlock()
+	}
+	if mode == Container {
+		in.Image = true
+		if in.Alive, err = stayAlive(p.Temp); err != nil {
+			return in, fmt.Errorf("lock a file for a container: %w", err)
+		}
 	}
 	if p.Network.Closed && (mode == Bwrap || mode == Container) {
 		in.Socket, in.Ports, in.Proxy = p.Network.Socket, p.Network.Ports, p.Network.Proxy

@@ -146,11 +146,8 @@ func trySeatbelt(ctx context.Context) (string, error) {
 }
 
 func tryContainer(ctx context.Context) (string, error) {
-	e := engine()
-	if e == "" {
-		return "", errors.New("neither docker nor podman is on the path")
-	}
-	return "", runQuietly(ctx, e, "info", "--format", "{{.}}")
+	_, err := workingEngine(ctx)
+	return "", err
 }
 
 // CanClose reports whether a mode can restrict the network.

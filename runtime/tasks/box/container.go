@@ -1,36 +1,63 @@
 package box
 
 import (
-	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// engines are the programs that run containers, the first that is there.
+// engines lists the programs that run containers, in order of preference.
 var engines = []string{"docker", "podman"}
 
-// engine is the one that is here; empty: there is none.
-func engine() string {
-	for _, e := range engines {
-		if _, err := exec.LookPath(e); err == nil {
-			return e
-		}
+var engineTried struct {
+	sync.Mutex
+	path, name string // the search path, and what works on it
+}
+
+// workingEngine returns the first engine that works. One that does not is common: the
+// client of docker without its daemon.
+func workingEngine(ctx context.Context) (string, error) {
+	t := &engineTried
+	t.Lock()
+	defer t.Unlock()
+	if t.name != "" && t.path == os.Getenv("PATH") {
+		return t.name, nil
 	}
-	return ""
+	var reasons []string
+	for _, e := range engines {
+		if _, err := exec.LookPath(e); err != nil {
+			continue
+		}
+		err := runQuietly(ctx, e, "info", "--format", "{{.}}")
+		if err == nil {
+			t.path, t.name = os.Getenv("PATH"), e
+			return e, nil
+		}
+		reasons = append(reasons, fmt.Sprintf("%s: %v", e, err))
+	}
+	if reasons == nil {
+		return "", errors.New("neither docker nor podman is on the path")
+	}
+	return "", errors.New(strings.Join(reasons, "; "))
 }
 
 // container is a command line of docker or podman. What is not in the image is
 // not there: the agent's program, and git, have to be in it.
 func (p Policy) container(dir string, inner, env []string) ([]string, error) {
-	engine := cmp.Or(p.Engine, engine())
+	engine, err := p.Engine, error(nil)
 	if engine == "" {
-		return nil, fault.New(SandboxUnavailable, "neither docker nor podman is on the path", "install one of them, or set tasks.sandbox to auto")
+		engine, err = workingEngine(context.Background())
+	}
+	if err != nil {
+		return nil, fault.New(SandboxUnavailable, err.Error(), "install and start docker or podman, or set tasks.sandbox to auto")
 	}
 	if p.Image == "" {
 		return nil, fault.New(SandboxUnavailable, "there is no image for the container", "set tasks.sandbox_image to one that has git and the agent")
@@ -41,21 +68,26 @@ func (p Policy) container(dir string, inner, env []string) ([]string, error) {
 	}
 	line := []string{engine, "run", "--rm", "--interactive", "--init", "--network", network, "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
 		"--user", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()), "--workdir", dir, "--tmpfs", "/tmp:exec"}
+	if engine == "podman" && os.Getuid() != 0 {
+		line = append(line, "--userns", "keep-id") // else the user's files belong to root inside
+	}
 	if p.Home != "" {
 		line = append(line, "--tmpfs", p.Home+":exec,mode=1777")
 	}
-	mount := func(path, how string) {
+	var shown []string
+	mount := func(path, how string) { // an engine refuses one that is mounted twice
+		if slices.Contains(shown, path) {
+			return
+		}
+		shown = append(shown, path)
 		line = append(line, "--mount", "type=bind,source="+path+",target="+path+how)
 	}
-	var shown []string
 	for _, one := range p.parts() {
 		switch one.what {
 		case read:
 			mount(one.path, ",readonly")
-			shown = append(shown, one.path)
 		case write:
 			mount(one.path, "")
-			shown = append(shown, one.path)
 		case hide, seal: // what is around it is not there, unless it was mounted
 			within := func(dir string) bool { return strings.HasPrefix(one.path, dir+"/") }
 			if one.path != p.Home && isFolder(one.path) && slices.ContainsFunc(shown, within) {

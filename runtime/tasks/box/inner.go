@@ -22,6 +22,12 @@ type Inner struct {
 	Socket string `json:",omitempty"`
 	Ports  []int  `json:",omitempty"`
 	Proxy  int    `json:",omitempty"`
+	// Image is true if the file system is that of an image. A program that is not
+	// at its path there is looked up by its name.
+	Image bool `json:",omitempty"`
+	// Alive is a file that the process outside keeps locked. Empty: nothing
+	// watches that process.
+	Alive string `json:",omitempty"`
 }
 
 func (in Inner) relays() bool { return in.Socket != "" }
@@ -56,6 +62,9 @@ func boxedMain(args []string) (int, error) {
 	}
 	line := args[2:]
 	program, err := exec.LookPath(line[0])
+	if err != nil && in.Image {
+		program, err = exec.LookPath(filepath.Base(line[0]))
+	}
 	if err != nil {
 		return 127, err
 	}
@@ -64,13 +73,16 @@ func boxedMain(args []string) (int, error) {
 			return exitBroken, err
 		}
 	}
-	if !in.relays() {
+	if !in.relays() && in.Alive == "" {
 		return exitBroken, execProgram(program, line)
 	}
-	if err := in.relay(); err != nil {
-		return exitBroken, err
+	if in.relays() {
+		if err := in.relay(); err != nil {
+			return exitBroken, err
+		}
 	}
-	return runProgram(program, line)
+	in.endWith()
+	return in.runProgram(program, line)
 }
 
 // placeFiles makes the links and copies.
@@ -99,13 +111,20 @@ func (in Inner) placeFiles() error {
 }
 
 // runProgram runs the program beside the relay and returns its exit code.
-func runProgram(program string, line []string) (int, error) {
+func (in Inner) runProgram(program string, line []string) (int, error) {
 	cmd := exec.Command(program)
 	cmd.Args, cmd.Stdin, cmd.Stdout, cmd.Stderr = line, os.Stdin, os.Stdout, os.Stderr
-	signals := make(chan os.Signal, 1) // what the group gets, the program has got too
+	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if err := cmd.Start(); err != nil {
 		return exitBroken, err
+	}
+	if in.Image { // elsewhere the group gets a signal, and so the program has got it too
+		go func() {
+			for s := range signals {
+				_ = cmd.Process.Signal(s) // it has ended
+			}
+		}()
 	}
 	err := cmd.Wait()
 	var exit *exec.ExitError

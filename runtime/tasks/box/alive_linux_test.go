@@ -1,0 +1,132 @@
+package box
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMain lets tests run this program as what it is inside and outside of a
+// container.
+func TestMain(m *testing.M) {
+	switch os.Getenv("BOX_TEST") {
+	case "inside":
+		os.Exit(Main(os.Args[1:], os.Stderr))
+	case "outside":
+		path, err := stayAlive(os.Args[1])
+		fmt.Println(path, err)
+		_, _ = bufio.NewReader(os.Stdin).ReadByte() // until the test ends, or kills it
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func boxed(t *testing.T, in Inner, line ...string) *exec.Cmd {
+	t.Helper()
+	text, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{string(text), "--"}, line...)...)
+	cmd.Env = append(os.Environ(), "BOX_TEST=inside")
+	return cmd
+}
+
+// The engine goes on when the runner that called it is killed.
+func TestAttackBoxAContainerEndsWithItsRunner(t *testing.T) {
+	dir := t.TempDir()
+	runner := exec.CommandContext(t.Context(), os.Args[0], dir)
+	runner.Env = append(os.Environ(), "BOX_TEST=outside")
+	if _, err := runner.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := runner.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := runner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said, err := bufio.NewReader(out).ReadString('\n')
+	path := filepath.Join(dir, "alive")
+	if err != nil || said != path+" <nil>\n" {
+		t.Fatalf("the runner said %q, %v", said, err)
+	}
+	agent := boxed(t, Inner{Image: true, Alive: path}, "sh", "-c", "echo begun; exec sleep 600")
+	out, err = agent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := agent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReader(out)
+	if said, err = reader.ReadString('\n'); err != nil || said != "begun\n" {
+		t.Fatalf("the agent said %q, %v", said, err)
+	}
+	if err := runner.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = runner.Wait() // it was killed
+	if state, err := agent.Process.Wait(); err != nil || state.ExitCode() != exitBroken {
+		t.Errorf("after the runner was killed: %v, %v; want exit %d", state, err, exitBroken)
+	}
+}
+
+// Some engines run in a virtual machine, where the lock of the runner is not seen.
+func TestALockThatDoesNotCrossEndsNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "alive")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := boxed(t, Inner{Image: true, Alive: path}, "echo", "to the end").CombinedOutput(); err != nil || string(out) != "to the end\n" {
+		t.Errorf("said %q, %v", out, err)
+	}
+}
+
+// The path of a program here is not the one in an image.
+func TestAProgramOfAnImageIsFoundByName(t *testing.T) {
+	if out, err := boxed(t, Inner{Image: true}, "/opt/here/only/echo", "found").CombinedOutput(); err != nil || string(out) != "found\n" {
+		t.Errorf("in an image: said %q, %v", out, err)
+	}
+	out, err := boxed(t, Inner{}, "/opt/here/only/echo", "found").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "/opt/here/only/echo") {
+		t.Errorf("without an image: said %q, %v", out, err)
+	}
+}
+
+// The client of docker is often installed without its daemon.
+func TestTheEngineThatWorksIsTaken(t *testing.T) {
+	p, _, work := policy(t)
+	bin := t.TempDir()
+	for name, text := range map[string]string{"docker": "#!/bin/sh\necho no daemon >&2\nexit 1\n", "podman": "#!/bin/sh\n"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin)
+	p.Image = "agents:1"
+	p.Self = []string{filepath.Join(bin, "podman")}
+	p.Read = append(p.Read, p.Self[0])
+	line, _, err := p.Command(Container, work, []string{"agent"}, nil)
+	if err != nil || line[0] != "podman" {
+		t.Fatalf("line %q, %v", line, err)
+	}
+	mounted := 0
+	for _, a := range line {
+		if strings.HasSuffix(a, ",target="+p.Self[0]+",readonly") {
+			mounted++
+		}
+	}
+	if mounted != 1 {
+		t.Errorf("%s is mounted %d times, which engines refuse: %q", p.Self[0], mounted, line)
+	}
+	if rootless := at(line, "--userns", "keep-id") >= 0; rootless != (os.Getuid() != 0) {
+		t.Errorf("keep-id is %v for user %d", rootless, os.Getuid())
+	}
+}
