@@ -193,6 +193,8 @@ func (k *boxKiller) kill(victim, attemptID, tell string) bool {
 	switch victim {
 	case "runner":
 		moment(20)
+		// A busy machine takes long to start one, and one that nobody kills works on.
+		k.waits("a runner to kill", func() bool { return k.running(attemptID).runner > 0 })
 		return k.sigkill(k.running(attemptID).runner)
 	case "agent":
 		moment(20)
