@@ -184,7 +184,7 @@ func TestProjectAddRefusesWhatIsNoRepository(t *testing.T) {
 		{empty, "p", 1, []string{"no commit yet", "hint: commit something"}},
 		{broken, "p", 1, []string{"git cannot read", "hint: see what git fsck says"}},
 		{odd, "p", 2, []string{"cannot be a folder", "hint: give --repo NAME"}},
-		{fine, "two\nlines", 2, []string{"control characters", "hint: give the project a name of one line"}},
+		{fine, "two\nlines", 2, []string{"control characters", "hint: use a name without control characters"}},
 	} {
 		got := deskhand(t, dir, "tasks", "project", "add", c.path, "--name", c.name, "--state", filepath.Join(dir, "state"))
 		if got.code != c.code || slices.ContainsFunc(c.says, func(s string) bool { return !strings.Contains(got.stderr, s) }) {

@@ -126,7 +126,7 @@ func TestAnAgentElsewhereSendsFilesAndWaits(t *testing.T) {
 		t.Errorf("the executors are %s", listed)
 	}
 	started := deskhand(t, t.TempDir(), "tasks", "start", task, "--executor", "scribe", "--prompt", "paint it", "--follow", "--state", state)
-	if all := started.stdout + started.stderr; !strings.Contains(all, "nobody answered in time") {
+	if all := started.stdout + started.stderr; !strings.Contains(all, "no answer in time") {
 		t.Errorf("the attempt: %d %s", started.code, all)
 	}
 	come(t, got)

@@ -312,7 +312,7 @@ func (w *boxWorld) judge(t *testing.T, mode box.Mode, dir string) {
 		if refs := git(t, w.repo, "for-each-ref", "refs/deskhand/kept"); !strings.Contains(refs, "heads/side") {
 			t.Errorf("kept refs:\n%s", refs)
 		}
-		if shown := done(t, w.repo, "tasks", "show", w.task); !strings.Contains(shown, "the agent made refs/heads/side") || !strings.Contains(shown, "sandbox   "+string(mode)) {
+		if shown := done(t, w.repo, "tasks", "show", w.task); !strings.Contains(shown, "the agent created refs/heads/side") || !strings.Contains(shown, "sandbox   "+string(mode)) {
 			t.Errorf("tasks show says\n%s", shown)
 		}
 	})
@@ -423,11 +423,11 @@ func TestAttackBoxNoneIsSaid(t *testing.T) {
 	shown, log := done(t, w.repo, "tasks", "show", w.task), done(t, w.repo, "tasks", "logs", w.task, "-n", "1000")
 	for _, c := range []struct{ name, in, want string }{
 		{"the agent could read", log, boxSecret},
-		{"the log says that there is no sandbox", log, "no sandbox: it is switched off"},
-		{"tasks show says that there is no sandbox", shown, "sandbox   none: it is switched off"},
+		{"the log says that there is no sandbox", log, "no sandbox: it is disabled"},
+		{"tasks show says that there is no sandbox", shown, "sandbox   none: it is disabled"},
 		{"the log says that main moved", log, "refs/heads/main moved while the agent ran"},
 		{"tasks show says that main moved", shown, "refs/heads/main moved while the agent ran"},
-		{"tasks show says that a branch was made", shown, "refs/heads/planted was made while the agent ran"},
+		{"tasks show says that a branch was made", shown, "refs/heads/planted was created while the agent ran"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !strings.Contains(c.in, c.want) {

@@ -16,13 +16,13 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// api is the REST API of one place.
+// api is the REST API for one repository.
 type api interface {
 	open(context.Context, Request) (Pull, error)
 	look(ctx context.Context, number int) (Pull, error)
 }
 
-// TokenNames are the variables that a token of a forge is looked for in.
+// TokenNames lists the environment variables that may hold a token, by kind of forge.
 var TokenNames = map[Kind][]string{
 	GitHub: {"GH_TOKEN", "GITHUB_TOKEN"}, GitLab: {"GITLAB_TOKEN"}, Gitea: {"GITEA_TOKEN", "FORGEJO_TOKEN"},
 }
@@ -52,7 +52,7 @@ func (c *Client) api(ctx context.Context, p Place) (api, error) {
 	return gitea{w}, nil
 }
 
-// wire sends requests to one place.
+// wire sends requests about one repository.
 type wire struct {
 	place  Place
 	client *http.Client
@@ -60,13 +60,13 @@ type wire struct {
 	token  string
 }
 
-// mostAnswer bounds an answer, in bytes.
+// mostAnswer is the maximum size of an answer in bytes.
 const mostAnswer = 8 << 20
 
-// errExists says that there is a pull request already.
-var errExists = errors.New("there is one already")
+// errExists means that a pull request already exists.
+var errExists = errors.New("a pull request already exists")
 
-// call sends in, if it is not nil, and reads the answer into out.
+// call sends in, if it is not nil, and decodes the answer into out.
 func (w wire) call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {
@@ -78,7 +78,7 @@ func (w wire) call(ctx context.Context, method, path string, in, out any) error 
 	}
 	r, err := http.NewRequestWithContext(ctx, method, w.place.API+path, body)
 	if err != nil {
-		return fault.New(ForgeUnknown, fmt.Sprintf("%s is not an address", w.place.API), "correct the address of the forge")
+		return fault.New(ForgeUnknown, fmt.Sprintf("%s is not an address", w.place.API), "fix the forge's URL")
 	}
 	r.Header = w.header.Clone()
 	r.Header.Set("User-Agent", "deskhand")
@@ -87,19 +87,19 @@ func (w wire) call(ctx context.Context, method, path string, in, out any) error 
 	}
 	answer, err := w.client.Do(r)
 	if err != nil {
-		f := fault.New(ForgeAway, fmt.Sprintf("%s does not answer: %v", w.place.API, cause(err)), "try again when it can be reached")
+		f := fault.New(ForgeAway, fmt.Sprintf("%s does not answer: %v", w.place.API, cause(err)), "retry when it can be reached")
 		f.Retryable = true
 		return f
 	}
 	defer answer.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
 	if err != nil {
-		return fmt.Errorf("read answer of %s: %w", w.place.API, err)
+		return fmt.Errorf("read the answer from %s: %w", w.place.API, err)
 	}
 	switch {
 	case answer.StatusCode >= 200 && answer.StatusCode < 300:
 		if err := json.Unmarshal(raw, out); err != nil {
-			return fault.New(ForgeRefused, fmt.Sprintf("%s %s answers what is no JSON", method, w.place.API+path), "look whether this is the address of its API")
+			return fault.New(ForgeRefused, fmt.Sprintf("%s %s did not return JSON", method, w.place.API+path), "check whether this is the URL of its API")
 		}
 		return nil
 	case method == http.MethodPost && (answer.StatusCode == http.StatusConflict || answer.StatusCode == http.StatusUnprocessableEntity && strings.Contains(string(raw), "already exists")):
@@ -108,7 +108,7 @@ func (w wire) call(ctx context.Context, method, path string, in, out any) error 
 	return w.refused(answer, raw)
 }
 
-// cause is an error of a request without its address, which may be long.
+// cause returns a request's error without the URL, which may be long.
 func cause(err error) error {
 	if u := new(url.Error); errors.As(err, &u) {
 		return u.Err
@@ -116,7 +116,7 @@ func cause(err error) error {
 	return err
 }
 
-// refused words what a forge says.
+// refused returns the fault for an error that a forge reports.
 func (w wire) refused(answer *http.Response, raw []byte) error {
 	var said struct {
 		Message any `json:"message"`
@@ -132,19 +132,19 @@ func (w wire) refused(answer *http.Response, raw []byte) error {
 		}
 	}
 	text = strings.ReplaceAll(textutil.Shorten(textutil.OneLine(strings.TrimSpace(text)), 500), w.token, "[token]")
-	hint := "correct that and try again"
+	hint := "fix that and retry"
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		hint = "look whether the token is valid and may write to pull requests of " + w.place.Path
+		hint = "check whether the token is valid and has write permission for pull requests of " + w.place.Path
 	case http.StatusNotFound:
-		hint = "look whether the token may see " + w.place.Path + ", and whether that is its name there"
+		hint = "check whether the token has access to " + w.place.Path + ", and whether that name is correct"
 	}
-	f := fault.New(ForgeRefused, fmt.Sprintf("%s says %s: %s", w.place.API, answer.Status, cmp.Or(text, "nothing more")), hint)
+	f := fault.New(ForgeRefused, fmt.Sprintf("%s says %s: %s", w.place.API, answer.Status, cmp.Or(text, "no details")), hint)
 	f.Retryable = answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests
 	return f
 }
 
-// The forges' own.
+// The APIs of GitHub, GitLab and Gitea.
 
 type gitHub struct{ wire }
 
@@ -183,7 +183,7 @@ func (g gitHub) open(ctx context.Context, r Request) (Pull, error) {
 	var all []gitHubPull
 	query := url.Values{"head": {owner + ":" + r.Branch}, "state": {"open"}}
 	if err := g.call(ctx, http.MethodGet, g.repo()+"/pulls?"+query.Encode(), nil, &all); err != nil || len(all) == 0 {
-		return Pull{}, cmp.Or(err, errors.New("the forge says that there is a pull request, and shows none"))
+		return Pull{}, cmp.Or(err, errors.New("the forge reports an existing pull request, but lists none"))
 	}
 	return all[0].pull(), nil
 }
@@ -225,7 +225,7 @@ func (g gitHub) look(ctx context.Context, number int) (Pull, error) {
 	return out, nil
 }
 
-// review is one of GitHub or Gitea.
+// review is a review on GitHub or Gitea.
 type review struct {
 	User struct {
 		Login string `json:"login"`
@@ -233,7 +233,7 @@ type review struct {
 	State string `json:"state"`
 }
 
-// reviewed is what the last word of each reviewer comes to.
+// reviewed combines each reviewer's last decision.
 func reviewed(all []review) string {
 	last := map[string]string{}
 	for _, r := range all {
@@ -255,7 +255,7 @@ func reviewed(all []review) string {
 	return out
 }
 
-// checks is what the words of several checks come to.
+// checks combines the results of several checks.
 func checks(words []string) string {
 	out := ""
 	for _, w := range words {
@@ -318,7 +318,7 @@ func (g gitLab) open(ctx context.Context, r Request) (Pull, error) {
 	var all []gitLabPull
 	query := url.Values{"source_branch": {r.Branch}, "state": {"opened"}}
 	if err := g.call(ctx, http.MethodGet, g.requests()+"?"+query.Encode(), nil, &all); err != nil || len(all) == 0 {
-		return Pull{}, cmp.Or(err, errors.New("the forge says that there is a merge request, and shows none"))
+		return Pull{}, cmp.Or(err, errors.New("the forge reports an existing merge request, but lists none"))
 	}
 	return all[0].pull(), nil
 }
@@ -374,7 +374,7 @@ func (g gitea) open(ctx context.Context, r Request) (Pull, error) {
 			return one.pull(), nil
 		}
 	}
-	return Pull{}, errors.New("the forge says that there is a pull request, and shows none")
+	return Pull{}, errors.New("the forge reports an existing pull request, but lists none")
 }
 
 func (g gitea) look(ctx context.Context, number int) (Pull, error) {

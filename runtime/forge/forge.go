@@ -1,9 +1,9 @@
-// Package forge opens pull requests and looks at them, on GitHub, GitLab and
-// Gitea (Forgejo too): through gh, glab or tea where they are installed, else
-// through the forge's REST API with a token.
+// Package forge opens pull requests and reads their state, on GitHub, GitLab and Gitea
+// (including Forgejo). It uses gh, glab or tea if they are installed, and otherwise the
+// forge's REST API with a token.
 //
-// Nothing here runs git, and the programs run in a folder of their own: what a
-// repository's configuration names is an agent's to write.
+// The package never runs git, and runs those programs in an empty folder, because an
+// agent can write a repository's configuration.
 package forge
 
 import (
@@ -28,36 +28,36 @@ const (
 	Gitea  Kind = "gitea"
 )
 
-// Kinds are all of them.
+// Kinds lists all kinds of forges.
 var Kinds = []Kind{GitHub, GitLab, Gitea}
 
-// Codes of faults.
+// Fault codes.
 const (
-	// ForgeUnknown: the remote does not say which forge it is on.
+	// ForgeUnknown means that the remote's forge cannot be determined.
 	ForgeUnknown = "forge_unknown"
-	// ForgeNoToken: there is neither a program nor a token.
+	// ForgeNoToken means that neither a program nor a token is available.
 	ForgeNoToken = "forge_no_token"
-	// ForgeRefused: the forge or its program has refused, and says why.
+	// ForgeRefused means that the forge or its program refused, with its reason.
 	ForgeRefused = "forge_refused"
-	// ForgeAway: the forge did not answer.
+	// ForgeAway means that the forge did not answer.
 	ForgeAway = "forge_away"
 )
 
-// Codes are all of them.
+// Codes lists all fault codes.
 var Codes = []string{ForgeUnknown, ForgeNoToken, ForgeRefused, ForgeAway}
 
 // Place is a repository on a forge.
 type Place struct {
 	Kind Kind   `json:"kind"`
-	Host string `json:"host"` // empty with API, for a remote on this disk
-	Path string `json:"path"` // owner and name, with groups before on GitLab
-	// API is the address of the REST API, without a slash at the end. A place
-	// with one of its own is never reached by a program.
+	Host string `json:"host"` // empty for a remote on this disk, which requires API
+	Path string `json:"path"` // owner and name, after any groups on GitLab
+	// API is the URL of the REST API, without a slash at the end. If Own is set, no
+	// program is used.
 	API string `json:"api"`
 	Own bool   `json:"own,omitempty"` // API was configured
 }
 
-// State is where a pull request stands.
+// State is the state of a pull request.
 type State string
 
 // States of a pull request.
@@ -67,7 +67,7 @@ const (
 	Closed State = "closed"
 )
 
-// What checks and reviews say. Empty: there is none, or nobody can tell.
+// Results of checks and reviews. Empty means that there is none, or that it is unknown.
 const (
 	Passing          = "passing"
 	Failing          = "failing"
@@ -86,27 +86,27 @@ type Pull struct {
 	Review string `json:"review,omitempty"` // Approved or ChangesRequested
 }
 
-// Request is one to be opened. The branches are there already.
+// Request describes a pull request to open. The branches must already exist.
 type Request struct {
 	Branch, Target string
 	Title, Body    string
 	Draft          bool
 }
 
-// Client reaches forges. The zero value works without tokens.
+// Client accesses forges. The zero value has no tokens.
 type Client struct {
-	// Token is the token for a host; empty: there is none. Nil: there are none.
+	// Token, if not nil, returns the token for a place, or "" if there is none.
 	Token func(ctx context.Context, p Place) (string, error)
-	// HTTP sends the requests. Nil: a client with a limit of 30 seconds.
+	// HTTP sends the requests. Nil means a client with a timeout of 30 seconds.
 	HTTP *http.Client
-	// Find looks for a program on the path; empty: it is not there. Nil:
+	// Find returns the path of a program, or "" if it is missing. Nil means
 	// [exec.LookPath].
 	Find func(program string) string
 }
 
-// PlaceOf reads the place of a remote from its address: https, ssh, the short form
-// of scp, or a path on this disk. kind and api, if not empty, are what a person
-// has configured; without, the host must tell. The fault is forge_unknown.
+// PlaceOf parses the address of a remote: https, ssh, scp's short form, or a path on
+// this disk. kind and api are a person's configuration. If kind is empty, it is
+// determined from the host. Fault: forge_unknown.
 func PlaceOf(remote string, kind Kind, api string) (p Place, err error) {
 	p = Place{Kind: kind, API: strings.TrimRight(api, "/"), Own: api != ""}
 	full := remote
@@ -124,7 +124,7 @@ func PlaceOf(remote string, kind Kind, api string) (p Place, err error) {
 		p.Kind = guess(p.Host)
 	}
 	if p.Kind == "" || !strings.Contains(p.Path, "/") || p.Host == "" && !p.Own {
-		return p, fault.New(ForgeUnknown, fmt.Sprintf("nobody can tell which forge %s is on", Shown(remote)), "say which one it is for the project")
+		return p, fault.New(ForgeUnknown, fmt.Sprintf("cannot determine which forge hosts %s", Shown(remote)), "set the project's forge")
 	}
 	if p.API == "" {
 		p.API = map[Kind]string{GitHub: "https://" + p.Host + "/api/v3", GitLab: "https://" + p.Host + "/api/v4", Gitea: "https://" + p.Host + "/api/v1"}[p.Kind]
@@ -135,7 +135,7 @@ func PlaceOf(remote string, kind Kind, api string) (p Place, err error) {
 	return p, nil
 }
 
-// Shown is the address of a remote without a name and a password in it.
+// Shown returns the address of a remote without the user name and password.
 func Shown(remote string) string {
 	u, err := url.Parse(remote)
 	if err != nil || u.User == nil || u.Host == "" || u.Scheme == "ssh" {
@@ -145,7 +145,7 @@ func Shown(remote string) string {
 	return u.String()
 }
 
-// guess is the kind of a host that says so by its name.
+// guess returns the kind of forge that a host's name indicates, or "".
 func guess(host string) Kind {
 	switch name := strings.ToLower(host); {
 	case name == "github.com", strings.HasPrefix(name, "github."):
@@ -158,8 +158,8 @@ func guess(host string) Kind {
 	return ""
 }
 
-// Ready says whether a place can be reached at all: there is a program, or a token.
-// The fault is forge_no_token.
+// Ready returns a fault if a place has neither a program nor a token. Fault:
+// forge_no_token.
 func (c *Client) Ready(ctx context.Context, p Place) error {
 	if c.program(p) != "" {
 		return nil
@@ -168,8 +168,8 @@ func (c *Client) Ready(ctx context.Context, p Place) error {
 	return err
 }
 
-// Open opens a pull request, or finds the one that is open for the branch. Faults:
-// forge_no_token, forge_refused, forge_away.
+// Open opens a pull request, or returns the one that is already open for the branch.
+// Faults: forge_no_token, forge_refused, forge_away.
 func (c *Client) Open(ctx context.Context, p Place, r Request) (Pull, error) {
 	if program := c.program(p); program != "" {
 		return c.openBy(ctx, program, p, r)
@@ -181,9 +181,9 @@ func (c *Client) Open(ctx context.Context, p Place, r Request) (Pull, error) {
 	return f.open(ctx, r)
 }
 
-// Look says where a pull request stands. Faults are those of Open.
+// Look returns the current state of a pull request. Faults: those of Open.
 func (c *Client) Look(ctx context.Context, p Place, was Pull) (Pull, error) {
-	if program := c.program(p); program != "" && p.Kind != Gitea { // tea shows none as JSON
+	if program := c.program(p); program != "" && p.Kind != Gitea { // tea cannot print one as JSON
 		return c.lookBy(ctx, program, p, was)
 	}
 	f, err := c.api(ctx, p)
@@ -200,5 +200,5 @@ func (c *Client) http() *http.Client {
 	return &http.Client{Timeout: 30 * time.Second, CheckRedirect: stay}
 }
 
-// stay follows no redirect: it would take the token to another host.
+// stay prevents redirects, which would send the token to another host.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

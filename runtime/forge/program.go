@@ -19,14 +19,14 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// programs are the forges' own.
+// programs maps each forge to its command-line program.
 var programs = map[Kind]string{GitHub: "gh", GitLab: "glab", Gitea: "tea"}
 
-// signIn is how a person signs in with each.
+// signIn maps each forge to the command with which a person signs in.
 var signIn = map[Kind]string{GitHub: "gh auth login", GitLab: "glab auth login", Gitea: "tea login add"}
 
-// program is the path of the program for a place; empty: it is not there, or the
-// place has an API of its own.
+// program returns the path of a place's program, or "" if it is missing or the place
+// has a configured API.
 func (c *Client) program(p Place) string {
 	if p.Own {
 		return ""
@@ -44,7 +44,7 @@ func (c *Client) program(p Place) string {
 	return find(programs[p.Kind])
 }
 
-// full is the repository as a program takes it, with the host.
+// full returns the repository with its host, in the form that the programs accept.
 func (p Place) full() string {
 	if p.Kind == GitLab {
 		return "https://" + p.Host + "/" + p.Path
@@ -52,7 +52,8 @@ func (p Place) full() string {
 	return p.Host + "/" + p.Path
 }
 
-// openBy opens a pull request with a program. Each prints its address.
+// openBy opens a pull request with a program. Each program prints the pull request's
+// URL.
 func (c *Client) openBy(ctx context.Context, program string, p Place, r Request) (Pull, error) {
 	var args []string
 	switch p.Kind {
@@ -75,7 +76,7 @@ func (c *Client) openBy(ctx context.Context, program string, p Place, r Request)
 	}
 	out, said, err := runProgram(ctx, program, args)
 	if err != nil {
-		// gh and glab print the address of the one that is there.
+		// gh and glab print the URL of the existing pull request.
 		if at := address.FindString(said); at == "" || !strings.Contains(said, "already exists") {
 			return Pull{}, programFault(p, said, err)
 		}
@@ -89,15 +90,15 @@ func (c *Client) openBy(ctx context.Context, program string, p Place, r Request)
 		pull.Number, _ = strconv.Atoi(path.Base(u.Path))
 	}
 	if pull.Number == 0 {
-		return Pull{}, fault.New(ForgeRefused, fmt.Sprintf("%s does not say which pull request it has opened: %s", programs[p.Kind], textutil.Shorten(textutil.OneLine(out), 300)), "look at the forge whether there is one")
+		return Pull{}, fault.New(ForgeRefused, fmt.Sprintf("%s did not report which pull request it opened: %s", programs[p.Kind], textutil.Shorten(textutil.OneLine(out), 300)), "check on the forge whether it was opened")
 	}
 	return pull, nil
 }
 
-// address matches that of a pull request in what a program prints.
+// address matches a pull request's URL in a program's output.
 var address = regexp.MustCompile(`https?://[^\s]+/(?:pull|pulls|merge_requests)/[0-9]+`)
 
-// lookBy looks at a pull request with gh or glab.
+// lookBy reads the state of a pull request with gh or glab.
 func (c *Client) lookBy(ctx context.Context, program string, p Place, was Pull) (Pull, error) {
 	if p.Kind == GitLab {
 		out, said, err := runProgram(ctx, program, []string{"mr", "view", strconv.Itoa(was.Number), "--repo", p.full(), "--output", "json"})
@@ -119,9 +120,9 @@ func (c *Client) lookBy(ctx context.Context, program string, p Place, was Pull) 
 		Draft  bool   `json:"isDraft"`
 		Review string `json:"reviewDecision"`
 		Checks []struct {
-			Status     string `json:"status"`     // of a check run
-			Conclusion string `json:"conclusion"` // of one that has ended
-			State      string `json:"state"`      // of a status
+			Status     string `json:"status"`     // check run
+			Conclusion string `json:"conclusion"` // completed check run
+			State      string `json:"state"`      // status
 		} `json:"statusCheckRollup"`
 	}
 	if err == nil {
@@ -148,12 +149,12 @@ func (c *Client) lookBy(ctx context.Context, program string, p Place, was Pull) 
 	return now, nil
 }
 
-// runProgram runs a program in a folder of its own, in which there is nothing that
-// could configure it.
+// runProgram runs a program in an empty folder, so that no file there can configure the
+// program.
 func runProgram(ctx context.Context, program string, args []string) (out, said string, err error) {
 	dir, err := os.MkdirTemp("", "deskhand-forge-")
 	if err != nil {
-		return "", "", fmt.Errorf("make folder: %w", err)
+		return "", "", fmt.Errorf("create a folder: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
@@ -167,11 +168,11 @@ func runProgram(ctx context.Context, program string, args []string) (out, said s
 	return stdout.String(), stderr.String(), err
 }
 
-// programFault words why a program failed.
+// programFault returns a fault with the reason why a program failed.
 func programFault(p Place, said string, err error) error {
 	exit := new(exec.ExitError)
 	if said = textutil.Shorten(textutil.OneLine(strings.TrimSpace(said)), 500); said == "" || !errors.As(err, &exit) {
 		said = err.Error()
 	}
-	return fault.New(ForgeRefused, fmt.Sprintf("%s says: %s", programs[p.Kind], said), "correct that and try again; if it is not signed in: "+signIn[p.Kind])
+	return fault.New(ForgeRefused, fmt.Sprintf("%s says: %s", programs[p.Kind], said), "fix that and retry; if it is not signed in: "+signIn[p.Kind])
 }

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// startBound starts cmd so that the kernel kills it when this process dies. To the
-// kernel the parent is the thread that started it, so that thread is locked until
+// startBound starts cmd so that the kernel kills it when this process dies. For the
+// kernel, the parent is the thread that started cmd, so that thread is locked until
 // release is called.
 func startBound(cmd *exec.Cmd) (release func(), err error) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL

@@ -15,10 +15,10 @@ type Group struct {
 	release func()
 }
 
-// Start starts cmd as the leader of a new group. Call [Group.Close] when the
-// leader has ended and was waited for. It sets cmd.SysProcAttr.Setpgid.
+// Start starts cmd as the leader of a new group. Call [Group.Close] after the leader
+// has exited and was waited for. Start sets cmd.SysProcAttr.Setpgid.
 func Start(cmd *exec.Cmd) (*Group, error) {
-	guard, err := newGuard() // before the program, so that it learns the group soon after the start
+	guard, err := newGuard() // before the program, so that the guard learns the group soon after the start
 	if err != nil {
 		guard = nil // the parent-death signal still works
 	}
@@ -50,7 +50,7 @@ func (g *Group) Terminate() { g.signal(syscall.SIGTERM) }
 // Kill sends the group SIGKILL. It does not wait.
 func (g *Group) Kill() { g.signal(syscall.SIGKILL) }
 
-// Close frees what watches a group that has ended, as another group may get its
+// Close stops the guard of a group that has ended, because another group may get its
 // ID. Call it once.
 func (g *Group) Close() {
 	g.guard.close()

@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Group is a job object: a program and the processes it starts. Windows ends it
-// when the last handle to it closes, also when this process dies. Its methods may
-// be called concurrently.
+// Group is a job object: a program and the processes that it starts. Windows kills them
+// when the last handle to the job closes, including when this process dies. Its methods
+// may be called concurrently.
 type Group struct {
 	job windows.Handle
 	pid uint32
 }
 
-// Start starts cmd in a new job. Call [Group.Close] when it has ended. It replaces
-// cmd.SysProcAttr.
+// Start starts cmd in a new job. Call [Group.Close] after cmd has exited. Start
+// replaces cmd.SysProcAttr.
 func Start(cmd *exec.Cmd) (*Group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -38,7 +38,7 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	g := &Group{job, uint32(cmd.Process.Pid)}
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, g.pid)
 	if err == nil {
-		// Processes that it started before this line are not in the job.
+		// Processes that the program started before this line are not in the job.
 		err = windows.AssignProcessToJobObject(job, process)
 		windows.CloseHandle(process)
 	}
@@ -51,14 +51,14 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	return g, nil
 }
 
-// Interrupt sends the group Ctrl-Break: Windows cannot send Ctrl-C to a single
+// Interrupt sends the group Ctrl-Break, because Windows cannot send Ctrl-C to a single
 // group. A program without a console does not receive it.
 func (g *Group) Interrupt() { windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, g.pid) }
 
-// Terminate does what Kill does: Windows has nothing in between.
+// Terminate does the same as Kill, because Windows has no gentler way.
 func (g *Group) Terminate() { g.Kill() }
 
-// Kill ends the job. It does not wait.
+// Kill kills the job's processes. It does not wait.
 func (g *Group) Kill() { windows.TerminateJobObject(g.job, 1) }
 
 // Close closes the handle of a job that has ended. Call it once.

@@ -9,12 +9,11 @@ import (
 	"syscall"
 )
 
-// guardScript reads the group's ID, and then an empty line once the group has
-// ended. If the pipe closes before that line, the process that started the group
-// has died.
+// guardScript reads the group's ID, and then an empty line after the group has ended.
+// If the pipe closes before that line, the process that started the group has died.
 const guardScript = `read -r group || exit 0; read -r over || kill -s KILL -- "-$group"`
 
-// guard is a shell that kills a group if this process dies. Nil: there is none.
+// guard is a shell that kills a group if this process dies. A nil guard does nothing.
 type guard struct {
 	cmd  *exec.Cmd
 	pipe *os.File
@@ -43,7 +42,7 @@ func (g *guard) watch(group int) {
 	}
 }
 
-// close ends the guard of a group that has ended, and waits for it.
+// close stops the guard of a group that has ended, and waits until it exits.
 func (g *guard) close() {
 	if g == nil {
 		return

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Hide stops other programs of the same user from reading this process's memory
-// and environment, and from tracing it. It also disables core files. Programs
-// that this process starts are not hidden.
+// Hide prevents other programs of the same user from reading this process's memory and
+// environment, and from tracing it. It also disables core files. Programs that this
+// process starts are not hidden.
 //
-// Hide does nothing if /proc is mounted with hidepid: there a hidden process
-// seems to have ended.
+// Hide does nothing if /proc is mounted with hidepid, because a hidden process then
+// seems to have exited.
 func Hide() error {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil || bytes.Contains(mounts, []byte("hidepid=")) {

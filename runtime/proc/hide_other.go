@@ -2,5 +2,5 @@
 
 package proc
 
-// Hide does nothing: on this system a program cannot hide itself.
+// Hide does nothing, because a program cannot hide itself on this system.
 func Hide() error { return nil }

@@ -15,13 +15,13 @@ func Detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS, HideWindow: true}
 }
 
-// KillLeader does nothing: [Leader.Kill] finds the rest of a group only while its
-// leader lives.
+// KillLeader does nothing, because [Leader.Kill] finds the rest of a group only while
+// its leader is running.
 func (l Leader) KillLeader() {}
 
-// Kill kills a process and the processes it started. Windows knows which process
-// started which only while the starter lives: if the leader has ended, its
-// children are not found, and Kill does nothing.
+// Kill kills a process and the processes that it started. Windows knows a process's
+// children only while the process is running: if the leader has exited, Kill does
+// nothing.
 func (l Leader) Kill() {
 	if l.PID <= 0 || l.StartTime == "" || l.Exited() {
 		return

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// KillMarked kills every process that was started with the environment variable
-// name set to value, whatever its group, except this process, and returns how
-// many there were. It finds processes that have left their group, and those that
-// were started a moment before the process that should have ended them died.
+// KillMarked kills every process that was started with the environment variable name
+// set to value, whatever its group, except this process. It returns the number of
+// killed processes. It also finds processes that have left their group, and those that
+// were started just before the process that should have killed them died.
 func KillMarked(name, value string) int {
 	mark := []byte("\x00" + name + "=" + value + "\x00")
 	killed := map[int]bool{}

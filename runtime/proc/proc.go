@@ -1,18 +1,18 @@
-// Package proc starts, finds and ends operating system processes, with one
-// behaviour on each system.
+// Package proc starts, finds and kills operating system processes, with the same
+// behaviour on every system.
 //
-// [Start] starts a program in a [Group] that does not outlive this process,
-// whatever ends it: the leader and what it starts in its group end with it. The
-// system ends the group where it can (a parent-death signal on Linux, a job
-// object on Windows). On Unix a guard does so too: a shell that holds the end of
-// a pipe and kills the whole group when this process is gone. Unlike the signal,
-// the guard also reaches a program behind a wrapper such as a sandbox. It learns
-// the group's number a moment after the program has started; if this process is
-// killed in that moment, only the leader ends.
+// [Start] starts a program in a [Group] that does not outlive this process, however
+// this process ends: the leader and the processes that it starts in its group are
+// killed. Where possible, the operating system kills the group, with a parent-death
+// signal on Linux and a job object on Windows. On Unix, a guard kills it too: a shell
+// that reads from a pipe and kills the whole group when this process is gone. Unlike
+// the signal, the guard also reaches a program behind a wrapper, for example a sandbox.
+// It learns the group's ID just after the program has started; if this process is
+// killed in between, only the leader is killed.
 //
-// [Detach] does the opposite: the program outlives this process. A [Leader] is
-// the number and start time of a process; stored, it lets a later process find
-// out whether that process still runs, and end its group.
+// [Detach] does the opposite: the program outlives this process. A [Leader] holds the
+// ID and start time of a process. If it is stored, a later process can find out whether
+// that process is still running, and kill its group.
 package proc
 
 import (
@@ -22,33 +22,33 @@ import (
 	"sync"
 )
 
-// errNoGuard is returned if no guard could be started, as on a system without a
-// shell.
-var errNoGuard = errors.New("no guard could be started")
+// errNoGuard is returned if no guard could be started, for example on a system without
+// a shell.
+var errNoGuard = errors.New("cannot start a guard")
 
-// Leader identifies a process that leads a process group. The zero value
-// identifies none: its methods do nothing, and Exited is false.
+// Leader identifies a process that leads a process group. The zero value identifies no
+// process: its methods do nothing, and Exited returns false.
 type Leader struct {
 	// PID is the process ID, and on Unix the ID of its group.
 	PID int
-	// StartTime is what [StartTime] returned for PID. Empty: it is not known.
+	// StartTime is the result of [StartTime] for PID. It is empty if that is unknown.
 	StartTime string
 }
 
-// LeaderOf returns the Leader with the process ID pid.
+// LeaderOf returns the Leader for the process ID pid.
 func LeaderOf(pid int) Leader { return Leader{pid, StartTime(pid)} }
 
-// Self returns this process.
+// Self returns the Leader for this process.
 func Self() Leader { return self() }
 
 var self = sync.OnceValue(func() Leader { return LeaderOf(os.Getpid()) })
 
-// Exited reports whether the process has ended, also if another process has its
-// ID now. It is false if StartTime is not known.
+// Exited reports whether the process has exited, even if another process now has its
+// ID. It returns false if StartTime is unknown.
 func (l Leader) Exited() bool { return l.StartTime != "" && StartTime(l.PID) != l.StartTime }
 
-// Boot returns the ID of the system start that the process belongs to. It is
-// empty if the start time has none, as on every system but Linux.
+// Boot returns the ID of the system boot that the process belongs to. It is empty if
+// the start time has none, which is the case on every system except Linux.
 func (l Leader) Boot() string {
 	boot, _, ok := strings.Cut(l.StartTime, "/")
 	if !ok {
@@ -57,10 +57,10 @@ func (l Leader) Boot() string {
 	return boot
 }
 
-// OtherBoot reports whether the process belongs to another system start than
-// this process: to an earlier one of this machine, or to another machine whose
-// state was copied. Its ID means nothing here then. It is false if either boot
-// is not known.
+// OtherBoot reports whether the process belongs to another system boot than this
+// process: to an earlier one of this machine, or to another machine whose state was
+// copied. The process ID then means nothing here. OtherBoot returns false if either
+// boot is unknown.
 func (l Leader) OtherBoot() bool {
 	theirs, ours := l.Boot(), Self().Boot()
 	return theirs != "" && ours != "" && theirs != ours

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// zombie is SZOMB of sys/proc.h.
+// zombie is SZOMB in sys/proc.h.
 const zombie = 5
 
-// StartTime returns when the process pid started, as opaque text: two processes
-// that had the same ID have different ones. It is empty if there is no such
-// process, or if it has ended and its parent has not waited for it.
+// StartTime returns the start time of the process pid as opaque text. Two processes
+// that had the same ID have different start times. It is empty if there is no such
+// process, or if the process has exited and its parent has not waited for it.
 func StartTime(pid int) string {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil || info.Proc.P_stat == zombie {
@@ -22,8 +22,8 @@ func StartTime(pid int) string {
 	return fmt.Sprintf("%d.%06d", t.Sec, t.Usec)
 }
 
-// groupRuns reports whether any process of a group still runs; zombies do not
-// count.
+// groupRuns reports whether any process in a group is still running, not counting
+// zombies.
 func groupRuns(group int) bool {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.pgrp", group)
 	return err == nil && slices.ContainsFunc(all, func(p unix.KinfoProc) bool { return p.Proc.P_stat != zombie })

@@ -10,16 +10,16 @@ import (
 	"syscall"
 )
 
-// bootID identifies this start of the system: the start times of processes count
-// from it.
+// bootID returns the ID of this system boot, from which the start times of processes
+// count.
 var bootID = sync.OnceValue(func() string {
 	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(id))
 })
 
-// StartTime returns when the process pid started, as opaque text: two processes
-// that had the same ID have different ones. It is empty if there is no such
-// process, or if it has ended and its parent has not waited for it.
+// StartTime returns the start time of the process pid as opaque text. Two processes
+// that had the same ID have different start times. It is empty if there is no such
+// process, or if the process has exited and its parent has not waited for it.
 func StartTime(pid int) string {
 	fields := stat(strconv.Itoa(pid))
 	if fields == nil {
@@ -28,9 +28,9 @@ func StartTime(pid int) string {
 	return bootID() + "/" + string(fields[19])
 }
 
-// stat returns the fields of /proc/pid/stat behind the process's name: the state
-// is the first, the group the third, and the start in clock ticks the 20th (see
-// proc(5)). It is nil if there is no such process, or if it has ended.
+// stat returns the fields of /proc/pid/stat after the process's name: the state is the
+// first, the group the third, and the start in clock ticks the 20th (see proc(5)). It
+// returns nil if there is no such process, or if it has exited.
 func stat(pid string) [][]byte {
 	line, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
@@ -43,13 +43,13 @@ func stat(pid string) [][]byte {
 	return fields
 }
 
-// groupRuns reports whether any process of a group still runs; zombies do not
-// count.
+// groupRuns reports whether any process in a group is still running, not counting
+// zombies.
 func groupRuns(group int) bool {
 	if syscall.Kill(-group, 0) != nil {
 		return false
 	}
-	entries, _ := os.ReadDir("/proc") // the group may have nothing but zombies
+	entries, _ := os.ReadDir("/proc") // check the members, because all of them may be zombies
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		if name := e.Name(); name[0] < '0' || name[0] > '9' {
 			return false

@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// Executors returns the known agents, installed or not, sorted by ID.
+// Executors returns the supported agents, installed or not, sorted by ID.
 func (m *Manager) Executors(context.Context) (list []Executor, err error) {
 	for _, i := range m.options.Agents.List() {
 		list = append(list, Executor{ID: i.ID, Variants: i.Variants, Default: i.Default, Protocol: i.Kind,
@@ -21,7 +21,7 @@ func (m *Manager) Executors(context.Context) (list []Executor, err error) {
 	return list, nil
 }
 
-// agent runs the agent with the prompt of the process.
+// agent runs the agent with the process's prompt.
 func (r *run) agent() ending {
 	r.log.Append(logs.User(r.p.Prompt))
 	spec := executor.Spec{ID: r.p.ID, Dir: r.c.home(), Prompt: r.p.Prompt, Variant: r.p.Variant, Env: r.env,
@@ -43,21 +43,21 @@ func (r *run) agent() ending {
 	if !lost || r.ctx.Err() != nil {
 		return e
 	}
-	r.log.Append(logs.System("the agent does not have its session any more"))
+	r.log.Append(logs.System("the agent no longer has its session"))
 	spec.Resume = ""
 	e, _ = r.turn(spec, func() error { return nil })
 	return e
 }
 
-// turn starts the agent and waits for its end. It calls begin once the agent
-// runs.
+// turn starts the agent and waits until it exits. It calls begin once the agent is
+// running.
 func (r *run) turn(spec executor.Spec, begin func() error) (e ending, lost bool) {
 	run, err := r.m.options.Agents.Start(r.ctx, r.p.Executor, spec)
 	if err != nil {
 		r.log.Append(logs.Failed(errorText(err)))
 		return failed("cannot start the agent: " + errorText(err)), false
 	}
-	var leader proc.Leader // of an agent elsewhere there is none
+	var leader proc.Leader // zero for a remote agent
 	if pid := run.Pid(); pid > 0 {
 		leader = proc.LeaderOf(pid)
 	}
@@ -124,7 +124,8 @@ func (r *run) noteSession(tx *store.Tx) error {
 	return err
 }
 
-// ask puts an agent's question to a person. The run's clock stops meanwhile.
+// ask asks a person the agent's question, and stops the run's clock until the answer
+// arrives.
 func (r *run) ask(ctx context.Context, q executor.Question) (executor.Answer, error) {
 	r.addQuestions(1)
 	defer r.addQuestions(-1)

@@ -10,9 +10,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// allowing commits, and where something that looks like a secret is found asks
-// allow about it. What was allowed is remembered, so that the landing of the
-// commit does not ask again. It asks once for each repository.
+// allowing runs commit. If the check finds something that looks like a secret, allowing
+// calls allow, once per repository. It remembers what was allowed, so that the landing
+// of the commit does not ask again.
 func (m *Manager) allowing(ctx context.Context, c *checkout, check worktree.Check, allow func(what string) bool, commit func(worktree.Tree, ...worktree.Check) error) error {
 	if err := m.loadAllowed(ctx, c); err != nil {
 		return err
@@ -26,13 +26,13 @@ func (m *Manager) allowing(ctx context.Context, c *checkout, check worktree.Chec
 		if err := m.remember(ctx, c, held.Prints); err != nil {
 			return err
 		}
-		if held.More { // there would be no end of asking
+		if held.More { // without this, asking would never end
 			return commit(c.tree)
 		}
 	}
 }
 
-// loadAllowed reads what was allowed in the work of an attempt.
+// loadAllowed reads the findings that were allowed in an attempt.
 func (m *Manager) loadAllowed(ctx context.Context, c *checkout) error {
 	var prints []string
 	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
@@ -49,7 +49,7 @@ func (m *Manager) loadAllowed(ctx context.Context, c *checkout) error {
 	return nil
 }
 
-// remember keeps what a person has allowed.
+// remember stores the findings that a person has allowed.
 func (m *Manager) remember(ctx context.Context, c *checkout, prints []string) error {
 	err := m.db.Update(ctx, func(tx *store.Tx) error {
 		for _, print := range prints {

@@ -149,18 +149,18 @@ func (m *Manager) attemptWhere(ctx context.Context, where string, arg any) (id s
 	return id, err
 }
 
-// tokenDigest returns what the store has of a token.
+// tokenDigest returns the digest that the store keeps of a token.
 func tokenDigest(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
 
-// attemptsDir returns the folder of all worktrees, with symbolic links
-// resolved: an agent that asks for its folder gets such a path.
+// attemptsDir returns the folder of all attempts, with symbolic links resolved, because
+// an agent that asks for its folder gets a resolved path.
 func (m *Manager) attemptsDir() string {
 	dir := filepath.Join(m.options.Dir, "attempts")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return dir // making a worktree in it says what is wrong
+		return dir // creating a worktree in it reports the problem
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
@@ -171,7 +171,7 @@ func (m *Manager) attemptsDir() string {
 // Kind is a kind of record that people name by a prefix of its ID.
 type Kind string
 
-// Kinds of things.
+// Kinds of records.
 const (
 	KindProject Kind = "project"
 	KindTask    Kind = "task"
@@ -191,14 +191,14 @@ func (m *Manager) Find(ctx context.Context, kind Kind, prefix string) (string, e
 	case len(found) == 0:
 		return "", refuse(NotFound, "", "there is no %s %q", kind, brief(prefix))
 	}
-	return "", refuse(AmbiguousID, "use more of the id: "+found[0].ID+" or "+found[1].ID+", for example", "several %ss begin with %q", kind, brief(prefix))
+	return "", refuse(AmbiguousID, "use more of the ID: "+found[0].ID+" or "+found[1].ID+", for example", "several %ss begin with %q", kind, brief(prefix))
 }
 
 // Named is an ID with the name that people know the record by.
 type Named struct{ ID, Name string }
 
-// IDs returns the records whose ID begins with prefix, newest first and at most
-// 100. A project is also found by its full name.
+// IDs returns the records whose ID begins with prefix: at most 100, newest first. A
+// project is also found by its full name.
 func (m *Manager) IDs(ctx context.Context, kind Kind, prefix string) (found []Named, err error) {
 	query := map[Kind]string{
 		KindProject: "SELECT id, name FROM projects WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
@@ -207,7 +207,7 @@ func (m *Manager) IDs(ctx context.Context, kind Kind, prefix string) (found []Na
 		KindSession: "SELECT id, executor FROM sessions WHERE id >= ? AND id < ? ORDER BY created_at DESC LIMIT 100",
 	}[kind]
 	if checkText("id", prefix, maxName) != nil {
-		return nil, nil // there is nothing of such a name
+		return nil, nil // no record has such an ID or name
 	}
 	low := strings.ToLower(strings.TrimSpace(prefix))
 	err = m.db.View(ctx, func(tx *store.Tx) error {
@@ -217,7 +217,7 @@ func (m *Manager) IDs(ctx context.Context, kind Kind, prefix string) (found []Na
 				return err
 			}
 		}
-		found, err = all(ctx, tx, scanNamed, query, low, low+"g") // g is behind every digit and dash
+		found, err = all(ctx, tx, scanNamed, query, low, low+"g") // g sorts after every hex digit and dash
 		return err
 	})
 	if err != nil {

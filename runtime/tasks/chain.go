@@ -9,12 +9,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Processes of an attempt are a chain: setup, agent, cleanup, and the agent
-// again with the message that was queued. At each moment at most one process of
-// an attempt is queued or running. The step from one to the next is one
-// transaction, so a run that goes on never looks as if it had ended.
+// The processes of an attempt form a chain: setup, agent, cleanup, and again the agent
+// with the queued message. At any time, at most one process of an attempt is queued or
+// running. The step from one process to the next is one transaction, so an attempt
+// never looks finished while its chain continues.
 
-// ending says how a process ended.
+// ending describes how a process ended.
 type ending struct {
 	State    State
 	ExitCode *int
@@ -23,8 +23,8 @@ type ending struct {
 	Summary  string // what the agent said at the end
 }
 
-// closeProcess ends one process in the store. It returns errLost if the process
-// is not p.owner's any more.
+// closeProcess ends one process in the store. It returns errLost if p.owner no longer
+// owns the process.
 func (m *Manager) closeProcess(ctx context.Context, tx *store.Tx, p *process, t Task, e ending) error {
 	now := millis(tx.Now)
 	done, err := tx.Exec(ctx, `UPDATE processes SET state = ?, exit_code = ?, failure = ?, tokens_in = ?, tokens_out = ?, cost = ?,
@@ -54,8 +54,8 @@ func (m *Manager) closeProcess(ctx context.Context, tx *store.Tx, p *process, t 
 	return m.turnEnded(ctx, tx, TurnEnd{AttemptID: p.AttemptID, State: e.State, Over: followUpsEnded(t.Status)})
 }
 
-// endProcess ends a process without a successor: it discards a queued message,
-// and updates the task's status if no other process runs.
+// endProcess ends a process without a successor: it discards a queued message, and
+// updates the task's status if no other process is running.
 func (m *Manager) endProcess(ctx context.Context, tx *store.Tx, p *process, e ending) error {
 	t, err := readTask(ctx, tx, p.taskID)
 	if err != nil {
@@ -65,15 +65,15 @@ func (m *Manager) endProcess(ctx context.Context, tx *store.Tx, p *process, e en
 		return err
 	}
 	if e.State != Completed {
-		if err := discard(ctx, tx, t, p, map[State]string{Failed: "the run before it failed", Killed: "the run before it was stopped"}[e.State]); err != nil {
+		if err := discard(ctx, tx, t, p, map[State]string{Failed: "the previous run failed", Killed: "the previous run was stopped"}[e.State]); err != nil {
 			return err
 		}
 	}
 	return updateTaskStatus(ctx, tx, t)
 }
 
-// updateTaskStatus sets the status of a task without running processes:
-// inreview if an agent has ever started, else todo.
+// updateTaskStatus sets the status of a task without running processes: inreview if an
+// agent has ever started, otherwise todo.
 func updateTaskStatus(ctx context.Context, tx *store.Tx, t Task) error {
 	var open, begun int
 	err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM processes WHERE task_id = ? AND state IN ('queued', 'running')", t.ID).Scan(&open)
@@ -82,7 +82,7 @@ func updateTaskStatus(ctx context.Context, tx *store.Tx, t Task) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("read what runs at a task: %w", err)
+		return fmt.Errorf("read a task's running processes: %w", err)
 	case open > 0:
 		return nil
 	case begun == 0:
@@ -105,9 +105,9 @@ func discard(ctx context.Context, tx *store.Tx, t Task, p *process, why string) 
 	return err
 }
 
-// startNext ends a process and starts the chain's next one under the same
-// runner. next is its reason. If next is empty, the chain has completed: a
-// queued message starts a new run, otherwise the attempt ends.
+// startNext ends a process and starts the next one in the chain, under the same runner.
+// next is the new process's reason. If next is empty, the chain is complete: a queued
+// message starts a new run, otherwise the attempt ends.
 func (m *Manager) startNext(ctx context.Context, tx *store.Tx, p *process, e ending, next Reason) (*process, error) {
 	t, err := readTask(ctx, tx, p.taskID)
 	if err != nil {
@@ -143,8 +143,8 @@ func (m *Manager) startNext(ctx context.Context, tx *store.Tx, p *process, e end
 	return &follow, nil
 }
 
-// takeQueued removes and returns the oldest message queued in an attempt, or
-// nil.
+// takeQueued removes and returns the oldest message queued in an attempt. It returns
+// nil if there is none.
 func takeQueued(ctx context.Context, tx *store.Tx, attemptID string) (*QueuedMessage, error) {
 	found, err := all(ctx, tx, scanQueued, "SELECT "+queuedColumns+" FROM queued WHERE attempt_id = ? AND discarded = '' ORDER BY queued_at, session_id LIMIT 1", attemptID)
 	if err != nil || len(found) == 0 {

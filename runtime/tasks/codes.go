@@ -9,7 +9,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Codes of faults.
+// Fault codes.
 const (
 	NotFound           = "not_found"
 	InvalidArgument    = "invalid_argument"
@@ -30,7 +30,7 @@ const (
 	WorkUnsaved        = "work_unsaved"
 	CommitHeld         = "commit_held"
 	LandHeld           = "land_held"
-	LandingForbidden   = "landing_forbidden" // to agents, by the person
+	LandingForbidden   = "landing_forbidden" // a person has forbidden agents to land
 	PlanChanged        = "plan_changed"
 	SandboxUnavailable = "sandbox_unavailable"
 	OtherOrigin        = "other_origin"
@@ -39,9 +39,10 @@ const (
 	BranchVisited      = "branch_checked_out"
 )
 
-// Cases of faults, for the hints of doors; see [fault.Fault].
+// Fault cases, which select hints; see [fault.Fault]. After a semicolon follow the
+// names of the case's values.
 const (
-	WhichProject           = "which_project" // missing, no UUID, or there is none of that id; and so on
+	WhichProject           = "which_project" // the project ID is missing or malformed, or no project has it; the same for the next five
 	WhichRepo              = "which_repo"
 	WhichTask              = "which_task"
 	WhichAttempt           = "which_attempt"
@@ -49,31 +50,32 @@ const (
 	WhichProcess           = "which_process"
 	WhichExecutor          = "which_executor"            // missing, or not configured
 	WhichVariant           = "which_variant"             // invalid_argument; executor, variants
-	WhichChannel           = "which_channel"             // invalid_argument: of a log
-	WhichAction            = "which_action"              // invalid_argument: of a follow-up
-	PromptMissing          = "prompt_missing"            // missing_required: of a follow-up; action
+	WhichChannel           = "which_channel"             // invalid_argument: channel of a log
+	WhichAction            = "which_action"              // invalid_argument: action of a follow-up
+	PromptMissing          = "prompt_missing"            // missing_required: prompt of a follow-up; action
 	ReposMissing           = "repos_missing"             // missing_required: to start an attempt
-	RepoOfOther            = "repo_of_other"             // not_found: of another project than the task
-	RepoNotHere            = "repo_not_here"             // not_found: on this machine; path
-	RepoOfOtherOrigin      = "repo_of_other_origin"      // repo_conflict: its first commit is another; path
-	RepoNameUnfit          = "repo_name_unfit"           // invalid_argument: the name of its folder; rule
-	BranchNotNamed         = "branch_not_named"          // missing_required: of a repository without one checked out
-	ProjectEmpty           = "project_empty"             // it has no repository
+	RepoOfOther            = "repo_of_other"             // not_found: the repository belongs to another project
+	RepoNotHere            = "repo_not_here"             // not_found: the repository is not on this machine; path
+	RepoOfOtherOrigin      = "repo_of_other_origin"      // repo_conflict: the repository has another first commit; path
+	RepoNameUnfit          = "repo_name_unfit"           // invalid_argument: name that cannot be a folder name; rule
+	BranchNotNamed         = "branch_not_named"          // missing_required: target, if the repository has no branch checked out
+	ProjectEmpty           = "project_empty"             // the project has no repository
 	ExecutorNotHere        = "executor_not_here"         // executor_unavailable: to start an attempt
-	SessionExecutorNotHere = "session_executor_not_here" // executor_unavailable: to go on
-	SessionExecutorGone    = "session_executor_gone"     // executor_unavailable: it is not configured any more
-	RunningFollowUp        = "running_follow_up"         // attempt_running: to be told something; attempt
-	StillStopping          = "still_stopping"            // attempt_running: it was told to stop; attempt
-	NoSessionEver          = "no_session_ever"           // no_session_yet: it failed before; attempt
-	CursorUnknown          = "cursor_unknown"            // invalid_argument: of a list
-	WaitForOlder           = "wait_for_older"            // invalid_argument: of a log
-	OtherMachine           = "other_machine"             // worktree_missing: it is on another one; attempt, machine
-	NotVisited             = "not_visited"               // not_checked_out: of a branch to be given back; attempt
-	PatchGuarded           = "patch_guarded"             // threshold_exceeded: of a patch, which fewer paths do not help
+	SessionExecutorNotHere = "session_executor_not_here" // executor_unavailable: to continue a session
+	SessionExecutorGone    = "session_executor_gone"     // executor_unavailable: no longer configured
+	RunningFollowUp        = "running_follow_up"         // attempt_running: cannot send a message; attempt
+	StillStopping          = "still_stopping"            // attempt_running: a stop was requested; attempt
+	NoSessionEver          = "no_session_ever"           // no_session_yet: the agent failed before it had one; attempt
+	CursorUnknown          = "cursor_unknown"            // invalid_argument: cursor of a list
+	WaitForOlder           = "wait_for_older"            // invalid_argument: wait_ms with older log entries
+	OtherMachine           = "other_machine"             // worktree_missing: the worktree is on another machine; attempt, machine
+	NotVisited             = "not_visited"               // not_checked_out: the branch was not checked out; attempt
+	PatchGuarded           = "patch_guarded"             // threshold_exceeded: even a patch with fewer paths is blocked
 )
 
-// Codes are those of this package and of the ones below it, and why something is
-// not shown. A door has a hint for each; see [fault.Hints].
+// Codes lists the fault codes of this package and of the packages below it, and the
+// reasons why something is not shown. Each interface has a hint for each code; see
+// [fault.Hints].
 var Codes = sorted(worktree.Codes, box.Codes, executor.Codes, forge.Codes, []string{
 	NotFound, InvalidArgument, MissingRequired, AmbiguousTarget, MixedPagination, NoSession,
 	AttemptRunning, TaskRunning, ExecutorMissing, Conflict, WorktreeMissing, HostAway,
@@ -81,8 +83,8 @@ var Codes = sorted(worktree.Codes, box.Codes, executor.Codes, forge.Codes, []str
 	SandboxUnavailable, OtherOrigin, NotWaiting, NothingToUndo, BranchVisited,
 })
 
-// Cases are those of this package and of the ones below it. A door has a hint for
-// each too.
+// Cases lists the fault cases of this package and of the packages below it. Each
+// interface has a hint for each of them too.
 var Cases = sorted(worktree.Cases, box.Cases, []string{
 	WhichProject, WhichRepo, WhichTask, WhichAttempt, WhichSession, WhichProcess,
 	WhichExecutor, WhichVariant, WhichChannel, WhichAction, PromptMissing, ReposMissing,
@@ -91,7 +93,7 @@ var Cases = sorted(worktree.Cases, box.Cases, []string{
 	CursorUnknown, WaitForOlder, OtherMachine, NotVisited, PatchGuarded,
 })
 
-// sorted is what the lists have, each once.
+// sorted merges lists, sorts the result and removes duplicates.
 func sorted(lists ...[]string) []string {
 	all := slices.Concat(lists...)
 	slices.Sort(all)

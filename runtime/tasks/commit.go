@@ -13,9 +13,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// commit commits what a good run has left, of which the heads were before. What
-// git refuses, as in the middle of a merge, stays as it is, and so does what
-// looks like a secret until a person allows it; the log says so.
+// commit commits the work of a successful run. before is the state before the run. If
+// git refuses, for example in the middle of a merge, the work stays uncommitted. Work
+// that looks like a secret stays uncommitted until a person allows it. The log reports
+// both.
 func (r *run) commit(e ending, message string, before priorState) ending {
 	r.logExposed(before)
 	if e.State != Completed || context.Cause(r.ctx) != nil {
@@ -32,7 +33,7 @@ func (r *run) commit(e ending, message string, before priorState) ending {
 	switch f := fault.Of(err); {
 	case err == nil:
 	case f != nil && (f.Code == CommitHeld || f.Code == worktree.HeadMoved):
-		r.log.Append(logs.Failed("not committed: " + f.Message + "; a person can bring it onto the branch"))
+		r.log.Append(logs.Failed("not committed: " + f.Message + "; a person can commit it to the branch"))
 	case f != nil:
 		r.log.Append(logs.Failed("not committed: " + errorText(err)))
 	default:
@@ -43,22 +44,22 @@ func (r *run) commit(e ending, message string, before priorState) ending {
 	return e
 }
 
-// heldPatience is how long a person has to allow a commit before the run ends
+// heldPatience is how long a person can take to allow a commit before the run ends
 // without it.
 const heldPatience = 30 * time.Minute
 
-// allowed asks whether something that looks like a secret is to be committed.
+// allowed asks a person whether to commit something that looks like a secret.
 func (r *run) allowed(what string) bool {
 	if r.m.options.Ask == nil {
 		return false
 	}
-	r.log.Append(logs.System("held back until a person has decided: " + what))
+	r.log.Append(logs.System("held back until a person decides: " + what))
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	defer cancel(nil)
 	defer time.AfterFunc(heldPatience, func() { cancel(executor.ErrSettled) }).Stop()
 	answer, err := r.ask(ctx, executor.Question{
-		Permission: true, Tool: "git commit", Title: "Commit what looks like a secret?",
-		Message: "Deskhand was about to commit the work of this attempt, and " + what + ". Commit it all the same?",
+		Permission: true, Tool: "git commit", Title: "Commit something that looks like a secret?",
+		Message: "deskhand was about to commit this attempt's work, but " + what + ". Commit it anyway?",
 		Options: []executor.Option{
 			{ID: "allow", Label: "Commit it", Kind: "allow_once"},
 			{ID: "reject", Label: "Leave it uncommitted in the folder", Kind: "reject_once"},
@@ -67,16 +68,15 @@ func (r *run) allowed(what string) bool {
 	if err != nil || answer.Outcome != "accept" || answer.Option != "allow" {
 		return false
 	}
-	r.log.Append(logs.System("a person has allowed to commit it: " + what))
+	r.log.Append(logs.System("a person has allowed the commit: " + what))
 	return true
 }
 
-// exposurePatience bounds the look at what the agent of a run has committed that
-// was made to end.
+// exposurePatience limits the check of an agent's own commits after a run that was
+// stopped.
 const exposurePatience = time.Minute
 
-// logExposed says which secrets the agent has committed itself, however its run
-// ended.
+// logExposed logs the secrets in the agent's own commits, however its run ended.
 func (r *run) logExposed(before priorState) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), exposurePatience)
 	defer cancel()
@@ -89,12 +89,12 @@ func (r *run) logExposed(before priorState) {
 		r.log.Append(logs.Failed("the agent's commits were not checked for secrets: " + err.Error()))
 	}
 	for _, what := range exposed {
-		r.log.Append(logs.Failed("the agent has committed this itself: " + what))
+		r.log.Append(logs.Failed("the agent itself has committed this: " + what))
 		r.remarks = append(r.remarks, committedItself+what)
 	}
 }
 
-// priorState is what there was before a process ran.
+// priorState is the state before a process ran.
 type priorState struct {
 	heads   map[string]string
 	ignored []string
@@ -104,11 +104,11 @@ func (r *run) priorState() priorState {
 	return priorState{r.c.tree.Heads(r.ctx), r.c.tree.Ignored(r.ctx)}
 }
 
-// maxNamed is how many names a line of the log has.
+// maxNamed is the maximum number of names in a log line.
 const maxNamed = 20
 
-// logLeftOut names what no commit has: the repositories inside, and what git
-// ignores of what the process has made.
+// logLeftOut logs what is never committed: nested repositories, and ignored files that
+// the process has created.
 func (r *run) logLeftOut(before priorState) {
 	s, err := r.c.tree.Standing(r.ctx)
 	if err != nil {
@@ -117,11 +117,11 @@ func (r *run) logLeftOut(before priorState) {
 	w := workOf(s, r.remarks)
 	r.work = &w
 	if len(s.Nested) > 0 {
-		r.log.Append(logs.Failed("not committed, as they are repositories of their own: " + named(s.Nested)))
+		r.log.Append(logs.Failed("not committed because they are separate repositories: " + named(s.Nested)))
 	}
 	made := slices.DeleteFunc(s.Ignored, func(name string) bool { return slices.Contains(before.ignored, name) })
 	if len(made) > 0 {
-		r.log.Append(logs.System("not committed, as git ignores them: " + named(made)))
+		r.log.Append(logs.System("not committed because git ignores them: " + named(made)))
 	}
 }
 

@@ -8,27 +8,28 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// CommitMessage is what a commit says that lands an attempt.
+// CommitMessage holds the data for the commit message of a landing.
 type CommitMessage struct {
-	Title   string // of the task
-	Summary string // what the agent said at the end; may be empty
-	Agent   string // its name; empty: nobody knows
-	Branch  string // of the attempt
-	// AttemptID is the attempt.
+	Title   string // the task's title
+	Summary string // the agent's last message; may be empty
+	Agent   string // the agent's name; empty if unknown
+	Branch  string // the attempt's branch
+	// AttemptID is the attempt's ID.
 	AttemptID string
-	// Template has {title}, {summary}, {agent}, {branch}, {attempt} and {coauthor}
-	// in it, each of which stands for that; {coauthor} is the whole line
-	// Co-authored-by. Empty: title, summary and co-author, with lines between.
+	// Template is the message's text with the placeholders {title}, {summary}, {agent},
+	// {branch}, {attempt} and {coauthor}. {coauthor} stands for the whole
+	// Co-authored-by line. If Template is empty, the message is title, summary and
+	// co-author, separated by blank lines.
 	Template string
 }
 
 const usualTemplate = "{title}\n\n{summary}\n\n{coauthor}"
 
-// templateFields are the words that a template may have in braces.
+// templateFields lists the placeholders of a template.
 var templateFields = []string{"title", "summary", "agent", "branch", "attempt", "coauthor"}
 
-// checkTemplate refuses a template with a word in braces that means nothing, and
-// one that could leave a commit without a subject.
+// checkTemplate returns a fault for a template with an unknown placeholder, or one that
+// could produce an empty message.
 func checkTemplate(template string) error {
 	if template == "" {
 		return nil
@@ -38,11 +39,11 @@ func checkTemplate(template string) error {
 	}
 	for _, name := range fault.Names(template) {
 		if !knownField(name) {
-			return refuse(InvalidArgument, "use {"+strings.Join(templateFields, "}, {")+"}", "a commit template has no {%s}", brief(name))
+			return refuse(InvalidArgument, "use {"+strings.Join(templateFields, "}, {")+"}", "a commit template has no placeholder {%s}", brief(name))
 		}
 	}
 	if (CommitMessage{Title: "t", Template: template}).String() == "" {
-		return refuse(InvalidArgument, "begin it with {title}, for example", "the commit template leaves the message empty")
+		return refuse(InvalidArgument, "start it with {title}, for example", "the commit template can produce an empty message")
 	}
 	return nil
 }
@@ -56,9 +57,10 @@ func knownField(name string) bool {
 	return false
 }
 
-// String fills in the template. Lines that are left empty are taken out, up to one.
+// String fills in the template. It removes blank lines at the start and the end, and
+// repeated blank lines.
 func (c CommitMessage) String() string {
-	const most = 2000 // of what the agent said, in bytes
+	const most = 2000 // maximum length of the summary in bytes
 	template := c.Template
 	if template == "" {
 		template = usualTemplate

@@ -14,16 +14,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// leftover is what a deleted attempt left on the disk.
+// leftover describes what a deleted attempt left on the disk.
 type leftover struct {
 	Tree      worktree.Tree
 	Processes []string
 }
 
-// DeleteTask deletes a task with its attempts, their worktrees and logs.
-// Branches with commits stay: uncommitted work is committed first, and commits
-// elsewhere get a ref. Faults: task_has_running_attempt; work_unsaved while a
-// folder has something that would be lost.
+// DeleteTask deletes a task with its attempts, their worktrees and logs. Branches with
+// commits stay: DeleteTask first commits uncommitted work, and gives commits elsewhere
+// a ref. Faults: task_has_running_attempt; work_unsaved if a folder has content that
+// would be lost.
 func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 	id, err := parseID("task_id", id)
 	if err != nil {
@@ -63,13 +63,13 @@ func (m *Manager) DeleteTask(ctx context.Context, id string) error {
 	return errors.Join(append(problems, err)...)
 }
 
-// saveAttempts commits what a task's attempts have left to their branches. It
+// saveAttempts commits the uncommitted work of a task's attempts to their branches. It
 // fails if something cannot be committed.
 func (m *Manager) saveAttempts(ctx context.Context, attempts []AttemptSummary) error {
 	for _, a := range attempts {
 		c, err := m.checkoutOf(ctx, a.ID)
 		if f := fault.Of(err); f != nil && f.Code == WorktreeMissing {
-			continue // on another machine, which clears it
+			continue // another machine has the worktree and clears it
 		}
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ func (m *Manager) saveAttempt(ctx context.Context, c checkout) error {
 	defer unlock()
 	p, err := m.newestProcess(ctx, c.ID)
 	if err != nil || p != nil && !p.State.Ended() {
-		return err // one that runs is refused with its own words
+		return err // the caller refuses a running attempt with its own message
 	}
 	killOrphans(c.ID)
 	if err := m.loadAllowed(ctx, &c); err != nil {
@@ -108,8 +108,8 @@ func (m *Manager) saveAttempt(ctx context.Context, c checkout) error {
 	if h := fault.Of(held); h != nil && h.Code == CommitHeld {
 		why = h.Message + "; " + why
 	}
-	return refuse(WorkUnsaved, "bring it onto the branch, or commit, push or move it out of "+c.tree.Dir,
-		"attempt %s has what would be lost with its folder: %s", c.ID, why).WithCase("", "attempt", c.ID, "folder", c.tree.Dir)
+	return refuse(WorkUnsaved, "commit it to the branch, push it, or move it out of "+c.tree.Dir,
+		"attempt %s has work that would be lost with its folder: %s", c.ID, why).WithCase("", "attempt", c.ID, "folder", c.tree.Dir)
 }
 
 const leftWork = "Work left in a deleted task"
@@ -131,8 +131,7 @@ func (m *Manager) deleteTask(ctx context.Context, tx *store.Tx, t Task) error {
 	return err
 }
 
-// deleteAttempt takes out all rows of an attempt, and notes what it leaves on
-// the disk.
+// deleteAttempt deletes all rows of an attempt, and records what it leaves on the disk.
 func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) error {
 	if err := m.turnEnded(ctx, tx, TurnEnd{AttemptID: a.ID, Over: deleted}); err != nil {
 		return err
@@ -157,7 +156,7 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 		return err
 	}
 	if _, err := tx.Exec(ctx, "INSERT INTO leftovers (attempt_id, host, data) VALUES (?, ?, ?)", a.ID, a.host, string(data)); err != nil {
-		return fmt.Errorf("note what is left of attempt: %w", err)
+		return fmt.Errorf("record the remains of the attempt: %w", err)
 	}
 	for _, query := range []string{
 		"DELETE FROM turns WHERE session_id IN (SELECT id FROM sessions WHERE attempt_id = ?)",
@@ -172,8 +171,8 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 	return nil
 }
 
-// stuckTime is how long a folder that could not be taken away is left alone: it
-// may have files of another user in it, and a sweep comes every few seconds.
+// stuckTime is how long to wait before another try to remove a folder that could not be
+// removed. It may contain files of another user, and a sweep runs every few seconds.
 const stuckTime = 10 * time.Minute
 
 // clearLeftovers removes what deleted attempts left on this machine's disk.
@@ -200,7 +199,7 @@ func (m *Manager) tryClear(ctx context.Context, id string, l leftover) error {
 	return err
 }
 
-// leftovers are what deleted attempts left here, by attempt.
+// leftovers returns what deleted attempts left on this machine, by attempt ID.
 func (m *Manager) leftovers(ctx context.Context) (left map[string]leftover, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		left, err = readLeftovers(ctx, tx, m.host)
@@ -212,7 +211,7 @@ func (m *Manager) leftovers(ctx context.Context) (left map[string]leftover, err 
 func readLeftovers(ctx context.Context, tx *store.Tx, host string) (map[string]leftover, error) {
 	rows, err := tx.Query(ctx, "SELECT attempt_id, data FROM leftovers WHERE host = ? ORDER BY attempt_id LIMIT 100", host)
 	if err != nil {
-		return nil, fmt.Errorf("read what deleted attempts left: %w", err)
+		return nil, fmt.Errorf("read the remains of deleted attempts: %w", err)
 	}
 	defer rows.Close()
 	left := map[string]leftover{}
@@ -221,10 +220,10 @@ func readLeftovers(ctx context.Context, tx *store.Tx, host string) (map[string]l
 		var data []byte
 		var l leftover
 		if err := rows.Scan(&id, &data); err != nil {
-			return nil, fmt.Errorf("read what deleted attempts left: %w", err)
+			return nil, fmt.Errorf("read the remains of deleted attempts: %w", err)
 		}
 		if err := json.Unmarshal(data, &l); err != nil {
-			return nil, fmt.Errorf("read what a deleted attempt left: %w", err)
+			return nil, fmt.Errorf("read the remains of a deleted attempt: %w", err)
 		}
 		left[id] = l
 	}
@@ -239,8 +238,8 @@ func (m *Manager) clear(ctx context.Context, id string, l leftover) error {
 	defer unlock()
 	killOrphans(id)
 	if err := l.Tree.Discard(ctx); err != nil {
-		// Something came into it after DeleteTask had looked: it stays, and gc
-		// names it.
+		// The folder has new content since DeleteTask checked it. It stays, and gc
+		// lists it.
 		return fmt.Errorf("remove worktree of deleted task: %w", err)
 	}
 	l.Tree.DropLanded(ctx)

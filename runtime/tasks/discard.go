@@ -12,9 +12,9 @@ import (
 // Applied is the result of [Manager.Apply].
 type Applied struct {
 	AttemptID, Branch string
-	// Dirs are the checkouts that have the changes.
+	// Dirs lists the checkouts that have the changes.
 	Dirs []string
-	// Secrets lists what looks like a secret in the changes, if that was
+	// Secrets lists the findings in the changes that look like secrets, if they were
 	// allowed.
 	Secrets []string
 }
@@ -47,10 +47,9 @@ type Discarded struct {
 	Kept []string
 }
 
-// Discard deletes an attempt with its folder, logs and branch. Its commits stay
-// below refs/deskhand/kept, after uncommitted work was committed. The task goes
-// back to todo if it has no other attempt. Faults: attempt_running,
-// work_unsaved.
+// Discard deletes an attempt with its folder, logs and branch. It first commits
+// uncommitted work, and keeps the commits below refs/deskhand/kept. The task goes back
+// to todo if it has no other attempt. Faults: attempt_running, work_unsaved.
 func (m *Manager) Discard(ctx context.Context, attemptID string, dryRun bool) (done Discarded, err error) {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
@@ -123,11 +122,11 @@ func (m *Manager) requireEnded(ctx context.Context, c checkout) error {
 }
 
 func runningFault(id string) *fault.Fault {
-	return retryable(AttemptRunning, "stop it first, or wait for its end", "attempt %s is running", id).WithCase("", "attempt", id)
+	return retryable(AttemptRunning, "stop it first, or wait until it ends", "attempt %s is running", id).WithCase("", "attempt", id)
 }
 
-// Pick lands one attempt of a task and discards the others. It changes nothing
-// while one of them runs.
+// Pick lands one attempt of a task and discards the others. It changes nothing while
+// one of them is running.
 func (m *Manager) Pick(ctx context.Context, q LandRequest) (done Landed, gone []Discarded, err error) {
 	c, err := m.checkoutOf(ctx, q.AttemptID)
 	if err != nil {
@@ -152,7 +151,7 @@ func (m *Manager) Pick(ctx context.Context, q LandRequest) (done Landed, gone []
 	}
 	for i, d := range gone {
 		if gone[i], err = m.Discard(ctx, d.AttemptID, false); err != nil {
-			return done, gone[:i], fmt.Errorf("landed, but attempt %s could not be discarded: %w", brief(d.AttemptID), err)
+			return done, gone[:i], fmt.Errorf("landed, but could not discard attempt %s: %w", brief(d.AttemptID), err)
 		}
 	}
 	return done, gone, nil

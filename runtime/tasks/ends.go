@@ -7,8 +7,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// AwaitEnds waits until nothing runs or waits to run in all attempts of a list, or
-// in any of them. Faults: not_found, invalid_argument.
+// AwaitEnds waits until all attempts in a list, or any of them, have no running or
+// waiting process. Faults: not_found, invalid_argument.
 func (m *Manager) AwaitEnds(ctx context.Context, attemptIDs []string, all bool) error {
 	ids := make(map[string]bool, len(attemptIDs))
 	for _, id := range attemptIDs {
@@ -30,7 +30,7 @@ func (m *Manager) AwaitEnds(ctx context.Context, attemptIDs []string, all bool) 
 		}
 		for mine := false; !mine; {
 			events, err := w.Next(ctx)
-			if errors.Is(err, store.ErrGone) { // it was too slow: look, and follow from here
+			if errors.Is(err, store.ErrGone) { // this watcher was too slow: check again, and follow from here
 				w.Close()
 				w, err = m.Watch(ctx, -1, "")
 				mine = true
@@ -45,8 +45,8 @@ func (m *Manager) AwaitEnds(ctx context.Context, attemptIDs []string, all bool) 
 	}
 }
 
-// haveEnded reports whether all, or any, of some attempts have ended. One that
-// was deleted meanwhile has.
+// haveEnded reports whether all, or any, of the attempts have ended. An attempt that
+// was deleted in the meantime has ended.
 func (m *Manager) haveEnded(ctx context.Context, ids map[string]bool, every bool) (enough bool, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		ended := 0

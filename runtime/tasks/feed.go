@@ -8,14 +8,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Topic is the topic of this package's events in the feed. Their key is the ID
-// of the attempt, else of the task, else of the project.
+// Topic is the feed topic of this package's events. An event's key is the ID of the
+// attempt, or else of the task, or else of the project.
 const Topic = "tasks"
 
 // EventType is the kind of an event.
 type EventType string
 
-// Types of events.
+// Event types.
 const (
 	ProjectChanged EventType = "project_changed"
 	TaskCreated    EventType = "task_created"
@@ -25,13 +25,13 @@ const (
 	SessionStarted EventType = "session_started"
 	ProcessQueued  EventType = "process_queued"
 	ProcessStarted EventType = "process_started"
-	ProcessAsks    EventType = "process_asks"    // it waits for a person
-	ProcessResumed EventType = "process_resumed" // it does not any more
+	ProcessAsks    EventType = "process_asks"    // the process is waiting for a person
+	ProcessResumed EventType = "process_resumed" // the process is no longer waiting for a person
 	ProcessEnded   EventType = "process_ended"
 	StopRequested  EventType = "stop_requested"
 	MessageQueued  EventType = "message_queued"
-	MessageDropped EventType = "message_dropped" // taken back or discarded
-	ReviewChanged  EventType = "review_changed"  // a comment, or what a person has viewed
+	MessageDropped EventType = "message_dropped" // cancelled or discarded
+	ReviewChanged  EventType = "review_changed"  // a comment, or which files a person has viewed
 )
 
 // Event is a change in this package's state. IDs that do not apply are empty.
@@ -44,8 +44,8 @@ type Event struct {
 	AttemptID string    `json:"attemptId,omitempty"`
 	SessionID string    `json:"sessionId,omitempty"`
 	ProcessID string    `json:"processId,omitempty"`
-	State     State     `json:"state,omitempty"`  // of the process
-	Status    Status    `json:"status,omitempty"` // of the task
+	State     State     `json:"state,omitempty"`  // state of the process
+	Status    Status    `json:"status,omitempty"` // status of the task
 }
 
 func (e Event) key() string {
@@ -57,7 +57,7 @@ func (e Event) key() string {
 	return e.ProjectID
 }
 
-// note appends e to the feed and returns its number.
+// note appends e to the feed and returns its sequence number.
 func note(tx *store.Tx, e Event) (int64, error) {
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -66,14 +66,13 @@ func note(tx *store.Tx, e Event) (int64, error) {
 	return tx.Append(Topic, e.key(), data), nil
 }
 
-// Watcher follows events. Use it in one goroutine; Close may be called from
-// any.
+// Watcher follows events. Use it in only one goroutine; Close may be called from any.
 type Watcher struct{ events *store.Watcher }
 
-// Watch follows the events after seq. id chooses the events of an attempt, or
-// those that concern a task or project itself; "" chooses all. A negative seq
-// is the end of the feed. Watch returns [store.ErrGone] if the feed does not
-// reach back to seq.
+// Watch follows the events after seq. id selects the events of an attempt, or the
+// events that concern a task or project itself; "" selects all. A negative seq means
+// the end of the feed. Watch returns [store.ErrGone] if the feed does not reach back to
+// seq.
 func (m *Manager) Watch(ctx context.Context, seq int64, id string) (*Watcher, error) {
 	if seq < 0 {
 		err := m.db.View(ctx, func(tx *store.Tx) error {
@@ -91,7 +90,7 @@ func (m *Manager) Watch(ctx context.Context, seq int64, id string) (*Watcher, er
 	return &Watcher{w}, nil
 }
 
-// Close ends the watch.
+// Close stops the watcher.
 func (w *Watcher) Close() { w.events.Close() }
 
 // Next waits for events and returns them in order. An event that cannot be

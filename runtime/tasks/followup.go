@@ -10,9 +10,9 @@ import (
 
 // FollowUp continues a session.
 //
-// Send is refused while a process of the attempt runs, as two agents must not
-// share a worktree. Queue replaces a queued message; if nothing runs, it starts
-// immediately but still returns "queued". Cancel removes the queued message.
+// Send is refused while a process of the attempt is running, because two agents must
+// not share a worktree. Queue replaces a queued message; if nothing is running, it
+// starts immediately but still returns "queued". Cancel removes the queued message.
 // Faults: no_session_yet, attempt_running, ambiguous_target, missing_required.
 func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, error) {
 	if r.Action == Cancel {
@@ -25,7 +25,7 @@ func (m *Manager) FollowUp(ctx context.Context, r FollowUpRequest) (FollowUp, er
 	if old, err := previousResult[FollowUp](ctx, m, req); err != nil || old != nil {
 		return deref(old), err
 	}
-	known, err := m.Executors(ctx) // looks for programs: not while others wait for the store
+	known, err := m.Executors(ctx) // looks for programs, so not inside a transaction
 	if err != nil {
 		return FollowUp{}, err
 	}
@@ -87,7 +87,7 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	running := last != nil && !last.State.Ended()
 	switch {
 	case running && r.Action == Send:
-		return FollowUp{}, retryable(AttemptRunning, "queue the message, which runs when the agent has ended, or stop the attempt first",
+		return FollowUp{}, retryable(AttemptRunning, "queue the message, to run it when the agent has ended, or stop the attempt first",
 			"attempt %s is running", s.AttemptID).WithCase(RunningFollowUp, "attempt", s.AttemptID)
 	case running && r.Variant == "":
 		return queue(ctx, tx, s, r.Prompt, "")
@@ -120,7 +120,7 @@ func (m *Manager) followUp(ctx context.Context, tx *store.Tx, known []Executor, 
 	return FollowUp{SessionID: s.ID, Action: r.Action, Status: status, ProcessID: p.ID}, nil
 }
 
-// variantOf returns the variant to continue with. It fails if the executor
+// variantOf returns the variant to continue with. It returns a fault if the executor
 // cannot be started.
 func variantOf(known []Executor, s Session, variant string) (string, error) {
 	for _, e := range known {
@@ -134,7 +134,7 @@ func variantOf(known []Executor, s Session, variant string) (string, error) {
 			return e.choose(variant)
 		}
 	}
-	return "", refuse(ExecutorMissing, "start a new attempt with another executor", "executor %s is not configured any more", s.Executor).WithCase(SessionExecutorGone)
+	return "", refuse(ExecutorMissing, "start a new attempt with another executor", "executor %s is no longer configured", s.Executor).WithCase(SessionExecutorGone)
 }
 
 // queue stores a message to run after the running process.
@@ -160,8 +160,8 @@ func noteMessage(ctx context.Context, tx *store.Tx, kind EventType, s Session) e
 	return err
 }
 
-// resume stores a process that continues a session. If the worktree was removed
-// and has to be recreated, the setup script comes first.
+// resume stores a process that continues a session. If the worktree was removed and
+// must be recreated, the setup script runs first.
 func resume(ctx context.Context, tx *store.Tx, s Session, prompt, variant string, by stamp) (*process, error) {
 	c, err := readCheckout(ctx, tx, s.AttemptID)
 	if err != nil {
@@ -220,7 +220,7 @@ func (m *Manager) cancelQueued(ctx context.Context, r FollowUpRequest) (FollowUp
 			return err
 		}
 		if _, err := tx.Exec(ctx, "DELETE FROM queued WHERE session_id = ?", s.ID); err != nil {
-			return fmt.Errorf("take back queued message: %w", err)
+			return fmt.Errorf("cancel the queued message: %w", err)
 		}
 		return noteMessage(ctx, tx, MessageDropped, s)
 	})

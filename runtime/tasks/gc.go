@@ -13,10 +13,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// GC removes worktrees that were not used for a while. Branches stay, and a
-// follow-up recreates a worktree. GC keeps worktrees that are in use, and those
-// with work that is not on their branch or that no ref would lead to. A dry run
-// only reports.
+// GC removes worktrees that were not used for a while. Branches stay, and a follow-up
+// recreates a worktree. GC keeps worktrees that are in use, and those with work that is
+// not on their branch or that no ref would reach. A dry run only reports.
 func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 	if g.AttemptID != "" {
 		c, err := m.checkoutOf(ctx, g.AttemptID)
@@ -65,8 +64,8 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 	return report, nil
 }
 
-// reasonToKeep returns what git ignores in the folder of an attempt, and why
-// its content forbids removal; an empty why means that it can be removed.
+// reasonToKeep returns the files that git ignores in an attempt's folder, and the
+// reason why its content prevents removal, or "" if there is none.
 func reasonToKeep(ctx context.Context, g GC, tree worktree.Tree) (ignored []string, why string) {
 	s, err := tree.Survey(ctx)
 	switch {
@@ -93,7 +92,7 @@ func (m *Manager) leftoverItems(ctx context.Context) (items []GCItem, err error)
 			return nil, err
 		}
 		if item.Ignored, item.Kept = reasonToKeep(ctx, GC{}, l.Tree); item.Kept == "" {
-			item.Kept = "it could not be taken away, and is tried again"
+			item.Kept = "it could not be removed; deskhand will retry"
 		}
 		items = append(items, item)
 	}
@@ -101,7 +100,7 @@ func (m *Manager) leftoverItems(ctx context.Context) (items []GCItem, err error)
 	return items, nil
 }
 
-// usedTree is a worktree with its use.
+// usedTree is a worktree with its use, for GC.
 type usedTree struct {
 	checkout
 	item    GCItem
@@ -117,7 +116,7 @@ func (m *Manager) worktrees(ctx context.Context) (found []usedTree, now time.Tim
 		}
 		for _, a := range attempts {
 			if _, err := os.Lstat(a.Dir); err != nil && a.removed != 0 {
-				continue // a removal that was cut short is to be done again
+				continue // its removal is complete; an interrupted one is repeated
 			}
 			c, err := readCheckout(ctx, tx, a.ID)
 			if err != nil {
@@ -140,8 +139,8 @@ func (m *Manager) worktrees(ctx context.Context) (found []usedTree, now time.Tim
 	return found, now, err
 }
 
-// reasonToRetain says why age, status or use keep a worktree. Empty: it may be
-// collected.
+// reasonToRetain returns the reason why age, status or use keep a worktree, or "" if it
+// may be collected.
 func (m *Manager) reasonToRetain(g GC, u usedTree, now time.Time) string {
 	age, limit := now.Sub(u.item.LastUsed), g.OlderThan
 	if limit == 0 && g.AttemptID == "" {
@@ -160,8 +159,8 @@ func (m *Manager) reasonToRetain(g GC, u usedTree, now time.Time) string {
 	return ""
 }
 
-// collect removes a worktree. If it cannot, it returns the reason. It marks the
-// row first, under the lock: a process that starts meanwhile waits, and then
+// collect removes a worktree. If it cannot, it returns the reason. It marks the row
+// first, under the lock, so a process that starts in the meantime waits and then
 // recreates the worktree.
 func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 	unlock, err := m.lockTree(ctx, c.ID)
@@ -187,7 +186,7 @@ func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 		return "it is running"
 	}
 	if err == nil {
-		killOrphans(c.ID) // nothing in it is to be kept, and nothing shall come
+		killOrphans(c.ID) // nothing may write into the folder any more
 		err = c.tree.Remove(ctx, false)
 	}
 	if err == nil {

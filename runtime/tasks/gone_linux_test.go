@@ -25,7 +25,7 @@ func TestARunnerWhoseFolderIsDeletedEnds(t *testing.T) {
 	}
 	select {
 	case err := <-ended:
-		if err == nil || !strings.Contains(err.Error(), d.options.Dir) || !strings.Contains(err.Error(), "was deleted while it ran") {
+		if err == nil || !strings.Contains(err.Error(), d.options.Dir) || !strings.Contains(err.Error(), "was deleted while the attempt was running") {
 			t.Errorf("Run = %v, want it to say what was deleted", err)
 		}
 	case <-time.After(waittest.Patience):
@@ -79,7 +79,7 @@ func TestAnAgentThatHasFilledTheDiskCanBeStopped(t *testing.T) {
 		t.Fatal("the disk is not full")
 	}
 	_, err := d.Stop(t.Context(), started.AttemptID, false)
-	if err != nil && !strings.Contains(err.Error(), "the agent was ended") { // a small row may still find room
+	if err != nil && !strings.Contains(err.Error(), "the agent was stopped") { // a small row may still find room
 		t.Errorf("Stop on a full disk: %v, want the agent ended", err)
 	}
 	nobodyInside(t, started.AttemptID)

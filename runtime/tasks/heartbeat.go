@@ -10,8 +10,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// heartbeat renews the lease and stores when something last happened, until ctx
-// ends. It ends the run if home, the folder of its first process, is gone.
+// heartbeat renews the lease and stores the time of the last activity, until ctx ends.
+// It stops the run if home, the folder of its first process, no longer exists.
 func (r *run) heartbeat(ctx context.Context, home string) {
 	term := r.m.options.Lease
 	tick := time.NewTicker(min(term/4, time.Second))
@@ -44,9 +44,8 @@ func (r *run) heartbeat(ctx context.Context, home string) {
 	}
 }
 
-// checkLimits ends a run that has worked or been silent for too long, and
-// stores whether it waits for a person. It returns when something last
-// happened.
+// checkLimits stops a run that has worked or been silent for too long, and stores
+// whether it is waiting for a person. It returns the time of the last activity.
 func (r *run) checkLimits(ctx context.Context) time.Time {
 	worked, silent, active, waits := r.clock.times(time.Now())
 	switch {
@@ -66,8 +65,8 @@ func (r *run) checkLimits(ctx context.Context) time.Time {
 	return active
 }
 
-// renew renews the lease. It also reads whether a stop was requested, in case
-// the feed's event is late.
+// renew renews the lease. It also reads whether a stop was requested, in case the
+// feed's event is late.
 func (r *run) renew(ctx context.Context, active time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +93,7 @@ func (r *run) renew(ctx context.Context, active time.Time) error {
 func (r *run) watchStops(ctx context.Context, seq int64) {
 	w, err := r.m.Watch(ctx, seq, r.attemptID)
 	if err != nil {
-		return // the heartbeat sees it too
+		return // the heartbeat also checks for stops
 	}
 	defer w.Close()
 	for {
@@ -113,8 +112,8 @@ func (r *run) watchStops(ctx context.Context, seq int64) {
 	}
 }
 
-// handleStop ends the run if stop requests it: "stop", or "force" for no grace
-// period.
+// handleStop stops the run if stop requests it. The values are "stop", and "force" for
+// no grace period.
 func (r *run) handleStop(stop string) {
 	switch stop {
 	case "stop":

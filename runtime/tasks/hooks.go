@@ -6,8 +6,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// hooks are the person's hooks of a landing, by repository, and lets those that
-// see a message have it. A dry run has none.
+// hooks returns the hooks to run for a landing, by repository. It sets a.Word so that
+// message hooks can edit the message. A dry run has no hooks.
 func (m *Manager) hooks(ctx context.Context, c checkout, q LandRequest, a *worktree.Author) (map[string]worktree.Hooks, error) {
 	if q.DryRun || q.NoHooks {
 		return nil, nil
@@ -31,7 +31,8 @@ func (m *Manager) hooks(ctx context.Context, c checkout, q LandRequest, a *workt
 		if !ok {
 			return message, nil
 		}
-		// What lands is looked at once it is known; a message is not yet part of it.
+		// The moves are checked later, once they are known. Here only the hooks
+		// themselves are checked.
 		if err := h.Trusted(ctx, trustedHooks(c, r.Name), worktree.Move{}); err != nil {
 			return "", withAttempt(err, c.ID)
 		}
@@ -40,7 +41,7 @@ func (m *Manager) hooks(ctx context.Context, c checkout, q LandRequest, a *workt
 	return found, nil
 }
 
-// trusted refuses a landing whose hooks are not those that the person has trusted.
+// trusted returns a fault if a landing would run hooks that the person has not trusted.
 func (m *Manager) trusted(ctx context.Context, c checkout, moves []worktree.Move, hooks map[string]worktree.Hooks) error {
 	for _, move := range moves {
 		h, ok := hooks[move.Name]
@@ -54,7 +55,8 @@ func (m *Manager) trusted(ctx context.Context, c checkout, moves []worktree.Move
 	return nil
 }
 
-// trustedHooks is the digest of those that the person has trusted in a repository.
+// trustedHooks returns the digest of the hooks that the person has trusted in a
+// repository.
 func trustedHooks(c checkout, name string) string {
 	for i, r := range c.tree.Repos {
 		if r.Name == name {
@@ -64,8 +66,8 @@ func trustedHooks(c checkout, name string) string {
 	return ""
 }
 
-// tellHooks runs the hooks that are told of a landing. It has happened, so what
-// they say is for the log.
+// tellHooks runs the hooks that are notified after a landing. It logs their errors,
+// because the landing is already done.
 func (m *Manager) tellHooks(ctx context.Context, l Landing, hooks map[string]worktree.Hooks) {
 	for _, move := range l.Moves {
 		if h, ok := hooks[move.Name]; ok {

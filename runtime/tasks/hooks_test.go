@@ -328,7 +328,7 @@ func TestAFollowUpWithoutASessionOfTheAgentIsToldWhatWasSaid(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skipf("NOT TESTED: no sh here: %v", err)
 	}
-	const isTold = "a new session of the agent begins, which is told what was said before"
+	const isTold = "the agent starts a new session, which gets a summary of the conversation"
 	agent := func(session string) executor.Config {
 		return executor.Config{Kind: "stream", Events: "claude", Lost: "No conversation",
 			Command: []string{"sh", "-c", `cat >>told.txt; echo '{"type":"system","subtype":"init","session_id":"` + session + `"}'
@@ -343,7 +343,7 @@ func TestAFollowUpWithoutASessionOfTheAgentIsToldWhatWasSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, notes := range map[string][]string{"forgetful": {"does not have its session any more", isTold}, "nameless": {isTold}, "resumes-nothing": {isTold}, "plain": {isTold}, "binary": {isTold}} {
+	for id, notes := range map[string][]string{"forgetful": {"no longer has its session", isTold}, "nameless": {isTold}, "resumes-nothing": {isTold}, "plain": {isTold}, "binary": {isTold}} {
 		d, _, _ := inProcess(t, Options{Agents: agents}, Repo{}, "say nothing")
 		made := task(t, d.Manager, d.project.ID, "Paint it")
 		request := d.request(made.ID, "Paint the wall blue.")

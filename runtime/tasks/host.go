@@ -19,19 +19,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// A store that several machines share says of each attempt which of them has its
-// folder. A machine is known by an id in the folder of its worktrees, and not by
-// its name: two may have one name, and a container has a new one at each start.
-// The name is for people. A store in a folder is of one machine, whatever it is
-// called: there the id is empty.
+// If several machines share a store, it records which machine has each attempt's
+// folder. A machine is identified by an ID in its folder of worktrees, not by its name:
+// two machines may have the same name, and a container gets a new name at each start.
+// The name is only for people. A store in a folder belongs to one machine, whatever its
+// name, so its ID there is empty.
 
 // hostFile is the file in [Options.Dir] with the machine's ID.
 const hostFile = "host-id"
 
-var hostIDs = regexp.MustCompile(`^[A-Z2-7]{26}$`) // as rand.Text makes them
+var hostIDs = regexp.MustCompile(`^[A-Z2-7]{26}$`) // the format of rand.Text
 
-// hostID returns this machine's ID, and creates it the first time. Processes
-// that create it concurrently get the same one.
+// hostID returns this machine's ID, and creates it on the first call. Processes that
+// create it concurrently get the same ID.
 func hostID(dir string) (string, error) {
 	path := filepath.Join(dir, hostFile)
 	for range 2 {
@@ -39,19 +39,19 @@ func hostID(dir string) (string, error) {
 		if err == nil {
 			id := strings.TrimSpace(string(b))
 			if !hostIDs.MatchString(id) {
-				return "", refuse(InvalidArgument, "put it back from a copy; if there is none, delete it: then the worktrees that were made here count as another machine's",
-					"%s is not the id of a machine", path)
+				return "", refuse(InvalidArgument, "restore it from a backup; if there is none, delete it: the worktrees that were created here then count as another machine's",
+					"%s does not contain a machine ID", path)
 			}
 			return id, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("read id of this machine: %w", err)
+			return "", fmt.Errorf("read this machine's ID: %w", err)
 		}
 		if err := makeHostID(dir, path); err != nil {
-			return "", fmt.Errorf("make id of this machine: %w", err)
+			return "", fmt.Errorf("create this machine's ID: %w", err)
 		}
 	}
-	return "", fmt.Errorf("id of this machine: %s was taken away", path)
+	return "", fmt.Errorf("this machine's ID: %s was removed", path)
 }
 
 // makeHostID writes a temporary file and links it to path, so that the file is
@@ -75,15 +75,15 @@ func makeHostID(dir, path string) error {
 	return nil
 }
 
-// identify determines this machine's ID, and takes over attempts stored under
-// its name by versions without IDs.
+// identify determines this machine's ID, and takes over attempts that older versions
+// stored under the machine's name.
 func (m *Manager) identify(ctx context.Context) {
 	if !store.IsPostgres(m.db.Place()) {
 		return
 	}
 	id, err := hostID(m.options.Dir)
 	if err != nil {
-		m.host, m.noHost = "unknown/"+m.instance, err // nothing is of it
+		m.host, m.noHost = "unknown/"+m.instance, err // no attempt belongs to this ID
 		m.options.Log.Warn("this machine has no id", "error", err)
 		return
 	}
@@ -93,8 +93,8 @@ func (m *Manager) identify(ctx context.Context) {
 	}
 }
 
-// adopt replaces this machine's name by its ID in rows of attempts whose folder
-// is here, or was where this machine makes them. Other rows may belong to
+// adopt replaces this machine's name with its ID in the rows of attempts whose folder
+// exists here, or was in this machine's attempts folder. Other rows may belong to
 // another machine with the same name.
 func (m *Manager) adopt(ctx context.Context) error {
 	name, err := os.Hostname()
@@ -147,15 +147,15 @@ func (m *Manager) madeHere(dir string, removed bool) bool {
 	return removed && filepath.Dir(dir) == m.attemptsDir()
 }
 
-// diedHere reports whether the runner of p was on this machine and has ended.
-// In a store of several machines, a runner of another boot is given up when its
-// lease has expired, as those of other machines are.
+// diedHere reports whether the runner of p was on this machine and has exited. If
+// several machines share the store, a runner from another boot counts as dead only when
+// its lease has expired, like runners on other machines.
 func (m *Manager) diedHere(p process) bool {
 	return p.host == m.host && p.runner.Exited() && (m.host == "" || !p.runner.OtherBoot())
 }
 
-// The names of leases: one has the machine's name as its data, and one each
-// process of the machine that starts what waits.
+// Prefixes of lease names. Each machine has a host lease, whose data is its name, and a
+// launcher lease for each process that starts waiting work.
 const (
 	hostPrefix     = "tasks/host/"
 	launcherPrefix = "tasks/launcher/"
@@ -170,7 +170,7 @@ type machine struct {
 	Name string `json:"name"`
 }
 
-// announce renews the lease that tells other machines this one's name.
+// announce renews the lease that tells other machines this machine's name.
 func (m *Manager) announce(ctx context.Context) error {
 	if m.host == "" || m.noHost != nil {
 		return m.noHost
@@ -186,7 +186,7 @@ func (m *Manager) announce(ctx context.Context) error {
 		m.duplicateSince = time.Time{}
 		return err
 	}
-	// This machine was started anew a moment ago, or there are two of it.
+	// This machine was restarted a moment ago, or two machines have its ID.
 	if m.duplicateSince.IsZero() {
 		m.duplicateSince = time.Now()
 	}
@@ -201,8 +201,8 @@ func (m *Manager) announce(ctx context.Context) error {
 // hostTerm is how long a machine may be silent before it counts as away.
 func (m *Manager) hostTerm() time.Duration { return 3 * m.options.Lease }
 
-// renewPresence tells other machines that this manager starts what waits for
-// this machine.
+// renewPresence tells other machines that this manager starts the processes that wait
+// for this machine.
 func (m *Manager) renewPresence(ctx context.Context) error {
 	if m.host == "" || m.noHost != nil || m.options.MaxRunning < 0 || time.Since(m.announcedAt) < m.options.Lease {
 		return nil
@@ -217,7 +217,7 @@ func (m *Manager) renewPresence(ctx context.Context) error {
 	return err
 }
 
-// releasePresence withdraws what renewPresence stored.
+// releasePresence releases the launcher lease that renewPresence claimed.
 func (m *Manager) releasePresence() {
 	if m.announcedAt.IsZero() {
 		return
@@ -247,22 +247,22 @@ func (m *Manager) requireHostUp(ctx context.Context, tx *store.Tx, a attempt) er
 		"the worktree of attempt %s is on %s, and no deskhand runs there%s", a.ID, seen.name, seen.since(tx.Now)).WithCase("", "task", a.TaskID)
 }
 
-// hostInfo is what the store knows of a machine.
+// hostInfo is the store's data about a machine.
 type hostInfo struct {
 	name     string
-	lastSeen time.Time // zero: never
+	lastSeen time.Time // zero means never
 }
 
 func (s hostInfo) since(now time.Time) string {
 	if s.lastSeen.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("; it was last heard of %v ago", now.Sub(s.lastSeen).Round(time.Second))
+	return fmt.Sprintf("; it was last seen %v ago", now.Sub(s.lastSeen).Round(time.Second))
 }
 
 func (m *Manager) lookUpHost(ctx context.Context, tx *store.Tx, host string) (s hostInfo, err error) {
 	if !hostIDs.MatchString(host) {
-		return hostInfo{name: host}, nil // its name, of before there were ids
+		return hostInfo{name: host}, nil // the name of a machine, from before machines had IDs
 	}
 	l, err := tx.Lease(ctx, hostPrefix+host)
 	if err != nil {
@@ -270,13 +270,13 @@ func (m *Manager) lookUpHost(ctx context.Context, tx *store.Tx, host string) (s 
 	}
 	var known machine
 	if json.Unmarshal([]byte(l.Data), &known) != nil || known.Name == "" {
-		return hostInfo{name: "a machine with the id " + host}, nil
+		return hostInfo{name: "a machine with the ID " + host}, nil
 	}
 	return hostInfo{known.Name, l.Until.Add(-m.hostTerm())}, nil
 }
 
-// stranded returns queued processes of machines that have been away for half an
-// hour's worth of leases (10 minutes by default), with the machines' names.
+// stranded returns the queued processes of machines that have been away for 30 lease
+// terms (10 minutes by default), with the machines' names.
 func (m *Manager) stranded(ctx context.Context) (lost []process, names []string, err error) {
 	if m.host == "" {
 		return nil, nil, nil
@@ -306,17 +306,17 @@ func (m *Manager) stranded(ctx context.Context) (lost []process, names []string,
 	return lost, names, err
 }
 
-// failStranded ends what waits for a machine that is gone.
+// failStranded fails the processes that wait for a machine that is gone.
 func (m *Manager) failStranded(ctx context.Context) error {
 	lost, names, err := m.stranded(ctx)
 	for i, p := range lost {
-		m.fail(ctx, p, fmt.Sprintf("lost: it has to run on %s, which has its worktree and is away", names[i]))
+		m.fail(ctx, p, fmt.Sprintf("lost: its worktree is on %s, which is away", names[i]))
 	}
 	return err
 }
 
-// ensureHostName stores this machine's name for the others, before it gets its
-// first attempt.
+// ensureHostName stores this machine's name for the other machines, before this machine
+// gets its first attempt.
 func (m *Manager) ensureHostName(ctx context.Context) error {
 	if m.host == "" || m.noHost != nil {
 		return m.noHost
@@ -338,14 +338,14 @@ func (m *Manager) ensureHostName(ctx context.Context) error {
 	return err
 }
 
-// explainMissingRepo rewrites the error of a missing repository in a store of
-// several machines: the repository may never have been on this one.
+// explainMissingRepo rewrites the error for a missing repository if several machines
+// share the store, because the repository may be on another machine.
 func (m *Manager) explainMissingRepo(r worktree.Repo, err error) error {
 	f := fault.Of(err)
 	if _, gone := os.Stat(r.Path); m.host == "" || f == nil || f.Code != NotFound || gone == nil {
 		return err
 	}
 	name, _ := os.Hostname()
-	return refuse(NotFound, "start the attempt on the machine that has the repository, or clone it to "+r.Path+" here",
-		"repository %s is not on this machine, %s, which looked at %s: an attempt runs on the machine that starts it", r.Name, name, r.Path).WithCase(RepoNotHere, "path", r.Path)
+	return refuse(NotFound, "start the attempt on the machine that has the repository, or clone the repository to "+r.Path+" here",
+		"repository %s is not on this machine (%s) at %s, and an attempt runs on the machine that starts it", r.Name, name, r.Path).WithCase(RepoNotHere, "path", r.Path)
 }

@@ -144,7 +144,7 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 		d.change("UPDATE attempts SET host = ?", gone)
 		d.change("UPDATE processes SET host = ?, state = 'queued', completed_at = 0, updated_at = 1, launched_at = 0", gone)
 		s := d.until(started.AttemptID, "given up", func(s AttemptStatus) bool { return s.State != Running })
-		if s.State != Failed || !strings.Contains(s.Failure, "a machine with the id "+gone) {
+		if s.State != Failed || !strings.Contains(s.Failure, "a machine with the ID "+gone) {
 			t.Errorf("Status = %+v, want it lost with the machine's id", s)
 		}
 	})
@@ -154,7 +154,7 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 		made := task(t, d.Manager, d.project.ID, "Do it")
 		_, err := d.Start(t.Context(), d.request(made.ID, "say x"))
 		refused(t, "Start", err, NotFound)
-		if f := fault.Of(err); f != nil && (!strings.Contains(f.Message, "is not on this machine, "+name) || strings.Contains(f.Message, "any more")) {
+		if f := fault.Of(err); f != nil && (!strings.Contains(f.Message, "is not on this machine ("+name+")") || strings.Contains(f.Message, "no longer")) {
 			t.Errorf("Start = %q, want it to name this machine", f.Message)
 		}
 	})

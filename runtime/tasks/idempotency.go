@@ -14,38 +14,39 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// requestIDLifetime is how long a request ID is remembered: longer than any
-// client retries.
+// requestIDLifetime is how long a request ID is remembered: longer than any client
+// retries.
 const requestIDLifetime = 7 * 24 * time.Hour
 
 const maxRequestID = 200
 
-// Scopes of request IDs. They are in the store.
+// Scopes of request IDs. They are stored.
 const (
 	scopeCreate   = "task"
 	scopeStart    = "start"
 	scopeFollowUp = "follow-up"
 )
 
-// request is a call that a client may repeat. Its work and the record of its
-// result are one transaction, so a repeated call finds the first call's result
-// or, if that failed or died, nothing. Concurrent calls run one after the
-// other, in any process.
+// request is a call that a client may repeat. The call's work and the record of its
+// result are one transaction, so a repeated call finds the first call's result, or
+// nothing if the first call failed or died. Concurrent calls with the same ID run one
+// after the other, across processes.
 type request struct {
-	// scope is what is asked for, one of the scopes below: an id may be used once
-	// in each.
+	// scope is the kind of request, one of the scopes above. An ID may be used once per
+	// scope.
 	scope string
-	// id is what the caller calls it; empty: every call is another one.
+	// id is the caller's ID for the request. If it is empty, every call is a new
+	// request.
 	id string
-	// asked is what the call says, payload the same with every default filled
-	// in. Two calls ask for the same if either is the same: a default may be
-	// spelled out, and may have changed since the first call. Nil payload: the
-	// defaults are not known yet, which cannot tell that two calls differ.
+	// asked holds the call's arguments, and payload holds them with every default
+	// filled in. Two calls are the same request if either value is the same, because a
+	// default may be spelled out, and may have changed since the first call. A nil
+	// payload means that the defaults are not known yet; then two calls cannot be told
+	// apart.
 	asked, payload any
 }
 
-// result reports whether the request was made before, and decodes its result
-// into "into".
+// result reports whether the request was made before, and decodes its result into into.
 func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool, err error) {
 	if r.id == "" {
 		return false, nil
@@ -56,7 +57,7 @@ func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read request id: %w", err)
+		return false, fmt.Errorf("read request ID: %w", err)
 	}
 	asked, payload, err := r.digests()
 	if err != nil {
@@ -67,7 +68,7 @@ func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool
 			return false, nil
 		}
 		return false, refuse(Conflict, "use a new request_id for a new request, or repeat the first one unchanged to get its result",
-			"request_id %q was used before, and asked for something else", brief(r.id))
+			"request_id %q was used before for a different request", brief(r.id))
 	}
 	if err := json.Unmarshal([]byte(result), into); err != nil {
 		return false, fmt.Errorf("decode result of request %s: %w", brief(r.id), err)
@@ -75,7 +76,7 @@ func (r request) result(ctx context.Context, tx *store.Tx, into any) (found bool
 	return true, nil
 }
 
-// remember stores the result of a request, and deletes those older than
+// remember stores the result of a request, and deletes results older than
 // requestIDLifetime.
 func (r request) remember(ctx context.Context, tx *store.Tx, result any) error {
 	if r.id == "" {
@@ -90,18 +91,18 @@ func (r request) remember(ctx context.Context, tx *store.Tx, result any) error {
 		return fmt.Errorf("encode result of request: %w", err)
 	}
 	if _, err := tx.Exec(ctx, "DELETE FROM once WHERE created_at < ?", tx.Now.Add(-requestIDLifetime).UnixMilli()); err != nil {
-		return fmt.Errorf("forget request ids: %w", err)
+		return fmt.Errorf("delete old request IDs: %w", err)
 	}
 	_, err = tx.Exec(ctx, "INSERT INTO once (scope, key, digest, result, created_at) VALUES (?, ?, ?, ?, ?)",
 		r.scope, r.id, asked+payload, string(data), tx.Now.UnixMilli())
 	if err != nil {
-		return fmt.Errorf("remember request id: %w", err)
+		return fmt.Errorf("store request ID: %w", err)
 	}
 	return nil
 }
 
-// digests returns the digests of asked and payload. The store has both
-// concatenated, or only payload's if an earlier version wrote it.
+// digests returns the digests of asked and payload. The store holds both concatenated,
+// or only payload's if an earlier version wrote it.
 func (r request) digests() (asked, payload string, err error) {
 	if asked, err = digest(r.asked); err == nil {
 		payload, err = digest(r.payload)
@@ -118,8 +119,8 @@ func digest(v any) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// previousResult returns the result of a request that was made before, or nil.
-// Call it before checks of anything that may have changed since.
+// previousResult returns the result of a request that was made before. It returns nil
+// if there is none. Call it before checks of anything that may have changed since.
 func previousResult[T any](ctx context.Context, m *Manager, r request) (*T, error) {
 	if err := checkText("request_id", r.id, maxRequestID); err != nil || r.id == "" {
 		return nil, err
@@ -136,8 +137,8 @@ func previousResult[T any](ctx context.Context, m *Manager, r request) (*T, erro
 	return &result, nil
 }
 
-// idempotent runs do in a transaction unless the request was made before, and
-// returns the result of this or that call.
+// idempotent runs do in a transaction, unless the request was made before. It returns
+// the result of this call or the earlier one.
 func idempotent[T any](ctx context.Context, m *Manager, r request, do func(*store.Tx) (T, error)) (result T, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		found, err := r.result(ctx, tx, &result)

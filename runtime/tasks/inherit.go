@@ -16,18 +16,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// runnerInput is what a runner or launcher reads from stdin: the environment of
-// the process that started the attempt. Programs of the same user, such as an
-// agent, can read the environment that a process starts with, so that one has
-// only what every program needs.
+// runnerInput is what a runner or launcher reads from stdin: the environment of the
+// process that started the attempt. Other programs of the same user, for example an
+// agent, can read a process's initial environment, so a runner starts with only the
+// variables that every program needs.
 type runnerInput struct {
 	Origin string   `json:"origin"`
 	Env    []string `json:"env"` // NAME=value
 }
 
-// Inherit reads what a manager sent to this process on stdin, makes it the
-// environment, and returns the value for [Options.Origin]. A runner and a
-// launcher call it before anything else.
+// Inherit reads the input that a manager sent to this process on stdin, replaces the
+// environment with it, and returns the value for [Options.Origin]. A runner and a
+// launcher call Inherit first.
 func Inherit(stdin io.Reader) (origin string, err error) {
 	var e runnerInput
 	if err := json.NewDecoder(stdin).Decode(&e); err != nil || e.Origin == "" {
@@ -36,7 +36,7 @@ func Inherit(stdin io.Reader) (origin string, err error) {
 	os.Clearenv()
 	for _, v := range e.Env {
 		name, value, ok := strings.Cut(v, "=")
-		if !ok || name == "" { // as Windows has some
+		if !ok || name == "" { // Windows has such variables
 			continue
 		}
 		if err := os.Setenv(name, value); err != nil {
@@ -49,8 +49,8 @@ func Inherit(stdin io.Reader) (origin string, err error) {
 // handoverTimeout limits how long a new process may take to read its input.
 const handoverTimeout = 10 * time.Second
 
-// startOwn starts a deskhand process that outlives this one, and sends it its
-// input. out receives its output.
+// startOwn starts a deskhand process that outlives this one, and sends it its input.
+// out receives its output.
 func (m *Manager) startOwn(line []string, out *os.File) (*exec.Cmd, error) {
 	origin, err := m.origin()
 	if err != nil {
@@ -75,12 +75,12 @@ func (m *Manager) startOwn(line []string, out *os.File) (*exec.Cmd, error) {
 		return nil, err
 	}
 	theirs.Close()
-	_ = ours.SetWriteDeadline(time.Now().Add(handoverTimeout)) // some systems have none for pipes
-	// Who has ended before it read tells why in its output, and by its exit.
+	_ = ours.SetWriteDeadline(time.Now().Add(handoverTimeout)) // fails for pipes on some systems
+	// If the process exits before it reads, its output and exit status tell why.
 	if _, err := ours.Write(data); err != nil && !errors.Is(err, syscall.EPIPE) {
 		cmd.Process.Kill()
 		cmd.Wait()
-		return nil, fmt.Errorf("hand over what to run with: %w", err)
+		return nil, fmt.Errorf("send the runner's input: %w", err)
 	}
 	return cmd, nil
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Allowance says which secrets may get onto a user's branch. The zero value
-// allows none.
+// Allowance specifies which secrets may land on a user's branch. The zero value allows
+// none.
 type Allowance struct {
-	// All allows every secret, also in uncommitted work.
+	// All allows every secret, including those in uncommitted work.
 	All bool
-	// Named lists findings that a person has seen and allowed, as in the detail
-	// "found" of the fault land_held.
+	// Named lists findings that a person has seen and allowed, in the form of the
+	// detail "found" of the fault land_held.
 	Named []string
 }
 
@@ -29,47 +29,46 @@ func (a Allowance) covers(found []string) bool {
 	return a.All || !slices.ContainsFunc(found, func(what string) bool { return !slices.Contains(a.Named, what) })
 }
 
-// LandRequest says how to land the work of an attempt.
+// LandRequest specifies how to land an attempt's work.
 type LandRequest struct {
 	AttemptID string
 	How       worktree.How
-	Into      string // another branch than the attempt's target; empty: that
-	Message   string // of a merge or a squash; empty: the task's title and what the agent said
+	Into      string // branch to land on; if empty, the attempt's target
+	Message   string // message of a merge or squash; if empty, the task's title and the agent's last message
 	// KeepBranch keeps the attempt's branch when its folder is removed.
 	KeepBranch bool
-	// NoHooks leaves the person's hooks out.
+	// NoHooks skips the user's hooks.
 	NoHooks bool
-	// Secrets says which secrets may land.
+	// Secrets specifies which secrets may land.
 	Secrets Allowance
-	// DryRun computes the result and changes nothing. With Save it commits what the
-	// attempt has not committed, so that Plan holds.
+	// DryRun computes the result without changing anything. With Save, a dry run
+	// commits the attempt's uncommitted work, so that Plan holds.
 	DryRun, Save bool
-	// Plan is that of an earlier dry run, from which the landing must not differ.
-	// Empty: whatever there is now.
+	// Plan is the plan of an earlier dry run. If it is not empty and the landing
+	// differs from it, Land returns plan_changed.
 	Plan string
 }
 
 // Landed is the result of a landing or an update.
 type Landed struct {
 	Landing
-	Branch string // the attempt's
-	// Distances compares the attempt's branch with the target, as they were
-	// before.
+	Branch string // the attempt's branch
+	// Distances compares the attempt's branch with the target, before the landing.
 	Distances []worktree.Distance
-	// Message is the message of the new commit. Empty: none was made.
+	// Message is the message of the new commit. It is empty if none was created.
 	Message string
-	// Secrets lists allowed findings in what lands: file, line and kind, for
-	// example "shop/a.go:3 has what looks like a token of GitHub".
+	// Secrets lists allowed findings in what lands: file, line and kind, for example
+	// "shop/a.go:3 has what looks like a token of GitHub".
 	Secrets []string
-	// Plan tells this landing from one of other commits.
+	// Plan identifies this landing: one of other commits has another plan.
 	Plan string
 }
 
-// Land moves the target to the work of an attempt, in all its repositories or
-// in none. Uncommitted work is committed first, and the task is done
-// afterwards. Faults: attempt_running, work_unsaved, conflicts,
-// nothing_to_land, not_fast_forward, no_identity, hooks_changed, hook_failed,
-// target_dirty, target_moved, untracked_in_the_way, land_held, plan_changed, and those of [Manager.Collect].
+// Land moves the target to the attempt's work, in all its repositories or in none. It
+// first commits uncommitted work; afterwards the task is done. Faults: attempt_running,
+// work_unsaved, conflicts, nothing_to_land, not_fast_forward, no_identity,
+// hooks_changed, hook_failed, target_dirty, target_moved, untracked_in_the_way,
+// land_held, plan_changed, and those of [Manager.Collect].
 func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err error) {
 	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
 		author, err := m.author(ctx, c, q)
@@ -113,7 +112,7 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 		if q.KeepBranch || c.attempt.removed == 0 {
 			return nil
 		}
-		c.tree.Repos = slices.Clone(c.tree.Repos) // there is no folder that gc would take away with the branch
+		c.tree.Repos = slices.Clone(c.tree.Repos) // without a folder, gc does not delete the branch
 		for i, r := range c.tree.Repos {
 			c.tree.Repos[i].Landed = done.Heads[r.Name]
 		}
@@ -123,17 +122,18 @@ func (m *Manager) Land(ctx context.Context, q LandRequest) (done Landed, err err
 	return done, err
 }
 
-// UpdateRequest says how a target is to be brought into the branch of an attempt.
+// UpdateRequest specifies how to merge a target into an attempt's branch.
 type UpdateRequest struct {
 	AttemptID string
 	How       worktree.How // Merge or Rebase
-	// DryRun, Save and Plan are those of [LandRequest].
+	// DryRun, Save and Plan are as in [LandRequest].
 	DryRun, Save bool
 	Plan         string
 }
 
-// Update brings the target into the branch of an attempt. Faults: those of
-// [Manager.Land]; nothing_to_update where the branch has all of it.
+// Update merges the target into the attempt's branch, or rebases the branch on it.
+// Faults: those of [Manager.Land]; nothing_to_update if the branch already contains the
+// target.
 func (m *Manager) Update(ctx context.Context, q UpdateRequest) (done Landed, err error) {
 	how := q.How
 	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, false, func(c checkout) error {
@@ -162,12 +162,12 @@ func (m *Manager) Update(ctx context.Context, q UpdateRequest) (done Landed, err
 	return done, err
 }
 
-// Undo reverts the newest landing of an attempt, if nothing was committed on
-// top of it. Faults: nothing_to_undo, target_moved, target_dirty.
+// Undo reverts an attempt's newest landing if nothing was committed on top of it.
+// Faults: nothing_to_undo, target_moved, target_dirty.
 func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done Landed, err error) {
 	err = m.withEndedAttempt(ctx, attemptID, true, false, func(c checkout) error {
 		if c.landed == nil {
-			return refuse(NothingToUndo, "see how it stands", "attempt %s was not landed", c.ID).WithCase("", "attempt", c.ID)
+			return refuse(NothingToUndo, "check its status", "attempt %s was not landed", c.ID).WithCase("", "attempt", c.ID)
 		}
 		done = Landed{Landing: *c.landed, Branch: c.attempt.Branch}
 		back := reversed(c.landed.Moves)
@@ -179,9 +179,9 @@ func (m *Manager) Undo(ctx context.Context, attemptID string, dryRun bool) (done
 	return done, err
 }
 
-// checkSecrets refuses moves that bring what looks like a secret onto a person's
-// branch or into their checkout, with the fault land_held; if it is allowed, or
-// was when it was committed, it says what that is.
+// checkSecrets returns land_held if moves would bring something that looks like a
+// secret to a person's branch or checkout. If that is allowed, now or when it was
+// committed, it returns the findings.
 func (m *Manager) checkSecrets(ctx context.Context, c checkout, moves []worktree.Move, allowed Allowance) ([]string, error) {
 	p, err := m.newestProcess(ctx, c.ID)
 	if err != nil {
@@ -197,7 +197,7 @@ func (m *Manager) checkSecrets(ctx context.Context, c checkout, moves []worktree
 	return nil, refuse(LandHeld, "remove it from the commits, or allow it", "%s", strings.Join(found, "; ")).With("found", found).WithCase("", "attempt", c.ID)
 }
 
-// reversed returns the moves that undo moves.
+// reversed returns the moves that undo the given moves.
 func reversed(moves []worktree.Move) (back []worktree.Move) {
 	for _, m := range moves {
 		back = append(back, m.Back())
@@ -205,10 +205,9 @@ func reversed(moves []worktree.Move) (back []worktree.Move) {
 	return back
 }
 
-// withEndedAttempt calls do for an attempt without running processes, while no
-// other process makes or removes its folder. Unless dryRun is set, work that is
-// not on the branch is collected first; secrets allows committing what looks
-// like one.
+// withEndedAttempt calls do for an attempt without running processes, while no other
+// process creates or removes its folder. Unless dryRun is set, it first commits work
+// that is not on the branch. secrets allows it to commit what looks like a secret.
 func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun, secrets bool, do func(checkout) error) error {
 	if err := m.finishLandings(ctx); err != nil {
 		return err
@@ -233,20 +232,20 @@ func (m *Manager) withEndedAttempt(ctx context.Context, attemptID string, dryRun
 	if err := m.requireEnded(ctx, c); err != nil {
 		return err
 	}
-	if c, err = m.checkoutOf(ctx, c.ID); err != nil { // it may have been landed meanwhile
+	if c, err = m.checkoutOf(ctx, c.ID); err != nil { // the attempt may have landed in the meantime
 		return err
 	}
 	return do(c)
 }
 
-// author is what the commits of a landing say.
+// author returns the message and signing of a landing's commits.
 func (m *Manager) author(ctx context.Context, c checkout, q LandRequest) (a worktree.Author, err error) {
 	if q.How != worktree.FastForward {
 		if _, err := c.tree.Identity(ctx); err != nil {
 			return a, err
 		}
 	}
-	if !q.DryRun { // which nobody is asked for a passphrase for
+	if !q.DryRun { // a dry run must not ask for a passphrase
 		if a.Sign, err = c.tree.Signs(ctx); err != nil {
 			return a, err
 		}
@@ -263,8 +262,7 @@ func (m *Manager) author(ctx context.Context, c checkout, q LandRequest) (a work
 	return a, err
 }
 
-// spoken is the task of an attempt, what its agent said at the end, and who that
-// is.
+// spoken returns an attempt's task, its agent's last message, and the agent's name.
 func (m *Manager) spoken(ctx context.Context, c checkout) (t Task, summary, agent string, err error) {
 	if t, err = m.Task(ctx, c.TaskID); err != nil {
 		return t, "", "", err
@@ -289,8 +287,8 @@ func scanText(row scanner) (s string, err error) {
 	return s, err
 }
 
-// move makes the moves of a landing, with a row that tells what to finish if
-// this process dies.
+// move performs the moves of a landing. It first stores a row, from which another
+// process can finish the landing if this process dies.
 func (m *Manager) move(ctx context.Context, l *Landing, hooks map[string]worktree.Hooks) error {
 	if err := m.db.Update(ctx, func(tx *store.Tx) error {
 		l.Created = tx.Now
@@ -298,14 +296,14 @@ func (m *Manager) move(ctx context.Context, l *Landing, hooks map[string]worktre
 	}); err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // half of it helps nobody
+	ctx = context.WithoutCancel(ctx) // a landing must not stop halfway
 	if err := worktree.DoWith(ctx, l.Moves, "deskhand: "+l.kind+" "+l.AttemptID, l.How, hooks); err != nil {
 		return errors.Join(err, m.conclude(ctx, l, LandingVoid))
 	}
 	return m.conclude(ctx, l, LandingDone)
 }
 
-// back takes a landing back.
+// back reverts a landing.
 func (m *Manager) back(ctx context.Context, l *Landing) error {
 	ctx = context.WithoutCancel(ctx)
 	if err := m.db.Update(ctx, func(tx *store.Tx) error { return setLanding(ctx, tx, l.ID, LandingUndoing) }); err != nil {
@@ -317,8 +315,7 @@ func (m *Manager) back(ctx context.Context, l *Landing) error {
 	return m.conclude(ctx, l, LandingUndone)
 }
 
-// conclude writes what became of a landing, and what that means for its attempt
-// and its task.
+// conclude stores the outcome of a landing, and updates its attempt and task.
 func (m *Manager) conclude(ctx context.Context, l *Landing, s LandingState) error {
 	l.State = s
 	return m.db.Update(ctx, func(tx *store.Tx) error {
@@ -327,7 +324,7 @@ func (m *Manager) conclude(ctx context.Context, l *Landing, s LandingState) erro
 		}
 		a, err := readAttempt(ctx, tx, l.AttemptID)
 		if f := fault.Of(err); f != nil {
-			return nil // deleted meanwhile
+			return nil // deleted in the meantime
 		}
 		if err != nil {
 			return err
@@ -355,7 +352,7 @@ func (m *Manager) conclude(ctx context.Context, l *Landing, s LandingState) erro
 	})
 }
 
-// rebase notes where the work of an attempt begins now.
+// rebase stores the commits from which the attempt's work starts now.
 func rebase(ctx context.Context, tx *store.Tx, a attempt, bases map[string]string) error {
 	for i, r := range a.Repos {
 		if base, ok := bases[r.Name]; ok {
@@ -372,10 +369,11 @@ func rebase(ctx context.Context, tx *store.Tx, a attempt, bases map[string]strin
 	return nil
 }
 
-// landingPatience is how long a sweep waits for whoever is at an attempt's folder.
+// landingPatience is how long a sweep waits for a process that has locked an attempt's
+// folder.
 const landingPatience = 200 * time.Millisecond
 
-// finishLandings completes what processes of this machine that died have begun.
+// finishLandings completes landings that dead processes on this machine have begun.
 func (m *Manager) finishLandings(ctx context.Context) error {
 	var begun []Landing
 	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
@@ -397,7 +395,7 @@ func (m *Manager) finishLanding(ctx context.Context, l Landing) error {
 	defer cancel()
 	unlock, err := m.lockTree(patient, l.AttemptID)
 	if err != nil && patient.Err() != nil && ctx.Err() == nil {
-		return nil // it is being done
+		return nil // another process is working on it
 	}
 	if err != nil {
 		return err
@@ -426,8 +424,9 @@ func (m *Manager) finishLanding(ctx context.Context, l Landing) error {
 	return m.conclude(ctx, &l, not)
 }
 
-// distances says how an attempt's branch stands to its target, in the order of its
-// repositories; nil where that cannot be told, as when the branch is gone.
+// distances compares an attempt's branch with its target, in the order of its
+// repositories. It returns nil if that is not possible, for example because the branch
+// was deleted.
 func (m *Manager) distances(ctx context.Context, attemptID string) []worktree.Distance {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {

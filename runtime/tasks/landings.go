@@ -16,10 +16,10 @@ type LandingState string
 // States of a landing.
 const (
 	LandingBegun   LandingState = "begun"   // branches are being moved
-	LandingDone    LandingState = "done"    // all of them are
-	LandingUndoing LandingState = "undoing" // they are being moved back
+	LandingDone    LandingState = "done"    // all branches have moved
+	LandingUndoing LandingState = "undoing" // branches are being moved back
 	LandingUndone  LandingState = "undone"
-	LandingVoid    LandingState = "void" // it could not be done, and nothing has moved
+	LandingVoid    LandingState = "void" // the landing failed, and nothing has moved
 )
 
 // Kinds of landings.
@@ -38,16 +38,16 @@ type Landing struct {
 	kind, host string
 }
 
-// landingData is what a row has as JSON.
+// landingData is the JSON content of a landing's row.
 type landingData struct {
 	How    worktree.How    `json:"how"`
 	Target string          `json:"target"`
 	Moves  []worktree.Move `json:"moves"`
-	// Heads are the commits of the attempt's branch that were landed, Bases where
-	// they had left the target, by the name of the repository.
+	// Heads holds the landed commits of the attempt's branch, and Bases the commits
+	// where the branch had left the target, by repository name.
 	Heads map[string]string `json:"heads"`
 	Bases map[string]string `json:"bases"`
-	// KeepBranch keeps the branch when the folder goes.
+	// KeepBranch keeps the branch when the folder is removed.
 	KeepBranch bool `json:"keep_branch,omitempty"`
 }
 
@@ -63,7 +63,8 @@ func scanLanding(row scanner) (l Landing, err error) {
 	return l, json.Unmarshal([]byte(data), &l.landingData)
 }
 
-// latestLanding is the newest landing of an attempt that has happened; nil: none.
+// latestLanding returns the newest landing of an attempt that was begun and not
+// reverted, or nil if there is none.
 func latestLanding(ctx context.Context, tx *store.Tx, attemptID string) (*Landing, error) {
 	found, err := all(ctx, tx, scanLanding, "SELECT "+landingColumns+` FROM landings
 		WHERE attempt_id = ? AND kind = ? AND state IN ('begun', 'done', 'undoing') ORDER BY created_at DESC, id DESC LIMIT 1`, attemptID, landing)

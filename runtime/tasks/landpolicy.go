@@ -10,46 +10,47 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Landing policies of a project: what agents outside of attempts may do with its
-// attempts.
+// Landing policies of a project. They control what agents outside of attempts may do
+// with the project's attempts.
 const (
 	// AskToLand asks a person each time. The zero value means the same.
 	AskToLand LandingPolicy = "ask"
-	// AllowToLand lets them land without a question.
+	// AllowToLand lets them land without asking.
 	AllowToLand LandingPolicy = "allow"
-	// NeverLand refuses.
+	// NeverLand forbids them to land.
 	NeverLand LandingPolicy = "never"
 )
 
 // LandingPolicy is one of [LandingPolicies], or empty for [AskToLand].
 type LandingPolicy string
 
-// LandingPolicies are all of them.
+// LandingPolicies lists all landing policies.
 var LandingPolicies = []LandingPolicy{AskToLand, AllowToLand, NeverLand}
 
-// ProjectLanding is how work of a project is landed. Nil fields stay as they are.
+// ProjectLanding specifies how a project's work is landed. Nil fields leave the setting
+// unchanged.
 type ProjectLanding struct {
 	Policy *LandingPolicy
-	// Template is the message of a commit that lands: see [CommitMessage]. Empty:
-	// the usual one.
+	// Template is the commit message template for landings: see [CommitMessage]. Empty
+	// means the default.
 	Template *string
-	// Forge and ForgeURL are those of [Project].
+	// Forge and ForgeURL are as in [Project].
 	Forge    *forge.Kind
 	ForgeURL *string
 }
 
-// SetLanding changes how work of a project is landed. Faults: not_found,
+// SetLanding changes how a project's work is landed. Faults: not_found,
 // invalid_argument.
 func (m *Manager) SetLanding(ctx context.Context, projectID string, c ProjectLanding) (p Project, err error) {
 	if c.Policy != nil && *c.Policy != "" && !slices.Contains(LandingPolicies, *c.Policy) {
-		return Project{}, refuse(InvalidArgument, "take one of ask, allow, never", "landing %q is not known", brief(string(*c.Policy)))
+		return Project{}, refuse(InvalidArgument, "use ask, allow or never", "landing %q is not supported", brief(string(*c.Policy)))
 	}
 	if c.Forge != nil && *c.Forge != "" && !slices.Contains(forge.Kinds, *c.Forge) {
-		return Project{}, refuse(InvalidArgument, "take one of github, gitlab, gitea", "forge %q is not known", brief(string(*c.Forge)))
+		return Project{}, refuse(InvalidArgument, "use github, gitlab or gitea", "forge %q is not supported", brief(string(*c.Forge)))
 	}
 	if c.ForgeURL != nil && *c.ForgeURL != "" {
 		if u, err := url.Parse(*c.ForgeURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			return Project{}, refuse(InvalidArgument, "pass the address of its API, as https://git.example.com/api/v1", "%q is no address of a forge", brief(*c.ForgeURL))
+			return Project{}, refuse(InvalidArgument, "pass the URL of its API, for example https://git.example.com/api/v1", "%q is not a forge URL", brief(*c.ForgeURL))
 		}
 	}
 	if c.Template != nil {
@@ -71,24 +72,25 @@ func (m *Manager) SetLanding(ctx context.Context, projectID string, c ProjectLan
 	return p, err
 }
 
-// MayLand says whether an agent may land an attempt: with a question to a person
-// if ask is true. The fault is landing_forbidden.
+// MayLand reports whether an agent may land an attempt, and if so, whether it must ask
+// a person first. Fault: landing_forbidden.
 func (m *Manager) MayLand(ctx context.Context, attemptID string) (c Context, ask bool, err error) {
 	if c, err = m.Context(ctx, attemptID); err != nil {
 		return c, false, err
 	}
 	if c.Project.Landing == NeverLand {
-		return c, false, refuse(LandingForbidden, "have the person land it",
-			"agents land nothing of project %s", brief(c.Project.Name))
+		return c, false, refuse(LandingForbidden, "ask the person to land it",
+			"agents are not allowed to land changes in project %s", brief(c.Project.Name))
 	}
 	return c, c.Project.Landing != AllowToLand, nil
 }
 
 func planChanged() error {
-	return refuse(PlanChanged, "look at what it is now", "the attempt or its target has changed since it was looked at")
+	return refuse(PlanChanged, "check it again", "the attempt or its target has changed since it was checked")
 }
 
-// planOf tells one landing from another: what goes where, and how.
+// planOf returns a digest that identifies a landing: the commits, their targets, and
+// the method.
 func planOf(l Landed) string {
 	plan := fmt.Sprintf("%s %s", l.How, l.Message)
 	for _, d := range l.Distances {

@@ -15,14 +15,14 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// launchPatience is how long a runner may take from its start to its claim
-// before another one is started for the same process: a machine that starts a
-// hundred at once takes seconds.
+// launchPatience is how long a runner may take from its start to its claim before
+// another one is started for the same process. A machine that starts a hundred
+// concurrently takes seconds.
 const launchPatience = 30 * time.Second
 
-// launch starts runners for queued processes of this manager's origin while
-// there are free slots, and leaves the rest to a launcher. A failure is only
-// logged: a sweep, here or elsewhere, tries again.
+// launch starts runners for queued processes of this manager's origin while there are
+// free slots, and leaves the rest to a launcher. It only logs a failure, because a
+// sweep in this process or another retries.
 func (m *Manager) launch(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	chosen, rest, err := m.chooseWaiting(ctx)
@@ -43,19 +43,19 @@ func (m *Manager) launch(ctx context.Context) {
 	}
 }
 
-// occupiedSlots counts the processes that use a slot on a host: those that run
-// and do not wait for a person, and those whose runner is about to claim them.
+// occupiedSlots counts the processes that use a slot on a host: running processes that
+// are not waiting for a person, and processes whose runner is about to claim them.
 const occupiedSlots = "SELECT COUNT(*) FROM processes WHERE host = ? AND id <> ? AND (state = 'running' AND asking_since = 0 OR state = 'queued' AND launched_at >= ?)"
 
-// queuedProcess is a process that waits for a slot.
+// queuedProcess is a process that is waiting for a slot.
 type queuedProcess struct {
 	id, origin string
 	slots      int
 }
 
 // chooseWaiting marks the longest-waiting processes of this manager's origin as
-// launched and returns them. rest reports whether others of this origin still
-// wait.
+// launched and returns them. rest reports whether others of this origin are still
+// waiting.
 func (m *Manager) chooseWaiting(ctx context.Context) (chosen []process, rest bool, err error) {
 	if m.options.MaxRunning < 0 {
 		return nil, false, nil
@@ -91,14 +91,14 @@ func (m *Manager) chooseWaiting(ctx context.Context) (chosen []process, rest boo
 		return nil
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("choose what to start: %w", err)
+		return nil, false, fmt.Errorf("choose the processes to start: %w", err)
 	}
 	return chosen, rest, nil
 }
 
-// nextToStart returns the processes of an origin that have a free slot. Slots
-// are given in queue order: a process with another origin's launcher that has
-// waited longer keeps its turn.
+// nextToStart returns the processes of an origin that have a free slot. It assigns
+// slots in queue order, so a process that has waited longer keeps its turn if another
+// origin has a launcher for it.
 func (m *Manager) nextToStart(ctx context.Context, tx *store.Tx, own string) (ids []string, rest bool, err error) {
 	old := millis(tx.Now.Add(-launchPatience))
 	var busy int
@@ -130,14 +130,14 @@ func (m *Manager) nextToStart(ctx context.Context, tx *store.Tx, own string) (id
 	return ids, rest, nil
 }
 
-// runDir is the folder of a process, with its spool and its runner's output.
+// runDir returns a process's folder, which holds its spool and its runner's output.
 func (m *Manager) runDir(processID string) string {
 	return filepath.Join(m.options.Dir, "runs", processID)
 }
 
-// startRunner starts a runner that outlives this process. If the runner ends
-// before it begins, for example because of an invalid setting, the process is
-// ended in the store; otherwise it would be started again and again.
+// startRunner starts a runner that outlives this process. If the runner exits before it
+// begins, for example because of an invalid setting, startRunner fails the process in
+// the store; otherwise it would be started again and again.
 func (m *Manager) startRunner(p process) error {
 	line := m.options.Runner
 	if len(line) == 0 {
@@ -160,10 +160,10 @@ func (m *Manager) startRunner(p process) error {
 	if err != nil {
 		return err
 	}
-	go func() { // as long as both live
+	go func() { // runs as long as both processes live
 		ended := cmd.Wait()
 		if m.ctx.Err() == nil {
-			m.fail(m.ctx, p, "its runner ended before it began: "+m.lastOutput(p.ID, ended))
+			m.fail(m.ctx, p, "its runner exited before it began: "+m.lastOutput(p.ID, ended))
 		}
 	}()
 	return nil
@@ -188,8 +188,8 @@ const runnerLog = "runner.log"
 // attemptEnv lists the variables that every process of an attempt has.
 var attemptEnv = []string{"DESKHAND_URL", "DESKHAND_TOKEN", "DESKHAND_ATTEMPT_ID", "DESKHAND_TASK_ID", "DESKHAND_PROJECT_ID", "DESKHAND_PROJECT", "DESKHAND_BRANCH"}
 
-// withoutAttempt removes the variables of an attempt from an environment: what
-// an agent starts here is not part of its attempt.
+// withoutAttempt removes an attempt's variables from an environment, because work that
+// an agent starts is not part of its attempt.
 func withoutAttempt(env []string) []string {
 	inside := slices.ContainsFunc(env, func(s string) bool { return strings.HasPrefix(s, "DESKHAND_ATTEMPT_ID=") })
 	if !inside {
@@ -201,8 +201,8 @@ func withoutAttempt(env []string) []string {
 	})
 }
 
-// fail ends a process that was launched and has not begun, unless it was
-// launched again.
+// fail fails a process that was launched and has not begun, unless it was launched
+// again.
 func (m *Manager) fail(ctx context.Context, p process, why string) {
 	var now process
 	waits := func(tx *store.Tx) (bool, error) {
@@ -211,7 +211,7 @@ func (m *Manager) fail(ctx context.Context, p process, why string) {
 		return err == nil && now.State == Queued && now.launched.Equal(p.launched), err
 	}
 	still := false
-	err := m.db.View(ctx, func(tx *store.Tx) (err error) { // most have begun, and ended: nobody has to wait for that
+	err := m.db.View(ctx, func(tx *store.Tx) (err error) { // most processes have begun or ended, so check without the write lock first
 		still, err = waits(tx)
 		return err
 	})

@@ -10,11 +10,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// launcherLease is the prefix of a launcher's lease; the origin follows.
+// launcherLease is the prefix of a launcher's lease name. The origin follows.
 const launcherLease = "tasks/launcher/"
 
-// holder is the holder of this manager's leases. Other processes on this
-// machine can tell from it whether this one runs.
+// holder returns the holder of this manager's leases. Other processes on this machine
+// can tell from it whether this process is running.
 func (m *Manager) holder() string {
 	return fmt.Sprint(m.instance, " ", m.self.PID, " ", m.self.StartTime, " ", m.host)
 }
@@ -33,8 +33,8 @@ func (m *Manager) launchers(ctx context.Context, tx *store.Tx) (alive map[string
 	return alive, nil
 }
 
-// Launch starts queued processes of this manager's origin as slots become free.
-// It returns when none is queued, or when another launcher of this origin runs.
+// Launch starts queued processes of this manager's origin as slots become free. It
+// returns when no process is queued, or if another launcher of this origin is running.
 func (m *Manager) Launch(ctx context.Context) error {
 	origin, err := m.origin()
 	if err != nil {
@@ -77,9 +77,9 @@ func (m *Manager) Launch(ctx context.Context) error {
 	}
 }
 
-// retire releases the lease if nothing waits for this launcher. Whoever queues
-// a process looks for a launcher afterwards: it finds none, or one that has
-// seen the process.
+// retire releases the lease if nothing is waiting for this launcher. A process that
+// queues work looks for a launcher afterwards: it finds none, or one that has seen the
+// work.
 func (m *Manager) retire(ctx context.Context, own store.Lease, origin string) (idle bool, err error) {
 	err = m.db.UpdateFast(ctx, func(tx *store.Tx) error {
 		var waiting int
@@ -93,12 +93,12 @@ func (m *Manager) retire(ctx context.Context, own store.Lease, origin string) (i
 	return idle, err
 }
 
-// launcherPatience is how long a launcher may take from its start until it holds
-// its lease.
+// launcherPatience is how long a launcher may take from its start until it holds its
+// lease.
 const launcherPatience = 10 * time.Second
 
-// ensureLauncher starts a launcher of this manager's origin if there is none.
-// The launcher outlives this process and has its environment.
+// ensureLauncher starts a launcher of this manager's origin if there is none. The
+// launcher outlives this process and gets its environment.
 func (m *Manager) ensureLauncher(ctx context.Context) error {
 	if len(m.options.Launcher) == 0 || m.launching.Load() {
 		return nil
@@ -130,6 +130,6 @@ func (m *Manager) ensureLauncher(ctx context.Context) error {
 		return fmt.Errorf("start launcher: %w", err)
 	}
 	m.launcherAt = time.Now()
-	go cmd.Wait() // as long as both live
+	go cmd.Wait() // runs as long as both processes live
 	return nil
 }

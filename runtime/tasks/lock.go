@@ -11,12 +11,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// lockTerm is how long a worktree stays locked if its holder cannot be asked:
-// making one of a very large repository takes minutes.
+// lockTerm is how long a worktree stays locked if it is unknown whether the holder is
+// alive. To create a worktree of a very large repository takes minutes.
 const lockTerm = 10 * time.Minute
 
-// lockTree waits until no other process makes or removes an attempt's
-// worktrees, and locks them until unlock is called or this process ends.
+// lockTree waits until no other process creates or removes an attempt's worktrees, and
+// locks them until unlock is called or this process exits.
 func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func(), err error) {
 	own := store.Lease{Name: "tasks/tree/" + attemptID, Holder: fmt.Sprint(newID(), " ", m.self.PID, " ", m.self.StartTime, " ", m.host)}
 	for {
@@ -45,8 +45,8 @@ func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func()
 	}
 }
 
-// leaderOf parses the holder of a lock. here reports whether this machine can
-// tell if the holder runs.
+// leaderOf parses the holder of a lock. here reports whether this machine can tell if
+// the holder is running.
 func (m *Manager) leaderOf(holder string) (l proc.Leader, here bool) {
 	parts := strings.SplitN(holder, " ", 4)
 	if len(parts) != 4 || parts[3] != m.host {

@@ -8,12 +8,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// maxWait limits how long a reader of a log waits: clients give up on longer
+// maxWait limits how long a reader of a log waits, because clients give up on longer
 // calls.
 const maxWait = 30 * time.Second
 
-// Logs returns a part of the log of an attempt's newest process, or of the
-// given one. Indexes belong to one process: each begins at 0. Faults:
+// Logs returns a part of the log of an attempt's newest process, or of the given
+// process. Indexes belong to one process: each log begins at 0. Faults:
 // mixed_pagination, wait_ms_too_large.
 func (m *Manager) Logs(ctx context.Context, q LogQuery) (page LogPage, err error) {
 	if q.AttemptID, err = parseID("attempt_id", q.AttemptID); err != nil {
@@ -64,13 +64,12 @@ func (q LogQuery) check() error {
 	case q.Wait < 0 || q.Wait > maxWait:
 		return refuse(WaitTooLong, "wait at most 30 seconds", "a wait of %v is out of range", q.Wait)
 	case q.Wait > 0 && q.After == nil && q.AfterRevision == nil:
-		return refuse(InvalidArgument, "pass the entry to wait after", "only newer entries can be awaited").WithCase(WaitForOlder)
+		return refuse(InvalidArgument, "pass the entry to wait after", "can only wait for newer entries").WithCase(WaitForOlder)
 	}
 	return nil
 }
 
-// logged returns the requested process and the newest one; nil if there is
-// none.
+// logged returns the requested process and the newest one, or nil if there is none.
 func (m *Manager) logged(ctx context.Context, q LogQuery) (p, newest *process, err error) {
 	if q.ProcessID != "" {
 		if q.ProcessID, err = parseID("execution_process_id", q.ProcessID); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Bounds of transcripts.
+// Limits of transcripts.
 const (
 	defaultTurns = 20
 	maxTurns     = 200
@@ -34,7 +34,7 @@ func (m *Manager) Messages(ctx context.Context, q MessageQuery) (page MessagePag
 
 func mixedPagination() error {
 	return refuse(MixedPagination, "use only one of them",
-		"two ways of paging were asked for at once")
+		"two paging parameters were passed together")
 }
 
 func readTurns(ctx context.Context, tx *store.Tx, sessionID string, q MessageQuery) (page MessagePage, err error) {
@@ -79,8 +79,8 @@ func scanTurn(row scanner) (t Turn, err error) {
 	return t, err
 }
 
-// target returns the session that a call means: the named one, or the newest of
-// the named attempt.
+// target returns the session that a call refers to: the named one, or the newest of the
+// named attempt.
 func target(ctx context.Context, tx *store.Tx, attemptID, sessionID string) (s Session, err error) {
 	switch {
 	case attemptID != "" && sessionID != "":
@@ -107,7 +107,7 @@ func target(ctx context.Context, tx *store.Tx, attemptID, sessionID string) (s S
 		return s, err
 	}
 	if last != nil && last.State.Ended() {
-		return s, refuse(NoSession, "see why it failed, and start a new attempt",
+		return s, refuse(NoSession, "check why it failed, and start a new attempt",
 			"attempt %s ended before its agent had a session", attemptID).WithCase(NoSessionEver, "attempt", attemptID)
 	}
 	return s, retryable(NoSession, "try again when its agent has started",

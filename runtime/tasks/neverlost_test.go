@@ -56,7 +56,7 @@ func TestAttackWorkTheStateOfWorkIsLookedAtAgain(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	started := d.start("write a.txt one", "fail it went wrong")
 	s := d.ended(started.AttemptID)
-	if s.State != Failed || s.Work.State != OffBranch || !strings.Contains(s.Work.Notes[0], "not committed: a.txt") {
+	if s.State != Failed || s.Work.State != OffBranch || !strings.Contains(s.Work.Notes[0], "uncommitted changes: a.txt") {
 		t.Fatalf("Status = %+v, want a failure with a file that is not committed", s)
 	}
 	dir := filepath.Join(s.Dir, d.repo.Name)
@@ -81,7 +81,7 @@ func TestAttackWorkADeletedTaskLosesNothing(t *testing.T) {
 		if c, err := d.Changes(ctx, nested.AttemptID, false); err != nil || len(c.Nested) != 1 || c.Nested[0] != d.repo.Name+"/app" || c.Count != 1 {
 			t.Errorf("Changes = %+v, %v; want the repository inside named", c, err)
 		}
-		if log := strings.Join(d.entries(nested.AttemptID, Normalized), "\n"); !strings.Contains(log, "repositories of their own: "+d.repo.Name+"/app") {
+		if log := strings.Join(d.entries(nested.AttemptID, Normalized), "\n"); !strings.Contains(log, "separate repositories: "+d.repo.Name+"/app") {
 			t.Errorf("the log = %q", log)
 		}
 		refused(t, "DeleteTask with a repository inside", d.DeleteTask(ctx, nested.TaskID), WorkUnsaved)
@@ -227,7 +227,7 @@ func TestAttackWorkACommitWithASecretWaitsForAPerson(t *testing.T) {
 		if s.Work.State != OnBranch || len(s.Work.Notes) != 1 || !strings.Contains(s.Work.Notes[0], "a.txt:1 has the value of a secret") {
 			t.Errorf("Status = %+v, want it said", s.Work)
 		}
-		if log := strings.Join(d.entries(started.AttemptID, Normalized), "\n"); !strings.Contains(log, "the agent has committed this itself") {
+		if log := strings.Join(d.entries(started.AttemptID, Normalized), "\n"); !strings.Contains(log, "the agent itself has committed this") {
 			t.Errorf("the log = %q", log)
 		}
 	})

@@ -20,32 +20,32 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// A run belongs to its starter. What waits for a slot carries a digest of the
-// environment and the settings that it was started with, its origin, and only a
-// manager of the same origin starts it: not a shell without its keys, nor a cron
-// job that happens to look. Values are in no file: a launcher and its runners are
-// handed them over a pipe.
+// A run belongs to the process that started it. A process that is waiting for a slot
+// carries an origin, a digest of the environment and settings that it was started with.
+// Only a manager with the same origin starts it, and not, for example, a shell without
+// its keys or a cron job. No file holds the values: a launcher and its runners receive
+// them over a pipe.
 
-// Configuration has the settings of an installation that belong to a run's
-// origin and have no field in [Options].
+// Configuration holds an installation's settings that belong to a run's origin and have
+// no field in [Options].
 type Configuration struct {
-	// File is the path of the configuration file. Empty: there is none.
+	// File is the path of the configuration file. It is empty if there is none.
 	File string
-	// Wrap is the command that runs every agent. Nil: none.
+	// Wrap is the command that runs every agent. Nil means none.
 	Wrap []string
-	// Settings lists further settings of a run, as NAME=value.
+	// Settings lists additional settings of a run, as NAME=value.
 	Settings []string
 }
 
-// Origin describes what an attempt was started with. It has names of variables,
-// never values.
+// Origin describes the environment and settings that an attempt was started with. It
+// holds the names of variables, never their values.
 type Origin struct {
-	// Config is the path of the configuration file. Empty: there was none.
+	// Config is the path of the configuration file. It is empty if there was none.
 	Config string `json:"config,omitempty"`
-	// Names lists the variables that the agent gets in addition to those that
-	// every program needs.
+	// Names lists the variables that the agent gets in addition to those that every
+	// program needs.
 	Names []string `json:"names,omitempty"`
-	// Wrap is the command that runs the agent. Nil: none.
+	// Wrap is the command that runs the agent. Nil means none.
 	Wrap       []string      `json:"wrap,omitempty"`
 	MaxRunning int           `json:"max_running"`
 	TimeLimit  time.Duration `json:"time_limit"`
@@ -60,7 +60,7 @@ type stamp struct {
 	slots    int
 }
 
-// stamp is that of what this manager starts with an executor.
+// stamp returns the origin of a process that this manager starts with an executor.
 func (m *Manager) stamp(id string) (s stamp, err error) {
 	if s.origin, err = m.origin(); err != nil {
 		return s, err
@@ -80,12 +80,12 @@ func (m *Manager) stamp(id string) (s stamp, err error) {
 	return s, err
 }
 
-// ofTerminal are variables that differ from one terminal to the next and change
-// nothing about a run.
+// ofTerminal lists variables that differ between terminals and do not affect a run.
 var ofTerminal = []string{"TERM", "COLORTERM", "NO_COLOR", "XDG_SESSION_ID", "XDG_SESSION_TYPE", "XDG_SESSION_CLASS", "XDG_SESSION_PATH", "XDG_SEAT", "XDG_SEAT_PATH", "XDG_VTNR"}
 
-// digestOrigin returns the origin of what a manager with these options starts:
-// a keyed digest, so that readers of the store cannot test guesses of values.
+// digestOrigin returns the origin of processes that a manager with these options
+// starts. It is a keyed digest, so that readers of the store cannot test guesses of
+// values.
 func (o Options) digestOrigin() (string, error) {
 	key, err := originKey(o.Dir)
 	if err != nil {
@@ -110,29 +110,29 @@ func (o Options) digestOrigin() (string, error) {
 	return hex.EncodeToString(mac.Sum(nil)), nil
 }
 
-// originKey returns the key of this machine's digests. It creates the key the
-// first time.
+// originKey returns the key for this machine's digests. It creates the key on the first
+// call.
 func originKey(dir string) ([]byte, error) {
 	path := filepath.Join(dir, "origin.key")
 	key, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := makeKey(dir, path); err != nil {
-			return nil, fmt.Errorf("make the key of origins: %w", err)
+			return nil, fmt.Errorf("create the origin key: %w", err)
 		}
 		key, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the key of origins: %w", err)
+		return nil, fmt.Errorf("read the origin key: %w", err)
 	}
 	return key, nil
 }
 
-// makeKey writes a key, unless another process does so at the same time.
+// makeKey writes a key, unless another process creates it at the same time.
 func makeKey(dir, path string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".origin-*") // for this user alone
+	f, err := os.CreateTemp(dir, ".origin-*") // readable only by this user
 	if err != nil {
 		return err
 	}
@@ -147,9 +147,9 @@ func makeKey(dir, path string) error {
 	return nil
 }
 
-// Stranded returns the origin of a queued attempt that nothing will start: no
-// launcher of its origin runs, and this manager has another origin. It returns
-// nil otherwise.
+// Stranded returns the origin of a queued attempt that nothing will start: no launcher
+// of its origin is running, and this manager has another origin. Otherwise it returns
+// nil.
 func (m *Manager) Stranded(ctx context.Context, attemptID string) (made *Origin, err error) {
 	p, err := m.newestProcess(ctx, attemptID)
 	if err != nil || p == nil || p.State != Queued {
@@ -165,7 +165,7 @@ func (m *Manager) Stranded(ctx context.Context, attemptID string) (made *Origin,
 	return made, err
 }
 
-// lacksStarter reports whether nothing is known that will start a queued
+// lacksStarter reports whether no known manager or launcher will start a queued
 // process.
 func (m *Manager) lacksStarter(ctx context.Context, tx *store.Tx, p *process) (bool, error) {
 	if p.State != Queued || p.host != m.host || tx.Now.Sub(p.launched) < launchPatience {
@@ -174,7 +174,7 @@ func (m *Manager) lacksStarter(ctx context.Context, tx *store.Tx, p *process) (b
 	if own, err := m.origin(); err == nil && own == p.origin && m.options.MaxRunning > 0 {
 		return false, nil
 	}
-	var running int // their runners start the next one
+	var running int // their runners start the next process
 	err := tx.QueryRow(ctx, "SELECT COUNT(*) FROM processes WHERE state = ? AND host = ? AND origin = ?", Running, m.host, p.origin).Scan(&running)
 	if err != nil || running > 0 {
 		return false, err
@@ -185,6 +185,6 @@ func (m *Manager) lacksStarter(ctx context.Context, tx *store.Tx, p *process) (b
 
 func readOrigin(column string) *Origin {
 	o := &Origin{}
-	json.Unmarshal([]byte(column), o) // of an older version it is empty
+	json.Unmarshal([]byte(column), o) // empty for rows of older versions
 	return o
 }

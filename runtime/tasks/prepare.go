@@ -27,14 +27,14 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// prepare makes the worktrees if they are missing, and locks them.
+// prepare creates missing worktrees, and locks them.
 func (r *run) prepare() error {
 	unlock, err := r.m.lockTree(r.ctx, r.p.AttemptID)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if _, err := r.c.tree.LeaveBox(r.ctx); err != nil { // of a runner that was killed
+	if _, err := r.c.tree.LeaveBox(r.ctx); err != nil { // the box of a killed runner
 		return err
 	}
 	switch {
@@ -51,7 +51,7 @@ func (r *run) prepare() error {
 		if err := r.c.tree.Lock(r.ctx); err != nil || r.c.removed == 0 {
 			return err
 		}
-		return r.noteTree() // a removal was cut short
+		return r.noteTree() // a removal was interrupted
 	default:
 		if err := r.c.tree.Recreate(r.ctx); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (r *run) prepare() error {
 		if len(copied) > 0 {
 			all := append(slices.Clone(r.c.attempt.Repos[i].Copied), copied...)
 			slices.Sort(all)
-			all = slices.Compact(all) // some came back that were there before
+			all = slices.Compact(all) // some files may have been copied before
 			r.c.attempt.Repos[i].Copied, r.c.tree.Repos[i].Copied = all, all
 			r.log.Append(logs.System(fmt.Sprintf("copied into %s: %s", repo.Name, strings.Join(copied, ", "))))
 		}
@@ -91,11 +91,11 @@ func (r *run) changed() bool {
 	return err != nil || changes.Blocked != "" || changes.Summary.Files > 0
 }
 
-// openLog starts the log of the process that runs.
+// openLog starts the log of the running process.
 func (r *run) openLog() error {
 	r.log = nil
 	dir := r.m.runDir(r.p.ID)
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) { // not what is above it, which may have been deleted
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) { // not MkdirAll, because the parent folder may have been deleted
 		return err
 	}
 	spool, err := logs.OpenSpool(filepath.Join(dir, spoolFile))
@@ -111,12 +111,12 @@ func (r *run) openLog() error {
 
 const spoolFile = "spool"
 
-// recoverLog copies into the log what a dead runner had not stored.
+// recoverLog copies output that a dead runner had not stored into the log.
 func (m *Manager) recoverLog(ctx context.Context, p process) error {
 	return logs.Recover(ctx, m.db, p.ID, filepath.Join(m.runDir(p.ID), spoolFile), logs.Options{})
 }
 
-// serve starts deskhand's tools, if there are any, and builds the environment.
+// serve starts deskhand's tools, if Serve is set, and builds the environment.
 func (r *run) serve() (stop func(), err error) {
 	stop = func() {}
 	url, token := "", ""

@@ -8,7 +8,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Bounds of pages.
+// Limits of pages.
 const (
 	defaultLimit = 50
 	maxLimit     = 500
@@ -43,7 +43,7 @@ func (m *Manager) Projects(ctx context.Context, page Page) (found ProjectPage, e
 
 func badCursor(cursor string) error {
 	return refuse(InvalidArgument, "pass the cursor of the previous page, or none for the first page",
-		"cursor %q is not one of this list", brief(cursor)).WithCase(CursorUnknown)
+		"cursor %q does not belong to this list", brief(cursor)).WithCase(CursorUnknown)
 }
 
 // Repos returns the repositories of a project, sorted by name.

@@ -11,7 +11,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// SetRepo changes a repository of a project. An empty name means the only one.
+// SetRepo changes a repository of a project. If name is empty, the project must have
+// exactly one.
 func (m *Manager) SetRepo(ctx context.Context, projectID, name string, c RepoChange) (r Repo, err error) {
 	if r, err = m.repoNamed(ctx, projectID, name); err != nil {
 		return Repo{}, err
@@ -23,7 +24,7 @@ func (m *Manager) SetRepo(ctx context.Context, projectID, name string, c RepoCha
 			return Repo{}, err
 		}
 		if found.Path != r.Path && !m.knows(ctx, r, found.Path) {
-			return Repo{}, refuse(RepositoryConflict, "add it under another name", "%s is another repository than %s: it does not have its first commit", found.Path, brief(r.Name)).WithCase(RepoOfOtherOrigin, "path", found.Path)
+			return Repo{}, refuse(RepositoryConflict, "add it under another name", "%s is not the same repository as %s: it does not contain its first commit", found.Path, brief(r.Name)).WithCase(RepoOfOtherOrigin, "path", found.Path)
 		}
 		r.Path = found.Path
 	}
@@ -43,7 +44,7 @@ func (m *Manager) SetRepo(ctx context.Context, projectID, name string, c RepoCha
 	}
 	if r.Path != before {
 		if err := (worktree.Repo{Name: r.Name, Path: r.Path}).Repair(ctx); err != nil {
-			return Repo{}, fmt.Errorf("tell the worktrees of %s where it is: %w", r.Name, err)
+			return Repo{}, fmt.Errorf("update the path in the worktrees of %s: %w", r.Name, err)
 		}
 	}
 	return r, m.changeProject(ctx, r.ProjectID, func(tx *store.Tx, _ Project) error {
@@ -55,7 +56,8 @@ func (m *Manager) SetRepo(ctx context.Context, projectID, name string, c RepoCha
 	})
 }
 
-// repoNamed is a repository of a project; an empty name is the only one.
+// repoNamed returns the project's repository with this name. If name is empty, the
+// project must have exactly one.
 func (m *Manager) repoNamed(ctx context.Context, projectID, name string) (Repo, error) {
 	repos, err := m.Repos(ctx, projectID)
 	if err != nil {
@@ -81,15 +83,15 @@ func (m *Manager) repoNamed(ctx context.Context, projectID, name string) (Repo, 
 	return Repo{}, f
 }
 
-// RemoveRepo removes a repository from a project. Existing attempts keep it;
-// new ones cannot use it. Nothing on disk changes.
+// RemoveRepo removes a repository from a project. Existing attempts keep it; new ones
+// cannot use it. Nothing on the disk changes.
 func (m *Manager) RemoveRepo(ctx context.Context, projectID, name string) (Repo, error) {
 	r, err := m.repoNamed(ctx, projectID, name)
 	if err != nil {
 		return Repo{}, err
 	}
 	return r, m.changeProject(ctx, r.ProjectID, func(tx *store.Tx, _ Project) error {
-		// Its name is free from now on.
+		// Another repository can now use its name.
 		_, err := tx.Exec(ctx, "UPDATE repos SET removed = 1, name = name || '#' || id, updated_at = ? WHERE id = ? AND removed = 0", millis(tx.Now), r.ID)
 		return err
 	})
@@ -103,7 +105,7 @@ func (m *Manager) RemoveProject(ctx context.Context, projectID string) error {
 			return err
 		}
 		if tasks > 0 {
-			return refuse(ProjectInUse, "delete them first, or take one repository out of it", "project %s has %d tasks", brief(p.Name), tasks)
+			return refuse(ProjectInUse, "delete them first, or only remove a repository from it", "project %s has %d tasks", brief(p.Name), tasks)
 		}
 		if _, err := tx.Exec(ctx, "DELETE FROM repos WHERE project_id = ?", p.ID); err != nil {
 			return err
@@ -113,7 +115,7 @@ func (m *Manager) RemoveProject(ctx context.Context, projectID string) error {
 	})
 }
 
-// RenameProject gives a project another name.
+// RenameProject changes a project's name.
 func (m *Manager) RenameProject(ctx context.Context, projectID, name string) (p Project, err error) {
 	if name, err = projectName(name); err != nil {
 		return Project{}, err
@@ -134,11 +136,11 @@ func (m *Manager) RenameProject(ctx context.Context, projectID, name string) (p 
 	return p, err
 }
 
-// Confine sets the sandbox and network of a project's agents. A nil value keeps
-// the stored one; an empty one means that the settings apply.
+// Confine sets the sandbox and network of a project's agents. A nil value leaves the
+// setting unchanged; an empty value means that the general settings apply.
 func (m *Manager) Confine(ctx context.Context, projectID string, mode *box.Mode, network []string) (p Project, err error) {
 	if mode != nil && *mode != "" && !slices.Contains(box.Modes, *mode) {
-		return Project{}, refuse(InvalidArgument, "use one of "+box.ModeNames(), "sandbox %q is not known", brief(string(*mode)))
+		return Project{}, refuse(InvalidArgument, "use one of "+box.ModeNames(), "sandbox %q is not supported", brief(string(*mode)))
 	}
 	if err := box.CheckNetwork(network); err != nil {
 		return Project{}, err
@@ -156,7 +158,7 @@ func (m *Manager) Confine(ctx context.Context, projectID string, mode *box.Mode,
 	return p, err
 }
 
-// changeProject does something to a project that is there, and notes it.
+// changeProject runs do for an existing project, and adds an event.
 func (m *Manager) changeProject(ctx context.Context, projectID string, do func(*store.Tx, Project) error) error {
 	projectID, err := parseID("project_id", projectID)
 	if err != nil {

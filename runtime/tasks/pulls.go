@@ -17,14 +17,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// PullQuery says how a pull request is to be opened.
+// PullQuery specifies how to open a pull request.
 type PullQuery struct {
 	AttemptID   string
 	Draft       bool
-	Title, Body string // empty: the task's title and what the agent said
-	Into        string // another branch than the attempt's target; empty: that
-	Remote      string // empty: origin
-	// Secrets, DryRun, Save and Plan are those of [LandRequest].
+	Title, Body string // if empty, the task's title and the agent's last message
+	Into        string // branch to merge into; if empty, the attempt's target
+	Remote      string // if empty, origin
+	// Secrets, DryRun, Save and Plan are as in [LandRequest].
 	Secrets      Allowance
 	DryRun, Save bool
 	Plan         string
@@ -34,32 +34,32 @@ type PullQuery struct {
 type PullRequest struct {
 	AttemptID string `json:"-"`
 	Repo      string `json:"-"`
-	// Remote is the address of the repository there, without a password.
+	// Remote is the address of the remote repository, without a password.
 	Remote       string      `json:"remote"`
 	Place        forge.Place `json:"place"`
 	Branch       string      `json:"branch"`
 	Target       string      `json:"target"`
 	Title        string      `json:"title"`
-	Head         string      `json:"head"` // commit that was pushed last
-	Pull         forge.Pull  `json:"pull"` // zero: it was not opened yet
-	Looked       time.Time   `json:"-"`    // when its state was read
+	Head         string      `json:"head"` // the last pushed commit
+	Pull         forge.Pull  `json:"pull"` // zero if not opened yet
+	Looked       time.Time   `json:"-"`    // when its state was last read
 	body, remote string
 }
 
-// Pulled is what became of [Manager.OpenPull].
+// Pulled is the result of [Manager.OpenPull].
 type Pulled struct {
 	AttemptID, Branch string
 	Requests          []PullRequest
 	Body              string
-	Secrets           []string // what looks like one, if that was allowed
+	Secrets           []string // findings that look like secrets, if they were allowed
 	Plan              string
 }
 
-// OpenPull pushes the branch of an attempt and opens a pull request, in each
-// repository in which it has something that its target does not; what the attempt
-// has not committed is committed first. Done again, it pushes what is new. The task
-// is in review then. Faults: those of [Manager.Land] but for conflicts,
-// remote_missing, push_refused and those of [forge.Client.Open].
+// OpenPull pushes an attempt's branch and opens a pull request, in each repository in
+// which the attempt has commits that its target lacks. It first commits the attempt's
+// uncommitted work. A second call pushes the new commits. Afterwards the task is in
+// review. Faults: those of [Manager.Land] except conflicts, remote_missing,
+// push_refused and those of [forge.Client.Open].
 func (m *Manager) OpenPull(ctx context.Context, q PullQuery) (done Pulled, err error) {
 	err = m.withEndedAttempt(ctx, q.AttemptID, q.DryRun && !q.Save, q.Secrets.All, func(c checkout) error {
 		if done, err = m.planPull(ctx, c, q); err != nil {
@@ -73,7 +73,7 @@ func (m *Manager) OpenPull(ctx context.Context, q PullQuery) (done Pulled, err e
 		}
 		for _, pr := range done.Requests {
 			if err := m.forge().Ready(ctx, pr.Place); err != nil {
-				return withAttempt(err, c.ID) // before anything is pushed
+				return withAttempt(err, c.ID) // checked before the first push
 			}
 		}
 		for i := range done.Requests {
@@ -92,7 +92,7 @@ func (m *Manager) OpenPull(ctx context.Context, q PullQuery) (done Pulled, err e
 	return done, err
 }
 
-// planPull works out what would be pushed and opened.
+// planPull determines what to push and which pull requests to open.
 func (m *Manager) planPull(ctx context.Context, c checkout, q PullQuery) (done Pulled, err error) {
 	done = Pulled{AttemptID: c.ID, Branch: c.attempt.Branch}
 	distances, err := c.tree.Distances(ctx, q.Into)
@@ -136,15 +136,16 @@ func (m *Manager) planPull(ctx context.Context, c checkout, q PullQuery) (done P
 		done.Plan += fmt.Sprint(r.Name, " ", remote, " ", d.Target, " ", d.Head, " ")
 	}
 	if len(done.Requests) == 0 {
-		return done, fault.New(worktree.NothingToLand, fmt.Sprintf("%s has all of %s", distances[0].Target, done.Branch), "see what it has changed")
+		return done, fault.New(worktree.NothingToLand, fmt.Sprintf("%s already contains all of %s", distances[0].Target, done.Branch), "check what the attempt has changed")
 	}
 	done.Plan = tokenDigest(done.Plan + title + " " + done.Body)
 	done.Secrets, err = m.checkSecrets(ctx, c, moves, q.Secrets)
 	return done, err
 }
 
-// openPull pushes one repository's branch and opens its pull request, unless one
-// is open. The row is there before: what was pushed may be replaced by the next.
+// openPull pushes one repository's branch and opens its pull request, unless one is
+// already open. It stores the pushed commit before it opens the pull request, so that
+// the next push may replace that commit.
 func (m *Manager) openPull(ctx context.Context, c checkout, pr *PullRequest, draft bool) error {
 	i := slices.IndexFunc(c.tree.Repos, func(r worktree.Repo) bool { return r.Name == pr.Repo })
 	before := ""
@@ -210,8 +211,7 @@ func scanPull(row scanner) (pr PullRequest, err error) {
 	return pr, err
 }
 
-// Pulls are the pull requests of an attempt, as they were when somebody looked
-// last.
+// Pulls returns an attempt's pull requests, in the state that was last read.
 func (m *Manager) Pulls(ctx context.Context, attemptID string) (found []PullRequest, err error) {
 	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
 		return nil, err
@@ -226,10 +226,10 @@ func (m *Manager) Pulls(ctx context.Context, attemptID string) (found []PullRequ
 	return found, nil
 }
 
-// LookAtPulls asks the forges about the pull requests of this machine that are open
-// and were not looked at for a while: of one attempt, or of all if attemptID is
-// empty. An attempt whose pull requests are all merged counts as landed, and its
-// task as done.
+// LookAtPulls updates the open pull requests of this machine whose state is older than
+// the given duration. It asks the forges about one attempt's pull requests, or about
+// all if attemptID is empty. If all pull requests of an attempt are merged, the attempt
+// counts as landed, and its task as done.
 func (m *Manager) LookAtPulls(ctx context.Context, attemptID string, older time.Duration) error {
 	var open []PullRequest
 	err := m.db.View(ctx, func(tx *store.Tx) (err error) {
@@ -245,7 +245,7 @@ func (m *Manager) LookAtPulls(ctx context.Context, attemptID string, older time.
 	for _, pr := range open {
 		now, err := client.Look(ctx, pr.Place, pr.Pull)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("look at %s: %w", pr.Pull.URL, err))
+			problems = append(problems, fmt.Errorf("read the state of %s: %w", pr.Pull.URL, err))
 			continue
 		}
 		pr.Pull = now
@@ -260,7 +260,8 @@ func (m *Manager) LookAtPulls(ctx context.Context, attemptID string, older time.
 	return errors.Join(problems...)
 }
 
-// mergedThere closes the task of an attempt whose pull requests are all merged.
+// mergedThere marks an attempt as landed and its task as done if all its pull requests
+// are merged.
 func (m *Manager) mergedThere(ctx context.Context, attemptID string) error {
 	pulls, err := m.Pulls(ctx, attemptID)
 	if err != nil || slices.ContainsFunc(pulls, func(pr PullRequest) bool { return pr.Pull.State != forge.Merged }) {
@@ -269,7 +270,7 @@ func (m *Manager) mergedThere(ctx context.Context, attemptID string) error {
 	return m.db.Update(ctx, func(tx *store.Tx) error {
 		a, err := readAttempt(ctx, tx, attemptID)
 		if fault.Of(err) != nil {
-			return nil // deleted meanwhile
+			return nil // deleted in the meantime
 		}
 		if err != nil {
 			return err
@@ -280,7 +281,7 @@ func (m *Manager) mergedThere(ctx context.Context, attemptID string) error {
 		}
 		p, err := latestProcess(ctx, tx, attemptID)
 		if err != nil || p != nil && !p.State.Ended() {
-			return err // it works on: its end says where its work is
+			return err // still running; the state of its work is recorded when it ends
 		}
 		if err := writeWork(ctx, tx, a.ID, &Work{State: LandedWork}); err != nil {
 			return err
@@ -289,17 +290,18 @@ func (m *Manager) mergedThere(ctx context.Context, attemptID string) error {
 	})
 }
 
-// forge is the way to forges.
+// forge returns a client for forges.
 func (m *Manager) forge() *forge.Client {
 	return &forge.Client{Token: forgeToken}
 }
 
-// hostsOfTokens are those for which the usual variables have tokens. A remote can
-// name any host, and an agent can write it.
+// hostsOfTokens lists the hosts to which tokens from environment variables may be sent.
+// A remote can name any host, and an agent can write it.
 var hostsOfTokens = []string{"github.com", "gitlab.com", "codeberg.org", "gitea.com"}
 
-// forgeToken is the token of a variable, for a well-known host or one that a person
-// has configured, or else what the user's credential helpers have for the host.
+// forgeToken returns the token from an environment variable, for a well-known host or
+// one that a person has configured. Otherwise it returns what the user's credential
+// helpers have for the host.
 func forgeToken(ctx context.Context, p forge.Place) (string, error) {
 	if p.Own || slices.Contains(hostsOfTokens, p.Host) {
 		for _, name := range forge.TokenNames[p.Kind] {
@@ -314,7 +316,8 @@ func forgeToken(ctx context.Context, p forge.Place) (string, error) {
 	return worktree.Password(ctx, p.Host), nil
 }
 
-// Words say where a pull request stands: "#7 open, draft, checks failing, approved".
+// Words describes the state of a pull request, for example "#7 open, draft, checks
+// failing, approved".
 func (pr PullRequest) Words() string {
 	words := fmt.Sprintf("#%d %s", pr.Pull.Number, pr.Pull.State)
 	if pr.Pull.State == forge.Open && pr.Pull.Draft {

@@ -22,18 +22,18 @@ func retryable(code, hint, format string, args ...any) *fault.Fault {
 	return f
 }
 
-// caseOf is the case of a fault about an ID.
+// caseOf maps the field of an ID to its fault case.
 var caseOf = map[string]string{
 	"project_id": WhichProject, "repo_id": WhichRepo, "task_id": WhichTask,
 	"attempt_id": WhichAttempt, "session_id": WhichSession, "execution_process_id": WhichProcess,
 }
 
 func unknown(field, id string) *fault.Fault {
-	return refuse(NotFound, "pass the id of a "+noun(field)+" that exists", "there is no %s %s", noun(field), brief(id)).WithCase(caseOf[field])
+	return refuse(NotFound, "pass the ID of an existing "+noun(field), "there is no %s %s", noun(field), brief(id)).WithCase(caseOf[field])
 }
 
-// elsewhere returns a fault for what only the machine with the attempt's folder
-// can do.
+// elsewhere returns a fault for an operation that only the machine with the attempt's
+// folder can do.
 func elsewhere(attemptID, machine, format string, args ...any) *fault.Fault {
 	return refuse(WorktreeMissing, "do it on that machine", format, args...).WithCase(OtherMachine, "attempt", attemptID, "machine", machine)
 }
@@ -50,19 +50,19 @@ func noun(field string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(field, "_id"), "_", " ")
 }
 
-// parseID returns an ID as it is stored.
+// parseID returns an ID in its stored form.
 func parseID(field, id string) (string, error) {
 	if id == "" {
-		return "", refuse(MissingRequired, "pass the id of a "+noun(field), "%s is missing", field).WithCase(caseOf[field])
+		return "", refuse(MissingRequired, "pass the ID of a "+noun(field), "%s is missing", field).WithCase(caseOf[field])
 	}
 	u, err := uuid.Parse(id)
 	if err != nil || len(id) != 36 {
-		return "", refuse(InvalidArgument, "pass the id of a "+noun(field)+" as it is listed", "%s %q is not a UUID", field, brief(id)).WithCase(caseOf[field])
+		return "", refuse(InvalidArgument, "pass the ID of a "+noun(field)+" exactly as listed", "%s %q is not a UUID", field, brief(id)).WithCase(caseOf[field])
 	}
 	return u.String(), nil
 }
 
-// NewID returns a new ID for what a caller of this package names itself, such as
+// NewID returns a new ID for a record that a caller of this package names, for example
 // a [Comment].
 func NewID() string { return newID() }
 
@@ -74,22 +74,22 @@ func brief(s string) string {
 	return textutil.Excerpt(s, 80)
 }
 
-// checkText checks a text from outside: valid UTF-8 without NUL, and not too
-// long.
+// checkText returns a fault unless a text from outside is valid UTF-8 without NUL and
+// at most most characters long.
 func checkText(field, s string, most int) error {
 	switch {
 	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
-		return refuse(InvalidArgument, "pass "+field+" as text", "%s is not valid UTF-8 without NUL", field)
+		return refuse(InvalidArgument, "pass "+field+" as text", "%s contains a NUL or is not valid UTF-8", field)
 	case utf8.RuneCountInString(s) > most:
-		return refuse(InvalidArgument, fmt.Sprintf("shorten %s, or put the rest into a file of the repository", field),
-			"%s has %d characters, %d at most are taken", field, utf8.RuneCountInString(s), most)
+		return refuse(InvalidArgument, fmt.Sprintf("shorten %s, or put the rest into a file in the repository", field),
+			"%s has %d characters; the maximum is %d", field, utf8.RuneCountInString(s), most)
 	}
 	return nil
 }
 
-// Bounds of texts, in characters, as the schemas of the tools publish them. A
-// command line takes 128 KiB in one argument: an agent that gets a prompt so
-// does not start with a longer one.
+// Limits of texts in characters, as published in the tool schemas. A command-line
+// argument holds at most 128 KiB, so an agent that gets its prompt as an argument would
+// not start with a longer one.
 const (
 	maxName   = 200
 	maxTitle  = 500

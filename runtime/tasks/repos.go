@@ -14,10 +14,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// AddRepo adds a repository to the project with this name, which it creates if
-// necessary. If the project has the repository, the fields that r sets are
-// changed. A repository is recognised by its name and path or, after a move, by
-// its first commit.
+// AddRepo adds a repository to the project with this name, and creates the project if
+// necessary. If the project already has the repository, AddRepo changes the fields that
+// r sets. It recognizes a repository by its name and path or, after a move, by its
+// first commit.
 func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project, Repo, error) {
 	project, err := projectName(project)
 	if err != nil {
@@ -49,7 +49,7 @@ func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project,
 	}
 	if moved {
 		if err := (worktree.Repo{Name: r.Name, Path: r.Path}).Repair(ctx); err != nil {
-			return Project{}, Repo{}, fmt.Errorf("tell the worktrees of %s where it is: %w", r.Name, err)
+			return Project{}, Repo{}, fmt.Errorf("update the path in the worktrees of %s: %w", r.Name, err)
 		}
 	}
 	var p Project
@@ -63,7 +63,7 @@ func (m *Manager) AddRepo(ctx context.Context, project string, r Repo) (Project,
 			r.ID, r.Created = newID(), tx.Now
 		case err == nil && now.ID == old.ID:
 		case err == nil || errors.Is(err, sql.ErrNoRows):
-			return retryable(RepositoryConflict, "try again", "repository %s of project %s was changed meanwhile", brief(r.Name), brief(p.Name))
+			return retryable(RepositoryConflict, "retry", "repository %s of project %s was changed in the meantime", brief(r.Name), brief(p.Name))
 		default:
 			return fmt.Errorf("read repo: %w", err)
 		}
@@ -85,12 +85,13 @@ func projectName(name string) (string, error) {
 		return "", err
 	}
 	if strings.ContainsFunc(name, unicode.IsControl) {
-		return "", refuse(InvalidArgument, "give the project a name of one line", "name %q has control characters", brief(name))
+		return "", refuse(InvalidArgument, "use a name without control characters", "name %q has control characters", brief(name))
 	}
 	return name, nil
 }
 
-// reposOf are the repositories of the project of a name, if there is one.
+// reposOf returns the repositories of the named project, or nil if there is no such
+// project.
 func (m *Manager) reposOf(ctx context.Context, project string) (known []Repo, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		known, err = all(ctx, tx, scanRepo, "SELECT "+repoColumns+` FROM repos
@@ -103,7 +104,7 @@ func (m *Manager) reposOf(ctx context.Context, project string) (known []Repo, er
 	return known, nil
 }
 
-// same is the one of known that r means; the zero one: it is new.
+// same returns the repository in known that r refers to, or the zero Repo if r is new.
 func (m *Manager) same(ctx context.Context, project string, known []Repo, r Repo) (Repo, error) {
 	if r.Name == "" {
 		for _, k := range known {
@@ -126,14 +127,14 @@ func (m *Manager) same(ctx context.Context, project string, known []Repo, r Repo
 	}
 	for _, k := range known {
 		if k.Name == want {
-			return Repo{}, refuse(RepositoryConflict, "give this one another name", "project %s already has a repository %s, in %s", brief(project), brief(want), k.Path)
+			return Repo{}, refuse(RepositoryConflict, "use another name for this repository", "project %s already has a repository %s, in %s", brief(project), brief(want), k.Path)
 		}
 	}
 	return Repo{}, nil
 }
 
-// knows says whether the repository at path is k: it has k's first commit, or,
-// where nobody noted that, what an attempt started from.
+// knows reports whether the repository at path is k: it contains k's first commit or,
+// if that was not recorded, the commit that an attempt started from.
 func (m *Manager) knows(ctx context.Context, k Repo, path string) bool {
 	if k.root != "" {
 		return worktree.Has(ctx, path, k.root)
@@ -154,8 +155,8 @@ func (m *Manager) knows(ctx context.Context, k Repo, path string) bool {
 	return err == nil && worktree.Has(ctx, path, base)
 }
 
-// completed fills in what r leaves open, from old or else from what was found,
-// and checks it.
+// completed fills in the fields that r leaves empty, from old or else from found, and
+// checks the result.
 func (m *Manager) completed(ctx context.Context, r, old Repo, found worktree.Found) (Repo, error) {
 	isNew := old.ID == ""
 	if !isNew {
@@ -184,8 +185,8 @@ func (m *Manager) completed(ctx context.Context, r, old Repo, found worktree.Fou
 	return m.checked(ctx, r)
 }
 
-// checked makes sure that a repository can be worked on, and notes its first
-// commit.
+// checked returns an error if attempts cannot use a repository, and otherwise records
+// its first commit.
 func (m *Manager) checked(ctx context.Context, r Repo) (Repo, error) {
 	if r.TargetBranch == "" {
 		return Repo{}, refuse(MissingRequired, "name the branch that attempts start from", "repository %s has no branch checked out", r.Name).WithCase(BranchNotNamed)
@@ -202,7 +203,7 @@ func (m *Manager) checked(ctx context.Context, r Repo) (Repo, error) {
 	return r, nil
 }
 
-// projectNamed reads or makes a project.
+// projectNamed reads a project, and creates it if it does not exist.
 func (m *Manager) projectNamed(ctx context.Context, tx *store.Tx, name string) (Project, error) {
 	p, err := scanProject(tx.QueryRow(ctx, "SELECT "+projectColumns+" FROM projects WHERE name = ?", name))
 	switch {

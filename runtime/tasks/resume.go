@@ -6,9 +6,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Resume gives a queued attempt this manager's origin: it runs with the
-// environment and settings of this process, as soon as a slot is free. Fault:
-// not_waiting.
+// Resume gives a queued attempt this manager's origin: as soon as a slot is free, the
+// attempt runs with the environment and settings of this process. Fault: not_waiting.
 func (m *Manager) Resume(ctx context.Context, attemptID string) error {
 	attemptID, err := parseID("attempt_id", attemptID)
 	if err != nil {
@@ -24,16 +23,17 @@ func (m *Manager) Resume(ctx context.Context, attemptID string) error {
 			return err
 		}
 		if p == nil || p.State != Queued {
-			return refuse(NotWaiting, "see how it stands", "attempt %s does not wait for a slot", attemptID).WithCase("", "attempt", attemptID)
+			return refuse(NotWaiting, "check its status", "attempt %s is not waiting for a slot", attemptID).WithCase("", "attempt", attemptID)
 		}
 		if a.host != m.host {
-			return elsewhere(attemptID, a.host, "attempt %s waits on %s", attemptID, a.host)
+			return elsewhere(attemptID, a.host, "attempt %s is waiting on %s", attemptID, a.host)
 		}
 		by, err := m.stamp(p.Executor)
 		if err != nil || by == p.stamp {
 			return err
 		}
-		// A runner that was started for it and has not begun does not find it any more.
+		// A runner that was already started for it, but has not begun, will not claim
+		// it.
 		_, err = tx.Exec(ctx, "UPDATE processes SET origin = ?, made_with = ?, places = ?, launched_at = 0 WHERE id = ?", by.origin, by.madeWith, by.slots, p.ID)
 		return err
 	})

@@ -10,32 +10,33 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// AgainstTarget in [ReviewQuery] compares with the target as it is now.
+// AgainstTarget in [ReviewQuery] compares with the current target.
 const AgainstTarget = "target"
 
-// ReviewQuery says what of an attempt is reviewed, and against what.
+// ReviewQuery specifies which attempt to review, and what to compare it with.
 type ReviewQuery struct {
 	AttemptID string
-	// With is empty for what the attempt has changed, AgainstTarget, or the ID of
-	// another attempt at the same task, of which what is committed counts.
+	// With is empty for what the attempt itself has changed. Otherwise it is
+	// AgainstTarget, or the ID of another attempt at the same task, whose commits are
+	// then compared.
 	With string
-	// Force lists what the guard would block.
+	// Force lists files that the guard would block.
 	Force bool
-	// NoSpace leaves out changes of white space, in [Manager.ReviewFile].
+	// NoSpace ignores changes of white space, in [Manager.ReviewFile].
 	NoSpace bool
 }
 
-// Review is what an attempt has changed, to be read by a person.
+// Review lists an attempt's changes for a person to review.
 type Review struct {
 	Changes
-	// Marks tell the content of each file from any other, by path.
+	// Marks holds a fingerprint of each file's content, by path.
 	Marks map[string]string
-	// Viewed are the files that somebody has seen as they are now.
+	// Viewed lists the files whose current content a person has marked as viewed.
 	Viewed map[string]bool
 }
 
-// Review lists what an attempt has changed. Faults are those of
-// [Manager.Changes], and not_found for what it is compared with.
+// Review returns what an attempt has changed. Faults: those of [Manager.Changes], and
+// not_found if the attempt or branch to compare with does not exist.
 func (m *Manager) Review(ctx context.Context, q ReviewQuery) (r Review, err error) {
 	c, tree, err := m.compared(ctx, q)
 	if err != nil {
@@ -54,8 +55,8 @@ func (m *Manager) Review(ctx context.Context, q ReviewQuery) (r Review, err erro
 	return r, err
 }
 
-// ReviewFile compares one file, which path names as in [Review]. ok is false if
-// it has not changed.
+// ReviewFile compares one file, named as in [Review]. ok is false if it has not
+// changed.
 func (m *Manager) ReviewFile(ctx context.Context, q ReviewQuery, path string) (d worktree.Diff, mark string, ok bool, err error) {
 	_, tree, err := m.compared(ctx, q)
 	if err != nil {
@@ -67,8 +68,7 @@ func (m *Manager) ReviewFile(ctx context.Context, q ReviewQuery, path string) (d
 	return d, tree.Marks([]worktree.FileChange{d.FileChange})[d.Path], true, nil
 }
 
-// compared is the checkout of an attempt, and its tree with what it is compared
-// with.
+// compared returns an attempt's checkout, and its tree set up for the comparison.
 func (m *Manager) compared(ctx context.Context, q ReviewQuery) (c checkout, tree worktree.Tree, err error) {
 	if c, err = m.checkoutOf(ctx, q.AttemptID); err != nil || q.With == "" {
 		return c, c.tree, err
@@ -80,7 +80,7 @@ func (m *Manager) compared(ctx context.Context, q ReviewQuery) (c checkout, tree
 			return c, tree, err
 		}
 		if other.TaskID != c.TaskID {
-			return c, tree, refuse(NotFound, "choose an attempt at the same task", "attempt %s is of another task", q.With)
+			return c, tree, refuse(NotFound, "choose an attempt at the same task", "attempt %s belongs to another task", q.With)
 		}
 		branch = func(worktree.Repo) string { return other.tree.Branch }
 	}
@@ -104,13 +104,13 @@ func (m *Manager) viewed(ctx context.Context, attemptID string) (seen map[string
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read what was viewed: %w", err)
+		return nil, fmt.Errorf("read the viewed files: %w", err)
 	}
 	return seen, nil
 }
 
-// SetViewed notes that somebody has seen a file with the content that mark tells.
-// An empty mark takes that back.
+// SetViewed records that a person has viewed a file with the content that mark
+// identifies. An empty mark removes the record.
 func (m *Manager) SetViewed(ctx context.Context, attemptID, path, mark string) error {
 	return m.reviewing(ctx, attemptID, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, "DELETE FROM viewed WHERE attempt_id = ? AND path = ?", attemptID, path)
@@ -121,20 +121,20 @@ func (m *Manager) SetViewed(ctx context.Context, attemptID, path, mark string) e
 	})
 }
 
-// Comment is what a person says about lines of a file of an attempt.
+// Comment is a person's comment on lines of a file in an attempt.
 type Comment struct {
 	ID, AttemptID string
 	Path          string // as in [Change]
-	Old           bool   // the lines are those of the file as it was
-	First, Last   int    // lines, counted from 1 and both included; 0: the whole file
+	Old           bool   // the lines are those of the old file
+	First, Last   int    // lines, counted from 1, inclusive; 0 means the whole file
 	Quote         string // the lines as they were when the comment was written
 	Body          string
-	Rev           int64     // one more for each change; 0: a new one
-	Sent          time.Time // zero: a draft
+	Rev           int64     // incremented by each change; 0 for a new comment
+	Sent          time.Time // zero for a draft
 	Created       time.Time
 }
 
-// Comments are those of an attempt, oldest first.
+// Comments returns an attempt's comments, oldest first.
 func (m *Manager) Comments(ctx context.Context, attemptID string) (found []Comment, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		found, err = all(ctx, tx, scanComment, "SELECT "+commentColumns+" FROM comments WHERE attempt_id = ? ORDER BY created_at, id", attemptID)
@@ -159,13 +159,13 @@ func scanComment(row scanner) (c Comment, err error) {
 	return c, err
 }
 
-// maxComment is how long a comment may be, in bytes; its quote is cut there.
+// maxComment is the maximum length of a comment in bytes. A longer quote is truncated.
 const maxComment = 32 << 10
 
-// PutComment writes a draft: a new one if its ID is new or empty, else its body.
-// If c.Rev is not 0, it is that of the text which was changed: a draft that
-// somebody has changed since is left and returned with the fault conflict, and
-// one that was sent likewise.
+// PutComment stores a draft. It creates the draft if its ID is new or empty, and
+// otherwise replaces its body. If c.Rev is not 0, it is the revision that was edited.
+// If the stored draft has changed since, or was sent, PutComment leaves it unchanged
+// and returns it with the fault idempotency_conflict.
 func (m *Manager) PutComment(ctx context.Context, c Comment) (now Comment, err error) {
 	if c.ID == "" {
 		c.ID = newID()
@@ -191,10 +191,10 @@ func (m *Manager) PutComment(ctx context.Context, c Comment) (now Comment, err e
 		}
 		now = before[0]
 		if !now.Sent.IsZero() {
-			return refuse(Conflict, "write another comment", "this comment was sent already")
+			return refuse(Conflict, "write another comment", "this comment was already sent")
 		}
 		if c.Rev != 0 && c.Rev != now.Rev && c.Body != now.Body {
-			return refuse(Conflict, "decide between the two texts", "this comment was changed somewhere else")
+			return refuse(Conflict, "choose one of the two texts", "this comment was changed elsewhere")
 		}
 		now.Body, now.Rev = c.Body, now.Rev+1
 		_, err = tx.Exec(ctx, "UPDATE comments SET body = ?, rev = rev + 1, updated_at = ? WHERE id = ?", c.Body, millis(tx.Now), c.ID)
@@ -210,7 +210,7 @@ func flag(b bool) int {
 	return 0
 }
 
-// DropComment takes a draft away. One that was sent stays.
+// DropComment deletes a draft. A comment that was sent stays.
 func (m *Manager) DropComment(ctx context.Context, attemptID, id string) error {
 	return m.reviewing(ctx, attemptID, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, "DELETE FROM comments WHERE id = ? AND attempt_id = ? AND sent_at = 0", id, attemptID)
@@ -218,8 +218,8 @@ func (m *Manager) DropComment(ctx context.Context, attemptID, id string) error {
 	})
 }
 
-// SentComments notes that drafts went to the agent as they are in sent. One that
-// was changed meanwhile stays a draft.
+// SentComments records that the drafts in sent went to the agent. A draft that was
+// changed in the meantime stays a draft.
 func (m *Manager) SentComments(ctx context.Context, attemptID string, sent []Comment) error {
 	return m.reviewing(ctx, attemptID, func(tx *store.Tx) error {
 		for _, c := range sent {
@@ -232,8 +232,7 @@ func (m *Manager) SentComments(ctx context.Context, attemptID string, sent []Com
 	})
 }
 
-// reviewing changes what belongs to the review of an attempt, and tells who
-// watches.
+// reviewing updates an attempt's review data and notifies watchers.
 func (m *Manager) reviewing(ctx context.Context, attemptID string, do func(*store.Tx) error) error {
 	return m.db.Update(ctx, func(tx *store.Tx) error {
 		a, err := readAttempt(ctx, tx, attemptID)

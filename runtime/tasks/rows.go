@@ -23,7 +23,7 @@ func Schemas() []store.Schema {
 	return []store.Schema{store.NewSchema("tasks", migrations), logs.Schema()}
 }
 
-// at is the time of a column.
+// at converts a column to a time. 0 is the zero time.
 func at(milliseconds int64) time.Time {
 	if milliseconds == 0 {
 		return time.Time{}
@@ -31,7 +31,7 @@ func at(milliseconds int64) time.Time {
 	return time.UnixMilli(milliseconds).UTC()
 }
 
-// millis is the column of a time.
+// millis converts a time to a column in milliseconds. The zero time is 0.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -39,10 +39,11 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// scanner is a row, or rows at one of them.
+// scanner is a row, or the current row of a result.
 type scanner interface{ Scan(...any) error }
 
-// one reads the row of an id; it is an unknown id of field if there is none.
+// one reads the row with an ID. If there is none, it returns the fault for an unknown
+// field ID.
 func one[T any](ctx context.Context, tx *store.Tx, field, id string, scan func(scanner) (T, error), query string) (T, error) {
 	v, err := scan(tx.QueryRow(ctx, query, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -72,7 +73,7 @@ func all[T any](ctx context.Context, tx *store.Tx, scan func(scanner) (T, error)
 	return found, rows.Err()
 }
 
-// marks are n parameters of an SQL list.
+// marks returns n parameters for an SQL list.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
 const projectColumns = "id, name, sandbox, sandbox_network, landing, commit_template, forge, forge_url, created_at, updated_at"
@@ -147,7 +148,7 @@ func scanAttempt(row scanner) (a attempt, err error) {
 	return a, json.Unmarshal([]byte(repos), &a.Repos)
 }
 
-// attempt is an attempt with what callers do not see.
+// attempt is an attempt with its internal columns.
 type attempt struct {
 	Attempt
 	host    string
@@ -185,7 +186,8 @@ func readSession(ctx context.Context, tx *store.Tx, id string) (Session, error) 
 	return one(ctx, tx, "session_id", id, scanSession, "SELECT "+sessionColumns+" FROM sessions s WHERE s.id = ?")
 }
 
-// latestSession is the newest session of an attempt, or the zero one.
+// latestSession returns an attempt's newest session, or the zero Session if there is
+// none.
 func latestSession(ctx context.Context, tx *store.Tx, attemptID string) (Session, error) {
 	s, err := scanSession(tx.QueryRow(ctx, "SELECT "+sessionColumns+" FROM sessions s WHERE s.attempt_id = ? ORDER BY s.created_at DESC, s.id LIMIT 1", attemptID))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -199,7 +201,7 @@ const processColumns = `p.id, p.attempt_id, p.task_id, p.session_id, p.ordinal, 
 	p.host, p.launched_at, p.owner, p.lease_until, p.runner_pid, p.runner_born, p.agent_pid, p.agent_born, p.stop, p.token,
 	p.origin, p.made_with, p.places, p.asking_since`
 
-// process is a process with what callers do not see.
+// process is a process with its internal columns.
 type process struct {
 	Process
 	taskID        string
@@ -211,7 +213,7 @@ type process struct {
 	runner, agent proc.Leader
 	stop          string
 	token         string
-	asking        time.Time // it waits for a person since then; zero: it does not
+	asking        time.Time // since when it has been waiting for a person; zero if it is not waiting
 	stamp
 }
 
@@ -235,7 +237,7 @@ func readProcess(ctx context.Context, tx *store.Tx, id string) (process, error) 
 	return one(ctx, tx, "execution_process_id", id, scanProcess, "SELECT "+processColumns+" FROM processes p WHERE p.id = ?")
 }
 
-// latestProcess is the newest process of an attempt; nil if there is none.
+// latestProcess returns an attempt's newest process, or nil if there is none.
 func latestProcess(ctx context.Context, tx *store.Tx, attemptID string) (*process, error) {
 	p, err := scanProcess(tx.QueryRow(ctx, "SELECT "+processColumns+" FROM processes p WHERE p.attempt_id = ? ORDER BY p.ordinal DESC LIMIT 1", attemptID))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -247,7 +249,8 @@ func latestProcess(ctx context.Context, tx *store.Tx, attemptID string) (*proces
 	return &p, nil
 }
 
-// insertProcess appends its event, whose number is its place in the order.
+// insertProcess stores a process and appends its event. The event's number becomes the
+// process's ordinal.
 func insertProcess(ctx context.Context, tx *store.Tx, p *process, projectID string) (err error) {
 	kind := ProcessQueued
 	if p.State == Running {

@@ -14,20 +14,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// Why a runner ends what it runs, as the cause of its context.
+// Reasons why a runner stops its process, as the cause of its context.
 var (
-	errLost      = errors.New("the lease was lost") // others think this runner dead, and have ended the process
+	errLost      = errors.New("the lease was lost") // other processes consider this runner dead and have ended its process
 	errStop      = errors.New("stop was requested")
 	errForce     = errors.New("stop with force was requested")
 	errWallClock = errors.New("it took too long")
 	errSilent    = errors.New("it said nothing for too long")
 	errOutput    = errors.New("it wrote too much")
-	errGone      = errors.New("deskhand's folder was deleted") // with the worktree in it, and perhaps the store
+	errGone      = errors.New("deskhand's folder was deleted") // including the worktree, and perhaps the store
 )
 
-// Run is what a runner process does: it claims a process and runs it and the
-// processes that follow. It returns nil if another runner was faster. If ctx
-// ends, the run is stopped as by [Manager.Stop].
+// Run is the main function of a runner: it claims a process and runs it and the
+// processes that follow. It returns nil if another runner was faster. If ctx ends, the
+// run is stopped as by [Manager.Stop].
 func (m *Manager) Run(ctx context.Context, processID string) error {
 	processID, err := parseID("execution_process_id", processID)
 	if err != nil {
@@ -44,23 +44,23 @@ func (m *Manager) Run(ctx context.Context, processID string) error {
 	defer context.AfterFunc(ctx, func() { r.cancel(errStop) })()
 	err = r.runChain(seq)
 	if r.gone {
-		return fmt.Errorf("attempt %s was ended: %s was deleted while it ran", r.attemptID, m.runDir(processID))
+		return fmt.Errorf("attempt %s was stopped: %s was deleted while the attempt was running", r.attemptID, m.runDir(processID))
 	}
 	m.launch(ctx)
 	return err
 }
 
-// mayClaim reports whether a process may run now. It refuses a process of
-// another origin. A slot is reserved for a launched process only for a while;
-// after that, one must be free.
+// mayClaim reports whether a process may run now. It returns a fault for a process with
+// another origin. A launched process has a reserved slot for launchPatience only; after
+// that, a slot must be free.
 func (m *Manager) mayClaim(ctx context.Context, tx *store.Tx, p *process) (bool, error) {
 	own, err := m.origin()
 	if err != nil {
 		return false, err
 	}
 	if own != p.origin {
-		return false, refuse(OtherOrigin, "start it from where it was started, or take it over",
-			"attempt %s was started with another environment or other settings", p.AttemptID).WithCase("", "attempt", p.AttemptID)
+		return false, refuse(OtherOrigin, "start it from the environment that it was started in, or take it over",
+			"attempt %s was started with a different environment or different settings", p.AttemptID).WithCase("", "attempt", p.AttemptID)
 	}
 	old := tx.Now.Add(-launchPatience)
 	if !p.launched.Before(old) {
@@ -71,8 +71,8 @@ func (m *Manager) mayClaim(ctx context.Context, tx *store.Tx, p *process) (bool,
 	return busy < p.slots, err
 }
 
-// claim makes this process the runner of a queued process. It returns nil if
-// the process is not queued any more.
+// claim makes this process the runner of a queued process. It returns nil if the
+// process is no longer queued.
 func (m *Manager) claim(ctx context.Context, id string) (claimed *process, seq int64, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		claimed = nil
@@ -97,7 +97,7 @@ func (m *Manager) claim(ctx context.Context, id string) (claimed *process, seq i
 	return claimed, seq, err
 }
 
-// run is a runner's work on the chain of an attempt.
+// run is a runner's state while it runs an attempt's chain.
 type run struct {
 	m         *Manager
 	attemptID string
@@ -105,28 +105,28 @@ type run struct {
 	cancel    context.CancelCauseFunc
 	c         checkout
 	task      Task
-	env       []string       // of everything that is started
-	url       string         // of deskhand's tools for the agent; empty: it has none
-	token     string         // that they ask for
-	redactor  *logs.Redactor // takes out what nobody may read
-	remarks   []string       // what a person should know of the work beside where it is
-	work      *Work          // what commit has seen; nil: nobody has looked
-	log       *logs.Writer   // of the process that runs
-	box       *sandbox       // that what is started runs in; nil: none
+	env       []string       // environment of every process that the run starts
+	url       string         // URL of deskhand's tools for the agent; empty if there are none
+	token     string         // token for the tools
+	redactor  *logs.Redactor // removes secrets from output
+	remarks   []string       // notes for people about the work
+	work      *Work          // work that commit has recorded; nil if not checked
+	log       *logs.Writer   // log of the running process
+	box       *sandbox       // sandbox of the running process; nil if there is none
 
 	mu             sync.Mutex
-	p              process // what runs; changes together with its row
-	agentSessionID string  // the agent's own session
+	p              process // running process; changes together with its row
+	agentSessionID string  // ID of the agent's own session
 	clock          clock
-	checkNow       chan struct{} // the heartbeat is to look at the clock
-	asked          bool          // it waited for a person when the heartbeat last looked
-	wrote          atomic.Int64  // bytes, by the process that runs
-	forced         chan struct{} // closed: no time to finish
-	gone           bool          // what ran was ended for errGone
+	checkNow       chan struct{} // tells the heartbeat to check the clock
+	asked          bool          // whether it was waiting for a person at the last heartbeat
+	wrote          atomic.Int64  // bytes written by the running process
+	forced         chan struct{} // closed to stop without a grace period
+	gone           bool          // the process was stopped because of errGone
 	force          sync.Once
 }
 
-// runChain runs the chain, with its heartbeat and with deskhand's tools for the
+// runChain runs the attempt's chain, with its heartbeat and deskhand's tools for the
 // agent.
 func (r *run) runChain(seq int64) error {
 	var beside sync.WaitGroup
@@ -134,8 +134,8 @@ func (r *run) runChain(seq int64) error {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return err
 	}
-	// They go on while what runs is made to end: the lease is still to be kept,
-	// and a stop may become one with force.
+	// The watchers continue while the process is being stopped, because the lease must
+	// be kept, and a stop may become a forced stop.
 	watching, end := context.WithCancel(context.WithoutCancel(r.ctx))
 	beside.Go(func() { r.heartbeat(watching, home) })
 	beside.Go(func() { r.watchStops(watching, seq) })
@@ -162,15 +162,15 @@ func (r *run) runChain(seq int64) error {
 	}
 	if errors.Is(err, errLost) {
 		r.m.options.Log.Warn("process was lost", "attempt_id", r.p.AttemptID, "process_id", r.p.ID)
-		return nil // whoever took over has ended it
+		return nil // the process that took over has ended it
 	}
 	return err
 }
 
 func failed(why string) ending { return ending{State: Failed, Failure: why} }
 
-// runProcess runs one process of the chain and ends it. more reports whether
-// another one follows.
+// runProcess runs one process of the chain and ends it. more reports whether another
+// one follows.
 func (r *run) runProcess() (more bool, err error) {
 	r.m.options.Log.Info("process started", "attempt_id", r.p.AttemptID, "process_id", r.p.ID, "reason", r.p.Reason, "executor", r.p.Executor)
 	r.clock.begin(time.Now())
@@ -203,8 +203,8 @@ func (r *run) runProcess() (more bool, err error) {
 	return r.finish(r.withStopCause(e), next)
 }
 
-// withStopCause returns e with the state and failure of a run that was ended by
-// its context.
+// withStopCause returns e with the state and failure of a run that its context has
+// stopped.
 func (r *run) withStopCause(e ending) ending {
 	cause := context.Cause(r.ctx)
 	r.gone = cause == errGone
@@ -218,8 +218,8 @@ func (r *run) withStopCause(e ending) ending {
 	return e
 }
 
-// finish ends the process in the store, after everything that it owned was
-// released: whoever sees the end may start the next process.
+// finish ends the process in the store. It first releases everything that the process
+// owned, because whoever sees the end may start the next process.
 func (r *run) finish(e ending, next Reason) (more bool, err error) {
 	ctx := context.WithoutCancel(r.ctx)
 	if r.log != nil {
@@ -277,13 +277,13 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 
 func (r *run) redact(s string) string { return string(r.redactor.Redact([]byte(s))) }
 
-// storable returns s as every store and every command line accepts it: UTF-8
-// without NUL.
+// storable returns s in a form that every store and command line accepts: UTF-8 without
+// NUL.
 func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// raw writes what a process prints into its log, and counts it as activity.
+// raw writes a process's output to its log, and counts it as activity.
 func (r *run) raw(s logs.Stream, p []byte) {
 	r.touch()
 	if r.wrote.Add(int64(len(p))) > r.m.options.MaxOutput {

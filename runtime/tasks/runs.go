@@ -6,13 +6,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Run is the work that one prompt started: the setup script if there is one,
-// the agent, and the cleanup script if it is reached.
+// Run is the work that one prompt started: the setup script if there is one, the agent,
+// and the cleanup script if the run gets to it.
 type Run struct {
 	Attempt
 	// Newest is the run's newest process. Its state is the run's state.
 	Newest Process
-	// Began is when the first process was made.
+	// Began is the run's first process.
 	Began Process
 }
 
@@ -25,8 +25,8 @@ func (r Run) Failure() string {
 	return ""
 }
 
-// RunFrom returns the run that began with a process. A later prompt of the same
-// attempt is another run.
+// RunFrom returns the run that began with the given process. A later prompt of the same
+// attempt starts another run.
 func (m *Manager) RunFrom(ctx context.Context, processID string) (run Run, err error) {
 	if processID, err = parseID("execution_process_id", processID); err != nil {
 		return run, err
@@ -57,5 +57,5 @@ func (m *Manager) RunFrom(ctx context.Context, processID string) (run Run, err e
 	return run, err
 }
 
-// follows is what comes, within one run, after a process that ended well.
+// follows maps a process that completed to the one that follows in the same run.
 var follows = map[Reason]Reason{Setup: Agent, Agent: Cleanup}

@@ -21,15 +21,16 @@ import (
 
 // Sandbox describes the sandbox of a run.
 type Sandbox struct {
-	// Mode is never box.Auto. Empty: no agent has run, or it runs elsewhere.
+	// Mode is never box.Auto. It is empty if no agent has run, or if the agent is
+	// remote.
 	Mode box.Mode `json:"mode"`
 	// Network is on, off, or a list of hosts.
 	Network []string `json:"network,omitempty"`
-	// Why says what the mode lacks, or why there is no sandbox.
+	// Why explains what the mode lacks, or why there is no sandbox.
 	Why string `json:"why,omitempty"`
 }
 
-// String returns the sandbox in one line for people.
+// String describes the sandbox in one line, for people.
 func (s Sandbox) String() string {
 	text := string(s.Mode)
 	if s.Mode != box.None && s.Mode != "" {
@@ -43,7 +44,7 @@ func (s Sandbox) String() string {
 
 func readSandbox(column string) (s Sandbox) {
 	if column != "" {
-		json.Unmarshal([]byte(column), &s) // a newer deskhand may say more
+		json.Unmarshal([]byte(column), &s) // a newer deskhand may store more fields
 	}
 	return s
 }
@@ -52,7 +53,7 @@ func hostsOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// sandbox is what the processes of a run are in.
+// sandbox is the sandbox of a run's processes.
 type sandbox struct {
 	Sandbox
 	policy box.Policy
@@ -60,7 +61,7 @@ type sandbox struct {
 	proxy  *box.Proxy
 }
 
-// close ends what it needs outside.
+// close closes the proxy and removes the temporary folder.
 func (s *sandbox) close() {
 	if s.proxy != nil {
 		s.proxy.Close()
@@ -68,12 +69,12 @@ func (s *sandbox) close() {
 	os.RemoveAll(s.policy.Temp)
 }
 
-// command is [executor.Spec.Box].
+// command implements [executor.Spec.Box].
 func (s *sandbox) command(line, env []string, private string) ([]string, []string, error) {
 	return s.in(s.home, line, env, private)
 }
 
-// in is a command line and an environment that run line in the sandbox.
+// in returns a command line and an environment that run line in the sandbox.
 func (s *sandbox) in(dir string, line, env []string, private string) ([]string, []string, error) {
 	policy := s.policy
 	policy.Read = slices.Concat(policy.Read, box.Programs(variableOf(env, "PATH"), line[0], slices.Concat(policy.Hide, policy.Seal, box.Shared)))
@@ -86,14 +87,14 @@ func (s *sandbox) in(dir string, line, env []string, private string) ([]string, 
 func variableOf(env []string, name string) (value string) {
 	for _, v := range env {
 		if rest, ok := strings.CutPrefix(v, name+"="); ok {
-			value = rest // the last one counts
+			value = rest // the last value applies
 		}
 	}
 	return value
 }
 
-// setup runs the setup scripts. They are the person's own, and run outside, until
-// an agent could have written what they run.
+// setup runs the setup scripts. They are the person's own, and run outside the sandbox
+// until an agent could have changed the files that they run.
 func (r *run) setup() ending {
 	scripts := func() ending { return r.scripts(func(repo Repo) string { return repo.Setup }) }
 	if r.c.tree.AtBase(r.ctx) {
@@ -102,17 +103,17 @@ func (r *run) setup() ending {
 	return r.boxed(scripts)
 }
 
-// boxed does something in the sandbox that the run is to have.
+// boxed calls do in the sandbox that the run is configured for.
 func (r *run) boxed(do func() ending) ending {
 	if !r.m.options.Agents.Here(r.p.Executor) {
-		return do() // what an agent elsewhere does happens there
+		return do() // a remote agent works on its own machine
 	}
 	asked, network, err := r.confinement()
 	if err != nil {
 		return failed("sandbox: " + errorText(err))
 	}
 	if asked == "" {
-		return r.watchRefs(do) // nobody wants any
+		return r.watchRefs(do) // no sandbox is configured
 	}
 	mode, why, err := box.Choose(r.ctx, asked)
 	if err != nil {
@@ -133,8 +134,8 @@ func (r *run) boxed(do func() ending) ending {
 	return r.leaveSandbox(do())
 }
 
-// confinement is which sandbox the run is to have: what the project says, else
-// the agent's configuration, else the settings. An empty mode is none.
+// confinement returns the sandbox that the run is configured for: by the project, or
+// else by the agent's configuration, or else by the settings. An empty mode means none.
 func (r *run) confinement() (box.Mode, []string, error) {
 	c, err := r.m.Context(r.ctx, r.c.ID)
 	if err != nil {
@@ -148,7 +149,7 @@ func (r *run) confinement() (box.Mode, []string, error) {
 		}
 	}
 	if mode == box.Auto && r.m.options.Agents.Scripted(r.p.Executor) {
-		mode = "" // it does what a person wrote, who may ask for a sandbox by name
+		mode = "" // it runs what a person wrote, and a person can configure a sandbox by name
 	}
 	for _, n := range [][]string{c.Project.Network, network, r.m.options.Network, {box.NetworkOn}} {
 		if len(n) > 0 {
@@ -169,7 +170,7 @@ func (r *run) noteSandbox(s Sandbox) error {
 	})
 }
 
-// enterSandbox makes the sandbox of what runs next.
+// enterSandbox creates the sandbox for the next process.
 func (r *run) enterSandbox(is Sandbox) (err error) {
 	s := &sandbox{Sandbox: is, home: r.c.home()}
 	defer func() {
@@ -198,8 +199,8 @@ func (r *run) enterSandbox(is Sandbox) (err error) {
 	return nil
 }
 
-// boxTemp makes the private folder of a sandbox. A socket in it must have a short
-// path, as systems have a limit of some 100 bytes.
+// boxTemp creates a sandbox's private folder. A socket in it must have a short path,
+// because systems limit such paths to about 100 bytes.
 func (m *Manager) boxTemp(processID string) (string, error) {
 	const maxSocket = 90
 	dir := filepath.Join(m.runDir(processID), "box")
@@ -207,13 +208,13 @@ func (m *Manager) boxTemp(processID string) (string, error) {
 		return os.MkdirTemp("", "deskhand-box-")
 	}
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
-		return "", fmt.Errorf("make folder of a sandbox: %w", err)
+		return "", fmt.Errorf("create a sandbox's folder: %w", err)
 	}
 	return filepath.EvalSymlinks(dir)
 }
 
-// allow fills the policy: what every agent needs, what this one does, and what
-// the attempt has.
+// allow fills in the policy: what every agent needs, what this agent needs, and the
+// attempt's folders.
 func (r *run) allow(p *box.Policy, tree worktree.Box, needs box.Needs) error {
 	o := r.m.options
 	p.Home = homeOf(r.env)
@@ -226,7 +227,7 @@ func (r *run) allow(p *box.Policy, tree worktree.Box, needs box.Needs) error {
 	if place := r.m.db.Place(); !store.IsPostgres(place) {
 		p.Seal = append(p.Seal, place)
 	}
-	p.Seal = slices.DeleteFunc(p.Seal, func(dir string) bool { // a home that is a checkout is hidden, and stays usable
+	p.Seal = slices.DeleteFunc(p.Seal, func(dir string) bool { // a home folder that is a checkout is hidden, but stays usable
 		rel, err := filepath.Rel(dir, p.Home)
 		return err == nil && (rel == "." || !strings.HasPrefix(rel, ".."))
 	})
@@ -254,14 +255,14 @@ func homeOf(env []string) string {
 	return variableOf(env, name)
 }
 
-// connect is what the network of a sandbox leads to, with the proxy outside that
-// it needs if it is closed.
+// connect returns what a sandbox's network can reach. If the network is closed, it also
+// returns the proxy outside that the sandbox needs.
 func (r *run) connect(is Sandbox, needs box.Needs, temp string) (n box.Network, proxy *box.Proxy, err error) {
 	if slices.Equal(is.Network, []string{box.NetworkOn}) {
 		return n, nil, nil
 	}
 	if !box.CanClose(is.Mode) {
-		return n, nil, refuse(SandboxUnavailable, "set tasks.sandbox_network to on, or install bubblewrap", "sandbox %s cannot close the network here", is.Mode)
+		return n, nil, refuse(SandboxUnavailable, "set tasks.sandbox_network to on, or install bubblewrap", "sandbox %s cannot close the network on this system", is.Mode)
 	}
 	var hosts box.Hosts
 	if !slices.Equal(is.Network, []string{box.NetworkOff}) {
@@ -271,7 +272,7 @@ func (r *run) connect(is Sandbox, needs box.Needs, temp string) (n box.Network, 
 		hosts = append(hosts, door.Host)
 	}
 	proxy, err = box.Listen(temp, hosts, func(host string) {
-		r.log.Append(logs.System("the sandbox does not let the agent connect to " + host))
+		r.log.Append(logs.System("the sandbox blocked the agent's connection to " + host))
 	})
 	if err != nil {
 		return n, nil, err
@@ -280,9 +281,9 @@ func (r *run) connect(is Sandbox, needs box.Needs, temp string) (n box.Network, 
 	return n, proxy, nil
 }
 
-// leaveSandbox brings home what was committed in the sandbox.
+// leaveSandbox copies what was committed in the sandbox into the repositories.
 func (r *run) leaveSandbox(e ending) ending {
-	killOrphans(r.p.AttemptID) // before git looks at what they write
+	killOrphans(r.p.AttemptID) // before git reads the files that they write
 	r.box.close()
 	r.box = nil
 	moved, err := r.c.tree.LeaveBox(context.WithoutCancel(r.ctx))
@@ -296,7 +297,7 @@ func (r *run) leaveSandbox(e ending) ending {
 	return e
 }
 
-// remark notes what happened to refs beside the attempt's branch.
+// remark records changes of refs other than the attempt's branch.
 func (r *run) remark(moved []string) {
 	for _, m := range moved {
 		r.log.Append(logs.System(m))
@@ -304,19 +305,19 @@ func (r *run) remark(moved []string) {
 	r.remarks = append(r.remarks, moved...)
 }
 
-// watchRefs does something and says which refs of the repositories were others
-// afterwards, but for those of attempts.
+// watchRefs calls do, and records which refs of the repositories it changed, except the
+// attempts' branches.
 func (r *run) watchRefs(do func() ending) ending {
 	prefix := r.m.options.BranchPrefix
 	before, err := r.c.tree.Refs(r.ctx, prefix)
 	if err != nil {
-		r.log.Append(logs.Failed("the refs of the repository were not read: " + err.Error()))
+		r.log.Append(logs.Failed("cannot read the repository's refs: " + err.Error()))
 		return do()
 	}
 	e := do()
 	after, err := r.c.tree.Refs(context.WithoutCancel(r.ctx), prefix)
 	if err != nil {
-		r.log.Append(logs.Failed("the refs of the repository were not read: " + err.Error()))
+		r.log.Append(logs.Failed("cannot read the repository's refs: " + err.Error()))
 		return e
 	}
 	r.remark(worktree.MovedRefs(before, after))

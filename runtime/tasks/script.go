@@ -14,12 +14,11 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// How long a script has to end after it was asked to, first kindly and then
-// firmly.
+// Grace periods of a script after an interrupt and after a termination signal.
 const (
 	afterInterrupt = 5 * time.Second
 	afterTerminate = 2 * time.Second
-	// afterExit is how long the children of one that has ended are listened to.
+	// afterExit is how long to read the output of an exited script's children.
 	afterExit = 300 * time.Millisecond
 )
 
@@ -39,7 +38,7 @@ func (r *run) scripts(script func(Repo) string) ending {
 	return ending{State: Completed, ExitCode: &exit}
 }
 
-// script runs one script and ends whatever it leaves behind.
+// script runs one script and kills the processes that it leaves behind.
 func (r *run) script(dir, script string) ending {
 	line, env := shell(script), r.env
 	if r.box != nil {
@@ -65,7 +64,7 @@ func (r *run) script(dir, script string) ending {
 		close(done)
 	}()
 	leader := proc.LeaderOf(cmd.Process.Pid)
-	defer leader.Kill() // whatever it left behind
+	defer leader.Kill() // processes that the script left behind
 	if err := r.noteAgent(leader); err != nil {
 		leader.Kill()
 		<-done
@@ -75,15 +74,14 @@ func (r *run) script(dir, script string) ending {
 	return scriptEnding(ended, brief(tail.LastLine()))
 }
 
-// controls end a process group.
+// controls can stop a process group.
 type controls interface {
 	Interrupt()
 	Terminate()
 	Kill()
 }
 
-// await waits for the end of a process group, and ends it if the run is to
-// stop.
+// await waits until a process group exits, and stops it if the run is to stop.
 func (r *run) await(done <-chan struct{}, c controls) {
 	select {
 	case <-done:
@@ -91,7 +89,7 @@ func (r *run) await(done <-chan struct{}, c controls) {
 	case <-r.ctx.Done():
 	}
 	switch context.Cause(r.ctx) {
-	case errLost, errForce, errGone: // at once
+	case errLost, errForce, errGone: // immediately
 	default:
 		for _, step := range []struct {
 			ask  func()
@@ -113,7 +111,7 @@ func (r *run) await(done <-chan struct{}, c controls) {
 func scriptEnding(err error, last string) ending {
 	var exit *exec.ExitError
 	switch {
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // a child still has its output
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // a child still holds its output
 		code := 0
 		return ending{State: Completed, ExitCode: &code}
 	case errors.As(err, &exit) && exit.ExitCode() >= 0:
@@ -127,7 +125,7 @@ func scriptEnding(err error, last string) ending {
 	return failed("failed: " + err.Error())
 }
 
-// noteAgent stores which process group to end if this process dies.
+// noteAgent stores the process group to kill if this process dies.
 func (r *run) noteAgent(l proc.Leader) error {
 	return r.m.db.UpdateFast(r.ctx, func(tx *store.Tx) error {
 		done, err := tx.Exec(r.ctx, "UPDATE processes SET agent_pid = ?, agent_born = ?, token = ? WHERE id = ? AND owner = ? AND state = ?",
@@ -149,8 +147,7 @@ func (r *run) digest() string {
 	return tokenDigest(r.token)
 }
 
-// outputWriter writes a process's output into the log, and counts it as
-// activity.
+// outputWriter writes a process's output to the log, and counts it as activity.
 type outputWriter struct {
 	r      *run
 	stream logs.Stream
@@ -163,6 +160,5 @@ func (s outputWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// maxTail is how much of what a program says is kept for one line about it, in
-// bytes.
+// maxTail is how much of a program's output is kept to report its last line, in bytes.
 const maxTail = 4 << 10

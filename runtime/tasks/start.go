@@ -11,9 +11,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Start stores an attempt and starts it, or queues it until a slot is free. The
-// runner makes the worktree. The result is in the store when Start returns,
-// even if this process ends.
+// Start stores an attempt and starts it, or queues it until a slot is free. The runner
+// creates the worktree. When Start returns, the result is stored, and survives the end
+// of this process.
 func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
 	req := request{scope: scopeStart, id: r.RequestID}
 	r.RequestID = ""
@@ -37,8 +37,8 @@ func (m *Manager) Start(ctx context.Context, r StartRequest) (Started, error) {
 	return started, nil
 }
 
-// complete checks a request and fills in its defaults, so that equivalent
-// requests become equal.
+// complete checks a request and fills in its defaults, so that equivalent requests
+// become equal.
 func (m *Manager) complete(ctx context.Context, r StartRequest) (_ StartRequest, project string, err error) {
 	if r.TaskID, err = parseID("task_id", r.TaskID); err != nil {
 		return r, "", err
@@ -92,7 +92,7 @@ func targets(asked []RepoTarget, known []Repo) ([]RepoTarget, error) {
 		}
 		for _, other := range full[:i] {
 			if other.RepoID == id {
-				return nil, refuse(InvalidArgument, "pass each repo_id once", "repository %s is in repos twice", id)
+				return nil, refuse(InvalidArgument, "pass each repo_id once", "repos contains repository %s twice", id)
 			}
 		}
 		full[i] = RepoTarget{RepoID: id, TargetBranch: strings.TrimSpace(a.TargetBranch)}
@@ -151,7 +151,7 @@ func (m *Manager) begin(ctx context.Context, req request, r StartRequest, projec
 	})
 }
 
-// plan names the branch and folder of a new attempt, and checks that its target
+// plan chooses the branch and folder of a new attempt, and checks that its target
 // branches exist. setup reports whether a script runs before the agent.
 func (m *Manager) plan(ctx context.Context, r StartRequest) (a attempt, setup bool, err error) {
 	var t Task
@@ -184,7 +184,7 @@ func (m *Manager) plan(ctx context.Context, r StartRequest) (a attempt, setup bo
 	if a.Branch, err = worktree.FreeBranch(ctx, repos, m.options.BranchPrefix+"/"+name); err != nil {
 		return a, false, err
 	}
-	// Two titles may give one name; twelve digits of an id never are the same.
+	// Two titles may give the same slug, but the last twelve digits of IDs differ.
 	a.Dir = filepath.Join(m.attemptsDir(), a.ID[len(a.ID)-12:]+"-"+worktree.Slug(t.Title))
 	return a, setup, nil
 }
@@ -198,8 +198,8 @@ func newestAttempt(ctx context.Context, tx *store.Tx, taskID string) (time.Time,
 	return at(newest), nil
 }
 
-// choose finds an executor and a variant. Case and underscores in their names
-// do not matter.
+// choose finds an executor and a variant. It ignores case, and treats underscores in
+// their names as dashes.
 func (m *Manager) choose(ctx context.Context, id, variant string) (string, string, error) {
 	if strings.TrimSpace(id) == "" {
 		return "", "", refuse(MissingRequired, "name an executor", "executor is missing").WithCase(WhichExecutor)

@@ -36,7 +36,7 @@ func (m *Manager) Status(ctx context.Context, attemptID string) (s AttemptStatus
 	return s, nil
 }
 
-// waitsFor returns what the newest process of an attempt waits for.
+// waitsFor returns what the newest process of an attempt is waiting for.
 func (m *Manager) waitsFor(ctx context.Context, tx *store.Tx, p *process) (Wait, error) {
 	switch {
 	case p.State == Running && !p.asking.IsZero():
@@ -102,7 +102,7 @@ func (p *process) attemptState() State {
 	return p.State
 }
 
-// failure returns a text that is never empty.
+// failure returns the reason why a process failed. It is never empty.
 func (p *process) failure() string {
 	switch {
 	case p.Failure != "":
@@ -115,7 +115,8 @@ func (p *process) failure() string {
 	return "failed"
 }
 
-// queuedMessage returns a session's queued or discarded message, or nil.
+// queuedMessage returns a session's queued or discarded message, or nil if there is
+// none.
 func queuedMessage(ctx context.Context, tx *store.Tx, sessionID string) (*QueuedMessage, error) {
 	found, err := all(ctx, tx, scanQueued, "SELECT "+queuedColumns+" FROM queued WHERE session_id = ?", sessionID)
 	if err != nil {

@@ -10,18 +10,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// How long Stop waits for the runner, whose own steps are an interrupt, 5 s, a
-// request to end, 2 s, and the end; with force the end at once. After that this
-// process ends what runs by itself.
+// gentleStop and forcedStop are how long Stop waits for the runner, without and with
+// force. The runner sends an interrupt, after 5 s a termination signal, and kills after
+// 2 s more; with force, it kills immediately. After that time, Stop itself ends the
+// process in place of the runner.
 const (
 	gentleStop = 12 * time.Second
 	forcedStop = 3 * time.Second
 )
 
-// Stop ends what runs in an attempt, and what waits to run, and returns when it
-// has ended. Where the attempt has ended it ends what its agent left running on this
-// machine. With nothing running it changes nothing. With force the agent gets no
-// time to finish.
+// Stop stops an attempt's running or queued process, and returns when it has ended. If
+// the attempt has already ended, Stop kills the processes that its agent left running
+// on this machine. If nothing is running, it changes nothing. With force, the agent
+// gets no time to finish.
 func (m *Manager) Stop(ctx context.Context, attemptID string, force bool) (Stopped, error) {
 	attemptID, err := parseID("attempt_id", attemptID)
 	if err != nil {
@@ -41,8 +42,9 @@ func (m *Manager) Stop(ctx context.Context, attemptID string, force bool) (Stopp
 	return Stopped{AttemptID: attemptID, Force: force, Stopped: stopping || left > 0, State: s.State}, err
 }
 
-// requestStop tells the runner. A process that no runner has claimed ends here, and
-// so does what an agent that has ended left behind: no other begins meanwhile.
+// requestStop stores a stop request for the runner. It ends a process that no runner
+// has claimed. If the newest process has ended, it kills what the agent left behind, in
+// a transaction, so that no other process begins in the meantime.
 func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool) (seq int64, stopping bool, left int, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		if _, err := readAttempt(ctx, tx, attemptID); err != nil {
@@ -74,9 +76,8 @@ func (m *Manager) requestStop(ctx context.Context, attemptID string, force bool)
 	return seq, stopping, left, err
 }
 
-// killUnrecorded kills the agent if the request cannot be stored, for example
-// on a disk that the agent has filled. Its runner or a sweep records the end
-// later.
+// killUnrecorded kills the agent if the request cannot be stored, for example because
+// the agent has filled the disk. The agent's runner or a sweep records the end later.
 func (m *Manager) killUnrecorded(ctx context.Context, attemptID string, why error) error {
 	if fault.Of(why) != nil || ctx.Err() != nil {
 		return why
@@ -87,11 +88,11 @@ func (m *Manager) killUnrecorded(ctx context.Context, attemptID string, why erro
 	}
 	p.agent.Kill()
 	killOrphans(attemptID)
-	return fmt.Errorf("the agent was ended, but that cannot be stored: %w", why)
+	return fmt.Errorf("the agent was stopped, but its new state could not be stored: %w", why)
 }
 
-// awaitStop waits for the end of the attempt, and ends it in place of a runner
-// that does not respond.
+// awaitStop waits until the attempt ends, and ends it in place of a runner that does
+// not respond.
 func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, force bool) error {
 	patience := gentleStop
 	if force {
@@ -117,7 +118,7 @@ func (m *Manager) awaitStop(ctx context.Context, attemptID string, seq int64, fo
 			continue
 		}
 		if expired {
-			return retryable(AttemptRunning, "look again in a moment", "attempt %s was told to stop and has not ended yet", attemptID).WithCase(StillStopping, "attempt", attemptID)
+			return retryable(AttemptRunning, "check its status again in a moment", "attempt %s was told to stop, but is still stopping", attemptID).WithCase(StillStopping, "attempt", attemptID)
 		}
 		glance, cancel := context.WithTimeout(until, 250*time.Millisecond)
 		_, err = w.Next(glance)

@@ -14,16 +14,15 @@ import (
 
 const runnerDied = "lost: its runner died"
 
-// leaseObservations are the expired leases that a manager has seen, and since
-// when.
+// leaseObservations records the expired leases that a manager has seen, and since when.
 //
-// An expired lease proves little: after a machine slept, all its leases have
-// expired, and clocks may be set. So a manager gives up a living runner only if
-// it has watched the lease for a whole term without a renewal, on a monotonic
-// clock that stops while the machine sleeps.
+// An expired lease is weak evidence: after a machine was suspended, all its leases have
+// expired, and clocks may be changed. So a manager gives up a living runner only if it
+// has watched the lease for a whole term without a renewal, on a monotonic clock that
+// stops while the machine is suspended.
 type leaseObservations struct {
 	mu   sync.Mutex
-	seen map[string]leaseObservation // by process
+	seen map[string]leaseObservation // by process ID
 }
 
 type leaseObservation struct {
@@ -31,8 +30,8 @@ type leaseObservation struct {
 	since time.Time // monotonic
 }
 
-// overdue returns the processes whose lease was seen unchanged for a whole
-// term. It forgets processes that are not in now.
+// overdue returns the processes whose lease was seen unchanged for a whole term. It
+// forgets processes that are not in now.
 func (s *leaseObservations) overdue(now []process, term time.Duration) (late []process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,9 +50,9 @@ func (s *leaseObservations) overdue(now []process, term time.Duration) (late []p
 	return late
 }
 
-// Sweep ends what dead runners left behind, removes the worktrees of deleted
-// attempts, completes interrupted landings, and starts what waits for a slot.
-// Any number of managers may sweep concurrently: each step is taken once.
+// Sweep ends the processes of dead runners, removes the worktrees of deleted attempts,
+// completes interrupted landings, and starts processes that are waiting for a slot. Any
+// number of managers may sweep concurrently: each step is done once.
 func (m *Manager) Sweep(ctx context.Context) error {
 	err := errors.Join(m.reapDead(ctx), m.clearLeftovers(ctx), m.finishLandings(ctx))
 	m.launch(ctx)
@@ -63,7 +62,7 @@ func (m *Manager) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// EndLost ends what dead runners left behind. It does nothing else of
+// EndLost ends the processes of dead runners. It does not do the other steps of
 // [Manager.Sweep].
 func (m *Manager) EndLost(ctx context.Context) error { return m.reapDead(ctx) }
 
@@ -77,7 +76,7 @@ func (m *Manager) reapDead(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read what runs: %w", err)
+		return fmt.Errorf("read the running processes: %w", err)
 	}
 	var problems []error
 	lapsed := []process{}
@@ -95,11 +94,9 @@ func (m *Manager) reapDead(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// giveUp ends a process in place of its runner, with everything that it
-// started.
+// giveUp ends a process in place of its runner, including everything that it started.
 //
-// Once begun, it continues even if ctx ends: otherwise the next sweep would
-// begin again.
+// Once begun, it continues even if ctx ends; otherwise the next sweep would start over.
 func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -145,8 +142,8 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 // abandonGrace is how long a closed manager still talks to a remote agent.
 const abandonGrace = 2 * time.Second
 
-// abandon tells a remote agent that its task is cancelled. A sweep does not
-// wait for it: if the agent cannot be reached, the next follow-up tells it.
+// abandon tells a remote agent that its task is cancelled. A sweep does not wait for
+// this. If the agent cannot be reached, the next follow-up tells it.
 func (m *Manager) abandon(p process) {
 	if p.Reason != Agent || p.SessionID == "" {
 		return
@@ -169,9 +166,9 @@ func (m *Manager) abandon(p process) {
 	})
 }
 
-// takeOver makes this manager the owner of a process that still has the owner
-// and lease that were seen; from then on its runner cannot write. If this
-// process dies too, the next sweep finds a dead owner again.
+// takeOver makes this manager the owner of a process that still has the owner and lease
+// in p. From then on, its runner cannot write. If this process dies too, the next sweep
+// again finds a dead owner.
 func (m *Manager) takeOver(ctx context.Context, p *process) (taken bool, err error) {
 	err = m.db.Update(ctx, func(tx *store.Tx) error {
 		done, err := tx.Exec(ctx, `UPDATE processes SET owner = ?, lease_until = ?, runner_pid = ?, runner_born = ?
@@ -190,8 +187,8 @@ func (m *Manager) takeOver(ctx context.Context, p *process) (taken bool, err err
 	return taken, nil
 }
 
-// recoverProcess repairs the log and the worktree of a process whose runner
-// died, and returns where the work is.
+// recoverProcess repairs the log and worktree of a process whose runner died, and
+// returns the state of the work.
 func (m *Manager) recoverProcess(ctx context.Context, p process) (w Work, err error) {
 	var c checkout
 	err = m.db.View(ctx, func(tx *store.Tx) (err error) {
@@ -203,8 +200,7 @@ func (m *Manager) recoverProcess(ctx context.Context, p process) (w Work, err er
 	}
 	recovered := m.recoverLog(ctx, p)
 	if !c.made() {
-		// The runner died while it made the worktrees: what is there has nothing
-		// of anybody in it.
+		// The runner died while it created the worktrees, so they contain no work.
 		if err := c.tree.Remove(ctx, true); err != nil {
 			return w, errors.Join(recovered, err)
 		}
@@ -215,10 +211,10 @@ func (m *Manager) recoverProcess(ctx context.Context, p process) (w Work, err er
 	return currentWork(ctx, c.tree, append(moved, m.exposed(ctx, c, p)...)), errors.Join(recovered, left, c.tree.Unlock(ctx))
 }
 
-// exposed returns which secrets the agent of a dead runner has committed. Where
-// that run began is not known, so it checks all commits of the attempt.
+// exposed returns the secrets that the agent of a dead runner has committed. It is not
+// known where that run began, so exposed checks all commits of the attempt.
 func (m *Manager) exposed(ctx context.Context, c checkout, p process) (notes []string) {
-	ctx, cancel := context.WithTimeout(ctx, exposurePatience/2) // giveUp has more to do
+	ctx, cancel := context.WithTimeout(ctx, exposurePatience/2) // giveUp needs time for other steps
 	defer cancel()
 	bases := map[string]string{}
 	for _, r := range c.tree.Repos {
@@ -237,8 +233,7 @@ func (m *Manager) exposed(ctx context.Context, c checkout, p process) (notes []s
 	return notes
 }
 
-// made reports whether the worktrees were made: only then are there base
-// commits.
+// made reports whether the worktrees were created. Only then are base commits recorded.
 func (c checkout) made() bool {
 	for _, r := range c.attempt.Repos {
 		if r.Base == "" {
@@ -252,7 +247,7 @@ func (c checkout) made() bool {
 func (m *Manager) sweepLoop() {
 	for first := true; ; first = false {
 		err := m.Sweep(m.ctx)
-		if !first { // one command is no machine that is there
+		if !first { // a short-lived command does not count as a present machine
 			err = errors.Join(err, m.renewPresence(m.ctx), m.failStranded(m.ctx))
 		}
 		if err != nil && m.ctx.Err() == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// summary are the columns of a task's summary. Each is found by one index.
+// summary selects the columns of a task's summary. Each subquery uses one index.
 const summary = taskColumns + `, a.id, a.branch, a.work, a.removed, s.id, s.executor,
 	(SELECT MIN(CASE WHEN p.state = 'queued' THEN 3 WHEN p.asking_since > 0 THEN 1 ELSE 2 END) FROM processes p WHERE p.task_id = t.id AND p.state IN ('queued', 'running')),
 	q.host, q.origin, q.launched_at,
@@ -99,7 +99,7 @@ func (m *Manager) Tasks(ctx context.Context, q TaskQuery) (found TaskPage, err e
 	return found, nil
 }
 
-// readCursor reads the place behind a task.
+// readCursor parses a cursor: the creation time and ID of the last task of a page.
 func readCursor(cursor string) (created int64, id string, err error) {
 	number, rest, _ := strings.Cut(cursor, ".")
 	created, err = strconv.ParseInt(number, 10, 64)
@@ -174,13 +174,13 @@ func deref[T any](p *T) (v T) {
 func checkTitle(title string) (string, error) {
 	title = strings.TrimSpace(title)
 	if title == "" {
-		return "", refuse(MissingRequired, "pass title, a line that says what is to be done", "title is missing")
+		return "", refuse(MissingRequired, "pass title, one line that describes the task", "title is missing")
 	}
 	return title, checkText("title", title, maxTitle)
 }
 
-// UpdateTask changes a task. Cancelling a task stops its agents, which may
-// still be ending when UpdateTask returns.
+// UpdateTask changes a task. If a task is cancelled, its agents are stopped; they may
+// still be stopping when UpdateTask returns.
 func (m *Manager) UpdateTask(ctx context.Context, id string, c TaskChange) (t Task, err error) {
 	if id, err = parseID("task_id", id); err != nil {
 		return Task{}, err
@@ -225,7 +225,7 @@ func (m *Manager) UpdateTask(ctx context.Context, id string, c TaskChange) (t Ta
 	return t, err
 }
 
-// stopAll tells what runs at a task to stop, and does not wait.
+// stopAll requests that a task's processes stop, and does not wait.
 func (m *Manager) stopAll(ctx context.Context, taskID string) error {
 	attempts, err := m.Attempts(ctx, taskID)
 	if err != nil {
@@ -246,7 +246,7 @@ func set[T any](field, to *T) {
 	}
 }
 
-// writeTask puts a task that was changed in the place of the old one.
+// writeTask stores a changed task.
 func writeTask(ctx context.Context, tx *store.Tx, t Task) error {
 	_, err := tx.Exec(ctx, "UPDATE tasks SET title = ?, description = ?, status = ?, updated_at = ? WHERE id = ?",
 		t.Title, t.Description, t.Status, millis(t.Updated), t.ID)
@@ -259,7 +259,7 @@ func writeTask(ctx context.Context, tx *store.Tx, t Task) error {
 	return nil
 }
 
-// moveTask gives a task the status to, if it has one of from.
+// moveTask changes a task's status to to, if its current status is in from.
 func moveTask(ctx context.Context, tx *store.Tx, t Task, to Status, from ...Status) error {
 	if !slices.Contains(from, t.Status) {
 		return nil
@@ -268,8 +268,8 @@ func moveTask(ctx context.Context, tx *store.Tx, t Task, to Status, from ...Stat
 	return writeTask(ctx, tx, t)
 }
 
-// after is now, or a millisecond after last if that is not before: what is
-// made later sorts behind, whatever the clock does.
+// after returns now, or last plus one millisecond if now is not after last. So newer
+// records sort after older ones even if the clock is set back.
 func after(now, last time.Time) time.Time {
 	if !now.After(last) {
 		return last.Add(time.Millisecond)

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// What an agent is told of a session that it does not remember: some 8,000
-// tokens, a small part of what any agent reads at once; and a quarter of that of
-// one message.
+// transcriptBytes is how much of a session an agent is told that does not remember it:
+// about 8,000 tokens, a small part of what any agent can read. transcriptMessageBytes
+// is the maximum for one message.
 const (
 	transcriptBytes        = 32 << 10
 	transcriptMessageBytes = transcriptBytes / 4
 )
 
-// transcriptPrompt returns a transcript as text for the beginning of a prompt:
-// the newest turns, oldest first. Every line is quoted, so that the agent does
-// not take it for a request. It is empty if there are no turns.
+// transcriptPrompt returns a transcript to put at the start of a prompt: the newest
+// turns, oldest first. Every line is quoted, so that the agent does not take it for a
+// request. The result is empty if there are no turns.
 func transcriptPrompt(page MessagePage) string {
 	var turns []string
 	size, more := 0, page.More
@@ -33,13 +33,13 @@ func transcriptPrompt(page MessagePage) string {
 	slices.Reverse(turns)
 	left := ""
 	if more {
-		left = "What was said before that is left out.\n\n"
+		left = "Earlier messages are left out.\n\n"
 	}
-	return "This goes on with work that you began and do not remember. The files are as you left them. This was said:\n\n" +
+	return "This continues work that you began but do not remember. The files are as you left them. The conversation so far:\n\n" +
 		left + strings.Join(turns, "") + "Now the person says:\n\n"
 }
 
-// quoteMessage returns a message of a transcript, cut at the end if it is long.
+// quoteMessage returns a quoted message of a transcript, truncated if it is long.
 func quoteMessage(who, text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -47,7 +47,7 @@ func quoteMessage(who, text string) string {
 	}
 	text = "> " + strings.ReplaceAll(text, "\n", "\n> ")
 	if len(text) > transcriptMessageBytes {
-		text = strings.ToValidUTF8(text[:transcriptMessageBytes], "") + "\n(cut here)"
+		text = strings.ToValidUTF8(text[:transcriptMessageBytes], "") + "\n(truncated)"
 	}
 	return who + ":\n" + text + "\n\n"
 }

@@ -10,17 +10,17 @@ import (
 // TurnEnd describes the end of a process of an attempt.
 type TurnEnd struct {
 	AttemptID string
-	// State is the state of the process. Empty: no process ended.
+	// State is the state of the process. It is empty if no process ended.
 	State State
-	// Over says why answers start no more follow-ups: the task is "done",
-	// "cancelled" or "deleted". Empty: they do.
+	// Over is the reason why answers no longer start follow-ups: the task is "done",
+	// "cancelled" or "deleted". It is empty while they do.
 	Over string
 }
 
 const deleted = "deleted"
 
-// followUpsEnded returns why a task with this status takes no follow-ups.
-// Empty: it does.
+// followUpsEnded returns the reason why a task with this status takes no follow-ups, or
+// "" if it does.
 func followUpsEnded(s Status) string {
 	if s == Done || s == Cancelled {
 		return string(s)
@@ -37,8 +37,8 @@ func (m *Manager) turnEnded(ctx context.Context, tx *store.Tx, e TurnEnd) error 
 	return m.options.TurnEnded(ctx, tx, e)
 }
 
-// dropQuestions ends the open questions of a task that is over. Running
-// attempts end theirs with their run.
+// dropQuestions ends the open questions of a task that is over. The questions of
+// running attempts end with their runs.
 func (m *Manager) dropQuestions(ctx context.Context, tx *store.Tx, t Task) error {
 	if followUpsEnded(t.Status) == "" {
 		return nil

@@ -8,12 +8,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// checkout is an attempt with its repositories as they are now.
+// checkout is an attempt with the current settings of its repositories.
 type checkout struct {
 	attempt
 	tree  worktree.Tree
-	repos []Repo // in the order of those of tree
-	// landed is the newest landing that stands; nil: none.
+	repos []Repo // in the order of tree.Repos
+	// landed is the newest landing that was begun and not reverted, or nil if there is
+	// none.
 	landed *Landing
 }
 
@@ -40,11 +41,11 @@ func readCheckout(ctx context.Context, tx *store.Tx, attemptID string) (c checko
 	return c, nil
 }
 
-// folder is the worktree of a repository.
+// folder returns the path of a repository's worktree.
 func (c checkout) folder(i int) string { return filepath.Join(c.tree.Dir, c.tree.Repos[i].Name) }
 
-// home is where an agent starts: in the worktree if there is one, else in the
-// folder of all of them.
+// home returns the folder in which an agent starts: the worktree if there is only one,
+// or else the folder that contains them all.
 func (c checkout) home() string {
 	if len(c.tree.Repos) == 1 {
 		return c.folder(0)
@@ -52,7 +53,8 @@ func (c checkout) home() string {
 	return c.tree.Dir
 }
 
-// checkoutOf reads the checkout of an attempt for somebody who wants to see it.
+// checkoutOf reads the checkout of an attempt. It returns a fault if the folder is on
+// another machine.
 func (m *Manager) checkoutOf(ctx context.Context, attemptID string) (c checkout, err error) {
 	if attemptID, err = parseID("attempt_id", attemptID); err != nil {
 		return c, err
@@ -70,14 +72,13 @@ func (m *Manager) checkoutOf(ctx context.Context, attemptID string) (c checkout,
 	return c, err
 }
 
-// block returns why something is not shown.
+// block returns a Blocked for a reason from package worktree.
 func block(reason, detail string) Blocked {
 	return Blocked{Reason: reason, Detail: detail, Retryable: reason == worktree.SummaryFailed}
 }
 
-// Changes lists what an attempt has changed. force lists more than the guard
-// allows. If the changes cannot be listed, the result is Blocked and the error
-// nil.
+// Changes lists what an attempt has changed. force lists more than the guard allows. If
+// the changes cannot be listed, the result is Blocked and the error is nil.
 func (m *Manager) Changes(ctx context.Context, attemptID string, force bool) (Changes, error) {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// visiting is the kind of landing that shows a branch in the person's checkout.
+// visiting is the kind of a landing that checks out a branch in the user's checkout.
 const visiting = "visit"
 
 // Visited is the result of [Manager.CheckOut] or [Manager.Release].
@@ -20,9 +20,9 @@ type Visited struct {
 	Visits            []worktree.Visit
 }
 
-// CheckOut checks out the attempt's branch in the user's checkouts. Until
-// [Manager.Release] the agent cannot continue. Faults: attempt_running,
-// branch_checked_out, and those of [worktree.Tree.Visits].
+// CheckOut checks out the attempt's branch in the user's checkouts. The agent cannot
+// continue until [Manager.Release]. Faults: attempt_running, branch_checked_out, and
+// those of [worktree.Tree.Visits].
 func (m *Manager) CheckOut(ctx context.Context, attemptID string, dryRun bool) (done Visited, err error) {
 	err = m.withEndedAttempt(ctx, attemptID, dryRun, false, func(c checkout) error {
 		done = Visited{AttemptID: c.ID, Branch: c.attempt.Branch}
@@ -73,7 +73,7 @@ func (m *Manager) Release(ctx context.Context, attemptID string, dryRun bool) (d
 		return done, err
 	}
 	if id == "" {
-		return done, refuse(worktree.NotCheckedOut, "check it out there first", "branch %s is not in your checkout", c.attempt.Branch).WithCase(NotVisited, "attempt", c.ID)
+		return done, refuse(worktree.NotCheckedOut, "check it out there first", "branch %s is not checked out in your checkout", c.attempt.Branch).WithCase(NotVisited, "attempt", c.ID)
 	}
 	if dryRun {
 		return done, nil
@@ -85,8 +85,8 @@ func (m *Manager) Release(ctx context.Context, attemptID string, dryRun bool) (d
 	return done, m.db.Update(ctx, func(tx *store.Tx) error { return setLanding(ctx, tx, id, LandingUndone) })
 }
 
-// openVisit returns the open checkout of an attempt's branch by the user; an
-// empty id means that there is none.
+// openVisit returns the user's current checkout of an attempt's branch. id is empty if
+// there is none.
 func openVisit(ctx context.Context, tx *store.Tx, attemptID string) (id string, visits []worktree.Visit, err error) {
 	type row struct{ id, data string }
 	found, err := all(ctx, tx, func(s scanner) (r row, err error) {
@@ -94,7 +94,7 @@ func openVisit(ctx context.Context, tx *store.Tx, attemptID string) (id string, 
 		return r, err
 	}, "SELECT id, data FROM landings WHERE attempt_id = ? AND kind = ? AND state = ? ORDER BY created_at DESC LIMIT 1", attemptID, visiting, LandingDone)
 	if err != nil {
-		return "", nil, fmt.Errorf("read where the branch is: %w", err)
+		return "", nil, fmt.Errorf("read the branch's checkouts: %w", err)
 	}
 	if len(found) == 0 {
 		return "", nil, nil

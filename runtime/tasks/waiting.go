@@ -8,16 +8,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// clock measures how long a process has worked and been silent. It stops while
-// a question waits for a person.
+// clock measures how long a process has worked and been silent. It stops while a
+// question is waiting for a person.
 type clock struct {
 	mu     sync.Mutex
-	asking int           // questions that the agent has put through its executor
-	open   bool          // a question of it is open in the inbox
-	worked time.Duration // without the waiting, up to read
+	asking int           // open questions through the agent's executor
+	open   bool          // whether a question of the process is open in the inbox
+	worked time.Duration // time worked, without waiting, until read
 	read   time.Time
-	active time.Time // when something last happened
-	quiet  time.Time // since when silence counts
+	active time.Time // time of the last activity
+	quiet  time.Time // start of the current silence
 }
 
 // begin starts the clock for a process.
@@ -55,8 +55,8 @@ func (c *clock) advance(now time.Time) {
 	c.read = now
 }
 
-// times returns how long the process has worked and been silent, when something
-// last happened, and whether it waits for a person.
+// times returns how long the process has worked and been silent, the time of the last
+// activity, and whether the process is waiting for a person.
 func (c *clock) times(now time.Time) (worked, silent time.Duration, active time.Time, waits bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,12 +83,11 @@ func (r *run) setQuestionOpen(open bool) {
 func wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // somebody will look anyway
+	default: // a wake-up is already pending
 	}
 }
 
-// followQuestions follows the questions of the running process until stop is
-// called.
+// followQuestions tracks the running process's questions until stop is called.
 func (r *run) followQuestions() (stop func()) {
 	if r.m.options.FollowQuestions == nil {
 		return func() {}
@@ -103,8 +102,8 @@ func (r *run) followQuestions() (stop func()) {
 	}
 }
 
-// noteAsking stores whether the process waits for a person. While it does, it
-// uses no slot.
+// noteAsking stores whether the process is waiting for a person. While it is waiting,
+// it uses no slot.
 func (r *run) noteAsking(ctx context.Context, waits bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

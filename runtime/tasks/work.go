@@ -15,13 +15,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// Work says where the work of an attempt is.
+// Work describes where an attempt's work is.
 type Work struct {
-	// State is OnBranch, OffBranch or LandedWork. Empty: a process runs, none
-	// has ended, or the folder is gone.
+	// State is OnBranch, OffBranch or LandedWork. It is empty if a process is running,
+	// none has ended, or the folder was removed.
 	State string `json:"state"`
-	// Notes say why the work is OffBranch, and what else a person should know
-	// about it.
+	// Notes lists the reasons why the work is OffBranch, and other things that a person
+	// should know about it.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -34,14 +34,14 @@ const OffBranch = "off_branch"
 // LandedWork is the state of work that is on its target.
 const LandedWork = "landed"
 
-// currentWork determines where the work of an attempt is.
+// currentWork determines where an attempt's work is.
 func currentWork(ctx context.Context, tree worktree.Tree, remarks []string) Work {
 	if !tree.Present(ctx) {
 		return Work{}
 	}
 	s, err := tree.Standing(ctx)
 	if err != nil {
-		return Work{OffBranch, []string{"git cannot say: " + errorText(err)}}
+		return Work{OffBranch, []string{"git cannot check the work: " + errorText(err)}}
 	}
 	return workOf(s, remarks)
 }
@@ -57,13 +57,13 @@ func workOf(s worktree.Survey, remarks []string) Work {
 	return w
 }
 
-// committedItself is the prefix of notes about secrets that an agent has
-// committed. They stay with the attempt, as later runs do not remove them from
+// committedItself is the prefix of notes about secrets that an agent has committed.
+// These notes stay with the attempt, because later runs do not remove the secrets from
 // the history.
 const committedItself = "committed by the agent: "
 
-// writeWork stores where the work is. It adds notes of earlier runs that still
-// apply to w.
+// writeWork stores where the work is. It adds notes of earlier runs that still apply to
+// w.
 func writeWork(ctx context.Context, tx *store.Tx, attemptID string, w *Work) error {
 	var before string
 	err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(work), '') FROM attempts WHERE id = ?", attemptID).Scan(&before)
@@ -80,20 +80,20 @@ func writeWork(ctx context.Context, tx *store.Tx, attemptID string, w *Work) err
 		_, err = tx.Exec(ctx, "UPDATE attempts SET work = ? WHERE id = ?", string(data), attemptID)
 	}
 	if err != nil {
-		return fmt.Errorf("write where the work is: %w", err)
+		return fmt.Errorf("write the state of the work: %w", err)
 	}
 	return nil
 }
 
 func readWork(column string) (w Work) {
 	if column != "" {
-		json.Unmarshal([]byte(column), &w) // a newer deskhand may say more
+		json.Unmarshal([]byte(column), &w) // a newer deskhand may store more fields
 	}
 	return w
 }
 
-// refreshWork determines again where work is that was not on its branch: a
-// person may have moved it.
+// refreshWork checks again where work is that was not on its branch, because a person
+// may have moved it.
 func (m *Manager) refreshWork(ctx context.Context, attemptID string, before Work) Work {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
@@ -120,7 +120,7 @@ func (m *Manager) Ignored(ctx context.Context, taskID string) (names []string, e
 	for _, a := range attempts {
 		c, err := m.checkoutOf(ctx, a.ID)
 		if f := fault.Of(err); f != nil {
-			continue // on another machine
+			continue // the folder is on another machine
 		}
 		if err != nil {
 			return nil, err
@@ -139,16 +139,15 @@ func (m *Manager) Ignored(ctx context.Context, taskID string) (names []string, e
 // Collected is the result of [Manager.Collect].
 type Collected struct {
 	AttemptID, Branch string
-	// Repos is the number of repositories in which something was added to the
-	// branch.
+	// Repos is the number of repositories whose branch has new commits.
 	Repos int
 	Work  Work
 }
 
-// Collect brings the work of an attempt onto its branch: uncommitted changes,
-// and commits of a detached head or another branch. secrets allows committing
-// what looks like one. Faults: attempt_running, worktree_missing, head_moved,
-// branch_in_use, commit_held.
+// Collect moves an attempt's work to its branch: uncommitted changes, and commits of a
+// detached HEAD or another branch. secrets allows it to commit what looks like a
+// secret. Faults: attempt_running, worktree_missing, head_moved, branch_in_use,
+// commit_held.
 func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (done Collected, err error) {
 	c, err := m.checkoutOf(ctx, attemptID)
 	if err != nil {
@@ -169,7 +168,7 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 	allow := func(string) bool { return secrets }
 	err = m.allowing(ctx, &c, m.secretFinder(c, p), allow, func(tree worktree.Tree, checks ...worktree.Check) error {
 		n, err := tree.Gather(ctx, "Work of an attempt", checks...)
-		done.Repos = min(done.Repos+n, len(tree.Repos)) // one may be held, and come again
+		done.Repos = min(done.Repos+n, len(tree.Repos)) // a repository with a held commit is counted again by the next try
 		return err
 	})
 	if err != nil {
@@ -182,8 +181,8 @@ func (m *Manager) Collect(ctx context.Context, attemptID string, secrets bool) (
 	return done, m.db.Update(ctx, func(tx *store.Tx) error { return writeWork(ctx, tx, c.ID, &done.Work) })
 }
 
-// secretFinder returns a check for the secrets of an attempt that this process
-// knows, and for text that looks like one.
+// secretFinder returns a check for an attempt's secrets that this process knows, and
+// for text that looks like a secret.
 func (m *Manager) secretFinder(c checkout, p *process) worktree.Check {
 	id := ""
 	if p != nil {

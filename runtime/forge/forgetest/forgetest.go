@@ -1,6 +1,6 @@
-// Package forgetest is a forge for tests: it answers over HTTP as the documented
-// APIs of GitHub (2022-11-28), GitLab (v4) and Gitea (v1) do, as far as pull
-// requests go. It is for tests.
+// Package forgetest provides a forge for tests. It answers over HTTP like the
+// documented APIs of GitHub (2022-11-28), GitLab (v4) and Gitea (v1), as far as pull
+// requests require.
 package forgetest
 
 import (
@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// Token is the one that the forge takes.
+// Token is the token that the forge accepts.
 const Token = "forge-token-1a2b3c"
 
-// Forge is one repository, acme/shop, on a forge of each kind. Its API is at URL
-// and /github, /gitlab or /gitea.
+// Forge hosts one repository, acme/shop, on a forge of each kind. Its API is at URL
+// followed by /github, /gitlab or /gitea.
 type Forge struct {
 	URL string
 
@@ -28,16 +28,16 @@ type Forge struct {
 	calls []string
 }
 
-// Pull is a pull request as the forge has it.
+// Pull is a pull request as stored by the forge.
 type Pull struct {
 	Number                    int
 	Kind                      string
 	Head, Base, Title, Body   string
 	Draft, Merged, Closed     bool
-	Check, Review, ReviewedBy string // words of the forge's own
+	Check, Review, ReviewedBy string // in the forge's own words
 }
 
-// New starts a forge that ends with the test.
+// New starts a forge that stops at the end of the test.
 func New(t testing.TB) *Forge {
 	f := &Forge{}
 	server := httptest.NewServer(f)
@@ -46,7 +46,7 @@ func New(t testing.TB) *Forge {
 	return f
 }
 
-// Pulls are copies of those that were opened.
+// Pulls returns copies of the opened pull requests.
 func (f *Forge) Pulls() (all []Pull) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,14 +56,15 @@ func (f *Forge) Pulls() (all []Pull) {
 	return all
 }
 
-// Change changes a pull request, as its people would.
+// Change changes a pull request, as a person on the forge would.
 func (f *Forge) Change(number int, do func(*Pull)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	do(f.pulls[number-1])
 }
 
-// Calls are the requests that came, as "POST /github/repos/acme/shop/pulls".
+// Calls returns the received requests, for example "POST
+// /github/repos/acme/shop/pulls".
 func (f *Forge) Calls() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,10 +99,10 @@ func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, status int, what any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(what) // the client may be gone
+	_ = json.NewEncoder(w).Encode(what) // an error means that the client has disconnected
 }
 
-// list opens a pull request, or lists those that are open.
+// list opens a pull request, or lists the open ones.
 func (f *Forge) list(w http.ResponseWriter, r *http.Request, kind string) {
 	if r.Method == http.MethodGet {
 		head := strings.TrimPrefix(r.URL.Query().Get("head"), "acme:") + r.URL.Query().Get("source_branch")
@@ -146,7 +147,7 @@ func (f *Forge) list(w http.ResponseWriter, r *http.Request, kind string) {
 	answer(w, http.StatusCreated, p.as(f.URL))
 }
 
-// one is a pull request, or what was said of it.
+// one returns a pull request, or its reviews or approvals.
 func (f *Forge) one(w http.ResponseWriter, kind, path string) {
 	parts := strings.Split(path, "/")
 	n, err := strconv.Atoi(parts[min(1, len(parts)-1)])
@@ -169,13 +170,13 @@ func (f *Forge) one(w http.ResponseWriter, kind, path string) {
 		if p.Review == "approved" {
 			by = append(by, object{"user": object{"username": "grace"}})
 		}
-		answer(w, http.StatusOK, object{"approved": true, "approved_by": by}) // as with no approval required
+		answer(w, http.StatusOK, object{"approved": true, "approved_by": by}) // as if no approval were required
 	default:
 		answer(w, http.StatusNotFound, object{"message": "Not Found"})
 	}
 }
 
-// commit is what checks say of a commit, which is named after its pull request.
+// commit returns the checks of a commit, which is named after its pull request.
 func (f *Forge) commit(w http.ResponseWriter, kind, path string) {
 	parts := strings.Split(path, "/")
 	n, _ := strconv.Atoi(strings.TrimPrefix(parts[1], "sha"))
@@ -192,7 +193,7 @@ func (f *Forge) commit(w http.ResponseWriter, kind, path string) {
 		}
 		answer(w, http.StatusOK, object{"total_count": len(runs), "check_runs": runs})
 	case kind == "github":
-		answer(w, http.StatusOK, object{"state": "pending", "statuses": []object{}}) // as with none
+		answer(w, http.StatusOK, object{"state": "pending", "statuses": []object{}}) // as if there were no statuses
 	default:
 		statuses := []object{}
 		if word != "" {
@@ -202,7 +203,7 @@ func (f *Forge) commit(w http.ResponseWriter, kind, path string) {
 	}
 }
 
-// as is a pull request in the words of its forge.
+// as returns a pull request in the JSON form of its forge.
 func (p *Pull) as(base string) object {
 	if p.Kind == "gitlab" {
 		state := "opened"

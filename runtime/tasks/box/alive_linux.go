@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// held keeps the locked files of [stayAlive] open until this process ends.
+// held keeps the files that [stayAlive] has locked open until this process exits.
 var held struct {
 	sync.Mutex
 	files []*os.File
 }
 
-// stayAlive locks a file in dir until this process ends, however it ends, and
-// returns its path. A container engine goes on without the process that called
-// it: [Inner.endWith] ends what is in the container when the lock is free.
+// stayAlive locks a file in dir until this process exits, for whatever reason, and
+// returns the file's path. A container continues without the process that started it,
+// so [Inner.endWith] stops the container when the lock is released.
 func stayAlive(dir string) (string, error) {
 	path := filepath.Join(dir, "alive")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
@@ -27,14 +27,14 @@ func stayAlive(dir string) (string, error) {
 	held.files = append(held.files, f)
 	held.Unlock()
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil && err != unix.EWOULDBLOCK {
-		return "", err // a locked file is this process's, from the attempt's earlier program
+		return "", err // if the file is locked, this process locked it for an earlier program of the attempt
 	}
 	return path, nil
 }
 
-// endWith exits, and so ends the container, when the process that started it has
-// ended. It does nothing if locks do not cross into the container, which
-// is so if the engine runs in a virtual machine.
+// endWith stops the container when the process that started it has exited. It does
+// nothing if the container does not see the lock, for example because the engine runs
+// in a virtual machine.
 func (in Inner) endWith() {
 	if in.Alive == "" {
 		return
@@ -48,8 +48,8 @@ func (in Inner) endWith() {
 		return
 	}
 	go func() {
-		for unix.Flock(int(f.Fd()), unix.LOCK_SH) != nil { // a signal interrupts it
+		for unix.Flock(int(f.Fd()), unix.LOCK_SH) != nil { // retry if a signal interrupts the call
 		}
-		os.Exit(exitBroken) // the container's init ends with this process, and all others with it
+		os.Exit(exitBroken) // this stops the container's init, and with it all other processes
 	}()
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestMain lets tests run this program as what it is inside and outside of a
-// container.
+// TestMain lets tests run this program as the process inside a container and as the
+// process outside.
 func TestMain(m *testing.M) {
 	switch os.Getenv("BOX_TEST") {
 	case "inside":
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	case "outside":
 		path, err := stayAlive(os.Args[1])
 		fmt.Println(path, err)
-		_, _ = bufio.NewReader(os.Stdin).ReadByte() // until the test ends, or kills it
+		_, _ = bufio.NewReader(os.Stdin).ReadByte() // waits until the test ends or kills this process
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
@@ -37,7 +37,7 @@ func boxed(t *testing.T, in Inner, line ...string) *exec.Cmd {
 	return cmd
 }
 
-// The engine goes on when the runner that called it is killed.
+// The engine continues when the runner that called it is killed.
 func TestAttackBoxAContainerEndsWithItsRunner(t *testing.T) {
 	dir := t.TempDir()
 	runner := exec.CommandContext(t.Context(), os.Args[0], dir)
@@ -72,13 +72,13 @@ func TestAttackBoxAContainerEndsWithItsRunner(t *testing.T) {
 	if err := runner.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = runner.Wait() // it was killed
+	_ = runner.Wait() // an error, because it was killed
 	if state, err := agent.Process.Wait(); err != nil || state.ExitCode() != exitBroken {
 		t.Errorf("after the runner was killed: %v, %v; want exit %d", state, err, exitBroken)
 	}
 }
 
-// Some engines run in a virtual machine, where the lock of the runner is not seen.
+// Some engines run in a virtual machine, which does not see the runner's lock.
 func TestALockThatDoesNotCrossEndsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "alive")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -89,7 +89,7 @@ func TestALockThatDoesNotCrossEndsNothing(t *testing.T) {
 	}
 }
 
-// The path of a program here is not the one in an image.
+// A program's path on this machine may differ from its path in an image.
 func TestAProgramOfAnImageIsFoundByName(t *testing.T) {
 	if out, err := boxed(t, Inner{Image: true}, "/opt/here/only/echo", "found").CombinedOutput(); err != nil || string(out) != "found\n" {
 		t.Errorf("in an image: said %q, %v", out, err)
@@ -100,7 +100,7 @@ func TestAProgramOfAnImageIsFoundByName(t *testing.T) {
 	}
 }
 
-// The client of docker is often installed without its daemon.
+// Docker's client is often installed without its daemon.
 func TestTheEngineThatWorksIsTaken(t *testing.T) {
 	p, _, work := policy(t)
 	bin := t.TempDir()

@@ -2,8 +2,8 @@
 
 package box
 
-// stayAlive returns an empty path: containers run in a virtual machine here,
-// where file locks of this system are not seen.
+// stayAlive returns an empty path, because containers run in a virtual machine on
+// this system and do not see its file locks.
 func stayAlive(string) (string, error) { return "", nil }
 
 func (in Inner) endWith() {}

@@ -1,11 +1,10 @@
-// Package box runs a program in a sandbox. It turns a command line and a policy
-// into a command line of bubblewrap, of a container engine, of macOS's
-// sandbox-exec, or of this program, which restricts itself with Landlock and
-// then executes the other one.
+// Package box runs a program in a sandbox. It converts a command line and a policy to a
+// command line for bubblewrap, a container engine, macOS's sandbox-exec, or this
+// program, which restricts itself with Landlock and then executes the program.
 //
-// The policy is the same for all: the system is readable, some folders are
-// hidden except for named parts, and only named parts are writable. The manual
-// says what each of them cannot do: see corpus/reference/sandbox.md.
+// The policy is the same for all modes: the system is readable, some folders are hidden
+// except for named parts, and only named parts are writable. The manual lists the
+// limits of each mode: see corpus/reference/sandbox.md.
 package box
 
 import (
@@ -22,12 +21,12 @@ import (
 // Mode is the technique of a sandbox.
 type Mode string
 
-// The modes. Auto is one of the others, whichever works here.
+// Modes of a sandbox. Auto stands for one of the others that works on this system.
 const (
 	Auto      Mode = "auto"
 	Bwrap     Mode = "bwrap"
 	Landlock  Mode = "landlock"
-	Seatbelt  Mode = "sandbox-exec" // of macOS
+	Seatbelt  Mode = "sandbox-exec" // macOS
 	Container Mode = "container"
 	None      Mode = "none"
 )
@@ -35,20 +34,20 @@ const (
 // Modes lists the modes that a user can choose.
 var Modes = []Mode{Auto, Bwrap, Landlock, Container, None}
 
-// Policy says what a program may do. Paths are absolute; missing ones are
+// Policy specifies what a program may do. Paths are absolute; missing paths are
 // ignored.
 type Policy struct {
-	Hide  []string // folders that are empty, or refused, but for what Read and Write name
-	Seal  []string // the same, and nothing can be written there, if only to be forgotten
+	Hide  []string // folders that are empty or inaccessible, except for the paths in Read and Write
+	Seal  []string // like Hide, but writing fails instead of being discarded
 	Read  []string
 	Write []string
-	// Copies are files of which the program gets a copy that it may change.
+	// Copies lists files of which the program gets a copy that it may change.
 	Copies []string
 	// Home is the user's home folder, which Hide contains.
 	Home string
 	// Temp is a private folder of this run.
 	Temp string
-	// Network is what the program may reach. The zero value: everything.
+	// Network restricts the network. The zero value allows everything.
 	Network Network
 	// Image and Engine apply to containers. Engine is docker or podman. If it is
 	// empty, the first of them that works is used.
@@ -57,20 +56,20 @@ type Policy struct {
 	Self []string
 }
 
-// Network restricts which hosts a program reaches.
+// Network specifies the hosts that a program can reach.
 type Network struct {
 	// Closed allows only Ports and Proxy.
 	Closed bool
-	// Ports are ports on loopback that lead to the same ports outside.
+	// Ports lists ports on loopback that are forwarded to the same ports outside.
 	Ports []int
-	// Proxy is a port on loopback that leads to the [Proxy] outside. 0: there
-	// is none.
+	// Proxy is a port on loopback that is forwarded to the [Proxy] outside. 0 means
+	// that there is none.
 	Proxy int
 	// Socket is the path of the Proxy's Unix socket.
 	Socket string
 }
 
-// part is a path of a policy and what becomes of it.
+// part is a path in a policy and its access.
 type part struct {
 	path string
 	what access
@@ -85,8 +84,8 @@ const (
 	write
 )
 
-// parts are the paths of a policy with links followed, the outer ones first. What
-// is named twice is what it was named last.
+// parts returns the policy's paths with links resolved, parent folders first. If a path
+// occurs twice, its last access applies.
 func (p Policy) parts() (all []part) {
 	known := map[string]access{}
 	for what, paths := range [][]string{hide: p.Hide, seal: p.Seal, read: p.Read, write: p.Write} {
@@ -105,17 +104,17 @@ func (p Policy) parts() (all []part) {
 	return all
 }
 
-// unsafeVariables name doors out of a sandbox: agents that sign for the person,
-// services that run programs, and files of deskhand that are hidden.
+// unsafeVariables lists variables that give access out of a sandbox: agents that sign
+// for the person, services that run programs, and hidden files of deskhand.
 var unsafeVariables = []string{"DESKHAND_CONFIG", "DESKHAND_STATE", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "XDG_RUNTIME_DIR",
 	"DOCKER_HOST", "CONTAINER_HOST", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"}
 
-// Command returns the command line and environment that run line, with env, in
-// a sandbox of the mode. dir is the working directory.
+// Command returns the command line and environment that run line, with env, in a
+// sandbox with the given mode. dir is the working directory.
 func (p Policy) Command(mode Mode, dir string, line, env []string) ([]string, []string, error) {
 	env = p.environment(mode, env)
 	if err := os.MkdirAll(filepath.Join(p.Temp, "tmp"), 0o700); err != nil {
-		return nil, nil, fmt.Errorf("make folder of a sandbox: %w", err)
+		return nil, nil, fmt.Errorf("create a sandbox's folder: %w", err)
 	}
 	in, err := p.inner(mode)
 	if err != nil {
@@ -139,7 +138,7 @@ func (p Policy) Command(mode Mode, dir string, line, env []string) ([]string, []
 	case None:
 		return line, env, nil
 	}
-	return nil, nil, fault.New(InvalidArgument, fmt.Sprintf("sandbox %q is none of %s", mode, ModeNames()), "")
+	return nil, nil, fault.New(InvalidArgument, fmt.Sprintf("sandbox %q is not one of %s", mode, ModeNames()), "")
 }
 
 // ModeNames returns the modes that a user can choose, as text.
@@ -157,7 +156,7 @@ func (p Policy) environment(mode Mode, env []string) []string {
 		return slices.Contains(unsafeVariables, name)
 	})
 	temp := "/tmp"
-	if mode == Landlock || mode == Seatbelt { // there everybody has the same /tmp
+	if mode == Landlock || mode == Seatbelt { // these modes share the system's /tmp
 		temp = filepath.Join(p.Temp, "tmp")
 	}
 	env = append(env, "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp, "DESKHAND_SANDBOX="+string(mode))
@@ -175,13 +174,13 @@ func (p Policy) environment(mode Mode, env []string) []string {
 	return env
 }
 
-// privateHome says that the mode cannot put another folder at the place of home,
-// so that there is one elsewhere, with links.
+// privateHome reports whether the mode cannot replace the home folder, so that the
+// program gets another home folder with links.
 func (p Policy) privateHome(mode Mode) bool { return mode == Landlock || mode == Seatbelt }
 
 const homeFolder = "home"
 
-// inner is what [Main] does inside, or before it is inside.
+// inner returns the setup that [Main] does before it runs the program.
 func (p Policy) inner(mode Mode) (in Inner, err error) {
 	home := p.Home
 	if p.privateHome(mode) {
@@ -197,7 +196,7 @@ func (p Policy) inner(mode Mode) (in Inner, err error) {
 		}
 		text, err := os.ReadFile(from)
 		if err != nil {
-			continue // it is not there
+			continue // the file does not exist
 		}
 		kept := filepath.Join(p.Temp, fmt.Sprintf("copy-%d", i))
 		if err := os.WriteFile(kept, text, 0o600); err != nil {
@@ -220,13 +219,13 @@ func (p Policy) inner(mode Mode) (in Inner, err error) {
 	return in, nil
 }
 
-// links are the parts of home that the policy names, at their places in another
+// links returns the paths in home that the policy names, with their places in another
 // folder.
 func (p Policy) links(home string) (links [][2]string, err error) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
-		return nil, fmt.Errorf("make home of a sandbox: %w", err)
+		return nil, fmt.Errorf("create a sandbox's home: %w", err)
 	}
-	for _, path := range slices.Sorted(slices.Values(slices.Concat(p.Read, p.Write))) { // a folder before what is in it
+	for _, path := range slices.Sorted(slices.Values(slices.Concat(p.Read, p.Write))) { // a folder before its content
 		name, err := filepath.Rel(p.Home, path)
 		if err != nil || name == "." || strings.HasPrefix(name, "..") {
 			continue

@@ -1,7 +1,7 @@
 package box
 
-// bwrap is a command line of bubblewrap: namespaces of its own for processes,
-// mounts, users and, if the network is closed, that too.
+// bwrap returns a command line for bubblewrap. It uses separate namespaces for
+// processes, mounts, users and, if the network is closed, the network.
 func (p Policy) bwrap(dir string, inner []string) []string {
 	line := bwrapBase()
 	if p.Network.Closed {
@@ -25,12 +25,12 @@ func (p Policy) bwrap(dir string, inner []string) []string {
 	return append(append(line, "--chdir", dir, "--"), inner...)
 }
 
-// Shared lists folders that all programs write to, and that no sandbox shows.
+// Shared lists folders that all programs write to. Every sandbox hides them.
 var Shared = []string{"/tmp", "/var/tmp", "/run"}
 
-// bwrapBase is what every line has. A connection to a socket is no writing, so
-// /run, where those of services are, is hidden, but for what names are resolved
-// with.
+// bwrapBase returns the start of every command line. /run, which holds the sockets of
+// services, is hidden, because connecting to a socket does not count as writing. Only
+// the files for name resolution stay visible.
 func bwrapBase() []string {
 	line := []string{"bwrap", "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}

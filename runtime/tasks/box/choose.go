@@ -13,14 +13,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Found says whether a mode works here.
+// Found describes whether a mode works on this system.
 type Found struct {
 	Mode  Mode   `json:"mode"`
 	Works bool   `json:"works"`
-	Why   string `json:"why"` // what it lacks, or why it does not work
+	Why   string `json:"why"` // what the mode lacks, or why it does not work
 }
 
-// Find tries each mode that this platform may have.
+// Find tries every mode.
 func Find(ctx context.Context) []Found {
 	var all []Found
 	for _, m := range []struct {
@@ -37,16 +37,16 @@ func Find(ctx context.Context) []Found {
 	return all
 }
 
-// automatic are the modes that Auto takes, the first that works.
+// automatic lists the modes for Auto. The first one that works is used.
 var automatic = []Mode{Bwrap, Landlock, Seatbelt}
 
-// Choose returns the mode to run for the one that was asked for. why says what
-// the mode lacks or, for None, why no other works. Fault: sandbox_unavailable
-// if asked names a mode that does not work.
+// Choose returns the mode to use for the requested mode. why explains what the mode
+// lacks or, for None, why no other mode works. Fault: sandbox_unavailable if asked
+// names a mode that does not work.
 func Choose(ctx context.Context, asked Mode) (mode Mode, why string, err error) {
 	switch asked {
 	case None:
-		return None, "it is switched off", nil
+		return None, "it is disabled", nil
 	case Auto, "":
 		var reasons []string
 		for _, m := range automatic {
@@ -60,7 +60,7 @@ func Choose(ctx context.Context, asked Mode) (mode Mode, why string, err error) 
 	}
 	lacks, err := probe(ctx, asked)
 	if err != nil {
-		return "", "", fault.New(SandboxUnavailable, fmt.Sprintf("sandbox %s does not work here: %v", asked, err), "set tasks.sandbox to one that works").WithCase(SandboxNamed)
+		return "", "", fault.New(SandboxUnavailable, fmt.Sprintf("sandbox %s does not work here: %v", asked, err), "set tasks.sandbox to a mode that works").WithCase(SandboxNamed)
 	}
 	return asked, lacks, nil
 }
@@ -79,7 +79,7 @@ func probe(ctx context.Context, m Mode) (lacks string, err error) {
 	return "", fmt.Errorf("it is not one of %s", ModeNames())
 }
 
-// patience is how long a trial may take.
+// patience is the timeout for trying a mode.
 const patience = 10 * time.Second
 
 var bwrapTried struct {
@@ -89,8 +89,8 @@ var bwrapTried struct {
 	err  error
 }
 
-// tryBwrap runs it once: that it is installed says little, as some systems keep
-// users from making namespaces.
+// tryBwrap runs bubblewrap once. It is not enough that bubblewrap is installed, because
+// some systems do not let users create namespaces.
 func tryBwrap(ctx context.Context) (string, error) {
 	path, err := exec.LookPath("bwrap")
 	if err != nil {
@@ -111,7 +111,7 @@ func runQuietly(ctx context.Context, program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	var problems strings.Builder // docker info prints what it knows beside them
+	var problems strings.Builder // separate, because docker info prints other output beside its errors
 	cmd.Stderr = &problems
 	err := cmd.Run()
 	if said := strings.TrimSpace(problems.String()); err != nil && said != "" {
@@ -123,24 +123,24 @@ func runQuietly(ctx context.Context, program string, args ...string) error {
 func tryLandlock(context.Context) (lacks string, err error) {
 	switch v := landlockVersion(); {
 	case runtime.GOOS != "linux":
-		return "", errors.New("it needs Linux")
+		return "", errors.New("it requires Linux")
 	case v == 0:
-		return "", errors.New("this kernel does not have it, or it is disabled")
+		return "", errors.New("this kernel does not support it, or it is disabled")
 	case v < landlockTruncate:
 		return "", fmt.Errorf("this kernel's Landlock (version %d) cannot prevent truncating files; Linux 6.2 can", v)
 	case v < landlockTCP:
-		return fmt.Sprintf("this kernel's Landlock (version %d) cannot close the network, keep signals in, or sockets of services out", v), nil
+		return fmt.Sprintf("this kernel's Landlock (version %d) cannot close the network, or block signals and service sockets", v), nil
 	case v < landlockScopes:
-		return fmt.Sprintf("this kernel's Landlock (version %d) cannot keep signals in, or sockets of services out", v), nil
+		return fmt.Sprintf("this kernel's Landlock (version %d) cannot block signals and service sockets", v), nil
 	case v < landlockSockets:
-		return fmt.Sprintf("this kernel's Landlock (version %d) cannot keep the agent from sockets of services, such as Docker's, or UDP", v), nil
+		return fmt.Sprintf("this kernel's Landlock (version %d) cannot block service sockets, for example Docker's, and UDP", v), nil
 	}
 	return "", nil
 }
 
 func trySeatbelt(ctx context.Context) (string, error) {
 	if runtime.GOOS != "darwin" {
-		return "", errors.New("it needs macOS")
+		return "", errors.New("it requires macOS")
 	}
 	return "", runQuietly(ctx, "/usr/bin/sandbox-exec", "-p", "(version 1)(allow default)", "/usr/bin/true")
 }

@@ -1,22 +1,22 @@
 package box
 
-// Codes of faults.
+// Fault codes.
 const (
 	InvalidArgument    = "invalid_argument"
 	SandboxUnavailable = "sandbox_unavailable"
 )
 
-// Cases of faults, for the hints of doors; see [fault.Fault].
+// Fault cases, which select hints; see [fault.Fault].
 const (
-	SandboxNamed = "sandbox_named" // sandbox_unavailable: one that was asked for by name
+	SandboxNamed = "sandbox_named" // sandbox_unavailable: the mode was requested by name
 )
 
-// Codes are those of this package.
+// Codes lists this package's fault codes.
 var Codes = []string{
 	InvalidArgument, SandboxUnavailable,
 }
 
-// Cases are those of this package.
+// Cases lists this package's fault cases.
 var Cases = []string{
 	SandboxNamed,
 }

@@ -19,11 +19,11 @@ var engines = []string{"docker", "podman"}
 
 var engineTried struct {
 	sync.Mutex
-	path, name string // the search path, and what works on it
+	path, name string // value of PATH, and the engine that works with it
 }
 
-// workingEngine returns the first engine that works. One that does not is common: the
-// client of docker without its daemon.
+// workingEngine returns the first engine that works. Often an engine is installed but
+// does not work, for example docker's client without its daemon.
 func workingEngine(ctx context.Context) (string, error) {
 	t := &engineTried
 	t.Lock()
@@ -49,8 +49,8 @@ func workingEngine(ctx context.Context) (string, error) {
 	return "", errors.New(strings.Join(reasons, "; "))
 }
 
-// container is a command line of docker or podman. What is not in the image is
-// not there: the agent's program, and git, have to be in it.
+// container returns a command line for docker or podman. The container only has what is
+// in the image, so the image must contain git and the agent's program.
 func (p Policy) container(dir string, inner, env []string) ([]string, error) {
 	engine, err := p.Engine, error(nil)
 	if engine == "" {
@@ -60,22 +60,22 @@ func (p Policy) container(dir string, inner, env []string) ([]string, error) {
 		return nil, fault.New(SandboxUnavailable, err.Error(), "install and start docker or podman, or set tasks.sandbox to auto")
 	}
 	if p.Image == "" {
-		return nil, fault.New(SandboxUnavailable, "there is no image for the container", "set tasks.sandbox_image to one that has git and the agent")
+		return nil, fault.New(SandboxUnavailable, "there is no image for the container", "set tasks.sandbox_image to an image with git and the agent")
 	}
-	network := "host" // the attempt's own tools are on loopback
+	network := "host" // the attempt's tools listen on loopback
 	if p.Network.Closed {
 		network = "none"
 	}
 	line := []string{engine, "run", "--rm", "--interactive", "--init", "--network", network, "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
 		"--user", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()), "--workdir", dir, "--tmpfs", "/tmp:exec"}
 	if engine == "podman" && os.Getuid() != 0 {
-		line = append(line, "--userns", "keep-id") // else the user's files belong to root inside
+		line = append(line, "--userns", "keep-id") // otherwise the user's files belong to root inside
 	}
 	if p.Home != "" {
 		line = append(line, "--tmpfs", p.Home+":exec,mode=1777")
 	}
 	var shown []string
-	mount := func(path, how string) { // an engine refuses one that is mounted twice
+	mount := func(path, how string) { // engines reject a path that is mounted twice
 		if slices.Contains(shown, path) {
 			return
 		}
@@ -88,7 +88,7 @@ func (p Policy) container(dir string, inner, env []string) ([]string, error) {
 			mount(one.path, ",readonly")
 		case write:
 			mount(one.path, "")
-		case hide, seal: // what is around it is not there, unless it was mounted
+		case hide, seal: // hidden unless it is inside a mounted folder
 			within := func(dir string) bool { return strings.HasPrefix(one.path, dir+"/") }
 			if one.path != p.Home && isFolder(one.path) && slices.ContainsFunc(shown, within) {
 				line = append(line, "--tmpfs", one.path)
@@ -100,7 +100,7 @@ func (p Policy) container(dir string, inner, env []string) ([]string, error) {
 		mount(p.Self[0], ",readonly")
 	}
 	for _, v := range env {
-		if name, _, _ := strings.Cut(v, "="); name != "PATH" { // the image knows better
+		if name, _, _ := strings.Cut(v, "="); name != "PATH" { // the image has its own PATH
 			line = append(line, "--env", name)
 		}
 	}

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Needs lists what a program needs of the user's home. Paths begin with ~ for
-// the home folder, or with $NAME for a variable. A path that ends with / is a
-// folder, which is created if it is missing.
+// Needs lists what a program needs from the user's home. Paths begin with ~ for the
+// home folder, or with $NAME for a variable. A path that ends with / is a folder, which
+// is created if it is missing.
 type Needs struct {
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
-	// Copy lists files of which the program gets a copy. It may change the
-	// copy, which is discarded.
+	// Copy lists files of which the program gets a copy. The program may change the
+	// copy, which is later discarded.
 	Copy []string `json:"copy,omitempty"`
 	// Hosts lists the hosts that the program itself connects to.
 	Hosts []string `json:"hosts,omitempty"`
@@ -30,22 +30,22 @@ func (n Needs) And(more Needs) Needs {
 //go:embed home.json
 var home []byte
 
-// Tools returns the programs and caches that every agent sees.
+// Tools lists the programs and caches that every agent can see.
 func Tools() (n Needs) {
 	if err := json.Unmarshal(home, &n); err != nil {
-		panic(err) // it has a test
+		panic(err) // a test covers this file
 	}
 	return n
 }
 
-// usual is what a variable of a folder is worth that is not set.
+// usual maps variables that name folders to their default values.
 var usual = map[string]string{
 	"XDG_CONFIG_HOME": "~/.config", "XDG_CACHE_HOME": "~/.cache", "XDG_DATA_HOME": "~/.local/share", "XDG_STATE_HOME": "~/.local/state",
 	"CARGO_HOME": "~/.cargo", "RUSTUP_HOME": "~/.rustup", "GOPATH": "~/go", "CLAUDE_CONFIG_DIR": "~/.claude", "CODEX_HOME": "~/.codex",
 }
 
-// Expand replaces variables in paths with the values of env. It drops paths
-// that expand to nothing, and creates the folders that end with /.
+// Expand replaces variables in paths with their values from env. It drops paths whose
+// variable has no value, and creates the folders that end with /.
 func Expand(paths []string, home string, env func(name string) string) (found []string) {
 	for _, p := range paths {
 		at := p
@@ -70,15 +70,15 @@ func Expand(paths []string, home string, env func(name string) string) (found []
 			continue
 		}
 		if strings.HasSuffix(p, "/") {
-			os.MkdirAll(at, 0o700) // what cannot be made is not there
+			os.MkdirAll(at, 0o700) // if this fails, the folder is missing and ignored
 		}
 		found = append(found, filepath.Clean(at))
 	}
 	return found
 }
 
-// Programs returns the folders of a search path, and of one program, that are
-// inside hidden folders, together with the folders beside their bin folder. A
+// Programs returns the folders in a search path, and those of one program, that are
+// inside hidden folders, together with the related folders that their programs need. A
 // hidden folder that is itself on the search path stays hidden.
 func Programs(path, program string, hidden []string) (found []string) {
 	var real []string
@@ -105,7 +105,7 @@ func Programs(path, program string, hidden []string) (found []string) {
 		}
 	}
 	if real, err := filepath.EvalSymlinks(program); err == nil {
-		add(program) // a link, which has to be there too
+		add(program) // the link, which must be visible too
 		if root, _, ok := strings.Cut(real, "/node_modules/"); ok {
 			add(root + "/node_modules")
 		} else {
@@ -115,8 +115,8 @@ func Programs(path, program string, hidden []string) (found []string) {
 	return found
 }
 
-// prefix is what a folder of programs belongs to: of PREFIX/bin that is PREFIX if
-// it has a lib too and is not all that the person has.
+// prefix returns the folder that a folder of programs belongs to. For PREFIX/bin, that
+// is PREFIX if it also has a lib folder and is not a general folder such as ~/.local.
 func prefix(dir string) string {
 	up := filepath.Dir(dir)
 	switch filepath.Base(dir) {

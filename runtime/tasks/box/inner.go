@@ -12,35 +12,36 @@ import (
 	"syscall"
 )
 
-// Inner is what this program sets up in a sandbox before it runs the other
+// Inner specifies what this program sets up in a sandbox before it runs the other
 // program.
 type Inner struct {
-	Links, Copies [][2]string `json:",omitempty"` // from, to
+	Links, Copies [][2]string `json:",omitempty"` // pairs of source and destination
 	Landlock      *Rules      `json:",omitempty"`
-	// Socket is the path of the [Proxy] outside. Ports lead through it to the
-	// same ports there; the port Proxy leads to it for everything else.
+	// Socket is the path of the [Proxy] outside. Connections to Ports are forwarded
+	// through it to the same ports outside, and all others go to it through the port
+	// Proxy.
 	Socket string `json:",omitempty"`
 	Ports  []int  `json:",omitempty"`
 	Proxy  int    `json:",omitempty"`
-	// Image is true if the file system is that of an image. A program that is not
-	// at its path there is looked up by its name.
+	// Image reports whether the file system comes from a container image. A program
+	// that is missing at its path is then looked up by name.
 	Image bool `json:",omitempty"`
-	// Alive is a file that the process outside keeps locked. Empty: nothing
-	// watches that process.
+	// Alive is the path of a file that the process outside keeps locked. If it is
+	// empty, that process is not watched.
 	Alive string `json:",omitempty"`
 }
 
 func (in Inner) relays() bool { return in.Socket != "" }
 
-// exitBroken is the code of a sandbox that could not be made.
+// exitBroken is the exit code if the sandbox could not be set up.
 const exitBroken = 125
 
-// Args are the arguments with which this program calls [Main].
+// Args holds the arguments with which this program calls [Main].
 var Args = []string{"tasks", "boxed"}
 
-// Main sets up a sandbox and runs a program in it. args is an [Inner] as JSON,
-// "--" and a command line. It returns an exit code, or does not return because
-// it has become the other program.
+// Main sets up a sandbox and runs a program in it. args is an [Inner] as JSON, "--" and
+// a command line. Main returns an exit code, unless the other program replaces this
+// process.
 func Main(args []string, stderr io.Writer) int {
 	code, err := boxedMain(args)
 	if err != nil {
@@ -85,7 +86,7 @@ func boxedMain(args []string) (int, error) {
 	return in.runProgram(program, line)
 }
 
-// placeFiles makes the links and copies.
+// placeFiles creates the links and copies.
 func (in Inner) placeFiles() error {
 	for _, l := range in.Links {
 		if err := os.MkdirAll(filepath.Dir(l[1]), 0o700); err != nil {
@@ -110,7 +111,7 @@ func (in Inner) placeFiles() error {
 	return nil
 }
 
-// runProgram runs the program beside the relay and returns its exit code.
+// runProgram runs the program next to the relay and returns its exit code.
 func (in Inner) runProgram(program string, line []string) (int, error) {
 	cmd := exec.Command(program)
 	cmd.Args, cmd.Stdin, cmd.Stdout, cmd.Stderr = line, os.Stdin, os.Stdout, os.Stderr
@@ -119,10 +120,10 @@ func (in Inner) runProgram(program string, line []string) (int, error) {
 	if err := cmd.Start(); err != nil {
 		return exitBroken, err
 	}
-	if in.Image { // elsewhere the group gets a signal, and so the program has got it too
+	if in.Image { // in other sandboxes, the program gets signals with its group
 		go func() {
 			for s := range signals {
-				_ = cmd.Process.Signal(s) // it has ended
+				_ = cmd.Process.Signal(s) // an error means that the program has exited
 			}
 		}()
 	}

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// execProgram replaces this process by the program.
-func execProgram(string, []string) error { return errors.New("there is no sandbox on this system") }
+// execProgram replaces this process with the program.
+func execProgram(string, []string) error { return errors.New("this system supports no sandbox") }
 
 func signalOf(*exec.ExitError) int { return 0 }

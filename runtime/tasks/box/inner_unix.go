@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// execProgram replaces this process by the program.
+// execProgram replaces this process with the program.
 func execProgram(program string, line []string) error {
 	return syscall.Exec(program, line, os.Environ())
 }

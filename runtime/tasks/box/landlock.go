@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// Rules is what Landlock allows a program. Landlock can only allow: a hidden
-// folder is one that the rules do not contain, and neither do they contain its
-// parent folders as a whole.
+// Rules specifies what Landlock allows a program. Landlock can only allow access, so a
+// folder is hidden if the rules contain neither it nor the whole of a parent folder.
 type Rules struct {
 	Read, Write []string
-	Devices     []string // files of /dev
+	Devices     []string // files in /dev
 	// Closed restricts the network to TCP connections to Ports.
 	Closed bool
 	Ports  []int
 }
 
-// devices are what programs need of /dev.
+// devices lists the files in /dev that programs need.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"}
 
 func (p Policy) landlock() *Rules {
@@ -51,8 +50,8 @@ func (p Policy) landlock() *Rules {
 	return r
 }
 
-// visible are the folders and files of dir, or dir itself, that have nothing
-// hidden in them.
+// visible returns dir if nothing in it is hidden, and otherwise those of its folders
+// and files that contain nothing hidden.
 func visible(dir string, all []part) (found []string) {
 	inside := false
 	for _, one := range all {
@@ -69,10 +68,10 @@ func visible(dir string, all []part) (found []string) {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // who may not list it sees nothing of it
+		return nil // an unreadable folder shows nothing
 	}
 	for _, e := range entries {
-		if e.Type()&os.ModeSymlink == 0 { // what it names is seen where it is
+		if e.Type()&os.ModeSymlink == 0 { // the link's target is allowed separately
 			found = append(found, visible(filepath.Join(dir, e.Name()), all)...)
 		}
 	}

@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the versions of Landlock's interface can do, which this package relies on
-// or says that it lacks.
+// Versions of Landlock's ABI with the features that this package uses, or reports as
+// missing.
 const (
-	landlockTruncate = 3 // before it a file that cannot be written can be emptied: too little
+	landlockTruncate = 3 // required: older versions cannot prevent truncating a read-only file
 	landlockTCP      = 4
 	landlockScopes   = 6 // signals and abstract sockets
 	landlockSockets  = 9 // connecting to sockets that are files
 )
 
-// landlockVersion is that of this kernel; 0: it has none.
+// landlockVersion returns the ABI version of this kernel, or 0 if it has no Landlock.
 func landlockVersion() int {
 	v, err := ll.LandlockGetABIVersion()
 	if err != nil {
@@ -28,7 +28,7 @@ func landlockVersion() int {
 	return v
 }
 
-// restrict applies rules to this process and all that it will become.
+// restrict applies the rules to this process, and to the program that replaces it.
 func (r Rules) restrict() error {
 	var fs []landlock.Rule
 	fs = append(fs, landlock.PathAccess(readFile, r.onlyFiles(r.Read)...).IgnoreIfMissing())
@@ -47,7 +47,7 @@ func (r Rules) restrict() error {
 	if !r.Closed {
 		return dropCapabilities()
 	}
-	// Programs may listen: nobody outside is told to come.
+	// Programs may listen, because no process outside knows of them.
 	config, err := landlock.NewConfig(landlock.AccessNetSet(ll.AccessNetConnectTCP))
 	if err != nil {
 		return err
@@ -62,14 +62,14 @@ func (r Rules) restrict() error {
 	return dropCapabilities()
 }
 
-// dropCapabilities takes what root may do beyond its own files from this thread,
-// and from what it becomes: Linux lets CAP_PERFMON read the memory of processes
-// without asking Landlock.
+// dropCapabilities removes root's special capabilities from this thread and from the
+// program that replaces it. Otherwise, CAP_PERFMON would allow reading the memory of
+// processes, which Landlock does not prevent.
 func dropCapabilities() error {
-	runtime.LockOSThread() // and never unlocked: this thread becomes the program
+	runtime.LockOSThread() // never unlocked, because this thread becomes the program
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); errors.Is(err, unix.EPERM) {
-			break // who may not drop them has none, and cannot get any
+			break // a process that may not drop capabilities has none, and cannot get any
 		}
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}

@@ -13,4 +13,4 @@ const (
 
 func landlockVersion() int { return 0 }
 
-func (Rules) restrict() error { return errors.New("Landlock needs Linux") }
+func (Rules) restrict() error { return errors.New("Landlock requires Linux") }

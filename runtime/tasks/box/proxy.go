@@ -20,9 +20,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Hosts lists what a program may connect to: host names, or *.name for all
-// names below one, each with :PORT or for ports 80 and 443. Addresses of this
-// machine and its network must be listed explicitly.
+// Hosts lists what a program may connect to: host names, or *.name for all names below
+// name, each with :PORT, or without it for ports 80 and 443. Addresses of this machine
+// and its network must be listed explicitly.
 type Hosts []string
 
 // CheckHosts returns a fault for an invalid host. Fault: invalid_argument.
@@ -34,13 +34,13 @@ func CheckHosts(hosts []string) error {
 			bad = true
 		}
 		if bad {
-			return fault.New(InvalidArgument, fmt.Sprintf("%q is no host", h), "write it as api.example.com, *.example.com or example.com:8443")
+			return fault.New(InvalidArgument, fmt.Sprintf("%q is not a host", h), "write it as api.example.com, *.example.com or example.com:8443")
 		}
 	}
 	return nil
 }
 
-// What a list of sandbox_network may have alone.
+// Values of sandbox_network that must stand alone.
 const (
 	NetworkOn  = "on"
 	NetworkOff = "off"
@@ -53,12 +53,12 @@ func CheckNetwork(network []string) error {
 		return nil
 	}
 	if slices.Contains(network, NetworkOn) || slices.Contains(network, NetworkOff) {
-		return fault.New(InvalidArgument, fmt.Sprintf("network %q has hosts beside on or off", strings.Join(network, ",")), "write on, off, or the hosts")
+		return fault.New(InvalidArgument, fmt.Sprintf("network %q has other values next to on or off", strings.Join(network, ",")), "write on, off, or the hosts")
 	}
 	return CheckHosts(network)
 }
 
-// splitHost is a host and its port; empty: none is named.
+// splitHost splits text into a host and a port. port is "" if there is none.
 func splitHost(text string) (name, port string) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if name, port, err := net.SplitHostPort(text); err == nil {
@@ -67,7 +67,7 @@ func splitHost(text string) (name, port string) {
 	return strings.Trim(text, "[]"), ""
 }
 
-// allow says whether host and port are among them, and whether by an address.
+// allow reports whether host and port are allowed, and whether by an address.
 func (h Hosts) allow(host, port string) (ok, literal bool) {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	for _, one := range h {
@@ -83,7 +83,7 @@ func (h Hosts) allow(host, port string) (ok, literal bool) {
 	return false, false
 }
 
-// LoopbackPorts returns the ports of this machine that the hosts name.
+// LoopbackPorts returns the ports of this machine that are in the list.
 func (h Hosts) LoopbackPorts() (ports []int) {
 	for _, one := range h {
 		name, at := splitHost(one)
@@ -105,7 +105,7 @@ type Proxy struct {
 
 	socket, loopback net.Listener
 	mu               sync.Mutex
-	open             map[net.Conn]bool // nil: it is closed
+	open             map[net.Conn]bool // nil after Close
 	running          sync.WaitGroup
 }
 
@@ -153,7 +153,7 @@ func (p *Proxy) Close() {
 	p.running.Wait()
 }
 
-// hold notes a connection, so that Close ends it.
+// hold records a connection, so that Close closes it.
 func (p *Proxy) hold(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,7 +179,7 @@ func (p *Proxy) accept(l net.Listener) {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // too many files are open
+			time.Sleep(10 * time.Millisecond) // for example because too many files are open
 			continue
 		}
 		if !p.hold(conn) {
@@ -192,10 +192,10 @@ func (p *Proxy) accept(l net.Listener) {
 	}
 }
 
-// patient is how long a request line and a connection may take.
+// patient is the timeout for reading a request's header and for connecting to a host.
 const patient = 30 * time.Second
 
-// serve answers the requests of one connection.
+// serve handles one request on a connection.
 func (p *Proxy) serve(conn net.Conn) {
 	r := bufio.NewReader(conn)
 	conn.SetReadDeadline(time.Now().Add(patient))
@@ -231,7 +231,7 @@ func (p *Proxy) serve(conn net.Conn) {
 	}
 	request.Header.Del("Proxy-Authorization")
 	request.Header.Del("Proxy-Connection")
-	request.Close = true // the next one may be for another host
+	request.Close = true // the next request may be for another host
 	if request.Write(other) == nil {
 		io.Copy(conn, other)
 	}
@@ -241,15 +241,15 @@ func say(conn net.Conn, status int, text string) {
 	fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s\n", status, http.StatusText(status), len(text)+1, text)
 }
 
-// dial connects to a host if it is allowed: its name is resolved once, and what
-// came of that is what is connected to.
+// dial connects to a host if it is allowed. It resolves the name once and connects to
+// one of the resulting addresses.
 func (p *Proxy) dial(host, port string) (net.Conn, error) {
 	ok, literal := p.hosts.allow(host, port)
 	if !ok {
 		if p.refused != nil {
 			p.refused(net.JoinHostPort(host, port))
 		}
-		return nil, fmt.Errorf("%s is not among the hosts of sandbox_network", net.JoinHostPort(host, port))
+		return nil, fmt.Errorf("%s is not a host in sandbox_network", net.JoinHostPort(host, port))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patient)
 	defer cancel()
@@ -272,8 +272,8 @@ func (p *Proxy) dial(host, port string) (net.Conn, error) {
 	return nil, err
 }
 
-// inside are the networks beside those that Go knows as private that lead to this
-// machine or its network: shared, benchmark, reserved, NAT64, 6to4 and mapped.
+// inside lists the networks that belong to this machine or its network, in addition to
+// those that Go treats as private: shared, benchmark, reserved, NAT64, 6to4 and mapped.
 var inside = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
 	netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),

@@ -10,13 +10,14 @@ import (
 	"sync"
 )
 
-// relay listens on loopback inside and carries what comes to the proxy outside:
-// for a port to the same port there, for the port of the proxy as it is.
+// relay listens on loopback in the sandbox and forwards connections to the proxy
+// outside: those to a port in Ports to the same port there, and those to the proxy's
+// port unchanged.
 func (in Inner) relay() error {
 	listen := func(port int, dial func() (net.Conn, error)) error {
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
-			return fmt.Errorf("listen inside: %w", err)
+			return fmt.Errorf("listen in the sandbox: %w", err)
 		}
 		go accept(l, dial)
 		return nil
@@ -51,7 +52,7 @@ func accept(l net.Listener, dial func() (net.Conn, error)) {
 	}
 }
 
-// connect asks the proxy for a port of loopback.
+// connect asks the proxy for a connection to a port on loopback.
 func connect(out func() (net.Conn, error), port int) (net.Conn, error) {
 	conn, err := out()
 	if err != nil {
@@ -74,7 +75,7 @@ func connect(out func() (net.Conn, error), port int) (net.Conn, error) {
 	return buffered{conn, r}, nil
 }
 
-// buffered is a connection of which something was read ahead.
+// buffered is a connection with data that was already read.
 type buffered struct {
 	net.Conn
 	r *bufio.Reader
@@ -82,7 +83,7 @@ type buffered struct {
 
 func (b buffered) Read(p []byte) (int, error) { return b.r.Read(p) }
 
-// CloseWrite ends the sending.
+// CloseWrite closes the sending direction.
 func (b buffered) CloseWrite() error { return closeWrite(b.Conn) }
 
 func closeWrite(c net.Conn) error {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// seatbelt is a command line of macOS's sandbox-exec. Of its rules the last that
-// fits counts.
+// seatbelt returns a command line for macOS's sandbox-exec. If several of its rules
+// match, the last one applies.
 func (p Policy) seatbelt(inner []string) []string {
 	return append([]string{"/usr/bin/sandbox-exec", "-p", p.profile()}, inner...)
 }

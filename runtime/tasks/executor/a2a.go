@@ -16,28 +16,27 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// remote is an agent that is reached over the network, in the Agent2Agent
-// protocol: 1.0, or 0.3 where that is all it speaks. A session is a context of
-// the protocol, and a run is a task, or goes on with one that waited. There is
-// no process here, and the agent sees no folder of ours: what it makes are the
-// files that it sends.
+// remote is an agent that is reached over the network with the Agent2Agent protocol:
+// version 1.0, or 0.3 if the agent speaks only that. A session is a context of the
+// protocol. A run is a new task, or continues a task that is waiting. The agent has no
+// process here and sees none of our folders: its results are the files that it sends.
 type remote struct {
 	*Run
 	skill   string
-	streams bool              // it says what happens as it happens
-	talking *a2aclient.Client // what comes on it is in the raw log
-	looking *a2aclient.Client // what comes on it is not
+	streams bool              // whether the agent can stream events
+	talking *a2aclient.Client // client whose traffic is in the raw log
+	looking *a2aclient.Client // client whose traffic is not logged
 
-	asking context.Context // ends when the turn is to end
+	asking context.Context // ends when the turn should end
 	talk   *talk
 	status a2a.TaskStatus
-	seen   map[string]int // parts that were shown, by what they are of
-	single bool           // it answered with a message, and there is no task
-	heard  bool           // it has said something since the last message to it
+	seen   map[string]int // number of parts already shown, by source
+	single bool           // the agent answered with a message instead of a task
+	heard  bool           // the agent has sent an event since the last message to it
 
 	cancels sync.WaitGroup
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	at   position
 	over bool
 }
@@ -46,7 +45,7 @@ var a2aKind = kind{
 	name: "a2a",
 	check: func(c Config) string {
 		if u, err := url.Parse(c.URL); err != nil || !address(u) {
-			return fmt.Sprintf("url %q is not the address of an agent, such as https://agent.example.com", c.URL)
+			return fmt.Sprintf("url %q is not the address of an agent, for example https://agent.example.com", c.URL)
 		}
 		return ""
 	},
@@ -55,15 +54,14 @@ var a2aKind = kind{
 	abandon: abandon,
 }
 
-// position is the state of a conversation. As JSON it is the agent's session
-// ID.
+// position is the place in a conversation. Its JSON is the agent's session ID.
 type position struct {
 	Context string     `json:"contextId,omitempty"`
 	Task    a2a.TaskID `json:"taskId,omitempty"`
 }
 
-// callTime bounds a call that has nothing to wait for, lastCallTime one for which
-// somebody waits who wants the end at once.
+// callTime is the timeout for a call that has nothing to wait for. lastCallTime is the
+// timeout for the last call before an immediate stop.
 const (
 	callTime     = 30 * time.Second
 	lastCallTime = 2 * time.Second
@@ -82,7 +80,7 @@ func startRemote(ctx context.Context, l *launch) (*Run, error) {
 	connecting, done := context.WithTimeout(ctx, callTime)
 	defer done()
 	if err := c.connect(connecting, l); err != nil {
-		return nil, fault.New(ExecutorUnavailable, fmt.Sprintf("the agent at %s cannot be spoken to: %v", l.URL, err), "see tasks.executors."+l.id+" in the configuration")
+		return nil, fault.New(ExecutorUnavailable, fmt.Sprintf("cannot connect to the agent at %s: %v", l.URL, err), "see tasks.executors."+l.id+" in the configuration")
 	}
 	r := &Run{spec: l.spec, done: make(chan struct{})}
 	var cut func()
@@ -116,7 +114,7 @@ func (c *remote) runTurn() Result {
 	c.over = true
 	c.mu.Unlock()
 	c.cancels.Wait()
-	if task := c.position().Task; c.ctx.Err() != nil && task != "" && !c.status.State.Terminal() { // it was cut off
+	if task := c.position().Task; c.ctx.Err() != nil && task != "" && !c.status.State.Terminal() { // the connection was closed
 		ctx, done := context.WithTimeout(context.Background(), lastCallTime)
 		c.cancel(ctx, task)
 		done()
@@ -135,16 +133,16 @@ func (c *remote) runTurn() Result {
 	return result
 }
 
-// cancel cancels a task. A task that has ended meanwhile stays as it is.
+// cancel cancels a task. A task that has ended in the meantime is unchanged.
 func (c *remote) cancel(ctx context.Context, task a2a.TaskID) {
 	ctx, done := context.WithTimeout(ctx, callTime)
 	defer done()
-	c.looking.CancelTask(ctx, &a2a.CancelTaskRequest{ID: task}) // one that does not hear is left in the end
+	c.looking.CancelTask(ctx, &a2a.CancelTaskRequest{ID: task}) // errors are ignored: an agent that does not react is abandoned
 }
 
-// abandon cancels the task of a run whose runner was killed. A task that waits
-// for an answer is kept, as the answer may still come, unless a person has
-// stopped it.
+// abandon cancels the remote task of a run whose runner was killed. It keeps a task
+// that is waiting for an answer, because the answer may still arrive, unless a person
+// has stopped the task.
 func abandon(ctx context.Context, l *launch, stopped bool) error {
 	var last position
 	if json.Unmarshal([]byte(l.spec.Resume), &last) != nil || last.Task == "" {
@@ -160,7 +158,7 @@ func abandon(ctx context.Context, l *launch, stopped bool) error {
 	if err == nil && !t.Status.State.Terminal() && (stopped || !awaitsInput(t.Status.State)) {
 		_, err = c.looking.CancelTask(ctx, &a2a.CancelTaskRequest{ID: last.Task})
 	}
-	if refused(err) { // it is forgotten, or has ended meanwhile
+	if refused(err) { // the agent has forgotten the task, or the task has ended
 		return nil
 	}
 	return err
@@ -189,16 +187,16 @@ func (c *remote) sendPrompt() error {
 		err = c.send(m, "")
 	}
 	if refused(err) && c.spec.Resume != "" && c.talk.result.AgentSession == "" {
-		c.talk.system(fmt.Sprintf("the agent does not go on with its session, so a new one begins: %v", err))
+		c.talk.system(fmt.Sprintf("the agent cannot continue its session, so a new one begins: %v", err))
 		c.setPosition(position{})
 		err = c.send(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(c.spec.Before+c.spec.Prompt)), "")
 	}
 	return err
 }
 
-// sendAnswer sends a person's answer. It retries if the agent could not be
-// reached, or failed and still waits: some agents are not ready for an answer
-// right after they ask.
+// sendAnswer sends a person's answer. It retries if the agent could not be reached, or
+// if the agent failed and is still waiting: some agents are not ready for an answer
+// immediately after they ask.
 func (c *remote) sendAnswer() error {
 	m, err := c.answer()
 	if m == nil || err != nil {
@@ -211,12 +209,12 @@ func (c *remote) sendAnswer() error {
 		}
 		heard := c.refresh() == nil
 		switch {
-		case heard && c.stage() != stage: // it has the answer, or one from elsewhere
+		case heard && c.stage() != stage: // the agent has this answer, or another one
 			return nil
-		case heard && signing && refused(err): // it takes no word for a sign-in
+		case heard && signing && refused(err): // the agent accepts no message as proof of a sign-in
 			return c.awaitStageChange(stage)
 		case refused(err) && !(heard && errors.Is(err, a2a.ErrInternalError)), failures == maxFailures:
-			return wrapError("the agent does not take the answer", err)
+			return wrapError("the agent rejected the answer", err)
 		}
 		if err := c.pause(wait); err != nil {
 			return err
@@ -224,8 +222,8 @@ func (c *remote) sendAnswer() error {
 	}
 }
 
-// awaitStageChange waits until the agent notices that a person has done what
-// its task waits for.
+// awaitStageChange waits until the agent notices that a person has done what its task
+// is waiting for.
 func (c *remote) awaitStageChange(stage string) error {
 	failures := 0
 	for wait := soonest; c.stage() == stage; wait = min(2*wait, latest) {
@@ -244,14 +242,14 @@ func (c *remote) awaitStageChange(stage string) error {
 // refused reports whether the agent received the message and rejected it.
 func refused(err error) bool { return errors.As(err, new(*a2a.Error)) }
 
-// send sends a message and handles the events that follow. A stream that breaks
-// after the agent has named a task is no error, as the task can be polled.
+// send sends a message and handles the events that follow. If the stream breaks after
+// the agent has named a task, send returns nil, because the task can be polled.
 func (c *remote) send(m *a2a.Message, stage string) error {
 	if c.skill != "" {
 		m.Metadata = map[string]any{"skill": c.skill}
 	}
-	// An agent that cannot stream would not answer before it is done: it is
-	// looked at instead.
+	// An agent that cannot stream would not answer until it is done, so its task is
+	// polled instead.
 	config := &a2a.SendMessageConfig{ReturnImmediately: !c.streams}
 	err := c.receive(c.talking.SendStreamingMessage(c.ctx, &a2a.SendMessageRequest{Message: m, Config: config}), stage)
 	if !refused(err) && c.heard && c.position().Task != "" {
@@ -260,8 +258,8 @@ func (c *remote) send(m *a2a.Message, stage string) error {
 	return err
 }
 
-// firstMessage returns the message that begins the turn: to the task that waits
-// for one, otherwise in the last context.
+// firstMessage returns the message that begins the turn. It goes to the task that is
+// waiting for a message, or otherwise to the last context.
 func (c *remote) firstMessage() (*a2a.Message, error) {
 	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(c.spec.Prompt))
 	var last position
@@ -277,10 +275,10 @@ func (c *remote) firstMessage() (*a2a.Message, error) {
 	defer done()
 	t, err := c.looking.GetTask(ctx, &a2a.GetTaskRequest{ID: last.Task})
 	if refused(err) {
-		// It has forgotten the task, and may know the context or not.
+		// The agent has forgotten the task, but may still know the context.
 		c.setPosition(position{Context: last.Context})
 		if c.spec.Before != "" {
-			c.talk.system("the agent does not know its last task any more: it is told what was said before")
+			c.talk.system("the agent no longer knows its last task, so it gets a summary of the conversation")
 			m.Parts[0] = a2a.NewTextPart(c.spec.Before + c.spec.Prompt)
 		}
 		return m, nil
@@ -292,7 +290,7 @@ func (c *remote) firstMessage() (*a2a.Message, error) {
 	if state := t.Status.State; awaitsInput(state) {
 		m.TaskID = last.Task
 		return m, nil
-	} else if !state.Terminal() { // whoever waited for it has died
+	} else if !state.Terminal() { // the run that waited for it has died
 		c.cancel(c.ctx, last.Task)
 	}
 	c.setPosition(position{Context: last.Context})
@@ -305,8 +303,8 @@ func awaitsInput(s a2a.TaskState) bool {
 	return s == a2a.TaskStateInputRequired || s == a2a.TaskStateAuthRequired
 }
 
-// receive handles events until the stream ends, or the task is at rest at
-// another stage than stage.
+// receive handles events until the stream ends, or until the task is at rest at a stage
+// other than stage.
 func (c *remote) receive(events iter.Seq2[a2a.Event, error], stage string) error {
 	before := c.status
 	c.status, c.heard = a2a.TaskStatus{}, false
@@ -331,13 +329,13 @@ func (c *remote) atRest() bool {
 	return c.single || c.status.State.Terminal() || awaitsInput(c.status.State)
 }
 
-// Between two looks at a task that cannot be listened to.
+// Delays between two polls of a task.
 const (
 	soonest = 200 * time.Millisecond
 	latest  = 8 * time.Second
 )
 
-// maxFailures is how often in a row an agent may be out of reach.
+// maxFailures is the maximum number of consecutive failed calls.
 const maxFailures = 8
 
 // followToRest follows a task until it is at rest, even if the stream breaks.
@@ -345,12 +343,12 @@ func (c *remote) followToRest() error {
 	failures, wait := 0, soonest
 	for !c.atRest() {
 		if c.position().Task == "" {
-			return errors.New("it said nothing")
+			return errors.New("the agent sent no response")
 		}
 		before := c.stage()
 		err := c.refresh()
 		if err == nil && !c.atRest() && c.streams {
-			c.receive(c.looking.SubscribeToTask(c.ctx, &a2a.SubscribeToTaskRequest{ID: c.position().Task}), "") // the next look tells what is wrong
+			c.receive(c.looking.SubscribeToTask(c.ctx, &a2a.SubscribeToTaskRequest{ID: c.position().Task}), "") // the next poll reports any error
 		}
 		if err == nil {
 			failures = 0
@@ -390,7 +388,7 @@ func (c *remote) refresh() error {
 	return err
 }
 
-// stage identifies the task's current state, to notice changes.
+// stage identifies the task's current state, so that changes can be noticed.
 func (c *remote) stage() string {
 	says := ""
 	if m := c.status.Message; m != nil {
@@ -401,7 +399,7 @@ func (c *remote) stage() string {
 
 // ended returns the error of a task that ended without success.
 func (c *remote) ended() error {
-	why := "it does not say why"
+	why := "it gave no reason"
 	if c.status.Message != nil {
 		why = orElse(partsText(c.status.Message.Parts), why)
 	}
@@ -409,7 +407,7 @@ func (c *remote) ended() error {
 	case a2a.TaskStateFailed:
 		return errors.New("the agent failed: " + why)
 	case a2a.TaskStateRejected:
-		return errors.New("the agent does not take the task: " + why)
+		return errors.New("the agent rejected the task: " + why)
 	case a2a.TaskStateCanceled:
 		return errors.New("cancelled: " + why)
 	}
@@ -422,7 +420,6 @@ func (c *remote) position() position {
 	return c.at
 }
 
-// setPosition stores the position of the conversation.
 func (c *remote) setPosition(to position) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,16 +15,16 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// ErrSettled is the cause of the context of [Spec.Ask] if the question no
+// ErrSettled is the cancellation cause of [Spec.Ask]'s context if the question no
 // longer needs an answer.
-var ErrSettled = errors.New("the agent goes on without an answer")
+var ErrSettled = errors.New("the agent continues without an answer")
 
-// errPending ends a run whose question waits for a late answer: that comes as
-// another message, to the same task.
-var errPending = errors.New("nobody answered in time; an answer that comes late goes to the agent, which waits for it")
+// errPending ends a run whose question is waiting for a late answer. That answer goes
+// to the same task as another message.
+var errPending = errors.New("no answer in time; the agent is still waiting, and will receive a late answer")
 
-// questionData is what an agent may send with its question as data: deskhand's
-// own form, or a schema.
+// questionData is the structured part of an agent's question: deskhand's own form, or a
+// schema.
 type questionData struct {
 	ID        string          `json:"elicitationId"`
 	Title     string          `json:"title"`
@@ -34,11 +34,11 @@ type questionData struct {
 	Schema    json.RawMessage `json:"requestedSchema"`
 }
 
-// link is an address in a text.
+// link matches a URL in text.
 var link = regexp.MustCompile(`https?://[^\s<>"'\x60)\]]+`)
 
-// signedIn is the answer to a question without a page, which must be no place to
-// type a secret.
+// signedIn is the answer to a sign-in question without a URL. Its form must not offer a
+// field in which to type a secret.
 const signedIn = "done"
 
 // question returns the task's input request and its structured part, if any.
@@ -68,13 +68,13 @@ func (c *remote) question() (q Question, about questionData) {
 		return q, about
 	}
 	q.Trigger = "a2a_input_required"
-	q.Message = orElse(q.Message, "The agent wants to know how to go on")
+	q.Message = orElse(q.Message, "The agent asks how to continue")
 	q.Fields, q.Schema = about.Questions, about.Schema
 	return q, about
 }
 
-// answer puts the task's question to a person and returns the message to
-// continue with. Nil: the task has continued without one.
+// answer asks a person the task's question and returns the message to continue with. It
+// returns nil if the task has continued without an answer.
 func (c *remote) answer() (*a2a.Message, error) {
 	q, about := c.question()
 	c.talk.system("asked: " + orElse(q.Message, q.Title))
@@ -89,7 +89,7 @@ func (c *remote) answer() (*a2a.Message, error) {
 			return c.reply(a, about, stage)
 		case <-time.After(wait):
 		}
-		if c.refresh() == nil && c.stage() != stage { // it was answered there
+		if c.refresh() == nil && c.stage() != stage { // the question was answered elsewhere
 			settled(ErrSettled)
 			<-answers
 			return nil, nil
@@ -97,8 +97,8 @@ func (c *remote) answer() (*a2a.Message, error) {
 	}
 }
 
-// signInTime is how long an agent may take to notice that a person has signed
-// in, before it is told.
+// signInTime is how long an agent may take to notice that a person has signed in,
+// before deskhand tells it.
 const signInTime = 2 * time.Second
 
 // reply returns the message with a person's answer.
@@ -145,8 +145,8 @@ func (c *remote) messageTo(parts ...*a2a.Part) *a2a.Message {
 	return m
 }
 
-// formText returns the values of a form as text, for an agent that reads no
-// data.
+// formText returns the values of a form as text, for an agent that does not read data
+// parts.
 func formText(values map[string]any) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -15,7 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// handle shows what the agent says, and records the state of its task.
+// handle shows an event of the agent, and records the state of its task.
 func (c *remote) handle(e a2a.Event) {
 	if e == nil {
 		return
@@ -51,7 +51,7 @@ func (c *remote) handle(e a2a.Event) {
 	}
 }
 
-// markKnown records what an earlier run has logged.
+// markKnown records what an earlier run has already logged.
 func (c *remote) markKnown(t *a2a.Task) {
 	for _, a := range t.Artifacts {
 		c.seen["artifact "+string(a.ID)] = len(a.Parts)
@@ -61,8 +61,8 @@ func (c *remote) markKnown(t *a2a.Task) {
 	}
 }
 
-// state notes where the task stands. What is a question, or why it failed, is
-// said elsewhere.
+// state records the task's status and shows its message, unless the message is a
+// question or a reason for failure, which are shown elsewhere.
 func (c *remote) state(s a2a.TaskStatus) {
 	c.status = s
 	m := s.Message
@@ -75,8 +75,9 @@ func (c *remote) state(s a2a.TaskStatus) {
 	}
 }
 
-// artifact shows what the agent has made: all of it, what is new behind a part
-// that was shown, or, as it stands in a task, what nobody has seen.
+// artifact shows a file or text that the agent has produced. more marks a continuation
+// of the previous part. whole marks a task's complete artifact, of which only the parts
+// not shown before are new.
 func (c *remote) artifact(a *a2a.Artifact, more, whole bool) {
 	if a == nil {
 		return
@@ -103,15 +104,15 @@ func (c *remote) show(parts []*a2a.Part) {
 	c.talk.endText()
 	for _, p := range parts {
 		if p != nil && p.Text() != "" && p.Text() == c.talk.result.Summary {
-			continue // an agent that sends its answer, and then says it
+			continue // some agents send their answer twice
 		}
 		c.part(p, "", false)
 		c.talk.endText()
 	}
 }
 
-// part shows one part; name is what its file is called if it has no name of its
-// own, and more that it goes on with the one before.
+// part shows one part. name is the file name to use if the part has none. more marks a
+// continuation of the previous part.
 func (c *remote) part(p *a2a.Part, name string, more bool) {
 	if p == nil {
 		return
@@ -131,7 +132,7 @@ func (c *remote) part(p *a2a.Part, name string, more bool) {
 		data, err := json.Marshal(v.Value)
 		if id := "data " + string(data); err == nil && c.seen[id] == 0 {
 			c.seen[id] = 1
-			c.talk.system("data of the agent: " + logs.Clip(string(data)))
+			c.talk.system("data from the agent: " + logs.Clip(string(data)))
 		}
 	}
 }
@@ -143,7 +144,7 @@ func orElse(text, other string) string {
 	return text
 }
 
-// partsText returns the texts of parts.
+// partsText joins the text of parts.
 func partsText(parts []*a2a.Part) string {
 	var texts []string
 	for _, p := range parts {
@@ -154,8 +155,8 @@ func partsText(parts []*a2a.Part) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// file writes a file that the agent has sent, and shows it as what an agent
-// that works here would have done.
+// file writes a file that the agent has sent, and shows it like an edit by an agent
+// that works here.
 func (c *remote) file(name string, data []byte, more bool) {
 	content := fmt.Sprintf("(%d bytes)", len(data))
 	if utf8.Valid(data) {
@@ -169,9 +170,8 @@ func (c *remote) file(name string, data []byte, more bool) {
 	c.spec.Log.Append(e)
 }
 
-// writeInside writes a file below dir, at its end if more is set. Names are of
-// strangers: nothing outside dir is written, nothing that git keeps for itself,
-// and nothing through a link.
+// writeInside writes a file below dir, or appends to it if more is set. Names are
+// untrusted, so it never writes outside dir, to git's own files, or through a link.
 func writeInside(dir, name string, data []byte, more bool) error {
 	name, err := inside(name)
 	if err != nil {
@@ -193,7 +193,7 @@ func writeInside(dir, name string, data []byte, more bool) error {
 		case at.Mode()&os.ModeSymlink != 0:
 			return errors.New(name[:i] + " is a link")
 		case i == len(name) && !at.Mode().IsRegular():
-			return errors.New(name + " is no file")
+			return errors.New(name + " is not a regular file")
 		}
 	}
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
@@ -211,16 +211,16 @@ func writeInside(dir, name string, data []byte, more bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// maxName is how long the path of a file may be, in bytes.
+// maxName is the maximum length of a file's path in bytes.
 const maxName = 1000
 
-// inside is a name as a path below a folder, with slashes.
+// inside returns name as a clean path below a folder, with slashes.
 func inside(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("the file has no name")
 	}
 	if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsAny(name, `:*?"<>|`) {
-		return "", errors.New("the name is none that files have everywhere")
+		return "", errors.New("the name is not valid on every system")
 	}
 	slashed := strings.ReplaceAll(name, `\`, "/")
 	clean := path.Clean(slashed)
@@ -228,8 +228,8 @@ func inside(name string) (string, error) {
 		return "", errors.New("the file would be outside the folder")
 	}
 	for _, one := range strings.Split(clean, "/") {
-		// As some file systems read it: without what is not shown, and without
-		// what is at its end.
+		// Some file systems ignore invisible characters, and dots and spaces at the
+		// end.
 		plain := strings.Map(func(r rune) rune {
 			if !unicode.IsGraphic(r) {
 				return -1

@@ -273,7 +273,7 @@ func TestAnswersToAnAgentElsewhere(t *testing.T) {
 		"words instead":       {"form", "you said later", "", Answer{Outcome: "accept", Text: "later"}},
 		"nothing at all":      {"schema", "you said The person has nothing to add. map[action:accept content:map[]]", "", Answer{Outcome: "accept", Values: map[string]any{}}},
 		"the question closed": {"ask Why?", "on it", "cancelled", Answer{Outcome: "cancel"}},
-		"nobody yet":          {"ask Why?", "on it", "nobody answered in time", Answer{Outcome: "cancel", Pending: true}},
+		"nobody yet":          {"ask Why?", "on it", "no answer in time", Answer{Outcome: "cancel", Pending: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -456,7 +456,7 @@ func TestAnAgentElsewhereThatDoesNotEndIsLeft(t *testing.T) {
 
 func TestWhatAnAgentElsewhereSaysOfItsEnd(t *testing.T) {
 	for prompt, want := range map[string]string{
-		"fail the disk is full": "the agent failed: the disk is full", "reject not for me": "the agent does not take the task: not for me", "reply hello": "",
+		"fail the disk is full": "the agent failed: the disk is full", "reject not for me": "the agent rejected the task: not for me", "reply hello": "",
 	} {
 		_, tb := newPeer(t, modern)
 		if result, log := run(t, tb, "peer", Spec{Prompt: prompt}); result.Failure != want {
@@ -527,7 +527,7 @@ func TestCredentialsOfAnAgentElsewhere(t *testing.T) {
 	lures.HandleFunc("/closed/.well-known/agent-card.json", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 	lure := httptest.NewServer(lures)
 	defer lure.Close()
-	for path, want := range map[string]string{"/card": "its card leads to", "/away": "302", "/closed": "it wants a credential", "/none": "404"} {
+	for path, want := range map[string]string{"/card": "its card points to", "/away": "302", "/closed": "the agent requires a credential", "/none": "404"} {
 		tb := table(t, map[string]Config{"peer": {Kind: "a2a", URL: lure.URL + path, Headers: agents["peer"].Headers}})
 		r, err := tb.Start(t.Context(), "peer", Spec{Prompt: "work", Log: &memory{}, Dir: t.TempDir()})
 		if err == nil {
@@ -547,5 +547,5 @@ func TestAnAgentElsewhereNeedsAnAddress(t *testing.T) {
 	}
 	tb := table(t, map[string]Config{"peer": {Kind: "a2a", URL: "http://127.0.0.1:1"}})
 	_, err := tb.Start(t.Context(), "peer", Spec{Prompt: "work", Log: &memory{}, Dir: t.TempDir()})
-	wantFault(t, "Start", err, "executor_unavailable", "cannot be spoken to")
+	wantFault(t, "Start", err, "executor_unavailable", "cannot connect to the agent")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 )
 
-// connect reads the card of an agent and chooses the way to speak to it.
+// connect reads the agent's card and creates the clients.
 func (c *remote) connect(ctx context.Context, l *launch) error {
 	at, err := url.Parse(l.URL)
 	if err != nil {
@@ -50,26 +50,26 @@ func (c *remote) connect(ctx context.Context, l *launch) error {
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// wire sends calls to an agent. Secrets are sent only to the host that the
-// configuration names, not to others that a card names.
+// wire sends calls to an agent. It sends secrets only to the host that the
+// configuration names, not to other hosts that the card names.
 type wire struct {
 	headers map[string]string
 	home    string
-	log     Log // gets what the agent says; nil: nobody does
+	log     Log // raw log for the agent's responses; nil if they are not logged
 }
 
-// errCredential is that the agent does not take who asks.
-var errCredential = errors.New("it wants a credential: set headers of it, such as Authorization: Bearer ${TOKEN}")
+// errCredential means that the agent requires credentials.
+var errCredential = errors.New("the agent requires a credential: set its headers, for example Authorization: Bearer ${TOKEN}")
 
-// maxAnswer bounds an answer that is not in the log, in bytes: that has limits of
-// its own.
+// maxAnswer is the maximum size in bytes of an answer that is not logged. The log has
+// its own limits.
 const maxAnswer = 32 << 20
 
 // RoundTrip implements [http.RoundTripper].
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if len(w.headers) > 0 {
 		if origin(req.URL) != w.home {
-			return nil, fmt.Errorf("its card leads to %s, and what is in headers is for %s alone: name the address of a card there", origin(req.URL), w.home)
+			return nil, fmt.Errorf("its card points to %s, but the headers are only for %s: set url to the address of a card on that host", origin(req.URL), w.home)
 		}
 		req = req.Clone(req.Context())
 		for name, value := range w.headers {
@@ -98,18 +98,18 @@ type loggedBody struct {
 	io.Closer
 }
 
-// address says that a URL leads to a host, and shows to which.
+// address reports whether u is an HTTP URL with a host and without credentials.
 func address(u *url.URL) bool {
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
 }
 
 func origin(u *url.URL) string { return strings.ToLower(u.Scheme + "://" + u.Host) }
 
-// variable is a name in the value of a header that stands for a variable.
+// variable matches a placeholder for an environment variable in a header's value.
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// credentials are the headers with the values of variables that they name, or
-// why there are none.
+// credentials returns the headers with their variables replaced, or the reason why a
+// variable is missing.
 func (c Config) credentials() (headers map[string]string, missing string) {
 	headers = map[string]string{}
 	for name, value := range c.Headers {
@@ -124,9 +124,9 @@ func (c Config) credentials() (headers map[string]string, missing string) {
 	return headers, missing
 }
 
-// Secrets returns the values that an agent is given and that must not be in its
-// log: headers, and those of its environment that look like secrets by name or
-// are none of the [ordinary].
+// Secrets returns the values that an agent is given and that its log must not contain:
+// headers, and values from its environment that have a secret's name or are not
+// [ordinary].
 func (t *Table) Secrets(id string) (values []string) {
 	c := t.configs[Canonical(id)]
 	environments := []map[string]string{c.Env}
@@ -146,7 +146,7 @@ func (t *Table) Secrets(id string) (values []string) {
 			continue
 		}
 		values = append(values, value)
-		if _, rest, ok := strings.Cut(value, " "); ok { // as behind Bearer
+		if _, rest, ok := strings.Cut(value, " "); ok { // for example the token after Bearer
 			values = append(values, rest)
 		}
 	}

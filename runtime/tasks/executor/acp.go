@@ -16,22 +16,22 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// client is an agent over the Agent Client Protocol. The SDK carries requests
-// and their answers. What the agent says while it works is read here, in order
-// and before the SDK sees it: the SDK drops a connection when updates come
-// faster than they are handled, or are of a kind that it does not know.
+// client talks to an agent with the Agent Client Protocol. The SDK handles requests and
+// their answers. Updates are read here, in order and before the SDK sees them, because
+// the SDK drops a connection if updates arrive faster than they are handled, or have a
+// kind that it does not recognize.
 type client struct {
 	mode, auth string
 
 	run    *Run
 	conn   *acp.ClientSideConnection
-	asking context.Context // ends when the turn is to end
+	asking context.Context // ends when the turn should end
 
 	schemas rawSchemas
 
 	mu     sync.Mutex // guards talk
 	talk   *talk
-	silent bool // what comes is a session's history
+	silent bool // while the agent replays a session's history
 	plan   int64
 }
 
@@ -42,8 +42,9 @@ var acpKind = kind{
 	start: program(func(l *launch) (driver, error) { return &client{mode: l.Mode, auth: l.Auth}, nil }),
 }
 
-// leaveTime is how long an agent may take to end when its turn is over and its
-// stdin is closed; after as long again it is killed.
+// leaveTime is how long an agent may take to exit after its turn is over and its stdin
+// is closed. After that time deskhand terminates it, and after twice that time deskhand
+// kills it.
 const leaveTime = 2 * time.Second
 
 func (c *client) drive(r *Run, stdout io.Reader) Result {
@@ -70,7 +71,7 @@ func (c *client) drive(r *Run, stdout io.Reader) Result {
 	gentle := time.AfterFunc(leaveTime, r.group.Terminate)
 	firm := time.AfterFunc(2*leaveTime, r.group.Kill)
 	<-read
-	select { // how the process ended says more than that it is gone
+	select { // an exit status explains more than a lost connection
 	case <-r.ctx.Done():
 	case <-time.After(3 * leaveTime):
 	}
@@ -87,8 +88,8 @@ func (c *client) drive(r *Run, stdout io.Reader) Result {
 	return result
 }
 
-// line takes a line of the agent: an update is handled here, other messages go
-// on to the SDK, and what is no message is only in the raw log.
+// line processes a line from the agent. It handles updates here and passes other
+// messages to the SDK. A line that is not a message is only in the raw log.
 func (c *client) line(line []byte, on io.Writer) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] != '{' {
@@ -115,22 +116,22 @@ func (c *client) line(line []byte, on io.Writer) {
 	on.Write(append(line, '\n')) // the SDK reads until the end
 }
 
-// turn opens a session, sends the prompt and waits for the end of the turn.
+// turn opens a session, sends the prompt and waits until the turn ends.
 func (c *client) turn(quiet func()) error {
-	ctx := context.Background() // the connection ends when the process does
+	ctx := context.Background() // the connection ends when the process exits
 	hello, err := c.conn.Initialize(ctx, acp.InitializeRequest{
 		ProtocolVersion: acp.ProtocolVersionNumber,
-		// No fs: an agent that may write through us does so without its own checks,
-		// and one of them cannot make a new file that way.
+		// fs is not offered, because an agent that writes files through deskhand skips
+		// its own checks, and one agent cannot create new files that way.
 		ClientCapabilities: acp.ClientCapabilities{Elicitation: &acp.ElicitationCapabilities{Form: &acp.ElicitationFormCapabilities{}, Url: &acp.ElicitationUrlCapabilities{}}},
 		ClientInfo:         &acp.Implementation{Name: "deskhand", Version: "1"},
 	})
 	if err != nil {
-		return wrapError("the agent does not answer to initialize", err)
+		return wrapError("the agent did not answer initialize", err)
 	}
 	if c.auth != "" {
 		if _, err := c.conn.Authenticate(ctx, acp.AuthenticateRequest{MethodId: c.auth}); err != nil {
-			return c.setup("sign in to the agent on this machine", wrapError("the agent does not sign in with "+c.auth, err))
+			return c.setup("sign in to the agent on this machine", wrapError("the agent cannot sign in with "+c.auth, err))
 		}
 	}
 	session, modes, err := c.open(ctx, hello.AgentCapabilities)
@@ -142,7 +143,7 @@ func (c *client) turn(quiet func()) error {
 	c.mu.Unlock()
 	if c.mode != "" && offers(modes, c.mode) {
 		if _, err := c.conn.SetSessionMode(ctx, acp.SetSessionModeRequest{SessionId: session, ModeId: acp.SessionModeId(c.mode)}); err != nil {
-			c.note(fmt.Sprintf("the agent does not take mode %s: %v", c.mode, err))
+			c.note(fmt.Sprintf("the agent rejected mode %s: %v", c.mode, err))
 		}
 	}
 	c.run.onInterrupt(func() bool {
@@ -168,7 +169,7 @@ func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.Sessi
 	if s.Resume != "" {
 		id := acp.SessionId(s.Resume)
 		var modes *acp.SessionModeState
-		err := errors.New("it has no way to")
+		err := errors.New("it does not support that")
 		if can.SessionCapabilities.Resume != nil {
 			var r acp.ResumeSessionResponse
 			r, err = c.conn.ResumeSession(ctx, acp.ResumeSessionRequest{Cwd: s.Dir, McpServers: servers, SessionId: id})
@@ -183,12 +184,12 @@ func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.Sessi
 		if err == nil {
 			return id, modes, nil
 		}
-		c.note(fmt.Sprintf("the agent does not go on with its session, so a new one begins: %v", err))
+		c.note(fmt.Sprintf("the agent cannot continue its session, so a new one begins: %v", err))
 		s.Prompt = s.Before + s.Prompt
 	}
 	r, err := c.conn.NewSession(ctx, acp.NewSessionRequest{Cwd: s.Dir, McpServers: servers})
 	if err != nil {
-		err = wrapError("the agent does not begin a session", err)
+		err = wrapError("the agent did not start a session", err)
 		var refused *acp.RequestError
 		if errors.As(err, &refused) && refused.Code == -32000 { // "authentication required", by the protocol
 			err = c.setup("sign in to the agent on this machine", err)
@@ -198,7 +199,7 @@ func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.Sessi
 	return r.SessionId, r.Modes, nil
 }
 
-// setReplaying says whether the agent now repeats what an earlier log has.
+// setReplaying records whether the agent is replaying history that an earlier log has.
 func (c *client) setReplaying(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,7 +224,7 @@ func (c *client) note(text string) {
 	c.talk.system(text)
 }
 
-// setup shows that a person has to do something before the agent can work.
+// setup shows that a person must do something before the agent can work.
 func (c *client) setup(what string, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -252,12 +253,12 @@ func (c *client) ended(a acp.PromptResponse) error {
 	case acp.StopReasonCancelled:
 		return errors.New("cancelled")
 	case acp.StopReasonRefusal:
-		return errors.New("the agent refuses to go on")
+		return errors.New("the agent refuses to continue")
 	}
 	return fmt.Errorf("the agent stopped before it was done: %s", a.StopReason)
 }
 
-// quota reads the usage that one agent hides in what is reserved for it.
+// quota returns the usage that one agent reports in the reserved _meta field.
 func quota(meta map[string]any) logs.Usage {
 	data, err := json.Marshal(meta)
 	if err != nil {
@@ -271,6 +272,6 @@ func quota(meta map[string]any) logs.Usage {
 			} `json:"token_count"`
 		} `json:"quota"`
 	}
-	json.Unmarshal(data, &m) // another shape has no tokens
+	json.Unmarshal(data, &m) // zero if the data has another shape
 	return logs.Usage{TokensIn: m.Quota.Tokens.In, TokensOut: m.Quota.Tokens.Out}
 }

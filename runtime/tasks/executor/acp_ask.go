@@ -15,8 +15,9 @@ import (
 // SessionUpdate is not called: updates are read before the SDK sees them.
 func (c *client) SessionUpdate(context.Context, acp.SessionNotification) error { return nil }
 
-// RequestPermission asks a person whether the agent may do something. deskhand
-// allows its own tools without asking, or an agent could never ask a question.
+// RequestPermission asks a person whether the agent may do something. It allows
+// deskhand's own tools without asking, because otherwise an agent could not ask a
+// question.
 func (c *client) RequestPermission(_ context.Context, p acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 	raw, err := json.Marshal(p.ToolCall)
 	if err != nil {
@@ -70,7 +71,7 @@ func selected(id acp.PermissionOptionId) acp.RequestPermissionResponse {
 	return acp.RequestPermissionResponse{Outcome: acp.RequestPermissionOutcome{Selected: &acp.RequestPermissionOutcomeSelected{OptionId: id}}}
 }
 
-// UnstableCreateElicitation puts an agent's own question to a person.
+// UnstableCreateElicitation asks a person the agent's own question.
 func (c *client) UnstableCreateElicitation(_ context.Context, p acp.UnstableCreateElicitationRequest) (acp.UnstableCreateElicitationResponse, error) {
 	var q Question
 	switch {
@@ -86,7 +87,7 @@ func (c *client) UnstableCreateElicitation(_ context.Context, p acp.UnstableCrea
 	c.note("asked: " + q.Title)
 	a := c.run.ask(c.asking, q)
 	if a.Refused != "" {
-		c.note("nobody was asked: " + a.Refused)
+		c.note("the question was not asked: " + a.Refused)
 		return acp.UnstableCreateElicitationResponse{}, acp.NewInvalidParams(map[string]any{"message": a.Refused})
 	}
 	switch a.Outcome {
@@ -98,20 +99,22 @@ func (c *client) UnstableCreateElicitation(_ context.Context, p acp.UnstableCrea
 	return acp.UnstableCreateElicitationResponse{Cancel: &acp.UnstableCreateElicitationCancel{}}, nil
 }
 
-// rawSchemas keeps the schemas of forms as the agent wrote them. The SDK reads
-// them into maps, which lose the order of fields and what it does not know.
+// rawSchemas keeps the schemas of forms as the agent wrote them. The SDK decodes them
+// into maps, which lose the order of fields, and fields that the SDK does not
+// recognize.
 type rawSchemas struct {
 	mu   sync.Mutex
-	seen map[string]json.RawMessage // by what the SDK makes of one
+	seen map[string]json.RawMessage // by the JSON of the SDK's type
 }
 
-// maxSchemas bounds what is kept of an agent that asks without waiting.
+// maxSchemas limits how many schemas are kept, in case an agent asks without waiting
+// for answers.
 const maxSchemas = 100
 
 func (s *rawSchemas) see(raw json.RawMessage) {
 	var typed acp.UnstableElicitationSchema
 	if json.Unmarshal(raw, &typed) != nil {
-		return // the SDK refuses it
+		return // the SDK rejects it
 	}
 	key, err := json.Marshal(typed)
 	if err != nil {
@@ -125,7 +128,7 @@ func (s *rawSchemas) see(raw json.RawMessage) {
 	s.seen[string(key)] = slices.Clone(raw)
 }
 
-// of returns the schema that the SDK has read as typed.
+// of returns the original of a schema that the SDK has decoded.
 func (s *rawSchemas) of(typed acp.UnstableElicitationSchema) (json.RawMessage, error) {
 	key, err := json.Marshal(typed)
 	if err != nil {
@@ -139,13 +142,13 @@ func (s *rawSchemas) of(typed acp.UnstableElicitationSchema) (json.RawMessage, e
 	return key, nil
 }
 
-// UnstableCompleteElicitation does nothing: no call waits for the end of a
-// page.
+// UnstableCompleteElicitation does nothing, because no call waits for a page to be
+// completed.
 func (c *client) UnstableCompleteElicitation(context.Context, acp.UnstableCompleteElicitationNotification) error {
 	return nil
 }
 
-// ours are deskhand's own tools as agents name them.
+// ours matches the names that agents use for deskhand's own tools.
 var ours = regexp.MustCompile(`^(?:mcp__deskhand__[a-z_]+|mcp\.deskhand\.[a-z_]+|deskhand[._/][a-z_]+|Tool: deskhand/[a-z_]+|[a-z_]+ \(deskhand MCP Server\))$`)
 
 var errNotOffered = errors.New("deskhand does not offer this to agents")

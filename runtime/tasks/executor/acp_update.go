@@ -8,15 +8,15 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// acpUpdate is what an agent says while it works, of every kind at once.
+// acpUpdate is an agent's update during its turn. It has the fields of all kinds.
 type acpUpdate struct {
 	Kind string `json:"sessionUpdate"`
 
-	// of texts, a block; of tool calls, a list of acpContent
+	// texts: a block; tool calls: a list of acpContent
 	Content   json.RawMessage `json:"content"`
 	MessageID string          `json:"messageId"`
 
-	// of tool calls
+	// tool calls
 	ID        string          `json:"toolCallId"`
 	Title     *string         `json:"title"`
 	Tool      *string         `json:"kind"`
@@ -32,10 +32,10 @@ type acpUpdate struct {
 		} `json:"claudeCode"`
 	} `json:"_meta"`
 
-	// of plans
+	// plans
 	Entries []logs.Todo `json:"entries"`
 
-	// of usage
+	// usage
 	Cost *struct {
 		Amount   float64 `json:"amount"`
 		Currency string  `json:"currency"`
@@ -52,15 +52,15 @@ type acpContent struct {
 	NewText string  `json:"newText"`
 }
 
-// parts are what a tool call has to show.
+// parts returns the content of a tool call.
 func (u acpUpdate) parts() (parts []acpContent) {
 	if len(u.Content) > 0 {
-		json.Unmarshal(u.Content, &parts) // an unknown shape is in the raw log
+		json.Unmarshal(u.Content, &parts) // unknown content is in the raw log
 	}
 	return parts
 }
 
-// update shows what the agent says.
+// update shows an update from the agent.
 func (c *client) update(raw json.RawMessage) {
 	var u acpUpdate
 	err := json.Unmarshal(raw, &u)
@@ -70,7 +70,7 @@ func (c *client) update(raw json.RawMessage) {
 		return
 	}
 	if err != nil {
-		c.talk.system(fmt.Sprintf("an update cannot be read: %v", err))
+		c.talk.system(fmt.Sprintf("cannot parse an update: %v", err))
 		return
 	}
 	switch u.Kind {
@@ -93,13 +93,14 @@ func (c *client) update(raw json.RawMessage) {
 			c.talk.result.Usage.Cost = int64(u.Cost.Amount * 1e6)
 		}
 	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update":
-		// The prompt is in the log already; the others are about the program.
+		// The prompt is already in the log. The other updates are about the agent's
+		// program.
 	default:
 		c.talk.system(u.Kind)
 	}
 }
 
-// chunk is a piece of a text; another message begins another entry.
+// chunk shows a piece of text. A new message ID starts a new entry.
 func (t *talk) chunk(kind logs.Kind, u acpUpdate) {
 	var block struct {
 		Type, Text string
@@ -108,7 +109,7 @@ func (t *talk) chunk(kind logs.Kind, u acpUpdate) {
 		t.say(kind, "["+block.Type+"]")
 		return
 	}
-	if strings.HasPrefix(block.Text, "[MODE_UPDATE] ") { // of gemini, about itself
+	if strings.HasPrefix(block.Text, "[MODE_UPDATE] ") { // sent by gemini about itself
 		t.system(block.Text)
 		return
 	}
@@ -119,7 +120,7 @@ func (t *talk) chunk(kind logs.Kind, u acpUpdate) {
 	t.piece(kind, block.Text)
 }
 
-// call shows a tool call, or what has become of it.
+// call shows a tool call, or updates the entry for it.
 func (c *client) call(u acpUpdate) *tool {
 	t := c.talk
 	if t.tools[u.ID] == nil {
@@ -150,8 +151,8 @@ func (c *client) call(u acpUpdate) *tool {
 	return t.tools[u.ID]
 }
 
-// knows keeps what an update says of a call and not what came of it: agents tell
-// it in pieces, and a person decides about all of it.
+// knows collects the details of a call, without its results. Agents send them in
+// several updates, and a person decides about all of them together.
 func (c *tool) knows(u acpUpdate) {
 	if u.Title != nil && *u.Title != "" {
 		c.known.Title = u.Title
@@ -170,11 +171,11 @@ func (c *tool) knows(u acpUpdate) {
 	}
 }
 
-// describe says what a tool does, as far as is known by now.
+// describe updates the description of a tool call from what is known so far.
 func (c *tool) describe(u acpUpdate) {
 	var args map[string]any
 	if len(u.Input) > 0 {
-		json.Unmarshal(u.Input, &args) // what is no object has no names to look at
+		json.Unmarshal(u.Input, &args) // only objects have named arguments
 	}
 	path := c.action.Path
 	if len(u.Locations) > 0 {
@@ -233,7 +234,8 @@ func (c *tool) describe(u acpUpdate) {
 	}
 }
 
-// commandOf is the command of a shell call: text, or a list that ends in it.
+// commandOf returns the command of a shell call. The argument is a string, or a list
+// that ends with the command.
 func commandOf(args map[string]any) string {
 	for _, name := range []string{"command", "cmd"} {
 		switch v := args[name].(type) {
@@ -249,7 +251,7 @@ func commandOf(args map[string]any) string {
 	return ""
 }
 
-// outputOf is what a tool printed: text, or an object that has it.
+// outputOf returns a tool's output. The value is text, or an object that contains it.
 func outputOf(raw json.RawMessage) (string, *int) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", nil
@@ -260,7 +262,7 @@ func outputOf(raw json.RawMessage) (string, *int) {
 		Output     string `json:"output"`
 		ExitCode   *int   `json:"exit_code"`
 
-		Content json.RawMessage `json:"content"` // of a tool of MCP
+		Content json.RawMessage `json:"content"` // result of an MCP tool
 	}
 	if raw[0] != '{' || json.Unmarshal(raw, &o) != nil {
 		return textOf(raw), nil
@@ -279,19 +281,19 @@ func outputOf(raw json.RawMessage) (string, *int) {
 	return string(raw), nil
 }
 
-// permission is a tool call that is asked about.
+// permission is a tool call for which the agent requests permission.
 type permission struct {
 	id, name string
 	proposal Proposal
-	said     string // by the agent about the call
-	ours     bool   // a tool of deskhand
+	said     string // the agent's description of the call
+	ours     bool   // whether the tool is deskhand's own
 }
 
-// shown shows the tool call of a permission request, which may come before any
-// update about it.
+// shown shows the tool call of a permission request, which may arrive before any update
+// about the call.
 func (c *client) shown(raw json.RawMessage) permission {
 	var u acpUpdate
-	json.Unmarshal(raw, &u) // the SDK has read and written it
+	json.Unmarshal(raw, &u) // cannot fail, because the SDK has encoded it
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if u.ID == "" {
@@ -313,7 +315,7 @@ func (c *client) shown(raw json.RawMessage) permission {
 	return p
 }
 
-// mark shows what became of a permission.
+// mark shows the outcome of a permission request.
 func (c *client) mark(id, status string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

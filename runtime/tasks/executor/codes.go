@@ -1,12 +1,12 @@
 package executor
 
-// Codes of faults.
+// Fault codes.
 const (
 	ExecutorUnavailable = "executor_unavailable"
 	InvalidArgument     = "invalid_argument"
 )
 
-// Codes are those of this package.
+// Codes lists this package's fault codes.
 var Codes = []string{
 	ExecutorUnavailable, InvalidArgument,
 }

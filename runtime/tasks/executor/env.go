@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// usual are the variables that every program needs, and none of which is a
-// secret: the path, where home and temporary files are, language, terminal, and
-// proxies.
+// usual lists the variables that every program needs: the path, home and temporary
+// folders, language, terminal, and proxies. None of them is a secret.
 var usual = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TERM", "COLORTERM", "NO_COLOR", "TMPDIR", "TMP", "TEMP",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
@@ -20,11 +19,11 @@ var usualOnWindows = []string{
 	"USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE", "OS", "PSMODULEPATH",
 }
 
-// Environment is what is left of an environment for a process of an attempt:
-// the usual variables and those that pass names, each with a * at its end for
-// any rest. Secrets are the values among them that look like one by their name,
-// and of those that pass names also every value that is none of the [ordinary].
-// deskhand's own variables are never in it.
+// Environment filters an environment for a process of an attempt. It returns the usual
+// variables and those that pass names; a * at the end of a name matches any rest.
+// secrets holds the returned values that have a secret's name, and for variables named
+// by pass, every value that is not [ordinary]. Environment removes deskhand's own
+// variables.
 func Environment(all, pass []string) (env, secrets []string) {
 	names := append(append([]string{}, usual...), pass...)
 	if runtime.GOOS == "windows" {

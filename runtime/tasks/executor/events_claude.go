@@ -57,7 +57,7 @@ func (*claudeEvents) event(t *talk, raw json.RawMessage, kind string) {
 		case "init":
 			t.system("model " + e.Model)
 		case "api_retry":
-			t.failed(fmt.Sprintf("the model does not answer; try %d of %d: %v", e.Attempt, e.MaxRetries, e.Error))
+			t.failed(fmt.Sprintf("the model does not answer; attempt %d of %d: %v", e.Attempt, e.MaxRetries, e.Error))
 		default:
 			t.system("system: " + e.Subtype)
 		}
@@ -88,7 +88,7 @@ func claudeBlocks(content json.RawMessage) []claudeBlock {
 		return []claudeBlock{{Type: "text", Text: text}}
 	}
 	var blocks []claudeBlock
-	json.Unmarshal(content, &blocks) // what cannot be read is in the raw log
+	json.Unmarshal(content, &blocks) // other content is in the raw log
 	return blocks
 }
 

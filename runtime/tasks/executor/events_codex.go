@@ -71,7 +71,7 @@ func (*codexEvents) event(t *talk, raw json.RawMessage, kind string) {
 	}
 }
 
-// item shows a part of the turn, which may have begun before.
+// item shows an item of the turn, which may already have been shown.
 func (e *codexEvent) item(t *talk, done bool) {
 	i := &e.Item
 	switch i.Type {
@@ -86,7 +86,7 @@ func (e *codexEvent) item(t *talk, done bool) {
 		}
 		return
 	case "error":
-		t.system(i.Message) // a warning: the turn goes on
+		t.system(i.Message) // a warning; the turn continues
 		return
 	case "todo_list":
 		var list []logs.Todo
@@ -139,11 +139,11 @@ func codexResult(result, problem json.RawMessage) string {
 	var p struct {
 		Message string `json:"message"`
 	}
-	json.Unmarshal(problem, &p) // none, or one with a message
+	json.Unmarshal(problem, &p) // empty if there is no error message
 	return p.Message
 }
 
-// once shows a tool call unless it was shown.
+// once shows a tool call, or updates it if it was already shown.
 func (t *talk) once(id, name, content string, a logs.Action) {
 	if t.tools[id] == nil {
 		t.call(id, name, content, a)

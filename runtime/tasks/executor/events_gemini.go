@@ -44,7 +44,7 @@ func (*geminiEvents) event(t *talk, raw json.RawMessage, kind string) {
 		t.system("model " + e.Model)
 	case "message":
 		switch {
-		case e.Role == "user": // the prompt, which is in the log already
+		case e.Role == "user": // the prompt, which is already in the log
 		case e.Delta:
 			t.piece(logs.AssistantMessage, e.Content)
 		default:

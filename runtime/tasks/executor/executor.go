@@ -1,15 +1,15 @@
-// Package executor starts coding agents. Each run is one process in its own
-// process group, whose output becomes entries of a log.
+// Package executor starts coding agents. Each run is one process in its own process
+// group, whose output becomes log entries.
 //
-// The agents are configuration, with defaults in defaults.json. This package
-// implements their kinds. A kind turns what a process prints into log entries,
-// and a person's answers into what the process reads:
+// The agents are configuration, with defaults in defaults.json. This package implements
+// their kinds. A kind converts a process's output to log entries, and a person's
+// answers to the process's input:
 //
 //	acp     the Agent Client Protocol over stdin and stdout
 //	stream  a command that prints events as JSON lines and exits
 //	shell   a command that prints text and exits
-//	fake    an agent that does what its prompt says, for tests
-//	a2a     an agent that is reached over the network; it has no process here
+//	fake    an agent that executes its prompt, for tests
+//	a2a     an agent that is reached over the network and has no process here
 package executor
 
 import (
@@ -29,20 +29,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/box"
 )
 
-// kind is a way to speak with agents.
+// kind is a way to communicate with agents.
 type kind struct {
 	name string
-	// check says what is wrong with how an agent is configured. Empty: nothing.
+	// check describes what is wrong with an agent's configuration, or returns "".
 	check func(Config) string
-	// can says what an agent can do: MCP, FollowUp and Approvals of it.
+	// can returns an agent's abilities: MCP, FollowUp and Approvals.
 	can func(Config) Info
 	// start starts a run of an agent.
 	start func(context.Context, *launch) (*Run, error)
-	// abandon is [Table.Abandon]. Nil: what is left are processes alone.
+	// abandon implements [Table.Abandon]. It is nil if a killed run leaves only
+	// processes behind.
 	abandon func(ctx context.Context, l *launch, stopped bool) error
 }
 
-// kinds are all, each in the file of its name.
+// kinds lists all kinds. Each is in the file with its name.
 var kinds = []kind{acpKind, streamKind, shellKind, fakeKind, a2aKind}
 
 func kindNames() string {
@@ -53,7 +54,7 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// kind is the one of an agent; the zero value: there is none of that name.
+// kind returns an agent's kind, or the zero value if the name is unknown.
 func (c Config) kind() kind {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == c.Kind })
 	if i < 0 {
@@ -62,48 +63,48 @@ func (c Config) kind() kind {
 	return kinds[i]
 }
 
-// Config says how to start an agent.
+// Config specifies how to start an agent.
 type Config struct {
 	// Kind is one of the kinds in the package comment.
 	Kind string `json:"kind"`
-	// Command is the program and its arguments. {{prompt}} is replaced by the
-	// prompt, {{session}} by the agent's session, {{dir}} by the folder. No
-	// shell is involved. Without {{prompt}}, a stream or shell agent reads the
-	// prompt from stdin.
+	// Command is the program and its arguments. {{prompt}} is replaced by the prompt,
+	// {{session}} by the agent's session, and {{dir}} by the folder. No shell is
+	// involved. Without {{prompt}}, a stream or shell agent reads the prompt from
+	// stdin.
 	Command []string `json:"command"`
-	// Resume replaces Command in a run that resumes a session. Nil: Command.
-	// Without {{session}} in it, every run is a new conversation, which begins
-	// with a summary of the previous one.
+	// Resume replaces Command in a run that resumes a session. Nil means Command. If it
+	// contains no {{session}}, every run is a new conversation, which begins with a
+	// summary of the previous one.
 	Resume []string `json:"resume,omitempty"`
-	// Lost is part of what a stream agent prints to stderr if it does not have
-	// the session to resume. Empty: not known.
+	// Lost is part of what a stream agent prints to stderr if it does not have the
+	// session to resume. It is empty if that is unknown.
 	Lost string `json:"lost,omitempty"`
 	// Env is added to the environment. It has the same placeholders as Command.
 	Env map[string]string `json:"env,omitempty"`
 	// Pass names variables of deskhand's own environment that the agent needs,
 	// for example those with its keys. A * at the end matches any rest.
 	Pass []string `json:"pass,omitempty"`
-	// URL is the address of an agent of kind a2a, or of its card.
+	// URL is the address of an a2a agent, or of its card.
 	URL string `json:"url,omitempty"`
-	// Headers are sent with every call to URL. ${NAME} in a value is replaced
-	// by the variable of deskhand's own environment, so that the configuration
-	// need not contain secrets.
+	// Headers are sent with every call to URL. ${NAME} in a value is replaced by the
+	// variable from deskhand's own environment, so that the configuration need not
+	// contain secrets.
 	Headers map[string]string `json:"headers,omitempty"`
 	// Events is the format of a stream: claude, codex, gemini, opencode or
 	// qwen.
 	Events string `json:"events,omitempty"`
-	// Mode is the session mode to set over acp, or the skill to request over
-	// a2a. Empty: the agent's default.
+	// Mode is the session mode to set over acp, or the skill to request over a2a. Empty
+	// means the agent's default.
 	Mode string `json:"mode,omitempty"`
-	// Auth is the sign-in method over acp. Empty: none.
+	// Auth is the sign-in method over acp. Empty means none.
 	Auth string `json:"auth,omitempty"`
 	// Variants are other ways to start the agent, by name.
 	Variants map[string]Variant `json:"variants,omitempty"`
-	// Default is the variant used if none is named. Empty: none.
+	// Default is the variant to use if none is named. Empty means none.
 	Default string `json:"default,omitempty"`
-	// Install says how to get the program.
+	// Install explains how to install the program.
 	Install string `json:"install,omitempty"`
-	// Home is what the agent needs of the user's home in a sandbox. Sandbox and
+	// Home lists what the agent needs from the user's home in a sandbox. Sandbox and
 	// Network override tasks.sandbox and tasks.sandbox_network.
 	Home    box.Needs `json:"home,omitzero"`
 	Sandbox box.Mode  `json:"sandbox,omitempty"`
@@ -114,7 +115,7 @@ type Config struct {
 
 // Variant changes a Config.
 type Variant struct {
-	Args []string          `json:"args,omitempty"` // behind Command
+	Args []string          `json:"args,omitempty"` // appended to Command
 	Env  map[string]string `json:"env,omitempty"`
 	Mode string            `json:"mode,omitempty"`
 }
@@ -130,7 +131,7 @@ type Info struct {
 	// it can resume its own session (other agents get a summary), and Approvals
 	// whether it asks before it acts.
 	MCP, FollowUp, Approvals bool
-	// Missing says why the agent cannot be started here. Empty: it can.
+	// Missing is the reason why the agent cannot be started here, or empty if it can.
 	Missing string
 }
 
@@ -146,11 +147,11 @@ func Defaults() map[string]Config {
 	return d
 }
 
-// Table is the configured agents. It may be used concurrently.
+// Table holds the configured agents. It may be used concurrently.
 type Table struct{ configs map[string]Config }
 
-// New returns the built-in agents with the configured ones. A configured agent
-// with the ID of a built-in one changes it if it has no Kind, and replaces it
+// New returns the built-in agents and the configured ones. A configured agent with a
+// built-in agent's ID changes the built-in one if it has no Kind, and replaces it
 // otherwise. Fault: invalid_argument for an agent that could never be started.
 func New(configured map[string]Config) (*Table, error) {
 	t := &Table{configs: Defaults()}
@@ -167,7 +168,7 @@ func New(configured map[string]Config) (*Table, error) {
 	return t, nil
 }
 
-// amended returns c with what is set in by; of maps, entry by entry.
+// amended returns c with the fields that are set in by. Maps are merged entry by entry.
 func (c Config) amended(by Config) Config {
 	c.Command, c.Resume, c.Pass = or(by.Command, c.Command), or(by.Resume, c.Resume), slices.Concat(c.Pass, by.Pass)
 	c.Lost, c.URL, c.Events, c.Mode = cmp.Or(by.Lost, c.Lost), cmp.Or(by.URL, c.URL), cmp.Or(by.Events, c.Events), cmp.Or(by.Mode, c.Mode)
@@ -207,26 +208,26 @@ func check(id string, c Config) error {
 		return fault.New(InvalidArgument, fmt.Sprintf("executor %s: ", id)+fmt.Sprintf(format, args...), "change tasks.executors."+id+" in the configuration")
 	}
 	if id == "" || strings.ContainsFunc(Canonical(id), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' }) {
-		return bad("an id has letters, digits, dashes and dots")
+		return bad("an ID may only contain letters, digits, dashes and dots")
 	}
 	if c.Disabled {
 		return nil
 	}
 	k := c.kind()
 	if k.name == "" {
-		return bad("kind %q is none of %s", c.Kind, kindNames())
+		return bad("kind %q is not one of %s", c.Kind, kindNames())
 	}
 	if wrong := k.check(c); wrong != "" {
 		return bad("%s", wrong)
 	}
 	if c.Sandbox != "" && !slices.Contains(box.Modes, c.Sandbox) {
-		return bad("sandbox %q is none of %s", c.Sandbox, box.ModeNames())
+		return bad("sandbox %q is not one of %s", c.Sandbox, box.ModeNames())
 	}
 	if err := box.CheckNetwork(c.Network); err != nil {
 		return bad("sandbox_network: %v", err)
 	}
 	if _, ok := c.Variants[c.Default]; c.Default != "" && !ok {
-		return bad("its default %q is none of its variants", c.Default)
+		return bad("its default %q is not one of its variants", c.Default)
 	}
 	return nil
 }
@@ -264,7 +265,7 @@ func (t *Table) Here(id string) bool { return t.configs[Canonical(id)].kind().ab
 // the usual ones: see [Environment].
 func (t *Table) Passed(id string) []string { return t.configs[Canonical(id)].Pass }
 
-// missing says why an agent cannot be started here.
+// missing returns the reason why an agent cannot be started here, or "".
 func (c Config) missing(path string) string {
 	if _, missing := c.credentials(); missing != "" {
 		return missing
@@ -285,7 +286,7 @@ func (c Config) missing(path string) string {
 	return ""
 }
 
-// look finds a program on path, which need not be that of this process.
+// look finds a program on path, which may differ from this process's PATH.
 func look(name, path string) (string, error) {
 	if filepath.Base(name) != name || path == os.Getenv("PATH") {
 		return exec.LookPath(name)

@@ -10,9 +10,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// fake is the side of deskhand of the scripted agent: see [FakeMain]. On its
-// stdout what follows fakeMark in a line is an event, all else is what an agent
-// prints.
+// fake is deskhand's side of the scripted agent: see [FakeMain]. In a line of the
+// agent's stdout, the part after fakeMark is an event; everything else is output.
 type fake struct{}
 
 var fakeKind = kind{
@@ -31,20 +30,20 @@ var fakeKind = kind{
 	}),
 }
 
-const fakeMark = 0x1e // the record separator of ASCII, which no text has
+const fakeMark = 0x1e // the ASCII record separator, which does not occur in text
 
-// fakeStart is what the scripted agent reads first.
+// fakeStart is the first message to the scripted agent.
 type fakeStart struct {
 	Prompt string `json:"prompt"`
 	Resume string `json:"resume,omitempty"`
 }
 
-// fakeEvent is what the scripted agent says.
+// fakeEvent is a message from the scripted agent.
 type fakeEvent struct {
 	Session string      `json:"session,omitempty"`
 	Entry   *logs.Entry `json:"entry,omitempty"`
-	// Replace is the number of the event whose entry this one takes the place
-	// of, counted from 1; 0: it is a new entry.
+	// Replace is the number, counted from 1, of the event whose entry this one
+	// replaces. 0 means a new entry.
 	Replace int         `json:"replace,omitempty"`
 	Ask     *Question   `json:"ask,omitempty"`
 	Summary string      `json:"summary,omitempty"`
@@ -55,7 +54,7 @@ type fakeEvent struct {
 func (f *fake) drive(r *Run, stdout io.Reader) (result Result) {
 	out := json.NewEncoder(r.stdin)
 	if err := out.Encode(fakeStart{r.spec.Prompt, r.spec.Resume}); err != nil {
-		r.spec.Log.Append(logs.Failed("the agent does not read: " + err.Error()))
+		r.spec.Log.Append(logs.Failed("cannot write to the agent: " + err.Error()))
 	}
 	var indexes []int64
 	eachLine(stdout, func(line []byte) {
@@ -65,7 +64,7 @@ func (f *fake) drive(r *Run, stdout io.Reader) (result Result) {
 			r.spec.Log.Raw(logs.Stdout, append(line, '\n'))
 			return
 		}
-		r.spec.Log.Raw(logs.Stdout, printed) // a line that has not ended
+		r.spec.Log.Raw(logs.Stdout, printed) // an incomplete line of output
 		if e.Session != "" {
 			result.AgentSession = e.Session
 			r.session(e.Session)
@@ -86,7 +85,7 @@ func (f *fake) drive(r *Run, stdout io.Reader) (result Result) {
 		}
 		if e.Ask != nil {
 			if err := out.Encode(r.ask(r.ctx, *e.Ask)); err != nil && r.ctx.Err() == nil {
-				r.spec.Log.Append(logs.Failed("the agent does not read: " + err.Error()))
+				r.spec.Log.Append(logs.Failed("cannot write to the agent: " + err.Error()))
 			}
 		}
 	})

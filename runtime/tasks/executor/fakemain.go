@@ -22,20 +22,20 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// FakeArgs are the arguments with which this program runs [FakeMain].
+// FakeArgs holds the arguments with which this program runs [FakeMain].
 var FakeArgs = []string{"tasks", "fake-agent"}
 
-// FakeMain is the scripted agent: it does what its prompt says, one step a line,
-// and returns an exit code. A line that is no step is printed as a message.
+// FakeMain is the scripted agent: it executes its prompt, one step per line, and
+// returns an exit code. It prints a line that is not a step as a message.
 //
 //	say TEXT          think TEXT        write PATH TEXT     run COMMAND
 //	permit WHAT       ask QUESTION      spam N              sleep SECONDS
 //	fail TEXT         crash             hang
 //
-// write and run work in the current folder; \n in write's TEXT is a newline.
-// permit asks for permission and ends the run if it is refused; ask asks a
-// person and prints the answer; spam prints N lines; fail exits with code 1;
-// crash dies of a signal; hang ignores all signals that can be ignored.
+// write and run work in the current folder; \n in write's TEXT is a newline. permit
+// asks for permission and ends the run if it is denied; ask asks a person and prints
+// the answer; spam prints N lines; fail exits with code 1; crash is killed by a signal;
+// hang ignores all signals that can be ignored.
 func FakeMain(stdin io.Reader, stdout io.Writer) int {
 	f := &fakeAgent{in: bufio.NewReader(stdin), out: bufio.NewWriter(stdout), signals: make(chan os.Signal, 1)}
 	var start fakeStart
@@ -56,11 +56,11 @@ func FakeMain(stdin io.Reader, stdout io.Writer) int {
 
 type fakeAgent struct {
 	in      *bufio.Reader
-	mu      sync.Mutex // one line at a time
+	mu      sync.Mutex // serializes lines on out
 	out     *bufio.Writer
 	signals chan os.Signal
 	entries int
-	said    string // last
+	said    string // last message
 	words   int
 }
 
@@ -88,7 +88,7 @@ func (f *fakeAgent) send(e fakeEvent) {
 	f.out.Flush()
 }
 
-// Write is what the agent, or a command that it runs, prints.
+// Write writes output of the agent or of a command that it runs.
 func (f *fakeAgent) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,7 +129,8 @@ func (f *fakeAgent) script(prompt string) int {
 	return 0
 }
 
-// fakeSteps return an exit code, or -1 to go on.
+// fakeSteps maps a step's name to its function, which returns an exit code, or -1 to
+// continue.
 var fakeSteps = map[string]func(f *fakeAgent, rest string) int{
 	"say":    func(f *fakeAgent, rest string) int { return f.say(rest) },
 	"think":  func(f *fakeAgent, rest string) int { f.send(entry(logs.Think(rest))); return -1 },
@@ -154,7 +155,7 @@ var fakeSteps = map[string]func(f *fakeAgent, rest string) int{
 		return 3
 	},
 	"hang": func(f *fakeAgent, _ string) int {
-		for range f.signals { // seen, and not obeyed
+		for range f.signals { // received, but ignored
 			continue
 		}
 		return -1
@@ -176,7 +177,7 @@ func (f *fakeAgent) interrupted() int {
 	return 130
 }
 
-// tool shows a tool call while do runs, and then what came of it.
+// tool shows a tool call while do runs, and then its result.
 func (f *fakeAgent) tool(name, content string, a logs.Action, do func(a *logs.Action) error) error {
 	f.send(entry(logs.Tool(name, content, "created", a)))
 	mine := f.entries
@@ -230,7 +231,7 @@ func (f *fakeAgent) run(command string) int {
 	return -1
 }
 
-// question asks and waits for the answer, or for a signal.
+// question asks a question and waits for the answer, or for a signal.
 func (f *fakeAgent) question(q Question) (Answer, bool) {
 	f.send(fakeEvent{Ask: &q})
 	answered := make(chan Answer, 1)
@@ -255,7 +256,7 @@ func (f *fakeAgent) permit(what string) int {
 	}
 	f.send(entry(call("pending_approval")))
 	mine := f.entries
-	dir, _ := os.Getwd() // without one, every path leads out of it
+	dir, _ := os.Getwd() // if empty, every path counts as outside
 	p := Proposal{Action: "command", Text: what}
 	p.Marks = marksOf(p, nil, dir)
 	a, ok := f.question(Question{Permission: true, Title: "Allow " + p.heading("permit") + "?", Proposal: &p, Tool: "permit", Options: []Option{

@@ -8,11 +8,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// maxLine is how long an event may be; agents put whole files into one. A
-// longer line is only in the raw log.
+// maxLine is the maximum length of an event in bytes; agents put whole files into one.
+// A longer line is only in the raw log.
 const maxLine = 16 << 20
 
-// rawTee hands on what is read to the raw log.
+// rawTee copies everything that is read to the raw log.
 type rawTee struct {
 	from io.Reader
 	log  Log
@@ -26,8 +26,8 @@ func (t *rawTee) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// eachLine hands on lines without their newline; what it hands on is good until
-// the next. A line that is too long comes as nil.
+// eachLine calls each with every line, without its newline. line is valid until the
+// next call. It is nil for a line that is too long.
 func eachLine(from io.Reader, each func(line []byte)) {
 	in := bufio.NewReaderSize(from, 64<<10)
 	var long []byte

@@ -8,16 +8,17 @@ import (
 	"sync"
 )
 
-// mark is a name of what stands out, and what its text looks like. Compiling
-// them takes most of a millisecond, so it waits until a permission is asked for.
+// mark is the name of a warning, and the pattern of texts that it applies to. Compiling
+// the patterns takes almost a millisecond, so it is done when a permission is first
+// requested.
 type mark struct {
 	name string
 	in   *regexp.Regexp
 }
 
-// marks are what a person should notice in a proposal before allowing it, by
-// what its text looks like. They warn and decide nothing: a command can do any
-// of this without looking like it.
+// marks returns the warnings for a person to notice before allowing a proposal, by
+// patterns in its text. They are only hints and block nothing: a command can do any of
+// this without matching.
 var marks = sync.OnceValue(func() []mark {
 	return []mark{
 		{"deletes", regexp.MustCompile(`(?im)(^|[\s;&|("'])(rm|rmdir|unlink|shred|truncate|del|erase|remove-item)([\s"'\\]|$)|\bgit\s+(clean|rm|branch\s+-d|stash\s+(drop|clear))\b|\s-delete\b|\bdrop\s+(table|database|schema)\b|\b(kubectl|docker|terraform)\s+(delete|destroy|rm)\b`)},
@@ -27,11 +28,11 @@ var marks = sync.OnceValue(func() []mark {
 	}
 })
 
-// outside names a path that is not below the folder of the attempt.
+// outside is the warning for a path that is not below the attempt's folder.
 const outside = "outside the folder"
 
-// marksOf names what stands out in a proposal about places, made by an agent
-// that works in dir.
+// marksOf returns the warnings for a proposal. places are the paths that it names, and
+// dir is the agent's working folder.
 func marksOf(p Proposal, places []string, dir string) []string {
 	var found []string
 	if p.Action == "delete" {
@@ -54,7 +55,7 @@ func marksOf(p Proposal, places []string, dir string) []string {
 	return found
 }
 
-// paths matches what looks like a path that may lead out of a folder.
+// paths matches text that looks like a path which may be outside the folder.
 var paths = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[\s"'=;&|(<>])(~[\w-]*(?:/[^\s"';&|)<>]*)?|\$\{?HOME\}?[^\s"';&|)<>]*|/[^\s"';&|)<>\]]*|(?:[^\s"';&|)<>/]+/)*\.\.(?:/[^\s"';&|)<>]*)?)(?:$|[\s"';&|)<>\]])`)
 })
@@ -66,10 +67,10 @@ func pathsIn(command string) (found []string) {
 	return found
 }
 
-// harmless are the places outside that nearly every command names.
+// harmless lists paths outside that nearly every command names.
 var harmless = []string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/bin/sh", "/bin/bash", "/usr/bin/env"}
 
-// leaves reports whether place is not below dir, by its name only.
+// leaves reports whether place is not below dir. It only compares the paths.
 func leaves(place, dir string) bool {
 	if strings.HasPrefix(place, "~") || strings.HasPrefix(place, "$") {
 		return true

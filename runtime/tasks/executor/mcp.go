@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// mcpWays are how the programs of streams are told of deskhand's tools. What has
-// the token is in a private folder or in the environment, never in the worktree
-// or the command line.
+// mcpWays maps a stream's event format to a function that tells the program about
+// deskhand's tools. The token is in a private folder or in the environment, never in
+// the worktree or the command line.
 var mcpWays = map[string]func(*launch) error{
 	"claude":   mcpClaude,
 	"codex":    mcpCodex,
@@ -19,7 +19,7 @@ var mcpWays = map[string]func(*launch) error{
 	"opencode": mcpOpencode,
 }
 
-// private writes a file of settings and returns its path.
+// private writes a settings file to the private folder and returns its path.
 func (l *launch) private(name string, v any) (string, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -27,7 +27,7 @@ func (l *launch) private(name string, v any) (string, error) {
 	}
 	if l.temp == "" {
 		if l.temp, err = privateFolder(l.spec.ID); err != nil {
-			return "", fmt.Errorf("make folder for an agent's settings: %w", err)
+			return "", fmt.Errorf("create a folder for an agent's settings: %w", err)
 		}
 	}
 	path := filepath.Join(l.temp, name)
@@ -37,8 +37,8 @@ func (l *launch) private(name string, v any) (string, error) {
 	return path, nil
 }
 
-// privateFolder makes one in the user's cache, as gemini reads no settings below
-// a folder that others can write to; where there is no cache, in the temporary
+// privateFolder creates a folder in the user's cache, because gemini reads no settings
+// below a folder that others can write to. If there is no cache, it uses the temporary
 // folder.
 func privateFolder(run string) (string, error) {
 	if run == "" {
@@ -50,7 +50,7 @@ func privateFolder(run string) (string, error) {
 	return os.MkdirTemp("", "deskhand-agent-")
 }
 
-// cached is where the settings of a run are; empty: there is no cache.
+// cached returns the path of a run's settings folder, or "" if there is no cache.
 func cached(run string) string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -59,9 +59,8 @@ func cached(run string) string {
 	return filepath.Join(cache, "deskhand", "agent-"+run)
 }
 
-// Forget removes the settings of a run, with the token in them, if the runner
-// was killed before it could. run is [Spec.ID]. It is no error if there are
-// none.
+// Forget removes a run's settings, which contain the token, if the runner was killed
+// before it could. run is [Spec.ID]. If there are no settings, Forget returns nil.
 func Forget(run string) error {
 	dir := cached(run)
 	if dir == "" || run == "" {
@@ -83,7 +82,7 @@ func mcpClaude(l *launch) error {
 func mcpCodex(l *launch) error {
 	const table = "mcp_servers.deskhand."
 	l.env = append(l.env, "DESKHAND_MCP_TOKEN="+l.spec.MCP.Token)
-	// Behind "exec": a resumed run takes options there too.
+	// After "exec", where a resumed run accepts options too.
 	at := min(2, len(l.args))
 	more := []string{
 		"-c", table + "url=" + strconv.Quote(l.spec.MCP.URL), "-c", table + `bearer_token_env_var="DESKHAND_MCP_TOKEN"`,

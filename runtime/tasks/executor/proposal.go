@@ -9,28 +9,27 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// Proposal is the action that an agent asks permission for, read from the tool
-// call. What the agent says about the call is in the question's Message.
+// Proposal is the action for which an agent requests permission, read from the tool
+// call. The agent's own description of the call is in the question's Message.
 type Proposal struct {
 	// Action is command, edit, delete, move, read, search, fetch or tool.
 	Action string
-	// Text has the command, the paths and differences, the address, or the
-	// arguments.
+	// Text holds the command, the paths and differences, the URL, or the arguments.
 	Text string
-	// Marks names what stands out: see [marksOf].
+	// Marks lists warnings: see [marksOf].
 	Marks []string
 }
 
-// actions maps the kinds of tools in ACP to those of a Proposal.
+// actions maps ACP's tool kinds to a Proposal's actions.
 var actions = map[string]string{
 	"execute": "command", "edit": "edit", "delete": "delete", "move": "move", "read": "read", "search": "search", "fetch": "fetch",
 }
 
-// ownWords are the arguments in which an agent describes its call.
+// ownWords lists the arguments in which agents describe their calls.
 var ownWords = []string{"description", "explanation", "justification"}
 
-// propose returns what a tool call does, and what the agent says about it. u is
-// the call with all that is known of it, dir the folder that the agent works in.
+// propose returns the action of a tool call, and the agent's description of it. u is
+// the call with everything known about it, and dir is the agent's working folder.
 func propose(u acpUpdate, dir string) (Proposal, string) {
 	p := Proposal{Action: "tool"}
 	if u.Tool != nil && actions[*u.Tool] != "" {
@@ -77,7 +76,7 @@ func propose(u acpUpdate, dir string) (Proposal, string) {
 			}
 			shows(part.Path)
 			shows(difference(before, part.NewText))
-			maps.DeleteFunc(args, func(_ string, v any) bool { // shown by the difference
+			maps.DeleteFunc(args, func(_ string, v any) bool { // these arguments are in the difference
 				return v == part.Path || v == part.NewText || before != "" && v == before
 			})
 		case "content":
@@ -101,7 +100,7 @@ func propose(u acpUpdate, dir string) (Proposal, string) {
 	}
 	p.Text = strings.Join(whole, "\n\n")
 	p.Marks = marksOf(p, places, dir)
-	words := whole // said and shown once
+	words := whole // so that each text is shown only once
 	said = slices.DeleteFunc(said, func(text string) bool {
 		text = strings.TrimSpace(text)
 		if text == "" || slices.Contains(words, text) {
@@ -113,8 +112,8 @@ func propose(u acpUpdate, dir string) (Proposal, string) {
 	return p, strings.Join(said, "\n\n")
 }
 
-// shellWords returns a command as a shell takes it: a text as it is, a list with
-// the words quoted that need it.
+// shellWords returns a command in shell syntax: a string unchanged, or a list joined,
+// with words quoted if necessary.
 func shellWords(v any) string {
 	list, ok := v.([]any)
 	if !ok {
@@ -135,7 +134,7 @@ func shellWords(v any) string {
 	return strings.Join(words, " ")
 }
 
-// plainInShell are the characters that a shell takes as they are.
+// plainInShell lists the characters that a shell does not interpret.
 const plainInShell = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:@%,"
 
 // difference shows a replacement line by line, without context.
@@ -152,23 +151,23 @@ func difference(before, after string) string {
 	return b.String()
 }
 
-// indented writes arguments as JSON in the order of their names.
+// indented formats arguments as JSON, sorted by name.
 func indented(args map[string]any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if e.Encode(args) != nil { // they were read from JSON
+	if e.Encode(args) != nil { // cannot fail, because they were read from JSON
 		return ""
 	}
 	return b.String()
 }
 
-// heading says in a few words what the agent wants to do, for a title. It never
-// has the agent's words about it.
+// heading summarizes the proposed action in a few words, for a title. It never contains
+// the agent's description.
 func (p Proposal) heading(tool string) string {
 	first, more, _ := strings.Cut(p.Text, "\n")
-	const most = 71 // characters, with the ellipsis
+	const most = 71 // maximum length in characters, with the ellipsis
 	if short := textutil.Shorten(first, most); short != first {
 		first = short
 	} else if more != "" && p.Action == "command" {

@@ -24,40 +24,39 @@ import (
 type Run struct {
 	pid     int
 	spec    Spec
-	ctx     context.Context // ends with the process
-	prompt  string          // to write to stdin; empty: it is in the arguments
+	ctx     context.Context // ends when the process exits
+	prompt  string          // to write to stdin; empty if it is in the arguments
 	stdin   *os.File
 	group   controls
 	done    chan struct{}
 	result  Result
 	mu      sync.Mutex
-	stopped bool // somebody asked it to end
-	ended   bool // its turn is over: how the process ends does not matter
-	// interrupt asks the agent in its own protocol to end its turn, and says
-	// whether it could. Nil: it has no such thing.
+	stopped bool // whether a stop was requested
+	ended   bool // whether the turn is over, so that the exit status does not matter
+	// interrupt asks the agent with its own protocol to end its turn, and reports
+	// whether that was possible. It is nil if the protocol has no such message.
 	interrupt func() bool
 }
 
-// controls make an agent end.
+// controls can stop an agent.
 type controls interface {
 	Interrupt()
 	Terminate()
 	Kill()
 }
 
-// driver is what a kind of agent knows.
+// driver implements the protocol of a kind of agent.
 type driver interface {
-	// drive talks with the process until its stdout ends, and says what came of
-	// it. It closes stdin when nothing more is to be written.
+	// drive communicates with the process until its stdout ends, and returns the
+	// result. It closes stdin when there is nothing more to write.
 	drive(r *Run, stdout io.Reader) Result
 }
 
-// Start starts an agent in its own process group. When the agent or this
-// process ends, the rest of the group is killed. ctx applies only to the start.
+// Start starts an agent in its own process group. When the agent or this process exits,
+// the rest of the group is killed. ctx applies only to the start.
 //
-// Faults: executor_unavailable if the program is missing or does not start, or
-// the remote agent cannot be reached; invalid_argument for an unknown agent or
-// variant.
+// Faults: executor_unavailable if the program is missing or does not start, or if the
+// remote agent cannot be reached; invalid_argument for an unknown agent or variant.
 func (t *Table) Start(ctx context.Context, id string, s Spec) (*Run, error) {
 	c, ok := t.configs[Canonical(id)]
 	if !ok {
@@ -75,7 +74,7 @@ func (t *Table) Start(ctx context.Context, id string, s Spec) (*Run, error) {
 		s.Resume = ""
 	}
 	if s.Resume == "" && s.Before != "" {
-		s.Log.Append(logs.System("a new session of the agent begins, which is told what was said before"))
+		s.Log.Append(logs.System("the agent starts a new session, which gets a summary of the conversation"))
 		s.Prompt = s.Before + s.Prompt
 	}
 	if v.Mode != "" {
@@ -84,10 +83,10 @@ func (t *Table) Start(ctx context.Context, id string, s Spec) (*Run, error) {
 	return k.start(ctx, &launch{Config: c, id: id, variant: v, spec: s})
 }
 
-// Abandon cancels the remote work of a run whose runner was killed. session is
-// the agent's own session ID. A remote task that waits for an answer is
-// cancelled only if a person stopped the run. For a local agent, Abandon does
-// nothing; it does not end processes.
+// Abandon cancels the remote work of a run whose runner was killed. session is the
+// agent's own session ID. A remote task that is waiting for an answer is cancelled only
+// if a person stopped the run. For a local agent, Abandon does nothing; it does not
+// kill processes.
 func (t *Table) Abandon(ctx context.Context, id, session string, stopped bool) error {
 	c := t.configs[Canonical(id)]
 	k := c.kind()
@@ -97,7 +96,7 @@ func (t *Table) Abandon(ctx context.Context, id, session string, stopped bool) e
 	return k.abandon(ctx, &launch{Config: c, id: id, spec: Spec{Resume: session}}, stopped)
 }
 
-// launch is an agent about to be started.
+// launch holds the data of an agent that is about to be started.
 type launch struct {
 	Config
 	id      string
@@ -106,11 +105,11 @@ type launch struct {
 	args    []string
 	env     []string
 	stdin   string // the prompt, if it is not in the arguments
-	temp    string // a private folder for settings; empty: none
+	temp    string // private folder for settings; empty if there is none
 }
 
-// program starts an agent that is a program here. driven gives what speaks with
-// it, and may change how it is started.
+// program returns a start function for an agent that is a local program. driven returns
+// the driver, and may change the command line and environment.
 func program(driven func(*launch) (driver, error)) func(context.Context, *launch) (*Run, error) {
 	return func(_ context.Context, l *launch) (*Run, error) {
 		l.args = slices.Clone(l.Command)
@@ -128,7 +127,7 @@ func program(driven func(*launch) (driver, error)) func(context.Context, *launch
 	}
 }
 
-// lacksCommand says what is wrong with the command of a program.
+// lacksCommand describes what is wrong with a program's command, or returns "".
 func lacksCommand(c Config) string {
 	if len(c.Command) == 0 {
 		return "it has no command"
@@ -136,12 +135,12 @@ func lacksCommand(c Config) string {
 	return ""
 }
 
-// resumes says that a program is told which session it is to go on with.
+// resumes reports whether the program can resume a session by its ID.
 func (c Config) resumes() bool {
 	return slices.ContainsFunc(c.Resume, func(a string) bool { return strings.Contains(a, "{{session}}") })
 }
 
-// fill puts what is known now into the arguments and the environment.
+// fill replaces the placeholders in the arguments and the environment.
 func (l *launch) fill() {
 	l.insert(l.variant.Args)
 	if !slices.ContainsFunc(l.args, func(a string) bool { return strings.Contains(a, "{{prompt}}") }) {
@@ -158,8 +157,8 @@ func (l *launch) fill() {
 	}
 }
 
-// insert puts arguments where options go: behind the others, but before a dash
-// that says "read stdin".
+// insert adds options after the other arguments, but before a final dash, which means
+// "read stdin".
 func (l *launch) insert(args []string) {
 	if n := len(l.args); n > 1 && l.args[n-1] == "-" {
 		l.args = append(append(l.args[:n-1:n-1], args...), "-")
@@ -214,7 +213,7 @@ func (l *launch) start(d driver) (*Run, error) {
 	return r, nil
 }
 
-// boxed is the program in its sandbox.
+// boxed returns the command that runs the program in its sandbox.
 func (l *launch) boxed(program string) (*exec.Cmd, error) {
 	if real, err := filepath.Abs(program); err == nil {
 		program = real
@@ -228,12 +227,14 @@ func (l *launch) boxed(program string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// drainTime is how long the output of a process that has ended is still read,
-// which others that it started may hold open: then its group is ended, and after
-// as long again nobody listens to those who have left the group.
+// drainTime is how long the output of an exited process is still read, because its
+// child processes may hold the output open. After that time, the process group is
+// killed. After twice that time, the output is closed even if processes outside the
+// group still hold it.
 const drainTime = 2 * time.Second
 
-// supervise drives the agent until it has ended, and ends what it left behind.
+// supervise drives the agent until it exits, and kills the processes that it left
+// behind.
 func (r *Run) supervise(cmd *exec.Cmd, g *proc.Group, p *pipes, l *launch, d driver, cancel func()) {
 	defer close(r.done)
 	defer l.clean()
@@ -259,8 +260,8 @@ func (r *Run) supervise(cmd *exec.Cmd, g *proc.Group, p *pipes, l *launch, d dri
 	r.result.Lost = r.result.Failure != "" && r.spec.Resume != "" && l.Lost != "" && strings.Contains(said.String(), l.Lost)
 }
 
-// finalResult adds the end of the process to the result that the agent
-// reported.
+// finalResult completes the result that the agent reported with the exit status of its
+// process.
 func (r *Run) finalResult(result Result, err error, state *os.ProcessState, said string) Result {
 	r.mu.Lock()
 	ended := r.ended
@@ -294,10 +295,10 @@ func (r *Run) finalResult(result Result, err error, state *os.ProcessState, said
 	return result
 }
 
-// boxedSignal returns the signal that ended a program in its sandbox. The
-// sandbox then exits with 128 plus its number, as shells do. Empty: none.
+// boxedSignal returns the signal that killed a program in its sandbox, or "" if there
+// was none. The sandbox then exits with 128 plus the signal's number, as shells do.
 func (r *Run) boxedSignal(code int) string {
-	const most = 64 // signals
+	const most = 64 // number of signals
 	if number := code - 128; r.spec.Box != nil && number > 0 && number <= most {
 		return "signal: " + syscall.Signal(number).String()
 	}
@@ -307,18 +308,17 @@ func (r *Run) boxedSignal(code int) string {
 // Pid returns the process ID of the group's leader, or 0 for a remote agent.
 func (r *Run) Pid() int { return r.pid }
 
-// Done returns a channel that is closed when the agent and its group have
-// ended.
+// Done returns a channel that is closed when the agent and its group have exited.
 func (r *Run) Done() <-chan struct{} { return r.done }
 
-// Wait waits for the end of the run and returns its result.
+// Wait waits until the run ends and returns its result.
 func (r *Run) Wait() Result {
 	<-r.done
 	return r.result
 }
 
-// Interrupt asks the agent to end its turn, in its protocol or with SIGINT to
-// its group.
+// Interrupt asks the agent to end its turn, with its protocol or with SIGINT to its
+// group.
 func (r *Run) Interrupt() {
 	r.mu.Lock()
 	r.stopped = true
@@ -329,7 +329,7 @@ func (r *Run) Interrupt() {
 	}
 }
 
-// Terminate asks the group to end. The programs may take their time.
+// Terminate asks the processes in the group to exit. They may take some time.
 func (r *Run) Terminate() { r.group.Terminate() }
 
 // Kill kills the group.
@@ -343,8 +343,8 @@ func (r *Run) sendPrompt() {
 	}()
 }
 
-// turnEnded notes that the agent has finished its turn: if its process then has
-// to be ended, the run has not failed.
+// turnEnded records that the agent has finished its turn. If its process must then be
+// killed, the run has not failed.
 func (r *Run) turnEnded() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -357,15 +357,15 @@ func (r *Run) onInterrupt(ask func() bool) {
 	r.interrupt = ask
 }
 
-// stopRequested reports whether the run was asked to end.
+// stopRequested reports whether the run was asked to stop.
 func (r *Run) stopRequested() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stopped
 }
 
-// ask puts a question to a person; without one, or when it fails, the answer is
-// that of nobody.
+// ask asks a person a question. If no person can be asked, or on an error, the answer
+// is "cancel".
 func (r *Run) ask(ctx context.Context, q Question) Answer {
 	if r.spec.Ask == nil {
 		return Answer{Outcome: "cancel"}
@@ -373,7 +373,7 @@ func (r *Run) ask(ctx context.Context, q Question) Answer {
 	a, err := r.spec.Ask(ctx, q)
 	if err != nil {
 		if ctx.Err() == nil {
-			r.spec.Log.Append(logs.Failed("nobody could be asked: " + err.Error()))
+			r.spec.Log.Append(logs.Failed("cannot ask a person: " + err.Error()))
 		}
 		return Answer{Outcome: "cancel"}
 	}
@@ -386,8 +386,8 @@ func (r *Run) session(id string) {
 	}
 }
 
-// pipes are the three streams of a process. They are files, so that the end of
-// the process is seen though somebody else holds them open.
+// pipes holds the three streams of a process. They are files, so that the exit of the
+// process is noticed even if another process holds them open.
 type pipes struct {
 	stdin, stdout, stderr *os.File
 	theirs                []*os.File
@@ -409,12 +409,12 @@ func connect(cmd *exec.Cmd) (*pipes, error) {
 	}
 	if err != nil {
 		p.close()
-		return nil, fmt.Errorf("make pipes for an agent: %w", err)
+		return nil, fmt.Errorf("create pipes for an agent: %w", err)
 	}
 	return p, nil
 }
 
-// handed closes the ends that the process has now.
+// handed closes this process's copies of the ends that the started process uses.
 func (p *pipes) handed() {
 	for _, f := range p.theirs {
 		f.Close()
@@ -431,7 +431,7 @@ func (p *pipes) close() {
 	}
 }
 
-// copyRaw hands what a stream says to the log, until it ends.
+// copyRaw copies a stream to the log until it ends.
 func copyRaw(from io.Reader, log Log, s logs.Stream, more io.Writer) {
 	buf := make([]byte, 32<<10)
 	for {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// SecretName reports whether the name of a variable or a header says that its value
-// is one.
+// SecretName reports whether the name of a variable or header indicates that its value
+// is a secret.
 func SecretName(name string) bool {
 	name = strings.ToUpper(name)
 	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"} {
@@ -20,14 +20,13 @@ func SecretName(name string) bool {
 	return false
 }
 
-// shortestSecret is how long a value is, in bytes, that is taken for a secret
-// whatever its variable is called.
+// shortestSecret is the minimum length in bytes of a value that counts as a secret
+// whatever its name.
 const shortestSecret = 8
 
-// ordinary reports whether a value that the configuration passes on is no secret,
-// by what it looks like: short, a path or several, a number, a switch, a locale,
-// an address without credentials, flags, one plain word. The names of some
-// variables say so too.
+// ordinary reports whether a passed value is not a secret, judged by its form: short,
+// one path or several, a number, a switch, a locale, a URL without credentials, flags,
+// or one plain word. The names of some variables also count.
 func ordinary(name, value string) bool {
 	value = strings.TrimSpace(value)
 	if len(value) < shortestSecret || isPlace(value) || plainWord.MatchString(value) || locale.MatchString(value) || strings.HasPrefix(value, "--") {
@@ -40,18 +39,18 @@ func ordinary(name, value string) bool {
 	return slices.ContainsFunc(ordinaryNames, func(end string) bool { return name == strings.TrimPrefix(end, "_") || strings.HasSuffix(name, end) })
 }
 
-// ordinaryNames are ends of the names of variables whose values are settings.
+// ordinaryNames lists endings of names of variables that hold settings.
 var ordinaryNames = []string{"_MODEL", "_ENV", "_MODE", "_LEVEL", "_OPTIONS", "_OPTS", "_FLAGS", "FLAGS", "_REGION", "_VERSION", "_HOST", "_NAME", "_USER", "_TIMEOUT",
 	"TERM", "EDITOR", "PAGER", "SHELL", "LANG", "LANGUAGE", "TZ"}
 
-// plainWord is a word as any text has it: production, development.
+// plainWord matches an ordinary word, for example production.
 var plainWord = regexp.MustCompile(`^[a-z]{1,20}$`)
 
-// locale is such as de_DE.UTF-8 or sr_RS@latin.
+// locale matches a locale, for example de_DE.UTF-8 or sr_RS@latin.
 var locale = regexp.MustCompile(`^(C|POSIX|[a-z]{2,3}(_[A-Z]{2})?)(\.[A-Za-z0-9-]+)?(@[a-z]+)?$`)
 
-// isPlace reports whether a value is a path, a list of paths, or an address that
-// has neither a user nor a query.
+// isPlace reports whether a value is a path, a list of paths, or a URL without user,
+// query and fragment.
 func isPlace(value string) bool {
 	if u, err := url.Parse(value); err == nil && u.Scheme != "" && u.Host != "" {
 		return u.User == nil && u.RawQuery == "" && u.Fragment == ""
@@ -65,5 +64,5 @@ func isPlace(value string) bool {
 	return true
 }
 
-// windowsPath begins with a drive or a share.
+// windowsPath matches the start of a path with a drive or a share.
 var windowsPath = regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\[^\\])`)

@@ -7,8 +7,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// shell is a command that prints text: what it says without a pause of lines in
-// between is one message.
+// shell drives a command that prints text. Consecutive lines without a blank line
+// between them are one message.
 type shell struct{}
 
 var shellKind = kind{
@@ -18,13 +18,14 @@ var shellKind = kind{
 	start: program(func(*launch) (driver, error) { return &shell{}, nil }),
 }
 
-// maxMessage is where a message of a shell agent ends and the next begins.
+// maxMessage is the maximum size of a shell agent's message in bytes. Longer text
+// continues in another message.
 const maxMessage = 8 << 10
 
 func (*shell) drive(r *Run, stdout io.Reader) (result Result) {
 	r.sendPrompt()
 	var text strings.Builder
-	index, shown := int64(-1), 0 // of the message, and how much of it is in the log
+	index, shown := int64(-1), 0 // index of the message, and number of its bytes in the log
 	show := func() {
 		if text.Len() == shown {
 			return
@@ -54,8 +55,8 @@ func (*shell) drive(r *Run, stdout io.Reader) (result Result) {
 	return result
 }
 
-// pausing does something each time before it is read from: what was read is
-// used up then, and more may be long in coming.
+// pausing calls do before each read, when all earlier input is processed and the next
+// input may take long.
 type pausing struct {
 	from io.Reader
 	do   func()

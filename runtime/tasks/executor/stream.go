@@ -12,19 +12,19 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/logs"
 )
 
-// mapper turns the events of one program into entries. An event that it does
-// not know is a system message, never an error.
+// mapper converts the events of one program to log entries. It logs an unknown event as
+// a system message, never as an error.
 type mapper interface {
 	event(t *talk, e json.RawMessage, kind string)
 }
 
-// mappers are the programs whose events can be read.
+// mappers lists the programs whose events can be parsed.
 var mappers = map[string]func() mapper{
 	"claude":   func() mapper { return &claudeEvents{} },
 	"codex":    func() mapper { return &codexEvents{} },
 	"gemini":   func() mapper { return &geminiEvents{} },
 	"opencode": func() mapper { return &opencodeEvents{} },
-	"qwen":     func() mapper { return &claudeEvents{} }, // it speaks as claude does
+	"qwen":     func() mapper { return &claudeEvents{} }, // qwen's events have the same format
 }
 
 // stream is a command that prints events as JSON lines.
@@ -34,7 +34,7 @@ var streamKind = kind{
 	name: "stream",
 	check: func(c Config) string {
 		if mappers[c.Events] == nil {
-			return fmt.Sprintf("events %q are none of %s", c.Events, strings.Join(slices.Sorted(maps.Keys(mappers)), ", "))
+			return fmt.Sprintf("events %q is not one of %s", c.Events, strings.Join(slices.Sorted(maps.Keys(mappers)), ", "))
 		}
 		return lacksCommand(c)
 	},
@@ -60,7 +60,7 @@ func (s *stream) drive(r *Run, stdout io.Reader) Result {
 	return t.result
 }
 
-// line reads one line of output.
+// line processes one line of output.
 func (t *talk) line(m mapper, line []byte) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
@@ -76,32 +76,32 @@ func (t *talk) line(m mapper, line []byte) {
 	m.event(t, bytes.Clone(line), head.Type)
 }
 
-// talk makes a log of what an agent says. It is for one goroutine.
+// talk converts an agent's output to log entries. It is not safe for concurrent use.
 type talk struct {
 	log     Log
 	session func(string)
 	result  Result
 	tools   map[string]*tool
-	// the text that is being said in pieces
+	// state of the text that arrives in pieces
 	kind    logs.Kind
 	text    strings.Builder
 	index   int64
-	message string // its id, if the agent gives one
+	message string // ID of the text's message, if the agent sends one
 }
 
-// tool is a tool call that was shown.
+// tool is a tool call that is in the log.
 type tool struct {
 	index   int64
 	name    string
 	content string
 	status  string
-	kind    string // as acp has it
-	reason  string // what it said at the end, for one that failed
+	kind    string // tool kind in ACP
+	reason  string // last output, used as the reason if the call fails
 	action  logs.Action
-	known   acpUpdate // of acp: all that was said of the call, for [propose]
+	known   acpUpdate // ACP only: everything known about the call, for [propose]
 }
 
-// begin notes the agent's session.
+// begin records the agent's session.
 func (t *talk) begin(session string) {
 	if session != "" && session != t.result.AgentSession {
 		t.result.AgentSession = session
@@ -109,15 +109,14 @@ func (t *talk) begin(session string) {
 	}
 }
 
-// say is a whole text of a kind.
+// say logs a complete text.
 func (t *talk) say(kind logs.Kind, text string) {
 	t.endText()
 	t.piece(kind, text)
 	t.endText()
 }
 
-// piece is a part of a text: pieces of the same kind that follow each other are
-// one entry.
+// piece logs a piece of text. Consecutive pieces of the same kind form one entry.
 func (t *talk) piece(kind logs.Kind, text string) {
 	if t.kind != kind {
 		t.endText()
@@ -142,7 +141,7 @@ func (t *talk) piece(kind logs.Kind, text string) {
 	}
 }
 
-// maxEntryBytes is where a text that is said in pieces goes on in a new entry.
+// maxEntryBytes is the size from which text in pieces continues in a new entry.
 const maxEntryBytes = 24 << 10
 
 func (t *talk) endText() {
@@ -160,7 +159,7 @@ func (t *talk) failed(text string) {
 	t.log.Append(logs.Failed(text))
 }
 
-// call shows a tool call that begins.
+// call shows the start of a tool call.
 func (t *talk) call(id, name, content string, a logs.Action) {
 	t.endText()
 	c := &tool{name: name, content: content, status: "created", action: a}
@@ -168,8 +167,8 @@ func (t *talk) call(id, name, content string, a logs.Action) {
 	t.tools[id] = c
 }
 
-// change shows what has become of a tool call; do changes it. A call that did
-// not begin is nil to nobody: it is shown now.
+// change updates a tool call with do, and its entry in the log. It first shows a call
+// whose start was not reported.
 func (t *talk) change(id string, do func(c *tool)) {
 	c := t.tools[id]
 	if c == nil {
@@ -216,8 +215,8 @@ func (t *talk) usage(u logs.Usage) {
 	t.result.Usage = u
 }
 
-// action is what a tool does, judged by its name and arguments: agents call the
-// same things differently.
+// action returns what a tool does, judged by its name and arguments, because agents use
+// different names for the same tools. It also returns the entry's content.
 func action(name string, args map[string]any) (logs.Action, string) {
 	get := func(names ...string) string {
 		for _, n := range names {
@@ -255,7 +254,7 @@ func action(name string, args map[string]any) (logs.Action, string) {
 	return logs.Action{Action: "tool", ToolName: name, Arguments: args}, name
 }
 
-// oldNew is a replacement for the log, which holds no more than so much of it.
+// oldNew returns a replacement as a difference, truncated for the log.
 func oldNew(before, after string) string { return logs.Clip(difference(before, after)) }
 
 func todos(v any) []logs.Todo {
@@ -274,8 +273,8 @@ func todos(v any) []logs.Todo {
 	return out
 }
 
-// textOf is what there is to read in content of any shape: a string, a list of
-// blocks with text, or something else as JSON.
+// textOf returns the text in content of any form: a string, a list of blocks with text,
+// or other JSON unchanged.
 func textOf(v json.RawMessage) string {
 	var s string
 	if len(v) == 0 || json.Unmarshal(v, &s) == nil {

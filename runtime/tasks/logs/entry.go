@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// Entry is one thing that happened. Its types and fields have the names that
-// other boards use.
+// Entry is one event in a log. Its types and fields have the names that other boards
+// use.
 type Entry struct {
 	At      time.Time `json:"timestamp"`
 	Type    Type      `json:"entry_type"`
 	Content string    `json:"content"` // for people
-	// Metadata is the agent's own data, if it sends more.
+	// Metadata holds additional data from the agent.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
@@ -26,7 +26,7 @@ type Kind string
 // Kinds of entries.
 const (
 	UserMessage      Kind = "user_message"
-	UserFeedback     Kind = "user_feedback" // a person said no
+	UserFeedback     Kind = "user_feedback" // a person refused
 	AssistantMessage Kind = "assistant_message"
 	Thinking         Kind = "thinking"
 	SystemMessage    Kind = "system_message"
@@ -36,7 +36,7 @@ const (
 	Plan             Kind = "plan"
 )
 
-// Type is the kind of an entry and the data of that kind.
+// Type is the kind of an entry and that kind's data.
 type Type struct {
 	Kind Kind `json:"type"`
 	// DeniedTool is for UserFeedback.
@@ -53,8 +53,8 @@ type Type struct {
 	Todos []Todo `json:"todos,omitempty"`
 }
 
-// ErrorType is setup_required if the agent must be installed or signed in, else
-// other.
+// ErrorType is setup_required if the agent must be installed or signed in, and
+// otherwise other.
 type ErrorType struct {
 	Type string `json:"type"`
 }
@@ -63,7 +63,7 @@ type ErrorType struct {
 type Usage struct {
 	TokensIn  int64 `json:"tokens_in"`
 	TokensOut int64 `json:"tokens_out"`
-	// Cost is in millionths of a US dollar. 0: the agent does not report it.
+	// Cost is in millionths of a US dollar. 0 means that the agent does not report it.
 	Cost int64 `json:"cost_micros,omitempty"`
 }
 
@@ -125,7 +125,7 @@ type Status struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Say, Think, User, System and Failed return entries with text only.
+// Say, Think, User, System and Failed return entries that have only text.
 func Say(text string) Entry    { return Entry{Type: Type{Kind: AssistantMessage}, Content: text} }
 func Think(text string) Entry  { return Entry{Type: Type{Kind: Thinking}, Content: text} }
 func User(text string) Entry   { return Entry{Type: Type{Kind: UserMessage}, Content: text} }
@@ -139,11 +139,12 @@ func Tool(name, content, status string, a Action) Entry {
 	return Entry{Type: Type{Kind: ToolUse, Tool: name, Action: &a, Status: &Status{Status: status}}, Content: content}
 }
 
-// maxText bounds one text in an entry. More is cut in the middle: how a long
-// output starts and how it ends says most.
+// maxText is the maximum size of one text in an entry, in bytes. Longer text is
+// truncated in the middle, because the start and end of a long output are the most
+// useful parts.
 const maxText = 32 << 10
 
-// Clip shortens text of more than 32 KiB and notes the cut in its middle.
+// Clip shortens text longer than 32 KiB, and notes the omission in its middle.
 func Clip(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -155,10 +156,10 @@ func Clip(text string) string {
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
 	}
-	return fmt.Sprintf("%s\n[%d bytes are left out]\n%s", head, len(text)-len(head)-len(tail), tail)
+	return fmt.Sprintf("%s\n[%d bytes omitted]\n%s", head, len(text)-len(head)-len(tail), tail)
 }
 
-// encode is the JSON of an entry as readers get it.
+// encode returns an entry as JSON in the form that readers get.
 func (e Entry) encode() ([]byte, error) {
 	e.At = e.At.UTC().Truncate(time.Millisecond)
 	e.Content = Clip(e.Content)
@@ -168,17 +169,17 @@ func (e Entry) encode() ([]byte, error) {
 	}{"NORMALIZED_ENTRY", e})
 }
 
-// maxEntry bounds an entry's JSON; what an agent put into arguments and results
-// can be long in many small parts.
+// maxEntry is the maximum size of an entry's JSON in bytes. An agent's arguments and
+// results can consist of many short texts.
 const maxEntry = 256 << 10
 
-// small is the entry without what can be long.
+// small returns the entry without the fields that can be long.
 func (e Entry) small() Entry {
 	e.Metadata = nil
 	if e.Type.Action != nil {
 		a := *e.Type.Action
 		a.Arguments, a.Result, a.Changes, a.More = nil, nil, nil, nil
-		a.Description = "arguments and result are left out: they are too long"
+		a.Description = "arguments and result were omitted because they are too long"
 		e.Type.Action = &a
 	}
 	e.Type.Todos = nil
@@ -200,7 +201,7 @@ type Line struct {
 	// Content is the line as written, including colours, without the newline.
 	// Bytes that are not UTF-8 are replaced by U+FFFD.
 	Content string `json:"content"`
-	// Base64 has the original bytes if some were replaced in Content.
+	// Base64 holds the original bytes if some were replaced in Content.
 	Base64 string `json:"base64,omitempty"`
 	// Cut reports whether the line continues in the next entry.
 	Cut bool `json:"cut,omitempty"`
@@ -216,7 +217,7 @@ func line(s Stream, content []byte, cut bool) ([]byte, error) {
 	return marshal(l)
 }
 
-// marshal is JSON as people read it: < and > are themselves.
+// marshal encodes v as JSON without escaping < and >.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

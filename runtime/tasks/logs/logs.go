@@ -1,12 +1,11 @@
-// Package logs stores the output of an attempt's processes. Each process has a
-// raw log with the lines that it wrote, and a normalized log with what
-// happened.
+// Package logs stores the output of an attempt's processes. Each process has a raw log
+// with the lines that it wrote, and a normalized log with events.
 //
-// A process has one [Writer], which accepts entries as fast as the process
-// writes them and stores them in batches. Any process reads with [Read] and
-// [Tail]. Raw bytes go to a [Spool] first, a file that survives the writer:
-// [Recover] copies into the log what a killed writer had not stored. Secrets
-// are removed before anything is written.
+// A process has one [Writer], which accepts entries as fast as the process writes them
+// and stores them in batches. Any process reads with [Read] and [Tail]. Raw bytes first
+// go to a [Spool], a file that survives the writer: [Recover] copies lines that a
+// killed writer had not stored into the log. Secrets are removed before anything is
+// written.
 package logs
 
 import (
@@ -21,11 +20,11 @@ type Channel string
 // The channels.
 const (
 	Normalized Channel = "normalized" // entries of type [Entry]
-	Raw        Channel = "raw"        // lines, in JSON: see [Line]
+	Raw        Channel = "raw"        // lines as JSON: see [Line]
 )
 
-// Topic is the topic of this package's events in the feed: the newest batch of
-// each process, or the end of its logs. Their key is the process's ID.
+// Topic is the feed topic of this package's events: the newest batch of each process,
+// or the end of its logs. An event's key is the process's ID.
 const Topic = "logs"
 
 //go:embed migrations/*.sql

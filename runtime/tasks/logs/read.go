@@ -10,21 +10,21 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Query chooses entries. Set at most one of Before, After and AfterRevision;
-// without them, the newest entries are returned.
+// Query selects entries. Set at most one of Before, After and AfterRevision; without
+// them, the newest entries are returned.
 type Query struct {
 	// Limit is the maximum number of entries. 0 means 20, or 200 in the raw
 	// channel; the maximum is 1,000.
 	Limit int
-	// MaxBytes limits the total size of the entries. 0 means 1 MiB. One entry
+	// MaxBytes limits the total size of the entries. 0 means 1 MiB. At least one entry
 	// is always returned.
 	MaxBytes int64
-	// Before chooses the newest entries with a lower index.
+	// Before selects the newest entries with a lower index.
 	Before *int64
-	// After chooses the oldest entries with a higher index.
+	// After selects the oldest entries with a higher index.
 	After *int64
-	// AfterRevision chooses entries that were added or replaced since that
-	// revision, in order of revision.
+	// AfterRevision selects entries that were added or replaced since that revision, in
+	// order of revision.
 	AfterRevision *int64
 }
 
@@ -51,10 +51,10 @@ type Page struct {
 	// More reports whether there are older entries, or newer ones if After or
 	// AfterRevision was set.
 	More bool
-	// Next is the Before of the previous (older) page. Nil: there is none.
+	// Next is the Before value for the previous (older) page, or nil if there is none.
 	Next *int64
-	// NextAfter is the After or AfterRevision that continues from here. It is
-	// nil if the query had neither.
+	// NextAfter is the After or AfterRevision value that continues from here. It is nil
+	// if the query had neither.
 	NextAfter *int64
 	// Truncated reports whether entries were dropped permanently.
 	Truncated bool
@@ -119,7 +119,7 @@ func Read(ctx context.Context, tx *store.Tx, process string, c Channel, q Query)
 	return page, nil
 }
 
-// finish puts entries in order and says how to go on.
+// finish sorts the entries and sets the values that continue from here.
 func (p *Page) finish(q Query) {
 	n := len(p.Entries)
 	if n == 0 {
@@ -141,9 +141,9 @@ func (p *Page) finish(q Query) {
 	}
 }
 
-// Tail is [Read], except that it waits up to wait for an entry if there is
-// none. It waits only if After or AfterRevision is set and the log has not
-// ended; the log need not exist yet.
+// Tail is like [Read], but waits up to wait for an entry if there is none. It waits
+// only if After or AfterRevision is set and the log has not ended. The log need not
+// exist yet.
 func Tail(ctx context.Context, db *store.DB, process string, c Channel, q Query, wait time.Duration) (Page, error) {
 	read := func() (page Page, seq int64, err error) {
 		err = db.View(ctx, func(tx *store.Tx) (err error) {
@@ -167,7 +167,7 @@ func Tail(ctx context.Context, db *store.DB, process string, c Channel, q Query,
 	for {
 		if _, err := w.Next(until); err != nil {
 			if until.Err() != nil && ctx.Err() == nil {
-				return page, nil // nothing came
+				return page, nil // no new entry
 			}
 			return page, err
 		}

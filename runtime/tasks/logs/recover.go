@@ -10,9 +10,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Recover copies into the raw log what a killed writer left in the spool, and
-// ends the logs. It may be called again, and concurrently. A missing spool is
-// no error.
+// Recover copies lines that a killed writer left in the spool into the raw log, and
+// ends the logs. It may be called repeatedly and concurrently. A missing spool is not
+// an error.
 func Recover(ctx context.Context, db *store.DB, process, spool string, o Options) error {
 	w, err := NewWriter(ctx, db, process, Options{Raw: o.Raw, Normalized: o.Normalized})
 	if err != nil {
@@ -21,7 +21,7 @@ func Recover(ctx context.Context, db *store.DB, process, spool string, o Options
 	f, err := os.Open(spool)
 	if err == nil {
 		defer f.Close()
-		// What is in the spool was cleaned of secrets when it was written.
+		// Secrets were removed from the spool when it was written.
 		_, err = readSpool(f, w.heads[Raw].spooled, func(r record, end int64) error {
 			w.recovered(r, end)
 			return nil
@@ -32,7 +32,7 @@ func Recover(ctx context.Context, db *store.DB, process, spool string, o Options
 	}
 	closed := w.Close(ctx)
 	if errors.Is(closed, ErrTaken) {
-		closed = nil // another one recovers it
+		closed = nil // another process recovers it
 	}
 	if err != nil {
 		return fmt.Errorf("recover log of %s: %w", process, err)
@@ -40,7 +40,7 @@ func Recover(ctx context.Context, db *store.DB, process, spool string, o Options
 	return closed
 }
 
-// recovered takes a record that the spool already has.
+// recovered adds a record that is already in the spool.
 func (w *Writer) recovered(r record, end int64) {
 	entry, err := line(r.stream, r.content, r.cut)
 	if err != nil {

@@ -2,7 +2,7 @@ package logs
 
 import (
 	"bytes"
-	_ "embed" // of keys.json
+	_ "embed" // for keys.json
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -14,8 +14,8 @@ type Redactor struct {
 	values [][]byte // longest first
 }
 
-// shortest is how long a value must be to be taken out: shorter ones are in
-// every text.
+// shortest is the minimum length in bytes of a value to remove. Shorter values occur in
+// any text.
 const shortest = 8
 
 var redacted = []byte("[redacted]")
@@ -31,7 +31,7 @@ func NewRedactor(values []string) *Redactor {
 	}
 	for _, v := range values {
 		add([]byte(v))
-		if quoted, err := marshal(v); err == nil { // as it is inside JSON
+		if quoted, err := marshal(v); err == nil { // as it appears inside JSON
 			add(quoted[1 : len(quoted)-1])
 		}
 	}
@@ -39,17 +39,17 @@ func NewRedactor(values []string) *Redactor {
 	return r
 }
 
-// key is the shape of a well-known key.
+// key describes the form of a well-known kind of key.
 type key struct {
-	// Name is what people call it.
+	// Name is the key's common name.
 	Name string `json:"name"`
-	// Mark is looked for first: a search for a constant is much cheaper than a
+	// Mark is searched for first, because that is much cheaper than matching the
 	// pattern.
 	Mark    string `json:"mark"`
 	Pattern string `json:"pattern"`
-	// Example is the end of a key that documentation shows.
+	// Example is the end of an example key in documentation.
 	Example string `json:"example"`
-	// OnlyLogs: such text is common in sources, and no key there.
+	// OnlyLogs reports that such text is common in source code, where it is not a key.
 	OnlyLogs bool `json:"only_logs"`
 
 	mark    []byte
@@ -59,12 +59,12 @@ type key struct {
 //go:embed keys.json
 var keysFile []byte
 
-// keys match in plain text and inside JSON alike, where a key can stand right
-// behind the n of a newline. A private key goes up to the end of the text, or of
-// the JSON string.
+// keys lists the known forms. Their patterns match in plain text and inside JSON, where
+// a key can directly follow the n of an escaped newline. A private key extends to the
+// end of the text or of the JSON string.
 var keys = func() (list []key) {
 	if err := json.Unmarshal(keysFile, &list); err != nil {
-		panic(err) // a test reads it
+		panic(err) // a test covers this file
 	}
 	for i, k := range list {
 		list[i].mark, list[i].pattern = []byte(k.Mark), regexp.MustCompile(k.Pattern)
@@ -72,7 +72,8 @@ var keys = func() (list []key) {
 	return list
 }()
 
-// Finds describes the secrets in a text that is to be committed. Empty: none.
+// Finds describes a secret in text that is about to be committed, or returns "" if
+// there is none.
 func (r *Redactor) Finds(text []byte) string {
 	if r != nil {
 		for _, v := range r.values {
@@ -86,7 +87,7 @@ func (r *Redactor) Finds(text []byte) string {
 			continue
 		}
 		for _, at := range k.pattern.FindAllIndex(text, 10) {
-			inside := at[0] > 0 && partOfWord(text[at[0]-1]) // as in encoded data
+			inside := at[0] > 0 && partOfWord(text[at[0]-1]) // for example in encoded data
 			if !inside && (k.Example == "" || !bytes.HasSuffix(text[at[0]:at[1]], []byte(k.Example))) {
 				return "what looks like " + k.Name
 			}
@@ -117,7 +118,8 @@ func (r *Redactor) Redact(text []byte) []byte {
 	return text
 }
 
-// held is how many bytes at the end of text could be the start of a value.
+// held returns the number of bytes at the end of text that could be the start of a
+// value.
 func (r *Redactor) held(text []byte) int {
 	if r == nil {
 		return 0
@@ -134,8 +136,8 @@ func (r *Redactor) held(text []byte) int {
 	return most
 }
 
-// keyLine says whether a line is of a private key that spans lines, and whether
-// the next one is too.
+// keyLine reports whether a line belongs to a private key that spans lines, and whether
+// the next line does too.
 func keyLine(line []byte, inside bool) (of, next bool) {
 	begins := bytes.Contains(line, []byte("-----BEGIN ")) && bytes.Contains(line, []byte("PRIVATE KEY-----"))
 	ends := bytes.Contains(line, []byte("-----END "))

@@ -14,7 +14,7 @@ import (
 // head is the row of a log.
 type head struct {
 	id       int64
-	next     int64 // index of the entry to come
+	next     int64 // index of the next entry
 	revision int64
 	first    int64
 	bytes    int64
@@ -22,7 +22,7 @@ type head struct {
 	ended    bool
 }
 
-// readHead returns nil if there is none.
+// readHead reads the row of a log. It returns nil if there is none.
 func readHead(ctx context.Context, tx *store.Tx, process string, c Channel) (*head, error) {
 	var h head
 	var ended int
@@ -46,15 +46,16 @@ func makeHead(ctx context.Context, tx *store.Tx, process string, c Channel) (*he
 	_, err := tx.Exec(ctx, `INSERT INTO logs (id, process_id, channel, next_index, revision, first_index, bytes, spooled, ended)
 		VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0)`, h.id, process, c)
 	if err != nil {
-		return nil, fmt.Errorf("make log: %w", err)
+		return nil, fmt.Errorf("create log: %w", err)
 	}
 	return h, nil
 }
 
-// ErrTaken is returned if another writer has the log.
+// ErrTaken is returned if another writer has taken over the log.
 var ErrTaken = errors.New("another writer has the log")
 
-// writeHead puts next in the place of old, if that is still what is there.
+// writeHead replaces the row old with next. It returns ErrTaken if the row has changed
+// since.
 func writeHead(ctx context.Context, tx *store.Tx, old, next head) error {
 	ended := 0
 	if next.ended {
@@ -71,17 +72,17 @@ func writeHead(ctx context.Context, tx *store.Tx, old, next head) error {
 	return nil
 }
 
-// item is an entry to be written.
+// item is an entry to write.
 type item struct {
 	index, revision int64
 	entry           []byte
-	spooled         int64 // end of a raw one in the spool
+	spooled         int64 // end of a raw entry in the spool
 }
 
-// rowsAtOnce bounds an INSERT to what SQLite takes with ease.
+// rowsAtOnce limits the rows of one INSERT to a number that SQLite handles easily.
 const rowsAtOnce = 100
 
-// insert writes entries whose indexes are new.
+// insert writes entries with new indexes.
 func insert(ctx context.Context, tx *store.Tx, log int64, items []item) error {
 	for len(items) > 0 {
 		n := min(len(items), rowsAtOnce)
@@ -98,8 +99,8 @@ func insert(ctx context.Context, tx *store.Tx, log int64, items []item) error {
 	return nil
 }
 
-// replace writes an entry in the place of one that is stored, and says by how
-// many bytes it is longer. One that was dropped meanwhile stays so.
+// replace replaces a stored entry, and returns the number of bytes by which the new
+// entry is longer. It does not restore an entry that was dropped in the meantime.
 func replace(ctx context.Context, tx *store.Tx, log int64, i item) (longer int64, err error) {
 	var size int64
 	err = tx.QueryRow(ctx, "SELECT size FROM log_entries WHERE log_id = ? AND entry_index = ?", log, i.index).Scan(&size)
@@ -116,8 +117,8 @@ func replace(ctx context.Context, tx *store.Tx, log int64, i item) (longer int64
 	return int64(len(i.entry)) - size, nil
 }
 
-// trim drops the oldest entries, a tenth of what is allowed, when there are more
-// than limit allows. It never leaves fewer than least.
+// trim drops the oldest entries, a tenth of the limit, if the log exceeds limit. It
+// always keeps at least least entries.
 func (h *head) trim(ctx context.Context, tx *store.Tx, limit Limit, least int64) error {
 	entries := h.next - h.first
 	if entries <= limit.Entries && h.bytes <= limit.Bytes || entries <= least {
@@ -128,8 +129,8 @@ func (h *head) trim(ctx context.Context, tx *store.Tx, limit Limit, least int64)
 		first = h.next - limit.Entries*9/10
 	}
 	if h.bytes > limit.Bytes {
-		// What a tenth of the bytes is in entries, taken as all equally long: if
-		// that is too few, the next batch drops more.
+		// This assumes that all entries have the same length. If it drops too few, the
+		// next batch drops more.
 		first = max(first, h.first+max(1, entries/10))
 	}
 	first = min(first, h.next-least)
@@ -162,7 +163,7 @@ func Delete(ctx context.Context, tx *store.Tx, process string) error {
 	return nil
 }
 
-// note appends to the feed that a process has said something.
+// note appends an event to the feed that reports the logs' new revisions, or their end.
 func note(ctx context.Context, tx *store.Tx, process string, revisions map[Channel]int64, ended bool) error {
 	data, err := json.Marshal(struct {
 		Revisions map[Channel]int64 `json:"revisions"`

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Spool is the file that raw lines are written to first. Each record is a line
-// of text with the stream, the number of bytes and whether the line continues,
-// followed by the bytes and a newline, so any pager can show it.
+// Spool is the file that raw lines are written to first. Each record is a text line
+// with the stream, the number of bytes and whether the line continues, followed by the
+// bytes and a newline, so any pager can show the file.
 type Spool struct {
 	file *os.File
 	end  int64
 	buf  []byte
 }
 
-// OpenSpool opens the file for appending. It creates a missing file, readable
-// only for its owner, and removes a last record that a crash has cut off.
+// OpenSpool opens the file for appending. It creates a missing file that only its owner
+// can read, and removes a last record that a crash has truncated.
 func OpenSpool(path string) (*Spool, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -45,11 +45,11 @@ type record struct {
 	stream  Stream
 	cut     bool
 	content []byte
-	end     int64 // in the spool
+	end     int64 // offset of its end in the spool
 }
 
-// write appends records with one call to the system, so that they survive the
-// end of this process, and notes where each ends.
+// write appends records with one system call, so that they survive the end of this
+// process, and stores where each record ends.
 func (s *Spool) write(records []record) error {
 	s.buf = s.buf[:0]
 	for i, r := range records {
@@ -64,7 +64,7 @@ func (s *Spool) write(records []record) error {
 	}
 	n, err := s.file.Write(s.buf)
 	if err != nil {
-		if n > 0 { // so that what follows can be read
+		if n > 0 { // so that later records can be read
 			s.file.Truncate(s.end)
 			s.file.Seek(s.end, io.SeekStart)
 		}
@@ -79,9 +79,9 @@ func (s *Spool) Close() error {
 	return errors.Join(s.file.Sync(), s.file.Close())
 }
 
-// readSpool hands on the records from offset on, each with the offset behind it,
-// and returns that of the last whole one. What it hands on is only good until
-// the next.
+// readSpool calls each with every record from offset on and the record's end offset,
+// and returns the end offset of the last complete record. A record is only valid during
+// the call.
 func readSpool(f io.ReaderAt, offset int64, each func(record, int64) error) (int64, error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(f, offset, 1<<62), 64<<10)
 	for {
@@ -91,7 +91,7 @@ func readSpool(f io.ReaderAt, offset int64, each func(record, int64) error) (int
 		}
 		r, size, ok := parseHead(strings.TrimSuffix(head, "\n"))
 		if !ok {
-			return offset, nil // not ours: the rest cannot be read
+			return offset, nil // not a spool record, so the rest cannot be read
 		}
 		r.content = make([]byte, size+1)
 		if _, err := io.ReadFull(in, r.content); err != nil {

@@ -12,41 +12,42 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// Limit bounds what is stored of a log. Beyond it the oldest entries are
-// dropped, and pages report that the log is truncated.
+// Limit is the maximum size of a stored log. If the log exceeds it, the oldest entries
+// are dropped, and pages report that the log is truncated.
 type Limit struct {
 	Entries, Bytes int64
 }
 
 // Options configures a Writer. The zero value is ready to use.
 type Options struct {
-	// Redact removes secrets. Nil: nothing is removed.
+	// Redact removes secrets. If it is nil, nothing is removed.
 	Redact *Redactor
-	// Spool receives raw lines first. Nil: there is none.
+	// Spool receives raw lines first. It may be nil.
 	Spool *Spool
-	// Raw and Normalized bound the logs. Zero: 200,000 entries and 64 MiB each.
+	// Raw and Normalized limit the logs. Zero means 200,000 entries and 64 MiB each.
 	// The newest 20,000 normalized entries stay, whatever their size.
 	Raw, Normalized Limit
 }
 
 var usual = Limit{Entries: 200_000, Bytes: 64 << 20}
 
-// leastNormalized entries stay; see [Options].
+// leastNormalized is the number of entries that always stay; see [Options].
 const leastNormalized = 20_000
 
 const (
-	// pace is how often a log that is being written to is stored.
+	// pace is the pause between two batches of a log.
 	pace = 50 * time.Millisecond
-	// A batch is one transaction: it holds up other writers of the store for
-	// some 50 ms at most.
+	// batchEntries and batchBytes limit a batch, which is one transaction: it delays
+	// other writers of the store by at most about 50 ms.
 	batchEntries = 4000
 	batchBytes   = 4 << 20
-	// What may wait for the store; who writes more waits too.
+	// maxWaiting and maxWaitingBytes limit the entries that wait for the store. A
+	// process that writes more waits too.
 	maxWaiting      = 20_000
 	maxWaitingBytes = 16 << 20
-	// maxLine is where a line that does not end is cut.
+	// maxLine is the length at which a line without an end is split, in bytes.
 	maxLine = 32 << 10
-	// partialPause is how long a line without a newline, such as a prompt, waits
+	// partialPause is how long a line without a newline, for example a prompt, waits
 	// for its end.
 	partialPause = 250 * time.Millisecond
 )
@@ -58,25 +59,25 @@ type Writer struct {
 	process string
 	options Options
 
-	rawMu    sync.Mutex // one Raw at a time, so that the spool has their order
+	rawMu    sync.Mutex // serializes Raw, so that the spool has the same order
 	partials map[Stream]*partial
 
 	mu      sync.Mutex
 	changed *sync.Cond // more room, more stored, or an error
 	raw     []item
 	normal  []item
-	newAt   map[int64]int // where in normal an index is
+	newAt   map[int64]int // position in normal by index
 	nextNew int64         // index of the next normalized entry
-	stored  int64         // normalized entries that are in the store: their indexes are lower
+	stored  int64         // number of normalized entries in the store; their indexes are lower
 	waiting int           // bytes in raw and normal
-	added   int64         // items ever
-	done    int64         // items ever stored
-	err     error         // nothing more is stored
+	added   int64         // items added so far
+	done    int64         // items stored so far
+	err     error         // if set, nothing more is stored
 	closing bool
 
-	heads      map[Channel]head // of the store; used only by storeLoop
-	wake       chan struct{}    // holds one
-	hurry      chan struct{}    // holds one: somebody waits in Flush
+	heads      map[Channel]head // stored heads; used only by storeLoop
+	wake       chan struct{}    // capacity 1
+	hurry      chan struct{}    // capacity 1: a caller is waiting in Flush
 	stop       func()
 	background sync.WaitGroup
 }
@@ -85,12 +86,11 @@ type Writer struct {
 type partial struct {
 	text  []byte
 	since time.Time
-	key   bool // inside a private key
+	key   bool // whether the line is inside a private key
 }
 
-// NewWriter starts writing the logs of a process, continuing where an earlier
-// writer stopped. A process has one writer at a time: a second one gets
-// [ErrTaken].
+// NewWriter starts writing the logs of a process, and continues where an earlier writer
+// stopped. A process has one writer at a time: the other one gets [ErrTaken].
 func NewWriter(ctx context.Context, db *store.DB, process string, o Options) (*Writer, error) {
 	if o.Raw == (Limit{}) {
 		o.Raw = usual
@@ -128,8 +128,8 @@ func NewWriter(ctx context.Context, db *store.DB, process string, o Options) (*W
 	return w, nil
 }
 
-// Raw takes bytes that the process wrote. A line becomes an entry when it ends,
-// or when nothing follows for a quarter of a second.
+// Raw adds bytes that the process wrote. A line becomes an entry when it ends, or when
+// nothing follows for a quarter of a second.
 func (w *Writer) Raw(s Stream, p []byte) {
 	w.rawMu.Lock()
 	defer w.rawMu.Unlock()
@@ -156,8 +156,8 @@ func (w *Writer) Raw(s Stream, p []byte) {
 	w.lines(records)
 }
 
-// cut makes records of a line, or of as much of it as cannot be the start of a
-// secret if it is not whole, and leaves the rest in part.
+// cut converts a line to records. If the line is incomplete, it leaves the end that
+// could be the start of a secret in part.
 func (w *Writer) cut(s Stream, part *partial, text []byte, whole bool) []record {
 	rest := 0
 	if !whole {
@@ -184,7 +184,7 @@ func (w *Writer) cut(s Stream, part *partial, text []byte, whole bool) []record 
 	return append(records, record{stream: s, cut: !whole, content: content})
 }
 
-// lines stores records in the spool, and hands them to storeLoop.
+// lines writes records to the spool, and passes them to storeLoop.
 func (w *Writer) lines(records []record) {
 	if len(records) == 0 {
 		return
@@ -198,7 +198,7 @@ func (w *Writer) lines(records []record) {
 	for _, r := range records {
 		entry, err := line(r.stream, r.content, r.cut)
 		if err != nil {
-			entry = []byte(`{"type":"STDERR","content":""}`) // text and flags always have a JSON form
+			entry = []byte(`{"type":"STDERR","content":""}`) // unreachable: text and flags can always be encoded
 		}
 		items = append(items, item{entry: entry, spooled: r.end})
 		bytes += len(entry)
@@ -216,8 +216,8 @@ func (w *Writer) lines(records []record) {
 	w.ring()
 }
 
-// flushPartials stores what waits for the end of its line for too long; all of
-// it if there is no more to come.
+// flushPartials stores lines that have waited too long for their end, or all incomplete
+// lines if all is set.
 func (w *Writer) flushPartials(all bool) {
 	w.rawMu.Lock()
 	defer w.rawMu.Unlock()
@@ -239,7 +239,7 @@ func (w *Writer) Append(e Entry) int64 {
 	return w.normalized(-1, e)
 }
 
-// Replace replaces an entry of this writer. The new entry keeps the index and
+// Replace replaces an entry that this writer added. The new entry keeps the index and
 // gets a new revision.
 func (w *Writer) Replace(index int64, e Entry) {
 	w.mu.Lock()
@@ -252,7 +252,7 @@ func (w *Writer) Replace(index int64, e Entry) {
 	w.ring()
 }
 
-// normalized notes an entry for index, or a new one if that is negative.
+// normalized buffers an entry for index, or a new entry if index is negative.
 func (w *Writer) normalized(index int64, e Entry) int64 {
 	if e.At.IsZero() {
 		e.At = time.Now()
@@ -273,7 +273,7 @@ func (w *Writer) normalized(index int64, e Entry) int64 {
 	return i.index
 }
 
-// encode is the JSON of an entry without secrets.
+// encode returns an entry as JSON without secrets.
 func (w *Writer) encode(e Entry) []byte {
 	out, err := e.encode()
 	if err == nil && len(out) > maxEntry {
@@ -284,7 +284,7 @@ func (w *Writer) encode(e Entry) []byte {
 		if json.Valid(clean) {
 			return clean
 		}
-		err = errors.New("an entry had a secret in its shape")
+		err = errors.New("a secret is part of the entry's JSON structure")
 	}
 	out, _ = Entry{At: e.At, Type: Failed("").Type, Content: "this entry cannot be shown: " + err.Error()}.encode()
 	return out
@@ -306,8 +306,7 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// Flush waits until everything handed in before is stored, except an unfinished
-// line.
+// Flush waits until all previously added entries are stored, except an incomplete line.
 func (w *Writer) Flush(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() {
 		w.mu.Lock()
@@ -330,8 +329,8 @@ func (w *Writer) Flush(ctx context.Context) error {
 	return w.err
 }
 
-// Close stores the rest, ends the log and closes the spool. It gives up when
-// ctx ends.
+// Close stores the remaining entries, ends the log and closes the spool. It gives up
+// when ctx ends.
 func (w *Writer) Close(ctx context.Context) error {
 	w.flushPartials(true)
 	err := w.Flush(ctx)
@@ -350,8 +349,8 @@ func (w *Writer) Close(ctx context.Context) error {
 	return err
 }
 
-// endPartials stores lines that do not end, until ctx ends. It is not storeLoop
-// that does so: that one would wait for space which only it can make.
+// endPartials stores lines that do not end, until ctx ends. storeLoop cannot do this,
+// because it would wait for space that only it can free.
 func (w *Writer) endPartials(ctx context.Context) {
 	tick := time.NewTicker(partialPause)
 	defer tick.Stop()
@@ -412,7 +411,7 @@ func (w *Writer) retry(ctx context.Context, err error) bool {
 	return true
 }
 
-// batch stores the oldest of what waits, and says whether more does.
+// batch stores the oldest waiting entries, and reports whether more are waiting.
 func (w *Writer) batch(ctx context.Context) (more bool, err error) {
 	w.mu.Lock()
 	raw := firstItems(w.raw, batchEntries, batchBytes)
@@ -455,8 +454,8 @@ func (w *Writer) batch(ctx context.Context) (more bool, err error) {
 	return len(w.raw)+len(w.normal) > 0, nil
 }
 
-// dropStored removes stored normalized entries from the buffer. An entry that
-// was replaced meanwhile stays, as a replacement.
+// dropStored removes stored normalized entries from the buffer. An entry that was
+// replaced in the meantime stays, as a replacement.
 func (w *Writer) dropStored(stored []item) {
 	var again []item
 	for n, i := range stored {
@@ -520,8 +519,7 @@ func (w *Writer) store(ctx context.Context, tx *store.Tx, c Channel, items []ite
 	return h, writeHead(ctx, tx, old, h)
 }
 
-// firstItems returns the beginning of items: at most n of them and about that
-// many bytes.
+// firstItems returns the first items: at most n, with about the given number of bytes.
 func firstItems(items []item, n, bytes int) []item {
 	for i, one := range items[:min(n, len(items))] {
 		if bytes -= len(one.entry); bytes < 0 {

@@ -17,16 +17,16 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// A worktree shares the folder of git with the person's repository: its
-// configuration, hooks, refs, and the objects themselves. An agent in a sandbox
-// gets a folder of git of its own while it runs, which borrows the objects: it
-// commits and makes branches there, and LeaveBox brings home what it made. The
-// checkout's .git file says which of the two folders counts; the folder of the
-// box is made before, and taken away after, so a kill in between loses nothing.
+// A worktree shares the git folder of the user's repository: its configuration, hooks,
+// refs and objects. While an agent runs in a sandbox, it gets its own git folder, which
+// borrows the objects. The agent commits and creates branches there, and LeaveBox
+// copies the results into the repository. The checkout's .git file names the git folder
+// in use. The box's folder is created before that file changes, and removed after it
+// changes back, so a kill in between loses nothing.
 //
 //	.box/ATTEMPT/REPO/common    refs, objects and configuration for the agent
-//	.box/ATTEMPT/REPO/admin     what a linked worktree has for itself, as HEAD and index
-//	.box/ATTEMPT/REPO/state     where it came from; no sandbox shows it
+//	.box/ATTEMPT/REPO/admin     a linked worktree's own files, for example HEAD and index
+//	.box/ATTEMPT/REPO/state     where the box came from; no sandbox shows it
 
 // Box lists what a sandbox shows of the attempt, in addition to the rest of the
 // system.
@@ -44,22 +44,22 @@ const (
 	boxAdmin   = "admin"
 	boxState   = "state"
 	boxEntered = "entered" // the agent may have worked in it
-	boxNew     = ".new"    // behind the name of one that is being made
-	boxDone    = ".done"   // of one whose content is home
+	boxNew     = ".new"    // suffix of a box that is being created
+	boxDone    = ".done"   // suffix of a box whose content is in the repository
 )
 
-// boxed is what the state file of a box has.
+// boxed is the content of a box's state file.
 type boxed struct {
-	Admin  string            // of the worktree, in the person's repository
-	Before map[string]string // refs and their values when the box was made
+	Admin  string            // the worktree's folder in the user's repository
+	Before map[string]string // refs and their values when the box was created
 }
 
 func (t Tree) boxDir(r Repo) string {
 	return filepath.Join(filepath.Dir(t.Dir), boxFolder, filepath.Base(t.Dir), r.Name)
 }
 
-// EnterBox gives each worktree its own git folder, for a run in a sandbox. No
-// process of the attempt may run. [Tree.LeaveBox] ends it.
+// EnterBox gives each worktree its own git folder, for a run in a sandbox. No process
+// of the attempt may be running. [Tree.LeaveBox] undoes it.
 func (t Tree) EnterBox(ctx context.Context) (Box, error) {
 	b := Box{Write: []string{t.Dir}}
 	if _, err := t.LeaveBox(ctx); err != nil {
@@ -74,7 +74,7 @@ func (t Tree) EnterBox(ctx context.Context) (Box, error) {
 			err = t.enter(ctx, r, common)
 		}
 		if err != nil {
-			return b, fmt.Errorf("make a folder of git for the sandbox of %s: %w", r.Name, err)
+			return b, fmt.Errorf("create the sandbox's git folder for %s: %w", r.Name, err)
 		}
 		s, err := readBox(t.boxDir(r))
 		if err != nil {
@@ -88,8 +88,8 @@ func (t Tree) EnterBox(ctx context.Context) (Box, error) {
 	return b, nil
 }
 
-// GitFiles returns the files that say where each worktree's git folder is. An
-// agent has no reason to change them.
+// GitFiles returns the files that name each worktree's git folder. An agent has no
+// reason to change them.
 func (t Tree) GitFiles() (files []string) {
 	for _, r := range t.Repos {
 		files = append(files, filepath.Join(t.path(r), ".git"))
@@ -134,7 +134,7 @@ func (t Tree) enter(ctx context.Context, r Repo, common string) error {
 	return os.WriteFile(filepath.Join(box, boxEntered), nil, 0o600)
 }
 
-// point makes the checkout's .git file name a folder, whatever is there.
+// point makes the checkout's .git file name gitDir, whatever it named before.
 func (t Tree) point(r Repo, gitDir string) error {
 	temp := filepath.Join(t.Dir, marker+"-git")
 	at := filepath.Join(t.path(r), ".git")
@@ -145,7 +145,7 @@ func (t Tree) point(r Repo, gitDir string) error {
 		return err
 	}
 	if info, err := os.Lstat(at); err == nil && info.IsDir() {
-		// An agent has put a repository in its place; what it has in there stays.
+		// The agent has put a repository in its place; the repository is kept.
 		if err := os.Rename(at, at+"-of-the-agent"); err != nil {
 			return err
 		}
@@ -153,11 +153,11 @@ func (t Tree) point(r Repo, gitDir string) error {
 	return os.Rename(temp, at)
 }
 
-// nothingHere is the HEAD of a folder of git in which nothing is checked out.
+// nothingHere is the HEAD of a git folder that has nothing checked out.
 const nothingHere = "ref: refs/deskhand/none\n"
 
-// lend makes the folder that the box's worktree shares with nobody: the refs as
-// they are, the objects borrowed.
+// lend creates the common folder of a box: it copies the refs, and borrows the objects.
+// No other worktree shares the folder.
 func (t Tree) lend(ctx context.Context, r Repo, common, to string) (before map[string]string, err error) {
 	for _, dir := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
 		if err := os.MkdirAll(filepath.Join(to, filepath.FromSlash(dir)), 0o700); err != nil {
@@ -188,7 +188,7 @@ func (t Tree) lend(ctx context.Context, r Repo, common, to string) (before map[s
 			text, err = append(text, excluded(r.Copied)...), nil
 		}
 		if err != nil {
-			continue // it is not there
+			continue // the file does not exist
 		}
 		if err := os.WriteFile(filepath.Join(to, filepath.FromSlash(name)), text, 0o600); err != nil {
 			return nil, err
@@ -197,8 +197,8 @@ func (t Tree) lend(ctx context.Context, r Repo, common, to string) (before map[s
 	return before, nil
 }
 
-// excluded are patterns by which git ignores files: an agent that adds all there
-// is leaves out what [Tree.CopyIn] brought.
+// excluded returns ignore patterns for names, so that an agent that adds all files
+// leaves out those copied by [Tree.CopyIn].
 func excluded(names []string) (text string) {
 	escape := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `)
 	for _, name := range names {
@@ -209,8 +209,8 @@ func excluded(names []string) (text string) {
 	return text + "\n"
 }
 
-// lent are the parts of the repository's configuration that a box gets: what
-// decides about bytes, names and places, and nothing that runs.
+// lent lists the settings that a box gets from the repository's configuration: those
+// that affect bytes, names and places. None of them runs a program.
 var lent = map[string][]string{
 	"core":   {"filemode", "ignorecase", "symlinks", "precomposeunicode", "autocrlf", "eol", "safecrlf", "longpaths", "sparsecheckout", "sparsecheckoutcone"},
 	"user":   {"name", "email"},
@@ -232,7 +232,7 @@ func (t Tree) lentSettings(ctx context.Context, r Repo) (string, error) {
 		if i := strings.LastIndex(rest, "."); i >= 0 {
 			sub, name = rest[:i], rest[i+1:]
 		}
-		own := s.scope == "local" || section == "user" // an agent may not see who the person is elsewhere
+		own := s.scope == "local" || section == "user" // the user's settings outside the repository are private
 		if !own || !slices.Contains(lent[section], name) || strings.ContainsAny(sub+s.value, "\n\x00") {
 			continue
 		}
@@ -250,7 +250,7 @@ func (t Tree) lentSettings(ctx context.Context, r Repo) (string, error) {
 	return b.String(), nil
 }
 
-// withoutUser takes the name and password out of an address.
+// withoutUser removes the user name and password from an address.
 func withoutUser(address string) string {
 	scheme, rest, ok := strings.Cut(address, "://")
 	host, path, _ := strings.Cut(rest, "/")
@@ -261,9 +261,9 @@ func withoutUser(address string) string {
 	return scheme + "://" + host[at+1:] + "/" + path
 }
 
-// lentRefs are the refs of the repository as a file of git, and what they are
-// worth: those of the person, and what this attempt's agent has made in earlier
-// boxes, at its own names.
+// lentRefs returns the refs for a box, as the content of a packed-refs file and as a
+// map of values: the user's refs, and the refs that this attempt's agent created in
+// earlier boxes, under their original names.
 func (t Tree) lentRefs(ctx context.Context, r Repo) (packed string, before map[string]string, err error) {
 	out, err := git(ctx, r.Path, "for-each-ref", "--format=%(objectname) %(refname)")
 	if err != nil {
@@ -276,7 +276,7 @@ func (t Tree) lentRefs(ctx context.Context, r Repo) (packed string, before map[s
 		mine, kept := strings.CutPrefix(ref, t.keptRef(""))
 		switch {
 		case !ok, ref == "refs/stash":
-		case kept && strings.Contains(mine, "/"): // others are of commits without a name
+		case kept && strings.Contains(mine, "/"): // the other kept refs are commits without a name
 			made["refs/"+mine] = id
 		case !strings.HasPrefix(ref, "refs/deskhand/"):
 			before[ref] = id
@@ -293,11 +293,11 @@ func (t Tree) lentRefs(ctx context.Context, r Repo) (packed string, before map[s
 	return packed, before, nil
 }
 
-// keptRef is the ref at which something of the attempt is kept.
+// keptRef returns the ref that keeps something of the attempt.
 func (t Tree) keptRef(name string) string { return keptRefs + filepath.Base(t.Dir) + "/" + name }
 
-// lendAdmin copies what git knows of the worktree. Submodules stay where they
-// are: their checkouts name that place.
+// lendAdmin copies git's data about the worktree. Submodules stay where they are,
+// because their checkouts name that place.
 func lendAdmin(admin, to string) error {
 	if err := os.MkdirAll(filepath.Join(admin, "modules"), 0o700); err != nil {
 		return err
@@ -311,12 +311,12 @@ func lendAdmin(admin, to string) error {
 	return os.Symlink(filepath.Join(admin, "modules"), filepath.Join(to, "modules"))
 }
 
-// ours are the parts of a worktree's folder of git that an agent's do not
-// replace: they say where it belongs, or could name a program.
+// ours lists the files in a worktree's git folder that the agent's files do not
+// replace: they say where the worktree belongs, or could name a program.
 var ours = []string{"commondir", "gitdir", "locked", "modules", "config", "config.worktree", "hooks", "HEAD"}
 
-// copyState copies the files of a worktree's folder of git, but for locks and,
-// unless it is into a box, those that are ours. Links are left out.
+// copyState copies the files of a worktree's git folder, except locks, links and, if in
+// is false, the files in ours.
 func copyState(from, to string, in bool) error {
 	root, err := os.OpenRoot(from)
 	if err != nil {
@@ -357,8 +357,8 @@ func copyOut(root *os.Root, name, to string) error {
 	return errors.Join(err, target.Close())
 }
 
-// alternates are the folders from which a folder of objects borrows, and those
-// from which they do.
+// alternates returns the folders from which an object folder borrows, directly and
+// indirectly.
 func alternates(objects string, depth int) (found []string) {
 	text, err := os.ReadFile(filepath.Join(objects, "info", "alternates"))
 	if err != nil || depth == 0 {
@@ -387,7 +387,7 @@ func readBox(dir string) (s boxed, err error) {
 	return s, nil
 }
 
-// InBox reports whether a worktree has its own git folder now.
+// InBox reports whether any worktree has its own git folder now.
 func (t Tree) InBox() bool {
 	return slices.ContainsFunc(t.Repos, func(r Repo) bool {
 		_, err := os.Lstat(t.boxDir(r))
@@ -395,14 +395,13 @@ func (t Tree) InBox() bool {
 	})
 }
 
-// LeaveBox copies the results of a sandboxed run into the repositories, if
-// there are any: it moves the attempt's branch to the agent's commit, and gives
-// other branches, tags and stashes a ref below refs/deskhand/kept. No process
-// of the attempt may run. moved describes for people what the agent did outside
-// its branch.
+// LeaveBox copies the results of a sandboxed run into the repositories, if there are
+// any: it moves the attempt's branch to the agent's commit, and gives other branches,
+// tags and stashes a ref below refs/deskhand/kept. No process of the attempt may be
+// running. moved describes, for people, what the agent did outside its branch.
 //
-// Fault: box_broken if the agent has left a folder that git cannot read.
-// Nothing changes then.
+// Fault: box_broken if the agent has left a folder that git cannot read. Nothing
+// changes in that case.
 func (t Tree) LeaveBox(ctx context.Context) (moved []string, err error) {
 	var problems []error
 	for _, r := range t.Repos {
@@ -411,11 +410,11 @@ func (t Tree) LeaveBox(ctx context.Context) (moved []string, err error) {
 			moved = append(moved, r.Name+": "+n)
 		}
 		if err != nil {
-			hint := "look at it in " + t.boxDir(r) + ", and move that folder away to go on without it"
+			hint := "look at it in " + t.boxDir(r) + ", or move that folder away to continue without it"
 			if f := fault.Of(err); f != nil && f.Hint != "" {
 				hint = f.Hint
 			}
-			problems = append(problems, fault.New(BoxBroken, fmt.Sprintf("what the agent committed in %s cannot be brought into the repository: %v", r.Name, err), hint))
+			problems = append(problems, fault.New(BoxBroken, fmt.Sprintf("cannot copy the agent's commits in %s into the repository: %v", r.Name, err), hint))
 		}
 	}
 	if len(problems) == 0 {
@@ -429,7 +428,7 @@ func (t Tree) LeaveBox(ctx context.Context) (moved []string, err error) {
 
 func (t Tree) leave(ctx context.Context, r Repo) (moved []string, err error) {
 	box := t.boxDir(r)
-	if err := t.putBack(r, box+boxDone); err != nil { // a return that was cut short at its end
+	if err := t.putBack(r, box+boxDone); err != nil { // an earlier LeaveBox was interrupted at its end
 		return nil, err
 	}
 	if err := os.RemoveAll(box + boxNew); err != nil {
@@ -449,7 +448,7 @@ func (t Tree) leave(ctx context.Context, r Repo) (moved []string, err error) {
 	return moved, t.putBack(r, box+boxDone)
 }
 
-// putBack makes the checkout the person's again and takes the box away.
+// putBack points the checkout at the user's git folder again, and removes the box.
 func (t Tree) putBack(r Repo, done string) error {
 	if _, err := os.Lstat(done); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -466,8 +465,8 @@ func (t Tree) putBack(r Repo, done string) error {
 	return removeAll(done)
 }
 
-// bringHome takes over objects, refs and the state of the worktree. Each step may
-// be done twice.
+// bringHome copies the box's objects, refs and worktree state into the repository. Each
+// step can be repeated.
 func (t Tree) bringHome(ctx context.Context, r Repo, box string) (moved []string, err error) {
 	s, err := readBox(box)
 	if err != nil {
@@ -476,7 +475,7 @@ func (t Tree) bringHome(ctx context.Context, r Repo, box string) (moved []string
 	common := filepath.Join(box, boxCommon)
 	for _, dir := range []string{common, filepath.Join(common, "objects"), filepath.Join(common, "objects", "pack"), filepath.Join(common, "refs"), filepath.Join(box, boxAdmin)} {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("%s is no folder any more", dir)
+			return nil, fmt.Errorf("%s is no longer a folder", dir)
 		}
 	}
 	theirs, err := commonDir(ctx, r.Path)
@@ -496,7 +495,7 @@ func (t Tree) bringHome(ctx context.Context, r Repo, box string) (moved []string
 	for _, id := range stashed(common) {
 		refs[fmt.Sprintf("refs/stash-%.12s", id)] = id
 	}
-	delete(refs, "refs/stash") // it is the last of them
+	delete(refs, "refs/stash") // it is the newest of them
 	if moved, err = t.bringRefs(ctx, r, s.Before, refs); err != nil {
 		return moved, err
 	}
@@ -504,14 +503,14 @@ func (t Tree) bringHome(ctx context.Context, r Repo, box string) (moved []string
 	return moved, bringAdmin(filepath.Join(box, boxAdmin), s.Admin, head)
 }
 
-// fewObjects is up to how many are stored one by one, as a fetch does it.
+// fewObjects is the maximum number of objects to store one by one, as "git fetch" does.
 const fewObjects = 100
 
-// bringObjects stores each object that the box has in the repository. Only their
-// content comes: git names them anew. No configuration of the box is read.
+// bringObjects stores the box's objects in the repository. It copies only their
+// content; git computes their names again. It reads no configuration of the box.
 func bringObjects(ctx context.Context, r Repo, common string) error {
 	objects := filepath.Join(common, "objects")
-	if err := os.RemoveAll(filepath.Join(objects, "info")); err != nil { // with alternates, which could be others now
+	if err := os.RemoveAll(filepath.Join(objects, "info")); err != nil { // including alternates, which the agent may have changed
 		return err
 	}
 	in := func(args ...string) gitCommand {
@@ -523,7 +522,7 @@ func bringObjects(ctx context.Context, r Repo, common string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { // the agent's view of it, if this is to be tried again
+	defer func() { // restores the agent's view, in case of a retry
 		if theirs, err := commonDir(ctx, r.Path); err == nil {
 			os.MkdirAll(filepath.Join(objects, "info"), 0o700)
 			os.WriteFile(filepath.Join(objects, "info", "alternates"), []byte(filepath.Join(theirs, "objects")+"\n"), 0o600)
@@ -554,13 +553,13 @@ func bringObjects(ctx context.Context, r Repo, common string) error {
 	return errors.Join(<-packed, err)
 }
 
-// boxRefs are the refs of a box that point at something which is home now.
+// boxRefs returns the box's refs that point to objects in the repository.
 func (t Tree) boxRefs(ctx context.Context, r Repo, common string) (map[string]string, error) {
 	settings, err := t.lentSettings(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	for name, text := range map[string]string{"config": settings, "HEAD": nothingHere} { // whatever the agent wrote
+	for name, text := range map[string]string{"config": settings, "HEAD": nothingHere} { // replaces whatever the agent wrote
 		path := filepath.Join(common, name)
 		if err := os.RemoveAll(path); err != nil {
 			return nil, err
@@ -588,8 +587,7 @@ func (t Tree) boxRefs(ctx context.Context, r Repo, common string) (map[string]st
 	return refs, nil
 }
 
-// stashed are the commits of "git stash" in a box, of which only the last has a
-// ref.
+// stashed returns the "git stash" commits in a box; only the newest one has a ref.
 func stashed(common string) (ids []string) {
 	root, err := os.OpenRoot(common)
 	if err != nil {
@@ -608,10 +606,10 @@ func stashed(common string) (ids []string) {
 	return ids
 }
 
-// maxKept is how many refs of one box get a name of their own.
+// maxKept is the maximum number of refs that are kept from one box.
 const maxKept = 1000
 
-// bringRefs moves the attempt's branch, and keeps what else is new.
+// bringRefs moves the attempt's branch, and keeps the other new refs.
 func (t Tree) bringRefs(ctx context.Context, r Repo, before, after map[string]string) (moved []string, err error) {
 	own := "refs/heads/" + t.Branch
 	kept := 0
@@ -628,22 +626,22 @@ func (t Tree) bringRefs(ctx context.Context, r Repo, before, after map[string]st
 			if there {
 				continue
 			}
-			moved = append(moved, "the branch of the attempt was moved in the repository while the agent ran, and stays there")
+			moved = append(moved, "the attempt's branch was moved in the repository while the agent ran, and was left there")
 		}
 		if known, _ := revision(ctx, r.Path, id); strings.HasPrefix(ref, "refs/stash-") && known == "" {
-			continue // the log of stashes says what it likes
+			continue // the agent can write anything into the stash log
 		}
 		if kept++; kept > maxKept {
-			return moved, fmt.Errorf("the agent made more than %d refs", maxKept)
+			return moved, fmt.Errorf("the agent created more than %d refs", maxKept)
 		}
 		at := t.keptRef(strings.TrimPrefix(ref, "refs/"))
-		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: made by the agent", at, id); err != nil {
-			at = t.keptRef(fmt.Sprintf("%.12s", id)) // one that is below it is in the way
+		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: created by the agent", at, id); err != nil {
+			at = t.keptRef(fmt.Sprintf("%.12s", id)) // the name collides with a ref below it
 			if _, err := git(ctx, r.Path, "update-ref", at, id); err != nil {
 				return moved, err
 			}
 		}
-		verb := "made"
+		verb := "created"
 		if before[ref] != "" {
 			verb = "moved"
 		}
@@ -652,9 +650,9 @@ func (t Tree) bringRefs(ctx context.Context, r Repo, before, after map[string]st
 	return moved, nil
 }
 
-// advance moves the attempt's branch to where its agent has it, unless somebody
-// else has moved it. An error says that it could not be moved, as where a git was
-// killed that had its lock: that can be tried again.
+// advance moves the attempt's branch to the agent's commit, unless the branch has been
+// moved by another process. An error means that the move failed and can be retried, for
+// example because a killed git left its lock.
 func (t Tree) advance(ctx context.Context, r Repo, to, before string) (there bool, err error) {
 	own := "refs/heads/" + t.Branch
 	if now, _ := revision(ctx, r.Path, own); now == to {
@@ -664,7 +662,7 @@ func (t Tree) advance(ctx context.Context, r Repo, to, before string) (there boo
 		return true, nil
 	}
 	switch now, _ := revision(ctx, r.Path, own); {
-	case now == to: // by a git that a killed process has left behind
+	case now == to: // moved by a git that a killed process left running
 		return true, nil
 	case now != before || before == "":
 		return false, nil
@@ -672,13 +670,13 @@ func (t Tree) advance(ctx context.Context, r Repo, to, before string) (there boo
 	if common, at := commonDir(ctx, r.Path); at == nil {
 		lock := filepath.Join(common, filepath.FromSlash(own)+".lock")
 		if _, held := os.Lstat(lock); held == nil {
-			return false, fault.New(BoxBroken, fmt.Sprintf("branch %s is locked", t.Branch), "end the git that works in "+r.Path+"; if there is none, remove "+lock+", which it has left behind")
+			return false, fault.New(BoxBroken, fmt.Sprintf("branch %s is locked", t.Branch), "stop the git process that is working in "+r.Path+"; if there is none, remove "+lock)
 		}
 	}
 	return false, err
 }
 
-// boxHead is what the worktree's HEAD is to say: the attempt's branch, or the
+// boxHead returns the content for the worktree's HEAD: the attempt's branch, or the
 // commit that the agent was on.
 func (t Tree) boxHead(ctx context.Context, r Repo, admin string, refs map[string]string) string {
 	own := "ref: refs/heads/" + t.Branch
@@ -703,8 +701,8 @@ func (t Tree) boxHead(ctx context.Context, r Repo, admin string, refs map[string
 	return id
 }
 
-// bringAdmin puts the agent's index, logs and unfinished work in the place of what
-// the worktree had.
+// bringAdmin replaces the worktree's index, logs and unfinished operations with the
+// agent's.
 func bringAdmin(from, to, head string) error {
 	entries, err := os.ReadDir(to)
 	if err != nil {

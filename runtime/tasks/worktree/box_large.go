@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 )
 
-// bringLarge copies the files that git-lfs stored in a box, each under the digest
-// of its content, into the repository's own store.
+// bringLarge copies the files that git-lfs stored in a box into the repository's LFS
+// store. Each is named by the digest of its content.
 func bringLarge(common, theirs string) error {
 	const store = "lfs/objects"
 	root, err := os.OpenRoot(common)
@@ -39,12 +39,12 @@ func bringLarge(common, theirs string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("bring files of git-lfs: %w", err)
+		return fmt.Errorf("copy git-lfs files: %w", err)
 	}
 	return nil
 }
 
-// copyNamed copies a file if its digest is id; any other is left.
+// copyNamed copies a file if its digest is id, and skips it otherwise.
 func copyNamed(root *os.Root, name, to, id string) error {
 	source, err := root.Open(name)
 	if err != nil {

@@ -94,7 +94,7 @@ func TestRefsThatAnAgentMovesInABoxDoNotMove(t *testing.T) {
 	shell(t, dir, "stash")
 	at := shell(t, dir, "rev-parse", "HEAD")
 	said := strings.Join(leave(t, tree), "\n")
-	for _, want := range []string{"made refs/heads/feature", "moved refs/heads/main", "made refs/tags/v9", "made refs/stash-"} {
+	for _, want := range []string{"created refs/heads/feature", "moved refs/heads/main", "created refs/tags/v9", "created refs/stash-"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("LeaveBox does not say %q:\n%s", want, said)
 		}

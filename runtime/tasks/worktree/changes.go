@@ -13,7 +13,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Guard limits what is listed without force. A zero field is no limit.
+// Guard limits what is listed without force. A zero field means no limit.
 type Guard struct {
 	Files int
 	// Lines counts added and deleted lines.
@@ -22,8 +22,8 @@ type Guard struct {
 	Bytes int64
 }
 
-// The guards that have names. They are those of the system that agents know
-// these tools from.
+// Safe, Balanced and Relaxed are the named guards. Their limits are those of the system
+// that agents know these tools from.
 var (
 	Safe     = Guard{200, 10_000, 20 << 20}
 	Balanced = Guard{500, 25_000, 50 << 20}
@@ -34,10 +34,10 @@ func (g Guard) exceeded(s Summary) bool {
 	return g.Files > 0 && s.Files > g.Files || g.Lines > 0 && s.Added+s.Deleted > g.Lines || g.Bytes > 0 && s.Bytes > g.Bytes
 }
 
-// maxFiles is how many changed files are listed whatever the guard says.
+// maxFiles is the maximum number of changed files to list, whatever the guard allows.
 const maxFiles = 10_000
 
-// Why something is not shown.
+// Reasons why something is not shown.
 const (
 	SummaryFailed     = "summary_failed"
 	ThresholdExceeded = "threshold_exceeded"
@@ -46,7 +46,7 @@ const (
 	TooManyPaths      = "too_many_paths"
 )
 
-// Changes is what an attempt has changed, committed or not.
+// Changes describes what an attempt has changed, committed or not.
 type Changes struct {
 	Summary Summary
 	// Blocked is empty, SummaryFailed or ThresholdExceeded; then Files is empty.
@@ -57,8 +57,8 @@ type Changes struct {
 	Files []FileChange
 	// Truncated reports whether there are more than 10,000 files.
 	Truncated bool
-	// Nested lists repositories inside a worktree that are not submodules.
-	// Their content is neither listed nor committed.
+	// Nested lists repositories inside a worktree that are not submodules. Their
+	// content is neither listed nor committed.
 	Nested []string
 }
 
@@ -87,16 +87,16 @@ type FileChange struct {
 	repo    int
 	name    string // in the repository, as git has it
 	oldName string
-	old     string // id of the object that it is compared with
+	old     string // ID of the object that the file is compared with
 }
 
-// Changes compares each worktree, including uncommitted and untracked files,
-// with the commit at which its branch left the target. It takes no lock and
-// writes no object. force lists what guard would block, up to 10,000 files.
+// Changes compares each worktree, including uncommitted and untracked files, with the
+// commit at which its branch left the target. It takes no lock and writes no object.
+// With force, it also lists what guard would block, up to 10,000 files.
 //
-// The guard is checked first: lines are counted only if the sizes are within
-// it, and at most 10,000 files are held in memory. A text file of more than 8
-// MiB counts as binary.
+// It checks the guard first: it counts lines only if the sizes are within the guard,
+// and holds at most 10,000 files in memory. A text file larger than 8 MiB counts as
+// binary.
 func (t Tree) Changes(ctx context.Context, guard Guard, force bool) (Changes, error) {
 	var all Changes
 	views := make([]*view, 0, len(t.Repos))
@@ -167,8 +167,8 @@ func hinted(err error) string {
 	return err.Error()
 }
 
-// files lists what changed in one repository: the first 10,000 by name, and of
-// all of them how many there are and how large.
+// files lists the first 10,000 changed files in one repository, by name, and totals the
+// count and size of all of them.
 func (v *view) files(ctx context.Context, repo int) ([]FileChange, Summary, error) {
 	files, sum, err := v.list(ctx)
 	if err == nil && v.stored != "" {
@@ -200,8 +200,8 @@ func (v *view) files(ctx context.Context, repo int) ([]FileChange, Summary, erro
 	return files, sum, nil
 }
 
-// list compares names, or all, with the base. Sizes of deleted files are not in
-// it, and of files behind the first 10,000 there is nothing else than the sum.
+// list compares names, or all files if there are none, with the base. It leaves out the
+// sizes of deleted files, and only counts the files after the first 10,000.
 func (v *view) list(ctx context.Context, names ...string) (files []FileChange, sum Summary, err error) {
 	var raw rawReader
 	err = each(v.git(ctx, append(v.diff("--raw", "-z", "--no-abbrev"), names...)...), func(part string) error {
@@ -230,7 +230,7 @@ func (v *view) list(ctx context.Context, names ...string) (files []FileChange, s
 	return files, sum, nil
 }
 
-// countLines adds up the lines of all that changed, and notes them in files.
+// countLines totals the changed lines, and records each file's numbers in files.
 func (v *view) countLines(ctx context.Context, files []FileChange) (added, deleted int, err error) {
 	byName := make(map[string]*FileChange, len(files))
 	for i := range files {
@@ -244,7 +244,7 @@ func (v *view) countLines(ctx context.Context, files []FileChange) (added, delet
 		}
 		added += n.added
 		deleted += n.deleted
-		if f := byName[n.name]; f != nil { // not one that came meanwhile
+		if f := byName[n.name]; f != nil { // nil if the file was created in the meantime
 			f.Binary, f.Added, f.Deleted = n.binary, n.added, n.deleted
 		}
 		return nil
@@ -258,8 +258,8 @@ func (v *view) countLines(ctx context.Context, files []FileChange) (added, delet
 	return added, deleted, nil
 }
 
-// deletedSizes asks for the sizes that files had. A name with a newline cannot
-// be asked for and counts 0.
+// deletedSizes looks up the former sizes of deleted files. A name with a newline cannot
+// be looked up and counts as 0.
 func (v *view) deletedSizes(ctx context.Context, files []FileChange, objects []string) error {
 	if len(objects) == 0 {
 		return nil
@@ -296,10 +296,10 @@ var kinds = map[byte]string{'A': "added", 'C': "added", 'M': "modified", 'D': "d
 // rawReader reads the parts of `git diff --raw -z`.
 type rawReader struct {
 	f    FileChange
-	want int // names that are still to come
+	want int // number of names still to come
 }
 
-// next reads one part; whole says that f is complete with it.
+// next reads one part. whole reports whether f is complete.
 func (r *rawReader) next(part string) (f FileChange, whole bool, err error) {
 	if r.want == 0 {
 		meta := strings.Fields(part)
@@ -330,7 +330,7 @@ func (r *rawReader) end() error {
 // numstatReader reads the parts of `git diff --numstat -z`.
 type numstatReader struct {
 	n    lineCount
-	want int // names of a rename that are still to come
+	want int // number of names of a rename still to come
 }
 
 type lineCount struct {

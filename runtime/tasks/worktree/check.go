@@ -14,31 +14,31 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Check describes what text contains that must not be committed, such as a key.
-// Empty: nothing.
+// Check describes what text contains that must not be committed, for example a key. It
+// returns "" if there is nothing.
 type Check func(text []byte) string
 
-// maxFound is how many findings are named.
+// maxFound is the maximum number of findings to name.
 const maxFound = 10
 
-// Held is the fault commit_held: what a check found in one repository.
+// Held is the fault commit_held, with what a check found in one repository.
 type Held struct {
 	fault.Fault
-	// Prints stand for the lines in which it was found, for [Tree.Allowed]. They
-	// tell a line and its file again, wherever it is in the file, and not what it
-	// says.
+	// Prints are fingerprints of the lines with findings, for [Tree.Allowed]. A
+	// fingerprint identifies a line in a file, wherever it moves in that file, without
+	// revealing its content.
 	Prints []string
-	// More says that there are lines without a print.
+	// More reports whether there are findings without a fingerprint.
 	More bool
 }
 
 // Unwrap lets [fault.Of] find the fault.
 func (h *Held) Unwrap() error { return &h.Fault }
 
-// maxPrints bounds Prints.
+// maxPrints is the maximum length of Prints.
 const maxPrints = 1000
 
-// printOf stands for a line, or a part of a long one, of a file.
+// printOf returns the fingerprint of a line, or of a part of a long line, in a file.
 func printOf(repo, file string, line []byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %s %d %s ", len(repo), repo, len(file), file)
@@ -46,15 +46,15 @@ func printOf(repo, file string, line []byte) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// findings are what checks found.
+// findings collects the results of checks.
 type findings struct {
-	found   []string // that nobody has allowed
+	found   []string // not allowed by a person
 	allowed []string
-	prints  []string // of found
-	others  bool     // there are more of them
+	prints  []string // fingerprints of found
+	others  bool     // found has more fingerprints than prints
 }
 
-// and adds what else was found.
+// and adds other findings, without duplicates.
 func (f *findings) and(more findings) {
 	another := func(to, texts []string) []string {
 		for _, text := range texts {
@@ -67,7 +67,7 @@ func (f *findings) and(more findings) {
 	f.found, f.allowed = another(f.found, more.found), another(f.allowed, more.allowed)
 }
 
-// checked refuses to commit what a check finds in the lines that were added.
+// checked returns a fault if a check finds something in the added lines.
 func (t Tree) checked(ctx context.Context, r Repo, checks []Check) error {
 	f, err := t.scan(t.in(ctx, r), r.Name, checks, "diff", "--cached")
 	if err != nil {
@@ -90,9 +90,9 @@ func (t Tree) Heads(ctx context.Context) map[string]string {
 	return heads
 }
 
-// Exposed is what a check finds in the commits since heads, which the agent has
-// made itself, and which of the files that were copied in they have. What is
-// allowed is not in it.
+// Exposed returns what the checks find in the commits that the agent has made since
+// heads, and the copied-in files that those commits contain. It leaves out what is
+// allowed.
 func (t Tree) Exposed(ctx context.Context, heads map[string]string, checks ...Check) (found []string, err error) {
 	now := t.Heads(ctx)
 	for _, r := range t.Repos {
@@ -109,10 +109,10 @@ func (t Tree) Exposed(ctx context.Context, heads map[string]string, checks ...Ch
 	return found, nil
 }
 
-// Brought is what a check finds in what moves bring, as [Tree.Exposed] says it:
-// in each commit of those of [Tree.Land], as its history lands too, and in the
-// changes of those of [Tree.Applying]. allowed is what of that a person has
-// allowed before.
+// Brought returns what the checks find in what the moves bring, like [Tree.Exposed].
+// For moves from [Tree.Land] it checks each commit, because their history lands too;
+// for moves from [Tree.Applying] it checks only the changes. allowed holds the findings
+// that a person has allowed before.
 func (t Tree) Brought(ctx context.Context, moves []Move, checks ...Check) (found, allowed []string, err error) {
 	for _, m := range moves {
 		r, ok := t.repo(m.Name)
@@ -121,22 +121,22 @@ func (t Tree) Brought(ctx context.Context, moves []Move, checks ...Check) (found
 		}
 		in := func(args ...string) gitCommand { return command(ctx, m.Path, args...) }
 		look := t.exposed
-		if m.Branch == "" { // from one tree to another
+		if m.Branch == "" { // moves changes from one tree to another
 			look = t.exposedChanges
 		}
 		more, err := look(in, r, checks, m.Before, m.After)
 		if err != nil {
-			return found, allowed, fmt.Errorf("check what would be brought into %s: %w", r.Name, err)
+			return found, allowed, fmt.Errorf("check the changes that would land in %s: %w", r.Name, err)
 		}
 		found, allowed = append(found, more.found...), append(allowed, more.allowed...)
 	}
 	return found, allowed, nil
 }
 
-// exposed looks at the commits that to has and from does not: at their messages,
-// and at what each of them adds, a merge to all of its parents.
+// exposed checks the commits that to has and from does not: their messages, and the
+// lines that each commit adds (for a merge, compared with all of its parents).
 func (t Tree) exposed(in gitIn, r Repo, checks []Check, from, to string) (f findings, err error) {
-	original := func(args ...string) gitCommand { // what is pushed, whatever refs/replace says
+	original := func(args ...string) gitCommand { // the commits that are pushed, regardless of refs/replace
 		cmd := in(args...)
 		cmd.Env = append(cmd.Env, "GIT_NO_REPLACE_OBJECTS=1")
 		return cmd
@@ -154,13 +154,13 @@ func (t Tree) exposed(in gitIn, r Repo, checks []Check, from, to string) (f find
 	if err != nil || len(changed.found) > 0 {
 		return f, err
 	}
-	// What a merge adds to a binary file is in the changes as a whole alone.
+	// Only the total diff shows what a merge adds to a binary file.
 	changed, err = t.scan(in, r.Name, checks, "diff", from, to)
 	f.and(changed)
 	return f, err
 }
 
-// exposedChanges looks at the changes between two trees.
+// exposedChanges checks the changes between two trees.
 func (t Tree) exposedChanges(in gitIn, r Repo, checks []Check, from, to string) (f findings, err error) {
 	if f.found, err = copiedIn(in, r, "diff", from, to); err != nil {
 		return f, err
@@ -170,7 +170,8 @@ func (t Tree) exposedChanges(in gitIn, r Repo, checks []Check, from, to string) 
 	return f, err
 }
 
-// copiedIn says which of the files that were copied in a git names as added.
+// copiedIn returns a finding for each copied-in file that the git command lists as
+// added.
 func copiedIn(in gitIn, r Repo, verb string, what ...string) (found []string, err error) {
 	if len(r.Copied) == 0 {
 		return nil, nil
@@ -186,15 +187,15 @@ func copiedIn(in gitIn, r Repo, verb string, what ...string) (found []string, er
 	return found, err
 }
 
-// gitIn makes a git for one place.
+// gitIn creates a git command for one folder.
 type gitIn func(args ...string) gitCommand
 
-// in is git in the worktree of a repository.
+// in returns a gitIn for the repository's worktree.
 func (t Tree) in(ctx context.Context, r Repo) gitIn {
 	return func(args ...string) gitCommand { return inTree(ctx, t.path(r), args...) }
 }
 
-// scan gives the lines that a diff adds to the checks.
+// scan runs the checks on the lines that a diff adds.
 func (t Tree) scan(in gitIn, repo string, checks []Check, verb string, what ...string) (findings, error) {
 	checks = slices.DeleteFunc(slices.Clone(checks), func(c Check) bool { return c == nil })
 	if len(checks) == 0 {
@@ -207,7 +208,7 @@ func (t Tree) scan(in gitIn, repo string, checks []Check, verb string, what ...s
 	return s.findings, err
 }
 
-// streamed gives read what a git prints, while it runs.
+// streamed passes the output of a git command to read while the command runs.
 func streamed(cmd gitCommand, read func(io.Reader) error) error {
 	pipe, w := io.Pipe()
 	cmd.Stdout = w
@@ -222,21 +223,21 @@ func streamed(cmd gitCommand, read func(io.Reader) error) error {
 	return err
 }
 
-// scanner reads a diff line by line, of which it never has more than a part.
+// scanner reads a diff line by line. It holds only a part of a long line.
 type scanner struct {
 	repo   string
 	checks []Check
-	may    map[string]bool // prints that are allowed
+	may    map[string]bool // allowed fingerprints
 	findings
 	file   string
 	line   int
-	marks  int  // in front of each line of the hunk: one for each parent
-	inHunk int  // lines of the new file that are still to come in the hunk
-	has    bool // the line is one of them
-	added  bool // and no parent has it
+	marks  int  // number of marks before each line of the hunk, one per parent
+	inHunk int  // lines of the new file still to come in the hunk
+	has    bool // the line belongs to the new file
+	added  bool // the line is in no parent
 }
 
-// A line longer than window is looked at in parts, which have overlap in common.
+// A line longer than window is checked in parts that overlap by overlap bytes.
 const (
 	window  = 1 << 20
 	overlap = 4 << 10
@@ -252,7 +253,7 @@ func (s *scanner) read(from io.Reader) error {
 	})
 }
 
-// begin looks at a line, or at the first part of one.
+// begin processes a line, or the first part of one.
 func (s *scanner) begin(line []byte, whole bool) {
 	s.has, s.added = false, false
 	if s.inHunk > 0 && len(line) >= s.marks {
@@ -261,7 +262,7 @@ func (s *scanner) begin(line []byte, whole bool) {
 	}
 	switch {
 	case s.has:
-		s.more(line[s.marks:], whole) // without the marks: a check looks at what is before a key
+		s.more(line[s.marks:], whole) // without the marks, because a check looks at what precedes a key
 	case bytes.HasPrefix(line, []byte("@@")):
 		s.marks = bytes.IndexByte(line, ' ') - 1
 		s.line, s.inHunk = hunk(string(line))
@@ -270,7 +271,7 @@ func (s *scanner) begin(line []byte, whole bool) {
 	}
 }
 
-// more looks at a part of a line, if that is added.
+// more checks a part of a line, if the line is added.
 func (s *scanner) more(part []byte, whole bool) {
 	if s.added {
 		for _, check := range s.checks {
@@ -301,8 +302,8 @@ func (s *scanner) note(what, print string) {
 	}
 }
 
-// hunk reads "@@ -a,b +c,d @@", of a merge "@@@ -a,b -a,b +c,d @@@": where its
-// lines of the new file begin, and how many.
+// hunk parses "@@ -a,b +c,d @@", or "@@@ -a,b -a,b +c,d @@@" in a merge. It returns the
+// first line of the new file and the number of lines.
 func hunk(header string) (line, count int) {
 	_, rest, _ := strings.Cut(header, " +")
 	rest, _, _ = strings.Cut(rest, " ")

@@ -1,6 +1,6 @@
 package worktree
 
-// Codes of faults.
+// Fault codes.
 const (
 	BoxBroken          = "box_broken"
 	BranchExists       = "branch_exists"
@@ -40,17 +40,17 @@ const (
 	WorktreeMissing    = "worktree_missing"
 )
 
-// Cases of faults, for the hints of doors; see [fault.Fault].
+// Fault cases, which select hints; see [fault.Fault].
 const (
-	CheckoutUnknown = "checkout_unknown" // target_dirty: git does not say where the files of a branch are
-	NoSuchBranch    = "no_such_branch"   // not_found: of the one to start from
-	NoSuchFile      = "no_such_file"     // not_found: in the folder of the attempt
+	CheckoutUnknown = "checkout_unknown" // target_dirty: git does not say where a branch is checked out
+	NoSuchBranch    = "no_such_branch"   // not_found: the branch to start from
+	NoSuchFile      = "no_such_file"     // not_found: in the attempt's folder
 	NoWorkingTree   = "no_working_tree"  // not_checked_out: the repository is bare
-	RepoMoved       = "repo_moved"       // not_found: the repository is not where it was
+	RepoMoved       = "repo_moved"       // not_found: the repository is no longer at its path
 	TargetMissing   = "target_missing"   // not_found: the branch to land on; branch
 )
 
-// Codes are those of this package, and why something is not shown.
+// Codes lists this package's fault codes and the reasons why something is not shown.
 var Codes = []string{
 	BoxBroken, BranchExists, BranchInUse, BranchMissing, CommitHeld, ConfigRefused,
 	Conflicts, DiskFull, FilterFailed, FilterRefused, GitMissing, GitTooOld, HeadMoved,
@@ -60,7 +60,7 @@ var Codes = []string{
 	WorktreeMissing, SummaryFailed, ThresholdExceeded, OutsideWorkspace, SizeExceeded, TooManyPaths,
 }
 
-// Cases are those of this package.
+// Cases lists this package's fault cases.
 var Cases = []string{
 	CheckoutUnknown, NoSuchBranch, NoSuchFile, NoWorkingTree, RepoMoved, TargetMissing,
 }

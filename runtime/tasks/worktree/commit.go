@@ -11,15 +11,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Commit commits the changes of each worktree to the attempt's branch and
-// returns in how many repositories there were any. No hook runs and nothing is
-// signed. No agent may be working: a lock left by a killed git is removed. A
-// nested repository that is not a submodule is left out, and so are files that
-// [Tree.CopyIn] copied.
+// Commit commits the changes of each worktree to the attempt's branch and returns the
+// number of repositories that had any. It runs no hook and signs nothing. No agent may
+// be working, because Commit removes a lock that a killed git has left. It leaves out
+// nested repositories that are not submodules, and files that [Tree.CopyIn] copied.
 //
-// Faults: head_moved, with all files unchanged, if another branch is checked
-// out or a merge or rebase is unfinished; commit_held if a check finds
-// something in the lines to be committed.
+// Faults: head_moved, with all files unchanged, if another branch is checked out or a
+// merge or rebase is unfinished; commit_held if a check finds something in the lines to
+// be committed.
 func (t Tree) Commit(ctx context.Context, message string, checks ...Check) (int, error) {
 	n := 0
 	var problems []error
@@ -67,7 +66,7 @@ func (t Tree) commit(ctx context.Context, r Repo, message string, checks []Check
 	return true, nil
 }
 
-// onBranch makes sure that a commit lands on the attempt's branch.
+// onBranch returns head_moved unless a commit would go to the attempt's branch.
 func (t Tree) onBranch(ctx context.Context, r Repo) error {
 	dir := t.path(r)
 	moved := func(what string) error {
@@ -91,11 +90,11 @@ func (t Tree) onBranch(ctx context.Context, r Repo) error {
 	return err
 }
 
-// stage brings the files that differ from the index, or are not in it, into it,
-// but for repositories inside this one. "git add" does not: it compares each name
-// with each other, refuses those that were below a folder that is a link now, and
-// those that a sparse checkout leaves out.
-// Those of without are taken out of the index, if the agent has put them there.
+// stage adds the changed and the untracked files to the index, except nested
+// repositories. It does not use "git add", which compares each name with every other,
+// and refuses files whose folder has become a link and files that a sparse checkout
+// leaves out.
+// The files in without are removed from the index if the agent has added them.
 func stage(ctx context.Context, dir string, without []string) error {
 	differ, err := run(inTree(ctx, dir, "diff-files", "--raw", "-z", "--no-renames", "--ignore-submodules=dirty"))
 	if err != nil {
@@ -133,7 +132,7 @@ func stage(ctx context.Context, dir string, without []string) error {
 	return nil
 }
 
-// staged are those of names that are in the index and in no commit yet.
+// staged returns the names that are in the index but in no commit.
 func staged(ctx context.Context, dir string, names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -143,8 +142,9 @@ func staged(ctx context.Context, dir string, names []string) ([]string, error) {
 	return fields(out), err
 }
 
-// identity is the environment that names deskhand as author where the user has
-// not said who they are; git would refuse to commit.
+// identity returns environment variables that name deskhand as author, or nil if the
+// user has configured a name and email address. Without an author, git would refuse to
+// commit.
 func identity(ctx context.Context, dir string) []string {
 	name, _ := git(ctx, dir, "config", "user.name")
 	email, _ := git(ctx, dir, "config", "user.email")
@@ -157,7 +157,7 @@ func identity(ctx context.Context, dir string) []string {
 	}
 }
 
-// subject makes sure that there is a message, in bytes that git takes.
+// subject returns a non-empty message in bytes that git accepts.
 func subject(message string) string {
 	message = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(message, "\x00", ""), "\uFFFD"))
 	if message == "" {
@@ -167,5 +167,5 @@ func subject(message string) string {
 }
 
 func missing(r Repo) error {
-	return fault.New(WorktreeMissing, fmt.Sprintf("the worktree of %s is not there", r.Name), "send a follow-up: it brings the worktree back")
+	return fault.New(WorktreeMissing, fmt.Sprintf("the worktree of %s is missing", r.Name), "send a follow-up, which restores the worktree")
 }

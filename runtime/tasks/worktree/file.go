@@ -17,13 +17,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// The bounds of a file's content.
+// Limits for the content of one read.
 const (
 	defaultFileBytes = 64 << 10
 	maxFileBytes     = 512 << 10
 )
 
-// Slice is the part of a file to read. The zero value is the first 64 KiB.
+// Slice selects the part of a file to read. The zero value selects the first 64 KiB.
 type Slice struct {
 	// Start is in bytes.
 	Start int64
@@ -52,10 +52,10 @@ type File struct {
 	Truncated bool
 }
 
-// File reads a part of a file. It follows symbolic links within the attempt's
-// folder, except into git's own files. A start behind the end returns no
-// content. Faults: not_found, worktree_missing, invalid_argument for a folder
-// or a device.
+// File reads a part of a file. It follows symbolic links within the attempt's folder,
+// except into git's own files. If the start is after the end of the file, the content
+// is empty. Faults: not_found, worktree_missing, and invalid_argument for a folder or a
+// device.
 func (t Tree) File(ctx context.Context, name string, s Slice) (File, error) {
 	clean, repo, err := t.inside(name)
 	if err != nil {
@@ -66,7 +66,7 @@ func (t Tree) File(ctx context.Context, name string, s Slice) (File, error) {
 		s.MaxBytes = defaultFileBytes
 	}
 	if s.MaxBytes > maxFileBytes {
-		file.Blocked, file.Detail = SizeExceeded, fmt.Sprintf("at most %d bytes at once", maxFileBytes)
+		file.Blocked, file.Detail = SizeExceeded, fmt.Sprintf("one call reads at most %d bytes", maxFileBytes)
 		return file, nil
 	}
 	f, _, err := t.open(clean)
@@ -83,7 +83,7 @@ func (t Tree) File(ctx context.Context, name string, s Slice) (File, error) {
 		} else if gone != nil {
 			return File{}, missing(t.Repos[repo])
 		}
-		return File{}, fault.New(NotFound, fmt.Sprintf("there is no file %s", quote(clean)), "name one that the attempt has").WithCase(NoSuchFile)
+		return File{}, fault.New(NotFound, fmt.Sprintf("there is no file %s", quote(clean)), "name a file of the attempt").WithCase(NoSuchFile)
 	case err != nil:
 		return File{}, err
 	}
@@ -108,7 +108,7 @@ func (t Tree) File(ctx context.Context, name string, s Slice) (File, error) {
 	return file, nil
 }
 
-// bytes reads n bytes from start on.
+// bytes reads n bytes from start.
 func (file *File) bytes(f *os.File, start int64, n int) error {
 	file.Start = start
 	content, err := io.ReadAll(io.NewSectionReader(f, start, int64(n)))
@@ -164,8 +164,7 @@ func (file *File) lines(ctx context.Context, f *os.File, first, last, n int) err
 	return ctx.Err()
 }
 
-// judge says whether the content is text, and lets text that was cut end at a
-// whole character.
+// judge sets Binary, and makes truncated text end at a whole character.
 func (file *File) judge() {
 	c := file.Content
 	if file.Truncated {
@@ -184,15 +183,15 @@ func (file *File) judge() {
 	}
 }
 
-var errOutside = errors.New("the path leads out of the attempt")
+var errOutside = errors.New("the path leads outside the attempt's folder")
 
-// maxLinks is how many symbolic links one path may go through, as on Linux.
+// maxLinks is the maximum number of symbolic links to follow in one path, as on Linux.
 const maxLinks = 40
 
-// open opens a clean path, going from folder to folder below the attempt's so
-// that no link leads out or into git's own files, not even one that is put
-// there meanwhile: os.Root guards the outside, and what was looked at is
-// compared with what was opened. real is the path without links.
+// open opens a clean path folder by folder, starting at the attempt's. No link can lead
+// outside or into git's own files, even if it is created in the meantime: os.Root keeps
+// the path inside, and open compares the file that it checked with the file that it
+// opened. real is the path without links.
 func (t Tree) open(clean string) (f *os.File, real string, err error) {
 	if info, err := os.Lstat(t.Dir); err != nil || !info.IsDir() {
 		return nil, "", fs.ErrNotExist
@@ -214,9 +213,8 @@ func (t Tree) open(clean string) (f *os.File, real string, err error) {
 	return nil, "", fmt.Errorf("%w: it has too many symbolic links", errOutside)
 }
 
-// withoutLinks is a clean path with the links on the way to its last element
-// followed; the last may be one itself. What is not there stays as it is. The
-// error is errOutside.
+// withoutLinks resolves the links in a clean path, except in its last element. If the
+// path cannot be opened, it returns clean. The error is errOutside.
 func (t Tree) withoutLinks(clean string) (string, error) {
 	folder, last := path.Split(clean)
 	if folder == "" {
@@ -233,8 +231,8 @@ func (t Tree) withoutLinks(clean string) (string, error) {
 	return real + "/" + last, nil
 }
 
-// walk opens the file at the end of elements, or returns the path that the
-// first symbolic link makes of it.
+// walk opens the file at the end of elements. If it meets a symbolic link, it returns
+// the path with that first link resolved.
 func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 	dir := top
 	defer func() {
@@ -294,15 +292,15 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 	return nil, "", fs.ErrNotExist
 }
 
-// notFound turns what a path can be wrong with into "does not exist", or into
-// why it may not be read.
+// notFound maps an error of a path to fs.ErrNotExist, or to the reason why the file
+// cannot be read.
 func notFound(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || isNotFolder(err):
 		return fs.ErrNotExist
 	case errors.Is(err, fs.ErrPermission):
-		return fault.New(InvalidArgument, fmt.Sprintf("it may not be read: %v", err), "name a file that can be read")
-	case !errors.As(err, new(syscall.Errno)): // os.Root's own: a link is there now
+		return fault.New(InvalidArgument, fmt.Sprintf("it cannot be read: %v", err), "name a file that can be read")
+	case !errors.As(err, new(syscall.Errno)): // os.Root's own error: a link has replaced the file
 		return fmt.Errorf("%w: it changed while it was opened", errOutside)
 	}
 	return err

@@ -6,5 +6,5 @@ import "os"
 
 const openFlags = os.O_RDONLY
 
-// isNotFolder: os.Root says "does not exist" there.
+// isNotFolder returns false, because os.Root reports "does not exist" on these systems.
 func isNotFolder(error) bool { return false }

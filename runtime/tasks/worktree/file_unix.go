@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// openFlags do not wait for who writes into a pipe.
+// openFlags prevent waiting for a pipe's writer, and following a link.
 const openFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
 
 func isNotFolder(err error) bool {

@@ -8,14 +8,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Gather brings the work in each worktree onto the attempt's branch: it moves
-// the branch to a detached head, or to the checked-out branch, which itself
-// stays; then it commits as [Tree.Commit] does. No file of the worktree
-// changes. It returns how many repositories had something.
+// Gather moves the work in each worktree to the attempt's branch. It moves the branch
+// to a detached HEAD, or to the commit of the checked-out branch, which itself stays;
+// then it commits as [Tree.Commit] does. No file of the worktree changes. It returns
+// the number of repositories that had work to move or commit.
 //
-// Faults, in addition to those of Commit: head_moved if git is in the middle of
-// an operation, or the branch and the head have diverged; branch_in_use if the
-// user has the branch checked out.
+// Faults, in addition to those of Commit: head_moved if git is in the middle of an
+// operation, or if the branch and HEAD have diverged; branch_in_use if the user has the
+// branch checked out.
 func (t Tree) Gather(ctx context.Context, message string, checks ...Check) (n int, err error) {
 	for _, r := range t.Repos {
 		if !t.present(ctx, r) {
@@ -36,7 +36,7 @@ func (t Tree) Gather(ctx context.Context, message string, checks ...Check) (n in
 	return n, nil
 }
 
-// gather puts the head of a worktree back on the attempt's branch.
+// gather puts the worktree's HEAD back on the attempt's branch.
 func (t Tree) gather(ctx context.Context, r Repo) (moved bool, err error) {
 	dir := t.path(r)
 	doing, err := unfinished(ctx, dir)
@@ -45,7 +45,7 @@ func (t Tree) gather(ctx context.Context, r Repo) (moved bool, err error) {
 	}
 	if doing != "" {
 		return false, fault.New(HeadMoved, fmt.Sprintf("worktree of %s has %s in progress", r.Name, doing),
-			fmt.Sprintf("finish it in %[1]s, as with git add and git %[2]s --continue, or end it with git %[2]s --abort", dir, strings.Fields(doing)[1]))
+			fmt.Sprintf("finish it in %[1]s, for example with git add and git %[2]s --continue, or cancel it with git %[2]s --abort", dir, strings.Fields(doing)[1]))
 	}
 	what, head, err := t.commitsElsewhere(ctx, r)
 	if err != nil {
@@ -70,7 +70,7 @@ func (t Tree) gather(ctx context.Context, r Repo) (moved bool, err error) {
 		tip = "" // the branch is gone
 	} else if tip != head {
 		if _, err := git(ctx, dir, "merge-base", "--is-ancestor", tip, head); err != nil {
-			return false, fault.New(HeadMoved, fmt.Sprintf("worktree of %s %s, and the branch has commits that are not there", r.Name, onWhat(what, head)),
+			return false, fault.New(HeadMoved, fmt.Sprintf("worktree of %s %s, and the branch has commits that it lacks", r.Name, onWhat(what, head)),
 				fmt.Sprintf("in %s: git checkout %s && git merge %.12s", dir, t.Branch, head))
 		}
 	}
@@ -87,7 +87,7 @@ func (t Tree) gather(ctx context.Context, r Repo) (moved bool, err error) {
 			if old == "" {
 				old = strings.Repeat("0", len(head))
 			}
-			if _, err := git(ctx, dir, "update-ref", "-m", "deskhand: bring the work onto the branch", ref, head, old); err != nil {
+			if _, err := git(ctx, dir, "update-ref", "-m", "deskhand: move the branch to the work", ref, head, old); err != nil {
 				return err
 			}
 		}
@@ -104,8 +104,8 @@ func onWhat(what, head string) string {
 	return what
 }
 
-// branchUsed is another worktree that has the attempt's branch checked out;
-// empty: none.
+// branchUsed returns the path of another worktree that has the attempt's branch checked
+// out, or "" if there is none.
 func (t Tree) branchUsed(ctx context.Context, r Repo) (string, error) {
 	out, err := git(ctx, r.Path, "worktree", "list", "--porcelain")
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// settings are what a user's configuration could change under a program that
-// reads git's output, or that would run or write more than was asked for.
+// settings overrides user configuration that could change the output that deskhand
+// parses, or make git run or write more than requested.
 var settings = []string{
 	"core.hooksPath=" + os.DevNull,
 	"core.fsmonitor=false",
@@ -40,19 +40,19 @@ var settings = []string{
 	"log.showSignature=false",
 }
 
-// gitCommand is a git that is to be run.
+// gitCommand is a git command to run.
 type gitCommand struct {
 	*exec.Cmd
 	ctx  context.Context
 	verb string
-	args []string // with the verb
-	over []string // what guard adds
-	with []string // settings for this one, as NAME=value
-	bare bool     // without those of settings, for a program that goes on to run git
+	args []string // including the verb
+	over []string // arguments that guard adds
+	with []string // settings for this command, as NAME=value
+	bare bool     // without settings, for a program that itself runs git
 }
 
-// command is git in dir, with the user's configuration but for settings, and
-// without the variables that a calling git leaves in the environment.
+// command returns a git command in dir. It uses the user's configuration, overridden by
+// settings, and drops the variables that a calling git leaves in the environment.
 func command(ctx context.Context, dir string, args ...string) gitCommand {
 	cmd := exec.CommandContext(ctx, "git")
 	cmd.Dir = dir
@@ -61,7 +61,8 @@ func command(ctx context.Context, dir string, args ...string) gitCommand {
 	return gitCommand{Cmd: cmd, ctx: ctx, verb: args[0], args: args}
 }
 
-// line is the whole command line. The last value of a setting counts.
+// line returns the whole command line. If a setting occurs twice, git uses the last
+// value.
 func (c gitCommand) line() []string {
 	all := append([]string{"git"}, c.over...)
 	general := settings
@@ -74,7 +75,7 @@ func (c gitCommand) line() []string {
 	return append(all, c.args...)
 }
 
-// inTree is command in a worktree, which is taken to be there whatever the
+// inTree is like command, for a worktree. It makes dir the working tree, whatever the
 // repository's configuration says.
 func inTree(ctx context.Context, dir string, args ...string) gitCommand {
 	cmd := command(ctx, dir, args...)
@@ -82,8 +83,8 @@ func inTree(ctx context.Context, dir string, args ...string) gitCommand {
 	return cmd
 }
 
-// kept are the variables of git that say where its programs and the user's
-// configuration are. All others could point at another repository.
+// kept lists the git variables that name git's programs and the user's configuration.
+// All others could point to another repository.
 var kept = map[string]bool{
 	"GIT_EXEC_PATH": true, "GIT_CONFIG_GLOBAL": true, "GIT_CONFIG_SYSTEM": true, "GIT_CONFIG_NOSYSTEM": true,
 }
@@ -105,8 +106,8 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	return run(command(ctx, dir, args...))
 }
 
-// stream runs a git whose output goes somewhere, and words its failure. No git
-// is run anywhere else.
+// stream runs a git command whose output goes to cmd.Stdout, and describes its failure.
+// All git commands run here.
 func stream(cmd gitCommand) error {
 	cmd, err := guard(cmd)
 	if err != nil {
@@ -121,26 +122,26 @@ func stream(cmd gitCommand) error {
 		return nil
 	case len(cmd.over) > 0 && filterFailed.Match(said.Bytes()):
 		name := string(filterFailed.FindSubmatch(said.Bytes())[1])
-		return fault.New(FilterRefused, fmt.Sprintf("filter %q is of the repository's own configuration, which an agent can write, so it is not run: %s", name, said.line()),
+		return fault.New(FilterRefused, fmt.Sprintf("filter %q comes from the repository's own configuration, which an agent can write, so it is not run: %s", name, said.line()),
 			"if it is yours, copy its settings into your own configuration: git config --global filter."+name+".clean ..., the same for smudge, process and required")
 	case filterFailed.Match(said.Bytes()), largeMissing.Match(said.Bytes()):
-		return fault.New(FilterFailed, "a filter that your configuration of git names, such as that of git LFS, failed: "+said.line(),
-			"install what it runs, which for LFS is git-lfs, or correct it with git config --global; then try again: what is in the folder stays as it is")
+		return fault.New(FilterFailed, "a filter from your git configuration, for example git LFS, failed: "+said.line(),
+			"install the program that it runs (git-lfs for LFS), or fix the filter with git config --global, then retry; the files in the folder are unchanged")
 	case errors.Is(err, exec.ErrNotFound):
-		return fault.New(GitMissing, "the program git is not on the path", "install git 2.26 or newer")
+		return fault.New(GitMissing, "the program git is not in PATH", "install git 2.26 or newer")
 	case strings.Contains(said.String(), "dubious ownership"):
 		const hint = "git config --global --add safe.directory "
-		_, top, told := strings.Cut(said.String(), hint) // quoted for a shell, if it must be
+		_, top, told := strings.Cut(said.String(), hint) // quoted for a shell if necessary
 		top, _, _ = strings.Cut(top, "\n")
 		if !told {
 			top = cmd.Dir
 		}
 		return fault.New(RepoNotTrusted, "git does not trust "+top+": it belongs to another user", hint+top)
 	case strings.Contains(said.String(), "from promisor remote"):
-		return fault.New(ObjectsMissing, "the repository is a partial clone and lacks objects that are needed: "+said.line(),
+		return fault.New(ObjectsMissing, "the repository is a partial clone and lacks required objects: "+said.line(),
 			"fetch them first: check the branch out once in "+cmd.Dir+", or run git fetch --refetch --no-filter there")
 	case strings.Contains(said.String(), "No space left on device"):
-		return fault.New(DiskFull, "the disk is full: "+said.line(), "make room; the folders of old attempts can go")
+		return fault.New(DiskFull, "the disk is full: "+said.line(), "free some space, for example by removing the folders of old attempts")
 	case said.Len() > 0:
 		return errors.New(said.line())
 	}
@@ -152,11 +153,11 @@ func stream(cmd gitCommand) error {
 
 var filterFailed = regexp.MustCompile(`(?:clean|smudge) filter '?(.+?)'? failed`)
 
-// largeMissing is what a shell says of a filter-process of LFS that is not
-// installed, of which git itself says that the remote end hung up.
+// largeMissing matches the shell's message if git-lfs is not installed. Git itself only
+// says that the remote end hung up.
 var largeMissing = regexp.MustCompile(`(?m)^git-lfs .*not found$`)
 
-// head is the beginning of what a program says.
+// head holds the beginning of a program's output.
 type head struct {
 	bytes.Buffer
 	limit int
@@ -167,7 +168,7 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line is all of it in one line.
+// line returns the output in one line.
 func (h *head) line() string {
 	return strings.Join(strings.FieldsFunc(h.String(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
@@ -186,16 +187,16 @@ func fields(out []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-// revision is the id of the commit that a name means.
+// revision returns the ID of the commit that name refers to.
 func revision(ctx context.Context, dir, name string) (string, error) {
 	out, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if err != nil {
-		return "", fmt.Errorf("%s is no commit: %w", name, err)
+		return "", fmt.Errorf("%s is not a commit: %w", name, err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }
 
-// commonDir is the folder that all worktrees of a repository share.
+// commonDir returns the folder that all worktrees of a repository share.
 func commonDir(ctx context.Context, dir string) (string, error) {
 	out, err := git(ctx, dir, "rev-parse", "--git-common-dir")
 	if err != nil {
@@ -204,7 +205,7 @@ func commonDir(ctx context.Context, dir string) (string, error) {
 	return resolved(dir, strings.TrimSuffix(string(out), "\n"))
 }
 
-// gitPath is where git keeps a file of a worktree.
+// gitPath returns the path of a file that git keeps for a worktree.
 func gitPath(ctx context.Context, dir, name string) (string, error) {
 	out, err := git(ctx, dir, "rev-parse", "--git-path", name)
 	if err != nil {

@@ -11,44 +11,44 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// An agent can write the configuration of the repository that its worktree
-// belongs to, and git runs programs that a configuration names. So no git that
-// deskhand runs takes such a program from there: for each key that names one,
-// the command line says what the user's own configuration says, or something
-// that does nothing. The user's own filters, as those of LFS, go on to work.
+// An agent can write the configuration of its worktree's repository, and git runs
+// programs that the configuration names. So deskhand never lets git run a program from
+// that configuration: for each key that names a program, the command line sets the
+// value from the user's own configuration, or a harmless value. The user's own filters,
+// for example those of LFS, continue to work.
 
-// readers run nothing that a configuration names, but for fetching what a
-// partial clone lacks, and no protocol is allowed for that.
+// readers lists the git commands that run no program from the configuration, except to
+// fetch what a partial clone lacks. No protocol is allowed for such a fetch.
 var readers = []string{"rev-parse", "rev-list", "symbolic-ref", "for-each-ref", "check-ref-format", "merge-base", "cat-file", "config"}
 
-// showing are commands that write nothing: a file whose filter is left out may
-// be shown as it is on the disk.
+// showing lists the git commands that write nothing. They may show a file unfiltered if
+// its filter is not run.
 var showing = []string{"status", "diff", "diff-files", "ls-files"}
 
-// programs are the last parts of keys whose value git, or git-lfs, runs.
+// programs lists the last parts of keys whose value git or git-lfs runs.
 var programs = []string{"askpass", "alternaterefscommand", "cmd", "command", "defaultkeycommand", "difffilter", "driver", "editor", "external", "gitproxy",
 	"helper", "packobjectshook", "program", "receivepack", "recentobjectshook", "sshcommand", "standalonetransferagent", "textconv", "uploadpack", "vcs"}
 
-// maxForeign is how many such keys a repository may have.
+// maxForeign is the maximum number of such keys in a repository's configuration.
 const maxForeign = 200
 
-// setting is one value of a configuration.
+// setting is one value from git's configuration.
 type setting struct {
 	scope, key, value string
 }
 
-// guard adds to a git what keeps the programs of the repository's configuration
-// from running.
+// guard adds arguments that keep programs in the repository's configuration from
+// running.
 func guard(cmd gitCommand) (gitCommand, error) {
 	if slices.Contains(readers, cmd.verb) {
 		return cmd, nil
 	}
 	dirs := []string{cmd.Dir}
-	if slices.Contains(cmd.args, "--ignore-submodules=none") { // git looks into each, with its configuration
+	if slices.Contains(cmd.args, "--ignore-submodules=none") { // git enters each submodule, with its configuration
 		dirs = append(dirs, submodules(cmd.ctx, cmd.Dir)...)
 	}
 	strict := !slices.Contains(showing, cmd.verb)
-	var env []string // which other repository it is for, if it says so
+	var env []string // GIT_DIR, if the command names another repository
 	for _, v := range cmd.Env {
 		if strings.HasPrefix(v, "GIT_DIR=") {
 			env = []string{v}
@@ -70,31 +70,31 @@ func guard(cmd gitCommand) (gitCommand, error) {
 	return cmd, nil
 }
 
-// configuration is all that git reads in dir, or with env.
+// configuration returns all settings that git reads in dir, or with env.
 func configuration(ctx context.Context, dir string, env ...string) (all []setting, err error) {
 	cmd := command(ctx, dir, "config", "--list", "--includes", "--show-scope", "-z")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := run(cmd)
 	if err != nil {
-		return nil, fmt.Errorf("read the configuration of git: %w", err)
+		return nil, fmt.Errorf("read git's configuration: %w", err)
 	}
 	parts := fields(out)
 	for i := 0; i+1 < len(parts); i += 2 {
 		key, value, set := strings.Cut(parts[i+1], "\n")
 		if !set {
-			value = "true" // a key that stands alone
+			value = "true" // a key without a value
 		}
 		all = append(all, setting{parts[i], key, value})
 	}
 	return all, nil
 }
 
-// overrides are settings that take the place of what the repository says.
-// strict makes git refuse a file whose filter is left out.
+// overrides returns settings that replace the repository's. If strict is set, git
+// refuses a file whose filter is left out.
 func overrides(all []setting, strict bool) (over []string, err error) {
 	users := map[string]string{}
 	foreign := map[string]bool{}
-	helpers := []string{"credential.helper="} // of which all run but those before an empty one
+	helpers := []string{"credential.helper="} // git runs all helpers after the last empty one
 	reset := false
 	for _, s := range all {
 		helper := strings.HasPrefix(s.key, "credential.") && strings.HasSuffix(s.key, ".helper")
@@ -113,11 +113,11 @@ func overrides(all []setting, strict bool) (over []string, err error) {
 		}
 	}
 	if len(foreign) > maxForeign {
-		return nil, fault.New(ConfigRefused, fmt.Sprintf("the repository's configuration names %d programs", len(foreign)), "take them out: git config --local --edit")
+		return nil, fault.New(ConfigRefused, fmt.Sprintf("the repository's configuration names %d programs", len(foreign)), "remove them: git config --local --edit")
 	}
 	for key := range foreign {
-		if strings.Contains(key, "=") { // git -c would cut it there
-			return nil, fault.New(ConfigRefused, fmt.Sprintf("the repository's configuration has %q, which names a program", key), "take it out: git config --local --edit")
+		if strings.Contains(key, "=") { // git -c would split the key there
+			return nil, fault.New(ConfigRefused, fmt.Sprintf("the repository's configuration has %q, which names a program", key), "remove it: git config --local --edit")
 		}
 		value, mine := users[key]
 		if !mine {
@@ -132,14 +132,14 @@ func overrides(all []setting, strict bool) (over []string, err error) {
 	return over, nil
 }
 
-// runs names the keys that must not be taken from the repository because of a
-// setting that it has. A user's clean and smudge do not run where the repository
-// has a process: git takes that in their place, even if it is empty.
+// runs returns the keys whose values must not come from the repository, because of the
+// repository's setting s. If the repository sets a filter's process, the user's clean
+// and smudge do not run, because git prefers process even if it is empty.
 func runs(s setting) []string {
 	section, rest, _ := strings.Cut(s.key, ".")
 	last := rest[strings.LastIndex(rest, ".")+1:]
 	switch {
-	case section == "filter": // and without it git must not go on, see harmless
+	case section == "filter": // git must not continue without the filter, see harmless
 		return []string{s.key, strings.TrimSuffix(s.key, last) + "required"}
 	case strings.HasPrefix(s.key, "lfs.extension."):
 		return []string{s.key}
@@ -155,7 +155,7 @@ func runs(s setting) []string {
 	return nil
 }
 
-// harmless is the value of a key about which the user says nothing.
+// harmless returns a value for a key that the user does not set.
 func harmless(key string, users map[string]string, strict bool) string {
 	section, rest, _ := strings.Cut(key, ".")
 	switch last := rest[strings.LastIndex(rest, ".")+1:]; {
@@ -164,17 +164,17 @@ func harmless(key string, users map[string]string, strict bool) string {
 		users := users[name+"clean"] + users[name+"smudge"] + users[name+"process"]
 		return fmt.Sprint(strict && users == "")
 	case section == "filter", section == "lfs":
-		return "" // none
+		return "" // no program
 	case section == "submodule":
 		return "checkout"
 	case last == "textconv":
 		return "cat"
 	}
-	return "false" // a program that does nothing and says that it failed
+	return "false" // a program that does nothing and fails
 }
 
-// submodules are the folders in which another repository is checked out at a
-// place that the index names, and those inside of them.
+// submodules returns the folders in which other repositories are checked out at places
+// that the index names, including nested ones.
 func submodules(ctx context.Context, dir string) (found []string) {
 	const deepest = 10
 	var look func(dir string, depth int)
@@ -194,7 +194,7 @@ func submodules(ctx context.Context, dir string) (found []string) {
 	return found
 }
 
-// gitlinks are the names at which the index has a commit of another repository.
+// gitlinks returns the names for which the index holds a commit of another repository.
 func gitlinks(ctx context.Context, dir string) (names []string) {
 	err := each(inTree(ctx, dir, "ls-files", "--stage", "-z"), func(line string) error {
 		if mode, name, ok := strings.Cut(line, "\t"); ok && strings.HasPrefix(mode, "160000 ") {

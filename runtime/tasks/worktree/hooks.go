@@ -15,27 +15,26 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// The hooks of the person run when work lands, as git would run them. They are
-// files that an agent without a sandbox can write, so those of the repository run
-// only as long as they are what a person has trusted; those of the user's own
-// configuration always do.
+// When work lands, the user's hooks run as git would run them. An agent without a
+// sandbox can write hooks, so a repository's hooks run only if they are the ones that a
+// person has trusted. Hooks from the user's own configuration always run.
 
-// landingHooks are those that run when work lands.
+// landingHooks lists the hooks that run when work lands.
 var landingHooks = []string{"pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-merge"}
 
-// Hooks are those of a repository that run when work lands.
+// Hooks describes a repository's hooks that run when work lands.
 type Hooks struct {
-	// Dir is where they are, Names which of them there are. Without names there is
-	// nothing to run.
+	// Dir is the hooks folder, and Names lists the hooks in it. If Names is empty,
+	// there is nothing to run.
 	Dir   string
 	Names []string
-	// Own says that the user's own configuration names the folder.
+	// Own reports whether the user's own configuration names the folder.
 	Own bool
-	// Digest tells them from others. Empty without names.
+	// Digest identifies the hooks' content. It is empty if Names is.
 	Digest string
 }
 
-// Hooks looks for the hooks of a repository.
+// Hooks finds a repository's hooks.
 func (r Repo) Hooks(ctx context.Context) (h Hooks, err error) {
 	if err := r.requirePresent(); err != nil {
 		return h, err
@@ -66,7 +65,7 @@ func (r Repo) Hooks(ctx context.Context) (h Hooks, err error) {
 	if err != nil {
 		return Hooks{Dir: h.Dir, Own: h.Own}, nil // there are none
 	}
-	for _, e := range entries { // also what hooks call beside them
+	for _, e := range entries { // including the files that hooks call
 		if strings.HasSuffix(e.Name(), ".sample") || e.IsDir() {
 			continue
 		}
@@ -84,8 +83,8 @@ func (r Repo) Hooks(ctx context.Context) (h Hooks, err error) {
 	return h, nil
 }
 
-// digestFile adds the name and the content of a file. One that cannot be read, as
-// a link that leads nowhere, adds its name.
+// digestFile adds a file's name and content. For a file that cannot be read, for
+// example a broken link, it adds only the name.
 func digestFile(sum io.Writer, path string) error {
 	fmt.Fprintf(sum, "%s\x00", filepath.Base(path))
 	f, err := os.Open(path)
@@ -103,8 +102,8 @@ func digestFile(sum io.Writer, path string) error {
 
 func (h Hooks) has(name string) bool { return slices.Contains(h.Names, name) }
 
-// run runs one of them in a folder, if it is there. What it says is in the fault
-// hook_failed.
+// run runs the named hook in a folder, if the hook exists. If the hook fails, its
+// output is in the fault hook_failed.
 func (h Hooks) run(ctx context.Context, dir, name string, args ...string) error {
 	if !h.has(name) {
 		return nil
@@ -122,23 +121,23 @@ func (h Hooks) run(ctx context.Context, dir, name string, args ...string) error 
 	if f := fault.Of(err); f != nil {
 		return f
 	}
-	return fault.New(HookFailed, fmt.Sprintf("hook %s of %s refused: %v", name, dir, err), "correct what it names, or leave the hooks out")
+	return fault.New(HookFailed, fmt.Sprintf("hook %s of %s refused: %v", name, dir, err), "fix what it reports, or land without the hooks")
 }
 
-// Message is a commit's message after prepare-commit-msg and commit-msg have seen
-// it. source is merge or message.
+// Message returns the commit message after prepare-commit-msg and commit-msg have
+// processed it. source is merge or message.
 func (h Hooks) Message(ctx context.Context, dir, message, source string) (_ string, err error) {
 	if !h.has("prepare-commit-msg") && !h.has("commit-msg") {
 		return message, nil
 	}
 	temp, err := os.MkdirTemp("", "deskhand-message-")
 	if err != nil {
-		return "", fmt.Errorf("make folder for a message: %w", err)
+		return "", fmt.Errorf("create a folder for the message: %w", err)
 	}
 	defer os.RemoveAll(temp)
 	path := filepath.Join(temp, "COMMIT_EDITMSG")
 	if err := os.WriteFile(path, []byte(strings.TrimSpace(message)+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("write a message: %w", err)
+		return "", fmt.Errorf("write the message: %w", err)
 	}
 	if err := h.run(ctx, dir, "prepare-commit-msg", path, source); err != nil {
 		return "", err
@@ -148,16 +147,16 @@ func (h Hooks) Message(ctx context.Context, dir, message, source string) (_ stri
 	}
 	after, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("read a message: %w", err)
+		return "", fmt.Errorf("read the message: %w", err)
 	}
 	if strings.TrimSpace(string(after)) == "" {
-		return "", fault.New(HookFailed, "a hook left the message of the commit empty", "correct the hook, or leave the hooks out")
+		return "", fault.New(HookFailed, "a hook left the commit message empty", "fix the hook, or land without the hooks")
 	}
 	return strings.TrimSpace(string(after)), nil
 }
 
-// before runs the hook that sees what is to be committed, in the folder that has
-// it, and refuses if it changes that.
+// before runs the hook for the staged changes, in the folder where they are staged, and
+// fails if the hook changes them.
 func (h Hooks) before(ctx context.Context, m Move, how How) error {
 	name := map[How]string{Merge: "pre-merge-commit", Squash: "pre-commit"}[how]
 	if name == "" || m.Dir == "" || !h.has(name) {
@@ -168,16 +167,16 @@ func (h Hooks) before(ctx context.Context, m Move, how How) error {
 	}
 	staged, err := run(inTree(ctx, m.Dir, "write-tree"))
 	if err != nil {
-		return fmt.Errorf("look at what hook %s left: %w", name, err)
+		return fmt.Errorf("check what hook %s changed: %w", name, err)
 	}
 	want, err := git(ctx, m.Path, "rev-parse", m.After+"^{tree}")
 	if err == nil && strings.TrimSpace(string(staged)) != strings.TrimSpace(string(want)) {
-		err = fault.New(HookFailed, fmt.Sprintf("hook %s changed what is committed in %s", name, m.Dir), "have the agent do what the hook does, or leave the hooks out")
+		err = fault.New(HookFailed, fmt.Sprintf("hook %s changed the files to commit in %s", name, m.Dir), "let the agent make the hook's changes, or land without the hooks")
 	}
 	return err
 }
 
-// After runs the hooks that are told of a landing. What they say changes nothing.
+// After runs the hooks that are notified after a landing. Their result changes nothing.
 func (h Hooks) After(ctx context.Context, m Move, how How) error {
 	if m.Dir == "" {
 		return nil
@@ -191,7 +190,8 @@ func (h Hooks) After(ctx context.Context, m Move, how How) error {
 	return nil
 }
 
-// DoWith is Do with the hooks of each repository, by name, before its branch moves.
+// DoWith is like [Do], and runs each repository's hooks, by name, before its branch
+// moves.
 func DoWith(ctx context.Context, moves []Move, why string, how How, hooks map[string]Hooks) error {
 	return do(ctx, moves, why, func(m Move) error {
 		if h, ok := hooks[m.Name]; ok {
@@ -201,8 +201,8 @@ func DoWith(ctx context.Context, moves []Move, why string, how How, hooks map[st
 	})
 }
 
-// changesHooks reports whether a move changes a folder of hooks that is among the
-// files of the repository.
+// changesHooks reports whether a move changes a hooks folder that is part of the
+// repository's files.
 func (h Hooks) changesHooks(ctx context.Context, m Move) (bool, error) {
 	rel, err := filepath.Rel(m.Path, h.Dir)
 	if err != nil || rel == "." || strings.HasPrefix(rel, "..") || strings.HasPrefix(filepath.ToSlash(rel), ".git/") {
@@ -219,8 +219,8 @@ func (h Hooks) changesHooks(ctx context.Context, m Move) (bool, error) {
 	return true, nil
 }
 
-// Trusted refuses hooks that are not those which a person has trusted, with the
-// fault hooks_changed: of another digest, or changed by what m lands; a zero m lands nothing.
+// Trusted returns the fault hooks_changed if the hooks' digest differs from the one
+// that a person has trusted, or if m changes the hooks. A zero m changes nothing.
 func (h Hooks) Trusted(ctx context.Context, digest string, m Move) error {
 	if len(h.Names) == 0 || h.Own {
 		return nil
@@ -235,6 +235,6 @@ func (h Hooks) Trusted(ctx context.Context, digest string, m Move) error {
 	if h.Digest == digest && !changes {
 		return nil
 	}
-	return fault.New(HooksChanged, fmt.Sprintf("these hooks are not those that you have trusted, and an agent could have written them: %s", strings.Join(h.Names, ", ")),
-		"look at them in "+h.Dir+", then trust them, or leave them out")
+	return fault.New(HooksChanged, fmt.Sprintf("these hooks are not the ones that you trusted, and an agent may have written them: %s", strings.Join(h.Names, ", ")),
+		"review them in "+h.Dir+", then trust them, or land without them")
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// surveyInside looks at the repositories inside of the attempt's folder:
-// submodules, and others.
+// surveyInside surveys the repositories inside the attempt's folder: submodules and
+// others.
 func (t Tree) surveyInside(ctx context.Context, s *Survey) error {
 	var found []string
 	err := filepath.WalkDir(t.Dir, func(path string, d fs.DirEntry, err error) error {
@@ -19,7 +19,7 @@ func (t Tree) surveyInside(ctx context.Context, s *Survey) error {
 			return ctx.Err()
 		}
 		if err != nil || d.Name() != ".git" {
-			return nil // what cannot be read has nothing that git has written
+			return nil // git cannot have written anything in an unreadable folder
 		}
 		if dir := filepath.Dir(path); !slices.ContainsFunc(t.Repos, func(r Repo) bool { return t.path(r) == dir }) {
 			found = append(found, dir)
@@ -35,7 +35,7 @@ func (t Tree) surveyInside(ctx context.Context, s *Survey) error {
 	for _, dir := range found {
 		name, _ := filepath.Rel(t.Dir, dir)
 		if slices.Contains(s.modules, dir) || slices.Contains(s.Nested, filepath.ToSlash(name)) {
-			continue // it was looked at
+			continue // already surveyed
 		}
 		if err := t.surveyNested(ctx, dir, s); err != nil {
 			return err
@@ -44,7 +44,7 @@ func (t Tree) surveyInside(ctx context.Context, s *Survey) error {
 	return nil
 }
 
-// surveyNested looks at one repository inside.
+// surveyNested surveys one repository inside the attempt's folder.
 func (t Tree) surveyNested(ctx context.Context, dir string, s *Survey) error {
 	name, _ := filepath.Rel(t.Dir, dir)
 	name = filepath.ToSlash(name)
@@ -61,7 +61,8 @@ func (t Tree) surveyNested(ctx context.Context, dir string, s *Survey) error {
 		s.hold(name + " is a repository of its own")
 		return nil
 	}
-	// What is not committed, also by folder: a repository has all of it or none.
+	// Whole untracked folders suffice: a nested repository is kept or removed as a
+	// whole.
 	dirty, err := run(inTree(ctx, dir, "status", "--porcelain", "-z", "--ignore-submodules=dirty", "--untracked-files=normal"))
 	if err != nil {
 		return fmt.Errorf("look for changes in %s: %w", name, err)
@@ -91,7 +92,7 @@ func (t Tree) surveyNested(ctx context.Context, dir string, s *Survey) error {
 	return nil
 }
 
-// repoOf is the repository that a folder is inside of.
+// repoOf returns the repository that contains a folder.
 func (t Tree) repoOf(dir string) (_ Repo, below string, ok bool) {
 	for _, r := range t.Repos {
 		if rel, err := filepath.Rel(t.path(r), dir); err == nil && rel != "." && within(t.path(r), dir) {
@@ -103,13 +104,14 @@ func (t Tree) repoOf(dir string) (_ Repo, below string, ok bool) {
 
 func (t Tree) isIgnored(ctx context.Context, r Repo, name string) bool {
 	cmd := inTree(ctx, t.path(r), "check-ignore", "-z", "--stdin")
-	cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=0") // which this one refuses
+	cmd.Env = append(cmd.Env, "GIT_LITERAL_PATHSPECS=0") // check-ignore does not support literal pathspecs
 	out, err := feed(cmd, []string{name})
 	return err == nil && len(out) > 0
 }
 
-// moduleStore is where the repository keeps a submodule for its own checkout. A
-// linked worktree has a copy of its own, which goes with it. Empty: nowhere.
+// moduleStore returns the folder in which the repository keeps a submodule for its own
+// checkout, or "" if there is none. A linked worktree has its own copy, which is
+// removed with it.
 func (t Tree) moduleStore(ctx context.Context, r Repo, dir string) string {
 	mine, err := git(ctx, dir, "rev-parse", "--absolute-git-dir")
 	if err != nil {

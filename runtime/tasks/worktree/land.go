@@ -15,24 +15,23 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// How is the way in which commits get from one branch onto another.
+// How is the way in which commits move from one branch to another.
 type How string
 
 // Ways to land and to update.
 const (
-	// Merge makes a merge commit.
+	// Merge creates a merge commit.
 	Merge How = "merge"
-	// Squash makes one commit of all changes.
+	// Squash creates one commit with all changes.
 	Squash How = "squash"
-	// Rebase makes each commit again on top of the target, without merge
-	// commits.
+	// Rebase recreates each commit on top of the target, without merge commits.
 	Rebase How = "rebase"
-	// FastForward makes no commit. The branch must contain the target.
+	// FastForward creates no commit. The branch must contain the target.
 	FastForward How = "ff"
 )
 
-// Move moves a branch from one commit to another. It has everything needed to
-// do, complete and revert the move.
+// Move moves a branch from one commit to another. It holds everything needed to
+// perform, complete and revert the move.
 type Move struct {
 	// Name is the repository's name in the attempt, Path its path.
 	Name string `json:"repo"`
@@ -41,7 +40,7 @@ type Move struct {
 	Branch string `json:"branch"`
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Dir is the folder in which the branch is checked out. Empty: none.
+	// Dir is the folder in which the branch is checked out, or empty if there is none.
 	Dir string `json:"dir,omitempty"`
 }
 
@@ -54,8 +53,8 @@ type Distance struct {
 	// Conflicts lists the paths that a merge cannot combine. They begin with
 	// the repository's name.
 	Conflicts []string
-	// Head is the commit of the branch, Tip that of the target, and Base the commit
-	// at which the branch left the target.
+	// Head is the branch's commit, Tip the target's, and Base the commit at which the
+	// branch left the target.
 	Head, Tip, Base string
 }
 
@@ -82,10 +81,10 @@ func (t Tree) distance(ctx context.Context, r Repo, into string) (d Distance, er
 		return d, err
 	}
 	if d.Head, err = revision(ctx, r.Path, "refs/heads/"+t.Branch); err != nil {
-		return d, absent(err, BranchMissing, fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "its work may be landed already: see how it stands")
+		return d, absent(err, BranchMissing, fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "its work may have landed already: check the attempt's status")
 	}
 	if d.Tip, err = revision(ctx, r.Path, "refs/heads/"+d.Target); err != nil {
-		return d, absent(err, NotFound, fmt.Sprintf("repository %s has no local branch %s", r.Name, d.Target), "name another one, or make it: git branch "+d.Target, TargetMissing, "branch", d.Target)
+		return d, absent(err, NotFound, fmt.Sprintf("repository %s has no local branch %s", r.Name, d.Target), "name another branch, or create this one: git branch "+d.Target, TargetMissing, "branch", d.Target)
 	}
 	out, err := git(ctx, r.Path, "rev-list", "--left-right", "--count", d.Head+"..."+d.Tip)
 	if err != nil {
@@ -109,8 +108,8 @@ func (t Tree) distance(ctx context.Context, r Repo, into string) (d Distance, er
 	return d, err
 }
 
-// absent is a fault of what git does not find, or the one that git has for it;
-// which are the case and its values, if it has one.
+// absent returns the fault in err, or a new one for something that git does not find.
+// which holds the fault's case and its values, if it has a case.
 func absent(err error, code, message, hint string, which ...string) error {
 	if f := fault.Of(err); f != nil {
 		return f
@@ -122,8 +121,8 @@ func absent(err error, code, message, hint string, which ...string) error {
 	return f
 }
 
-// mergeTree is the tree that a merge of two commits has, or the paths that
-// conflict. It needs git 2.38.
+// mergeTree returns the merged tree of two commits, or the conflicting paths. It
+// requires git 2.38.
 func mergeTree(ctx context.Context, dir, ours, theirs string) (tree string, conflicts []string, err error) {
 	out, err := git(ctx, dir, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs)
 	parts := fields(out)
@@ -149,24 +148,24 @@ type Landing struct {
 	Distances []Distance
 }
 
-// Author describes the commits of a landing.
+// Author describes the commits to create for a landing.
 type Author struct {
 	// Message is the message of a merge or squash commit.
 	Message string
-	// Sign signs the commits, as the user's commit.gpgSign requires.
+	// Sign reports whether to sign the commits, as the user's commit.gpgSign requires.
 	Sign bool
-	// Word is called with the message of a merge or a squash in a repository, and
-	// the folder that has its target checked out, or the repository. Nil: the
-	// message stays.
+	// Word, if not nil, returns the message to use for a merge or squash. It gets the
+	// repository, the folder that has the target checked out (or the repository's
+	// path), and the message.
 	Word func(r Repo, dir, message string) (string, error)
 }
 
-// Land plans how the branch gets onto its target, or onto into if that is not
-// empty. It writes objects and moves nothing: see [Do].
+// Land plans the landing of the branch on its target, or on into if it is not empty. It
+// writes objects and moves nothing: see [Do].
 //
-// Faults: conflicts, with the paths; nothing_to_land; not_fast_forward;
-// no_identity; not_found; branch_missing; target_dirty if the target is checked
-// out and has changes; git_too_old.
+// Faults: conflicts, with the paths; nothing_to_land; not_fast_forward; no_identity;
+// not_found; branch_missing; target_dirty if the target is checked out and has changes;
+// git_too_old.
 func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landing, err error) {
 	var conflicts []string
 	for _, r := range t.Repos {
@@ -204,13 +203,13 @@ func (t Tree) Land(ctx context.Context, how How, into string, a Author) (l Landi
 		l.Moves = append(l.Moves, Move{Name: r.Name, Path: r.Path, Branch: d.Target, Before: d.Tip, After: after, Dir: dir})
 	}
 	if len(l.Moves) == 0 {
-		return l, fault.New(NothingToLand, fmt.Sprintf("%s has all of %s", l.Distances[0].Target, t.Branch), "see what it has changed")
+		return l, fault.New(NothingToLand, fmt.Sprintf("%s already contains all of %s", l.Distances[0].Target, t.Branch), "check what the attempt has changed")
 	}
 	return l, Ready(ctx, l.Moves)
 }
 
-// Update plans how the target gets into the branch; how is Merge or Rebase. It
-// writes objects and moves nothing. Faults: those of [Tree.Land].
+// Update plans the update of the branch with its target's commits; how is Merge or
+// Rebase. It writes objects and moves nothing. Faults: those of [Tree.Land].
 func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err error) {
 	var conflicts []string
 	for _, r := range t.Repos {
@@ -242,12 +241,12 @@ func (t Tree) Update(ctx context.Context, how How, a Author) (l Landing, err err
 		l.Moves = append(l.Moves, Move{Name: r.Name, Path: r.Path, Branch: t.Branch, Before: d.Head, After: after, Dir: dir})
 	}
 	if len(l.Moves) == 0 {
-		return l, fault.New(NothingToUpdate, fmt.Sprintf("%s has all of %s", t.Branch, l.Distances[0].Target), "see how it stands")
+		return l, fault.New(NothingToUpdate, fmt.Sprintf("%s already contains all of %s", t.Branch, l.Distances[0].Target), "check the attempt's status")
 	}
 	return l, Ready(ctx, l.Moves)
 }
 
-// updatedHead returns the commit of the branch with the target brought in.
+// updatedHead returns the branch's commit with the target merged in.
 func updatedHead(ctx context.Context, r Repo, how How, d Distance, a Author) (string, error) {
 	switch {
 	case d.Ahead == 0:
@@ -262,15 +261,15 @@ func updatedHead(ctx context.Context, r Repo, how How, d Distance, a Author) (st
 	return commitTree(ctx, r, tree, []string{d.Head, d.Tip}, a.Message, a.Sign, nil)
 }
 
-// landedRefs is where refs are to the work that was landed, for those who want to
-// see it when its branch is gone.
+// landedRefs is the prefix of refs to landed work, so that it can be viewed after its
+// branch is deleted.
 const landedRefs = "refs/deskhand/landed/"
 
 // KeepLanded gives landed commits a permanent ref.
 func (t Tree) KeepLanded(ctx context.Context, heads map[string]string) error {
 	for _, r := range t.Repos {
 		if _, err := git(ctx, r.Path, "update-ref", "-m", "deskhand: landed", landedRefs+filepath.Base(t.Dir), heads[r.Name]); err != nil {
-			return fmt.Errorf("keep what is landed of %s: %w", r.Name, err)
+			return fmt.Errorf("keep the landed commits of %s: %w", r.Name, err)
 		}
 	}
 	return nil
@@ -295,15 +294,15 @@ func (t Tree) DropLanded(ctx context.Context) {
 // Conflict returns the fault for branches that cannot be merged.
 func Conflict(paths []string, target string) *fault.Fault {
 	return fault.New(Conflicts, fmt.Sprintf("%s and the attempt have both changed %s", target, listed(paths)),
-		"let the agent bring the target in and resolve them, then try again")
+		"let the agent merge the target and resolve the conflicts, then retry")
 }
 
-// forward is the commit at which the target has the work.
+// forward returns the commit at which the target contains the work.
 func forward(ctx context.Context, r Repo, how How, d Distance, a Author) (string, error) {
 	switch {
 	case how == FastForward && d.Behind > 0:
-		return "", fault.New(NotFastForward, fmt.Sprintf("%s of %s has %d commits that the attempt does not have", d.Target, r.Name, d.Behind),
-			"bring them in first, or land with a merge, as one commit, or rebased")
+		return "", fault.New(NotFastForward, fmt.Sprintf("branch %s of %s has %d commits that the attempt lacks", d.Target, r.Name, d.Behind),
+			"update the attempt first, or land with merge, squash or rebase")
 	case how == FastForward:
 		return d.Head, nil
 	case how == Rebase:
@@ -320,7 +319,7 @@ func forward(ctx context.Context, r Repo, how How, d Distance, a Author) (string
 	return commitTree(ctx, r, tree, parents, a.Message, a.Sign, nil)
 }
 
-// commitTree makes a commit. env names another author than the user.
+// commitTree creates a commit. env can name an author other than the user.
 func commitTree(ctx context.Context, r Repo, tree string, parents []string, message string, sign bool, env []string) (string, error) {
 	args := []string{"commit-tree", tree, "-F", "-"}
 	for _, p := range parents {
@@ -335,7 +334,7 @@ func commitTree(ctx context.Context, r Repo, tree string, parents []string, mess
 	out, err := run(cmd)
 	if err != nil && sign && strings.Contains(err.Error(), "failed to sign") {
 		return "", fault.New(NotSigned, fmt.Sprintf("git could not sign the commit in %s: %v", r.Name, err),
-			"find out why with: echo test | git -C "+r.Path+" commit-tree -S HEAD^{tree}; programs that sign count only from your own configuration")
+			"find out why with: echo test | git -C "+r.Path+" commit-tree -S HEAD^{tree}; signing programs are used only if your own git configuration names them")
 	}
 	if err != nil {
 		return "", fmt.Errorf("commit in %s: %w", r.Name, err)
@@ -358,7 +357,7 @@ func (t Tree) Identity(ctx context.Context) (who string, err error) {
 			}
 		}
 		if len(parts) < 2 {
-			return "", fault.New(NoIdentity, fmt.Sprintf("git does not know who you are in %s, so nobody would be the author", r.Path),
+			return "", fault.New(NoIdentity, fmt.Sprintf("git has no name and email address for you in %s, so the commit would have no author", r.Path),
 				`git config --global user.name "Your Name" && git config --global user.email you@example.com`)
 		}
 		who = fmt.Sprintf("%s <%s>", parts[0], parts[1])
@@ -386,8 +385,8 @@ func (t Tree) Signs(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// checkedOut is the folder in which a branch of the repository is checked out;
-// empty: none.
+// checkedOut returns the folder in which a branch of the repository is checked out, or
+// "" if there is none.
 func checkedOut(ctx context.Context, path, branch string) (string, error) {
 	out, err := git(ctx, path, "worktree", "list", "--porcelain")
 	if err != nil {
@@ -405,10 +404,10 @@ func checkedOut(ctx context.Context, path, branch string) (string, error) {
 	return "", nil
 }
 
-// worksIn is the folder that has the files of an entry of git worktree list: of a
-// submodule, and of a repository with a separate git directory, git names the git
-// directory. core.worktree counts only if that folder's own .git leads back, as
-// an agent may have written it.
+// worksIn returns the folder that holds the files of a "git worktree list" entry. For a
+// submodule, or a repository with a separate git directory, git names the git directory
+// instead. core.worktree is used only if that folder's .git points back, because an
+// agent may have written it.
 func worksIn(ctx context.Context, path, dir string) (string, error) {
 	common, err := commonDir(ctx, path)
 	if err != nil {
@@ -425,10 +424,10 @@ func worksIn(ctx context.Context, path, dir string) (string, error) {
 	if leadsTo(path, common) {
 		return path, nil
 	}
-	return "", fault.New(TargetDirty, fmt.Sprintf("%s does not say where the files of its branch are", dir), "add the folder that has them as the project's repository").WithCase(CheckoutUnknown)
+	return "", fault.New(TargetDirty, fmt.Sprintf("cannot find the working tree of %s", dir), "add its working tree as the project's repository").WithCase(CheckoutUnknown)
 }
 
-// leadsTo reports whether the file .git of a folder names a git directory.
+// leadsTo reports whether a folder's .git file names gitDir.
 func leadsTo(folder, gitDir string) bool {
 	text, err := os.ReadFile(filepath.Join(folder, ".git"))
 	if err != nil {

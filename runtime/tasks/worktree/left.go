@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// dirty are the files that are not committed, but for those copied in.
+// dirty returns the uncommitted files, except those that were copied in.
 func (t Tree) dirty(ctx context.Context, r Repo) (names []string, err error) {
 	out, err := run(inTree(ctx, t.path(r), "status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty", "--untracked-files=all"))
 	if err != nil {
@@ -21,7 +21,7 @@ func (t Tree) dirty(ctx context.Context, r Repo) (names []string, err error) {
 			continue
 		}
 		name := line[3:]
-		if !slices.Contains(r.Copied, name) && !strings.HasSuffix(name, "/") { // a repository inside
+		if !slices.Contains(r.Copied, name) && !strings.HasSuffix(name, "/") { // the name is a nested repository
 			names = append(names, name)
 		}
 	}
@@ -40,7 +40,8 @@ func (t Tree) Ignored(ctx context.Context) (names []string) {
 	return names
 }
 
-// ignored are files and folders that git ignores, but for those copied in.
+// ignored returns the files and folders that git ignores, except those that were copied
+// in.
 func (t Tree) ignored(ctx context.Context, r Repo) (names []string, err error) {
 	out, err := run(inTree(ctx, t.path(r), "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory", "-z"))
 	if err != nil {
@@ -54,9 +55,9 @@ func (t Tree) ignored(ctx context.Context, r Repo) (names []string, err error) {
 	return names, nil
 }
 
-// beside are files in the attempt's folder that are in no repository.
+// beside adds the files in the attempt's folder that are in no repository.
 func (t Tree) beside(s *Survey) {
-	entries, _ := os.ReadDir(t.Dir) // a folder that is gone has none
+	entries, _ := os.ReadDir(t.Dir) // a missing folder has no entries
 	for _, e := range entries {
 		own := e.Name() == marker || slices.ContainsFunc(t.Repos, func(r Repo) bool { return r.Name == e.Name() })
 		if own {
@@ -70,7 +71,8 @@ func (t Tree) beside(s *Survey) {
 	}
 }
 
-// hidden are files that were changed although git was told not to look at them.
+// hidden returns files that were changed although git was told to ignore changes to
+// them.
 func (t Tree) hidden(ctx context.Context, r Repo) (names []string, err error) {
 	dir := t.path(r)
 	var blind []string
@@ -78,7 +80,7 @@ func (t Tree) hidden(ctx context.Context, r Repo) (names []string, err error) {
 		if len(line) < 3 || line[0] != 'S' && !unicode.IsLower(rune(line[0])) {
 			return nil
 		}
-		// Outside of a sparse checkout there is no file.
+		// Files left out of a sparse checkout do not exist.
 		if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(line[2:]))); err == nil {
 			blind = append(blind, line[2:])
 		}

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// lockPause is how long to wait before trying a lock again.
+// lockPause is the time to wait before trying a lock again.
 const lockPause = 5 * time.Millisecond
 
 var errHeld = errors.New("lock is held")
 
-// alone runs f while no other deskhand adds or removes a worktree of the
-// repository: a git that lists worktrees fails when another one is half made
-// (TestManyAttemptsAtOnce). The lock is on a file in git's own folder, and goes
+// alone runs f while no other deskhand process adds or removes a worktree of the
+// repository: a git command that lists worktrees fails while another worktree is half
+// created (TestManyAttemptsAtOnce). The lock is on a file in git's own folder, and ends
 // with the process.
 func (r Repo) alone(ctx context.Context, f func() error) error {
 	dir, err := commonDir(ctx, r.Path)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// looseCommits are the commits of a worktree that no ref of its repository
-// leads to: where its head is, where it was, and what only this worktree has
+// looseCommits returns the commits of a worktree that no ref of its repository reaches:
+// the current and previous commits of its HEAD, and those that only this worktree has
 // refs to.
 func (t Tree) looseCommits(ctx context.Context, r Repo, head string) ([]string, error) {
 	dir := t.path(r)
@@ -22,13 +22,14 @@ func (t Tree) looseCommits(ctx context.Context, r Repo, head string) ([]string, 
 	if head != "" {
 		commits = append(commits, head)
 	}
-	// What was on the branch once is in the branch's own log, which stays: a
-	// commit that was amended is nothing lost.
+	// The branch's own log stays, and has the commits that were once on the branch, so
+	// a commit that was amended is not lost.
 	known := moments(ctx, r.Path, "refs/heads/"+t.Branch)
 	return unreached(ctx, r.Path, commits, known, "--glob=*")
 }
 
-// tips are where a head is and was, and what the refs below some folders lead to.
+// tips returns the current and previous commits of HEAD, and the commits that the refs
+// under the given prefixes point to.
 func tips(ctx context.Context, dir string, below ...string) ([]string, error) {
 	commits := moments(ctx, dir, "HEAD")
 	if head, err := revision(ctx, dir, "HEAD"); err == nil {
@@ -38,17 +39,17 @@ func tips(ctx context.Context, dir string, below ...string) ([]string, error) {
 	return append(commits, strings.Fields(string(out))...), err
 }
 
-// moments are the commits in the log of a ref; none where it has no log.
+// moments returns the commits in a ref's log, or nil if it has no log.
 func moments(ctx context.Context, dir, ref string) []string {
 	out, _ := git(ctx, dir, "rev-list", "--walk-reflogs", ref, "--")
 	return strings.Fields(string(out))
 }
 
-// maxLoose bounds the commits that are looked at in one repository.
+// maxLoose is the maximum number of commits to check in one repository.
 const maxLoose = 5000
 
-// unreached are those of commits, each once, that neither known nor the refs that
-// glob chooses lead to, and none that another one of them leads to.
+// unreached returns the commits, without duplicates, that are reachable neither from
+// known, nor from the refs that glob selects, nor from another one of them.
 func unreached(ctx context.Context, dir string, commits, known []string, glob string) ([]string, error) {
 	slices.Sort(commits)
 	commits = slices.Compact(commits)
@@ -90,8 +91,8 @@ func unreached(ctx context.Context, dir string, commits, known []string, glob st
 	return slices.DeleteFunc(found, func(c string) bool { return parents[c] }), nil
 }
 
-// borrowed is a store of objects inside the attempt's folder that the repository
-// reads from; empty: none.
+// borrowed returns an object store inside the attempt's folder that the repository
+// reads from, or "" if there is none.
 func (t Tree) borrowed(ctx context.Context, r Repo) string {
 	common, err := commonDir(ctx, r.Path)
 	if err != nil {
@@ -102,7 +103,7 @@ func (t Tree) borrowed(ctx context.Context, r Repo) string {
 		return ""
 	}
 	defer file.Close()
-	list, _ := io.ReadAll(io.LimitReader(file, maxPart)) // an agent can write it
+	list, _ := io.ReadAll(io.LimitReader(file, maxPart)) // limited, because an agent can write this file
 	for line := range strings.Lines(string(list)) {
 		path := strings.TrimSpace(line)
 		if path == "" || strings.HasPrefix(path, "#") {

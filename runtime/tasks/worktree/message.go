@@ -9,32 +9,32 @@ import (
 	"slices"
 )
 
-// messages gives the lines of the messages of the commits that to has and from
-// does not to the checks.
+// messages runs the checks on the messages of the commits that to has and from does
+// not.
 func messages(in gitIn, repo string, checks []Check, from, to string) ([]string, error) {
 	checks = slices.DeleteFunc(slices.Clone(checks), func(c Check) bool { return c == nil })
 	if len(checks) == 0 {
 		return nil, nil
 	}
-	// A NUL is in no message. What is pushed is not in another encoding either.
+	// A message cannot contain a NUL. --encoding=none, because messages are pushed
+	// unconverted.
 	cmd := in("log", "--no-show-signature", "--no-color", "--encoding=none", "--format=%x00%n%B", from+".."+to, "--")
 	s := messageScanner{repo: repo, checks: checks}
 	err := streamed(cmd, s.read)
 	return s.found, err
 }
 
-// messageScanner reads messages line by line, of which it never has more than a
-// part.
+// messageScanner reads messages line by line. It holds only a part of a long line.
 type messageScanner struct {
 	repo    string
 	checks  []Check
 	found   []string
-	subject string // as it is shown
-	hidden  bool   // the subject has something itself
-	line    int    // of the message; the subject is 1
+	subject string // shortened, to name the commit
+	hidden  bool   // the subject itself has a finding
+	line    int    // line of the message; the subject is line 1
 }
 
-// mostSubject is how much of a subject names a commit, in bytes.
+// mostSubject is the maximum length of a subject that names a commit, in bytes.
 const mostSubject = 60
 
 func (s *messageScanner) read(from io.Reader) error {
@@ -69,7 +69,7 @@ func (s *messageScanner) note(what string) {
 	s.found = noted(s.found, text)
 }
 
-// noted is found with a finding more, if it is not there and not too many are.
+// noted adds a finding, unless found already has it or is full.
 func noted(found []string, text string) []string {
 	switch {
 	case len(found) < maxFound && !slices.Contains(found, text):
@@ -80,12 +80,12 @@ func noted(found []string, text string) []string {
 	return found
 }
 
-// linesIn gives f the lines of a text, without their ends. One that is longer
-// than a window comes in parts, which have overlap in common: first and whole say
-// whether a part is the first of its line, and the last.
+// linesIn calls f with the lines that it reads, without their line ends. A line longer
+// than window is passed in parts that overlap by overlap bytes. first and whole report
+// whether a part is the first and the last of its line.
 func linesIn(from io.Reader, f func(part []byte, first, whole bool)) error {
 	r := bufio.NewReaderSize(from, window)
-	var before []byte // the end of the part before
+	var before []byte // the end of the previous part
 	for first := true; ; {
 		part, err := r.ReadSlice('\n')
 		if len(part) > 0 {

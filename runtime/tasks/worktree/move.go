@@ -12,10 +12,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// A branch that is checked out moves in two steps: the files and the index of
-// its folder, then the ref. A program that is killed between them leaves what
-// looks like staged changes, which nobody loses and [Finish] completes; the other
-// order would leave a checkout that looks as if the work had been taken back.
+// A branch that is checked out moves in two steps: first the files and index of its
+// folder, then the ref. If deskhand is killed between the steps, the folder looks as if
+// changes were staged; nothing is lost, and [Finish] completes the move. In the other
+// order, the checkout would look as if the work had been reverted.
 
 // Ready returns a fault if a folder in which a branch would move has changes.
 func Ready(ctx context.Context, moves []Move) error {
@@ -28,11 +28,11 @@ func Ready(ctx context.Context, moves []Move) error {
 			return err
 		}
 		if doing != "" {
-			return fault.New(TargetDirty, fmt.Sprintf("%s has %s in progress on %s", m.Dir, doing, m.Branch), "finish it, or end it with git's --abort")
+			return fault.New(TargetDirty, fmt.Sprintf("%s has %s in progress on %s", m.Dir, doing, m.Branch), "finish it, or cancel it with git's --abort")
 		}
 		out, err := run(inTree(ctx, m.Dir, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames"))
 		if err != nil {
-			return fmt.Errorf("look at the checkout of %s: %w", m.Branch, err)
+			return fmt.Errorf("check the working tree of %s: %w", m.Branch, err)
 		}
 		var names []string
 		for _, line := range fields(out) {
@@ -41,21 +41,22 @@ func Ready(ctx context.Context, moves []Move) error {
 			}
 		}
 		if len(names) > 0 {
-			return fault.New(TargetDirty, fmt.Sprintf("%s is checked out in %s, which has changes that are not committed: %s", m.Branch, m.Dir, listed(names)),
-				"commit them or set them aside: git -C "+m.Dir+" stash")
+			return fault.New(TargetDirty, fmt.Sprintf("%s is checked out in %s, which has uncommitted changes: %s", m.Branch, m.Dir, listed(names)),
+				"commit them, or stash them: git -C "+m.Dir+" stash")
 		}
 	}
 	return nil
 }
 
-// Do makes all moves or none: if one fails, those before it are reverted. why
-// goes into the reflog. Faults: target_moved if a branch is not at its start,
-// target_dirty, untracked_in_the_way.
+// Do performs all moves or none: if one fails, it reverts those before it. why goes
+// into the reflog. Faults: target_moved if a branch is not at its start, target_dirty,
+// untracked_in_the_way.
 func Do(ctx context.Context, moves []Move, why string) error {
 	return do(ctx, moves, why, func(Move) error { return nil })
 }
 
-// do is Do with what is to agree before each branch moves, when its files have.
+// do is like [Do], and calls agrees for each move after its files have moved and before
+// its branch does. An error from agrees reverts the move.
 func do(ctx context.Context, moves []Move, why string, agrees func(Move) error) error {
 	if err := Ready(ctx, moves); err != nil {
 		return err
@@ -66,8 +67,8 @@ func do(ctx context.Context, moves []Move, why string, agrees func(Move) error) 
 			continue
 		}
 		for _, done := range slices.Backward(moves[:i]) {
-			if e := done.Back().do(context.WithoutCancel(ctx), why+", taken back", func(Move) error { return nil }); e != nil {
-				err = errors.Join(err, fmt.Errorf("take back %s of %s: %w", done.Branch, done.Name, e))
+			if e := done.Back().do(context.WithoutCancel(ctx), why+", reverted", func(Move) error { return nil }); e != nil {
+				err = errors.Join(err, fmt.Errorf("revert %s of %s: %w", done.Branch, done.Name, e))
 			}
 		}
 		return err
@@ -97,7 +98,7 @@ func (m Move) do(ctx context.Context, why string, agrees func(Move) error) error
 		err = m.point(ctx, why)
 	}
 	if err != nil {
-		if m.Dir != "" { // a hook refused, or somebody was faster
+		if m.Dir != "" { // a hook refused, or another process moved the branch first
 			err = errors.Join(err, m.files(context.WithoutCancel(ctx), m.After, m.Before))
 		}
 		return err
@@ -105,16 +106,16 @@ func (m Move) do(ctx context.Context, why string, agrees func(Move) error) error
 	return nil
 }
 
-// at makes sure that the branch is at a commit, and checked out where the move
-// says.
+// at returns target_moved unless the branch is at a commit and checked out in the
+// move's folder.
 func (m Move) at(ctx context.Context, commit string) error {
 	now, err := revision(ctx, m.Path, m.ref())
 	if err != nil || now != commit {
-		return fault.New(TargetMoved, fmt.Sprintf("branch %s of %s is not at %.12s any more", m.Branch, m.Name, commit), "look at it, then do it again")
+		return fault.New(TargetMoved, fmt.Sprintf("branch %s of %s is no longer at %.12s", m.Branch, m.Name, commit), "check the branch, then retry")
 	}
 	dir, err := checkedOut(ctx, m.Path, m.Branch)
 	if err == nil && dir != m.Dir {
-		err = fault.New(TargetMoved, fmt.Sprintf("branch %s of %s was checked out or left meanwhile", m.Branch, m.Name), "do it again")
+		err = fault.New(TargetMoved, fmt.Sprintf("branch %s of %s was checked out or switched away from in the meantime", m.Branch, m.Name), "retry")
 	}
 	return err
 }
@@ -127,35 +128,35 @@ func (m Move) point(ctx context.Context, why string) error {
 	return nil
 }
 
-// files brings the folder from one commit to another, and touches nothing that
-// is the same in both. Git refuses where a file of the user would be overwritten.
+// files updates the folder from one commit to another, and does not touch files that
+// are the same in both. Git refuses to overwrite a file of the user.
 func (m Move) files(ctx context.Context, from, to string) error {
 	if _, err := run(inTree(ctx, m.Dir, "update-index", "-q", "--refresh")); err != nil && ctx.Err() != nil {
-		return err // that a file differs is for the next step to say
+		return err // read-tree reports files that differ
 	}
 	_, err := run(inTree(ctx, m.Dir, "read-tree", "-m", "-u", from, to))
 	if err != nil && strings.Contains(err.Error(), "would be overwritten") {
-		return fault.New(UntrackedInTheWay, fmt.Sprintf("a file of %s that git does not know is in the way: %v", m.Dir, err), "move it away, then do it again")
+		return fault.New(UntrackedInTheWay, fmt.Sprintf("an untracked file in %s is in the way: %v", m.Dir, err), "move it away, then retry")
 	}
 	if err != nil {
-		return fmt.Errorf("bring %s to %.12s: %w", m.Dir, to, err)
+		return fmt.Errorf("update %s to %.12s: %w", m.Dir, to, err)
 	}
 	return nil
 }
 
-// Finish completes or reverts moves of which a program that died has made some,
-// and reports whether all are made now. It leaves a folder alone in which
-// someone changed the same files. Fault: target_dirty.
+// Finish completes or reverts a set of moves that was interrupted, and reports whether
+// all moves are now done. It leaves a folder unchanged if the same files were changed
+// there since. Fault: target_dirty.
 func Finish(ctx context.Context, moves []Move, why string) (done bool, err error) {
 	made := 0
 	for _, m := range moves {
 		now, err := revision(ctx, m.Path, m.ref())
 		switch {
 		case err != nil:
-			return false, fmt.Errorf("look at branch %s of %s: %w", m.Branch, m.Name, err)
+			return false, fmt.Errorf("check branch %s of %s: %w", m.Branch, m.Name, err)
 		case now == m.After:
 			made++
-		case now != m.Before: // it went on without us: the rest cannot be made as a whole
+		case now != m.Before: // the branch has other commits now, so the set cannot be completed
 			return false, takeBack(ctx, moves, why)
 		}
 	}
@@ -164,7 +165,7 @@ func Finish(ctx context.Context, moves []Move, why string) (done bool, err error
 		if err != nil || now == m.After {
 			continue
 		}
-		if made == 0 { // nothing of it can be seen but files: back to before
+		if made == 0 { // no branch has moved, so revert the files
 			if err := m.settle(ctx, m.Before); err != nil {
 				return false, err
 			}
@@ -180,14 +181,14 @@ func Finish(ctx context.Context, moves []Move, why string) (done bool, err error
 	return made > 0, nil
 }
 
-// takeBack moves back those that are made and where nobody has built on.
+// takeBack reverts the completed moves whose branch has not moved on since.
 func takeBack(ctx context.Context, moves []Move, why string) error {
 	var problems []error
 	for _, m := range slices.Backward(moves) {
 		now, err := revision(ctx, m.Path, m.ref())
 		switch {
 		case err == nil && now == m.After:
-			problems = append(problems, m.Back().do(ctx, why+", taken back", func(Move) error { return nil }))
+			problems = append(problems, m.Back().do(ctx, why+", reverted", func(Move) error { return nil }))
 		case err == nil && now == m.Before:
 			problems = append(problems, m.settle(ctx, m.Before))
 		}
@@ -195,8 +196,8 @@ func takeBack(ctx context.Context, moves []Move, why string) error {
 	return errors.Join(problems...)
 }
 
-// settle brings the folder of a branch, of which some files are as before and
-// some as after, to one of the two.
+// settle updates a branch's folder, in which only some files have moved, to one of the
+// move's two commits.
 func (m Move) settle(ctx context.Context, to string) error {
 	dir, err := checkedOut(ctx, m.Path, m.Branch)
 	if err != nil || dir == "" {
@@ -211,23 +212,22 @@ func (m Move) settle(ctx context.Context, to string) error {
 		return err
 	}
 	if len(foreign) > 0 {
-		return fault.New(TargetDirty, fmt.Sprintf("%s was being moved when deskhand ended, and files in %s have changed since: %s", m.Branch, dir, listed(foreign)),
-			fmt.Sprintf("git -C %s reset --hard %.12s brings it back, and loses those changes", dir, m.Before))
+		return fault.New(TargetDirty, fmt.Sprintf("deskhand stopped while it moved %s, and files in %s have changed since: %s", m.Branch, dir, listed(foreign)),
+			fmt.Sprintf("to reset the folder and lose those changes: git -C %s reset --hard %.12s", dir, m.Before))
 	}
 	if lock, err := gitPath(ctx, dir, "index.lock"); err == nil {
 		os.Remove(lock)
 	}
-	// With the index at one of them, git knows which files to take away.
+	// With the index at one of the two commits, git knows which files to remove.
 	for _, args := range [][]string{{"--reset", from}, {"--reset", "-u", to}} {
 		if _, err := run(inTree(ctx, dir, append([]string{"read-tree"}, args...)...)); err != nil {
-			return fmt.Errorf("bring %s to %.12s: %w", dir, to, err)
+			return fmt.Errorf("update %s to %.12s: %w", dir, to, err)
 		}
 	}
 	return nil
 }
 
-// foreign are the files of a folder that are neither as in one commit nor as in
-// the other.
+// foreign returns the files in a folder that match neither of two commits.
 func foreign(ctx context.Context, dir, one, other string) (names []string, err error) {
 	unlikeOne, err := unlike(ctx, dir, one)
 	if err != nil {
@@ -243,7 +243,7 @@ func foreign(ctx context.Context, dir, one, other string) (names []string, err e
 			return false
 		}
 		_, err = git(ctx, dir, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+":"+name)
-		return err != nil // on the disk, and not in that commit
+		return err != nil // the file exists, but not in that commit
 	}
 	for _, name := range unlikeOne {
 		if slices.Contains(unlikeOther, name) || there(name, other) {
@@ -258,11 +258,11 @@ func foreign(ctx context.Context, dir, one, other string) (names []string, err e
 	return names, nil
 }
 
-// unlike are the files of a commit that are otherwise in a folder, or not there.
+// unlike returns a commit's files that differ in a folder or are missing there.
 func unlike(ctx context.Context, dir, commit string) ([]string, error) {
 	temp, err := os.MkdirTemp("", "deskhand-index-")
 	if err != nil {
-		return nil, fmt.Errorf("make folder for an index: %w", err)
+		return nil, fmt.Errorf("create a folder for an index: %w", err)
 	}
 	defer os.RemoveAll(temp)
 	env := "GIT_INDEX_FILE=" + filepath.Join(temp, "index")
@@ -273,17 +273,17 @@ func unlike(ctx context.Context, dir, commit string) ([]string, error) {
 	}
 	refresh := inTree(ctx, dir, "update-index", "-q", "--refresh")
 	refresh.Env = append(refresh.Env, env)
-	run(refresh) // its status says that some differ
+	run(refresh) // exits with an error if files differ
 	list := inTree(ctx, dir, "diff-files", "--name-only", "--no-renames", "--ignore-submodules=dirty", "-z")
 	list.Env = append(list.Env, env)
 	out, err := run(list)
 	return fields(out), err
 }
 
-// Applying plans how the changes of the branch get into the user's checkout of
-// each repository, for [Apply]: the moves go from one tree to another in a
-// folder and name no branch. Faults: conflicts, target_dirty, nothing_to_land,
-// not_checked_out for a repository without a working tree.
+// Applying plans the changes that bring the branch's work into the user's checkout of
+// each repository, for [Apply]. Its moves go from one tree to another in a folder and
+// name no branch. Faults: conflicts, target_dirty, nothing_to_land, and not_checked_out
+// for a repository without a working tree.
 func (t Tree) Applying(ctx context.Context) (steps []Move, err error) {
 	for _, r := range t.Repos {
 		m, err := t.applying(ctx, r)
@@ -295,12 +295,12 @@ func (t Tree) Applying(ctx context.Context) (steps []Move, err error) {
 		}
 	}
 	if len(steps) == 0 {
-		return nil, fault.New(NothingToLand, fmt.Sprintf("the checkout has all of %s", t.Branch), "see what it has changed")
+		return nil, fault.New(NothingToLand, fmt.Sprintf("the checkout already contains all of %s", t.Branch), "check what the attempt has changed")
 	}
 	return steps, nil
 }
 
-// Apply makes steps as uncommitted changes, all or none. Fault: target_dirty.
+// Apply applies the steps as uncommitted changes, all or none. Fault: target_dirty.
 func Apply(ctx context.Context, steps []Move) error {
 	for i, m := range steps {
 		err := m.files(ctx, m.Before, m.After)
@@ -311,24 +311,24 @@ func Apply(ctx context.Context, steps []Move) error {
 			err = errors.Join(err, done.files(context.WithoutCancel(ctx), done.After, done.Before))
 		}
 		if f := fault.Of(err); f == nil {
-			err = fault.New(TargetDirty, err.Error(), "commit or stash what you have changed there")
+			err = fault.New(TargetDirty, err.Error(), "commit or stash your changes there")
 		}
 		return err
 	}
 	for _, m := range steps {
 		if _, err := run(inTree(ctx, m.Dir, "read-tree", m.Before)); err != nil {
-			return fmt.Errorf("leave the changes of %s unstaged: %w", m.Dir, err)
+			return fmt.Errorf("unstage the changes in %s: %w", m.Dir, err)
 		}
-		run(inTree(ctx, m.Dir, "update-index", "-q", "--refresh")) // its status says that some differ
+		run(inTree(ctx, m.Dir, "update-index", "-q", "--refresh")) // exits with an error if files differ
 	}
 	return nil
 }
 
-// applying is the step from what is checked out to a tree that has the work too.
+// applying returns the move from the checked-out tree to one that also has the work.
 func (t Tree) applying(ctx context.Context, r Repo) (m Move, err error) {
 	head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)
 	if err != nil {
-		return m, absent(err, BranchMissing, fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "see how the attempt stands")
+		return m, absent(err, BranchMissing, fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "check the attempt's status")
 	}
 	out, err := git(ctx, r.Path, "rev-parse", "--is-inside-work-tree")
 	if err != nil || strings.TrimSpace(string(out)) != "true" {
@@ -349,7 +349,7 @@ func (t Tree) applying(ctx context.Context, r Repo) (m Move, err error) {
 		for i, c := range conflicts {
 			conflicts[i] = quote(r.Name + "/" + c)
 		}
-		return m, Conflict(conflicts, "what is checked out")
+		return m, Conflict(conflicts, "the checked-out branch")
 	}
 	was, err := git(ctx, r.Path, "rev-parse", now+"^{tree}")
 	if err != nil {
@@ -358,8 +358,8 @@ func (t Tree) applying(ctx context.Context, r Repo) (m Move, err error) {
 	return Move{Name: r.Name, Path: r.Path, Before: strings.TrimSpace(string(was)), After: tree, Dir: r.Path}, nil
 }
 
-// SetBranchAside deletes the attempt's branch. Commits that no other branch has
-// get a ref below refs/deskhand/kept; it returns these refs.
+// SetBranchAside deletes the attempt's branch. It gives commits that no other branch
+// has a ref below refs/deskhand/kept, and returns these refs.
 func (t Tree) SetBranchAside(ctx context.Context) (refs []string, err error) {
 	for _, kept := range t.DropBranches(ctx) {
 		i := slices.IndexFunc(t.Repos, func(r Repo) bool { return r.Name == kept })

@@ -9,18 +9,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// maxOutput bounds what is kept of what one git prints, in bytes. What git
-// prints is as long as an agent wants it to be, and a server that holds all of it
-// can be ended by one file. Names of half a million files fit; what may be longer
+// maxOutput is the maximum number of bytes to keep of one git command's output. An
+// agent can make git print as much as it likes, so one file could exhaust the server's
+// memory. The limit fits the names of half a million files. Output that may be longer
 // is read part by part, with [each].
 const maxOutput = 64 << 20
 
-// maxPart bounds one part of an output that is read part by part. A path is
-// 4 KiB at most on Linux.
+// maxPart is the maximum size of one part of an output that is read part by part. A
+// path is at most 4 KiB long on Linux.
 const maxPart = 1 << 20
 
-// run runs git and returns what it printed, which is refused if it is longer
-// than maxOutput.
+// run runs git and returns its output. It returns a fault if the output is longer than
+// maxOutput.
 func run(cmd gitCommand) ([]byte, error) {
 	out := &bounded{limit: maxOutput}
 	cmd.Stdout = out
@@ -33,10 +33,10 @@ func run(cmd gitCommand) ([]byte, error) {
 
 func tooLong(cmd gitCommand, what string) error {
 	return fault.New(OutputTooLarge, fmt.Sprintf("git %s printed %s", cmd.verb, what),
-		"delete generated files from the worktree, or let .gitignore name them")
+		"delete generated files from the worktree, or add them to .gitignore")
 }
 
-// bounded is an output that ends its program when it gets too long.
+// bounded is an output that stops its program when it gets too long.
 type bounded struct {
 	bytes.Buffer
 	limit int
@@ -54,8 +54,8 @@ func (k *bounded) Write(p []byte) (int, error) {
 	return k.Buffer.Write(p)
 }
 
-// each gives f the parts of git's output, which end with NUL, while git runs: no
-// more than one of them is kept. An error of f ends git, and is returned.
+// each calls f with the NUL-terminated parts of git's output while git runs, and keeps
+// only one of them at a time. An error from f stops git, and is returned.
 func each(cmd gitCommand, f func(part string) error) error {
 	parts := &parts{f: f}
 	cmd.Stdout = parts
@@ -71,7 +71,7 @@ func each(cmd gitCommand, f func(part string) error) error {
 
 type parts struct {
 	f    func(string) error
-	rest []byte // of a part whose end has not come
+	rest []byte // beginning of an incomplete part
 	err  error
 }
 
@@ -95,7 +95,7 @@ func (p *parts) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// through runs git with an input that write gives it piece by piece.
+// through runs git with input that write produces piece by piece.
 func through(cmd gitCommand, write func(to io.Writer) error) error {
 	in, to := io.Pipe()
 	cmd.Stdin = in
@@ -106,7 +106,7 @@ func through(cmd gitCommand, write func(to io.Writer) error) error {
 		done <- err
 	}()
 	_, err := run(cmd)
-	in.CloseWithError(errors.New("git has ended")) // for a writer that git did not wait for
+	in.CloseWithError(errors.New("git has exited")) // stops a writer that git did not wait for
 	if e := <-done; err == nil {
 		err = e
 	}

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of a patch.
+// Limits of a patch.
 const (
 	maxPaths          = 100
 	defaultPatchBytes = 200 << 10
@@ -21,22 +21,22 @@ type Patch struct {
 	// Blocked is empty, or says why there is no text: TooManyPaths,
 	// SizeExceeded, OutsideWorkspace, SummaryFailed or ThresholdExceeded.
 	Blocked, Detail string
-	// Text is UTF-8. A binary file is one line that says so.
+	// Text is UTF-8. A binary file appears as a one-line note.
 	Text string
 	// Lossy reports whether bytes in Text that are not UTF-8 were replaced.
 	// Such a patch cannot be applied.
 	Lossy bool
-	// Truncated reports whether files are missing, which Omitted lists.
+	// Truncated reports whether files are missing. Omitted lists them.
 	Truncated bool
 	Omitted   []string
 }
 
-// Patch returns the changes of paths, which begin with a repository's name; a
-// folder includes everything in it. It contains whole files, up to maxBytes of
-// text: 0 means 200 KiB, and more than 2 MiB is blocked. Unchanged paths add
-// nothing. For a symbolic link it shows the change of the link. A path through
-// a link stands for the link's destination, and is blocked if that is outside.
-// guard applies to all changes of the attempt.
+// Patch returns the changes of paths, which begin with a repository's name; a folder
+// includes everything in it. The patch contains whole files, up to maxBytes of text: 0
+// means 200 KiB, and more than 2 MiB is blocked. Unchanged paths add nothing. For a
+// symbolic link, the patch shows the change of the link. A path through a link stands
+// for the link's destination, and is blocked if the destination is outside. guard
+// applies to all changes of the attempt.
 func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Guard, force bool) (Patch, error) {
 	if maxBytes <= 0 {
 		maxBytes = defaultPatchBytes
@@ -66,7 +66,7 @@ func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Gua
 	onDisk := !t.Stored || t.Present(ctx)
 	for i, w := range wanted {
 		if !onDisk || slices.ContainsFunc(changes.Files, func(f FileChange) bool { return within(f, w) }) {
-			continue // also what was in a folder whose place a link has taken
+			continue // the changes may also name a folder that a link has replaced
 		}
 		if wanted[i], err = t.withoutLinks(w); err != nil {
 			return Patch{Blocked: OutsideWorkspace, Detail: err.Error()}, nil
@@ -107,15 +107,15 @@ func (p *Patch) omit(files []FileChange) {
 	}
 }
 
-// The names that one git is asked for: Windows takes 32 KiB of arguments, and a
-// git that has printed enough is ended anyway.
+// Limits for the names passed to one git command. Windows allows 32 KiB of arguments,
+// and git is stopped once it has printed enough anyway.
 const (
 	batchFiles = 200
 	batchBytes = 16 << 10
 )
 
-// patch appends the differences of files of one repository to text, as long as
-// whole files fit.
+// patch appends the differences of one repository's files to text, as long as whole
+// files fit.
 func (t Tree) patch(ctx context.Context, repo int, files []FileChange, maxBytes int, text *strings.Builder, patch *Patch) error {
 	v, err := t.view(ctx, t.Repos[repo])
 	if err != nil {
@@ -158,8 +158,8 @@ func rest(files []FileChange, repo string) []FileChange {
 	return files
 }
 
-// sections are the differences of names, one for each of the files that git
-// lists for them. Those that begin after limit bytes are not there.
+// sections returns the differences of names, one for each file that git lists for them,
+// and the listed files. It leaves out differences that do not end within limit bytes.
 func (v *view) sections(ctx context.Context, names []string, limit int) ([]string, []FileChange, error) {
 	listed, _, err := v.list(ctx, names...)
 	if err != nil {
@@ -171,13 +171,13 @@ func (v *view) sections(ctx context.Context, names []string, limit int) ([]strin
 	}
 	parts := splitSections(out)
 	if cut && len(parts) > 0 {
-		parts = parts[:len(parts)-1] // the one that was cut
+		parts = parts[:len(parts)-1] // the truncated one
 	}
 	var sections []string
 	for _, f := range listed {
 		n := 1
 		if f.Kind == "type_changed" {
-			n = 2 // one goes, one comes
+			n = 2 // one deletion and one addition
 		}
 		if len(parts) < n {
 			break
@@ -188,8 +188,8 @@ func (v *view) sections(ctx context.Context, names []string, limit int) ([]strin
 	return sections, listed, nil
 }
 
-// splitSections cuts a patch before each file. Only a file's first line starts
-// so: lines of files have a sign in front.
+// splitSections splits a patch before each file. Only a file's first line starts with
+// "diff --git", because a sign precedes the lines of the file's content.
 func splitSections(patch []byte) []string {
 	const start = "diff --git "
 	var parts []string
@@ -204,7 +204,7 @@ func splitSections(patch []byte) []string {
 	return parts
 }
 
-// print is what git prints, cut soon after limit bytes.
+// print returns git's output, truncated soon after limit bytes.
 func (v *view) print(ctx context.Context, args []string, limit int) (out []byte, cut bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

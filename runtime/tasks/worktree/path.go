@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// quote is a path as it can be shown in JSON and given back: as it is, or in
-// double quotes with octal escapes, as git quotes, if it is not UTF-8 or starts
-// with a double quote.
+// quote returns a path in a form that can be shown in JSON and passed back. If the path
+// is not UTF-8 or starts with a double quote, quote puts it in double quotes with octal
+// escapes, as git does; otherwise it returns the path unchanged.
 func quote(path string) string {
 	if utf8.ValidString(path) && !strings.HasPrefix(path, `"`) {
 		return path
@@ -32,20 +32,20 @@ func quote(path string) string {
 	return b.String()
 }
 
-// unquote is the reverse of quote. A path that is not quoted is itself.
+// unquote is the reverse of quote. It returns an unquoted path unchanged.
 func unquote(path string) (string, error) {
 	if !strings.HasPrefix(path, `"`) {
 		return path, nil
 	}
 	if len(path) < 2 || !strings.HasSuffix(path, `"`) {
-		return "", errors.New("the quote has no end")
+		return "", errors.New("the closing quote is missing")
 	}
 	var b strings.Builder
 	for in := path[1 : len(path)-1]; in != ""; {
 		c := in[0]
 		in = in[1:]
 		if c == '"' {
-			return "", errors.New("there is a quote inside the quotes")
+			return "", errors.New("a double quote inside the quotes is not escaped")
 		}
 		if c != '\\' {
 			b.WriteByte(c)
@@ -57,11 +57,11 @@ func unquote(path string) (string, error) {
 			continue
 		}
 		if len(in) < 3 {
-			return "", errors.New("an escape is a backslash and three octal digits")
+			return "", errors.New("an escape must be a backslash and three octal digits")
 		}
 		n, err := strconv.ParseUint(in[:3], 8, 8)
 		if err != nil {
-			return "", errors.New("an escape is a backslash and three octal digits")
+			return "", errors.New("an escape must be a backslash and three octal digits")
 		}
 		b.WriteByte(byte(n))
 		in = in[3:]
@@ -69,28 +69,28 @@ func unquote(path string) (string, error) {
 	return b.String(), nil
 }
 
-// inside takes a path from outside apart: the repository that it begins with,
-// and the path in full with / between its elements. It refuses absolute paths,
-// `..` that leads out, and whatever is git's own. It does not look at the disk.
+// inside parses a path from outside. It returns the repository that the path begins
+// with, and the clean path with / between its elements. It rejects absolute paths, `..`
+// that leads outside, and git's own files. It does not access the disk.
 func (t Tree) inside(path string) (clean string, repo int, err error) {
 	path, err = unquote(path)
 	switch {
 	case err != nil:
-		return "", 0, fmt.Errorf("path cannot be read: %w", err)
+		return "", 0, fmt.Errorf("cannot parse path: %w", err)
 	case path == "" || strings.ContainsRune(path, 0):
-		return "", 0, errors.New("a path has at least one character and no NUL")
+		return "", 0, errors.New("a path must have at least one character and no NUL")
 	case len(path) > 4096:
-		return "", 0, errors.New("a path has at most 4,096 bytes")
+		return "", 0, errors.New("a path must be at most 4,096 bytes long")
 	}
 	var elements []string
 	for i, e := range strings.Split(path, "/") {
 		switch {
 		case e == "" && i == 0:
-			return "", 0, errors.New("a path begins with the name of a repository, not with /")
+			return "", 0, errors.New("a path must begin with a repository's name, not with /")
 		case e == "" || e == ".":
 		case e == "..":
 			if len(elements) == 0 {
-				return "", 0, errors.New("the path leads out of the attempt")
+				return "", 0, errors.New("the path leads outside the attempt's folder")
 			}
 			elements = elements[:len(elements)-1]
 		case gitsOwn(e):
@@ -100,18 +100,18 @@ func (t Tree) inside(path string) (clean string, repo int, err error) {
 		}
 	}
 	if len(elements) == 0 {
-		return "", 0, errors.New("a path begins with the name of a repository")
+		return "", 0, errors.New("a path must begin with a repository's name")
 	}
 	for i, r := range t.Repos {
 		if r.Name == elements[0] {
 			return strings.Join(elements, "/"), i, nil
 		}
 	}
-	return "", 0, fmt.Errorf("the attempt has no repository %q: a path begins with the name of one", elements[0])
+	return "", 0, fmt.Errorf("the attempt has no repository %q; a path must begin with a repository's name", elements[0])
 }
 
-// gitsOwn says whether an element of a path is git's folder on some file
-// system: those of Windows and macOS know other ways to write it.
+// gitsOwn reports whether a path element names git's folder on any file system. Windows
+// and macOS accept alternative spellings.
 func gitsOwn(element string) bool {
 	e := strings.ToLower(strings.TrimRight(element, ". "))
 	for _, ignored := range []string{"\u200c", "\u200d", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d", "\u202e", "\ufeff"} {

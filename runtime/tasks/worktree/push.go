@@ -9,12 +9,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// pushed are the protocols that a push may use; no other git of this package uses
-// any.
+// pushed lists the protocols that a push may use. All other git commands in this
+// package use none.
 const pushed = "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh"
 
-// Remote is the address of a remote as it is configured, and the one that a push
-// goes to. The fault is remote_missing.
+// Remote returns a remote's configured address, and the address that a push goes to.
+// Fault: remote_missing.
 func (t Tree) Remote(ctx context.Context, r Repo, name string) (address, push string, err error) {
 	if err := r.requirePresent(); err != nil {
 		return "", "", err
@@ -30,9 +30,9 @@ func (t Tree) Remote(ctx context.Context, r Repo, name string) (address, push st
 	return strings.TrimSpace(string(out)), push, nil
 }
 
-// Push brings a commit onto the attempt's branch at an address. before is the
-// commit that the last push has left there, which may be replaced; empty: nothing
-// is replaced. No hook runs. The fault is push_refused.
+// Push pushes a commit to the attempt's branch at an address. before is the commit that
+// the last push left there, which may be replaced. If before is empty, nothing is
+// replaced. No hook runs. Fault: push_refused.
 func (t Tree) Push(ctx context.Context, r Repo, address, commit, before string) error {
 	ref := "refs/heads/" + t.Branch
 	args := []string{"push", "--porcelain", "--no-verify", "--no-recurse-submodules"}
@@ -54,15 +54,15 @@ func (t Tree) Push(ctx context.Context, r Repo, address, commit, before string) 
 			said = strings.Join(strings.Fields(line)[1:], " ") + "; " + said
 		}
 	}
-	hint := fmt.Sprintf("look whether you can push there: git -C %s push --dry-run REMOTE %s", r.Path, t.Branch)
+	hint := fmt.Sprintf("check whether you can push there: git -C %s push --dry-run REMOTE %s", r.Path, t.Branch)
 	if strings.Contains(said, "[rejected]") {
-		hint = "somebody has pushed to " + t.Branch + " there: bring that into the attempt, or delete the branch there"
+		hint = "the remote branch " + t.Branch + " has other commits: merge them into the attempt, or delete the branch there"
 	}
-	return fault.New(PushRefused, fmt.Sprintf("branch %s of %s could not be pushed: %s", t.Branch, r.Name, said), hint)
+	return fault.New(PushRefused, fmt.Sprintf("could not push branch %s of %s: %s", t.Branch, r.Name, said), hint)
 }
 
-// Password is what the user's own credential helpers have for a host, as git asks
-// them; empty: nothing.
+// Password returns what git gets from the user's own credential helpers for a host, or
+// "" if they have nothing.
 func Password(ctx context.Context, host string) string {
 	cmd := command(ctx, os.TempDir(), "credential", "fill")
 	cmd.with = []string{"core.askPass=", "credential.interactive=false"}

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Refs returns the refs of the repositories with their values, by repository
-// and name. It omits the branches of attempts, which begin with prefix, remote
-// branches, and deskhand's own refs.
+// Refs returns the refs of the repositories with their values, by repository and name.
+// It omits remote branches, deskhand's own refs, and the attempts' branches, which
+// begin with prefix.
 func (t Tree) Refs(ctx context.Context, prefix string) (map[string]string, error) {
 	found := map[string]string{}
 	for _, r := range t.Repos {
@@ -30,10 +30,10 @@ func (t Tree) Refs(ctx context.Context, prefix string) (map[string]string, error
 	return found, nil
 }
 
-// maxRefs is how many refs are named one by one.
+// maxRefs is the maximum number of refs to name.
 const maxRefs = 10
 
-// MovedRefs describes for people which refs changed between before and after.
+// MovedRefs describes, for people, which refs changed between before and after.
 func MovedRefs(before, after map[string]string) (moved []string) {
 	names := maps.Clone(before)
 	maps.Copy(names, after)
@@ -42,7 +42,7 @@ func MovedRefs(before, after map[string]string) (moved []string) {
 		switch {
 		case was == is:
 		case was == "":
-			moved = append(moved, fmt.Sprintf("%s was made while the agent ran, at %.12s", name, is))
+			moved = append(moved, fmt.Sprintf("%s was created while the agent ran, at %.12s", name, is))
 		case is == "":
 			moved = append(moved, fmt.Sprintf("%s was deleted while the agent ran; it was at %.12s", name, was))
 		default:

@@ -13,12 +13,12 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// keptRefs is where refs are to commits whose worktree is gone. Nobody but git's
-// collection reads them, and it keeps what they lead to.
+// keptRefs is the prefix of refs to commits whose worktree was removed. Only git's
+// garbage collection reads them, and it keeps the commits that they reach.
 const keptRefs = "refs/deskhand/kept/"
 
-// keepCommits gives each loose commit a permanent ref: in the repository, or
-// for a submodule in the module's folder inside it.
+// keepCommits gives each loose commit a permanent ref, in the repository or, for a
+// submodule, in the folder where the repository keeps the submodule.
 func (t Tree) keepCommits(ctx context.Context, s Survey) error {
 	for _, l := range s.loose {
 		dir, refs := l.repo.Path, keptRefs+filepath.Base(t.Dir)+"/"
@@ -37,7 +37,7 @@ func (t Tree) keepCommits(ctx context.Context, s Survey) error {
 			continue
 		}
 		if err := fetchRefs(ctx, l.module, l.store, names); err != nil {
-			return fault.New(WorktreeDirty, fmt.Sprintf("the commits of submodule %s cannot be kept in %s: %v", l.module, l.store, err), "push them, then try again")
+			return fault.New(WorktreeDirty, fmt.Sprintf("cannot keep the commits of submodule %s in %s: %v", l.module, l.store, err), "push them, then retry")
 		}
 	}
 	return nil
@@ -57,24 +57,23 @@ func fetchRefs(ctx context.Context, from, to string, refs []string) error {
 	if _, err := run(in(args...)); err != nil {
 		return err
 	}
-	for _, r := range refs { // and not only what a configuration made of the request
+	for _, r := range refs { // check the result, because configuration can change what fetch does
 		want, err := revision(ctx, from, r)
 		if err != nil {
 			return err
 		}
 		got, err := run(in("rev-parse", "--verify", "--quiet", r+"^{commit}"))
 		if err != nil || strings.TrimSpace(string(got)) != want {
-			return fmt.Errorf("%s did not arrive", r)
+			return fmt.Errorf("%s was not copied", r)
 		}
 	}
 	return nil
 }
 
-// Remove removes the folder and git's record of its worktrees. Branches stay,
-// and commits that no branch has get a ref below refs/deskhand/kept. Without
-// force it returns worktree_dirty if a [Survey] finds work that is not on the
-// branch or would be lost. Use force only for a folder in which nothing was
-// done.
+// Remove removes the folder and git's record of its worktrees. Branches stay, and
+// commits that no branch has get a ref below refs/deskhand/kept. Without force, it
+// returns worktree_dirty if a [Survey] finds work that is not on the branch or would be
+// lost. Use force only for a folder in which no work was done.
 func (t Tree) Remove(ctx context.Context, force bool) error {
 	if err := t.check(); err != nil {
 		return err
@@ -104,19 +103,19 @@ func (t Tree) Remove(ctx context.Context, force bool) error {
 	return removeAll(gone)
 }
 
-// goneDir is where folders are while they are taken away, beside the others.
+// goneDir is the folder that holds attempts' folders while they are removed.
 const goneDir = ".gone"
 
-// setAside takes the folder out of the way in one step: a folder of which half
-// is deleted would look like one in which an agent has deleted files. Empty:
-// there is none, or it cannot be moved, as while a program of Windows is in it.
+// setAside moves the folder away in one step, because a half-deleted folder would look
+// as if an agent had deleted files. It returns "" if there is no folder, or if it
+// cannot be moved, for example while a Windows program uses it.
 func (t Tree) setAside() (string, error) {
 	if there, err := t.removable(); err != nil || !there {
 		return "", err
 	}
 	place := filepath.Join(filepath.Dir(t.Dir), goneDir)
 	if err := os.MkdirAll(place, 0o700); err != nil {
-		return "", fmt.Errorf("set folder of attempt aside: %w", err)
+		return "", fmt.Errorf("set the attempt's folder aside: %w", err)
 	}
 	gone := filepath.Join(place, fmt.Sprintf("%s-%d-%d", filepath.Base(t.Dir), os.Getpid(), time.Now().UnixNano()))
 	if os.Rename(t.Dir, gone) != nil {
@@ -125,8 +124,8 @@ func (t Tree) setAside() (string, error) {
 	return gone, nil
 }
 
-// ClearGone removes what is left of folders below dir whose removal was
-// interrupted, for example by a power cut.
+// ClearGone removes the remains of folders below dir whose removal was interrupted, for
+// example by a power failure.
 func ClearGone(dir string) error {
 	entries, err := os.ReadDir(filepath.Join(dir, goneDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -139,8 +138,8 @@ func ClearGone(dir string) error {
 	return errors.Join(problems...)
 }
 
-// Discard is [Tree.Remove] for an attempt that is not needed any more: commits
-// elsewhere than on its branch get a ref and do not prevent removal.
+// Discard is like [Tree.Remove], for an attempt that is no longer needed: commits
+// outside its branch get a ref and do not prevent removal.
 func (t Tree) Discard(ctx context.Context) error {
 	s, err := t.Survey(ctx)
 	if err != nil {
@@ -166,7 +165,7 @@ func (t Tree) Discardable(ctx context.Context) error {
 
 func (t Tree) discardable(s Survey) error { return held(s.hard, t.Dir) }
 
-// held is the fault of a folder that has to stay.
+// held returns the fault for a folder that must stay, or nil if why is empty.
 func held(why []string, dir string) error {
 	if len(why) == 0 {
 		return nil

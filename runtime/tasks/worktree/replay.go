@@ -8,9 +8,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// replay makes the commits that head has and onto does not again, on top of
-// onto, without a checkout. Each stays its author's. A merge is left out, and so
-// is a commit that changes nothing any more; with none left it is onto.
+// replay recreates the commits that head has and onto does not on top of onto, without
+// a checkout. Commits keep their authors. It leaves out merges, and commits that no
+// longer change anything. If no commit is left, it returns onto.
 func replay(ctx context.Context, r Repo, onto, head, target string, a Author) (string, error) {
 	out, err := git(ctx, r.Path, "rev-list", "--reverse", "--topo-order", "--no-merges", onto+".."+head)
 	if err != nil {
@@ -24,16 +24,16 @@ func replay(ctx context.Context, r Repo, onto, head, target string, a Author) (s
 	return onto, nil
 }
 
-// pick makes a commit again on top of another one. The three-way merge takes
-// its base from the history, so both sides are committed on the commit's parent
-// for the moment: then that is the base.
+// pick recreates a commit on top of another one. The three-way merge takes its base
+// from the history, so pick first commits both sides on top of the commit's parent,
+// which makes the parent the base.
 func pick(ctx context.Context, r Repo, onto, commit, target string, a Author) (string, error) {
 	parent, err := revision(ctx, r.Path, commit+"^")
 	if err != nil {
 		if f := fault.Of(err); f != nil {
 			return "", f
 		}
-		return "", fault.New(UnrelatedHistories, fmt.Sprintf("commit %.12s of %s has no parent, so it cannot be made again elsewhere", commit, r.Name), "land with a merge, or as one commit")
+		return "", fault.New(UnrelatedHistories, fmt.Sprintf("commit %.12s of %s has no parent, so it cannot be rebased", commit, r.Name), "land with merge or squash")
 	}
 	if parent == onto {
 		return commit, nil
@@ -61,19 +61,19 @@ func pick(ctx context.Context, r Repo, onto, commit, target string, a Author) (s
 		return "", err
 	}
 	if strings.TrimSpace(string(was)) == tree {
-		return onto, nil // the target has it already
+		return onto, nil // the target already has the change
 	}
 	return recommit(ctx, r, commit, tree, onto, a)
 }
 
-// nobody is who commits what no branch ever has; always the same, so that git
-// stores it once.
+// nobody sets the author of temporary commits. It is always the same, so that git
+// stores such a commit only once.
 var nobody = []string{
 	"GIT_AUTHOR_NAME=deskhand", "GIT_AUTHOR_EMAIL=deskhand@localhost", "GIT_AUTHOR_DATE=@0 +0000",
 	"GIT_COMMITTER_NAME=deskhand", "GIT_COMMITTER_EMAIL=deskhand@localhost", "GIT_COMMITTER_DATE=@0 +0000",
 }
 
-// recommit makes a commit with the author, date and message of another one.
+// recommit creates a commit with the author, date and message of another one.
 func recommit(ctx context.Context, r Repo, of, tree, parent string, a Author) (string, error) {
 	out, err := git(ctx, r.Path, "cat-file", "commit", of)
 	if err != nil {

@@ -17,18 +17,17 @@ import (
 
 // Found is the result of [Inspect].
 type Found struct {
-	// Path is the absolute path of the repository's top folder, with symbolic
-	// links resolved.
+	// Path is the absolute path of the repository's top folder, with symbolic links
+	// resolved.
 	Path string
-	// Branch is the default target: the checked-out branch or, with a detached
-	// head, the remote's default branch, main or master. It is empty if there
-	// is none of these.
+	// Branch is the default target: the checked-out branch or, with a detached HEAD,
+	// the remote's default branch, main or master. It is empty if none of these exists.
 	Branch string
 }
 
-// Inspect finds the git repository that contains path and checks that it has a
-// commit. Faults: not_found, no_commits, repo_not_trusted, invalid_argument for
-// an empty path.
+// Inspect finds the git repository that contains path and checks that it has a commit.
+// Faults: not_found, no_commits, repo_not_trusted, and invalid_argument for an empty
+// path.
 func Inspect(ctx context.Context, path string) (Found, error) {
 	if path == "" {
 		return Found{}, fault.New(InvalidArgument, "the path of the repository is empty", "name the folder of a git repository")
@@ -41,7 +40,7 @@ func Inspect(ctx context.Context, path string) (Found, error) {
 		return Found{}, fault.New(NotFound, fmt.Sprintf("%s is not a folder", path), "name the folder of a git repository")
 	}
 	out, err := git(ctx, absolute, "rev-parse", "--show-toplevel")
-	if err != nil && strings.Contains(err.Error(), "work tree") { // a bare one
+	if err != nil && strings.Contains(err.Error(), "work tree") { // a bare repository
 		out, err = git(ctx, absolute, "rev-parse", "--absolute-git-dir")
 	}
 	if f := fault.Of(err); f != nil {
@@ -85,16 +84,16 @@ func defaultBranch(ctx context.Context, path string) string {
 	return ""
 }
 
-// requirePresent returns a fault if the repository is not where it was.
+// requirePresent returns a fault if the repository is no longer at its path.
 func (r Repo) requirePresent() error {
 	if info, err := os.Stat(r.Path); err != nil || !info.IsDir() {
-		return fault.New(NotFound, fmt.Sprintf("repository %s is not at %s any more", r.Name, r.Path), "move it back, or say where it is").WithCase(RepoMoved)
+		return fault.New(NotFound, fmt.Sprintf("repository %s is no longer at %s", r.Name, r.Path), "move it back, or set its new path").WithCase(RepoMoved)
 	}
 	return nil
 }
 
-// First returns the first commit in a branch's history, which identifies a
-// repository that was moved.
+// First returns the first commit in a branch's history, which identifies a repository
+// after it has moved.
 func (r Repo) First(ctx context.Context, branch string) (string, error) {
 	commit, err := r.Resolve(ctx, branch)
 	if err != nil {
@@ -114,7 +113,7 @@ func Has(ctx context.Context, path, commit string) bool {
 	return commit != "" && err == nil
 }
 
-// Gone reports whether path does not exist or is no git repository any more.
+// Gone reports whether path no longer exists or is no longer a git repository.
 func Gone(ctx context.Context, path string) bool {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return true
@@ -123,7 +122,7 @@ func Gone(ctx context.Context, path string) bool {
 	return f != nil && f.Code == "not_found"
 }
 
-// Repair tells the worktrees of a repository its new path.
+// Repair updates the repository's worktrees after the repository has moved.
 func (r Repo) Repair(ctx context.Context) error {
 	return r.alone(ctx, func() error {
 		_, err := git(ctx, r.Path, "worktree", "repair")
@@ -146,30 +145,30 @@ func (r Repo) Resolve(ctx context.Context, branch string) (string, error) {
 			if f := fault.Of(err); f != nil {
 				return "", f
 			}
-			if !errors.As(err, new(*exec.ExitError)) { // git is silent where there is no such branch
-				return "", fault.New(NotFound, fmt.Sprintf("git cannot look for a branch in repository %s: %v", r.Name, err), "mend what git complains of in "+r.Path)
+			if !errors.As(err, new(*exec.ExitError)) { // git prints nothing if the branch does not exist
+				return "", fault.New(NotFound, fmt.Sprintf("git cannot look up a branch in repository %s: %v", r.Name, err), "fix the problem that git reports in "+r.Path)
 			}
 		}
 	}
 	return "", fault.New(NotFound, fmt.Sprintf("repository %s has no branch %q", r.Name, branch), "name a branch that exists").WithCase(NoSuchBranch)
 }
 
-// notInNames are characters that no branch has, and that make git look for
-// something else behind its name, such as the commit before.
+// notInNames lists characters that no branch name has. After a name, some of them make
+// git look up something else, for example the previous commit.
 const notInNames = "~^:?*[\\ "
 
 func (t Tree) branchIsFree(ctx context.Context, r Repo) error {
 	if _, err := git(ctx, r.Path, "check-ref-format", "--branch", t.Branch); err != nil {
-		return fault.New(InvalidArgument, fmt.Sprintf("%q cannot be the name of a branch", t.Branch), "")
+		return fault.New(InvalidArgument, fmt.Sprintf("%q is not a valid branch name", t.Branch), "")
 	}
 	if !branchFree(ctx, r.Path, t.Branch) {
-		return fault.New(BranchExists, fmt.Sprintf("repository %s has a branch %s, or one that is in its way", r.Name, t.Branch), "")
+		return fault.New(BranchExists, fmt.Sprintf("repository %s already has branch %s or one that conflicts with it", r.Name, t.Branch), "")
 	}
 	return nil
 }
 
-// branchFree says whether a branch can be made: it is not there, and neither is
-// one below it or one that is a folder of it.
+// branchFree reports whether a branch can be created: neither the branch, nor a branch
+// below it, nor one that is a parent folder of its name exists.
 func branchFree(ctx context.Context, path, branch string) bool {
 	out, err := git(ctx, path, "for-each-ref", "--format=%(refname)", "--count=1", "refs/heads/"+branch, "refs/heads/"+branch+"/")
 	if err != nil || len(out) > 0 {
@@ -186,9 +185,9 @@ func branchFree(ctx context.Context, path, branch string) bool {
 	return true
 }
 
-// FreeBranch returns want if no repository has such a branch, otherwise want
-// with a number appended. If a branch named like the first part of want is in
-// the way, it replaces / by -.
+// FreeBranch returns want if no repository has such a branch, otherwise want with a
+// number appended. If a branch named like the first part of want is in the way, it
+// replaces / with -.
 func FreeBranch(ctx context.Context, repos []Repo, want string) (string, error) {
 	free := func(branch string) bool {
 		for _, r := range repos {
@@ -209,7 +208,7 @@ func FreeBranch(ctx context.Context, repos []Repo, want string) (string, error) 
 			}
 		}
 	}
-	return "", fault.New(BranchExists, fmt.Sprintf("no branch like %s is free", want), "delete old branches, or set another branch prefix")
+	return "", fault.New(BranchExists, fmt.Sprintf("all branch names like %s are taken", want), "delete old branches, or set another branch prefix")
 }
 
 // Slug returns text as part of a branch name: lower case letters, digits and
@@ -233,29 +232,29 @@ func Slug(text string) string {
 	return "task"
 }
 
-// ValidName returns a fault for a repository name that cannot be a folder on
-// every system, or that is ambiguous. A valid name has at most 100 bytes of
-// UTF-8 without / \ : * ? " < > | and control characters, begins with no dot or
-// dash, ends with no dot or space, and is no Windows device. Fault:
+// ValidName returns a fault for a repository name that cannot be a folder on every
+// system, or that is ambiguous. A valid name has 1 to 100 bytes of UTF-8 without
+// control characters and without / \ : * ? " < > |. It does not begin with a dot, dash
+// or space, does not end with a dot or space, and is not a Windows device. Fault:
 // invalid_argument.
 func ValidName(name string) error {
 	bad := ""
 	switch base, _, _ := strings.Cut(strings.ToUpper(name), "."); {
 	case name == "" || len(name) > 100:
-		bad = "has 1 to 100 bytes"
+		bad = "is 1 to 100 bytes long"
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		bad = "is text without control characters"
+		bad = "is UTF-8 without control characters"
 	case strings.ContainsAny(name, `/\:*?"<>|`):
-		bad = `has none of / \ : * ? " < > |`
+		bad = `contains none of / \ : * ? " < > |`
 	case strings.ContainsAny(name[:1], ".- "):
 		bad = "does not start with a dot, a dash or a space"
 	case strings.ContainsAny(name[len(name)-1:], ". "):
 		bad = "does not end with a dot or a space"
 	case base == "CON" || base == "PRN" || base == "AUX" || base == "NUL" ||
 		len(base) == 4 && (strings.HasPrefix(base, "COM") || strings.HasPrefix(base, "LPT")) && base[3] >= '0' && base[3] <= '9':
-		bad = "is not a device"
+		bad = "is not a Windows device"
 	default:
 		return nil
 	}
-	return fault.New(InvalidArgument, fmt.Sprintf("repository name %q cannot be a folder", name), "take a name that "+bad)
+	return fault.New(InvalidArgument, fmt.Sprintf("repository name %q cannot be a folder name", name), "choose a name that "+bad)
 }

@@ -11,37 +11,37 @@ import (
 	"strings"
 )
 
-// maxReviewed is how much of one side of a file is read to be shown, and
-// maxHashed how much of all files is read to know their content again, in bytes.
+// maxReviewed is the maximum size of one side of a file to show, and maxHashed is how
+// much of all files together is hashed to detect changes. Both are in bytes.
 const (
 	maxReviewed = 2 << 20
 	maxHashed   = 64 << 20
 )
 
-// Diff is how one changed file is compared.
+// Diff is the comparison of one changed file.
 type Diff struct {
 	FileChange
-	// Patch is its differences as git prints them, with three lines around each.
-	// A binary file is one line that says so.
+	// Patch is the file's differences as git prints them, with three lines of context.
+	// A binary file appears as a one-line note.
 	Patch string
-	// Old and New are the whole file on both sides. Nil: it is not there, is no
-	// plain file, or is larger than 2 MiB.
+	// Old and New hold the whole file on both sides. They are nil if the file is
+	// missing, is not a regular file, or is larger than 2 MiB.
 	Old, New []byte
-	// Cut: the patch is larger than 2 MiB, and left out.
+	// Cut reports whether the patch was left out because it is larger than 2 MiB.
 	Cut bool
 }
 
-// Against returns t compared with other commits, by the name of a repository. A
-// repository that is not in commits is compared with where its branch left the
-// target, as ever.
+// Against returns a copy of t that is compared with other commits, by repository name.
+// A repository that is not in commits is still compared with the commit at which its
+// branch left the target.
 func (t Tree) Against(commits map[string]string) Tree {
 	t.against = commits
 	return t
 }
 
-// Marks are texts that tell the content of files, and of what they are compared
-// with, from any other, by path. A file behind the first 64 MiB is told by its
-// size and time.
+// Marks returns a fingerprint for each file, by path. It covers the file's content and
+// the version that the file is compared with. After the first 64 MiB, a file's
+// fingerprint uses its size and time instead of its content.
 func (t Tree) Marks(files []FileChange) map[string]string {
 	marks := make(map[string]string, len(files))
 	left := int64(maxHashed)
@@ -54,12 +54,12 @@ func (t Tree) Marks(files []FileChange) map[string]string {
 		case err != nil:
 			fmt.Fprintln(sum, "gone")
 		case info.Mode()&os.ModeSymlink != 0:
-			to, _ := os.Readlink(name) // empty: it has just changed
+			to, _ := os.Readlink(name) // empty if the link has just changed
 			fmt.Fprintln(sum, "link", to)
 		case info.Mode().IsRegular() && info.Size() <= left:
 			left -= info.Size()
 			if file, _, err := t.open(t.Repos[f.repo].Name + "/" + f.name); err == nil {
-				_, _ = io.Copy(sum, io.LimitReader(file, info.Size())) // a part tells it too
+				_, _ = io.Copy(sum, io.LimitReader(file, info.Size())) // on an error, the part that was read is enough
 				file.Close()
 			}
 		default:
@@ -70,8 +70,8 @@ func (t Tree) Marks(files []FileChange) map[string]string {
 	return marks
 }
 
-// Diff compares one file, which path names as [Changes] does; space says that
-// changes of white space are left out. ok is false if the file has not changed.
+// Diff compares one file, named as in [Changes]. If space is set, it ignores changes of
+// white space. ok is false if the file has not changed.
 func (t Tree) Diff(ctx context.Context, path string, space bool) (d Diff, ok bool, err error) {
 	_, repo, err := t.inside(path)
 	if err != nil {
@@ -114,7 +114,7 @@ func (t Tree) Diff(ctx context.Context, path string, space bool) (d Diff, ok boo
 	return d, true, nil
 }
 
-// was is a file in the commit that it is compared with; nil: see [Diff.Old].
+// was returns the file in the commit that it is compared with, or nil: see [Diff.Old].
 func (v *view) was(ctx context.Context, f FileChange) []byte {
 	if strings.Trim(f.old, "0") == "" {
 		return nil
@@ -126,7 +126,7 @@ func (v *view) was(ctx context.Context, f FileChange) []byte {
 	return append([]byte{}, out...)
 }
 
-// is is a file as it stands; nil: see [Diff.New].
+// is returns the current file, or nil: see [Diff.New].
 func (t Tree) is(f FileChange) []byte {
 	if f.Kind == "deleted" {
 		return nil

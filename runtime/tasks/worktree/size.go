@@ -17,7 +17,7 @@ func (t Tree) Size(ctx context.Context) (int64, error) {
 			return ctx.Err()
 		}
 		if err != nil || d.IsDir() {
-			return nil // it went away, or may not be read
+			return nil // the file has disappeared or is unreadable
 		}
 		if info, err := d.Info(); err == nil && info.Mode()&os.ModeSymlink == 0 {
 			total += info.Size()

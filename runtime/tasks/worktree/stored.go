@@ -11,11 +11,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// The work of an attempt whose folder was taken away is in the repository: on its
-// branch, or at the ref that a landing left.
+// If an attempt's folder was removed, its work is in the repository: on its branch, or
+// at the ref that a landing left.
 
-// storedHead is the commit at which the work of an attempt ends, whether or not
-// there is a folder.
+// storedHead returns the last commit of an attempt's work, whether or not its folder
+// exists.
 func (t Tree) storedHead(ctx context.Context, r Repo) (string, error) {
 	if err := r.requirePresent(); err != nil {
 		return "", err
@@ -31,7 +31,7 @@ func (t Tree) storedHead(ctx context.Context, r Repo) (string, error) {
 	return "", missing(r)
 }
 
-// storedView is a view of what is committed.
+// storedView returns a view of the committed work.
 func (t Tree) storedView(ctx context.Context, r Repo) (*view, error) {
 	v := &view{repo: r, dir: r.Path}
 	var err error
@@ -42,7 +42,7 @@ func (t Tree) storedView(ctx context.Context, r Repo) (*view, error) {
 		return nil, err
 	}
 	if v.temp, err = os.MkdirTemp("", "deskhand-index-"); err != nil {
-		return nil, fmt.Errorf("make folder for an index: %w", err)
+		return nil, fmt.Errorf("create a folder for an index: %w", err)
 	}
 	if _, err := run(v.git(ctx, "read-tree", v.stored)); err != nil {
 		v.close()
@@ -51,8 +51,8 @@ func (t Tree) storedView(ctx context.Context, r Repo) (*view, error) {
 	return v, nil
 }
 
-// storedFile copies a file of the last commit to one that is deleted when it is
-// closed.
+// storedFile copies a file from the last commit to a temporary file, which is deleted
+// when it is closed.
 func (t Tree) storedFile(ctx context.Context, clean string, repo int) (*os.File, error) {
 	r := t.Repos[repo]
 	head, err := t.storedHead(ctx, r)
@@ -65,16 +65,16 @@ func (t Tree) storedFile(ctx context.Context, clean string, repo int) (*os.File,
 		if f := fault.Of(err); f != nil {
 			return nil, f
 		}
-		return nil, fault.New(NotFound, fmt.Sprintf("there is no file %s", quote(clean)), "name one that the attempt has").WithCase(NoSuchFile)
+		return nil, fault.New(NotFound, fmt.Sprintf("there is no file %s", quote(clean)), "name a file of the attempt").WithCase(NoSuchFile)
 	}
 	if strings.TrimSpace(string(kind)) != "blob" {
 		return nil, fault.New(InvalidArgument, fmt.Sprintf("%s is not a file", quote(clean)), "name a file")
 	}
 	f, err := os.CreateTemp("", "deskhand-file-")
 	if err != nil {
-		return nil, fmt.Errorf("make a copy of %s: %w", quote(clean), err)
+		return nil, fmt.Errorf("copy %s: %w", quote(clean), err)
 	}
-	defer os.Remove(f.Name()) // where a file that is open cannot be deleted, the system's cleaning does
+	defer os.Remove(f.Name()) // on systems that cannot delete an open file, the system's own cleanup does
 	cmd := command(ctx, r.Path, "cat-file", "blob", head+":"+name)
 	cmd.Stdout = f
 	err = stream(cmd)
@@ -87,14 +87,14 @@ func (t Tree) storedFile(ctx context.Context, clean string, repo int) (*os.File,
 	return f, nil
 }
 
-// storedSizes notes the sizes of files that are there, and adds them to sum.
+// storedSizes records the sizes of files that exist, and adds them to sum.
 func (v *view) storedSizes(ctx context.Context, files []FileChange, sum *Summary) error {
 	var there []FileChange
 	var at []int
 	var objects []string
 	for i, f := range files {
 		if f.Kind != "deleted" {
-			f.Kind = "deleted" // which deletedSizes asks for
+			f.Kind = "deleted" // deletedSizes only looks up deleted files
 			there, at, objects = append(there, f), append(at, i), append(objects, v.stored+":"+f.name)
 		}
 	}

@@ -14,44 +14,44 @@ import (
 
 // Survey describes what would be lost with an attempt's folder.
 type Survey struct {
-	// Off says for each repository why work in it is not on the attempt's
-	// branch: uncommitted files, commits elsewhere, an unfinished merge.
+	// Off lists, by repository, the reasons why work is not on the attempt's branch:
+	// uncommitted files, commits elsewhere, an unfinished merge.
 	Off []string
-	// Holds lists the reasons not to remove the folder: Off, and what no branch
-	// can have.
+	// Holds lists the reasons not to remove the folder: those in Off, and content that
+	// cannot be on a branch.
 	Holds []string
-	// Ignored lists files and folders that git ignores or that lie beside the
-	// repositories. They are removed with the folder. Files that [Tree.CopyIn]
-	// copied are not listed. Paths begin with the repository's name; folders
-	// end with /.
+	// Ignored lists files and folders that git ignores or that are next to the
+	// repositories. They are removed with the folder. Files that [Tree.CopyIn] copied
+	// are not listed. Paths begin with the repository's name; folders end with /.
 	Ignored []string
-	// Nested lists repositories inside a worktree that are neither submodules
-	// nor ignored. No diff and no commit contains them.
+	// Nested lists repositories inside a worktree that are neither submodules nor
+	// ignored. No diff or commit contains them.
 	Nested []string
 
-	hard    []string // of Holds those for which a ref does not help
+	hard    []string // the reasons in Holds that a ref does not resolve
 	loose   []loose
 	modules []string // folders of submodules
 }
 
-// loose are commits that would go with the folder.
+// loose lists commits that would be lost with the folder.
 type loose struct {
 	repo    Repo
 	commits []string
-	// Of a submodule: its folder, and where the repository keeps its commits.
+	// For a submodule: its folder, and the folder in which the repository keeps its
+	// commits.
 	module, store string
 }
 
-// off notes work that is not on the branch and has commits.
+// off records work that is committed, but not on the branch.
 func (s *Survey) off(text string) { s.Off, s.Holds = append(s.Off, text), append(s.Holds, text) }
 
-// hold notes what only the folder has.
+// hold records content that only the folder has.
 func (s *Survey) hold(text string) { s.Holds, s.hard = append(s.Holds, text), append(s.hard, text) }
 
-// open notes work that only the folder has.
+// open records work that only the folder has.
 func (s *Survey) open(text string) { s.Off = append(s.Off, text); s.hold(text) }
 
-// Survey looks for work that is not on the attempt's branch, and for what would
+// Survey looks for work that is not on the attempt's branch, and for content that would
 // be lost with the folder. It changes nothing.
 func (t Tree) Survey(ctx context.Context) (Survey, error) {
 	s, err := t.Standing(ctx)
@@ -65,8 +65,8 @@ func (t Tree) Survey(ctx context.Context) (Survey, error) {
 	return s, ctx.Err()
 }
 
-// Standing is a [Tree.Survey] that skips ignored folders and what lies beside
-// the repositories.
+// Standing is a [Tree.Survey] that skips ignored folders and files next to the
+// repositories.
 func (t Tree) Standing(ctx context.Context) (Survey, error) {
 	var s Survey
 	if err := t.check(); err != nil {
@@ -75,7 +75,7 @@ func (t Tree) Standing(ctx context.Context) (Survey, error) {
 	for _, r := range t.Repos {
 		if !t.present(ctx, r) {
 			if left, err := os.ReadDir(t.path(r)); err == nil && len(left) > 0 {
-				s.hold(fmt.Sprintf("%s is no worktree of %s any more, and has files", t.path(r), r.Path))
+				s.hold(fmt.Sprintf("%s is no longer a worktree of %s, but has files", t.path(r), r.Path))
 			}
 			continue
 		}
@@ -86,7 +86,7 @@ func (t Tree) Standing(ctx context.Context) (Survey, error) {
 	return s, ctx.Err()
 }
 
-// surveyRepo looks at one worktree and its submodules.
+// surveyRepo surveys one worktree and its submodules.
 func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
 	dir := t.path(r)
 	what, head, err := t.commitsElsewhere(ctx, r)
@@ -108,13 +108,13 @@ func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
 		return err
 	}
 	if len(names) > 0 {
-		s.open(fmt.Sprintf("%s has changes that are not committed: %s", r.Name, listed(names)))
+		s.open(fmt.Sprintf("%s has uncommitted changes: %s", r.Name, listed(names)))
 	}
 	if names, err = t.hidden(ctx, r); err != nil {
 		return err
 	}
 	if len(names) > 0 {
-		s.open(fmt.Sprintf("%s has changes that git was told not to look at (skip-worktree or assume-unchanged): %s", r.Name, listed(names)))
+		s.open(fmt.Sprintf("%s has changes that git was told to ignore (skip-worktree or assume-unchanged): %s", r.Name, listed(names)))
 	}
 	_, nested, err := untracked(ctx, dir, nil)
 	if err != nil {
@@ -145,8 +145,8 @@ func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
 	return err
 }
 
-// commitsElsewhere says where commits of a worktree are if they are not on the
-// attempt's branch, and returns the checked-out commit.
+// commitsElsewhere returns the checked-out commit, and describes where it is if it is
+// not on the attempt's branch.
 func (t Tree) commitsElsewhere(ctx context.Context, r Repo) (what, head string, err error) {
 	dir := t.path(r)
 	on := "a detached head"
@@ -160,7 +160,7 @@ func (t Tree) commitsElsewhere(ctx context.Context, r Repo) (what, head string, 
 		return "", "", err
 	}
 	if head, err = revision(ctx, dir, "HEAD"); err != nil {
-		return "", "", ctx.Err() // a branch that has no commit yet
+		return "", "", ctx.Err() // a branch without a commit
 	}
 	if _, err := revision(ctx, dir, "refs/heads/"+t.Branch); err != nil {
 		return fmt.Sprintf("is on %s, at %.12s, and branch %s is gone", on, head, t.Branch), head, nil
@@ -184,7 +184,8 @@ func plural(n, what string) string {
 	return n + " " + what + "s"
 }
 
-// unfinished is what git is in the middle of; empty: nothing.
+// unfinished returns the operation that git is in the middle of, or "" if there is
+// none.
 func unfinished(ctx context.Context, dir string) (string, error) {
 	own, err := gitPath(ctx, dir, "MERGE_HEAD")
 	if err != nil {
@@ -194,7 +195,7 @@ func unfinished(ctx context.Context, dir string) (string, error) {
 		{"MERGE_HEAD", "a merge"}, {"CHERRY_PICK_HEAD", "a cherry-pick"}, {"REVERT_HEAD", "a revert"},
 		{"rebase-merge", "a rebase"}, {"rebase-apply", "a rebase"}, {"sequencer", "a cherry-pick or revert"},
 	} {
-		// All of them are beside each other.
+		// All of these files are in the same folder.
 		if _, err := os.Lstat(filepath.Join(filepath.Dir(own), one.name)); !errors.Is(err, fs.ErrNotExist) {
 			return one.what, nil
 		}
@@ -202,7 +203,7 @@ func unfinished(ctx context.Context, dir string) (string, error) {
 	return "", nil
 }
 
-// listed is some names of many.
+// listed joins the first names, and counts the rest.
 func listed(names []string) string {
 	const most = 5
 	if len(names) <= most {

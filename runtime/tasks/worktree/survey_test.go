@@ -81,11 +81,11 @@ var works = map[string]work{
 		shell(t, dir, "stash", "-q")
 		return []string{shell(t, dir, "rev-parse", "refs/stash")}
 	}},
-	"a file that is not committed": {off: "not committed: new.txt", do: func(t *testing.T, dir string) []string {
+	"a file that is not committed": {off: "uncommitted changes: new.txt", do: func(t *testing.T, dir string) []string {
 		put(t, filepath.Join(dir, "new.txt"), "n")
 		return nil
 	}},
-	"a change that git does not look at": {off: "told not to look at", do: func(t *testing.T, dir string) []string {
+	"a change that git does not look at": {off: "told to ignore", do: func(t *testing.T, dir string) []string {
 		shell(t, dir, "update-index", "--skip-worktree", "readme.md")
 		shell(t, dir, "update-index", "--assume-unchanged", "src/a.go")
 		put(t, filepath.Join(dir, "readme.md"), "hidden\n")

@@ -13,22 +13,22 @@ import (
 	"strings"
 )
 
-// view is a worktree as it can be compared: a copy of its index, in which files
-// that nobody added are noted as added. The index itself is not touched, so a
-// git that the agent runs is not in the way.
+// view is a worktree prepared for comparison. It has a copy of the index, in which
+// untracked files are recorded as added. The index itself is not touched, so a view
+// does not disturb a git command that the agent runs.
 type view struct {
 	repo Repo
 	dir  string // the worktree
 	base string
 	temp string
-	// stored is the commit that is compared, for one without a worktree. Empty:
-	// the files on the disk are.
+	// stored is the commit to compare if there is no worktree. If it is empty, the
+	// files on the disk are compared.
 	stored string
-	// nested are the repositories inside that are no submodules.
+	// nested lists the repositories inside that are not submodules.
 	nested []string
 }
 
-// view copies the index. Its error may be a fault.
+// view creates a view of a worktree. Its error may be a fault.
 func (t Tree) view(ctx context.Context, r Repo) (*view, error) {
 	dir := t.path(r)
 	if !t.present(ctx, r) {
@@ -43,7 +43,7 @@ func (t Tree) view(ctx context.Context, r Repo) (*view, error) {
 		return nil, err
 	}
 	if v.temp, err = os.MkdirTemp("", "deskhand-index-"); err != nil {
-		return nil, fmt.Errorf("make folder for an index: %w", err)
+		return nil, fmt.Errorf("create a folder for an index: %w", err)
 	}
 	if err := v.fill(ctx); err != nil {
 		v.close()
@@ -54,10 +54,9 @@ func (t Tree) view(ctx context.Context, r Repo) (*view, error) {
 
 func (v *view) close() { os.RemoveAll(v.temp) }
 
-// base returns the merge base of the attempt's branch and its target. If the
-// target contains all of the work, or was deleted or rewritten, it returns the
-// commit that the attempt started from, or that was stored by the last landing
-// or update.
+// base returns the merge base of the attempt's branch and its target. If the target
+// contains all of the work, or was deleted or rewritten, it returns the commit that the
+// attempt started from, or the one that the last landing or update stored.
 func (t Tree) base(ctx context.Context, r Repo) (string, error) {
 	if commit := t.against[r.Name]; commit != "" {
 		return revision(ctx, t.path(r), commit)
@@ -69,7 +68,7 @@ func (t Tree) base(ctx context.Context, r Repo) (string, error) {
 	return t.baseOf(ctx, r, t.path(r), head, "HEAD")
 }
 
-// baseOf is base of a commit, to which a name leads in a folder of the repository.
+// baseOf is like base, for the commit head. name is a ref that points to head in dir.
 func (t Tree) baseOf(ctx context.Context, r Repo, dir, head, name string) (string, error) {
 	if target, err := r.Resolve(ctx, r.Target); err == nil && head != r.Landed {
 		out, err := git(ctx, dir, "merge-base", head, target)
@@ -88,8 +87,8 @@ func (t Tree) baseOf(ctx context.Context, r Repo, dir, head, name string) (strin
 	return base, nil
 }
 
-// forwarded reports whether the branch is where it is because the target was
-// brought in without a commit, and not because the target has the work.
+// forwarded reports whether the branch equals the target because the branch was
+// fast-forwarded to it, and not because the target contains the work.
 func forwarded(ctx context.Context, dir, name string) bool {
 	out, err := git(ctx, dir, "rev-parse", "--symbolic-full-name", name)
 	if err != nil {
@@ -110,8 +109,8 @@ func (v *view) fill(ctx context.Context) error {
 	if err := copyFile(path, v.index()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("copy index: %w", err)
 	}
-	// A file in conflict is in the index three times: take it out, and what is
-	// on the disk counts as any other file.
+	// The index has three entries for a file in conflict. Without them, the file on the
+	// disk is treated like any other file.
 	out, err := run(v.git(ctx, "ls-files", "--unmerged", "-z"))
 	if err != nil {
 		return fmt.Errorf("read index: %w", err)
@@ -128,16 +127,16 @@ func (v *view) fill(ctx context.Context) error {
 		}
 	}
 	if err := v.noteNew(ctx); err != nil {
-		return fmt.Errorf("note new files: %w", err)
+		return fmt.Errorf("record new files: %w", err)
 	}
 	return nil
 }
 
-// noteNew puts the files that are not tracked into the copied index, by an entry
-// that knows nothing of the file on the disk: git looks there. "git add
-// --intent-to-add" does so too, and compares each name with each other. The names
-// go from one git to the other: there may be millions. The list is made from a
-// copy of its own, as the other git replaces the file.
+// noteNew adds the untracked files to the copied index. Their entries have no data
+// about the file on the disk, so git reads the file. "git add --intent-to-add" would do
+// the same, but compares each name with every other. There may be millions of names, so
+// they are piped from one git command to another. The list is read from another copy of
+// the index, because the second command replaces the first copy.
 func (v *view) noteNew(ctx context.Context) error {
 	listed := filepath.Join(v.temp, "listed")
 	if err := copyFile(v.index(), listed); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +150,7 @@ func (v *view) noteNew(ctx context.Context) error {
 				v.nested = append(v.nested, quote(v.repo.Name+"/"+folder))
 				return nil
 			}
-			if slices.Contains(v.repo.Copied, name) || gitsOwnPath(strings.ReplaceAll(name, `\`, "/")) { // which git takes nowhere
+			if slices.Contains(v.repo.Copied, name) || gitsOwnPath(strings.ReplaceAll(name, `\`, "/")) { // git never adds such names
 				return nil
 			}
 			_, err := out.WriteString("100644 " + empty + "\t" + name + "\x00")
@@ -161,14 +160,14 @@ func (v *view) noteNew(ctx context.Context) error {
 	})
 }
 
-// emptyBlob is the id of a file with nothing in it, by the length of ids: git
-// knows it without having it.
+// emptyBlob is the object ID of an empty file, by ID length. git knows this object even
+// if it is not stored.
 var emptyBlob = map[int]string{
 	40: "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
 	64: "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 }
 
-// git is git with the copied index.
+// git returns a git command that uses the copied index.
 func (v *view) git(ctx context.Context, args ...string) gitCommand {
 	cmd := inTree(ctx, v.dir, args...)
 	cmd.with = []string{largeFiles}
@@ -176,9 +175,9 @@ func (v *view) git(ctx context.Context, args ...string) gitCommand {
 	return cmd
 }
 
-// diff are the arguments that compare the files with the base, whatever the
-// user's configuration and attributes say about showing differences. Those of
-// patches are apart: each of them has git print the patch as well.
+// diff returns arguments that compare the files with the base, whatever the user's
+// configuration and attributes say about showing differences. The arguments in asPatch
+// are separate, because each of them makes git print the patch as well.
 func (v *view) diff(more ...string) []string {
 	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--find-renames", "--no-indent-heuristic",
 		"--diff-algorithm=myers", "--submodule=short", "--ignore-submodules=none", "--src-prefix=a/", "--dst-prefix=b/"}
@@ -188,16 +187,16 @@ func (v *view) diff(more ...string) []string {
 	return append(append(args, more...), v.base, "--")
 }
 
-// largeFiles is from which size on git takes a file for a binary one: to compare
-// two texts it has all their lines in memory, which takes many times their size
-// (git 2.39: 360 MB for 8 MiB of empty lines).
+// largeFiles sets the size from which git treats a file as binary. To compare two text
+// files, git holds all their lines in memory, which takes many times their size (git
+// 2.39: 360 MB for 8 MiB of empty lines).
 const largeFiles = "core.bigFileThreshold=8m"
 
-// asPatch are the arguments of diff that have git print the lines.
+// asPatch holds the diff arguments that make git print the lines.
 var asPatch = []string{"--patch", "--unified=3", "--inter-hunk-context=0"}
 
-// untracked are the files that git neither tracks nor ignores, and beside them
-// the repositories inside, which git shows as folders.
+// untracked returns the files that git neither tracks nor ignores, and separately the
+// nested repositories, which git lists as folders.
 func untracked(ctx context.Context, dir string, env []string) (names, nested []string, err error) {
 	err = eachUntracked(ctx, dir, env, func(name string) error {
 		if folder, ok := strings.CutSuffix(name, "/"); ok {
@@ -210,7 +209,8 @@ func untracked(ctx context.Context, dir string, env []string) (names, nested []s
 	return names, nested, err
 }
 
-// eachUntracked gives f the names of untracked; that of a repository ends with /.
+// eachUntracked calls f with each name that untracked returns. The name of a repository
+// ends with /.
 func eachUntracked(ctx context.Context, dir string, env []string, f func(name string) error) error {
 	cmd := inTree(ctx, dir, "ls-files", "--others", "--exclude-standard", "-z")
 	cmd.Env = append(cmd.Env, env...)

@@ -10,7 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Visit records what a user's checkout had before it checked out an attempt's
+// Visit records the state of a user's checkout before it checked out an attempt's
 // branch.
 type Visit struct {
 	Name string `json:"repo"`
@@ -20,13 +20,13 @@ type Visit struct {
 	Was string `json:"was"`
 }
 
-// Visits plans how the attempt's branch gets into the user's checkout of each
-// repository. Faults: target_dirty for either side, not_checked_out,
-// head_moved, branch_missing.
+// Visits plans the checkout of the attempt's branch in the user's checkout of each
+// repository. Faults: target_dirty for either side, not_checked_out, head_moved,
+// branch_missing.
 func (t Tree) Visits(ctx context.Context) (visits []Visit, err error) {
 	for _, r := range t.Repos {
 		if _, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err != nil {
-			return nil, absent(err, BranchMissing, fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "see how the attempt stands")
+			return nil, absent(err, BranchMissing, fmt.Sprintf("repository %s has no branch %s", r.Name, t.Branch), "check the attempt's status")
 		}
 		out, err := git(ctx, r.Path, "rev-parse", "--is-inside-work-tree")
 		if err != nil || strings.TrimSpace(string(out)) != "true" {
@@ -51,7 +51,7 @@ func (t Tree) Visits(ctx context.Context) (visits []Visit, err error) {
 	return visits, nil
 }
 
-// checkedOutIn is what is checked out in a folder: a ref, or a commit.
+// checkedOutIn returns the ref or commit that is checked out in a folder.
 func checkedOutIn(ctx context.Context, dir string) (string, error) {
 	if out, err := git(ctx, dir, "symbolic-ref", "--quiet", "HEAD"); err == nil {
 		return strings.TrimSpace(string(out)), nil
@@ -59,8 +59,8 @@ func checkedOutIn(ctx context.Context, dir string) (string, error) {
 	return revision(ctx, dir, "HEAD")
 }
 
-// CheckOut checks out the attempt's branch in the user's checkouts, all or
-// none. The attempt's own folder stays at the commit with a detached head.
+// CheckOut checks out the attempt's branch in the user's checkouts, all or none. The
+// attempt's own folder stays at the commit, with a detached HEAD.
 func (t Tree) CheckOut(ctx context.Context, visits []Visit) error {
 	for i, v := range visits {
 		err := t.checkOut(ctx, v)
@@ -92,7 +92,7 @@ func switchTo(ctx context.Context, v Visit, to string) error {
 	}
 	commit, err := revision(ctx, v.Path, to)
 	if err != nil {
-		return fault.New(NotFound, fmt.Sprintf("%s of %s is gone", to, v.Name), "check out another branch there: git -C "+v.Path+" switch BRANCH")
+		return fault.New(NotFound, fmt.Sprintf("%s of %s no longer exists", to, v.Name), "check out another branch there: git -C "+v.Path+" switch BRANCH")
 	}
 	if err := (Move{Dir: v.Path}).files(ctx, from, commit); err != nil {
 		return err
@@ -108,10 +108,10 @@ func switchTo(ctx context.Context, v Visit, to string) error {
 	return nil
 }
 
-// CheckIn returns the branch to the attempt's folder, with the commits made
-// meanwhile, and the user's checkouts to their former branches. A checkout that
-// is already on another branch is left alone. Fault: target_dirty, before
-// anything has changed.
+// CheckIn returns the branch, with the commits made in the meantime, to the attempt's
+// folder, and the user's checkouts to their former branches. It leaves a checkout
+// unchanged if it is already on another branch. Fault: target_dirty, before anything
+// has changed.
 func (t Tree) CheckIn(ctx context.Context, visits []Visit) error {
 	ours := "refs/heads/" + t.Branch
 	var still []Visit

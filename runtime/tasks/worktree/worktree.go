@@ -1,11 +1,10 @@
-// Package worktree manages the checkouts of attempts. Each attempt has a folder
-// with one linked git worktree per repository, on a branch of the attempt.
+// Package worktree manages the checkouts of attempts. Each attempt has a folder with
+// one linked git worktree per repository, on the attempt's own branch.
 //
-// It runs the git program for everything, so that sparse checkouts, LFS and
-// filters work as the user configured them. The user's repository only gets a
-// branch and a worktree: none of its hooks run, nothing in it is collected or
-// pruned, and a branch with commits stays. Files are read below the attempt's
-// folder only.
+// It runs the git program for everything, so that sparse checkouts, LFS and filters
+// work as the user configured them. The user's repository only gets a branch and a
+// worktree: none of its hooks run, git does not collect or prune anything in it, and a
+// branch with commits stays. Files are read only below the attempt's folder.
 package worktree
 
 import (
@@ -21,9 +20,9 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// Tree is the checkout of one attempt. It is a value: the state is on the disk.
-// Its methods may be called concurrently, but Add, Recreate, Remove and Commit
-// only by the process that runs the attempt.
+// Tree is the checkout of one attempt. It is a value, and its state is on the disk. Its
+// methods may be called concurrently, except Add, Recreate, Remove and Commit, which
+// only the process that runs the attempt may call.
 type Tree struct {
 	// Dir is the absolute path of the attempt's folder, which belongs to
 	// deskhand.
@@ -31,13 +30,13 @@ type Tree struct {
 	// Branch is the attempt's branch, the same in every repository.
 	Branch string
 	Repos  []Repo
-	// Allowed are the prints of what checks found and a person has allowed: see
-	// [Held]. Nil: nothing was.
+	// Allowed holds the fingerprints of findings that a person has allowed: see [Held].
+	// nil means none.
 	Allowed map[string]bool `json:"-"`
-	// Stored lets what is committed be shown where there is no worktree: it was
-	// taken away, and nothing else was in it.
+	// Stored lets committed work be shown after the worktree was removed. The worktree
+	// must have had no other work.
 	Stored bool
-	// against are commits to compare with, by repository; see [Tree.Against].
+	// against holds commits to compare with, by repository; see [Tree.Against].
 	against map[string]string
 }
 
@@ -54,23 +53,24 @@ type Repo struct {
 	// Copied lists the files that [Tree.CopyIn] copied. They are never
 	// committed and do not count as work of the attempt.
 	Copied []string `json:",omitempty"`
-	// Landed is the last landed commit of the branch. Empty: none. If it is
-	// set, Base is the commit where it had left the target, and the changes
+	// Landed is the branch's last landed commit. It is empty if there is none. If it is
+	// set, Base is the commit where the branch had left the target, and the changes
 	// between the two are shown as long as the branch has no newer commits.
 	Landed string `json:",omitempty"`
 }
 
 func (t Tree) path(r Repo) string { return filepath.Join(t.Dir, r.Name) }
 
-// marker is a file that says that a folder is an attempt's and may be removed.
+// marker is the name of a file that marks a folder as an attempt's, so that it may be
+// removed.
 const marker = ".deskhand-attempt"
 
-// Add makes the folder, and in it a worktree of each repository on a new branch
-// that starts at the target. All worktrees are locked. It returns the
-// repositories with their bases. If anything fails, everything is undone.
+// Add creates the folder, and in it a worktree of each repository on a new branch that
+// starts at the target. All worktrees are locked. It returns the repositories with
+// their bases. If anything fails, it undoes everything.
 //
-// Faults: not_found for a missing repository or branch, branch_exists,
-// invalid_argument for a name that cannot be a folder, no_commits.
+// Faults: not_found for a missing repository or branch, branch_exists, invalid_argument
+// for a name that cannot be a folder name, no_commits.
 func (t Tree) Add(ctx context.Context) (_ []Repo, err error) {
 	if err := t.check(); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (t Tree) Add(ctx context.Context) (_ []Repo, err error) {
 		}
 	}()
 	for _, r := range repos {
-		// --no-track keeps the user's configuration as it is.
+		// --no-track keeps the user's configuration unchanged.
 		err := r.alone(ctx, func() error {
 			_, err := git(ctx, r.Path, "worktree", "add", "--quiet", "--lock", "--no-track", "-b", t.Branch, t.path(r), r.Base)
 			return err
@@ -105,13 +105,13 @@ func (t Tree) Add(ctx context.Context) (_ []Repo, err error) {
 	return repos, nil
 }
 
-// check refuses what would lead out of the folder.
+// check rejects names that would lead outside the folder.
 func (t Tree) check() error {
 	if !filepath.IsAbs(t.Dir) {
 		return fmt.Errorf("attempt folder %q is not absolute", t.Dir)
 	}
 	if len(t.Repos) == 0 {
-		return fault.New(InvalidArgument, "an attempt needs a repository", "")
+		return fault.New(InvalidArgument, "an attempt requires a repository", "")
 	}
 	seen := map[string]bool{}
 	for _, r := range t.Repos {
@@ -119,7 +119,7 @@ func (t Tree) check() error {
 			return err
 		}
 		if name := strings.ToLower(r.Name); seen[name] {
-			return fault.New(InvalidArgument, fmt.Sprintf("repository name %q is there twice", r.Name), "")
+			return fault.New(InvalidArgument, fmt.Sprintf("repository name %q is used twice", r.Name), "")
 		} else {
 			seen[name] = true
 		}
@@ -129,19 +129,20 @@ func (t Tree) check() error {
 
 func (t Tree) makeDir() error {
 	if err := os.MkdirAll(filepath.Dir(t.Dir), 0o700); err != nil {
-		return fmt.Errorf("make folder for attempts: %w", err)
+		return fmt.Errorf("create a folder for attempts: %w", err)
 	}
 	if err := os.Mkdir(t.Dir, 0o700); err != nil {
-		return fmt.Errorf("make folder of attempt: %w", err)
+		return fmt.Errorf("create the attempt's folder: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(t.Dir, marker), nil, 0o600); err != nil {
 		os.Remove(t.Dir)
-		return fmt.Errorf("mark folder of attempt: %w", err)
+		return fmt.Errorf("mark the attempt's folder: %w", err)
 	}
 	return nil
 }
 
-// undo takes back a half-made attempt: its branches have no commits yet.
+// undo removes an attempt that was only partly created. Its branches have no commits
+// yet.
 func (t Tree) undo(repos []Repo) {
 	ctx := context.Background()
 	for _, r := range repos {
@@ -153,11 +154,11 @@ func (t Tree) undo(repos []Repo) {
 	t.removeDir()
 }
 
-// Recreate makes missing worktrees again, from the branch. Existing ones stay
-// as they are. All are locked afterwards.
+// Recreate creates missing worktrees again, from the branch. It leaves existing ones
+// unchanged, and locks all of them.
 //
-// Faults: not_found if a repository or the branch is gone, branch_in_use if the
-// user has the branch checked out elsewhere.
+// Faults: not_found if a repository or the branch no longer exists, branch_in_use if
+// the user has the branch checked out elsewhere.
 func (t Tree) Recreate(ctx context.Context) error {
 	if err := t.check(); err != nil {
 		return err
@@ -170,17 +171,17 @@ func (t Tree) Recreate(ctx context.Context) error {
 			return err
 		}
 		if _, err := os.Lstat(t.path(r)); err == nil {
-			return fault.New(WorktreeMissing, fmt.Sprintf("%s is there and is no worktree of %s", t.path(r), r.Path), "move it away")
+			return fault.New(WorktreeMissing, fmt.Sprintf("%s exists, but is not a worktree of %s", t.path(r), r.Path), "move it away")
 		}
 		if _, err := revision(ctx, r.Path, "refs/heads/"+t.Branch); err != nil {
-			return fault.New(NotFound, fmt.Sprintf("branch %s of repository %s is gone", t.Branch, r.Name), "start a new attempt")
+			return fault.New(NotFound, fmt.Sprintf("branch %s of repository %s no longer exists", t.Branch, r.Name), "start a new attempt")
 		}
-		t.detach(ctx, r) // what git remembers of the folder that is gone
+		t.detach(ctx, r) // removes git's record of the missing folder
 		if err := os.MkdirAll(t.Dir, 0o700); err != nil {
-			return fmt.Errorf("make folder of attempt: %w", err)
+			return fmt.Errorf("create the attempt's folder: %w", err)
 		}
 		if err := os.WriteFile(filepath.Join(t.Dir, marker), nil, 0o600); err != nil {
-			return fmt.Errorf("mark folder of attempt: %w", err)
+			return fmt.Errorf("mark the attempt's folder: %w", err)
 		}
 		err := r.alone(ctx, func() error {
 			_, err := git(ctx, r.Path, "worktree", "add", "--quiet", "--lock", t.path(r), t.Branch)
@@ -196,20 +197,19 @@ func (t Tree) Recreate(ctx context.Context) error {
 	return t.Lock(ctx)
 }
 
-// Lock keeps git from pruning the worktrees, even while their folder is not
-// visible. It may be called twice.
+// Lock prevents git from pruning the worktrees, even while their folder is not visible.
+// Locking twice has no effect.
 func (t Tree) Lock(ctx context.Context) error {
 	return t.each(ctx, "lock", func(r Repo) bool { return t.present(ctx, r) }, "already locked")
 }
 
-// Unlock is the reverse of [Tree.Lock], for an attempt without running
-// processes. If the folder is gone, git may then prune its record of the
-// worktree.
+// Unlock is the reverse of [Tree.Lock], for an attempt without running processes. If
+// the folder is missing, git may then prune its record of the worktree.
 func (t Tree) Unlock(ctx context.Context) error {
 	return t.each(ctx, "unlock", func(r Repo) bool { return r.requirePresent() == nil }, "is not locked", "is not a working tree")
 }
 
-// each locks or unlocks; fine is how git says that there is nothing to do.
+// each locks or unlocks worktrees. fine lists git's messages if there is nothing to do.
 func (t Tree) each(ctx context.Context, verb string, chosen func(Repo) bool, fine ...string) error {
 	for _, r := range t.Repos {
 		if !chosen(r) {
@@ -236,8 +236,8 @@ func (t Tree) Present(ctx context.Context) bool {
 	return len(t.Repos) > 0
 }
 
-// present says whether the folder is a worktree of the repository, and not a
-// symbolic link or a folder that somebody put there.
+// present reports whether the folder is a worktree of the repository, and not a
+// symbolic link or some other folder.
 func (t Tree) present(ctx context.Context, r Repo) bool {
 	if info, err := os.Lstat(t.path(r)); err != nil || !info.IsDir() {
 		return false
@@ -249,8 +249,8 @@ func (t Tree) present(ctx context.Context, r Repo) bool {
 	if err != nil {
 		return false
 	}
-	// Not only some folder that says it shares theirs: what git knows of a
-	// worktree is in one place.
+	// It is not enough that the folder shares the common folder, because git keeps its
+	// data about worktrees in one place.
 	out, err := git(ctx, t.path(r), "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return false
@@ -259,12 +259,12 @@ func (t Tree) present(ctx context.Context, r Repo) bool {
 	if err != nil || filepath.Dir(mine) == filepath.Join(theirs, "worktrees") {
 		return err == nil
 	}
-	box, err := filepath.EvalSymlinks(t.boxDir(r)) // while its agent runs in a sandbox
+	box, err := filepath.EvalSymlinks(t.boxDir(r)) // its agent is running in a sandbox
 	return err == nil && mine == filepath.Join(box, boxAdmin)
 }
 
-// detach makes git forget a worktree, and takes its folder away. The rest is
-// removeDir's: a worktree whose repository is gone has only a folder.
+// detach makes git forget a worktree and remove its folder. removeDir removes the rest,
+// because a worktree whose repository is missing has only a folder.
 func (t Tree) detach(ctx context.Context, r Repo) {
 	r.alone(ctx, func() error {
 		git(ctx, r.Path, "worktree", "unlock", t.path(r))
@@ -284,7 +284,8 @@ func (t Tree) removeDir() error {
 	return nil
 }
 
-// removable says whether there is a folder, and refuses one that is no attempt's.
+// removable reports whether the folder exists, and returns an error if it is not an
+// attempt's.
 func (t Tree) removable() (there bool, err error) {
 	info, err := os.Lstat(t.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -302,12 +303,13 @@ func (t Tree) removable() (there bool, err error) {
 		if os.Remove(t.Dir) == nil { // it was empty
 			return false, nil
 		}
-		return false, fmt.Errorf("remove folder of attempt: %s has no %s, so it is left as it is", t.Dir, marker)
+		return false, fmt.Errorf("remove folder of attempt: %s has no %s, so it was not removed", t.Dir, marker)
 	}
 	return true, nil
 }
 
-// removeAll also removes folders that are not writable, as module caches are.
+// removeAll removes a folder, including subfolders without write permission, for
+// example module caches.
 func removeAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
@@ -321,20 +323,20 @@ func removeAll(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// within says whether path is dir or below it.
+// within reports whether path is dir or below it.
 func within(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// DropBranches deletes the attempt's branch where nothing would be lost: if it
-// is at the base, or its target contains it. It returns the repositories in
-// which the branch stays. Remove the worktrees first.
+// DropBranches deletes the attempt's branch if nothing would be lost: the branch is at
+// the base, or its target contains it. It returns the repositories in which the branch
+// stays. Remove the worktrees first.
 func (t Tree) DropBranches(ctx context.Context) (kept []string) {
 	for _, r := range t.Repos {
 		head, err := revision(ctx, r.Path, "refs/heads/"+t.Branch)
 		if err != nil {
-			continue // it is not there
+			continue // the branch does not exist
 		}
 		merged := head == r.Base
 		if target, err := r.Resolve(ctx, r.Target); !merged && err == nil {
@@ -351,7 +353,7 @@ func (t Tree) DropBranches(ctx context.Context) (kept []string) {
 	return kept
 }
 
-// deleteBranch fails where the branch is checked out.
+// deleteBranch fails if the branch is checked out.
 func (t Tree) deleteBranch(ctx context.Context, r Repo) error {
 	return r.alone(ctx, func() error {
 		_, err := git(ctx, r.Path, "branch", "-D", "--quiet", "--", t.Branch)

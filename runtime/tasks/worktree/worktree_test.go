@@ -314,7 +314,7 @@ func TestRecreateBringsBackWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	tree.Repos = tree.Repos[1:]
-	if err := tree.Recreate(t.Context()); fault.Of(err) == nil || fault.Of(err).Code != "not_found" || !strings.Contains(err.Error(), "not at "+two+" any more") {
+	if err := tree.Recreate(t.Context()); fault.Of(err) == nil || fault.Of(err).Code != "not_found" || !strings.Contains(err.Error(), "no longer at "+two) {
 		t.Errorf("Recreate with a repository that was moved: %v, want that said", err)
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// Chosen are those of all that AGENTS names, all if it names none, and the folder
-// that AGENTS_BIN names, where their programs are.
+// Chosen returns the agents in all that AGENTS selects, or all of them if it is empty,
+// and the folder of their programs, which AGENTS_BIN names.
 func Chosen(t testing.TB, all string) (ids []string, bin string) {
 	t.Helper()
 	if bin = os.Getenv("AGENTS_BIN"); bin == "" {
-		t.Fatal("AGENTS_BIN does not say where the agents are: make test-agents installs them")
+		t.Fatal("AGENTS_BIN is not set; run make test-agents, which installs the agents and sets it")
 	}
 	ids = strings.Fields(all)
 	if only := strings.Fields(os.Getenv("AGENTS")); len(only) > 0 {
@@ -23,7 +23,7 @@ func Chosen(t testing.TB, all string) (ids []string, bin string) {
 	return ids, bin
 }
 
-// Home is a folder with the configuration by which agents use the model at url.
+// Home returns a folder with configuration that makes agents use the model at url.
 func Home(t testing.TB, url string) string {
 	t.Helper()
 	home := t.TempDir()
@@ -43,7 +43,7 @@ func Home(t testing.TB, url string) string {
 	return home
 }
 
-// Settings are the variables that agents need beside, as NAME=value.
+// Settings returns the additional variables that agents need, as NAME=value.
 func Settings(home, url string) []string {
 	return []string{
 		"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home, "XDG_CACHE_HOME=" + home, "XDG_STATE_HOME=" + home,
@@ -52,10 +52,10 @@ func Settings(home, url string) []string {
 	}
 }
 
-// WriteTools are the names under which agents offer to write a file.
+// WriteTools lists the names of agents' tools that can write a file.
 var WriteTools = []string{"Write", "write_file", "write", "exec_command", "shell", "shell_command"}
 
-// Write are the arguments with which one of them writes text to colour.txt.
+// Write returns the arguments with which a tool writes text to colour.txt.
 func Write(tool, text string) map[string]any {
 	switch tool {
 	case "exec_command":

@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// Server is an MCP server that a client starts and speaks to over stdio.
+// Server is an MCP server that a client starts and uses over stdio.
 type Server struct {
 	Name    string
 	Command []string
 	Env     map[string]string
 }
 
-// Connect adds servers to the configuration of every client in home, which Home
-// has made. They are trusted, so that no call waits for an approval.
+// Connect adds servers to the configuration of every client in home, which Home has
+// created. The servers are trusted, so that no call waits for approval.
 func Connect(t testing.TB, home string, servers ...Server) {
 	t.Helper()
 	claude, gemini, opencode, codex := object{}, object{}, object{}, ""
@@ -28,7 +28,7 @@ func Connect(t testing.TB, home string, servers ...Server) {
 		claude[s.Name] = object{"command": program, "args": args, "env": s.Env}
 		gemini[s.Name] = object{"command": program, "args": args, "env": s.Env, "trust": true}
 		opencode[s.Name] = object{"type": "local", "command": s.Command, "environment": s.Env, "enabled": true}
-		codex += fmt.Sprintf("[mcp_servers.%s]\ncommand = %s\nargs = %s\n", s.Name, text(program), text(args)) // a string of JSON is one of TOML
+		codex += fmt.Sprintf("[mcp_servers.%s]\ncommand = %s\nargs = %s\n", s.Name, text(program), text(args)) // a JSON string is also a TOML string
 		codex += fmt.Sprintf("[mcp_servers.%s.env]\n", s.Name)
 		for name, value := range s.Env {
 			codex += name + " = " + text(value) + "\n"
@@ -37,8 +37,8 @@ func Connect(t testing.TB, home string, servers ...Server) {
 	put(t, filepath.Join(home, "mcp.json"), text(object{"mcpServers": claude}))
 	merge(t, filepath.Join(home, ".gemini", "settings.json"), object{
 		"mcpServers": gemini,
-		// A stub routes no requests and judges no loops: the client retries such a
-		// request for 90 seconds.
+		// A stub does not route requests or detect loops, and the client retries such
+		// requests for 90 seconds.
 		"model": object{"name": "stub-model", "disableLoopDetection": true, "skipNextSpeakerCheck": true},
 	})
 	merge(t, filepath.Join(home, "opencode.json"), object{"mcp": opencode, "snapshot": false})
@@ -50,9 +50,9 @@ func Connect(t testing.TB, home string, servers ...Server) {
 	put(t, file, string(config)+codex)
 }
 
-// Headless returns the command with which client works on prompt to its end,
-// without a person, in the home that Connect has configured, until ctx ends. An
-// unknown client is an error of the test.
+// Headless returns the command with which client completes prompt without a person, in
+// the home that Connect has configured. The command runs until ctx ends at the latest.
+// An unknown client fails the test.
 func Headless(ctx context.Context, t testing.TB, client, bin, home, prompt string, servers ...Server) *exec.Cmd {
 	t.Helper()
 	var args []string
@@ -94,7 +94,7 @@ func put(t testing.TB, file, text string) {
 	}
 }
 
-// merge adds keys to an object of JSON in a file.
+// merge adds keys to a JSON object in a file.
 func merge(t testing.TB, file string, keys object) {
 	t.Helper()
 	data, err := os.ReadFile(file)

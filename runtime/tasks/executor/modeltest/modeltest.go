@@ -1,6 +1,6 @@
-// Package modeltest is a model that follows a script, for tests that drive real
-// coding agents: it speaks the APIs of four vendors on loopback, as far as
-// agents need it, and calls one tool after the other.
+// Package modeltest provides a model that follows a script, for tests that drive real
+// coding agents. It implements the APIs of four vendors on loopback, as far as agents
+// need them, and calls one tool after the other.
 package modeltest
 
 import (
@@ -19,14 +19,14 @@ import (
 
 // Step is a tool call.
 type Step struct {
-	// Tools are names, or their ends behind _ or a dot; the first that some tool on
-	// offer has is called.
+	// Tools lists tool names, or their endings after _ or a dot. The model calls the
+	// first offered tool that matches.
 	Tools []string
-	// Args makes the arguments for the tool of that name. results are those of
-	// the steps before, as JSON.
+	// Args returns the arguments for the named tool. results holds the results of the
+	// previous steps as JSON.
 	Args func(tool string, results []string) map[string]any
-	// Skip goes on with the next step if no tool on offer has one of the names.
-	// Otherwise that ends the story.
+	// Skip continues with the next step if no offered tool matches. Otherwise, the
+	// script ends.
 	Skip bool
 }
 
@@ -38,15 +38,15 @@ type Model struct {
 	steps []Step
 	done  string
 
-	turns    atomic.Int64 // numbers messages and calls: agents take equal ids for one
+	turns    atomic.Int64 // numbers messages and calls, because agents treat equal IDs as one
 	mu       sync.Mutex
-	asked    []string // names of the tools offered last
+	asked    []string // names of the most recently offered tools
 	called   []int    // the step of each call, in order
 	received []string // by step
 }
 
-// New starts a model. It begins the script anew behind each message that has
-// mark in it, and says done when all steps have results.
+// New starts a model. It restarts the script after each message that contains mark, and
+// says done when all steps have results.
 func New(t testing.TB, mark, done string, steps ...Step) *Model {
 	m := &Model{mark: mark, done: done, steps: steps, received: make([]string, len(steps))}
 	mux := http.NewServeMux()
@@ -61,26 +61,27 @@ func New(t testing.TB, mark, done string, steps ...Step) *Model {
 	return m
 }
 
-// Offered are the names of the tools that the agent offered last.
+// Offered returns the names of the tools that the agent offered most recently.
 func (m *Model) Offered() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.asked)
 }
 
-// move is what the model does next: a text, or a call of a tool.
+// move is the model's next action: text or a tool call.
 type move struct {
 	text, tool string
-	names      []string // of the step: tool is the one of them that is on offer
+	names      []string // names in the step, of which tool is the offered one
 	args       map[string]any
-	call       string // id
+	call       string // ID of the call
 }
 
-// mostTurns and some for each step end a conversation in which results get lost.
+// mostTurns and turnsOfStep limit the turns of a conversation in which results get
+// lost.
 const mostTurns, turnsOfStep = 100, 4
 
-// next chooses the move. Messages are the conversation; result says whether one
-// of them is the result of a tool.
+// next chooses the move. messages is the conversation, and result reports whether a
+// message is a tool result.
 func (m *Model) next(messages []json.RawMessage, result func(json.RawMessage) bool, tools []string) move {
 	if len(tools) == 0 {
 		return move{text: "A title"}
@@ -98,7 +99,7 @@ func (m *Model) next(messages []json.RawMessage, result func(json.RawMessage) bo
 		}
 	}
 	if m.turns.Load() > mostTurns+turnsOfStep*int64(len(m.steps)) {
-		return move{text: "the story does not end"}
+		return move{text: "the conversation does not end"}
 	}
 	at, tool := m.begin(results, tools)
 	switch {

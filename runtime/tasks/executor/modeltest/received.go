@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Received returns what the model was told of each step: the texts of the tool
-// result as the client words them, a line between. A step that has not been
-// called, or whose result has not come, has an empty one.
+// Received returns the tool results that the model received, by step: the texts of each
+// result in the client's words, separated by newlines. The text is empty for a step
+// that was not called or has no result yet.
 func (m *Model) Received() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.received)
 }
 
-// begin finds the step behind as many results and notes that it is the one whose
-// result comes next. It returns -1 if no step is left.
+// begin returns the next step after the given results, and records that the next result
+// belongs to it. It returns -1 if no step is left.
 func (m *Model) begin(results []string, tools []string) (step int, tool string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -38,7 +38,8 @@ func (m *Model) begin(results []string, tools []string) (step int, tool string) 
 	return -1, ""
 }
 
-// offered is the first name of names, or with an end of names, that is on offer.
+// offered returns the first offered tool whose name is in names or ends with one of
+// them, or "".
 func offered(names, tools []string) string {
 	for _, end := range names {
 		for _, name := range tools {
@@ -50,11 +51,11 @@ func offered(names, tools []string) string {
 	return ""
 }
 
-// shown are the keys under which the four APIs have what a model reads of a tool
-// result; what is nested below them is searched too.
+// shown lists the keys under which the four APIs hold the text of a tool result. Values
+// nested below them are searched too.
 var shown = []string{"content", "text", "output", "error", "functionResponse", "response", "parts"}
 
-// plain takes the texts out of a message with a tool result.
+// plain extracts the texts from a message with a tool result.
 func plain(message string) string {
 	var v any
 	if json.Unmarshal([]byte(message), &v) != nil {

@@ -2,11 +2,11 @@ package modeltest
 
 import "fmt"
 
-// Models that Codex knows may get no tools but exec, which runs JavaScript that
-// calls the tools of MCP servers. They are not listed, so that the script looks
-// for a name itself.
+// Some models that Codex recognizes get only the tool exec, which runs JavaScript that
+// calls the tools of MCP servers. Those tools are not listed, so the script looks up
+// their names itself.
 
-// unseen are names for the steps, as if every tool was on offer.
+// unseen returns one name per step, as if every tool were offered.
 func (m *Model) unseen() (tools []string) {
 	for _, s := range m.steps {
 		if len(s.Tools) > 0 {
@@ -16,8 +16,8 @@ func (m *Model) unseen() (tools []string) {
 	return tools
 }
 
-// script calls the first tool that has one of the names of a step, as offered
-// finds it, and prints the whole result.
+// script returns JavaScript that calls the first tool that matches a step's names, by
+// the rules of offered, and prints the whole result.
 func (next move) script() string {
 	return fmt.Sprintf(`const all = ALL_TOOLS.map((tool) => tool.name);
 const name = %s.flatMap((end) => all.filter((one) => one === end || one.endsWith("_" + end)))[0];
