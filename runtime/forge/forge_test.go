@@ -59,7 +59,8 @@ func withToken(token string) *forge.Client {
 	return &forge.Client{Token: func(context.Context, forge.Place) (string, error) { return token, nil }, Find: func(string) string { return "" }}
 }
 
-// From opened to merged, on each forge; opened twice it is the same.
+// A pull request goes from open to merged on each forge. If it is opened twice, it is
+// the same one.
 func TestAPullRequestOverREST(t *testing.T) {
 	good := map[forge.Kind][2]string{forge.GitHub: {"success", "APPROVED"}, forge.GitLab: {"success", "approved"}, forge.Gitea: {"success", "APPROVED"}}
 	bad := map[forge.Kind][2]string{forge.GitHub: {"failure", "CHANGES_REQUESTED"}, forge.GitLab: {"failed", ""}, forge.Gitea: {"failure", "REQUEST_CHANGES"}}
@@ -85,7 +86,7 @@ func TestAPullRequestOverREST(t *testing.T) {
 			says := func(words [2]string) { f.Change(1, func(p *forgetest.Pull) { p.Check, p.Review = words[0], words[1] }) }
 			says(bad[kind])
 			review := forge.ChangesRequested
-			if kind == forge.GitLab { // which knows none
+			if kind == forge.GitLab { // GitLab has no such review
 				review = ""
 			}
 			if now, err := c.Look(t.Context(), p, made); err != nil || now.Checks != forge.Failing || now.Review != review {
@@ -135,8 +136,8 @@ func TestRefusalsOfAForge(t *testing.T) {
 	}
 }
 
-// double is a program that notes its arguments, one a line, and prints what it is
-// told to.
+// double creates a program that records its arguments, one per line, and prints the
+// given output.
 func double(t *testing.T, out, said string, code string) (c *forge.Client, args func() string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -161,7 +162,7 @@ func double(t *testing.T, out, said string, code string) (c *forge.Client, args 
 
 func TestTheProgramsCommandLines(t *testing.T) {
 	if _, err := os.Stat("/bin/sh"); err != nil {
-		t.Skip("NOT TESTED: there is no /bin/sh to play the programs")
+		t.Skip("NOT TESTED: there is no /bin/sh to run the stand-in programs")
 	}
 	r := forge.Request{Branch: "deskhand/1", Target: "main", Title: "Round prices", Body: "Rounded.", Draft: true}
 	for _, c := range []struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// stubborn is a program that reads no stdin, ignores every signal that it can,
-// and starts another one that does so too; it prints the numbers of both.
+// stubborn is a program that reads no stdin, ignores every signal that it can, and
+// starts another program that does the same. It prints the process IDs of both.
 const stubborn = `trap '' INT TERM HUP PIPE; sh -c 'trap "" INT TERM HUP PIPE; while :; do sleep 1; done' & echo $$ $!; while :; do sleep 1; done`
 
 func TestMain(m *testing.M) {
@@ -43,8 +43,8 @@ func starter(line []string) {
 	os.Exit(0)
 }
 
-// TestNothingOutlivesWhoStartedIt kills the starter of a program that would
-// never end.
+// TestNothingOutlivesWhoStartedIt kills the process that started a program which would
+// never exit.
 func TestNothingOutlivesWhoStartedIt(t *testing.T) {
 	for name, line := range map[string][]string{
 		"a program":        {"sh", "-c", stubborn},
@@ -68,8 +68,8 @@ func TestNothingOutlivesWhoStartedIt(t *testing.T) {
 	}
 }
 
-// TestAGroupLivesAsLongAsItsStarter: the thread that started it does not matter,
-// and closing one group leaves others alone.
+// TestAGroupLivesAsLongAsItsStarter: the thread that started a group does not matter,
+// and closing one group does not affect others.
 func TestAGroupLivesAsLongAsItsStarter(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
 	g, err := Start(cmd)
@@ -83,7 +83,7 @@ func TestAGroupLivesAsLongAsItsStarter(t *testing.T) {
 	}
 	other.Wait()
 	short.Close()
-	for range 50 { // each ends its thread
+	for range 50 { // each goroutine ends its thread
 		done := make(chan struct{})
 		go func() {
 			runtime.LockOSThread()
@@ -103,8 +103,8 @@ func TestAGroupLivesAsLongAsItsStarter(t *testing.T) {
 	}
 }
 
-// started starts a program by way of another process, and returns the numbers
-// that it prints.
+// started starts a program through another process, and returns the process IDs that it
+// prints.
 func started(t *testing.T, line []string) (starter *exec.Cmd, pids []int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -118,7 +118,7 @@ func started(t *testing.T, line []string) (starter *exec.Cmd, pids []int) {
 	}
 	lines := bufio.NewReader(out)
 	var leader, child int
-	for range 2 { // of the starter and of the program, in whatever order
+	for range 2 { // process IDs of the starter and of the program, in any order
 		text, err := lines.ReadString('\n')
 		if text == "started\n" {
 			continue
@@ -130,7 +130,7 @@ func started(t *testing.T, line []string) (starter *exec.Cmd, pids []int) {
 	return cmd, []int{leader, child}
 }
 
-// gone reports whether a process has ended; a zombie counts as ended.
+// gone reports whether a process has exited. A zombie counts as exited.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true

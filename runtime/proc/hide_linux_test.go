@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// hidden starts as the program that others try to read.
+// hidden is the main function of the program that others try to read.
 func hidden(hide bool) {
 	if hide {
 		if err := Hide(); err != nil {
@@ -24,7 +24,7 @@ func hidden(hide bool) {
 	os.Exit(0)
 }
 
-// readable is this program where every user may start it.
+// readable returns a copy of this program that every user can execute.
 func readable(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "deskhand-proc")
@@ -46,8 +46,8 @@ func readable(t *testing.T) string {
 	return program
 }
 
-// TestHideKeepsOtherProgramsOut reads a process from another one of the same
-// user, who is not root.
+// TestHideKeepsOtherProgramsOut reads a process from another process of the same user,
+// who is not root.
 func TestHideKeepsOtherProgramsOut(t *testing.T) {
 	var as *syscall.SysProcAttr
 	if os.Geteuid() == 0 {
@@ -74,7 +74,7 @@ func TestHideKeepsOtherProgramsOut(t *testing.T) {
 		}
 		files := []string{"environ", "mem", "maps"}
 		if !hide {
-			files = files[:1] // the others may be closed anyway
+			files = files[:1] // the others may be unreadable anyway
 		}
 		for _, file := range files {
 			t.Run(fmt.Sprintf("hide=%v/%s", hide, file), func(t *testing.T) {

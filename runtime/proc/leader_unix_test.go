@@ -13,8 +13,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// detached starts a program that leads a group of its own, and returns it with
-// the number that it prints: that of a child in its group.
+// detached starts a program that leads its own group, and returns it with the process
+// ID that it prints, which is that of a child in its group.
 func detached(t *testing.T, script string) (cmd *exec.Cmd, child int) {
 	t.Helper()
 	cmd = exec.Command("sh", "-c", script)
@@ -34,7 +34,7 @@ func detached(t *testing.T, script string) (cmd *exec.Cmd, child int) {
 	return cmd, child
 }
 
-// TestALeaderIsKnownByItsStartTime: a number alone could be another process's.
+// TestALeaderIsKnownByItsStartTime: a process ID alone could belong to another process.
 func TestALeaderIsKnownByItsStartTime(t *testing.T) {
 	if s := Self(); s.Exited() || s.StartTime == "" || s.OtherBoot() {
 		t.Errorf("Self() = %+v, Exited %v, OtherBoot %v; want this process, which runs", s, s.Exited(), s.OtherBoot())
@@ -62,7 +62,8 @@ func TestALeaderIsKnownByItsStartTime(t *testing.T) {
 	cmd.Wait()
 }
 
-// TestKillEndsTheGroupOfALeaderThatHasEnded: what it left behind is in its group.
+// TestKillEndsTheGroupOfALeaderThatHasEnded: processes that it left behind are still in
+// its group.
 func TestKillEndsTheGroupOfALeaderThatHasEnded(t *testing.T) {
 	cmd, child := detached(t, `trap "" HUP; sleep 1000 & echo $!`)
 	l := LeaderOf(cmd.Process.Pid)
@@ -74,7 +75,7 @@ func TestKillEndsTheGroupOfALeaderThatHasEnded(t *testing.T) {
 	waittest.Until(t, "the child ends", func() (bool, any) { return gone(child), child })
 }
 
-// TestKillLeaderLetsTheGroupEnd: git, which holds a lock, is in the group.
+// TestKillLeaderLetsTheGroupEnd: a git process that holds a lock is in the group.
 func TestKillLeaderLetsTheGroupEnd(t *testing.T) {
 	dir := t.TempDir()
 	cmd, child := detached(t, fmt.Sprintf(`(exec >/dev/null; sleep 0.2; echo done >%s/file) & echo $!; wait`, dir))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestKillMarkedFindsProcessesByTheirEnvironment, and leaves others alone.
+// TestKillMarkedFindsProcessesByTheirEnvironment: other processes continue.
 func TestKillMarkedFindsProcessesByTheirEnvironment(t *testing.T) {
 	start := func(variable string) *exec.Cmd {
 		cmd := exec.Command("sleep", "1000")

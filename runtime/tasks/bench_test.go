@@ -13,7 +13,7 @@ import (
 	. "github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// insert writes rows in few statements.
+// insert writes many rows with few statements.
 func insert(b testing.TB, db *store.DB, table, columns string, rows [][]any) {
 	b.Helper()
 	err := db.UpdateFast(context.Background(), func(tx *store.Tx) error {
@@ -38,8 +38,8 @@ func insert(b testing.TB, db *store.DB, table, columns string, rows [][]any) {
 	}
 }
 
-// fill makes tasks with attempts each, and a session and each processes for
-// every attempt.
+// fill creates tasks with the given number of attempts each, and a session and the
+// given number of processes for every attempt.
 func fill(b testing.TB, db *store.DB, projectID string, tasks, attempts, each int) {
 	b.Helper()
 	id := func() string { return uuid.Must(uuid.NewV7()).String() }
@@ -66,7 +66,8 @@ func fill(b testing.TB, db *store.DB, projectID string, tasks, attempts, each in
 		host, launched_at, owner, lease_until, runner_pid, runner_born, agent_pid, agent_born, stop, token`, processRows)
 }
 
-// BenchmarkTasks lists 100 of 100,000 tasks with their attempts: for under 5 ms.
+// BenchmarkTasks lists 100 of 100,000 tasks with their attempts. The promise is less
+// than 5 ms.
 func BenchmarkTasks(b *testing.B) {
 	m, db := peerAndStore(b, b.TempDir(), Options{})
 	p, _ := project(b, m, Repo{})
@@ -98,8 +99,8 @@ func BenchmarkTasks(b *testing.B) {
 	}
 }
 
-// Benchmark100Attempts is the time until 100 attempts have run that were
-// started at once, each with a worktree of its own, a file and a commit.
+// Benchmark100Attempts measures the time until 100 attempts have run that were started
+// together, each with its own worktree, a file and a commit.
 func Benchmark100Attempts(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
@@ -119,8 +120,8 @@ func Benchmark100Attempts(b *testing.B) {
 	}
 }
 
-// BenchmarkSpam is how many entries a second an agent gets into its logs, both
-// channels together, from its start to the end of the attempt.
+// BenchmarkSpam measures how many entries per second an agent gets into its logs, in
+// both channels together, from its start to the end of the attempt.
 func BenchmarkSpam(b *testing.B) {
 	const entries = 100_000
 	d := open(b, Repo{}, settings{})
@@ -134,7 +135,8 @@ func BenchmarkSpam(b *testing.B) {
 	}
 }
 
-// BenchmarkLogPage reads 50 entries from the end of 1,000,000: for under 2 ms.
+// BenchmarkLogPage reads the last 50 of 1,000,000 entries. The promise is less than 2
+// ms.
 func BenchmarkLogPage(b *testing.B) {
 	d := open(b, Repo{}, settings{})
 	started := d.start("say x")

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestTheClockStandsStillForAPerson: neither the time worked nor the silence
-// grows while a question is open, in either way to ask one.
+// TestTheClockStandsStillForAPerson checks that neither the time worked nor the silence
+// grows while a question is open, however it was asked.
 func TestTheClockStandsStillForAPerson(t *testing.T) {
 	t0 := time.Unix(1_000, 0)
 	after := func(seconds int) time.Time { return t0.Add(time.Duration(seconds) * time.Second) }
@@ -21,9 +21,9 @@ func TestTheClockStandsStillForAPerson(t *testing.T) {
 	}
 	same := func(open bool) bool { return open }
 	check(5, 5, 5, false)
-	c.change(after(5), 1, same) // the agent asks
+	c.change(after(5), 1, same) // the agent asks a question
 	check(1000, 5, 0, true)
-	c.change(after(1000), 0, func(bool) bool { return true }) // and it is in the inbox
+	c.change(after(1000), 0, func(bool) bool { return true }) // the question is also in the inbox
 	c.change(after(2000), -1, same)
 	check(3000, 5, 0, true)
 	c.change(after(3000), 0, func(bool) bool { return false })

@@ -14,11 +14,11 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// elsewhere is an agent over A2A whose task never ends by itself.
+// elsewhere is an A2A agent whose task never ends on its own.
 type elsewhere struct {
 	*httptest.Server
 	mu        sync.Mutex
-	deaf      bool // it answers nothing any more
+	deaf      bool // it no longer answers
 	cancelled chan string
 }
 
@@ -61,7 +61,7 @@ func newElsewhere(t *testing.T) *elsewhere {
 	return e
 }
 
-// killed starts an attempt of the agent and kills its runner.
+// killed starts an attempt with the agent and kills its runner.
 func (e *elsewhere) killed(t *testing.T) (*desk, Started) {
 	d := open(t, Repo{}, settings{Lease: time.Minute, Elsewhere: e.URL})
 	made := task(t, d.Manager, d.project.ID, "Far away")

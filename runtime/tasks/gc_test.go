@@ -15,8 +15,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// TestCollectedWorktreesComeBack: gc takes the folder and keeps the branch, and
-// a follow-up brings the folder back with a new setup.
+// TestCollectedWorktreesComeBack checks that gc removes the folder and keeps the
+// branch, and that a follow-up restores the folder with a new setup.
 func TestCollectedWorktreesComeBack(t *testing.T) {
 	d := open(t, Repo{Setup: "echo x >> ../setups"}, settings{})
 	ctx := t.Context()
@@ -64,8 +64,7 @@ func TestCollectedWorktreesComeBack(t *testing.T) {
 	}
 }
 
-// TestADeletedTaskLeavesItsBranch: the rows, the folder and the logs go; what
-// somebody had not committed is on the branch.
+// A folder that cannot be removed is not tried again at each sweep.
 func TestAFolderThatCannotBeTakenAwayIsTriedOnce(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	stuck, other := d.start("write a.txt one"), d.start("write b.txt two")

@@ -44,8 +44,8 @@ func TestARunnerWhoseFolderIsDeletedEnds(t *testing.T) {
 	d.unlocked()
 }
 
-// A daemon that an agent leaves, such as a server to look at, outlives a run that
-// ended well; when the worktree is taken away it ends.
+// A daemon that an agent leaves running, for example a preview server, outlives a run
+// that completed. It is stopped when the worktree is removed.
 func TestADaemonEndsWithTheWorktree(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	for name, remove := range map[string]func(attemptID string) error{
@@ -79,7 +79,7 @@ func TestAnAgentThatHasFilledTheDiskCanBeStopped(t *testing.T) {
 		t.Fatal("the disk is not full")
 	}
 	_, err := d.Stop(t.Context(), started.AttemptID, false)
-	if err != nil && !strings.Contains(err.Error(), "the agent was stopped") { // a small row may still find room
+	if err != nil && !strings.Contains(err.Error(), "the agent was stopped") { // a small row may still fit
 		t.Errorf("Stop on a full disk: %v, want the agent ended", err)
 	}
 	nobodyInside(t, started.AttemptID)
@@ -92,7 +92,7 @@ func TestAnAgentThatHasFilledTheDiskCanBeStopped(t *testing.T) {
 	t.Logf("Stop on a full disk: %v", err)
 }
 
-// Such a daemon can be ended without taking the worktree away.
+// Such a daemon can be stopped without removing the worktree.
 func TestStopEndsWhatAnAgentLeftRunning(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	started := d.start(`run setsid sh -c 'echo $$ > pid; exec sleep 600' </dev/null >/dev/null 2>&1 & while [ ! -s pid ]; do sleep 0.01; done`)

@@ -16,8 +16,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// inProcess runs an attempt in this process, for tests of hooks that are
-// functions.
+// inProcess runs an attempt in this process, for tests with hook functions.
 func inProcess(t *testing.T, o Options, r Repo, script ...string) (*desk, Started, AttemptStatus) {
 	t.Helper()
 	place := t.TempDir()
@@ -176,7 +175,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 	})
 }
 
-// TestStartRefuses: T-150 and what else is wrong with a request.
+// TestStartRefuses: T-150 and other invalid requests.
 func TestStartRefuses(t *testing.T) {
 	m := peer(t, t.TempDir(), Options{MaxRunning: -1})
 	p, r := project(t, m, Repo{})
@@ -227,7 +226,7 @@ func TestARequestIDStartsOneAttempt(t *testing.T) {
 	_, err = d.Start(t.Context(), request)
 	refused(t, "Start of something else", err, Conflict)
 	d.ended(first.AttemptID)
-	// A default of the first call is another one now.
+	// A default of the first call has changed since.
 	request.Executor, request.Repos[0].TargetBranch, request.Prompt = "fake", "", ""
 	title := "another"
 	if _, err := d.UpdateTask(t.Context(), made.ID, TaskChange{Title: &title}); err != nil {
@@ -295,7 +294,7 @@ func TestLogsGoOnWithTheNextProcess(t *testing.T) {
 		seen += len(next.Entries)
 		page = next
 	}
-	if seen != 101 { // and the prompt
+	if seen != 101 { // including the prompt
 		t.Errorf("page by page there are %d entries, want 101", seen)
 	}
 	if _, err := d.FollowUp(ctx, FollowUpRequest{Action: Send, AttemptID: started.AttemptID, Prompt: "say more"}); err != nil {
@@ -322,8 +321,8 @@ func TestLogsGoOnWithTheNextProcess(t *testing.T) {
 	}
 }
 
-// A session that the agent has lost, never had, or cannot go on with, goes on all
-// the same: the agent is told what was said.
+// If the agent has lost its session, never had one, or cannot resume it, the run
+// continues anyway: the agent gets a summary of the conversation.
 func TestAFollowUpWithoutASessionOfTheAgentIsToldWhatWasSaid(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skipf("NOT TESTED: no sh here: %v", err)

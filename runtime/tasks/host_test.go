@@ -29,8 +29,8 @@ func (d *desk) change(query string, args ...any) {
 	}
 }
 
-// another is a manager of another machine over the same store: it has folders of
-// its own.
+// another returns a manager of another machine that shares the store. It has its own
+// folders.
 func (d *desk) another() *Manager {
 	d.t.Helper()
 	o := d.options
@@ -38,7 +38,8 @@ func (d *desk) another() *Manager {
 	return peer(d.t, d.place, o)
 }
 
-// A machine is known by an id in its folders, whatever it and others are called.
+// A machine is identified by an ID in its folders, whatever its name and other
+// machines' names.
 func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 	overBoth := settings{Lease: 2 * time.Second}
 	hang := func(t *testing.T) (*desk, Started) {
@@ -57,7 +58,7 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the process table of this machine says of a runner on another one.
+	// This makes a runner look as if it ran on another machine.
 	const notHere = "UPDATE processes SET runner_pid = 999999999, runner_born = 'another-boot/1', agent_pid = 999999999, agent_born = 'another-boot/2'"
 
 	t.Run("a second machine of the same name leaves a live attempt alone", func(t *testing.T) {
@@ -98,9 +99,9 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 		d, started := completed(t)
 		d.change("UPDATE attempts SET host = ?", name)
 		d.change("UPDATE processes SET host = ?", name)
-		d.Close() // it looks after its folders meanwhile
+		d.Close() // it takes care of its folders meanwhile
 		attempts := filepath.Join(d.options.Dir, "attempts")
-		if err := os.Rename(attempts, attempts+"-hidden"); err != nil { // as the other machine sees it
+		if err := os.Rename(attempts, attempts+"-hidden"); err != nil { // the other machine does not see the folders
 			t.Fatal(err)
 		}
 		other := d.another()
@@ -119,7 +120,7 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 		d.Close()
 		other := d.another()
 		own := d.Manager
-		d.Manager = other // that the desk asks from now on
+		d.Manager = other // the manager that the desk uses from now on
 		defer func() { d.Manager = own }()
 		for _, action := range []Action{Send, Queue} {
 			_, err := other.FollowUp(t.Context(), FollowUpRequest{Action: action, AttemptID: started.AttemptID, Prompt: "say more"})
@@ -131,7 +132,7 @@ func TestAttackDoorsMachinesAreKnownByAnID(t *testing.T) {
 		if s, err := other.Status(t.Context(), started.AttemptID); err != nil || s.State != Completed {
 			t.Errorf("Status = %+v, %v; want it as it was", s, err)
 		}
-		peer(t, d.place, d.options) // it is back
+		peer(t, d.place, d.options) // the machine is back
 		waittest.Until(t, "FollowUp is taken once the machine is back", func() (bool, any) {
 			_, err := other.FollowUp(t.Context(), FollowUpRequest{Action: Send, AttemptID: started.AttemptID, Prompt: "write b.txt y"})
 			return err == nil, err

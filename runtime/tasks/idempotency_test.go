@@ -58,7 +58,7 @@ func TestARequestIDMakesOneTask(t *testing.T) {
 			t.Errorf("Tasks = %d, %v; want 4", len(page.Tasks), err)
 		}
 
-		// An earlier version wrote the digest of the second half alone.
+		// An earlier version stored only the digest of the second half.
 		err = db.Update(ctx, func(tx *store.Tx) error {
 			_, err := tx.Exec(ctx, "UPDATE once SET digest = substr(digest, 65)")
 			return err
@@ -70,7 +70,7 @@ func TestARequestIDMakesOneTask(t *testing.T) {
 			t.Errorf("with a digest of an earlier version = %+v, want %+v", again, first)
 		}
 
-		// After a week nobody retries.
+		// After a week, clients no longer retry.
 		old := time.Now().Add(-8 * 24 * time.Hour).UnixMilli()
 		err = db.Update(ctx, func(tx *store.Tx) error {
 			_, err := tx.Exec(ctx, "UPDATE once SET created_at = ? WHERE key = ?", old, "r1")
@@ -118,7 +118,7 @@ func TestTwoProcessesRacingOneRequestIDDoOneThing(t *testing.T) {
 	}
 }
 
-// child is this test binary started as another process.
+// child runs a job in this test binary, which was started as another process.
 func child(job string) int {
 	part := strings.Split(job, "\n")
 	place, what, rest := part[0], part[1], part[2:]
@@ -152,7 +152,7 @@ func work(ctx context.Context, place, what string, args []string) error {
 	m := New(db, Options{Dir: place, MaxRunning: -1})
 	defer m.Close()
 	switch what {
-	case "create": // a task and an attempt for each line that comes
+	case "create": // creates a task and an attempt for each input line
 		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 			t, err := m.CreateTask(ctx, NewTask{ProjectID: args[0], Title: "race", RequestID: in.Text()})
 			if err != nil {
@@ -164,7 +164,7 @@ func work(ctx context.Context, place, what string, args []string) error {
 			}
 			fmt.Println(t.ID, s.AttemptID, s.ProcessID)
 		}
-	case "flood": // tasks, until it is killed
+	case "flood": // creates tasks until it is killed
 		for i := 0; ; i++ {
 			t, err := m.CreateTask(ctx, NewTask{ProjectID: args[0], Title: "flood", RequestID: fmt.Sprint(os.Getpid(), "/", i)})
 			if err != nil {
@@ -214,8 +214,8 @@ func startWith(t testing.TB, in *os.File, place string, job []string) (*exec.Cmd
 	return cmd, bufio.NewScanner(out)
 }
 
-// A request ID of an earlier version, which had it under the name of the tool,
-// still finds its result.
+// A request ID that an earlier version stored under the tool's name still finds its
+// result.
 func TestRequestIDsOutliveTheNamesOfTools(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, place string) {
 		old := Schemas()

@@ -18,7 +18,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// openAs is open where git knows who the user is.
+// openAs is like open, with a configured git user.
 func openAs(t testing.TB, s settings) *desk {
 	t.Helper()
 	d := open(t, Repo{}, s)
@@ -255,13 +255,13 @@ func TestABranchVisitsTheCheckoutOfThePerson(t *testing.T) {
 	}
 }
 
-// landJob is what a process does that is killed while it lands.
+// landJob is the job of a process that is killed while it lands.
 type landJob struct {
 	Settings settings
 	Attempt  string
 }
 
-// landAndUndo lands an attempt and takes that back, until it is killed.
+// landAndUndo lands an attempt and undoes the landing, until it is killed.
 func landAndUndo(ctx context.Context, db *store.DB, place, data string) error {
 	var job landJob
 	if err := json.Unmarshal([]byte(data), &job); err != nil {
@@ -281,7 +281,7 @@ func landAndUndo(ctx context.Context, db *store.DB, place, data string) error {
 	}
 }
 
-// Branches of two repositories are before or after, never between.
+// Branches of two repositories are before or after a landing, never in between.
 func TestALandingThatIsKilledIsFinished(t *testing.T) {
 	s := settings{Dir: t.TempDir(), MaxRunning: 50}
 	d := openAs(t, s)
@@ -360,8 +360,7 @@ func put(t testing.TB, path, text string) {
 	}
 }
 
-// Whoever signs their commits may be asked for a passphrase by it: for what is only
-// shown nobody is.
+// Signing commits may ask a person for a passphrase. A dry run does not ask.
 func TestADryRunSignsNothing(t *testing.T) {
 	dir := t.TempDir()
 	called, config := filepath.Join(dir, "called"), filepath.Join(dir, "gitconfig")
@@ -417,8 +416,8 @@ func TestAwaitEndsOfAllOrAny(t *testing.T) {
 	refused(t, "AwaitEnds of nobody", d.AwaitEnds(t.Context(), []string{"0197f3a4-5b6c-7d8e-9f00-112233445566"}, true), "not_found")
 }
 
-// showsWithoutFolder checks that an attempt that wrote a.txt shows that when its
-// folder and its branch are gone.
+// showsWithoutFolder checks that an attempt that wrote a.txt still shows it after its
+// folder and branch are removed.
 func (d *desk) showsWithoutFolder(id string) {
 	d.t.Helper()
 	name := d.repo.Name + "/a.txt"

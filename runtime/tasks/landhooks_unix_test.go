@@ -13,7 +13,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// hook makes a hook of a repository that notes its name and does what script says.
+// hook creates a hook that records its name and then runs script.
 func hook(t *testing.T, dir, name, script string) {
 	t.Helper()
 	write(t, filepath.Join(dir, name), "#!/bin/sh\necho "+name+" >> "+filepath.Join(dir, "ran.txt")+"\n"+script+"\n")
@@ -32,7 +32,7 @@ func ran(t *testing.T, dir string) string {
 	return strings.Join(strings.Fields(string(text)), " ")
 }
 
-// The hooks of a person's own configuration run when work lands, as git runs them.
+// Hooks from a person's own configuration run when work lands, as git runs them.
 func TestHooksOfThePersonRunWhenWorkLands(t *testing.T) {
 	mine := t.TempDir()
 	config := filepath.Join(t.TempDir(), "gitconfig")
@@ -100,8 +100,8 @@ func TestHooksOfThePersonRunWhenWorkLands(t *testing.T) {
 	}
 }
 
-// Hooks in the repository run if they were there before any agent, or a person has
-// trusted them since.
+// Hooks in the repository run only if they existed before any agent ran, or if a person
+// has trusted them since.
 func TestHooksOfAnAgentDoNotRun(t *testing.T) {
 	repo := gitRepo(t)
 	git(t, repo, "config", "user.name", "Ada")

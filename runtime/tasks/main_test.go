@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor"
 )
 
-// inherited is the origin of a runner or launcher of these tests.
+// inherited is the origin of a runner or launcher in these tests.
 var inherited string
 
 func TestMain(m *testing.M) {
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	if n := len(box.Args); len(os.Args) > n && slices.Equal(os.Args[1:1+n], box.Args) {
 		os.Exit(box.Main(os.Args[1+n:], os.Stderr))
 	}
-	if len(os.Args) > 1 && (os.Args[1] == "runner" || os.Args[1] == "launcher") { // as the program does
+	if len(os.Args) > 1 && (os.Args[1] == "runner" || os.Args[1] == "launcher") { // like the real program
 		origin, err := tasks.Inherit(os.Stdin)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

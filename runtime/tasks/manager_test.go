@@ -15,8 +15,7 @@ import (
 	. "github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// peer is a manager over its own connection to the store, as another process
-// has.
+// peer returns a manager with its own connection to the store, like another process.
 func peer(t testing.TB, place string, o Options) *Manager {
 	m, _ := peerAndStore(t, place, o)
 	return m
@@ -36,7 +35,7 @@ func peerAndStore(t testing.TB, place string, o Options) (*Manager, *store.DB) {
 	return m, db
 }
 
-// gitRepo makes a repository with one commit on main, and returns its path.
+// gitRepo creates a repository with one commit on main, and returns its path.
 func gitRepo(t testing.TB, files ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -70,7 +69,7 @@ func write(t testing.TB, path, content string) {
 	}
 }
 
-// project makes a project with one repository.
+// project creates a project with one repository.
 func project(t testing.TB, m *Manager, r Repo) (Project, Repo) {
 	t.Helper()
 	if r.Path == "" {
@@ -99,7 +98,7 @@ func code(err error) string {
 	return ""
 }
 
-// refused checks that err is a fault of a code with a hint.
+// refused checks that err is a fault with a code and a hint.
 func refused(t testing.TB, call string, err error, want string) {
 	t.Helper()
 	f := fault.Of(err)
@@ -295,7 +294,7 @@ func TestIDsAreFoundByTheirBeginning(t *testing.T) {
 	}
 }
 
-// FuzzCursors: a cursor is one of ours or refused, whatever it is.
+// FuzzCursors checks that every cursor is either valid or rejected.
 func FuzzCursors(f *testing.F) {
 	m := peer(f, f.TempDir(), Options{})
 	p, _ := project(f, m, Repo{})

@@ -51,7 +51,7 @@ func TestAttackWorkOnADetachedHeadIsSaidAndBroughtOntoTheBranch(t *testing.T) {
 	refused(t, "GC of an unknown attempt", err, NotFound)
 }
 
-// What somebody brought onto the branch by hand is seen.
+// Work that a person moved to the branch by hand is noticed.
 func TestAttackWorkTheStateOfWorkIsLookedAtAgain(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	started := d.start("write a.txt one", "fail it went wrong")
@@ -67,8 +67,8 @@ func TestAttackWorkTheStateOfWorkIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// A task was "deleted", and a folder that
-// nobody knows, or a repository that is gone.
+// Deleting a task loses no work, even in a nested repository, in an unlisted folder, or
+// if the repository is missing.
 func TestAttackWorkADeletedTaskLosesNothing(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	ctx := t.Context()
@@ -118,7 +118,7 @@ func TestAttackWorkADeletedTaskLosesNothing(t *testing.T) {
 	})
 }
 
-// What git ignores is listed, and kept if asked for.
+// Ignored files are listed, and kept on request.
 func TestAttackWorkGCListsWhatGitIgnores(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	started := d.start("write .gitignore dist", "write dist/a.js built")
@@ -151,7 +151,7 @@ func TestAttackWorkCopiedFilesStayOffTheBranch(t *testing.T) {
 	if got := git(t, path, "ls-tree", "--name-only", started.Branch); got != "README.md\na.txt" || s.Work.State != OnBranch {
 		t.Errorf("the branch has %q, and the work is %+v", got, s.Work)
 	}
-	// After the folder was taken away the file comes again, and stays out again.
+	// After the folder was removed, the file is copied again, and still not committed.
 	if report, err := d.GC(t.Context(), GC{AttemptID: started.AttemptID}); err != nil || !report.Worktrees[0].Removed {
 		t.Fatalf("GC = %+v, %v", report, err)
 	}
@@ -213,7 +213,8 @@ func TestAttackWorkACommitWithASecretWaitsForAPerson(t *testing.T) {
 		})
 	}
 	t.Run("a key at the start of a line", func(t *testing.T) {
-		// What is before a key in a diff, the mark of an added line, is no part of the text.
+		// The mark of an added line, which precedes a key in a diff, is not part of the
+		// line.
 		key := "ghp_" + strings.Repeat("1a2B", 9)
 		d, started, s := inProcess(t, Options{}, Repo{}, "write k.txt "+key)
 		if got := git(t, d.repo.Path, "ls-tree", "--name-only", started.Branch); got != "README.md" || s.Work.State == OnBranch {

@@ -69,7 +69,7 @@ func TestTheLatestAttemptIsTheNewest(t *testing.T) {
 		if err != nil || page.Tasks[0].SessionID != latest || page.Tasks[0].Executor != "fake" || !page.Tasks[0].InProgress {
 			t.Errorf("Tasks = %+v, %v; want session %s in progress", page.Tasks, err, latest)
 		}
-		// The clock went back an hour: what is made now is still the newest.
+		// The clock was set back an hour. New records are still the newest.
 		r, err := m.Repos(ctx, p.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +84,8 @@ func TestTheLatestAttemptIsTheNewest(t *testing.T) {
 	})
 }
 
-// TestAttemptsRunOverPostgreSQL: the whole way once, and a runner that died.
+// TestAttemptsRunOverPostgreSQL runs one attempt from start to end, and one whose
+// runner dies.
 func TestAttemptsRunOverPostgreSQL(t *testing.T) {
 	d := openAt(t, storetest.Postgres(t), Repo{Cleanup: "echo clean > clean.txt"}, settings{Lease: 4 * time.Second})
 	started := d.start("say hello", "write a.txt x", "sleep 0.3")

@@ -41,7 +41,7 @@ func TestAddAgainKeepsWhatItDoesNotName(t *testing.T) {
 	}
 }
 
-// A repository that was moved is found by its first commit, with its attempts.
+// A moved repository is found by its first commit, with its attempts.
 func TestAMovedRepositoryIsFoundAgain(t *testing.T) {
 	for name, again := range map[string]func(d *desk, path string) (Repo, error){
 		"add by name": func(d *desk, path string) (Repo, error) {

@@ -46,7 +46,7 @@ func TestWhatWasViewedIsToldByItsContent(t *testing.T) {
 	}
 }
 
-// What an attempt's link leads to is not shown as the content of its file.
+// A link's target is not shown as the content of a file in the attempt.
 func TestAttackReviewReadsNothingOutside(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	secret := filepath.Join(t.TempDir(), "secret")

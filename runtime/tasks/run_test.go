@@ -21,7 +21,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// desk is a manager whose runners are this test binary, with a project.
+// desk is a manager with a project. Its runners are this test binary.
 type desk struct {
 	*Manager
 	db      *store.DB
@@ -32,8 +32,7 @@ type desk struct {
 	t       testing.TB
 }
 
-// settings are what a test sets of the options, and what it hands to its
-// runners.
+// settings holds the options of a test, and the settings for its runners.
 type settings struct {
 	Dir        string
 	MaxRunning int
@@ -43,10 +42,10 @@ type settings struct {
 	MaxOutput  int64
 	Env        []string
 	Config     Configuration
-	Answer     string // path of a file that is the answer to every question of an agent; empty: nobody is there
-	Elsewhere  string // address of the agent far, over A2A; empty: there is none
+	Answer     string // path of a file with the answer to every question of an agent; empty if no person is available
+	Elsewhere  string // address of the remote agent, over A2A; empty if there is none
 	Sandbox    box.Mode
-	Write      []string // what agents may write from there too
+	Write      []string // additional paths that agents may write
 }
 
 func (s settings) options(place string) Options {
@@ -71,7 +70,7 @@ func (s settings) options(place string) Options {
 	return o
 }
 
-// runner is what a runner process of these tests does.
+// runner runs a runner process in these tests.
 func runner(ctx context.Context, db *store.DB, place string, args []string) error {
 	var s settings
 	if err := json.Unmarshal([]byte(args[0]), &s); err != nil {
@@ -105,7 +104,7 @@ func openAt(t testing.TB, place string, r Repo, s settings) *desk {
 	return d
 }
 
-// quiet stops everything that still runs: a test leaves nothing behind.
+// quiet stops everything that is still running, so that a test leaves nothing behind.
 func (d *desk) quiet() {
 	page, err := d.Tasks(context.Background(), TaskQuery{ProjectID: d.project.ID, Page: Page{Limit: 500}})
 	if err != nil {
@@ -124,7 +123,7 @@ func (d *desk) quiet() {
 	}
 }
 
-// start starts an attempt whose agent does what the lines of the script say.
+// start starts an attempt whose agent executes the lines of the script.
 func (d *desk) start(script ...string) Started {
 	d.t.Helper()
 	made := task(d.t, d.Manager, d.project.ID, "Do it well")
@@ -139,7 +138,7 @@ func (d *desk) request(taskID string, script ...string) StartRequest {
 	return StartRequest{TaskID: taskID, Executor: "fake", Prompt: strings.Join(script, "\n"), Repos: []RepoTarget{{RepoID: d.repo.ID}}}
 }
 
-// until waits until an attempt is as ok wants it.
+// until waits until ok returns true for an attempt.
 func (d *desk) until(attemptID, what string, ok func(AttemptStatus) bool) AttemptStatus {
 	d.t.Helper()
 	var s AttemptStatus
@@ -161,13 +160,13 @@ func (d *desk) ended(attemptID string) AttemptStatus {
 	return d.until(attemptID, "ended", func(s AttemptStatus) bool { return s.State == Completed || s.State == Failed })
 }
 
-// said is what a runner said that should say nothing.
+// said returns the output of a runner, which should be empty.
 func (d *desk) said(processID string) string {
 	out, _ := os.ReadFile(filepath.Join(d.options.Dir, "runs", processID, "runner.log"))
 	return string(out)
 }
 
-// entries are the texts of a log.
+// entries returns the texts of a log.
 func (d *desk) entries(attemptID string, c Channel) (texts []string) {
 	d.t.Helper()
 	page, err := d.Logs(context.Background(), LogQuery{AttemptID: attemptID, Channel: c, Limit: 1000})
@@ -275,8 +274,8 @@ func TestAFailureIsTold(t *testing.T) {
 	}
 }
 
-// TestScriptsComeBeforeAndAfter: setup, agent, cleanup, and no session before
-// the agent: T-054, T-070, T-181.
+// TestScriptsComeBeforeAndAfter: setup, agent and cleanup, and no session before the
+// agent: T-054, T-070, T-181.
 func TestScriptsComeBeforeAndAfter(t *testing.T) {
 	path := gitRepo(t)
 	write(t, filepath.Join(path, ".env"), "KEY=1\n")
@@ -304,8 +303,7 @@ func TestScriptsComeBeforeAndAfter(t *testing.T) {
 		t.Errorf("the branch has %q", got)
 	}
 
-	// Nothing changed, so nothing is to be cleaned up; and a setup that fails
-	// is the end.
+	// Nothing has changed, so no cleanup runs. A setup that fails ends the run.
 	d.repo.Setup = "echo broken >&2; exit 3"
 	if _, d.repo, err = d.AddRepo(t.Context(), "desk", d.repo); err != nil {
 		t.Fatal(err)
@@ -353,7 +351,7 @@ func TestFollowUpsRunOneAfterTheOther(t *testing.T) {
 	queue("say replaced", "")
 	queue("write two.txt 2", "q1")
 	d.until(started.AttemptID, "went on", func(s AttemptStatus) bool { return s.ProcessID != first.ProcessID })
-	queue("write two.txt 2", "q1") // a retry after it was taken
+	queue("write two.txt 2", "q1") // a retry after the message was taken
 	s := d.ended(started.AttemptID)
 	if s.State != Completed || s.Queued != nil {
 		t.Errorf("Status = %+v\n%s", s, d.said(started.ProcessID))
@@ -439,7 +437,8 @@ func TestStopEndsTheAgentAndItsChildren(t *testing.T) {
 	}
 }
 
-// TestMoreThanTheLimitWait: attempts over the limit are queued, not refused.
+// TestMoreThanTheLimitWait checks that attempts over the limit are queued, not
+// rejected.
 func TestMoreThanTheLimitWait(t *testing.T) {
 	d := open(t, Repo{}, settings{MaxRunning: 2})
 	var all []Started
@@ -494,8 +493,8 @@ func TestLimitsEndARun(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentIsShort: what is not on the list does not reach an agent,
-// and what is on it for its secret is in no log.
+// TestTheEnvironmentIsShort checks that an agent only gets listed variables, and that
+// secrets among them are in no log.
 func TestTheEnvironmentIsShort(t *testing.T) {
 	t.Setenv("MY_PROVIDER_KEY", "a-very-secret-value")
 	t.Setenv("OTHER_KEY", "not-for-agents")
@@ -520,7 +519,8 @@ func TestTheEnvironmentIsShort(t *testing.T) {
 	}
 }
 
-// TestAStopCanBecomeOneWithForce: who waits for a gentle stop need not.
+// TestAStopCanBecomeOneWithForce checks that a second stop with force does not wait for
+// the first.
 func TestAStopCanBecomeOneWithForce(t *testing.T) {
 	d := open(t, Repo{}, settings{})
 	started := d.start("say ready\nhang")

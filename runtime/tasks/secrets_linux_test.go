@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// The work of a runner that was killed is looked at by the sweep in its place.
+// A sweep checks the work of a killed runner in its place.
 func TestAttackWorkASweepFindsTheSecretsOfAKilledRun(t *testing.T) {
 	for _, mode := range []box.Mode{box.None, box.Landlock, box.Bwrap} {
 		t.Run(string(mode), func(t *testing.T) {

@@ -13,13 +13,14 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/worktree"
 )
 
-// aKey looks like one of GitHub, and committing is how an agent commits it itself.
+// aKey looks like a GitHub key, and committing is a script with which an agent commits
+// it.
 var (
 	aKey       = "ghp_" + strings.Repeat("1a2B", 9)
 	committing = "run echo " + aKey + " > k.txt && git add k.txt && git " + as + " commit -q -m mine"
 )
 
-// held makes sure that an error names the key's file and kind, and not the key.
+// held checks that an error names the key's file and kind, but not the key.
 func held(t *testing.T, what string, err error, file string) {
 	t.Helper()
 	refused(t, what, err, LandHeld)
@@ -35,8 +36,8 @@ func held(t *testing.T, what string, err error, file string) {
 	}
 }
 
-// A key that the agent committed itself came onto the person's branch without a
-// word.
+// A key in the agent's own commits does not land on the person's branch without a
+// warning.
 func TestAttackWorkASecretOfTheAgentsCommitsDoesNotLand(t *testing.T) {
 	d := openAs(t, settings{})
 	started := d.start(committing)
@@ -74,7 +75,7 @@ func TestAttackWorkASecretOfTheAgentsCommitsDoesNotLand(t *testing.T) {
 	}
 }
 
-// The message of a commit of the agent goes onto the person's branch with it.
+// The message of an agent's commit lands on the person's branch with the commit.
 func TestAttackWorkASecretInAMessageDoesNotLand(t *testing.T) {
 	d := openAs(t, settings{})
 	started := d.start("run echo a > a.txt && git add a.txt && git " + as + " commit -q -m mine -m 'it is " + aKey + "'")
@@ -95,7 +96,7 @@ func TestAttackWorkASecretInAMessageDoesNotLand(t *testing.T) {
 	if _, err := d.Apply(t.Context(), s.ID, true, Allowance{}); err != nil {
 		t.Errorf("Apply, which brings no message, = %v", err)
 	}
-	for _, how := range []worktree.How{worktree.Rebase, worktree.Merge} { // each makes its commits anew
+	for _, how := range []worktree.How{worktree.Rebase, worktree.Merge} { // each recreates the commits
 		done, err := d.Land(t.Context(), LandRequest{AttemptID: s.ID, How: how, Secrets: Allowance{Named: []string{what}}})
 		if err != nil || strings.Join(done.Secrets, ";") != what {
 			t.Errorf("Land with leave = %+v, %v", done.Secrets, err)
@@ -109,7 +110,7 @@ func TestAttackWorkASecretInAMessageDoesNotLand(t *testing.T) {
 	}
 }
 
-// What is not committed yet is held back by the commit, unless all may land.
+// A secret in uncommitted work is held back by the commit, unless all secrets may land.
 func TestAttackWorkASecretThatIsNotCommittedDoesNotLand(t *testing.T) {
 	const secret = "a-value-nobody-should-see"
 	t.Setenv("MY_KEY", secret)
@@ -124,8 +125,8 @@ func TestAttackWorkASecretThatIsNotCommittedDoesNotLand(t *testing.T) {
 	}
 }
 
-// What a person has allowed to commit is not asked about again when it lands;
-// anything else is.
+// A landing does not ask again about findings that a person allowed to commit. It asks
+// about all others.
 func TestAttackWorkWhatWasAllowedIsNotAskedAgain(t *testing.T) {
 	var asked []string
 	o := Options{Ask: func(_ context.Context, _ Attempt, _ Process, q executor.Question) (executor.Answer, error) {
@@ -152,7 +153,7 @@ func TestAttackWorkWhatWasAllowedIsNotAskedAgain(t *testing.T) {
 		t.Errorf("Apply of what was allowed = %q, %v", done.Secrets, err)
 	}
 
-	// A person who commits it themselves has allowed it, too; another key has not been seen.
+	// A person who commits a key has also allowed it. Another key has not been seen.
 	dir := filepath.Join(d.attempt(started.AttemptID).Dir, d.repo.Name)
 	other := strings.Replace(aKey, "1a2B", "9z8Y", 1)
 	write(t, filepath.Join(dir, "other.txt"), other+"\n")
@@ -170,7 +171,7 @@ func TestAttackWorkWhatWasAllowedIsNotAskedAgain(t *testing.T) {
 		t.Errorf("Land is held for %q, want only what nobody has seen", f.Message)
 	}
 
-	// What one attempt may is not what another may.
+	// What is allowed in one attempt is not allowed in another.
 	next := d.start("write k.txt " + aKey)
 	if err := d.Run(t.Context(), next.ProcessID); err != nil {
 		t.Fatal(err)
@@ -190,8 +191,8 @@ func TestAttackWorkWhatWasAllowedIsNotAskedAgain(t *testing.T) {
 	}
 }
 
-// A person allows what they have seen: what is held in another repository is
-// asked about by itself.
+// A person allows only what they have seen, so each repository is asked about
+// separately.
 func TestAttackWorkEachRepositoryIsAskedAboutByItself(t *testing.T) {
 	var asked []string
 	d := &desk{t: t}
@@ -224,8 +225,8 @@ func TestAttackWorkEachRepositoryIsAskedAboutByItself(t *testing.T) {
 	}
 }
 
-// A value that the configuration passes to an agent is a secret whatever its
-// variable is called, in the log and in a commit; what is ordinary is none.
+// A value that the configuration passes to an agent is a secret whatever its variable's
+// name, in the log and in a commit, unless the value is ordinary.
 func TestAttackWorkAPassedValueIsASecretByWhatItLooksLike(t *testing.T) {
 	const dsn = "postgres://ann:hunter2@db/shop"
 	agents, err := executor.New(map[string]executor.Config{"fake": {Env: map[string]string{"SHOP_DATABASE": dsn, "SHOP_DATA": "/var/lib/shop", "SHOP_KIND": "production"}}})

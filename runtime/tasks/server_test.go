@@ -15,14 +15,14 @@ import (
 	. "github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// serverJob is what a server of these tests is to do.
+// serverJob describes the work of a server in these tests.
 type serverJob struct {
 	Settings       settings
 	Project, Repo  string
 	Effects, Round string
 }
 
-// server starts attempts and follows them up, and says what it was promised.
+// server starts attempts, sends follow-ups, and prints the results of its calls.
 func server(ctx context.Context, db *store.DB, place, args string) error {
 	var job serverJob
 	if err := json.Unmarshal([]byte(args), &job); err != nil {
@@ -43,8 +43,8 @@ func server(ctx context.Context, db *store.DB, place, args string) error {
 	return nil
 }
 
-// do makes a task, starts it and queues a message, each with a request id: it
-// may be done again, by anybody.
+// do creates a task, starts it and queues a message, each with a request ID. Any
+// process may repeat it.
 func (job serverJob) do(ctx context.Context, m *Manager, name string) (attemptID string, err error) {
 	t, err := m.CreateTask(ctx, NewTask{ProjectID: job.Project, Title: name, RequestID: "task-" + name})
 	if err != nil {
@@ -65,8 +65,8 @@ func (job serverJob) do(ctx context.Context, m *Manager, name string) (attemptID
 	}
 }
 
-// lines is what an agent does in these tests: it leaves an effect that must not
-// come twice, writes lines, and has a child.
+// lines returns an agent's script in these tests: it leaves an effect that must not
+// happen twice, writes lines, and starts a child process.
 func lines(effects, name string) []string {
 	return []string{
 		"run echo " + name + " >> " + effects,
@@ -75,7 +75,7 @@ func lines(effects, name string) []string {
 	}
 }
 
-// tidyJob is what a process does that is killed while it takes folders away.
+// tidyJob is the job of a process that is killed while it removes folders.
 type tidyJob struct {
 	Settings      settings
 	Attempt, Task string
@@ -99,7 +99,7 @@ func tidyUp(ctx context.Context, db *store.DB, place, data string) error {
 	return nil
 }
 
-// heir looks for what was left behind, as any command does, and ends.
+// heir cleans up what was left behind, as any command does, and exits.
 func heir(_ context.Context, db *store.DB, place, data string) error {
 	var s settings
 	if err := json.Unmarshal([]byte(data), &s); err != nil {
@@ -112,8 +112,8 @@ func heir(_ context.Context, db *store.DB, place, data string) error {
 	return nil
 }
 
-// rounds is how often each kind of process is killed: SURVIVE says, as in
-// `make survive`, which takes some minutes.
+// rounds returns how often each kind of process is killed. SURVIVE sets it, for example
+// in `make survive`, which takes some minutes.
 func rounds(t *testing.T, usual int) int {
 	if n, err := strconv.Atoi(os.Getenv("SURVIVE")); err == nil {
 		return n

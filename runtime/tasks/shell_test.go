@@ -13,15 +13,14 @@ import (
 	. "github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// shell is another shell: it has its own environment and settings.
+// shell describes another shell with its own environment and settings.
 type shell struct {
 	Settings settings
 	Requests []StartRequest
 	env      []string
 }
 
-// inShell is what happens in another shell: attempts begin, or somebody only
-// looks.
+// inShell runs in another shell: it starts attempts, or only reads.
 func inShell(ctx context.Context, db *store.DB, place, what, job string) error {
 	var s shell
 	if err := json.Unmarshal([]byte(job), &s); err != nil {
@@ -42,7 +41,7 @@ func inShell(ctx context.Context, db *store.DB, place, what, job string) error {
 	return nil
 }
 
-// in runs something in another shell to its end, and returns what it printed.
+// in runs a job in another shell until it exits, and returns its output.
 func (d *desk) in(s shell, what string) []string {
 	d.t.Helper()
 	data, err := json.Marshal(s)
@@ -73,7 +72,7 @@ func (d *desk) begin(s shell, scripts ...string) []string {
 	return ids
 }
 
-// launchers are the processes that hold the lease of a launcher.
+// launchers returns the processes that hold a launcher's lease.
 func (d *desk) launchers() (pids []int) {
 	d.t.Helper()
 	err := d.db.View(context.Background(), func(tx *store.Tx) error {
@@ -94,8 +93,8 @@ func (d *desk) launchers() (pids []int) {
 	return pids
 }
 
-// launched is when somebody last started a runner for what waits in an attempt,
-// and whether it waits still.
+// launched returns when a runner was last started for an attempt's waiting process, and
+// whether the process is still waiting.
 func (d *desk) launched(attemptID string) (at int64, waits bool) {
 	d.t.Helper()
 	err := d.db.View(context.Background(), func(tx *store.Tx) error {
@@ -107,7 +106,8 @@ func (d *desk) launched(attemptID string) (at int64, waits bool) {
 	return at, waits
 }
 
-// most is how many processes of attempts ran at the same time.
+// most returns the maximum number of processes of attempts that were running at the
+// same time.
 func (d *desk) most(attempts []string) (most int) {
 	d.t.Helper()
 	var all []Process

@@ -20,15 +20,15 @@ import (
 
 const secretKey = "a-very-secret-value"
 
-// withKey is a shell whose runs need a key.
+// withKey returns a shell whose runs require a key.
 func withKey(dir string, key string) shell {
 	return shell{Settings: settings{Dir: dir, MaxRunning: 1, Env: []string{"MY_*"}, Lease: 4 * time.Second}, env: append(os.Environ(), "MY_KEY="+key)}
 }
 
-// hold is a line of a script that goes on when the file is there.
+// hold returns a script line that waits until the file exists.
 func hold(path string) string { return "run while [ ! -e " + path + " ]; do sleep 0.02; done" }
 
-// kill ends a process as a power cut does.
+// kill kills a process, like a power failure.
 func kill(t *testing.T, pid int) {
 	t.Helper()
 	if pid <= 0 {
@@ -43,17 +43,17 @@ func await(t testing.TB, what string, ok func() bool) {
 	waittest.Until(t, what, func() (bool, any) { return ok(), nil })
 }
 
-// TestAttackStarterOfAnotherEnvironmentStartsNothing: an attempt waits, and all
-// that ran with its environment is dead. Nobody else starts it, however often they
-// look; its own shell does.
+// TestAttackStarterOfAnotherEnvironmentStartsNothing: an attempt is waiting, and all
+// processes with its environment are dead. No process with another environment starts
+// it, however often it checks; a process in its own shell does.
 func TestAttackStarterOfAnotherEnvironmentStartsNothing(t *testing.T) {
-	d := open(t, Repo{}, settings{Lease: 4 * time.Second}) // it sweeps too, without the key
+	d := open(t, Repo{}, settings{Lease: 4 * time.Second}) // this manager sweeps too, without the key
 	own := withKey(d.options.Dir, secretKey)
 	ids := d.begin(own, "hang", "run echo key=$MY_KEY", "run echo key=$MY_KEY")
 	d.until(ids[0], "began", func(s AttemptStatus) bool { return d.running(ids[0]).agent > 0 })
 	await(t, "a launcher", func() bool { return len(d.launchers()) == 1 })
 	runner := d.running(ids[0]).runner
-	syscall.Kill(runner, syscall.SIGSTOP) // it would start another launcher
+	syscall.Kill(runner, syscall.SIGSTOP) // otherwise it would start another launcher
 	for found := d.launcherProcesses(); len(found) > 0; found = d.launcherProcesses() {
 		kill(t, found[0])
 	}
@@ -138,8 +138,8 @@ func TestAttackStarterOfAnotherEnvironmentStartsNothing(t *testing.T) {
 	await(t, "the end of the launcher", func() bool { return len(d.launchers()) == 0 })
 }
 
-// launcherProcesses are those that this desk's folder is the home of, whether or
-// not they hold the lease.
+// launcherProcesses returns the launchers of this desk's folder, whether or not they
+// hold the lease.
 func (d *desk) launcherProcesses() (pids []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
@@ -152,10 +152,10 @@ func (d *desk) launcherProcesses() (pids []int) {
 	return pids
 }
 
-// child is the variable of a child that is a runner of this installation.
+// child returns the variable that marks a runner of this installation.
 func (d *desk) child() string { return strings.TrimPrefix(d.options.RunnerEnv[0], "TASKS_TEST_CHILD=") }
 
-// TestAttackStarterResume: a person may take over what waits.
+// TestAttackStarterResume: a person may take over a waiting attempt.
 func TestAttackStarterResume(t *testing.T) {
 	t.Setenv("MY_KEY", "mine")
 	d := open(t, Repo{}, settings{Lease: 4 * time.Second, Env: []string{"MY_*"}})
@@ -174,8 +174,8 @@ func TestAttackStarterResume(t *testing.T) {
 	refused(t, "Resume of one that has ended", d.Resume(t.Context(), ids[0]), NotWaiting)
 }
 
-// TestAttackStarterTwoStarters: each runs with its own environment, and the limit
-// of each counts the runs of both.
+// TestAttackStarterTwoStarters: each runs with its own environment, and each limit
+// counts the runs of both.
 func TestAttackStarterTwoStarters(t *testing.T) {
 	d := open(t, Repo{}, settings{Lease: 4 * time.Second})
 	var ids []string
@@ -196,7 +196,7 @@ func TestAttackStarterTwoStarters(t *testing.T) {
 	await(t, "the end of the launchers", func() bool { return len(d.launchers()) == 0 })
 }
 
-// TestAttackStarterLimitHoldsOverProcesses: many shells start at once.
+// TestAttackStarterLimitHoldsOverProcesses: many shells start attempts concurrently.
 func TestAttackStarterLimitHoldsOverProcesses(t *testing.T) {
 	d := open(t, Repo{}, settings{Lease: 4 * time.Second})
 	s := withKey(d.options.Dir, secretKey)
@@ -219,8 +219,8 @@ func TestAttackStarterLimitHoldsOverProcesses(t *testing.T) {
 	}
 }
 
-// TestAttackStarterEnvironmentIsNotReadable: what other programs of the user can
-// read has no key in it, for root too.
+// TestAttackStarterEnvironmentIsNotReadable: the data that other programs of the user
+// can read contains no key. This also holds for root.
 func TestAttackStarterEnvironmentIsNotReadable(t *testing.T) {
 	d := open(t, Repo{}, settings{Lease: 4 * time.Second})
 	gate := filepath.Join(t.TempDir(), "go")
@@ -246,7 +246,7 @@ func TestAttackStarterEnvironmentIsNotReadable(t *testing.T) {
 		for _, root := range []string{d.place, d.options.Dir} {
 			err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 				if err != nil || !e.Type().IsRegular() {
-					return nil // it comes and goes
+					return nil // the process may exit meanwhile
 				}
 				if text, err := os.ReadFile(path); err == nil && bytes.Contains(text, []byte(secretKey)) {
 					t.Errorf("%s has the value of a variable", path)
@@ -268,8 +268,8 @@ func TestAttackStarterEnvironmentIsNotReadable(t *testing.T) {
 	}
 }
 
-// TestKilledLaunchersLoseNothing kills launchers and runners at random moments:
-// what waits is started once, by its own.
+// TestKilledLaunchersLoseNothing kills launchers and runners at random moments. Each
+// waiting attempt is started once, with its own environment.
 func TestKilledLaunchersLoseNothing(t *testing.T) {
 	d := open(t, Repo{}, settings{Lease: 4 * time.Second})
 	own := withKey(d.options.Dir, secretKey)

@@ -20,18 +20,18 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// TestAttackBoxKilledAnywhereNoCommitIsLost kills, at random moments, the runner
-// of an agent in a sandbox, the agent, the runner while it brings home what the
-// agent committed, and who does that in the place of a runner that was killed.
-// Each commit that the agent has told of is still led to afterwards, and nothing
-// of the person's has changed.
+// TestAttackBoxKilledAnywhereNoCommitIsLost kills, at random moments, the runner of an
+// agent in a sandbox, the agent, the runner while it copies the agent's commits into
+// the repository, and the process that does this in place of a killed runner.
+// Afterwards, a ref reaches each commit that the agent has reported, and the person's
+// own data is unchanged.
 func TestAttackBoxKilledAnywhereNoCommitIsLost(t *testing.T) {
 	for _, mode := range []box.Mode{box.Bwrap, box.Landlock} {
 		t.Run(string(mode), func(t *testing.T) {
 			needsBox(t, mode)
 			k := newBoxKiller(t, mode)
 			most := rounds(t, len(boxVictims))
-			for round := 0; k.killed < most && round < 4*most; round++ { // some end before they can be killed
+			for round := 0; k.killed < most && round < 4*most; round++ { // some exit before they can be killed
 				k.round(boxVictims[round%len(boxVictims)])
 				if t.Failed() {
 					t.Fatalf("round %d, %s", round, boxVictims[round%len(boxVictims)])
@@ -45,8 +45,8 @@ func TestAttackBoxKilledAnywhereNoCommitIsLost(t *testing.T) {
 	}
 }
 
-// needsBox ends a test loudly where a sandbox does not work. Its absence is a failure
-// where DESKHAND_TEST_SANDBOX names it, or is "require", which names all.
+// needsBox skips a test with a message if a sandbox does not work. It fails the test if
+// DESKHAND_TEST_SANDBOX names the sandbox or is "require", which stands for all.
 func needsBox(t *testing.T, mode box.Mode) {
 	t.Helper()
 	if _, _, err := box.Choose(t.Context(), mode); err != nil {
@@ -59,11 +59,11 @@ func needsBox(t *testing.T, mode box.Mode) {
 
 var boxVictims = []string{"runner", "agent", "runner that brings home", "heir"}
 
-// boxKiller kills around a person's repository.
+// boxKiller kills processes that work on a person's repository.
 type boxKiller struct {
 	*desk
 	settings                     settings
-	tells                        string // folder of the files in which agents tell of commits
+	tells                        string // folder of the files in which agents report commits
 	mine                         map[string]string
 	random                       *rand.Rand
 	killed, told, gone, followed int
@@ -72,7 +72,7 @@ type boxKiller struct {
 
 func newBoxKiller(t *testing.T, mode box.Mode) *boxKiller {
 	k := &boxKiller{tells: t.TempDir(), random: rand.New(rand.NewPCG(11, 12)), by: map[string]int{}}
-	// Nobody but heirs looks for the dead in so long a term.
+	// With such a long lease, only heirs look for dead processes.
 	k.settings = settings{Lease: time.Hour, Dir: t.TempDir(), MaxRunning: 50, Sandbox: mode, Write: []string{k.tells}}
 	path := gitRepo(t)
 	git(t, path, "config", "user.name", "Ada")
@@ -84,7 +84,7 @@ func newBoxKiller(t *testing.T, mode box.Mode) *boxKiller {
 	return k
 }
 
-// persons is what is the person's, and no agent's.
+// persons returns the data that belongs to the person and to no agent.
 func (k *boxKiller) persons() map[string]string {
 	k.t.Helper()
 	at := func(args ...string) string { return git(k.t, k.repo.Path, args...) }
@@ -115,9 +115,9 @@ func files(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// commits is a script that commits n times on the branch, on a detached head that
-// it leaves again, on a branch of its own, and as a stash, and tells of each
-// commit when git has made it.
+// commits returns a script that commits n times: on the branch, on a detached HEAD that
+// it leaves again, on its own branch, and as a stash. It reports each commit after git
+// has created it.
 func commits(tell string, n int) string {
 	return fmt.Sprintf(`run commit() { git commit -q --allow-empty -m "$1 $i" && git rev-parse HEAD >> %[1]s; }; i=0; while [ $i -lt %[2]d ]; do i=$((i+1)); `+
 		`commit branch; git checkout -q --detach; commit detached; git checkout -q $DESKHAND_BRANCH; `+
@@ -125,7 +125,7 @@ func commits(tell string, n int) string {
 		`echo $i > README.md; git stash -q && git rev-parse refs/stash >> %[1]s; echo $i > left.txt; done`, tell, n)
 }
 
-// round is an attempt of which somebody is killed.
+// round runs an attempt and kills one of its processes.
 func (k *boxKiller) round(victim string) {
 	tell := filepath.Join(k.tells, fmt.Sprintf("told-%d", len(files(k.t, k.tells))))
 	write(k.t, tell, "")
@@ -172,7 +172,7 @@ func (k *boxKiller) round(victim string) {
 	}
 }
 
-// kill ends somebody at a random moment, and says whether it was still there.
+// kill kills a process at a random moment, and reports whether it was still running.
 func (k *boxKiller) kill(victim, attemptID, tell string) bool {
 	// moment is some commits later, and a little.
 	moment := func(commits int) {
@@ -238,7 +238,7 @@ func (k *boxKiller) waits(what string, ok func() bool) {
 	await(k.t, what, ok)
 }
 
-// sigkill ends a process with nothing that it could do about it.
+// sigkill kills a process in a way that it cannot handle.
 func (k *boxKiller) sigkill(pid int) bool {
 	k.t.Helper()
 	if pid <= 0 || dead(pid) || syscall.Kill(pid, syscall.SIGKILL) != nil {
@@ -248,8 +248,8 @@ func (k *boxKiller) sigkill(pid int) bool {
 	return true
 }
 
-// nobody checks that no process of an attempt is there, by what it was started
-// with: an environment, or a command line that names the attempt's files.
+// nobody checks that no process of an attempt is left. It recognizes a process by its
+// environment, or by a command line that names the attempt's files.
 func (k *boxKiller) nobody(attemptID, tell string) {
 	k.t.Helper()
 	k.intact(attemptID, "")
@@ -266,8 +266,8 @@ func (k *boxKiller) nobody(attemptID, tell string) {
 	})
 }
 
-// isKept checks that the repository is whole, and that git takes none of the
-// commits that were told of for waste.
+// isKept checks that the repository is intact, and that git would not collect any
+// reported commit.
 func (k *boxKiller) isKept(when, tell string) {
 	k.t.Helper()
 	git(k.t, k.repo.Path, "fsck")
@@ -291,13 +291,13 @@ func (k *boxKiller) isKept(when, tell string) {
 	}
 }
 
-// follow goes on with an attempt that was begun: its agent commits once more.
+// follow continues an attempt: its agent commits once more.
 func (k *boxKiller) follow(s AttemptStatus, tell string) {
 	k.t.Helper()
 	before, _ := os.ReadFile(tell)
 	_, err := k.FollowUp(context.Background(), FollowUpRequest{Action: Send, AttemptID: s.ID, Prompt: commits(tell, 1)})
 	if s.SessionID == "" && code(err) == NoSession {
-		return // it was killed while it started
+		return // the run was killed while it started
 	}
 	if err != nil {
 		k.t.Fatalf("FollowUp = %v", err)
@@ -312,8 +312,8 @@ func (k *boxKiller) follow(s AttemptStatus, tell string) {
 	}
 }
 
-// slowGit is a git that is busy for a while when it first moves the attempt's
-// branch: it holds the lock of the branch, as git does, and takes it away at its end.
+// slowGit is a git that takes a while when it first moves the attempt's branch. It
+// holds the branch's lock, as git does, and removes it before it exits.
 const slowGit = `#!/bin/sh
 for a; do
 	case "$a" in
@@ -331,9 +331,9 @@ fi
 exec %[1]s "$@"
 `
 
-// A runner is killed while its git has the lock of the attempt's branch. The git
-// ends by itself: killed, it would leave the lock in the person's repository, and
-// the branch could not go on.
+// A runner is killed while its git command holds the lock of the attempt's branch. That
+// git command exits on its own. If it were killed, it would leave the lock in the
+// person's repository and block the branch.
 func TestAttackBoxKilledWhileGitHoldsALock(t *testing.T) {
 	for _, mode := range []box.Mode{box.Bwrap, box.Landlock} {
 		t.Run(string(mode), func(t *testing.T) {

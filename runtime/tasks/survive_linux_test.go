@@ -21,7 +21,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// inside are the processes that run in an attempt.
+// inside returns the processes that run in an attempt.
 func inside(attemptID string) (pids []string) {
 	mark := []byte("DESKHAND_ATTEMPT_ID=" + attemptID)
 	entries, _ := os.ReadDir("/proc")
@@ -37,10 +37,10 @@ func inside(attemptID string) (pids []string) {
 	return pids
 }
 
-// victim is a row of the processes that run.
+// victim holds the process IDs of a running attempt.
 type victim struct{ runner, agent int }
 
-// running reads who runs in an attempt; zero: nobody does.
+// running returns the processes of an attempt, or zero if none is running.
 func (d *desk) running(attemptID string) (v victim) {
 	d.t.Helper()
 	err := d.db.View(context.Background(), func(tx *store.Tx) error {
@@ -62,8 +62,7 @@ func (d *desk) running(attemptID string) (v victim) {
 	return v
 }
 
-// nobodyInside waits until no process of an attempt is left, which nobody would
-// own.
+// nobodyInside waits until an attempt has no unowned processes left.
 func nobodyInside(t testing.TB, attemptID string) {
 	t.Helper()
 	waittest.Until(t, "no process runs of attempt "+attemptID, func() (bool, any) {
@@ -72,8 +71,8 @@ func nobodyInside(t testing.TB, attemptID string) {
 	})
 }
 
-// intact checks what must be true of an attempt that has ended, whoever was
-// killed.
+// intact checks the conditions that hold for every attempt that has ended, whichever
+// process was killed.
 func (d *desk) intact(attemptID string, effects string) {
 	d.t.Helper()
 	nobodyInside(d.t, attemptID)
@@ -86,8 +85,8 @@ func (d *desk) intact(attemptID string, effects string) {
 	d.wholeLogs(attemptID)
 }
 
-// wholeLogs checks that the raw logs have every line that is in the spools:
-// that is where a line is first.
+// wholeLogs checks that the raw logs contain every line in the spools, where lines are
+// written first.
 func (d *desk) wholeLogs(attemptID string) {
 	d.t.Helper()
 	processes, err := d.Processes(context.Background(), attemptID)
@@ -96,7 +95,7 @@ func (d *desk) wholeLogs(attemptID string) {
 	}
 	for _, p := range processes {
 		spool, _ := os.ReadFile(filepath.Join(d.options.Dir, "runs", p.ID, "spool"))
-		spooled := strings.Count(string(spool), "\nline-") // a record is a line about it, and the line
+		spooled := strings.Count(string(spool), "\nline-") // a record is a header line and the line itself
 		stored := 0
 		for page := (LogQuery{AttemptID: attemptID, ProcessID: p.ID, Channel: Raw, Limit: 1000, After: pointer(int64(-1))}); ; {
 			got, err := d.Logs(context.Background(), page)
@@ -125,7 +124,7 @@ func (d *desk) wholeLogs(attemptID string) {
 	}
 }
 
-// unlocked checks that no worktree is locked when nothing runs.
+// unlocked checks that no worktree is locked when nothing is running.
 func (d *desk) unlocked() {
 	d.t.Helper()
 	if list := git(d.t, d.repo.Path, "worktree", "list", "--porcelain"); strings.Contains(list, "\nlocked") {
@@ -133,7 +132,7 @@ func (d *desk) unlocked() {
 	}
 }
 
-// ownerless checks that after one sweep no process runs whose runner is dead.
+// ownerless checks that after one sweep no running process has a dead runner.
 func (d *desk) ownerless() {
 	d.t.Helper()
 	if err := d.Sweep(context.Background()); err != nil {
@@ -143,13 +142,13 @@ func (d *desk) ownerless() {
 		if !dead(pid) {
 			continue
 		}
-		if again, ok := d.owned()[id]; ok && again == pid { // it did not end in order just now
+		if again, ok := d.owned()[id]; ok && again == pid { // unless the process has just ended in order
 			d.t.Errorf("process %s is running by its row, and its runner %d is dead", id, pid)
 		}
 	}
 }
 
-// owned are the processes that run, and their runners.
+// owned returns the running processes with their runners.
 func (d *desk) owned() map[string]int {
 	d.t.Helper()
 	found := map[string]int{}
@@ -175,21 +174,21 @@ func (d *desk) owned() map[string]int {
 	return found
 }
 
-// dead says that a process has ended, whether or not its parent has noticed.
+// dead reports whether a process has exited, even if its parent has not waited for it.
 func dead(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ") || strings.Contains(string(stat), ") X ")
 }
 
-// TestAKilledRunnerLosesNothing kills runners, and in the second part agents,
-// at random moments.
+// TestAKilledRunnerLosesNothing kills runners, and in the second part agents, at random
+// moments.
 func TestAKilledRunnerLosesNothing(t *testing.T) {
 	for _, who := range []string{"runner", "agent"} {
 		t.Run(who, func(t *testing.T) {
 			d := open(t, Repo{Setup: "echo line-1"}, settings{Lease: 4 * time.Second})
 			random := rand.New(rand.NewPCG(5, 6))
 			killed, lost, most := 0, 0, rounds(t, 5)
-			for round := 0; killed < most && round < 4*most; round++ { // some end before they can be killed
+			for round := 0; killed < most && round < 4*most; round++ { // some exit before they can be killed
 				effects := filepath.Join(t.TempDir(), "effects")
 				started := d.start(lines(effects, "first")...)
 				after := time.Duration(random.IntN(290)) * time.Millisecond
@@ -205,7 +204,7 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 						return v.agent
 					}
 				}
-				if round%4 > 0 { // else while it starts
+				if round%4 > 0 { // otherwise while it starts
 					d.until(started.AttemptID, "began", func(s AttemptStatus) bool { return of() > 0 || s.State != Running })
 				}
 				time.Sleep(after)
@@ -219,7 +218,7 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 				if strings.HasPrefix(s.Failure, "lost: ") {
 					lost++
 				}
-				<-followed // a message may have come when its run had just been lost, and runs
+				<-followed // a message may have been queued just after its run was lost, and is running
 				d.ended(started.AttemptID)
 				d.intact(started.AttemptID, effects)
 				d.unlocked()
@@ -235,8 +234,8 @@ func TestAKilledRunnerLosesNothing(t *testing.T) {
 	}
 }
 
-// followWhenPossible queues a message once the attempt has a session, if it ever
-// has one.
+// followWhenPossible queues a message once the attempt has a session, if it ever gets
+// one.
 func (d *desk) followWhenPossible(attemptID, prompt string) {
 	for {
 		_, err := d.FollowUp(context.Background(), FollowUpRequest{Action: Queue, AttemptID: attemptID, Prompt: prompt, RequestID: "queue-" + attemptID})
@@ -247,8 +246,8 @@ func (d *desk) followWhenPossible(attemptID, prompt string) {
 	}
 }
 
-// TestAKilledServerLosesNothing: what it was asked for is done once, and what
-// it started goes on.
+// TestAKilledServerLosesNothing: requested work is done once, and started work
+// continues.
 func TestAKilledServerLosesNothing(t *testing.T) {
 	place := t.TempDir()
 	s := settings{Lease: 4 * time.Second, Dir: t.TempDir(), MaxRunning: 50}
@@ -276,7 +275,7 @@ func TestAKilledServerLosesNothing(t *testing.T) {
 		d.ownerless()
 		for i := range 3 {
 			name := fmt.Sprintf("%d-%d", round, i)
-			attempt, err := job.do(t.Context(), d.Manager, name) // the client tries again
+			attempt, err := job.do(t.Context(), d.Manager, name) // the client retries
 			if err != nil {
 				t.Fatalf("round %d: %s again = %v", round, name, err)
 			}
@@ -300,8 +299,8 @@ func TestAKilledServerLosesNothing(t *testing.T) {
 	}
 }
 
-// TestWhoeverComesNextFindsTheDead: a process that only asks, and ends. It takes
-// away the settings of the agent too, which have a token in them.
+// TestWhoeverComesNextFindsTheDead: a process that only reads cleans up before it
+// exits. It also removes the agent's settings, which contain a token.
 func TestWhoeverComesNextFindsTheDead(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
@@ -324,8 +323,8 @@ func TestWhoeverComesNextFindsTheDead(t *testing.T) {
 	d.intact(started.AttemptID, "")
 }
 
-// TestASuspendedRunnerIsBelievedForAWhile: shorter than a term it goes on, and
-// after that it is ended with its agent.
+// TestASuspendedRunnerIsBelievedForAWhile: a runner that is suspended for less than a
+// lease term continues. After a longer time it is killed with its agent.
 func TestASuspendedRunnerIsBelievedForAWhile(t *testing.T) {
 	d := open(t, Repo{}, settings{Lease: 2 * time.Second})
 	for _, c := range []struct {
@@ -347,8 +346,8 @@ func TestASuspendedRunnerIsBelievedForAWhile(t *testing.T) {
 	}
 }
 
-// TestALeaseOfASleepingMachineIsNotLost: a clock that jumps makes no runner
-// dead.
+// TestALeaseOfASleepingMachineIsNotLost: a runner does not count as dead because the
+// clock has jumped.
 func TestALeaseOfASleepingMachineIsNotLost(t *testing.T) {
 	place := t.TempDir()
 	d := openAt(t, place, Repo{}, settings{Lease: 4 * time.Second})
@@ -372,8 +371,8 @@ func TestALeaseOfASleepingMachineIsNotLost(t *testing.T) {
 	}
 }
 
-// TestAStoreThatWasCutOffIsWhole kills writers in the middle of commits and
-// then takes a piece off the end of the write-ahead log, as a power cut does.
+// TestAStoreThatWasCutOffIsWhole kills writers in the middle of commits and then
+// truncates the write-ahead log, like a power failure.
 func TestAStoreThatWasCutOffIsWhole(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	place := t.TempDir()

@@ -19,8 +19,8 @@ import (
 )
 
 // TestAttackWorkKilledAnywhereNoCommitIsLost kills the runner of an agent that commits
-// where no branch is, and then who takes its folder away. Each commit that the
-// agent has told of is there in the end: a ref leads to it, or its folder stays.
+// outside its branch, and then the process that removes its folder. In the end, each
+// commit that the agent has reported exists: a ref reaches it, or its folder stays.
 func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 	const commit = "git " + as + " commit -q --allow-empty -m x && echo %[1]s $(git rev-parse HEAD) >> %[2]s"
 	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(t.TempDir(), "gitconfig"))
@@ -29,7 +29,7 @@ func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 	for kind, c := range map[string]struct {
 		begin string
 		in    []string
-		box   box.Mode // of the agent; empty: none
+		box   box.Mode // sandbox of the agent; empty for none
 	}{
 		"detached":               {begin: detach, in: []string{"."}},
 		"submodule":              {begin: update, in: []string{"libs/sub"}},
@@ -50,11 +50,11 @@ func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 			d := openAt(t, place, Repo{Path: path, Name: "app"}, s)
 			random := rand.New(rand.NewPCG(3, 4))
 			killed, told, gone, want := 0, 0, 0, rounds(t, 4)
-			for round := 0; killed < want && round < 4*want; round++ { // in some both end before they can be killed
+			for round := 0; killed < want && round < 4*want; round++ { // in some rounds both exit before they can be killed
 				effects := filepath.Join(tells, fmt.Sprint("commits-", round))
 				script := []string{"run " + c.begin}
 				guard := "run "
-				if c.box != "" { // else it tells of nothing
+				if c.box != "" { // without a sandbox it reports nothing
 					guard = "run ! touch " + filepath.Join(path, "outside") + " && "
 				}
 				for i := range 6 {
@@ -63,7 +63,7 @@ func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 				}
 				started := d.start(script...)
 				dir := filepath.Join(d.attempt(started.AttemptID).Dir, "app")
-				// The moment of the kill: after so many commits, and a little later.
+				// The moment of the kill: a little after a random number of commits.
 				most := random.IntN(7)
 				d.until(started.AttemptID, "has commits", func(s AttemptStatus) bool {
 					list, _ := os.ReadFile(effects)
@@ -121,15 +121,15 @@ func TestAttackWorkKilledAnywhereNoCommitIsLost(t *testing.T) {
 			if killed < want {
 				t.Errorf("%d were killed, want %d", killed, want)
 			}
-			if told == 0 || gone == 0 && !slices.Contains(c.in, "tool") { // which keeps its folder
+			if told == 0 || gone == 0 && !slices.Contains(c.in, "tool") { // the folder of this case is kept
 				t.Errorf("%d commits told of and %d folders gone: the test shows nothing", told, gone)
 			}
 		})
 	}
 }
 
-// keeps says whether a ref leads to a commit of a repository in a worktree, or
-// whether its folder is there.
+// keeps reports whether a ref reaches a commit of a repository in a worktree, or
+// whether its folder exists.
 func (d *desk) keeps(in, dir, commit string) bool {
 	has := func(repo string, args ...string) bool {
 		cmd := exec.Command("git", args...)

@@ -9,8 +9,8 @@ import (
 	. "github.com/deskhand/deskhand/runtime/tasks"
 )
 
-// TestAttackApprovalsAPersonTakesTheirTime: an attempt that asks gives its place to
-// others, outlives limits that are shorter than the wait, and goes on with the
+// TestAttackApprovalsAPersonTakesTheirTime: an attempt that asks frees its slot for
+// others, outlives limits that are shorter than the wait, and continues with the
 // answer.
 func TestAttackApprovalsAPersonTakesTheirTime(t *testing.T) {
 	for name, limits := range map[string]settings{
@@ -29,7 +29,7 @@ func TestAttackApprovalsAPersonTakesTheirTime(t *testing.T) {
 			if err != nil || page.Tasks[0].WaitsFor != ForPerson || !page.Tasks[0].InProgress {
 				t.Errorf("the task while it asks = %+v, %v", page.Tasks, err)
 			}
-			for since := time.Now(); time.Since(since) < 4*time.Second; { // others work, longer than the limit
+			for since := time.Now(); time.Since(since) < 4*time.Second; { // others work for longer than the limit
 				if s := d.ended(d.start("sleep 0.5").AttemptID); s.State != Completed {
 					t.Fatalf("Status of another attempt = %+v\n%s", s, d.said(s.ProcessID))
 				}
@@ -45,9 +45,8 @@ func TestAttackApprovalsAPersonTakesTheirTime(t *testing.T) {
 	}
 }
 
-// TestAttackApprovalsAnAnswerNeedsNoPlace: the place was given away, and whoever has it
-// holds it; the answered one goes on all the same, and the next one waits for
-// both.
+// TestAttackApprovalsAnAnswerNeedsNoPlace: the slot was given to another attempt, which
+// keeps it. The answered attempt continues anyway, and the next one waits for both.
 func TestAttackApprovalsAnAnswerNeedsNoPlace(t *testing.T) {
 	dir := t.TempDir()
 	answer, gate := filepath.Join(dir, "answer"), filepath.Join(dir, "go")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// policy is one over folders that are there, with a home that has a key.
+// policy returns a policy for existing folders, with a home that contains a key.
 func policy(t *testing.T) (p Policy, home, work string) {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -31,7 +31,7 @@ func policy(t *testing.T) (p Policy, home, work string) {
 	}, home, work
 }
 
-// at is where two arguments follow each other; -1: nowhere.
+// at returns the position of two consecutive arguments, or -1.
 func at(line []string, one, two string) int {
 	for i := range line[:len(line)-1] {
 		if line[i] == one && line[i+1] == two {
@@ -63,7 +63,7 @@ func TestBubblewrapHidesTheHomeBeforeItShowsParts(t *testing.T) {
 	}
 }
 
-// It was not run: there is no macOS where these tests are.
+// This profile was never executed, because the tests have no macOS.
 func TestTheProfileOfSandboxExec(t *testing.T) {
 	p, home, work := policy(t)
 	p.Network = Network{Closed: true, Ports: []int{4242}, Proxy: 4343}
@@ -87,7 +87,7 @@ func TestTheProfileOfSandboxExec(t *testing.T) {
 	}
 }
 
-// An engine of ours writes down how it was called.
+// The engine in this test records its arguments.
 func TestTheCommandLineOfAContainer(t *testing.T) {
 	p, home, work := policy(t)
 	bin := t.TempDir()
@@ -128,7 +128,7 @@ func TestTheCommandLineOfAContainer(t *testing.T) {
 	}
 }
 
-// Landlock can only allow, so all that is around a hidden folder is named.
+// Landlock can only allow, so everything around a hidden folder is listed.
 func TestLandlockAllowsAllButWhatIsHidden(t *testing.T) {
 	p, home, work := policy(t)
 	r := p.landlock()
@@ -144,8 +144,8 @@ func TestLandlockAllowsAllButWhatIsHidden(t *testing.T) {
 	}
 }
 
-// A folder that is shown, as one of the search path or of sandbox_read is, may
-// have hidden ones in it.
+// A visible folder, for example one in the search path or in sandbox_read, may contain
+// hidden ones.
 func TestAttackBoxAHiddenFolderInAShownOne(t *testing.T) {
 	for name, show := range map[string]func(p *Policy, dir string){
 		"read":  func(p *Policy, dir string) { p.Read = append(p.Read, dir) },
@@ -182,7 +182,7 @@ func TestAttackBoxAHiddenFolderInAShownOne(t *testing.T) {
 	}
 }
 
-// A hidden folder that is on the search path itself would be shown as a whole.
+// A hidden folder that is itself in the search path would be visible as a whole.
 func TestAttackBoxAHiddenFolderOnTheSearchPath(t *testing.T) {
 	home := t.TempDir()
 	repo, bin := filepath.Join(home, "src", "shop"), filepath.Join(home, "bin")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// raw is an agent elsewhere that answers the n-th call of a method with bytes.
+// raw is a remote agent that answers the n-th call of a method with the given bytes.
 func raw(t testing.TB, version string, answer func(method, params string, n int) (contentType, body string)) *Table {
 	var mu sync.Mutex
 	calls := map[string]int{}
@@ -53,7 +53,7 @@ func events(all ...string) string {
 	return b.String()
 }
 
-// I-038: a sign-in has a page, and the agent is told that somebody was there.
+// I-038: a sign-in has a page, and the agent is told that a person has signed in.
 func TestAnAgentElsewhereIsToldOfASignIn(t *testing.T) {
 	const status = `"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_AUTH_REQUIRED","message":{"messageId":"s1","role":"ROLE_AGENT","parts":[{"text":"Sign in at https://id.example.com/a?b=1."}]}}`
 	var told string
@@ -77,7 +77,7 @@ func TestAnAgentElsewhereIsToldOfASignIn(t *testing.T) {
 	}
 }
 
-// I-046: an answer is sent again to an agent that was out of reach.
+// I-046: an answer is sent again to an agent that could not be reached.
 func TestAnAnswerIsNotLostOnTheWay(t *testing.T) {
 	const status = `"id":"t1","contextId":"c1","status":{"state":"TASK_STATE_INPUT_REQUIRED","message":{"messageId":"s1","role":"ROLE_AGENT","parts":[{"text":"Which?"}]}}`
 	tb := raw(t, modern, func(method, params string, n int) (string, string) {
@@ -98,7 +98,7 @@ func TestAnAnswerIsNotLostOnTheWay(t *testing.T) {
 	}
 }
 
-// A stream that breaks is taken up again, and what came meanwhile is shown once.
+// After a stream breaks, it is resumed, and events from the meantime are shown once.
 func TestABrokenStreamIsTakenUpAgain(t *testing.T) {
 	tb := raw(t, modern, func(method, _ string, n int) (string, string) {
 		const artifact = `"artifacts":[{"artifactId":"a","parts":[{"text":"one"},{"text":"two"}]}]`
@@ -121,8 +121,8 @@ func TestABrokenStreamIsTakenUpAgain(t *testing.T) {
 	}
 }
 
-// Whatever an agent elsewhere says, the run ends, in words and without a file
-// outside.
+// Whatever a remote agent sends, the run ends with a message and without a file outside
+// its folder.
 func FuzzAgentElsewhere(f *testing.F) {
 	for _, seed := range []string{
 		`{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_COMPLETED","message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"x"}]}},"artifacts":[{"artifactId":"a","parts":[{"raw":"eA==","filename":"../f"}]}]}}`,

@@ -22,15 +22,15 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 )
 
-// peer is an agent elsewhere, which does what the first word of a message says.
+// peer is a remote agent that executes the first word of a message.
 type peer struct {
 	*httptest.Server
 	mu       sync.Mutex
 	got      []*a2a.Message
-	ended    []a2a.TaskID  // that were cancelled
-	moved    chan struct{} // closed: what the peer waits for has come by another way
-	headers  http.Header   // of the last call
-	stumbles int           // over so many messages to a task
+	ended    []a2a.TaskID  // cancelled tasks
+	moved    chan struct{} // closed when the event that the peer waits for has happened elsewhere
+	headers  http.Header   // headers of the last call
+	stumbles int           // number of messages to a task that fail
 }
 
 // Execute implements [a2asrv.AgentExecutor].
@@ -134,7 +134,7 @@ func (p *peer) messages() []*a2a.Message {
 	return append([]*a2a.Message(nil), p.got...)
 }
 
-// The ways to speak to a peer.
+// Ways to communicate with a peer.
 const (
 	modern     = "1.0"
 	rest       = "1.0 REST"
@@ -142,7 +142,8 @@ const (
 	unstreamed = "1.0 without streams"
 )
 
-// newPeer is an agent that is spoken to in one way, and the table that has it.
+// newPeer returns an agent that is reached in the given way, and a table with that
+// agent.
 func newPeer(t *testing.T, way string) (*peer, *Table) {
 	t.Helper()
 	p := &peer{moved: make(chan struct{})}
@@ -183,7 +184,8 @@ func newPeer(t *testing.T, way string) (*peer, *Table) {
 	return p, table(t, map[string]Config{"peer": {Kind: "a2a", URL: p.URL}})
 }
 
-// answering is a person who says one thing, and what was asked.
+// answering returns a person who always gives the same answer, and the questions that
+// were asked.
 func answering(a Answer) (ask func(context.Context, Question) (Answer, error), asked *[]Question) {
 	asked = new([]Question)
 	return func(_ context.Context, q Question) (Answer, error) {
@@ -202,7 +204,7 @@ func TestAnAgentElsewhereWorks(t *testing.T) {
 			}
 			wants := []string{`assistant_message "part one, part two"`, `assistant_message "done"`, `{\"answer\":42}`}
 			if way == unstreamed && strings.Contains(log.text(), `assistant_message "part one, "`) {
-				wants[0] = `assistant_message "part two"` // who looks now and then may see one part first
+				wants[0] = `assistant_message "part two"` // a poll may see one part first
 			}
 			for _, want := range wants {
 				if !strings.Contains(log.text(), want) {
@@ -219,14 +221,14 @@ func TestAnAgentElsewhereWorks(t *testing.T) {
 	}
 }
 
-// idOf is the id of a JSON-RPC request.
+// idOf returns the ID of a JSON-RPC request.
 func idOf(body []byte) json.RawMessage {
 	var request struct{ ID json.RawMessage }
 	_ = json.Unmarshal(body, &request)
 	return request.ID
 }
 
-// One that is not ready for an answer when it asks is told again.
+// An agent that asks before it is ready for the answer gets the answer again.
 func TestAnAgentElsewhereThatStumblesOverAnAnswerIsToldAgain(t *testing.T) {
 	for _, way := range []string{modern, unstreamed} {
 		t.Run(way, func(t *testing.T) {
@@ -241,8 +243,8 @@ func TestAnAgentElsewhereThatStumblesOverAnAnswerIsToldAgain(t *testing.T) {
 	}
 }
 
-// I-002, I-004, I-041, I-046: what the agent wants is a question to people, and
-// the answer goes to its task.
+// I-002, I-004, I-041, I-046: an agent's input request becomes a question to a person,
+// and the answer goes to the agent's task.
 func TestWhatAnAgentElsewhereWantsIsAsked(t *testing.T) {
 	for _, way := range []string{modern, rest, legacy, unstreamed} {
 		t.Run(way, func(t *testing.T) {
@@ -290,8 +292,8 @@ func TestAnswersToAnAgentElsewhere(t *testing.T) {
 	}
 }
 
-// I-038: a sign-in is a page to open, or something to confirm, and nothing to
-// type; when the agent has noticed by itself, the question is over.
+// I-038: a sign-in is a page to open, or something to confirm, but never a field to
+// type in. If the agent notices the sign-in on its own, the question ends.
 func TestASignInIsNoticed(t *testing.T) {
 	p, tb := newPeer(t, modern)
 	withdrawn := make(chan error, 1)
@@ -312,7 +314,7 @@ func TestASignInIsNoticed(t *testing.T) {
 	}
 }
 
-// An agent that hears nothing while it waits is waited for in turn.
+// If an agent accepts no messages while it waits, deskhand polls it.
 func TestAnAgentElsewhereMayTakeNoWordForASignIn(t *testing.T) {
 	p, tb := newPeer(t, modern)
 	time.AfterFunc(signInTime+time.Second, func() { close(p.moved) })
@@ -346,8 +348,8 @@ func TestAFollowUpGoesOnElsewhere(t *testing.T) {
 	}
 }
 
-// An agent that answers without a task or a context has no session to go on
-// with, and one that refuses its context has lost it.
+// An agent that answers without a task or a context has no session to continue with,
+// and one that rejects its context has lost it.
 func TestAnAgentElsewhereWithoutAContextIsToldWhatWasSaid(t *testing.T) {
 	tb := raw(t, modern, func(_, params string, n int) (string, string) {
 		if strings.Contains(params, "contextId") {
@@ -382,8 +384,8 @@ func TestAnAgentElsewhereIsKilled(t *testing.T) {
 	}
 }
 
-// What a run has left that nobody follows any more is cancelled, but for a task
-// that waits for an answer, which may still come.
+// A task that a killed run has left is cancelled, unless it is waiting for an answer,
+// which may still arrive.
 func TestAbandonCancelsWhatIsAtWork(t *testing.T) {
 	for name, c := range map[string]struct {
 		prompt        string
@@ -447,7 +449,7 @@ func TestAnAgentElsewhereThatDoesNotEndIsLeft(t *testing.T) {
 	if result := r.Wait(); result.Failure != "cancelled" {
 		t.Errorf("result %+v", result)
 	}
-	// What was left is cancelled before the next begins.
+	// The remaining task is cancelled before the next one begins.
 	again, log := run(t, tb, "peer", Spec{Prompt: "work", Resume: r.Wait().AgentSession})
 	if again.Summary != "done" {
 		t.Errorf("after it: %+v\n%s", again, log.text())
@@ -516,7 +518,8 @@ func TestCredentialsOfAnAgentElsewhere(t *testing.T) {
 		t.Errorf("Secrets = %s, want the token and no tenant", got)
 	}
 
-	// A card that leads elsewhere gets no credential, and a redirection is not followed.
+	// A card that points to another host gets no credential, and redirects are not
+	// followed.
 	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("somebody else was called") }))
 	defer thief.Close()
 	lures := http.NewServeMux()

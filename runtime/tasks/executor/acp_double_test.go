@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// message is one of JSON-RPC, in either direction.
+// message is a JSON-RPC message in either direction.
 type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -19,8 +19,8 @@ type message struct {
 	Error   json.RawMessage `json:"error,omitempty"`
 }
 
-// double is an agent over the protocol, as a process: it does what the prompt
-// says, or what a recorded agent did.
+// double is a process that implements an agent for the protocol. It executes the
+// prompt, or replays a recorded agent.
 type double struct {
 	in     *bufio.Reader
 	out    io.Writer
@@ -84,7 +84,7 @@ func (d *double) update(format string, args ...any) {
 	d.send(message{Method: "session/update", Params: json.RawMessage(`{"sessionId":"s1","update":` + fmt.Sprintf(format, args...) + `}`)})
 }
 
-// replay says what the recorded agent said after the same request.
+// replay sends what the recorded agent sent after the same request.
 func (d *double) replay(request message) {
 	for i, r := range d.record {
 		if r.Dir != "client->agent" || r.Msg.Method != request.Method {
@@ -113,7 +113,7 @@ func (d *double) replay(request message) {
 	}
 }
 
-// answer does what a prompt says, and returns an exit code or -1.
+// answer executes a prompt, and returns an exit code or -1.
 func (d *double) answer(m message) int {
 	reply := func(result string) { d.send(message{ID: m.ID, Result: json.RawMessage(result)}) }
 	say := func(text string) {

@@ -20,7 +20,7 @@ func doubles(t testing.TB) *Table {
 	}}})
 }
 
-// What four agents said, said again by a process.
+// A process replays the messages of four agents.
 func TestRecordedAgentsGolden(t *testing.T) {
 	here, err := os.Getwd()
 	if err != nil {
@@ -75,7 +75,7 @@ func TestPermissions(t *testing.T) {
 	const yes, no, cancelled = `{"outcome":{"optionId":"y","outcome":"selected"}}`, `{"outcome":{"optionId":"n","outcome":"selected"}}`, `{"outcome":{"outcome":"cancelled"}}`
 	for name, c := range map[string]struct {
 		call   string
-		answer *Answer // nil: nobody may be asked
+		answer *Answer // nil if no person can be asked
 		want   string
 		status string
 	}{

@@ -19,10 +19,10 @@ import (
 	"github.com/deskhand/deskhand/runtime/tasks/executor/modeltest"
 )
 
-// The main story with real agents and a scripted model: the agent searches the
-// docs, asks a person, and writes what the person said into a file; a second run
-// goes on with the session. `make test-agents` installs the agents, sets
-// AGENTS_BIN to where their programs are and the tag that this file has.
+// This is the main story with real agents and a scripted model: the agent searches the
+// docs, asks a person, and writes the answer to a file; a second run continues the
+// session. `make test-agents` installs the agents, sets AGENTS_BIN to the folder of
+// their programs, and sets this file's build tag.
 func TestRealAgents(t *testing.T) {
 	ids, bin := modeltest.Chosen(t, "claude claude-stream opencode opencode-stream codex codex-stream gemini gemini-stream")
 	for _, id := range ids {
@@ -44,7 +44,8 @@ func story(t *testing.T, id, bin string) {
 	}
 	wantText, wantCalls := "blue\n", "search_docs ask_user"
 	if strings.HasPrefix(id, "gemini") {
-		// Without a terminal it offers no tool named ask_user, whoever has it.
+		// Without a terminal, the agent offers no tool named ask_user, even if a server
+		// has one.
 		steps = slices.Delete(steps, 1, 2)
 		wantText, wantCalls = "no answer\n", "search_docs"
 	}
@@ -71,8 +72,8 @@ func story(t *testing.T, id, bin string) {
 		}
 		return Answer{Outcome: "decline"}, nil
 	}}
-	// The sandbox of codex wants a system that not every machine with tests is;
-	// gemini without a model asks one which to take.
+	// codex's sandbox requires a system that not every test machine has. Without a
+	// model, gemini asks one which model to use.
 	spec.Variant = map[string]string{"codex": "full-access", "gemini": "flash", "gemini-stream": "flash"}[id]
 	first, log := realRun(t, id, spec)
 	text, err := os.ReadFile(filepath.Join(dir, "colour.txt"))
@@ -113,7 +114,7 @@ func realRun(t *testing.T, id string, s Spec) (Result, *memory) {
 	r, log := start(t, table(t, nil), id, s)
 	select {
 	case <-r.Done():
-	case <-time.After(5 * time.Minute): // opencode takes 25 s where codex takes 3, and a busy machine has others to serve
+	case <-time.After(5 * time.Minute): // opencode takes 25 s and codex 3 s, and the machine may be busy
 		r.Kill()
 		t.Errorf("%s does not end", id)
 	}
@@ -121,7 +122,7 @@ func realRun(t *testing.T, id string, s Spec) (Result, *memory) {
 	return r.Wait(), log
 }
 
-// tools is an MCP server with two of deskhand's tools, as an agent sees them.
+// tools starts an MCP server with two of deskhand's tools, for agents to use.
 func tools(t *testing.T) (calls *[]string, url string) {
 	calls = &[]string{}
 	server := mcp.NewServer(&mcp.Implementation{Name: "deskhand", Version: "1"}, nil)
@@ -145,5 +146,3 @@ func tools(t *testing.T) (calls *[]string, url string) {
 	t.Cleanup(h.Close)
 	return calls, h.URL
 }
-
-// agentHome has what agents read from their user's folder.

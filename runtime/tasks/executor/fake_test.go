@@ -100,7 +100,7 @@ func TestFakeTellsApartNoAnswerYet(t *testing.T) {
 func TestStopAsksBeforeItForces(t *testing.T) {
 	for prompt, c := range map[string]struct {
 		polite time.Duration
-		exit   int // -1: a signal
+		exit   int // -1 for a signal
 	}{
 		"sleep 100":     {20 * time.Second, 130},
 		"ask something": {20 * time.Second, 130},
@@ -151,7 +151,8 @@ func TestShellReadsThePromptAndSaysLines(t *testing.T) {
 	}
 }
 
-// A message of many lines is shown as it is read, not anew for every line.
+// A message with many lines is shown when it has been read, and not again for every
+// line.
 func TestAShellThatTalksALotIsShownInTime(t *testing.T) {
 	tb := table(t, map[string]Config{"chatty": {Kind: "shell", Command: []string{"sh", "-c", "yes | head -n 1000000; echo; echo end"}}})
 	began := time.Now()

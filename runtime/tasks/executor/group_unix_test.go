@@ -15,7 +15,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/waittest"
 )
 
-// T-156. What an agent started does not outlive it, however the agent ends.
+// T-156. Processes that an agent started do not outlive it, however the agent ends.
 func TestNothingOutlivesTheAgent(t *testing.T) {
 	for name, end := range map[string]func(r *Run){
 		"by itself": func(*Run) {},
@@ -47,7 +47,7 @@ func TestNothingOutlivesTheAgent(t *testing.T) {
 	}
 }
 
-// Who has left the group and holds the output open is not waited for.
+// A process that has left the group and holds the output open does not delay the end.
 func TestAnAgentWhoseChildKeepsItsOutputEnds(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skipf("NOT TESTED: %v", err)
@@ -68,7 +68,7 @@ func TestAnAgentWhoseChildKeepsItsOutputEnds(t *testing.T) {
 	syscall.Kill(child, syscall.SIGKILL)
 }
 
-// gone says that a process has ended; one that nobody has waited for counts.
+// gone reports whether a process has exited. A zombie counts as exited.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true

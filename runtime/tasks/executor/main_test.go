@@ -26,12 +26,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// memory is a Log that tests can look at.
+// memory is a Log that tests can read.
 type memory struct {
 	mu       sync.Mutex
 	raw      map[logs.Stream]*bytes.Buffer
 	entries  []logs.Entry
-	replaced int // how often
+	replaced int // number of replaced entries
 }
 
 func (m *memory) Raw(s logs.Stream, p []byte) {
@@ -69,8 +69,7 @@ func (m *memory) said(s logs.Stream) string {
 	return m.raw[s].String()
 }
 
-// text is one line for each entry: its kind, what its tool has come to, and what
-// it says.
+// text returns one line for each entry: its kind, its tool's status, and its content.
 func (m *memory) text() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +88,7 @@ func (m *memory) text() string {
 	return b.String()
 }
 
-// table has the agents of a test and those that are shipped.
+// table returns a table with a test's agents and the built-in ones.
 func table(t testing.TB, configs map[string]Config) *Table {
 	t.Helper()
 	table, err := New(configs)
@@ -99,7 +98,7 @@ func table(t testing.TB, configs map[string]Config) *Table {
 	return table
 }
 
-// run runs an agent to its end.
+// run runs an agent until it ends.
 func run(t testing.TB, tb *Table, id string, s Spec) (Result, *memory) {
 	t.Helper()
 	r, log := start(t, tb, id, s)
@@ -130,7 +129,7 @@ func start(t testing.TB, tb *Table, id string, s Spec) (*Run, *memory) {
 	return r, log
 }
 
-// until waits for something that is about to be so.
+// until waits until so returns true.
 func until(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	waittest.Until(t, what, func() (bool, any) { return so(), nil })

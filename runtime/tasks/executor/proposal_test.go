@@ -13,7 +13,7 @@ func TestAttackApprovalsAProposalHasAllOfTheCall(t *testing.T) {
 	for name, c := range map[string]struct {
 		call    string
 		action  string
-		text    []string // parts, in this order
+		text    []string // parts in this order
 		said    string
 		marks   []string
 		heading string
@@ -78,12 +78,12 @@ func quote(s string) string {
 	return string(b)
 }
 
-// What stands out in a command is marked, however it is written.
+// Dangerous parts of a command are marked, however the command is written.
 func TestAttackApprovalsMarks(t *testing.T) {
 	for command, want := range map[string]string{
 		"go test ./...":                         "",
 		"echo hi > /dev/null":                   "",
-		"git commit -m 'rm the old code'":       "deletes", // it warns too often rather than too seldom
+		"git commit -m 'rm the old code'":       "deletes", // false alarms are preferred to missed warnings
 		"git add -A && git status":              "",
 		"cat ../other/file":                     "outside the folder",
 		"cat sub/../../x":                       "outside the folder",
@@ -108,8 +108,8 @@ func TestAttackApprovalsMarks(t *testing.T) {
 	}
 }
 
-// An agent tells of a call in pieces, and what it asks permission for at the end
-// is what counts.
+// An agent describes a call in several updates. The state at the permission request
+// applies.
 func TestAttackApprovalsAPermissionShowsTheLastCommand(t *testing.T) {
 	var asked Question
 	run(t, doubles(t), "double", Spec{Dir: t.TempDir(), Prompt: `permit "title":"rm x","kind":"execute","rawInput":{"command":"rm -rf ~","description":"Tidy up"}`,

@@ -2,8 +2,8 @@ package executor
 
 import "time"
 
-// Stop ends the agent: by asking, after polite by telling, after firm by force.
-// It waits until the agent has ended.
+// Stop stops the agent: first with an interrupt, after polite with a termination
+// signal, and after firm with a kill. It waits until the agent has exited.
 func (r *Run) Stop(polite, firm time.Duration) Result {
 	for _, step := range []struct {
 		do   func()

@@ -12,7 +12,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/contract/contracttest"
 )
 
-// read maps a recorded stream.
+// read converts a recorded stream to log entries.
 func read(t testing.TB, events string, in []byte) (*memory, Result) {
 	t.Helper()
 	log := &memory{}

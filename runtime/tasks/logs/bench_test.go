@@ -8,8 +8,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/store"
 )
 
-// The promise is 50,000 entries a second into one attempt: raw lines and the
-// entries made of them are counted as one each.
+// The promise is 50,000 entries per second for one attempt. Raw lines and the entries
+// created from them count as one each.
 func BenchmarkWrite(b *testing.B) {
 	db := open(b, b.TempDir())
 	spool, err := OpenSpool(b.TempDir() + "/spool")
@@ -28,7 +28,7 @@ func BenchmarkWrite(b *testing.B) {
 	b.ReportMetric(float64(n)*2/time.Since(start).Seconds(), "entries/s")
 }
 
-// The promise is under 2 ms for 50 entries at 1,000,000.
+// The promise is less than 2 ms for 50 of 1,000,000 entries.
 func BenchmarkPageOf50(b *testing.B) {
 	const total = 1_000_000
 	db := open(b, b.TempDir())

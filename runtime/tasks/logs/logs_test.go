@@ -62,7 +62,7 @@ func all(t testing.TB, db *store.DB, c Channel) []Stored {
 	}
 }
 
-// texts are the contents of entries.
+// texts returns the contents of entries.
 func texts(t testing.TB, entries []Stored) []string {
 	t.Helper()
 	out := []string{}
@@ -181,7 +181,7 @@ func TestAReplacementKeepsItsIndexAndIsSeenByRevision(t *testing.T) {
 	})
 }
 
-// What is replaced while its batch is being stored comes out as the last one.
+// If an entry is replaced while its batch is being stored, the last version is stored.
 func TestReplacementsAndBatchesDoNotLoseEachOther(t *testing.T) {
 	db := open(t, t.TempDir())
 	w := writer(t, db, Options{})
@@ -259,11 +259,11 @@ func TestSecretsAreNotStored(t *testing.T) {
 	w := writer(t, db, Options{Spool: spool, Redact: NewRedactor(secrets)})
 	for _, s := range secrets[:3] {
 		w.Append(Entry{Type: Type{Kind: ToolUse, Tool: "x", Action: &Action{Action: "tool", Arguments: map[string]any{"k": s}}, Status: &Status{Status: "success"}}, Content: "is " + s + "!"})
-		for i := range len(s) { // in two writes, at every place
+		for i := range len(s) { // split into two writes at every position
 			w.Raw(Stdout, []byte("is "+s[:i]))
 			w.Raw(Stdout, []byte(s[i:]+"!\n"))
 		}
-		w.Raw(Stderr, []byte(strings.Repeat("x", maxLine-5)+s+"\n")) // where a long line is cut
+		w.Raw(Stderr, []byte(strings.Repeat("x", maxLine-5)+s+"\n")) // at the position where a long line is split
 		w.Raw(Stderr, []byte(strings.Repeat("x", maxLine-5)+s[:7]))
 		w.Raw(Stderr, []byte(s[7:]+"\n"))
 	}

@@ -19,8 +19,8 @@ func readAll(path string) (string, error) {
 	return string(b), err
 }
 
-// writeUntilKilled writes raw lines, and normalized ones that it tells of on
-// stdout once they are stored, as another process.
+// writeUntilKilled is the main function of another process. It writes raw lines and
+// normalized entries, and reports the entries on stdout after they are stored.
 func writeUntilKilled(place string) {
 	ctx := context.Background()
 	db, err := store.Open(ctx, place, Schema())
@@ -47,8 +47,8 @@ func writeUntilKilled(place string) {
 	}
 }
 
-// Whatever the moment at which the writer is killed: what it acknowledged is
-// there, the raw log has all that was spooled, and each line once.
+// Whenever the writer is killed, every acknowledged entry is stored, and the raw log
+// has each spooled line exactly once.
 func TestNothingIsLostWhenTheWriterIsKilled(t *testing.T) {
 	rounds := 6
 	if testing.Short() {
@@ -66,7 +66,7 @@ func TestNothingIsLostWhenTheWriterIsKilled(t *testing.T) {
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// It is killed some time after so many batches, in the middle of another.
+		// The writer is killed after a number of batches, in the middle of another one.
 		acknowledged, batches := -1, 0
 		for lines := bufio.NewScanner(out); lines.Scan(); batches++ {
 			fmt.Sscan(lines.Text(), &acknowledged)

@@ -13,12 +13,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// maxTaken is what one look at an attempt may allocate, whatever the agent has
-// written: names and what is said of them, and nothing for what is in the files.
+// maxTaken is how much memory one check of an attempt may allocate, whatever the agent
+// has written. It is enough for the names and the data about them, but not for the
+// content of files.
 const maxTaken = 96 << 20
 
-// What an agent has written is never in memory as a whole, to list it or to show
-// it.
+// The content that an agent has written is never in memory as a whole, neither to list
+// it nor to show it.
 func TestAttackWorkChangesAreReadInParts(t *testing.T) {
 	private(t)
 	for name, c := range map[string]struct {
@@ -94,7 +95,7 @@ func repeat(t *testing.T, path, text string, size int) {
 	}
 }
 
-// A guard on bytes holds before lines are counted, and says so.
+// The guard's limit on bytes is checked before lines are counted, and reported.
 func TestSizesAreLookedAtBeforeLines(t *testing.T) {
 	private(t)
 	tree := attempt(t, repository(t, "app"))

@@ -10,7 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// boxedAttempt is an attempt whose agent runs in a sandbox.
+// boxedAttempt returns an attempt whose agent runs in a sandbox.
 func boxedAttempt(t *testing.T) (repo, dir string, tree Tree) {
 	t.Helper()
 	private(t)
@@ -111,7 +111,7 @@ func TestRefsThatAnAgentMovesInABoxDoNotMove(t *testing.T) {
 	if n := len(slices.Compact(slices.Sorted(slices.Values(strings.Fields(kept))))); n != 3 { // the commit and two stashes
 		t.Errorf("%d commits are kept, want 3:\n%s", n, shell(t, repo, "for-each-ref"))
 	}
-	enter(t, tree) // and the agent finds its branches again
+	enter(t, tree) // the agent must find its branches again
 	if got := shell(t, dir, "rev-parse", "feature"); got != at {
 		t.Errorf("feature is %s in the next box, want %s", got, at)
 	}
@@ -166,7 +166,7 @@ func TestUnfinishedWorkOfABoxStaysUnfinished(t *testing.T) {
 	}
 }
 
-// A runner can be killed at any line, and an agent leaves what it likes.
+// A runner can be killed at any point, and an agent can leave anything behind.
 func TestABoxThatWasCutShortComesHome(t *testing.T) {
 	commit := func(t *testing.T, dir string) string {
 		put(t, filepath.Join(dir, "a.txt"), "a\n")
@@ -259,8 +259,8 @@ func TestABoxThatWasCutShortComesHome(t *testing.T) {
 	}
 }
 
-// What a person does in the repository while an agent runs works, and is not
-// undone: git would stop at a worktree whose HEAD is a commit that it lacks.
+// A person's git commands in the repository work while an agent runs, and are not
+// undone. git would stop at a worktree whose HEAD is a commit that it lacks.
 func TestThePersonsGitWorksWhileABoxIsOpen(t *testing.T) {
 	repo, dir, tree := boxedAttempt(t)
 	upstream := filepath.Join(t.TempDir(), "up")
@@ -278,7 +278,7 @@ func TestThePersonsGitWorksWhileABoxIsOpen(t *testing.T) {
 	}
 }
 
-// A branch that somebody moved in the meantime stays, and so does the agent's.
+// A branch that moved in the meantime stays, and so does the agent's.
 func TestABranchThatMovedOutsideIsNotOverwritten(t *testing.T) {
 	repo, dir, tree := boxedAttempt(t)
 	shell(t, dir, "commit", "-q", "--allow-empty", "-m", "inside")
@@ -295,8 +295,8 @@ func TestABranchThatMovedOutsideIsNotOverwritten(t *testing.T) {
 	}
 }
 
-// A branch whose lock somebody has left behind was not moved by anybody: all
-// stays as it is, and comes home when the lock is gone.
+// If a lock was left behind, the branch has not moved. Nothing changes, and the work is
+// copied when the lock is gone.
 func TestABranchThatIsLockedWaits(t *testing.T) {
 	repo, dir, tree := boxedAttempt(t)
 	shell(t, dir, "commit", "-q", "--allow-empty", "-m", "inside")

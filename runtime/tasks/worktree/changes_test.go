@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// worked is an attempt with one change of every kind, committed and not.
+// worked returns an attempt with one change of every kind, committed and uncommitted.
 func worked(t *testing.T) Tree {
 	t.Helper()
 	tree := attempt(t, repository(t, "app"))
@@ -179,7 +179,7 @@ func TestPatchApplies(t *testing.T) {
 			continue
 		}
 		check := exec.Command("git", "apply", "--check", "-")
-		check.Dir = tree.Repos[0].Path // it is at the base
+		check.Dir = tree.Repos[0].Path // this repository is at the base
 		check.Stdin = strings.NewReader(patch.Text)
 		if out, err := check.CombinedOutput(); err != nil {
 			t.Errorf("git apply of Patch(%q): %v %s\n%s", paths, err, out, patch.Text)
@@ -342,7 +342,7 @@ func FuzzReadDiff(f *testing.F) {
 	})
 }
 
-// The promise is under 0.6 s.
+// The promised time is less than 0.6 s.
 func BenchmarkChangesOf5000Files(b *testing.B) {
 	private(b)
 	dir := filepath.Join(b.TempDir(), "app")

@@ -11,7 +11,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// has is a check for one text.
+// has returns a check for one string.
 func has(secret string) Check {
 	return func(text []byte) string {
 		if bytes.Contains(text, []byte(secret)) {
@@ -21,7 +21,7 @@ func has(secret string) Check {
 	}
 }
 
-// A check is given the line of the file, and nothing of the diff around it.
+// A check gets only the line of the file, without the diff around it.
 func TestAttackWorkAKeyAtTheStartOfALineIsFound(t *testing.T) {
 	private(t)
 	tree := attempt(t, repository(t, "app"))
@@ -78,7 +78,7 @@ func TestAttackWorkACommitWithASecretIsHeldBack(t *testing.T) {
 	}
 }
 
-// What was allowed is known again by its line and its file, and nothing else is.
+// An allowed finding is recognized by its line and file. Nothing else is allowed.
 func TestAttackWorkWhatWasAllowedIsThatLineOfThatFile(t *testing.T) {
 	private(t)
 	tree := attempt(t, repository(t, "app"))
@@ -134,7 +134,7 @@ func TestAttackWorkWhatWasAllowedIsThatLineOfThatFile(t *testing.T) {
 	}
 }
 
-// What --copy brought was committed.
+// Files that --copy has copied are never committed.
 func TestAttackWorkWhatWasCopiedIsNotCommitted(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")
@@ -170,7 +170,7 @@ func TestAttackWorkWhatWasCopiedIsNotCommitted(t *testing.T) {
 	if found, err := tree.Exposed(t.Context(), heads, has("nowhere")); err != nil || len(found) > 0 {
 		t.Errorf("Exposed = %q, %v; want nothing", found, err)
 	}
-	// An agent in a sandbox adds all there is.
+	// An agent in a sandbox adds all files.
 	if _, err := tree.EnterBox(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -191,13 +191,13 @@ func TestAttackWorkWhatWasCopiedIsNotCommitted(t *testing.T) {
 	}
 }
 
-// What comes onto a person's branch is each commit of the agent, and not only
-// what they come to.
+// Each commit of the agent lands on a person's branch, so each one is checked, and not
+// only the total change.
 func TestAttackWorkASecretInACommitThatLandsIsFound(t *testing.T) {
 	const commit = "commit -q -m x"
 	for name, c := range map[string]struct {
 		do            func(t *testing.T, dir, repo string)
-		whole, squash string // what is found by Merge, Rebase and FastForward, and by Squash and Apply
+		whole, squash string // findings of Merge, Rebase and FastForward, and of Squash and Apply
 	}{
 		"a commit": {func(t *testing.T, dir, _ string) {
 			put(t, filepath.Join(dir, "k.txt"), "one\nsk-live-123\n")
@@ -276,7 +276,7 @@ func TestAttackWorkASecretInACommitThatLandsIsFound(t *testing.T) {
 	}
 }
 
-// A message goes with its commit, wherever that goes.
+// A commit's message lands with the commit.
 func TestAttackWorkASecretInAMessageIsFound(t *testing.T) {
 	const commit = "commit -q --allow-empty -m"
 	for name, c := range map[string]struct{ message, want string }{
@@ -331,7 +331,7 @@ func TestAttackWorkASecretInAMessageIsFound(t *testing.T) {
 	}
 }
 
-// A commit may say that its message is in another encoding than it is.
+// A commit may declare another encoding than its message has.
 func TestAttackWorkASecretInAMessageOfAnotherEncodingIsFound(t *testing.T) {
 	private(t)
 	tree := attempt(t, repository(t, "app"))
@@ -342,8 +342,8 @@ func TestAttackWorkASecretInAMessageOfAnotherEncodingIsFound(t *testing.T) {
 	}
 }
 
-// An agent can have git show another file in the place of one that it committed;
-// a push sends the one that was committed.
+// An agent can make git show another file in place of one that it committed, but a push
+// sends the committed one.
 func TestAttackWorkASecretBehindAReplacementIsFound(t *testing.T) {
 	private(t)
 	tree := attempt(t, repository(t, "app"))

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// After a commit git finds nothing that is not committed, whatever was done to
-// files and folders: swapped for each other, for links, in any order.
+// After a commit, git finds no uncommitted changes, however files and folders were
+// replaced by each other or by links.
 func TestCommitTakesWhatIsOnTheDisk(t *testing.T) {
 	private(t)
 	tree := attempt(t, repository(t, "app"))
@@ -34,7 +34,7 @@ func TestCommitTakesWhatIsOnTheDisk(t *testing.T) {
 	}
 }
 
-// disturb does something to a file or folder of dir, and says what.
+// disturb changes a file or folder in dir, and describes the change.
 func disturb(random *rand.Rand, dir string, i int) string {
 	var files, folders []string
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -84,7 +84,8 @@ func disturb(random *rand.Rand, dir string, i int) string {
 	return "change " + file
 }
 
-// What git takes nowhere is left out; it is not in the way of the rest.
+// A file that git never adds is left out, and does not prevent the commit of the
+// others.
 func TestANameThatGitDoesNotTakeIsLeftOut(t *testing.T) {
 	private(t)
 	tree := attempt(t, repository(t, "app"))
@@ -104,7 +105,7 @@ func TestANameThatGitDoesNotTakeIsLeftOut(t *testing.T) {
 	}
 }
 
-// Files outside of a sparse checkout are committed as others are.
+// Files outside a sparse checkout are committed like others.
 func TestFilesOutsideOfASparseCheckoutAreCommitted(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")

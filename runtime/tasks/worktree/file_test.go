@@ -132,8 +132,8 @@ func TestNothingOutsideIsRead(t *testing.T) {
 	}
 }
 
-// A folder whose place a link has taken is gone, as git says; what is behind the
-// link is not its.
+// A folder that was replaced by a link is deleted for git. The content of the link's
+// target does not belong to it.
 func TestAPatchOfAFolderThatBecameALink(t *testing.T) {
 	private(t)
 	tree := attempt(t, repository(t, "app"))
@@ -148,8 +148,8 @@ func TestAPatchOfAFolderThatBecameALink(t *testing.T) {
 	}
 }
 
-// A folder and a file that are swapped for links again and again never give
-// what is outside.
+// A folder and a file that are repeatedly swapped for links never reveal content from
+// outside.
 func TestNothingOutsideIsReadInARace(t *testing.T) {
 	private(t)
 	tree := attempt(t, repository(t, "app"))

@@ -12,8 +12,8 @@ const ann = "[user]\n\tname = Ann\n\temail = ann@example.com\n"
 
 const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0000000000000000000000000000000000000000000000000000000000000007\nsize 12\n"
 
-// Where the filters of LFS cannot run, a checkout and a commit say so and what to do,
-// and the files stay; where nothing sets them, pointers are files like others.
+// If LFS filters cannot run, a checkout and a commit report it with a hint, and the
+// files stay. If no filter is configured, pointers are ordinary files.
 func TestFiltersOfLargeFilesThatDoNotRun(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("NOT TESTED: a path without git-lfs is made with links here")
@@ -34,7 +34,7 @@ func TestFiltersOfLargeFilesThatDoNotRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := t.TempDir() // which has no git-lfs
+	path := t.TempDir() // without git-lfs
 	if err := os.Symlink(program, filepath.Join(path, "git")); err != nil {
 		t.Fatal(err)
 	}

@@ -6,12 +6,11 @@ import (
 	"testing"
 )
 
-// bench.md 1.9: work that was not on the branch could only be brought there by
-// hand.
+// bench.md 1.9: work outside the branch could only be moved there by hand.
 func TestGatherBringsWorkOntoTheBranch(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(t *testing.T, dir string)
-		has  []string // files at the end of the branch
+		has  []string // files in the branch's last commit
 		code string
 	}{
 		"a detached head": {func(t *testing.T, dir string) {

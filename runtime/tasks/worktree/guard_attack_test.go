@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Each thing by which a configuration makes git run a program is planted alone,
-// in the shared configuration and in that of the worktree, and all that deskhand
-// does with git leaves it alone. {} stands for the program.
+// Each setting with which a configuration makes git run a program is planted
+// separately, in the shared configuration and in the worktree's. No git command of
+// deskhand runs the program. {} stands for the program.
 func TestAttackBoxGit(t *testing.T) {
 	private(t)
 	for name, c := range map[string]struct {
@@ -53,7 +53,7 @@ func TestAttackBoxGit(t *testing.T) {
 			}
 		})
 	}
-	t.Run("alternates", func(t *testing.T) { // objects of another repository do not come into commits, and nothing runs
+	t.Run("alternates", func(t *testing.T) { // objects of another repository do not get into commits, and nothing runs
 		repo, other := repository(t, "app"), repository(t, "other")
 		tree := attempt(t, repo)
 		put(t, filepath.Join(repo, ".git", "objects", "info", "alternates"), filepath.Join(other, ".git", "objects")+"\n")
@@ -65,7 +65,7 @@ func TestAttackBoxGit(t *testing.T) {
 	})
 }
 
-// plantOne writes keys, hooks and attributes. The program leaves a file.
+// plantOne writes keys, hooks and attributes. Their program creates a file.
 func plantOne(t *testing.T, repo, dir string, keys map[string]string, attributes string, hooks bool, url string) (ran string) {
 	t.Helper()
 	own := t.TempDir()
@@ -102,7 +102,7 @@ func plantOne(t *testing.T, repo, dir string, keys map[string]string, attributes
 	return ran
 }
 
-// useAll does all that deskhand does with git. What is refused is fine.
+// useAll runs all of deskhand's git operations. They may fail.
 func useAll(t *testing.T, repo string, tree Tree) {
 	t.Helper()
 	dir := filepath.Join(tree.Dir, "app")

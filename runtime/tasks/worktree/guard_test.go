@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// plant writes all that an agent can write to make git run a program, into the
-// repository's shared configuration, that of the worktree, and the worktree. The
-// program leaves a file.
+// plant writes everything with which an agent could make git run a program: into the
+// repository's shared configuration, the worktree's configuration, and the worktree.
+// The program creates a file.
 func plant(t *testing.T, repo, dir string) (ran string) {
 	t.Helper()
 	ran = filepath.Join(t.TempDir(), "ran")
@@ -52,14 +52,14 @@ func plant(t *testing.T, repo, dir string) (ran string) {
 	return ran
 }
 
-// No git that deskhand runs starts a program that an agent could have named: in
-// the worktree, in the shared configuration, or in a repository inside.
+// No git command of deskhand starts a program that an agent could have configured in
+// the worktree, in the shared configuration, or in a nested repository.
 func TestNothingRunsThatAnAgentCouldHaveWritten(t *testing.T) {
 	config := private(t)
 	repo := repository(t, "app")
 	tree := attempt(t, repo)
 	dir := filepath.Join(tree.Dir, "app")
-	inner := filepath.Join(dir, "inner") // a link to another repository that the agent made
+	inner := filepath.Join(dir, "inner") // a link to another repository that the agent created
 	shell(t, dir, "init", "-q", "inner")
 	put(t, filepath.Join(inner, "a.txt"), "a\n")
 	shell(t, inner, "add", "-A")
@@ -96,7 +96,7 @@ func TestNothingRunsThatAnAgentCouldHaveWritten(t *testing.T) {
 		}
 	}
 	use("plain")
-	// Now files whose attributes name what was planted.
+	// Now files have attributes that name the planted filters.
 	for i, attributes := range []string{"* filter=pwn diff=pwn merge=pwn", "* filter=proc", "* filter=more", "* filter=lfs"} {
 		put(t, filepath.Join(dir, ".gitattributes"), attributes+"\n")
 		put(t, filepath.Join(dir, "readme.md"), "changed again "+attributes+"\n")
@@ -105,7 +105,7 @@ func TestNothingRunsThatAnAgentCouldHaveWritten(t *testing.T) {
 	}
 	_, err := tree.Commit(t.Context(), "x")
 	wantFault(t, "Commit of what a filter of the repository is for", err, "filter_refused")
-	// The user's own filter of the same name runs, and in the place of the planted one.
+	// The user's own filter with the same name runs instead of the planted one.
 	mine := filepath.Join(t.TempDir(), "mine")
 	put(t, mine, "#!/bin/sh\ntr a-z A-Z\n")
 	os.Chmod(mine, 0o755)
@@ -121,7 +121,7 @@ func TestNothingRunsThatAnAgentCouldHaveWritten(t *testing.T) {
 	if out, e := os.ReadFile(ran); e == nil {
 		t.Errorf("beside the user's filter these ran:\n%s", out)
 	}
-	// The test bites: a git of anybody else runs them.
+	// The test is effective: an ordinary git command runs the planted programs.
 	put(t, filepath.Join(dir, ".gitattributes"), "* filter=pwn\n")
 	put(t, filepath.Join(dir, "readme.md"), "once more\n")
 	shell(t, dir, "-c", "core.fsmonitor=false", "add", "readme.md")
@@ -140,7 +140,7 @@ func TestAKeyThatCannotBeOverriddenIsRefused(t *testing.T) {
 	wantFault(t, "Commit with a filter that has an equals sign", err, "config_refused")
 }
 
-// What the repository says of helpers is undone, and what the user says is not.
+// The repository's credential helpers are disabled, and the user's are not.
 func TestTheUsersHelpersAreTheOnlyOnes(t *testing.T) {
 	config := private(t)
 	repo := repository(t, "app")
@@ -158,8 +158,8 @@ func TestTheUsersHelpersAreTheOnlyOnes(t *testing.T) {
 	}
 }
 
-// One function of this package runs git for all that has to do with attempts,
-// and the indexer one command that starts no program.
+// One function in this package runs git for everything about attempts. The indexer runs
+// one git command, which starts no program.
 func TestGitIsRunInOnePlace(t *testing.T) {
 	runs := regexp.MustCompile(`exec\.Command(?:Context)?\([^\n]*"git"`)
 	err := filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// A removal that is cut short leaves nothing that looks like work of an agent:
-// the next follow-up has all files again.
+// An interrupted removal leaves nothing that looks like an agent's work: the next
+// follow-up has all files again.
 func TestAttackWorkAFolderIsNeverHalfThere(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")
 	tree := attempt(t, repo)
 	dir := filepath.Join(tree.Dir, "app")
 	commitIn(t, dir, "a.txt")
-	gone, err := tree.setAside() // and the process dies
+	gone, err := tree.setAside() // then the process dies
 	if err != nil || gone == "" || tree.Present(t.Context()) {
 		t.Fatalf("setAside = %q, %v", gone, err)
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// diverged is an attempt at some repositories that has two commits in each, while
-// the target got one of its own.
+// diverged returns an attempt at some repositories. Its branch has two commits in each,
+// and the target has got one of its own.
 func diverged(t testing.TB, repos ...string) Tree {
 	t.Helper()
 	tree := attempt(t, repos...)
@@ -29,7 +29,7 @@ func TestLandBringsTheWorkOntoTheTarget(t *testing.T) {
 	for _, c := range []struct {
 		how     How
 		parents int
-		commits string // of the target since the user's
+		commits string // commits on the target since the user's
 	}{
 		{Merge, 2, "Fix it\nsecond of the agent\nfirst of the agent"},
 		{Squash, 1, "Fix it"},
@@ -207,7 +207,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// half is what a git leaves that was killed while it wrote files.
+// half leaves the state of a git command that was killed while it wrote files.
 func half(t *testing.T, m Move) {
 	t.Helper()
 	put(t, filepath.Join(m.Dir, "new.txt"), "new\n")

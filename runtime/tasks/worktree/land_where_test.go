@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Git names the git directory of these as the folder in which their branch is
-// checked out; the files are elsewhere.
+// For these repositories, git names the git directory as the folder in which their
+// branch is checked out, but the files are elsewhere.
 func TestLandFindsTheFilesOfABranch(t *testing.T) {
 	for name, repo := range map[string]func(t *testing.T) string{
 		"a submodule": submodule,
@@ -44,7 +44,7 @@ func TestLandFindsTheFilesOfABranch(t *testing.T) {
 	}
 }
 
-// submodule is the checkout of a submodule, on main.
+// submodule returns the checkout of a submodule, on main.
 func submodule(t *testing.T) string {
 	t.Helper()
 	super, sub := repository(t, "super"), repository(t, "sub")
@@ -52,8 +52,8 @@ func submodule(t *testing.T) string {
 	return filepath.Join(super, "sub")
 }
 
-// An agent without a sandbox can write core.worktree. It names no folder to which
-// a landing writes.
+// An agent without a sandbox can write core.worktree, but a landing does not write to
+// the folder that it names.
 func TestAttackWorkALandingGoesWhereTheRepositoryIs(t *testing.T) {
 	private(t)
 	repo := submodule(t)
@@ -74,7 +74,7 @@ func TestAttackWorkALandingGoesWhereTheRepositoryIs(t *testing.T) {
 			defer os.WriteFile(config, before, 0o644)
 			shell(t, t.TempDir(), "config", "--file", config, "core.worktree", theirs)
 			if l, err := tree.Land(t.Context(), Merge, "", Author{Message: "Fix it"}); err == nil {
-				Do(t.Context(), l.Moves, "deskhand: land") // an error is as good
+				Do(t.Context(), l.Moves, "deskhand: land") // an error is fine too
 				for _, m := range l.Moves {
 					if m.Dir == theirs {
 						t.Errorf("the files of %s were written to %s", m.Branch, m.Dir)

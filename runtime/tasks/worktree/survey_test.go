@@ -9,13 +9,13 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// work is something that an agent does in a worktree, and where the commits are
-// that it made.
+// work is something that an agent does in a worktree. do returns the commits that it
+// created.
 type work struct {
 	do func(t *testing.T, dir string) (commits []string)
-	// gone: the folder may go, with Remove and with Discard.
+	// removed and discarded report whether Remove and Discard may remove the folder.
 	removed, discarded bool
-	off                string // that the survey says; empty: the work is on the branch
+	off                string // part of Survey.Off; empty if the work is on the branch
 }
 
 // commitIn commits a new file and returns the commit.
@@ -141,8 +141,8 @@ var works = map[string]work{
 	}},
 }
 
-// TestAttackWorkAFolderGoesOnlyIfEveryCommitStays: bench.md 1.2 b and c, and more of the
-// kind: either the folder is there or a ref leads to each commit.
+// TestAttackWorkAFolderGoesOnlyIfEveryCommitStays: bench.md 1.2 b and c, and similar
+// cases. Either the folder stays, or a ref reaches each commit.
 func TestAttackWorkAFolderGoesOnlyIfEveryCommitStays(t *testing.T) {
 	for name, w := range works {
 		for how, remove := range map[string]func(Tree) error{
@@ -227,7 +227,7 @@ func TestAttackWorkCommitsOfASubmoduleStay(t *testing.T) {
 			if c.dirty {
 				put(t, filepath.Join(inner, "readme.md"), "dirty\n")
 			}
-			// What fetches into the store takes no program from its configuration.
+			// The fetch into the store runs no program from the store's configuration.
 			ran, store := filepath.Join(t.TempDir(), "ran"), filepath.Join(repo, ".git", "modules", "libs", "sub")
 			if _, err := os.Stat(store); err == nil {
 				shell(t, repo, "config", "--file", filepath.Join(store, "config"), "core.alternateRefsCommand", "touch "+ran+"; true")
@@ -255,7 +255,8 @@ func TestAttackWorkCommitsOfASubmoduleStay(t *testing.T) {
 						t.Errorf("no ref of %s leads to %s", store, commit)
 					}
 				}
-				// A checkout of the branch gets it, as a person does after a merge.
+				// A checkout of the branch can fetch the commit, as a person does after
+				// a merge.
 				shell(t, repo, "checkout", "-q", tree.Branch)
 				shell(t, repo, "submodule", "--quiet", "update", "--init")
 				if _, err := os.Stat(filepath.Join(repo, "libs", "sub", "a.txt")); err != nil {
@@ -266,7 +267,7 @@ func TestAttackWorkCommitsOfASubmoduleStay(t *testing.T) {
 	}
 }
 
-// Files that git ignores are listed, but for those that the person gave.
+// Ignored files are listed, except those that the person copied in.
 func TestAttackWorkWhatGitIgnoresIsListed(t *testing.T) {
 	private(t)
 	repo := repository(t, "app")

@@ -38,7 +38,7 @@ func TestAPipeDoesNotHang(t *testing.T) {
 	}
 }
 
-// Root may read everything, so the thread that reads gives that up.
+// Root can read every file, so the reading thread drops this capability.
 func TestAFileThatMayNotBeReadIsRefused(t *testing.T) {
 	private(t)
 	tree := attempt(t, repository(t, "app"))
@@ -49,7 +49,7 @@ func TestAFileThatMayNotBeReadIsRefused(t *testing.T) {
 	}
 	read := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		none := [2]unix.CapUserData{}
 		if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
 			read <- err
@@ -112,7 +112,7 @@ func TestAFullDiskLeavesTheRepositoryAsItWas(t *testing.T) {
 	shell(t, repo, "fsck")
 }
 
-// Other systems refuse some of these names.
+// Other systems reject some of these names.
 func TestNamesOfEveryKindAreShownAndFound(t *testing.T) {
 	private(t)
 	tree := attempt(t, repository(t, "an app"))

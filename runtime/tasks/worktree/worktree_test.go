@@ -14,7 +14,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// shell runs git as a user would, and fails the test if it fails.
+// shell runs git like a user, and fails the test on an error.
 func shell(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
@@ -36,8 +36,7 @@ func put(t testing.TB, path, text string) {
 	}
 }
 
-// private keeps the machine's own configuration out of the tests, and names an
-// author.
+// private isolates the tests from the machine's configuration, and sets an author.
 func private(t testing.TB) string {
 	t.Helper()
 	config := filepath.Join(t.TempDir(), "gitconfig")
@@ -47,7 +46,7 @@ func private(t testing.TB) string {
 	return config
 }
 
-// repository makes one with a commit on main.
+// repository creates a repository with a commit on main.
 func repository(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -68,7 +67,7 @@ func repository(t testing.TB, name string) string {
 	return dir
 }
 
-// attempt adds a worktree of each repository.
+// attempt creates an attempt with a worktree of each repository.
 func attempt(t testing.TB, repos ...string) Tree {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -93,8 +92,8 @@ func wantFault(t testing.TB, call string, err error, code string) {
 	}
 }
 
-// state is all that must stay the same in a user's repository: branches but the
-// attempt's, the index, files, configuration.
+// state returns everything in a user's repository that must not change: branches except
+// the attempt's, the index, files and configuration.
 func state(t testing.TB, repo string) string {
 	t.Helper()
 	config, err := os.ReadFile(filepath.Join(repo, ".git", "config"))
@@ -237,7 +236,8 @@ func TestAHalfMadeAttemptIsUndone(t *testing.T) {
 	private(t)
 	first, second := repository(t, "first"), repository(t, "second")
 	before := state(t, first)
-	// The second cannot get a worktree: git's folder for them is a file.
+	// The second repository cannot get a worktree, because a file is in place of git's
+	// folder for worktrees.
 	put(t, filepath.Join(second, ".git", "worktrees"), "in the way")
 	tree := Tree{Dir: filepath.Join(t.TempDir(), "a"), Branch: "deskhand/x", Repos: []Repo{{Name: "first", Path: first, Target: "main"}, {Name: "second", Path: second, Target: "main"}}}
 	if _, err := tree.Add(t.Context()); err == nil {
@@ -291,7 +291,7 @@ func TestRecreateBringsBackWhatIsMissing(t *testing.T) {
 	if n, err := (Tree{Dir: tree.Dir, Branch: tree.Branch, Repos: tree.Repos[:1]}).Commit(t.Context(), "work"); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
-	os.RemoveAll(filepath.Join(tree.Dir, "one")) // locked, and git does not know
+	os.RemoveAll(filepath.Join(tree.Dir, "one")) // still locked, and git has not noticed
 	for range 2 {
 		if err := tree.Recreate(t.Context()); err != nil {
 			t.Fatalf("Recreate: %v", err)
@@ -326,7 +326,7 @@ func TestAttackWorkRemoveKeepsWhatIsNotCommitted(t *testing.T) {
 		tree := Tree{Dir: filepath.Join(t.TempDir(), "a"), Branch: "deskhand/" + Slug(file), Repos: []Repo{{Name: "app", Path: repo, Target: "main"}}}
 		tree.Repos, _ = tree.Add(t.Context())
 		put(t, filepath.Join(tree.Dir, "app", file), "not committed\n")
-		if file == "unplugged.txt" { // git cannot say what is committed
+		if file == "unplugged.txt" { // git cannot report what is committed
 			os.Remove(filepath.Join(tree.Dir, "app", ".git"))
 		}
 		wantFault(t, "Remove with "+file, tree.Remove(t.Context(), false), "worktree_dirty")
@@ -429,7 +429,7 @@ func TestSubmodulesSurviveAnAttempt(t *testing.T) {
 	if err := tree.Remove(t.Context(), false); err != nil {
 		t.Errorf("Remove: %v", err)
 	}
-	// git itself notes in the configuration that a submodule is in use.
+	// git itself records in the configuration that a submodule is in use.
 	after := state(t, repo)
 	if cut := func(s string) string { _, s, _ = strings.Cut(s, "ref: "); return s }; cut(after) != cut(before) {
 		t.Errorf("the repository was\n%s\nand is\n%s", before, after)
@@ -524,7 +524,7 @@ func TestCommitGoesToNoOtherBranch(t *testing.T) {
 			shell(t, repo, "commit", "-qam", "theirs")
 			merge := exec.Command("git", "merge", "theirs")
 			merge.Dir = dir
-			merge.Run() // conflicts
+			merge.Run() // fails because of conflicts
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

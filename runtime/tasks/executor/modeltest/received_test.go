@@ -2,7 +2,7 @@ package modeltest
 
 import "testing"
 
-// A result has the same texts in the words of each API.
+// A result has the same texts in the JSON of each API.
 func TestPlainTakesTheTextsOfAResult(t *testing.T) {
 	for name, test := range map[string]struct{ message, want string }{
 		"anthropic, text":   {`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"{\"k\":\"v\"}"}]}`, `{"k":"v"}`},
@@ -23,8 +23,7 @@ func TestPlainTakesTheTextsOfAResult(t *testing.T) {
 	}
 }
 
-// A step that is skipped, and a request that is repeated, do not shift the
-// results of the others.
+// A skipped step and a repeated request do not shift the results of other steps.
 func TestReceivedKeepsResultsByStep(t *testing.T) {
 	args := func(string, []string) map[string]any { return nil }
 	m := New(t, "mark", "done", Step{Tools: []string{"first"}, Args: args}, Step{Tools: []string{"hidden"}, Skip: true, Args: args}, Step{Tools: []string{"third"}, Args: args})
