@@ -182,7 +182,7 @@ func TestProjectAddRefusesWhatIsNoRepository(t *testing.T) {
 		{folder, "p", 1, []string{"not in a git repository", "hint: run git init"}},
 		{filepath.Join(dir, "none"), "p", 1, []string{"not a folder", "hint: name the folder"}},
 		{empty, "p", 1, []string{"no commit yet", "hint: commit something"}},
-		{broken, "p", 1, []string{"git cannot read", "hint: see what git fsck says"}},
+		{broken, "p", 1, []string{"git cannot read", "hint: run git fsck there"}},
 		{odd, "p", 2, []string{"cannot be a folder", "hint: give --repo NAME"}},
 		{fine, "two\nlines", 2, []string{"control characters", "hint: use a name without control characters"}},
 	} {

@@ -115,7 +115,7 @@ func (r *run) agentSession(id string) {
 		return
 	}
 	if err := r.m.db.UpdateFast(r.ctx, func(tx *store.Tx) error { return r.noteSession(tx) }); err != nil && r.ctx.Err() == nil {
-		r.m.options.Log.Warn("note of agent's session failed", "process_id", r.p.ID, "error", err)
+		r.m.options.Log.Warn("cannot record the agent's session", "process_id", r.p.ID, "error", err)
 	}
 }
 
@@ -136,8 +136,8 @@ func (r *run) ask(ctx context.Context, q executor.Question) (executor.Answer, er
 	return r.m.options.Ask(ctx, r.c.Attempt, p, q)
 }
 
-// beginTurn stores the turn, and the session if this is its first turn. The
-// agent has started.
+// beginTurn stores the turn, and the session if this is its first turn. It is called
+// after the agent has started.
 func (r *run) beginTurn() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -40,7 +40,7 @@ func (m *Manager) loadAllowed(ctx context.Context, c *checkout) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read what was allowed: %w", err)
+		return fmt.Errorf("read the allowed findings: %w", err)
 	}
 	c.tree.Allowed = map[string]bool{}
 	for _, print := range prints {
@@ -61,7 +61,7 @@ func (m *Manager) remember(ctx context.Context, c *checkout, prints []string) er
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("remember what was allowed: %w", err)
+		return fmt.Errorf("store the allowed findings: %w", err)
 	}
 	c.tree.Allowed = maps.Clone(c.tree.Allowed) // checkouts share it
 	for _, print := range prints {

@@ -191,7 +191,7 @@ func (m *Manager) Find(ctx context.Context, kind Kind, prefix string) (string, e
 	case len(found) == 0:
 		return "", refuse(NotFound, "", "there is no %s %q", kind, brief(prefix))
 	}
-	return "", refuse(AmbiguousID, "use more of the ID: "+found[0].ID+" or "+found[1].ID+", for example", "several %ss begin with %q", kind, brief(prefix))
+	return "", refuse(AmbiguousID, "use more of the ID, for example "+found[0].ID+" or "+found[1].ID, "several %ss begin with %q", kind, brief(prefix))
 }
 
 // Named is an ID with the name that people know the record by.

@@ -20,7 +20,7 @@ type ending struct {
 	ExitCode *int
 	Failure  string
 	Usage    Usage
-	Summary  string // what the agent said at the end
+	Summary  string // the agent's last message
 }
 
 // closeProcess ends one process in the store. It returns errLost if p.owner no longer

@@ -175,7 +175,7 @@ func (m *Manager) deleteAttempt(ctx context.Context, tx *store.Tx, a attempt) er
 // removed. It may contain files of another user, and a sweep runs every few seconds.
 const stuckTime = 10 * time.Minute
 
-// clearLeftovers removes what deleted attempts left on this machine's disk.
+// clearLeftovers removes the remains of deleted attempts from this machine's disk.
 func (m *Manager) clearLeftovers(ctx context.Context) error {
 	left, err := m.leftovers(ctx)
 	if err != nil {

@@ -42,7 +42,7 @@ func (m *Manager) Apply(ctx context.Context, attemptID string, dryRun bool, secr
 // Discarded is the result of [Manager.Discard].
 type Discarded struct {
 	AttemptID, Branch string
-	// Kept lists the refs that still have its commits, each preceded by the
+	// Kept lists the refs that still reach the attempt's commits, each preceded by the
 	// path of its repository.
 	Kept []string
 }

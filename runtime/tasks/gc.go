@@ -25,7 +25,7 @@ func (m *Manager) GC(ctx context.Context, g GC) (report GCReport, err error) {
 		g.AttemptID = c.ID
 	}
 	if err := m.clearLeftovers(ctx); err != nil {
-		m.options.Log.Warn("clearing of deleted attempts failed", "error", err)
+		m.options.Log.Warn("cannot remove the remains of deleted attempts", "error", err)
 	}
 	found, now, err := m.worktrees(ctx)
 	if err != nil {
@@ -194,7 +194,7 @@ func (m *Manager) collect(ctx context.Context, c checkout) (kept string) {
 			c.tree.DropLanded(ctx)
 		}
 		if err := m.removeSpools(ctx, c.ID); err != nil {
-			m.options.Log.Warn("removal of spools failed", "attempt_id", c.ID, "error", err)
+			m.options.Log.Warn("cannot remove spools", "attempt_id", c.ID, "error", err)
 		}
 		return ""
 	}

@@ -37,7 +37,7 @@ func TestCollectedWorktreesComeBack(t *testing.T) {
 		t.Errorf("GC as a dry run = %+v, and the folder exists: %v", item, exists(s.Dir))
 	}
 	write(t, filepath.Join(s.Dir, d.repo.Name, "mine.txt"), "not committed")
-	if item := gc(GC{OlderThan: time.Nanosecond}); item.Removed || !strings.Contains(item.Kept, "not committed") || !exists(s.Dir) {
+	if item := gc(GC{OlderThan: time.Nanosecond}); item.Removed || !strings.Contains(item.Kept, "uncommitted changes") || !exists(s.Dir) {
 		t.Errorf("GC of one with changes = %+v", item)
 	}
 	if err := os.Remove(filepath.Join(s.Dir, d.repo.Name, "mine.txt")); err != nil {
@@ -74,7 +74,7 @@ func TestAFolderThatCannotBeTakenAwayIsTriedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(s.Dir, "mine.txt"), "of somebody else")
-	if err := d.DeleteTask(t.Context(), stuck.TaskID); err == nil || !strings.Contains(err.Error(), "left as it is") {
+	if err := d.DeleteTask(t.Context(), stuck.TaskID); err == nil || !strings.Contains(err.Error(), "was not removed") {
 		t.Errorf("DeleteTask = %v, want why its folder is there", err)
 	}
 	if err := d.Sweep(t.Context()); err != nil {

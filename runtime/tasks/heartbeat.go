@@ -39,7 +39,7 @@ func (r *run) heartbeat(ctx context.Context, home string) {
 			r.cancel(errLost)
 			return
 		case ctx.Err() == nil:
-			r.m.options.Log.Warn("renewal of lease failed", "attempt_id", r.attemptID, "error", err)
+			r.m.options.Log.Warn("cannot renew a lease", "attempt_id", r.attemptID, "error", err)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func (r *run) checkLimits(ctx context.Context) time.Time {
 	}
 	was := r.asked
 	if err := r.noteAsking(ctx, waits); err != nil && ctx.Err() == nil && !errors.Is(err, errLost) {
-		r.m.options.Log.Warn("note that it waits for a person failed", "attempt_id", r.attemptID, "error", err)
+		r.m.options.Log.Warn("cannot record that a process is waiting for a person", "attempt_id", r.attemptID, "error", err)
 		return active
 	}
 	if r.asked = waits; waits && !was {

@@ -84,12 +84,12 @@ func (m *Manager) identify(ctx context.Context) {
 	id, err := hostID(m.options.Dir)
 	if err != nil {
 		m.host, m.noHost = "unknown/"+m.instance, err // no attempt belongs to this ID
-		m.options.Log.Warn("this machine has no id", "error", err)
+		m.options.Log.Warn("this machine has no ID", "error", err)
 		return
 	}
 	m.host = id
 	if err := m.adopt(ctx); err != nil {
-		m.options.Log.Warn("worktrees of this machine's name not taken over", "error", err)
+		m.options.Log.Warn("cannot take over worktrees stored under this machine's name", "error", err)
 	}
 }
 
@@ -192,7 +192,7 @@ func (m *Manager) announce(ctx context.Context) error {
 	}
 	if time.Since(m.duplicateSince) > 2*m.hostTerm() {
 		m.duplicateSince = time.Time{}
-		m.options.Log.Warn("two machines have one id: a state folder was copied; delete the file on the machine that has no attempts",
+		m.options.Log.Warn("two machines have the same ID because a state folder was copied; delete the file on the machine that has no attempts",
 			"file", filepath.Join(m.options.Dir, hostFile), "other", held.Data)
 	}
 	return nil
@@ -225,12 +225,12 @@ func (m *Manager) releasePresence() {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonGrace)
 	defer cancel()
 	if err := m.db.Release(ctx, m.launcher().Name, m.instance); err != nil {
-		m.options.Log.Warn("release of machine failed", "error", err)
+		m.options.Log.Warn("cannot release this machine's lease", "error", err)
 	}
 }
 
-// requireHostUp returns a fault if the attempt belongs to another machine on
-// which no deskhand runs.
+// requireHostUp returns a fault if the attempt belongs to another machine on which
+// deskhand is not running.
 func (m *Manager) requireHostUp(ctx context.Context, tx *store.Tx, a attempt) error {
 	if a.host == m.host {
 		return m.noHost
@@ -243,8 +243,8 @@ func (m *Manager) requireHostUp(ctx context.Context, tx *store.Tx, a attempt) er
 	if err != nil {
 		return err
 	}
-	return retryable(HostAway, "start deskhand there and send it again, or start a new attempt here",
-		"the worktree of attempt %s is on %s, and no deskhand runs there%s", a.ID, seen.name, seen.since(tx.Now)).WithCase("", "task", a.TaskID)
+	return retryable(HostAway, "start deskhand there and send the message again, or start a new attempt here",
+		"the worktree of attempt %s is on %s, and deskhand is not running there%s", a.ID, seen.name, seen.since(tx.Now)).WithCase("", "task", a.TaskID)
 }
 
 // hostInfo is the store's data about a machine.
@@ -310,7 +310,7 @@ func (m *Manager) stranded(ctx context.Context) (lost []process, names []string,
 func (m *Manager) failStranded(ctx context.Context) error {
 	lost, names, err := m.stranded(ctx)
 	for i, p := range lost {
-		m.fail(ctx, p, fmt.Sprintf("lost: its worktree is on %s, which is away", names[i]))
+		m.fail(ctx, p, fmt.Sprintf("lost: its worktree is on %s, which is offline", names[i]))
 	}
 	return err
 }

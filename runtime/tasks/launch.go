@@ -27,18 +27,18 @@ func (m *Manager) launch(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	chosen, rest, err := m.chooseWaiting(ctx)
 	if err != nil {
-		m.options.Log.Warn("launch failed", "error", err)
+		m.options.Log.Warn("cannot launch waiting processes", "error", err)
 		return
 	}
 	for _, p := range chosen {
 		if err := m.startRunner(p); err != nil {
-			m.options.Log.Warn("start of runner failed", "process_id", p.ID, "error", err)
+			m.options.Log.Warn("cannot start a runner", "process_id", p.ID, "error", err)
 			m.fail(ctx, p, "cannot start a runner: "+err.Error())
 		}
 	}
 	if rest {
 		if err := m.ensureLauncher(ctx); err != nil {
-			m.options.Log.Warn("launcher not started", "error", err)
+			m.options.Log.Warn("cannot start a launcher", "error", err)
 		}
 	}
 }
@@ -224,6 +224,6 @@ func (m *Manager) fail(ctx context.Context, p process, why string) {
 		})
 	}
 	if err != nil && fault.Of(err) == nil && ctx.Err() == nil {
-		m.options.Log.Warn("end of process failed", "process_id", p.ID, "error", err)
+		m.options.Log.Warn("cannot end a process", "process_id", p.ID, "error", err)
 	}
 }

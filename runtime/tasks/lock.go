@@ -12,7 +12,7 @@ import (
 )
 
 // lockTerm is how long a worktree stays locked if it is unknown whether the holder is
-// alive. To create a worktree of a very large repository takes minutes.
+// alive. Creating a worktree of a very large repository takes minutes.
 const lockTerm = 10 * time.Minute
 
 // lockTree waits until no other process creates or removes an attempt's worktrees, and
@@ -27,7 +27,7 @@ func (m *Manager) lockTree(ctx context.Context, attemptID string) (unlock func()
 		if ok {
 			return func() {
 				if err := m.db.Release(context.WithoutCancel(ctx), own.Name, own.Holder); err != nil {
-					m.options.Log.Warn("release of worktree failed", "attempt_id", attemptID, "error", err)
+					m.options.Log.Warn("cannot unlock a worktree", "attempt_id", attemptID, "error", err)
 				}
 			}, nil
 		}

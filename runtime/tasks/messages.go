@@ -84,9 +84,9 @@ func scanTurn(row scanner) (t Turn, err error) {
 func target(ctx context.Context, tx *store.Tx, attemptID, sessionID string) (s Session, err error) {
 	switch {
 	case attemptID != "" && sessionID != "":
-		return s, refuse(AmbiguousTarget, "name an attempt or a session, and not both", "attempt_id and session_id were both given")
+		return s, refuse(AmbiguousTarget, "name either an attempt or a session", "attempt_id and session_id were both given")
 	case attemptID == "" && sessionID == "":
-		return s, refuse(AmbiguousTarget, "name an attempt or a session, and not both", "neither attempt_id nor session_id was given")
+		return s, refuse(AmbiguousTarget, "name either an attempt or a session", "neither attempt_id nor session_id was given")
 	case sessionID != "":
 		if sessionID, err = parseID("session_id", sessionID); err != nil {
 			return s, err

@@ -19,7 +19,7 @@ func TestAttackWorkOnADetachedHeadIsSaidAndBroughtOntoTheBranch(t *testing.T) {
 	ctx := t.Context()
 	started := d.start("run git checkout -q --detach", "write a.txt one", "run git add a.txt && git "+as+" commit -q -m mine", "write b.txt two")
 	s := d.ended(started.AttemptID)
-	if s.State != Completed || s.Work.State != OffBranch || len(s.Work.Notes) == 0 || !strings.Contains(s.Work.Notes[0], "1 commit on a detached head") {
+	if s.State != Completed || s.Work.State != OffBranch || len(s.Work.Notes) == 0 || !strings.Contains(s.Work.Notes[0], "1 commit on a detached HEAD") {
 		t.Errorf("Status = %+v, want completed and off its branch", s)
 	}
 	one := func(g GC) GCItem {
@@ -31,7 +31,7 @@ func TestAttackWorkOnADetachedHeadIsSaidAndBroughtOntoTheBranch(t *testing.T) {
 		return report.Worktrees[0]
 	}
 	dry, real := one(GC{AttemptID: started.AttemptID, DryRun: true}), one(GC{AttemptID: started.AttemptID})
-	if dry.Removed || real.Removed || dry.Kept != real.Kept || !strings.Contains(real.Kept, "detached head") || !exists(s.Dir) {
+	if dry.Removed || real.Removed || dry.Kept != real.Kept || !strings.Contains(real.Kept, "detached HEAD") || !exists(s.Dir) {
 		t.Errorf("GC = %+v, and as a dry run %+v; want both to keep it", real, dry)
 	}
 	done, err := d.Collect(ctx, started.AttemptID, false)

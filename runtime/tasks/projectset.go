@@ -105,7 +105,7 @@ func (m *Manager) RemoveProject(ctx context.Context, projectID string) error {
 			return err
 		}
 		if tasks > 0 {
-			return refuse(ProjectInUse, "delete them first, or only remove a repository from it", "project %s has %d tasks", brief(p.Name), tasks)
+			return refuse(ProjectInUse, "delete its tasks first, or only remove a repository from the project", "project %s has %d tasks", brief(p.Name), tasks)
 		}
 		if _, err := tx.Exec(ctx, "DELETE FROM repos WHERE project_id = ?", p.ID); err != nil {
 			return err

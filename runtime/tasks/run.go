@@ -161,7 +161,7 @@ func (r *run) runChain(seq int64) error {
 		more, err = r.runProcess()
 	}
 	if errors.Is(err, errLost) {
-		r.m.options.Log.Warn("process was lost", "attempt_id", r.p.AttemptID, "process_id", r.p.ID)
+		r.m.options.Log.Warn("lost a process to another runner", "attempt_id", r.p.AttemptID, "process_id", r.p.ID)
 		return nil // the process that took over has ended it
 	}
 	return err
@@ -224,7 +224,7 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 	ctx := context.WithoutCancel(r.ctx)
 	if r.log != nil {
 		if err := r.log.Close(ctx); err != nil {
-			r.m.options.Log.Warn("end of log failed", "process_id", r.p.ID, "error", err)
+			r.m.options.Log.Warn("cannot close the log", "process_id", r.p.ID, "error", err)
 		}
 	}
 	e.Failure, e.Summary = storable(r.redact(e.Failure)), storable(r.redact(e.Summary))
@@ -240,7 +240,7 @@ func (r *run) finish(e ending, next Reason) (more bool, err error) {
 			w = currentWork(ctx, r.c.tree, r.remarks)
 		}
 		if err := r.c.tree.Unlock(ctx); err != nil {
-			r.m.options.Log.Warn("unlock of worktree failed", "attempt_id", r.p.AttemptID, "error", err)
+			r.m.options.Log.Warn("cannot unlock a worktree", "attempt_id", r.p.AttemptID, "error", err)
 		}
 	}
 	r.mu.Lock()

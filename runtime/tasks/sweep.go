@@ -115,7 +115,7 @@ func (m *Manager) giveUp(ctx context.Context, p process, why string) error {
 		var err error
 		w, err = m.recoverProcess(ctx, p)
 		if err = errors.Join(err, executor.Forget(p.ID)); err != nil {
-			m.options.Log.Warn("tidy after runner failed", "process_id", p.ID, "error", err)
+			m.options.Log.Warn("cannot clean up after a dead runner", "process_id", p.ID, "error", err)
 		}
 	}
 	m.abandon(p)
@@ -161,7 +161,7 @@ func (m *Manager) abandon(p process) {
 			err = m.options.Agents.Abandon(ctx, s.Executor, s.AgentSession, p.stop != "")
 		}
 		if err != nil && fault.Of(err) == nil { // the task may have been deleted
-			m.options.Log.Warn("agent elsewhere not told to end", "attempt_id", p.AttemptID, "process_id", p.ID, "error", err)
+			m.options.Log.Warn("cannot tell a remote agent to stop", "attempt_id", p.AttemptID, "process_id", p.ID, "error", err)
 		}
 	})
 }

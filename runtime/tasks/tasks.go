@@ -107,7 +107,7 @@ type Repo struct {
 	hooks string // digest of the hooks that a person trusts
 }
 
-// RepoChange changes the fields of a repository that are not nil.
+// RepoChange describes a change of a repository. Only fields that are not nil change.
 type RepoChange struct {
 	Path, TargetBranch, Setup, Cleanup *string
 	CopyFiles                          *[]string
@@ -265,7 +265,7 @@ type NewTask struct {
 	RequestID                     string // if empty, every call creates a task
 }
 
-// TaskChange changes the fields of a task that are not nil.
+// TaskChange describes a change of a task. Only fields that are not nil change.
 type TaskChange struct {
 	Title, Description *string
 	Status             *Status

@@ -12,7 +12,7 @@ func TestATranscriptIsToldWithinItsBound(t *testing.T) {
 		t.Errorf("told of nothing = %q, want nothing", got)
 	}
 	got := transcriptPrompt(MessagePage{Turns: []Turn{{Prompt: "Do it\nwell", Summary: "Done."}, {Prompt: "Again"}}})
-	want := "This was said:\n\nThe person:\n> Do it\n> well\n\nYou:\n> Done.\n\nThe person:\n> Again\n\nNow the person says:\n\n"
+	want := "The conversation so far:\n\nThe person:\n> Do it\n> well\n\nYou:\n> Done.\n\nThe person:\n> Again\n\nNow the person says:\n\n"
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("told = %q, want it to end with %q", got, want)
 	}
@@ -22,7 +22,7 @@ func TestATranscriptIsToldWithinItsBound(t *testing.T) {
 	}
 	got = transcriptPrompt(MessagePage{Turns: long})
 	if most := transcriptBytes + 1000; len(got) > most || !utf8.ValidString(got) || !strings.Contains(got, "turn 199") || strings.Contains(got, "turn 100 ") ||
-		!strings.Contains(got, "left out") || !strings.Contains(got, "(cut here)") {
+		!strings.Contains(got, "left out") || !strings.Contains(got, "(truncated)") {
 		t.Errorf("told of 200 long turns: %d bytes, %.300q; want the newest, at most %d bytes", len(got), got, most)
 	}
 }

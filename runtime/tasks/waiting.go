@@ -14,7 +14,7 @@ type clock struct {
 	mu     sync.Mutex
 	asking int           // open questions through the agent's executor
 	open   bool          // whether a question of the process is open in the inbox
-	worked time.Duration // time worked, without waiting, until read
+	worked time.Duration // time worked until read, without waiting time
 	read   time.Time
 	active time.Time // time of the last activity
 	quiet  time.Time // start of the current silence

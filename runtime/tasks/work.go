@@ -31,7 +31,7 @@ const OnBranch = "on_branch"
 // OffBranch is the state of work that is partly elsewhere or uncommitted.
 const OffBranch = "off_branch"
 
-// LandedWork is the state of work that is on its target.
+// LandedWork is the state of work that has landed on its target.
 const LandedWork = "landed"
 
 // currentWork determines where an attempt's work is.

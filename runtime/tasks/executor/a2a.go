@@ -67,7 +67,7 @@ const (
 	lastCallTime = 2 * time.Second
 )
 
-// remoteControls are the controls of a remote agent: they close the connection.
+// remoteControls implements controls for a remote agent by closing the connection.
 type remoteControls struct{ cut func() }
 
 func (l remoteControls) Interrupt() { l.cut() }

@@ -127,8 +127,8 @@ type Info struct {
 	Kind     string
 	Variants []string // sorted
 	Default  string
-	// MCP reports whether the agent can use deskhand's tools, FollowUp whether
-	// it can resume its own session (other agents get a summary), and Approvals
+	// MCP reports whether the agent can use deskhand's tools. FollowUp reports whether
+	// it can resume its own session; other agents get a summary. Approvals reports
 	// whether it asks before it acts.
 	MCP, FollowUp, Approvals bool
 	// Missing is the reason why the agent cannot be started here, or empty if it can.

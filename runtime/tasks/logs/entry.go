@@ -67,8 +67,8 @@ type Usage struct {
 	Cost int64 `json:"cost_micros,omitempty"`
 }
 
-// Action is what a tool does: file_read, file_edit, command_run, search,
-// web_fetch, tool, task_create, plan_presentation, todo_management or other.
+// Action describes what a tool does. Its Action is file_read, file_edit, command_run,
+// search, web_fetch, tool, task_create, plan_presentation, todo_management or other.
 type Action struct {
 	Action      string         `json:"action"`
 	Path        string         `json:"path,omitempty"`
@@ -85,7 +85,7 @@ type Action struct {
 	More        map[string]any `json:"more,omitempty"`
 }
 
-// FileEdit is write, delete, rename or edit.
+// FileEdit is a change of a file. Its Action is write, delete, rename or edit.
 type FileEdit struct {
 	Action  string `json:"action"`
 	Content string `json:"content,omitempty"`

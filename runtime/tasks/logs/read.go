@@ -38,7 +38,7 @@ func (q Query) limit(c Channel) int {
 	return 20
 }
 
-// Stored is an entry as stored.
+// Stored is a stored entry.
 type Stored struct {
 	Index, Revision int64
 	Entry           json.RawMessage

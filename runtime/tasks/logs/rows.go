@@ -41,7 +41,7 @@ func readHead(ctx context.Context, tx *store.Tx, process string, c Channel) (*he
 func makeHead(ctx context.Context, tx *store.Tx, process string, c Channel) (*head, error) {
 	h := &head{}
 	if err := tx.QueryRow(ctx, "SELECT COALESCE(MAX(id), 0) + 1 FROM logs").Scan(&h.id); err != nil {
-		return nil, fmt.Errorf("number log: %w", err)
+		return nil, fmt.Errorf("assign a log ID: %w", err)
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO logs (id, process_id, channel, next_index, revision, first_index, bytes, spooled, ended)
 		VALUES (?, ?, ?, 0, 0, 0, 0, 0, 0)`, h.id, process, c)
@@ -52,7 +52,7 @@ func makeHead(ctx context.Context, tx *store.Tx, process string, c Channel) (*he
 }
 
 // ErrTaken is returned if another writer has taken over the log.
-var ErrTaken = errors.New("another writer has the log")
+var ErrTaken = errors.New("another writer has taken over the log")
 
 // writeHead replaces the row old with next. It returns ErrTaken if the row has changed
 // since.

@@ -63,7 +63,7 @@ type Writer struct {
 	partials map[Stream]*partial
 
 	mu      sync.Mutex
-	changed *sync.Cond // more room, more stored, or an error
+	changed *sync.Cond // signals free space, stored entries, or an error
 	raw     []item
 	normal  []item
 	newAt   map[int64]int // position in normal by index

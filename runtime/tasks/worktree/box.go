@@ -28,17 +28,17 @@ import (
 //	.box/ATTEMPT/REPO/admin     a linked worktree's own files, for example HEAD and index
 //	.box/ATTEMPT/REPO/state     where the box came from; no sandbox shows it
 
-// Box lists what a sandbox shows of the attempt, in addition to the rest of the
-// system.
+// Box lists the parts of an attempt that a sandbox shows, in addition to the rest of
+// the system.
 type Box struct {
-	// Seal lists folders to show empty, Read the folders and files in them to
-	// show, and Write those that the agent may change.
+	// Seal lists folders that appear empty, Read lists folders and files in them to
+	// show, and Write lists those that the agent may change.
 	Seal, Read, Write []string
 }
 
 const boxFolder = ".box"
 
-// The parts of a box.
+// Names of the parts of a box.
 const (
 	boxCommon  = "common"
 	boxAdmin   = "admin"
@@ -225,7 +225,7 @@ func (t Tree) lentSettings(ctx context.Context, r Repo) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	b.WriteString("[core]\n\tbare = true\n\trepositoryformatversion = 1\n") // bare: it has no checkout of its own
+	b.WriteString("[core]\n\tbare = true\n\trepositoryformatversion = 1\n") // bare, because this folder has no checkout
 	for _, s := range all {
 		section, rest, _ := strings.Cut(s.key, ".")
 		sub, name := "", rest

@@ -49,7 +49,8 @@ const (
 // Changes describes what an attempt has changed, committed or not.
 type Changes struct {
 	Summary Summary
-	// Blocked is empty, SummaryFailed or ThresholdExceeded; then Files is empty.
+	// Blocked is empty, SummaryFailed or ThresholdExceeded. If it is set, Files is
+	// empty.
 	Blocked string
 	// Detail explains Blocked and names the repository.
 	Detail string
@@ -85,7 +86,7 @@ type FileChange struct {
 	Bytes          int64
 
 	repo    int
-	name    string // in the repository, as git has it
+	name    string // path in the repository, unquoted
 	oldName string
 	old     string // ID of the object that the file is compared with
 }

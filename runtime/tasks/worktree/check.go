@@ -76,7 +76,7 @@ func (t Tree) checked(ctx context.Context, r Repo, checks []Check) error {
 	if len(f.found) == 0 {
 		return nil
 	}
-	return &Held{*fault.New(CommitHeld, strings.Join(f.found, "; "), "take it out, or allow it"), f.prints, f.others}
+	return &Held{*fault.New(CommitHeld, strings.Join(f.found, "; "), "remove it, or allow it"), f.prints, f.others}
 }
 
 // Heads returns the checked-out commit of each repository.

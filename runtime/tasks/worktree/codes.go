@@ -40,7 +40,8 @@ const (
 	WorktreeMissing    = "worktree_missing"
 )
 
-// Fault cases, which select hints; see [fault.Fault].
+// Fault cases, which select hints; see [fault.Fault]. After a semicolon follow the names
+// of the case's values.
 const (
 	CheckoutUnknown = "checkout_unknown" // target_dirty: git does not say where a branch is checked out
 	NoSuchBranch    = "no_such_branch"   // not_found: the branch to start from

@@ -78,7 +78,7 @@ func (t Tree) onBranch(ctx context.Context, r Repo) error {
 		if f := fault.Of(err); f != nil {
 			return f
 		}
-		return moved("has a detached head")
+		return moved("has a detached HEAD")
 	}
 	if ref := strings.TrimSpace(string(out)); ref != "refs/heads/"+t.Branch {
 		return moved("is on " + strings.TrimPrefix(ref, "refs/heads/"))

@@ -39,7 +39,7 @@ func (t Tree) CopyIn(ctx context.Context, r Repo, patterns []string) (copied []s
 	for _, pattern := range patterns {
 		names, err := doublestar.Glob(from.FS(), path.Clean(pattern), doublestar.WithFilesOnly(), doublestar.WithNoFollow())
 		if err != nil {
-			return copied, fault.New(InvalidArgument, fmt.Sprintf("pattern %q of files to copy: %v", pattern, err), "")
+			return copied, fault.New(InvalidArgument, fmt.Sprintf("invalid pattern %q for files to copy: %v", pattern, err), "")
 		}
 		for _, name := range names {
 			if ctx.Err() != nil {

@@ -30,8 +30,8 @@ type Slice struct {
 	// MaxBytes limits the content. 0 means 64 KiB; more than 512 KiB is
 	// blocked.
 	MaxBytes int
-	// StartLine and EndLine count from 1, are inclusive, and replace Start,
-	// which is 0 then. EndLine 0 means the end of the file.
+	// StartLine and EndLine count from 1 and are inclusive. If either is set, Start is
+	// ignored. EndLine 0 means the end of the file.
 	StartLine, EndLine int
 }
 
@@ -42,7 +42,7 @@ type File struct {
 	Blocked, Detail string
 	// Path is cleaned, and begins with the repository's name.
 	Path string
-	// Start is the offset of Content and Total the size of the file, in bytes.
+	// Start is the offset of Content, and Total is the size of the file, both in bytes.
 	Start, Total int64
 	// Content ends at a character boundary, unless Binary is set.
 	Content []byte
@@ -198,7 +198,7 @@ func (t Tree) open(clean string) (f *os.File, real string, err error) {
 	}
 	top, err := os.OpenRoot(t.Dir)
 	if err != nil {
-		return nil, "", fmt.Errorf("open folder of attempt: %w", err)
+		return nil, "", fmt.Errorf("open the attempt's folder: %w", err)
 	}
 	defer top.Close()
 	for range maxLinks {
@@ -207,7 +207,7 @@ func (t Tree) open(clean string) (f *os.File, real string, err error) {
 			return f, clean, err
 		}
 		if clean, _, err = t.inside(link); err != nil {
-			return nil, "", fmt.Errorf("%w: a symbolic link on it does", errOutside)
+			return nil, "", fmt.Errorf("%w: it contains a symbolic link that leads outside", errOutside)
 		}
 	}
 	return nil, "", fmt.Errorf("%w: it has too many symbolic links", errOutside)
@@ -255,7 +255,7 @@ func (t Tree) walk(top *os.Root, elements []string) (*os.File, string, error) {
 			}
 			target = filepath.ToSlash(target)
 			if path.IsAbs(target) || strings.HasPrefix(target, `"`) {
-				return nil, "", fmt.Errorf("%w: a symbolic link on it does", errOutside)
+				return nil, "", fmt.Errorf("%w: it contains a symbolic link that leads outside", errOutside)
 			}
 			parts := append(append([]string{}, elements[:i]...), target)
 			return nil, strings.Join(append(parts, elements[i+1:]...), "/"), nil

@@ -67,10 +67,10 @@ func (t Tree) gather(ctx context.Context, r Repo) (moved bool, err error) {
 		if f := fault.Of(err); f != nil {
 			return false, f
 		}
-		tip = "" // the branch is gone
+		tip = "" // the branch no longer exists
 	} else if tip != head {
 		if _, err := git(ctx, dir, "merge-base", "--is-ancestor", tip, head); err != nil {
-			return false, fault.New(HeadMoved, fmt.Sprintf("worktree of %s %s, and the branch has commits that it lacks", r.Name, onWhat(what, head)),
+			return false, fault.New(HeadMoved, fmt.Sprintf("worktree of %s %s, and the branch has commits that the worktree lacks", r.Name, onWhat(what, head)),
 				fmt.Sprintf("in %s: git checkout %s && git merge %.12s", dir, t.Branch, head))
 		}
 	}

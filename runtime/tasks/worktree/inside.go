@@ -50,7 +50,7 @@ func (t Tree) surveyNested(ctx context.Context, dir string, s *Survey) error {
 	name = filepath.ToSlash(name)
 	if _, err := git(ctx, dir, "rev-parse", "--git-dir"); err != nil {
 		if ctx.Err() == nil {
-			s.hold(name + " has a .git that git cannot read: " + err.Error())
+			s.hold(name + " has a .git folder or file that git cannot read: " + err.Error())
 		}
 		return ctx.Err()
 	}
@@ -68,7 +68,7 @@ func (t Tree) surveyNested(ctx context.Context, dir string, s *Survey) error {
 		return fmt.Errorf("look for changes in %s: %w", name, err)
 	}
 	if len(dirty) > 0 {
-		s.open(name + ", a repository inside, has changes that are not committed")
+		s.open(name + ", a nested repository, has uncommitted changes")
 	}
 	commits, err := tips(ctx, dir, "refs/heads", "refs/tags", "refs/stash")
 	if err == nil {
@@ -85,7 +85,7 @@ func (t Tree) surveyNested(ctx context.Context, dir string, s *Survey) error {
 		store = t.moduleStore(ctx, r, dir)
 	}
 	if store == "" {
-		s.hold(name + ", a repository inside, has commits that are in no remote")
+		s.hold(name + ", a nested repository, has commits that are on no remote")
 		return nil
 	}
 	s.loose = append(s.loose, loose{repo: r, commits: commits, module: dir, store: store})

@@ -33,7 +33,7 @@ const (
 // Move moves a branch from one commit to another. It holds everything needed to
 // perform, complete and revert the move.
 type Move struct {
-	// Name is the repository's name in the attempt, Path its path.
+	// Name is the repository's name in the attempt, and Path is its path.
 	Name string `json:"repo"`
 	Path string `json:"path"`
 	// Branch is the branch to move, without refs/heads/.
@@ -47,8 +47,8 @@ type Move struct {
 // Distance compares an attempt's branch with a target in one repository.
 type Distance struct {
 	Name, Target string
-	// Ahead counts commits that only the branch has, Behind those that only the
-	// target has.
+	// Ahead counts commits that only the branch has, and Behind counts those that only
+	// the target has.
 	Ahead, Behind int
 	// Conflicts lists the paths that a merge cannot combine. They begin with
 	// the repository's name.
@@ -58,8 +58,8 @@ type Distance struct {
 	Head, Tip, Base string
 }
 
-// Distances compares the branch with into in each repository and lists
-// conflicts. An empty into means the attempt's own target. It only writes
+// Distances compares the attempt's branch with the branch into in each repository, and
+// lists conflicts. If into is empty, it uses the attempt's own target. It only writes
 // objects.
 func (t Tree) Distances(ctx context.Context, into string) (all []Distance, err error) {
 	for _, r := range t.Repos {
@@ -135,7 +135,7 @@ func mergeTree(ctx context.Context, dir, ours, theirs string) (tree string, conf
 	case err != nil && strings.Contains(err.Error(), "usage: git merge-tree"):
 		return "", nil, fault.New(GitTooOld, "this git cannot merge without a checkout", "install git 2.38 or newer")
 	case err == nil:
-		err = errors.New("git merge-tree has printed nothing")
+		err = errors.New("git merge-tree printed nothing")
 	}
 	return "", nil, fmt.Errorf("merge %.12s and %.12s: %w", ours, theirs, err)
 }

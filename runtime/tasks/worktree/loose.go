@@ -57,7 +57,7 @@ func unreached(ctx context.Context, dir string, commits, known []string, glob st
 		return nil, nil
 	}
 	if len(commits) > maxLoose {
-		return nil, fmt.Errorf("the log of the worktree's head has %d commits", len(commits))
+		return nil, fmt.Errorf("the worktree's HEAD log has %d commits", len(commits))
 	}
 	ask := func(from []string) ([]string, error) {
 		cmd := command(ctx, dir, "rev-list", "--topo-order", "--ignore-missing", "--stdin", "--not", glob)

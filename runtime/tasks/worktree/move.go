@@ -17,7 +17,7 @@ import (
 // changes were staged; nothing is lost, and [Finish] completes the move. In the other
 // order, the checkout would look as if the work had been reverted.
 
-// Ready returns a fault if a folder in which a branch would move has changes.
+// Ready returns a fault if a folder whose checked-out branch would move has changes.
 func Ready(ctx context.Context, moves []Move) error {
 	for _, m := range moves {
 		if m.Dir == "" {
@@ -115,7 +115,7 @@ func (m Move) at(ctx context.Context, commit string) error {
 	}
 	dir, err := checkedOut(ctx, m.Path, m.Branch)
 	if err == nil && dir != m.Dir {
-		err = fault.New(TargetMoved, fmt.Sprintf("branch %s of %s was checked out or switched away from in the meantime", m.Branch, m.Name), "retry")
+		err = fault.New(TargetMoved, fmt.Sprintf("branch %s of %s was checked out, or is no longer checked out", m.Branch, m.Name), "retry")
 	}
 	return err
 }
@@ -358,8 +358,8 @@ func (t Tree) applying(ctx context.Context, r Repo) (m Move, err error) {
 	return Move{Name: r.Name, Path: r.Path, Before: strings.TrimSpace(string(was)), After: tree, Dir: r.Path}, nil
 }
 
-// SetBranchAside deletes the attempt's branch. It gives commits that no other branch
-// has a ref below refs/deskhand/kept, and returns these refs.
+// SetBranchAside deletes the attempt's branch. If no other branch contains its commits,
+// they get a ref below refs/deskhand/kept. It returns these refs.
 func (t Tree) SetBranchAside(ctx context.Context) (refs []string, err error) {
 	for _, kept := range t.DropBranches(ctx) {
 		i := slices.IndexFunc(t.Repos, func(r Repo) bool { return r.Name == kept })

@@ -18,7 +18,7 @@ const (
 
 // Patch is the output of git diff for some files.
 type Patch struct {
-	// Blocked is empty, or says why there is no text: TooManyPaths,
+	// Blocked is empty, or the reason why there is no text: TooManyPaths,
 	// SizeExceeded, OutsideWorkspace, SummaryFailed or ThresholdExceeded.
 	Blocked, Detail string
 	// Text is UTF-8. A binary file appears as a one-line note.

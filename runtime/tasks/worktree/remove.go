@@ -28,7 +28,7 @@ func (t Tree) keepCommits(ctx context.Context, s Survey) error {
 		var names []string
 		for _, c := range l.commits {
 			ref := fmt.Sprintf("%s%.12s", refs, c)
-			if _, err := git(ctx, dir, "update-ref", "-m", "deskhand: kept when its folder went", ref, c); err != nil {
+			if _, err := git(ctx, dir, "update-ref", "-m", "deskhand: kept when its folder was removed", ref, c); err != nil {
 				return fmt.Errorf("keep commit %.12s of %s: %w", c, l.repo.Name, err)
 			}
 			names = append(names, ref)

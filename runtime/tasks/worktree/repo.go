@@ -51,11 +51,11 @@ func Inspect(ctx context.Context, path string) (Found, error) {
 	}
 	found := Found{}
 	if found.Path, err = resolved(absolute, strings.TrimSuffix(string(out), "\n")); err != nil {
-		return Found{}, fmt.Errorf("find top of %s: %w", path, err)
+		return Found{}, fmt.Errorf("find the top folder of %s: %w", path, err)
 	}
 	out, err = git(ctx, found.Path, "rev-list", "--all", "--max-count=1")
 	if err != nil {
-		return Found{}, fault.New(NoCommits, fmt.Sprintf("git cannot read the commits of repository %s: %v", found.Path, err), "see what git fsck says there")
+		return Found{}, fault.New(NoCommits, fmt.Sprintf("git cannot read the commits of repository %s: %v", found.Path, err), "run git fsck there")
 	}
 	if len(out) == 0 {
 		return Found{}, fault.New(NoCommits, fmt.Sprintf("repository %s has no commit yet", found.Path), "commit something first")

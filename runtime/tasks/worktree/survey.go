@@ -149,7 +149,7 @@ func (t Tree) surveyRepo(ctx context.Context, r Repo, s *Survey) error {
 // not on the attempt's branch.
 func (t Tree) commitsElsewhere(ctx context.Context, r Repo) (what, head string, err error) {
 	dir := t.path(r)
-	on := "a detached head"
+	on := "a detached HEAD"
 	if out, err := git(ctx, dir, "symbolic-ref", "--quiet", "HEAD"); err == nil {
 		ref := strings.TrimSpace(string(out))
 		if ref == "refs/heads/"+t.Branch {
@@ -163,7 +163,7 @@ func (t Tree) commitsElsewhere(ctx context.Context, r Repo) (what, head string, 
 		return "", "", ctx.Err() // a branch without a commit
 	}
 	if _, err := revision(ctx, dir, "refs/heads/"+t.Branch); err != nil {
-		return fmt.Sprintf("is on %s, at %.12s, and branch %s is gone", on, head, t.Branch), head, nil
+		return fmt.Sprintf("is on %s, at %.12s, and branch %s no longer exists", on, head, t.Branch), head, nil
 	}
 	out, err := git(ctx, dir, "rev-list", "--count", head, "^refs/heads/"+t.Branch)
 	if err != nil {

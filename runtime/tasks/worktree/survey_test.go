@@ -31,7 +31,7 @@ var works = map[string]work{
 	"a commit on the branch": {removed: true, discarded: true, do: func(t *testing.T, dir string) []string {
 		return []string{commitIn(t, dir, "a.txt")}
 	}},
-	"a detached head": {discarded: true, off: "1 commit on a detached head", do: func(t *testing.T, dir string) []string {
+	"a detached head": {discarded: true, off: "1 commit on a detached HEAD", do: func(t *testing.T, dir string) []string {
 		shell(t, dir, "checkout", "-q", "--detach")
 		return []string{commitIn(t, dir, "a.txt")}
 	}},

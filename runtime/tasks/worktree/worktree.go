@@ -279,7 +279,7 @@ func (t Tree) removeDir() error {
 		return err
 	}
 	if err := removeAll(t.Dir); err != nil {
-		return fmt.Errorf("remove folder of attempt: %w", err)
+		return fmt.Errorf("remove the attempt's folder: %w", err)
 	}
 	return nil
 }
@@ -292,18 +292,18 @@ func (t Tree) removable() (there bool, err error) {
 		return false, nil
 	}
 	if err != nil || !info.IsDir() {
-		return false, fmt.Errorf("remove folder of attempt: %s is not a folder", t.Dir)
+		return false, fmt.Errorf("remove the attempt's folder: %s is not a folder", t.Dir)
 	}
 	for _, r := range t.Repos {
 		if within(t.Dir, r.Path) {
-			return false, fmt.Errorf("remove folder of attempt: repository %s is in it", r.Path)
+			return false, fmt.Errorf("remove the attempt's folder: repository %s is in it", r.Path)
 		}
 	}
 	if _, err := os.Lstat(filepath.Join(t.Dir, marker)); err != nil {
 		if os.Remove(t.Dir) == nil { // it was empty
 			return false, nil
 		}
-		return false, fmt.Errorf("remove folder of attempt: %s has no %s, so it was not removed", t.Dir, marker)
+		return false, fmt.Errorf("remove the attempt's folder: %s has no %s, so it was not removed", t.Dir, marker)
 	}
 	return true, nil
 }
