@@ -160,7 +160,7 @@ func tokenDigest(token string) string {
 func (m *Manager) attemptsDir() string {
 	dir := filepath.Join(m.options.Dir, "attempts")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return dir // creating a worktree in it reports the problem
+		return dir // the error recurs, and is reported, when a worktree is created here
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real

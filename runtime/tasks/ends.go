@@ -45,8 +45,8 @@ func (m *Manager) AwaitEnds(ctx context.Context, attemptIDs []string, all bool) 
 	}
 }
 
-// haveEnded reports whether all, or any, of the attempts have ended. An attempt that
-// was deleted in the meantime has ended.
+// haveEnded reports whether all, or any, of the attempts have ended. A deleted attempt
+// counts as ended.
 func (m *Manager) haveEnded(ctx context.Context, ids map[string]bool, every bool) (enough bool, err error) {
 	err = m.db.View(ctx, func(tx *store.Tx) error {
 		ended := 0

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// raw is a remote agent that answers the n-th call of a method with the given bytes.
+// raw returns a table with a remote agent, whose answer to the n-th call of a method is
+// the bytes that answer returns.
 func raw(t testing.TB, version string, answer func(method, params string, n int) (contentType, body string)) *Table {
 	var mu sync.Mutex
 	calls := map[string]int{}

@@ -199,7 +199,8 @@ func (c *client) open(ctx context.Context, can acp.AgentCapabilities) (acp.Sessi
 	return r.SessionId, r.Modes, nil
 }
 
-// setReplaying records whether the agent is replaying history that an earlier log has.
+// setReplaying records whether the agent is replaying history, which an earlier log
+// already contains.
 func (c *client) setReplaying(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

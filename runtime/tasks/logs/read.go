@@ -119,7 +119,8 @@ func Read(ctx context.Context, tx *store.Tx, process string, c Channel, q Query)
 	return page, nil
 }
 
-// finish sorts the entries and sets the values that continue from here.
+// finish sorts the entries, and sets the values with which a caller gets the adjacent
+// page.
 func (p *Page) finish(q Query) {
 	n := len(p.Entries)
 	if n == 0 {

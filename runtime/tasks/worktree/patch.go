@@ -66,7 +66,7 @@ func (t Tree) Patch(ctx context.Context, paths []string, maxBytes int, guard Gua
 	onDisk := !t.Stored || t.Present(ctx)
 	for i, w := range wanted {
 		if !onDisk || slices.ContainsFunc(changes.Files, func(f FileChange) bool { return within(f, w) }) {
-			continue // the changes may also name a folder that a link has replaced
+			continue // this includes files in a folder that a link has replaced
 		}
 		if wanted[i], err = t.withoutLinks(w); err != nil {
 			return Patch{Blocked: OutsideWorkspace, Detail: err.Error()}, nil
