@@ -50,7 +50,7 @@ var works = map[string]work{
 		shell(t, dir, "checkout", "-q", "-b", "other")
 		return []string{commitIn(t, dir, "a.txt")}
 	}},
-	"a branch that is deleted": {discarded: true, off: "is gone", do: func(t *testing.T, dir string) []string {
+	"a branch that is deleted": {discarded: true, off: "no longer exists", do: func(t *testing.T, dir string) []string {
 		branch := shell(t, dir, "symbolic-ref", "--short", "HEAD")
 		c := commitIn(t, dir, "a.txt")
 		shell(t, dir, "checkout", "-q", "--detach")
