@@ -88,6 +88,7 @@ const question = (() => {
   };
   const reloadPane = async () => {
     const id = current(), form = $('#form');
+    if (!form && $('[data-ended]')) return; // it is shown, perhaps with what was typed here
     const had = form && touched.size ? $$('.question', form).filter(q => touched.has(q.dataset.question)).map(q => [$('legend, .wording', q).textContent.replace(' (required)', ''), wordsOf(q)]) : [];
     const response = await ask(pageOf(id));
     if (response.status >= 500) throw new Error('try again'); // such as a store that is busy
