@@ -19,12 +19,12 @@ const module = "github.com/deskhand/deskhand/"
 // lower floors alone: two on one floor do not know each other. A new package is
 // one word here.
 var floors = [][]string{
-	{"runtime/access", "runtime/text", "runtime/web/diff"},
+	{"runtime/access", "runtime/text", "runtime/web/diff", "corpus"},
 	{"runtime/fault", "runtime/proc", "runtime/clients", "chunker", "runtime/store", "indexer/embed/model", "runtime/web/page", "runtime/surface/slack/slacktest", "runtime/tasks/executor/modeltest", "runtime/netguard", "runtime/trust", "runtime/waittest", "runtime/forge/forgetest"},
-	{"runtime/contract", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box", "runtime/forge"},
+	{"runtime/contract", "runtime/manual", "indexer/artifact", "indexer/embed", "runtime/store/storetest", "runtime/tasks/worktree", "runtime/tasks/logs", "runtime/tasks/box", "runtime/forge"},
 	{"indexer", "indexer/source", "runtime/contract/contracttest", "runtime/search", "runtime/elicit", "indexer/embed/train", "runtime/tasks/executor"},
 	{"indexer/shelf", "runtime/eval", "runtime/tasks", "runtime/elicit/form", "runtime/elicit/askdoor", "runtime/calls", "runtime/gaps", "runtime/setup"},
-	{"indexer/deps", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/ahp", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/a2a", "runtime/chat"},
+	{"indexer/deps", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/mcpserver", "runtime/web", "runtime/ahp", "runtime/surface/terminal", "runtime/web/inbox", "runtime/web/searchpage", "runtime/web/manualpage", "runtime/web/board", "runtime/web/views", "runtime/surface/notify", "runtime/gateway", "runtime/surface/slack", "runtime/telemetry", "runtime/a2a", "runtime/chat"},
 	{"runtime/surface", "runtime/console", "runtime/eval/remote", "runtime/tools/land"},
 	{"runtime/app", "runtime/console/attempts", "runtime/console/libraries"},
 	{"runtime/doctor", "cmd/deskhand/settings"},
@@ -51,7 +51,7 @@ var notBelow = map[string][]string{
 
 // libraries are the heavy ones and the packages that may use them.
 var libraries = map[string][]string{
-	"github.com/yuin/goldmark":               {"chunker", "runtime/web/page"},
+	"github.com/yuin/goldmark":               {"chunker", "runtime/web/page", "runtime/web/manualpage"},
 	"github.com/alecthomas/chroma":           {"runtime/web/diff"},
 	"github.com/blugelabs/":                  {"indexer/artifact"},
 	"github.com/blevesearch/":                {"indexer/artifact"},
@@ -66,7 +66,7 @@ var libraries = map[string][]string{
 	"github.com/google/jsonschema-go":        {"runtime/contract", "runtime/tools/docs", "runtime/tools/ask", "runtime/tools/work", "runtime/web/views"},
 	"github.com/prometheus/":                 {"runtime/web"},
 	"github.com/coder/websocket":             {"runtime/ahp", "runtime/surface/slack/slacktest"},
-	"charm.land/":                            {"runtime/surface/terminal", "runtime/surface/notify"},
+	"charm.land/":                            {"runtime/surface/terminal", "runtime/surface/notify", "runtime/console"},
 	"github.com/charmbracelet/":              {"runtime/surface/terminal", "runtime/surface/notify"},
 	"github.com/a2aproject/":                 {"runtime/a2a", "runtime/tasks/executor"},
 	"github.com/slack-go/":                   {"runtime/surface/slack"},

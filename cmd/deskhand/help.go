@@ -12,6 +12,8 @@ import (
 
 	"github.com/deskhand/deskhand/cmd/deskhand/settings"
 	"github.com/deskhand/deskhand/runtime/console"
+	"github.com/deskhand/deskhand/runtime/fault"
+	topics "github.com/deskhand/deskhand/runtime/manual"
 )
 
 // valueNames are what help and the manual call the values of flags, by command
@@ -62,8 +64,8 @@ func ofFlag[T any](table map[string]T, cmd *cobra.Command, f *pflag.Flag) (of T,
 // helpCommand is "deskhand help COMMAND", the same as "deskhand COMMAND --help".
 func helpCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:               "help [COMMAND]",
-		Short:             "Say how a command is used",
+		Use:               "help [COMMAND | TOPIC]",
+		Short:             "Show help for a command, or a page of the manual",
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // with a broken configuration file too
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 			if of, _, err := cmd.Root().Find(args); err == nil {
@@ -73,17 +75,29 @@ func helpCommand(a *app) *cobra.Command {
 					}
 				}
 			}
+			if len(args) == 0 {
+				for _, p := range topics.Pages() {
+					names = append(names, cobra.CompletionWithDesc(p.Name, p.Title))
+				}
+			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of, rest, err := cmd.Root().Find(args)
-			if err != nil {
-				return err
+			if err == nil && len(rest) == 0 {
+				return of.Help()
 			}
-			if len(rest) > 0 {
+			noTopic := a.Topic(strings.Join(args, " "))
+			if noTopic == nil || of.HasParent() && len(rest) == 0 {
+				return noTopic
+			}
+			if of.HasParent() {
 				return unknownOf(of, rest[0])
 			}
-			return of.Help()
+			if near := fault.Of(unknownOf(of, args[0])); len(args) == 1 && strings.Contains(near.Hint, "did you mean") {
+				return near
+			}
+			return noTopic
 		},
 	}
 }

@@ -101,7 +101,7 @@ var commands = []struct {
 	title string
 	list  []func(*app) *cobra.Command
 }{
-	{"Start here", []func(*app) *cobra.Command{initCommand, doctorCommand}},
+	{"Start here", []func(*app) *cobra.Command{initCommand, doctorCommand, docsCommand}},
 	{"Docs", []func(*app) *cobra.Command{indexCommand, serveCommand, searchCommand, getCommand, evalCommand, gapsCommand, trainCommand, demoCommand}},
 	{"Libraries", []func(*app) *cobra.Command{addCommand, listCommand, showCommand, updateCommand, removeCommand, syncCommand}},
 	{"People", []func(*app) *cobra.Command{askCommand, inboxCommand}},
@@ -148,6 +148,9 @@ func (a *app) exitCode(err error) int {
 	}
 	if f != nil && f.Hint != "" && !strings.Contains(err.Error(), f.Hint) {
 		fmt.Fprintf(a.Stderr, "hint: %s\n", paint.Plain(f.Hint))
+	}
+	if paint.OnTerminal() { // scripts get the two lines that they know
+		a.More(f, err)
 	}
 	if f != nil && slices.Contains(misuses, f.Code) {
 		return exitMisused

@@ -21,6 +21,9 @@ var Routes = map[string]access.Level{
 
 	"GET /search": access.Agents, // docs, as search_docs has them
 
+	"GET /manual":            access.Agents,
+	"GET /manual/{topic...}": access.Agents,
+
 	"GET /{$}":                   access.People,
 	"GET /inbox/{id}":            access.People,
 	"POST /inbox/{id}":           access.People,

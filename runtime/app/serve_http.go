@@ -93,6 +93,7 @@ func (h *httpServer) enter(o *web.Options) {
 	if h.lib.hasDocs() {
 		h.searchPage(o, h.lib)
 	}
+	h.manualPages(o)
 	if h.lib.door != nil {
 		h.lib.door.enter(o)
 	}

@@ -114,7 +114,7 @@ export class Desk {
     await page.getByLabel('person key').fill(key)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.waitForURL(this.base + path)
-    if (options.javaScriptEnabled !== false && !path.startsWith('/history')) await page.waitForSelector('html[data-ready]', { state: 'attached' })
+    if (options.javaScriptEnabled !== false && !/^.(history|manual)/.test(path)) await page.waitForSelector('html[data-ready]', { state: 'attached' })
     return page
   }
 

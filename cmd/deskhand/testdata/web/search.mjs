@@ -54,6 +54,25 @@ export const stories = {
     assert.deepEqual(page.errors, [])
   },
 
+  async 'the manual: contents, a page and a search'(desk) {
+    await library(desk)
+    const page = await desk.window('/manual')
+    await accessible(page, 'the contents of the manual')
+    await shown(page, 'manual-contents')
+    await page.getByRole('link', { name: 'Run an attempt' }).click()
+    await page.getByRole('heading', { name: 'Run an attempt', level: 1 }).waitFor()
+    await accessible(page, 'a page of the manual')
+    await shown(page, 'manual-page')
+    await page.getByRole('searchbox').fill('exit codes of ask')
+    await page.getByRole('searchbox').press('Enter')
+    await page.getByRole('link', { name: 'deskhand ask > Exit codes of ask' }).click()
+    await page.getByRole('heading', { name: 'Exit codes of ask' }).waitFor()
+    assert.match(page.url(), /\/manual\/ask#exit-codes-of-ask$/)
+    await page.goto(desk.base + '/manual/no-such-page')
+    await page.getByRole('alert').waitFor()
+    assert.deepEqual(page.errors, [])
+  },
+
   async 'searching without JavaScript, on a phone, in the dark'(desk) {
     await library(desk)
     const page = await desk.window('/search', { javaScriptEnabled: false, colorScheme: 'dark', viewport: { width: 380, height: 800 } })

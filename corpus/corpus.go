@@ -1,0 +1,10 @@
+// Package corpus is deskhand's own manual, as files in the program.
+package corpus
+
+import "embed"
+
+// Files holds the manual's pages and its manifest, with paths relative to this
+// folder.
+//
+//go:embed .docs-mcp.json *.md concepts guides reference troubleshooting
+var Files embed.FS

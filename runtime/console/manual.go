@@ -1,0 +1,166 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"charm.land/glamour/v2"
+	"charm.land/glamour/v2/ansi"
+
+	"github.com/deskhand/deskhand/runtime/fault"
+	"github.com/deskhand/deskhand/runtime/manual"
+	"github.com/deskhand/deskhand/runtime/search"
+	textutil "github.com/deskhand/deskhand/runtime/text"
+)
+
+// Topic prints a page or section of the manual: laid out on a terminal, followed
+// by the topics that the text links to, and as Markdown elsewhere. Fault:
+// no_topic.
+func (c *Console) Topic(name string) error {
+	found, err := manual.Find(name)
+	if err != nil {
+		return err
+	}
+	var near []string
+	text := manual.Linked(found.Markdown(), found.Page.Path, func(p manual.Page, anchor string) string {
+		name := p.Name
+		if anchor != "" {
+			name += "#" + anchor
+		}
+		if p.Path != found.Page.Path && !slices.Contains(near, name) {
+			near = append(near, name)
+		}
+		return "deskhand:" + name
+	})
+	if len(near) > 0 {
+		text += "\n---\n\nSee also: `deskhand help " + strings.Join(near, "`, `deskhand help ") + "`\n"
+	}
+	width, terminal := Width(c.Stdout)
+	if !terminal {
+		_, err := fmt.Fprint(c.Stdout, found.Markdown())
+		return err
+	}
+	r, err := glamour.NewTermRenderer(glamour.WithStyles(style(PainterFor(c.Stdout).colours)), glamour.WithWordWrap(min(width, 100)))
+	if err != nil {
+		return fmt.Errorf("lay out the manual: %w", err)
+	}
+	out, err := r.Render(unlinked(text))
+	if err != nil {
+		return fmt.Errorf("lay out the manual: %w", err)
+	}
+	_, err = fmt.Fprint(c.Stdout, out)
+	return err
+}
+
+// More names the topic of the manual that explains an error, if there is one. f is
+// the error's fault, or nil.
+func (c *Console) More(f *fault.Fault, err error) {
+	code := ""
+	if f != nil {
+		code = f.Code
+	}
+	if topic := manual.About(code, err.Error()); topic != "" {
+		fmt.Fprintln(c.Stderr, PainterFor(c.Stderr).Dim("more: deskhand help "+topic))
+	}
+}
+
+// unlinked replaces links within the manual by their text: a terminal cannot
+// follow them.
+func unlinked(text string) string {
+	for {
+		end := strings.Index(text, "](deskhand:")
+		if end < 0 {
+			return text
+		}
+		start := strings.LastIndex(text[:end], "[")
+		close := strings.Index(text[end:], ")")
+		if start < 0 || close < 0 {
+			return text
+		}
+		text = text[:start] + text[start+1:end] + text[end+close+1:]
+	}
+}
+
+// style uses a terminal's own 16 colours, which people can read on the
+// background that they chose.
+func style(colours bool) ansi.StyleConfig {
+	text := func(s string) *string { return &s }
+	number := func(n uint) *uint { return &n }
+	yes := true
+	paint := func(p ansi.StylePrimitive) ansi.StylePrimitive {
+		if !colours {
+			p.Color, p.Bold, p.Italic, p.Underline = nil, nil, nil, nil
+		}
+		return p
+	}
+	heading := func(prefix string) ansi.StyleBlock {
+		return ansi.StyleBlock{StylePrimitive: paint(ansi.StylePrimitive{Prefix: prefix, Bold: &yes})}
+	}
+	return ansi.StyleConfig{
+		Document:       ansi.StyleBlock{Margin: number(0)},
+		BlockQuote:     ansi.StyleBlock{Indent: number(1), IndentToken: text("│ ")},
+		List:           ansi.StyleList{LevelIndent: 2},
+		Heading:        ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{BlockSuffix: "\n"}},
+		H1:             heading("# "),
+		H2:             heading("## "),
+		H3:             heading("### "),
+		H4:             heading("#### "),
+		Strong:         paint(ansi.StylePrimitive{Bold: &yes}),
+		Emph:           paint(ansi.StylePrimitive{Italic: &yes}),
+		HorizontalRule: ansi.StylePrimitive{Format: "\n--------\n"},
+		Item:           ansi.StylePrimitive{BlockPrefix: "- "},
+		Enumeration:    ansi.StylePrimitive{BlockPrefix: ". "},
+		Task:           ansi.StyleTask{Ticked: "[x] ", Unticked: "[ ] "},
+		Link:           paint(ansi.StylePrimitive{Underline: &yes}),
+		Code:           ansi.StyleBlock{StylePrimitive: paint(ansi.StylePrimitive{Color: text("6")})},
+		CodeBlock:      ansi.StyleCodeBlock{StyleBlock: ansi.StyleBlock{Margin: number(2), StylePrimitive: paint(ansi.StylePrimitive{Color: text("6")})}},
+		Table:          ansi.StyleTable{CenterSeparator: text("┼"), ColumnSeparator: text("│"), RowSeparator: text("─")},
+	}
+}
+
+// Topics prints the manual's table of contents.
+func (c *Console) Topics() error {
+	paint := PainterFor(c.Stdout)
+	width := 100
+	if columns, ok := Width(c.Stdout); ok {
+		width = min(width, columns)
+	}
+	var b strings.Builder
+	var rows [][2]string
+	group := ""
+	flush := func() {
+		if len(rows) > 0 {
+			Columns(&b, paint.Bold(strings.ToUpper(group[:1])+group[1:]), rows, width)
+		}
+		rows = nil
+	}
+	for _, p := range manual.Pages() {
+		if p.Group == "" {
+			continue
+		}
+		if p.Group != group {
+			flush()
+			group = p.Group
+		}
+		rows = append(rows, [2]string{p.Name, p.Title})
+	}
+	flush()
+	b.WriteString("\nRead one with \"deskhand help TOPIC\", search all with \"deskhand docs WORDS\".\n")
+	_, err := fmt.Fprint(c.Stdout, b.String())
+	return err
+}
+
+// TopicHits prints sections of the manual, with how to read each.
+func (c *Console) TopicHits(hits []search.Hit) error {
+	paint := PainterFor(c.Stdout)
+	for _, h := range hits {
+		if _, err := fmt.Fprintf(c.Stdout, "%s\n  %s\n  %s\n\n", paint.Bold(h.Breadcrumb), paint.Marks(textutil.OneLine(h.Snippet)), paint.Path("deskhand help "+manual.TopicOf(h.ID))); err != nil {
+			return err
+		}
+	}
+	if len(hits) == 0 {
+		return c.Line("the manual says nothing of this; list its topics with: deskhand docs")
+	}
+	return nil
+}
