@@ -77,7 +77,7 @@ func shareOf(t *testing.T, d *desk, tool, args string, size int, small func()) {
 			}
 			continue
 		}
-		if f := fault.Of(o.err); f == nil || f.Code != "upstream_error" || !strings.Contains(f.Message, "large answers to other calls") {
+		if f := fault.Of(o.err); f == nil || f.Code != "upstream_error" || !strings.Contains(f.Message, "other large answers") {
 			t.Fatalf("one too many ends with %v", o.err)
 		}
 		small()

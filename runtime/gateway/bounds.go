@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// errTooMuch is that somebody sent more than they may.
+// errTooMuch is returned when a sender exceeds its size limit.
 var errTooMuch = errors.New("the answer is too long")
 
-// bounded is a body of which left bytes are read at most.
+// bounded is a body that returns errTooMuch after left bytes.
 type bounded struct {
 	io.ReadCloser
 	left int64
