@@ -79,7 +79,7 @@ func (c *Client) WaitLate(ctx context.Context, id string) (elicit.Request, error
 	return c.Wait(ctx, id)
 }
 
-// deliverTime bounds what is said when all is over.
+// deliverTime bounds reporting that the outcome has arrived.
 const deliverTime = 10 * time.Second
 
 // Delivered records that the asker has received the outcome of r.
@@ -91,15 +91,15 @@ func (c *Client) Delivered(ctx context.Context, r elicit.Request) error {
 	defer cancel()
 	_, err := c.follow(ctx, http.MethodPost, Path+"/"+url.PathEscape(r.ID)+"/"+delivered, nil, true, nil)
 	if f := fault.Of(err); f != nil && f.Code != Unreachable {
-		return nil // it is gone, and with it what there was to deliver
+		return nil // the request was deleted, so there is nothing to deliver
 	}
 	return err
 }
 
-// transport goes through no proxy: the door is on this machine.
+// transport uses no proxy, because the server is on this machine.
 var transport = &http.Transport{}
 
-// follow makes a call and reads its events up to the last one.
+// follow makes a call and reads its events until the last one.
 func (c *Client) follow(ctx context.Context, method, path string, body []byte, brief bool, told func(elicit.Request)) (elicit.Request, error) {
 	resp, err := c.send(ctx, method, path, body)
 	if err != nil {

@@ -166,8 +166,8 @@ func TestWhoMayNotAnswerIsToldSo(t *testing.T) {
 		says    string
 	}{
 		"not configured":     {confirm("One?"), eve, "add U0EVE to slack.people"},
-		"for somebody else":  {elicit.Request{Audience: elicit.Audience{Principal: "carl"}, Questions: confirm("Two?").Questions}, ann, "for somebody else"},
-		"without the role":   {elicit.Request{Audience: elicit.Audience{Roles: []string{"ops"}}, Questions: confirm("Three?").Questions}, ann, "for somebody else"},
+		"for somebody else":  {elicit.Request{Audience: elicit.Audience{Principal: "carl"}, Questions: confirm("Two?").Questions}, ann, "for someone else"},
+		"without the role":   {elicit.Request{Audience: elicit.Audience{Roles: []string{"ops"}}, Questions: confirm("Three?").Questions}, ann, "for someone else"},
 		"after somebody did": {confirm("Four?"), ann, "already answered by bob in Slack"},
 	} {
 		t.Run(name, func(t *testing.T) {
