@@ -2,8 +2,8 @@ package diff
 
 import "slices"
 
-// Find is where the lines of a quote stand now, counted from 1: at near if they
-// do, else at the closest place. 0: they are not there any more.
+// Find returns the current line of a quote, counted from 1: near if the quote is
+// there, otherwise the closest place, or 0 if the quote no longer occurs.
 func Find(lines, quote []string, near int) int {
 	found := 0
 	for i := range len(lines) - len(quote) + 1 {

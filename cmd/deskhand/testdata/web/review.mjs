@@ -51,7 +51,7 @@ export const stories = {
     await page.getByLabel('no white space').check()
     await page.waitForURL(/space=off/)
     assert.equal(await page.locator('.file', { hasText: 'prices.txt' }).locator('tr.del, tr.add').count(), 1) // water
-    await page.getByLabel('against').selectOption({ label: 'its target as it is now' })
+    await page.getByLabel('against').selectOption({ label: 'its current target' })
     await page.waitForURL(/with=target/)
     await page.locator('.file').first().waitFor()
     clean(page)
