@@ -194,7 +194,7 @@ export const stories = {
     await page.view(late).getByText('The deadline has passed').waitFor()
     await page.view(late).getByRole('textbox', { name: 'And then?' }).fill('go on')
     await page.view(late).getByRole('button', { name: 'Send answer' }).click()
-    await page.view(late).getByText('late: it is kept for the asker').waitFor()
+    await page.view(late).getByText('late; the answer is kept for the asker').waitFor()
     assert.equal(await page.evaluate(() => dialogs), 0)
     quiet(page)
   },

@@ -135,7 +135,7 @@ export const stories = {
     await page.getByText('mine').waitFor()
     writeFileSync(seen, '')
     await page.getByRole('textbox', { name: 'Which day?' }).waitFor()
-    await page.getByRole('button', { name: 'Stop by force' }).click()
+    await page.getByRole('button', { name: 'Force stop' }).click()
     await page.getByText('stopped').waitFor()
     clean(page)
   },

@@ -499,7 +499,7 @@ export const stories = {
     await accessible(page, 'a late question')
     await page.getByLabel('Yes').check()
     await send(page).click()
-    await page.getByText('it is kept for the asker').waitFor()
+    await page.getByText('the answer is kept for the asker').waitFor()
     assert.equal((await desk.request(id)).completion.late, true)
   },
 
