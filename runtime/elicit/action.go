@@ -47,7 +47,7 @@ const (
 	Withdrawn     ActionType = "withdrawn"     // the asker withdraws it
 	AskerLeft     ActionType = "askerLeft"     // no process is waiting for it any more
 	AskerReturned ActionType = "askerReturned" // a process is waiting for it again
-	HandBack      ActionType = "handedBack"    // the asker's call returned the id without an outcome
+	HandBack      ActionType = "handedBack"    // the asker's call returned the ID without an outcome
 	Collected     ActionType = "collected"     // the person's answer reached the asker
 
 	// Only the hub creates these.

@@ -73,7 +73,7 @@ func (h *Hub) Ask(ctx context.Context, r Request, surfaces ...Surface) (Request,
 }
 
 // unreachable records r as withdrawn because no person can be reached, and returns
-// that error.
+// the fault no_surface.
 func (h *Hub) unreachable(ctx context.Context, r Request) (Request, error) {
 	r, found, err := h.open(ctx, r)
 	if err != nil {
@@ -110,8 +110,8 @@ func (h *Hub) left(r Request, cause error) error {
 	return cause
 }
 
-// Wait waits until the open request ends, also by its deadline, and returns it as
-// Ask does.
+// Wait waits until the open request ends, for example because its deadline passed,
+// and returns it as Ask does.
 func (h *Hub) Wait(ctx context.Context, id string) (Request, error) {
 	return h.rejoin(ctx, id, (*Request).Ended)
 }

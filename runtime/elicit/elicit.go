@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Request is a question, or several, to a person. Zero values of optional
-// fields mean absent.
+// Request consists of one or more questions to a person. An optional field with its
+// zero value is absent.
 type Request struct {
 	ID  string `json:"id"`  // "elc_" and 26 characters that sort by time
 	Rev int64  `json:"rev"` // 1 when asked; each change adds one
@@ -269,7 +269,7 @@ type Time struct{ time.Time }
 
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-// At returns t truncated to that precision.
+// At returns t in UTC, truncated to milliseconds.
 func At(t time.Time) Time { return Time{t.UTC().Truncate(time.Millisecond)} }
 
 // MarshalJSON implements [json.Marshaler].

@@ -46,8 +46,8 @@ func (k *sweeper) ring() {
 	}
 }
 
-// expect makes the sweeper check for a passed deadline after in, or earlier.
-// Deadlines go by the wall clock, so the monotonic reading is removed.
+// expect makes the sweeper check for passed deadlines no later than the given time
+// from now. Deadlines go by the wall clock, so the monotonic reading is removed.
 func (h *Hub) expect(in time.Duration) {
 	k, at := &h.sweeper, h.db.Now().Round(0).Add(in)
 	k.mu.Lock()

@@ -28,7 +28,8 @@ const Local = "local"
 
 // Options configure a Hub. The zero value is ready to use.
 type Options struct {
-	// Principal acts if an action names no one. If empty, it is [Local].
+	// Principal is the acting principal of actions that name none. If empty, it is
+	// [Local].
 	Principal string
 	// Attended reports that a person can open the inbox, for example on a machine
 	// with a terminal. Asking then makes sense even if no surface is attached.
@@ -119,7 +120,7 @@ func (h *Hub) Open(ctx context.Context, r Request) (Request, error) {
 
 func (h *Hub) prepare(ctx context.Context, r Request) (Request, error) {
 	if (r.Mode == URL || r.URL != "") && r.Audience.Principal == "" {
-		r.Audience.Principal = h.options.Principal // opening the page acts for a particular person
+		r.Audience.Principal = h.options.Principal // a person who opens the page acts as a particular principal
 	}
 	r, err := Prepare(r)
 	if err == nil {

@@ -101,7 +101,7 @@ func request(r *Request, a Action) (*Request, error) {
 	return &next, nil
 }
 
-// due returns the deadline for a wait that begins at from.
+// due returns the deadline for a wait that begins at the given time.
 func (r *Request) due(from Time) Time {
 	if r.WaitMS <= 0 {
 		return Time{}

@@ -38,14 +38,15 @@ func phrases(list ...string) (all [][]string) {
 
 var (
 	gives = setOf("enter paste provide give type share send tell supply input insert submit set choose")
-	// about lists words for what is requested instead of the secret next to them.
+	// about lists words for something other than the secret next to them, for
+	// example its name or location.
 	about = setOf("where how which whether when why if who name names path file folder variable var env environment location place header " +
 		"length format type kind field column policy scope id identifier lifetime expiry example uses use used using holds with without that no not of")
 	// asking lists the opening words of questions about a secret, unlike "can you",
 	// "what is" and imperatives.
 	asking = setOf("should shall do does did is are may must have has which where how why when who")
-	// follows lists words after which a secret is a noun of its own, unlike in
-	// "password policy".
+	// follows lists words that may follow a secret. Any other word makes it part of
+	// a compound, as in "password policy".
 	follows = setOf("for of to from in on with that so please here below as and or when before if which you at into now again")
 	whose   = setOf("your you")
 )

@@ -21,9 +21,9 @@ const (
 // maxInteger is the limit up to which a float64 distinguishes all integers.
 const maxInteger = 1 << 53
 
-// problem returns what is wrong with a as an answer to q, or nil. Drafts need only
-// have the right kind, because people are still typing. Submitted answers are
-// checked completely.
+// problem returns what is wrong with an answer to q, or nil if it is valid. Drafts
+// need only have the right kind, because people are still typing. Submitted answers
+// are checked completely.
 func (q *Question) problem(a *Answer) *Problem {
 	var code, text string
 	switch a.State {

@@ -63,8 +63,8 @@ func (l List) State() State {
 	return s
 }
 
-// State returns, as of one position in the feed, the requests that a person may
-// answer and those that ended at since or later.
+// State returns the requests that a person may answer and those that ended at or
+// after the given time, with their position in the feed.
 func (h *Hub) State(ctx context.Context, since time.Time) (s State, err error) {
 	err = h.db.View(ctx, func(tx *store.Tx) error {
 		requests, err := queryRequests(ctx, tx, "WHERE status IN (?, ?) OR ended_at >= ?", Open, ExpiredOpen, since.UnixMilli())

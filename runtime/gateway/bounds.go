@@ -8,7 +8,7 @@ import (
 // errTooMuch is returned when a sender exceeds its size limit.
 var errTooMuch = errors.New("the answer is too long")
 
-// bounded is a body that returns errTooMuch after left bytes.
+// bounded limits a body to left more bytes. Beyond them, Read returns errTooMuch.
 type bounded struct {
 	io.ReadCloser
 	left int64

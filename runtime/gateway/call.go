@@ -222,8 +222,8 @@ type left struct{ error }
 
 func (l left) Unwrap() error { return l.error }
 
-// arrivedSomewhere reports whether the server may have received the call: the error
-// is not that the connection failed or was already closed.
+// arrivedSomewhere reports whether the server may have received the call. It is
+// false if no connection was made or the connection was already closed.
 func (l left) arrivedSomewhere() bool {
 	dial := new(net.OpError)
 	return !(errors.As(l.error, &dial) && dial.Op == "dial") && !errors.Is(l.error, mcp.ErrConnectionClosed)

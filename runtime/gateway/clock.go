@@ -26,7 +26,7 @@ type clock struct {
 	held  int // number of questions that are being asked
 }
 
-// timed returns ctx with a clock that runs until stop.
+// timed returns ctx with a clock that runs until stop is called.
 func (u *upstream) timed(ctx context.Context) (_ context.Context, c *clock, stop func()) {
 	ctx, cancel := context.WithTimeout(ctx, longestCall)
 	c = &clock{limit: u.patience(), end: cancel}
@@ -55,7 +55,7 @@ func (c *clock) heard() {
 	}
 }
 
-// hold stops the clock until release. c may be nil.
+// hold stops the clock until release is called. c may be nil.
 func (c *clock) hold() (release func()) {
 	if c == nil {
 		return func() {}

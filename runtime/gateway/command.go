@@ -146,7 +146,7 @@ func (l *messageLines) next() (pieces, *place, error) {
 		case answer != nil:
 			return pieces{answer, newLine}, nil, err
 		case errors.Is(why, errTooMuch), errors.Is(why, errNoPlace), errors.Is(why, errTooSlow):
-			return nil, nil, errTooMuch // no caller is known that could be told
+			return nil, nil, errTooMuch // the caller is unknown and cannot be told
 		}
 		return nil, nil, err
 	}

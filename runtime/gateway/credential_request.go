@@ -13,7 +13,8 @@ import (
 	textutil "github.com/deskhand/deskhand/runtime/text"
 )
 
-// client is what the tools that ask a person require of the calling client.
+// client is the interface to the calling client, shared with the tools that ask a
+// person.
 type client = elicit.Client
 
 // obtain asks the person for the credential that a call lacks. All calls that are

@@ -22,8 +22,8 @@ const (
 	DiscloseAuto   Disclosure = "auto"
 )
 
-// mostShown is how many tools DiscloseAuto shows. Real tools take 340 tokens each
-// (docs/tools.md), so 40 take as many as a coding agent's tools.
+// mostShown is the maximum number of tools that DiscloseAuto shows. Real tools take
+// 340 tokens each (docs/tools.md), so 40 take as many as a coding agent's tools.
 const mostShown = 40
 
 // Described is the description of a tool for a Finder.
@@ -41,8 +41,8 @@ type Described struct {
 
 // Finder ranks tools. It may be used concurrently.
 type Finder interface {
-	// Find returns the names of at most limit tools that match need, best
-	// first: of all upstreams if upstream is empty, otherwise of that one.
+	// Find returns the names of at most limit tools that match need, best first. If
+	// upstream is not empty, it searches only that upstream's tools.
 	Find(ctx context.Context, need, upstream string, limit int) ([]string, error)
 	Close() error
 }

@@ -23,7 +23,7 @@ type lending struct {
 }
 
 // add records what a client lends. isNew reports whether no earlier client lent as
-// much; clients then wait for patience.
+// much; then clients wait up to patience for the upstreams.
 func (l *lending) add(more contract.Lends, patience time.Duration) (all contract.Lends, isNew bool, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

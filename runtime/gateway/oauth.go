@@ -232,8 +232,8 @@ func styleOf(meta *oauthex.AuthServerMeta) string {
 	return ""
 }
 
-// begin returns the address to send a person to. The person comes back to redirect
-// with a state that can be used once.
+// begin returns the address to send a person to. The person comes back to the
+// redirect address with a state that can be used once.
 func (u *upstream) begin(ctx context.Context, v *vault, p *provider, s signIn) (address string, err error) {
 	client, err := u.clientAt(ctx, v, p, s.Redirect)
 	if err != nil {
@@ -261,8 +261,8 @@ func (u *upstream) begin(ctx context.Context, v *vault, p *provider, s signIn) (
 	return config.AuthCodeURL(state, options...), nil
 }
 
-// withGranted returns scopes and those granted before, which a new token would
-// otherwise lose.
+// withGranted returns the given scopes plus those granted before, which a new token
+// would otherwise lose.
 func (u *upstream) withGranted(scopes []string) []string {
 	all := slices.Clone(scopes)
 	if c := u.current.Load(); c != nil {

@@ -108,7 +108,7 @@ func (g *Gateway) pinned(all []offeredTool) (tools []contract.Tool) {
 // size returns how many bytes of a tool a model reads.
 func size(t contract.Tool) int { return len(t.Name) + len(t.Description) + len(t.Input) }
 
-// counted returns t such that successful calls pin it.
+// counted returns a copy of t whose successful calls pin the tool.
 func (g *Gateway) counted(t contract.Tool) contract.Tool {
 	call := t.Call
 	t.Call = func(ctx context.Context, caller contract.Caller, args json.RawMessage) (contract.Result, error) {

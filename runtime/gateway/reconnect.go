@@ -101,7 +101,8 @@ const (
 	lastPause  = time.Minute
 )
 
-// stayConnected holds the connection and the list of tools until ctx ends.
+// stayConnected keeps the connection and the list of tools up to date until ctx
+// ends.
 func (u *upstream) stayConnected(ctx context.Context) {
 	defer u.settle()
 	u.recall(ctx)

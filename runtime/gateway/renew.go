@@ -108,7 +108,7 @@ func (u *upstream) exchange(ctx context.Context, v *vault, c *Credential) (*Cred
 		_, err := v.drop(ctx, u.Name, u.principal(), c.rev)
 		return u.use(nil), err
 	case err != nil && time.Now().Before(c.Expires):
-		return u.use(c), nil // the next call tries again
+		return u.use(c), nil // the next call retries
 	case err != nil:
 		return nil, u.notRenewed(c)
 	}

@@ -87,7 +87,7 @@ func (u *upstream) connects(ctx context.Context, id string) bool {
 
 // start starts the call. It does not end when the client's call ends.
 func (u *upstream) start(ctx context.Context, c *call) *round {
-	c.attach(ctx, c.who()) // before the upstream reports progress; follow detaches
+	c.attach(ctx, c.who()) // attached before the upstream reports progress; follow detaches it
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	forget := context.AfterFunc(u.g.ctx, cancel)
 	r := &round{call: c, cancel: cancel, ended: make(chan ended, 1), asks: make(chan *ask)}
@@ -120,8 +120,8 @@ func (u *upstream) follow(ctx context.Context, r *round, caller contract.Caller,
 	}
 }
 
-// putTo asks the call's client between two of its calls. It returns when the
-// question is taken over, or with ctx's error.
+// putTo asks the call's client between two of its calls. It returns when follow has
+// received the question, or with ctx's error.
 func (r *round) putTo(ctx context.Context, a *ask) error {
 	select {
 	case r.asks <- a:

@@ -23,7 +23,7 @@ const ownScheme = "deskhand:"
 // when what an upstream offers has changed.
 type routes struct {
 	gateway   *Gateway
-	own       func(uri string) bool // reports whether this server has it
+	own       func(uri string) bool // reports whether this server has the resource
 	prompts   map[string]route      // by the name that clients see
 	listed    map[string]*upstream  // by URI: the first upstream that lists it
 	templates []templateRoute
@@ -42,9 +42,9 @@ type templateRoute struct {
 	fits     *regexp.Regexp
 }
 
-// Elsewhere returns the upstreams' prompts and resources. ownPrompt and
-// ownResource report the keys of this server's own, which take precedence;
-// between upstreams, the one configured first does.
+// Elsewhere returns the upstreams' prompts and resources. ownPrompt and ownResource
+// report whether a key is one of this server's own, which take precedence. Between
+// upstreams, the first configured one takes precedence.
 func (g *Gateway) Elsewhere(ownPrompt, ownResource func(key string) bool) *contract.Elsewhere {
 	r := &routes{gateway: g, own: ownResource, prompts: map[string]route{}, listed: map[string]*upstream{}, linked: &g.linked}
 	all := &contract.Elsewhere{Prompt: r.prompt, Read: r.read, Complete: r.complete, Watch: r.watch}

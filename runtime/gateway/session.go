@@ -23,7 +23,7 @@ const connectTime = 20 * time.Second
 type session struct {
 	*mcp.ClientSession
 	rev    int64          // revision of the credential that a command was started with
-	stderr *textutil.Tail // of a command
+	stderr *textutil.Tail // stderr of a command; nil for a URL
 	lends  contract.Lends
 
 	// The upstream's mu guards these.

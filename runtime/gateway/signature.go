@@ -285,8 +285,8 @@ func (w *signer) lookUp(path string) json.RawMessage {
 	return at
 }
 
-// oneLine returns text on one line, without repeated spaces, truncated at a word to
-// limit bytes.
+// oneLine returns text on one line, without repeated spaces, truncated to limit
+// bytes at a word boundary.
 func oneLine(text string, limit int) string {
 	line := strings.Join(strings.Fields(text), " ")
 	if len(line) <= limit {

@@ -23,7 +23,7 @@ var migrations embed.FS
 func Schema() store.Schema { return store.NewSchema("gateway", migrations) }
 
 // topic is the topic of the gateway's events in the feed. An event's key is the
-// upstream whose credential changed. The event contains nothing of the credential.
+// upstream whose credential changed. The event does not contain the credential.
 const topic = "gateway"
 
 // Credential is what authenticates a caller to an upstream.
@@ -164,7 +164,7 @@ func (v *vault) drop(ctx context.Context, upstream, principal string, rev int64)
 type signIn struct {
 	Request   string      `json:"request"` // empty if no request is waiting
 	Upstream  string      `json:"upstream"`
-	Principal string      `json:"principal"` // who began it
+	Principal string      `json:"principal"` // person who began it
 	Verifier  string      `json:"verifier"`
 	Redirect  string      `json:"redirect"`
 	Return    string      `json:"return,omitempty"` // path to redirect to afterwards

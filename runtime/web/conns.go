@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// limitedListener limits the number of open connections. A new connection beyond
-// the limit replaces the longest silent one: one that is waiting for a request or
-// the rest of its header, or whose request is from a stranger, who may send the
-// body or read the answer arbitrarily slowly. So connections that have not proved
-// anything keep no one out. If all connections belong to requests from agents and
-// people, the new one waits for one to end.
+// limitedListener limits the number of open connections. At the limit, a new
+// connection replaces the one that has been silent for longest. A connection is
+// silent if it is waiting for a request or the rest of its header, or if its
+// request is from a stranger, who may send the body or read the answer arbitrarily
+// slowly. So strangers cannot keep agents and people out. If all connections belong
+// to requests from agents and people, the new one waits until one of them ends.
 type limitedListener struct {
 	net.Listener
 	max int
 
 	mu     sync.Mutex
-	freed  sync.Cond // signals that a connection ended or became silent, or Close
+	freed  sync.Cond // signals that a connection ended or became silent, or that the listener was closed
 	open   int
 	silent []*limitedConn // connections that may be closed for another, the longest silent first
 	closed bool

@@ -112,8 +112,9 @@ func (s *Server) caller(r *http.Request) (c access.Caller, one session) {
 	return c, one
 }
 
-// is compares hashes, so that the time reveals nothing about the secret, not even
-// its length. An empty secret never matches.
+// is reports whether two secrets are equal. It compares hashes, so that the time
+// reveals nothing about the secret, not even its length. An empty secret never
+// matches.
 func is(secret, given string) bool {
 	want, got := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(given))
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && secret != ""

@@ -54,7 +54,7 @@ func (p People) Home(base string) string {
 }
 
 // LoginLink returns an address that signs a browser in once, within ten minutes,
-// and then leads to the path to. base is the server's address, for example
+// and then leads to the given path. base is the server's address, for example
 // http://127.0.0.1:20311.
 func (p People) LoginLink(base, to string) string {
 	query := url.Values{"key": {pass(p.Key, "login", time.Now().Add(linkTime), "")}}
@@ -83,8 +83,8 @@ type Ledger interface {
 	Once(ctx context.Context, id string, until time.Time) (first bool, err error)
 	// End ends a session.
 	End(ctx context.Context, session string, until time.Time) error
-	// Ended reports whether the session, which began at began, has been ended
-	// individually or together with all others.
+	// Ended reports whether a session has been ended, individually or together with
+	// all others. began is when the session began.
 	Ended(ctx context.Context, session string, began time.Time) (bool, error)
 }
 

@@ -63,7 +63,7 @@ type event struct {
 // fields are required.
 type Server struct {
 	Hub      func(context.Context) (*elicit.Hub, error)
-	Context  elicit.Context  // of every question; its AttemptID owns the questions
+	Context  elicit.Context  // context of every question; its AttemptID identifies the owner
 	Wait     time.Duration   // for a question that sets no timeout; 0 means forever
 	Stopping <-chan struct{} // closed to end all waiting calls
 	// Failed receives errors that the caller cannot fix.

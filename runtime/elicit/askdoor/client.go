@@ -39,8 +39,8 @@ func (c *Client) Ask(ctx context.Context, r elicit.Request, ways Ways, told func
 	return c.follow(ctx, http.MethodPost, Path, body, ways.Detach, told)
 }
 
-// List lists at most limit requests of the attempt; with all, also those that
-// have ended.
+// List returns up to limit requests of the attempt. If all is set, it includes
+// requests that have ended.
 func (c *Client) List(ctx context.Context, all bool, limit int) (elicit.List, error) {
 	query := url.Values{"limit": {strconv.Itoa(limit)}}
 	if all {
@@ -74,7 +74,7 @@ func (c *Client) Wait(ctx context.Context, id string) (elicit.Request, error) {
 	return c.follow(ctx, http.MethodGet, Path+"/"+url.PathEscape(id), nil, false, nil)
 }
 
-// WaitLate is Wait: the server knows whether an answer is late.
+// WaitLate is the same as Wait, because the server knows whether an answer is late.
 func (c *Client) WaitLate(ctx context.Context, id string) (elicit.Request, error) {
 	return c.Wait(ctx, id)
 }

@@ -217,8 +217,8 @@ func (n *notifier) message(r *elicit.Request) Message {
 	return m
 }
 
-// about returns the only question's text, unless the heading is the same, and its
-// options if they have more than labels.
+// about returns the text of the only question, unless the heading says the same. If
+// an option has a description, it also returns the options.
 func about(r *elicit.Request) string {
 	q := &r.Questions[0]
 	var lines, options []string

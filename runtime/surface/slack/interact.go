@@ -135,7 +135,7 @@ func (h *handler) interaction(ctx context.Context, envelope string, c *api.Inter
 	}
 }
 
-// actor adds the person who acted to an action.
+// actor sets the acting person of an action to the Slack user.
 func (h *handler) actor(c *api.InteractionCallback, a elicit.Action) (elicit.Action, error) {
 	p, ok := h.o.person(c.User.ID)
 	if !ok {

@@ -105,7 +105,7 @@ func host(link string) string {
 	return u.Host
 }
 
-// add adds a text as at most most sections.
+// add adds a text, split into sections, up to the maximum number most.
 func (m *message) add(text string, most int) {
 	for ; text != "" && most > 0; most-- {
 		part := text
@@ -255,7 +255,7 @@ func numbered(q *elicit.Question, i int) string {
 	return fmt.Sprintf("%d. %s", i+1, label(q.Options[i]))
 }
 
-// options returns q's options from index from up to to.
+// options returns q.Options[from:to] for Slack, without options beyond the end.
 func options(q *elicit.Question, from, to int) (all []*api.OptionBlockObject) {
 	for i := from; i < min(to, len(q.Options)); i++ {
 		o := q.Options[i]

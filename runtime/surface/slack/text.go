@@ -45,8 +45,9 @@ func line(text string) string {
 // flat returns a whole text on one line, cleaned.
 func flat(text string) string { return textutil.OneLine(clean(text)) }
 
-// cut truncates a text to most characters. Slack does not say whether it counts
-// UTF-16 units or code points. cut counts units, which are never fewer.
+// cut truncates a text to the given number of characters. Slack does not say
+// whether it counts UTF-16 units or code points. cut counts units, which are never
+// fewer.
 func cut(text string, most int) string {
 	if units(text) <= most {
 		return text

@@ -85,7 +85,7 @@ func (d *hubClient) do(a elicit.Action) (elicit.Request, error) {
 	defer d.mu.Unlock()
 	d.pending.Range(func(k, _ any) bool {
 		if f := k.(field); f.request == a.RequestID && (a.Type == elicit.CompletedBy || f.question == a.QuestionID) {
-			d.pending.Delete(f) // a replaces it
+			d.pending.Delete(f) // the action replaces it
 		}
 		return true
 	})

@@ -96,7 +96,7 @@ func pickLine(ctx context.Context, out *os.File, h *elicit.Hub, found elicit.Lis
 	}
 }
 
-// awaitNew waits until a request is asked or ends after seq.
+// awaitNew waits until a request is asked or ends after the feed position seq.
 func awaitNew(ctx context.Context, h *elicit.Hub, seq int64) error {
 	w, err := h.Watch(ctx, seq, "")
 	if err != nil {

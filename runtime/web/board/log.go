@@ -97,8 +97,8 @@ func runEntry(p tasks.Process) entry {
 	return entry{ID: "r-" + short(p.ID), Kind: "run", Who: "Run", Text: text, At: moment{p.Created}}
 }
 
-// conversation returns the newest entries of all runs, or the entries before a
-// place in the form of Older.
+// conversation returns the newest entries of all runs. If before is not empty, it
+// returns the entries before that place, which has the form of logView.Older.
 func (b *Board) conversation(ctx context.Context, m *tasks.Manager, a tasks.Attempt, channel tasks.Channel, before string) (v logView, err error) {
 	processes, err := m.Processes(ctx, a.ID)
 	if err != nil {

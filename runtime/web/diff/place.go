@@ -2,8 +2,9 @@ package diff
 
 import "slices"
 
-// Find returns the current line of a quote, counted from 1: near if the quote is
-// there, otherwise the closest place, or 0 if the quote no longer occurs.
+// Find returns the line, counted from 1, at which a quote now begins. If the quote
+// occurs more than once, Find returns the occurrence closest to near. It returns 0
+// if the quote no longer occurs.
 func Find(lines, quote []string, near int) int {
 	found := 0
 	for i := range len(lines) - len(quote) + 1 {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// span is a part of a line, from and to in bytes.
+// span is a part of a line. from and to are byte positions.
 type span struct{ from, to int }
 
 // mostWords is the maximum number of words in a compared line. The time is

@@ -79,8 +79,8 @@ type answered struct {
 	Skipped          bool
 }
 
-// paneOf returns r's pane for the browser that sent from. typed is a refused form;
-// if nil, the drafts are shown.
+// paneOf returns r's pane for the browser that sent the request from. typed is a
+// refused form; if nil, the drafts are shown.
 func (in *Inbox) paneOf(from *http.Request, r *elicit.Request, typed *form) *pane {
 	now := in.now()
 	p := &pane{

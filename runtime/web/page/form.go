@@ -76,7 +76,7 @@ func ReadForm(r *http.Request) error {
 	return r.ParseForm()
 }
 
-// Local returns to if it is a path on this server, and "" otherwise.
+// Local returns its argument if it is a path on this server, and "" otherwise.
 func Local(to string) string {
 	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") {
 		return ""

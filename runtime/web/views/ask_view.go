@@ -61,7 +61,7 @@ func (v *Views) askView() contract.Tool {
 		contract.Property{Name: "arguments", Schema: &jsonschema.Schema{Type: "object", Description: "For open: the arguments of the call of " + v.askName + "."}},
 		contract.Property{Name: "request_id", Schema: text("The question's ID; replaces arguments for open.")},
 		contract.Property{Name: "again", Schema: &jsonschema.Schema{Type: "boolean", Description: "For open: accept a question that a view has already shown."}},
-		contract.Property{Name: "key", Schema: text("For all but open: from open's answer.")},
+		contract.Property{Name: "key", Schema: text("Required for every action except open: the key that open returned.")},
 		contract.Property{Name: "body", Schema: text("The data that the form sends.")},
 		contract.Property{Name: "after", Schema: &jsonschema.Schema{Type: "integer", Minimum: &least, Description: "For changes: return changes after this position."}},
 		contract.Property{Name: "wait", Schema: &jsonschema.Schema{Type: "integer", Minimum: &least, Description: "For changes: how long to wait, in milliseconds."}},

@@ -161,7 +161,7 @@ func (s *Slack) Drop() {
 	}
 }
 
-// Until waits for a condition for at most most, then fails the test.
+// Until waits until ok returns true. It fails the test after the time most.
 func (s *Slack) Until(t testing.TB, what string, most time.Duration, ok func() bool) {
 	t.Helper()
 	late := time.After(most)
