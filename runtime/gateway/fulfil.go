@@ -116,7 +116,7 @@ func (u *upstream) reply(ctx context.Context, one mcp.InputRequest) (mcp.InputRe
 	return result, err
 }
 
-// addDefaults sets form fields that the person left empty and that have a default.
+// addDefaults sets form fields that the person left empty to their defaults.
 func (u *upstream) addDefaults(result *mcp.ElicitResult, schema any) error {
 	raw, err := u.rawCache.of(schema)
 	if err != nil {

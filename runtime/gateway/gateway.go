@@ -45,9 +45,9 @@ type Options struct {
 	// single person's credential; see [UserScope]. If empty, only Principal's
 	// agents call.
 	Many string
-	// Base returns the address at which that person's browser finds
-	// [Gateway.Mounts], for example http://127.0.0.1:20310. It may start the server
-	// for it. If nil, there is no such server and no one is asked to connect.
+	// Base returns the address at which a person's browser finds [Gateway.Mounts],
+	// for example http://127.0.0.1:20310. It may start the HTTP server at that
+	// address. If nil, there is no such server and no one is asked to connect.
 	Base func(ctx context.Context) (string, error)
 	// Context is what requests belong to, for example an attempt.
 	Context elicit.Context

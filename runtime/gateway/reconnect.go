@@ -33,8 +33,8 @@ type upstream struct {
 	challenge atomic.Pointer[string]     // from the last refusal
 	renewing  sync.Mutex                 // held during a renewal
 	dialing   chan struct{}              // holds one token, so that there is one dial at a time
-	woken     chan struct{}              // signals a change that requires another look
-	settled   chan struct{}              // closed after the first look, successful or not
+	woken     chan struct{}              // signals that the connection must be checked again
+	settled   chan struct{}              // closed after the first attempt to connect, successful or not
 	settle    func()
 
 	asking   sync.Mutex // held while a request to connect is opened
@@ -91,7 +91,7 @@ func (u *upstream) principal() string {
 func (u *upstream) wake() {
 	select {
 	case u.woken <- struct{}{}:
-	default: // a look is already due
+	default: // a check is already due
 	}
 }
 

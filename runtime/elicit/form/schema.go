@@ -258,7 +258,8 @@ func (o *ordered) text(q *elicit.Question) {
 	}
 }
 
-// count limits how many options are selected, unless free text counts too.
+// count limits the number of selected options. If q also accepts free text, there
+// is no limit, because the text counts as an option.
 func (o *ordered) count(q *elicit.Question) {
 	if q.AllowFreeform {
 		return

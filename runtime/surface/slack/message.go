@@ -12,8 +12,8 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// Action IDs, which identify what a press in a message means. For menu items they
-// are the values.
+// Action IDs, which identify the actions of buttons and menus in a message. A menu
+// item has its action ID as its value.
 const (
 	opYes     = "yes"
 	opNo      = "no"
