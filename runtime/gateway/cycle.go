@@ -44,7 +44,7 @@ func (u *upstream) passed(meta mcp.Meta) bool {
 	return slices.Contains(marks, any(u.mark()))
 }
 
-// through returns t with u's mark.
+// through returns a copy of t that carries u's mark.
 func (u *upstream) through(t *mcp.Tool) *mcp.Tool {
 	marked := *t
 	marked.Meta = u.withMark(t.Meta)

@@ -10,8 +10,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/fault"
 )
 
-// What Go says of a failure is for the log: an agent is told what is wrong, and
-// what to do.
+// Go's error is for the log. The agent is told what is wrong and what to do.
 func TestWhyAnUpstreamCannotBeReachedIsWorded(t *testing.T) {
 	missing := httptest.NewServer(http.NotFoundHandler())
 	defer missing.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/deskhand/deskhand/runtime/elicit"
 )
 
-// part says which part of its question a form field holds.
+// part identifies the part of its question that a form field holds.
 type part int
 
 const (

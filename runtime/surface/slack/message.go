@@ -79,7 +79,7 @@ func render(r *elicit.Request) message {
 	return m
 }
 
-// about says who asks, and where.
+// about describes who asks, and where.
 func about(r *elicit.Request) string {
 	parts := []string{cmp.Or(line(r.Source.Name), "someone") + " asks"}
 	for _, more := range []string{r.Place(), r.Context.Branch} {

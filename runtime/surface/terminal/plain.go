@@ -98,7 +98,7 @@ func (t *talk) run(ctx context.Context) how {
 
 func (t *talk) prompt() { fmt.Fprint(t.d.Out, "> ") }
 
-// opening says who asks and about what, once.
+// opening writes who asks and what about, once.
 func (t *talk) opening() {
 	r := &t.model.request
 	t.say("")
@@ -151,7 +151,7 @@ func (t *talk) question() {
 	}
 }
 
-// toType says what to type.
+// toType returns an instruction what to type.
 func (t *talk) toType(q *elicit.Question) string {
 	text := map[elicit.Kind]string{elicit.Text: "Type your answer", elicit.Number: "Type a number", elicit.Integer: "Type an integer",
 		elicit.Boolean: "Type yes or no", elicit.SingleSelect: "Type an option's number", elicit.MultiSelect: "Type the numbers of your choices, separated by spaces"}[q.Kind]

@@ -30,7 +30,7 @@ func heading(r *elicit.Request) string {
 	return line(r.Heading())
 }
 
-// asker says who asks, and where.
+// asker describes who asks, and where.
 func asker(r *elicit.Request) string {
 	text := line(r.Source.Name)
 	if text == "" {

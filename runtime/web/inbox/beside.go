@@ -49,7 +49,7 @@ func (in *Inbox) attempt(r *elicit.Request) string {
 }
 
 // place returns the path of the attempt's page if the form is on that page, or ""
-// if it is in the inbox. The form says which.
+// if it is in the inbox. A form field distinguishes them.
 func (in *Inbox) place(from *http.Request, r *elicit.Request) string {
 	if from.FormValue(atField) != "attempt" {
 		return ""

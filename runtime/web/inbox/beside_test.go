@@ -21,7 +21,7 @@ func (s *site) askedBy(attempt, text string) elicit.Request {
 	return r
 }
 
-// beside is what stands on the page of an attempt.
+// beside returns the forms on an attempt's page.
 func (s *site) beside(attempt string) string {
 	s.Helper()
 	r := httptest.NewRequestWithContext(s.Context(), http.MethodGet, "/work/"+attempt, nil)

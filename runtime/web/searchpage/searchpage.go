@@ -78,7 +78,7 @@ type view struct {
 	Facets     []facet
 	Trouble    *trouble
 	Result     *result // nil if there was no search
-	SearchCall *copied // nil if Result is
+	SearchCall *copied // nil if there was no search
 	Reading    *reading
 	ReadCall   *copied // nil if Reading is
 	Setups     []setup

@@ -1,5 +1,5 @@
 // Package slacktest is a fake Slack for tests: the methods that deskhand calls and
-// the socket that delivers presses, on a local port. It refuses what Slack refuses,
+// the socket that delivers people's interactions, on a local port. It refuses what Slack refuses,
 // according to the limits in Slack's reference.
 package slacktest
 
@@ -145,7 +145,7 @@ func (s *Slack) Calls(method string) int {
 	return s.calls[method]
 }
 
-// Sockets returns the number of connections on which presses can be sent.
+// Sockets returns the number of connections on which interactions can be sent.
 func (s *Slack) Sockets() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *Slack) Drop() {
 	}
 }
 
-// Until waits until ok returns true. It fails the test after the time most.
+// Until waits until ok returns true. If that takes longer than most, the test fails.
 func (s *Slack) Until(t testing.TB, what string, most time.Duration, ok func() bool) {
 	t.Helper()
 	late := time.After(most)
