@@ -26,7 +26,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		}, []string{"route", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "deskhand_http_request_duration_seconds", Help: "Time to answer a request, excluding streams.",
-			// From a cached answer to a call that waits.
+			// from the time of a cached answer to that of a call that waits for a person
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"route"}),
 		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
